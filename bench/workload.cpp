@@ -1,0 +1,1 @@
+#include <penstock/bench/workload.hpp>

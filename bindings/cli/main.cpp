@@ -1,0 +1,3 @@
+#include <penstock/penstock.hpp>
+
+int main() {}

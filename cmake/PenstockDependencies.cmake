@@ -1,0 +1,18 @@
+# Every third-party library, found once. Each stays behind one door: only the layer that names it may include it.
+find_package(PkgConfig REQUIRED)
+find_package(Threads REQUIRED)
+find_package(TBB REQUIRED)
+find_package(nlohmann_json 3.10 REQUIRED)
+pkg_check_modules(JPEG REQUIRED IMPORTED_TARGET libjpeg)
+pkg_check_modules(SPNG REQUIRED IMPORTED_TARGET spng)
+pkg_check_modules(DEFLATE REQUIRED IMPORTED_TARGET libdeflate)
+pkg_check_modules(HIGHWAY REQUIRED IMPORTED_TARGET libhwy)
+pkg_check_modules(LMDB REQUIRED IMPORTED_TARGET lmdb)
+pkg_check_modules(HDF5 REQUIRED IMPORTED_TARGET hdf5)
+
+pkg_check_modules(URING IMPORTED_TARGET liburing)
+if(URING_FOUND)
+  message(STATUS "penstock: io_uring engine on (liburing ${URING_VERSION})")
+else()
+  message(STATUS "penstock: io_uring engine left out: liburing not found")
+endif()

@@ -1,0 +1,33 @@
+# One target per layer. A layer's include root shows its own folder alone, as <penstock/LAYER/...>; the folders above it
+# come with the targets it USES, so an include in the wrong direction finds no file.
+
+add_library(penstock_options INTERFACE)
+target_compile_features(penstock_options INTERFACE cxx_std_20)
+target_compile_options(penstock_options INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wnon-virtual-dtor -Woverloaded-virtual
+  $<$<BOOL:${PENSTOCK_WARNINGS_AS_ERRORS}>:-Werror>)
+if(PENSTOCK_SANITIZER)
+  target_compile_options(penstock_options INTERFACE
+    -fsanitize=${PENSTOCK_SANITIZER} -fno-omit-frame-pointer
+    $<$<STREQUAL:${PENSTOCK_SANITIZER},undefined>:-fno-sanitize-recover=undefined>)
+  target_link_options(penstock_options INTERFACE -fsanitize=${PENSTOCK_SANITIZER})
+endif()
+
+# penstock_include_root(NAME PATH): <penstock/NAME> shows PATH, and nothing else of the tree. Sets NAME_include_root.
+function(penstock_include_root name path)
+  set(root ${PROJECT_BINARY_DIR}/include_roots/${name})
+  file(MAKE_DIRECTORY ${root}/penstock)
+  file(CREATE_LINK ${path} ${root}/penstock/${name} SYMBOLIC)
+  set(${name}_include_root ${root} PARENT_SCOPE)
+endfunction()
+
+# penstock_layer(NAME SOURCES file... [USES layer...] [PRIVATE library...])
+function(penstock_layer name)
+  cmake_parse_arguments(LAYER "" "" "SOURCES;USES;PRIVATE" ${ARGN})
+  penstock_include_root(${name} ${CMAKE_CURRENT_SOURCE_DIR})
+  add_library(penstock_${name} OBJECT ${LAYER_SOURCES})
+  add_library(penstock::${name} ALIAS penstock_${name})
+  set_target_properties(penstock_${name} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+  target_include_directories(penstock_${name} PUBLIC $<BUILD_INTERFACE:${${name}_include_root}>)
+  target_link_libraries(penstock_${name} PUBLIC ${LAYER_USES} PRIVATE $<BUILD_INTERFACE:penstock_options> ${LAYER_PRIVATE})
+endfunction()

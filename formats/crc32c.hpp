@@ -1,0 +1,13 @@
+// CRC-32C (Castagnoli), the checksum kept for every field. Source: RFC 3720, appendix B.4.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace penstock {
+
+/// `crc` continues an earlier call's result. Uses the SSE4.2 instruction where the processor has it.
+std::uint32_t crc32c(std::span<const std::byte> bytes, std::uint32_t crc = 0);
+
+}  // namespace penstock

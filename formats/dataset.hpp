@@ -1,0 +1,88 @@
+// An opened dataset: any packing, or a folder of files, seen as numbered samples whose fields are pieces of files.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <penstock/formats/extent.hpp>
+#include <penstock/formats/index.hpp>
+#include <penstock/formats/schema.hpp>
+
+namespace penstock {
+
+/// A file of the dataset, as the read engines open it.
+struct DataFile {
+  std::filesystem::path path;  ///< absolute, or relative to the working directory
+  std::uint64_t size;          ///< bytes when indexed
+};
+
+/// An immutable view of the indexes of all shards. Copies share the mapped indexes; any number of threads may read one.
+class Dataset {
+ public:
+  /// One shard: its index, and the folder that the index's relative paths start from.
+  struct Shard {
+    Index index;
+    std::filesystem::path root;
+    std::string name;  ///< for messages: path of the shard inside the dataset
+  };
+
+  /// `attributes` is the manifest's JSON, or the attributes of a foreign dataset ("{}" when there are none).
+  Dataset(std::filesystem::path path, std::string format, std::vector<Shard> shards, std::vector<std::string> classes,
+          bool packed, std::string attributes = "{}");
+
+  const std::filesystem::path& path() const;
+  std::string_view format() const;  ///< "folder", "tar", "lmdb", "hdf5"
+  bool packed() const;              ///< made by `penstock pack` (has a penstock.json)
+  std::uint64_t size() const;       ///< samples
+  std::span<const FieldSchema> fields() const;
+  std::optional<std::uint32_t> field(std::string_view name) const;
+  /// Names of the classes, position = class index; empty when the dataset knows none.
+  std::span<const std::string> classes() const;
+  std::string_view attributes() const;
+
+  std::string_view key(std::uint64_t sample) const;
+  std::optional<std::uint64_t> find(std::string_view key) const;
+  bool locate(std::uint64_t sample, std::uint32_t field,
+              std::vector<Piece>& pieces) const;  ///< file and block numbers are the dataset's
+  std::uint64_t length(std::uint64_t sample, std::uint32_t field) const;
+  bool complete(std::uint32_t field) const;
+  std::optional<std::uint32_t> crc32c(std::uint64_t sample, std::uint32_t field) const;
+  std::span<const std::byte> header(std::uint64_t sample, std::uint32_t field) const;
+  Block block(std::uint32_t number) const;
+  std::uint32_t block_count() const;
+
+  std::uint32_t file_count() const;
+  DataFile file(std::uint32_t number) const;
+  std::size_t shard_count() const;
+  std::size_t shard_of(std::uint64_t sample) const;
+  const Shard& shard(std::size_t number) const;
+  std::uint64_t first_sample(std::size_t shard) const;  ///< of that shard; shard_count() gives size()
+
+  /// Equal for datasets with the same keys in the same order, whatever their packing: binds a saved state to its data.
+  std::uint64_t fingerprint() const;
+
+ private:
+  struct State;
+  std::shared_ptr<const State> state_;  // what copies share: immutable once made
+};
+
+/// Opens a packed dataset, a foreign one of any packing listed in open.cpp, or a folder of files.
+/// Builds and keeps a sidecar index where there is none (see sidecar.hpp); `progress`, when given, is called with
+/// (bytes or files done, total) while that goes on.
+/// Throws Error: io, when the path cannot be read; invalid_argument, when nothing there is a dataset; corrupt,
+/// unsupported.
+using OpenProgress = std::function<void(std::uint64_t done, std::uint64_t total)>;
+Dataset open(const std::filesystem::path& path, const OpenProgress& progress = {});
+
+/// Reads one field's stored bytes, filters undone, by plain pread: for random access, tools and tests.
+/// Throws Error: invalid_argument, when the sample lacks the field; io; corrupt, when the file ends inside it.
+std::vector<std::byte> read_field(const Dataset& dataset, std::uint64_t sample, std::uint32_t field);
+
+}  // namespace penstock

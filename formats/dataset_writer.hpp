@@ -1,0 +1,50 @@
+// Writes a packed dataset: a folder of shards, their indexes, and penstock.json; complete or absent.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <penstock/formats/schema.hpp>
+#include <penstock/formats/writer.hpp>
+
+namespace penstock {
+
+struct DatasetWriterOptions {
+  std::string format = "tar";
+  std::uint64_t shard_size = std::uint64_t{256} << 20;  ///< bytes after which a new shard begins
+  std::uint64_t align = 1;
+  std::vector<FieldSchema> fields;
+  std::vector<std::string> classes;
+  std::string made_with = "{}";  ///< JSON of the options that decide the bytes; a resume with others is refused
+  bool overwrite = false;        ///< replace a dataset already there (once the new one is complete)
+  bool resume = false;           ///< keep the whole shards of an interrupted run
+};
+
+/// The dataset grows in "DESTINATION.partial" and is renamed to DESTINATION by finish(), after fsync of every file and
+/// folder. A crash leaves only the partial folder, which `resume` continues and which open() refuses with a clear
+/// message.
+class DatasetWriter {
+ public:
+  /// Throws Error: invalid_argument (unknown format, destination exists, resume with other options); io.
+  DatasetWriter(std::filesystem::path destination, DatasetWriterOptions options);
+  ~DatasetWriter();
+
+  /// Samples already in whole shards of the interrupted run: the caller goes on with this one.
+  std::uint64_t resumed_samples() const;
+  void add(std::string_view key, std::span<const FieldValue> fields);
+  std::uint64_t bytes() const;  ///< written so far in all shards
+  /// Writes penstock.json and makes the dataset appear.
+  void finish();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace penstock

@@ -1,0 +1,64 @@
+// The one exception type of penstock: a kind, the cause, and where in the data it happened.
+#pragma once
+
+#include <cstdint>
+#include <exception>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace penstock {
+
+enum class ErrorKind : std::uint8_t {
+  invalid_argument,  ///< an option or a call is wrong
+  io,                ///< the system refused or failed (errno)
+  corrupt,           ///< the bytes contradict their format
+  unsupported,       ///< valid, but not read here
+  shape,             ///< a sample does not have the shape its field must have
+  resource,          ///< memory, descriptors or slabs ran out
+};
+
+std::string_view name(ErrorKind kind);
+
+/// Where an error happened; what is not known stays empty.
+struct ErrorContext {
+  std::string dataset = {};  ///< path as the user opened it
+  std::string shard = {};    ///< file inside the dataset
+  std::string key = {};      ///< sample
+  std::string field = {};
+  std::optional<std::uint64_t> offset = {};  ///< bytes from the start of the shard
+};
+
+/// what() is one line: "DATASET: SHARD: sample KEY: field FIELD: offset N: KIND: CAUSE", without the parts that are
+/// empty.
+class Error : public std::exception {
+ public:
+  Error(ErrorKind kind, std::string cause, ErrorContext context = {});
+
+  static Error invalid_argument(std::string cause, ErrorContext context = {});
+  /// Appends the text of `errnum` to the cause.
+  static Error io(int errnum, std::string cause, ErrorContext context = {});
+  static Error corrupt(std::string cause, ErrorContext context = {});
+  static Error unsupported(std::string cause, ErrorContext context = {});
+  static Error shape(std::string cause, ErrorContext context = {});
+  static Error resource(std::string cause, ErrorContext context = {});
+
+  ErrorKind kind() const { return kind_; }
+  const std::string& cause() const { return cause_; }
+  const ErrorContext& context() const { return context_; }
+  const char* what() const noexcept override { return text_.c_str(); }
+
+  /// The same error with the parts of `outer` that this one does not know yet.
+  Error in(const ErrorContext& outer) const;
+
+  /// True for faults of a sample's bytes (corrupt, unsupported, shape), which an error policy may replace or mark.
+  bool is_data_fault() const;
+
+ private:
+  ErrorKind kind_;
+  std::string cause_;
+  ErrorContext context_;
+  std::string text_;
+};
+
+}  // namespace penstock

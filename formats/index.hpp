@@ -1,0 +1,101 @@
+// The index of one shard (or of one folder of files): sample order, keys, and where every field's bytes lie.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <penstock/formats/extent.hpp>
+#include <penstock/formats/schema.hpp>
+
+namespace penstock {
+
+/// A file that the index points into.
+struct IndexedFile {
+  std::string path;     ///< relative to the folder the dataset was opened at, or absolute
+  std::uint64_t size;   ///< bytes when indexed
+  std::uint64_t stamp;  ///< of content, chosen by the format (tar: hash of first and last header, LMDB: transaction id)
+  friend bool operator==(const IndexedFile&, const IndexedFile&) = default;
+};
+
+/// An immutable index, memory-mapped from an .idx file or held in memory. Cheap to open whatever its size: nothing is
+/// parsed but the header. Any number of threads may read it.
+class Index {
+ public:
+  /// Maps `path`. Throws Error: io; corrupt, when the file is not a whole index of a version read here.
+  static Index open(const std::filesystem::path& path);
+  static Index from_bytes(std::vector<std::byte> bytes);
+
+  Index(Index&&) noexcept;
+  Index& operator=(Index&&) noexcept;
+  ~Index();
+
+  std::uint64_t size() const;  ///< samples
+  std::span<const FieldSchema> fields() const;
+  std::uint32_t file_count() const;
+  IndexedFile file(std::uint32_t number) const;
+  std::string_view key(std::uint64_t sample) const;
+  /// First sample of that key; logarithmic when the keys are in bytewise order, else linear.
+  std::optional<std::uint64_t> find(std::string_view key) const;
+
+  /// Replaces `pieces` by those of a field; false (and empty) when the sample lacks the field.
+  bool locate(std::uint64_t sample, std::uint32_t field, std::vector<Piece>& pieces) const;
+  std::uint64_t length(std::uint64_t sample, std::uint32_t field) const;  ///< bytes of the field, 0 when absent
+  bool complete(std::uint32_t field) const;                               ///< every sample has the field
+  std::optional<std::uint32_t> crc32c(std::uint64_t sample, std::uint32_t field) const;
+  /// What the field's codec wants to know before its bytes are read (empty when nothing was recorded).
+  std::span<const std::byte> header(std::uint64_t sample, std::uint32_t field) const;
+  std::uint32_t block_count() const;
+  Block block(std::uint32_t number) const;
+
+  /// JSON text that goes with the index: class names, format, counts of what was left out; "{}" when there is none.
+  std::string_view attributes() const;
+  /// Polynomial hash of the keys in order: of a concatenation it is first * power(second.size()) + second, so a
+  /// dataset's hash does not depend on how its samples are spread over shards.
+  std::uint64_t key_hash() const;
+  std::span<const std::byte> bytes() const;  ///< the .idx file's content
+
+ private:
+  struct State;
+  explicit Index(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+/// Multiplier of key_hash() to the power of `samples`.
+std::uint64_t key_hash_power(std::uint64_t samples);
+
+/// Collects an index, sample by sample, in sample order.
+class IndexBuilder {
+ public:
+  IndexBuilder();
+  ~IndexBuilder();
+  IndexBuilder(IndexBuilder&&) noexcept;
+  IndexBuilder& operator=(IndexBuilder&&) noexcept;
+
+  std::uint32_t add_file(IndexedFile file);
+  /// Number of the field of that name, added on first use; a later call with another codec leaves the first one's.
+  std::uint32_t field(const FieldSchema& schema);
+  std::uint32_t add_block(const Block& block);
+  /// Begins a sample; the fields set next are its own.
+  void add_sample(std::string_view key);
+  void set(std::uint32_t field, const Extent& extent, std::optional<std::uint32_t> crc32c = std::nullopt);
+  void set(std::uint32_t field, std::span<const Piece> pieces, std::optional<std::uint32_t> crc32c = std::nullopt);
+  void set_header(std::uint32_t field, std::span<const std::byte> header);
+  void set_attributes(std::string json);
+  bool has(std::uint32_t field) const;  ///< the current sample has it already
+  std::uint64_t size() const;
+
+  Index finish() &&;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace penstock

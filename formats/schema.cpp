@@ -1,0 +1,94 @@
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <limits>
+
+#include <penstock/formats/error.hpp>
+#include <penstock/formats/schema.hpp>
+
+namespace penstock {
+namespace {
+
+struct DTypeFacts {
+  std::string_view name;
+  std::size_t size;
+};
+
+constexpr std::array<DTypeFacts, 13> kDTypes{{{"uint8", 1},
+                                              {"int8", 1},
+                                              {"uint16", 2},
+                                              {"int16", 2},
+                                              {"uint32", 4},
+                                              {"int32", 4},
+                                              {"uint64", 8},
+                                              {"int64", 8},
+                                              {"float16", 2},
+                                              {"bfloat16", 2},
+                                              {"float32", 4},
+                                              {"float64", 8},
+                                              {"bool", 1}}};
+
+struct Extension {
+  std::string_view extension, name, codec;
+};
+
+constexpr std::array kExtensions{Extension{"jpg", "jpg", "jpeg"}, Extension{"jpeg", "jpg", "jpeg"},
+                                 Extension{"jpe", "jpg", "jpeg"}, Extension{"png", "png", "png"},
+                                 Extension{"npy", "npy", "npy"},  Extension{"cls", "cls", "cls"},
+                                 Extension{"txt", "txt", "txt"},  Extension{"json", "json", "json"}};
+
+}  // namespace
+
+std::size_t size_of(DType dtype) {
+  return kDTypes.at(static_cast<std::size_t>(dtype)).size;
+}
+
+std::string_view name(DType dtype) {
+  return kDTypes.at(static_cast<std::size_t>(dtype)).name;
+}
+
+std::optional<DType> dtype_named(std::string_view name) {
+  for (std::size_t i = 0; i < kDTypes.size(); ++i) {
+    if (kDTypes[i].name == name) return static_cast<DType>(i);
+  }
+  return std::nullopt;
+}
+
+std::uint64_t element_count(const Shape& shape) {
+  std::uint64_t count = 1;
+  for (const std::int64_t extent : shape) {
+    if (extent < 0) throw Error::shape("negative dimension in " + to_string(shape));
+    const auto size = static_cast<std::uint64_t>(extent);
+    if (size != 0 && count > std::numeric_limits<std::uint64_t>::max() / size) {
+      throw Error::shape("too many elements in " + to_string(shape));
+    }
+    count *= size;
+  }
+  return count;
+}
+
+std::string to_string(const Shape& shape) {
+  std::string text = "(";
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    if (i != 0) text += ", ";
+    text += std::to_string(shape[i]);
+  }
+  if (shape.size() == 1) text += ",";
+  return text + ")";
+}
+
+FieldSchema field_from_extension(std::string_view extension) {
+  std::string lower(extension);
+  std::transform(lower.begin(), lower.end(), lower.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  const std::size_t dot = lower.rfind('.');
+  const std::string last = dot == std::string::npos ? lower : lower.substr(dot + 1);
+  for (const Extension& known : kExtensions) {
+    if (known.extension != last) continue;
+    const std::string prefix = dot == std::string::npos ? "" : lower.substr(0, dot + 1);
+    return {.name = prefix + std::string(known.name), .codec = std::string(known.codec)};
+  }
+  return {.name = lower, .codec = ""};
+}
+
+}  // namespace penstock

@@ -1,0 +1,43 @@
+// What every packing's writer does: takes samples in order, writes one shard, and returns that shard's index.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include <penstock/formats/index.hpp>
+#include <penstock/formats/schema.hpp>
+
+namespace penstock {
+
+/// One field of a sample on its way into a shard. `field` is its position in ShardOptions::fields.
+struct FieldValue {
+  std::uint32_t field;
+  std::span<const std::byte> bytes;
+  std::uint32_t crc32c;               ///< of `bytes`
+  std::span<const std::byte> header;  ///< what the codec keeps in the index; may be empty
+};
+
+struct ShardOptions {
+  std::vector<FieldSchema> fields;  ///< fields of the whole dataset, in the order they are written within a sample
+  std::uint64_t align = 1;          ///< the first field's bytes of each sample begin at a multiple of this (tar)
+};
+
+/// Writes one shard. Samples come in sample order, from one thread at a time. Nothing it writes depends on the time,
+/// the host or the order of fields in a call. Destroying it before finish() leaves an incomplete file for the caller to
+/// remove.
+class ShardWriter {
+ public:
+  virtual ~ShardWriter() = default;
+  /// Throws Error: io (disk full, named by path); unsupported (the format cannot hold this key or value).
+  virtual void add(std::string_view key, std::span<const FieldValue> fields) = 0;
+  virtual std::uint64_t bytes() const = 0;  ///< size of the shard if it were finished now, approximately
+  /// Completes and fsyncs the shard's files; the index's paths are relative to the folder that holds the shard.
+  virtual Index finish() = 0;
+};
+
+}  // namespace penstock

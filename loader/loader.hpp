@@ -1,0 +1,71 @@
+// The loader: a dataset and options go in, batches come out, stats stand beside them.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <penstock/formats/dataset.hpp>
+#include <penstock/loader/batch.hpp>
+#include <penstock/loader/options.hpp>
+#include <penstock/loader/state.hpp>
+#include <penstock/loader/stats.hpp>
+
+namespace penstock {
+
+/// Reads, decodes and assembles batches ahead of its consumer. One consumer thread at a time calls next() and the rest;
+/// stats() may be called from any thread.
+///
+///   Dataset -> Plan -> ReadEngine -> Worker (codec + transforms) -> Slab -> next()
+class Loader {
+ public:
+  /// Throws Error: invalid_argument, for options that do not fit each other or the dataset, before any thread starts.
+  explicit Loader(Dataset dataset, LoaderOptions options = {});
+  /// For tests and special storage: reads go through engines made by `make_engine`.
+  using EngineFactory = std::function<ChosenEngine(const Dataset&, const EngineOptions&, OnRead)>;
+  Loader(Dataset dataset, LoaderOptions options, EngineFactory make_engine);
+  ~Loader();  ///< stops and joins every thread promptly; batches in the consumer's hands stay valid
+  Loader(Loader&&) noexcept;
+
+  /// The next batch of the current epoch; nothing at its end, after which the following call begins the next epoch.
+  /// Throws what a worker or the reader failed with (Error, with dataset, shard, key, field and offset); Error:
+  /// resource, when the consumer holds every slab it may (`held`), and, with `timeout`, when nothing came in time.
+  std::optional<Batch> next();
+
+  std::uint64_t batches() const;        ///< per full epoch, of this rank
+  std::uint64_t epoch() const;          ///< the epoch that the next batch belongs to
+  void set_epoch(std::uint64_t epoch);  ///< the next batch is the first of that epoch
+  LoaderState state() const;
+  void restore(const LoaderState& state);  ///< the next batch is the one after the last delivered
+  /// Rebuilds any batch without replay and without moving the loader's position.
+  Batch at(std::uint64_t epoch, std::uint64_t batch);
+  Stats stats() const;
+  void reset_stats();
+  const Dataset& dataset() const;
+  const LoaderOptions& options() const;  ///< with defaults resolved
+
+  /// One `for` over a loader is one epoch. Leaving it early discards what was fetched ahead; the next `for` is the next
+  /// epoch.
+  class iterator {
+   public:
+    explicit iterator(Loader* loader);
+    const Batch& operator*() const { return *batch_; }
+    iterator& operator++();
+    bool operator==(std::nullptr_t) const { return !batch_.has_value(); }
+
+   private:
+    Loader* loader_;
+    std::optional<Batch> batch_;
+  };
+  iterator begin();
+  std::nullptr_t end() const { return nullptr; }
+
+ private:
+  struct State;
+  std::shared_ptr<State> state_;  // shared with the threads, so that one stuck in the kernel can be left behind
+};
+
+}  // namespace penstock

@@ -1,0 +1,52 @@
+// Everything a Loader can be told. Defaults suit training from local storage.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <penstock/loader/read_engine.hpp>
+#include <penstock/transforms/chain.hpp>
+
+namespace penstock {
+
+/// What becomes of the samples that do not fill a batch at the end of an epoch. With several ranks `keep` pads the last
+/// batches by repeats, so that all ranks have equally many rows; `__valid__` marks the rows that count.
+enum class Last : std::uint8_t { keep, drop, pad };
+/// What becomes of a sample whose bytes are corrupt, unsupported or of the wrong shape.
+enum class OnError : std::uint8_t { raise, replace, mark };
+/// What becomes of a sample that lacks a requested field.
+enum class Missing : std::uint8_t { raise, exclude };
+
+std::string_view name(Last last);
+std::string_view name(OnError policy);
+
+struct LoaderOptions {
+  std::uint32_t batch_size = 64;  ///< rows
+  bool shuffle = false;
+  std::uint64_t seed = 0;
+  unsigned workers = 0;   ///< decoding threads; 0: usable cores (affinity, cgroup quota) divided by local ranks
+  unsigned prefetch = 2;  ///< ready batches kept ahead of the consumer
+  std::vector<FieldChain> fields = {};  ///< outputs; empty: every field, decoded by its codec
+
+  Last last = Last::keep;
+  std::uint32_t rank = 0, world = 1;
+  unsigned held = 2;  ///< batches the consumer may hold at once
+  OnError on_error = OnError::raise;
+  double max_error_rate = 0.05;  ///< of the samples of an epoch, for replace and mark; more raises
+  Missing missing = Missing::raise;
+  std::chrono::milliseconds timeout{0};  ///< of next(); 0 waits for ever
+  std::uint64_t shuffle_block = 0;       ///< samples per block of a block shuffle; 0: full shuffle
+  std::uint64_t max_items = 0;           ///< bound of a ragged output's items per sample; 0: as the data has
+  EngineOptions engine = {};
+  std::uint64_t read_window = std::uint64_t{64}
+                              << 20;  ///< bytes read ahead of the workers (engines that are not direct)
+  std::uint64_t block_cache = std::uint64_t{256} << 20;  ///< bytes of undone blocks kept
+};
+
+/// Cores this process may use: affinity mask and cgroup CPU quota, at least 1.
+unsigned usable_cores();
+
+}  // namespace penstock

@@ -1,0 +1,74 @@
+// The engines that fetch extents. All give identical bytes; they differ in who waits, and where.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include <penstock/formats/dataset.hpp>
+
+namespace penstock {
+
+/// One extent to fetch. `destination` holds extent.length bytes and must live until the request completes.
+struct ReadRequest {
+  Extent extent;
+  std::byte* destination;
+  std::uint64_t tag;  ///< given back on completion
+};
+
+/// Called once per request, from any thread: null, or an Error with shard and offset (io; corrupt: "file ends inside
+/// the field"). Must not block and must not throw.
+using OnRead = std::function<void(std::uint64_t tag, std::exception_ptr failure)>;
+
+enum class EngineKind : std::uint8_t { automatic, io_uring, direct, pread, gather };
+std::string_view name(EngineKind kind);          ///< "auto", "io_uring", "direct", "pread", "gather"
+EngineKind engine_named(std::string_view name);  ///< throws Error: invalid_argument
+
+struct EngineStats {
+  std::uint64_t requests = 0, bytes = 0;    ///< asked for
+  std::uint64_t reads = 0, read_bytes = 0;  ///< issued to the system, after coalescing and alignment
+  std::uint64_t retries = 0;                ///< short reads, EINTR and EAGAIN asked again
+  std::chrono::nanoseconds busy{};          ///< threads of the engine, or of its callers, inside reads
+  EngineStats& operator+=(const EngineStats& other);
+};
+
+class ReadEngine {
+ public:
+  /// Cancels what is in flight and returns; `on_read` is not called afterwards. Where storage does not answer at all,
+  /// the destinations must not be reused: abandoned() tells.
+  virtual ~ReadEngine() = default;
+  virtual EngineKind kind() const = 0;
+  /// True when submit() itself reads and completes, in the calling thread (which is then the decoding worker).
+  virtual bool synchronous() const = 0;
+  /// Safe from any thread. Does not wait for data unless synchronous(). The caller bounds what is in flight.
+  virtual void submit(std::span<const ReadRequest> requests) = 0;
+  virtual EngineStats stats() const = 0;
+};
+
+struct EngineOptions {
+  EngineKind kind = EngineKind::automatic;
+  bool direct_io = false;  ///< O_DIRECT where the file system allows it
+  unsigned threads = 0;    ///< reader threads: rings, or pread threads; 0 chooses (1 ring, 16 pread threads)
+  unsigned depth = 256;    ///< requests in flight per ring
+  std::uint64_t merge_gap = 32 << 10;   ///< extents this close are read as one
+  std::uint64_t merge_bytes = 1 << 20;  ///< as long as the read stays within this
+};
+
+/// The engine and why it is that one: "resident: 64 of 64 probed pages in memory", "io_uring refused: EPERM".
+struct ChosenEngine {
+  std::unique_ptr<ReadEngine> engine;
+  std::string reason;
+};
+
+/// Probes residency and io_uring, and makes the engine. The dataset must outlive it. PENSTOCK_ENGINE in the environment
+/// overrides automatic choice. Throws Error: invalid_argument, when an engine asked for by name cannot be had
+/// (automatic falls back instead: io_uring -> pread).
+ChosenEngine choose_engine(const Dataset& dataset, const EngineOptions& options, OnRead on_read);
+
+}  // namespace penstock

@@ -1,0 +1,1 @@
+#include <penstock/loader/stats.hpp>

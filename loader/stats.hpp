@@ -1,0 +1,48 @@
+// Where the time went: always on, and complete enough to add up.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+#include <penstock/loader/read_engine.hpp>
+
+namespace penstock {
+
+/// Times of a stage, summed over its threads.
+struct StageStats {
+  std::string name;  ///< plan, read, decode, transform, copy, deliver
+  unsigned threads = 0;
+  std::chrono::nanoseconds busy{}, stalled_in{}, stalled_out{};  ///< working; waiting for input; waiting for room
+};
+
+struct BadSample {
+  std::string key, field, cause;
+  std::uint64_t sample, epoch;
+};
+
+struct Stats {
+  std::uint64_t samples = 0, batches = 0, bytes_read = 0, bytes_delivered = 0;
+  std::chrono::nanoseconds wall{};           ///< since the first next()
+  std::chrono::nanoseconds first_batch{};    ///< from construction until the first batch was in hand
+  std::chrono::nanoseconds consumer_wait{};  ///< inside next()
+  std::chrono::nanoseconds consumer_busy{};  ///< between one next() and the following one
+  /// consumer_wait split over the stage that made it wait: read, decode, transform, plan, deliver; adds up to it.
+  std::vector<std::pair<std::string, std::chrono::nanoseconds>> waited_for;
+  std::vector<StageStats> stages;
+  EngineKind engine = EngineKind::automatic;
+  std::string engine_reason;
+  EngineStats reads;
+  unsigned workers = 0;                                                        ///< asked for
+  unsigned workers_observed = 0;                                               ///< threads that decoded something
+  std::uint64_t slab_bytes = 0, slabs = 0, window_bytes = 0, cache_bytes = 0;  ///< reserved
+  std::uint64_t bad_samples = 0, excluded_samples = 0, later_failures = 0;
+  std::vector<BadSample> bad;  ///< the first 1,000
+  std::string notes;           ///< what a user should know (fallbacks, where rank and world came from)
+};
+
+std::ostream& operator<<(std::ostream& out, const Stats& stats);  ///< the stage table
+
+}  // namespace penstock

@@ -1,0 +1,8 @@
+// Everything a training program needs of penstock.
+#pragma once
+
+#include <penstock/formats/dataset.hpp>
+#include <penstock/formats/error.hpp>
+#include <penstock/loader/convert.hpp>
+#include <penstock/loader/loader.hpp>
+#include <penstock/transforms/chain.hpp>

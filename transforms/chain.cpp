@@ -1,0 +1,1 @@
+#include <penstock/transforms/chain.hpp>

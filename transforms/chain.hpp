@@ -1,0 +1,98 @@
+// Chains as users write them: image::random_resized_crop(224) | image::random_flip() | image::normalize(mean, stddev).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <penstock/formats/schema.hpp>
+
+namespace penstock {
+
+/// Descriptions of the steps; compiled by Program. Each names its source where it follows one.
+namespace step {
+struct Decode {};
+struct RandomResizedCrop {
+  std::int64_t width, height;
+  double scale_min, scale_max, ratio_min, ratio_max;
+};
+struct Resize {
+  std::int64_t short_side, width, height;
+};  // short_side 0: exactly width x height
+struct CenterCrop {
+  std::int64_t width, height;
+};
+struct RandomFlip {
+  double probability;
+};
+struct Normalize {
+  std::vector<float> mean, stddev;
+};
+struct Cast {
+  DType dtype;
+};
+struct ChannelsLast {};
+struct Label {};
+struct Raw {};
+struct Window {
+  std::int64_t rows;
+};
+struct Boxes {};   // (n, 4) x0 y0 x1 y1 in pixels, moved by the geometry of the followed output
+struct Points {};  // (n, 2) x y
+}  // namespace step
+
+using Step = std::variant<step::Decode, step::RandomResizedCrop, step::Resize, step::CenterCrop, step::RandomFlip,
+                          step::Normalize, step::Cast, step::ChannelsLast, step::Label, step::Raw, step::Window,
+                          step::Boxes, step::Points>;
+
+/// What happens to one output, from the stored field to the slot. A value; compiled once per loader.
+struct Chain {
+  std::vector<std::string> sources;     ///< field("jpg|png"): the first that a sample has; empty: the output's own name
+  std::optional<std::string> followed;  ///< follow("jpg"): takes the geometry drawn for that output
+  std::vector<Step> steps;
+  friend Chain operator|(Chain left, const Chain& right);
+};
+
+/// One loader output: its name in the batch, and its chain.
+using FieldChain = std::pair<std::string, Chain>;
+
+Chain field(const std::string& alternatives);  ///< "jpg" or "jpg|png|webp"
+Chain follow(const std::string& output);       ///< masks (nearest), boxes() and key_points() move with their image
+Chain label();  ///< "cls", "txt" or "json" number, or integer array element -> int64 scalar
+Chain raw();    ///< undecoded bytes, ragged uint8
+
+namespace image {
+/// Decoded pixels, uint8. The default layout of image outputs is (C, H, W); see channels_last().
+Chain decode();
+/// A random box of `scale` of the area and `ratio` (width / height, log-uniform), resampled to size x size, antialiased
+/// bilinear. Source: torchvision.transforms.v2.RandomResizedCrop.
+Chain random_resized_crop(std::int64_t size, std::pair<double, double> scale = {0.08, 1.0},
+                          std::pair<double, double> ratio = {3.0 / 4.0, 4.0 / 3.0});
+Chain random_resized_crop(std::int64_t height, std::int64_t width, std::pair<double, double> scale,
+                          std::pair<double, double> ratio);
+Chain resize(std::int64_t short_side);  ///< keeps the aspect ratio; the long side is truncated to a whole pixel, as
+                                        ///< torchvision does
+Chain resize(std::int64_t height, std::int64_t width);
+Chain center_crop(std::int64_t size);
+Chain random_flip(double probability = 0.5);  ///< left and right
+/// out[c,y,x] = (in[y,x,c] / 255 - mean[c]) / stddev[c], float32. Source: torchvision ToTensor, then Normalize.
+Chain normalize(std::vector<float> mean, std::vector<float> stddev);
+Chain cast(DType dtype);  ///< float32, float16, bfloat16 or uint8; of normalized values, or of pixels as they are
+Chain channels_last();    ///< (H, W, C) in place of (C, H, W)
+}  // namespace image
+
+namespace array {
+Chain decode();                          ///< npy or raw elements as stored
+Chain random_window(std::int64_t rows);  ///< that many consecutive rows at a random place; only those are read
+Chain cast(DType dtype);
+}  // namespace array
+
+/// After follow(): boxes as (n, 4) float32 x0 y0 x1 y1 in output pixels, clipped to the output; ragged. Boxes that end
+/// up empty stay, with zero area, so that rows keep matching labels stored apart.
+Chain boxes();
+Chain key_points();  ///< (n, 2) float32 x y in output pixels, not clipped; ragged
+
+}  // namespace penstock

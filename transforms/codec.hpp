@@ -1,0 +1,77 @@
+// Codecs: encoded bytes -> tensor, in two steps. First the codec says which bytes it needs, then it decodes those.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include <penstock/formats/schema.hpp>
+#include <penstock/transforms/geometry.hpp>
+#include <penstock/transforms/tensor.hpp>
+
+namespace penstock {
+
+/// [begin, end) of a field's bytes.
+struct ByteRange {
+  std::uint64_t begin, end;
+  friend bool operator==(const ByteRange&, const ByteRange&) = default;
+};
+
+/// What is known of a field before its bytes are read.
+struct FieldHeader {
+  const FieldSchema* schema;
+  std::span<const std::byte> header;  ///< recorded in the index; may be empty
+  std::uint64_t length;               ///< bytes of the field
+};
+
+/// What a field decodes to.
+struct Layout {
+  DType dtype = DType::u8;
+  Shape shape;         ///< images: (H, W, C), C = 1, 3 or 4 as delivered
+  bool image = false;  ///< takes part in geometry
+  friend bool operator==(const Layout&, const Layout&) = default;
+};
+
+/// A field's bytes as read: all of them, or those that `select` named, one range after the other.
+struct FieldBytes {
+  const FieldSchema* schema;
+  std::span<const std::byte> bytes;
+  std::span<const ByteRange> ranges = {};  ///< empty: `bytes` is the whole field
+};
+
+/// A codec's state for one worker: reused from sample to sample, so that steady state allocates nothing.
+class Decoder {
+ public:
+  virtual ~Decoder() = default;
+  /// Reads the value's own header. Throws Error: corrupt, unsupported.
+  virtual Layout peek(const FieldBytes& field) = 0;
+  /// Decodes the last peeked value. For images, writes rows [region.y, region.y + height) and columns likewise, as
+  /// uint8 (H, W, C) of the region; `region` is null for all of it. Throws Error: corrupt, unsupported.
+  virtual void decode(const FieldBytes& field, const Region* region, TensorView out) = 0;
+};
+
+class Codec {
+ public:
+  virtual ~Codec() = default;
+  virtual std::string_view name() const = 0;      ///< as in FieldSchema::codec
+  virtual unsigned version() const { return 1; }  ///< raised when the same bytes decode to other values
+  virtual bool recognises(std::span<const std::byte> first_bytes) const = 0;
+  virtual std::unique_ptr<Decoder> decoder(const FieldSchema& schema) const = 0;
+  /// Appends the byte ranges that decoding `rows` ([begin, end) of the first dimension) of the value needs, in rising
+  /// order; false when the whole field is needed, which is the default.
+  virtual bool select(const FieldHeader& field, ByteRange rows, std::vector<ByteRange>& ranges) const;
+  /// What the index should keep for select(): recorded by `pack`; empty by default.
+  virtual std::vector<std::byte> header(std::span<const std::byte> bytes) const;
+};
+
+std::span<const Codec* const> codecs();           ///< the list of all codecs
+const Codec* codec_named(std::string_view name);  ///< null when there is none
+/// The codec of a value: by its magic bytes first (a PNG named .jpg is a PNG), then by its schema.
+/// Throws Error: unsupported, when neither tells.
+const Codec& codec_for(const FieldSchema& schema, std::span<const std::byte> bytes);
+
+}  // namespace penstock

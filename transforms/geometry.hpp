@@ -1,0 +1,41 @@
+// Where an output's pixels come from: the crops, resizes and flips of a chain, composed into one map.
+#pragma once
+
+#include <cstdint>
+
+namespace penstock {
+
+struct Size {
+  std::int64_t width = 0, height = 0;
+  friend bool operator==(const Size&, const Size&) = default;
+};
+
+/// Pixels [x, x + width) by [y, y + height).
+struct Region {
+  std::int64_t x = 0, y = 0, width = 0, height = 0;
+  friend bool operator==(const Region&, const Region&) = default;
+};
+
+/// Output pixel (i, j) of `output` pixels is pixel (window.x + i, window.y + j) of the grid that `box` is resampled to
+/// (mirrored first when `flip`); only source pixels inside `visible` contribute, as after a crop.
+struct Geometry {
+  Size source;     ///< pixels of the stored image
+  Region visible;  ///< what crops before the resize left of it (integer pixels)
+  double box_x = 0, box_y = 0, box_width = 0, box_height = 0;  ///< source area of the whole grid, in source pixels
+  Size grid;                                                   ///< pixels that the box is resampled to
+  Region window;                                               ///< the part of the grid that is the output
+  bool flip = false;
+
+  static Geometry identity(Size source);
+  Size output() const { return {window.width, window.height}; }
+  bool resamples() const;                 ///< false when the output is a plain copy of source pixels
+  Geometry cropped(Region region) const;  ///< region of the current output
+  Geometry resized(Size size) const;
+  Geometry flipped() const;
+  /// Source pixels that the output depends on, for a filter with `support` source pixels at scale 1 (1.0 for bilinear).
+  Region needed(double support) const;
+  /// Maps a point of the source image (pixel edges at integers) to the output.
+  void map_point(double& x, double& y) const;
+};
+
+}  // namespace penstock

@@ -1,0 +1,96 @@
+// All chains of a loader, compiled once against a dataset's fields, and the per-worker state that runs them.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <penstock/formats/schema.hpp>
+#include <penstock/transforms/chain.hpp>
+#include <penstock/transforms/codec.hpp>
+
+namespace penstock {
+
+/// What the loader knows of the dataset, for compiling. `first_value(field)` gives the encoded bytes of some sample's
+/// field, so that shapes without a declared size (icons) are found from the data; empty when no sample has it.
+struct FieldCatalog {
+  std::span<const FieldSchema> fields;
+  std::function<std::vector<std::byte>(std::uint32_t field)> first_value;
+};
+
+/// One output of the batch.
+struct Output {
+  std::string name;
+  std::vector<std::uint32_t> sources;  ///< fields of the dataset, in order of preference
+  DType dtype = DType::u8;
+  Shape shape;            ///< of one row; ragged: of one item of a row
+  bool ragged = false;    ///< a row holds a varying number of items of `shape`
+  bool verbatim = false;  ///< the row is the stored bytes: the reader may put them into the slot itself
+  std::uint64_t row_bytes() const { return element_count(shape) * size_of(dtype); }  ///< ragged: of one item
+};
+
+/// The only sources of randomness, and the sample's name for messages.
+struct SampleContext {
+  std::uint64_t seed = 0, epoch = 0, sample = 0;
+  std::string_view key;
+};
+
+/// Immutable; shared by all workers.
+class Program {
+ public:
+  /// Without `chains`, every field is decoded by its codec and must have one shape.
+  /// Throws Error: invalid_argument, naming output and step: unknown field, steps that do not fit the codec or each
+  /// other, a follow() without its leader or in a circle; shape, when an output's shape is not the same for all samples
+  /// and nothing in the chain makes it so.
+  Program(std::span<const FieldChain> chains, const FieldCatalog& catalog);
+  ~Program();
+  Program(Program&&) noexcept;
+
+  std::span<const Output> outputs() const;
+  /// Output numbers in the order they must be filled: a followed output comes before its followers.
+  std::span<const std::uint32_t> order() const;
+  /// Byte ranges of the field that output needs for this sample; false when it needs the whole field.
+  bool select(std::uint32_t output, const FieldHeader& field, const SampleContext& sample,
+              std::vector<ByteRange>& ranges) const;
+  /// Names and versions of codecs and transforms in use: part of a loader's state.
+  std::string version() const;
+
+ private:
+  friend class SlotFiller;
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+/// Decodes and transforms into slots; one per worker thread.
+class SlotFiller {
+ public:
+  explicit SlotFiller(const Program& program);  ///< the program must outlive the filler
+  ~SlotFiller();
+  SlotFiller(SlotFiller&&) noexcept;
+
+  /// Starts a sample; its outputs are then filled in Program::order().
+  void begin(const SampleContext& sample);
+  /// Items in the sample's row of a ragged output. Throws Error: corrupt, unsupported.
+  std::uint64_t items(std::uint32_t output, const FieldBytes& field);
+  /// Writes the sample's row: row_bytes() bytes, or items() * row_bytes() for a ragged output. The whole slot is
+  /// written or an Error thrown: corrupt, unsupported, shape (a row of another shape than the output's).
+  void fill(std::uint32_t output, const FieldBytes& field, std::span<std::byte> slot);
+
+  /// Time spent so far in codecs and in transforms, for the stage table.
+  struct Times {
+    std::chrono::nanoseconds decode{}, transform{};
+  };
+  Times times() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace penstock
