@@ -1,0 +1,26 @@
+// A shuffled order that is computed per position: no list, so any size costs the same few words.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+namespace penstock {
+
+/// A keyed permutation of [0, size), computed per position in constant memory.
+/// A Feistel network over the next power of four (at least 64, so that the smallest sizes are mixed as well as large
+/// ones), cycle-walked into range. The order is part of a loader's promise: it never changes between versions.
+/// Source: Black and Rogaway, "Ciphers with Arbitrary Finite Domains", CT-RSA 2002.
+class Permutation {
+ public:
+  /// `stream` tells apart the permutations that one epoch needs (see Plan, block shuffle).
+  Permutation(std::uint64_t size, std::uint64_t seed, std::uint64_t epoch, std::uint64_t stream = 0);
+  std::uint64_t operator()(std::uint64_t position) const;  ///< position < size
+  std::uint64_t position_of(std::uint64_t value) const;    ///< the inverse; value < size
+
+ private:
+  std::uint64_t size_, mask_;
+  unsigned half_bits_;
+  std::array<std::uint64_t, 6> keys_;
+};
+
+}  // namespace penstock
