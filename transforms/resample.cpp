@@ -1,0 +1,194 @@
+#include <algorithm>
+#include <cstring>
+
+#include <penstock/formats/error.hpp>
+#include <penstock/transforms/pixel_rows.hpp>
+#include <penstock/transforms/resample.hpp>
+
+namespace penstock {
+namespace {
+
+using pixel_rows::kBlock;
+using pixel_rows::kPad;
+
+std::size_t size(std::int64_t value) {
+  return static_cast<std::size_t>(value);
+}
+
+/// Scratch only grows, so that steady state allocates nothing.
+template <class T>
+T* grown(std::vector<T>& scratch, std::size_t count) {
+  if (scratch.size() < count) scratch.resize(count);
+  return scratch.data();
+}
+
+Axis horizontal_axis(const Geometry& g) {
+  return {g.box_x - static_cast<double>(g.visible.x),
+          g.box_width,
+          g.visible.width,
+          g.grid.width,
+          g.window.x,
+          g.window.width};
+}
+
+Axis vertical_axis(const Geometry& g) {
+  return {g.box_y - static_cast<double>(g.visible.y),
+          g.box_height,
+          g.visible.height,
+          g.grid.height,
+          g.window.y,
+          g.window.height};
+}
+
+const std::uint8_t* pixel_at(const PixelSource& source, std::int64_t x, std::int64_t y) {
+  return source.data + (y - source.region.y) * source.stride + (x - source.region.x) * source.channels;
+}
+
+bool contains(const Region& outer, const Region& inner) {
+  return inner.x >= outer.x && inner.y >= outer.y && inner.x + inner.width <= outer.x + outer.width &&
+         inner.y + inner.height <= outer.y + outer.height;
+}
+
+}  // namespace
+
+void Resampler::run(const PixelSource& source, const Geometry& geometry, Filter filter, const PixelSink& sink) {
+  if (source.channels < 1 || source.channels > 4) throw Error::invalid_argument("an image has 1 to 4 channels");
+  if (sink.dtype != DType::u8 && sink.dtype != DType::f32 && sink.dtype != DType::f16 && sink.dtype != DType::bf16) {
+    throw Error::invalid_argument("pixels cannot be delivered as " + std::string(name(sink.dtype)));
+  }
+  if (!contains(source.region, geometry.needed(support(filter)))) {
+    throw Error::invalid_argument("the decoded region is smaller than the output needs");
+  }
+  if (sink.channels_last && sink.dtype != DType::u8) prepare_interleaved(geometry.window.width, source.channels, sink);
+  if (!geometry.resamples()) return copy(source, geometry, sink);
+  return filter == Filter::bilinear ? bilinear(source, geometry, sink) : nearest(source, geometry, sink);
+}
+
+/// Horizontal pass over the source rows that the vertical one needs, then row by row the vertical one. The horizontal
+/// pass already puts the elements of a row into the output's order (planes or interleaved, mirrored or not), so that
+/// all later work goes along rows.
+void Resampler::bilinear(const PixelSource& source, const Geometry& geometry, const PixelSink& sink) {
+  horizontal_.prepare(horizontal_axis(geometry));
+  vertical_.prepare(vertical_axis(geometry));
+  const std::int64_t first = vertical_.taps_begin();
+  const std::int64_t end = vertical_.taps_end();
+  const std::size_t elements = size(geometry.window.width * source.channels);
+  const std::size_t stride = elements + kPad;
+  grown(intermediate_, size(end - first) * stride);
+  for (std::int64_t y = first; y < end; y += static_cast<std::int64_t>(kBlock)) {
+    squeeze_rows(source, geometry, sink, y, std::min(static_cast<std::int64_t>(kBlock), end - y));
+  }
+  std::uint8_t* line = grown(line_, stride);
+  for (std::int64_t y = 0; y < geometry.window.height; ++y) {
+    const auto weights = vertical_.weights(y);
+    pixel_rows::weigh_rows(intermediate_.data() + size(vertical_.begin(y) - first) * stride, stride, weights.data(),
+                           weights.size(), elements, line);
+    write_row(line, y, source.channels, geometry.output(), sink);
+  }
+}
+
+/// The horizontal pass over up to 16 rows: turned, so that rows lie along SIMD lanes, weighed, and turned back.
+void Resampler::squeeze_rows(const PixelSource& source, const Geometry& geometry, const PixelSink& sink,
+                             std::int64_t first, std::int64_t count) {
+  const std::size_t channels = size(source.channels);
+  const std::size_t width = size(geometry.window.width);
+  const std::int64_t begin = horizontal_.taps_begin();
+  const std::size_t columns = size(horizontal_.taps_end() - begin);
+  const std::uint8_t* from[kBlock];
+  for (std::int64_t r = 0; r < static_cast<std::int64_t>(kBlock); ++r) {
+    from[r] = pixel_at(source, geometry.visible.x + begin, geometry.visible.y + first + std::min(r, count - 1));
+  }
+  std::uint8_t* turned = grown(turned_, columns * channels * kBlock);
+  std::uint8_t* squeezed = grown(squeezed_, (width * channels + kBlock) * kBlock);
+  pixel_rows::turn_in(from, columns * channels, turned);
+  const std::size_t pixel_step = sink.channels_last ? channels : 1;
+  const std::size_t channel_step = sink.channels_last ? 1 : width;
+  for (std::size_t x = 0; x < width; ++x) {
+    const auto i = static_cast<std::int64_t>(x);
+    const auto weights = horizontal_.weights(i);
+    const std::size_t place = (geometry.flip ? width - 1 - x : x) * pixel_step;
+    pixel_rows::weigh_block(turned + size(horizontal_.begin(i) - begin) * channels * kBlock, channels, weights.data(),
+                            weights.size(), squeezed + place * kBlock,
+                            static_cast<std::ptrdiff_t>(channel_step * kBlock));
+  }
+  const std::size_t stride = width * channels + kPad;
+  std::uint8_t* to[kBlock];
+  for (std::size_t r = 0; r < kBlock; ++r) {
+    to[r] = intermediate_.data() + (size(first - vertical_.taps_begin()) + std::min(r, size(count) - 1)) * stride;
+  }
+  pixel_rows::turn_out(squeezed, width * channels, to, size(count));
+}
+
+void Resampler::nearest(const PixelSource& source, const Geometry& geometry, const PixelSink& sink) {
+  nearest_pixels(horizontal_axis(geometry), columns_);
+  nearest_pixels(vertical_axis(geometry), rows_);
+  const std::size_t channels = size(source.channels);
+  const std::size_t width = columns_.size();
+  std::uint8_t* line = grown(line_, width * channels + kPad);
+  const std::size_t pixel_step = sink.channels_last ? channels : 1;
+  const std::size_t channel_step = sink.channels_last ? 1 : width;
+  for (std::int64_t y = 0; y < geometry.window.height; ++y) {
+    const std::uint8_t* row = pixel_at(source, geometry.visible.x, geometry.visible.y + rows_[size(y)]);
+    for (std::size_t x = 0; x < width; ++x) {
+      const std::uint8_t* pixel = row + columns_[x] * source.channels;
+      std::uint8_t* to = line + (geometry.flip ? width - 1 - x : x) * pixel_step;
+      for (std::size_t c = 0; c < channels; ++c) to[c * channel_step] = pixel[c];
+    }
+    write_row(line, y, source.channels, geometry.output(), sink);
+  }
+}
+
+void Resampler::copy(const PixelSource& source, const Geometry& geometry, const PixelSink& sink) {
+  const std::size_t channels = size(source.channels);
+  const std::size_t width = size(geometry.window.width);
+  const Region from = geometry.needed(0);
+  std::uint8_t* line = grown(line_, width * channels + kPad);
+  for (std::int64_t y = 0; y < geometry.window.height; ++y) {
+    const std::uint8_t* row = pixel_at(source, from.x, from.y + y);
+    if (!sink.channels_last && (channels > 1 || geometry.flip)) {
+      pixel_rows::separate(row, channels, width, geometry.flip, line, width);
+      row = line;
+    } else if (geometry.flip) {
+      pixel_rows::mirror(row, channels, width, line);
+      row = line;
+    }
+    write_row(row, y, source.channels, geometry.output(), sink);
+  }
+}
+
+void Resampler::prepare_interleaved(std::int64_t width, std::int64_t channels, const PixelSink& sink) {
+  const std::size_t elements = size(width * channels);
+  grown(scales_, elements + kPad);
+  grown(biases_, elements + kPad);
+  for (std::size_t i = 0; i < elements; ++i) {
+    scales_[i] = sink.scale[i % size(channels)];
+    biases_[i] = sink.bias[i % size(channels)];
+  }
+}
+
+/// `row` holds the elements of output row y in the output's order: planes one after the other, or interleaved.
+void Resampler::write_row(const std::uint8_t* row, std::int64_t y, std::int64_t channels, Size output,
+                          const PixelSink& sink) {
+  const std::size_t width = size(output.width);
+  const std::size_t bytes = size_of(sink.dtype);
+  if (sink.channels_last) {
+    const std::size_t elements = width * size(channels);
+    std::byte* to = sink.data + size(y) * elements * bytes;
+    if (sink.dtype == DType::u8) {
+      std::memcpy(to, row, elements);
+    } else {
+      pixel_rows::convert_each(row, elements, sink.dtype, scales_.data(), biases_.data(), to);
+    }
+    return;
+  }
+  for (std::size_t c = 0; c < size(channels); ++c) {
+    std::byte* to = sink.data + (c * size(output.height) + size(y)) * width * bytes;
+    if (sink.dtype == DType::u8) {
+      std::memcpy(to, row + c * width, width);
+    } else {
+      pixel_rows::convert(row + c * width, width, sink.dtype, sink.scale[c], sink.bias[c], to);
+    }
+  }
+}
+
+}  // namespace penstock
