@@ -10,4 +10,7 @@ namespace penstock {
 /// `crc` continues an earlier call's result. Uses the SSE4.2 instruction where the processor has it.
 std::uint32_t crc32c(std::span<const std::byte> bytes, std::uint32_t crc = 0);
 
+/// The same by table alone (slicing by 8): what processors without the instruction run.
+std::uint32_t crc32c_portable(std::span<const std::byte> bytes, std::uint32_t crc = 0);
+
 }  // namespace penstock

@@ -28,7 +28,8 @@ struct IndexedFile {
 /// parsed but the header. Any number of threads may read it.
 class Index {
  public:
-  /// Maps `path`. Throws Error: io; corrupt, when the file is not a whole index of a version read here.
+  /// Maps `path`. Throws Error: io; corrupt, when the file is not a whole index; unsupported, when it is of another
+  /// version. What the header does not vouch for is checked where it is used: every accessor may throw Error: corrupt.
   static Index open(const std::filesystem::path& path);
   static Index from_bytes(std::vector<std::byte> bytes);
 
@@ -60,6 +61,8 @@ class Index {
   /// dataset's hash does not depend on how its samples are spread over shards.
   std::uint64_t key_hash() const;
   std::span<const std::byte> bytes() const;  ///< the .idx file's content
+  /// Reads the whole index and compares its checksum, which open() leaves out. Throws Error: corrupt.
+  void verify() const;
 
  private:
   struct State;
@@ -82,9 +85,10 @@ class IndexBuilder {
   /// Number of the field of that name, added on first use; a later call with another codec leaves the first one's.
   std::uint32_t field(const FieldSchema& schema);
   std::uint32_t add_block(const Block& block);
-  /// Begins a sample; the fields set next are its own.
+  /// Begins a sample; the fields set next are its own. Setting a field again throws Error: corrupt with key and field.
   void add_sample(std::string_view key);
   void set(std::uint32_t field, const Extent& extent, std::optional<std::uint32_t> crc32c = std::nullopt);
+  /// Inline bytes are copied. No pieces are a value of no bytes.
   void set(std::uint32_t field, std::span<const Piece> pieces, std::optional<std::uint32_t> crc32c = std::nullopt);
   void set_header(std::uint32_t field, std::span<const std::byte> header);
   void set_attributes(std::string json);

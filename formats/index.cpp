@@ -1,0 +1,371 @@
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include <penstock/formats/crc32c.hpp>
+#include <penstock/formats/error.hpp>
+#include <penstock/formats/index.hpp>
+#include <penstock/formats/index_layout.hpp>
+#include <penstock/formats/mapping.hpp>
+
+namespace penstock {
+
+using namespace index_layout;
+
+namespace {
+
+[[noreturn]] void broken(const char* what) {
+  throw Error::corrupt(std::string("broken index: ") + what);
+}
+
+void require(bool holds, const char* what) {
+  if (!holds) broken(what);
+}
+
+// [offset, offset + length) of `bytes`, or Error: corrupt.
+std::span<const std::byte> slice(std::span<const std::byte> bytes, std::uint64_t offset, std::uint64_t length,
+                                 const char* what) {
+  require(offset <= bytes.size() && length <= bytes.size() - offset, what);
+  return bytes.subspan(offset, length);
+}
+
+template <typename T>
+T load(std::span<const std::byte> bytes, std::uint64_t offset, const char* what) {
+  static_assert(std::is_trivially_copyable_v<T>);
+  T value;
+  std::memcpy(&value, slice(bytes, offset, sizeof(T), what).data(), sizeof(T));
+  return value;
+}
+
+std::string_view text(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+// Bytes [offsets[i], offsets[i + 1]) of `bytes`, where `offsets` is a section of u64.
+std::span<const std::byte> between(std::span<const std::byte> offsets, std::uint64_t i,
+                                   std::span<const std::byte> bytes, const char* what) {
+  const auto first = load<std::uint64_t>(offsets, i * 8, what);
+  const auto last = load<std::uint64_t>(offsets, i * 8 + 8, what);
+  require(first <= last, what);
+  return slice(bytes, first, last - first, what);
+}
+
+// The most that undoing `filters` can make of `length` bytes: a corrupt index must not make a reader reserve terabytes.
+// Source: deflate codes at most 258 bytes in 2 bits (RFC 1951), which is 1032 to 1.
+std::uint64_t longest_decoded(std::uint64_t length, std::span<const Filter> filters) {
+  for (const Filter& filter : filters) {
+    if (filter.id != Filter::Id::deflate) continue;
+    if (length > kLongestField) return length;
+    length = length * 1032 + 1032;
+  }
+  return length;
+}
+
+}  // namespace
+
+struct Index::State {
+  Mapping mapping;
+  std::vector<std::byte> owned;
+  std::span<const std::byte> bytes;
+  Header header{};
+  std::span<const std::byte> sections[kSectionCount];
+  std::vector<FieldSchema> fields;
+  std::vector<FieldRecord> records;
+
+  void parse();
+  void parse_sections();
+  void check_lengths() const;
+  void parse_fields();
+
+  std::span<const std::byte> section(SectionId id) const { return sections[static_cast<std::size_t>(id)]; }
+
+  Entry entry(std::uint64_t sample, std::uint32_t field) const {
+    if (sample >= header.samples || field >= fields.size()) {
+      throw Error::invalid_argument("sample " + std::to_string(sample) + ", field " + std::to_string(field) +
+                                    " is outside the index");
+    }
+    return load<Entry>(section(SectionId::entries), (field * header.samples + sample) * sizeof(Entry), "entries");
+  }
+
+  void check(const Extent& extent) const {
+    require(extent.file < header.file_count, "file number");
+    require(extent.offset <= UINT64_MAX - extent.length, "extent");
+  }
+
+  Piece piece(std::uint64_t number) const {
+    const auto pieces = section(SectionId::pieces);
+    require(number < pieces.size() / sizeof(PieceRecord), "piece number");
+    const auto record = load<PieceRecord>(pieces, number * sizeof(PieceRecord), "pieces");
+    require(record.kind <= static_cast<std::uint32_t>(Piece::Kind::fill), "kind of piece");
+    require(record.length <= kLongestField, "length of piece");
+    Piece piece{.kind = static_cast<Piece::Kind>(record.kind), .length = record.length, .inline_bytes = {}};
+    switch (piece.kind) {
+      case Piece::Kind::extent:
+        piece.extent = {record.number, record.offset, record.length};
+        check(piece.extent);
+        break;
+      case Piece::Kind::block:
+        piece.block = record.number;
+        piece.offset = record.offset;
+        require(record.number < header.block_count, "block number");
+        break;
+      case Piece::Kind::bytes:
+      case Piece::Kind::fill:
+        piece.inline_bytes =
+            slice(section(SectionId::inline_bytes), record.inline_offset, record.inline_length, "inline bytes");
+        if (piece.kind == Piece::Kind::bytes) require(record.inline_length == record.length, "inline bytes");
+        if (piece.kind == Piece::Kind::fill) require(record.inline_length != 0, "fill value");
+        break;
+    }
+    return piece;
+  }
+};
+
+void Index::State::parse() {
+  require(bytes.size() >= sizeof(Header), "shorter than its header");
+  header = load<Header>(bytes, 0, "header");
+  require(header.magic == kMagic, "not an index (wrong magic)");
+  if (header.version != kVersion) {
+    throw Error::unsupported("index of version " + std::to_string(header.version) + "; this build reads version " +
+                             std::to_string(kVersion));
+  }
+  require(header.section_count == kSectionCount, "section count");
+  require(header.total_length == bytes.size(), "its length is not the one it was written with");
+  parse_sections();
+  check_lengths();
+  parse_fields();
+}
+
+void Index::State::parse_sections() {
+  const auto table = slice(bytes, sizeof(Header), kSectionCount * sizeof(SectionEntry), "section table");
+  const std::uint32_t crc = penstock::crc32c(table, penstock::crc32c(bytes.first(offsetof(Header, header_crc))));
+  require(crc == header.header_crc, "checksum of the header");
+  for (std::uint32_t i = 0; i < kSectionCount; ++i) {
+    const auto entry = load<SectionEntry>(table, i * sizeof(SectionEntry), "section table");
+    require(entry.id == i, "section order");
+    sections[i] = slice(bytes, entry.offset, entry.length, "section outside the file");
+  }
+}
+
+void Index::State::check_lengths() const {
+  const auto counted = [this](SectionId id, std::uint64_t count, std::uint64_t each, const char* what) {
+    const std::uint64_t length = section(id).size();
+    require(length % each == 0 && length / each == count, what);
+  };
+  require(header.samples < bytes.size(), "number of samples");  // each has an offset: keeps the products below in range
+  counted(SectionId::key_offsets, header.samples + 1, 8, "length of key_offsets");
+  const std::uint64_t entries = section(SectionId::entries).size() / sizeof(Entry);
+  require(header.samples == 0 ? entries == 0
+                              : entries % header.samples == 0 && entries / header.samples == header.field_count,
+          "length of entries");
+  counted(SectionId::blocks, header.block_count, sizeof(BlockRecord), "length of blocks");
+  counted(SectionId::files, std::uint64_t{header.file_count} + 1, sizeof(FileRecord), "length of files");
+}
+
+void Index::State::parse_fields() {
+  auto rest = section(SectionId::fields);
+  const std::uint64_t columns = section(SectionId::header_offsets).size() / 8 / (header.samples + 1);
+  for (std::uint32_t i = 0; i < header.field_count; ++i) {
+    const auto record = load<FieldRecord>(rest, 0, "fields");
+    const auto whole = slice(rest, 0, record.record_length, "fields");
+    require(record.header_column == kNoHeaders || record.header_column < columns, "header column");
+    require(record.dtype <= static_cast<std::uint8_t>(DType::boolean), "dtype of a field");
+    FieldSchema schema;
+    schema.dtype = static_cast<DType>(record.dtype);
+    schema.fixed = record.fixed != 0;
+    std::uint64_t at = sizeof(FieldRecord);
+    require(record.rank <= whole.size() / 8, "rank of a field");
+    for (std::uint32_t d = 0; d < record.rank; ++d, at += 8) {
+      schema.shape.push_back(load<std::int64_t>(whole, at, "shape of a field"));
+    }
+    schema.name = text(slice(whole, at, record.name_length, "name of a field"));
+    schema.codec = text(slice(whole, at + record.name_length, record.codec_length, "codec of a field"));
+    fields.push_back(std::move(schema));
+    records.push_back(record);
+    rest = rest.subspan(record.record_length);
+  }
+}
+
+Index::Index(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Index::Index(Index&&) noexcept = default;
+Index& Index::operator=(Index&&) noexcept = default;
+Index::~Index() = default;
+
+Index Index::open(const std::filesystem::path& path) {
+  auto state = std::make_unique<State>();
+  state->mapping = Mapping(path);
+  state->bytes = state->mapping.bytes();
+  try {
+    state->parse();
+  } catch (const Error& error) {
+    throw error.in({.shard = path.string()});
+  }
+  return Index(std::move(state));
+}
+
+Index Index::from_bytes(std::vector<std::byte> bytes) {
+  auto state = std::make_unique<State>();
+  state->owned = std::move(bytes);
+  state->bytes = state->owned;
+  state->parse();
+  return Index(std::move(state));
+}
+
+std::uint64_t Index::size() const {
+  return state_->header.samples;
+}
+
+std::span<const FieldSchema> Index::fields() const {
+  return state_->fields;
+}
+
+std::uint32_t Index::file_count() const {
+  return state_->header.file_count;
+}
+
+IndexedFile Index::file(std::uint32_t number) const {
+  if (number >= file_count()) {
+    throw Error::invalid_argument("file " + std::to_string(number) + " is outside the index");
+  }
+  const auto files = state_->section(SectionId::files);
+  const auto record = load<FileRecord>(files, std::uint64_t{number} * sizeof(FileRecord), "files");
+  const auto next = load<FileRecord>(files, std::uint64_t{number} * sizeof(FileRecord) + sizeof(FileRecord), "files");
+  require(record.path_offset <= next.path_offset, "file paths");
+  const auto path = slice(state_->section(SectionId::file_paths), record.path_offset,
+                          next.path_offset - record.path_offset, "file paths");
+  return {.path = std::string(text(path)), .size = record.size, .stamp = record.stamp};
+}
+
+std::string_view Index::key(std::uint64_t sample) const {
+  if (sample >= size()) throw Error::invalid_argument("sample " + std::to_string(sample) + " is outside the index");
+  return text(between(state_->section(SectionId::key_offsets), sample, state_->section(SectionId::key_bytes), "keys"));
+}
+
+std::optional<std::uint64_t> Index::find(std::string_view wanted) const {
+  if ((state_->header.flags & kKeysSorted) == 0) {
+    for (std::uint64_t sample = 0; sample < size(); ++sample) {
+      if (key(sample) == wanted) return sample;
+    }
+    return std::nullopt;
+  }
+  std::uint64_t first = 0, last = size();
+  while (first < last) {
+    const std::uint64_t middle = first + (last - first) / 2;
+    if (key(middle) < wanted) {
+      first = middle + 1;
+    } else {
+      last = middle;
+    }
+  }
+  if (first < size() && key(first) == wanted) return first;
+  return std::nullopt;
+}
+
+bool Index::locate(std::uint64_t sample, std::uint32_t field, std::vector<Piece>& pieces) const {
+  pieces.clear();
+  const Entry entry = state_->entry(sample, field);
+  Piece piece{.length = entry.length(), .inline_bytes = {}};
+  switch (entry.kind) {
+    case EntryKind::absent:
+      return false;
+    case EntryKind::extent:
+      piece.extent = {entry.number, entry.offset, piece.length};
+      state_->check(piece.extent);
+      pieces.push_back(piece);
+      return true;
+    case EntryKind::block:
+      require(entry.number < block_count(), "block number");
+      piece.kind = Piece::Kind::block;
+      piece.block = entry.number;
+      piece.offset = entry.offset;
+      pieces.push_back(piece);
+      return true;
+    case EntryKind::bytes:
+      piece.kind = Piece::Kind::bytes;
+      piece.inline_bytes = slice(state_->section(SectionId::inline_bytes), entry.offset, piece.length, "inline bytes");
+      pieces.push_back(piece);
+      return true;
+    case EntryKind::pieces: {
+      std::uint64_t sum = 0;
+      for (std::uint64_t i = 0; i < entry.number; ++i) {
+        pieces.push_back(state_->piece(entry.offset + i));
+        sum += pieces.back().length;
+        require(sum <= piece.length, "lengths of pieces");
+      }
+      require(sum == piece.length, "lengths of pieces");
+      return true;
+    }
+  }
+  broken("kind of entry");
+}
+
+std::uint64_t Index::length(std::uint64_t sample, std::uint32_t field) const {
+  const Entry entry = state_->entry(sample, field);
+  return entry.kind == EntryKind::absent ? 0 : entry.length();
+}
+
+bool Index::complete(std::uint32_t field) const {
+  return field < state_->records.size() && state_->records[field].complete != 0;
+}
+
+std::optional<std::uint32_t> Index::crc32c(std::uint64_t sample, std::uint32_t field) const {
+  const Entry entry = state_->entry(sample, field);
+  if (entry.kind == EntryKind::absent || (entry.flags & kHasCrc) == 0) return std::nullopt;
+  return entry.crc32c;
+}
+
+std::span<const std::byte> Index::header(std::uint64_t sample, std::uint32_t field) const {
+  if (sample >= size() || field >= state_->records.size()) return {};
+  const std::uint64_t column = state_->records[field].header_column;
+  if (column == kNoHeaders) return {};
+  return between(state_->section(SectionId::header_offsets), column * (size() + 1) + sample,
+                 state_->section(SectionId::header_bytes), "headers");
+}
+
+std::uint32_t Index::block_count() const {
+  return state_->header.block_count;
+}
+
+Block Index::block(std::uint32_t number) const {
+  if (number >= block_count()) {
+    throw Error::invalid_argument("block " + std::to_string(number) + " is outside the index");
+  }
+  const auto record =
+      load<BlockRecord>(state_->section(SectionId::blocks), std::uint64_t{number} * sizeof(BlockRecord), "blocks");
+  Block block{
+      .extent = {record.file, record.offset, record.length}, .filters = {}, .decoded_length = record.decoded_length};
+  state_->check(block.extent);
+  const auto pipelines = state_->section(SectionId::pipelines);
+  const auto filters = state_->section(SectionId::filters);
+  const auto first = load<std::uint32_t>(pipelines, std::uint64_t{record.pipeline} * 4, "pipelines");
+  const auto last = load<std::uint32_t>(pipelines, std::uint64_t{record.pipeline} * 4 + 4, "pipelines");
+  require(first <= last && last <= filters.size() / sizeof(FilterRecord), "pipelines");
+  for (std::uint64_t i = first; i < last; ++i) {
+    const auto filter = load<FilterRecord>(filters, i * sizeof(FilterRecord), "filters");
+    block.filters.push_back({static_cast<Filter::Id>(filter.id), filter.parameter});
+  }
+  require(block.decoded_length <= longest_decoded(record.length, block.filters), "decoded length of a block");
+  return block;
+}
+
+std::string_view Index::attributes() const {
+  const auto json = text(state_->section(SectionId::attributes));
+  return json.empty() ? "{}" : json;
+}
+
+std::uint64_t Index::key_hash() const {
+  return state_->header.key_hash;
+}
+
+std::span<const std::byte> Index::bytes() const {
+  return state_->bytes;
+}
+
+void Index::verify() const {
+  const std::size_t body = sizeof(Header) + kSectionCount * sizeof(SectionEntry);
+  require(penstock::crc32c(state_->bytes.subspan(body)) == state_->header.body_crc, "checksum of the content");
+}
+
+}  // namespace penstock

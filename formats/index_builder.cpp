@@ -1,0 +1,383 @@
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <string>
+#include <type_traits>
+#include <unordered_map>
+#include <utility>
+
+#include <penstock/formats/crc32c.hpp>
+#include <penstock/formats/error.hpp>
+#include <penstock/formats/index.hpp>
+#include <penstock/formats/index_layout.hpp>
+
+namespace penstock {
+
+using namespace index_layout;
+
+namespace {
+
+constexpr std::uint64_t kHashMultiplier = 0x9E3779B97F4A7C15;  // odd, so that its powers never vanish
+
+// FNV-1a, then the finalizer of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
+std::uint64_t hash_of_key(std::string_view key) {
+  std::uint64_t hash = 0xCBF29CE484222325;
+  for (const char c : key) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3;
+  hash = (hash ^ (hash >> 30)) * 0xBF58476D1CE4E5B9;
+  hash = (hash ^ (hash >> 27)) * 0x94D049BB133111EB;
+  return hash ^ (hash >> 31);
+}
+
+template <typename T>
+void append(std::vector<std::byte>& out, const T& value) {
+  static_assert(std::is_trivially_copyable_v<T>);
+  const auto* bytes = reinterpret_cast<const std::byte*>(&value);
+  out.insert(out.end(), bytes, bytes + sizeof(T));
+}
+
+void append(std::vector<std::byte>& out, std::string_view text) {
+  const auto* bytes = reinterpret_cast<const std::byte*>(text.data());
+  out.insert(out.end(), bytes, bytes + text.size());
+}
+
+struct HeaderColumn {
+  std::vector<std::uint64_t> ends;  // one per sample that has been reached; sample i's bytes end there
+  std::vector<std::byte> bytes;
+};
+
+struct Column {
+  FieldSchema schema;
+  std::vector<Entry> entries;  // may end before the current sample: the rest is absent
+  std::uint64_t present = 0;
+  HeaderColumn headers;
+};
+
+}  // namespace
+
+std::uint64_t key_hash_power(std::uint64_t samples) {
+  std::uint64_t power = 1, square = kHashMultiplier;
+  for (; samples != 0; samples >>= 1, square *= square) {
+    if ((samples & 1) != 0) power *= square;
+  }
+  return power;
+}
+
+struct IndexBuilder::State {
+  std::vector<std::uint64_t> key_offsets{0};
+  std::string key_bytes;
+  bool sorted = true;
+  std::uint64_t key_hash = 0;
+  std::vector<Column> columns;
+  std::unordered_map<std::string, std::uint32_t> column_named;
+  std::vector<PieceRecord> pieces;
+  std::vector<std::byte> inline_bytes;
+  std::vector<BlockRecord> blocks;
+  std::map<std::vector<std::pair<std::uint16_t, std::uint32_t>>, std::uint32_t> pipeline_of;
+  std::vector<std::uint32_t> pipelines{0};
+  std::vector<FilterRecord> filters;
+  std::vector<FileRecord> files;
+  std::string file_paths;
+  std::string attributes;
+
+  std::uint64_t samples() const { return key_offsets.size() - 1; }
+
+  std::string_view last_key() const {
+    return samples() == 0 ? std::string_view() : std::string_view(key_bytes).substr(key_offsets[samples() - 1]);
+  }
+
+  std::uint64_t keep(std::span<const std::byte> bytes) {
+    const std::uint64_t offset = inline_bytes.size();
+    inline_bytes.insert(inline_bytes.end(), bytes.begin(), bytes.end());
+    return offset;
+  }
+
+  void put(std::uint32_t field, Entry entry, std::uint64_t length, std::optional<std::uint32_t> crc);
+  PieceRecord record(const Piece& piece);
+  std::uint64_t stored_bytes() const;
+  std::vector<std::byte> field_section() const;
+  std::vector<std::byte> serialize();
+};
+
+void IndexBuilder::State::put(std::uint32_t field, Entry entry, std::uint64_t length,
+                              std::optional<std::uint32_t> crc) {
+  Column& column = columns.at(field);
+  const ErrorContext context{.key = std::string(last_key()), .field = column.schema.name};
+  if (samples() == 0) throw Error::invalid_argument("a field is set before the first sample", context);
+  if (column.entries.size() == samples()) throw Error::corrupt("the sample has this field twice", context);
+  if (length > kLongestField) throw Error::unsupported("a field of 1 TiB or more", context);
+  column.entries.resize(samples() - 1, Entry{});
+  entry.length_low = static_cast<std::uint32_t>(length);
+  entry.length_high = static_cast<std::uint8_t>(length >> 32);
+  entry.flags = crc ? kHasCrc : std::uint8_t{0};
+  entry.crc32c = crc.value_or(0);
+  column.entries.push_back(entry);
+  ++column.present;
+}
+
+PieceRecord IndexBuilder::State::record(const Piece& piece) {
+  PieceRecord record{.offset = piece.offset,
+                     .length = piece.length,
+                     .inline_offset = 0,
+                     .inline_length = static_cast<std::uint32_t>(piece.inline_bytes.size()),
+                     .number = piece.block,
+                     .kind = static_cast<std::uint32_t>(piece.kind),
+                     .reserved = 0};
+  if (piece.kind == Piece::Kind::extent) {
+    record.offset = piece.extent.offset;
+    record.number = piece.extent.file;
+  }
+  if (!piece.inline_bytes.empty()) record.inline_offset = keep(piece.inline_bytes);
+  return record;
+}
+
+// What serialize() will write, but for the fields and the padding between sections.
+std::uint64_t IndexBuilder::State::stored_bytes() const {
+  std::uint64_t total = key_offsets.size() * 8 + key_bytes.size() + pieces.size() * sizeof(PieceRecord) +
+                        inline_bytes.size() + blocks.size() * sizeof(BlockRecord) + pipelines.size() * 4 +
+                        filters.size() * sizeof(FilterRecord) + files.size() * sizeof(FileRecord) + file_paths.size() +
+                        attributes.size();
+  for (const Column& column : columns) {
+    total += samples() * sizeof(Entry) + column.schema.name.size() + column.schema.codec.size() + 256;
+    if (!column.headers.bytes.empty()) total += (samples() + 1) * 8 + column.headers.bytes.size();
+  }
+  return total;
+}
+
+std::vector<std::byte> IndexBuilder::State::field_section() const {
+  std::vector<std::byte> out;
+  std::uint32_t header_columns = 0;
+  for (const Column& column : columns) {
+    const FieldSchema& schema = column.schema;
+    const std::size_t length = sizeof(FieldRecord) + schema.shape.size() * 8 + schema.name.size() + schema.codec.size();
+    const std::size_t padded = (length + 7) / 8 * 8;
+    append(out, FieldRecord{.record_length = static_cast<std::uint32_t>(padded),
+                            .name_length = static_cast<std::uint32_t>(schema.name.size()),
+                            .codec_length = static_cast<std::uint32_t>(schema.codec.size()),
+                            .rank = static_cast<std::uint32_t>(schema.shape.size()),
+                            .header_column = column.headers.bytes.empty() ? kNoHeaders : header_columns++,
+                            .dtype = static_cast<std::uint8_t>(schema.dtype),
+                            .fixed = schema.fixed,
+                            .complete = column.present == samples(),
+                            .reserved = 0});
+    for (const std::int64_t extent : schema.shape) append(out, extent);
+    append(out, std::string_view(schema.name));
+    append(out, std::string_view(schema.codec));
+    out.resize(out.size() + padded - length);
+  }
+  return out;
+}
+
+namespace {
+
+// Lays the sections one behind the other, each freed once it is copied: the index never lies in memory twice.
+class Writer {
+ public:
+  explicit Writer(std::size_t about) {
+    out_.reserve(about + 4096);
+    out_.resize(sizeof(Header) + kSectionCount * sizeof(SectionEntry));
+  }
+
+  void begin(SectionId id) {
+    out_.resize((out_.size() + 7) / 8 * 8);
+    table_[static_cast<std::size_t>(id)] = {static_cast<std::uint32_t>(id), 0, out_.size(), 0};
+    current_ = &table_[static_cast<std::size_t>(id)];
+  }
+
+  template <typename Container>
+  void add(Container&& values) {
+    const auto bytes = std::as_bytes(std::span(values));
+    out_.insert(out_.end(), bytes.begin(), bytes.end());
+    current_->length += bytes.size();
+    std::remove_cvref_t<Container>().swap(values);
+  }
+
+  std::vector<std::byte> finish(Header header) {
+    header.total_length = out_.size();
+    const std::size_t body = sizeof(Header) + kSectionCount * sizeof(SectionEntry);
+    header.body_crc = crc32c(std::span(out_).subspan(body));
+    std::memcpy(out_.data() + sizeof(Header), table_, sizeof(table_));
+    std::memcpy(out_.data(), &header, sizeof(Header));
+    header.header_crc = crc32c(std::span(out_).subspan(sizeof(Header), sizeof(table_)),
+                               crc32c(std::span(out_).first(offsetof(Header, header_crc))));
+    std::memcpy(out_.data(), &header, sizeof(Header));
+    return std::move(out_);
+  }
+
+ private:
+  std::vector<std::byte> out_;
+  SectionEntry table_[kSectionCount]{};
+  SectionEntry* current_ = nullptr;
+};
+
+}  // namespace
+
+std::vector<std::byte> IndexBuilder::State::serialize() {
+  const Header header{.magic = kMagic,
+                      .version = kVersion,
+                      .section_count = kSectionCount,
+                      .total_length = 0,
+                      .samples = samples(),
+                      .key_hash = key_hash,
+                      .field_count = static_cast<std::uint32_t>(columns.size()),
+                      .file_count = static_cast<std::uint32_t>(files.size()),
+                      .block_count = static_cast<std::uint32_t>(blocks.size()),
+                      .flags = sorted ? kKeysSorted : 0,
+                      .body_crc = 0,
+                      .header_crc = 0};
+  const std::uint64_t sample_count = samples();
+  files.push_back({.path_offset = file_paths.size(), .size = 0, .stamp = 0});
+
+  Writer writer(stored_bytes());
+  writer.begin(SectionId::fields);
+  writer.add(field_section());
+  writer.begin(SectionId::key_offsets);
+  writer.add(key_offsets);
+  writer.begin(SectionId::key_bytes);
+  writer.add(key_bytes);
+  writer.begin(SectionId::entries);
+  for (Column& column : columns) {
+    column.entries.resize(sample_count, Entry{});
+    writer.add(column.entries);
+  }
+  writer.begin(SectionId::pieces);
+  writer.add(pieces);
+  writer.begin(SectionId::inline_bytes);
+  writer.add(inline_bytes);
+  writer.begin(SectionId::blocks);
+  writer.add(blocks);
+  writer.begin(SectionId::pipelines);
+  writer.add(pipelines);
+  writer.begin(SectionId::filters);
+  writer.add(filters);
+  writer.begin(SectionId::files);
+  writer.add(files);
+  writer.begin(SectionId::file_paths);
+  writer.add(file_paths);
+  writer.begin(SectionId::header_offsets);
+  std::uint64_t base = 0;
+  for (Column& column : columns) {
+    if (column.headers.bytes.empty()) continue;
+    std::vector<std::uint64_t>& ends = column.headers.ends;
+    ends.resize(sample_count, column.headers.bytes.size());
+    for (std::uint64_t& end : ends) end += base;
+    writer.add(std::vector<std::uint64_t>{base});
+    writer.add(ends);
+    base += column.headers.bytes.size();
+  }
+  writer.begin(SectionId::header_bytes);
+  for (Column& column : columns) writer.add(column.headers.bytes);
+  writer.begin(SectionId::attributes);
+  writer.add(attributes);
+  return writer.finish(header);
+}
+
+IndexBuilder::IndexBuilder() : state_(std::make_unique<State>()) {}
+IndexBuilder::~IndexBuilder() = default;
+IndexBuilder::IndexBuilder(IndexBuilder&&) noexcept = default;
+IndexBuilder& IndexBuilder::operator=(IndexBuilder&&) noexcept = default;
+
+std::uint32_t IndexBuilder::add_file(IndexedFile file) {
+  state_->files.push_back({.path_offset = state_->file_paths.size(), .size = file.size, .stamp = file.stamp});
+  state_->file_paths += file.path;
+  return static_cast<std::uint32_t>(state_->files.size() - 1);
+}
+
+std::uint32_t IndexBuilder::field(const FieldSchema& schema) {
+  const auto [known, added] =
+      state_->column_named.try_emplace(schema.name, static_cast<std::uint32_t>(state_->columns.size()));
+  if (added) state_->columns.push_back({.schema = schema, .entries = {}, .headers = {}});
+  return known->second;
+}
+
+std::uint32_t IndexBuilder::add_block(const Block& block) {
+  std::vector<std::pair<std::uint16_t, std::uint32_t>> pipeline;
+  for (const Filter& filter : block.filters) {
+    pipeline.emplace_back(static_cast<std::uint16_t>(filter.id), filter.parameter);
+  }
+  const auto [known, added] =
+      state_->pipeline_of.try_emplace(pipeline, static_cast<std::uint32_t>(state_->pipelines.size() - 1));
+  if (added) {
+    for (const auto& [id, parameter] : pipeline) {
+      state_->filters.push_back({.id = id, .reserved = 0, .parameter = parameter});
+    }
+    state_->pipelines.push_back(static_cast<std::uint32_t>(state_->filters.size()));
+  }
+  state_->blocks.push_back({.offset = block.extent.offset,
+                            .length = block.extent.length,
+                            .decoded_length = block.decoded_length,
+                            .file = block.extent.file,
+                            .pipeline = known->second});
+  return static_cast<std::uint32_t>(state_->blocks.size() - 1);
+}
+
+void IndexBuilder::add_sample(std::string_view key) {
+  if (size() != 0 && key < state_->last_key()) state_->sorted = false;
+  state_->key_bytes += key;
+  state_->key_offsets.push_back(state_->key_bytes.size());
+  state_->key_hash = state_->key_hash * kHashMultiplier + hash_of_key(key);
+}
+
+void IndexBuilder::set(std::uint32_t field, const Extent& extent, std::optional<std::uint32_t> crc32c) {
+  Entry entry{};
+  entry.kind = EntryKind::extent;
+  entry.offset = extent.offset;
+  entry.number = extent.file;
+  state_->put(field, entry, extent.length, crc32c);
+}
+
+void IndexBuilder::set(std::uint32_t field, std::span<const Piece> pieces, std::optional<std::uint32_t> crc32c) {
+  Entry entry{};
+  if (pieces.size() == 1 && pieces[0].kind == Piece::Kind::extent) return set(field, pieces[0].extent, crc32c);
+  if (pieces.empty()) {
+    entry.kind = EntryKind::bytes;
+    return state_->put(field, entry, 0, crc32c);
+  }
+  if (pieces.size() == 1 && pieces[0].kind == Piece::Kind::bytes) {
+    entry.kind = EntryKind::bytes;
+    entry.offset = state_->keep(pieces[0].inline_bytes);
+    return state_->put(field, entry, pieces[0].inline_bytes.size(), crc32c);
+  }
+  if (pieces.size() == 1 && pieces[0].kind == Piece::Kind::block) {
+    entry.kind = EntryKind::block;
+    entry.offset = pieces[0].offset;
+    entry.number = pieces[0].block;
+    return state_->put(field, entry, pieces[0].length, crc32c);
+  }
+  entry.kind = EntryKind::pieces;
+  entry.offset = state_->pieces.size();
+  entry.number = static_cast<std::uint32_t>(pieces.size());
+  std::uint64_t length = 0;
+  for (const Piece& piece : pieces) {
+    state_->pieces.push_back(state_->record(piece));
+    length += piece.length;
+  }
+  state_->put(field, entry, length, crc32c);
+}
+
+void IndexBuilder::set_header(std::uint32_t field, std::span<const std::byte> header) {
+  HeaderColumn& headers = state_->columns.at(field).headers;
+  if (headers.ends.size() >= size()) throw Error::invalid_argument("a header is set twice, or before any sample");
+  if (header.empty()) return;
+  headers.ends.resize(size() - 1, headers.bytes.size());
+  headers.bytes.insert(headers.bytes.end(), header.begin(), header.end());
+  headers.ends.push_back(headers.bytes.size());
+}
+
+void IndexBuilder::set_attributes(std::string json) {
+  state_->attributes = std::move(json);
+}
+
+bool IndexBuilder::has(std::uint32_t field) const {
+  const State& state = *state_;
+  return field < state.columns.size() && state.samples() != 0 && state.columns[field].entries.size() == state.samples();
+}
+
+std::uint64_t IndexBuilder::size() const {
+  return state_->samples();
+}
+
+Index IndexBuilder::finish() && {
+  return Index::from_bytes(state_->serialize());
+}
+
+}  // namespace penstock
