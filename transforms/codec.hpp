@@ -31,12 +31,13 @@ struct FieldHeader {
 /// What a field decodes to.
 struct Layout {
   DType dtype = DType::u8;
-  Shape shape;         ///< images: (H, W, C), C = 1, 3 or 4 as delivered
+  Shape shape = {};    ///< images: (H, W, C), C = 1, 3 or 4 as delivered
   bool image = false;  ///< takes part in geometry
   friend bool operator==(const Layout&, const Layout&) = default;
 };
 
-/// A field's bytes as read: all of them, or those that `select` named, one range after the other.
+/// A field's bytes as read: all of them, or those that `select` named, one range after the other. In the second case
+/// the value is what was selected: its first dimension is the number of rows that were read.
 struct FieldBytes {
   const FieldSchema* schema;
   std::span<const std::byte> bytes;
@@ -54,13 +55,22 @@ class Decoder {
   virtual void decode(const FieldBytes& field, const Region* region, TensorView out) = 0;
 };
 
+enum class Pixels : std::uint8_t {
+  rgb,     ///< three channels, as Pillow's convert("RGB"): gray replicated, palette looked up, alpha dropped
+  stored,  ///< the stored numbers, for masks: gray levels or palette indices (1, 2 or 4 bits not scaled) as one channel
+};
+
+struct DecodeOptions {
+  Pixels pixels = Pixels::rgb;  ///< of images; others ignore it
+};
+
 class Codec {
  public:
   virtual ~Codec() = default;
   virtual std::string_view name() const = 0;      ///< as in FieldSchema::codec
   virtual unsigned version() const { return 1; }  ///< raised when the same bytes decode to other values
   virtual bool recognises(std::span<const std::byte> first_bytes) const = 0;
-  virtual std::unique_ptr<Decoder> decoder(const FieldSchema& schema) const = 0;
+  virtual std::unique_ptr<Decoder> decoder(const FieldSchema& schema, const DecodeOptions& options = {}) const = 0;
   /// Appends the byte ranges that decoding `rows` ([begin, end) of the first dimension) of the value needs, in rising
   /// order; false when the whole field is needed, which is the default.
   virtual bool select(const FieldHeader& field, ByteRange rows, std::vector<ByteRange>& ranges) const;
@@ -70,8 +80,9 @@ class Codec {
 
 std::span<const Codec* const> codecs();           ///< the list of all codecs
 const Codec* codec_named(std::string_view name);  ///< null when there is none
-/// The codec of a value: by its magic bytes first (a PNG named .jpg is a PNG), then by its schema.
-/// Throws Error: unsupported, when neither tells.
+/// The codec of a value. Where the schema names an image, an array or nothing, the magic bytes decide (a PNG named .jpg
+/// is a PNG), and the schema where they say nothing; text and raw elements are what the schema says, whatever their
+/// bytes. Throws Error: unsupported, when neither tells.
 const Codec& codec_for(const FieldSchema& schema, std::span<const std::byte> bytes);
 
 }  // namespace penstock

@@ -1,0 +1,233 @@
+#include <cstdio>
+#include <cstring>
+#include <random>
+#include <vector>
+
+#include <doctest/doctest.h>
+#include <jpeglib.h>
+
+#include <penstock/formats/error.hpp>
+#include <penstock/transforms/jpeg.hpp>
+
+#include "support/test_data.hpp"
+
+using namespace penstock;
+
+namespace {
+
+const FieldSchema kSchema{.name = "jpg", .codec = "jpeg"};
+
+struct Made {
+  int components = 3, horizontal = 2, vertical = 2;
+  bool progressive = false;
+  J_COLOR_SPACE stored = JCS_YCbCr, given = JCS_RGB;
+};
+
+/// A smooth picture with some noise, so that every block has something in it.
+std::vector<std::byte> make_jpeg(unsigned width, unsigned height, const Made& made) {
+  jpeg_compress_struct jpeg{};
+  jpeg_error_mgr errors{};
+  jpeg.err = jpeg_std_error(&errors);
+  jpeg_create_compress(&jpeg);
+  unsigned char* data = nullptr;
+  unsigned long size = 0;
+  jpeg_mem_dest(&jpeg, &data, &size);
+  jpeg.image_width = width;
+  jpeg.image_height = height;
+  jpeg.input_components = made.components;
+  jpeg.in_color_space = made.given;
+  jpeg_set_defaults(&jpeg);
+  jpeg_set_colorspace(&jpeg, made.stored);
+  jpeg.comp_info[0].h_samp_factor = made.horizontal;
+  jpeg.comp_info[0].v_samp_factor = made.vertical;
+  if (made.progressive) jpeg_simple_progression(&jpeg);
+  jpeg_start_compress(&jpeg, TRUE);
+  std::mt19937 random(3);
+  std::vector<unsigned char> row(width * static_cast<unsigned>(made.components));
+  for (unsigned y = 0; y < height; ++y) {
+    for (unsigned i = 0; i < row.size(); ++i)
+      row[i] = static_cast<unsigned char>(i / 3 + y * (1 + i % 3) + random() % 64);
+    JSAMPROW rows[] = {row.data()};
+    jpeg_write_scanlines(&jpeg, rows, 1);
+  }
+  jpeg_finish_compress(&jpeg);
+  std::vector<std::byte> bytes(size);
+  std::memcpy(bytes.data(), data, size);
+  jpeg_destroy_compress(&jpeg);
+  std::free(data);
+  return bytes;
+}
+
+struct Decoded {
+  Layout layout;
+  std::vector<std::byte> pixels;
+};
+
+Decoded decode(Decoder& decoder, std::span<const std::byte> bytes, const Region* region = nullptr) {
+  const FieldBytes field{.schema = &kSchema, .bytes = bytes};
+  Decoded result{decoder.peek(field), {}};
+  Shape shape = result.layout.shape;
+  if (region != nullptr) shape = {region->height, region->width, shape[2]};
+  result.pixels.resize(element_count(shape));
+  decoder.decode(field, region, {result.pixels.data(), DType::u8, shape});
+  return result;
+}
+
+std::vector<std::byte> cut(const Decoded& whole, const Region& r) {
+  const std::int64_t width = whole.layout.shape[1], channels = whole.layout.shape[2];
+  std::vector<std::byte> part;
+  for (std::int64_t y = r.y; y < r.y + r.height; ++y) {
+    const auto row = whole.pixels.begin() + (y * width + r.x) * channels;
+    part.insert(part.end(), row, row + r.width * channels);
+  }
+  return part;
+}
+
+/// Number of random regions that differ from the same part of the whole image.
+int differing_regions(Decoder& decoder, std::span<const std::byte> bytes, int regions) {
+  const Decoded whole = decode(decoder, bytes);
+  const std::int64_t height = whole.layout.shape[0], width = whole.layout.shape[1];
+  std::mt19937_64 random(11);
+  auto below = [&](std::int64_t bound) {
+    return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(bound));
+  };
+  int different = 0;
+  for (int i = 0; i < regions; ++i) {
+    Region r{0, 0, 1 + below(width), 1 + below(height)};
+    r.x = below(width - r.width + 1);
+    r.y = below(height - r.height + 1);
+    different += decode(decoder, bytes, &r).pixels != cut(whole, r);
+  }
+  return different;
+}
+
+}  // namespace
+
+TEST_CASE("a region equals the same part of the whole image, for every sampling, baseline and progressive") {
+  const auto decoder = jpeg_codec().decoder(kSchema);
+  for (const auto& [horizontal, vertical] : {std::pair{1, 1}, {2, 1}, {1, 2}, {2, 2}, {4, 1}, {4, 2}, {1, 4}}) {
+    for (const bool progressive : {false, true}) {
+      for (const auto& [width, height] : {std::pair{203u, 141u}, {64u, 64u}, {17u, 300u}}) {
+        CAPTURE(horizontal);
+        CAPTURE(vertical);
+        CAPTURE(progressive);
+        CAPTURE(width);
+        const auto bytes =
+            make_jpeg(width, height, {.horizontal = horizontal, .vertical = vertical, .progressive = progressive});
+        CHECK(differing_regions(*decoder, bytes, 40) == 0);
+      }
+    }
+  }
+}
+
+TEST_CASE("a region equals the same part of the whole image, for photographs") {
+  const auto decoder = jpeg_codec().decoder(kSchema);
+  const auto files = test::data_files("images/imagenet500");
+  for (std::size_t i = 0; i < files.size(); i += 10) {
+    CAPTURE(files[i].string());
+    CHECK(differing_regions(*decoder, test::read_file(files[i]), 6) == 0);
+  }
+  for (const auto& path : test::data_files("images/jpeg_valid")) {
+    CAPTURE(path.string());
+    const auto bytes = test::read_file(path);
+    if (!jpeg_codec().recognises(bytes)) continue;  // one of them is a PNG
+    int different = 0;
+    try {
+      different = differing_regions(*decoder, bytes, 4);
+    } catch (const Error& error) {
+      CHECK(error.kind() == ErrorKind::unsupported);
+    }
+    CHECK(different == 0);
+  }
+}
+
+TEST_CASE("gray is replicated, or delivered as one channel when asked for as stored") {
+  const auto bytes = make_jpeg(
+      33, 20, {.components = 1, .horizontal = 1, .vertical = 1, .stored = JCS_GRAYSCALE, .given = JCS_GRAYSCALE});
+  const auto rgb = decode(*jpeg_codec().decoder(kSchema), bytes);
+  const auto gray = decode(*jpeg_codec().decoder(kSchema, {.pixels = Pixels::stored}), bytes);
+  CHECK(rgb.layout.shape == Shape{20, 33, 3});
+  REQUIRE(gray.layout.shape == Shape{20, 33, 1});
+  for (std::size_t i = 0; i < rgb.pixels.size(); ++i) REQUIRE(rgb.pixels[i] == gray.pixels[i / 3]);
+}
+
+TEST_CASE("four inks become RGB with Adobe's inverted values, in regions too") {
+  const auto decoder = jpeg_codec().decoder(kSchema);
+  for (const J_COLOR_SPACE stored : {JCS_CMYK, JCS_YCCK}) {
+    const auto bytes =
+        make_jpeg(50, 40, {.components = 4, .horizontal = 1, .vertical = 1, .stored = stored, .given = JCS_CMYK});
+    CHECK(decode(*decoder, bytes).layout.shape == Shape{40, 50, 3});
+    CHECK(differing_regions(*decoder, bytes, 20) == 0);
+  }
+}
+
+TEST_CASE("data cut anywhere is an error or an image, never anything else") {
+  const auto decoder = jpeg_codec().decoder(kSchema);
+  for (const bool progressive : {false, true}) {
+    const auto bytes = make_jpeg(60, 45, {.progressive = progressive});
+    int errors = 0;
+    for (std::size_t length = 0; length < bytes.size(); ++length) {
+      try {
+        decode(*decoder, std::vector(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(length)));
+      } catch (const Error& error) {
+        CHECK(error.is_data_fault());
+        ++errors;
+      }
+    }
+    CHECK(errors >= static_cast<int>(bytes.size()) - 4);  // libjpeg does not look for the end marker of a whole image
+    CHECK(decode(*decoder, bytes).layout.shape == Shape{45, 60, 3});
+  }
+}
+
+TEST_CASE("what follows the last line of a region is not read") {
+  auto bytes = make_jpeg(64, 640, {});
+  bytes.resize(bytes.size() / 2);
+  const auto decoder = jpeg_codec().decoder(kSchema);
+  const Region top{5, 10, 40, 30};
+  CHECK(decode(*decoder, bytes, &top).pixels.size() == 40 * 30 * 3);
+  CHECK_THROWS_AS(decode(*decoder, bytes), Error);
+}
+
+TEST_CASE("a header that promises more pixels than its data can hold costs nothing") {
+  auto bytes = make_jpeg(16, 16, {});
+  for (std::size_t i = 0; i + 9 < bytes.size(); ++i) {
+    if (bytes[i] != std::byte{0xFF} || bytes[i + 1] != std::byte{0xC0}) continue;
+    bytes[i + 5] = bytes[i + 7] = std::byte{0x20};  // 8208 x 8208
+    break;
+  }
+  CHECK_THROWS_WITH(decode(*jpeg_codec().decoder(kSchema), bytes), doctest::Contains("too short"));
+}
+
+TEST_CASE("odd and damaged files give an image or a data fault") {
+  const auto decoder = jpeg_codec().decoder(kSchema);
+  for (const char* folder : {"images/jpeg_odd", "images/jpeg_corrupt"}) {
+    int images = 0, faults = 0;
+    for (const auto& path : test::data_files(folder)) {
+      CAPTURE(path.string());
+      const auto bytes = test::read_file(path);
+      try {
+        const Decoded whole = decode(*decoder, bytes);
+        const Region middle{whole.layout.shape[1] / 3, whole.layout.shape[0] / 3, (whole.layout.shape[1] + 2) / 3,
+                            (whole.layout.shape[0] + 2) / 3};
+        decode(*decoder, bytes, &middle);
+        ++images;
+      } catch (const Error& error) {
+        CHECK(error.is_data_fault());
+        ++faults;
+      }
+    }
+    MESSAGE(std::string(folder) << ": " << images << " images, " << faults << " faults");
+  }
+}
+
+TEST_CASE("regions outside the image are refused") {
+  const auto bytes = make_jpeg(16, 16, {});
+  const auto decoder = jpeg_codec().decoder(kSchema);
+  for (const Region& r : {Region{-1, 0, 4, 4}, Region{0, 13, 4, 4}, Region{0, 0, 0, 4}, Region{0, 0, 17, 4}}) {
+    std::vector<std::byte> out(17 * 17 * 3);
+    decoder->peek({.schema = &kSchema, .bytes = bytes});
+    CHECK_THROWS_AS(
+        decoder->decode({.schema = &kSchema, .bytes = bytes}, &r, {out.data(), DType::u8, {r.height, r.width, 3}}),
+        Error);
+  }
+}

@@ -1,0 +1,61 @@
+#include <array>
+#include <string>
+
+#include <penstock/formats/error.hpp>
+#include <penstock/transforms/codec.hpp>
+#include <penstock/transforms/jpeg.hpp>
+#include <penstock/transforms/npy.hpp>
+#include <penstock/transforms/png.hpp>
+#include <penstock/transforms/raw.hpp>
+#include <penstock/transforms/text.hpp>
+
+namespace penstock {
+namespace {
+
+constexpr std::size_t kWithMagic = 3;  ///< the first ones of the list
+
+const std::array<const Codec*, 7>& list() {
+  static const std::array<const Codec*, 7> codecs{&jpeg_codec(), &png_codec(),  &npy_codec(), &class_index_codec(),
+                                                  &txt_codec(),  &json_codec(), &raw_codec()};
+  return codecs;
+}
+
+}  // namespace
+
+bool Codec::select(const FieldHeader&, ByteRange, std::vector<ByteRange>&) const {
+  return false;
+}
+
+std::vector<std::byte> Codec::header(std::span<const std::byte>) const {
+  return {};
+}
+
+std::span<const Codec* const> codecs() {
+  return list();
+}
+
+const Codec* codec_named(std::string_view name) {
+  for (const Codec* codec : list()) {
+    if (codec->name() == name) return codec;
+  }
+  return nullptr;
+}
+
+const Codec& codec_for(const FieldSchema& schema, std::span<const std::byte> bytes) {
+  const auto with_magic = codecs().first(kWithMagic);
+  const Codec* named = codec_named(schema.codec);
+  if (named == nullptr && !schema.codec.empty()) {
+    throw Error::unsupported("no codec is called '" + schema.codec + "'", {.field = schema.name});
+  }
+  for (const Codec* plain : codecs().subspan(kWithMagic)) {
+    if (named == plain) return *plain;
+  }
+  for (const Codec* codec : with_magic) {
+    if (codec->recognises(bytes)) return *codec;
+  }
+  if (named != nullptr) return *named;
+  if (schema.fixed) return raw_codec();
+  throw Error::unsupported("neither the schema nor the first bytes tell the codec", {.field = schema.name});
+}
+
+}  // namespace penstock

@@ -1,0 +1,19 @@
+// What the image codecs share: the limits of an image, and the checks of what the caller asks for.
+#pragma once
+
+#include <cstdint>
+
+#include <penstock/transforms/codec.hpp>
+
+namespace penstock {
+
+inline constexpr std::uint64_t kMaxImageBytes = std::uint64_t{1} << 28;  ///< of one decoded image
+
+/// Throws Error: unsupported, when an image of that size is more than kMaxImageBytes; corrupt, when it has no pixels.
+void check_image_size(std::uint64_t width, std::uint64_t height, std::uint64_t channels);
+
+/// The region to decode, all of the image for null.
+/// Throws Error: invalid_argument, unless it lies inside the image and `out` holds exactly its pixels.
+Region checked_region(const Layout& layout, const Region* region, const TensorView& out);
+
+}  // namespace penstock

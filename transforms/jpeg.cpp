@@ -1,0 +1,231 @@
+#include <algorithm>
+#include <csetjmp>
+#include <cstddef>
+#include <cstdio>
+#include <cstring>
+#include <string>
+
+#include <jerror.h>
+#include <jpeglib.h>
+
+#include <penstock/formats/error.hpp>
+#include <penstock/transforms/image_decoder.hpp>
+#include <penstock/transforms/jpeg.hpp>
+
+namespace penstock {
+namespace {
+
+constexpr int kMaxScans = 500;
+constexpr long kMaxMemory = 1L << 30;
+constexpr std::size_t kLines = 4;  ///< asked of libjpeg at once
+
+/// libjpeg's objects, which point to each other: never moved. Its errors come back by longjmp, so nothing with a
+/// destructor may live between a guarded call and libjpeg.
+class Decompressor {
+ public:
+  Decompressor() {
+    jpeg_.err = jpeg_std_error(&errors_);
+    jpeg_.client_data = this;
+    errors_.error_exit = [](j_common_ptr c) { fail(c); };
+    errors_.emit_message = [](j_common_ptr c, int level) {
+      if (level < 0 && c->err->msg_code == JWRN_JPEG_EOF) fail(c);
+    };
+    errors_.output_message = [](j_common_ptr) {};
+    progress_.progress_monitor = [](j_common_ptr c) {
+      auto* jpeg = reinterpret_cast<j_decompress_ptr>(c);
+      if (jpeg->input_scan_number > kMaxScans) ERREXIT(c, JERR_NOTIMPL);
+    };
+    guarded([this] { jpeg_create_decompress(&jpeg_); });
+    jpeg_.progress = &progress_;
+    jpeg_.mem->max_memory_to_use = kMaxMemory;
+  }
+  ~Decompressor() { jpeg_destroy_decompress(&jpeg_); }
+  Decompressor(const Decompressor&) = delete;
+  Decompressor& operator=(const Decompressor&) = delete;
+
+  jpeg_decompress_struct& jpeg() { return jpeg_; }
+
+  /// Calls f, which calls libjpeg; throws what libjpeg reports.
+  template <class F>
+  void guarded(F f) {
+    if (setjmp(jump_) != 0) raise();
+    f();
+  }
+
+  void abort() {
+    guarded([this] { jpeg_abort_decompress(&jpeg_); });
+  }
+
+ private:
+  [[noreturn]] static void fail(j_common_ptr c) { std::longjmp(static_cast<Decompressor*>(c->client_data)->jump_, 1); }
+
+  [[noreturn]] void raise() {
+    char text[JMSG_LENGTH_MAX];
+    errors_.format_message(reinterpret_cast<j_common_ptr>(&jpeg_), text);
+    const int code = errors_.msg_code;
+    jpeg_abort_decompress(&jpeg_);
+    const std::string cause = std::string("jpeg: ") + text;
+    switch (code) {
+      case JERR_ARITH_NOTIMPL:
+      case JERR_BAD_PRECISION:
+      case JERR_CCIR601_NOTIMPL:
+      case JERR_CONVERSION_NOTIMPL:
+      case JERR_FRACT_SAMPLE_NOTIMPL:
+      case JERR_NOTIMPL:
+      case JERR_NOT_COMPILED:
+      case JERR_NO_BACKING_STORE:
+      case JERR_SOF_UNSUPPORTED:
+        throw Error::unsupported(cause);
+      case JERR_OUT_OF_MEMORY:
+        throw Error::resource(cause);
+      default:
+        throw Error::corrupt(cause);
+    }
+  }
+
+  jpeg_decompress_struct jpeg_{};
+  jpeg_error_mgr errors_{};
+  jpeg_progress_mgr progress_{};
+  std::jmp_buf jump_{};
+};
+
+/// (a * b + 127) / 255, rounded as Pillow's MULDIV255.
+int scaled(int a, int b) {
+  const int product = a * b + 128;
+  return ((product >> 8) + product) >> 8;
+}
+
+/// Adobe writes inks inverted: 255 is none. Source: Pillow 13, rawmode "CMYK;I", then cmyk2rgb in Convert.c.
+void cmyk_to_rgb(const std::uint8_t* inks, std::int64_t count, std::uint8_t* rgb) {
+  for (std::int64_t i = 0; i < count; ++i, inks += 4, rgb += 3) {
+    for (int c = 0; c < 3; ++c) rgb[c] = static_cast<std::uint8_t>(inks[3] - scaled(255 - inks[c], inks[3]));
+  }
+}
+
+class JpegDecoder final : public Decoder {
+ public:
+  explicit JpegDecoder(Pixels pixels) : pixels_(pixels) {}
+
+  Layout peek(const FieldBytes& field) override {
+    ready_ = nullptr;
+    decompressor_.abort();
+    jpeg_decompress_struct& jpeg = decompressor_.jpeg();
+    const std::span<const std::byte> bytes = field.bytes;
+    decompressor_.guarded([&] {
+      jpeg_mem_src(&jpeg, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size());
+      jpeg_read_header(&jpeg, TRUE);
+    });
+    check_image_size(jpeg.image_width, jpeg.image_height, 3);
+    // Each block of 64 pixels takes at least one bit of Huffman code: less cannot be whole, and is not worth the
+    // memory.
+    if (!jpeg.arith_code && std::uint64_t{jpeg.image_width} * jpeg.image_height / 512 > bytes.size()) {
+      throw Error::corrupt("jpeg: the data is too short for its " + std::to_string(jpeg.image_width) + " x " +
+                           std::to_string(jpeg.image_height) + " pixels");
+    }
+    const bool gray = jpeg.num_components == 1 && pixels_ == Pixels::stored;
+    switch (jpeg.num_components) {
+      case 1:
+      case 3:
+        jpeg.out_color_space = gray ? JCS_GRAYSCALE : JCS_RGB;
+        break;
+      case 4:
+        jpeg.out_color_space = JCS_CMYK;
+        break;
+      default:
+        throw Error::unsupported("jpeg: " + std::to_string(jpeg.num_components) + " components");
+    }
+    ready_ = bytes.data();
+    layout_.image = true;
+    layout_.shape.assign({jpeg.image_height, jpeg.image_width, gray ? 1 : 3});
+    return layout_;
+  }
+
+  void decode(const FieldBytes& field, const Region* region, TensorView out) override {
+    if (ready_ == nullptr || ready_ != field.bytes.data()) peek(field);
+    ready_ = nullptr;
+    const Region want = checked_region(layout_, region, out);
+    jpeg_decompress_struct& jpeg = decompressor_.jpeg();
+    const std::int64_t left = start(jpeg, want);
+    const auto inks = static_cast<std::size_t>(jpeg.output_components);
+    const std::size_t channels = static_cast<std::size_t>(layout_.shape[2]);
+    auto* to = reinterpret_cast<std::uint8_t*>(out.data);
+    const auto row_bytes = static_cast<std::size_t>(want.width) * channels;
+    const bool direct = jpeg.output_width == static_cast<JDIMENSION>(want.width) && inks == channels;
+    const std::size_t line_bytes = jpeg.output_width * inks;
+    if (!direct && lines_.size() < line_bytes * kLines) lines_.resize(line_bytes * kLines);
+    for (std::int64_t y = 0; y < want.height;) {
+      const auto count = std::min<std::int64_t>(kLines, want.height - y);
+      const auto done = read(jpeg, direct ? to : lines_.data(), line_bytes, count);
+      for (std::int64_t i = 0; !direct && i < done; ++i) {
+        const std::uint8_t* from =
+            lines_.data() + static_cast<std::size_t>(i) * line_bytes + static_cast<std::size_t>(want.x - left) * inks;
+        std::uint8_t* row = to + static_cast<std::size_t>(i) * row_bytes;
+        if (inks == channels) {
+          std::memcpy(row, from, row_bytes);
+        } else {
+          cmyk_to_rgb(from, want.width, row);
+        }
+      }
+      y += done;
+      to += static_cast<std::size_t>(done) * row_bytes;
+    }
+    decompressor_.abort();  // what follows the region is not read
+  }
+
+ private:
+  /// Begins the decoding of the columns around `want`, and skips to its first line. Returns the first column.
+  /// Chroma upsampling looks at the neighbouring column, so that one block more on each side makes the rest exact.
+  std::int64_t start(jpeg_decompress_struct& jpeg, const Region& want) {
+    const std::int64_t margin = std::int64_t{jpeg.max_h_samp_factor} * DCTSIZE;
+    const std::int64_t width = jpeg.image_width;
+    const std::int64_t begin = std::max<std::int64_t>(want.x - margin, 0);
+    const std::int64_t end = std::min(want.x + want.width + margin, width);
+    auto x = static_cast<JDIMENSION>(begin);
+    auto columns = static_cast<JDIMENSION>(end - begin);
+    const auto skip = static_cast<JDIMENSION>(want.y);
+    JDIMENSION skipped = 0;
+    decompressor_.guarded([&] {
+      jpeg_start_decompress(&jpeg);
+      if (columns < jpeg.output_width) jpeg_crop_scanline(&jpeg, &x, &columns);
+      if (skip > 0) skipped = jpeg_skip_scanlines(&jpeg, skip);
+    });
+    if (skipped != skip) throw Error::corrupt("jpeg: ends before its last line");
+    return x;
+  }
+
+  std::int64_t read(jpeg_decompress_struct& jpeg, std::uint8_t* to, std::size_t line_bytes, std::int64_t count) {
+    JSAMPROW rows[kLines];
+    for (std::size_t i = 0; i < kLines; ++i) rows[i] = to + i * line_bytes;
+    JDIMENSION done = 0;
+    decompressor_.guarded([&] { done = jpeg_read_scanlines(&jpeg, rows, static_cast<JDIMENSION>(count)); });
+    if (done == 0) throw Error::corrupt("jpeg: ends before its last line");
+    return done;
+  }
+
+  Pixels pixels_;
+  Decompressor decompressor_;
+  Layout layout_;
+  const std::byte* ready_ = nullptr;  ///< the field whose header has been read, and nothing more
+  std::vector<std::uint8_t> lines_;
+};
+
+class JpegCodec final : public Codec {
+ public:
+  std::string_view name() const override { return "jpeg"; }
+  bool recognises(std::span<const std::byte> first_bytes) const override {
+    return first_bytes.size() >= 3 && first_bytes[0] == std::byte{0xFF} && first_bytes[1] == std::byte{0xD8} &&
+           first_bytes[2] == std::byte{0xFF};
+  }
+  std::unique_ptr<Decoder> decoder(const FieldSchema&, const DecodeOptions& options) const override {
+    return std::make_unique<JpegDecoder>(options.pixels);
+  }
+};
+
+}  // namespace
+
+const Codec& jpeg_codec() {
+  static const JpegCodec codec;
+  return codec;
+}
+
+}  // namespace penstock

@@ -1,0 +1,24 @@
+// The header of a .npy file: a Python dictionary in a few bytes of text.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include <penstock/formats/schema.hpp>
+
+namespace penstock {
+
+struct NpyHeader {
+  DType dtype;
+  Shape shape;
+  bool swapped;                     ///< big-endian
+  std::size_t data_begin;           ///< bytes before the first element
+  std::uint64_t row_bytes() const;  ///< of one index of the first dimension; of the scalar, where there is none
+};
+
+/// bytes: "\x93NUMPY" major minor length(u16; u32 from version 2 on) "{'descr': '<f4', 'fortran_order': False, ...}"
+/// Throws Error: corrupt, unsupported. The shape's byte count fits 64 bits.
+NpyHeader read_npy_header(std::span<const std::byte> bytes);
+
+}  // namespace penstock

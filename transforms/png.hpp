@@ -1,0 +1,14 @@
+// PNG: libdeflate and our own filters for plain files, libspng for interlaced and doubtful ones.
+#pragma once
+
+#include <penstock/transforms/codec.hpp>
+
+namespace penstock {
+
+/// Delivers (H, W, 3) RGB as Pillow's convert("RGB") does, without alpha. With Pixels::stored, files of one channel
+/// deliver (H, W, 1): gray levels or palette indices as stored, without alpha; 16 bits are unsupported there.
+///
+/// A wrong checksum of a chunk or of the pixels, data that ends early and chunks out of order are corrupt.
+const Codec& png_codec();
+
+}  // namespace penstock

@@ -1,0 +1,12 @@
+// Elements stored one after the other, little-endian, without a header.
+#pragma once
+
+#include <penstock/transforms/codec.hpp>
+
+namespace penstock {
+
+/// Delivers the schema's dtype and shape where it is fixed, else (n,) elements of its dtype. select() names only the
+/// rows asked for. Throws Error: shape, when the bytes are not that many elements.
+const Codec& raw_codec();
+
+}  // namespace penstock
