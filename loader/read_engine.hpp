@@ -22,8 +22,8 @@ struct ReadRequest {
   std::uint64_t tag;  ///< given back on completion
 };
 
-/// Called once per request, from any thread: null, or an Error with shard and offset (io; corrupt: "file ends inside
-/// the field"). Must not block and must not throw.
+/// Called once per request, from any thread (that of submit() too, inside it): null, or an Error with shard and offset
+/// (io; corrupt: "file ends inside the field"). Must not block and must not throw.
 using OnRead = std::function<void(std::uint64_t tag, std::exception_ptr failure)>;
 
 enum class EngineKind : std::uint8_t { automatic, io_uring, direct, pread, gather };
@@ -34,19 +34,33 @@ struct EngineStats {
   std::uint64_t requests = 0, bytes = 0;    ///< asked for
   std::uint64_t reads = 0, read_bytes = 0;  ///< issued to the system, after coalescing and alignment
   std::uint64_t retries = 0;                ///< short reads, EINTR and EAGAIN asked again
-  std::chrono::nanoseconds busy{};          ///< threads of the engine, or of its callers, inside reads
+  std::chrono::nanoseconds
+      busy{};  ///< threads of the engine, or of its callers, inside reads; of a ring: any read in flight
   EngineStats& operator+=(const EngineStats& other);
 };
 
+/// How long an engine waits, when it is destroyed, for reads that are inside the system.
+inline constexpr std::chrono::milliseconds kStopGrace{2000};
+
 class ReadEngine {
  public:
-  /// Cancels what is in flight and returns; `on_read` is not called afterwards. Where storage does not answer at all,
-  /// the destinations must not be reused: abandoned() tells.
+  /// As stop(kStopGrace).
   virtual ~ReadEngine() = default;
+  /// Cancels what is in flight; when it returns, `on_read` is not running and will not be called again. No submit() may
+  /// run at the same time or follow. False where storage did not answer within `grace`: a read may then still write to
+  /// its destination at any later time, so the caller must never free or reuse the destinations of requests that were
+  /// not reported. Must not be called from `on_read`. A second call returns what the first one did.
+  virtual bool stop(std::chrono::milliseconds grace) {
+    static_cast<void>(grace);
+    return true;
+  }
+  /// True once stop() has returned false.
+  virtual bool abandoned() const { return false; }
   virtual EngineKind kind() const = 0;
   /// True when submit() itself reads and completes, in the calling thread (which is then the decoding worker).
   virtual bool synchronous() const = 0;
   /// Safe from any thread. Does not wait for data unless synchronous(). The caller bounds what is in flight.
+  /// Requests of one call may be answered in any order; those that lie close together are read as one.
   virtual void submit(std::span<const ReadRequest> requests) = 0;
   virtual EngineStats stats() const = 0;
 };

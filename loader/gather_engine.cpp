@@ -1,0 +1,109 @@
+#include <algorithm>
+#include <cerrno>
+#include <optional>
+#include <utility>
+
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include <penstock/loader/gather_engine.hpp>
+#include <penstock/loader/sigbus_guard.hpp>
+
+namespace penstock {
+namespace {
+
+constexpr std::size_t kMappings = 512;  // far below the system's limit of 65,530 per process
+
+}  // namespace
+
+class MappedFile {
+ public:
+  explicit MappedFile(std::shared_ptr<const OpenFile> file) : file_(std::move(file)) {
+    if (file_->size == 0) return;
+    memory_ = mmap(nullptr, static_cast<std::size_t>(file_->size), PROT_READ, MAP_SHARED, file_->fd, 0);
+    if (memory_ == MAP_FAILED) throw Error::io(errno, "cannot map the file");
+    madvise(memory_, static_cast<std::size_t>(file_->size), MADV_RANDOM);
+  }
+  ~MappedFile() {
+    if (memory_ != nullptr && memory_ != MAP_FAILED) munmap(memory_, static_cast<std::size_t>(file_->size));
+  }
+  MappedFile(const MappedFile&) = delete;
+  MappedFile& operator=(const MappedFile&) = delete;
+
+  const std::byte* bytes() const { return static_cast<const std::byte*>(memory_); }
+  /// Bytes that are mapped and, at this moment, in the file.
+  std::uint64_t size_now() const {
+    struct stat status {};
+    if (fstat(file_->fd, &status) != 0) return 0;
+    return std::min(file_->size, static_cast<std::uint64_t>(status.st_size));
+  }
+
+ private:
+  std::shared_ptr<const OpenFile> file_;
+  void* memory_ = nullptr;
+};
+
+GatherEngine::GatherEngine(std::shared_ptr<ReadDesk> desk) : desk_(std::move(desk)), mappings_(kMappings) {}
+
+GatherEngine::~GatherEngine() {
+  desk_->gate.close();
+}
+
+bool GatherEngine::stop(std::chrono::milliseconds) {
+  desk_->gate.close();
+  return true;
+}
+
+void GatherEngine::submit(std::span<const ReadRequest> requests) {
+  const BusyTime busy(desk_->counters);
+  desk_->counters.asked(requests);
+  std::shared_ptr<const MappedFile> mapping;
+  std::optional<std::uint32_t> mapped_file;
+  std::uint64_t size = 0;
+  for (const ReadRequest& request : requests) {
+    if (!desk_->admits(request)) continue;
+    try {
+      if (mapped_file != request.extent.file) {
+        mapped_file.reset();
+        mapping = mapped(request.extent.file);
+        size = mapping->size_now();
+        mapped_file = request.extent.file;
+      }
+      copy(request, *mapping, size);
+    } catch (const Error& error) {
+      desk_->fail(request.tag, error.in({.offset = request.extent.offset}));
+      continue;
+    }
+    desk_->answer(request.tag);
+  }
+}
+
+void GatherEngine::copy(const ReadRequest& request, const MappedFile& file, std::uint64_t size) {
+  const Extent& extent = request.extent;
+  desk_->counters.issued(extent.length);
+  if (extent.offset > size || extent.length > size - extent.offset) throw desk_->files.ends_inside(extent);
+  const auto length = static_cast<std::size_t>(extent.length);
+  if (copy_from_mapping(request.destination, file.bytes() + extent.offset, length)) return;
+  // Cut short since the check above, or the storage failed.
+  if (extent.offset + extent.length > file.size_now()) throw desk_->files.ends_inside(extent);
+  throw desk_->files.failed(extent, EIO);
+}
+
+std::shared_ptr<const MappedFile> GatherEngine::mapped(std::uint32_t file) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (auto found = mappings_.find(file)) return found;
+  }
+  std::shared_ptr<const MappedFile> mapping;
+  try {
+    mapping = std::make_shared<const MappedFile>(desk_->files.open(file));
+  } catch (const Error& error) {
+    throw error.in({.shard = desk_->files.shard(file)});
+  }
+  std::shared_ptr<const MappedFile> replaced;  // unmapped when the lock is gone
+  const std::lock_guard lock(mutex_);
+  replaced = mappings_.keep(file, mapping);
+  return mapping;
+}
+
+}  // namespace penstock
