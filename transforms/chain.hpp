@@ -14,7 +14,8 @@ namespace penstock {
 
 /// Descriptions of the steps; compiled by Program. Each names its source where it follows one.
 namespace step {
-struct Decode {};
+struct Decode {};    // pixels
+struct Elements {};  // of an array, as stored
 struct RandomResizedCrop {
   std::int64_t width, height;
   double scale_min, scale_max, ratio_min, ratio_max;
@@ -44,17 +45,22 @@ struct Boxes {};   // (n, 4) x0 y0 x1 y1 in pixels, moved by the geometry of the
 struct Points {};  // (n, 2) x y
 }  // namespace step
 
-using Step = std::variant<step::Decode, step::RandomResizedCrop, step::Resize, step::CenterCrop, step::RandomFlip,
-                          step::Normalize, step::Cast, step::ChannelsLast, step::Label, step::Raw, step::Window,
-                          step::Boxes, step::Points>;
+using Step = std::variant<step::Decode, step::Elements, step::RandomResizedCrop, step::Resize, step::CenterCrop,
+                          step::RandomFlip, step::Normalize, step::Cast, step::ChannelsLast, step::Label, step::Raw,
+                          step::Window, step::Boxes, step::Points>;
 
 /// What happens to one output, from the stored field to the slot. A value; compiled once per loader.
 struct Chain {
   std::vector<std::string> sources;     ///< field("jpg|png"): the first that a sample has; empty: the output's own name
   std::optional<std::string> followed;  ///< follow("jpg"): takes the geometry drawn for that output
   std::vector<Step> steps;
+  std::string misuse;  ///< what composing it got wrong; Program throws it with the output's name
   friend Chain operator|(Chain left, const Chain& right);
 };
+
+/// As a user would write it, in one spelling whatever the language: "field(jpg|png) | image.resize(256)".
+std::string to_string(const Chain& chain);
+std::string to_string(const Step& step);
 
 /// One loader output: its name in the batch, and its chain.
 using FieldChain = std::pair<std::string, Chain>;
@@ -80,14 +86,15 @@ Chain center_crop(std::int64_t size);
 Chain random_flip(double probability = 0.5);  ///< left and right
 /// out[c,y,x] = (in[y,x,c] / 255 - mean[c]) / stddev[c], float32. Source: torchvision ToTensor, then Normalize.
 Chain normalize(std::vector<float> mean, std::vector<float> stddev);
-Chain cast(DType dtype);  ///< float32, float16, bfloat16 or uint8; of normalized values, or of pixels as they are
-Chain channels_last();    ///< (H, W, C) in place of (C, H, W)
+Chain cast(DType dtype);  ///< float32, float16, bfloat16 or uint8; of normalized values, or of pixels as they are;
+                          ///< masks that follow() an image take any dtype
+Chain channels_last();  ///< (H, W, C) in place of (C, H, W)
 }  // namespace image
 
 namespace array {
 Chain decode();                          ///< npy or raw elements as stored
 Chain random_window(std::int64_t rows);  ///< that many consecutive rows at a random place; only those are read
-Chain cast(DType dtype);
+Chain cast(DType dtype);  ///< any dtype; to integers by truncation, and values out of range become the nearest one
 }  // namespace array
 
 /// After follow(): boxes as (n, 4) float32 x0 y0 x1 y1 in output pixels, clipped to the output; ragged. Boxes that end

@@ -88,6 +88,9 @@ class SlotFiller {
   };
   Times times() const;
 
+  /// Of an image output: the geometry of the sample it was last filled with; null for other outputs.
+  const Geometry* geometry(std::uint32_t output) const;
+
  private:
   struct State;
   std::unique_ptr<State> state_;

@@ -6,8 +6,16 @@
 
 namespace penstock {
 
-/// Philox4x32-10. Source: Salmon et al., "Parallel Random Numbers: As Easy as 1, 2, 3", SC 2011.
+/// One block of Philox4x32-10: 128 random bits from a counter and a key.
+/// Source: Salmon et al., "Parallel Random Numbers: As Easy as 1, 2, 3", SC 2011, section 3.3.
+std::array<std::uint32_t, 4> philox(std::array<std::uint32_t, 4> counter, std::array<std::uint32_t, 2> key);
+
 /// One generator yields the same sequence on every machine, whatever thread calls it.
+///
+///   key      = mix(mix(seed) + epoch), mix being the finalizer of SplitMix64; low word first
+///   counter  = {block, transform, low word of sample, high word of sample}, block = 0, 1, 2, ...
+///
+/// Words of a block are used in order, two for each next(), low word first.
 class Random {
  public:
   Random(std::uint64_t seed, std::uint64_t epoch, std::uint64_t sample, std::uint32_t transform);

@@ -1,0 +1,165 @@
+#include <algorithm>
+
+#include <penstock/formats/error.hpp>
+#include <penstock/transforms/compile.hpp>
+#include <penstock/transforms/decoders.hpp>
+#include <penstock/transforms/geometry_steps.hpp>
+
+namespace penstock {
+namespace {
+
+template <typename Kind>
+bool has(const Chain& chain) {
+  return std::ranges::any_of(chain.steps, [](const Step& step) { return std::holds_alternative<Kind>(step); });
+}
+
+bool is_image_step(const Step& step) {
+  return GeometrySteps::is_geometric(step) || std::holds_alternative<step::Decode>(step) ||
+         std::holds_alternative<step::Normalize>(step) || std::holds_alternative<step::ChannelsLast>(step);
+}
+
+void require(bool fits, const OutputRequest& request, const std::string& cause) {
+  if (!fits) throw request.misuse(cause);
+}
+
+// Numbers a user gave to a step.
+struct CheckStep {
+  const OutputRequest& request;
+
+  void operator()(const step::RandomResizedCrop& crop) const {
+    require(crop.width > 0 && crop.height > 0, request, "image.random_resized_crop() needs a size of at least 1 pixel");
+    require(crop.scale_min > 0 && crop.scale_min <= crop.scale_max && crop.scale_max <= 1, request,
+            "image.random_resized_crop() needs 0 < scale[0] <= scale[1] <= 1");
+    require(crop.ratio_min > 0 && crop.ratio_min <= crop.ratio_max && crop.ratio_max <= 1000, request,
+            "image.random_resized_crop() needs 0 < ratio[0] <= ratio[1] <= 1000");
+  }
+  void operator()(const step::Resize& resize) const {
+    require(resize.short_side > 0 || (resize.width > 0 && resize.height > 0), request,
+            "image.resize() needs a size of at least 1 pixel");
+  }
+  void operator()(const step::CenterCrop& crop) const {
+    require(crop.width > 0 && crop.height > 0, request, "image.center_crop() needs a size of at least 1 pixel");
+  }
+  void operator()(const step::RandomFlip& flip) const {
+    require(flip.probability >= 0 && flip.probability <= 1, request,
+            "image.random_flip() needs a probability from 0 to 1");
+  }
+  void operator()(const step::Normalize& normalize) const {
+    require(
+        normalize.mean.size() == normalize.stddev.size() && (normalize.mean.size() == 1 || normalize.mean.size() == 3),
+        request, "image.normalize() needs as many means as deviations: 3, or 1 for gray images");
+    require(std::ranges::all_of(normalize.stddev, [](float deviation) { return deviation > 0; }), request,
+            "image.normalize() needs deviations above 0");
+  }
+  void operator()(const step::Window& window) const {
+    require(window.rows > 0, request, "array.random_window() needs at least 1 row");
+  }
+  template <typename Other>
+  void operator()(const Other&) const {}
+};
+
+std::unique_ptr<OutputProgram> compile_follower(const OutputRequest& request) {
+  const bool boxes = has<step::Boxes>(request.chain), points = has<step::Points>(request.chain);
+  if (!boxes && !points) return compile_mask(request);
+  require(request.chain.steps.size() == 1, request,
+          std::string(boxes ? "boxes()" : "key_points()") + " stands alone after follow()");
+  return compile_coordinates(request, boxes ? 4 : 2);
+}
+
+// A chain without a step that tells: what the field's codec gives.
+std::unique_ptr<OutputProgram> compile_by_codec(const OutputRequest& request) {
+  const FieldSchema& schema = request.schema();
+  const bool plain = request.chain.steps.empty();
+  if (plain && schema.codec == "cls") return compile_label(request);
+  if (plain && (schema.codec == "txt" || (schema.codec == "raw" && !schema.fixed))) return compile_bytes(request);
+  FirstValue sample;
+  try {
+    sample = request.probe();
+  } catch (const Error& error) {
+    // JSON that is no number, or a kind of file that no codec knows, is delivered as it is stored.
+    if (plain && error.kind() == ErrorKind::unsupported && !sample.layout) return compile_bytes(request);
+    throw;
+  }
+  if (sample.layout && sample.layout->image) return compile_image(request);
+  return compile_array(request, sample);
+}
+
+}  // namespace
+
+Error OutputRequest::misuse(const std::string& cause) const {
+  const std::string text = to_string(chain);
+  return Error::invalid_argument("output \"" + name + "\"" + (text.empty() ? "" : " = " + text) + ": " + cause);
+}
+
+Error OutputRequest::shape(const std::string& cause) const {
+  const std::string text = to_string(chain);
+  return Error::shape("output \"" + name + "\"" + (text.empty() ? "" : " = " + text) + ": " + cause);
+}
+
+FirstValue OutputRequest::probe(const DecodeOptions& options) const {
+  for (const std::uint32_t source : sources) {
+    const FieldSchema& schema = catalog->fields[source];
+    if (schema.fixed) return {codec_named("raw"), Layout{.dtype = schema.dtype, .shape = schema.shape}};
+    const std::vector<std::byte> value = catalog->first_value(source);
+    if (value.empty()) continue;
+    try {
+      const Codec& codec = codec_for(schema, value);
+      return {&codec, codec.decoder(schema, options)->peek({.schema = &schema, .bytes = value})};
+    } catch (const Error& error) {
+      throw error.in({.field = schema.name});
+    }
+  }
+  return {};
+}
+
+bool OutputRequest::stored_as(DType dtype, const Shape& shape) const {
+  return std::ranges::all_of(sources, [&](std::uint32_t source) {
+    const FieldSchema& schema = catalog->fields[source];
+    return schema.fixed && schema.codec == "raw" && schema.dtype == dtype && schema.shape == shape;
+  });
+}
+
+Output OutputRequest::output(DType dtype, Shape shape) const {
+  return {.name = name, .sources = sources, .dtype = dtype, .shape = std::move(shape)};
+}
+
+void find_sources(OutputRequest& request) {
+  const std::vector<std::string> own{request.name};
+  const std::vector<std::string>& wanted = request.chain.sources.empty() ? own : request.chain.sources;
+  const auto fields = request.catalog->fields;
+  for (const std::string& source : wanted) {
+    for (std::uint32_t i = 0; i < fields.size(); ++i) {
+      if (fields[i].name == source) request.sources.push_back(i);
+    }
+  }
+  if (!request.sources.empty()) return;
+  std::string known;
+  for (const FieldSchema& schema : fields) known += (known.empty() ? "" : ", ") + schema.name;
+  throw request.misuse("the dataset has no field \"" + wanted.front() + "\" (it has: " + known + ")" +
+                       (request.chain.sources.empty() ? "; field(\"NAME\") | ... reads another one" : ""));
+}
+
+std::unique_ptr<OutputProgram> compile(const OutputRequest& request) {
+  const Chain& chain = request.chain;
+  require(chain.misuse.empty(), request, chain.misuse);
+  for (const Step& step : chain.steps) std::visit(CheckStep{request}, step);
+  if (chain.followed) return compile_follower(request);
+  require(!has<step::Boxes>(chain), request, "boxes() needs follow(\"OUTPUT\") before it");
+  require(!has<step::Points>(chain), request, "key_points() needs follow(\"OUTPUT\") before it");
+  if (has<step::Label>(chain)) {
+    require(chain.steps.size() == 1, request, "label() stands alone");
+    return compile_label(request);
+  }
+  if (has<step::Raw>(chain)) {
+    require(chain.steps.size() == 1, request, "raw() stands alone");
+    return compile_bytes(request);
+  }
+  const bool array = has<step::Elements>(chain) || has<step::Window>(chain);
+  const bool image = std::ranges::any_of(chain.steps, is_image_step);
+  require(!array || !image, request, "steps for images and for arrays do not mix");
+  if (image) return compile_image(request);
+  if (array) return compile_array(request, request.probe());
+  return compile_by_codec(request);
+}
+
+}  // namespace penstock

@@ -1,0 +1,46 @@
+// A worker's decoders, one for each codec it has met, and memory for what they decode.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include <penstock/transforms/codec.hpp>
+
+namespace penstock {
+
+/// A value ready to be decoded.
+struct Peeked {
+  const Codec* codec;
+  Decoder* decoder;
+  Layout layout;
+  bool in_place;  ///< the field's bytes are the elements themselves
+};
+
+class Decoders {
+ public:
+  explicit Decoders(const DecodeOptions& options = {}) : options_(options) {}
+  Peeked peek(const FieldBytes& field);
+
+ private:
+  struct Entry {
+    const Codec* codec;
+    std::unique_ptr<Decoder> decoder;
+  };
+  DecodeOptions options_;
+  std::vector<Entry> entries_;
+};
+
+/// Memory that grows to the largest value asked for, and keeps no content when it does.
+class ScratchMemory {
+ public:
+  std::byte* get(std::uint64_t bytes);
+
+ private:
+  std::unique_ptr<std::byte[]> memory_;
+  std::uint64_t capacity_ = 0;
+};
+
+}  // namespace penstock

@@ -1,0 +1,200 @@
+#include <algorithm>
+#include <map>
+#include <optional>
+
+#include <penstock/formats/error.hpp>
+#include <penstock/transforms/compile.hpp>
+#include <penstock/transforms/output_program.hpp>
+#include <penstock/transforms/program.hpp>
+
+namespace penstock {
+namespace {
+
+constexpr unsigned kTransformsVersion = 1;  ///< raised when the same chain and bytes give other values
+
+std::vector<FieldChain> default_chains(const FieldCatalog& catalog) {
+  std::vector<FieldChain> chains;
+  for (const FieldSchema& schema : catalog.fields) chains.emplace_back(schema.name, Chain{});
+  return chains;
+}
+
+std::optional<std::uint32_t> find_output(std::span<const FieldChain> chains, const std::string& name) {
+  for (std::uint32_t i = 0; i < chains.size(); ++i) {
+    if (chains[i].first == name) return i;
+  }
+  return std::nullopt;
+}
+
+/// The image at the end of an output's follow() chain; nothing when it follows none.
+std::optional<std::uint32_t> find_leader(std::span<const FieldChain> chains, std::uint32_t output) {
+  std::uint32_t at = output;
+  for (std::size_t hops = 0; chains[at].second.followed; ++hops) {
+    const std::string& followed = *chains[at].second.followed;
+    const auto next = find_output(chains, followed);
+    const auto fail = [&](const std::string& cause) {
+      return Error::invalid_argument("output \"" + chains[output].first + "\": " + cause);
+    };
+    if (!next) throw fail("follow(\"" + followed + "\"): there is no output of that name");
+    if (hops == chains.size()) throw fail("follow(\"" + followed + "\") goes in a circle");
+    at = *next;
+  }
+  return at == output ? std::nullopt : std::optional(at);
+}
+
+void check_names(std::span<const FieldChain> chains) {
+  for (std::uint32_t i = 0; i < chains.size(); ++i) {
+    if (chains[i].first.empty()) throw Error::invalid_argument("an output has no name");
+    if (find_output(chains, chains[i].first) != i) {
+      throw Error::invalid_argument("two outputs have the name \"" + chains[i].first + "\"");
+    }
+  }
+}
+
+}  // namespace
+
+std::uint32_t transform_id(std::string_view output, std::size_t step) {
+  constexpr std::uint32_t kOffset = 0x811C9DC5U, kPrime = 0x01000193U;
+  std::uint32_t hash = kOffset;
+  const auto add = [&hash](char byte) { hash = (hash ^ static_cast<unsigned char>(byte)) * kPrime; };
+  for (const char byte : output) add(byte);
+  add('\0');
+  for (const char digit : std::to_string(step)) add(digit);
+  return hash;
+}
+
+struct Program::State {
+  std::vector<std::unique_ptr<OutputProgram>> programs;
+  std::vector<std::optional<std::uint32_t>> leaders;
+  std::vector<Output> outputs;
+  std::vector<std::uint32_t> order;
+  std::string version;
+};
+
+Program::Program(std::span<const FieldChain> chains, const FieldCatalog& catalog) : state_(std::make_unique<State>()) {
+  const std::vector<FieldChain> defaults = chains.empty() ? default_chains(catalog) : std::vector<FieldChain>{};
+  if (chains.empty()) chains = defaults;
+  if (chains.empty()) throw Error::invalid_argument("the dataset has no fields");
+  check_names(chains);
+
+  std::map<std::string, unsigned> codecs;
+  State& state = *state_;
+  state.programs.resize(chains.size());
+  state.leaders.resize(chains.size());
+  const auto compile_output = [&](std::uint32_t number) {
+    OutputRequest request{
+        .name = chains[number].first, .chain = chains[number].second, .sources = {}, .catalog = &catalog};
+    if (const auto leader = state.leaders[number]) {
+      request.leader = state.programs[*leader].get();
+      if (!request.leader->image_size()) {
+        throw request.misuse("\"" + chains[*leader].first + "\" is no image, so it has no geometry to follow");
+      }
+    }
+    find_sources(request);
+    state.programs[number] = compile(request);
+    state.order.push_back(number);
+    for (const std::uint32_t source : request.sources) {
+      const Codec* codec = codec_named(catalog.fields[source].codec);
+      if (codec != nullptr) codecs.emplace(codec->name(), codec->version());
+    }
+  };
+  for (std::uint32_t i = 0; i < chains.size(); ++i) {
+    state.leaders[i] = find_leader(chains, i);
+    if (!state.leaders[i]) compile_output(i);
+  }
+  for (std::uint32_t i = 0; i < chains.size(); ++i) {
+    if (state.leaders[i]) compile_output(i);
+  }
+
+  state.version = "transforms " + std::to_string(kTransformsVersion);
+  for (const auto& [codec, version] : codecs) state.version += "; " + codec + " " + std::to_string(version);
+  for (const FieldChain& chain : chains) state.version += "; " + chain.first + " = " + to_string(chain.second);
+  for (const auto& program : state.programs) state.outputs.push_back(program->output());
+}
+
+Program::~Program() = default;
+Program::Program(Program&&) noexcept = default;
+
+std::span<const Output> Program::outputs() const {
+  return state_->outputs;
+}
+
+std::span<const std::uint32_t> Program::order() const {
+  return state_->order;
+}
+
+bool Program::select(std::uint32_t output, const FieldHeader& field, const SampleContext& sample,
+                     std::vector<ByteRange>& ranges) const {
+  return state_->programs.at(output)->select(field, sample, ranges);
+}
+
+std::string Program::version() const {
+  return state_->version;
+}
+
+struct SlotFiller::State {
+  explicit State(const Program::State& compiled) : program(compiled) {}
+
+  const Program::State& program;
+  std::vector<std::unique_ptr<OutputRunner>> runners;
+  std::vector<bool> filled;  ///< for the current sample
+  SampleContext sample;
+  FillWatch watch;
+};
+
+SlotFiller::SlotFiller(const Program& program) : state_(new State(*program.state_)) {
+  for (const auto& output : state_->program.programs) state_->runners.push_back(output->runner());
+  state_->filled.resize(state_->runners.size());
+}
+
+SlotFiller::~SlotFiller() = default;
+SlotFiller::SlotFiller(SlotFiller&&) noexcept = default;
+
+void SlotFiller::begin(const SampleContext& sample) {
+  state_->sample = sample;
+  state_->filled.assign(state_->filled.size(), false);
+}
+
+std::uint64_t SlotFiller::items(std::uint32_t output, const FieldBytes& field) {
+  State& state = *state_;
+  try {
+    state.watch.start();
+    const std::uint64_t count = state.runners.at(output)->items(field);
+    state.watch.lap(state.watch.times.decode);
+    return count;
+  } catch (const Error& error) {
+    throw error.in({.key = std::string(state.sample.key), .field = field.schema->name});
+  }
+}
+
+void SlotFiller::fill(std::uint32_t output, const FieldBytes& field, std::span<std::byte> slot) {
+  State& state = *state_;
+  const Output& described = state.program.outputs.at(output);
+  if (!described.ragged && slot.size() != described.row_bytes()) {
+    throw Error::invalid_argument("the slot of output \"" + described.name + "\" has " + std::to_string(slot.size()) +
+                                  " bytes, not " + std::to_string(described.row_bytes()));
+  }
+  const Geometry* leader = nullptr;
+  if (const auto number = state.program.leaders[output]) {
+    if (!state.filled[*number]) {
+      throw Error::invalid_argument("output \"" + described.name + "\" is filled before the one it follows");
+    }
+    leader = state.runners[*number]->geometry();
+  }
+  try {
+    state.watch.start();
+    state.runners[output]->fill({field, state.sample, leader, slot, state.watch});
+    state.filled[output] = true;
+  } catch (const Error& error) {
+    throw error.in({.key = std::string(state.sample.key), .field = field.schema->name});
+  }
+}
+
+SlotFiller::Times SlotFiller::times() const {
+  return state_->watch.times;
+}
+
+const Geometry* SlotFiller::geometry(std::uint32_t output) const {
+  return state_->runners.at(output)->geometry();
+}
+
+}  // namespace penstock
