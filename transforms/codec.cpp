@@ -26,6 +26,10 @@ bool Codec::select(const FieldHeader&, ByteRange, std::vector<ByteRange>&) const
   return false;
 }
 
+std::optional<Layout> Codec::layout(const FieldHeader&) const {
+  return std::nullopt;
+}
+
 std::vector<std::byte> Codec::header(std::span<const std::byte>) const {
   return {};
 }

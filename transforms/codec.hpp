@@ -74,6 +74,8 @@ class Codec {
   /// Appends the byte ranges that decoding `rows` ([begin, end) of the first dimension) of the value needs, in rising
   /// order; false when the whole field is needed, which is the default.
   virtual bool select(const FieldHeader& field, ByteRange rows, std::vector<ByteRange>& ranges) const;
+  /// What the value decodes to, where schema and header alone tell; nothing by default.
+  virtual std::optional<Layout> layout(const FieldHeader& field) const;
   /// What the index should keep for select(): recorded by `pack`; empty by default.
   virtual std::vector<std::byte> header(std::span<const std::byte> bytes) const;
 };

@@ -141,7 +141,6 @@ void find_sources(OutputRequest& request) {
 
 std::unique_ptr<OutputProgram> compile(const OutputRequest& request) {
   const Chain& chain = request.chain;
-  require(chain.misuse.empty(), request, chain.misuse);
   for (const Step& step : chain.steps) std::visit(CheckStep{request}, step);
   if (chain.followed) return compile_follower(request);
   require(!has<step::Boxes>(chain), request, "boxes() needs follow(\"OUTPUT\") before it");

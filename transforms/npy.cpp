@@ -55,6 +55,12 @@ class NpyCodec final : public Codec {
     return std::make_unique<NpyDecoder>();
   }
 
+  std::optional<Layout> layout(const FieldHeader& field) const override {
+    if (field.header.empty()) return std::nullopt;
+    const NpyHeader header = read_npy_header(field.header);
+    return Layout{.dtype = header.dtype, .shape = header.shape};
+  }
+
   bool select(const FieldHeader& field, ByteRange rows, std::vector<ByteRange>& ranges) const override {
     if (field.header.empty()) return false;
     const NpyHeader header = read_npy_header(field.header);

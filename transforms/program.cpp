@@ -41,11 +41,14 @@ std::optional<std::uint32_t> find_leader(std::span<const FieldChain> chains, std
   return at == output ? std::nullopt : std::optional(at);
 }
 
-void check_names(std::span<const FieldChain> chains) {
+void check_composition(std::span<const FieldChain> chains) {
   for (std::uint32_t i = 0; i < chains.size(); ++i) {
     if (chains[i].first.empty()) throw Error::invalid_argument("an output has no name");
     if (find_output(chains, chains[i].first) != i) {
       throw Error::invalid_argument("two outputs have the name \"" + chains[i].first + "\"");
+    }
+    if (!chains[i].second.misuse.empty()) {
+      throw Error::invalid_argument("output \"" + chains[i].first + "\": " + chains[i].second.misuse);
     }
   }
 }
@@ -74,7 +77,7 @@ Program::Program(std::span<const FieldChain> chains, const FieldCatalog& catalog
   const std::vector<FieldChain> defaults = chains.empty() ? default_chains(catalog) : std::vector<FieldChain>{};
   if (chains.empty()) chains = defaults;
   if (chains.empty()) throw Error::invalid_argument("the dataset has no fields");
-  check_names(chains);
+  check_composition(chains);
 
   std::map<std::string, unsigned> codecs;
   State& state = *state_;

@@ -50,6 +50,10 @@ class RawCodec final : public Codec {
   std::unique_ptr<Decoder> decoder(const FieldSchema&, const DecodeOptions&) const override {
     return std::make_unique<RawDecoder>();
   }
+  std::optional<Layout> layout(const FieldHeader& field) const override {
+    if (!field.schema->fixed) return std::nullopt;
+    return Layout{.dtype = field.schema->dtype, .shape = field.schema->shape};
+  }
   bool select(const FieldHeader& field, ByteRange rows, std::vector<ByteRange>& ranges) const override {
     if (field.schema->fixed && field.schema->shape.empty()) return false;
     const std::uint64_t row_bytes = element_count(row_shape(*field.schema)) * size_of(field.schema->dtype);

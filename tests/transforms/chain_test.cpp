@@ -1,0 +1,148 @@
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include <penstock/formats/error.hpp>
+#include <penstock/transforms/program.hpp>
+
+#include "support/filled.hpp"
+
+using namespace penstock;
+using penstock::test::Fields;
+
+namespace {
+
+const std::vector<float> kMean{0.485F, 0.456F, 0.406F}, kDeviation{0.229F, 0.224F, 0.225F};
+
+Fields photographs() {
+  Fields fields;
+  fields.add({.name = "jpg", .codec = "jpeg"}, test::jpeg(test::picture(40, 30, 3, 1)));
+  fields.add({.name = "cls", .codec = "cls"}, test::bytes_of("7"));
+  fields.add({.name = "npy", .codec = "npy"}, test::npy("<f4", {5, 2}, test::bytes_of(std::vector<float>(10))));
+  fields.add({.name = "seg.png", .codec = "png"}, test::png(test::picture(40, 30, 1, 2)));
+  fields.add({.name = "png", .codec = "png"}, {});
+  return fields;
+}
+
+// What compiling one output says, or "compiles".
+std::string outcome(const std::string& output, const Chain& chain) {
+  const Fields fields = photographs();
+  try {
+    const std::vector<FieldChain> chains{{output, chain}};
+    const Program program(chains, fields.catalog());
+    return "compiles";
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+void refuses(const std::string& output, const Chain& chain, const std::string& cause) {
+  CHECK_MESSAGE(outcome(output, chain).find(cause) != std::string::npos, outcome(output, chain));
+}
+
+}  // namespace
+
+TEST_CASE("a chain prints as it is written, in one spelling") {
+  const Chain chain = field("jpg|png") | image::random_resized_crop(224) | image::random_flip() |
+                      image::normalize(kMean, kDeviation) | image::cast(DType::bf16) | image::channels_last();
+  CHECK(to_string(chain) ==
+        "field(jpg|png) | image.random_resized_crop(224, 224, scale=(0.08, 1), ratio=(0.75, 1.3333333333333333)) | "
+        "image.random_flip(0.5) | image.normalize([0.485, 0.456, 0.406], [0.229, 0.224, 0.225]) | cast(bfloat16) | "
+        "image.channels_last()");
+  CHECK(to_string(follow("jpg") | boxes()) == "follow(jpg) | boxes()");
+  CHECK(to_string(array::decode() | array::random_window(16)) == "array.decode() | array.random_window(16)");
+  CHECK(to_string(image::resize(256) | image::center_crop(224)) == "image.resize(256) | image.center_crop(224)");
+}
+
+TEST_CASE("the version names codecs, transforms and chains, and differs when a chain does") {
+  const Fields fields = photographs();
+  const auto version = [&](std::int64_t size) {
+    const std::vector<FieldChain> chains{{"jpg", image::random_resized_crop(size)}, {"cls", label()}};
+    return Program(chains, fields.catalog()).version();
+  };
+  CHECK(version(8).find("transforms 1; cls 1; jpeg 1; jpg = image.random_resized_crop(8, 8") == 0);
+  CHECK(version(8).find("cls = label()") != std::string::npos);
+  CHECK(version(8) == version(8));
+  CHECK(version(8) != version(9));
+}
+
+TEST_CASE("fields that the dataset lacks are named, with those it has") {
+  refuses("webp", image::decode(),
+          "output \"webp\" = image.decode(): the dataset has no field \"webp\" (it has: jpg, cls");
+  refuses("image", field("webp|gif") | image::decode(), "no field \"webp\"");
+  CHECK(outcome("image", field("webp|jpg") | image::decode()) == "compiles");
+  CHECK(outcome("image", image::decode()).find("field(\"NAME\") | ... reads another one") != std::string::npos);
+}
+
+TEST_CASE("steps out of order or of another kind are refused with the step's name") {
+  refuses("jpg", image::normalize(kMean, kDeviation) | image::random_flip(), "image.random_flip(0.5) must come before");
+  refuses("jpg", image::random_flip() | image::decode(), "image.decode() must come before image.random_flip(0.5)");
+  refuses("jpg", image::normalize(kMean, kDeviation) | image::normalize(kMean, kDeviation), "follows image.normalize");
+  refuses("jpg", image::cast(DType::f32) | image::normalize(kMean, kDeviation), "must come before cast(float32)");
+  refuses("jpg", image::decode() | array::random_window(2), "do not mix");
+  refuses("jpg", array::decode(), "holds images (jpeg), not arrays");
+  refuses("npy", image::resize(8), "field \"npy\" is a float32 array (5, 2), not an image");
+  refuses("cls", label() | array::cast(DType::f32), "label() stands alone");
+  refuses("jpg", raw() | image::decode(), "raw() stands alone");
+  refuses("jpg", label(), "label() does not fit field \"jpg\", which holds images");
+  refuses("npy", array::cast(DType::f32) | array::decode(), "follows cast(float32)");
+  refuses("npy", array::random_window(2) | array::decode(), "array.decode() must come first");
+  refuses("jpg", image::decode() | field("jpg"), "field() must come first");
+  refuses("jpg", image::decode() | follow("png"), "follow() must come before the steps");
+  refuses("jpg", field("jpg||png"), "has an empty name");
+  refuses("npy", boxes(), "boxes() needs follow(\"OUTPUT\") before it");
+  refuses("npy", key_points(), "key_points() needs follow(\"OUTPUT\") before it");
+}
+
+TEST_CASE("numbers that make no sense are refused before any sample is read") {
+  refuses("jpg", image::random_resized_crop(0), "size of at least 1 pixel");
+  refuses("jpg", image::random_resized_crop(8, {0.0, 1.0}), "0 < scale[0]");
+  refuses("jpg", image::random_resized_crop(8, {0.5, 1.5}), "scale[1] <= 1");
+  refuses("jpg", image::random_resized_crop(8, {0.5, 1.0}, {2.0, 1.0}), "ratio[0] <= ratio[1]");
+  refuses("jpg", image::resize(0), "size of at least 1 pixel");
+  refuses("jpg", image::resize(-1, 5), "size of at least 1 pixel");
+  refuses("jpg", image::center_crop(-3), "size of at least 1 pixel");
+  refuses("jpg", image::random_flip(1.5), "probability from 0 to 1");
+  refuses("jpg", image::normalize({0.5F, 0.5F}, {1, 1}), "as many means as deviations");
+  refuses("jpg", image::normalize({0.5F, 0.5F, 0.5F}, {1}), "as many means as deviations");
+  refuses("jpg", image::normalize(kMean, {1, 0, 1}), "deviations above 0");
+  refuses("jpg", image::cast(DType::i64), "float32, float16, bfloat16 or uint8");
+  refuses("jpg", image::normalize(kMean, kDeviation) | image::cast(DType::u8), "do not fit uint8");
+  refuses("npy", array::random_window(0), "at least 1 row");
+  refuses("cls", array::random_window(1), "arrays of rows");
+}
+
+TEST_CASE("an output that no sample has, and a crop that the first image is too small for, are shape errors") {
+  refuses("png", image::decode(), "shape: output \"png\" = image.decode(): no sample has this field");
+  refuses("png", Chain{}, "no sample has this field");
+  CHECK(outcome("jpg", image::center_crop(31)) == "compiles");  // known from the chain; samples are checked when filled
+}
+
+TEST_CASE("follow() needs a leader that is an image, and no circle") {
+  const Fields fields = photographs();
+  const auto outcome_of = [&](const std::vector<FieldChain>& chains) -> std::string {
+    try {
+      const Program program(chains, fields.catalog());
+      return "compiles";
+    } catch (const Error& error) {
+      return error.what();
+    }
+  };
+  const auto contains = [](const std::string& text, const std::string& part) {
+    return text.find(part) != std::string::npos;
+  };
+  CHECK(contains(outcome_of({{"seg.png", follow("jpg")}}), "follow(\"jpg\"): there is no output of that name"));
+  CHECK(contains(outcome_of({{"a", field("seg.png") | follow("b")}, {"b", field("seg.png") | follow("a")}}),
+                 "goes in a circle"));
+  CHECK(contains(outcome_of({{"cls", label()}, {"seg.png", follow("cls")}}), "\"cls\" is no image"));
+  CHECK(contains(outcome_of({{"jpg", image::decode()}, {"seg.png", follow("jpg") | image::random_flip()}}),
+                 "image.random_flip(0.5) does not fit a mask"));
+  CHECK(contains(outcome_of({{"jpg", image::decode()}, {"npy", follow("jpg") | boxes() | array::cast(DType::f16)}}),
+                 "boxes() stands alone"));
+  CHECK(
+      contains(outcome_of({{"jpg", image::decode()}, {"jpg", image::decode()}}), "two outputs have the name \"jpg\""));
+  CHECK(outcome_of({{"a", field("seg.png") | follow("b")},
+                    {"b", field("seg.png") | follow("jpg")},
+                    {"jpg", image::decode()}}) == "compiles");
+}
