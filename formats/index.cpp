@@ -193,10 +193,10 @@ Index::Index(Index&&) noexcept = default;
 Index& Index::operator=(Index&&) noexcept = default;
 Index::~Index() = default;
 
-Index Index::open(const std::filesystem::path& path) {
+Index Index::open(const std::filesystem::path& path, std::size_t skip) {
   auto state = std::make_unique<State>();
   state->mapping = Mapping(path);
-  state->bytes = state->mapping.bytes();
+  state->bytes = state->mapping.bytes().subspan(std::min(skip, state->mapping.bytes().size()));
   try {
     state->parse();
   } catch (const Error& error) {

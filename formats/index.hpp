@@ -30,7 +30,8 @@ class Index {
  public:
   /// Maps `path`. Throws Error: io; corrupt, when the file is not a whole index; unsupported, when it is of another
   /// version. What the header does not vouch for is checked where it is used: every accessor may throw Error: corrupt.
-  static Index open(const std::filesystem::path& path);
+  /// The index begins `skip` bytes into the file, a multiple of 8.
+  static Index open(const std::filesystem::path& path, std::size_t skip = 0);
   static Index from_bytes(std::vector<std::byte> bytes);
 
   Index(Index&&) noexcept;

@@ -8,6 +8,7 @@
 
 #include <penstock/formats/crc32c.hpp>
 #include <penstock/formats/error.hpp>
+#include <penstock/formats/hash.hpp>
 #include <penstock/formats/index.hpp>
 #include <penstock/formats/index_layout.hpp>
 
@@ -18,15 +19,6 @@ using namespace index_layout;
 namespace {
 
 constexpr std::uint64_t kHashMultiplier = 0x9E3779B97F4A7C15;  // odd, so that its powers never vanish
-
-// FNV-1a, then the finalizer of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
-std::uint64_t hash_of_key(std::string_view key) {
-  std::uint64_t hash = 0xCBF29CE484222325;
-  for (const char c : key) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3;
-  hash = (hash ^ (hash >> 30)) * 0xBF58476D1CE4E5B9;
-  hash = (hash ^ (hash >> 27)) * 0x94D049BB133111EB;
-  return hash ^ (hash >> 31);
-}
 
 template <typename T>
 void append(std::vector<std::byte>& out, const T& value) {
@@ -314,7 +306,7 @@ void IndexBuilder::add_sample(std::string_view key) {
   if (size() != 0 && key < state_->last_key()) state_->sorted = false;
   state_->key_bytes += key;
   state_->key_offsets.push_back(state_->key_bytes.size());
-  state_->key_hash = state_->key_hash * kHashMultiplier + hash_of_key(key);
+  state_->key_hash = state_->key_hash * kHashMultiplier + hash64(key);
 }
 
 void IndexBuilder::set(std::uint32_t field, const Extent& extent, std::optional<std::uint32_t> crc32c) {

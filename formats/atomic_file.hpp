@@ -1,0 +1,27 @@
+// Files and folders that appear whole or not at all, and stay after a power cut.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <initializer_list>
+#include <span>
+
+namespace penstock {
+
+/// Writes `bytes` to a temporary file beside `path`, fsyncs it, and renames it over `path`, then fsyncs the folder.
+/// The temporary file (".NAME.PID.tmp") is removed when anything fails. Throws Error: io, naming the file.
+void write_atomically(const std::filesystem::path& path, std::span<const std::byte> bytes);
+/// The same with the bytes of all `parts`, one behind the other.
+void write_atomically(const std::filesystem::path& path, std::initializer_list<std::span<const std::byte>> parts);
+
+/// Makes names created, renamed or removed in `folder` durable. Throws Error: io.
+void sync_folder(const std::filesystem::path& folder);
+
+/// Renames `from` to `to`, which must not exist, and makes it durable. Throws Error: io.
+void rename_durably(const std::filesystem::path& from, const std::filesystem::path& to);
+
+/// Puts the folder `from` in the place of the folder `to` in one step, where the file system can exchange names (else
+/// in two), and removes what stood there. Throws Error: io.
+void replace_folder(const std::filesystem::path& from, const std::filesystem::path& to);
+
+}  // namespace penstock

@@ -1,0 +1,287 @@
+#include <algorithm>
+#include <limits>
+#include <string>
+#include <unordered_map>
+#include <utility>
+
+#include <penstock/formats/dataset.hpp>
+#include <penstock/formats/error.hpp>
+
+namespace penstock {
+namespace {
+
+constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
+
+// How one shard's numbers become the dataset's: field `f` of the dataset is field_of[f] of the shard, or kNone.
+struct Numbering {
+  std::uint64_t first_sample;
+  std::uint64_t first_file;
+  std::uint64_t first_block;
+  std::vector<std::uint32_t> field_of;
+};
+
+// What two shards agree on about a field; where they differ each value has to speak for itself.
+void unify(FieldSchema& known, const FieldSchema& other) {
+  if (known.codec != other.codec) known.codec.clear();
+  if (known.dtype != other.dtype || known.shape != other.shape || known.fixed != other.fixed) {
+    known.fixed = false;
+    known.shape.clear();
+  }
+}
+
+}  // namespace
+
+struct Dataset::State {
+  std::filesystem::path path;
+  std::string format;
+  std::vector<Shard> shards;
+  std::vector<std::string> classes;
+  bool packed;
+  std::string attributes;
+
+  std::vector<FieldSchema> fields = {};
+  std::unordered_map<std::string, std::uint32_t> field_named = {};
+  std::vector<bool> complete = {};
+  std::vector<Numbering> numbering = {};  // one more than shards: the last holds the totals
+  std::uint64_t fingerprint = 0;
+
+  void number_shards();
+  void find_complete_fields();
+
+  // Calls `read` with the shard that holds the sample, its numbering, and the sample's number in it. Adds the dataset
+  // and shard to an error.
+  template <typename Read>
+  auto in_shard_of(std::uint64_t sample, const Read& read) const {
+    const std::size_t shard = shard_of(sample);
+    return named(shard, [&] { return read(shards[shard], numbering[shard], sample - numbering[shard].first_sample); });
+  }
+
+  template <typename Read>
+  auto named(std::size_t shard, const Read& read) const {
+    try {
+      return read();
+    } catch (const Error& error) {
+      throw error.in({.dataset = path.string(), .shard = shards[shard].name});
+    }
+  }
+
+  std::size_t shard_of(std::uint64_t sample) const {
+    if (sample >= numbering.back().first_sample) {
+      throw Error::invalid_argument("sample " + std::to_string(sample) + " of " +
+                                        std::to_string(numbering.back().first_sample) + " does not exist",
+                                    {.dataset = path.string()});
+    }
+    return holder(sample, &Numbering::first_sample);
+  }
+
+  // The shard whose range of `first` holds `number`, which is below the total.
+  std::size_t holder(std::uint64_t number, std::uint64_t Numbering::*first) const {
+    const auto next =
+        std::upper_bound(numbering.begin(), numbering.end(), number,
+                         [first](std::uint64_t value, const Numbering& entry) { return value < entry.*first; });
+    return static_cast<std::size_t>(next - numbering.begin()) - 1;
+  }
+
+  std::uint32_t local_field(const Numbering& entry, std::uint32_t field) const {
+    if (field >= fields.size()) {
+      throw Error::invalid_argument("field " + std::to_string(field) + " does not exist", {.dataset = path.string()});
+    }
+    return entry.field_of[field];
+  }
+};
+
+void Dataset::State::number_shards() {
+  std::uint64_t samples = 0, files = 0, blocks = 0;
+  for (const Shard& shard : shards) {
+    for (const FieldSchema& schema : shard.index.fields()) {
+      const auto [known, added] = field_named.try_emplace(schema.name, static_cast<std::uint32_t>(fields.size()));
+      if (added) {
+        fields.push_back(schema);
+      } else {
+        unify(fields[known->second], schema);
+      }
+    }
+    numbering.push_back({.first_sample = samples, .first_file = files, .first_block = blocks, .field_of = {}});
+    samples += shard.index.size();
+    files += shard.index.file_count();
+    blocks += shard.index.block_count();
+    fingerprint = fingerprint * key_hash_power(shard.index.size()) + shard.index.key_hash();
+  }
+  numbering.push_back({.first_sample = samples, .first_file = files, .first_block = blocks, .field_of = {}});
+  if (files >= kNone || blocks >= kNone) {
+    throw Error::unsupported("more than 4294967294 files or blocks", {.dataset = path.string()});
+  }
+  for (std::size_t s = 0; s < shards.size(); ++s) {
+    numbering[s].field_of.assign(fields.size(), kNone);
+    const auto own = shards[s].index.fields();
+    for (std::uint32_t f = 0; f < own.size(); ++f) numbering[s].field_of[field_named.at(own[f].name)] = f;
+  }
+}
+
+void Dataset::State::find_complete_fields() {
+  for (std::size_t f = 0; f < fields.size(); ++f) {
+    bool everywhere = true;
+    for (std::size_t s = 0; s < shards.size(); ++s) {
+      const std::uint32_t own = numbering[s].field_of[f];
+      if (shards[s].index.size() != 0 && (own == kNone || !shards[s].index.complete(own))) everywhere = false;
+    }
+    complete.push_back(everywhere);
+  }
+}
+
+Dataset::Dataset(std::filesystem::path path, std::string format, std::vector<Shard> shards,
+                 std::vector<std::string> classes, bool packed, std::string attributes) {
+  auto state = std::make_shared<State>(State{.path = std::move(path),
+                                             .format = std::move(format),
+                                             .shards = std::move(shards),
+                                             .classes = std::move(classes),
+                                             .packed = packed,
+                                             .attributes = std::move(attributes)});
+  state->number_shards();
+  state->find_complete_fields();
+  state_ = std::move(state);
+}
+
+const std::filesystem::path& Dataset::path() const {
+  return state_->path;
+}
+
+std::string_view Dataset::format() const {
+  return state_->format;
+}
+
+bool Dataset::packed() const {
+  return state_->packed;
+}
+
+std::uint64_t Dataset::size() const {
+  return state_->numbering.back().first_sample;
+}
+
+std::span<const FieldSchema> Dataset::fields() const {
+  return state_->fields;
+}
+
+std::optional<std::uint32_t> Dataset::field(std::string_view name) const {
+  const auto known = state_->field_named.find(std::string(name));
+  if (known == state_->field_named.end()) return std::nullopt;
+  return known->second;
+}
+
+std::span<const std::string> Dataset::classes() const {
+  return state_->classes;
+}
+
+std::string_view Dataset::attributes() const {
+  return state_->attributes;
+}
+
+std::string_view Dataset::key(std::uint64_t sample) const {
+  return state_->in_shard_of(
+      sample, [](const Shard& shard, const Numbering&, std::uint64_t local) { return shard.index.key(local); });
+}
+
+std::optional<std::uint64_t> Dataset::find(std::string_view key) const {
+  for (std::size_t s = 0; s < state_->shards.size(); ++s) {
+    const auto local = state_->named(s, [&] { return state_->shards[s].index.find(key); });
+    if (local) return state_->numbering[s].first_sample + *local;
+  }
+  return std::nullopt;
+}
+
+bool Dataset::locate(std::uint64_t sample, std::uint32_t field, std::vector<Piece>& pieces) const {
+  return state_->in_shard_of(sample, [&](const Shard& shard, const Numbering& numbering, std::uint64_t local) {
+    const std::uint32_t own = state_->local_field(numbering, field);
+    pieces.clear();
+    if (own == kNone || !shard.index.locate(local, own, pieces)) return false;
+    for (Piece& piece : pieces) {
+      if (piece.kind == Piece::Kind::extent) piece.extent.file += static_cast<std::uint32_t>(numbering.first_file);
+      if (piece.kind == Piece::Kind::block) piece.block += static_cast<std::uint32_t>(numbering.first_block);
+    }
+    return true;
+  });
+}
+
+std::uint64_t Dataset::length(std::uint64_t sample, std::uint32_t field) const {
+  return state_->in_shard_of(sample,
+                             [&](const Shard& shard, const Numbering& numbering, std::uint64_t local) -> std::uint64_t {
+                               const std::uint32_t own = state_->local_field(numbering, field);
+                               return own == kNone ? 0 : shard.index.length(local, own);
+                             });
+}
+
+bool Dataset::complete(std::uint32_t field) const {
+  return field < state_->complete.size() && state_->complete[field];
+}
+
+std::optional<std::uint32_t> Dataset::crc32c(std::uint64_t sample, std::uint32_t field) const {
+  return state_->in_shard_of(
+      sample, [&](const Shard& shard, const Numbering& numbering, std::uint64_t local) -> std::optional<std::uint32_t> {
+        const std::uint32_t own = state_->local_field(numbering, field);
+        if (own == kNone) return std::nullopt;
+        return shard.index.crc32c(local, own);
+      });
+}
+
+std::span<const std::byte> Dataset::header(std::uint64_t sample, std::uint32_t field) const {
+  return state_->in_shard_of(
+      sample, [&](const Shard& shard, const Numbering& numbering, std::uint64_t local) -> std::span<const std::byte> {
+        const std::uint32_t own = state_->local_field(numbering, field);
+        if (own == kNone) return {};
+        return shard.index.header(local, own);
+      });
+}
+
+Block Dataset::block(std::uint32_t number) const {
+  if (number >= block_count()) {
+    throw Error::invalid_argument("block " + std::to_string(number) + " does not exist", {.dataset = path().string()});
+  }
+  const std::size_t shard = state_->holder(number, &Numbering::first_block);
+  const Numbering& numbering = state_->numbering[shard];
+  Block block = state_->named(shard, [&] {
+    return state_->shards[shard].index.block(static_cast<std::uint32_t>(number - numbering.first_block));
+  });
+  block.extent.file += static_cast<std::uint32_t>(numbering.first_file);
+  return block;
+}
+
+std::uint32_t Dataset::block_count() const {
+  return static_cast<std::uint32_t>(state_->numbering.back().first_block);
+}
+
+std::uint32_t Dataset::file_count() const {
+  return static_cast<std::uint32_t>(state_->numbering.back().first_file);
+}
+
+DataFile Dataset::file(std::uint32_t number) const {
+  if (number >= file_count()) {
+    throw Error::invalid_argument("file " + std::to_string(number) + " does not exist", {.dataset = path().string()});
+  }
+  const std::size_t s = state_->holder(number, &Numbering::first_file);
+  const Shard& shard = state_->shards[s];
+  const IndexedFile indexed = state_->named(
+      s, [&] { return shard.index.file(static_cast<std::uint32_t>(number - state_->numbering[s].first_file)); });
+  return {.path = shard.root / indexed.path, .size = indexed.size};
+}
+
+std::size_t Dataset::shard_count() const {
+  return state_->shards.size();
+}
+
+std::size_t Dataset::shard_of(std::uint64_t sample) const {
+  return state_->shard_of(sample);
+}
+
+const Dataset::Shard& Dataset::shard(std::size_t number) const {
+  return state_->shards.at(number);
+}
+
+std::uint64_t Dataset::first_sample(std::size_t shard) const {
+  return state_->numbering.at(shard).first_sample;
+}
+
+std::uint64_t Dataset::fingerprint() const {
+  return state_->fingerprint;
+}
+
+}  // namespace penstock

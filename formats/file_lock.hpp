@@ -1,0 +1,28 @@
+// A lock between processes: a file that only one of them holds.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+
+#include <penstock/formats/descriptor.hpp>
+
+namespace penstock {
+
+/// Holds `path` (created when missing) by flock, and removes it when done. The kernel lets go when a process dies.
+class FileLock {
+ public:
+  /// Waits for whoever holds it. Nothing when the file cannot be created there, or its file system has no locks.
+  static std::optional<FileLock> wait(const std::filesystem::path& path);
+
+  FileLock(FileLock&&) noexcept = default;
+  FileLock& operator=(FileLock&&) = delete;
+  ~FileLock();
+
+ private:
+  FileLock(std::filesystem::path path, Descriptor file) : path_(std::move(path)), file_(std::move(file)) {}
+
+  std::filesystem::path path_;
+  Descriptor file_;
+};
+
+}  // namespace penstock

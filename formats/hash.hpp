@@ -1,0 +1,32 @@
+// A 64-bit hash for names and stamps: the same on every machine, for the stored formats depend on it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace penstock {
+
+/// Spreads every bit of `value` over all of the result: the finalizer of SplitMix64 (Steele, Lea and Flood, OOPSLA
+/// 2014).
+constexpr std::uint64_t mix64(std::uint64_t value) {
+  value = (value ^ (value >> 30)) * 0xBF58476D1CE4E5B9;
+  value = (value ^ (value >> 27)) * 0x94D049BB133111EB;
+  return value ^ (value >> 31);
+}
+
+/// FNV-1a, then mix64.
+constexpr std::uint64_t hash64(std::string_view text) {
+  std::uint64_t hash = 0xCBF29CE484222325;
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3;
+  return mix64(hash);
+}
+
+/// 16 digits in lower case.
+inline std::string hexadecimal(std::uint64_t value) {
+  std::string digits(16, '0');
+  for (std::size_t i = 16; i-- > 0; value >>= 4) digits[i] = "0123456789abcdef"[value & 15];
+  return digits;
+}
+
+}  // namespace penstock

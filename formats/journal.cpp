@@ -1,0 +1,100 @@
+#include <cerrno>
+#include <span>
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <penstock/formats/atomic_file.hpp>
+#include <penstock/formats/error.hpp>
+#include <penstock/formats/journal.hpp>
+
+namespace penstock {
+namespace {
+
+namespace fs = std::filesystem;
+
+Descriptor open_locked(const fs::path& path, int flags) {
+  Descriptor file = Descriptor::open(path, O_RDWR | O_APPEND | flags);
+  if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    throw Error::invalid_argument("another process is packing into " + path.parent_path().string());
+  }
+  return file;
+}
+
+std::string read_text(const Descriptor& file, const fs::path& path) {
+  std::string text;
+  std::vector<std::byte> buffer(std::size_t{1} << 16);
+  while (const std::size_t got = read_at(file.get(), buffer, text.size(), path)) {
+    text.append(reinterpret_cast<const char*>(buffer.data()), got);
+  }
+  return text;
+}
+
+}  // namespace
+
+Journal Journal::begin(const fs::path& folder, const std::string& options) {
+  const fs::path path = folder / kFileName;
+  Journal journal(path, open_locked(path, O_CREAT | O_EXCL));
+  journal.options_ = options;
+  journal.append(options);
+  sync_folder(folder);
+  return journal;
+}
+
+Journal Journal::resume(const fs::path& folder) {
+  const fs::path path = folder / kFileName;
+  Journal journal(path, open_locked(path, 0));
+  const std::string text = read_text(journal.file_, path);
+  std::size_t start = 0;
+  for (std::size_t end = text.find('\n'); end != std::string::npos; start = end + 1, end = text.find('\n', start)) {
+    const std::string line = text.substr(start, end - start);
+    try {
+      if (start == 0) {
+        journal.options_ = line;
+      } else {
+        journal.shards_.push_back(shard_from_json(line));
+      }
+    } catch (const Error&) {
+      break;  // what follows a broken line is not trusted: those shards are packed again
+    }
+    journal.ends_.push_back(end + 1);
+  }
+  if (journal.options_.empty()) {
+    throw Error::corrupt("the journal of the unfinished dataset is empty", {.shard = path.string()});
+  }
+  journal.keep(journal.shards_.size());
+  return journal;
+}
+
+void Journal::require_unused(const fs::path& folder) {
+  open_locked(folder / kFileName, 0);
+}
+
+void Journal::add(const ManifestShard& shard) {
+  append(to_json(shard));
+  shards_.push_back(shard);
+}
+
+void Journal::keep(std::size_t count) {
+  shards_.resize(count);
+  ends_.resize(count + 1);
+  if (::ftruncate(file_.get(), static_cast<off_t>(ends_.back())) != 0) {
+    throw Error::io(errno, "cannot write " + path_.string());
+  }
+  sync(file_.get(), path_);
+}
+
+void Journal::append(const std::string& line) {
+  const std::string text = line + "\n";
+  write_all(file_.get(), std::as_bytes(std::span(text.data(), text.size())), path_);
+  sync(file_.get(), path_);
+  ends_.push_back((ends_.empty() ? 0 : ends_.back()) + text.size());
+}
+
+bool is_unfinished(const fs::path& folder) {
+  std::error_code ignored;
+  return fs::exists(folder / Journal::kFileName, ignored) && !fs::exists(folder / Manifest::kFileName, ignored);
+}
+
+}  // namespace penstock

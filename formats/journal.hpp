@@ -1,0 +1,49 @@
+// The journal of an unfinished packed dataset: what it is made of, and which shards are whole.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <penstock/formats/descriptor.hpp>
+#include <penstock/formats/manifest.hpp>
+
+namespace penstock {
+
+/// A file of lines in the partial folder: the options, then one line per whole shard, each fsynced as it is added. A
+/// line that a crash cut short is ignored.
+class Journal {
+ public:
+  static constexpr std::string_view kFileName = "unfinished.jsonl";
+
+  /// Begins a journal in `folder`. Throws Error: io.
+  static Journal begin(const std::filesystem::path& folder, const std::string& options);
+  /// Goes on with the one in `folder`. Throws Error: io; corrupt (not even the options are whole); invalid_argument,
+  /// when another process is writing this dataset.
+  static Journal resume(const std::filesystem::path& folder);
+
+  /// Throws Error: invalid_argument, when another process is writing the dataset in `folder`.
+  static void require_unused(const std::filesystem::path& folder);
+
+  const std::string& options() const { return options_; }
+  const std::vector<ManifestShard>& shards() const { return shards_; }
+
+  void add(const ManifestShard& shard);
+  /// Forgets all shards from number `count` on.
+  void keep(std::size_t count);
+
+ private:
+  Journal(std::filesystem::path path, Descriptor file) : path_(std::move(path)), file_(std::move(file)) {}
+  void append(const std::string& line);
+
+  std::filesystem::path path_;
+  Descriptor file_;  // locked as long as this process packs
+  std::string options_;
+  std::vector<ManifestShard> shards_;
+  std::vector<std::uint64_t> ends_;  // in the file: of the options' line, then of each shard's
+};
+
+/// Whether `folder` is a dataset that `pack` has not finished.
+bool is_unfinished(const std::filesystem::path& folder);
+
+}  // namespace penstock

@@ -1,0 +1,58 @@
+// penstock.json: what a packed dataset says about itself.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <penstock/formats/index.hpp>
+#include <penstock/formats/schema.hpp>
+
+namespace penstock {
+
+/// One shard as it was when packing ended.
+struct ManifestShard {
+  std::string name;           ///< "shard-000000.tar"
+  std::uint64_t samples = 0;  ///< in this shard
+  std::uint64_t bytes = 0;    ///< of its files
+  std::uint32_t crc32c = 0;   ///< of its files' content, one behind the other
+  std::uint32_t index = 0;    ///< CRC32C of the first 64 bytes of its .idx, which hold the checksums of the rest
+  friend bool operator==(const ManifestShard&, const ManifestShard&) = default;
+};
+
+struct Manifest {
+  static constexpr int kVersion = 1;
+  static constexpr std::string_view kFileName = "penstock.json";
+
+  std::string format;
+  std::uint64_t samples = 0;
+  std::vector<FieldSchema> fields;
+  std::vector<std::string> classes;
+  std::vector<ManifestShard> shards;
+  std::string made_with = "{}";  ///< JSON of the options that decided the bytes
+  friend bool operator==(const Manifest&, const Manifest&) = default;
+
+  std::string to_json() const;  ///< the same text for equal manifests
+  /// Throws Error: corrupt (no manifest); unsupported (a later version).
+  static Manifest from_json(std::string_view text);
+};
+
+/// One shard's entry as JSON text on one line, and back: what the journal of an unfinished dataset holds.
+std::string to_json(const ManifestShard& shard);
+/// Throws Error: corrupt.
+ManifestShard shard_from_json(std::string_view text);
+
+/// "shard-000000.tar" -> "shard-000000.idx"
+std::filesystem::path index_name(const std::filesystem::path& shard);
+
+/// What the manifest says of the shard whose files lie in `folder`. Reads all of them.
+/// Throws Error: io; corrupt, when a file's length is not the indexed one.
+ManifestShard describe_shard(const std::filesystem::path& folder, std::string name, const Index& index);
+
+/// Compares the shard's index and the lengths of its files with the manifest; nothing is read but the index's header.
+/// Throws Error: io; corrupt, naming the file.
+void check_shard(const std::filesystem::path& folder, const ManifestShard& shard, const Index& index);
+
+}  // namespace penstock

@@ -1,0 +1,115 @@
+#include <array>
+#include <cerrno>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include <unistd.h>
+
+#include <penstock/formats/error.hpp>
+#include <penstock/formats/folder.hpp>
+#include <penstock/formats/format.hpp>
+#include <penstock/formats/journal.hpp>
+#include <penstock/formats/lmdb.hpp>
+#include <penstock/formats/manifest.hpp>
+#include <penstock/formats/packed.hpp>
+#include <penstock/formats/sidecar.hpp>
+#include <penstock/formats/tar.hpp>
+
+namespace penstock {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The packings, in the order open() tries them. A folder of files comes last: it takes whatever lies in a folder.
+const std::array kFormats{&kTar, &kLmdb, &kFolder};
+
+[[noreturn]] void refuse(const fs::path& path, std::string why) {
+  throw Error::invalid_argument(std::move(why), {.dataset = path.string()});
+}
+
+std::string unfinished(const fs::path& partial) {
+  return partial.string() + " is an unfinished dataset: run pack --resume";
+}
+
+void require_readable(const fs::path& path) {
+  std::error_code failure;
+  const fs::file_status status = fs::status(path, failure);
+  if (status.type() == fs::file_type::not_found) {
+    const fs::path partial = path.string() + ".partial";
+    if (fs::exists(partial, failure)) refuse(path, "does not exist, but " + unfinished(partial));
+    throw Error::io(ENOENT, "cannot open", {.dataset = path.string()});
+  }
+  if (failure) throw Error::io(failure.value(), "cannot open", {.dataset = path.string()});
+  const int needed = fs::is_directory(status) ? R_OK | X_OK : R_OK;
+  if (::access(path.c_str(), needed) != 0) throw Error::io(errno, "cannot read", {.dataset = path.string()});
+  if (!fs::is_directory(status) && !fs::is_regular_file(status)) refuse(path, "is neither a file nor a folder");
+}
+
+// Class names and whatever else a foreign index knows stand in its attributes.
+std::vector<std::string> classes_in(std::string_view attributes) {
+  const nlohmann::json json = nlohmann::json::parse(attributes, nullptr, false);
+  if (!json.is_object() || !json.contains("classes")) return {};
+  try {
+    return json.at("classes").get<std::vector<std::string>>();
+  } catch (const nlohmann::json::exception&) {
+    throw Error::corrupt("broken index: class names");
+  }
+}
+
+Dataset open_foreign(const Format& format, const fs::path& path, const std::vector<fs::path>& files,
+                     const OpenProgress& progress) {
+  std::vector<Dataset::Shard> shards;
+  for (const fs::path& file : files) {
+    const std::string name = file == path ? file.filename().string() : file.lexically_relative(path).string();
+    try {
+      shards.push_back({.index = sidecar_index(format, file, progress), .root = root_of(file), .name = name});
+    } catch (const Error& error) {
+      throw error.in({.dataset = path.string(), .shard = file == path ? "" : name});
+    }
+  }
+  std::string attributes(shards.front().index.attributes());
+  std::vector<std::string> classes = classes_in(attributes);
+  return Dataset(path, std::string(format.name), std::move(shards), std::move(classes), false, std::move(attributes));
+}
+
+[[noreturn]] void refuse_unknown(const fs::path& path) {
+  std::string names;
+  for (const Format& format : formats()) names += (names.empty() ? "" : ", ") + std::string(format.name);
+  std::error_code failure;
+  if (!fs::is_directory(path, failure)) refuse(path, "is a file of no known kind (known: " + names + ")");
+  const bool empty = fs::is_empty(path, failure);
+  refuse(path, empty ? "is an empty folder" : "is a folder of no known kind (known: " + names + ")");
+}
+
+}  // namespace
+
+std::span<const Format> formats() {
+  static const std::vector<Format> list = [] {
+    std::vector<Format> copies;
+    for (const Format* format : kFormats) copies.push_back(*format);
+    return copies;
+  }();
+  return list;
+}
+
+const Format* format_named(std::string_view name) {
+  for (const Format& format : formats()) {
+    if (format.name == name) return &format;
+  }
+  return nullptr;
+}
+
+Dataset open(const fs::path& path, const OpenProgress& progress) {
+  require_readable(path);
+  if (path.filename() == Manifest::kFileName) return open_packed(root_of(path));
+  if (is_unfinished(path)) refuse(path, unfinished(path));
+  std::error_code ignored;
+  if (fs::exists(path / Manifest::kFileName, ignored)) return open_packed(path);
+  for (const Format& format : formats()) {
+    const std::vector<fs::path> shards = format.find_shards(path);
+    if (!shards.empty()) return open_foreign(format, path, shards, progress);
+  }
+  refuse_unknown(path);
+}
+
+}  // namespace penstock

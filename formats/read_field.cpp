@@ -1,0 +1,98 @@
+#include <cerrno>
+#include <new>
+#include <stdexcept>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <penstock/formats/dataset.hpp>
+#include <penstock/formats/descriptor.hpp>
+#include <penstock/formats/error.hpp>
+#include <penstock/formats/filters.hpp>
+
+namespace penstock {
+namespace {
+
+// The bytes of an extent. Its end is compared with the file before memory is taken for it.
+std::vector<std::byte> read_extent(const Dataset& dataset, const Extent& extent) {
+  const std::filesystem::path path = dataset.file(extent.file).path;
+  const ErrorContext context{.shard = path.string(), .offset = extent.offset};
+  try {
+    const Descriptor file = Descriptor::open(path, O_RDONLY);
+    struct stat status {};
+    if (::fstat(file.get(), &status) != 0) throw Error::io(errno, "cannot stat " + path.string());
+    const auto size = static_cast<std::uint64_t>(status.st_size);
+    if (extent.offset > size || extent.length > size - extent.offset) {
+      throw Error::corrupt("file ends inside the field");
+    }
+    std::vector<std::byte> bytes(extent.length);
+    if (read_at(file.get(), bytes, extent.offset, path) != bytes.size()) {
+      throw Error::corrupt("file ends inside the field");
+    }
+    return bytes;
+  } catch (const Error& error) {
+    throw error.in(context);
+  }
+}
+
+std::vector<std::byte> read_block(const Dataset& dataset, std::uint32_t number) {
+  const Block block = dataset.block(number);
+  std::vector<std::byte> stored = read_extent(dataset, block.extent);
+  if (block.filters.empty() && block.decoded_length == stored.size()) return stored;
+  std::vector<std::byte> decoded(block.decoded_length), scratch;
+  undo_filters(block, stored, decoded, scratch);
+  return decoded;
+}
+
+void append_piece(const Dataset& dataset, const Piece& piece, std::vector<std::byte>& out) {
+  switch (piece.kind) {
+    case Piece::Kind::extent: {
+      const std::vector<std::byte> bytes = read_extent(dataset, piece.extent);
+      out.insert(out.end(), bytes.begin(), bytes.end());
+      break;
+    }
+    case Piece::Kind::block: {
+      const std::vector<std::byte> bytes = read_block(dataset, piece.block);
+      if (piece.offset > bytes.size() || piece.length > bytes.size() - piece.offset) {
+        throw Error::corrupt("the field ends behind its block");
+      }
+      const auto first = bytes.begin() + static_cast<std::ptrdiff_t>(piece.offset);
+      out.insert(out.end(), first, first + static_cast<std::ptrdiff_t>(piece.length));
+      break;
+    }
+    case Piece::Kind::bytes:
+      out.insert(out.end(), piece.inline_bytes.begin(), piece.inline_bytes.end());
+      break;
+    case Piece::Kind::fill: {
+      const std::size_t start = out.size();
+      out.resize(start + piece.length);
+      for (std::size_t i = 0; i < piece.length; ++i) out[start + i] = piece.inline_bytes[i % piece.inline_bytes.size()];
+      break;
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<std::byte> read_field(const Dataset& dataset, std::uint64_t sample, std::uint32_t field) {
+  const std::string key(dataset.key(sample));
+  const ErrorContext context{.dataset = dataset.path().string(),
+                             .shard = dataset.shard(dataset.shard_of(sample)).name,
+                             .key = key,
+                             .field = field < dataset.fields().size() ? dataset.fields()[field].name : ""};
+  try {
+    std::vector<Piece> pieces;
+    if (!dataset.locate(sample, field, pieces)) throw Error::invalid_argument("the sample lacks this field");
+    std::vector<std::byte> bytes;
+    for (const Piece& piece : pieces) append_piece(dataset, piece, bytes);
+    return bytes;
+  } catch (const Error& error) {
+    throw error.in(context);
+  } catch (const std::bad_alloc&) {
+    throw Error::resource("not enough memory for " + std::to_string(dataset.length(sample, field)) + " bytes", context);
+  } catch (const std::length_error&) {
+    throw Error::corrupt("a field of " + std::to_string(dataset.length(sample, field)) + " bytes", context);
+  }
+}
+
+}  // namespace penstock
