@@ -10,6 +10,7 @@
 
 #include <penstock/formats/descriptor.hpp>
 #include <penstock/formats/error.hpp>
+#include <penstock/formats/indexed_path.hpp>
 #include <penstock/formats/lmdb.hpp>
 #include <penstock/formats/lmdb_pages.hpp>
 #include <penstock/formats/lmdb_writer.hpp>
@@ -115,11 +116,6 @@ class Names {
   std::map<std::string, std::uint32_t> fields_;  // by extension; their numbers in the index
 };
 
-std::string path_in(const fs::path& root, const fs::path& file) {
-  const fs::path relative = file.lexically_relative(root);
-  return relative.empty() || *relative.begin() == ".." ? fs::absolute(file).string() : relative.string();
-}
-
 Index index_lmdb(const fs::path& shard, const fs::path& root, const OpenProgress& progress) {
   const LmdbPages pages(data_file(shard));
   Names names;
@@ -141,7 +137,7 @@ Index index_lmdb(const fs::path& shard, const fs::path& root, const OpenProgress
         "LMDB that holds " + std::to_string(databases) + " named databases and no values of its own", where);
   }
   IndexBuilder builder;
-  const std::uint32_t file = builder.add_file({path_in(root, data_file(shard)), pages.file_size(), pages.stamp()});
+  const std::uint32_t file = builder.add_file({indexed_path(data_file(shard), root), pages.file_size(), pages.stamp()});
   try {
     names.build(builder, file);
   } catch (const Error& error) {

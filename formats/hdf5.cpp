@@ -1,0 +1,126 @@
+#include <algorithm>
+#include <map>
+#include <new>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <penstock/formats/error.hpp>
+#include <penstock/formats/hdf5.hpp>
+#include <penstock/formats/hdf5_fields.hpp>
+#include <penstock/formats/hdf5_file.hpp>
+#include <penstock/formats/hdf5_writer.hpp>
+#include <penstock/formats/indexed_path.hpp>
+
+namespace penstock {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool named_like_hdf5(const fs::path& file) {
+  const fs::path extension = file.extension();
+  return extension == ".h5" || extension == ".hdf5" || extension == ".he5";
+}
+
+std::vector<fs::path> find_hdf5(const fs::path& path) {
+  std::error_code ignored;
+  if (fs::is_regular_file(path, ignored)) return hdf5_signature(path) ? std::vector{path} : std::vector<fs::path>();
+  std::vector<fs::path> shards;
+  if (!fs::is_directory(path, ignored)) return shards;
+  for (const fs::directory_entry& entry : fs::directory_iterator(path)) {
+    if (named_like_hdf5(entry.path()) && entry.is_regular_file(ignored)) shards.push_back(entry.path());
+  }
+  std::sort(shards.begin(), shards.end());
+  return shards;
+}
+
+// Rows that most fields have; the larger count when two are as frequent.
+std::uint64_t shared_count(const std::vector<Hdf5Field>& fields) {
+  std::map<std::uint64_t, std::size_t> votes;
+  for (const Hdf5Field& field : fields) ++votes[field.count()];
+  const auto most =
+      std::max_element(votes.begin(), votes.end(), [](const auto& a, const auto& b) { return a.second <= b.second; });
+  return votes.empty() ? 0 : most->first;
+}
+
+std::string row_key(std::uint64_t row, std::uint64_t count) {
+  const std::size_t width = std::to_string(count - 1).size();
+  const std::string number = std::to_string(row);
+  return std::string(width - number.size(), '0') + number;
+}
+
+void leave_out_other_counts(Hdf5Contents& contents, std::uint64_t count) {
+  std::erase_if(contents.fields, [&](const Hdf5Field& field) {
+    if (field.count() == count) return false;
+    contents.left_out[field.name()] =
+        std::to_string(field.count()) + " rows where the samples are " + std::to_string(count);
+    return true;
+  });
+}
+
+Error nothing_readable(const std::map<std::string, std::string>& left_out) {
+  std::string cause = "no field that can be read";
+  std::size_t named = 0;
+  for (const auto& [name, reason] : left_out) {
+    if (++named > 3) break;
+    cause += "; " + name + ": " + reason;
+  }
+  if (named > 3) cause += "; ...";
+  return Error::unsupported(cause);
+}
+
+Index build(const Hdf5File& file, IndexBuilder builder, std::uint32_t file_number, const OpenProgress& progress) {
+  Hdf5Contents contents = read_hdf5_contents(file);
+  const std::uint64_t count = contents.keys ? contents.keys->size() : shared_count(contents.fields);
+  leave_out_other_counts(contents, count);
+  if (contents.fields.empty()) throw nothing_readable(contents.left_out);
+
+  std::vector<std::uint32_t> numbers;
+  for (Hdf5Field& field : contents.fields) {
+    numbers.push_back(builder.field(field.schema()));
+    field.add_blocks(builder, file_number);
+  }
+  constexpr std::uint64_t kRowsPerProgress = 65536;
+  std::vector<Piece> pieces;
+  for (std::uint64_t row = 0; row < count; ++row) {
+    builder.add_sample(contents.keys ? contents.keys->at(row) : row_key(row, count));
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      if (!contents.fields[i].locate(row, pieces)) continue;
+      const bool one_extent = pieces.size() == 1 && pieces.front().kind == Piece::Kind::extent;
+      one_extent ? builder.set(numbers[i], pieces.front().extent) : builder.set(numbers[i], pieces);
+    }
+    if (progress && row % kRowsPerProgress == 0) progress(row, count);
+  }
+  if (progress) progress(count, count);
+  if (!contents.left_out.empty()) builder.set_attributes(nlohmann::json{{"left_out", contents.left_out}}.dump());
+  return std::move(builder).finish();
+}
+
+Index index_hdf5(const fs::path& shard, const fs::path& root, const OpenProgress& progress) {
+  const Hdf5Silence silence;
+  const ErrorContext where{.shard = shard.string()};
+  try {
+    const Hdf5File file(shard);
+    IndexBuilder builder;
+    const std::uint32_t number = builder.add_file({indexed_path(shard, root), file.size(), hdf5_stamp(shard)});
+    return build(file, std::move(builder), number, progress);
+  } catch (const Error& error) {
+    throw error.in(where);
+  } catch (const std::bad_alloc&) {
+    throw Error::resource("no memory for the index", where);
+  }
+}
+
+}  // namespace
+
+constinit const Format kHdf5{.name = "hdf5",
+                             .extension = ".h5",
+                             .find_shards = find_hdf5,
+                             .index = index_hdf5,
+                             .stamp = hdf5_stamp,
+                             .write = write_hdf5};
+
+}  // namespace penstock

@@ -1,0 +1,27 @@
+// HDF5 as a packing: rows of top-level datasets, or runs of bytes between offsets.
+#pragma once
+
+#include <penstock/formats/format.hpp>
+
+namespace penstock {
+
+/// A shard is an HDF5 file (made by `pack` as shard-000000.h5); a dataset is one, or a folder of *.h5, *.hdf5, *.he5.
+/// Read are, at the top level:
+///   /FIELD                       dataset (N, ...): row i is sample i's field, codec "raw", dtype and shape known
+///   /FIELD/bytes, /FIELD/offsets uint8 (B) and integers (N + 1): sample i has bytes [offsets[i], offsets[i + 1])
+///   /__key__/bytes, .../offsets  the keys, in UTF-8; without them a key is the row's number, padded with zeros
+///   /__present__/FIELD           uint8 (N), only where some sample lacks the field: 0 there
+/// An attribute "codec" of such a group is the field's codec; without one it follows from the name, taken as an
+/// extension, or from each value's bytes. Samples are in the order of rows.
+///
+/// In files made by others N is that of __key__, else the first dimension that most datasets share (the larger one
+/// when equal). What has another N, or cannot be read (big-endian, compound, string or variable-length elements, other
+/// filters than deflate, shuffle and fletcher32, external or virtual storage, links, groups of another kind), is left
+/// out and listed with its reason in the attributes ("left_out"); when nothing is left, that is an Error: unsupported.
+///
+/// index() throws Error: io; corrupt; unsupported (also a file that is open for writing).
+/// The writer's add() throws Error: shape, when a value of a fixed field has another length than its shape;
+/// unsupported, for field names that HDF5 cannot hold ("." or with "/") or that are taken; io.
+extern const Format kHdf5;
+
+}  // namespace penstock

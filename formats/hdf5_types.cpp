@@ -1,0 +1,86 @@
+#include <array>
+#include <cstdint>
+
+#include <penstock/formats/hdf5_types.hpp>
+
+namespace penstock {
+namespace {
+
+constexpr std::array kAll{DType::u8,  DType::i8,  DType::u16, DType::i16, DType::u32, DType::i32,
+                          DType::u64, DType::i64, DType::f16, DType::f32, DType::f64, DType::boolean};
+
+// IEEE 754 binary16, which libhdf5 1.10 has no name for: sign bit 15, exponent of 5 bits, mantissa of 10.
+Hdf5Handle half() {
+  Hdf5Handle type(H5Tcopy(H5T_IEEE_F32LE));
+  const bool made = type.valid() && H5Tset_fields(type.get(), 15, 10, 5, 0, 10) >= 0 &&
+                    H5Tset_size(type.get(), 2) >= 0 && H5Tset_ebias(type.get(), 15) >= 0;
+  return made ? std::move(type) : Hdf5Handle();
+}
+
+Hdf5Handle boolean() {
+  Hdf5Handle type(H5Tenum_create(H5T_STD_I8LE));
+  const std::int8_t no = 0;
+  const std::int8_t yes = 1;
+  const bool made =
+      type.valid() && H5Tenum_insert(type.get(), "FALSE", &no) >= 0 && H5Tenum_insert(type.get(), "TRUE", &yes) >= 0;
+  return made ? std::move(type) : Hdf5Handle();
+}
+
+hid_t standard(DType dtype) {
+  switch (dtype) {
+    case DType::u8:
+      return H5T_STD_U8LE;
+    case DType::i8:
+      return H5T_STD_I8LE;
+    case DType::u16:
+    case DType::bf16:
+      return H5T_STD_U16LE;
+    case DType::i16:
+      return H5T_STD_I16LE;
+    case DType::u32:
+      return H5T_STD_U32LE;
+    case DType::i32:
+      return H5T_STD_I32LE;
+    case DType::u64:
+      return H5T_STD_U64LE;
+    case DType::i64:
+      return H5T_STD_I64LE;
+    case DType::f32:
+      return H5T_IEEE_F32LE;
+    case DType::f64:
+      return H5T_IEEE_F64LE;
+    case DType::f16:
+    case DType::boolean:
+      break;
+  }
+  return H5I_INVALID_HID;
+}
+
+// One byte has no order: big-endian types of one byte count as little-endian ones.
+std::optional<DType> dtype_of_byte(hid_t type) {
+  if (H5Tequal(type, H5T_STD_U8BE) > 0) return DType::u8;
+  if (H5Tequal(type, H5T_STD_I8BE) > 0) return DType::i8;
+  return std::nullopt;
+}
+
+}  // namespace
+
+Hdf5Handle hdf5_type_of(DType dtype) {
+  if (dtype == DType::f16) return half();
+  if (dtype == DType::boolean) return boolean();
+  return Hdf5Handle(H5Tcopy(standard(dtype)));
+}
+
+std::optional<DType> dtype_of_hdf5(hid_t type) {
+  for (const DType dtype : kAll) {
+    const Hdf5Handle known = hdf5_type_of(dtype);
+    if (known.valid() && H5Tequal(type, known.get()) > 0) return dtype;
+  }
+  if (H5Tget_class(type) == H5T_ENUM) {
+    const Hdf5Handle base(H5Tget_super(type));
+    if (base.valid() && H5Tget_class(base.get()) == H5T_INTEGER) return dtype_of_hdf5(base.get());
+  }
+  return dtype_of_byte(type);
+}
+
+}  // namespace penstock

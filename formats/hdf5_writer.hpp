@@ -1,0 +1,16 @@
+// Writes an HDF5 shard.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+
+#include <penstock/formats/writer.hpp>
+
+namespace penstock {
+
+/// Makes the file `path` at finish(); until then each field's bytes gather in memory or, beyond 256 KiB, in an unnamed
+/// temporary file in the same folder, because a contiguous dataset's size must be known when it is made. So a shard
+/// takes twice its size on disk while it is finished. What add() and finish() throw stands in hdf5.hpp.
+std::unique_ptr<ShardWriter> write_hdf5(const std::filesystem::path& path, const ShardOptions& options);
+
+}  // namespace penstock
