@@ -86,7 +86,7 @@ class TarIndexer {
     }
     const auto found = targets_->find(link.name);
     if (found == targets_->end()) {
-      throw fault("a hard link to '" + link.link_name + "', which is no file before it", link);
+      throw fault("a hard link whose target is no file before it", link);
     }
     return found->second;
   }

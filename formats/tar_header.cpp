@@ -104,7 +104,7 @@ TarHeader read_tar_header(std::string_view block) {
   TarHeader header{.name = std::string(text(block, kName)), .link_name = std::string(text(block, kLink))};
   header.type = block[kType];
   const std::optional<std::uint64_t> size = number(part(block, kSize));
-  if (!size) throw Error::corrupt("the header of '" + header.name + "' has no valid size");
+  if (!size) throw Error::corrupt("a header without a valid size");
   header.size = *size;
   if (part(block, kMagic).substr(0, 6) == std::string_view("ustar\0", 6)) {
     constexpr Part kStarPrefix{345, 131}, kStarMark{508, 4};  // star keeps times behind a shorter prefix

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include <penstock/formats/error.hpp>
+#include <penstock/formats/printable.hpp>
 #include <penstock/formats/tar_header.hpp>
 #include <penstock/formats/tar_members.hpp>
 
@@ -41,9 +42,11 @@ bool has_no_data(char type) {
   return type >= '1' && type <= '6';
 }
 
+/// Fit for a message of one line.
 std::string in_quotes(std::string_view name) {
   constexpr std::size_t kShown = 200;
-  return "'" + std::string(name.substr(0, kShown)) + (name.size() > kShown ? "...'" : "'");
+  if (name.size() > kShown) return in_quotes(name.substr(0, kShown)) + "...";
+  return is_printable(name) ? "'" + std::string(name) + "'" : "0x" + hexadecimal(name);
 }
 
 }  // namespace

@@ -13,22 +13,22 @@ std::optional<std::uint64_t> decimal(std::string_view text) {
   return value;
 }
 
-std::optional<std::string> path_value(std::string_view key, std::string_view value) {
+std::optional<std::string> path_value(std::string_view value) {
   if (value.empty()) return std::nullopt;
   if (value.find('\0') != std::string_view::npos) {
-    throw Error::corrupt("NUL in the pax record '" + std::string(key) + "'");
+    throw Error::corrupt("NUL in a pax path");
   }
   return std::string(value);
 }
 
 void apply(std::string_view key, std::string_view value, PaxRecords& records) {
   if (key == "path") {
-    records.path = path_value(key, value);
+    records.path = path_value(value);
   } else if (key == "linkpath") {
-    records.link_path = path_value(key, value);
+    records.link_path = path_value(value);
   } else if (key == "size") {
     records.size = decimal(value);
-    if (!records.size && !value.empty()) throw Error::corrupt("the pax size '" + std::string(value) + "' is no number");
+    if (!records.size && !value.empty()) throw Error::corrupt("a pax size that is no number");
   } else if (key.starts_with("GNU.sparse.") || key == "SUN.holesdata") {
     records.sparse = true;
   }
