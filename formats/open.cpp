@@ -8,6 +8,7 @@
 #include <penstock/formats/error.hpp>
 #include <penstock/formats/folder.hpp>
 #include <penstock/formats/format.hpp>
+#include <penstock/formats/hdf5.hpp>
 #include <penstock/formats/journal.hpp>
 #include <penstock/formats/lmdb.hpp>
 #include <penstock/formats/manifest.hpp>
@@ -21,7 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // The packings, in the order open() tries them. A folder of files comes last: it takes whatever lies in a folder.
-const std::array kFormats{&kTar, &kLmdb, &kFolder};
+const std::array kFormats{&kTar, &kLmdb, &kHdf5, &kFolder};
 
 [[noreturn]] void refuse(const fs::path& path, std::string why) {
   throw Error::invalid_argument(std::move(why), {.dataset = path.string()});

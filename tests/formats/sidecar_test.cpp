@@ -1,0 +1,165 @@
+#include <cstdlib>
+#include <string>
+
+#include <doctest/doctest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <penstock/formats/dataset.hpp>
+#include <penstock/formats/error.hpp>
+#include <penstock/formats/folder.hpp>
+#include <penstock/formats/sidecar.hpp>
+
+#include "support/temporary_folder.hpp"
+
+using namespace penstock;
+using penstock::test::read_file;
+using penstock::test::TemporaryFolder;
+using penstock::test::write_file;
+
+namespace fs = std::filesystem;
+
+namespace {
+
+fs::path g_built;  // the counting format appends a byte to this file for every index it makes
+
+Index count_and_index(const fs::path& shard, const fs::path& root, const OpenProgress& progress) {
+  std::ofstream(g_built, std::ios::app) << '+';
+  ::usleep(50'000);  // so that a second process comes while this one works
+  return kFolder.index(shard, root, progress);
+}
+
+// The folder format, with a count of the indexes made.
+Format counting_format() {
+  Format format = kFolder;
+  format.index = count_and_index;
+  return format;
+}
+
+struct Setting {
+  TemporaryFolder folder;
+  fs::path data = folder / "data";
+  Format format = counting_format();
+
+  Setting() {
+    g_built = folder / "built";
+    ::setenv("PENSTOCK_INDEX_DIR", (folder / "indexes").c_str(), 1);
+    for (int i = 0; i < 20; ++i) write_file(data / "a" / (std::to_string(i) + ".jpg"), "content");
+  }
+  ~Setting() { ::unsetenv("PENSTOCK_INDEX_DIR"); }
+
+  std::uint64_t open() const { return sidecar_index(format, data, {}).size(); }
+  std::size_t built() const { return fs::exists(g_built) ? fs::file_size(g_built) : 0; }
+};
+
+}  // namespace
+
+TEST_CASE("a sidecar is made once, beside the data, and used until the data change") {
+  const Setting setting;
+  CHECK(setting.open() == 20);
+  CHECK(setting.open() == 20);
+  CHECK(setting.built() == 1);
+  CHECK(fs::exists(setting.data / ".penstock-idx"));
+  CHECK_FALSE(fs::exists(setting.data / ".penstock-idx.lock"));
+  write_file(setting.data / "a" / "new.jpg", "content");
+  CHECK(setting.open() == 21);
+  CHECK(setting.built() == 2);
+}
+
+TEST_CASE("a sidecar copied with its data stays good") {
+  const Setting setting;
+  setting.open();
+  const fs::path copy = setting.folder / "copy";
+  fs::copy(setting.data, copy, fs::copy_options::recursive);
+  fs::remove_all(setting.data);
+  const Index index = sidecar_index(setting.format, copy, {});
+  CHECK(setting.built() == 1);
+  CHECK(index.file(0).path == "a/0.jpg");
+}
+
+TEST_CASE("a sidecar cut short, flipped in its header, or of nonsense is made again silently") {
+  const Setting setting;
+  setting.open();
+  const fs::path sidecar = setting.data / ".penstock-idx";
+  const std::string whole = read_file(sidecar);
+  std::size_t built = 1;
+  for (const std::size_t length :
+       {std::size_t{0}, std::size_t{10}, std::size_t{64}, std::size_t{200}, whole.size() - 1}) {
+    write_file(sidecar, whole.substr(0, length));
+    CHECK(setting.open() == 20);
+    CHECK(setting.built() == ++built);
+    CHECK(read_file(sidecar) == whole);
+  }
+  for (const std::size_t at : {std::size_t{0}, std::size_t{20}, std::size_t{70}, std::size_t{130}}) {
+    std::string flipped = whole;
+    flipped[at] = static_cast<char>(flipped[at] ^ 1);
+    write_file(sidecar, flipped);
+    CHECK(setting.open() == 20);
+    CHECK(setting.built() == ++built);
+  }
+}
+
+TEST_CASE("where the data cannot be written, the sidecar goes to PENSTOCK_INDEX_DIR") {
+  const Setting setting;
+  fs::create_directories(setting.data / ".penstock-idx.lock");  // a folder of that name: no lock, no sidecar here
+  CHECK(setting.open() == 20);
+  CHECK_FALSE(fs::exists(setting.data / ".penstock-idx"));
+  REQUIRE(fs::exists(setting.folder / "indexes"));
+  CHECK(setting.open() == 20);
+  CHECK(setting.built() == 1);
+}
+
+TEST_CASE("where nothing can be written, the index is held in memory") {
+  const Setting setting;
+  fs::create_directories(setting.data / ".penstock-idx.lock");
+  write_file(setting.folder / "indexes", "a file where the folder should be");
+  CHECK(setting.open() == 20);
+  CHECK(setting.open() == 20);
+  CHECK(setting.built() == 2);
+}
+
+TEST_CASE("the cache folder is PENSTOCK_INDEX_DIR, else XDG_CACHE_HOME, else the home folder's") {
+  ::setenv("PENSTOCK_INDEX_DIR", "/indexes", 1);
+  CHECK(sidecar_paths("/x/a.tar").at(0) == "/x/a.tar.penstock-idx");
+  CHECK(sidecar_paths("/x/a.tar").at(1).parent_path() == "/indexes");
+  ::unsetenv("PENSTOCK_INDEX_DIR");
+  const char* before = std::getenv("XDG_CACHE_HOME");
+  const std::string kept = before == nullptr ? "" : before;
+  ::setenv("XDG_CACHE_HOME", "/cache", 1);
+  CHECK(sidecar_paths("/x/a.tar").at(1).parent_path() == "/cache/penstock");
+  CHECK(sidecar_paths("/x/a.tar").at(1) != sidecar_paths("/y/a.tar").at(1));
+  before == nullptr ? ::unsetenv("XDG_CACHE_HOME") : ::setenv("XDG_CACHE_HOME", kept.c_str(), 1);
+}
+
+TEST_CASE("processes that open at the same time make the index once") {
+  const Setting setting;
+  constexpr int kProcesses = 6;
+  for (int i = 0; i < kProcesses; ++i) {
+    const pid_t child = ::fork();
+    REQUIRE(child >= 0);
+    if (child == 0) {
+      int failed = 1;
+      try {
+        failed = setting.open() == 20 ? 0 : 1;
+      } catch (...) {
+      }
+      ::_exit(failed);
+    }
+  }
+  for (int i = 0; i < kProcesses; ++i) {
+    int status = 1;
+    REQUIRE(::wait(&status) > 0);
+    CHECK(status == 0);
+  }
+  CHECK(setting.built() == 1);
+  CHECK_FALSE(fs::exists(setting.data / ".penstock-idx.lock"));
+}
+
+TEST_CASE("an open that fails leaves neither sidecar nor lock") {
+  const TemporaryFolder folder;
+  write_file(folder / "a.jpg", "");
+  write_file(folder / "a.jpeg", "");
+  CHECK_THROWS_AS(penstock::open(folder.path()), Error);
+  CHECK_FALSE(fs::exists(folder / ".penstock-idx"));
+  CHECK_FALSE(fs::exists(folder / ".penstock-idx.lock"));
+}
