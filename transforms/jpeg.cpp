@@ -102,6 +102,17 @@ void cmyk_to_rgb(const std::uint8_t* inks, std::int64_t count, std::uint8_t* rgb
   }
 }
 
+/// True when scans are missing, for which libjpeg smooths between blocks over more than the margin of a region.
+bool smooths(const jpeg_decompress_struct& jpeg) {
+  if (!jpeg.progressive_mode || jpeg.coef_bits == nullptr) return false;
+  for (int c = 0; c < jpeg.num_components; ++c) {
+    for (int k = 0; k < DCTSIZE2; ++k) {
+      if (jpeg.coef_bits[c][k] != 0) return true;
+    }
+  }
+  return false;
+}
+
 class JpegDecoder final : public Decoder {
  public:
   explicit JpegDecoder(Pixels pixels) : pixels_(pixels) {}
@@ -184,8 +195,14 @@ class JpegDecoder final : public Decoder {
     auto columns = static_cast<JDIMENSION>(end - begin);
     const auto skip = static_cast<JDIMENSION>(want.y);
     JDIMENSION skipped = 0;
+    decompressor_.guarded([&] { jpeg_start_decompress(&jpeg); });
+    if (smooths(jpeg)) {
+      const std::size_t line_bytes = jpeg.output_width * static_cast<std::size_t>(jpeg.output_components);
+      if (lines_.size() < line_bytes * kLines) lines_.resize(line_bytes * kLines);
+      for (std::int64_t y = 0; y < want.y;) y += read(jpeg, lines_.data(), line_bytes, 1);
+      return 0;
+    }
     decompressor_.guarded([&] {
-      jpeg_start_decompress(&jpeg);
       if (columns < jpeg.output_width) jpeg_crop_scanline(&jpeg, &x, &columns);
       if (skip > 0) skipped = jpeg_skip_scanlines(&jpeg, skip);
     });

@@ -98,12 +98,13 @@ void weigh_block(const std::uint8_t* in, std::size_t channels, const std::int32_
   }
 }
 
-void weigh_rows(const std::uint8_t* rows, std::size_t stride, const std::int32_t* weights, std::size_t taps,
+void weigh_rows(const std::uint8_t* rows, std::ptrdiff_t stride, const std::int32_t* weights, std::size_t taps,
                 std::size_t count, std::uint8_t* out) {
   const Ints d;
   const std::size_t lanes = hn::Lanes(d);
   const auto half = hn::Set(d, 1 << (kPrecisionBits - 1));
-  for (std::size_t i = 0; i < count; i += 4 * lanes) {
+  for (std::size_t next = 0; next < count; next += 4 * lanes) {
+    const std::size_t i = count < 4 * lanes ? 0 : std::min(next, count - 4 * lanes);  // the last one overlaps
     auto sum0 = half, sum1 = half, sum2 = half, sum3 = half;
     const std::uint8_t* pixel = rows + i;
     for (std::size_t t = 0; t < taps; ++t, pixel += stride) {
@@ -314,7 +315,7 @@ void weigh_block(const std::uint8_t* in, std::size_t channels, const std::int32_
   HWY_DYNAMIC_DISPATCH(weigh_block)(in, channels, weights, taps, out, out_stride);
 }
 
-void weigh_rows(const std::uint8_t* rows, std::size_t stride, const std::int32_t* weights, std::size_t taps,
+void weigh_rows(const std::uint8_t* rows, std::ptrdiff_t stride, const std::int32_t* weights, std::size_t taps,
                 std::size_t count, std::uint8_t* out) {
   HWY_DYNAMIC_DISPATCH(weigh_rows)(rows, stride, weights, taps, count, out);
 }

@@ -22,9 +22,9 @@ void turn_out(const std::uint8_t* blocks, std::size_t count, std::uint8_t* const
 void weigh_block(const std::uint8_t* in, std::size_t channels, const std::int32_t* weights, std::size_t taps,
                  std::uint8_t* out, std::ptrdiff_t out_stride);
 
-/// out[i] = the weighted sum over t of rows[t * stride + i]; rows and out have kPad bytes to spare.
-/// A weighted sum is (sum of pixel * weight + 2^21) >> 22, as Pillow rounds it.
-void weigh_rows(const std::uint8_t* rows, std::size_t stride, const std::int32_t* weights, std::size_t taps,
+/// out[i] = the weighted sum over t of rows[t * stride + i]; where count is less than kPad, rows and out have kPad
+/// bytes. A weighted sum is (sum of pixel * weight + 2^21) >> 22, as Pillow rounds it.
+void weigh_rows(const std::uint8_t* rows, std::ptrdiff_t stride, const std::int32_t* weights, std::size_t taps,
                 std::size_t count, std::uint8_t* out);
 
 /// planes[c * plane_stride + i] = pixels[i * channels + c], i counted from the right when `mirrored`. 1 to 4 channels.

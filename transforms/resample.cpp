@@ -49,6 +49,13 @@ bool contains(const Region& outer, const Region& inner) {
          inner.y + inner.height <= outer.y + outer.height;
 }
 
+/// The passes' order decides how a pixel is rounded. Source: Pillow 13, ImagingResampleInner (until 12 the horizontal
+/// pass always came first).
+bool vertical_first(const Geometry& g) {
+  const std::int64_t lost_rows = g.visible.height - g.grid.height;
+  return lost_rows > 0 && lost_rows > (g.visible.width - g.grid.width) * 2;
+}
+
 }  // namespace
 
 void Resampler::run(const PixelSource& source, const Geometry& geometry, Filter filter, const PixelSink& sink) {
@@ -64,59 +71,97 @@ void Resampler::run(const PixelSource& source, const Geometry& geometry, Filter 
   return filter == Filter::bilinear ? bilinear(source, geometry, sink) : nearest(source, geometry, sink);
 }
 
-/// Horizontal pass over the source rows that the vertical one needs, then row by row the vertical one. The horizontal
-/// pass already puts the elements of a row into the output's order (planes or interleaved, mirrored or not), so that
-/// all later work goes along rows.
 void Resampler::bilinear(const PixelSource& source, const Geometry& geometry, const PixelSink& sink) {
   horizontal_.prepare(horizontal_axis(geometry));
   vertical_.prepare(vertical_axis(geometry));
-  const std::int64_t first = vertical_.taps_begin();
-  const std::int64_t end = vertical_.taps_end();
+  return vertical_first(geometry) ? down_then_across(source, geometry, sink) : across_then_down(source, geometry, sink);
+}
+
+/// Horizontal pass over the source rows that the vertical one needs, then row by row the vertical one.
+void Resampler::across_then_down(const PixelSource& source, const Geometry& geometry, const PixelSink& sink) {
+  const std::int64_t first = vertical_.taps_begin(), end = vertical_.taps_end();
   const std::size_t elements = size(geometry.window.width * source.channels);
   const std::size_t stride = elements + kPad;
-  grown(intermediate_, size(end - first) * stride);
+  std::uint8_t* between = grown(between_, size(end - first) * stride);
   for (std::int64_t y = first; y < end; y += static_cast<std::int64_t>(kBlock)) {
-    squeeze_rows(source, geometry, sink, y, std::min(static_cast<std::int64_t>(kBlock), end - y));
+    const std::size_t count = size(std::min(static_cast<std::int64_t>(kBlock), end - y));
+    across(pixel_at(source, geometry.visible.x + horizontal_.taps_begin(), geometry.visible.y + y), source.stride,
+           count, source.channels, geometry, sink, between + size(y - first) * stride);
   }
   std::uint8_t* line = grown(line_, stride);
   for (std::int64_t y = 0; y < geometry.window.height; ++y) {
     const auto weights = vertical_.weights(y);
-    pixel_rows::weigh_rows(intermediate_.data() + size(vertical_.begin(y) - first) * stride, stride, weights.data(),
-                           weights.size(), elements, line);
+    pixel_rows::weigh_rows(between + size(vertical_.begin(y) - first) * stride, static_cast<std::ptrdiff_t>(stride),
+                           weights.data(), weights.size(), elements, line);
     write_row(line, y, source.channels, geometry.output(), sink);
   }
 }
 
-/// The horizontal pass over up to 16 rows: turned, so that rows lie along SIMD lanes, weighed, and turned back.
-void Resampler::squeeze_rows(const PixelSource& source, const Geometry& geometry, const PixelSink& sink,
-                             std::int64_t first, std::int64_t count) {
-  const std::size_t channels = size(source.channels);
+/// Vertical pass over the source columns that the horizontal one needs, for 16 output rows at a time.
+void Resampler::down_then_across(const PixelSource& source, const Geometry& geometry, const PixelSink& sink) {
+  const std::int64_t first = horizontal_.taps_begin();
+  const std::size_t elements = size((horizontal_.taps_end() - first) * source.channels);
+  const std::size_t between_stride = elements + kPad;
+  const std::size_t line_stride = size(geometry.window.width * source.channels) + kPad;
+  std::uint8_t* between = grown(between_, kBlock * between_stride);
+  std::uint8_t* lines = grown(line_, kBlock * line_stride);
+  PixelSource from = elements < kPad ? padded(source, geometry) : source;
+  for (std::int64_t y = 0; y < geometry.window.height; y += static_cast<std::int64_t>(kBlock)) {
+    const std::size_t count = size(std::min(static_cast<std::int64_t>(kBlock), geometry.window.height - y));
+    for (std::size_t r = 0; r < count; ++r) {
+      const std::int64_t row = y + static_cast<std::int64_t>(r);
+      const auto weights = vertical_.weights(row);
+      pixel_rows::weigh_rows(pixel_at(from, geometry.visible.x + first, geometry.visible.y + vertical_.begin(row)),
+                             from.stride, weights.data(), weights.size(), elements, between + r * between_stride);
+    }
+    across(between, static_cast<std::ptrdiff_t>(between_stride), count, source.channels, geometry, sink, lines);
+    for (std::size_t r = 0; r < count; ++r) {
+      write_row(lines + r * line_stride, y + static_cast<std::int64_t>(r), source.channels, geometry.output(), sink);
+    }
+  }
+}
+
+/// A copy of a narrow source whose rows have kPad bytes to spare.
+PixelSource Resampler::padded(const PixelSource& source, const Geometry& geometry) {
+  const Region needed = geometry.needed(FilterWeights::kSupport);
+  const std::size_t bytes = size(needed.width * source.channels);
+  std::uint8_t* copy = grown(padded_, size(needed.height) * (bytes + kPad));
+  for (std::int64_t y = 0; y < needed.height; ++y) {
+    std::memcpy(copy + size(y) * (bytes + kPad), pixel_at(source, needed.x, needed.y + y), bytes);
+  }
+  return {copy, static_cast<std::int64_t>(bytes + kPad), source.channels, needed};
+}
+
+/// The horizontal pass over up to 16 rows, which begin at the first column that it needs. The rows are turned, so that
+/// they lie along SIMD lanes, weighed, and turned back. On the way the elements of a row come into the output's order
+/// (planes or interleaved, mirrored or not), so that all later work goes along rows.
+void Resampler::across(const std::uint8_t* rows, std::ptrdiff_t stride, std::size_t count, std::int64_t channels,
+                       const Geometry& geometry, const PixelSink& sink, std::uint8_t* out) {
+  const std::size_t samples = size(channels);
   const std::size_t width = size(geometry.window.width);
   const std::int64_t begin = horizontal_.taps_begin();
   const std::size_t columns = size(horizontal_.taps_end() - begin);
+  const std::size_t out_stride = width * samples + kPad;
   const std::uint8_t* from[kBlock];
-  for (std::int64_t r = 0; r < static_cast<std::int64_t>(kBlock); ++r) {
-    from[r] = pixel_at(source, geometry.visible.x + begin, geometry.visible.y + first + std::min(r, count - 1));
+  std::uint8_t* to[kBlock];
+  for (std::size_t r = 0; r < kBlock; ++r) {
+    from[r] = rows + static_cast<std::ptrdiff_t>(std::min(r, count - 1)) * stride;
+    to[r] = out + std::min(r, count - 1) * out_stride;
   }
-  std::uint8_t* turned = grown(turned_, columns * channels * kBlock);
-  std::uint8_t* squeezed = grown(squeezed_, (width * channels + kBlock) * kBlock);
-  pixel_rows::turn_in(from, columns * channels, turned);
-  const std::size_t pixel_step = sink.channels_last ? channels : 1;
+  std::uint8_t* turned = grown(turned_, columns * samples * kBlock);
+  std::uint8_t* squeezed = grown(squeezed_, (width * samples + kPad) * kBlock);
+  pixel_rows::turn_in(from, columns * samples, turned);
+  const std::size_t pixel_step = sink.channels_last ? samples : 1;
   const std::size_t channel_step = sink.channels_last ? 1 : width;
   for (std::size_t x = 0; x < width; ++x) {
     const auto i = static_cast<std::int64_t>(x);
     const auto weights = horizontal_.weights(i);
     const std::size_t place = (geometry.flip ? width - 1 - x : x) * pixel_step;
-    pixel_rows::weigh_block(turned + size(horizontal_.begin(i) - begin) * channels * kBlock, channels, weights.data(),
+    pixel_rows::weigh_block(turned + size(horizontal_.begin(i) - begin) * samples * kBlock, samples, weights.data(),
                             weights.size(), squeezed + place * kBlock,
                             static_cast<std::ptrdiff_t>(channel_step * kBlock));
   }
-  const std::size_t stride = width * channels + kPad;
-  std::uint8_t* to[kBlock];
-  for (std::size_t r = 0; r < kBlock; ++r) {
-    to[r] = intermediate_.data() + (size(first - vertical_.taps_begin()) + std::min(r, size(count) - 1)) * stride;
-  }
-  pixel_rows::turn_out(squeezed, width * channels, to, size(count));
+  pixel_rows::turn_out(squeezed, width * samples, to, count);
 }
 
 void Resampler::nearest(const PixelSource& source, const Geometry& geometry, const PixelSink& sink) {

@@ -39,28 +39,32 @@ std::uint8_t weighed(const std::vector<std::uint8_t>& taps, std::span<const std:
   return static_cast<std::uint8_t>(std::min<std::int64_t>(sum >> 22, 255));
 }
 
-/// Output pixel by pixel, straight from the definition: the horizontal sums rounded to bytes, then the vertical one.
+/// Output pixel by pixel, straight from the definition: the sums along one axis rounded to bytes, then the other's.
 Image resampled(const Image& in, const Geometry& g) {
   FilterWeights across, down;
   across.prepare({g.box_x - static_cast<double>(g.visible.x), g.box_width, g.visible.width, g.grid.width, g.window.x,
                   g.window.width});
   down.prepare({g.box_y - static_cast<double>(g.visible.y), g.box_height, g.visible.height, g.grid.height, g.window.y,
                 g.window.height});
+  const std::int64_t lost_rows = g.visible.height - g.grid.height, lost_columns = g.visible.width - g.grid.width;
+  const bool down_first = lost_rows > 0 && lost_rows > 2 * lost_columns;
   Image out{g.window.width, g.window.height, in.channels, {}};
   for (std::int64_t y = 0; y < out.height; ++y) {
     for (std::int64_t i = 0; i < out.width; ++i) {
       const std::int64_t x = g.flip ? out.width - 1 - i : i;
+      const auto first = down_first ? down.weights(y) : across.weights(x);
+      const auto second = down_first ? across.weights(x) : down.weights(y);
       for (std::int64_t c = 0; c < in.channels; ++c) {
-        std::vector<std::uint8_t> column;
-        for (std::size_t ty = 0; ty < down.weights(y).size(); ++ty) {
-          std::vector<std::uint8_t> row;
-          for (std::size_t tx = 0; tx < across.weights(x).size(); ++tx) {
-            row.push_back(in.at(g.visible.x + across.begin(x) + static_cast<std::int64_t>(tx),
-                                g.visible.y + down.begin(y) + static_cast<std::int64_t>(ty), c));
+        std::vector<std::uint8_t> sums;
+        for (std::int64_t s = 0; s < std::ssize(second); ++s) {
+          std::vector<std::uint8_t> taps;
+          for (std::int64_t t = 0; t < std::ssize(first); ++t) {
+            taps.push_back(in.at(g.visible.x + across.begin(x) + (down_first ? s : t),
+                                 g.visible.y + down.begin(y) + (down_first ? t : s), c));
           }
-          column.push_back(weighed(row, across.weights(x)));
+          sums.push_back(weighed(taps, first));
         }
-        out.pixels.push_back(weighed(column, down.weights(y)));
+        out.pixels.push_back(weighed(sums, second));
       }
     }
   }
@@ -182,6 +186,8 @@ TEST_CASE("every SIMD level, dtype and layout gives the pixels of the definition
     check_everywhere(in, all);
     check_everywhere(in, all.flipped());
     check_everywhere(in, all.resized({17, 33}));
+    check_everywhere(in, all.resized({59, 19}));
+    check_everywhere(in, all.cropped({3, 1, 9, 45}).resized({33, 13}).cropped({2, 1, 30, 11}).flipped());
     check_everywhere(in, all.cropped({5, 7, 40, 21}).resized({24, 24}).flipped());
     check_everywhere(in, all.resized({90, 70}).cropped({13, 11, 47, 35}));
     check_everywhere(in, all.resized({30, 24}).cropped({3, 2, 20, 17}).resized({11, 9}));
