@@ -24,13 +24,13 @@ namespace penstock::test {
 
 /// What goes wrong. Conditions that are set are joined by "or"; numbers count requests from 0 in order of submission.
 struct Faults {
-  std::optional<std::uint64_t> fail_tag, fail_nth, fail_file;
-  std::optional<std::uint64_t> fail_offset;  ///< requests that hold this byte of any file
-  int error = EIO;                           ///< the failure: Error::io of it,
-  bool corrupt = false;                      ///< or Error::corrupt "file ends inside the field", as a short file gives
-  unsigned times = ~0u;                      ///< failures in all; later requests go through
-  std::optional<std::uint64_t> lose_nth;     ///< this request is never answered: storage that hangs
-  std::chrono::milliseconds delay{0};        ///< before each answer, on a thread of its own; order is kept
+  std::optional<std::uint64_t> fail_tag = {}, fail_nth = {}, fail_file = {};
+  std::optional<std::uint64_t> fail_offset = {};  ///< requests that hold this byte of any file
+  int error = EIO;                                ///< the failure: Error::io of it,
+  bool corrupt = false;  ///< or Error::corrupt "file ends inside the field", as a short file gives
+  unsigned times = ~0u;  ///< failures in all; later requests go through
+  std::optional<std::uint64_t> lose_nth = {};  ///< this request is never answered: storage that hangs
+  std::chrono::milliseconds delay{0};          ///< before each answer, on a thread of its own; order is kept
 };
 
 /// Wraps the engine that `make` makes for the OnRead it is given.

@@ -1,0 +1,19 @@
+// How many cores this process may use.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+
+namespace penstock {
+
+/// CPU quota of the process's control groups, in cores; nothing when there is no limit. Each group up to the top may
+/// set one and the smallest counts. Reads ROOT/proc/self/cgroup and ROOT/sys/fs/cgroup.
+/// Source: Linux, Documentation/admin-guide/cgroup-v2.rst (cpu.max), scheduler/sched-bwc.rst (cpu.cfs_quota_us).
+std::optional<double> cpu_quota(const std::filesystem::path& root = "/");
+
+unsigned cores_in_affinity_mask();
+
+/// Whole cores out of both; at least 1.
+unsigned cores_within(unsigned affinity, std::optional<double> quota);
+
+}  // namespace penstock

@@ -1,0 +1,81 @@
+#include <string>
+#include <support/temporary_folder.hpp>
+
+#include <doctest/doctest.h>
+
+#include <penstock/formats/error.hpp>
+#include <penstock/loader/cores.hpp>
+#include <penstock/loader/machine.hpp>
+#include <penstock/loader/options.hpp>
+
+using namespace penstock;
+using penstock::test::TemporaryFolder;
+using penstock::test::write_file;
+
+TEST_CASE("the smallest quota of a v2 group and those above it counts") {
+  const TemporaryFolder root;
+  write_file(root / "proc/self/cgroup", "0::/pod/job\n");
+  CHECK_FALSE(cpu_quota(root.path()).has_value());
+  write_file(root / "sys/fs/cgroup/pod/job/cpu.max", "max 100000\n");
+  CHECK_FALSE(cpu_quota(root.path()).has_value());
+  write_file(root / "sys/fs/cgroup/pod/cpu.max", "250000 100000\n");
+  CHECK(cpu_quota(root.path()) == 2.5);
+  write_file(root / "sys/fs/cgroup/pod/job/cpu.max", "150000 100000\n");
+  CHECK(cpu_quota(root.path()) == 1.5);
+}
+
+TEST_CASE("in a container, where the group's path does not exist, the mount's own quota counts") {
+  const TemporaryFolder root;
+  write_file(root / "proc/self/cgroup", "0::/../../outside\n");
+  write_file(root / "sys/fs/cgroup/cpu.max", "400000 100000\n");
+  CHECK(cpu_quota(root.path()) == 4);
+}
+
+TEST_CASE("v1 groups are read where they are mounted, and -1 is no limit") {
+  const TemporaryFolder root;
+  write_file(root / "proc/self/cgroup", "12:memory:/job\n4:cpu,cpuacct:/job\n1:name=systemd:/\n");
+  write_file(root / "sys/fs/cgroup/cpu,cpuacct/job/cpu.cfs_quota_us", "-1\n");
+  write_file(root / "sys/fs/cgroup/cpu,cpuacct/job/cpu.cfs_period_us", "100000\n");
+  CHECK_FALSE(cpu_quota(root.path()).has_value());
+  write_file(root / "sys/fs/cgroup/cpu,cpuacct/job/cpu.cfs_quota_us", "300000\n");
+  CHECK(cpu_quota(root.path()) == 3);
+}
+
+TEST_CASE("text that is no group list means no quota") {
+  const TemporaryFolder root;
+  CHECK_FALSE(cpu_quota(root.path()).has_value());
+  write_file(root / "proc/self/cgroup", "nonsense\n::\n0::\n");
+  write_file(root / "sys/fs/cgroup/cpu.max", "0 0\n");
+  CHECK_FALSE(cpu_quota(root.path()).has_value());
+}
+
+TEST_CASE("usable cores are whole, at least one, and no more than the mask has") {
+  CHECK(cores_within(8, std::nullopt) == 8);
+  CHECK(cores_within(8, 2.5) == 3);
+  CHECK(cores_within(8, 0.2) == 1);
+  CHECK(cores_within(2, 16) == 2);
+  CHECK(cores_within(0, std::nullopt) == 1);
+  CHECK(usable_cores() >= 1);
+  CHECK(usable_cores() <= cores_in_affinity_mask());
+}
+
+TEST_CASE("this machine is described") {
+  const Machine machine = this_machine();
+  CHECK(machine.kernel.find("Linux") == 0);
+  CHECK(machine.cores_usable == usable_cores());
+  CHECK(machine.memory_total > machine.memory_available);
+  CHECK(machine.page_size >= 4096);
+  CHECK(machine.open_files_limit > 0);
+  CHECK((machine.io_uring_errno == 0) == (machine.io_uring == "available"));
+  CHECK(machine.libraries.size() >= 5);
+}
+
+TEST_CASE("a path's disk is described, a missing path is an i/o error") {
+  const TemporaryFolder folder;
+  const Disk disk = disk_of(folder.path());
+  CHECK_FALSE(disk.file_system.empty());
+  CHECK(disk.size >= disk.available);
+  MESSAGE(disk.file_system << " on " << disk.source << ", scheduler " << disk.scheduler);
+  CHECK(disk_of("/proc").file_system == "proc");
+  CHECK_THROWS_AS(disk_of(folder / "missing"), Error);
+}
