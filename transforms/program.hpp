@@ -38,7 +38,7 @@ struct Output {
 /// The only sources of randomness, and the sample's name for messages.
 struct SampleContext {
   std::uint64_t seed = 0, epoch = 0, sample = 0;
-  std::string_view key;
+  std::string_view key = {};
 };
 
 /// Immutable; shared by all workers.
