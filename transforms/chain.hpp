@@ -88,7 +88,7 @@ Chain random_flip(double probability = 0.5);  ///< left and right
 Chain normalize(std::vector<float> mean, std::vector<float> stddev);
 Chain cast(DType dtype);  ///< float32, float16, bfloat16 or uint8; of normalized values, or of pixels as they are;
                           ///< masks that follow() an image take any dtype
-Chain channels_last();  ///< (H, W, C) in place of (C, H, W)
+Chain channels_last();    ///< (H, W, C) in place of (C, H, W)
 }  // namespace image
 
 namespace array {
