@@ -103,7 +103,7 @@ void pack_and_die(const fs::path& destination, const DatasetWriterOptions& optio
 
 TEST_CASE("a packed dataset reads back, and its shards are within the size asked for") {
   const TemporaryFolder folder;
-  for (const char* format : {"tar", "lmdb"}) {
+  for (const char* format : {"tar", "lmdb", "hdf5"}) {
     CAPTURE(format);
     DatasetWriterOptions options = small_shards();
     options.format = format;
@@ -119,6 +119,7 @@ TEST_CASE("a packed dataset reads back, and its shards are within the size asked
     CHECK_FALSE(fs::exists(folder / format / Journal::kFileName));
   }
   CHECK(penstock::open(folder / "tar").fingerprint() == penstock::open(folder / "lmdb").fingerprint());
+  CHECK(penstock::open(folder / "tar").fingerprint() == penstock::open(folder / "hdf5").fingerprint());
 }
 
 TEST_CASE("killed behind any sample and resumed, the dataset has the bytes of an uninterrupted run") {
