@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <penstock/formats/error.hpp>
@@ -42,7 +43,8 @@ void require_readable(const fs::path& path) {
   }
   if (failure) throw Error::io(failure.value(), "cannot open", {.dataset = path.string()});
   const int needed = fs::is_directory(status) ? R_OK | X_OK : R_OK;
-  if (::access(path.c_str(), needed) != 0) throw Error::io(errno, "cannot read", {.dataset = path.string()});
+  if (::faccessat(AT_FDCWD, path.c_str(), needed, AT_EACCESS) != 0)
+    throw Error::io(errno, "cannot read", {.dataset = path.string()});
   if (!fs::is_directory(status) && !fs::is_regular_file(status)) refuse(path, "is neither a file nor a folder");
 }
 
