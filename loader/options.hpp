@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,8 +18,9 @@ namespace penstock {
 enum class Last : std::uint8_t { keep, drop, pad };
 /// What becomes of a sample whose bytes are corrupt, unsupported or of the wrong shape.
 enum class OnError : std::uint8_t { raise, replace, mark };
-/// What becomes of a sample that lacks a requested field.
-enum class Missing : std::uint8_t { raise, exclude };
+/// What becomes of a sample that lacks a requested field. `empty`: a raw() output then has a row of no bytes; other
+/// outputs raise.
+enum class Missing : std::uint8_t { raise, exclude, empty };
 
 std::string_view name(Last last);
 std::string_view name(OnError policy);
@@ -37,9 +39,13 @@ struct LoaderOptions {
   OnError on_error = OnError::raise;
   double max_error_rate = 0.05;  ///< of the samples of an epoch, for replace and mark; more raises
   Missing missing = Missing::raise;
+  std::vector<std::uint64_t> subset =
+      {};  ///< sample numbers that an epoch delivers, in their unshuffled order; empty: all
   std::chrono::milliseconds timeout{0};  ///< of next(); 0 waits for ever
-  std::uint64_t shuffle_block = 0;       ///< samples per block of a block shuffle; 0: full shuffle
-  std::uint64_t max_items = 0;           ///< bound of a ragged output's items per sample; 0: as the data has
+  /// Samples per block of a block shuffle; 0: full shuffle. Unset: full, but by blocks where samples share filtered
+  /// blocks, which a full shuffle would undo many times.
+  std::optional<std::uint64_t> shuffle_block = {};
+  std::uint64_t max_items = 0;  ///< bound of a ragged output's items per sample; 0: as the data has
   EngineOptions engine = {};
   std::uint64_t read_window = std::uint64_t{64}
                               << 20;  ///< bytes read ahead of the workers (engines that are not direct)

@@ -1,1 +1,62 @@
+#include <cstdio>
+#include <ostream>
+
 #include <penstock/loader/stats.hpp>
+
+namespace penstock {
+namespace {
+
+double seconds(std::chrono::nanoseconds time) {
+  return std::chrono::duration<double>(time).count();
+}
+
+template <typename... Values>
+void print(std::ostream& out, const char* format, Values... values) {
+  char line[256];
+  std::snprintf(line, sizeof line, format, values...);
+  out << line;
+}
+
+void print_wait(std::ostream& out, const Stats& stats) {
+  const double wait = seconds(stats.consumer_wait);
+  const double wall = seconds(stats.wall);
+  print(out, "consumer    waited %.3f s (%.1f %% of its time), worked %.3f s", wait, wall > 0 ? 100 * wait / wall : 0.0,
+        seconds(stats.consumer_busy));
+  const char* separator = "; waited for ";
+  for (const auto& [stage, time] : stats.waited_for) {
+    if (wait <= 0 || seconds(time) / wait < 0.005) continue;
+    print(out, "%s%s %.0f %%", separator, stage.c_str(), 100 * seconds(time) / wait);
+    separator = ", ";
+  }
+  out << "\n";
+}
+
+}  // namespace
+
+std::ostream& operator<<(std::ostream& out, const Stats& stats) {
+  const double wall = seconds(stats.wall);
+  print(out, "%llu samples in %.3f s: %.1f samples/s, %.1f MB/s read, first batch after %.1f ms\n",
+        static_cast<unsigned long long>(stats.samples), wall,
+        wall > 0 ? static_cast<double>(stats.samples) / wall : 0.0,
+        wall > 0 ? static_cast<double>(stats.bytes_read) / wall / 1e6 : 0.0, seconds(stats.first_batch) * 1e3);
+  print(out, "%-11s %7s %10s %12s %12s\n", "stage", "threads", "busy s", "stalled in", "stalled out");
+  for (const StageStats& stage : stats.stages) {
+    print(out, "%-11s %7u %10.3f %12.3f %12.3f\n", stage.name.c_str(), stage.threads, seconds(stage.busy),
+          seconds(stage.stalled_in), seconds(stage.stalled_out));
+  }
+  print_wait(out, stats);
+  out << "engine      " << name(stats.engine) << ": " << stats.engine_reason << "\n";
+  print(out, "memory      %.1f MB in %llu slabs, %.1f MB read window, %.1f MB blocks\n",
+        static_cast<double>(stats.slab_bytes) / 1e6, static_cast<unsigned long long>(stats.slabs),
+        static_cast<double>(stats.window_bytes) / 1e6, static_cast<double>(stats.cache_bytes) / 1e6);
+  print(out, "workers     %u asked for, %u observed\n", stats.workers, stats.workers_observed);
+  if (stats.bad_samples != 0) {
+    print(out, "bad samples %llu; the first: ", static_cast<unsigned long long>(stats.bad_samples));
+    out << (stats.bad.empty() ? std::string() : stats.bad.front().cause) << "\n";
+  }
+  if (stats.excluded_samples != 0) out << "excluded    " << stats.excluded_samples << " samples that lack a field\n";
+  if (!stats.notes.empty()) out << "note        " << stats.notes << "\n";
+  return out;
+}
+
+}  // namespace penstock

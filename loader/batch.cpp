@@ -1,0 +1,48 @@
+#include <utility>
+
+#include <penstock/formats/error.hpp>
+#include <penstock/loader/batch.hpp>
+#include <penstock/loader/slab.hpp>
+
+namespace penstock {
+
+Batch::Batch(std::shared_ptr<const Slab> slab) : slab_(std::move(slab)) {}
+
+std::uint64_t Batch::epoch() const {
+  return slab_->epoch;
+}
+
+std::uint64_t Batch::number() const {
+  return slab_->number;
+}
+
+std::uint32_t Batch::size() const {
+  return slab_ ? slab_->rows : 0;
+}
+
+std::span<const Field> Batch::fields() const {
+  return slab_->fields();
+}
+
+const Field& Batch::operator[](std::string_view name) const {
+  std::string known;
+  for (const Field& field : slab_->fields()) {
+    if (field.name == name) return field;
+    known.append(known.empty() ? "" : ", ").append(field.name);
+  }
+  throw Error::invalid_argument("the batch has no output '" + std::string(name) + "'; it has " + known);
+}
+
+std::span<const std::uint8_t> Batch::valid() const {
+  return slab_->valid;
+}
+
+std::span<const std::uint64_t> Batch::samples() const {
+  return slab_->samples;
+}
+
+std::span<const std::string_view> Batch::keys() const {
+  return slab_->keys;
+}
+
+}  // namespace penstock

@@ -1,0 +1,47 @@
+// The prefetch queue: batches finish in any order and are taken in theirs.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+
+#include <penstock/loader/assembly.hpp>
+
+namespace penstock {
+
+/// Bounded by the slabs: each batch in it holds one. A generation is one uninterrupted run of batches; what finishes
+/// for an older one is discarded.
+class Delivery {
+ public:
+  explicit Delivery(std::shared_ptr<SlabPool> slabs) : slabs_(std::move(slabs)) {}
+
+  /// From the worker that finished the batch's last row.
+  void put(Assembly& assembly);
+  /// Waits for the batch of that sequence number; null after `timeout` (0 waits for ever), or once closed.
+  Assembly* take(std::uint64_t sequence, std::chrono::milliseconds timeout);
+  std::size_t ready() const;
+
+  /// Discards what is ready and what is still coming; batches count from 0 again.
+  std::uint64_t begin_generation();
+  std::uint64_t generation() const { return generation_.load(std::memory_order_acquire); }
+  /// Wakes take() for good; `failure` is what it then throws (null: nothing, it returns null).
+  void close(std::exception_ptr failure = nullptr);
+
+ private:
+  std::shared_ptr<SlabPool> slabs_;
+  mutable std::mutex mutex_;  // guards ready_, closed_, failure_; generation_ changes under it
+  std::condition_variable arrived_;
+  std::map<std::uint64_t, Assembly*> ready_;
+  // Read without the lock by workers, to skip what nobody waits for; acquire pairs with the release of a new
+  // generation.
+  std::atomic<std::uint64_t> generation_{0};
+  bool closed_ = false;
+  std::exception_ptr failure_;
+};
+
+}  // namespace penstock

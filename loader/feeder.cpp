@@ -1,0 +1,195 @@
+#include <algorithm>
+
+#include <penstock/formats/error.hpp>
+#include <penstock/loader/feeder.hpp>
+
+namespace penstock {
+namespace {
+
+constexpr std::uint64_t kGroupBytes = 128 << 10;  // of stored data: enough to hide scheduling, small enough to spread
+constexpr std::uint64_t kRowAlignment = 64;
+constexpr std::uint64_t kOverread = 64;  // codecs may look a vector beyond a value's end
+
+}  // namespace
+
+void name_rows(Assembly& assembly, const Workshop& shop, const Position& position) {
+  Slab& slab = assembly.slab();
+  slab.begin(position.epoch, position.batch, static_cast<std::uint32_t>(assembly.rows.size()));
+  for (std::uint32_t i = 0; i < slab.rows; ++i) {
+    const Row& row = assembly.rows[i];
+    slab.samples[i] = shop.included.empty() ? row.sample : shop.included[row.sample];
+    slab.keys[i] = shop.dataset.key(slab.samples[i]);
+    slab.valid[i] = row.valid ? 1 : 0;
+  }
+  std::vector<std::uint64_t> items;
+  const std::span<const Output> outputs = shop.program.outputs();
+  for (std::uint32_t o = 0; o < outputs.size(); ++o) {
+    // A replacement may have another length than the row it takes, so its rows cannot be placed beforehand.
+    assembly.staged[o] =
+        outputs[o].ragged && (!outputs[o].verbatim || shop.options.on_error == OnError::replace) ? 1 : 0;
+    if (!outputs[o].ragged || assembly.staged[o] != 0) continue;
+    items.assign(slab.rows, 0);
+    for (std::uint32_t i = 0; i < slab.rows; ++i) {
+      for (const std::uint32_t field : outputs[o].sources) {
+        items[i] = shop.dataset.length(slab.samples[i], field) / outputs[o].row_bytes();
+        if (items[i] != 0) break;
+      }
+    }
+    slab.set_items(o, items);
+  }
+}
+
+Feeder::Feeder(Workshop& shop, PlanOptions plan, ReadEngine& engine, std::vector<std::unique_ptr<Assembly>>& assemblies)
+    : shop_(shop), plan_options_(plan), engine_(engine), assemblies_(assemblies) {}
+
+void Feeder::go_to(const Position& position, std::uint64_t generation) {
+  {
+    const std::scoped_lock lock(mutex_);
+    command_ = Command{position, generation};
+  }
+  commanded_.notify_all();
+  shop_.slabs.wake();
+  shop_.window.wake();
+}
+
+std::optional<Feeder::Command> Feeder::next_command(std::stop_token stop) {
+  std::unique_lock lock(mutex_);
+  if (!commanded_.wait(lock, stop, [this] { return command_.has_value(); })) return std::nullopt;
+  return std::exchange(command_, std::nullopt);
+}
+
+void Feeder::run(std::stop_token stop) {
+  while (const auto command = next_command(stop)) {
+    sequence_ = 0;
+    feed(*command, stop);
+  }
+}
+
+void Feeder::feed(const Command& command, std::stop_token stop) {
+  Position at = command.position;
+  while (true) {
+    PlanOptions options = plan_options_;
+    options.seed = at.seed;
+    const Plan plan(options, at.epoch, at.start);
+    const bool endless_nothing = plan.batches() == 0 && at.start == 0;  // too few samples for one full batch
+    if (endless_nothing) return;
+    for (; at.batch < plan.batches(); ++at.batch) {
+      if (!feed_batch(at, plan, command.generation, stop)) return;
+    }
+    at = {.seed = at.seed, .epoch = at.epoch + 1};
+  }
+}
+
+bool Feeder::feed_batch(const Position& at, const Plan& plan, std::uint64_t generation, std::stop_token stop) {
+  Stopwatch watch;
+  Slab* slab = shop_.slabs.acquire(stop, [&] { return stale(generation); });
+  shop_.clocks.plan.stalled_out.add(watch.lap());
+  if (slab == nullptr) return false;
+  Assembly& assembly = *assemblies_[shop_.slabs.number_of(slab)];
+  plan.batch(at.batch, assembly.rows);
+  std::exception_ptr failure;
+  try {
+    name_rows(assembly, shop_, at);
+  } catch (const Error& error) {
+    failure = std::make_exception_ptr(error.in({.dataset = shop_.dataset.path().string()}));
+  }
+  assembly.begin(at.seed, generation, sequence_++);
+  if (failure != nullptr) {
+    assembly.fail(0, failure);
+    shop_.delivery.put(assembly);
+    return true;
+  }
+  for (std::uint32_t first = 0; first < slab->rows;) {
+    Group* group = shop_.groups.acquire();
+    group->assembly = &assembly;
+    group->first = first;
+    group->count = group_rows(assembly, first);
+    group->buffer = nullptr;
+    group->read_ahead = !engine_.synchronous();
+    group->ready = &shop_.tasks;
+    first += group->count;
+    if (!group->read_ahead || !read_ahead(*group, stop)) {
+      group->read_ahead = false;
+      shop_.tasks.push(group);
+    }
+  }
+  flush();
+  shop_.clocks.plan.busy.add(watch.lap());
+  return true;
+}
+
+// As many rows as make a worthwhile task, yet few enough that every worker has some of the batch.
+std::uint32_t Feeder::group_rows(Assembly& assembly, std::uint32_t first) {
+  const auto total = static_cast<std::uint32_t>(assembly.rows.size());
+  const std::uint32_t share = std::max(1U, total / (4 * shop_.options.workers));
+  const Slab& slab = assembly.slab();
+  std::uint64_t bytes = 0;
+  std::uint32_t count = 0;
+  while (first + count < total && count < share && bytes < kGroupBytes) {
+    for (const Output& output : shop_.program.outputs()) {
+      bytes += shop_.dataset.length(slab.samples[first + count], output.sources.front());
+    }
+    ++count;
+  }
+  return count;
+}
+
+bool Feeder::read_ahead(Group& group, std::stop_token stop) {
+  plan_reads(group);
+  group.buffer = shop_.window.try_acquire(group.buffer_bytes);
+  if (group.buffer == nullptr) {
+    flush();  // what was planned so far must be under way before waiting for its memory
+    Stopwatch watch;
+    group.buffer = shop_.window.acquire(group.buffer_bytes, stop, [&] { return stale(group.assembly->generation()); });
+    const nanoseconds waited = watch.lap();
+    shop_.clocks.read.stalled_out.add(waited);
+    shop_.clocks.plan.busy.add(-waited);
+    if (group.buffer == nullptr) return false;
+  }
+  std::size_t next = 0;
+  for (std::uint32_t i = 0; i < group.count; ++i) {
+    for (const Fetch::Read& read : group.fetches[i].reads()) {
+      PendingRead& pending = group.reads[next++];
+      std::byte* destination = read.slot != nullptr ? read.slot : group.buffer + group.begins[i] + read.offset;
+      requests_.push_back({read.extent, destination, PendingRead::tag(pending)});
+    }
+    group.assembly->set_stage(group.first + i, Assembly::RowStage::reading);
+  }
+  unsent_.push_back(&group);
+  return true;
+}
+
+void Feeder::plan_reads(Group& group) {
+  const Slab& slab = group.assembly->slab();
+  if (group.fetches.size() < group.count) group.fetches.resize(group.count);
+  group.begins.assign(group.count, 0);
+  group.failures.assign(group.count, nullptr);
+  group.reads.clear();
+  std::uint64_t bytes = 0;
+  for (std::uint32_t i = 0; i < group.count; ++i) {
+    const std::uint32_t row = group.first + i;
+    slots_.of(*group.assembly, shop_.program.outputs(), row);
+    try {
+      group.fetches[i].plan(shop_.dataset, shop_.program,
+                            {group.assembly->seed(), slab.epoch, slab.samples[row], slab.keys[row]}, slots_.verbatim);
+    } catch (const Error&) {
+      group.failures[i] = std::current_exception();  // the worker meets it again, and applies the policy
+      group.fetches[i] = {};
+    }
+    group.begins[i] = bytes;
+    bytes += (group.fetches[i].bytes() + kRowAlignment - 1) / kRowAlignment * kRowAlignment;
+    group.reads.resize(group.reads.size() + group.fetches[i].reads().size(), {&group, i, nullptr});
+  }
+  group.buffer_bytes = bytes + kOverread;
+  group.outstanding.store(static_cast<std::uint32_t>(group.reads.size()) + 1, std::memory_order_relaxed);
+}
+
+// The extra count of each group is taken off only after its requests are handed over: none can be complete before.
+void Feeder::flush() {
+  if (!requests_.empty()) engine_.submit(requests_);
+  requests_.clear();
+  for (Group* group : unsent_) group->arrived();
+  unsent_.clear();
+}
+
+}  // namespace penstock

@@ -1,0 +1,125 @@
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <string>
+
+#include <penstock/formats/error.hpp>
+#include <penstock/loader/fetch.hpp>
+
+namespace penstock {
+namespace {
+
+constexpr std::uint32_t kInSlot = std::numeric_limits<std::uint32_t>::max();
+constexpr std::uint64_t kFieldAlignment = 64;
+
+std::uint64_t total_length(std::span<const Piece> pieces) {
+  std::uint64_t length = 0;
+  for (const Piece& piece : pieces) length += piece.length;
+  return length;
+}
+
+}  // namespace
+
+std::optional<std::uint32_t> serving_field(const Dataset& dataset, const Output& output, std::uint64_t sample,
+                                           std::vector<Piece>& pieces) {
+  for (const std::uint32_t field : output.sources) {
+    if (dataset.locate(sample, field, pieces)) return field;
+  }
+  return std::nullopt;
+}
+
+const FieldFetch* Fetch::of(std::uint32_t output) const {
+  return fetch_of_[output] == kInSlot ? nullptr : &fields_[fetch_of_[output]];
+}
+
+void Fetch::plan(const Dataset& dataset, const Program& program, const SampleContext& sample,
+                 std::span<const std::span<std::byte>> slots) {
+  const std::span<const Output> outputs = program.outputs();
+  used_ = 0;
+  bytes_ = stored_ = 0;
+  reads_.clear();
+  specials_.clear();
+  field_of_.assign(outputs.size(), 0);
+  fetch_of_.assign(outputs.size(), kInSlot);
+  for (std::uint32_t i = 0; i < outputs.size(); ++i) {
+    const auto field = serving_field(dataset, outputs[i], sample.sample, pieces_);
+    if (!field && outputs[i].ragged && outputs[i].verbatim) continue;  // Missing::empty: a row of no bytes
+    if (!field) throw Error::invalid_argument("the sample has no field for output '" + outputs[i].name + "'");
+    field_of_[i] = *field;
+    const std::uint64_t length = total_length(pieces_);
+    if (slots[i].data() == nullptr) {
+      add(dataset, i, *field, program, sample);
+    } else if (length != slots[i].size()) {
+      throw Error::shape("the stored value has " + std::to_string(length) + " bytes, a row of this output " +
+                             std::to_string(slots[i].size()),
+                         {.field = outputs[i].name});
+    } else {
+      place(pieces_, slots[i].data(), 0);
+      stored_ += length;
+    }
+  }
+}
+
+void Fetch::add(const Dataset& dataset, std::uint32_t output, std::uint32_t field, const Program& program,
+                const SampleContext& sample) {
+  const std::uint64_t length = total_length(pieces_);
+  const FieldHeader header{&dataset.fields()[field], dataset.header(sample.sample, field), length};
+  const bool one_extent = pieces_.size() == 1 && pieces_[0].kind == Piece::Kind::extent;
+  ranges_.clear();
+  if (!one_extent || !program.select(output, header, sample, ranges_)) ranges_.clear();
+
+  for (std::uint32_t i = 0; i < used_; ++i) {  // another output reads the same bytes already
+    if (fields_[i].field == field && fields_[i].ranges == ranges_) {
+      fetch_of_[output] = i;
+      return;
+    }
+  }
+  if (used_ == fields_.size()) fields_.emplace_back();
+  FieldFetch& fetch = fields_[used_];
+  fetch_of_[output] = static_cast<std::uint32_t>(used_++);
+  fetch.field = field;
+  fetch.begin = bytes_;
+  fetch.ranges.assign(ranges_.begin(), ranges_.end());
+  if (fetch.ranges.empty()) {
+    fetch.length = length;
+    place(pieces_, nullptr, fetch.begin);
+  } else {
+    fetch.length = 0;
+    for (const ByteRange& range : fetch.ranges) {
+      if (range.begin > range.end || range.end > length) {
+        throw Error::corrupt("the codec selects bytes " + std::to_string(range.begin) + " to " +
+                             std::to_string(range.end) + " of a value of " + std::to_string(length));
+      }
+      fetch.length += range.end - range.begin;
+    }
+    place_ranges(fetch, pieces_[0]);
+  }
+  stored_ += fetch.length;
+  bytes_ = (bytes_ + fetch.length + kFieldAlignment - 1) / kFieldAlignment * kFieldAlignment;
+}
+
+void Fetch::place(std::span<const Piece> pieces, std::byte* slot, std::uint64_t offset) {
+  for (const Piece& piece : pieces) {
+    if (piece.kind == Piece::Kind::extent) {
+      if (piece.length != 0) reads_.push_back({piece.extent, slot, offset});
+    } else {
+      specials_.push_back({piece, slot, offset});
+    }
+    if (slot != nullptr) {
+      slot += piece.length;
+    } else {
+      offset += piece.length;
+    }
+  }
+}
+
+void Fetch::place_ranges(const FieldFetch& fetch, const Piece& piece) {
+  std::uint64_t offset = fetch.begin;
+  for (const ByteRange& range : fetch.ranges) {
+    const Extent part{piece.extent.file, piece.extent.offset + range.begin, range.end - range.begin};
+    if (part.length != 0) reads_.push_back({part, nullptr, offset});
+    offset += part.length;
+  }
+}
+
+}  // namespace penstock

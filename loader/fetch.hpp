@@ -1,0 +1,73 @@
+// What to read for one sample: which field serves which output, which reads bring its bytes, and where they go.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include <penstock/formats/dataset.hpp>
+#include <penstock/transforms/program.hpp>
+
+namespace penstock {
+
+/// The bytes of one field in a sample's buffer: all of them, or the ranges that its codec selected.
+struct FieldFetch {
+  std::uint32_t field = 0;
+  std::uint64_t begin = 0, length = 0;  ///< in the buffer
+  std::vector<ByteRange> ranges;        ///< empty: the whole field
+};
+
+/// Planned anew for each sample; its vectors are reused, so steady state allocates nothing.
+class Fetch {
+ public:
+  /// An extent to be read: into the slot where the stored bytes are the row, else at `offset` of the sample's buffer.
+  struct Read {
+    Extent extent;
+    std::byte* slot;
+    std::uint64_t offset;
+  };
+  /// A piece that is not read by the engine: inline bytes, a fill value, or a slice of a filtered block.
+  struct Special {
+    Piece piece;
+    std::byte* slot;
+    std::uint64_t offset;
+  };
+
+  /// `slots[output]` is where a verbatim output's bytes go; empty spans are decoded from the buffer later.
+  /// Throws Error: invalid_argument, when the sample has none of an output's fields; shape, when a verbatim output's
+  /// stored bytes do not fill its slot.
+  void plan(const Dataset& dataset, const Program& program, const SampleContext& sample,
+            std::span<const std::span<std::byte>> slots);
+
+  std::span<const Read> reads() const { return reads_; }
+  std::span<const Special> specials() const { return specials_; }
+  std::uint64_t bytes() const { return bytes_; }  ///< of the buffer
+  std::uint64_t stored_bytes() const { return stored_; }
+  std::uint32_t field_of(std::uint32_t output) const { return field_of_[output]; }
+  /// Null when the output's bytes go straight into its slot.
+  const FieldFetch* of(std::uint32_t output) const;
+
+ private:
+  void add(const Dataset& dataset, std::uint32_t output, std::uint32_t field, const Program& program,
+           const SampleContext& sample);
+  void place(std::span<const Piece> pieces, std::byte* slot, std::uint64_t offset);
+  void place_ranges(const FieldFetch& fetch, const Piece& piece);
+
+  std::vector<FieldFetch> fields_;
+  std::size_t used_ = 0;  // entries of fields_ that belong to this sample: the others keep their memory for the next
+  std::vector<std::uint32_t> field_of_;
+  std::vector<std::uint32_t> fetch_of_;
+  std::vector<Read> reads_;
+  std::vector<Special> specials_;
+  std::vector<Piece> pieces_;
+  std::vector<ByteRange> ranges_;
+  std::uint64_t bytes_ = 0, stored_ = 0;
+};
+
+/// The field that serves an output of a sample: the first of its sources that the sample has; nothing when it has none.
+std::optional<std::uint32_t> serving_field(const Dataset& dataset, const Output& output, std::uint64_t sample,
+                                           std::vector<Piece>& pieces);
+
+}  // namespace penstock

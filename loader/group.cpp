@@ -1,0 +1,44 @@
+#include <utility>
+
+#include <penstock/loader/group.hpp>
+
+namespace penstock {
+
+void PendingRead::done(std::uint64_t tag, std::exception_ptr failure) {
+  auto& read = *reinterpret_cast<PendingRead*>(tag);
+  if (read.group == nullptr) {
+    read.failure = std::move(failure);
+    return;
+  }
+  if (failure != nullptr) {
+    const std::scoped_lock lock(read.group->mutex);
+    std::exception_ptr& first = read.group->failures[read.row];
+    if (first == nullptr) first = std::move(failure);
+  }
+  read.group->arrived();
+}
+
+void Group::arrived() {
+  // acq_rel: whoever takes the group must see what every read wrote.
+  if (outstanding.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  for (std::uint32_t row = first; row < first + count; ++row) assembly->set_stage(row, Assembly::RowStage::queued);
+  ready->push(this);
+}
+
+Group* GroupPool::acquire() {
+  const std::scoped_lock lock(mutex_);
+  if (free_.empty()) {
+    groups_.push_back(std::make_unique<Group>());
+    free_.push_back(groups_.back().get());
+  }
+  Group* group = free_.back();
+  free_.pop_back();
+  return group;
+}
+
+void GroupPool::release(Group* group) {
+  const std::scoped_lock lock(mutex_);
+  free_.push_back(group);
+}
+
+}  // namespace penstock

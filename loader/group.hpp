@@ -1,0 +1,63 @@
+// A group: neighbouring rows of one batch that travel as one task, so that scheduling never dominates small samples.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include <penstock/loader/assembly.hpp>
+#include <penstock/loader/fetch.hpp>
+#include <penstock/loader/queue.hpp>
+#include <penstock/loader/read_engine.hpp>
+
+namespace penstock {
+
+struct Group;
+
+/// One request's way back from the engine: ReadRequest::tag is its address.
+struct PendingRead {
+  Group* group = nullptr;      ///< null: the caller waits for it in submit() (synchronous engines)
+  std::uint32_t row = 0;       ///< in the group
+  std::exception_ptr failure;  ///< set by done() where there is no group
+
+  static std::uint64_t tag(PendingRead& read) { return reinterpret_cast<std::uint64_t>(&read); }
+  /// The engines' OnRead: hands the outcome to the group, and the group to the workers when it was the last.
+  static void done(std::uint64_t tag, std::exception_ptr failure);
+};
+
+struct Group {
+  Assembly* assembly = nullptr;
+  std::uint32_t first = 0, count = 0;  ///< rows of the batch
+
+  // Where an asynchronous engine reads ahead of the workers:
+  bool read_ahead = false;
+  std::vector<Fetch> fetches;         ///< by row of the group
+  std::vector<std::uint64_t> begins;  ///< of each row's buffer in `buffer`
+  std::byte* buffer = nullptr;        ///< of the read window
+  std::uint64_t buffer_bytes = 0;
+  std::vector<PendingRead> reads;
+  std::vector<std::exception_ptr> failures;  ///< by row of the group
+  std::mutex mutex;                          ///< guards failures while reads are under way
+  std::atomic<std::uint32_t> outstanding{0};
+  Queue<Group*>* ready = nullptr;  ///< where the group goes when nothing is outstanding
+
+  /// One read less is outstanding; the last hands the group over.
+  void arrived();
+};
+
+/// Groups go round between the feeder and the workers; the pool grows to what is in flight and stays there.
+class GroupPool {
+ public:
+  Group* acquire();
+  void release(Group* group);
+
+ private:
+  std::mutex mutex_;  // guards both
+  std::vector<std::unique_ptr<Group>> groups_;
+  std::vector<Group*> free_;
+};
+
+}  // namespace penstock

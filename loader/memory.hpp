@@ -1,0 +1,33 @@
+// Memory that is filled from outside before it is read: large, aligned, and never cleared.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+namespace penstock {
+
+/// An anonymous mapping, aligned to the page and advised to huge pages where it is large. Contents start as zeros and
+/// survive nothing: growing loses them.
+class Memory {
+ public:
+  Memory() = default;
+  /// Throws Error: resource, when the system has no such memory.
+  explicit Memory(std::uint64_t bytes);
+
+  std::byte* data() const { return data_.get(); }
+  std::uint64_t size() const { return data_.get_deleter().bytes; }
+  /// At least `bytes`, contents lost; keeps what is large enough, else grows by half at least.
+  void reserve(std::uint64_t bytes);
+  std::span<std::byte> first(std::uint64_t bytes) const { return {data(), static_cast<std::size_t>(bytes)}; }
+
+ private:
+  struct Unmap {
+    std::uint64_t bytes;
+    void operator()(std::byte* data) const;
+  };
+  std::unique_ptr<std::byte, Unmap> data_{nullptr, Unmap{0}};
+};
+
+}  // namespace penstock

@@ -1,0 +1,29 @@
+#include <penstock/loader/options.hpp>
+
+namespace penstock {
+
+std::string_view name(Last last) {
+  switch (last) {
+    case Last::keep:
+      return "keep";
+    case Last::drop:
+      return "drop";
+    case Last::pad:
+      return "pad";
+  }
+  return "";
+}
+
+std::string_view name(OnError policy) {
+  switch (policy) {
+    case OnError::raise:
+      return "raise";
+    case OnError::replace:
+      return "replace";
+    case OnError::mark:
+      return "mark";
+  }
+  return "";
+}
+
+}  // namespace penstock

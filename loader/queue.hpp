@@ -1,0 +1,56 @@
+// The queue between two stages: items move, waiting ends on an item, on close or on stop.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <utility>
+
+namespace penstock {
+
+/// Many producers, many consumers, in order. Its bound is the producers': what is pushed already owns its place (a slot
+/// of a slab, a share of the read window), so push() never waits.
+template <typename T>
+class Queue {
+ public:
+  void push(T item) {
+    {
+      const std::scoped_lock lock(mutex_);
+      items_.push_back(std::move(item));
+    }
+    arrived_.notify_one();
+  }
+
+  /// The next item; nothing once stopped, or closed and empty.
+  std::optional<T> pop(std::stop_token stop) {
+    std::unique_lock lock(mutex_);
+    if (!arrived_.wait(lock, stop, [this] { return !items_.empty() || closed_; })) return std::nullopt;
+    if (items_.empty()) return std::nullopt;
+    std::optional<T> item(std::move(items_.front()));
+    items_.pop_front();
+    return item;
+  }
+
+  void close() {
+    {
+      const std::scoped_lock lock(mutex_);
+      closed_ = true;
+    }
+    arrived_.notify_all();
+  }
+
+  std::size_t size() const {
+    const std::scoped_lock lock(mutex_);
+    return items_.size();
+  }
+
+ private:
+  mutable std::mutex mutex_;  // guards items_ and closed_
+  std::condition_variable_any arrived_;
+  std::deque<T> items_;
+  bool closed_ = false;
+};
+
+}  // namespace penstock

@@ -1,0 +1,173 @@
+#include <cstring>
+#include <string>
+
+#include <penstock/formats/error.hpp>
+#include <penstock/formats/filters.hpp>
+#include <penstock/loader/row_filler.hpp>
+
+namespace penstock {
+namespace {
+
+constexpr int kReadAttempts = 3;
+constexpr std::uint64_t kOverread = 64;  // codecs may look a vector beyond a value's end
+
+std::byte* destination_of(std::byte* slot, std::uint64_t offset, std::byte* buffer) {
+  return slot != nullptr ? slot : buffer + offset;
+}
+
+}  // namespace
+
+void RowSlots::of(Assembly& assembly, std::span<const Output> outputs, std::uint32_t row) {
+  places.assign(outputs.size(), {});
+  verbatim.assign(outputs.size(), {});
+  staged.assign(outputs.size(), nullptr);
+  for (std::uint32_t i = 0; i < outputs.size(); ++i) {
+    if (!outputs[i].ragged) {
+      places[i] = assembly.slab().row(i, row);
+    } else if (assembly.staged[i] != 0) {
+      staged[i] = &assembly.slab().ragged(i).staged[row];
+      continue;
+    } else {
+      places[i] = assembly.slab().ragged_row(i, row);
+    }
+    if (outputs[i].verbatim) verbatim[i] = places[i];
+  }
+}
+
+void RowSlots::clear_row() {
+  for (const std::span<std::byte> place : places) {
+    if (!place.empty()) std::memset(place.data(), 0, place.size());
+  }
+  for (std::vector<std::byte>* row : staged) {
+    if (row != nullptr) row->clear();
+  }
+}
+
+RowFiller::RowFiller(const Dataset& dataset, const Program& program, ReadEngine& direct, BlockCache& blocks,
+                     std::uint64_t max_items)
+    : dataset_(dataset), program_(program), direct_(direct), blocks_(blocks), max_items_(max_items), filler_(program) {}
+
+// The file and the place in it that the field's first piece comes from; in a folder of files each is its own shard.
+ErrorContext RowFiller::where(const SampleContext& sample, std::uint32_t field) const {
+  ErrorContext context{.dataset = dataset_.path().string(),
+                       .shard = dataset_.shard(dataset_.shard_of(sample.sample)).name,
+                       .key = std::string(sample.key),
+                       .field = dataset_.fields()[field].name};
+  std::vector<Piece> pieces;
+  if (!dataset_.locate(sample.sample, field, pieces) || pieces.empty()) return context;
+  if (pieces[0].kind != Piece::Kind::extent && pieces[0].kind != Piece::Kind::block) return context;
+  const Extent extent =
+      pieces[0].kind == Piece::Kind::extent ? pieces[0].extent : dataset_.block(pieces[0].block).extent;
+  context.shard = dataset_.file(extent.file).path.lexically_proximate(dataset_.path()).string();
+  context.offset = extent.offset;
+  return context;
+}
+
+void RowFiller::read_and_fill(const SampleContext& sample, RowSlots& slots) {
+  try {
+    fetch_.plan(dataset_, program_, sample, slots.verbatim);
+    buffer_.reserve(fetch_.bytes() + kOverread);
+    for (int attempt = 1;; ++attempt) {
+      try {
+        read(fetch_, buffer_.data());
+        break;
+      } catch (const Error& error) {
+        if (error.kind() != ErrorKind::io || attempt == kReadAttempts) throw;
+      }
+    }
+  } catch (const Error& error) {
+    throw error.in({.dataset = dataset_.path().string(),
+                    .shard = dataset_.shard(dataset_.shard_of(sample.sample)).name,
+                    .key = std::string(sample.key)});
+  }
+  fill(sample, fetch_, buffer_.data(), slots);
+}
+
+void RowFiller::read(const Fetch& fetch, std::byte* buffer) {
+  Stopwatch watch;
+  pending_.resize(fetch.reads().size());
+  requests_.clear();
+  for (std::size_t i = 0; i < fetch.reads().size(); ++i) {
+    const Fetch::Read& read = fetch.reads()[i];
+    pending_[i] = {};
+    requests_.push_back({read.extent, destination_of(read.slot, read.offset, buffer), PendingRead::tag(pending_[i])});
+  }
+  submit(requests_);
+  read_time_ += watch.lap();
+}
+
+void RowFiller::submit(std::span<const ReadRequest> requests) {
+  if (requests.empty()) return;
+  direct_.submit(requests);
+  for (const PendingRead& read : pending_) {
+    if (read.failure != nullptr) std::rethrow_exception(read.failure);
+  }
+}
+
+void RowFiller::fill(const SampleContext& sample, const Fetch& fetch, std::byte* buffer, RowSlots& slots) {
+  read_specials(fetch, buffer);
+  filler_.begin(sample);
+  for (const std::uint32_t output : program_.order()) {
+    const FieldFetch* field = fetch.of(output);
+    if (field == nullptr) continue;  // read into its slot as it is
+    const FieldBytes bytes{&dataset_.fields()[field->field],
+                           {buffer + field->begin, static_cast<std::size_t>(field->length)},
+                           field->ranges};
+    try {
+      if (slots.staged[output] == nullptr) {
+        filler_.fill(output, bytes, slots.places[output]);
+        continue;
+      }
+      const std::uint64_t items = filler_.items(output, bytes);
+      if (max_items_ != 0 && items > max_items_) {
+        throw Error::resource("the sample has " + std::to_string(items) +
+                              " items, more than max_items = " + std::to_string(max_items_));
+      }
+      slots.staged[output]->resize(items * program_.outputs()[output].row_bytes());
+      filler_.fill(output, bytes, *slots.staged[output]);
+    } catch (const Error& error) {
+      throw error.in(where(sample, field->field));
+    }
+  }
+}
+
+void RowFiller::read_specials(const Fetch& fetch, std::byte* buffer) {
+  for (const Fetch::Special& special : fetch.specials()) {
+    std::byte* destination = destination_of(special.slot, special.offset, buffer);
+    const Piece& piece = special.piece;
+    if (piece.kind == Piece::Kind::block) {
+      copy_block(piece, destination);
+      continue;
+    }
+    if (piece.inline_bytes.empty()) {
+      std::memset(destination, 0, piece.length);
+      continue;
+    }
+    for (std::uint64_t done = 0; done < piece.length; done += piece.inline_bytes.size()) {
+      const std::uint64_t length = std::min<std::uint64_t>(piece.inline_bytes.size(), piece.length - done);
+      std::memcpy(destination + done, piece.inline_bytes.data(), length);
+    }
+  }
+}
+
+void RowFiller::copy_block(const Piece& piece, std::byte* destination) {
+  Stopwatch watch;
+  const BlockCache::Bytes bytes = blocks_.get(piece.block, [&] { return undone(dataset_.block(piece.block)); });
+  if (piece.offset > bytes->size() || piece.length > bytes->size() - piece.offset) {
+    throw Error::corrupt("a value lies outside its block of " + std::to_string(bytes->size()) + " bytes");
+  }
+  std::memcpy(destination, bytes->data() + piece.offset, piece.length);
+  read_time_ += watch.lap();
+}
+
+std::vector<std::byte> RowFiller::undone(const Block& block) {
+  std::vector<std::byte> stored(block.extent.length);
+  pending_.assign(1, {});
+  const ReadRequest request{block.extent, stored.data(), PendingRead::tag(pending_[0])};
+  submit({&request, 1});
+  std::vector<std::byte> bytes(block.decoded_length);
+  undo_filters(block, stored, bytes, filter_scratch_);
+  return bytes;
+}
+
+}  // namespace penstock

@@ -1,0 +1,67 @@
+// From a sample's number to a filled row: plan the reads, bring the bytes, decode and transform into the slots.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include <penstock/formats/dataset.hpp>
+#include <penstock/loader/block_cache.hpp>
+#include <penstock/loader/fetch.hpp>
+#include <penstock/loader/group.hpp>
+#include <penstock/loader/memory.hpp>
+#include <penstock/loader/read_engine.hpp>
+#include <penstock/loader/stage_clock.hpp>
+#include <penstock/transforms/program.hpp>
+
+namespace penstock {
+
+/// The slots of one row, by output: a place of known size, or (ragged, staged) a buffer that takes what comes.
+struct RowSlots {
+  std::vector<std::span<std::byte>> places;     ///< empty where staged
+  std::vector<std::vector<std::byte>*> staged;  ///< null where there is a place
+  std::vector<std::span<std::byte>> verbatim;   ///< places of the outputs whose bytes need no work, else empty
+  /// The slots of row `row` of an assembly's slab.
+  void of(Assembly& assembly, std::span<const Output> outputs, std::uint32_t row);
+  void clear_row();  ///< zeros in every place, nothing staged: a row marked bad
+};
+
+/// One per worker thread: owns the decoders' state and the scratch memory. Throws Error with shard, key and field.
+class RowFiller {
+ public:
+  /// `direct` must be synchronous; it serves whatever was not read ahead. All must outlive the filler.
+  RowFiller(const Dataset& dataset, const Program& program, ReadEngine& direct, BlockCache& blocks,
+            std::uint64_t max_items);
+
+  /// Reads the sample here and now, then fills. I/O errors are tried three times.
+  void read_and_fill(const SampleContext& sample, RowSlots& slots);
+  /// Fills from what was read ahead: `buffer` holds the bytes that `fetch` planned.
+  void fill(const SampleContext& sample, const Fetch& fetch, std::byte* buffer, RowSlots& slots);
+
+  nanoseconds read_time() const { return read_time_; }
+  SlotFiller::Times fill_times() const { return filler_.times(); }
+
+ private:
+  void read(const Fetch& fetch, std::byte* buffer);
+  void read_specials(const Fetch& fetch, std::byte* buffer);
+  void copy_block(const Piece& piece, std::byte* destination);
+  std::vector<std::byte> undone(const Block& block);
+  void submit(std::span<const ReadRequest> requests);
+  ErrorContext where(const SampleContext& sample, std::uint32_t field) const;
+
+  const Dataset& dataset_;
+  const Program& program_;
+  ReadEngine& direct_;
+  BlockCache& blocks_;
+  const std::uint64_t max_items_;
+  SlotFiller filler_;
+  Fetch fetch_;
+  Memory buffer_;
+  std::vector<ReadRequest> requests_;
+  std::vector<PendingRead> pending_;
+  std::vector<std::byte> filter_scratch_;
+  nanoseconds read_time_{};
+};
+
+}  // namespace penstock

@@ -1,0 +1,40 @@
+// The consumer's time: what it waited, for which stage, and what it did in between.
+#pragma once
+
+#include <array>
+#include <mutex>
+
+#include <penstock/loader/stage_clock.hpp>
+#include <penstock/loader/stats.hpp>
+
+namespace penstock {
+
+/// Splits each wait over the stages by what they did meanwhile, so that the parts add up to the whole: workers' time in
+/// read, decode, transform and assembly counts for those stages; their idle time for the reader where it reads ahead
+/// (the bytes were not there), else for the plan.
+class Waits {
+ public:
+  Waits(const StageClocks& clocks, bool reads_ahead) : clocks_(clocks), reads_ahead_(reads_ahead) {}
+
+  void begin();  ///< next() is called
+  void end();    ///< it returns
+  void got_batch(std::uint32_t rows, std::uint64_t bytes);
+  void report(Stats& stats) const;
+  void reset();
+
+ private:
+  enum Stage : std::size_t { plan, read, decode, transform, deliver, count };
+  using Times = std::array<nanoseconds, count>;
+  Times worked() const;
+
+  const StageClocks& clocks_;
+  const bool reads_ahead_;
+  const Clock::time_point constructed_ = Clock::now();
+  mutable std::mutex mutex_;  // guards all below: stats() may come from another thread
+  Clock::time_point first_call_{}, began_{}, ended_{};
+  Times before_{}, waited_for_{};
+  nanoseconds waited_{}, busy_{}, first_batch_{};
+  std::uint64_t samples_ = 0, batches_ = 0, bytes_ = 0;
+};
+
+}  // namespace penstock

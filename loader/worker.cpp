@@ -1,0 +1,168 @@
+#include <string>
+
+#include <tbb/task_arena.h>
+
+#include <penstock/formats/error.hpp>
+#include <penstock/loader/thread.hpp>
+#include <penstock/loader/worker.hpp>
+#include <penstock/transforms/random.hpp>
+
+namespace penstock {
+namespace {
+
+constexpr std::uint64_t kReplacements = 16;
+constexpr std::uint32_t kReplacementStream = 0x5eb1ace;  // a transform number of its own for the draws of replacements
+
+}  // namespace
+
+Worker::Worker(Workshop& shop)
+    : shop_(shop), filler_(shop.dataset, shop.program, shop.direct, shop.blocks, shop.options.max_items) {}
+
+void Worker::run(std::stop_token stop) {
+  Stopwatch watch;
+  bool observed = false;
+  while (std::optional<Group*> group = shop_.tasks.pop(stop)) {
+    const nanoseconds stalled = watch.lap();
+    if (!std::exchange(observed, true)) shop_.workers_observed.fetch_add(1, std::memory_order_relaxed);
+    run_group(**group);
+    record_times(stalled, watch.lap());
+  }
+}
+
+void Worker::record_times(nanoseconds stalled, nanoseconds busy) {
+  const SlotFiller::Times fill = filler_.fill_times();
+  const nanoseconds read = filler_.read_time() - std::exchange(read_, filler_.read_time());
+  const nanoseconds decode = fill.decode - std::exchange(decode_, fill.decode);
+  const nanoseconds transform = fill.transform - std::exchange(transform_, fill.transform);
+  shop_.clocks.decode.stalled_in.add(stalled);
+  shop_.clocks.read.busy.add(read);
+  shop_.clocks.decode.busy.add(decode);
+  shop_.clocks.transform.busy.add(transform);
+  shop_.clocks.deliver.busy.add(busy - read - decode - transform);
+}
+
+void Worker::run_group(Group& group) {
+  Assembly& assembly = *group.assembly;
+  const std::uint32_t first = group.first;
+  const std::uint32_t count = group.count;
+  const bool wanted = assembly.generation() == shop_.delivery.generation();
+  bool finished = false;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    if (wanted) run_row(assembly, first + i, group.read_ahead ? &group : nullptr, i);
+    if (i + 1 < count && assembly.finish_row(first + i)) finished = true;
+  }
+  if (group.buffer != nullptr) shop_.window.release(group.buffer, group.buffer_bytes);
+  shop_.groups.release(&group);  // before the batch can be seen finished: all that is in flight belongs to some batch
+  if (assembly.finish_row(first + count - 1)) finished = true;
+  if (!finished) return;
+  try {
+    if (wanted && assembly.failure() == nullptr) assembly.slab().seal(assembly.staged);
+  } catch (...) {
+    assembly.fail(0, std::current_exception());
+  }
+  shop_.delivery.put(assembly);
+}
+
+void Worker::fill_batch(Assembly& assembly) {
+  for (std::uint32_t row = 0; row < assembly.rows.size(); ++row) {
+    run_row(assembly, row, nullptr, 0);
+    assembly.finish_row(row);
+  }
+  if (assembly.failure() != nullptr) std::rethrow_exception(assembly.failure());
+  assembly.slab().seal(assembly.staged);
+}
+
+void Worker::run_row(Assembly& assembly, std::uint32_t row, Group* ahead, std::uint32_t index) {
+  assembly.set_stage(row, Assembly::RowStage::decoding);
+  try {
+    fill_row(assembly, row, ahead, index);
+  } catch (const Error& error) {
+    fall_short(assembly, row, error);
+  } catch (const std::exception& error) {
+    assembly.fail(
+        row, std::make_exception_ptr(Error::resource(error.what(), {.dataset = shop_.dataset.path().string(),
+                                                                    .key = std::string(assembly.slab().keys[row])})));
+  }
+}
+
+void Worker::fill_row(Assembly& assembly, std::uint32_t row, Group* ahead, std::uint32_t index) {
+  const SampleContext sample{assembly.seed(), assembly.slab().epoch, assembly.slab().samples[row],
+                             assembly.slab().keys[row]};
+  slots_.of(assembly, shop_.program.outputs(), row);
+  if (ahead != nullptr && ahead->failures[index] == nullptr) {
+    filler_.fill(sample, ahead->fetches[index], ahead->buffer + ahead->begins[index], slots_);
+  } else {
+    filler_.read_and_fill(sample, slots_);  // also the second try of what failed to be read ahead
+  }
+}
+
+void Worker::fall_short(Assembly& assembly, std::uint32_t row, const Error& error) {
+  const OnError policy = shop_.options.on_error;
+  if (policy == OnError::raise || !error.is_data_fault()) {
+    assembly.fail(row, std::make_exception_ptr(error));
+    return;
+  }
+  assembly.add_bad(row, {error.context().key, error.context().field, error.what(), assembly.slab().samples[row],
+                         assembly.slab().epoch});
+  if (policy == OnError::mark) {
+    slots_.of(assembly, shop_.program.outputs(), row);
+    slots_.clear_row();
+    assembly.slab().valid[row] = 0;
+    return;
+  }
+  std::string last;
+  if (!replace(assembly, row, last)) {
+    assembly.fail(row, std::make_exception_ptr(Error(error.kind(),
+                                                     error.cause() + "; " + std::to_string(kReplacements) +
+                                                         " replacements failed too; the last: " + last,
+                                                     error.context())));
+  }
+}
+
+bool Worker::replace(Assembly& assembly, std::uint32_t row, std::string& last) {
+  Slab& slab = assembly.slab();
+  Random random(assembly.seed(), slab.epoch, assembly.rows[row].position, kReplacementStream);
+  for (std::uint64_t attempt = 0; attempt < kReplacements; ++attempt) {
+    const std::uint64_t position = random.below(shop_.samples);
+    slab.samples[row] = shop_.included.empty() ? position : shop_.included[position];
+    slab.keys[row] = shop_.dataset.key(slab.samples[row]);
+    try {
+      fill_row(assembly, row, nullptr, 0);
+      return true;
+    } catch (const Error& error) {
+      if (!error.is_data_fault()) throw;
+      last = error.what();
+    }
+  }
+  return false;
+}
+
+struct WorkerPool::State {
+  tbb::task_arena arena;
+  std::vector<std::unique_ptr<Thread>> threads;
+};
+
+WorkerPool::WorkerPool(std::shared_ptr<void> keeps_alive, Workshop& shop, unsigned workers, std::stop_token stop)
+    : state_(std::make_unique<State>()) {
+  state_->arena.initialize(static_cast<int>(workers), workers);
+  for (unsigned i = 0; i < workers; ++i) {
+    state_->threads.push_back(std::make_unique<Thread>(
+        "penstock-w" + std::to_string(i), [keeps_alive, &shop, stop, arena = &state_->arena](std::stop_token) {
+          arena->execute([&] { Worker(shop).run(stop); });
+        }));
+  }
+}
+
+WorkerPool::~WorkerPool() = default;
+
+bool WorkerPool::join_for(std::chrono::milliseconds grace) {
+  const Clock::time_point deadline = Clock::now() + grace;
+  bool joined = true;
+  for (const auto& thread : state_->threads) {
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now());
+    joined &= thread->join_for(std::max(left, std::chrono::milliseconds(0)));
+  }
+  return joined;
+}
+
+}  // namespace penstock

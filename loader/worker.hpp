@@ -1,0 +1,71 @@
+// The worker pool: exactly `workers` threads that read (with a direct engine), decode and transform rows.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include <penstock/loader/delivery.hpp>
+#include <penstock/loader/group.hpp>
+#include <penstock/loader/options.hpp>
+#include <penstock/loader/row_filler.hpp>
+#include <penstock/loader/stage_clock.hpp>
+#include <penstock/loader/window.hpp>
+
+namespace penstock {
+
+/// What all workers share; owned by the loader, outlives them.
+struct Workshop {
+  const Dataset& dataset;
+  const Program& program;
+  const LoaderOptions& options;
+  std::uint64_t samples;                       ///< that an epoch delivers
+  const std::vector<std::uint64_t>& included;  ///< sample numbers by position's value; empty: all
+  ReadEngine& direct;
+  BlockCache& blocks;
+  ReadWindow& window;
+  GroupPool& groups;
+  Queue<Group*>& tasks;
+  Delivery& delivery;
+  SlabPool& slabs;
+  StageClocks& clocks;
+  std::atomic<unsigned>& workers_observed;
+};
+
+/// One worker: what its thread runs.
+class Worker {
+ public:
+  explicit Worker(Workshop& shop);
+  void run(std::stop_token stop);
+  /// Fills a whole batch in the calling thread. Throws what failed.
+  void fill_batch(Assembly& assembly);
+
+ private:
+  void run_group(Group& group);
+  void run_row(Assembly& assembly, std::uint32_t row, Group* ahead, std::uint32_t index);
+  void fill_row(Assembly& assembly, std::uint32_t row, Group* ahead, std::uint32_t index);
+  void fall_short(Assembly& assembly, std::uint32_t row, const Error& error);
+  bool replace(Assembly& assembly, std::uint32_t row, std::string& last);
+  void record_times(nanoseconds stalled, nanoseconds busy);
+
+  Workshop& shop_;
+  RowFiller filler_;
+  RowSlots slots_;
+  nanoseconds read_{}, decode_{}, transform_{};  // as last recorded
+};
+
+/// The pool: threads of ours inside an arena of their own with that many reserved slots, so that whatever runs on TBB
+/// within a codec stays within `workers` threads, and the host program's arenas are left alone.
+class WorkerPool {
+ public:
+  WorkerPool(std::shared_ptr<void> keeps_alive, Workshop& shop, unsigned workers, std::stop_token stop);
+  ~WorkerPool();
+  /// Joins the threads; false when one of them did not come back within `grace` and was left behind.
+  bool join_for(std::chrono::milliseconds grace);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace penstock

@@ -1,0 +1,102 @@
+// Packing: the samples come back as they were, in key order, whatever the format and the workers.
+#include <doctest/doctest.h>
+
+#include <fstream>
+
+#include "support/loading.hpp"
+#include "support/random_samples.hpp"
+
+using namespace penstock;
+using namespace penstock::test;
+
+namespace {
+
+void write_samples(const std::filesystem::path& folder, const std::vector<MadeSample>& samples) {
+  for (const MadeSample& sample : samples) {
+    for (const auto& [field, bytes] : sample.fields) write_file(folder / (sample.key + "." + field), bytes);
+  }
+}
+
+std::map<std::string, std::string> files_of(const std::filesystem::path& folder) {
+  std::map<std::string, std::string> files;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
+    if (!entry.is_regular_file()) continue;
+    std::ifstream in(entry.path(), std::ios::binary);
+    files[std::filesystem::relative(entry.path(), folder)] = std::string(std::istreambuf_iterator<char>(in), {});
+  }
+  return files;
+}
+
+void check_equal(const Dataset& a, const Dataset& b) {
+  REQUIRE(a.size() == b.size());
+  CHECK(a.fingerprint() == b.fingerprint());
+  for (std::uint64_t sample = 0; sample < a.size(); ++sample) {
+    REQUIRE(a.key(sample) == b.key(sample));
+    for (std::uint32_t field = 0; field < a.fields().size(); ++field) {
+      std::vector<Piece> pieces;
+      const auto other = b.field(a.fields()[field].name);
+      REQUIRE(other.has_value());
+      const bool present = a.locate(sample, field, pieces);
+      CHECK(b.locate(sample, *other, pieces) == present);
+      if (present) CHECK(read_field(a, sample, field) == read_field(b, sample, *other));
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("a packed dataset reads back byte for byte, and any packing converts into any other") {
+  const TemporaryFolder folder;
+  write_samples(folder / "source", random_samples(60, 4));
+  const Dataset source = open(folder / "source");
+  REQUIRE(source.size() == 60);
+  for (const char* format : {"tar", "lmdb", "hdf5"}) {
+    CAPTURE(format);
+    const Dataset copy = packed(source, folder / format, format);
+    CHECK(copy.format() == format);
+    CHECK(copy.shard_count() > 1);
+    check_equal(source, copy);
+    for (const char* next : {"tar", "lmdb", "hdf5"}) {
+      check_equal(source, packed(copy, folder / (std::string(format) + "-" + next), next));
+    }
+  }
+}
+
+TEST_CASE("the bytes of a packed dataset do not depend on the number of workers") {
+  const TemporaryFolder folder;
+  write_samples(folder / "source", random_samples(50, 5));
+  const Dataset source = open(folder / "source");
+  for (const char* format : {"tar", "lmdb", "hdf5"}) {
+    CAPTURE(format);
+    for (const unsigned workers : {1U, 4U}) {
+      ConvertOptions options;
+      options.format = format;
+      options.workers = workers;
+      options.shard_size = 100'000;
+      convert(source, folder / (std::string(format) + std::to_string(workers)), options);
+    }
+    CHECK(files_of(folder / (std::string(format) + "1")) == files_of(folder / (std::string(format) + "4")));
+  }
+}
+
+TEST_CASE("interrupted packing leaves no dataset, and resuming gives the bytes of an uninterrupted run") {
+  const TemporaryFolder folder;
+  write_samples(folder / "source", random_samples(60, 6));
+  const Dataset source = open(folder / "source");
+  ConvertOptions options;
+  options.shard_size = 100'000;
+  options.workers = 2;
+  convert(source, folder / "whole", options);
+  REQUIRE(open(folder / "whole").shard_count() > 2);
+  for (const std::uint64_t stop : {1U, 20U, 45U}) {
+    CAPTURE(stop);
+    const std::filesystem::path destination = folder / ("cut" + std::to_string(stop));
+    CHECK_THROWS_WITH_AS(convert(source, destination, options, [&](const ConvertProgress& p) { return p.samples < stop; }),
+                         doctest::Contains("interrupted"), Error);
+    CHECK_THROWS_AS(open(destination), Error);
+    ConvertOptions again = options;
+    again.resume = true;
+    convert(source, destination, again);
+    CHECK(files_of(destination) == files_of(folder / "whole"));
+  }
+}

@@ -1,0 +1,202 @@
+// Bad samples: raised with their whole context, replaced or marked, and never lost from the count.
+#include <doctest/doctest.h>
+
+#include <set>
+
+#include "support/loading.hpp"
+#include "support/stuck_engine.hpp"
+
+using namespace penstock;
+using namespace penstock::test;
+
+namespace {
+
+// 40 good samples but for numbers 7 and 23, whose arrays are cut in their header.
+Dataset damaged(const std::filesystem::path& folder) {
+  write_arrays(folder, 40);
+  for (const std::uint64_t bad : {7U, 23U}) write_file(folder / (number_key(bad) + ".npy"), "\x93NUMPY");
+  return open(folder);
+}
+
+LoaderOptions shuffled(OnError policy) {
+  LoaderOptions options;
+  options.batch_size = 8;
+  options.shuffle = true;
+  options.workers = 3;
+  options.on_error = policy;
+  options.max_error_rate = 0.5;
+  return options;
+}
+
+}  // namespace
+
+TEST_CASE("raise: next() throws with dataset, key, field and cause, and then goes on with the next batch") {
+  const TemporaryFolder folder;
+  const Dataset dataset = damaged(folder / "data");
+  LoaderOptions options;
+  options.batch_size = 8;
+  Loader loader(dataset, options);
+  try {
+    loader.next();
+    FAIL("nothing was thrown");
+  } catch (const Error& error) {
+    CHECK(error.kind() == ErrorKind::corrupt);
+    CHECK(error.context().dataset == (folder / "data").string());
+    CHECK(error.context().key == number_key(7));
+    CHECK(error.context().field == "npy");
+    CHECK(error.context().shard.find(number_key(7)) != std::string::npos);
+  }
+  CHECK(loader.next()->keys()[0] == number_key(8));
+}
+
+TEST_CASE("mark: the row is zeros and does not count, the batch is whole, the sample is listed") {
+  const TemporaryFolder folder;
+  Loader loader(damaged(folder / "data"), shuffled(OnError::mark));
+  std::set<std::uint64_t> good;
+  std::uint64_t rows = 0;
+  while (const auto batch = loader.next()) {
+    CHECK(batch->size() == 8);
+    for (std::uint32_t row = 0; row < batch->size(); ++row, ++rows) {
+      const std::uint64_t sample = batch->samples()[row];
+      const auto values = (*batch)["npy"].as<float>().subspan(row * 3, 3);
+      if (batch->valid()[row] != 0) {
+        good.insert(sample);
+        CHECK(values[0] == static_cast<float>(sample));
+      } else {
+        CHECK((sample == 7 || sample == 23));
+        CHECK(values[0] == 0.0F);
+        CHECK((*batch)["cls"].as<std::int64_t>()[row] == 0);
+      }
+    }
+  }
+  CHECK(rows == 40);
+  CHECK(good.size() == 38);
+  const Stats stats = loader.stats();
+  CHECK(stats.bad_samples == 2);
+  REQUIRE(stats.bad.size() == 2);
+  CHECK(std::set<std::string>{stats.bad[0].key, stats.bad[1].key} == std::set<std::string>{number_key(7), number_key(23)});
+  CHECK(stats.bad[0].field == "npy");
+}
+
+TEST_CASE("replace: another good sample takes the row, the same one whatever the workers and the engine") {
+  const TemporaryFolder folder;
+  const Dataset dataset = damaged(folder / "data");
+  std::vector<std::uint64_t> expected;
+  for (const EngineKind engine : {EngineKind::direct, EngineKind::pread}) {
+    for (const unsigned workers : {1U, 4U}) {
+      LoaderOptions options = shuffled(OnError::replace);
+      options.workers = workers;
+      options.engine.kind = engine;
+      options.fields = {{"npy", array::decode()}, {"cls", label()}, {"stored", field("npy") | raw()}};
+      Loader loader(dataset, options);
+      std::vector<std::uint64_t> digests;
+      std::uint64_t rows = 0;
+      for (int epoch = 0; epoch < 2; ++epoch) {
+        while (const auto batch = loader.next()) {
+          Digest digest;
+          digest.add(*batch);
+          digests.push_back(digest.value());
+          rows += batch->size();
+          for (std::uint32_t row = 0; row < batch->size(); ++row) {
+            CHECK(batch->valid()[row] == 1);
+            CHECK((*batch)["npy"].as<float>()[row * 3] == static_cast<float>(batch->samples()[row]));
+            CHECK((*batch)["cls"].as<std::int64_t>()[row] == static_cast<std::int64_t>(batch->samples()[row] % 10));
+          }
+        }
+      }
+      CHECK(rows == 80);
+      CHECK(loader.stats().bad_samples >= 4);
+      if (expected.empty()) expected = digests;
+      CHECK(digests == expected);
+    }
+  }
+}
+
+TEST_CASE("more bad samples than max_error_rate raise, at the same batch whatever the workers") {
+  const TemporaryFolder folder;
+  const Dataset dataset = damaged(folder / "data");
+  for (const unsigned workers : {1U, 4U}) {
+    LoaderOptions options = shuffled(OnError::mark);
+    options.shuffle = false;
+    options.workers = workers;
+    options.max_error_rate = 0.025;  // one of forty
+    Loader loader(dataset, options);
+    CHECK(loader.next().has_value());
+    CHECK(loader.next().has_value());
+    CHECK_THROWS_WITH_AS(loader.next(), doctest::Contains("max_error_rate"), Error);
+  }
+}
+
+TEST_CASE("a row of another shape is an error that names both shapes") {
+  const TemporaryFolder folder;
+  write_arrays(folder / "data", 4);
+  write_file(folder / "data" / (number_key(2) + ".npy"), npy_file({1, 2}, "(2,)"));
+  Loader loader(open(folder / "data"), {.batch_size = 4});
+  try {
+    loader.next();
+    FAIL("nothing was thrown");
+  } catch (const Error& error) {
+    CHECK(error.kind() == ErrorKind::shape);
+    CHECK(error.context().key == number_key(2));
+    CHECK(error.cause().find("(2,)") != std::string::npos);
+    CHECK(error.cause().find("(3,)") != std::string::npos);
+  }
+}
+
+TEST_CASE("a file that vanished or shrank after it was indexed is one clear error") {
+  for (const EngineKind engine : {EngineKind::direct, EngineKind::pread, EngineKind::io_uring}) {
+    const TemporaryFolder folder;
+    write_arrays(folder / "data", 8);
+    const Dataset dataset = open(folder / "data");
+    LoaderOptions options;
+    options.batch_size = 4;
+    options.engine.kind = engine;
+    options.fields = {{"npy", array::decode()}};
+    Loader sound(dataset, options);
+    CHECK(sound.next().has_value());
+    std::filesystem::resize_file(folder / "data" / (number_key(1) + ".npy"), 40);
+    std::filesystem::remove(folder / "data" / (number_key(6) + ".npy"));
+    Loader loader(dataset, options);
+    CHECK_THROWS_WITH_AS(loader.next(), doctest::Contains(number_key(1).c_str()), Error);
+    try {
+      loader.next();
+      FAIL("nothing was thrown");
+    } catch (const Error& error) {
+      CHECK(error.kind() == ErrorKind::io);
+      CHECK(error.context().key == number_key(6));
+    }
+  }
+}
+
+TEST_CASE("storage that never answers: next() raises after the timeout with a dump, and the destructor returns") {
+  const TemporaryFolder folder;
+  write_arrays(folder / "data", 40);
+  const Dataset dataset = open(folder / "data");
+  for (const bool synchronous : {false, true}) {
+    CAPTURE(synchronous);
+    const auto latch = std::make_shared<Latch>();
+    LoaderOptions options;
+    options.batch_size = 8;
+    options.workers = 2;
+    options.timeout = std::chrono::milliseconds(100);
+    const auto begin = std::chrono::steady_clock::now();
+    {
+      Loader loader(dataset, options, [&](const Dataset&, const EngineOptions& engine, OnRead) {
+        return ChosenEngine{std::make_unique<StuckEngine>(synchronous || engine.kind == EngineKind::direct, latch), "stuck"};
+      });
+      for (int tries = 0; tries < 2; ++tries) {
+        try {
+          loader.next();
+          FAIL("nothing was thrown");
+        } catch (const Error& error) {
+          CHECK(error.kind() == ErrorKind::resource);
+          CHECK(error.cause().find("100 ms") != std::string::npos);
+          CHECK(error.cause().find(number_key(0)) != std::string::npos);
+          CHECK(error.cause().find(synchronous ? "decoding" : "reading") != std::string::npos);
+        }
+      }
+    }
+    CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(10));
+    latch->open();
+  }
+}

@@ -1,0 +1,181 @@
+// What a consumer sees: batches, their values, limits and misuse.
+#include <doctest/doctest.h>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <set>
+
+#include "support/loading.hpp"
+
+using namespace penstock;
+using namespace penstock::test;
+
+TEST_CASE("a batch has the values, labels and keys of its samples") {
+  const TemporaryFolder folder;
+  write_arrays(folder / "data", 9);
+  Loader loader(open(folder / "data"), {.batch_size = 4, .workers = 2});
+  std::uint64_t number = 0;
+  for (const Batch& batch : loader) {
+    REQUIRE(batch["npy"].values.shape == Shape{batch.size(), 3});
+    const auto values = batch["npy"].as<float>();
+    const auto labels = batch["cls"].as<std::int64_t>();
+    for (std::uint32_t row = 0; row < batch.size(); ++row, ++number) {
+      CHECK(batch.keys()[row] == number_key(number));
+      CHECK(batch.samples()[row] == number);
+      CHECK(values[row * 3] == static_cast<float>(number));
+      CHECK(values[row * 3 + 2] == -static_cast<float>(number));
+      CHECK(labels[row] == static_cast<std::int64_t>(number % 10));
+    }
+  }
+  CHECK(number == 9);
+  CHECK(loader.batches() == 3);
+}
+
+TEST_CASE("ragged rows are values and offsets, whether their lengths are known before they are read or not") {
+  const TemporaryFolder folder;
+  for (int i = 0; i < 20; ++i) {
+    write_file(folder / "data" / (number_key(static_cast<std::uint64_t>(i)) + ".txt"), std::string(static_cast<std::size_t>(i * 7 % 13), 'a'));
+    write_file(folder / "data" / (number_key(static_cast<std::uint64_t>(i)) + ".cls"), "1");
+  }
+  for (const EngineKind engine : {EngineKind::direct, EngineKind::pread}) {
+    LoaderOptions options;
+    options.batch_size = 6;
+    options.workers = 3;
+    options.engine.kind = engine;
+    options.fields = {{"known", field("txt") | raw()}, {"txt", Chain{}}};
+    Loader loader(open(folder / "data"), options);
+    int number = 0;
+    while (const auto batch = loader.next()) {
+      for (const char* name : {"known", "txt"}) {
+        const Field& field = (*batch)[name];
+        REQUIRE(field.offsets.size() == batch->size() + 1);
+        for (std::uint32_t row = 0; row < batch->size(); ++row) {
+          CHECK(field.offsets[row + 1] - field.offsets[row] == (number + static_cast<int>(row)) * 7 % 13);
+        }
+        const auto all = field.as<char>();
+        CHECK(std::string(all.begin(), all.end()) == std::string(all.size(), 'a'));
+      }
+      number += static_cast<int>(batch->size());
+    }
+    CHECK(number == 20);
+  }
+}
+
+TEST_CASE("max_items bounds a ragged row, and names the sample that is longer") {
+  const TemporaryFolder folder;
+  write_file(folder / "data/a.txt", "12345");
+  write_file(folder / "data/b.txt", "123456789");
+  LoaderOptions options;
+  options.max_items = 6;
+  options.fields = {{"txt", raw()}};
+  Loader loader(open(folder / "data"), options);
+  CHECK_THROWS_WITH_AS(loader.next(), doctest::Contains("sample b"), Error);
+}
+
+TEST_CASE("exactly as many workers as asked for decode") {
+  const TemporaryFolder folder;
+  write_arrays(folder / "data", 400);
+  for (const unsigned workers : {1U, 2U, 7U}) {
+    LoaderOptions options;
+    options.batch_size = 50;
+    options.workers = workers;
+    Loader loader(open(folder / "data"), options);
+    std::map<std::uint64_t, int> counts;
+    for (int epoch = 0; epoch < 40 && loader.stats().workers_observed < workers; ++epoch) count_samples(loader, counts);
+    CHECK(loader.stats().workers_observed == workers);
+  }
+}
+
+TEST_CASE("holding every slab and asking for more is an error that names held, and letting one go cures it") {
+  const TemporaryFolder folder;
+  write_arrays(folder / "data", 100);
+  LoaderOptions options;
+  options.batch_size = 2;
+  options.held = 3;
+  Loader loader(open(folder / "data"), options);
+  std::vector<Batch> kept;
+  for (int i = 0; i < 3; ++i) kept.push_back(*loader.next());
+  CHECK_THROWS_WITH_AS(loader.next(), doctest::Contains("held"), Error);
+  CHECK(kept[0]["npy"].as<float>()[3] == 1.0F);
+  kept.erase(kept.begin());
+  CHECK(loader.next()->keys()[0] == number_key(6));
+}
+
+TEST_CASE("batches outlive their loader and its dataset") {
+  const TemporaryFolder folder;
+  write_arrays(folder / "data", 8);
+  std::optional<Batch> batch;
+  {
+    Loader loader(open(folder / "data"), {.batch_size = 4});
+    batch = loader.next();
+  }
+  CHECK(batch->keys()[3] == number_key(3));
+  CHECK((*batch)["npy"].as<float>()[9] == 3.0F);
+}
+
+TEST_CASE("wrong options fail in the constructor") {
+  const TemporaryFolder folder;
+  write_arrays(folder / "data", 4);
+  const Dataset dataset = open(folder / "data");
+  const auto refuses = [&](auto change, const char* word) {
+    LoaderOptions options;
+    change(options);
+    CHECK_THROWS_WITH_AS(Loader(dataset, options), doctest::Contains(word), Error);
+  };
+  refuses([](LoaderOptions& o) { o.batch_size = 0; }, "batch_size");
+  refuses([](LoaderOptions& o) { o.prefetch = 0; }, "prefetch");
+  refuses([](LoaderOptions& o) { o.held = 0; }, "held");
+  refuses([](LoaderOptions& o) { o.rank = 1; }, "rank");
+  refuses([](LoaderOptions& o) { o.max_error_rate = 2; }, "max_error_rate");
+  refuses([](LoaderOptions& o) { o.subset = {4}; }, "subset");
+  refuses([](LoaderOptions& o) { o.fields = {{"jpg", raw()}}; }, "jpg");
+}
+
+TEST_CASE("a subset delivers those samples in that order") {
+  const TemporaryFolder folder;
+  write_arrays(folder / "data", 10);
+  LoaderOptions options;
+  options.subset = {7, 2, 5};
+  Loader loader(open(folder / "data"), options);
+  const auto batch = loader.next();
+  CHECK(std::vector(batch->samples().begin(), batch->samples().end()) == std::vector<std::uint64_t>{7, 2, 5});
+}
+
+TEST_CASE("a sample without a requested field raises by name, or is left out and counted") {
+  const TemporaryFolder folder;
+  write_arrays(folder / "data", 6);
+  std::filesystem::remove(folder / "data" / (number_key(4) + ".cls"));
+  const Dataset dataset = open(folder / "data");
+  LoaderOptions options;
+  CHECK_THROWS_WITH_AS(Loader(dataset, options), doctest::Contains(number_key(4).c_str()), Error);
+  options.missing = Missing::exclude;
+  Loader loader(dataset, options);
+  std::map<std::uint64_t, int> counts;
+  count_samples(loader, counts);
+  CHECK(counts.size() == 5);
+  CHECK_FALSE(counts.contains(4));
+  CHECK(loader.stats().excluded_samples == 1);
+}
+
+TEST_CASE("a loader used after fork() says so at once") {
+  const TemporaryFolder folder;
+  write_arrays(folder / "data", 8);
+  Loader loader(open(folder / "data"), {.batch_size = 2});
+  CHECK(loader.next().has_value());
+  const pid_t child = ::fork();
+  if (child == 0) {
+    try {
+      loader.next();
+      ::_exit(1);
+    } catch (const Error& error) {
+      ::_exit(std::strstr(error.what(), "fork") != nullptr ? 0 : 2);
+    }
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  CHECK(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 0);
+  CHECK(loader.next().has_value());
+}

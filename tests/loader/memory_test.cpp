@@ -1,0 +1,52 @@
+// Memory is reserved before the first batch and stays flat.
+#include <doctest/doctest.h>
+
+#include <unistd.h>
+
+#include <fstream>
+
+#include "support/loading.hpp"
+
+using namespace penstock;
+using namespace penstock::test;
+
+namespace {
+
+std::uint64_t resident_bytes() {
+  std::uint64_t total = 0;
+  std::uint64_t resident = 0;
+  std::ifstream("/proc/self/statm") >> total >> resident;
+  return resident * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+}
+
+}  // namespace
+
+TEST_CASE("memory is flat over 50 epochs") {
+  const TemporaryFolder folder;
+  synth_icons(folder / "icons", {.count = 200, .seed = 1, .workers = 1, .classes = 2});
+  const Dataset dataset = packed(open(folder / "icons"), folder / "tar", "tar");
+  for (const EngineKind engine : {EngineKind::direct, EngineKind::io_uring}) {
+    LoaderOptions options;
+    options.batch_size = 16;
+    options.shuffle = true;
+    options.workers = 2;
+    options.engine.kind = engine;
+    options.fields = {{"png", image::random_resized_crop(64)}, {"stored", field("png") | raw()}, {"cls", label()}};
+    Loader loader(dataset, options);
+    std::uint64_t after_warmup = 0;
+    std::uint64_t slabs = 0;
+    for (int epoch = 0; epoch < 50; ++epoch) {
+      while (loader.next()) {
+      }
+      if (epoch == 9) {
+        after_warmup = resident_bytes();
+        slabs = loader.stats().slab_bytes;
+      }
+    }
+    const std::uint64_t now = resident_bytes();
+    MESSAGE("resident after 10 epochs " << after_warmup << ", after 50 " << now);
+    CHECK(now < after_warmup + (2 << 20));
+    CHECK(loader.stats().slab_bytes <= slabs + slabs / 4);  // ragged arenas may still meet a longer batch
+    CHECK(loader.stats().window_bytes <= options.read_window);
+  }
+}

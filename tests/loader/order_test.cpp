@@ -1,0 +1,87 @@
+// The bytes of a batch are a function of dataset, seed, epoch, rank and position alone.
+#include <doctest/doctest.h>
+
+#include "support/loading.hpp"
+
+using namespace penstock;
+using namespace penstock::test;
+
+namespace {
+
+LoaderOptions image_options() {
+  LoaderOptions options;
+  options.batch_size = 7;
+  options.shuffle = true;
+  options.seed = 11;
+  options.fields = {{"png", image::random_resized_crop(24) | image::random_flip() | image::normalize({0.5F, 0.4F, 0.3F}, {0.2F, 0.3F, 0.4F})},
+                    {"cls", label()},
+                    {"stored", field("png") | raw()}};
+  return options;
+}
+
+std::vector<std::uint64_t> two_epochs(const Dataset& dataset, const LoaderOptions& options) {
+  Loader loader(dataset, options);
+  std::vector<std::uint64_t> digests = batch_digests(loader);
+  for (const std::uint64_t digest : batch_digests(loader)) digests.push_back(digest);
+  return digests;
+}
+
+}  // namespace
+
+TEST_CASE("batches do not depend on workers, prefetch, engine or packing") {
+  const TemporaryFolder folder;
+  synth_icons(folder / "icons", {.count = 60, .seed = 3, .workers = 1, .classes = 4});
+  const Dataset source = open(folder / "icons");
+  const std::vector<std::uint64_t> expected = two_epochs(source, image_options());
+  REQUIRE(expected.size() == 2 * 9);
+  CHECK(std::vector(expected.begin(), expected.begin() + 9) != std::vector(expected.begin() + 9, expected.end()));
+
+  std::vector<Dataset> packings{source};
+  for (const char* format : {"tar", "lmdb", "hdf5"}) packings.push_back(packed(source, folder / format, format));
+  for (const Dataset& dataset : packings) {
+    for (const EngineKind engine : {EngineKind::direct, EngineKind::pread, EngineKind::io_uring, EngineKind::gather}) {
+      for (const unsigned workers : {1U, 2U, 7U}) {
+        for (const unsigned prefetch : {1U, 4U}) {
+          LoaderOptions options = image_options();
+          options.workers = workers;
+          options.prefetch = prefetch;
+          options.engine.kind = engine;
+          CAPTURE(dataset.format());
+          CAPTURE(name(engine));
+          CAPTURE(workers);
+          CHECK(two_epochs(dataset, options) == expected);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("another seed, and another epoch, give another order and other draws") {
+  const TemporaryFolder folder;
+  synth_icons(folder / "icons", {.count = 30, .seed = 3, .workers = 1, .classes = 2});
+  const Dataset source = open(folder / "icons");
+  LoaderOptions options = image_options();
+  const auto first = two_epochs(source, options);
+  options.seed = 12;
+  CHECK(two_epochs(source, options) != first);
+}
+
+TEST_CASE("at() rebuilds any batch of any epoch without moving the loader") {
+  const TemporaryFolder folder;
+  synth_icons(folder / "icons", {.count = 30, .seed = 3, .workers = 1, .classes = 2});
+  const Dataset source = open(folder / "icons");
+  Loader loader(source, image_options());
+  const auto expected = batch_digests(loader);
+  const auto second = batch_digests(loader);
+  Loader other(source, image_options());
+  for (std::uint64_t b : {4U, 0U, 2U}) {
+    Digest digest;
+    digest.add(other.at(0, b));
+    CHECK(digest.value() == expected[b]);
+  }
+  Digest digest;
+  digest.add(other.at(1, 3));
+  CHECK(digest.value() == second[3]);
+  CHECK(batch_digests(other) == expected);
+  CHECK_THROWS_AS(other.at(0, 5), Error);
+}
