@@ -1,0 +1,20 @@
+# Installs the build afresh, then builds and runs tests/consumer against the installed package.
+set(installed ${PROJECT_BINARY_DIR}/consumer/installed)
+set(sanitizer_flags)
+if(PENSTOCK_SANITIZER)
+  set(sanitizer_flags -DCMAKE_CXX_FLAGS=-fsanitize=${PENSTOCK_SANITIZER})
+endif()
+
+add_test(NAME consumer_clean COMMAND ${CMAKE_COMMAND} -E rm -rf ${PROJECT_BINARY_DIR}/consumer)
+add_test(NAME consumer_install COMMAND ${CMAKE_COMMAND} --install ${PROJECT_BINARY_DIR} --prefix ${installed})
+add_test(NAME consumer_build_and_run
+  COMMAND ${CMAKE_CTEST_COMMAND}
+    --build-and-test ${CMAKE_CURRENT_LIST_DIR} ${PROJECT_BINARY_DIR}/consumer/build
+    --build-generator ${CMAKE_GENERATOR} --build-project consumer
+    --build-options -DCMAKE_PREFIX_PATH=${installed} -DCMAKE_BUILD_TYPE=${CMAKE_BUILD_TYPE}
+      -DCMAKE_CXX_COMPILER=${CMAKE_CXX_COMPILER} -DCMAKE_CXX_COMPILER_LAUNCHER=${CMAKE_CXX_COMPILER_LAUNCHER} ${sanitizer_flags}
+    --test-command ${PROJECT_BINARY_DIR}/consumer/build/consumer)
+add_test(NAME consumer_command COMMAND ${installed}/${CMAKE_INSTALL_BINDIR}/penstock --version)
+set_tests_properties(consumer_clean PROPERTIES FIXTURES_SETUP consumer_clean)
+set_tests_properties(consumer_install PROPERTIES FIXTURES_REQUIRED consumer_clean FIXTURES_SETUP installed)
+set_tests_properties(consumer_build_and_run consumer_command PROPERTIES FIXTURES_REQUIRED installed)

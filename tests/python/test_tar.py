@@ -1,0 +1,104 @@
+"""Tar across programs: what penstock packs, tarfile and webdataset read; what tarfile writes, penstock lists."""
+
+import io
+import os
+import subprocess
+import tarfile
+
+import pytest
+import webdataset
+
+COMMAND = os.environ["PENSTOCK_COMMAND"]
+
+KEYS = ["a", "b/c", "d" * 95, "long/" + "e" * 140 + "/" + "f" * 99, "g" * 300, "caf\u00e9/\u6c34", "with blank"]
+FIELDS = ("json", "txt")
+
+
+def penstock(*arguments):
+    done = subprocess.run([COMMAND, *map(str, arguments)], capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr.decode()
+    return done.stdout
+
+
+def value(key, field):
+    return f'"{field} of {key}"'.encode()
+
+
+def write_tar(path, tar_format, **options):
+    with tarfile.open(path, "w", format=tar_format, **options) as archive:
+        for key in KEYS:
+            for field in FIELDS:
+                member = tarfile.TarInfo(f"{key}.{field}")
+                member.size = len(value(key, field))
+                archive.addfile(member, io.BytesIO(value(key, field)))
+
+
+def fits(key, tar_format):
+    """USTAR holds 100 bytes after a slash and 155 before it."""
+    head, _, tail = (key + ".txt").encode().rpartition(b"/")
+    return tar_format != tarfile.USTAR_FORMAT or (len(tail) <= 100 and len(head) <= 155)
+
+
+@pytest.mark.parametrize("tar_format", [tarfile.USTAR_FORMAT, tarfile.GNU_FORMAT, tarfile.PAX_FORMAT])
+def test_what_tarfile_writes_is_listed_and_read(tmp_path, monkeypatch, tar_format):
+    keys = [key for key in KEYS if fits(key, tar_format)]
+    monkeypatch.setattr(f"{__name__}.KEYS", keys)
+    path = tmp_path / "foreign.tar"
+    write_tar(path, tar_format)
+    assert penstock("ls", path).decode().splitlines() == [f"{key}.{field}" for key in keys for field in FIELDS]
+    for key in keys:
+        assert penstock("cat", path, f"{key}.txt") == value(key, "txt")
+
+
+@pytest.fixture(name="packed")
+def packed_fixture(tmp_path):
+    """A folder of files that share a stem, packed to tar with aligned samples."""
+    source = tmp_path / "source"
+    for key in KEYS:
+        for field in FIELDS:
+            path = source / f"{key[:200]}.{field}"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(value(key[:200], field))
+    destination = tmp_path / "packed"
+    penstock("pack", source, destination, "--format", "tar", "--align", "4096")
+    return destination
+
+
+def test_what_penstock_packs_is_read_by_tarfile(packed):
+    members = {}
+    for shard in sorted(packed.glob("*.tar")):
+        with tarfile.open(shard) as archive:
+            for member in archive:
+                assert member.isreg() and member.mode == 0o644 and member.mtime == 0 and member.uid == 0
+                members[member.name] = archive.extractfile(member).read()
+    assert members == {f"{key[:200]}.{field}": value(key[:200], field) for key in KEYS for field in FIELDS}
+
+
+def test_what_penstock_packs_is_read_by_gnu_tar(packed, tmp_path):
+    out = tmp_path / "out"
+    out.mkdir()
+    for shard in sorted(packed.glob("*.tar")):
+        done = subprocess.run(["tar", "xf", shard, "-C", out], capture_output=True, check=True)
+        assert done.stderr == b""
+    for key in KEYS:
+        assert (out / f"{key[:200]}.txt").read_bytes() == value(key[:200], "txt")
+
+
+def test_what_penstock_packs_is_read_by_webdataset(packed):
+    shards = [str(shard) for shard in sorted(packed.glob("*.tar"))]
+    samples = {sample["__key__"]: sample for sample in webdataset.WebDataset(shards, shardshuffle=False)}
+    assert sorted(samples) == sorted(key[:200] for key in KEYS)
+    for key, sample in samples.items():
+        assert sample["txt"] == value(key, "txt")
+
+
+def test_a_broken_archive_is_one_line_that_names_file_and_offset(tmp_path):
+    path = tmp_path / "broken.tar"
+    write_tar(path, tarfile.GNU_FORMAT)
+    content = bytearray(path.read_bytes())
+    content[1024 + 10] ^= 1  # inside the second header
+    path.write_bytes(content)
+    done = subprocess.run([COMMAND, "ls", path], capture_output=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr.startswith(b"penstock: error: ") and done.stderr.count(b"\n") == 1
+    assert b"broken.tar" in done.stderr and b"offset 1024" in done.stderr
