@@ -5,7 +5,7 @@ include(CMakePackageConfigHelpers)
 # Headers that show a third-party library stay behind: a user's program needs no package but penstock.
 foreach(layer formats transforms loader bench)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/${layer}/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/penstock/${layer}
-    FILES_MATCHING PATTERN "*.hpp" PATTERN "hdf5_*" EXCLUDE PATTERN "uring_ring.hpp" EXCLUDE)
+    FILES_MATCHING PATTERN "*.hpp" PATTERN "hdf5_*" EXCLUDE PATTERN "uring_*" EXCLUDE)
 endforeach()
 install(FILES ${PROJECT_SOURCE_DIR}/penstock/penstock.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/penstock)
 install(TARGETS penstock EXPORT penstockTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})

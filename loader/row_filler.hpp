@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <penstock/formats/dataset.hpp>
+#include <penstock/formats/error.hpp>
 #include <penstock/loader/block_cache.hpp>
 #include <penstock/loader/fetch.hpp>
 #include <penstock/loader/group.hpp>

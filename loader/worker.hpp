@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include <penstock/formats/error.hpp>
 #include <penstock/loader/delivery.hpp>
 #include <penstock/loader/group.hpp>
 #include <penstock/loader/options.hpp>

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include <penstock/formats/error.hpp>
 #include <penstock/transforms/chain.hpp>
 #include <penstock/transforms/codec.hpp>
 #include <penstock/transforms/output_program.hpp>
