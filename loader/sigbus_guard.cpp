@@ -3,6 +3,8 @@
 #include <csignal>
 #include <cstring>
 
+#include <ucontext.h>
+
 #include <penstock/loader/sigbus_guard.hpp>
 
 namespace penstock {
@@ -15,7 +17,12 @@ struct sigaction previous_action;  // written once, before the handler is in pla
 [[gnu::tls_model("initial-exec")]] thread_local sigjmp_buf* landing = nullptr;
 
 void on_sigbus(int signal, siginfo_t* info, void* context) {
-  if (landing != nullptr) siglongjmp(*landing, 1);
+  if (landing != nullptr) {
+    // The jump leaves the handler without returning, so what is blocked while it runs must be given back here: a second
+    // fault with SIGBUS blocked would end the process.
+    pthread_sigmask(SIG_SETMASK, &static_cast<ucontext_t*>(context)->uc_sigmask, nullptr);
+    siglongjmp(*landing, 1);
+  }
   if ((previous_action.sa_flags & SA_SIGINFO) != 0) {
     previous_action.sa_sigaction(signal, info, context);
   } else if (previous_action.sa_handler != SIG_DFL && previous_action.sa_handler != SIG_IGN) {
@@ -32,8 +39,7 @@ void install_once() {
   static const bool installed = [] {
     struct sigaction action {};
     action.sa_sigaction = on_sigbus;
-    // NODEFER: the jump leaves the handler without returning, so the signal must not stay blocked.
-    action.sa_flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK;
+    action.sa_flags = SA_SIGINFO | SA_ONSTACK;
     sigemptyset(&action.sa_mask);
     sigaction(SIGBUS, nullptr, &previous_action);
     sigaction(SIGBUS, &action, nullptr);
