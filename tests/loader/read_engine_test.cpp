@@ -177,9 +177,9 @@ TEST_CASE("answers that stay bad become an i/o error of the requests they concer
       std::vector<std::byte> memory(5000000);
       // Two that are merged, one of them good when read alone; a long one; a lone one.
       const std::vector<ReadRequest> requests{{{0, 0, 1234}, memory.data(), 0},
-                                              {{0, 2000, 100}, memory.data(), 1},
-                                              {{0, 100000, 3 << 20}, memory.data(), 2},
-                                              {{0, 4999000, 10}, memory.data(), 3}};
+                                              {{0, 2000, 100}, memory.data() + 2000, 1},
+                                              {{0, 100000, 3 << 20}, memory.data() + 100000, 2},
+                                              {{0, 4999000, 10}, memory.data() + 4999000, 3}};
       engine->submit(requests);
       REQUIRE(answers.wait_for(4));
       const bool alone = !under_test.options.direct_io && (errnum == EIO || under_test.options.merge_bytes == 0);
