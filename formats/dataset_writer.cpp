@@ -159,6 +159,10 @@ void DatasetWriter::State::resume() {
   }
   journal->keep(whole);
   remove_all_but_whole_shards();
+  if (whole == 0) return;
+  const Index last = Index::open(partial / index_name(journal->shards().back().name));
+  last_key = last.key(last.size() - 1);
+  any_key = true;
 }
 
 bool DatasetWriter::State::is_whole(const ManifestShard& entry) const {
@@ -256,6 +260,10 @@ DatasetWriter::~DatasetWriter() {
 
 std::uint64_t DatasetWriter::resumed_samples() const {
   return state_->resumed;
+}
+
+const std::string& DatasetWriter::last_key() const {
+  return state_->last_key;
 }
 
 void DatasetWriter::add(std::string_view key, std::span<const FieldValue> fields) {

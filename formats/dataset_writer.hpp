@@ -35,8 +35,10 @@ class DatasetWriter {
   DatasetWriter(std::filesystem::path destination, DatasetWriterOptions options);
   ~DatasetWriter();
 
-  /// Samples already in whole shards of the interrupted run: the caller goes on with this one.
+  /// Samples already in whole shards of the interrupted run: the caller goes on after last_key().
   std::uint64_t resumed_samples() const;
+  /// Key of the sample added last, by this run or the interrupted one; empty before any.
+  const std::string& last_key() const;
   void add(std::string_view key, std::span<const FieldValue> fields);
   std::uint64_t bytes() const;  ///< written so far in all shards
   /// Writes penstock.json and makes the dataset appear.

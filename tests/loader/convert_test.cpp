@@ -1,7 +1,7 @@
 // Packing: the samples come back as they were, in key order, whatever the format and the workers.
-#include <doctest/doctest.h>
-
 #include <fstream>
+
+#include <doctest/doctest.h>
 
 #include "support/loading.hpp"
 #include "support/random_samples.hpp"
@@ -91,12 +91,41 @@ TEST_CASE("interrupted packing leaves no dataset, and resuming gives the bytes o
   for (const std::uint64_t stop : {1U, 20U, 45U}) {
     CAPTURE(stop);
     const std::filesystem::path destination = folder / ("cut" + std::to_string(stop));
-    CHECK_THROWS_WITH_AS(convert(source, destination, options, [&](const ConvertProgress& p) { return p.samples < stop; }),
-                         doctest::Contains("interrupted"), Error);
+    CHECK_THROWS_WITH_AS(
+        convert(source, destination, options, [&](const ConvertProgress& p) { return p.samples < stop; }),
+        doctest::Contains("interrupted"), Error);
     CHECK_THROWS_AS(open(destination), Error);
     ConvertOptions again = options;
     again.resume = true;
     convert(source, destination, again);
     CHECK(files_of(destination) == files_of(folder / "whole"));
   }
+}
+
+TEST_CASE("labels kept apart become a field, and classes are renumbered by their names") {
+  const TemporaryFolder folder;
+  for (const char* name : {"cat/1", "cat/2", "dog/3"})
+    write_file(folder / "photos" / (std::string(name) + ".npy"), npy_file({1}, "(1,)"));
+  write_file(folder / "labels.csv", "file,age\ncat/1.npy,2.5\ncat/2.npy,4\ndog/3.npy,0.5\n");
+  const Dataset source = open(folder / "photos");
+  REQUIRE(std::vector(source.classes().begin(), source.classes().end()) == std::vector<std::string>{"cat", "dog"});
+
+  ConvertOptions options;
+  options.labels = (folder / "labels.csv").string() + ":age";
+  convert(source, folder / "aged", options);
+  const Dataset aged = open(folder / "aged");
+  Loader loader(aged, {.fields = {{"age", array::decode()}}});
+  const auto batch = loader.next();
+  const auto ages = (*batch)["age"].as<float>();
+  CHECK(std::vector(ages.begin(), ages.end()) == std::vector<float>{2.5F, 4.0F, 0.5F});
+
+  ConvertOptions renumber;
+  renumber.classes = {"dog", "fox", "cat"};
+  convert(source, folder / "renumbered", renumber);
+  Loader other(open(folder / "renumbered"), {.fields = {{"cls", label()}}});
+  const auto labels = other.next();
+  const auto numbers = (*labels)["cls"].as<std::int64_t>();
+  CHECK(std::vector(numbers.begin(), numbers.end()) == std::vector<std::int64_t>{2, 2, 0});
+  renumber.classes = {"dog"};
+  CHECK_THROWS_WITH_AS(convert(source, folder / "never", renumber), doctest::Contains("cat"), Error);
 }

@@ -1,7 +1,7 @@
 // Bad samples: raised with their whole context, replaced or marked, and never lost from the count.
-#include <doctest/doctest.h>
-
 #include <set>
+
+#include <doctest/doctest.h>
 
 #include "support/loading.hpp"
 #include "support/stuck_engine.hpp"
@@ -74,7 +74,8 @@ TEST_CASE("mark: the row is zeros and does not count, the batch is whole, the sa
   const Stats stats = loader.stats();
   CHECK(stats.bad_samples == 2);
   REQUIRE(stats.bad.size() == 2);
-  CHECK(std::set<std::string>{stats.bad[0].key, stats.bad[1].key} == std::set<std::string>{number_key(7), number_key(23)});
+  CHECK(std::set<std::string>{stats.bad[0].key, stats.bad[1].key} ==
+        std::set<std::string>{number_key(7), number_key(23)});
   CHECK(stats.bad[0].field == "npy");
 }
 
@@ -182,7 +183,8 @@ TEST_CASE("storage that never answers: next() raises after the timeout with a du
     const auto begin = std::chrono::steady_clock::now();
     {
       Loader loader(dataset, options, [&](const Dataset&, const EngineOptions& engine, OnRead) {
-        return ChosenEngine{std::make_unique<StuckEngine>(synchronous || engine.kind == EngineKind::direct, latch), "stuck"};
+        return ChosenEngine{std::make_unique<StuckEngine>(synchronous || engine.kind == EngineKind::direct, latch),
+                            "stuck"};
       });
       for (int tries = 0; tries < 2; ++tries) {
         try {

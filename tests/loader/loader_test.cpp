@@ -1,11 +1,10 @@
 // What a consumer sees: batches, their values, limits and misuse.
-#include <doctest/doctest.h>
-
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <cstring>
 #include <set>
+
+#include <doctest/doctest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "support/loading.hpp"
 
@@ -36,7 +35,8 @@ TEST_CASE("a batch has the values, labels and keys of its samples") {
 TEST_CASE("ragged rows are values and offsets, whether their lengths are known before they are read or not") {
   const TemporaryFolder folder;
   for (int i = 0; i < 20; ++i) {
-    write_file(folder / "data" / (number_key(static_cast<std::uint64_t>(i)) + ".txt"), std::string(static_cast<std::size_t>(i * 7 % 13), 'a'));
+    write_file(folder / "data" / (number_key(static_cast<std::uint64_t>(i)) + ".txt"),
+               std::string(static_cast<std::size_t>(i * 7 % 13), 'a'));
     write_file(folder / "data" / (number_key(static_cast<std::uint64_t>(i)) + ".cls"), "1");
   }
   for (const EngineKind engine : {EngineKind::direct, EngineKind::pread}) {

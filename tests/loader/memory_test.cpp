@@ -1,9 +1,8 @@
 // Memory is reserved before the first batch and stays flat.
-#include <doctest/doctest.h>
-
-#include <unistd.h>
-
 #include <fstream>
+
+#include <doctest/doctest.h>
+#include <unistd.h>
 
 #include "support/loading.hpp"
 

@@ -1,7 +1,7 @@
 // A loader's position: saved small, restored anywhere, and every sample exactly once whatever the ranks.
-#include <doctest/doctest.h>
-
 #include <random>
+
+#include <doctest/doctest.h>
 
 #include "support/loading.hpp"
 

@@ -1,10 +1,10 @@
 // Destroying a loader at any moment ends every thread and gives every slab back.
-#include <doctest/doctest.h>
-
 #include <filesystem>
 #include <iterator>
 #include <random>
 #include <thread>
+
+#include <doctest/doctest.h>
 
 #include "support/loading.hpp"
 
@@ -40,7 +40,8 @@ TEST_CASE("a loader destroyed at random moments, two thousand times, leaves no t
     Loader loader(dataset, options);
     std::vector<Batch> kept;
     for (auto take = random() % 6; take > 0; --take) {
-      if (auto batch = loader.next(); batch && random() % 4 == 0 && kept.size() + 1 < loader.options().held) kept.push_back(*batch);
+      if (auto batch = loader.next(); batch && random() % 4 == 0 && kept.size() + 1 < loader.options().held)
+        kept.push_back(*batch);
     }
     if (random() % 5 == 0) loader.set_epoch(random() % 3);
     if (random() % 3 == 0) std::this_thread::sleep_for(std::chrono::microseconds(random() % 300));

@@ -1,8 +1,8 @@
 // Stage times add up to wall time, and what the consumer waited for is attributed.
-#include <doctest/doctest.h>
-
 #include <sstream>
 #include <thread>
+
+#include <doctest/doctest.h>
 
 #include "support/loading.hpp"
 

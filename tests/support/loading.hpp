@@ -35,7 +35,8 @@ inline std::string number_key(std::uint64_t number) {
   return "s" + std::string(6 - digits.size(), '0') + digits;
 }
 
-/// Samples s000000.npy (float32 (3,): number, number squared, -number) and s000000.cls (number modulo 10), shared stems.
+/// Samples s000000.npy (float32 (3,): number, number squared, -number) and s000000.cls (number modulo 10), shared
+/// stems.
 inline void write_arrays(const std::filesystem::path& folder, std::uint64_t count) {
   for (std::uint64_t i = 0; i < count; ++i) {
     const auto value = static_cast<float>(i);
