@@ -1,0 +1,39 @@
+// Proves a dataset: every byte is read, checksums are compared, and, if asked, every value with its source.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <penstock/formats/dataset.hpp>
+
+namespace penstock {
+
+struct VerifyOptions {
+  const Dataset* against = nullptr;  ///< the source that the values must equal; null: checksums alone
+  unsigned workers = 0;              ///< threads; 0: usable cores
+};
+
+struct BadValue {
+  std::string key, field;  ///< both empty for a whole shard, which `cause` then names
+  std::string cause;
+};
+
+struct VerifyResult {
+  std::uint64_t samples = 0, values = 0, bytes = 0;  ///< read
+  std::uint64_t checked = 0;                         ///< values that had a CRC32C to compare with
+  std::uint64_t compared = 0;                        ///< values that had a source to compare with
+  std::uint64_t shards_checked = 0;
+  std::uint64_t bad_count = 0;
+  std::vector<BadValue> bad;  ///< the first 10,000, in sample order; shards last
+};
+
+/// Samples are matched with the source by key. Fields that the source does not have (labels kept apart) are not
+/// compared; class indexes are compared by class name where both datasets name their classes.
+/// `progress(done, total)` counts samples and shards; false ends with Error: resource, "interrupted".
+/// Throws only what is no fault of the data: Error: resource. Everything else is a bad value.
+VerifyResult verify(const Dataset& dataset, const VerifyOptions& options = {},
+                    const std::function<bool(std::uint64_t done, std::uint64_t total)>& progress = {});
+
+}  // namespace penstock
