@@ -8,7 +8,7 @@
 namespace penstock {
 
 struct SynthOptions {
-  std::uint64_t count = 2000;
+  std::uint64_t count = 2000;  ///< files
   std::uint64_t seed = 0;
   unsigned workers = 0;  ///< threads; 0: usable cores
   std::uint32_t classes = 10;
@@ -17,12 +17,17 @@ struct SynthOptions {
 /// Called with (files written, files in all) from the calling thread; false stops with Error: resource, "interrupted".
 using SynthProgress = std::function<bool(std::uint64_t done, std::uint64_t total)>;
 
-/// DST/<class>/<number>.jpg: photograph-like JPEGs (1/f spectrum, edges, texture), sizes spread like ImageNet's around
-/// 500 x 375, 4:2:0, quality 75 to 95, about 110 KB on average; some grayscale and progressive. The same seed gives the
-/// same bytes.
+// Both write DST/class_<c>/<number>.<extension>, number n in class n % classes. Seed, count and number of classes
+// decide the bytes; workers do not. The files grow in "DST.partial", which is renamed to DST once all are there; what
+// an interrupted run left in it is made anew. Classes differ in hue, shape and texture, so that a small network tells
+// them apart. Throws Error: invalid_argument, when DST exists and is not an empty folder, or nothing is asked for; io
+// (path, errno).
+
+/// Photograph-like JPEGs: 1/f amplitude spectrum, occluding shapes, grain; sizes spread like ImageNet's around 500 x
+/// 375, 4:2:0, quality 75 to 95, 100 to 120 KB on average; 2 in 100 are grayscale and 2 in 100 progressive.
 void synth_images(const std::filesystem::path& destination, const SynthOptions& options,
                   const SynthProgress& progress = {});
-/// DST/<class>/<number>.png: 32 x 32 RGB icons.
+/// 32 x 32 RGB PNGs of about 2.2 KB, as CIFAR-10's are.
 void synth_icons(const std::filesystem::path& destination, const SynthOptions& options,
                  const SynthProgress& progress = {});
 
