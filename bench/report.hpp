@@ -1,0 +1,47 @@
+// What a bench says: a table for the terminal, JSON for tools, one HTML page for people.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <penstock/bench/dataset_summary.hpp>
+#include <penstock/bench/sweep.hpp>
+#include <penstock/loader/machine.hpp>
+
+namespace penstock {
+
+struct ReportedSubject {
+  DatasetSummary dataset;
+  std::string task, task_reason;
+};
+
+struct BenchReport {
+  Machine machine;
+  std::string file_system;                ///< that the first dataset lies on
+  std::vector<ReportedSubject> subjects;  ///< in the order that BenchRow::subject counts
+  std::string consumer;
+  SweepResult result;
+
+  const ReportedSubject& subject_of(const BenchRow& row) const { return subjects.at(row.subject); }
+  /// The fastest row of each task, in the order of the rows.
+  std::vector<const BenchRow*> fastest() const;
+};
+
+/// The rows, the limits, and the stage table of the fastest row of each task.
+std::string to_text(const BenchReport& report);
+
+/// {"penstock": version, "machine": {...}, "dataset": {...}, "rows": [{"task", "workers", "prefetch", "batch_size",
+/// "engine", "engine_reason", "cache": "warm" | "cold", "samples_per_s", "mb_per_s", "first_batch_ms", "stall_percent",
+/// "peak_rss_mb", "efficiency", "digest", "stages": {"read": {"busy_s", "stalled_in_s", "stalled_out_s"}, ...}}]}
+/// and more fields in every part; none of those named here is ever renamed. What was not measured is null. "dataset" is
+/// the first of "datasets"; a row's "dataset" is the path of its own.
+std::string to_json(const BenchReport& report);
+
+/// One page without any outside reference: tables, and bars as SVG.
+std::string to_html(const BenchReport& report);
+
+/// The stage that limits the row: the one that works the greatest share of its threads' time. Empty without stages.
+std::string bottleneck(const BenchRow& row);
+
+}  // namespace penstock

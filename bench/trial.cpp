@@ -1,0 +1,91 @@
+#include <penstock/bench/digest.hpp>
+#include <penstock/bench/memory.hpp>
+#include <penstock/bench/residency.hpp>
+#include <penstock/bench/trial.hpp>
+#include <penstock/formats/error.hpp>
+#include <penstock/loader/loader.hpp>
+
+namespace penstock {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+void check(const TrialOptions& options) {
+  if (options.keep_going && !options.keep_going()) throw Error::resource("interrupted");
+}
+
+Trial prepare(const Dataset& dataset, const TrialOptions& options) {
+  Trial trial;
+  trial.resident_share = options.cold ? drop_pages(dataset) : resident_share(dataset);
+  forget_peak_memory();
+  return trial;
+}
+
+// The next batch of whatever epoch it is in. A dataset too small for one batch (last = drop) would never give one.
+Batch next_of(Loader& loader) {
+  for (int tries = 0; tries < 3; ++tries)
+    if (auto batch = loader.next()) return std::move(*batch);
+  throw Error::invalid_argument("an epoch holds no batch", {.dataset = loader.dataset().path().string()});
+}
+
+}  // namespace
+
+LoaderOptions loader_options(const Task& task, const Setting& setting, const TrialOptions& options) {
+  LoaderOptions loader;
+  loader.batch_size = setting.batch_size;
+  loader.shuffle = task.shuffle;
+  loader.seed = options.seed;
+  loader.workers = setting.workers;
+  loader.prefetch = setting.prefetch;
+  loader.fields = task.fields;
+  loader.engine = options.engine;
+  return loader;
+}
+
+Trial run_trial(const Dataset& dataset, const Task& task, const Setting& setting, const TrialOptions& options,
+                std::chrono::nanoseconds duration) {
+  Trial trial = prepare(dataset, options);
+  const auto made = Clock::now();
+  Loader loader(dataset, loader_options(task, setting, options));
+  for (unsigned i = 0; i < setting.prefetch + 2; ++i) {  // until the pipeline is full and the slabs have been written
+    next_of(loader);
+    if (i == 0) trial.first_batch = seconds_since(made);
+    options.consumer.take();
+    check(options);
+  }
+  loader.reset_stats();
+  const auto start = Clock::now();
+  do {
+    const Batch batch = next_of(loader);
+    options.consumer.take();
+    check(options);
+  } while (Clock::now() - start < duration);
+  trial.seconds = seconds_since(start);
+  trial.stats = loader.stats();
+  trial.peak_memory_bytes = peak_memory_bytes();
+  return trial;
+}
+
+Trial run_epoch(const Dataset& dataset, const Task& task, const Setting& setting, const TrialOptions& options) {
+  Trial trial = prepare(dataset, options);
+  const auto start = Clock::now();
+  Loader loader(dataset, loader_options(task, setting, options));
+  Hash64 hash;
+  while (const auto batch = loader.next()) {
+    if (trial.first_batch == 0) trial.first_batch = seconds_since(start);
+    add_batch(hash, *batch);
+    options.consumer.take();
+    check(options);
+  }
+  trial.seconds = seconds_since(start);
+  trial.stats = loader.stats();
+  trial.digest = hash.value();
+  trial.peak_memory_bytes = peak_memory_bytes();
+  return trial;
+}
+
+}  // namespace penstock

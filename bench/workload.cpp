@@ -1,1 +1,0 @@
-#include <penstock/bench/workload.hpp>

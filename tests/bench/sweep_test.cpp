@@ -1,0 +1,167 @@
+#include <algorithm>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include <penstock/bench/ceiling.hpp>
+#include <penstock/bench/sweep.hpp>
+#include <penstock/bench/tune.hpp>
+#include <penstock/bench/workload.hpp>
+#include <penstock/formats/error.hpp>
+
+#include "support/temporary_folder.hpp"
+
+using penstock::BenchRow;
+using penstock::Error;
+using penstock::Setting;
+using penstock::Subject;
+using penstock::SweepOptions;
+
+namespace {
+
+struct Icons {
+  penstock::test::TemporaryFolder folder;
+  std::vector<Subject> subjects;
+  explicit Icons(std::uint64_t count = 300) {
+    penstock::synth_icons(folder / "icons", {.count = count}, {});
+    const penstock::Dataset dataset = penstock::open(folder / "icons");
+    subjects.push_back({dataset, penstock::guess_task(dataset)});
+  }
+};
+
+SweepOptions quick() {
+  SweepOptions options;
+  options.workers = {1};
+  options.batch_sizes = {16};
+  options.seconds = 0.15;
+  options.rounds = 3;
+  return options;
+}
+
+}  // namespace
+
+TEST_CASE("a sweep measures every combination once and gives the fastest first") {
+  const Icons icons;
+  SweepOptions options = quick();
+  options.workers = {1, 2, 1};
+  options.prefetch = {1, 2};
+  options.efficiency = false;
+  std::uint64_t windows = 0;
+  options.progress = [&](std::uint64_t done, std::uint64_t total) {
+    CHECK(done == ++windows);
+    CHECK(total == 12);
+  };
+  const auto result = penstock::sweep(icons.subjects, options);
+  CHECK(windows == 12);
+  REQUIRE(result.rows.size() == 4);
+  CHECK(std::ranges::is_sorted(result.rows, std::greater{},
+                               [](const BenchRow& row) { return row.samples_per_s.median; }));
+  for (const BenchRow& row : result.rows) {
+    CHECK(row.samples_per_s.low <= row.samples_per_s.median);
+    CHECK(row.samples_per_s.median <= row.samples_per_s.high);
+    CHECK(row.samples > 0);
+    CHECK(row.first_batch_ms > 0);
+    CHECK(row.rounds == 3);
+    CHECK_FALSE(row.stages.empty());
+    CHECK_FALSE(row.engine_reason.empty());
+    CHECK_FALSE(row.efficiency.has_value());
+    CHECK_FALSE(row.digest.has_value());
+  }
+  CHECK_FALSE(result.limits.has_value());
+}
+
+TEST_CASE("efficiency compares windows of loader and plain loop in pairs") {
+  const Icons icons;
+  const BenchRow row = penstock::sweep(icons.subjects, quick()).rows.front();
+  REQUIRE(row.efficiency.has_value());
+  CHECK(row.loop_samples_per_s > 0);
+  CHECK(row.efficiency->median > 0.05);
+  CHECK(row.efficiency->median < 3.0);
+}
+
+TEST_CASE("a digest is that of one epoch, equal for other workers and prefetch, different for another seed") {
+  const Icons icons;
+  SweepOptions options = quick();
+  options.workers = {1, 3};
+  options.prefetch = {1, 4};
+  options.digest = true;
+  const auto rows = penstock::sweep(icons.subjects, options).rows;
+  REQUIRE(rows.size() == 4);
+  for (const BenchRow& row : rows) {
+    CHECK(row.samples == 300);
+    CHECK(row.digest == rows.front().digest);
+  }
+  options.trial.seed = 1;
+  CHECK(penstock::sweep(icons.subjects, options).rows.front().digest != rows.front().digest);
+}
+
+TEST_CASE("a slow consumer sets the pace, and the limits say so") {
+  const Icons icons;
+  SweepOptions options = quick();
+  options.efficiency = false;
+  options.trial.consumer = penstock::Consumer::parse("sleep:20");
+  const auto result = penstock::sweep(icons.subjects, options);
+  const double limit = 16 / 0.020;
+  CHECK(result.rows.front().samples_per_s.median < limit * 1.05);
+  CHECK(result.rows.front().stall_percent < 60);
+  REQUIRE(result.limits.has_value());
+  CHECK(result.limits->consumer_alone == doctest::Approx(limit).epsilon(0.2));
+  CHECK(result.limits->loader_alone > limit);
+
+  options.mock_loader = true;
+  CHECK(penstock::sweep(icons.subjects, options).rows.front().samples_per_s.median ==
+        doctest::Approx(limit).epsilon(0.2));
+}
+
+TEST_CASE("options that mean nothing are refused") {
+  const Icons icons(20);
+  SweepOptions options = quick();
+  options.mock_loader = true;
+  CHECK_THROWS_WITH_AS(penstock::sweep(icons.subjects, options), doctest::Contains("needs a consumer"), Error);
+  options = quick();
+  options.workers = {0};
+  CHECK_THROWS_WITH_AS(penstock::sweep(icons.subjects, options), doctest::Contains("at least 1"), Error);
+  options = quick();
+  options.seconds = 0;
+  CHECK_THROWS_WITH_AS(penstock::sweep(icons.subjects, options), doctest::Contains("above 0"), Error);
+  CHECK_THROWS_AS(penstock::Consumer::parse("busy"), Error);
+  CHECK_THROWS_AS(penstock::Consumer::parse("busy:x"), Error);
+  CHECK_THROWS_AS(penstock::Consumer::parse("sleep:-1"), Error);
+  CHECK(penstock::Consumer::parse("sleep:2.5").name() == "sleep:2.5");
+}
+
+TEST_CASE("a sweep that is told to stop does so between two batches") {
+  const Icons icons(50);
+  SweepOptions options = quick();
+  options.seconds = 1000;
+  int asked = 0;
+  options.trial.keep_going = [&] { return ++asked < 200; };
+  CHECK_THROWS_WITH_AS(penstock::sweep(icons.subjects, options), doctest::Contains("interrupted"), Error);
+}
+
+TEST_CASE("tuning takes the cheapest of the fast settings without running all") {
+  const Icons icons;
+  penstock::TuneOptions options;
+  options.workers = {1, 2, 4};
+  options.prefetch = {1, 2, 4, 8};
+  options.batch_sizes = {16};
+  options.seconds = 0.15;
+  options.trial.consumer = penstock::Consumer::parse("sleep:20");  // one worker keeps up with this
+  const auto result = penstock::tune(icons.subjects.front(), options);
+  CHECK(result.best.setting.workers <= 2);
+  CHECK(result.settings == 12);
+  CHECK(result.tried.size() < 12);
+  CHECK_FALSE(result.reason.empty());
+  CHECK(result.cpp_line.find(".workers = ") != std::string::npos);
+  CHECK(result.python_line.find("prefetch=") != std::string::npos);
+}
+
+TEST_CASE("the plain loop runs on as many threads as asked and holds no more than its budget") {
+  const Icons icons;
+  const Subject& icon = icons.subjects.front();
+  penstock::Ceiling loop(icon.dataset, icon.task.fields, 0, 100'000);
+  CHECK(loop.held_bytes() >= 100'000);
+  CHECK(loop.held_bytes() < 110'000);
+  CHECK(loop.run({.threads = 2, .batch_size = 8, .slabs = 3}, std::chrono::milliseconds(50)) > 0);
+  CHECK(loop.held_bytes() < 110'000 + 3 * 8 * (32 * 32 * 3 * 4 + 8) + 1);
+}
