@@ -1,3 +1,68 @@
-#include <penstock/penstock.hpp>
+// The `penstock` command: parses, calls the library, and turns what happened into an exit code and one line.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <exception>
+#include <string>
+#include <vector>
 
-int main() {}
+#include <penstock/formats/error.hpp>
+
+#include "command.hpp"
+#include "open.hpp"
+#include "output.hpp"
+
+namespace {
+
+using penstock::Error;
+using penstock::ErrorKind;
+using penstock::cli::Command;
+
+enum Exit { kGood = 0, kFailed = 1, kUsage = 2, kInterrupted = 130 };
+
+int complain(std::string message, Exit code) {
+  std::replace(message.begin(), message.end(), '\n', ' ');
+  std::fprintf(stderr, "penstock: error: %s\n", message.c_str());
+  return code;
+}
+
+std::vector<Command> add_commands(CLI::App& app) {
+  using namespace penstock::cli;
+  return {synth_command(app),  pack_command(app),  info_command(app), ls_command(app),    cat_command(app),
+          verify_command(app), bench_command(app), tune_command(app), doctor_command(app)};
+}
+
+int run(const std::vector<Command>& commands) {
+  for (const Command& command : commands)
+    if (command.parser->parsed()) return command.run();
+  return kGood;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  penstock::cli::catch_signals();
+  CLI::App app("Feed training from any packing, and see where the time goes.", "penstock");
+  app.set_version_flag("--version", "penstock " PENSTOCK_VERSION);
+  app.require_subcommand(1);
+  app.footer(
+      "`penstock COMMAND --help` shows a command's options and examples.\n"
+      "Exit codes: 0 good, 1 the data or the run failed, 2 wrong usage, 130 interrupted.");
+  try {
+    const std::vector<Command> commands = add_commands(app);
+    app.parse(argc, argv);
+    return run(commands);
+  } catch (const penstock::cli::BrokenPipe&) {
+    return kGood;
+  } catch (const CLI::Success& help) {  // --help and --version print and end well
+    return app.exit(help);
+  } catch (const CLI::ParseError& wrong) {
+    return complain(wrong.what(), kUsage);
+  } catch (const Error& error) {
+    if (penstock::cli::interrupted()) return complain("interrupted", kInterrupted);
+    const bool data = dynamic_cast<const penstock::cli::OpenFailure*>(&error) != nullptr;
+    return complain(error.what(), error.kind() == ErrorKind::invalid_argument && !data ? kUsage : kFailed);
+  } catch (const std::exception& error) {
+    return complain(error.what(), kFailed);
+  }
+}

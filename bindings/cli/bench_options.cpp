@@ -1,0 +1,47 @@
+#include "bench_options.hpp"
+
+#include <penstock/loader/read_engine.hpp>
+
+#include "open.hpp"
+#include "output.hpp"
+
+namespace penstock::cli {
+
+void BenchOptions::declare(CLI::App& command) {
+  std::vector<std::string> tasks(task_names().begin(), task_names().end());
+  command.add_option("--task", task, "What is done with the samples; guessed from the fields when not given")
+      ->check(CLI::IsMember(tasks));
+  command.add_option("--workers", workers, "Decoding threads, a list such as 1,2,4; usable cores when not given")
+      ->delimiter(',');
+  command.add_option("--prefetch", prefetch, "Ready batches kept ahead, a list")->delimiter(',');
+  command.add_option("--batch-size", batch_sizes, "Rows of a batch, a list")->delimiter(',')->capture_default_str();
+  command.add_option("--seconds", seconds, "Measured time for each setting")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command.add_option("--engine", engine, "How bytes are read")
+      ->check(CLI::IsMember({"auto", "io_uring", "direct", "pread", "gather"}))
+      ->capture_default_str();
+  command.add_flag("--direct-io", direct_io, "Read past the page cache (O_DIRECT) where the file system allows it");
+  command.add_flag("--cold", cold, "Drop the dataset's pages from memory before every window");
+  command.add_option("--consumer", consumer, "Stand-in for training, for each batch: none, busy:MS or sleep:MS")
+      ->capture_default_str();
+  command.add_option("--seed", seed, "Of the order and of every random draw")->capture_default_str();
+}
+
+TrialOptions BenchOptions::trial() const {
+  TrialOptions trial;
+  trial.engine.kind = engine_named(engine);
+  trial.engine.direct_io = direct_io;
+  trial.consumer = Consumer::parse(consumer);
+  trial.seed = seed;
+  trial.cold = cold;
+  trial.keep_going = [] { return !interrupted(); };
+  return trial;
+}
+
+Subject BenchOptions::subject(const std::string& dataset) const {
+  const Dataset opened = open_with_progress(dataset);
+  return {opened, task.empty() ? guess_task(opened) : task_named(task, opened)};
+}
+
+}  // namespace penstock::cli

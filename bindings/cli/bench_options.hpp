@@ -1,0 +1,28 @@
+// The options that `bench` and `tune` share.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <penstock/bench/sweep.hpp>
+
+namespace penstock::cli {
+
+struct BenchOptions {
+  std::string task, engine = "auto", consumer = "none";
+  std::vector<unsigned> workers, prefetch;
+  std::vector<std::uint32_t> batch_sizes = {64};
+  double seconds = 5;
+  std::uint64_t seed = 0;
+  bool direct_io = false, cold = false;
+
+  void declare(CLI::App& command);
+  /// Throws Error: invalid_argument.
+  TrialOptions trial() const;
+  /// Opens the dataset. Throws OpenFailure; Error: invalid_argument, when it does not have what the task needs.
+  Subject subject(const std::string& dataset) const;
+};
+
+}  // namespace penstock::cli

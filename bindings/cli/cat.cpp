@@ -1,0 +1,57 @@
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <penstock/formats/dataset.hpp>
+#include <penstock/formats/error.hpp>
+
+#include "command.hpp"
+#include "open.hpp"
+#include "output.hpp"
+
+namespace penstock::cli {
+namespace {
+
+struct Options {
+  std::string dataset, value;
+};
+
+// Sample and field that KEY.FIELD names. Keys and field names may both hold dots: every way to cut is tried.
+std::pair<std::uint64_t, std::uint32_t> find_value(const Dataset& dataset, std::string_view value) {
+  bool field_known = false;
+  for (std::uint32_t field = 0; field < dataset.fields().size(); ++field) {
+    const std::string ending = "." + dataset.fields()[field].name;
+    if (!value.ends_with(ending)) continue;
+    field_known = true;
+    const auto sample = dataset.find(value.substr(0, value.size() - ending.size()));
+    std::vector<Piece> pieces;
+    if (sample && dataset.locate(*sample, field, pieces)) return {*sample, field};
+  }
+  const std::string name(value);
+  const ErrorContext context{.dataset = dataset.path().string()};
+  if (field_known) throw Error::invalid_argument("there is no value " + name, context);
+  std::string fields;
+  for (const FieldSchema& field : dataset.fields()) fields += (fields.empty() ? "" : ", ") + field.name;
+  throw Error::invalid_argument("there is no value " + name + "; its end must be one of the fields " + fields, context);
+}
+
+int run(const Options& options) {
+  const Dataset dataset = open_with_progress(options.dataset);
+  const auto [sample, field] = find_value(dataset, options.value);
+  print(read_field(dataset, sample, field));
+  return 0;
+}
+
+}  // namespace
+
+Command cat_command(CLI::App& app) {
+  const auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("cat", "Write one stored value to stdout");
+  command->add_option("DATASET", options->dataset, "Dataset of any packing, or a folder of files")->required();
+  command->add_option("KEY.FIELD", options->value, "As `penstock ls` names it")->required();
+  command->footer("Example:\n  penstock cat train.tar.d class_03/000013.jpg > photo.jpg");
+  return {command, [options] { return run(*options); }};
+}
+
+}  // namespace penstock::cli

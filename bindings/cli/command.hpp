@@ -1,0 +1,26 @@
+// The subcommands of `penstock`: one file each, all listed in main.cpp.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+
+namespace penstock::cli {
+
+/// A subcommand with its options declared; `run` does the work once they are parsed and returns the exit code:
+/// 0 good, 1 the data or the run failed. Wrong usage is a CLI::ParseError or an Error of kind invalid_argument.
+struct Command {
+  CLI::App* parser;
+  std::function<int()> run;
+};
+
+Command synth_command(CLI::App& app);
+Command pack_command(CLI::App& app);
+Command info_command(CLI::App& app);
+Command ls_command(CLI::App& app);
+Command cat_command(CLI::App& app);
+Command verify_command(CLI::App& app);
+Command bench_command(CLI::App& app);
+Command tune_command(CLI::App& app);
+Command doctor_command(CLI::App& app);
+
+}  // namespace penstock::cli

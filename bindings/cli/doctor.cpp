@@ -1,0 +1,101 @@
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include <penstock/bench/units.hpp>
+#include <penstock/formats/format.hpp>
+#include <penstock/loader/machine.hpp>
+
+#include "command.hpp"
+#include "output.hpp"
+
+namespace penstock::cli {
+namespace {
+
+std::string limit_text(std::uint64_t limit) {
+  return limit == kUnlimited ? "unlimited" : bytes_text(limit);
+}
+
+std::string cores_text(const Machine& machine) {
+  std::string text = std::to_string(machine.cores_usable) + " usable of " + std::to_string(machine.cores_online);
+  if (machine.cores_affinity < machine.cores_online)
+    text += ", " + std::to_string(machine.cores_affinity) + " by affinity";
+  if (machine.cpu_quota) text += ", " + fixed(*machine.cpu_quota, 1) + " by control group quota";
+  return text;
+}
+
+std::string memory_text(const Machine& machine) {
+  return bytes_text(machine.memory_total) + ", " + bytes_text(machine.memory_available) + " available, huge pages " +
+         (machine.transparent_huge_pages.empty() ? "unknown" : machine.transparent_huge_pages);
+}
+
+std::string gpu_text() {
+  std::error_code ignored;
+  return std::filesystem::exists("/dev/nvidiactl", ignored) ? "an NVIDIA driver is loaded" : "none found";
+}
+
+std::string disk_text(const std::filesystem::path& path) {
+  const Disk disk = disk_of(path);
+  std::string text = disk.file_system + " on " + disk.source + " at " + disk.mount + ", " + bytes_text(disk.available) +
+                     " free of " + bytes_text(disk.size);
+  if (!disk.device.empty()) text += ", device " + disk.device;
+  if (disk.rotational) text += *disk.rotational ? " (says it rotates)" : " (solid state)";
+  if (!disk.scheduler.empty()) text += ", scheduler " + disk.scheduler;
+  if (disk.read_ahead > 0) text += ", read-ahead " + bytes_text(disk.read_ahead);
+  return text;
+}
+
+std::string libraries_text(const Machine& machine) {
+  std::string text;
+  for (const auto& [library, version] : machine.libraries) text += (text.empty() ? "" : ", ") + library + " " + version;
+  return text;
+}
+
+std::string index_folder() {
+  for (const char* name : {"PENSTOCK_INDEX_DIR", "XDG_CACHE_HOME", "HOME"})
+    if (const char* value = std::getenv(name); value != nullptr && *value != '\0')
+      return std::string(value) + " (from " + name + "), for indexes that cannot be kept beside their data";
+  return "none: set PENSTOCK_INDEX_DIR for datasets on read-only storage";
+}
+
+std::string packings() {
+  std::string text;
+  for (const Format& format : formats())
+    text += (text.empty() ? "" : ", ") + std::string(format.name) + (format.write == nullptr ? " (read only)" : "");
+  return text;
+}
+
+int run(const std::string& path) {
+  const Machine machine = this_machine();
+  std::string text = "penstock " PENSTOCK_VERSION "\n";
+  const auto line = [&](std::string name, const std::string& value) {
+    name.resize(14, ' ');
+    text += "  " + name + value + "\n";
+  };
+  line("kernel", machine.kernel);
+  line("processor", machine.cpu);
+  line("cores", cores_text(machine));
+  line("memory", memory_text(machine));
+  line("io_uring", machine.io_uring + (machine.io_uring_errno == 0 ? "" : "; reads go through pread instead"));
+  line("memlock", limit_text(machine.memlock_limit));
+  line("open files", with_commas(machine.open_files_limit));
+  line("GPU", gpu_text());
+  line("packings", packings());
+  line("libraries", libraries_text(machine));
+  line("disk", disk_text(path));
+  line("indexes", index_folder());
+  print(text);
+  return 0;
+}
+
+}  // namespace
+
+Command doctor_command(CLI::App& app) {
+  const auto path = std::make_shared<std::string>(".");
+  CLI::App* command = app.add_subcommand("doctor", "Say what this machine offers, and what is missing");
+  command->add_option("PATH", *path, "On the storage to look at")->capture_default_str();
+  return {command, [path] { return run(*path); }};
+}
+
+}  // namespace penstock::cli

@@ -1,0 +1,35 @@
+#include <memory>
+#include <string>
+
+#include <penstock/bench/dataset_summary.hpp>
+
+#include "command.hpp"
+#include "open.hpp"
+#include "output.hpp"
+
+namespace penstock::cli {
+namespace {
+
+struct Options {
+  std::string dataset;
+  bool json = false;
+};
+
+int run(const Options& options) {
+  const DatasetSummary summary = summarise(open_with_progress(options.dataset));
+  print(options.json ? to_json(summary) + "\n" : to_text(summary));
+  return 0;
+}
+
+}  // namespace
+
+Command info_command(CLI::App& app) {
+  const auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("info", "Say what a dataset holds: samples, fields, sizes, checksums");
+  command->add_option("DATASET", options->dataset, "Dataset of any packing, or a folder of files")->required();
+  command->add_flag("--json", options->json, "As JSON");
+  command->footer("Examples:\n  penstock info train.tar.d\n  penstock info photos --json | jq .samples");
+  return {command, [options] { return run(*options); }};
+}
+
+}  // namespace penstock::cli

@@ -1,0 +1,19 @@
+// Opening a dataset for a command: with progress while an index is built.
+#pragma once
+
+#include <filesystem>
+
+#include <penstock/formats/dataset.hpp>
+#include <penstock/formats/error.hpp>
+
+namespace penstock::cli {
+
+/// What is at the path cannot be opened: a failure of the data (exit code 1), whatever its kind.
+struct OpenFailure : Error {
+  explicit OpenFailure(const Error& error) : Error(error) {}
+};
+
+/// As penstock::open(). Throws OpenFailure.
+Dataset open_with_progress(const std::filesystem::path& path);
+
+}  // namespace penstock::cli

@@ -1,0 +1,51 @@
+#include "output.hpp"
+
+#include <cerrno>
+#include <csignal>
+
+#include <unistd.h>
+
+#include <penstock/formats/error.hpp>
+
+namespace penstock::cli {
+namespace {
+
+volatile std::sig_atomic_t stop_asked = 0;  // the one thing a signal handler may write
+
+void ask_to_stop(int) {
+  stop_asked = 1;
+}
+
+}  // namespace
+
+void print(std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(STDOUT_FILENO, bytes.data(), bytes.size());
+    if (written >= 0) {
+      bytes = bytes.subspan(static_cast<std::size_t>(written));
+    } else if (errno == EPIPE) {
+      throw BrokenPipe{};
+    } else if (errno != EINTR) {
+      throw Error::io(errno, "cannot write to the standard output");
+    }
+  }
+}
+
+void print(std::string_view text) {
+  print(std::as_bytes(std::span(text)));
+}
+
+void catch_signals() {
+  struct sigaction action {};
+  action.sa_handler = ask_to_stop;
+  action.sa_flags = static_cast<int>(SA_RESETHAND);
+  ::sigaction(SIGINT, &action, nullptr);
+  ::sigaction(SIGTERM, &action, nullptr);
+  ::signal(SIGPIPE, SIG_IGN);
+}
+
+bool interrupted() {
+  return stop_asked != 0;
+}
+
+}  // namespace penstock::cli

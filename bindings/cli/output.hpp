@@ -1,0 +1,22 @@
+// What a command writes on stdout, and how it learns that it should stop.
+#pragma once
+
+#include <cstddef>
+#include <exception>
+#include <span>
+#include <string_view>
+
+namespace penstock::cli {
+
+/// The reader of stdout is gone (`penstock ls DATASET | head`): the command ends quietly.
+struct BrokenPipe : std::exception {};
+
+/// Writes all of it. Throws BrokenPipe; Error: io (a full disk behind a redirection).
+void print(std::string_view text);
+void print(std::span<const std::byte> bytes);
+
+/// From now on SIGINT and SIGTERM make interrupted() true; a second one ends the process at once. SIGPIPE is ignored.
+void catch_signals();
+bool interrupted();
+
+}  // namespace penstock::cli

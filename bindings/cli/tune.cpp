@@ -1,0 +1,67 @@
+#include <cstdio>
+#include <memory>
+
+#include <penstock/bench/report.hpp>
+#include <penstock/bench/table.hpp>
+#include <penstock/bench/tune.hpp>
+#include <penstock/bench/units.hpp>
+
+#include "bench_options.hpp"
+#include "command.hpp"
+#include "open.hpp"
+#include "output.hpp"
+
+namespace penstock::cli {
+namespace {
+
+void tell(const BenchRow& row) {
+  std::fprintf(stderr, "penstock: %u workers, prefetch %u, batch size %u: %s samples/s\n", row.setting.workers,
+               row.setting.prefetch, row.setting.batch_size, fixed(row.samples_per_s.median, 1).c_str());
+}
+
+std::string table_of(const TuneResult& result) {
+  Table table({"workers", "prefetch", "batch", "samples/s", "stall %", "first batch ms", "peak MB", ""});
+  for (const BenchRow& row : result.tried)
+    table.add({std::to_string(row.setting.workers), std::to_string(row.setting.prefetch),
+               std::to_string(row.setting.batch_size), fixed(row.samples_per_s.median, 1), fixed(row.stall_percent, 1),
+               fixed(row.first_batch_ms, 1), fixed(row.peak_memory_mb, 0),
+               row.setting == result.best.setting ? "<- best" : ""});
+  return table.text();
+}
+
+struct Options : BenchOptions {
+  std::string dataset;
+};
+
+int run(const Options& options) {
+  TuneOptions tune_options;
+  tune_options.trial = options.trial();
+  tune_options.workers = options.workers;
+  tune_options.prefetch = options.prefetch;
+  tune_options.batch_sizes = options.batch_sizes;
+  tune_options.seconds = options.seconds;
+  tune_options.tried = tell;
+  const Subject subject = options.subject(options.dataset);
+  const TuneResult result = tune(subject, tune_options);
+  print("task " + subject.task.name + " (" + subject.task.reason + ")\n\n" + table_of(result) + "\n" +
+        std::to_string(result.tried.size()) + " of " + std::to_string(result.settings) + " settings run; " +
+        result.reason + "\n\nC++     " + result.cpp_line + "\nPython  " + result.python_line + "\n");
+  return 0;
+}
+
+}  // namespace
+
+Command tune_command(CLI::App& app) {
+  const auto options = std::make_shared<Options>();
+  options->seconds = 2;
+  CLI::App* command = app.add_subcommand("tune", "Find the best setting without trying all of them");
+  command->add_option("DATASET", options->dataset, "Dataset of any packing, or a folder of files")->required();
+  options->declare(*command);
+  command->footer(
+      "Examples:\n"
+      "  penstock tune train.tar.d\n"
+      "  penstock tune train.tar.d --consumer sleep:25 --batch-size 128     the cheapest setting that keeps up");
+  return {command, [options] { return run(*options); }};
+}
+
+}  // namespace penstock::cli

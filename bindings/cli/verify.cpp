@@ -1,0 +1,68 @@
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <penstock/bench/units.hpp>
+#include <penstock/loader/verify.hpp>
+
+#include "command.hpp"
+#include "open.hpp"
+#include "output.hpp"
+#include "progress.hpp"
+
+namespace penstock::cli {
+namespace {
+
+struct Options {
+  std::string dataset, against;
+  unsigned workers = 0;
+};
+
+std::string line_of(const BadValue& bad) {
+  if (bad.key.empty()) return bad.cause + "\n";
+  return bad.key + (bad.field.empty() ? "" : "." + bad.field) + ": " + bad.cause + "\n";
+}
+
+int run(const Options& options) {
+  const Dataset dataset = open_with_progress(options.dataset);
+  std::optional<Dataset> source;
+  if (!options.against.empty()) source = open_with_progress(options.against);
+  VerifyResult result;
+  {
+    Progress progress("verifying", "parts");
+    result = verify(dataset, {.against = source ? &*source : nullptr, .workers = options.workers},
+                    [&](std::uint64_t done, std::uint64_t total) { return progress(done, total); });
+  }
+  for (const BadValue& bad : result.bad) print(line_of(bad));
+  if (result.bad_count > result.bad.size())
+    print("and " + with_commas(result.bad_count - result.bad.size()) + " more\n");
+  std::string text = options.dataset + ": " + with_commas(result.samples) + " samples, " + with_commas(result.values) +
+                     " values, " + bytes_text(result.bytes) + " read; CRC-32C of " + with_commas(result.checked) +
+                     " values";
+  if (result.shards_checked > 0) text += " and of " + with_commas(result.shards_checked) + " shards";
+  if (source) text += "; " + with_commas(result.compared) + " values compared with " + options.against;
+  if (result.bad_count == 0) {
+    print(text + ": good\n");
+    return 0;
+  }
+  print(text + "\n");
+  std::fprintf(stderr, "penstock: error: %s: %s bad\n", options.dataset.c_str(), with_commas(result.bad_count).c_str());
+  return 1;
+}
+
+}  // namespace
+
+Command verify_command(CLI::App& app) {
+  const auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("verify", "Read everything, compare checksums, and values with their source");
+  command->add_option("DATASET", options->dataset, "Dataset of any packing, or a folder of files")->required();
+  command->add_option("--against", options->against, "Source that every value must equal, sample by key");
+  command->add_option("--workers", options->workers, "Threads; 0: usable cores")->capture_default_str();
+  command->footer(
+      "Examples:\n  penstock verify train.tar.d\n  penstock verify train.tar.d --against photos\n"
+      "Each bad value is named on a line of its own; the exit code is then 1.");
+  return {command, [options] { return run(*options); }};
+}
+
+}  // namespace penstock::cli
