@@ -151,9 +151,9 @@ class Reader {
   static std::string shown(const std::string& name) { return is_printable(name) ? name : hexadecimal(name); }
 
   void object(const std::string& name) {
-    Hdf5Handle opened = file_.handle(H5Oopen(file_.id(), name.c_str(), H5P_DEFAULT), "cannot open /" + shown(name));
-    const H5I_type_t type = H5Iget_type(opened.get());
     try {
+      Hdf5Handle opened = file_.handle(H5Oopen(file_.id(), name.c_str(), H5P_DEFAULT), "cannot open");
+      const H5I_type_t type = H5Iget_type(opened.get());
       if (!is_printable(name)) throw Error::unsupported("a name that is not printable UTF-8");
       if (name == kHdf5Key && type == H5I_GROUP) {
         contents_.keys = read_keys(file_, opened.get());

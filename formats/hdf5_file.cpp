@@ -202,6 +202,9 @@ Error Hdf5File::failure(std::string what) const {
   const ErrorContext where{.shard = path_.string()};
   if (driver_ != nullptr && driver_->errnum != 0) return Error::io(driver_->errnum, std::move(what), where);
   const std::string message = hdf5_message();
+  if (message.find("bad version number") != std::string::npos) {
+    return Error::unsupported(what + ": of a newer HDF5 than the library here reads (libhdf5: " + message + ")", where);
+  }
   return Error::corrupt(message.empty() ? what : what + " (libhdf5: " + message + ")", where);
 }
 

@@ -42,7 +42,8 @@ class Hdf5File {
   /// is logarithmic, whatever kind of chunk index the file has.
   std::optional<Raw> read_by(const std::function<void()>& action) const;
 
-  /// The error that a failed call stands for: io, when the driver's pread failed, else corrupt with libhdf5's message.
+  /// The error that a failed call stands for: io, when the driver's pread failed; unsupported, when libhdf5 names a
+  /// version that it does not know; else corrupt, with libhdf5's message.
   Error failure(std::string what) const;
   /// `id` as an owned handle; throws failure(what) when negative.
   Hdf5Handle handle(hid_t id, const std::string& what) const;

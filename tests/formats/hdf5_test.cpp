@@ -9,6 +9,7 @@
 #include <random>
 #include <string>
 #include <support/field_bytes.hpp>
+#include <support/file_size_limit.hpp>
 #include <support/random_samples.hpp>
 #include <support/temporary_folder.hpp>
 #include <vector>
@@ -30,6 +31,8 @@ using Dims = std::vector<hsize_t>;
 namespace {
 
 constexpr unsigned kSeed = 90210;
+constexpr int kIndexed = 0;
+constexpr int kRefused = 10;
 
 ErrorKind kind_of_failure(const std::function<void()>& action) {
   try {
@@ -105,7 +108,8 @@ std::string field_of_all(const Index& index, const fs::path& root, const std::st
   return all;
 }
 
-// Indexes in a child, so that a fault inside libhdf5 stays there. Gives the child's exit: 0 indexed, 1 an Error.
+// Indexes in a child, so that a fault inside libhdf5 stays there. Gives the child's exit;
+// sanitizers leave with 1.
 int index_in_child(const fs::path& file, unsigned seconds) {
   const pid_t child = ::fork();
   REQUIRE(child >= 0);
@@ -114,9 +118,9 @@ int index_in_child(const fs::path& file, unsigned seconds) {
     try {
       const Index index = index_of(file);
       all_fields(index, file.parent_path());
-      ::_exit(0);
+      ::_exit(kIndexed);
     } catch (const Error&) {
-      ::_exit(1);
+      ::_exit(kRefused);
     } catch (...) {
       ::_exit(2);
     }
@@ -376,14 +380,15 @@ TEST_CASE("cut and flipped shards give an error or an index in time") {
   const fs::path broken = folder / "broken.h5";
   for (std::size_t length = 0; length < good.size(); length += good.size() / 25) {
     write_file(broken, good.substr(0, length));
-    CHECK(index_in_child(broken, 10) == 1);
+    CHECK(index_in_child(broken, 10) == kRefused);
   }
   std::mt19937 random(kSeed);
   for (int round = 0; round < 150; ++round) {
     std::string flipped = good;
     flipped[random() % 6000] ^= static_cast<char>(1U << random() % 8);  // metadata comes first
     write_file(broken, flipped);
-    CHECK(index_in_child(broken, 10) <= 1);
+    const int code = index_in_child(broken, 10);
+    CHECK((code == kIndexed || code == kRefused));
   }
 }
 
@@ -399,10 +404,27 @@ TEST_CASE("real files give an index or an error, in time") {
       if (!entry.is_regular_file()) continue;
       CAPTURE(entry.path());
       const int code = index_in_child(entry.path(), 20);
-      CHECK(code <= 1);
+      CHECK((code == kIndexed || code == kRefused));
       ++exits[code];
     }
   }
-  MESSAGE(exits[0] << " files indexed and read, " << exits[1] << " refused");
-  CHECK(exits[0] > 50);
+  MESSAGE(exits[kIndexed] << " files indexed and read, " << exits[kRefused] << " refused");
+  CHECK(exits[kIndexed] > 50);
+}
+
+TEST_CASE("a full disk is an i/o error that names the shard, wherever the disk fills up") {
+  const auto fields = random_sample_fields();
+  const auto samples = random_samples(200, kSeed);
+  for (const rlim_t limit : {1'000U, 10'000U, 100'000U, 500'000U, 1'000'000U}) {
+    const TemporaryFolder folder;
+    const FileSizeLimit full(limit);
+    CAPTURE(limit);
+    try {
+      write_samples(*kHdf5.write(folder / "s.h5", {.fields = fields}), fields, samples);
+      FAIL("no error");
+    } catch (const Error& error) {
+      CHECK(error.kind() == ErrorKind::io);
+      CHECK(std::string(error.what()).find("s.h5") != std::string::npos);
+    }
+  }
 }

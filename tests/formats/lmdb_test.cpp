@@ -6,6 +6,7 @@
 #include <random>
 #include <string>
 #include <support/field_bytes.hpp>
+#include <support/file_size_limit.hpp>
 #include <support/random_samples.hpp>
 #include <support/temporary_folder.hpp>
 #include <vector>
@@ -337,5 +338,22 @@ TEST_CASE("cut and flipped files give an error or an index, never more") {
     const std::size_t page = random() % (good.size() / 4096) * 4096;
     for (int i = 0; i < 3; ++i) flipped[page + random() % 160] ^= static_cast<char>(1U << random() % 8);  // headers
     attempt(flipped);
+  }
+}
+
+TEST_CASE("a full disk is an i/o error that names the shard, wherever the disk fills up") {
+  const auto fields = random_sample_fields();
+  const auto samples = random_samples(200, kSeed);
+  for (const rlim_t limit : {1'000U, 10'000U, 100'000U, 500'000U, 1'000'000U}) {
+    const TemporaryFolder folder;
+    const FileSizeLimit full(limit);
+    CAPTURE(limit);
+    try {
+      write_samples(*kLmdb.write(folder / "s.lmdb", {.fields = fields}), fields, samples);
+      FAIL("no error");
+    } catch (const Error& error) {
+      CHECK(error.kind() == ErrorKind::io);
+      CHECK(std::string(error.what()).find("s.lmdb") != std::string::npos);
+    }
   }
 }
