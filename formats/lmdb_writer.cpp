@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cerrno>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -142,7 +143,10 @@ class LmdbWriter final : public ShardWriter {
   }
 
   void commit() {
-    if (transaction_) check(mdb_txn_commit(transaction_.release()), "cannot write");
+    if (!transaction_) return;
+    const int code = mdb_txn_commit(transaction_.release());
+    // LMDB turns a write that ended early into EIO, without the errno that a second try would have given.
+    check(code, code == EIO ? "cannot write all of it; is the disk full?" : "cannot write");
   }
 
   Index index(const fs::path& file) const {

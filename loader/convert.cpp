@@ -73,14 +73,20 @@ std::string made_with(const Dataset& source, const ConvertOptions& options) {
 /// Takes batches apart and hands their samples to the writer.
 class Packer {
  public:
-  Packer(const Dataset& source, const PackedFields& fields, DatasetWriter& writer)
-      : source_(source), fields_(fields), writer_(writer) {}
+  Packer(const Dataset& source, const PackedFields& fields, DatasetWriter& writer, bool skip_bad)
+      : source_(source), fields_(fields), writer_(writer), skip_bad_(skip_bad) {}
 
   void add(const Batch& batch, ConvertResult& result) {
     for (std::uint32_t row = 0; row < batch.size(); ++row) {
       if (batch.valid()[row] == 0) continue;
-      add_sample(batch, row);
-      ++result.samples;
+      try {
+        add_sample(batch, row);
+        ++result.samples;
+      } catch (const Error& error) {
+        if (!skip_bad_ || !error.is_data_fault()) throw;
+        const ErrorContext& where = error.context();
+        result.bad.push_back({where.key, where.field, error.cause(), batch.samples()[row], batch.epoch()});
+      }
     }
     result.bytes = writer_.bytes();
   }
@@ -127,6 +133,7 @@ class Packer {
   const Dataset& source_;
   const PackedFields& fields_;
   DatasetWriter& writer_;
+  const bool skip_bad_;
   std::vector<FieldValue> values_;
   std::vector<std::vector<std::byte>> headers_;
   std::vector<Piece> pieces_;
@@ -152,7 +159,7 @@ ConvertResult convert(const Dataset& source, const std::filesystem::path& destin
   chosen.subset = key_order(source, writer.last_key());
   if (!chosen.subset.empty()) {
     Loader loader(source, chosen);
-    Packer packer(source, fields, writer);
+    Packer packer(source, fields, writer, options.skip_bad);
     while (const std::optional<Batch> batch = loader.next()) {
       packer.add(*batch, result);
       if (progress && !progress({result.resumed + result.samples, source.size(), result.bytes})) {
@@ -160,9 +167,9 @@ ConvertResult convert(const Dataset& source, const std::filesystem::path& destin
                               {.dataset = destination.string()});
       }
     }
-    Stats stats = loader.stats();
-    result.skipped = stats.bad_samples;
-    result.bad = std::move(stats.bad);
+    const Stats stats = loader.stats();
+    result.skipped = stats.bad_samples + result.bad.size();
+    result.bad.insert(result.bad.end(), stats.bad.begin(), stats.bad.end());
   }
   writer.finish();
   return result;
