@@ -72,13 +72,17 @@ struct Ceiling::State {
     }
   }
 
+  ErrorContext where(const StoredSample& sample, std::uint32_t output) const {
+    return {.dataset = dataset.path().string(), .key = sample.key, .field = program.outputs()[output].name};
+  }
+
   void fill_row(SlotFiller& filler, std::uint64_t turn, std::vector<std::vector<std::byte>>& ragged,
                 const LoopOptions& options) {
     const StoredSample& sample = samples[turn % samples.size()];
     filler.begin({.seed = seed, .epoch = turn / samples.size(), .sample = sample.number, .key = sample.key});
     const std::uint64_t row = turn % options.batch_size;
     std::vector<std::byte>& slab = slabs[turn / options.batch_size % options.slabs];
-    for (const std::uint32_t number : program.order()) {
+    const auto fill = [&](std::uint32_t number) {
       const Output& output = program.outputs()[number];
       const StoredField& value = sample.values[sample.value_of_output[number]];
       const FieldBytes field{.schema = &dataset.fields()[value.field], .bytes = value.bytes};
@@ -88,6 +92,13 @@ struct Ceiling::State {
       } else {
         const std::uint64_t place = options.batch_size * offsets[number] + row * output.row_bytes();
         filler.fill(number, field, std::span(slab).subspan(place, output.row_bytes()));
+      }
+    };
+    for (const std::uint32_t number : program.order()) {
+      try {
+        fill(number);
+      } catch (const Error& error) {
+        throw error.in(where(sample, number));
       }
     }
   }

@@ -2,6 +2,7 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include <penstock/bench/units.hpp>
 #include <penstock/formats/format.hpp>
@@ -53,10 +54,11 @@ std::string libraries_text(const Machine& machine) {
 }
 
 std::string index_folder() {
-  for (const char* name : {"PENSTOCK_INDEX_DIR", "XDG_CACHE_HOME", "HOME"})
+  for (const auto& [name, below] : {std::pair("PENSTOCK_INDEX_DIR", ""), std::pair("XDG_CACHE_HOME", "/penstock"),
+                                    std::pair("HOME", "/.cache/penstock")})
     if (const char* value = std::getenv(name); value != nullptr && *value != '\0')
-      return std::string(value) + " (from " + name + "), for indexes that cannot be kept beside their data";
-  return "none: set PENSTOCK_INDEX_DIR for datasets on read-only storage";
+      return std::string(value) + below + ", where they cannot be kept beside their data";
+  return "nowhere but beside their data: set PENSTOCK_INDEX_DIR for datasets on read-only storage";
 }
 
 std::string packings() {

@@ -48,8 +48,8 @@ int run(const Options& options) {
                      [&](const ConvertProgress& now) { return progress(now.samples, now.total_samples, now.bytes); });
   }
   report_bad(result);
-  std::string text =
-      "penstock: " + options.destination + ": " + with_commas(result.samples) + " samples, " + bytes_text(result.bytes);
+  std::string text = "penstock: " + options.destination + ": " + with_commas(result.resumed + result.samples) +
+                     " samples, " + bytes_text(result.bytes);
   if (result.resumed > 0) text += ", " + with_commas(result.resumed) + " of them from the interrupted run";
   if (result.skipped > 0) text += ", " + with_commas(result.skipped) + " bad ones skipped";
   std::fprintf(stderr, "%s\n", text.c_str());

@@ -1,0 +1,396 @@
+"""The penstock command: what each subcommand does, its exit codes, and its one-line errors."""
+
+import json
+import os
+import pathlib
+import resource
+import shutil
+import signal
+import subprocess
+import tarfile
+import tempfile
+import time
+
+import pytest
+from PIL import Image
+
+COMMAND = os.environ["PENSTOCK_COMMAND"]
+FORMATS = ["tar", "lmdb", "hdf5"]
+
+
+def run(*words, check=True, **options):
+    result = subprocess.run([COMMAND, *map(str, words)], capture_output=True, timeout=300, **options)
+    if check:
+        assert result.returncode == 0, result.stderr.decode()
+    return result
+
+
+def fails(*words, code=1, **options):
+    """Runs a command that must fail with `code` and one line on stderr, which is returned."""
+    result = run(*words, check=False, **options)
+    text = result.stderr.decode()
+    assert result.returncode == code, (result.returncode, text)
+    lines = [line for line in text.splitlines() if not line.startswith("penstock: skipped")]
+    assert len(lines) == 1 and lines[0].startswith("penstock: error: "), text
+    return lines[0]
+
+
+def bytes_of(folder):
+    return {p.relative_to(folder): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}
+
+
+@pytest.fixture(scope="session")
+def images(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("data") / "images"
+    run("synth", "images", folder, "-n", 60, "--classes", 3)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def icons(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("data") / "icons"
+    run("synth", "icons", folder, "-n", 500)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def packed(tmp_path_factory, icons):
+    """{format: the icons packed so}"""
+    folder = tmp_path_factory.mktemp("packed")
+    for format in FORMATS:
+        run("pack", icons, folder / format, "--format", format, "--shard-size", "500KB")
+    return {format: folder / format for format in FORMATS}
+
+
+# Usage
+
+
+def test_help_and_version_are_good():
+    assert b"synth" in run("--help").stdout
+    assert run("--version").stdout.startswith(b"penstock 0.")
+    for command in ["synth", "pack", "info", "ls", "cat", "verify", "bench", "tune", "doctor"]:
+        assert run(command, "--help").stdout
+
+
+@pytest.mark.parametrize("words", [
+    [], ["fly"], ["synth"], ["synth", "clouds", "x"], ["pack", "a", "b"], ["pack", "a", "b", "--format", "rar"],
+    ["info"], ["info", "a", "--wrong"], ["bench", "a", "--engine", "steam"], ["synth", "icons", "x", "-n", "many"],
+    ["pack", "a", "b", "--format", "folder"],
+])
+def test_wrong_usage_is_2_with_one_line(words):
+    fails(*words, code=2)
+
+
+def test_wrong_values_are_2_with_one_line(icons, tmp_path):
+    assert "not a size" in fails("pack", icons, tmp_path / "x", "--format", "tar", "--shard-size", "big", code=2)
+    assert "consumer" in fails("bench", icons, "--consumer", "busy:often", code=2)
+    assert "consumer" in fails("bench", icons, "--mock-loader", code=2)
+    assert "at least 1" in fails("bench", icons, "--workers", "0", code=2)
+
+
+# synth
+
+
+def test_synth_refuses_a_folder_that_holds_something(tmp_path):
+    (tmp_path / "mine").write_text("mine")
+    assert "not empty" in fails("synth", "icons", tmp_path, "-n", "1", code=2)
+    assert os.listdir(tmp_path) == ["mine"]
+
+
+def test_synth_makes_decodable_files_in_class_folders(images, icons):
+    assert sorted(os.listdir(images)) == ["class_00", "class_01", "class_02"]
+    for path in list(images.rglob("*.jpg"))[:20]:
+        with Image.open(path) as image:
+            image.load()
+            assert image.mode in ("RGB", "L") and min(image.size) >= 200
+    with Image.open(next(icons.rglob("*.png"))) as image:
+        assert image.size == (32, 32) and image.mode == "RGB"
+
+
+# pack, info, ls, cat, verify
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_packed_dataset_is_its_source(packed, icons, format):
+    dataset = packed[format]
+    info = json.loads(run("info", dataset, "--json").stdout)
+    assert info["samples"] == 500 and info["format"] == format and info["packed"]
+    assert info["checksums"] == "every value"
+    assert info["shards"] > 1 and len(info["classes"]) == 10
+    png = next(field for field in info["fields"] if field["name"] == "png")
+    assert png["codec"] == "png" and png["samples"] == 500
+    assert png["min_bytes"] <= png["mean_bytes"] <= png["max_bytes"]
+    assert png["images"]["height"] == [32, 32, 32]
+    assert info["fingerprint"] == json.loads(run("info", icons, "--json").stdout)["fingerprint"]
+    assert b": good" in run("verify", dataset, "--against", icons).stdout
+    assert b"500" in run("info", dataset).stdout
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_ls_lists_what_cat_writes(packed, icons, format):
+    lines = run("ls", packed[format]).stdout.decode().split()
+    assert len(lines) == 1000 and len(set(lines)) == 1000
+    assert lines == run("ls", icons).stdout.decode().split() or sorted(lines) == sorted(run("ls", icons).stdout.decode().split())
+    value = next(line for line in lines if line.endswith(".png"))
+    assert run("cat", packed[format], value).stdout == (icons / value).read_bytes()
+    label = value.removesuffix("png") + "cls"
+    assert run("cat", packed[format], label).stdout == str(int(value[6:8])).encode()
+    sizes = dict(line.split("\t") for line in run("ls", "-l", packed[format]).stdout.decode().splitlines())
+    assert int(sizes[value]) == (icons / value).stat().st_size
+
+
+def test_cat_names_what_is_not_there(packed):
+    assert "nothing.png" in fails("cat", packed["tar"], "nothing.png", code=2)
+    assert "fields" in fails("cat", packed["tar"], "class_00/000000.jpg", code=2)
+
+
+def test_a_reader_that_leaves_early_is_no_error(packed):
+    process = subprocess.Popen([COMMAND, "ls", packed["tar"]], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    process.stdout.close()
+    assert process.stderr.read() == b""
+    assert process.wait(60) == 0
+
+
+def test_verify_names_each_damaged_value(packed, tmp_path):
+    dataset = tmp_path / "damaged"
+    shutil.copytree(packed["tar"], dataset)
+    shard = dataset / "shard-000000.tar"
+    with tarfile.open(shard) as tar:
+        member = next(m for m in tar if m.name.endswith(".png"))
+    with open(shard, "r+b") as file:
+        file.seek(member.offset_data + member.size // 2)
+        byte = file.read(1)
+        file.seek(-1, 1)
+        file.write(bytes([byte[0] ^ 1]))
+    result = run("verify", dataset, check=False)
+    assert result.returncode == 1
+    assert member.name in result.stdout.decode()
+    assert "shard-000000" in result.stdout.decode()
+    assert result.stderr.decode().startswith("penstock: error: ")
+
+
+def test_verify_against_names_missing_and_changed_samples(packed, icons, tmp_path):
+    source = tmp_path / "source"
+    shutil.copytree(icons, source)
+    files = sorted(source.rglob("*.png"))
+    files[0].write_bytes(files[1].read_bytes())
+    files[2].unlink()
+    shutil.copy(files[1], source / "class_09" / "new.png")
+    text = run("verify", packed["hdf5"], "--against", source, check=False).stdout.decode()
+    assert f"{files[0].relative_to(source)}: the bytes differ" in text
+    assert f"{str(files[2].relative_to(source)).removesuffix('.png')}: the source has no such sample" in text
+    assert "class_09/new: the source has this sample" in text
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_packed_bytes_do_not_depend_on_workers(icons, packed, tmp_path, format):
+    run("pack", icons, tmp_path / "again", "--format", format, "--shard-size", "500KB", "--workers", "3")
+    assert bytes_of(tmp_path / "again") == bytes_of(packed[format])
+
+
+def test_pack_refuses_a_destination_that_is_there_unless_told(icons, packed, tmp_path):
+    dataset = tmp_path / "dataset"
+    shutil.copytree(packed["tar"], dataset)
+    fails("pack", icons, dataset, "--format", "tar", code=2)
+    assert bytes_of(dataset) == bytes_of(packed["tar"])
+    run("pack", icons, dataset, "--format", "lmdb", "--overwrite")
+    assert json.loads(run("info", dataset, "--json").stdout)["format"] == "lmdb"
+
+
+def test_pack_takes_labels_from_a_table(icons, tmp_path):
+    keys = sorted(str(p.relative_to(icons))[:-4] for p in icons.rglob("*.png"))
+    flat = tmp_path / "flat"
+    flat.mkdir()
+    for key in keys[:20]:
+        shutil.copy(icons / f"{key}.png", flat / f"{key.replace('/', '-')}.png")
+    rows = "".join(f"{key.replace('/', '-')}.png,{'even' if i % 2 == 0 else 'odd'}\n" for i, key in enumerate(keys[:20]))
+    (tmp_path / "labels.csv").write_text("file,kind\n" + rows)
+    run("pack", flat, tmp_path / "x", "--format", "tar", "--labels", f"{tmp_path}/labels.csv:kind")
+    assert json.loads(run("info", tmp_path / "x", "--json").stdout)["classes"] == ["even", "odd"]
+    assert run("cat", tmp_path / "x", keys[1].replace("/", "-") + ".cls").stdout == b"1"
+
+
+def test_classes_of_another_dataset_number_the_labels(icons, packed, tmp_path):
+    some = tmp_path / "some"
+    for name in ("class_03", "class_07"):
+        shutil.copytree(icons / name, some / name)
+    run("pack", some, tmp_path / "x", "--format", "tar", "--classes", packed["tar"])
+    key = sorted(os.listdir(some / "class_07"))[0].removesuffix(".png")
+    assert run("cat", tmp_path / "x", f"class_07/{key}.cls").stdout == b"7"
+    run("verify", tmp_path / "x", "--against", some)
+
+
+# Interruptions
+
+
+@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("blow", [signal.SIGKILL, signal.SIGINT])
+def test_resume_after_an_interruption_gives_identical_bytes(images, tmp_path, format, blow):
+    options = ["--format", format, "--shard-size", "512KiB", "--workers", "1"]
+    run("pack", images, tmp_path / "whole", *options)
+    destination, partial = tmp_path / "cut", tmp_path / "cut.partial"
+    process = subprocess.Popen([COMMAND, "pack", images, destination, *options], stderr=subprocess.PIPE)
+    deadline = time.monotonic() + 60
+    while process.poll() is None and time.monotonic() < deadline:
+        if partial.exists() and len(list(partial.glob("*.idx"))) >= 2:
+            process.send_signal(blow)
+            break
+    code = process.wait(60)
+    if code == 0:
+        pytest.skip("packing ended before the signal came")
+    assert code == (-signal.SIGKILL if blow == signal.SIGKILL else 130)
+    assert not destination.exists()
+    fails("info", partial)
+    run("pack", images, destination, *options, "--resume")
+    assert bytes_of(destination) == bytes_of(tmp_path / "whole")
+    assert not partial.exists()
+
+
+def test_ctrl_c_ends_a_bench_with_130(images):
+    process = subprocess.Popen([COMMAND, "bench", images, "--seconds", "100"], stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE)
+    time.sleep(1.5)
+    process.send_signal(signal.SIGINT)
+    _, text = process.communicate(timeout=60)
+    assert process.returncode == 130, text
+    assert b"interrupted" in text
+
+
+# Faults
+
+
+def test_a_path_that_is_not_there(tmp_path):
+    for command in (["info"], ["ls"], ["verify"], ["bench"], ["tune"]):
+        assert "missing" in fails(*command, tmp_path / "missing")
+    assert "missing" in fails("pack", tmp_path / "missing", tmp_path / "x", "--format", "tar")
+
+
+def test_an_empty_folder_is_no_dataset(tmp_path):
+    (tmp_path / "empty").mkdir()
+    assert "empty" in fails("info", tmp_path / "empty")
+    assert "empty" in fails("pack", tmp_path / "empty", tmp_path / "x", "--format", "tar")
+    assert not (tmp_path / "x").exists()
+
+
+def test_an_unreadable_folder_is_named(icons):
+    nobody = {"user": 65534, "group": 65534, "extra_groups": []} if os.geteuid() == 0 else {}  # root may read all
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        folder.chmod(0o755)
+        locked = folder / "locked"
+        shutil.copytree(icons, locked)
+        locked.chmod(0)
+        try:
+            line = fails("info", locked, **nobody)
+        except PermissionError:
+            pytest.skip("nobody may not run the command where it was built")
+        finally:
+            locked.chmod(0o755)
+        assert "locked" in line and "Permission denied" in line
+
+
+@pytest.mark.parametrize("name,content", [
+    ("data.mdb", b"no LMDB at all" * 1000), ("x.h5", b"\x89HDF\r\n\x1a\n" + b"\0" * 4000),
+    ("x.tar", b"not a tar" * 200), ("data.mdb", b""), ("x.h5", b"HDF"),
+])
+def test_files_that_are_not_what_they_are_called(tmp_path, name, content):
+    folder = tmp_path / "odd"
+    folder.mkdir()
+    (folder / name).write_bytes(content)
+    assert "odd" in fails("info", folder / name)
+
+
+def test_a_truncated_tar_is_named(packed, tmp_path):
+    whole = sorted(packed["tar"].glob("*.tar"))[0].read_bytes()
+    cut = tmp_path / "cut.tar"
+    cut.write_bytes(whole[:len(whole) // 2 - 100])
+    assert "cut.tar" in fails("info", cut)
+    dataset = tmp_path / "dataset"
+    shutil.copytree(packed["tar"], dataset)
+    with open(sorted(dataset.glob("*.tar"))[0], "r+b") as file:
+        file.truncate(10_000)
+    assert "shard-000000.tar" in fails("info", dataset)
+
+
+def test_a_broken_image_ends_a_bench_with_its_name(images, tmp_path):
+    broken = tmp_path / "broken"
+    shutil.copytree(images, broken)
+    victim = sorted(broken.rglob("*.jpg"))[5]
+    victim.write_bytes(victim.read_bytes()[:5000])
+    line = fails("bench", broken, "--digest")
+    assert str(victim.relative_to(broken)).removesuffix(".jpg") in line and "corrupt" in line
+
+
+def test_damaged_samples_are_skipped_and_named_when_asked(packed, tmp_path):
+    source = tmp_path / "source"
+    shutil.copytree(packed["tar"], source)
+    with open(source / "shard-000000.tar", "r+b") as file:  # inside the first sample's image
+        file.seek(1000)
+        file.write(b"damage")
+    assert "class_00/000000" in fails("pack", source, tmp_path / "x", "--format", "lmdb")
+    assert not (tmp_path / "x").exists()
+    result = run("pack", source, tmp_path / "y", "--format", "lmdb", "--on-error", "skip")
+    assert b"skipped class_00/000000: field png" in result.stderr
+    assert json.loads(run("info", tmp_path / "y", "--json").stdout)["samples"] == 499
+    run("verify", tmp_path / "y")
+
+
+def test_a_full_disk_while_packing_is_one_line_and_leaves_no_dataset(images, tmp_path):
+    def no_space():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
+
+    for format in FORMATS:
+        line = fails("pack", images, tmp_path / format, "--format", format, preexec_fn=no_space)
+        assert format in line and ("File too large" in line or "is the disk full?" in line)
+        assert not (tmp_path / format).exists()
+        run("pack", images, tmp_path / format, "--format", format, "--resume")
+
+
+def test_stdout_on_a_full_disk_is_an_error(packed):
+    with open("/dev/full", "wb") as full:
+        result = subprocess.run([COMMAND, "ls", packed["tar"]], stdout=full, stderr=subprocess.PIPE, timeout=60)
+    assert result.returncode == 1 and b"No space left" in result.stderr
+
+
+# bench, tune, doctor
+
+
+def test_the_digest_is_equal_for_all_packings_workers_prefetch_and_engines(packed, icons):
+    digests = set()
+    for dataset in [icons, *packed.values()]:
+        for engine in ["auto", "direct", "pread", "gather"]:
+            text = run("bench", dataset, "--digest", "--workers", "1,3", "--prefetch", "1,4", "--engine", engine,
+                       "--seed", "5", "--json", "-").stdout
+            rows = json.loads(text)["rows"]
+            assert len(rows) == 4
+            digests |= {row["digest"] for row in rows}
+    assert len(digests) == 1
+    other = json.loads(run("bench", icons, "--digest", "--seed", "6", "--json", "-").stdout)["rows"][0]["digest"]
+    assert other not in digests
+
+
+def test_bench_compares_datasets_and_writes_its_reports(packed, icons, tmp_path):
+    result = run("bench", icons, packed["tar"], "--seconds", "0.5", "--workers", "1,2", "--json", tmp_path / "r.json",
+                 "--html", tmp_path / "r.html")
+    assert b"efficiency" in result.stdout and b"decode" in result.stdout
+    report = json.loads((tmp_path / "r.json").read_text())
+    assert len(report["rows"]) == 4 and len(report["datasets"]) == 2
+    for row in report["rows"]:
+        assert row["task"] == "image-small" and row["samples_per_s"] > 0 and 0 < row["efficiency"] < 3
+        assert set(row["stages"]["decode"]) >= {"busy_s", "stalled_in_s", "stalled_out_s"}
+        assert row["cache"] == "warm"
+    rates = [row["samples_per_s"] for row in report["rows"]]
+    assert rates == sorted(rates, reverse=True)
+    assert "<svg" in (tmp_path / "r.html").read_text()
+
+
+def test_tune_prints_the_lines_to_copy(icons):
+    text = run("tune", icons, "--seconds", "0.3", "--workers", "1,2", "--prefetch", "1,2").stdout.decode()
+    assert "penstock::Loader" in text and "ps.Loader(" in text and "<- best" in text
+
+
+def test_doctor_names_the_machine():
+    text = run("doctor").stdout.decode()
+    for word in ["io_uring", "memlock", "cores", "GPU", "libjpeg", "disk"]:
+        assert word in text
