@@ -74,7 +74,7 @@ std::string Progress::line(std::uint64_t done, std::uint64_t total, std::uint64_
   } else {
     text += " " + unit_;
   }
-  text += "  " + with_commas(static_cast<std::uint64_t>(rate)) + "/s";
+  text += "  " + (rate < 10 ? fixed(rate, 1) : with_commas(static_cast<std::uint64_t>(rate))) + "/s";
   if (bytes > 0)
     text += "  " + with_commas(static_cast<std::uint64_t>(static_cast<double>(bytes) / seconds / 1e6)) + " MB/s";
   if (done >= total) return text + "  in " + seconds_text(seconds);
