@@ -16,6 +16,8 @@
 
 namespace penstock {
 
+struct Pipeline;
+
 /// Reads, decodes and assembles batches ahead of its consumer. One consumer thread at a time calls next() and the rest;
 /// stats() may be called from any thread.
 ///
@@ -64,8 +66,7 @@ class Loader {
   std::nullptr_t end() const { return nullptr; }
 
  private:
-  struct State;
-  std::shared_ptr<State> state_;  // shared with the threads, so that one stuck in the kernel can be left behind
+  std::shared_ptr<Pipeline> pipeline_;  // shared with the threads, so that one stuck in the kernel can be left behind
 };
 
 }  // namespace penstock

@@ -79,6 +79,17 @@ TEST_CASE("mark: the row is zeros and does not count, the batch is whole, the sa
   CHECK(stats.bad[0].field == "npy");
 }
 
+TEST_CASE("a broken first sample is for the policy, not for the constructor") {
+  const TemporaryFolder folder;
+  write_arrays(folder / "data", 4);
+  write_file(folder / "data" / (number_key(0) + ".npy"), "\x93NUMPY");
+  LoaderOptions options = shuffled(OnError::mark);
+  Loader loader(open(folder / "data"), options);
+  std::map<std::uint64_t, int> good;
+  count_samples(loader, good);
+  CHECK(good.size() == 3);
+}
+
 TEST_CASE("replace: another good sample takes the row, the same one whatever the workers and the engine") {
   const TemporaryFolder folder;
   const Dataset dataset = damaged(folder / "data");

@@ -1,0 +1,146 @@
+#include <string>
+#include <utility>
+
+#include <unistd.h>
+
+#include <penstock/formats/error.hpp>
+#include <penstock/loader/pipeline.hpp>
+#include <penstock/loader/prepare.hpp>
+
+namespace penstock {
+namespace {
+
+constexpr std::chrono::seconds kGrace{2};  // for reads that never come back, before their threads are left behind
+
+// What workers read with where the engine reads ahead of them: replacements, shared blocks, second tries.
+ChosenEngine synchronous_beside(const ChosenEngine& engine, const Dataset& dataset, EngineOptions options,
+                                const Loader::EngineFactory& make_engine) {
+  if (engine.engine->synchronous()) return {};
+  options.kind = EngineKind::direct;
+  return make_engine(dataset, options, PendingRead::done);
+}
+
+}  // namespace
+
+Pipeline::Pipeline(Dataset opened, LoaderOptions chosen, const Loader::EngineFactory& make_engine)
+    : dataset(std::move(opened)),
+      options(resolved(dataset, std::move(chosen))),
+      program(compiled(dataset, options)),
+      selection(select_samples(dataset, program, options)),
+      cursor(plan_options(options, selection)),
+      engine(make_engine(dataset, options.engine, PendingRead::done)),
+      fallback(synchronous_beside(engine, dataset, options.engine, make_engine)),
+      blocks(options.block_cache),
+      window(options.read_window),
+      slabs(std::make_shared<SlabPool>(dataset, program.outputs(), options.batch_size, options.max_items,
+                                       slab_count(options, !engine.engine->synchronous()))),
+      delivery(slabs),
+      failures(options.max_error_rate, (selection.samples + options.world - 1) / options.world),
+      waits(clocks, !engine.engine->synchronous()) {
+  for (std::size_t i = 0; i < slabs->size(); ++i) {
+    assemblies.push_back(std::make_unique<Assembly>(slabs->slab(i), program.outputs().size()));
+  }
+  feeder = std::make_unique<Feeder>(shop, plan_options(options, selection), *engine.engine, assemblies);
+}
+
+void Pipeline::start(const std::shared_ptr<Pipeline>& pipeline) {
+  const std::stop_token stop = pipeline->stopping.get_token();
+  pipeline->workers = std::make_unique<WorkerPool>(pipeline, pipeline->shop, pipeline->options.workers, stop);
+  pipeline->feeder_thread =
+      std::make_unique<Thread>("penstock-feed", [pipeline, stop](std::stop_token) { pipeline->feeder->run(stop); });
+  pipeline->go_to(pipeline->cursor.position());
+}
+
+// From the source to the sink: nothing new begins, what is under way is skipped, then every thread is joined.
+// False when some read never came back: what it may still write to must then live on.
+bool Pipeline::stop() {
+  delivery.begin_generation();
+  stopping.request_stop();
+  slabs->wake();
+  window.wake();
+  tasks.close();
+  delivery.close();
+  bool ended = feeder_thread->join_for(kGrace);
+  ended &= workers->join_for(kGrace);
+  ended &= engine.engine->stop(kGrace);
+  return ended;
+}
+
+void Pipeline::go_to(const Position& position) {
+  cursor.go_to(position);
+  sequence = 0;
+  iterating = false;
+  feeder->go_to(position, delivery.begin_generation());
+}
+
+void Pipeline::require_same_process() const {
+  if (::getpid() == process) return;
+  throw Error::invalid_argument(
+      "this loader was made before fork(): its threads live in the parent; make one in this process",
+      {.dataset = dataset.path().string()});
+}
+
+Assembly* Pipeline::await(std::uint64_t number) {
+  if (slabs->lent() >= options.held) {
+    throw Error::resource("the consumer holds " + std::to_string(slabs->lent()) + " batches, as many as held = " +
+                          std::to_string(options.held) + " allows: let go of one, or raise held");
+  }
+  waits.begin();
+  Assembly* assembly = delivery.take(number, options.timeout);
+  waits.end();
+  if (assembly == nullptr) {
+    throw Error::resource("no batch within " + std::to_string(options.timeout.count()) + " ms: " + dump(),
+                          {.dataset = dataset.path().string()});
+  }
+  return assembly;
+}
+
+std::string Pipeline::dump() const {
+  std::string text = std::to_string(delivery.ready()) + " batches ready, " + std::to_string(slabs->free_slabs()) +
+                     " of " + std::to_string(slabs->size()) + " slabs free, " + std::to_string(slabs->lent()) +
+                     " held, " + std::to_string(tasks.size()) + " tasks queued, engine " +
+                     std::string(name(engine.engine->kind()));
+  const auto key_of = [this](const Row& row) {
+    return dataset.key(selection.included.empty() ? row.sample : selection.included[row.sample]);
+  };
+  for (const auto& assembly : assemblies) {
+    if (assembly->in_progress() && assembly->generation() == delivery.generation())
+      text += "; " + assembly->describe(key_of);
+  }
+  return text;
+}
+
+Stats Pipeline::stats() const {
+  Stats stats;
+  waits.report(stats);
+  {
+    const std::scoped_lock lock(failures_mutex);
+    failures.report(stats);
+  }
+  stats.excluded_samples = selection.excluded;
+  stats.engine = engine.engine->kind();
+  stats.engine_reason = engine.reason;
+  stats.reads = engine.engine->stats();
+  if (fallback.engine != nullptr) stats.reads += fallback.engine->stats();
+  stats.bytes_read = stats.reads.bytes;
+  stats.workers = options.workers;
+  stats.workers_observed = workers_observed.load(std::memory_order_relaxed);
+  stats.slabs = slabs->size();
+  stats.slab_bytes = slabs->bytes();
+  stats.window_bytes = window.reserved();
+  stats.cache_bytes = blocks.bytes();
+  stats.notes = notes;
+  const unsigned readers = engine.engine->synchronous() ? stats.workers : options.engine.threads;
+  const auto stage = [&](const char* name, unsigned threads, const StageClock& clock) {
+    stats.stages.push_back({name, threads, clock.busy.get(), clock.stalled_in.get(), clock.stalled_out.get()});
+  };
+  stage("plan", 1, clocks.plan);
+  stage("read", readers, clocks.read);
+  if (!engine.engine->synchronous()) stats.stages.back().busy += stats.reads.busy;
+  stage("decode", stats.workers, clocks.decode);
+  stage("transform", stats.workers, clocks.transform);
+  stage("deliver", stats.workers, clocks.deliver);
+  return stats;
+}
+
+}  // namespace penstock

@@ -1,0 +1,80 @@
+// The stages of a loader, joined in the order that bytes travel.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include <sys/types.h>
+
+#include <penstock/loader/cursor.hpp>
+#include <penstock/loader/failures.hpp>
+#include <penstock/loader/feeder.hpp>
+#include <penstock/loader/loader.hpp>
+#include <penstock/loader/selection.hpp>
+#include <penstock/loader/waits.hpp>
+#include <penstock/loader/worker.hpp>
+
+namespace penstock {
+
+/// Dataset -> Plan -> ReadEngine -> Worker -> Slab -> Delivery. Threads start last and hold a share of this, so that
+/// one which never comes back from the kernel leaves what it touches alive.
+struct Pipeline {
+  Pipeline(Dataset opened, LoaderOptions chosen, const Loader::EngineFactory& make_engine);
+
+  ReadEngine& direct_engine() { return fallback.engine != nullptr ? *fallback.engine : *engine.engine; }
+
+  static void start(const std::shared_ptr<Pipeline>& pipeline);
+  bool stop();
+  void go_to(const Position& position);
+  void require_same_process() const;
+  Assembly* await(std::uint64_t number);
+  std::string dump() const;
+  Stats stats() const;
+
+  const Dataset dataset;
+  const LoaderOptions options;
+  const Program program;
+  const Selection selection;
+  Cursor cursor;               // consumer's thread alone
+  std::uint64_t sequence = 0;  // of the next batch in its generation; consumer's thread alone
+  bool iterating = false;      // a `for` is under way; consumer's thread alone
+  std::string notes;           // consumer's thread alone
+  StageClocks clocks;
+  ChosenEngine engine, fallback;
+  BlockCache blocks;
+  ReadWindow window;
+  GroupPool groups;
+  Queue<Group*> tasks;
+  std::shared_ptr<SlabPool> slabs;
+  std::vector<std::unique_ptr<Assembly>> assemblies;
+  Delivery delivery;
+  Failures failures;
+  mutable std::mutex failures_mutex;  // guards failures: stats() may come from another thread
+  Waits waits;
+  std::atomic<unsigned> workers_observed{0};
+  Workshop shop{.dataset = dataset,
+                .program = program,
+                .options = options,
+                .samples = selection.samples,
+                .included = selection.included,
+                .direct = direct_engine(),
+                .blocks = blocks,
+                .window = window,
+                .groups = groups,
+                .tasks = tasks,
+                .delivery = delivery,
+                .slabs = *slabs,
+                .clocks = clocks,
+                .workers_observed = workers_observed};
+  std::unique_ptr<Feeder> feeder;
+  std::stop_source stopping;
+  std::unique_ptr<WorkerPool> workers;
+  std::unique_ptr<Thread> feeder_thread;
+  const pid_t process = ::getpid();
+};
+
+}  // namespace penstock

@@ -1,0 +1,84 @@
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include <penstock/formats/error.hpp>
+#include <penstock/loader/prepare.hpp>
+#include <penstock/transforms/codec.hpp>
+
+namespace penstock {
+namespace {
+
+constexpr std::uint32_t kReadAheadRows = 64;  // reads in flight that keep a disk busy
+constexpr int kValuesTried = 16;
+
+bool is_sound(const FieldSchema& schema, const std::vector<std::byte>& value) {
+  try {
+    codec_for(schema, value).decoder(schema)->peek({&schema, value});
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+/// The first of some values of the field whose header can be read; the first of all where none can; empty without any.
+std::vector<std::byte> first_sound_value(const Dataset& dataset, std::uint32_t field) {
+  std::optional<std::vector<std::byte>> first;
+  std::vector<Piece> pieces;
+  int tried = 0;
+  for (std::uint64_t sample = 0; sample < dataset.size() && tried < kValuesTried; ++sample) {
+    if (!dataset.locate(sample, field, pieces)) continue;
+    ++tried;
+    std::vector<std::byte> value = read_field(dataset, sample, field);
+    if (is_sound(dataset.fields()[field], value)) return value;
+    if (!first) first = std::move(value);
+  }
+  return first.value_or(std::vector<std::byte>{});
+}
+
+}  // namespace
+
+LoaderOptions resolved(const Dataset& dataset, LoaderOptions options) {
+  const auto require = [&](bool good, const char* cause) {
+    if (!good) throw Error::invalid_argument(cause, {.dataset = dataset.path().string()});
+  };
+  require(options.batch_size > 0, "batch_size must be at least 1");
+  require(options.prefetch > 0, "prefetch must be at least 1");
+  require(options.held > 0, "held must be at least 1");
+  require(options.world > 0, "world must be at least 1");
+  require(options.rank < options.world, "rank must be less than world");
+  require(options.max_error_rate >= 0 && options.max_error_rate <= 1, "max_error_rate must be between 0 and 1");
+  require(options.timeout.count() >= 0, "timeout must not be negative");
+  require(options.workers <= 1024, "workers must be at most 1024");
+  if (options.workers == 0) options.workers = usable_cores();
+  options.shuffle_block = shuffle_block(dataset, options);
+  return options;
+}
+
+Program compiled(const Dataset& dataset, const LoaderOptions& options) {
+  const FieldCatalog catalog{dataset.fields(), [&](std::uint32_t field) { return first_sound_value(dataset, field); }};
+  try {
+    return Program(options.fields, catalog);
+  } catch (const Error& error) {
+    throw error.in({.dataset = dataset.path().string()});
+  }
+}
+
+PlanOptions plan_options(const LoaderOptions& options, const Selection& selection) {
+  return {.samples = selection.samples,
+          .shuffle = options.shuffle,
+          .shuffle_block = *options.shuffle_block,
+          .seed = options.seed,
+          .batch_size = options.batch_size,
+          .rank = options.rank,
+          .world = options.world,
+          .last = options.last};
+}
+
+unsigned slab_count(const LoaderOptions& options, bool reads_ahead) {
+  const std::uint32_t rows = std::max(2 * options.workers, reads_ahead ? kReadAheadRows : 0);
+  const unsigned filling = 1 + (rows + options.batch_size - 1) / options.batch_size;
+  return options.prefetch + filling + options.held;
+}
+
+}  // namespace penstock

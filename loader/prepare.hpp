@@ -1,0 +1,24 @@
+// What a loader settles before any thread starts: options checked and resolved, chains compiled, the plan's terms.
+#pragma once
+
+#include <penstock/formats/dataset.hpp>
+#include <penstock/loader/options.hpp>
+#include <penstock/loader/plan.hpp>
+#include <penstock/loader/selection.hpp>
+#include <penstock/transforms/program.hpp>
+
+namespace penstock {
+
+/// The options with every default decided. Throws Error: invalid_argument, for what does not fit together.
+LoaderOptions resolved(const Dataset& dataset, LoaderOptions options);
+
+/// The chains, compiled against the first value of each field that can be read: a broken first sample is for the error
+/// policy to deal with, not for the constructor. Throws what Program throws.
+Program compiled(const Dataset& dataset, const LoaderOptions& options);
+
+PlanOptions plan_options(const LoaderOptions& options, const Selection& selection);
+
+/// Ready batches, those being filled (enough rows to keep every worker, or the disk, busy), and the consumer's.
+unsigned slab_count(const LoaderOptions& options, bool reads_ahead);
+
+}  // namespace penstock
