@@ -69,7 +69,7 @@ std::string stages_text(const BenchReport& report, const BenchRow& row) {
   for (const StageStats& stage : row.stages) {
     const double busy = seconds(stage.busy), in = seconds(stage.stalled_in), out = seconds(stage.stalled_out);
     table.add({stage.name, std::to_string(stage.threads), fixed(busy, 2), fixed(in, 2), fixed(out, 2),
-               percent(busy, busy + in + out),
+               percent(busy, row.seconds * std::max(1U, stage.threads)),
                row.samples > 0 ? fixed(busy * 1e6 / static_cast<double>(row.samples), 1) : "-"});
   }
   text += table.text("  ");

@@ -90,6 +90,14 @@ fs::path cache_folder() {
   return {};
 }
 
+// Root may write where nobody is meant to; a folder that is marked read-only is left alone all the same.
+bool marked_read_only(const fs::path& folder) {
+  constexpr fs::perms any_write = fs::perms::owner_write | fs::perms::group_write | fs::perms::others_write;
+  std::error_code failed;
+  const fs::file_status status = fs::status(folder.empty() ? fs::path(".") : folder, failed);
+  return !failed && fs::exists(status) && (status.permissions() & any_write) == fs::perms::none;
+}
+
 fs::path beside(const fs::path& shard) {
   std::error_code ignored;
   if (fs::is_directory(shard, ignored)) return shard / ".penstock-idx";
@@ -124,6 +132,7 @@ Index sidecar_index(const Format& format, const fs::path& shard, const OpenProgr
   for (const fs::path& place : places) {
     std::error_code ignored;
     fs::create_directories(place.parent_path(), ignored);
+    if (marked_read_only(place.parent_path())) continue;
     const auto lock = FileLock::wait(place.string() + ".lock");
     if (!lock) continue;
     if (auto index = open_matching(place, wanted)) return std::move(*index);  // made while we waited

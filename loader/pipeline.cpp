@@ -130,7 +130,7 @@ Stats Pipeline::stats() const {
   stats.window_bytes = window.reserved();
   stats.cache_bytes = blocks.bytes();
   stats.notes = notes;
-  const unsigned readers = engine.engine->synchronous() ? stats.workers : options.engine.threads;
+  const unsigned readers = engine.engine->synchronous() ? stats.workers : engine.engine->threads();
   const auto stage = [&](const char* name, unsigned threads, const StageClock& clock) {
     stats.stages.push_back({name, threads, clock.busy.get(), clock.stalled_in.get(), clock.stalled_out.get()});
   };

@@ -21,6 +21,7 @@ class PreadEngine : public ReadEngine {
   bool abandoned() const override { return abandoned_; }
   EngineKind kind() const override { return EngineKind::pread; }
   bool synchronous() const override { return false; }
+  unsigned threads() const override { return static_cast<unsigned>(threads_.size()); }
   void submit(std::span<const ReadRequest> requests) override;
   EngineStats stats() const override;
 

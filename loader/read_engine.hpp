@@ -59,6 +59,7 @@ class ReadEngine {
   virtual EngineKind kind() const = 0;
   /// True when submit() itself reads and completes, in the calling thread (which is then the decoding worker).
   virtual bool synchronous() const = 0;
+  virtual unsigned threads() const { return 0; }  ///< of its own; none where the callers read
   /// Safe from any thread. Does not wait for data unless synchronous(). The caller bounds what is in flight.
   /// Requests of one call may be answered in any order; those that lie close together are read as one.
   virtual void submit(std::span<const ReadRequest> requests) = 0;

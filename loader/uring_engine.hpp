@@ -24,6 +24,7 @@ class UringEngine : public ReadEngine {
   bool abandoned() const override { return abandoned_; }
   EngineKind kind() const override { return EngineKind::io_uring; }
   bool synchronous() const override { return false; }
+  unsigned threads() const override { return static_cast<unsigned>(threads_.size()); }
   void submit(std::span<const ReadRequest> requests) override;
   EngineStats stats() const override { return desk_->counters.total(); }
 

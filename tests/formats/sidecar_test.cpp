@@ -109,6 +109,16 @@ TEST_CASE("where the data cannot be written, the sidecar goes to PENSTOCK_INDEX_
   CHECK(setting.built() == 1);
 }
 
+TEST_CASE("a folder marked read-only is left alone, by root too") {
+  const Setting setting;
+  fs::permissions(setting.data, fs::perms::owner_read | fs::perms::owner_exec);
+  CHECK(setting.open() == 20);
+  CHECK_FALSE(fs::exists(setting.data / ".penstock-idx"));
+  CHECK(setting.open() == 20);
+  CHECK(setting.built() == 1);
+  fs::permissions(setting.data, fs::perms::owner_all);
+}
+
 TEST_CASE("where nothing can be written, the index is held in memory") {
   const Setting setting;
   fs::create_directories(setting.data / ".penstock-idx.lock");
