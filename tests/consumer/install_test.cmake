@@ -1,4 +1,5 @@
 # Installs the build afresh, then builds and runs tests/consumer against the installed package.
+include(GNUInstallDirs)
 set(installed ${PROJECT_BINARY_DIR}/consumer/installed)
 set(sanitizer_flags)
 if(PENSTOCK_SANITIZER)
