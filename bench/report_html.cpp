@@ -14,11 +14,11 @@ constexpr std::string_view kHead = R"html(<!DOCTYPE html>
 :root { --ink: #1d2733; --soft: #5c6b7a; --line: #dde3ea; --paper: #fff; --page: #f5f7f9; --water: #1f7a8c; --wait: #d9a441; --room: #b8c4ce; }
 @media (prefers-color-scheme: dark) { :root { --ink: #e3e9ef; --soft: #93a3b3; --line: #2e3a46; --paper: #1a222b; --page: #12181f; --room: #4b5a68; } }
 body { margin: 0; background: var(--page); color: var(--ink); font: 15px/1.5 system-ui, sans-serif; }
-main { max-width: 68rem; margin: 2rem auto; padding: 0 1rem; }
-section { background: var(--paper); border: 1px solid var(--line); border-radius: 8px; padding: 1rem 1.25rem; margin: 1rem 0; overflow-x: auto; }
+main { max-width: 92rem; margin: 2rem auto; padding: 0 1rem; }
+svg { max-width: 64rem; } section { background: var(--paper); border: 1px solid var(--line); border-radius: 8px; padding: 1rem 1.25rem; margin: 1rem 0; overflow-x: auto; }
 h1 { font-size: 1.5rem; margin: 0; } h2 { font-size: 1.05rem; margin: 0 0 .6rem; } p { margin: .3rem 0; color: var(--soft); }
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
-th, td { padding: .3rem .6rem; text-align: right; border-bottom: 1px solid var(--line); white-space: nowrap; }
+th, td { padding: .3rem .5rem; text-align: right; border-bottom: 1px solid var(--line); white-space: nowrap; }
 th { color: var(--soft); font-weight: 600; } th:first-child, td:first-child, td.word { text-align: left; }
 tr.best td { font-weight: 650; } svg { display: block; width: 100%; height: auto; } svg text { fill: var(--ink); font: 13px system-ui, sans-serif; }
 .busy { fill: var(--water); } .in { fill: var(--wait); } .out { fill: var(--room); }
@@ -121,7 +121,7 @@ std::string rows_section(const BenchReport& report) {
             cell(subject.task) + cell(std::to_string(row.setting.workers)) +
             cell(std::to_string(row.setting.prefetch)) + cell(std::to_string(row.setting.batch_size)) +
             cell(fixed(row.samples_per_s.median, 1)) +
-            cell(fixed(row.samples_per_s.low, 1) + " to " + fixed(row.samples_per_s.high, 1)) +
+            cell(fixed(row.samples_per_s.low, 0) + " to " + fixed(row.samples_per_s.high, 0)) +
             cell(fixed(row.mb_per_s, 1)) + cell(fixed(row.first_batch_ms, 1) + " ms") +
             cell(fixed(row.stall_percent, 1) + " %") + cell(fixed(row.peak_memory_mb, 0) + " MB") +
             cell(row.warm() ? "warm" : "cold") + cell(row.engine) +
@@ -137,7 +137,7 @@ std::string stages_section(const BenchReport& report, const BenchRow& row) {
   std::size_t line = 0;
   for (const StageStats& stage : row.stages) {
     const double busy = seconds(stage.busy), in = seconds(stage.stalled_in), out = seconds(stage.stalled_out);
-    const double all = std::max(busy + in + out, 1e-9);
+    const double all = std::max({row.seconds * std::max(1U, stage.threads), busy + in + out, 1e-9});
     bars += bar(line++, stage.name + " (" + std::to_string(stage.threads) + ")",
                 {{busy / all, "busy"}, {in / all, "in"}, {out / all, "out"}}, fixed(100 * busy / all, 1) + " % busy");
     table += "<tr>" + cell(stage.name) + cell(std::to_string(stage.threads)) + cell(fixed(busy, 2)) +
