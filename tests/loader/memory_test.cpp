@@ -11,6 +11,12 @@ using namespace penstock::test;
 
 namespace {
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kInstrumented = true;  // freed memory is kept back, shadow memory grows
+#else
+constexpr bool kInstrumented = false;
+#endif
+
 std::uint64_t resident_bytes() {
   std::uint64_t total = 0;
   std::uint64_t resident = 0;
@@ -44,7 +50,11 @@ TEST_CASE("memory is flat over 50 epochs") {
     }
     const std::uint64_t now = resident_bytes();
     MESSAGE("resident after 10 epochs " << after_warmup << ", after 50 " << now);
-    CHECK(now < after_warmup + (2 << 20));
+    if (kInstrumented) {
+      MESSAGE("skipped: resident memory is the sanitizer's own here");
+    } else {
+      CHECK(now < after_warmup + (2 << 20));
+    }
     CHECK(loader.stats().slab_bytes <= slabs + slabs / 4);  // ragged arenas may still meet a longer batch
     CHECK(loader.stats().window_bytes <= options.read_window);
   }
