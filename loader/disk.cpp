@@ -30,6 +30,7 @@ void find_mount(const std::string& device_number, Disk& disk) {
     disk.mount = mount;
     return;
   }
+  disk.file_system = "unknown";
 }
 
 template <typename T>

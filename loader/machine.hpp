@@ -36,10 +36,10 @@ Machine this_machine();
 
 /// Where a path lies.
 struct Disk {
-  std::string file_system;         ///< type: "ext4", "nfs4", "tmpfs"
-  std::string mount;               ///< mount point
-  std::string source;              ///< device or remote, as mounted
-  std::string device;              ///< block device under /sys/block; empty when there is none
+  std::string file_system;  ///< type: "ext4", "nfs4", "tmpfs"; "unknown" inside a chroot, whose mount is not shown
+  std::string mount;        ///< mount point
+  std::string source;       ///< device or remote, as mounted
+  std::string device;       ///< block device under /sys/block; empty when there is none
   std::optional<bool> rotational;  ///< as the device says; virtual disks often say true whatever they are
   std::string scheduler;
   std::uint64_t read_ahead = 0;           ///< bytes
