@@ -39,6 +39,10 @@ Loader::~Loader() {
 }
 
 std::optional<Batch> Loader::next() {
+  return next({});
+}
+
+std::optional<Batch> Loader::next(const std::function<void()>& while_waiting) {
   Pipeline& pipeline = *pipeline_;
   pipeline.require_same_process();
   if (pipeline.cursor.at_end()) {
@@ -46,7 +50,7 @@ std::optional<Batch> Loader::next() {
     pipeline.iterating = false;
     return std::nullopt;
   }
-  Assembly& assembly = *pipeline.await(pipeline.sequence);
+  Assembly& assembly = *pipeline.await(pipeline.sequence, while_waiting);
   ++pipeline.sequence;
   pipeline.cursor.advance();
   if (assembly.failure() != nullptr) {

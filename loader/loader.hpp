@@ -36,6 +36,9 @@ class Loader {
   /// Throws what a worker or the reader failed with (Error, with dataset, shard, key, field and offset); Error:
   /// resource, when the consumer holds every slab it may (`held`), and, with `timeout`, when nothing came in time.
   std::optional<Batch> next();
+  /// As next(), for a consumer that must notice something else meanwhile: `while_waiting` is called every 50 ms of the
+  /// wait, in this thread. What it throws leaves next(), and the loader where it is.
+  std::optional<Batch> next(const std::function<void()>& while_waiting);
 
   std::uint64_t batches() const;        ///< per full epoch, of this rank
   std::uint64_t epoch() const;          ///< the epoch that the next batch belongs to

@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <chrono>
 #include <string>
 #include <utility>
 
@@ -10,7 +12,8 @@
 namespace penstock {
 namespace {
 
-constexpr std::chrono::seconds kGrace{2};  // for reads that never come back, before their threads are left behind
+constexpr std::chrono::milliseconds kSlice{50};  // of a wait that somebody wants to look up from
+constexpr std::chrono::seconds kGrace{2};        // for reads that never come back, before their threads are left behind
 
 // What workers read with where the engine reads ahead of them: replacements, shared blocks, second tries.
 ChosenEngine synchronous_beside(const ChosenEngine& engine, const Dataset& dataset, EngineOptions options,
@@ -80,14 +83,31 @@ void Pipeline::require_same_process() const {
       {.dataset = dataset.path().string()});
 }
 
-Assembly* Pipeline::await(std::uint64_t number) {
+Assembly* Pipeline::take(std::uint64_t number, const std::function<void()>& while_waiting) {
+  if (!while_waiting) return delivery.take(number, options.timeout);
+  const auto began = Clock::now();
+  for (;;) {
+    std::chrono::milliseconds slice = kSlice;
+    if (options.timeout.count() > 0) {
+      const auto left = std::chrono::ceil<std::chrono::milliseconds>(began + options.timeout - Clock::now());
+      if (left.count() <= 0) return nullptr;
+      slice = std::min(slice, left);
+    }
+    if (Assembly* assembly = delivery.take(number, slice)) return assembly;
+    while_waiting();
+  }
+}
+
+Assembly* Pipeline::await(std::uint64_t number, const std::function<void()>& while_waiting) {
   if (slabs->lent() >= options.held) {
     throw Error::resource("the consumer holds " + std::to_string(slabs->lent()) + " batches, as many as held = " +
                           std::to_string(options.held) + " allows: let go of one, or raise held");
   }
-  waits.begin();
-  Assembly* assembly = delivery.take(number, options.timeout);
-  waits.end();
+  Assembly* assembly = nullptr;
+  {
+    const Waiting waiting(waits);
+    assembly = take(number, while_waiting);
+  }
   if (assembly == nullptr) {
     throw Error::resource("no batch within " + std::to_string(options.timeout.count()) + " ms: " + dump(),
                           {.dataset = dataset.path().string()});

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <stop_token>
@@ -31,7 +32,9 @@ struct Pipeline {
   bool stop();
   void go_to(const Position& position);
   void require_same_process() const;
-  Assembly* await(std::uint64_t number);
+  /// `while_waiting`, when not empty, is called now and then meanwhile, and may throw.
+  Assembly* await(std::uint64_t number, const std::function<void()>& while_waiting);
+  Assembly* take(std::uint64_t number, const std::function<void()>& while_waiting);
   std::string dump() const;
   Stats stats() const;
 

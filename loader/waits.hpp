@@ -37,4 +37,16 @@ class Waits {
   std::uint64_t samples_ = 0, batches_ = 0, bytes_ = 0;
 };
 
+/// One wait, also where it ends in an exception.
+class Waiting {
+ public:
+  explicit Waiting(Waits& waits) : waits_(waits) { waits_.begin(); }
+  ~Waiting() { waits_.end(); }
+  Waiting(const Waiting&) = delete;
+  Waiting& operator=(const Waiting&) = delete;
+
+ private:
+  Waits& waits_;
+};
+
 }  // namespace penstock

@@ -1,0 +1,26 @@
+// The parts of the module, one concept each.
+#pragma once
+
+#include <string_view>
+
+#include <nanobind/nanobind.h>
+
+namespace penstock::python {
+
+namespace nb = nanobind;
+
+void bind_error(nb::module_& module);
+void bind_dataset(nb::module_& module);
+void bind_chain(nb::module_& module);
+void bind_tensor(nb::module_& module);
+void bind_loader(nb::module_& module);
+void bind_convert(nb::module_& module);
+
+/// Keys, paths and messages are bytes that need not be UTF-8: what is not becomes surrogates, as in os.fsdecode.
+nb::str text(std::string_view bytes);
+
+/// Runs Python's signal handlers from a thread that does not hold the interpreter; what they raise (KeyboardInterrupt)
+/// is thrown.
+void check_signals();
+
+}  // namespace penstock::python

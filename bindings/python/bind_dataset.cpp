@@ -1,0 +1,179 @@
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/filesystem.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+
+#include <penstock/formats/dataset.hpp>
+
+#include "bind.hpp"
+#include "open_dataset.hpp"
+
+namespace penstock::python {
+namespace {
+
+/// One sample of a dataset; its fields are read when asked for.
+struct Sample {
+  Dataset dataset;
+  std::uint64_t number;
+
+  bool has(std::uint32_t field) const {
+    std::vector<Piece> pieces;
+    return dataset.locate(number, field, pieces);
+  }
+  std::vector<std::string_view> names() const {
+    std::vector<std::string_view> found;
+    for (std::uint32_t i = 0; i < dataset.fields().size(); ++i)
+      if (has(i)) found.push_back(dataset.fields()[i].name);
+    return found;
+  }
+};
+
+nb::bytes stored_bytes(const Sample& self, const std::string& name) {
+  const std::optional<std::uint32_t> field = self.dataset.field(name);
+  if (!field || !self.has(*field)) throw nb::key_error(name.c_str());
+  std::vector<std::byte> bytes;
+  {
+    const nb::gil_scoped_release released;
+    bytes = read_field(self.dataset, self.number, *field);
+  }
+  return nb::bytes(bytes.data(), bytes.size());
+}
+
+nb::list names_of(const Sample& self) {
+  nb::list names;
+  for (const std::string_view name : self.names()) names.append(text(name));
+  return names;
+}
+
+Sample sample_at(const Dataset& self, std::int64_t number) {
+  const auto size = static_cast<std::int64_t>(self.size());
+  const std::int64_t wanted = number < 0 ? number + size : number;
+  if (wanted < 0 || wanted >= size) throw nb::index_error("sample number out of range");
+  return {self, static_cast<std::uint64_t>(wanted)};
+}
+
+// The other way round than text().
+std::string bytes_of(const nb::str& key) {
+  const nb::object encoded = key.attr("encode")("utf-8", "surrogateescape");
+  return {PyBytes_AS_STRING(encoded.ptr()), static_cast<std::size_t>(PyBytes_GET_SIZE(encoded.ptr()))};
+}
+
+nb::list texts(std::span<const std::string> strings) {
+  nb::list list;
+  for (const std::string& string : strings) list.append(text(string));
+  return list;
+}
+
+nb::list schemas(const Dataset& self) {
+  nb::list list;
+  for (const FieldSchema& field : self.fields()) list.append(nb::cast(field));
+  return list;
+}
+
+nb::object shape_of(const FieldSchema& self) {
+  if (!self.fixed) return nb::none();
+  nb::list sizes;
+  for (const std::int64_t size : self.shape) sizes.append(size);
+  return nb::tuple(sizes);
+}
+
+void bind_schema(nb::module_& module) {
+  nb::class_<FieldSchema>(module, "FieldSchema", "A field as the dataset stores it.")
+      .def_ro("name", &FieldSchema::name)
+      .def_ro("codec", &FieldSchema::codec,
+              "\"jpeg\", \"png\", \"npy\", \"cls\", \"raw\", ...; empty where each value's first bytes tell.")
+      .def_prop_ro(
+          "dtype",
+          [](const FieldSchema& self) -> std::optional<std::string> {
+            if (!self.fixed) return std::nullopt;
+            return std::string(name(self.dtype));
+          },
+          "Of one sample; None unless every sample has the same dtype and shape.")
+      .def_prop_ro("shape", shape_of, nb::sig("def shape(self) -> tuple[int, ...] | None"),
+                   "Of one sample; None unless every sample has the same.")
+      .def("__repr__", [](const FieldSchema& self) {
+        std::string text = "penstock.FieldSchema(" + self.name + ", codec=" + self.codec;
+        if (self.fixed) text += ", dtype=" + std::string(name(self.dtype)) + ", shape=" + to_string(self.shape);
+        return text + ")";
+      });
+}
+
+void bind_sample(nb::module_& module) {
+  nb::class_<Sample>(module, "Sample", "One sample: s[\"jpg\"] reads the stored bytes of that field.")
+      .def_prop_ro("key", [](const Sample& self) { return text(self.dataset.key(self.number)); })
+      .def_ro("number", &Sample::number)
+      .def("keys", names_of, nb::sig("def keys(self) -> list[str]"), "Names of the fields that this sample has.")
+      .def("__getitem__", stored_bytes, nb::arg("field"),
+           "The field's stored bytes, filters undone. Raises KeyError, or Error: io, corrupt.")
+      .def("__contains__",
+           [](const Sample& self, const std::string& name) {
+             const auto field = self.dataset.field(name);
+             return field && self.has(*field);
+           })
+      .def("__len__", [](const Sample& self) { return self.names().size(); })
+      .def("__iter__", [](const Sample& self) { return nb::iter(names_of(self)); })
+      .def("__repr__", [](const Sample& self) {
+        return text("penstock.Sample(" + std::to_string(self.number) + ", " +
+                    std::string(self.dataset.key(self.number)) + ")");
+      });
+}
+
+}  // namespace
+
+Dataset open_dataset(nb::handle path_or_dataset, const nb::object& progress) {
+  if (nb::isinstance<Dataset>(path_or_dataset)) return nb::cast<Dataset>(path_or_dataset);
+  const auto path = nb::cast<std::filesystem::path>(path_or_dataset);
+  const nb::gil_scoped_release released;
+  return open(path, [&progress](std::uint64_t done, std::uint64_t total) {
+    check_signals();
+    if (progress.is_none()) return;
+    const nb::gil_scoped_acquire held;
+    progress(done, total);
+  });
+}
+
+void bind_dataset(nb::module_& module) {
+  bind_schema(module);
+  bind_sample(module);
+  nb::class_<Dataset>(module, "Dataset", "Numbered samples of any packing, or of a folder of files. Immutable.")
+      .def("__len__", &Dataset::size)
+      .def("__getitem__", sample_at, nb::arg("sample"), "Raises IndexError.")
+      .def(
+          "find", [](const Dataset& self, const nb::str& key) { return self.find(bytes_of(key)); }, nb::arg("key"),
+          "Number of the sample with that key, or None.")
+      .def_prop_ro(
+          "keys",
+          [](const Dataset& self) {
+            nb::list keys;
+            for (std::uint64_t sample = 0; sample < self.size(); ++sample) keys.append(text(self.key(sample)));
+            return keys;
+          },
+          nb::sig("def keys(self) -> list[str]"), "Of all samples, in their order; a new list.")
+      .def_prop_ro("fields", schemas, nb::sig("def fields(self) -> list[FieldSchema]"))
+      .def_prop_ro(
+          "classes", [](const Dataset& self) { return texts(self.classes()); },
+          nb::sig("def classes(self) -> list[str]"), "Names, position = class index; empty when not known.")
+      .def_prop_ro("path", &Dataset::path)
+      .def_prop_ro("format", &Dataset::format, "\"folder\", \"tar\", \"lmdb\", \"hdf5\".")
+      .def_prop_ro("packed", &Dataset::packed, "Made by penstock (has a penstock.json).")
+      .def("__repr__", [](const Dataset& self) {
+        return text("penstock.Dataset(" + self.path().string() + ", " + std::string(self.format()) + ", " +
+                    std::to_string(self.size()) + " samples)");
+      });
+  module.def("open", open_dataset, nb::arg("path"), nb::kw_only(), nb::arg("progress") = nb::none(),
+             nb::sig("def open(path: str | os.PathLike | Dataset, *, progress: "
+                     "collections.abc.Callable[[int, int], object] | None = None) -> Dataset"),
+             "Opens a packed dataset, one that others packed (tar, LMDB, HDF5), or a folder of files.\n\n"
+             "An index is built and kept beside the data where there is none; `progress` is then called with (done,\n"
+             "total). Raises Error: io, when the path cannot be read; invalid argument, when nothing there is a\n"
+             "dataset; corrupt, unsupported.");
+}
+
+}  // namespace penstock::python

@@ -1,0 +1,40 @@
+#include <exception>
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+
+#include <penstock/formats/error.hpp>
+
+#include "bind.hpp"
+
+namespace penstock::python {
+namespace {
+
+// Raises penstock.Error, which is a Python class so that users may subclass, pickle and catch it like any other.
+void raise(const Error& error) {
+  const nb::object type = nb::module_::import_("penstock._error").attr("Error");
+  const ErrorContext& context = error.context();
+  const nb::object instance = type(text(error.what()));
+  instance.attr("kind") = text(name(error.kind()));
+  instance.attr("cause") = text(error.cause());
+  instance.attr("dataset") = text(context.dataset);
+  instance.attr("shard") = text(context.shard);
+  instance.attr("key") = text(context.key);
+  instance.attr("field") = text(context.field);
+  instance.attr("offset") = context.offset;
+  PyErr_SetObject(type.ptr(), instance.ptr());
+}
+
+}  // namespace
+
+void bind_error(nb::module_&) {
+  nb::register_exception_translator([](const std::exception_ptr& thrown, void*) {
+    try {
+      std::rethrow_exception(thrown);
+    } catch (const Error& error) {
+      raise(error);
+    }
+  });
+}
+
+}  // namespace penstock::python

@@ -1,0 +1,193 @@
+#include <cstdint>
+#include <new>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/variant.h>
+#include <nanobind/stl/vector.h>
+
+#include "bind.hpp"
+#include "loader_options.hpp"
+#include "open_dataset.hpp"
+#include "profiler_mark.hpp"
+#include "python_loader.hpp"
+#include "stats.hpp"
+#include "tensor.hpp"
+
+namespace penstock::python {
+namespace {
+
+struct LoaderIterator {
+  nb::object owner;  // keeps the loader
+  PythonLoader* loader;
+  std::uint64_t iteration;
+  bool finished = false;
+};
+
+nb::object column(const Batch& batch, const Field& field) {
+  Tensor values(batch.slab(), field.values.data, field.values.dtype, field.values.shape);
+  if (field.offsets.empty()) return nb::cast(std::move(values));
+  Tensor offsets(batch.slab(), field.offsets.data(), DType::i64, {static_cast<std::int64_t>(field.offsets.size())});
+  return nb::cast(Ragged{std::move(values), std::move(offsets)});
+}
+
+nb::dict batch_dict(const Batch& batch) {
+  nb::dict columns;
+  for (const Field& field : batch.fields()) columns[text(field.name)] = column(batch, field);
+  nb::list keys;
+  for (const std::string_view key : batch.keys()) keys.append(text(key));
+  columns["__key__"] = keys;
+  columns["__valid__"] =
+      Tensor(batch.slab(), batch.valid().data(), DType::boolean, {static_cast<std::int64_t>(batch.size())});
+  return columns;
+}
+
+nb::dict next_batch(LoaderIterator& self) {
+  if (self.finished) throw nb::stop_iteration();
+  std::optional<Batch> batch;
+  {
+    const ProfilerMark mark;
+    batch = self.loader->next(self.iteration);
+  }
+  self.finished = !batch;
+  if (!batch) throw nb::stop_iteration();
+  return batch_dict(*batch);
+}
+
+void construct(PythonLoader* self, const nb::object& source, std::uint32_t batch_size, bool shuffle, std::uint64_t seed,
+               unsigned workers, unsigned prefetch, const std::optional<FieldsDict>& fields, const std::string& last,
+               bool drop_last, const std::variant<std::uint32_t, std::string>& rank, std::optional<std::uint32_t> world,
+               unsigned held, const std::string& on_error, double max_error_rate, const std::string& missing,
+               std::optional<std::vector<std::uint64_t>> subset, std::optional<double> timeout,
+               std::optional<std::uint64_t> shuffle_block, std::uint64_t max_items,
+               const std::optional<std::vector<std::string>>& classes, const std::string& engine, bool direct_io,
+               std::uint64_t read_window, std::uint64_t block_cache) {
+  LoaderOptions options{.batch_size = batch_size,
+                        .shuffle = shuffle,
+                        .seed = seed,
+                        .workers = workers,
+                        .prefetch = prefetch,
+                        .fields = fields_of(fields),
+                        .last = last_named(last, drop_last),
+                        .held = held,
+                        .on_error = on_error_named(on_error),
+                        .max_error_rate = max_error_rate,
+                        .missing = missing_named(missing),
+                        .subset = std::move(subset).value_or(std::vector<std::uint64_t>{}),
+                        .timeout = timeout_of(timeout),
+                        .shuffle_block = shuffle_block,
+                        .max_items = max_items,
+                        .engine = {.kind = engine_named(engine), .direct_io = direct_io},
+                        .read_window = read_window,
+                        .block_cache = block_cache};
+  std::string note = set_rank(options, rank, world);
+  Dataset dataset = open_dataset(source);
+  require_classes(dataset, classes);
+  new (self) PythonLoader(std::move(dataset), std::move(options), std::move(note));
+}
+
+nb::object json(const char* function, const nb::object& argument) {
+  return nb::module_::import_("json").attr(function)(argument);
+}
+
+nb::object state_dict(PythonLoader& self) {
+  return json("loads", text(self.use([](Loader& loader) { return loader.state().to_json(); })));
+}
+
+void load_state_dict(PythonLoader& self, const nb::dict& state) {
+  self.restore(LoaderState::from_json(nb::str(json("dumps", state)).c_str()));
+}
+
+LoaderIterator iterate(const nb::object& self) {
+  auto& loader = nb::cast<PythonLoader&>(self);
+  return {self, &loader, loader.begin()};
+}
+
+constexpr const char* kDoc =
+    "Reads, decodes and assembles batches ahead of the program, in threads of its own that never hold the\n"
+    "interpreter. One `for` over it is one epoch; the next `for` is the next epoch. Leaving one early discards what\n"
+    "was fetched ahead.\n\n"
+    "Each batch is a dict: an output's name -> Tensor (rows, ...) or Ragged, \"__key__\" -> list of str, and\n"
+    "\"__valid__\" -> bool Tensor (rows,): False for rows that pad or are marked bad.";
+
+constexpr const char* kInitDoc =
+    "source: path of a dataset of any packing, or a Dataset.\n"
+    "batch_size: rows. shuffle, seed: the order and every random draw are a function of seed, epoch and sample.\n"
+    "workers: decoding threads; 0: usable cores divided by local ranks. prefetch: ready batches kept ahead.\n"
+    "fields: output name -> chain; None: every field, decoded by its codec. Fields not named are not read.\n"
+    "last: \"keep\", \"drop\" or \"pad\" what does not fill a batch; drop_last=True is last=\"drop\".\n"
+    "rank, world: this process among several; rank=\"env\" takes both from torchrun's, MPI's or Slurm's variables.\n"
+    "held: batches the program may hold at once. on_error: \"raise\", \"replace\" or \"mark\" for samples with broken\n"
+    "bytes, up to max_error_rate. missing: \"raise\", \"exclude\" or \"empty\" for samples that lack a field.\n"
+    "subset: sample numbers that an epoch delivers. timeout: seconds after which a wait raises, with what is in\n"
+    "flight. shuffle_block: samples per block of a block shuffle, 0 for none. max_items: bound of a ragged row.\n"
+    "classes: names that the dataset's must equal. engine: \"auto\", \"io_uring\", \"pread\", \"direct\", \"gather\".\n"
+    "direct_io: O_DIRECT. read_window, block_cache: bytes.\n\n"
+    "Raises Error: invalid argument, for options that do not fit each other or the dataset; and what opening raises.";
+
+void bind_loader_class(nb::module_& module) {
+  const LoaderOptions defaults;
+  nb::class_<PythonLoader>(module, "Loader", nb::is_weak_referenceable(), kDoc)
+      .def("__init__", construct, nb::arg("source"), nb::kw_only(), nb::arg("batch_size") = defaults.batch_size,
+           nb::arg("shuffle") = defaults.shuffle, nb::arg("seed") = defaults.seed,
+           nb::arg("workers") = defaults.workers, nb::arg("prefetch") = defaults.prefetch,
+           nb::arg("fields") = nb::none(), nb::arg("last") = "keep", nb::arg("drop_last") = false, nb::arg("rank") = 0,
+           nb::arg("world") = nb::none(), nb::arg("held") = defaults.held, nb::arg("on_error") = "raise",
+           nb::arg("max_error_rate") = defaults.max_error_rate, nb::arg("missing") = "raise",
+           nb::arg("subset") = nb::none(), nb::arg("timeout") = nb::none(), nb::arg("shuffle_block") = nb::none(),
+           nb::arg("max_items") = defaults.max_items, nb::arg("classes") = nb::none(), nb::arg("engine") = "auto",
+           nb::arg("direct_io") = false, nb::arg("read_window") = defaults.read_window,
+           nb::arg("block_cache") = defaults.block_cache, kInitDoc)
+      .def("__iter__", iterate, "Begins an epoch. Only the latest iterator gives batches.")
+      .def(
+          "__len__", [](PythonLoader& self) { return self.use([](Loader& loader) { return loader.batches(); }); },
+          "Batches of a full epoch, of this rank.")
+      .def_prop_ro(
+          "epoch", [](PythonLoader& self) { return self.use([](Loader& loader) { return loader.epoch(); }); },
+          "That the next batch belongs to.")
+      .def_prop_ro("dataset",
+                   [](PythonLoader& self) { return self.use([](Loader& loader) { return loader.dataset(); }); })
+      .def("set_epoch", &PythonLoader::set_epoch, nb::arg("epoch"), "The next batch is the first of that epoch.")
+      .def("state_dict", state_dict, nb::sig("def state_dict(self) -> dict[str, typing.Any]"),
+           "The position after the last batch taken: a small dict, fit for JSON. Any rank's serves all ranks.")
+      .def("load_state_dict", load_state_dict, nb::arg("state_dict"),
+           "The next batch is the one after the last taken, without replay; before or after iter(), also with another\n"
+           "world or batch size. Raises Error: invalid argument, for another dataset or what is no state.")
+      .def(
+          "at",
+          [](PythonLoader& self, std::uint64_t epoch, std::uint64_t batch) {
+            return batch_dict(self.use([&](Loader& loader) { return loader.at(epoch, batch); }));
+          },
+          nb::arg("epoch"), nb::arg("batch"), "Rebuilds any batch, without moving the position.")
+      .def(
+          "stats", [](PythonLoader& self) { return to_python(self.stats()); },
+          nb::sig("def stats(self) -> penstock._stats.Stats"),
+          "Counters and times, as a dict; str() of it is the stage table. From any thread, at any time.")
+      .def("reset_stats", [](PythonLoader& self) { self.use([](Loader& loader) { loader.reset_stats(); }); })
+      .def("close", &PythonLoader::close, "Ends the threads. Batches stay valid. May be called again.")
+      .def(
+          "__enter__", [](const nb::object& self) { return self; }, nb::sig("def __enter__(self) -> Loader"))
+      .def("__exit__", [](PythonLoader& self, const nb::args&) { self.close(); });
+}
+
+}  // namespace
+
+void bind_loader(nb::module_& module) {
+  bind_loader_class(module);
+  nb::class_<LoaderIterator>(module, "LoaderIterator", "The batches of one epoch.")
+      .def(
+          "__iter__", [](const nb::object& self) { return self; }, nb::sig("def __iter__(self) -> LoaderIterator"))
+      .def("__next__", next_batch, nb::sig("def __next__(self) -> dict[str, typing.Any]"),
+           "Waits for the next batch, without holding the interpreter; Ctrl-C ends the wait. Raises what a worker\n"
+           "failed with: Error, with dataset, shard, key, field and offset; Error: resource, after `timeout`, or when\n"
+           "the program holds as many batches as `held` allows.");
+  module.def("close_all", &PythonLoader::close_all, "Closes every loader of this process.");
+}
+
+}  // namespace penstock::python

@@ -1,0 +1,198 @@
+#include <cstring>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+
+#include "bind.hpp"
+#include "dlpack.hpp"
+#include "tensor.hpp"
+
+namespace penstock::python {
+namespace {
+
+dlpack::DataType dlpack_type(DType dtype) {
+  using dlpack::TypeCode;
+  const auto bits = static_cast<std::uint8_t>(8 * size_of(dtype));
+  switch (dtype) {
+    case DType::u8:
+    case DType::u16:
+    case DType::u32:
+    case DType::u64:
+      return {TypeCode::kUInt, bits, 1};
+    case DType::i8:
+    case DType::i16:
+    case DType::i32:
+    case DType::i64:
+      return {TypeCode::kInt, bits, 1};
+    case DType::f16:
+    case DType::f32:
+    case DType::f64:
+      return {TypeCode::kFloat, bits, 1};
+    case DType::bf16:
+      return {TypeCode::kBfloat, bits, 1};
+    case DType::boolean:
+      return {TypeCode::kBool, bits, 1};
+  }
+  return {};
+}
+
+// What a capsule's receiver keeps. Its deleter runs in any thread, with or without the interpreter: no Python in it.
+template <typename ManagedArray>
+struct Export {
+  explicit Export(const Tensor& tensor) : owner(tensor.owner()), shape(tensor.shape()), strides(shape.size()) {
+    std::int64_t stride = 1;
+    for (std::size_t i = shape.size(); i-- > 0; stride *= shape[i]) strides[i] = stride;
+    managed.array = {.data = const_cast<std::byte*>(tensor.data()),
+                     .device = {dlpack::kCpu, 0},
+                     .ndim = static_cast<std::int32_t>(shape.size()),
+                     .dtype = dlpack_type(tensor.dtype()),
+                     .shape = shape.data(),
+                     .strides = strides.data(),
+                     .byte_offset = 0};
+    managed.context = this;
+    managed.deleter = [](ManagedArray* self) { delete static_cast<Export*>(self->context); };
+  }
+
+  std::shared_ptr<const void> owner;
+  Shape shape;
+  std::vector<std::int64_t> strides;
+  ManagedArray managed{};
+};
+
+constexpr const char* kName = "dltensor";
+constexpr const char* kVersionedName = "dltensor_versioned";
+
+// A receiver renames the capsule it takes over; one that nobody took frees what it holds.
+template <typename ManagedArray, const char* const& name>
+void free_capsule(PyObject* capsule) {
+  if (PyCapsule_IsValid(capsule, name) == 0) return;
+  auto* managed = static_cast<ManagedArray*>(PyCapsule_GetPointer(capsule, name));
+  managed->deleter(managed);
+}
+
+template <typename ManagedArray, const char* const& name>
+nb::object capsule_of(Export<ManagedArray>* exported) {
+  PyObject* capsule = PyCapsule_New(&exported->managed, name, free_capsule<ManagedArray, name>);
+  if (capsule == nullptr) {
+    delete exported;
+    throw nb::python_error();
+  }
+  return nb::steal(capsule);
+}
+
+[[noreturn]] void refuse(const char* cause) {
+  PyErr_SetString(PyExc_BufferError, cause);
+  throw nb::python_error();
+}
+
+nb::object to_dlpack(const Tensor& self, const nb::object& stream, std::optional<std::pair<int, int>> max_version,
+                     std::optional<std::pair<int, int>> device, std::optional<bool> copy) {
+  if (!stream.is_none()) refuse("penstock: memory of the host has no stream");
+  if (device && device->first != dlpack::kCpu) refuse("penstock: this tensor can only be given as memory of the host");
+  const bool copied = copy.value_or(false);
+  const Tensor tensor = copied ? self.copy() : self;
+  if (!max_version || max_version->first < 1)
+    return capsule_of<dlpack::Managed, kName>(new Export<dlpack::Managed>(tensor));
+  auto* exported = new Export<dlpack::ManagedVersioned>(tensor);
+  exported->managed.major = dlpack::kMajor;
+  exported->managed.minor = dlpack::kMinor;
+  exported->managed.flags = copied ? dlpack::kFlagCopied : 0;
+  return capsule_of<dlpack::ManagedVersioned, kVersionedName>(exported);
+}
+
+nb::object to_numpy(const nb::handle& self, const nb::object& dtype, const nb::object& copy) {
+  if (nb::cast<const Tensor&>(self).dtype() == DType::bf16) {
+    PyErr_SetString(PyExc_TypeError, "NumPy has no bfloat16: use torch.from_dlpack, or image.cast(\"float16\")");
+    throw nb::python_error();
+  }
+  nb::object array = nb::module_::import_("numpy").attr("from_dlpack")(self);
+  if (!dtype.is_none() && !array.attr("dtype").equal(dtype)) {
+    if (!copy.is_none() && !nb::cast<bool>(copy)) throw nb::value_error("another dtype needs a copy");
+    return array.attr("astype")(dtype);
+  }
+  return !copy.is_none() && nb::cast<bool>(copy) ? array.attr("copy")() : array;
+}
+
+nb::tuple shape_of(const Tensor& tensor) {
+  nb::list sizes;
+  for (const std::int64_t size : tensor.shape()) sizes.append(size);
+  return nb::tuple(sizes);
+}
+
+std::int64_t length_of(const Tensor& tensor) {
+  if (tensor.shape().empty()) throw nb::type_error("len() of a tensor without dimensions");
+  return tensor.shape().front();
+}
+
+std::string described(const Tensor& tensor) {
+  return "shape=" + to_string(tensor.shape()) + ", dtype=" + std::string(name(tensor.dtype()));
+}
+
+Tensor ragged_row(const Ragged& ragged, std::int64_t row) {
+  const std::int64_t rows = length_of(ragged.offsets) - 1;
+  const std::int64_t wanted = row < 0 ? row + rows : row;
+  if (wanted < 0 || wanted >= rows) throw nb::index_error("row out of range");
+  const auto* offsets = reinterpret_cast<const std::int64_t*>(ragged.offsets.data());
+  return ragged.values.slice(offsets[wanted], offsets[wanted + 1]);
+}
+
+}  // namespace
+
+Tensor Tensor::slice(std::int64_t begin, std::int64_t end) const {
+  Shape shape = shape_;
+  shape.front() = end - begin;
+  Shape item(shape_.begin() + 1, shape_.end());
+  return {owner_, data() + static_cast<std::uint64_t>(begin) * element_count(item) * size_of(dtype_), dtype_,
+          std::move(shape)};
+}
+
+Tensor Tensor::copy() const {
+  const auto memory = std::make_shared<std::vector<std::byte>>(data(), data() + bytes());
+  return {memory, memory->data(), dtype_, shape_};
+}
+
+void bind_tensor(nb::module_& module) {
+  nb::class_<Tensor>(
+      module, "Tensor", nb::is_weak_referenceable(),
+      "An array of a batch, in memory of the host. torch.from_dlpack(t), numpy.asarray(t) and every other\n"
+      "library that speaks DLPack take it without a copy. The memory stays as it is for as long as the\n"
+      "tensor, or any array made from it, lives, also when the loader is gone.")
+      .def_prop_ro("shape", shape_of, nb::sig("def shape(self) -> tuple[int, ...]"))
+      .def_prop_ro(
+          "dtype", [](const Tensor& self) { return std::string(name(self.dtype())); },
+          "As NumPy spells it: \"uint8\", \"float32\"; also \"bfloat16\".")
+      .def_prop_ro(
+          "device", [](const Tensor&) { return "cpu"; }, nb::sig("def device(self) -> str"))
+      .def_prop_ro("nbytes", &Tensor::bytes)
+      .def("__len__", length_of)
+      .def("__repr__", [](const Tensor& self) { return "penstock.Tensor(" + described(self) + ")"; })
+      .def(
+          "tobytes", [](const Tensor& self) { return nb::bytes(self.data(), static_cast<std::size_t>(self.bytes())); },
+          "A copy of the elements, in C order.")
+      .def("__dlpack__", to_dlpack, nb::arg("stream") = nb::none(), nb::kw_only(), nb::arg("max_version") = nb::none(),
+           nb::arg("dl_device") = nb::none(), nb::arg("copy") = nb::none(),
+           "A DLPack capsule, of DLPack 1 where max_version allows it. Raises BufferError for a stream or a device.")
+      .def("__dlpack_device__", [](const Tensor&) { return std::pair(dlpack::kCpu, 0); })
+      .def("__array__", to_numpy, nb::arg("dtype") = nb::none(), nb::arg("copy") = nb::none(),
+           nb::sig("def __array__(self, dtype: typing.Any = None, copy: bool | None = None) -> typing.Any"),
+           "For numpy.asarray(): without a copy, unless another dtype is asked for.");
+
+  nb::class_<Ragged>(module, "Ragged",
+                     "Rows of different length: row i is values[offsets[i]:offsets[i + 1]], which is what r[i] gives.")
+      .def_ro("values", &Ragged::values, "(items of all rows, ...)")
+      .def_ro("offsets", &Ragged::offsets, "(rows + 1,) int64")
+      .def("__len__", [](const Ragged& self) { return length_of(self.offsets) - 1; })
+      .def("__getitem__", ragged_row, nb::arg("row"))
+      .def("__repr__", [](const Ragged& self) {
+        return "penstock.Ragged(rows=" + std::to_string(length_of(self.offsets) - 1) +
+               ", values: " + described(self.values) + ")";
+      });
+}
+
+}  // namespace penstock::python

@@ -1,0 +1,98 @@
+#include "loader_options.hpp"
+
+#include <cmath>
+#include <utility>
+
+#include <penstock/formats/error.hpp>
+#include <penstock/loader/launcher.hpp>
+
+#include "bind.hpp"
+
+namespace penstock::python {
+namespace {
+
+[[noreturn]] void refuse(const std::string& option, const std::string& given, const std::string& known) {
+  throw Error::invalid_argument(option + " is " + known + ", not \"" + given + "\"");
+}
+
+constexpr double kLongestTimeout = 1e9;  // seconds: 31 years
+
+}  // namespace
+
+Last last_named(const std::string& given, bool drop_last) {
+  if (drop_last) {
+    if (given != "keep" && given != "drop") refuse("drop_last=True with last", given, "\"drop\"");
+    return Last::drop;
+  }
+  for (const Last last : {Last::keep, Last::drop, Last::pad})
+    if (name(last) == given) return last;
+  refuse("last", given, "\"keep\", \"drop\" or \"pad\"");
+}
+
+OnError on_error_named(const std::string& given) {
+  for (const OnError policy : {OnError::raise, OnError::replace, OnError::mark})
+    if (name(policy) == given) return policy;
+  refuse("on_error", given, "\"raise\", \"replace\" or \"mark\"");
+}
+
+Missing missing_named(const std::string& given) {
+  if (given == "raise") return Missing::raise;
+  if (given == "exclude") return Missing::exclude;
+  if (given == "empty") return Missing::empty;
+  refuse("missing", given, "\"raise\", \"exclude\" or \"empty\"");
+}
+
+std::vector<FieldChain> fields_of(const std::optional<FieldsDict>& fields) {
+  std::vector<FieldChain> chains;
+  if (!fields) return chains;
+  for (const auto& [key, value] : *fields) {
+    const std::string output = nb::str(key).c_str();
+    if (output == "__key__" || output == "__valid__")
+      throw Error::invalid_argument("fields: " + output + " is in every batch and cannot be an output's name");
+    Chain chain;
+    if (!nb::try_cast(value, chain))
+      throw Error::invalid_argument("fields[\"" + output + "\"] is no chain such as image.decode() or label()");
+    chains.emplace_back(output, std::move(chain));
+  }
+  return chains;
+}
+
+std::chrono::milliseconds timeout_of(std::optional<double> seconds) {
+  if (!seconds) return std::chrono::milliseconds{0};
+  if (!(*seconds >= 0 && *seconds <= kLongestTimeout))
+    throw Error::invalid_argument("timeout is a number of seconds, or None to wait for ever");
+  return std::chrono::milliseconds{static_cast<std::int64_t>(std::ceil(*seconds * 1e3))};
+}
+
+std::string set_rank(LoaderOptions& options, const std::variant<std::uint32_t, std::string>& rank,
+                     std::optional<std::uint32_t> world) {
+  if (const auto* number = std::get_if<std::uint32_t>(&rank)) {
+    options.rank = *number;
+    options.world = world.value_or(1);
+    return {};
+  }
+  const std::string& given = std::get<std::string>(rank);
+  if (given != "env") refuse("rank", given, "a number or \"env\"");
+  if (world) throw Error::invalid_argument("rank=\"env\" takes world from the environment too: leave world out");
+  const RankAndWorld found = rank_from_environment();
+  options.rank = found.rank;
+  options.world = found.world;
+  return "rank " + std::to_string(found.rank) + " of " + std::to_string(found.world) + " from " + found.source;
+}
+
+void require_classes(const Dataset& dataset, const std::optional<std::vector<std::string>>& wanted) {
+  if (!wanted) return;
+  const auto known = dataset.classes();
+  const auto fail = [&](const std::string& cause) {
+    throw Error::invalid_argument("classes: " + cause, {.dataset = dataset.path().string()});
+  };
+  if (known.empty()) fail("the dataset has no names of classes");
+  for (std::size_t i = 0; i < std::min(known.size(), wanted->size()); ++i) {
+    if (known[i] != (*wanted)[i])
+      fail("number " + std::to_string(i) + " is " + known[i] + " in the dataset, not " + (*wanted)[i]);
+  }
+  if (known.size() != wanted->size())
+    fail("the dataset has " + std::to_string(known.size()) + ", not " + std::to_string(wanted->size()));
+}
+
+}  // namespace penstock::python

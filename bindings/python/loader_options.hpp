@@ -1,0 +1,30 @@
+// Options as Python spells them.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include <nanobind/nanobind.h>
+
+#include <penstock/formats/dataset.hpp>
+#include <penstock/loader/options.hpp>
+
+namespace penstock::python {
+
+using FieldsDict = nanobind::typed<nanobind::dict, nanobind::str, Chain>;
+
+/// Each throws Error: invalid_argument, naming the option.
+Last last_named(const std::string& name, bool drop_last);
+OnError on_error_named(const std::string& name);
+Missing missing_named(const std::string& name);
+std::vector<FieldChain> fields_of(const std::optional<FieldsDict>& fields);
+std::chrono::milliseconds timeout_of(std::optional<double> seconds);
+/// Sets rank and world, and returns where they came from (empty when they were given).
+std::string set_rank(LoaderOptions& options, const std::variant<std::uint32_t, std::string>& rank,
+                     std::optional<std::uint32_t> world);
+/// Nothing when `wanted` is not given, or are the dataset's classes, in that order.
+void require_classes(const Dataset& dataset, const std::optional<std::vector<std::string>>& wanted);
+
+}  // namespace penstock::python

@@ -1,0 +1,31 @@
+#include <nanobind/nanobind.h>
+
+#include "bind.hpp"
+
+namespace penstock::python {
+
+nb::str text(std::string_view bytes) {
+  PyObject* decoded = PyUnicode_DecodeUTF8(bytes.data(), static_cast<Py_ssize_t>(bytes.size()), "surrogateescape");
+  if (decoded == nullptr) throw nb::python_error();
+  return nb::steal<nb::str>(decoded);
+}
+
+void check_signals() {
+  const nb::gil_scoped_acquire held;
+  if (PyErr_CheckSignals() != 0) throw nb::python_error();
+}
+
+}  // namespace penstock::python
+
+NB_MODULE(_penstock, module) {
+  namespace python = penstock::python;
+  nanobind::set_leak_warnings(false);  // objects that a program still holds when it ends are no fault of its user
+  module.doc() = "The compiled part of penstock; use the package penstock.";
+  module.attr("__version__") = PENSTOCK_VERSION;
+  python::bind_error(module);
+  python::bind_dataset(module);
+  python::bind_chain(module);
+  python::bind_tensor(module);
+  python::bind_loader(module);
+  python::bind_convert(module);
+}

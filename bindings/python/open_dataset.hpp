@@ -1,0 +1,14 @@
+// What is accepted where a dataset is wanted.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <penstock/formats/dataset.hpp>
+
+namespace penstock::python {
+
+/// A Dataset, or the path of one (str or os.PathLike), which is opened without holding the interpreter. `progress`,
+/// when not None, is called with (done, total) while an index is built. Throws what opening throws.
+Dataset open_dataset(nanobind::handle path_or_dataset, const nanobind::object& progress = nanobind::none());
+
+}  // namespace penstock::python

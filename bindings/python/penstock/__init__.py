@@ -1,0 +1,74 @@
+"""penstock brings training samples from packed files into batches, as fast as they can be decoded.
+
+    import penstock as ps
+
+    loader = ps.Loader("train.tar.d", batch_size=256, shuffle=True, seed=0, fields={
+        "jpg": ps.image.random_resized_crop(224) | ps.image.random_flip() | ps.image.normalize(mean, stddev),
+        "cls": ps.label()})
+    for batch in loader:                      # one `for` is one epoch
+        images = torch.from_dlpack(batch["jpg"])
+    print(loader.stats())
+
+`penstock.torch` has the dataset for PyTorch; it is imported when first used.
+"""
+
+import atexit as _atexit
+import importlib as _importlib
+from typing import Any as _Any
+
+from ._error import Error
+from ._pack import pack
+from ._penstock import (
+    Chain,
+    Dataset,
+    FieldSchema,
+    Loader,
+    LoaderIterator,
+    Ragged,
+    Sample,
+    Tensor,
+    __version__,
+    array,
+    boxes,
+    close_all as _close_all,
+    field,
+    follow,
+    image,
+    key_points,
+    label,
+    open,
+    raw,
+)
+from ._stats import Stats
+
+__all__ = [
+    "Chain",
+    "Dataset",
+    "Error",
+    "FieldSchema",
+    "Loader",
+    "LoaderIterator",
+    "Ragged",
+    "Sample",
+    "Stats",
+    "Tensor",
+    "__version__",
+    "array",
+    "boxes",
+    "field",
+    "follow",
+    "image",
+    "key_points",
+    "label",
+    "open",
+    "pack",
+    "raw",
+]
+
+_atexit.register(_close_all)  # threads must not outlive the interpreter
+
+
+def __getattr__(name: str) -> _Any:
+    if name == "torch":
+        return _importlib.import_module(".torch", __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

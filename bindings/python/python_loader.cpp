@@ -1,0 +1,99 @@
+#include "python_loader.hpp"
+
+#include <set>
+#include <vector>
+
+#include <penstock/formats/error.hpp>
+
+#include "bind.hpp"
+
+namespace penstock::python {
+namespace {
+
+// Touched with the interpreter held. Interpreter exit has no other way to find the loaders whose threads it must end.
+std::set<PythonLoader*>& open_loaders() {
+  static std::set<PythonLoader*> loaders;
+  return loaders;
+}
+
+std::shared_ptr<Loader> started(Dataset dataset, LoaderOptions options) {
+  const nb::gil_scoped_release released;
+  return std::make_shared<Loader>(std::move(dataset), std::move(options));
+}
+
+}  // namespace
+
+PythonLoader::PythonLoader(Dataset dataset, LoaderOptions options, std::string note)
+    : note_(std::move(note)), loader_(started(std::move(dataset), std::move(options))) {
+  open_loaders().insert(this);
+}
+
+PythonLoader::~PythonLoader() {
+  close();
+}
+
+std::shared_ptr<Loader> PythonLoader::usable() const {
+  if (::getpid() != process_) {
+    throw Error::invalid_argument(
+        "this loader was made before fork(): its threads live in the parent; make one in this process");
+  }
+  if (loader_ == nullptr) throw Error::invalid_argument("this loader is closed");
+  return loader_;
+}
+
+std::uint64_t PythonLoader::begin() {
+  use([this](Loader& loader) {
+    if (std::exchange(under_way_, false)) loader.set_epoch(loader.epoch() + 1);
+  });
+  return ++iteration_;
+}
+
+std::optional<Batch> PythonLoader::next(std::uint64_t iteration) {
+  if (iteration != iteration_)
+    throw Error::invalid_argument("a later `for` over this loader has begun: this one has no more batches");
+  return use([this](Loader& loader) {
+    under_way_ = true;
+    std::optional<Batch> batch = loader.next([this] {
+      if (closing_.load(std::memory_order_relaxed)) throw Error::invalid_argument("this loader was closed meanwhile");
+      check_signals();
+    });
+    under_way_ = batch.has_value();
+    return batch;
+  });
+}
+
+void PythonLoader::set_epoch(std::uint64_t epoch) {
+  use([&](Loader& loader) {
+    loader.set_epoch(epoch);
+    under_way_ = false;
+  });
+}
+
+void PythonLoader::restore(const LoaderState& state) {
+  use([&](Loader& loader) {
+    loader.restore(state);
+    under_way_ = false;
+  });
+}
+
+Stats PythonLoader::stats() const {
+  Stats stats = usable()->stats();
+  if (!note_.empty()) stats.notes = stats.notes.empty() ? note_ : note_ + "; " + stats.notes;
+  return stats;
+}
+
+void PythonLoader::close() {
+  open_loaders().erase(this);
+  closing_.store(true, std::memory_order_relaxed);
+  std::shared_ptr<Loader> loader = std::move(loader_);
+  if (loader == nullptr) return;
+  const nb::gil_scoped_release released;
+  if (::getpid() == process_) const std::scoped_lock wait_for_others(mutex_);
+  loader.reset();
+}
+
+void PythonLoader::close_all() {
+  while (!open_loaders().empty()) (*open_loaders().begin())->close();
+}
+
+}  // namespace penstock::python

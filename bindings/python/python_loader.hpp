@@ -1,0 +1,64 @@
+// A Loader in the hands of Python: any thread may call, forks and interpreter exit are ordinary events.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include <nanobind/nanobind.h>
+#include <unistd.h>
+
+#include <penstock/loader/loader.hpp>
+
+namespace penstock::python {
+
+/// All members are called with the interpreter held; what may take long lets go of it.
+class PythonLoader {
+ public:
+  /// `note` is told in the stats. Throws what Loader's constructor does.
+  PythonLoader(Dataset dataset, LoaderOptions options, std::string note);
+  ~PythonLoader();
+  PythonLoader(const PythonLoader&) = delete;
+  PythonLoader& operator=(const PythonLoader&) = delete;
+
+  /// Begins a `for`, and tells which: the next epoch where the one under way was left early, else the one that stands.
+  /// Only the latest `for` gets batches.
+  std::uint64_t begin();
+  /// Nothing at the end of the epoch. Throws what Loader::next() does; Error: invalid_argument, when a later `for` has
+  /// begun; and what Python's signal handlers raise meanwhile.
+  std::optional<Batch> next(std::uint64_t iteration);
+  void set_epoch(std::uint64_t epoch);
+  void restore(const LoaderState& state);
+  Stats stats() const;  ///< also while another thread waits in next()
+
+  /// work(loader), one call at a time, without the interpreter.
+  template <typename Work>
+  auto use(Work work) {
+    const std::shared_ptr<Loader> loader = usable();
+    const nanobind::gil_scoped_release released;
+    const std::scoped_lock lock(mutex_);
+    return work(*loader);
+  }
+
+  /// Ends the threads; a wait in another thread ends with an Error. Batches stay valid. May be called again.
+  void close();
+  static void close_all();  ///< of this process
+
+ private:
+  /// Throws Error: invalid_argument, once closed, and in a process forked from the one that made the loader.
+  std::shared_ptr<Loader> usable() const;
+
+  const pid_t process_ = ::getpid();
+  const std::string note_;
+  std::mutex mutex_;                  // guards use of *loader_, under_way_; never waited for with the interpreter held
+  std::atomic<bool> closing_{false};  // read by a waiting thread between two waits; orders nothing
+  std::shared_ptr<Loader> loader_;    // changed with the interpreter held
+  std::uint64_t iteration_ = 0;       // the latest `for`; changed with the interpreter held
+  bool under_way_ = false;            // its epoch has begun and not ended
+};
+
+}  // namespace penstock::python

@@ -1,0 +1,28 @@
+// Which of a job's processes this one is, as the program that started it says in the environment.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+namespace penstock {
+
+struct RankAndWorld {
+  std::uint32_t rank = 0, world = 1;
+  std::string source;  ///< "RANK and WORLD_SIZE": the variables they came from
+};
+
+/// Looked for in this order, both variables of a pair or none:
+/// - RANK, WORLD_SIZE: torchrun and most launchers of PyTorch;
+/// - OMPI_COMM_WORLD_RANK, OMPI_COMM_WORLD_SIZE: Open MPI's mpirun;
+/// - PMI_RANK, PMI_SIZE: MPICH, Intel MPI, and srun with PMI-2;
+/// - SLURM_PROCID, SLURM_STEP_NUM_TASKS: srun. A batch script outside srun has no step and so is not one of many.
+/// Throws Error: invalid_argument, when there is no such pair, or one that is not `0 <= rank < world`.
+RankAndWorld rank_from_environment();
+
+/// The same with an environment of the caller's, for tests.
+using Environment = std::function<std::optional<std::string>(const char* name)>;
+RankAndWorld rank_from_environment(const Environment& environment);
+
+}  // namespace penstock

@@ -1,0 +1,30 @@
+"""Data that several test files share."""
+
+import io
+import os
+import subprocess
+
+import numpy as np
+import pytest
+
+
+@pytest.fixture(name="icons", scope="session")
+def icons_fixture(tmp_path_factory):
+    """A folder of 500 small PNGs in class folders."""
+    folder = tmp_path_factory.mktemp("data") / "icons"
+    command = [os.environ["PENSTOCK_COMMAND"], "synth", "icons", str(folder), "-n", "500", "--seed", "3"]
+    subprocess.run(command, check=True, capture_output=True)
+    return folder
+
+
+@pytest.fixture(name="arrays", scope="session")
+def arrays_fixture(tmp_path_factory):
+    """A folder of 40 arrays of shape (5,), float32, with a class number each; array i is i, i + 1, ..."""
+    folder = tmp_path_factory.mktemp("data") / "arrays"
+    folder.mkdir()
+    for i in range(40):
+        encoded = io.BytesIO()
+        np.save(encoded, np.arange(i, i + 5, dtype=np.float32))
+        (folder / f"{i:03}.npy").write_bytes(encoded.getvalue())
+        (folder / f"{i:03}.cls").write_text(str(i % 4))
+    return folder

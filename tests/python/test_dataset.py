@@ -1,0 +1,87 @@
+"""penstock.open, random access and penstock.pack."""
+
+import penstock as ps
+import pytest
+
+
+def test_a_dataset_is_a_sequence_of_samples(arrays):
+    dataset = ps.open(arrays)
+    assert len(dataset) == 40 and dataset.format == "folder" and not dataset.packed
+    assert dataset.keys == [f"{i:03}" for i in range(40)]
+    assert {field.name: field.codec for field in dataset.fields} == {"npy": "npy", "cls": "cls"}
+    assert dataset[7].key == dataset[-33].key == "007"
+    assert dataset.find("011") == 11 and dataset.find("nobody") is None
+    assert [sample.number for sample in dataset] == list(range(40))
+    with pytest.raises(IndexError):
+        dataset[40]
+
+
+def test_a_sample_reads_its_fields_when_asked(arrays):
+    sample = ps.open(arrays)[6]
+    assert sample["cls"] == b"2" and sample["npy"].startswith(b"\x93NUMPY")
+    assert set(sample) == set(sample.keys()) == {"npy", "cls"} and "cls" in sample and "jpg" not in sample
+    assert dict(sample)["cls"] == b"2"
+    with pytest.raises(KeyError):
+        sample["jpg"]
+
+
+def test_opening_nothing_raises_with_the_path(tmp_path):
+    with pytest.raises(ps.Error) as raised:
+        ps.open(tmp_path / "nothing")
+    assert raised.value.kind == "io" and "nothing" in str(raised.value)
+    with pytest.raises(TypeError):
+        ps.open(3)
+
+
+def test_keys_that_are_not_utf8_come_as_os_fsdecode_gives_them(tmp_path):
+    with open(bytes(tmp_path) + b"/caf\xe9.cls", "wb") as file:
+        file.write(b"1")
+    dataset = ps.open(tmp_path)
+    assert dataset.keys == ["caf\udce9"] and dataset.find("caf\udce9") == 0
+
+
+@pytest.mark.parametrize("packing", ["tar", "lmdb", "hdf5"])
+def test_packing_keeps_every_byte(icons, tmp_path, packing, capsys):
+    seen = []
+    told = ps.pack(icons, tmp_path / "packed", format=packing, progress=lambda *now: seen.append(now))
+    source, packed = ps.open(icons), ps.open(tmp_path / "packed")
+    assert told["samples"] == len(source) == len(packed) and packed.packed and packed.format == packing
+    assert packed.classes == source.classes
+    assert seen[-1][:2] == (500, 500)
+    for key in source.keys[::50]:
+        sample = packed[packed.find(key)]
+        assert dict(sample) == dict(source[source.find(key)])
+    assert capsys.readouterr().err == ""
+
+
+def test_what_progress_raises_leaves_pack_and_resume_goes_on(icons, tmp_path):
+    class Stop(Exception):
+        pass
+
+    def stop(samples, total, nbytes):
+        raise Stop
+
+    with pytest.raises(Stop):
+        ps.pack(icons, tmp_path / "packed", format="tar", progress=stop)
+    assert not (tmp_path / "packed").exists()
+    ps.pack(icons, tmp_path / "packed", format="tar", resume=True, progress=False)
+    assert len(ps.open(tmp_path / "packed")) == 500
+
+
+def test_packing_with_wrong_options_raises(icons, tmp_path):
+    with pytest.raises(ps.Error, match="on_error"):
+        ps.pack(icons, tmp_path / "packed", format="tar", on_error="ignore")
+    with pytest.raises(ps.Error):
+        ps.pack(icons, tmp_path / "packed", format="zoo", progress=False)
+
+
+def test_chains_read_as_they_were_written():
+    chain = ps.field("jpg|png") | ps.image.random_resized_crop(224) | ps.image.random_flip()
+    assert repr(chain).startswith("field(jpg|png) | image.random_resized_crop(224, 224")
+    assert repr(ps.follow("jpg") | ps.boxes()) == "follow(jpg) | boxes()"
+    assert repr(ps.image.resize((20, 30))) != repr(ps.image.resize(20))
+    for wrong in (lambda: ps.image.cast("float8"), lambda: ps.array.cast("text")):
+        with pytest.raises(ps.Error, match="dtype"):
+            wrong()
+    with pytest.raises(TypeError):
+        ps.label() | 3

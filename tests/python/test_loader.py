@@ -1,0 +1,326 @@
+"""penstock.Loader: order, position, options, errors and stats, as a training script meets them."""
+
+import gc
+import json
+import os
+import subprocess
+import threading
+import time
+
+import numpy as np
+import penstock as ps
+import pytest
+import xxhash
+
+FIELDS = {"npy": ps.array.decode(), "cls": ps.label()}
+
+
+def keys_of(loader):
+    return [key for batch in loader for key in batch["__key__"]]
+
+
+def test_one_for_is_one_epoch_and_the_next_for_is_the_next_one(arrays):
+    loader = ps.Loader(arrays, batch_size=16, shuffle=True, seed=1, fields=FIELDS)
+    assert len(loader) == 3
+    first, second = keys_of(loader), keys_of(loader)
+    assert sorted(first) == sorted(second) == [f"{i:03}" for i in range(40)]
+    assert first != second
+    assert loader.epoch == 2
+    loader.set_epoch(0)
+    assert keys_of(loader) == first
+
+
+def test_a_batch_holds_its_rows_as_the_samples_have_them(arrays):
+    for batch in ps.Loader(arrays, batch_size=16, shuffle=True, fields=FIELDS):
+        numbers = np.array([int(key) for key in batch["__key__"]])
+        assert list(batch) == ["npy", "cls", "__key__", "__valid__"]
+        np.testing.assert_array_equal(np.asarray(batch["npy"]), numbers[:, None] + np.arange(5))
+        np.testing.assert_array_equal(np.asarray(batch["cls"]), numbers % 4)
+        assert np.asarray(batch["__valid__"]).dtype == bool
+
+
+def test_leaving_a_for_early_begins_the_next_epoch(arrays):
+    loader = ps.Loader(arrays, batch_size=8, shuffle=True, fields=FIELDS)
+    epochs = [keys_of(loader) for _ in range(3)]
+    loader.set_epoch(0)
+    for _ in loader:
+        break
+    assert keys_of(loader) == epochs[1]
+    iter(loader)  # took nothing: begins nothing
+    assert keys_of(loader) == epochs[2]
+
+
+def test_an_iterator_ends_once_and_gives_way_to_a_later_one(arrays):
+    loader = ps.Loader(arrays, batch_size=40, fields=FIELDS)
+    iterator = iter(loader)
+    assert len(next(iterator)["__key__"]) == 40
+    for _ in range(2):
+        with pytest.raises(StopIteration):
+            next(iterator)
+    earlier, later = iter(loader), iter(loader)
+    next(later)
+    with pytest.raises(ps.Error, match="later `for`"):
+        next(earlier)
+
+
+@pytest.mark.parametrize("load_after_iter", [False, True])
+def test_a_saved_state_continues_at_the_next_batch(arrays, load_after_iter):
+    options = {"batch_size": 8, "shuffle": True, "seed": 5, "fields": FIELDS}
+    whole = ps.Loader(arrays, **options)
+    epochs = [[batch["__key__"] for batch in whole] for _ in range(2)]
+    saved = ps.Loader(arrays, **options)
+    for number, _ in enumerate(saved):
+        if number == 1:
+            break
+    state = json.loads(json.dumps(saved.state_dict()))
+    restored = ps.Loader(arrays, **options)
+    if load_after_iter:
+        iterator = iter(restored)
+        restored.load_state_dict(state)
+        rest = [batch["__key__"] for batch in iterator]
+    else:
+        restored.load_state_dict(state)
+        rest = [batch["__key__"] for batch in restored]
+    assert rest == epochs[0][2:]
+    assert [batch["__key__"] for batch in restored] == epochs[1]
+
+
+def test_a_state_of_another_dataset_or_of_nothing_is_refused(arrays, icons):
+    loader = ps.Loader(arrays, fields=FIELDS)
+    with pytest.raises(ps.Error, match="dataset"):
+        loader.load_state_dict(ps.Loader(icons, fields={"cls": ps.label()}).state_dict())
+    with pytest.raises(ps.Error, match="loader state"):
+        loader.load_state_dict({})
+
+
+def test_any_batch_is_rebuilt_without_moving(arrays):
+    loader = ps.Loader(arrays, batch_size=8, shuffle=True, fields=FIELDS)
+    iterator = iter(loader)
+    second = (next(iterator), next(iterator))[1]
+    again = loader.at(0, 1)
+    assert again["__key__"] == second["__key__"]
+    np.testing.assert_array_equal(np.asarray(again["npy"]), np.asarray(second["npy"]))
+    del second, again
+    assert len(list(batch["__key__"] for batch in iterator)) == 3
+    with pytest.raises(ps.Error, match="epoch of 5"):
+        loader.at(0, 5)
+
+
+def test_what_does_not_fill_a_batch(arrays):
+    def sizes(**options):
+        return [len(b["__key__"]) for b in ps.Loader(arrays, batch_size=16, fields=FIELDS, **options)]
+
+    assert sizes() == [16, 16, 8]
+    assert sizes(drop_last=True) == sizes(last="drop") == [16, 16]
+    assert sizes(last="pad") == [16, 16, 16]
+    batches = ps.Loader(arrays, batch_size=16, fields=FIELDS, last="pad")
+    assert sum(int(np.asarray(batch["__valid__"]).sum()) for batch in batches) == 40
+
+
+def test_ranks_share_an_epoch(arrays):
+    seen = [keys_of(ps.Loader(arrays, batch_size=5, shuffle=True, fields=FIELDS, rank=r, world=4)) for r in range(4)]
+    assert sorted(sum(seen, [])) == [f"{i:03}" for i in range(40)]
+
+
+def test_rank_and_world_come_from_the_environment_only_when_asked(arrays, monkeypatch):
+    monkeypatch.setenv("RANK", "1")
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    asked = ps.Loader(arrays, batch_size=20, fields=FIELDS, rank="env")
+    assert keys_of(asked) == [f"{i:03}" for i in range(20, 40)]
+    assert "rank 1 of 2 from RANK and WORLD_SIZE" in asked.stats()["notes"]
+    assert "RANK and WORLD_SIZE" in str(asked.stats())
+    assert len(ps.Loader(arrays, batch_size=20, fields=FIELDS)) == 2
+    with pytest.raises(ps.Error, match="leave world out"):
+        ps.Loader(arrays, fields=FIELDS, rank="env", world=2)
+    monkeypatch.delenv("RANK")
+    with pytest.raises(ps.Error, match="no launcher"):
+        ps.Loader(arrays, fields=FIELDS, rank="env")
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"batch_size": 0}, "batch_size"),
+        ({"last": "all"}, "last"),
+        ({"last": "pad", "drop_last": True}, "drop_last"),
+        ({"on_error": "skip"}, "on_error"),
+        ({"missing": "no"}, "missing"),
+        ({"engine": "magic"}, "magic"),
+        ({"rank": "first"}, "rank"),
+        ({"rank": 2, "world": 2}, "rank"),
+        ({"timeout": -1}, "timeout"),
+        ({"timeout": float("nan")}, "timeout"),
+        ({"fields": {"cls": "label"}}, "cls"),
+        ({"fields": {"__key__": ps.label()}}, "__key__"),
+        ({"fields": {"nope": ps.label()}}, "nope"),
+        ({"fields": {"npy": ps.image.resize(0)}}, "resize"),
+        ({"classes": ["a"]}, "classes"),
+    ],
+)
+def test_wrong_options_raise_and_name_the_option(arrays, options, text):
+    with pytest.raises(ps.Error, match=text) as raised:
+        ps.Loader(arrays, **{"fields": FIELDS, **options})
+    assert raised.value.kind in ("invalid argument", "shape")
+
+
+def test_options_are_keyword_only_and_known(arrays):
+    with pytest.raises(TypeError):
+        ps.Loader(arrays, 64)
+    with pytest.raises(TypeError):
+        ps.Loader(arrays, batchsize=64)
+
+
+def test_classes_must_be_the_datasets_own(icons):
+    names = ps.open(icons).classes
+    assert len(ps.Loader(icons, fields={"cls": ps.label()}, classes=names)) > 0
+    with pytest.raises(ps.Error, match="number 0 is"):
+        ps.Loader(icons, fields={"cls": ps.label()}, classes=list(reversed(names)))
+    with pytest.raises(ps.Error, match=f"has {len(names)}"):
+        ps.Loader(icons, fields={"cls": ps.label()}, classes=names[:-1])
+
+
+@pytest.fixture(name="broken")
+def broken_fixture(tmp_path):
+    for i in range(20):
+        (tmp_path / f"{i:02}.cls").write_text("seven" if i == 13 else str(i))
+    return tmp_path
+
+
+def test_a_bad_sample_raises_with_its_context(broken):
+    with pytest.raises(ps.Error) as raised:
+        keys_of(ps.Loader(broken, batch_size=4, fields={"cls": ps.label()}))
+    error = raised.value
+    assert (error.kind, error.key, error.field) == ("corrupt", "13", "cls")
+    assert error.dataset == str(broken) and "13" in str(error) and error.cause
+
+
+def test_bad_samples_are_marked_or_replaced_and_listed(broken):
+    for policy, valid in (("mark", 19), ("replace", 20)):
+        loader = ps.Loader(broken, batch_size=4, fields={"cls": ps.label()}, on_error=policy, max_error_rate=0.5)
+        assert sum(int(np.asarray(batch["__valid__"]).sum()) for batch in loader) == valid
+        assert loader.stats()["bad_samples"] == 1
+        assert loader.stats()["bad"][0]["key"] == "13"
+
+
+def test_holding_more_than_held_names_held(arrays):
+    with pytest.raises(ps.Error, match="held = 2") as raised:
+        list(ps.Loader(arrays, batch_size=4, fields=FIELDS))
+    assert raised.value.kind == "resource"
+    assert len(list(ps.Loader(arrays, batch_size=4, fields=FIELDS, held=10))) == 10
+
+
+def test_a_subset_is_delivered_in_its_order(arrays):
+    assert keys_of(ps.Loader(arrays, batch_size=4, fields=FIELDS, subset=[7, 3, 9])) == ["007", "003", "009"]
+
+
+def test_a_closed_loader_says_so_and_its_batches_stay(arrays):
+    with ps.Loader(arrays, batch_size=8, fields=FIELDS) as loader:
+        batch = next(iter(loader))
+    loader.close()
+    for use in (lambda: len(loader), lambda: iter(loader), loader.stats, loader.state_dict):
+        with pytest.raises(ps.Error, match="closed"):
+            use()
+    np.testing.assert_array_equal(np.asarray(batch["npy"])[3], np.arange(3, 8))
+
+
+def test_stats_are_numbers_and_a_table(arrays):
+    loader = ps.Loader(arrays, batch_size=8, fields=FIELDS, workers=2)
+    keys_of(loader)
+    stats = loader.stats()
+    assert json.loads(json.dumps(stats)) == stats
+    assert stats["samples"] == 40 and stats["batches"] == 5 and stats["workers"] == 2
+    assert sum(stats["waited_for"].values()) == pytest.approx(stats["consumer_wait_s"], abs=1e-6)
+    assert set(stats["stages"]) >= {"plan", "read", "decode", "transform", "deliver"}
+    assert "stalled in" in str(stats)
+
+
+def test_threads_may_share_a_loader_and_close_it(arrays):
+    loader = ps.Loader(arrays, batch_size=1, fields=FIELDS, held=8)
+    iterator, seen = iter(loader), []
+
+    def take():
+        for batch in iterator:
+            seen.append(batch["__key__"][0])
+
+    threads = [threading.Thread(target=take) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(seen) == [f"{i:03}" for i in range(40)]
+
+
+def test_a_timeout_and_a_close_end_a_wait(tmp_path):
+    os.mkfifo(tmp_path / "00.cls")  # nobody ever writes
+    (tmp_path / "01.cls").write_text("1")
+    try:
+        loader = ps.Loader(tmp_path, fields={"cls": ps.label()}, timeout=0.2)
+    except ps.Error:
+        pytest.skip("folders do not list pipes")
+    with pytest.raises(ps.Error):
+        next(iter(loader))
+
+
+def digest_of(loader):
+    """As bench/digest.hpp defines it."""
+    digest = xxhash.xxh64()
+
+    def add_text(text):
+        digest.update(len(text.encode()).to_bytes(8, "little") + text.encode())
+
+    for batch in loader:
+        for key in batch["__key__"]:
+            add_text(key)
+        digest.update(batch["__valid__"].tobytes())
+        for name in (name for name in batch if not name.startswith("__")):
+            ragged = isinstance(batch[name], ps.Ragged)
+            values = batch[name].values if ragged else batch[name]
+            add_text(name)
+            add_text(values.dtype)
+            digest.update(np.array(values.shape, np.int64).tobytes())
+            digest.update(batch[name].offsets.tobytes() if ragged else b"")
+            digest.update(values.tobytes())
+    return digest.hexdigest()
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_batches_are_those_of_the_command(icons, workers):
+    command = [os.environ["PENSTOCK_COMMAND"], "bench", str(icons), "--digest", "--task", "raw", "--seed", "9"]
+    report = subprocess.run([*command, "--batch-size", "64", "--json", "-"], check=True, capture_output=True).stdout
+    expected = json.loads(report[report.index(b"{") :])["rows"][0]["digest"]
+    names = [field.name for field in ps.open(icons).fields]
+    loader = ps.Loader(icons, batch_size=64, seed=9, workers=workers, fields={name: ps.raw() for name in names})
+    loader_shuffled = ps.Loader(
+        icons, batch_size=64, seed=9, shuffle=True, workers=workers, fields={name: ps.raw() for name in names}
+    )
+    assert expected in (digest_of(loader), digest_of(loader_shuffled))
+
+
+def process_figures():
+    with open("/proc/self/statm", encoding="ascii") as file:
+        resident = int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    return len(os.listdir("/proc/self/task")), resident
+
+
+def test_two_thousand_loaders_leave_neither_threads_nor_memory(arrays):
+    dataset = ps.open(arrays)
+    kept = None
+
+    def make(count):
+        nonlocal kept
+        for i in range(count):
+            loader = ps.Loader(dataset, batch_size=8, fields=FIELDS, workers=2, shuffle=True, seed=i)
+            if i % 4:
+                kept = next(iter(loader))["npy"]  # outlives its loader
+        del loader
+        gc.collect()
+
+    make(200)
+    threads, memory = process_figures()
+    began = time.monotonic()
+    make(2000)
+    threads_after, memory_after = process_figures()
+    print(f"{(time.monotonic() - began) / 2000 * 1e3:.2f} ms a loader, {(memory_after - memory) / 1e6:.1f} MB more")
+    assert threads_after <= threads
+    assert memory_after - memory < 16e6
+    assert np.asarray(kept).shape == (8, 5)

@@ -1,0 +1,102 @@
+"""penstock.Tensor: arrays that cross to other libraries without a copy, and outlive the loader."""
+
+import gc
+
+import numpy as np
+import penstock as ps
+import pytest
+
+
+@pytest.fixture(name="batch")
+def batch_fixture(arrays):
+    loader = ps.Loader(arrays, batch_size=8, fields={"npy": ps.array.decode(), "cls": ps.label(), "raw": ps.field("cls") | ps.raw()})
+    return next(iter(loader))  # the loader is gone when the test begins
+
+
+def address(array):
+    return array.__array_interface__["data"][0]
+
+
+def test_a_tensor_describes_itself(batch):
+    assert batch["npy"].shape == (8, 5) and batch["npy"].dtype == "float32" and batch["npy"].device == "cpu"
+    assert len(batch["npy"]) == 8 and batch["npy"].nbytes == 160
+    assert repr(batch["npy"]) == "penstock.Tensor(shape=(8, 5), dtype=float32)"
+    assert batch["npy"].__dlpack_device__() == (1, 0)
+
+
+def test_numpy_takes_it_without_a_copy_and_keeps_the_memory(batch):
+    array = np.asarray(batch["npy"])
+    again = np.from_dlpack(batch["npy"])
+    assert address(array) == address(again)
+    expected = np.arange(8)[:, None] + np.arange(5)
+    row = array[3]
+    del batch, array, again
+    gc.collect()
+    np.testing.assert_array_equal(row, expected[3])
+
+
+def test_numpy_gets_another_dtype_or_a_copy_when_it_asks(batch):
+    tensor = batch["npy"]
+    assert np.asarray(tensor, dtype=np.float64).dtype == np.float64
+    assert address(np.array(tensor)) != address(np.asarray(tensor))
+    assert address(np.from_dlpack(tensor, copy=True)) != address(np.asarray(tensor))
+    with pytest.raises(ValueError, match="copy"):
+        np.asarray(tensor, dtype=np.float64, copy=False)
+
+
+def test_capsules_are_versioned_where_the_receiver_knows_versions(batch):
+    assert '"dltensor_versioned"' in repr(batch["npy"].__dlpack__(max_version=(1, 1)))
+    assert '"dltensor_versioned"' in repr(batch["npy"].__dlpack__(max_version=(2, 0)))
+    for capsule in (batch["npy"].__dlpack__(), batch["npy"].__dlpack__(max_version=(0, 8))):
+        assert '"dltensor"' in repr(capsule)
+
+
+def test_devices_and_streams_that_are_not_there_are_refused(batch):
+    with pytest.raises(BufferError):
+        batch["npy"].__dlpack__(dl_device=(2, 0))
+    with pytest.raises(BufferError):
+        batch["npy"].__dlpack__(stream=1)
+
+
+def test_rows_of_a_ragged_field_are_slices(batch):
+    ragged = batch["raw"]
+    assert len(ragged) == 8
+    assert [row.tobytes() for row in ragged] == [str(i % 4).encode() for i in range(8)]
+    assert ragged[-1].tobytes() == b"3"
+    np.testing.assert_array_equal(np.asarray(ragged.offsets), np.arange(9))
+    assert np.asarray(ragged.values).base is not None
+    for row in (8, -9):
+        with pytest.raises(IndexError):
+            ragged[row]
+
+
+def test_a_slab_goes_back_when_the_last_array_is_gone(arrays):
+    loader = ps.Loader(arrays, batch_size=4, fields={"npy": ps.array.decode()}, held=2)
+    iterator = iter(loader)
+    kept = [np.asarray(next(iterator)["npy"]), np.asarray(next(iterator)["npy"])]
+    with pytest.raises(ps.Error, match="held"):
+        next(iterator)
+    kept.pop()
+    assert next(iterator)["__key__"][0] == "008"
+
+
+def test_bfloat16_needs_a_library_that_has_it(arrays):
+    loader = ps.Loader(arrays, batch_size=4, fields={"npy": ps.array.cast("bfloat16")})
+    tensor = next(iter(loader))["npy"]
+    assert tensor.dtype == "bfloat16"
+    with pytest.raises(TypeError, match="bfloat16"):
+        np.asarray(tensor)
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    taken = torch.from_dlpack(tensor)
+    assert taken.dtype == torch.bfloat16 and taken[2].tolist() == [2, 3, 4, 5, 6]
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64", "bool"])
+def test_every_dtype_crosses(arrays, dtype):
+    loader = ps.Loader(arrays, batch_size=4, fields={"npy": ps.array.cast(dtype)})
+    tensor = next(iter(loader))["npy"]
+    expected = (np.arange(4)[:, None] + np.arange(5)).astype(dtype)
+    assert np.asarray(tensor).dtype == dtype
+    np.testing.assert_array_equal(np.asarray(tensor), expected)
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    assert torch.from_dlpack(tensor).tolist() == expected.tolist()

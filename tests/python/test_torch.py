@@ -1,0 +1,60 @@
+"""penstock.torch: the dataset for PyTorch's DataLoader, and the wait in its profiler."""
+
+import pickle
+
+import penstock as ps
+import pytest
+
+torch = pytest.importorskip("torch", reason="torch is not installed")
+DataLoader = torch.utils.data.DataLoader
+
+FIELDS = {"npy": ps.array.decode(), "cls": ps.label()}
+
+
+def test_batches_are_torch_tensors_without_a_copy(arrays):
+    batch = next(iter(ps.Loader(arrays, batch_size=8, fields={**FIELDS, "raw": ps.field("cls") | ps.raw()})))
+    taken = ps.torch.tensors(batch)
+    assert taken["npy"].dtype == torch.float32 and taken["cls"].dtype == torch.int64
+    assert taken["__valid__"].dtype == torch.bool
+    assert taken["npy"].data_ptr() == torch.from_dlpack(batch["npy"]).data_ptr()
+    values, offsets = taken["raw"]
+    assert values.dtype == torch.uint8 and offsets.tolist() == list(range(9))
+    assert taken["npy"].tolist()[2] == [2, 3, 4, 5, 6]
+
+
+def test_a_dataloader_takes_it_as_it_is(arrays):
+    dataset = ps.torch.IterableDataset(arrays, batch_size=8, shuffle=True, fields=FIELDS)
+    loader = DataLoader(dataset, batch_size=None)
+    assert len(loader) == 5
+    epochs = [[key for batch in loader for key in batch["__key__"]] for _ in range(2)]
+    assert sorted(epochs[0]) == sorted(epochs[1]) == [f"{i:03}" for i in range(40)]
+    assert epochs[0] != epochs[1]
+
+
+def test_worker_processes_share_an_epoch(arrays):
+    dataset = ps.torch.IterableDataset(arrays, batch_size=5, fields=FIELDS)
+    list(zip(dataset, range(1)))  # a loader in the parent, whose threads the children do not have
+    loader = DataLoader(dataset, batch_size=None, num_workers=2)
+    keys = [key for batch in loader for key in batch["__key__"]]
+    assert sorted(keys) == [f"{i:03}" for i in range(40)]
+
+
+def test_its_state_continues_elsewhere_also_when_pickled(arrays):
+    dataset = ps.torch.IterableDataset(arrays, batch_size=8, shuffle=True, fields={"cls": ps.label()})
+    whole = [batch["__key__"] for batch in dataset]
+    dataset.set_epoch(0)
+    iterator = iter(dataset)
+    next(iterator)
+    state = dataset.state_dict()
+    other = ps.torch.IterableDataset(arrays, batch_size=8, shuffle=True, fields={"cls": ps.label()})
+    other.load_state_dict(state)
+    assert [batch["__key__"] for batch in other] == whole[1:]
+
+
+def test_the_wait_is_dataloader_time_in_the_profiler(arrays):
+    loader = ps.Loader(arrays, batch_size=8, fields=FIELDS)
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profile:
+        for _ in loader:
+            pass
+    waits = [e for e in profile.key_averages() if e.key == "enumerate(DataLoader)#PenstockLoader.__next__"]
+    assert len(waits) == 1 and waits[0].count == 6  # 5 batches and the end
