@@ -14,6 +14,6 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/penstockConfigVersion.cma
 install(FILES ${PROJECT_BINARY_DIR}/penstockConfigVersion.cmake DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/penstock)
 if(PENSTOCK_BUILD_COMMAND)
   file(RELATIVE_PATH library_from_command /${CMAKE_INSTALL_BINDIR} /${CMAKE_INSTALL_LIBDIR})
-  set_target_properties(penstock_command PROPERTIES INSTALL_RPATH $ORIGIN/${library_from_command})
+  set_property(TARGET penstock_command APPEND PROPERTY INSTALL_RPATH $ORIGIN/${library_from_command})
   install(TARGETS penstock_command RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()

@@ -14,6 +14,10 @@ by_memory=$((available_gib / 2)) # the largest translation units take about 2 Gi
 
 configure=(cmake --preset "$preset")
 if command -v ccache >/dev/null; then configure+=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache); fi
+# The Python package needs an uninstrumented interpreter, and what scripts/python_environment.sh installs.
+if [[ $preset =~ ^(dev|release)$ ]] && .venv/bin/python -c 'import nanobind' 2>/dev/null; then
+  configure+=(-DPENSTOCK_BUILD_PYTHON=ON "-DPython_EXECUTABLE=$PWD/.venv/bin/python")
+fi
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 "${configure[@]}" >"$log" 2>&1 || { cat "$log" >&2; exit 1; }

@@ -129,7 +129,8 @@ void bind_sample(nb::module_& module) {
 
 Dataset open_dataset(nb::handle path_or_dataset, const nb::object& progress) {
   if (nb::isinstance<Dataset>(path_or_dataset)) return nb::cast<Dataset>(path_or_dataset);
-  const auto path = nb::cast<std::filesystem::path>(path_or_dataset);
+  std::filesystem::path path;
+  if (!nb::try_cast(path_or_dataset, path)) throw nb::type_error("a path or a penstock.Dataset is wanted");
   const nb::gil_scoped_release released;
   return open(path, [&progress](std::uint64_t done, std::uint64_t total) {
     check_signals();
@@ -172,7 +173,7 @@ void bind_dataset(nb::module_& module) {
                      "collections.abc.Callable[[int, int], object] | None = None) -> Dataset"),
              "Opens a packed dataset, one that others packed (tar, LMDB, HDF5), or a folder of files.\n\n"
              "An index is built and kept beside the data where there is none; `progress` is then called with (done,\n"
-             "total). Raises Error: io, when the path cannot be read; invalid argument, when nothing there is a\n"
+             "total). Raises Error: io, when the path cannot be read; invalid_argument, when nothing there is a\n"
              "dataset; corrupt, unsupported.");
 }
 

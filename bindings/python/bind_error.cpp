@@ -10,12 +10,31 @@
 namespace penstock::python {
 namespace {
 
+// As a program compares it; name() is for people.
+const char* kind_of(const Error& error) {
+  switch (error.kind()) {
+    case ErrorKind::invalid_argument:
+      return "invalid_argument";
+    case ErrorKind::io:
+      return "io";
+    case ErrorKind::corrupt:
+      return "corrupt";
+    case ErrorKind::unsupported:
+      return "unsupported";
+    case ErrorKind::shape:
+      return "shape";
+    case ErrorKind::resource:
+      return "resource";
+  }
+  return "";
+}
+
 // Raises penstock.Error, which is a Python class so that users may subclass, pickle and catch it like any other.
 void raise(const Error& error) {
   const nb::object type = nb::module_::import_("penstock._error").attr("Error");
   const ErrorContext& context = error.context();
   const nb::object instance = type(text(error.what()));
-  instance.attr("kind") = text(name(error.kind()));
+  instance.attr("kind") = kind_of(error);
   instance.attr("cause") = text(error.cause());
   instance.attr("dataset") = text(context.dataset);
   instance.attr("shard") = text(context.shard);

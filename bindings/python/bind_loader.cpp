@@ -23,11 +23,13 @@
 namespace penstock::python {
 namespace {
 
+// More than in C++: a name left over from the last loop, or from a comprehension, still holds a batch.
+constexpr unsigned kHeld = 4;
+
 struct LoaderIterator {
   nb::object owner;  // keeps the loader
   PythonLoader* loader;
   std::uint64_t iteration;
-  bool finished = false;
 };
 
 nb::object column(const Batch& batch, const Field& field) {
@@ -49,13 +51,11 @@ nb::dict batch_dict(const Batch& batch) {
 }
 
 nb::dict next_batch(LoaderIterator& self) {
-  if (self.finished) throw nb::stop_iteration();
   std::optional<Batch> batch;
   {
     const ProfilerMark mark;
     batch = self.loader->next(self.iteration);
   }
-  self.finished = !batch;
   if (!batch) throw nb::stop_iteration();
   return batch_dict(*batch);
 }
@@ -129,7 +129,7 @@ constexpr const char* kInitDoc =
     "flight. shuffle_block: samples per block of a block shuffle, 0 for none. max_items: bound of a ragged row.\n"
     "classes: names that the dataset's must equal. engine: \"auto\", \"io_uring\", \"pread\", \"direct\", \"gather\".\n"
     "direct_io: O_DIRECT. read_window, block_cache: bytes.\n\n"
-    "Raises Error: invalid argument, for options that do not fit each other or the dataset; and what opening raises.";
+    "Raises Error: invalid_argument, for options that do not fit each other or the dataset; and what opening raises.";
 
 void bind_loader_class(nb::module_& module) {
   const LoaderOptions defaults;
@@ -138,7 +138,7 @@ void bind_loader_class(nb::module_& module) {
            nb::arg("shuffle") = defaults.shuffle, nb::arg("seed") = defaults.seed,
            nb::arg("workers") = defaults.workers, nb::arg("prefetch") = defaults.prefetch,
            nb::arg("fields") = nb::none(), nb::arg("last") = "keep", nb::arg("drop_last") = false, nb::arg("rank") = 0,
-           nb::arg("world") = nb::none(), nb::arg("held") = defaults.held, nb::arg("on_error") = "raise",
+           nb::arg("world") = nb::none(), nb::arg("held") = kHeld, nb::arg("on_error") = "raise",
            nb::arg("max_error_rate") = defaults.max_error_rate, nb::arg("missing") = "raise",
            nb::arg("subset") = nb::none(), nb::arg("timeout") = nb::none(), nb::arg("shuffle_block") = nb::none(),
            nb::arg("max_items") = defaults.max_items, nb::arg("classes") = nb::none(), nb::arg("engine") = "auto",
@@ -158,7 +158,7 @@ void bind_loader_class(nb::module_& module) {
            "The position after the last batch taken: a small dict, fit for JSON. Any rank's serves all ranks.")
       .def("load_state_dict", load_state_dict, nb::arg("state_dict"),
            "The next batch is the one after the last taken, without replay; before or after iter(), also with another\n"
-           "world or batch size. Raises Error: invalid argument, for another dataset or what is no state.")
+           "world or batch size. Raises Error: invalid_argument, for another dataset or what is no state.")
       .def(
           "at",
           [](PythonLoader& self, std::uint64_t epoch, std::uint64_t batch) {

@@ -42,22 +42,25 @@ std::shared_ptr<Loader> PythonLoader::usable() const {
 }
 
 std::uint64_t PythonLoader::begin() {
-  use([this](Loader& loader) {
+  return use([this](Loader& loader) {
     if (std::exchange(under_way_, false)) loader.set_epoch(loader.epoch() + 1);
+    ended_ = false;
+    return ++iteration_;
   });
-  return ++iteration_;
 }
 
 std::optional<Batch> PythonLoader::next(std::uint64_t iteration) {
-  if (iteration != iteration_)
-    throw Error::invalid_argument("a later `for` over this loader has begun: this one has no more batches");
-  return use([this](Loader& loader) {
+  return use([&](Loader& loader) -> std::optional<Batch> {
+    if (iteration != iteration_)
+      throw Error::invalid_argument("a later `for` over this loader has begun: this one has no more batches");
+    if (ended_) return std::nullopt;
     under_way_ = true;
     std::optional<Batch> batch = loader.next([this] {
       if (closing_.load(std::memory_order_relaxed)) throw Error::invalid_argument("this loader was closed meanwhile");
       check_signals();
     });
-    under_way_ = batch.has_value();
+    ended_ = !batch;
+    under_way_ = !ended_;
     return batch;
   });
 }

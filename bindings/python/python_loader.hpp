@@ -28,7 +28,7 @@ class PythonLoader {
   /// Begins a `for`, and tells which: the next epoch where the one under way was left early, else the one that stands.
   /// Only the latest `for` gets batches.
   std::uint64_t begin();
-  /// Nothing at the end of the epoch. Throws what Loader::next() does; Error: invalid_argument, when a later `for` has
+  /// Nothing at the end of the epoch and from then on. Throws what Loader::next() does; Error: invalid_argument, when a later `for` has
   /// begun; and what Python's signal handlers raise meanwhile.
   std::optional<Batch> next(std::uint64_t iteration);
   void set_epoch(std::uint64_t epoch);
@@ -54,11 +54,12 @@ class PythonLoader {
 
   const pid_t process_ = ::getpid();
   const std::string note_;
-  std::mutex mutex_;                  // guards use of *loader_, under_way_; never waited for with the interpreter held
   std::atomic<bool> closing_{false};  // read by a waiting thread between two waits; orders nothing
   std::shared_ptr<Loader> loader_;    // changed with the interpreter held
-  std::uint64_t iteration_ = 0;       // the latest `for`; changed with the interpreter held
-  bool under_way_ = false;            // its epoch has begun and not ended
+  std::mutex mutex_;  // guards use of *loader_ and all below; never waited for with the interpreter held
+  std::uint64_t iteration_ = 0;  // the latest `for`
+  bool under_way_ = false;       // its epoch has begun and not ended
+  bool ended_ = false;           // it has had all of its batches
 };
 
 }  // namespace penstock::python

@@ -6,6 +6,8 @@ import subprocess
 import sys
 import time
 
+import h5py
+import numpy as np
 import penstock as ps
 import pytest
 
@@ -44,6 +46,25 @@ def test_ctrl_c_ends_an_epoch_and_the_process(arrays):
     assert time.monotonic() - began < 5
     assert out == b"interrupted\n" and b"KeyboardInterrupt" in err
     assert child.returncode in (-signal.SIGINT, 130)
+
+
+def test_ctrl_c_ends_a_wait(tmp_path):
+    path, shape = tmp_path / "slow.h5", (64, 1 << 20)
+    with h5py.File(path, "w") as file:
+        file.create_dataset("x", shape, np.uint8, np.zeros(shape, np.uint8), chunks=shape, compression="gzip")
+    code = (
+        "import sys, penstock as ps\n"
+        "loader = ps.Loader(sys.argv[1], batch_size=64, workers=1, block_cache=0, fields={'x': ps.array.decode()})\n"
+        "print('ready', flush=True)\n"
+        "next(iter(loader))\n"
+        "print('a batch', flush=True)"
+    )
+    child = subprocess.Popen([sys.executable, "-c", code, str(path)], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert child.stdout.readline() == b"ready\n"
+    time.sleep(0.1)
+    child.send_signal(signal.SIGINT)
+    out, err = child.communicate(timeout=30)
+    assert out == b"" and b"KeyboardInterrupt" in err
 
 
 PACKING = """

@@ -1,7 +1,5 @@
 """penstock.torch: the dataset for PyTorch's DataLoader, and the wait in its profiler."""
 
-import pickle
-
 import penstock as ps
 import pytest
 
@@ -39,7 +37,7 @@ def test_worker_processes_share_an_epoch(arrays):
     assert sorted(keys) == [f"{i:03}" for i in range(40)]
 
 
-def test_its_state_continues_elsewhere_also_when_pickled(arrays):
+def test_its_state_continues_elsewhere(arrays):
     dataset = ps.torch.IterableDataset(arrays, batch_size=8, shuffle=True, fields={"cls": ps.label()})
     whole = [batch["__key__"] for batch in dataset]
     dataset.set_epoch(0)

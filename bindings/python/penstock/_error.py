@@ -10,7 +10,7 @@ class Error(RuntimeError):
     """
 
     kind: str = ""
-    """"invalid argument", "io", "corrupt", "unsupported", "shape" or "resource"."""
+    """"invalid_argument", "io", "corrupt", "unsupported", "shape" or "resource"."""
     cause: str = ""
     """What went wrong, without where."""
     dataset: str = ""

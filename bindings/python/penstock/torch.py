@@ -38,8 +38,8 @@ class IterableDataset(_IterableDataset):
         for batch in torch.utils.data.DataLoader(dataset, batch_size=None): ...
 
     The loader has threads of its own: leave DataLoader's num_workers at 0. Worker processes are served correctly, each
-    with a share of the epoch as if it were a rank, but they copy every batch. `held` is 4 unless given, since trainers
-    look a batch ahead.
+    with a share of the epoch as if it were a rank, but they copy every batch, and they begin at the epoch of the last
+    set_epoch(): call it before each one.
 
     Pickling keeps path and options, not the loader: each process makes its own when it first iterates.
     """
@@ -47,7 +47,7 @@ class IterableDataset(_IterableDataset):
     def __init__(self, source: str | os.PathLike[str] | Dataset, **options: Any) -> None:
         super().__init__()
         self._source = source
-        self._options = {"held": 4, **options}
+        self._options = options
         self._loader: Loader | None = None
         self._process: int | None = None
         self._epoch: int | None = None
