@@ -1,3 +1,4 @@
+#include <new>
 #include <string>
 #include <utility>
 #include <variant>
@@ -14,6 +15,7 @@
 #include <penstock/transforms/chain.hpp>
 
 #include "bind.hpp"
+#include "chain_state.hpp"
 
 namespace penstock::python {
 namespace {
@@ -76,6 +78,8 @@ void bind_chain(nb::module_& module) {
                     "What happens to one output, from the stored field to the batch: steps joined by |. A mistake in\n"
                     "composing one is told by the loader that is given it, with the output's name.")
       .def(nb::self | nb::self)
+      .def("__getstate__", chain_state)
+      .def("__setstate__", [](Chain& self, const nb::tuple& state) { new (&self) Chain(chain_from_state(state)); })
       .def("__repr__", [](const Chain& self) { return text(to_string(self)); });
   module.def("field", field, nb::arg("alternatives"),
              "Begins a chain that reads another field than its output's name: \"jpg\", or \"jpg|png|webp\" for\n"

@@ -28,8 +28,8 @@ class PythonLoader {
   /// Begins a `for`, and tells which: the next epoch where the one under way was left early, else the one that stands.
   /// Only the latest `for` gets batches.
   std::uint64_t begin();
-  /// Nothing at the end of the epoch and from then on. Throws what Loader::next() does; Error: invalid_argument, when a later `for` has
-  /// begun; and what Python's signal handlers raise meanwhile.
+  /// Nothing at the end of the epoch and from then on. Throws what Loader::next() does; Error: invalid_argument, when a
+  /// later `for` has begun; and what Python's signal handlers raise meanwhile.
   std::optional<Batch> next(std::uint64_t iteration);
   void set_epoch(std::uint64_t epoch);
   void restore(const LoaderState& state);
@@ -56,7 +56,7 @@ class PythonLoader {
   const std::string note_;
   std::atomic<bool> closing_{false};  // read by a waiting thread between two waits; orders nothing
   std::shared_ptr<Loader> loader_;    // changed with the interpreter held
-  std::mutex mutex_;  // guards use of *loader_ and all below; never waited for with the interpreter held
+  std::mutex mutex_;             // guards use of *loader_ and all below; never waited for with the interpreter held
   std::uint64_t iteration_ = 0;  // the latest `for`
   bool under_way_ = false;       // its epoch has begun and not ended
   bool ended_ = false;           // it has had all of its batches

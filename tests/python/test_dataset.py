@@ -1,5 +1,7 @@
 """penstock.open, random access and penstock.pack."""
 
+import pickle
+
 import penstock as ps
 import pytest
 
@@ -85,3 +87,25 @@ def test_chains_read_as_they_were_written():
             wrong()
     with pytest.raises(TypeError):
         ps.label() | 3
+
+
+@pytest.mark.parametrize(
+    "chain",
+    [
+        ps.field("jpg|png") | ps.image.random_resized_crop((2, 3), scale=(0.5, 1.0)) | ps.image.random_flip(0.25),
+        ps.image.resize(20) | ps.image.center_crop(16) | ps.image.normalize([0.5], [0.25]) | ps.image.channels_last(),
+        ps.follow("jpg") | ps.image.decode() | ps.image.cast("int64"),
+        ps.follow("jpg") | ps.boxes(),
+        ps.follow("jpg") | ps.key_points(),
+        ps.array.random_window(7) | ps.array.cast("bfloat16"),
+        ps.array.decode(),
+        ps.raw(),
+        ps.label(),
+        ps.image.resize(0),
+    ],
+    ids=repr,
+)
+def test_chains_survive_pickling(chain):
+    again = pickle.loads(pickle.dumps(chain))
+    assert repr(again) == repr(chain)
+    assert again.__getstate__() == chain.__getstate__()

@@ -1,5 +1,7 @@
 """penstock.torch: the dataset for PyTorch's DataLoader, and the wait in its profiler."""
 
+import pickle
+
 import penstock as ps
 import pytest
 
@@ -35,6 +37,14 @@ def test_worker_processes_share_an_epoch(arrays):
     loader = DataLoader(dataset, batch_size=None, num_workers=2)
     keys = [key for batch in loader for key in batch["__key__"]]
     assert sorted(keys) == [f"{i:03}" for i in range(40)]
+
+
+def test_a_pickled_copy_makes_its_own_loader(arrays):
+    dataset = ps.torch.IterableDataset(ps.open(arrays), batch_size=8, shuffle=True, fields=FIELDS)
+    keys = [batch["__key__"] for batch in dataset]
+    copy = pickle.loads(pickle.dumps(dataset))
+    assert copy.loader is not dataset.loader
+    assert [batch["__key__"] for batch in copy] == keys
 
 
 def test_its_state_continues_elsewhere(arrays):
