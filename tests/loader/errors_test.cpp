@@ -1,5 +1,6 @@
 // Bad samples: raised with their whole context, replaced or marked, and never lost from the count.
 #include <set>
+#include <stdexcept>
 
 #include <doctest/doctest.h>
 
@@ -29,6 +30,28 @@ LoaderOptions shuffled(OnError policy) {
 }
 
 }  // namespace
+
+TEST_CASE("what a consumer does while it waits may end the wait, and the loader stays where it is") {
+  const TemporaryFolder folder;
+  write_arrays(folder / "data", 40);
+  const auto latch = std::make_shared<Latch>();
+  LoaderOptions options;
+  options.batch_size = 8;
+  options.workers = 2;
+  Loader loader(open(folder / "data"), options, [&](const Dataset&, const EngineOptions&, OnRead) {
+    return ChosenEngine{std::make_unique<StuckEngine>(true, latch), "stuck"};
+  });
+  const LoaderState before = loader.state();
+  int calls = 0;
+  const auto give_up = [&] {
+    if (++calls == 3) throw std::runtime_error("enough");
+  };
+  CHECK_THROWS_WITH_AS(loader.next(give_up), "enough", std::runtime_error);
+  CHECK(calls == 3);
+  CHECK(loader.state() == before);
+  CHECK(loader.stats().consumer_wait >= std::chrono::milliseconds(150));
+  latch->open();
+}
 
 TEST_CASE("raise: next() throws with dataset, key, field and cause, and then goes on with the next batch") {
   const TemporaryFolder folder;
