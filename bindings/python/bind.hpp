@@ -19,8 +19,4 @@ void bind_convert(nb::module_& module);
 /// Keys, paths and messages are bytes that need not be UTF-8: what is not becomes surrogates, as in os.fsdecode.
 nb::str text(std::string_view bytes);
 
-/// Runs Python's signal handlers from a thread that does not hold the interpreter; what they raise (KeyboardInterrupt)
-/// is thrown.
-void check_signals();
-
 }  // namespace penstock::python

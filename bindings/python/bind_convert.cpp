@@ -13,6 +13,7 @@
 #include <penstock/loader/convert.hpp>
 
 #include "bind.hpp"
+#include "interpreter.hpp"
 #include "open_dataset.hpp"
 #include "stats.hpp"
 
@@ -35,14 +36,15 @@ nb::dict pack(nb::handle source, const std::filesystem::path& destination, std::
                                .skip_bad = on_error == "skip"};
   const Dataset dataset = open_dataset(source);
   const auto tell = [&progress](const ConvertProgress& now) {
+    check_signals();
+    if (progress.is_none()) return true;
     const nb::gil_scoped_acquire held;
-    if (PyErr_CheckSignals() != 0) throw nb::python_error();
-    if (!progress.is_none()) progress(now.samples, now.total_samples, now.bytes);
+    progress(now.samples, now.total_samples, now.bytes);
     return true;
   };
   ConvertResult result;
   {
-    const nb::gil_scoped_release released;
+    const WithoutInterpreter released;
     result = convert(dataset, destination, options, tell);
   }
   nb::dict summary;

@@ -13,6 +13,7 @@
 #include <penstock/formats/dataset.hpp>
 
 #include "bind.hpp"
+#include "interpreter.hpp"
 #include "open_dataset.hpp"
 
 namespace penstock::python {
@@ -40,7 +41,7 @@ nb::bytes stored_bytes(const Sample& self, const std::string& name) {
   if (!field || !self.has(*field)) throw nb::key_error(name.c_str());
   std::vector<std::byte> bytes;
   {
-    const nb::gil_scoped_release released;
+    const WithoutInterpreter released;
     bytes = read_field(self.dataset, self.number, *field);
   }
   return nb::bytes(bytes.data(), bytes.size());
@@ -131,7 +132,7 @@ Dataset open_dataset(nb::handle path_or_dataset, const nb::object& progress) {
   if (nb::isinstance<Dataset>(path_or_dataset)) return nb::cast<Dataset>(path_or_dataset);
   std::filesystem::path path;
   if (!nb::try_cast(path_or_dataset, path)) throw nb::type_error("a path or a penstock.Dataset is wanted");
-  const nb::gil_scoped_release released;
+  const WithoutInterpreter released;
   return open(path, [&progress](std::uint64_t done, std::uint64_t total) {
     check_signals();
     if (progress.is_none()) return;

@@ -187,7 +187,8 @@ void bind_loader(nb::module_& module) {
            "Waits for the next batch, without holding the interpreter; Ctrl-C ends the wait. Raises what a worker\n"
            "failed with: Error, with dataset, shard, key, field and offset; Error: resource, after `timeout`, or when\n"
            "the program holds as many batches as `held` allows.");
-  module.def("close_all", &PythonLoader::close_all, "Closes every loader of this process.");
+  module.def("close_all", &PythonLoader::close_all,
+             "Closes every loader of this process, for good: when the program ends.");
 }
 
 }  // namespace penstock::python

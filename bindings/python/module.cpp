@@ -10,11 +10,6 @@ nb::str text(std::string_view bytes) {
   return nb::steal<nb::str>(decoded);
 }
 
-void check_signals() {
-  const nb::gil_scoped_acquire held;
-  if (PyErr_CheckSignals() != 0) throw nb::python_error();
-}
-
 }  // namespace penstock::python
 
 NB_MODULE(_penstock, module) {

@@ -6,6 +6,7 @@
 #include <penstock/formats/error.hpp>
 
 #include "bind.hpp"
+#include "interpreter.hpp"
 
 namespace penstock::python {
 namespace {
@@ -17,7 +18,7 @@ std::set<PythonLoader*>& open_loaders() {
 }
 
 std::shared_ptr<Loader> started(Dataset dataset, LoaderOptions options) {
-  const nb::gil_scoped_release released;
+  const WithoutInterpreter released;
   return std::make_shared<Loader>(std::move(dataset), std::move(options));
 }
 
@@ -96,6 +97,7 @@ void PythonLoader::close() {
 }
 
 void PythonLoader::close_all() {
+  end_threads();
   while (!open_loaders().empty()) (*open_loaders().begin())->close();
 }
 

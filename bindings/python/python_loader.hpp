@@ -14,6 +14,8 @@
 
 #include <penstock/loader/loader.hpp>
 
+#include "interpreter.hpp"
+
 namespace penstock::python {
 
 /// All members are called with the interpreter held; what may take long lets go of it.
@@ -39,14 +41,14 @@ class PythonLoader {
   template <typename Work>
   auto use(Work work) {
     const std::shared_ptr<Loader> loader = usable();
-    const nanobind::gil_scoped_release released;
+    const WithoutInterpreter released;
     const std::scoped_lock lock(mutex_);
     return work(*loader);
   }
 
   /// Ends the threads; a wait in another thread ends with an Error. Batches stay valid. May be called again.
   void close();
-  static void close_all();  ///< of this process
+  static void close_all();  ///< of this process, when the program ends
 
  private:
   /// Throws Error: invalid_argument, once closed, and in a process forked from the one that made the loader.

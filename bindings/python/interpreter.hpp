@@ -1,0 +1,28 @@
+// Letting go of the interpreter while something takes long, and getting back to it, also when the program is ending.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+namespace penstock::python {
+
+/// Other Python threads may run for as long as this lives. A thread that asks for the interpreter once Python has ended
+/// is killed by it, and takes the process along; so end_threads() waits for all of these, and there are no new ones.
+class WithoutInterpreter {
+ public:
+  WithoutInterpreter();  ///< throws Error: resource, once the program is ending
+  ~WithoutInterpreter();
+  WithoutInterpreter(const WithoutInterpreter&) = delete;
+  WithoutInterpreter& operator=(const WithoutInterpreter&) = delete;
+
+ private:
+  PyThreadState* thread_;
+};
+
+/// For waits inside WithoutInterpreter, now and then: runs Python's signal handlers, and throws what they raise
+/// (KeyboardInterrupt); throws Error: resource, when the program is ending.
+void check_signals();
+
+/// Before Python ends: asks every WithoutInterpreter to end, and waits for it as long as a program may take to end.
+void end_threads();
+
+}  // namespace penstock::python
