@@ -64,7 +64,10 @@ def main():
         for rows in (64, 256):
             for name, take in takers.items():
                 print(f"{rows:4} rows  {name:32}" + "  |".join(cost(f"{folder}/icons", rows, take) for _ in range(3)))
-            print(f"{rows:4} rows  ready batches/s   " + "  ".join(f"{rate(f'{folder}/icons', rows):,.0f}" for _ in range(3)))
+            print(
+                f"{rows:4} rows  ready batches/s   "
+                + "  ".join(f"{rate(f'{folder}/icons', rows):,.0f}" for _ in range(3))
+            )
 
 
 if __name__ == "__main__":

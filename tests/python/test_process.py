@@ -15,7 +15,9 @@ FIELDS = {"cls": ps.label()}
 
 
 def run(code, *arguments):
-    return subprocess.run([sys.executable, "-c", code, *map(str, arguments)], capture_output=True, text=True, timeout=60)
+    return subprocess.run(
+        [sys.executable, "-c", code, *map(str, arguments)], capture_output=True, text=True, timeout=60
+    )
 
 
 def test_importing_penstock_imports_neither_torch_nor_numpy():
@@ -37,7 +39,9 @@ except KeyboardInterrupt:
 
 
 def test_ctrl_c_ends_an_epoch_and_the_process(arrays):
-    child = subprocess.Popen([sys.executable, "-c", WAITING, str(arrays)], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    child = subprocess.Popen(
+        [sys.executable, "-c", WAITING, str(arrays)], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
     assert child.stdout.readline() == b"ready\n"
     time.sleep(0.2)
     began = time.monotonic()

@@ -9,7 +9,9 @@ import pytest
 
 @pytest.fixture(name="batch")
 def batch_fixture(arrays):
-    loader = ps.Loader(arrays, batch_size=8, fields={"npy": ps.array.decode(), "cls": ps.label(), "raw": ps.field("cls") | ps.raw()})
+    loader = ps.Loader(
+        arrays, batch_size=8, fields={"npy": ps.array.decode(), "cls": ps.label(), "raw": ps.field("cls") | ps.raw()}
+    )
     return next(iter(loader))  # the loader is gone when the test begins
 
 

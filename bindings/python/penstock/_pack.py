@@ -26,11 +26,12 @@ class _Bar:
             return
         self._shown = now
         seconds = max(now - self._began, 1e-3)
-        text = f"packing  {samples:,}/{total:,} samples  {100 * samples // max(total, 1)} %  {nbytes / seconds / 1e6:,.0f} MB/s"
+        share = samples / max(total, 1)
+        text = f"packing  {samples:,}/{total:,} samples  {share:.0%}  {nbytes / seconds / 1e6:,.0f} MB/s"
         if not last and samples:
             text += f"  {seconds * (total - samples) / samples:,.0f} s left"
         if self._terminal:
-            full = 30 * samples // max(total, 1)
+            full = int(30 * share)
             print(f"\r[{'=' * full}{' ' * (30 - full)}] {text}\x1b[K", end="", file=sys.stderr, flush=True)
             self._drawn = True
         else:
