@@ -8,7 +8,6 @@ namespace {
 
 constexpr std::uint64_t kGroupBytes = 128 << 10;  // of stored data: enough to hide scheduling, small enough to spread
 constexpr std::uint64_t kRowAlignment = 64;
-constexpr std::uint64_t kOverread = 64;  // codecs may look a vector beyond a value's end
 
 }  // namespace
 
@@ -22,6 +21,7 @@ void name_rows(Assembly& assembly, const Workshop& shop, const Position& positio
     slab.valid[i] = row.valid ? 1 : 0;
   }
   std::vector<std::uint64_t> items;
+  std::vector<Piece> pieces;
   const std::span<const Output> outputs = shop.program.outputs();
   for (std::uint32_t o = 0; o < outputs.size(); ++o) {
     // A replacement may have another length than the row it takes, so its rows cannot be placed beforehand.
@@ -30,10 +30,8 @@ void name_rows(Assembly& assembly, const Workshop& shop, const Position& positio
     if (!outputs[o].ragged || assembly.staged[o] != 0) continue;
     items.assign(slab.rows, 0);
     for (std::uint32_t i = 0; i < slab.rows; ++i) {
-      for (const std::uint32_t field : outputs[o].sources) {
-        items[i] = shop.dataset.length(slab.samples[i], field) / outputs[o].row_bytes();
-        if (items[i] != 0) break;
-      }
+      const auto field = serving_field(shop.dataset, outputs[o], slab.samples[i], pieces);
+      if (field) items[i] = shop.dataset.length(slab.samples[i], *field) / outputs[o].row_bytes();
     }
     slab.set_items(o, items);
   }

@@ -12,6 +12,8 @@
 
 namespace penstock {
 
+inline constexpr std::uint64_t kOverread = 64;  ///< bytes that codecs may look at beyond a value's end
+
 /// The bytes of one field in a sample's buffer: all of them, or the ranges that its codec selected.
 struct FieldFetch {
   std::uint32_t field = 0;

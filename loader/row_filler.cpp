@@ -9,7 +9,6 @@ namespace penstock {
 namespace {
 
 constexpr int kReadAttempts = 3;
-constexpr std::uint64_t kOverread = 64;  // codecs may look a vector beyond a value's end
 
 std::byte* destination_of(std::byte* slot, std::uint64_t offset, std::byte* buffer) {
   return slot != nullptr ? slot : buffer + offset;

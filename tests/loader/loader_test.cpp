@@ -63,6 +63,19 @@ TEST_CASE("ragged rows are values and offsets, whether their lengths are known b
   }
 }
 
+TEST_CASE("of alternative fields the first that a sample has is delivered, also when it is empty") {
+  const TemporaryFolder folder;
+  write_file(folder / "data/a.aux", "");
+  write_file(folder / "data/a.txt", "abc");
+  write_file(folder / "data/b.txt", "de");
+  LoaderOptions options;
+  options.fields = {{"text", field("aux|txt") | raw()}};
+  Loader loader(open(folder / "data"), options);
+  const auto batch = loader.next();
+  const auto offsets = (*batch)["text"].offsets;
+  CHECK(std::vector(offsets.begin(), offsets.end()) == std::vector<std::int64_t>{0, 0, 2});
+}
+
 TEST_CASE("max_items bounds a ragged row, and names the sample that is longer") {
   const TemporaryFolder folder;
   write_file(folder / "data/a.txt", "12345");
