@@ -117,6 +117,17 @@ Batch Loader::at(std::uint64_t epoch, std::uint64_t batch) {
   return Batch(SlabPool::lend(pool, &slab));
 }
 
+RowAccount Loader::explain(const Batch& batch, std::uint32_t row) const {
+  if (row >= batch.size()) {
+    throw Error::invalid_argument("row " + std::to_string(row) + " of a batch of " + std::to_string(batch.size()));
+  }
+  return account_for(pipeline_->dataset, pipeline_->program,
+                     {.seed = pipeline_->cursor.position().seed,
+                      .epoch = batch.epoch(),
+                      .sample = batch.samples()[row],
+                      .key = batch.keys()[row]});
+}
+
 Stats Loader::stats() const {
   return pipeline_->stats();
 }

@@ -11,6 +11,7 @@
 #include <penstock/formats/dataset.hpp>
 #include <penstock/loader/batch.hpp>
 #include <penstock/loader/options.hpp>
+#include <penstock/loader/row_account.hpp>
 #include <penstock/loader/state.hpp>
 #include <penstock/loader/stats.hpp>
 
@@ -47,6 +48,9 @@ class Loader {
   void restore(const LoaderState& state);  ///< the next batch is the one after the last delivered
   /// Rebuilds any batch without replay and without moving the loader's position.
   Batch at(std::uint64_t epoch, std::uint64_t batch);
+  /// What is behind a row of one of this loader's batches: its sample, where the bytes lie, and what was drawn for it.
+  /// Throws Error: invalid_argument, when the batch has no such row; what reading the sample throws.
+  RowAccount explain(const Batch& batch, std::uint32_t row) const;
   Stats stats() const;
   void reset_stats();
   const Dataset& dataset() const;

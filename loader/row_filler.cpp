@@ -3,6 +3,7 @@
 
 #include <penstock/formats/error.hpp>
 #include <penstock/formats/filters.hpp>
+#include <penstock/loader/place.hpp>
 #include <penstock/loader/row_filler.hpp>
 
 namespace penstock {
@@ -45,22 +46,6 @@ void RowSlots::clear_row() {
 RowFiller::RowFiller(const Dataset& dataset, const Program& program, ReadEngine& direct, BlockCache& blocks,
                      std::uint64_t max_items)
     : dataset_(dataset), program_(program), direct_(direct), blocks_(blocks), max_items_(max_items), filler_(program) {}
-
-// The file and the place in it that the field's first piece comes from; in a folder of files each is its own shard.
-ErrorContext RowFiller::where(const SampleContext& sample, std::uint32_t field) const {
-  ErrorContext context{.dataset = dataset_.path().string(),
-                       .shard = dataset_.shard(dataset_.shard_of(sample.sample)).name,
-                       .key = std::string(sample.key),
-                       .field = dataset_.fields()[field].name};
-  std::vector<Piece> pieces;
-  if (!dataset_.locate(sample.sample, field, pieces) || pieces.empty()) return context;
-  if (pieces[0].kind != Piece::Kind::extent && pieces[0].kind != Piece::Kind::block) return context;
-  const Extent extent =
-      pieces[0].kind == Piece::Kind::extent ? pieces[0].extent : dataset_.block(pieces[0].block).extent;
-  context.shard = dataset_.file(extent.file).path.lexically_proximate(dataset_.path()).string();
-  context.offset = extent.offset;
-  return context;
-}
 
 void RowFiller::read_and_fill(const SampleContext& sample, RowSlots& slots) {
   try {
@@ -125,7 +110,7 @@ void RowFiller::fill(const SampleContext& sample, const Fetch& fetch, std::byte*
       slots.staged[output]->resize(items * program_.outputs()[output].row_bytes());
       filler_.fill(output, bytes, *slots.staged[output]);
     } catch (const Error& error) {
-      throw error.in(where(sample, field->field));
+      throw error.in(place_of(dataset_, sample.sample, field->field));
     }
   }
 }

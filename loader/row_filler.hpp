@@ -49,7 +49,6 @@ class RowFiller {
   void copy_block(const Piece& piece, std::byte* destination);
   std::vector<std::byte> undone(const Block& block);
   void submit(std::span<const ReadRequest> requests);
-  ErrorContext where(const SampleContext& sample, std::uint32_t field) const;
 
   const Dataset& dataset_;
   const Program& program_;

@@ -111,6 +111,15 @@ class ArrayProgram final : public OutputProgram {
 
   std::unique_ptr<OutputRunner> runner() const override { return std::make_unique<ArrayRunner>(plan_); }
 
+  Outcomes explain(const Layout& stored, const SampleContext& sample) const override {
+    if (plan_.window == 0 || stored.shape.empty()) return {};
+    const std::int64_t start = window_start(plan_, stored.shape[0], sample);
+    return {.steps = {{to_string(Step(step::Window{plan_.window})), "drew rows " + std::to_string(start) + " to " +
+                                                                        std::to_string(start + plan_.window - 1) +
+                                                                        " of " + std::to_string(stored.shape[0])}},
+            .geometry = {}};
+  }
+
  private:
   ArrayPlan plan_;
 };

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -61,6 +62,9 @@ struct Chain {
 /// As a user would write it, in one spelling whatever the language: "field(jpg|png) | image.resize(256)".
 std::string to_string(const Chain& chain);
 std::string to_string(const Step& step);
+/// The chain that to_string() wrote, or that a person did: names may be quoted, defaults left out, lists written (a, b)
+/// or [a, b]. Throws Error: invalid_argument, with the character where it stops making sense.
+Chain parse_chain(std::string_view text);
 
 /// One loader output: its name in the batch, and its chain.
 using FieldChain = std::pair<std::string, Chain>;

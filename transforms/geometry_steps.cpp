@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstdio>
 
 #include <penstock/formats/error.hpp>
 #include <penstock/transforms/geometry_steps.hpp>
@@ -66,6 +68,43 @@ struct Draw {
   }
 };
 
+std::string text(const Region& region) {
+  return text(Size{region.width, region.height}) + " at x " + std::to_string(region.x) + ", y " +
+         std::to_string(region.y);
+}
+
+std::string text(double value) {
+  std::array<char, 32> digits{};
+  std::snprintf(digits.data(), digits.size(), "%.6g", value);
+  return digits.data();
+}
+
+// In the pixels that the step before it left.
+struct Outcome {
+  const Draw& draw;
+
+  std::string operator()(const step::RandomResizedCrop& crop) const {
+    Random source = draw.random();
+    const Size before = draw.before.output();
+    return "drew " + text(draw_resized_crop(crop, before, source)) + " of " + text(before);
+  }
+  std::string operator()(const step::Resize& resize) const {
+    return text(draw.before.output()) + " to " + text(resized_size(resize, draw.before.output()));
+  }
+  std::string operator()(const step::CenterCrop& crop) const {
+    const Size before = draw.before.output();
+    return text(center_crop_region(crop, before)) + " of " + text(before);
+  }
+  std::string operator()(const step::RandomFlip& flip) const {
+    const double drawn = draw.random().uniform();
+    return (drawn < flip.probability ? "flipped: drew " : "not flipped: drew ") + text(drawn);
+  }
+  template <typename Other>
+  std::string operator()(const Other&) const {
+    return {};
+  }
+};
+
 }  // namespace
 
 Region draw_resized_crop(const step::RandomResizedCrop& crop, Size size, Random& random) {
@@ -120,6 +159,17 @@ Geometry GeometrySteps::draw(Size source, const SampleContext& sample) const {
     geometry = std::visit(Draw{geometry, sample, numbered.transform}, numbered.step);
   }
   return geometry;
+}
+
+Outcomes GeometrySteps::explain(Size source, const SampleContext& sample) const {
+  Outcomes told{.steps = {}, .geometry = Geometry::identity(source)};
+  for (const Numbered& numbered : steps_) {
+    const Geometry before = *told.geometry;
+    const Draw draw{before, sample, numbered.transform};
+    told.steps.push_back({to_string(numbered.step), std::visit(Outcome{draw}, numbered.step)});
+    told.geometry = std::visit(draw, numbered.step);
+  }
+  return told;
 }
 
 }  // namespace penstock

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include <penstock/transforms/account.hpp>
 #include <penstock/transforms/chain.hpp>
 #include <penstock/transforms/geometry.hpp>
 #include <penstock/transforms/program.hpp>
@@ -30,6 +31,8 @@ class GeometrySteps {
   std::optional<Size> fixed_size() const;
   /// Throws Error: shape, when a crop does not fit an image of `source` pixels.
   Geometry draw(Size source, const SampleContext& sample) const;
+  /// The same draws, told step by step.
+  Outcomes explain(Size source, const SampleContext& sample) const;
 
  private:
   struct Numbered {

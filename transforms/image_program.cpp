@@ -107,6 +107,9 @@ class ImageProgram final : public OutputProgram {
   ImageProgram(Output output, ImagePlan plan) : OutputProgram(std::move(output)), plan_(std::move(plan)) {}
   std::unique_ptr<OutputRunner> runner() const override { return std::make_unique<ImageRunner>(plan_); }
   std::optional<Size> image_size() const override { return plan_.size; }
+  Outcomes explain(const Layout& stored, const SampleContext& sample) const override {
+    return plan_.geometry.explain(pixels_of(stored).size, sample);
+  }
 
  private:
   ImagePlan plan_;

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include <penstock/transforms/account.hpp>
 #include <penstock/transforms/codec.hpp>
 #include <penstock/transforms/geometry.hpp>
 #include <penstock/transforms/program.hpp>
@@ -58,6 +59,8 @@ class OutputProgram {
   const Output& output() const { return output_; }
   virtual bool select(const FieldHeader&, const SampleContext&, std::vector<ByteRange>&) const { return false; }
   virtual std::unique_ptr<OutputRunner> runner() const = 0;
+  /// What its steps decide for a sample whose stored value has this layout; nothing where none decides anything.
+  virtual Outcomes explain(const Layout&, const SampleContext&) const { return {}; }
   /// Pixels of the output's images, which others may follow(); nothing for other kinds of output.
   virtual std::optional<Size> image_size() const { return std::nullopt; }
 

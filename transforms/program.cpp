@@ -4,6 +4,7 @@
 
 #include <penstock/formats/error.hpp>
 #include <penstock/transforms/compile.hpp>
+#include <penstock/transforms/decoders.hpp>
 #include <penstock/transforms/output_program.hpp>
 #include <penstock/transforms/program.hpp>
 
@@ -69,6 +70,7 @@ struct Program::State {
   std::vector<std::unique_ptr<OutputProgram>> programs;
   std::vector<std::optional<std::uint32_t>> leaders;
   std::vector<Output> outputs;
+  std::vector<std::string> chains;
   std::vector<std::uint32_t> order;
   std::string version;
 };
@@ -110,7 +112,10 @@ Program::Program(std::span<const FieldChain> chains, const FieldCatalog& catalog
 
   state.version = "transforms " + std::to_string(kTransformsVersion);
   for (const auto& [codec, version] : codecs) state.version += "; " + codec + " " + std::to_string(version);
-  for (const FieldChain& chain : chains) state.version += "; " + chain.first + " = " + to_string(chain.second);
+  for (const auto& [name, chain] : chains) {
+    state.chains.push_back(to_string(chain));
+    state.version += "; " + name + " = " + state.chains.back();
+  }
   for (const auto& program : state.programs) state.outputs.push_back(program->output());
 }
 
@@ -128,6 +133,27 @@ std::span<const std::uint32_t> Program::order() const {
 bool Program::select(std::uint32_t output, const FieldHeader& field, const SampleContext& sample,
                      std::vector<ByteRange>& ranges) const {
   return state_->programs.at(output)->select(field, sample, ranges);
+}
+
+OutputAccount Program::explain(std::uint32_t output, const FieldBytes& field, const SampleContext& sample) const {
+  OutputAccount account{.output = state_->outputs.at(output).name,
+                        .chain = state_->chains[output],
+                        .field = field.schema->name,
+                        .codec = field.schema->codec,
+                        .stored = {},
+                        .outcomes = {}};
+  Decoders decoders;
+  try {
+    const Peeked peeked = decoders.peek(field);
+    account.codec = peeked.codec->name();
+    account.stored = peeked.layout;
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::unsupported)
+      throw error.in({.key = std::string(sample.key), .field = account.field});
+    return account;  // bytes of a kind that no codec knows are delivered as they are
+  }
+  account.outcomes = state_->programs[output]->explain(*account.stored, sample);
+  return account;
 }
 
 std::string Program::version() const {

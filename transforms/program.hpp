@@ -12,6 +12,7 @@
 #include <vector>
 
 #include <penstock/formats/schema.hpp>
+#include <penstock/transforms/account.hpp>
 #include <penstock/transforms/chain.hpp>
 #include <penstock/transforms/codec.hpp>
 
@@ -58,6 +59,9 @@ class Program {
   /// Byte ranges of the field that output needs for this sample; false when it needs the whole field.
   bool select(std::uint32_t output, const FieldHeader& field, const SampleContext& sample,
               std::vector<ByteRange>& ranges) const;
+  /// What the output's chain does to a sample, whose whole field this is: for people, not for speed.
+  /// Throws Error: corrupt, unsupported, shape, where fill() would.
+  OutputAccount explain(std::uint32_t output, const FieldBytes& field, const SampleContext& sample) const;
   /// Names and versions of codecs and transforms in use: part of a loader's state.
   std::string version() const;
 

@@ -18,6 +18,7 @@ Command pack_command(CLI::App& app);
 Command info_command(CLI::App& app);
 Command ls_command(CLI::App& app);
 Command cat_command(CLI::App& app);
+Command show_command(CLI::App& app);
 Command verify_command(CLI::App& app);
 Command bench_command(CLI::App& app);
 Command tune_command(CLI::App& app);

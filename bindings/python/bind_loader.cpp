@@ -109,6 +109,43 @@ LoaderIterator iterate(const nb::object& self) {
   return {self, &loader, loader.begin()};
 }
 
+nb::dict output_dict(const OutputOrigin& origin) {
+  const OutputAccount& account = origin.account;
+  nb::dict told;
+  told["chain"] = text(account.chain);
+  told["field"] = text(account.field);
+  told["codec"] = text(account.codec);
+  told["file"] = text(origin.file);
+  told["offset"] = nb::cast(origin.offset);
+  told["length"] = origin.length;
+  if (account.stored) {
+    told["dtype"] = text(name(account.stored->dtype));
+    told["shape"] = nb::tuple(nb::cast(account.stored->shape));
+  }
+  nb::list steps;
+  for (const StepOutcome& step : account.outcomes.steps)
+    steps.append(nb::make_tuple(text(step.step), text(step.outcome)));
+  told["steps"] = steps;
+  if (const auto& geometry = account.outcomes.geometry) {
+    told["box"] = nb::make_tuple(geometry->box_x, geometry->box_y, geometry->box_width, geometry->box_height);
+    told["flip"] = geometry->flip;
+  }
+  return told;
+}
+
+nb::dict explain(PythonLoader& self, std::uint64_t epoch, std::uint64_t batch, std::uint32_t row) {
+  const RowAccount account = self.use([&](Loader& loader) { return loader.explain(loader.at(epoch, batch), row); });
+  nb::dict told;
+  told["key"] = text(account.key);
+  told["sample"] = account.sample;
+  told["seed"] = account.seed;
+  told["epoch"] = account.epoch;
+  nb::dict outputs;
+  for (const OutputOrigin& origin : account.outputs) outputs[text(origin.account.output)] = output_dict(origin);
+  told["outputs"] = outputs;
+  return told;
+}
+
 constexpr const char* kDoc =
     "Reads, decodes and assembles batches ahead of the program, in threads of its own that never hold the\n"
     "interpreter. One `for` over it is one epoch; the next `for` is the next epoch. Leaving one early discards what\n"
@@ -165,6 +202,14 @@ void bind_loader_class(nb::module_& module) {
             return batch_dict(self.use([&](Loader& loader) { return loader.at(epoch, batch); }));
           },
           nb::arg("epoch"), nb::arg("batch"), "Rebuilds any batch, without moving the position.")
+      .def("explain", explain, nb::arg("epoch"), nb::arg("batch"), nb::arg("row"),
+           nb::sig("def explain(self, epoch: int, batch: int, row: int) -> dict[str, typing.Any]"),
+           "What is behind one row: {\"key\", \"sample\", \"seed\", \"epoch\", \"outputs\"}, and for each output "
+           "chain,\n"
+           "field, codec, file, offset and length of its bytes, dtype and shape as stored, what every step drew\n"
+           "(\"steps\"), and for images the \"box\" (x, y, width, height) of the stored image that was taken, and "
+           "\"flip\".\n"
+           "`penstock show` prints the same, and the pixels.")
       .def(
           "stats", [](PythonLoader& self) { return to_python(self.stats()); },
           nb::sig("def stats(self) -> penstock._stats.Stats"),

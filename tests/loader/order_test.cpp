@@ -1,4 +1,8 @@
 // The bytes of a batch are a function of dataset, seed, epoch, rank and position alone.
+#include <fstream>
+#include <string>
+#include <vector>
+
 #include <doctest/doctest.h>
 
 #include "support/loading.hpp"
@@ -65,6 +69,44 @@ TEST_CASE("another seed, and another epoch, give another order and other draws")
   const auto first = two_epochs(source, options);
   options.seed = 12;
   CHECK(two_epochs(source, options) != first);
+}
+
+TEST_CASE("explain() tells the sample behind a row, where its bytes lie, and what was drawn for it") {
+  TemporaryFolder folder;
+  std::vector<float> rows(40);
+  for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = static_cast<float>(i);
+  for (std::uint64_t i = 0; i < 9; ++i)
+    write_file(folder / ("data/" + number_key(i) + ".npy"), npy_file(rows, "(40,)"));
+  for (const char* format : {"tar", "lmdb", "hdf5"}) {
+    const Dataset dataset = packed(open(folder / "data"), folder / format, format);
+    Loader loader(dataset, {.batch_size = 4,
+                            .shuffle = true,
+                            .seed = 3,
+                            .workers = 1,
+                            .fields = {{"npy", array::random_window(5)}, {"whole", field("npy") | raw()}}});
+    const Batch batch = loader.at(2, 1);
+    for (std::uint32_t row = 0; row < batch.size(); ++row) {
+      const RowAccount account = loader.explain(batch, row);
+      CHECK(account.key == batch.keys()[row]);
+      CHECK(account.sample == batch.samples()[row]);
+      CHECK(account.seed == 3);
+      CHECK(account.epoch == 2);
+      REQUIRE(account.outputs.size() == 2);
+      const auto first = static_cast<int>(batch["npy"].as<float>()[std::size_t{5} * row]);
+      REQUIRE(account.outputs[0].account.outcomes.steps.size() == 1);
+      CHECK(account.outputs[0].account.outcomes.steps[0] ==
+            StepOutcome{"array.random_window(5)",
+                        "drew rows " + std::to_string(first) + " to " + std::to_string(first + 4) + " of 40"});
+      const OutputOrigin& whole = account.outputs[1];
+      REQUIRE(whole.offset.has_value());
+      std::ifstream file(dataset.path() / whole.file, std::ios::binary);
+      file.seekg(static_cast<std::streamoff>(*whole.offset));
+      std::string bytes(whole.length, '\0');
+      file.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+      CHECK(bytes == npy_file(rows, "(40,)"));
+    }
+    CHECK_THROWS_WITH_AS(loader.explain(batch, 4), doctest::Contains("row 4 of a batch of 4"), Error);
+  }
 }
 
 TEST_CASE("at() rebuilds any batch of any epoch without moving the loader") {

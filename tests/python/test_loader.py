@@ -12,6 +12,7 @@ import numpy as np
 import penstock as ps
 import pytest
 import xxhash
+from PIL import Image
 
 FIELDS = {"npy": ps.array.decode(), "cls": ps.label()}
 
@@ -105,6 +106,31 @@ def test_any_batch_is_rebuilt_without_moving(arrays):
     assert len(list(batch["__key__"] for batch in iterator)) == 3
     with pytest.raises(ps.Error, match="epoch of 5"):
         loader.at(0, 5)
+
+
+def test_explain_tells_what_a_row_was_made_of(icons):
+    crop = ps.image.random_resized_crop(24) | ps.image.random_flip() | ps.image.channels_last()
+    loader = ps.Loader(icons, batch_size=8, shuffle=True, seed=4, fields={"png": crop, "cls": ps.label()})
+    batch = loader.at(2, 3)
+    flips = 0
+    for row, key in enumerate(batch["__key__"]):
+        told = loader.explain(2, 3, row)
+        assert (told["key"], told["epoch"], told["seed"]) == (key, 2, 4)
+        assert list(told["outputs"]) == ["png", "cls"]
+        png = told["outputs"]["png"]
+        assert (png["file"], png["offset"], png["codec"]) == (f"{key}.png", 0, "png")
+        assert png["chain"] == repr(crop)
+        assert [step for step, _ in png["steps"]] == repr(crop).split(" | ")[:2]
+        with Image.open(icons / png["file"]) as image:
+            assert png["shape"] == (image.height, image.width, 3)
+            x, y, width, height = png["box"]
+            cut = image.convert("RGB").crop((x, y, x + width, y + height)).resize((24, 24), Image.Resampling.BILINEAR)
+        pixels = np.asarray(cut)[:, ::-1] if png["flip"] else np.asarray(cut)
+        np.testing.assert_array_equal(np.asarray(batch["png"])[row], pixels)
+        flips += png["flip"]
+    assert 0 < flips < 8
+    with pytest.raises(ps.Error, match="row 8 of a batch of 8"):
+        loader.explain(2, 3, 8)
 
 
 def test_what_does_not_fill_a_batch(arrays):

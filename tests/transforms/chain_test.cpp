@@ -55,6 +55,69 @@ TEST_CASE("a chain prints as it is written, in one spelling") {
   CHECK(to_string(image::resize(256) | image::center_crop(224)) == "image.resize(256) | image.center_crop(224)");
 }
 
+TEST_CASE("a chain's text reads back as the same chain") {
+  const std::vector<Chain> chains{
+      {},
+      field("jpg|png") | image::random_resized_crop(224) | image::random_flip() | image::normalize(kMean, kDeviation) |
+          image::cast(DType::bf16) | image::channels_last(),
+      image::decode() | image::random_resized_crop(3, 5, {0.1, 0.123456789012345678}, {1.0 / 3.0, 3.0}) |
+          image::random_flip(0.3),
+      image::resize(256) | image::center_crop(224),
+      image::resize(1, 2) | image::normalize({0.1F}, {0.3333333F}),
+      follow("jpg") | boxes(),
+      follow("jpg") | key_points(),
+      field("seg.png") | follow("jpg") | array::cast(DType::i64),
+      array::decode() | array::random_window(16),
+      label(),
+      raw()};
+  for (const Chain& chain : chains) {
+    CAPTURE(to_string(chain));
+    const Chain again = parse_chain(to_string(chain));
+    CHECK(to_string(again) == to_string(chain));
+    CHECK(again.sources == chain.sources);
+    CHECK(again.followed == chain.followed);
+    CHECK(again.steps.size() == chain.steps.size());
+  }
+}
+
+TEST_CASE("a chain is read as a person would write it") {
+  const auto reads_as = [](const char* text, const Chain& chain) {
+    CHECK(to_string(parse_chain(text)) == to_string(chain));
+  };
+  reads_as("image.random_resized_crop(224)|image.random_flip()",
+           image::random_resized_crop(224) | image::random_flip());
+  reads_as(" field( \"jpg|png\" ) | image.resize((3, 4)) ", field("jpg|png") | image::resize(3, 4));
+  reads_as("image.random_resized_crop([2, 3], ratio=[0.5, 2])", image::random_resized_crop(2, 3, {0.08, 1}, {0.5, 2}));
+  reads_as("image.random_flip(probability=0.25)", image::random_flip(0.25));
+  reads_as("image.normalize(0.5, 0.25)", image::normalize({0.5F}, {0.25F}));
+}
+
+TEST_CASE("a chain that makes no sense is refused at the character where it stops making sense") {
+  const auto refused = [](const std::string& text, const std::string& cause) {
+    try {
+      parse_chain(text);
+      FAIL_CHECK(text);
+    } catch (const Error& error) {
+      CHECK(error.kind() == ErrorKind::invalid_argument);
+      CHECK_MESSAGE(error.cause().find(cause) != std::string::npos, error.what());
+    }
+  };
+  refused("image.resize(3", "character 15: ',' expected");
+  refused("image.resize(3) image.resize(3)", "character 17: '|' expected");
+  refused("image.resize(3) |", "a name expected");
+  refused("image.rezise(3)", "there is no step \"image.rezise\"");
+  refused("image.resize(1, 2, 3)", "more arguments than it takes");
+  refused("image.resize(1.5)", "size is to be a whole number");
+  refused("image.resize(-1)", "size is to be a whole number");
+  refused("image.resize(1e300)", "size is to be a whole number");
+  refused("image.cast(float12)", "there is no dtype \"float12\"");
+  refused("image.normalize([1, 2]", "expected");
+  refused("image.normalize([1])", "needs stddev");
+  refused("image.random_resized_crop(2, shape=(1, 2))", "more arguments than it takes");
+  refused("label", "'(' expected");
+  refused("field(jpg", "')' expected");
+}
+
 TEST_CASE("the version names codecs, transforms and chains, and differs when a chain does") {
   const Fields fields = photographs();
   const auto version = [&](std::int64_t size) {

@@ -129,6 +129,30 @@ TEST_CASE("random_resized_crop, flip and normalize agree with a plain reference 
   }
 }
 
+TEST_CASE("explain() tells the draws that filling made, without filling") {
+  const Fields fields = one({.name = "x", .codec = "png"}, png(picture(75, 50, 3, 4)));
+  const Chain chain = image::random_resized_crop(24) | image::random_flip() | image::center_crop(20);
+  const Program program = compiled(fields, {{"x", chain}});
+  SlotFiller filler(program);
+  for (std::uint64_t number = 0; number < 40; ++number) {
+    const SampleContext sample{.seed = 5, .epoch = 1, .sample = number};
+    fill(program, filler, fields, sample);
+    const Geometry& filled = *filler.geometry(0);
+    const OutputAccount account = program.explain(0, {&fields.schemas[0], fields.values[0]}, sample);
+    REQUIRE(account.outcomes.geometry.has_value());
+    CHECK(crop_of(*account.outcomes.geometry) == crop_of(filled));
+    CHECK(account.outcomes.geometry->window == filled.window);
+    CHECK(account.outcomes.geometry->flip == filled.flip);
+    REQUIRE(account.outcomes.steps.size() == 3);
+    CHECK(account.outcomes.steps[0].outcome.starts_with("drew "));
+    CHECK(account.outcomes.steps[1].outcome.starts_with(filled.flip ? "flipped: drew 0." : "not flipped: drew 0."));
+    CHECK(account.outcomes.steps[2].outcome == "20 x 20 at x 2, y 2 of 24 x 24");
+    CHECK(account.chain == to_string(chain));
+    CHECK(account.codec == "png");
+    CHECK(account.stored == Layout{.dtype = DType::u8, .shape = {50, 75, 3}, .image = true});
+  }
+}
+
 TEST_CASE("the box of a random_resized_crop keeps to area and ratio, and falls back to the middle") {
   const step::RandomResizedCrop crop{1, 1, 0.08, 1.0, 3.0 / 4, 4.0 / 3};
   double least = 1, most = 0;

@@ -1,0 +1,239 @@
+#include <cmath>
+#include <cstdio>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <unistd.h>
+
+#include <penstock/bench/picture_writer.hpp>
+#include <penstock/bench/row_view.hpp>
+#include <penstock/bench/task.hpp>
+#include <penstock/bench/units.hpp>
+#include <penstock/formats/error.hpp>
+#include <penstock/loader/loader.hpp>
+
+#include "command.hpp"
+#include "open.hpp"
+#include "output.hpp"
+
+namespace penstock::cli {
+namespace {
+
+constexpr std::uint32_t kTerminalColumns = 64;
+
+struct Options {
+  std::string dataset, task, state, picture, last = "keep";
+  std::vector<std::string> fields;
+  std::uint64_t seed = 0, epoch = 0, batch = 0, shuffle_block = 0;
+  std::uint32_t row = 0, batch_size = 64, rank = 0, world = 1;
+  bool no_shuffle = false, block_given = false;
+};
+
+std::string file_text(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string text{std::istreambuf_iterator<char>(file), {}};
+  if (file.bad() || !file.is_open()) throw Error::io(errno, "cannot read " + path);
+  return text;
+}
+
+FieldChain parse_field(const std::string& text) {
+  const std::size_t equals = text.find('=');
+  const std::string name = text.substr(0, equals);
+  const std::size_t last = name.find_last_not_of(' ');
+  if (last == std::string::npos) throw Error::invalid_argument("--field \"" + text + "\" is not NAME=CHAIN");
+  return {name.substr(0, last + 1), parse_chain(equals == std::string::npos ? "" : text.substr(equals + 1))};
+}
+
+// "transforms 1; jpeg 1; jpg = image.resize(256); cls = label()": what follows the versions.
+std::vector<FieldChain> chains_of(const std::string& version) {
+  std::vector<FieldChain> chains;
+  for (std::size_t at = 0; at < version.size();) {
+    const std::size_t end = std::min(version.find("; ", at), version.size());
+    const std::string part = version.substr(at, end - at);
+    if (part.find(" = ") != std::string::npos) chains.push_back(parse_field(part));
+    at = end + 2;
+  }
+  return chains;
+}
+
+Last last_of(const std::string& given) {
+  for (const Last last : {Last::drop, Last::pad})
+    if (given == name(last)) return last;
+  return Last::keep;
+}
+
+struct Wanted {
+  LoaderOptions options;
+  std::uint64_t epoch, batch;
+};
+
+Wanted wanted_of(const Options& given, const Dataset& dataset) {
+  Wanted wanted{.options = {.batch_size = given.batch_size,
+                            .shuffle = !given.no_shuffle,
+                            .seed = given.seed,
+                            .workers = 1,
+                            .prefetch = 1,
+                            .last = last_of(given.last),
+                            .rank = given.rank,
+                            .world = given.world},
+                .epoch = given.epoch,
+                .batch = given.batch};
+  if (given.block_given) wanted.options.shuffle_block = given.shuffle_block;
+  if (!given.state.empty()) {
+    const LoaderState state = LoaderState::from_json(file_text(given.state));
+    if (state.start != 0)
+      throw Error::invalid_argument(given.state + ": its epoch was continued with another world or batch size");
+    wanted.options.seed = state.seed;
+    wanted.options.batch_size = state.batch_size;
+    wanted.options.world = state.world;
+    wanted.options.fields = chains_of(state.transforms);
+    wanted.epoch = state.epoch;
+    wanted.batch = state.batch;
+  }
+  for (const std::string& field : given.fields) wanted.options.fields.push_back(parse_field(field));
+  if (wanted.options.fields.empty()) {
+    const Task task = given.task.empty() ? guess_task(dataset) : task_named(given.task, dataset);
+    wanted.options.fields = task.fields;
+    wanted.options.shuffle = wanted.options.shuffle && task.shuffle;
+  }
+  return wanted;
+}
+
+std::string line(const std::string& name, const std::string& text) {
+  std::string padded = name;
+  padded.resize(std::max<std::size_t>(12, name.size() + 1), ' ');
+  return padded + text + "\n";
+}
+
+std::string number(double value) {
+  char digits[32];
+  std::snprintf(digits, sizeof digits, "%.6g", value);
+  return digits;
+}
+
+std::string values_text(const TensorView& row, const Dataset& dataset, const std::string& output) {
+  std::string text = std::string(name(row.dtype)) + " " + to_string(row.shape) + ": ";
+  const ValueRange range = range_of(row);
+  if (range.count == 0) return text + "empty";
+  if (range.count == 1) {
+    text += number(range.nans > 0 ? std::nan("") : range.low);
+    const auto index = static_cast<std::size_t>(range.low);
+    const bool named = output == "cls" && range.low >= 0 && index < dataset.classes().size();
+    return named ? text + " (" + dataset.classes()[index] + ")" : text;
+  }
+  text += "from " + number(range.low) + " to " + number(range.high) + ", mean " + number(range.mean);
+  if (range.nans > 0) text += ", " + with_commas(range.nans) + " NaN";
+  if (range.infinities > 0) text += ", " + with_commas(range.infinities) + " infinite";
+  return text;
+}
+
+std::string geometry_text(const Geometry& geometry) {
+  std::string text = number(geometry.box_width) + " x " + number(geometry.box_height) + " at x " +
+                     number(geometry.box_x) + ", y " + number(geometry.box_y) + " of " +
+                     std::to_string(geometry.source.width) + " x " + std::to_string(geometry.source.height);
+  if (geometry.resamples())
+    text += ", resampled to " + std::to_string(geometry.grid.width) + " x " + std::to_string(geometry.grid.height);
+  return geometry.flip ? text + ", flipped" : text;
+}
+
+std::string origin_text(const OutputOrigin& origin) {
+  const OutputAccount& account = origin.account;
+  std::string text = line(account.output, account.chain.empty() ? "decoded by its codec" : account.chain);
+  std::string stored = account.field + ", " + bytes_text(origin.length) + " in " + origin.file;
+  if (origin.offset) stored += " at " + with_commas(*origin.offset);
+  if (!account.codec.empty()) stored += ", " + account.codec;
+  if (account.stored) stored += " " + std::string(name(account.stored->dtype)) + " " + to_string(account.stored->shape);
+  text += line("  stored", stored);
+  for (const StepOutcome& step : account.outcomes.steps) text += line("  step", step.step + ": " + step.outcome);
+  if (account.outcomes.geometry) text += line("  pixels", geometry_text(*account.outcomes.geometry));
+  return text;
+}
+
+void write_picture(const std::string& path, const Picture& picture) {
+  const std::vector<std::byte> png = encode_png(picture.pixels, picture.width, picture.height);
+  std::ofstream file(path, std::ios::binary);
+  file.write(reinterpret_cast<const char*>(png.data()), static_cast<std::streamsize>(png.size()));
+  file.close();
+  if (!file) throw Error::io(errno, "cannot write " + path);
+}
+
+const Chain& chain_of(const LoaderOptions& options, std::string_view output) {
+  static const Chain kPlain;
+  for (const auto& [name, chain] : options.fields)
+    if (name == output) return chain;
+  return kPlain;
+}
+
+int run(const Options& given) {
+  const Dataset dataset = open_with_progress(given.dataset);
+  const Wanted wanted = wanted_of(given, dataset);
+  Loader loader(dataset, wanted.options);
+  const Batch batch = loader.at(wanted.epoch, wanted.batch);
+  const RowAccount account = loader.explain(batch, given.row);
+
+  std::string text = line("sample", account.key + " (number " + std::to_string(account.sample) + ")");
+  text += line("place", "row " + std::to_string(given.row) + " of batch " + std::to_string(wanted.batch) + ", epoch " +
+                            std::to_string(account.epoch) + ", seed " + std::to_string(account.seed) + ", rank " +
+                            std::to_string(given.rank) + " of " + std::to_string(wanted.options.world) +
+                            (batch.valid()[given.row] != 0 ? "" : "; it does not count: padding"));
+  std::optional<Picture> shown;
+  for (const OutputOrigin& origin : account.outputs) {
+    const TensorView row = row_of(batch[origin.account.output], given.row);
+    text += origin_text(origin) + line("  values", values_text(row, dataset, origin.account.output));
+    const bool pixels = origin.account.stored && origin.account.stored->image;
+    if (pixels && !shown) shown = picture_of(row, chain_of(wanted.options, origin.account.output));
+  }
+  if (!given.picture.empty()) {
+    if (!shown) throw Error::invalid_argument("no output of this row is a picture");
+    write_picture(given.picture, *shown);
+    text += line("picture", given.picture);
+  }
+  if (shown && ::isatty(STDOUT_FILENO) == 1) text += terminal_text(*shown, kTerminalColumns);
+  print(text);
+  return 0;
+}
+
+}  // namespace
+
+Command show_command(CLI::App& app) {
+  const auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("show", "Show what is behind one row of one batch: sample, draws, pixels");
+  command->add_option("DATASET", options->dataset, "Dataset of any packing, or a folder of files")->required();
+  command->add_option("--seed", options->seed, "The loader's")->capture_default_str();
+  command->add_option("--epoch", options->epoch, "Number of the epoch, from 0")->capture_default_str();
+  command->add_option("--batch", options->batch, "Number of the batch in its epoch, from 0")->capture_default_str();
+  command->add_option("--row", options->row, "Row of the batch, from 0")->capture_default_str();
+  command->add_option("--batch-size", options->batch_size, "The loader's")->capture_default_str();
+  command->add_option("--rank", options->rank, "The loader's")->capture_default_str();
+  command->add_option("--world", options->world, "The loader's")->capture_default_str();
+  command->add_option("--last", options->last, "The loader's")
+      ->check(CLI::IsMember({"keep", "drop", "pad"}))
+      ->capture_default_str();
+  command->add_flag("--no-shuffle", options->no_shuffle, "The loader does not shuffle");
+  CLI::Option* block = command->add_option("--shuffle-block", options->shuffle_block, "The loader's, where it has one");
+  const auto tasks = task_names();
+  CLI::Option* task =
+      command->add_option("--task", options->task, "A preset of chains; guessed when no --field is given")
+          ->check(CLI::IsMember(std::vector<std::string>(tasks.begin(), tasks.end())));
+  command->add_option("--field", options->fields, "NAME=CHAIN, as the loader has it; one option for each output")
+      ->excludes(task);
+  command->add_option("--state", options->state,
+                      "FILE with a loader's state: seed, epoch, batch, sizes and chains are taken from it");
+  command->add_option("--picture", options->picture, "FILE.png to write the pixels of the first image output to");
+  command->footer(
+      "A terminal also shows the picture itself.\n"
+      "Examples:\n"
+      "  penstock show train.tar.d --seed 7 --epoch 3 --batch 812 --row 5 --batch-size 256\n"
+      "  penstock show train.tar.d --field 'jpg=image.random_resized_crop(224) | image.random_flip()' --picture "
+      "row.png\n"
+      "  penstock show train.tar.d --state state.json --row 0      the batch that this state's loader gives next");
+  return {command, [options, block] {
+            options->block_given = block->count() > 0;
+            return run(*options);
+          }};
+}
+
+}  // namespace penstock::cli

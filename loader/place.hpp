@@ -1,0 +1,15 @@
+// Where a value of a dataset lies, for messages.
+#pragma once
+
+#include <cstdint>
+
+#include <penstock/formats/dataset.hpp>
+#include <penstock/formats/error.hpp>
+
+namespace penstock {
+
+/// The file (inside the dataset) and the offset in it that the field's first piece comes from, with dataset, key and
+/// field; in a folder of files each is its own shard. The offset is unknown for values that lie in no extent.
+ErrorContext place_of(const Dataset& dataset, std::uint64_t sample, std::uint32_t field);
+
+}  // namespace penstock

@@ -1,0 +1,287 @@
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <optional>
+
+#include <penstock/formats/error.hpp>
+#include <penstock/transforms/chain.hpp>
+
+namespace penstock {
+namespace {
+
+/// One argument of a step: a number, a word, or a list of numbers.
+struct Argument {
+  std::string keyword;  ///< of keyword=...; else empty
+  std::string word;     ///< "float32"; empty for numbers
+  std::vector<double> numbers;
+  bool list = false;
+};
+
+using Arguments = std::vector<Argument>;
+
+Error misfit(std::string cause) {
+  return Error::invalid_argument(std::move(cause));
+}
+
+/// Reads  part | part | ...  with  part = name(argument, ...)  and  argument = [keyword=] (number | word | [number,
+/// ...]).
+class ChainReader {
+ public:
+  explicit ChainReader(std::string_view text) : text_(text) {}
+
+  Chain read() {
+    Chain chain = part();
+    for (skip_blanks(); at_ < text_.size(); skip_blanks()) {
+      expect('|');
+      chain = std::move(chain) | part();
+    }
+    return chain;
+  }
+
+ private:
+  Chain part();
+
+  [[noreturn]] void fail(const std::string& cause) const {
+    throw Error::invalid_argument("chain \"" + std::string(text_) + "\", character " + std::to_string(at_ + 1) + ": " +
+                                  cause);
+  }
+
+  void skip_blanks() {
+    while (at_ < text_.size() && text_[at_] == ' ') ++at_;
+  }
+
+  bool take(char wanted) {
+    skip_blanks();
+    if (at_ == text_.size() || text_[at_] != wanted) return false;
+    ++at_;
+    return true;
+  }
+
+  void expect(char wanted) {
+    if (!take(wanted)) fail(std::string("'") + wanted + "' expected");
+  }
+
+  std::string word() {
+    skip_blanks();
+    const std::size_t begin = at_;
+    const auto belongs = [](char c) {
+      return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.';
+    };
+    while (at_ < text_.size() && belongs(text_[at_])) ++at_;
+    if (begin == at_) fail("a name expected");
+    return std::string(text_.substr(begin, at_ - begin));
+  }
+
+  // What stands in field(...) and follow(...): names, with or without quotes.
+  std::string names() {
+    const std::size_t end = text_.find(')', at_);
+    if (end == std::string_view::npos) fail("')' expected");
+    std::string inside(text_.substr(at_, end - at_));
+    at_ = end + 1;
+    std::erase_if(inside, [](char c) { return c == '"' || c == '\''; });
+    inside.erase(0, inside.find_first_not_of(' '));
+    inside.erase(inside.find_last_not_of(' ') + 1);
+    return inside;
+  }
+
+  double number() {
+    skip_blanks();
+    double value = 0;
+    const auto [end, fault] = std::from_chars(text_.data() + at_, text_.data() + text_.size(), value);
+    if (fault != std::errc()) fail("a number expected");
+    at_ = static_cast<std::size_t>(end - text_.data());
+    return value;
+  }
+
+  bool at_number() {
+    skip_blanks();
+    return at_ < text_.size() && ((text_[at_] >= '0' && text_[at_] <= '9') || text_[at_] == '-' || text_[at_] == '.');
+  }
+
+  void value(Argument& argument) {
+    for (const auto& [opening, closing] : {std::pair{'(', ')'}, {'[', ']'}}) {
+      if (!take(opening)) continue;
+      argument.list = true;
+      while (!take(closing)) {
+        if (!argument.numbers.empty()) expect(',');
+        argument.numbers.push_back(number());
+      }
+      return;
+    }
+    if (at_number()) {
+      argument.numbers.push_back(number());
+    } else {
+      argument.word = word();
+    }
+  }
+
+  Arguments arguments() {
+    Arguments list;
+    while (!take(')')) {
+      if (!list.empty()) expect(',');
+      Argument& argument = list.emplace_back();
+      value(argument);
+      if (!argument.word.empty() && take('=')) {
+        argument.keyword = std::move(argument.word);
+        argument.word.clear();
+        value(argument);
+      }
+    }
+    return list;
+  }
+
+  std::string_view text_;
+  std::size_t at_ = 0;
+};
+
+/// The arguments of one step, asked for by place or keyword; what nobody asked for is an error.
+class Given {
+ public:
+  explicit Given(Arguments arguments) : arguments_(std::move(arguments)) {}
+
+  const Argument* find(std::size_t place, std::string_view keyword) {
+    std::size_t position = 0;
+    for (std::size_t i = 0; i < arguments_.size(); ++i) {
+      const bool found =
+          arguments_[i].keyword.empty() ? position++ == place : !keyword.empty() && arguments_[i].keyword == keyword;
+      if (!found) continue;
+      used_ = std::max(used_, i + 1);
+      return &arguments_[i];
+    }
+    return nullptr;
+  }
+
+  const Argument& get(std::size_t place, std::string_view keyword) {
+    const Argument* found = find(place, keyword);
+    if (found == nullptr) throw misfit("needs " + std::string(keyword));
+    return *found;
+  }
+
+  std::int64_t whole(std::size_t place, std::string_view keyword) {
+    const Argument& argument = get(place, keyword);
+    const bool fits = argument.numbers.size() == 1 && argument.numbers[0] >= 0 && argument.numbers[0] < 1e15;
+    const auto value = fits ? static_cast<std::int64_t>(argument.numbers[0]) : -1;
+    if (!fits || static_cast<double>(value) != argument.numbers[0])
+      throw misfit(std::string(keyword) + " is to be a whole number");
+    return value;
+  }
+
+  std::pair<double, double> range(std::string_view keyword, std::pair<double, double> usual) {
+    const Argument* argument = find(kByKeyword, keyword);
+    if (argument == nullptr) return usual;
+    if (argument->numbers.size() != 2) throw misfit(std::string(keyword) + " is to be a pair of numbers");
+    return {argument->numbers[0], argument->numbers[1]};
+  }
+
+  std::vector<float> floats(std::size_t place, std::string_view keyword) {
+    const Argument& argument = get(place, keyword);
+    if (!argument.word.empty()) throw misfit(std::string(keyword) + " is to be a list of numbers");
+    return {argument.numbers.begin(), argument.numbers.end()};
+  }
+
+  /// Height and width: two numbers, one for both, or a pair.
+  std::optional<std::pair<std::int64_t, std::int64_t>> two_sides() {
+    const Argument& first = get(0, "size");
+    if (first.list) {
+      if (first.numbers.size() != 2) throw misfit("size is to be one number or two");
+      return std::pair{static_cast<std::int64_t>(first.numbers[0]), static_cast<std::int64_t>(first.numbers[1])};
+    }
+    const std::int64_t height = whole(0, "size");
+    if (find(1, "") == nullptr) return std::nullopt;
+    return std::pair{height, whole(1, "width")};
+  }
+
+  void none_left() const {
+    if (used_ < arguments_.size()) throw misfit("has more arguments than it takes");
+  }
+
+ private:
+  static constexpr std::size_t kByKeyword = ~std::size_t{0};
+  Arguments arguments_;
+  std::size_t used_ = 0;
+};
+
+struct Builder {
+  std::string_view name;
+  Chain (*build)(Given& given);
+};
+
+DType dtype_in(Given& given) {
+  const std::string& word = given.get(0, "dtype").word;
+  const auto dtype = dtype_named(word);
+  if (!dtype) throw misfit("there is no dtype \"" + word + "\"");
+  return *dtype;
+}
+
+Chain center_crop(Given& given) {
+  const auto sides = given.two_sides();
+  if (!sides) return image::center_crop(given.whole(0, "size"));
+  Chain chain;
+  chain.steps.emplace_back(step::CenterCrop{.width = sides->second, .height = sides->first});
+  return chain;
+}
+
+Chain random_resized_crop(Given& given) {
+  const auto sides = given.two_sides();
+  const std::int64_t height = sides ? sides->first : given.whole(0, "size");
+  return image::random_resized_crop(height, sides ? sides->second : height, given.range("scale", {0.08, 1.0}),
+                                    given.range("ratio", {3.0 / 4.0, 4.0 / 3.0}));
+}
+
+Chain resize(Given& given) {
+  const auto sides = given.two_sides();
+  return sides ? image::resize(sides->first, sides->second) : image::resize(given.whole(0, "size"));
+}
+
+constexpr std::array kBuilders{
+    Builder{"array.cast", [](Given& given) { return array::cast(dtype_in(given)); }},
+    Builder{"array.decode", [](Given&) { return array::decode(); }},
+    Builder{"array.random_window", [](Given& given) { return array::random_window(given.whole(0, "rows")); }},
+    Builder{"boxes", [](Given&) { return boxes(); }},
+    Builder{"cast", [](Given& given) { return array::cast(dtype_in(given)); }},
+    Builder{"image.cast", [](Given& given) { return image::cast(dtype_in(given)); }},
+    Builder{"image.center_crop", center_crop},
+    Builder{"image.channels_last", [](Given&) { return image::channels_last(); }},
+    Builder{"image.decode", [](Given&) { return image::decode(); }},
+    Builder{"image.normalize",
+            [](Given& given) { return image::normalize(given.floats(0, "mean"), given.floats(1, "stddev")); }},
+    Builder{"image.random_flip",
+            [](Given& given) {
+              const Argument* probability = given.find(0, "probability");
+              if (probability == nullptr) return image::random_flip();
+              if (probability->numbers.size() != 1) throw misfit("probability is to be a number");
+              return image::random_flip(probability->numbers[0]);
+            }},
+    Builder{"image.random_resized_crop", random_resized_crop},
+    Builder{"image.resize", resize},
+    Builder{"key_points", [](Given&) { return key_points(); }},
+    Builder{"label", [](Given&) { return label(); }},
+    Builder{"raw", [](Given&) { return raw(); }},
+};
+
+Chain ChainReader::part() {
+  const std::string name = word();
+  expect('(');
+  if (name == "field") return field(names());
+  if (name == "follow") return follow(names());
+  Given given(arguments());
+  for (const Builder& builder : kBuilders) {
+    if (builder.name != name) continue;
+    try {
+      Chain chain = builder.build(given);
+      given.none_left();
+      return chain;
+    } catch (const Error& error) {
+      fail(name + "() " + error.cause());
+    }
+  }
+  fail("there is no step \"" + name + "\" that can be written as text");
+}
+
+}  // namespace
+
+Chain parse_chain(std::string_view text) {
+  return text.find_first_not_of(' ') == std::string_view::npos ? Chain{} : ChainReader(text).read();
+}
+
+}  // namespace penstock
