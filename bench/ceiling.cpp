@@ -28,7 +28,7 @@ struct StoredSample {
 };
 
 Program compile(const Dataset& dataset, std::span<const FieldChain> chains) {
-  const auto first_value = [&](std::uint32_t field) -> std::vector<std::byte> {
+  const auto first_value = [&](std::uint32_t field, const Codec*) -> std::vector<std::byte> {
     std::vector<Piece> pieces;
     for (std::uint64_t sample = 0; sample < dataset.size(); ++sample)
       if (dataset.locate(sample, field, pieces)) return read_field(dataset, sample, field);

@@ -12,17 +12,17 @@ namespace {
 constexpr std::uint32_t kReadAheadRows = 64;  // reads in flight that keep a disk busy
 constexpr int kValuesTried = 16;
 
-bool is_sound(const FieldSchema& schema, const std::vector<std::byte>& value) {
+bool is_sound(const FieldSchema& schema, const std::vector<std::byte>& value, const Codec* codec) {
   try {
-    codec_for(schema, value).decoder(schema)->peek({&schema, value});
+    (codec != nullptr ? *codec : codec_for(schema, value)).decoder(schema)->peek({&schema, value});
     return true;
-  } catch (const Error&) {
+  } catch (const std::exception&) {
     return false;
   }
 }
 
 /// The first of some values of the field whose header can be read; the first of all where none can; empty without any.
-std::vector<std::byte> first_sound_value(const Dataset& dataset, std::uint32_t field) {
+std::vector<std::byte> first_sound_value(const Dataset& dataset, std::uint32_t field, const Codec* codec) {
   std::optional<std::vector<std::byte>> first;
   std::vector<Piece> pieces;
   int tried = 0;
@@ -30,7 +30,7 @@ std::vector<std::byte> first_sound_value(const Dataset& dataset, std::uint32_t f
     if (!dataset.locate(sample, field, pieces)) continue;
     ++tried;
     std::vector<std::byte> value = read_field(dataset, sample, field);
-    if (is_sound(dataset.fields()[field], value)) return value;
+    if (is_sound(dataset.fields()[field], value, codec)) return value;
     if (!first) first = std::move(value);
   }
   return first.value_or(std::vector<std::byte>{});
@@ -56,7 +56,9 @@ LoaderOptions resolved(const Dataset& dataset, LoaderOptions options) {
 }
 
 Program compiled(const Dataset& dataset, const LoaderOptions& options) {
-  const FieldCatalog catalog{dataset.fields(), [&](std::uint32_t field) { return first_sound_value(dataset, field); }};
+  const FieldCatalog catalog{dataset.fields(), [&](std::uint32_t field, const Codec* codec) {
+                               return first_sound_value(dataset, field, codec);
+                             }};
   try {
     return Program(options.fields, catalog);
   } catch (const Error& error) {

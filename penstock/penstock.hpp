@@ -6,3 +6,5 @@
 #include <penstock/loader/convert.hpp>
 #include <penstock/loader/loader.hpp>
 #include <penstock/transforms/chain.hpp>
+#include <penstock/transforms/codec.hpp>
+#include <penstock/transforms/transform.hpp>

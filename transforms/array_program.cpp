@@ -15,6 +15,7 @@ struct ArrayPlan {
   DType delivered;
   std::int64_t window = 0;  ///< rows drawn; 0: all
   std::uint32_t transform = 0;
+  std::shared_ptr<const Codec> codec = nullptr;  ///< the user's own; null: the field's
 };
 
 std::string text(DType dtype, const Shape& shape) {
@@ -33,7 +34,7 @@ std::int64_t window_start(const ArrayPlan& plan, std::int64_t rows, const Sample
 
 class ArrayRunner final : public OutputRunner {
  public:
-  explicit ArrayRunner(const ArrayPlan& plan) : plan_(plan) {}
+  explicit ArrayRunner(const ArrayPlan& plan) : plan_(plan), decoders_({}, plan.codec.get()) {}
 
   void fill(const SlotRow& row) override {
     Peeked peeked = decoders_.peek(row.field);
@@ -102,7 +103,7 @@ class ArrayProgram final : public OutputProgram {
 
   bool select(const FieldHeader& field, const SampleContext& sample, std::vector<ByteRange>& ranges) const override {
     if (plan_.window == 0) return false;
-    const Codec* codec = codec_named(field.schema->codec);
+    const Codec* codec = plan_.codec != nullptr ? plan_.codec.get() : codec_named(field.schema->codec);
     const std::optional<Layout> layout = codec == nullptr ? std::nullopt : codec->layout(field);
     if (!layout || layout->shape.empty() || layout->shape[0] < plan_.window) return false;  // fill() says what is wrong
     const auto start = static_cast<std::uint64_t>(window_start(plan_, layout->shape[0], sample));
@@ -133,6 +134,7 @@ std::unique_ptr<OutputProgram> compile_array(const OutputRequest& request, const
                          "), not arrays");
   }
   ArrayPlan plan{.stored = sample.layout->dtype, .shape = sample.layout->shape, .delivered = sample.layout->dtype};
+  plan.codec = request.own_codec();
   bool cast = false;
   const auto& steps = request.chain.steps;
   for (std::size_t i = 0; i < steps.size(); ++i) {

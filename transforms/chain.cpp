@@ -61,6 +61,20 @@ Chain key_points() {
   return one(step::Points{});
 }
 
+Chain decode(std::shared_ptr<const Codec> codec) {
+  const bool given = codec != nullptr;
+  Chain chain = one(step::OwnDecode{.codec = std::move(codec)});
+  if (!given) chain.misuse = "decode() needs a codec";
+  return chain;
+}
+
+Chain transform(std::shared_ptr<const Transform> transform) {
+  const bool given = transform != nullptr;
+  Chain chain = one(step::OwnTransform{.transform = std::move(transform)});
+  if (!given) chain.misuse = "transform() needs a transform";
+  return chain;
+}
+
 namespace image {
 
 Chain decode() {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,6 +13,9 @@
 #include <penstock/formats/schema.hpp>
 
 namespace penstock {
+
+class Codec;      // penstock/transforms/codec.hpp
+class Transform;  // penstock/transforms/transform.hpp
 
 /// Descriptions of the steps; compiled by Program. Each names its source where it follows one.
 namespace step {
@@ -44,11 +48,17 @@ struct Window {
 };
 struct Boxes {};   // (n, 4) x0 y0 x1 y1 in pixels, moved by the geometry of the followed output
 struct Points {};  // (n, 2) x y
+struct OwnDecode {
+  std::shared_ptr<const Codec> codec;
+};
+struct OwnTransform {
+  std::shared_ptr<const Transform> transform;
+};
 }  // namespace step
 
 using Step = std::variant<step::Decode, step::Elements, step::RandomResizedCrop, step::Resize, step::CenterCrop,
                           step::RandomFlip, step::Normalize, step::Cast, step::ChannelsLast, step::Label, step::Raw,
-                          step::Window, step::Boxes, step::Points>;
+                          step::Window, step::Boxes, step::Points, step::OwnDecode, step::OwnTransform>;
 
 /// What happens to one output, from the stored field to the slot. A value; compiled once per loader.
 struct Chain {
@@ -105,5 +115,11 @@ Chain cast(DType dtype);  ///< any dtype; to integers by truncation, and values 
 /// up empty stay, with zero area, so that rows keep matching labels stored apart.
 Chain boxes();
 Chain key_points();  ///< (n, 2) float32 x y in output pixels, not clipped; ragged
+
+/// First in a chain: the field's bytes are read by a codec of the user's own, whatever they look like. The steps for
+/// images may follow where its layouts say `image`, those for arrays where they do not.
+Chain decode(std::shared_ptr<const Codec> codec);
+/// Last in a chain, any number of them: transforms of the user's own, of what the steps before them give.
+Chain transform(std::shared_ptr<const Transform> transform);
 
 }  // namespace penstock

@@ -2,6 +2,8 @@
 #include <charconv>
 
 #include <penstock/transforms/chain.hpp>
+#include <penstock/transforms/codec.hpp>
+#include <penstock/transforms/transform.hpp>
 
 namespace penstock {
 namespace {
@@ -24,7 +26,8 @@ std::string pair_text(double first, double second) {
   return "(" + text(first) + ", " + text(second) + ")";
 }
 
-struct StepText {
+class StepText {
+ public:
   std::string operator()(const step::Decode&) const { return "image.decode()"; }
   std::string operator()(const step::Elements&) const { return "array.decode()"; }
   std::string operator()(const step::RandomResizedCrop& crop) const {
@@ -53,6 +56,18 @@ struct StepText {
   std::string operator()(const step::Window& window) const { return "array.random_window(" + text(window.rows) + ")"; }
   std::string operator()(const step::Boxes&) const { return "boxes()"; }
   std::string operator()(const step::Points&) const { return "key_points()"; }
+  std::string operator()(const step::OwnDecode& own) const {
+    return own.codec == nullptr ? "decode()" : "decode(" + versioned(*own.codec) + ")";
+  }
+  std::string operator()(const step::OwnTransform& own) const {
+    return own.transform == nullptr ? "transform()" : "transform(" + versioned(*own.transform) + ")";
+  }
+
+ private:
+  template <typename Part>
+  static std::string versioned(const Part& part) {
+    return std::string(part.name()) + " " + text(part.version());
+  }
 };
 
 }  // namespace

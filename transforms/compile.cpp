@@ -58,6 +58,18 @@ struct CheckStep {
   void operator()(const Other&) const {}
 };
 
+// Codecs of the user's own begin a chain, transforms end it.
+void check_own_steps(const OutputRequest& request) {
+  const auto& steps = request.chain.steps;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    require(i == 0 || !std::holds_alternative<step::OwnDecode>(steps[i]), request,
+            to_string(steps[i]) + " must come first");
+    require(i == 0 || !std::holds_alternative<step::OwnTransform>(steps[i - 1]) ||
+                std::holds_alternative<step::OwnTransform>(steps[i]),
+            request, to_string(steps[i]) + " must come before " + to_string(steps[i == 0 ? 0 : i - 1]));
+  }
+}
+
 std::unique_ptr<OutputProgram> compile_follower(const OutputRequest& request) {
   const bool boxes = has<step::Boxes>(request.chain), points = has<step::Points>(request.chain);
   if (!boxes && !points) return compile_mask(request);
@@ -96,23 +108,33 @@ Error OutputRequest::shape(const std::string& cause) const {
   return Error::shape("output \"" + name + "\"" + (text.empty() ? "" : " = " + text) + ": " + cause);
 }
 
+std::shared_ptr<const Codec> OutputRequest::own_codec() const {
+  const auto* own = chain.steps.empty() ? nullptr : std::get_if<step::OwnDecode>(&chain.steps.front());
+  return own == nullptr ? nullptr : own->codec;
+}
+
 FirstValue OutputRequest::probe(const DecodeOptions& options) const {
+  const std::shared_ptr<const Codec> own = own_codec();
   for (const std::uint32_t source : sources) {
     const FieldSchema& schema = catalog->fields[source];
-    if (schema.fixed) return {codec_named("raw"), Layout{.dtype = schema.dtype, .shape = schema.shape}};
-    const std::vector<std::byte> value = catalog->first_value(source);
+    if (schema.fixed && own == nullptr)
+      return {codec_named("raw"), Layout{.dtype = schema.dtype, .shape = schema.shape}};
+    const std::vector<std::byte> value = catalog->first_value(source, own.get());
     if (value.empty()) continue;
     try {
-      const Codec& codec = codec_for(schema, value);
+      const Codec& codec = own != nullptr ? *own : codec_for(schema, value);
       return {&codec, codec.decoder(schema, options)->peek({.schema = &schema, .bytes = value})};
     } catch (const Error& error) {
       throw error.in({.field = schema.name});
+    } catch (const std::exception& error) {
+      throw misuse("field \"" + schema.name + "\": " + error.what());
     }
   }
   return {};
 }
 
 bool OutputRequest::stored_as(DType dtype, const Shape& shape) const {
+  if (own_codec() != nullptr) return false;
   return std::ranges::all_of(sources, [&](std::uint32_t source) {
     const FieldSchema& schema = catalog->fields[source];
     return schema.fixed && schema.codec == "raw" && schema.dtype == dtype && schema.shape == shape;
@@ -142,6 +164,8 @@ void find_sources(OutputRequest& request) {
 std::unique_ptr<OutputProgram> compile(const OutputRequest& request) {
   const Chain& chain = request.chain;
   for (const Step& step : chain.steps) std::visit(CheckStep{request}, step);
+  check_own_steps(request);
+  if (has<step::OwnTransform>(chain)) return compile_own(request);
   if (chain.followed) return compile_follower(request);
   require(!has<step::Boxes>(chain), request, "boxes() needs follow(\"OUTPUT\") before it");
   require(!has<step::Points>(chain), request, "key_points() needs follow(\"OUTPUT\") before it");

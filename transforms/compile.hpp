@@ -32,6 +32,8 @@ struct OutputRequest {
   Error misuse(const std::string& cause) const;
   Error shape(const std::string& cause) const;
   const FieldSchema& schema(std::size_t source = 0) const { return catalog->fields[sources[source]]; }
+  /// Of decode(codec); null where the field's own codec serves.
+  std::shared_ptr<const Codec> own_codec() const;
   /// Looks into the first value of the first source that has one.
   /// Throws Error: corrupt, unsupported, when that value cannot be read.
   FirstValue probe(const DecodeOptions& options = {}) const;
@@ -52,5 +54,6 @@ std::unique_ptr<OutputProgram> compile_coordinates(const OutputRequest& request,
 std::unique_ptr<OutputProgram> compile_array(const OutputRequest& request, const FirstValue& sample);
 std::unique_ptr<OutputProgram> compile_label(const OutputRequest& request);
 std::unique_ptr<OutputProgram> compile_bytes(const OutputRequest& request);
+std::unique_ptr<OutputProgram> compile_own(const OutputRequest& request);
 
 }  // namespace penstock

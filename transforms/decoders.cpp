@@ -4,7 +4,9 @@ namespace penstock {
 
 Peeked Decoders::peek(const FieldBytes& field) {
   // Selected ranges need not begin with the magic bytes.
-  const Codec& codec = codec_for(*field.schema, field.ranges.empty() ? field.bytes : std::span<const std::byte>{});
+  const Codec& codec =
+      own_ != nullptr ? *own_
+                      : codec_for(*field.schema, field.ranges.empty() ? field.bytes : std::span<const std::byte>{});
   Decoder* decoder = nullptr;
   for (const Entry& entry : entries_) {
     if (entry.codec == &codec) decoder = entry.decoder.get();
@@ -13,7 +15,7 @@ Peeked Decoders::peek(const FieldBytes& field) {
     entries_.push_back({&codec, codec.decoder(*field.schema, options_)});
     decoder = entries_.back().decoder.get();
   }
-  return {&codec, decoder, decoder->peek(field), codec.name() == "raw"};
+  return {&codec, decoder, decoder->peek(field), own_ == nullptr && codec.name() == "raw"};
 }
 
 std::byte* ScratchMemory::get(std::uint64_t bytes) {

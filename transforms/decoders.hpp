@@ -21,7 +21,8 @@ struct Peeked {
 
 class Decoders {
  public:
-  explicit Decoders(const DecodeOptions& options = {}) : options_(options) {}
+  /// `own` decodes every value, where it is not null; it must outlive this.
+  explicit Decoders(const DecodeOptions& options = {}, const Codec* own = nullptr) : options_(options), own_(own) {}
   Peeked peek(const FieldBytes& field);
 
  private:
@@ -30,6 +31,7 @@ class Decoders {
     std::unique_ptr<Decoder> decoder;
   };
   DecodeOptions options_;
+  const Codec* own_;
   std::vector<Entry> entries_;
 };
 

@@ -14,6 +14,7 @@ struct ImagePlan {
   std::int64_t channels;  ///< delivered: 1 or 3
   PixelSink sink{};       ///< without its memory
   DecodeOptions decoding{};
+  std::shared_ptr<const Codec> codec{};  ///< the user's own; null: the field's
 };
 
 std::string text(Size size) {
@@ -22,7 +23,7 @@ std::string text(Size size) {
 
 class ImageRunner final : public OutputRunner {
  public:
-  explicit ImageRunner(const ImagePlan& plan) : plan_(plan), decoders_(plan.decoding) {}
+  explicit ImageRunner(const ImagePlan& plan) : plan_(plan), decoders_(plan.decoding, plan.codec.get()) {}
 
   void fill(const SlotRow& row) override {
     const Peeked peeked = decoders_.peek(row.field);
@@ -127,7 +128,7 @@ void normalize(const step::Normalize& step, std::int64_t channels, PixelSink& si
 
 // The order that steps must keep: pixels, geometry, numbers, layout.
 int rank_of(const Step& step) {
-  if (std::holds_alternative<step::Decode>(step)) return 0;
+  if (std::holds_alternative<step::Decode>(step) || std::holds_alternative<step::OwnDecode>(step)) return 0;
   if (GeometrySteps::is_geometric(step)) return 1;
   if (std::holds_alternative<step::Normalize>(step)) return 2;
   if (std::holds_alternative<step::Cast>(step)) return 3;
@@ -199,6 +200,7 @@ std::unique_ptr<OutputProgram> compile_image(const OutputRequest& request) {
   }
   ImagePlan plan = plan_steps(request, delivered_channels(request, found->channels));
   plan.decoding = decoding;
+  plan.codec = request.own_codec();
   const std::optional<Size> fixed = plan.geometry.fixed_size();
   plan.size = fixed ? *fixed : plan.geometry.draw(found->size, {}).output();
   const Shape shape = plan.sink.channels_last ? Shape{plan.size.height, plan.size.width, plan.channels}

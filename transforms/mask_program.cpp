@@ -17,6 +17,7 @@ struct MaskPlan {
   std::int64_t channels;  ///< 1 unless uint8
   Size size;
   bool channels_last = false;
+  std::shared_ptr<const Codec> codec = nullptr;  ///< the user's own; null: the field's
 };
 
 std::int64_t mask_channels(const Layout& layout) {
@@ -30,7 +31,7 @@ std::string text(const Layout& layout) {
 
 class MaskRunner final : public OutputRunner {
  public:
-  explicit MaskRunner(const MaskPlan& plan) : plan_(plan), decoders_(kStored) {}
+  explicit MaskRunner(const MaskPlan& plan) : plan_(plan), decoders_(kStored, plan.codec.get()) {}
 
   void fill(const SlotRow& row) override {
     const Peeked peeked = decoders_.peek(row.field);
@@ -121,6 +122,7 @@ std::unique_ptr<OutputProgram> compile_mask(const OutputRequest& request) {
   if (!sample.layout) throw request.shape("no sample has this field, so its shape cannot be found");
   const Layout& layout = *sample.layout;
   MaskPlan plan{.stored = layout.dtype, .delivered = layout.dtype, .channels = mask_channels(layout), .size = {}};
+  plan.codec = request.own_codec();
   const bool several = plan.channels > 1;
   if (plan.channels < 1 || plan.channels > 4 || (several && layout.dtype != DType::u8)) {
     throw request.misuse("field \"" + request.schema().name + "\" is " + text(layout) +
@@ -132,7 +134,8 @@ std::unique_ptr<OutputProgram> compile_mask(const OutputRequest& request) {
       plan.delivered = cast->dtype;
     } else if (std::holds_alternative<step::ChannelsLast>(step)) {
       plan.channels_last = true;
-    } else if (!std::holds_alternative<step::Decode>(step) && !std::holds_alternative<step::Elements>(step)) {
+    } else if (!std::holds_alternative<step::Decode>(step) && !std::holds_alternative<step::Elements>(step) &&
+               !std::holds_alternative<step::OwnDecode>(step)) {
       throw request.misuse(to_string(step) + " does not fit a mask, which takes the geometry of the image it follows");
     }
   }

@@ -42,6 +42,22 @@ std::optional<std::uint32_t> find_leader(std::span<const FieldChain> chains, std
   return at == output ? std::nullopt : std::optional(at);
 }
 
+/// What codecs and transforms throw, with the sample's name. Those of a user's own may throw anything: what is no Error
+/// tells of a fault in them, not in the data, so it is of a kind that no policy replaces or marks.
+template <typename Work>
+auto named(const SampleContext& sample, const FieldSchema& schema, Work work) {
+  const auto where = [&] { return ErrorContext{.key = std::string(sample.key), .field = schema.name}; };
+  try {
+    return work();
+  } catch (const Error& error) {
+    throw error.in(where());
+  } catch (const std::exception& error) {
+    throw Error::resource(error.what(), where());
+  } catch (...) {
+    throw Error::resource("a codec or transform threw what is no std::exception", where());
+  }
+}
+
 void check_composition(std::span<const FieldChain> chains) {
   for (std::uint32_t i = 0; i < chains.size(); ++i) {
     if (chains[i].first.empty()) throw Error::invalid_argument("an output has no name");
@@ -132,7 +148,7 @@ std::span<const std::uint32_t> Program::order() const {
 
 bool Program::select(std::uint32_t output, const FieldHeader& field, const SampleContext& sample,
                      std::vector<ByteRange>& ranges) const {
-  return state_->programs.at(output)->select(field, sample, ranges);
+  return named(sample, *field.schema, [&] { return state_->programs.at(output)->select(field, sample, ranges); });
 }
 
 OutputAccount Program::explain(std::uint32_t output, const FieldBytes& field, const SampleContext& sample) const {
@@ -185,14 +201,12 @@ void SlotFiller::begin(const SampleContext& sample) {
 
 std::uint64_t SlotFiller::items(std::uint32_t output, const FieldBytes& field) {
   State& state = *state_;
-  try {
+  return named(state.sample, *field.schema, [&] {
     state.watch.start();
     const std::uint64_t count = state.runners.at(output)->items(field);
     state.watch.lap(state.watch.times.decode);
     return count;
-  } catch (const Error& error) {
-    throw error.in({.key = std::string(state.sample.key), .field = field.schema->name});
-  }
+  });
 }
 
 void SlotFiller::fill(std::uint32_t output, const FieldBytes& field, std::span<std::byte> slot) {
@@ -209,13 +223,11 @@ void SlotFiller::fill(std::uint32_t output, const FieldBytes& field, std::span<s
     }
     leader = state.runners[*number]->geometry();
   }
-  try {
+  named(state.sample, *field.schema, [&] {
     state.watch.start();
     state.runners[output]->fill({field, state.sample, leader, slot, state.watch});
     state.filled[output] = true;
-  } catch (const Error& error) {
-    throw error.in({.key = std::string(state.sample.key), .field = field.schema->name});
-  }
+  });
 }
 
 SlotFiller::Times SlotFiller::times() const {

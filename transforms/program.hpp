@@ -18,11 +18,12 @@
 
 namespace penstock {
 
-/// What the loader knows of the dataset, for compiling. `first_value(field)` gives the encoded bytes of some sample's
-/// field, so that shapes without a declared size (icons) are found from the data; empty when no sample has it.
+/// What the loader knows of the dataset, for compiling. `first_value(field, codec)` gives the encoded bytes of some
+/// sample's field, so that shapes without a declared size (icons) are found from the data; empty when no sample has it.
+/// `codec` is what will decode them, null for the field's own.
 struct FieldCatalog {
   std::span<const FieldSchema> fields;
-  std::function<std::vector<std::byte>(std::uint32_t field)> first_value;
+  std::function<std::vector<std::byte>(std::uint32_t field, const Codec* codec)> first_value;
 };
 
 /// One output of the batch.

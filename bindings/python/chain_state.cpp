@@ -46,6 +46,17 @@ auto members(step::Window& s) {
   return std::tie(s.rows);
 }
 
+// What is made in C++ cannot be taken to another process.
+[[noreturn]] void refuse(const std::string& step) {
+  throw Error::unsupported("a chain with " + step + " cannot be pickled");
+}
+std::tuple<> members(step::OwnDecode& s) {
+  refuse(to_string(Step(s)));
+}
+std::tuple<> members(step::OwnTransform& s) {
+  refuse(to_string(Step(s)));
+}
+
 template <typename Value>
 nb::object to_object(const Value& value) {
   return nb::cast(value);

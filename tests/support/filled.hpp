@@ -23,7 +23,7 @@ struct Fields {
     values.push_back(std::move(value));
   }
   FieldCatalog catalog() const {
-    return {schemas, [this](std::uint32_t field) { return values.at(field); }};
+    return {schemas, [this](std::uint32_t field, const Codec*) { return values.at(field); }};
   }
 };
 
