@@ -70,6 +70,17 @@ void require_ours(const fs::path& folder) {
   throw Error::invalid_argument("will not replace what is no packed dataset: " + folder.string());
 }
 
+void require_place(const fs::path& destination, const fs::path& partial, bool overwrite, bool resume) {
+  const bool exists = fs::exists(fs::symlink_status(destination));
+  if (exists && !overwrite) {
+    throw Error::invalid_argument("exists already: " + destination.string() + " (overwrite replaces it)");
+  }
+  if (exists) require_ours(destination);
+  if (fs::exists(partial / Journal::kFileName) && !resume && !overwrite) {
+    throw Error::invalid_argument("is left from a run that did not finish: resume continues it, overwrite begins anew");
+  }
+}
+
 // The steps at the end of a run, each safe to be the last one before a crash: the manifest is written while the journal
 // still stands (a resume goes on from there), the folder takes its name, the journal goes. A replaced dataset stands at
 // the partial path for a moment, without a journal: the next run may remove it.
@@ -128,16 +139,9 @@ struct DatasetWriter::State {
 };
 
 void DatasetWriter::State::begin() {
-  const bool exists = fs::exists(fs::symlink_status(destination));
-  if (exists && !options.overwrite) {
-    throw Error::invalid_argument("exists already: " + destination.string() + " (overwrite replaces it)");
-  }
-  if (exists) require_ours(destination);
+  require_place(destination, partial, options.overwrite, options.resume);
   const bool begun = fs::exists(partial / Journal::kFileName);
   if (begun && options.resume) return resume();
-  if (begun && !options.overwrite) {
-    throw Error::invalid_argument("is left from a run that did not finish: resume continues it, overwrite begins anew");
-  }
   if (fs::exists(partial)) {
     begun ? Journal::require_unused(partial) : require_ours(partial);
     fs::remove_all(partial);
@@ -252,6 +256,16 @@ DatasetWriter::DatasetWriter(fs::path destination, DatasetWriterOptions options)
                                          .options = std::move(options),
                                          .format = format});
   state_->guarded([&] { state_->begin(); });
+}
+
+void DatasetWriter::require_free(const fs::path& destination, const std::string& format, bool overwrite) {
+  writable_format(format);
+  const fs::path named = without_slash(destination);
+  try {
+    require_place(named, named.string() + ".partial", overwrite, false);
+  } catch (const fs::filesystem_error& error) {
+    throw Error::io(error.code().value(), "cannot write " + error.path1().string());
+  }
 }
 
 DatasetWriter::~DatasetWriter() {

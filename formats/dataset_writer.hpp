@@ -35,6 +35,10 @@ class DatasetWriter {
   DatasetWriter(std::filesystem::path destination, DatasetWriterOptions options);
   ~DatasetWriter();
 
+  /// Throws Error: invalid_argument, as the constructor would, where the format cannot be written or the destination,
+  /// or what an interrupted run left of it, is in the way. Changes nothing.
+  static void require_free(const std::filesystem::path& destination, const std::string& format, bool overwrite);
+
   /// Samples already in whole shards of the interrupted run: the caller goes on after last_key().
   std::uint64_t resumed_samples() const;
   /// Key of the sample added last, by this run or the interrupted one; empty before any.

@@ -29,6 +29,8 @@ struct Format {
 
   /// Begins a new shard at `path` (which does not exist yet). Null where the packing is only read.
   std::unique_ptr<ShardWriter> (*write)(const std::filesystem::path& path, const ShardOptions& options);
+
+  std::size_t longest_name = 0;  ///< bytes of KEY.FIELD that a shard made here can hold; 0: no limit
 };
 
 std::span<const Format> formats();                  ///< in the order they are tried

@@ -95,6 +95,11 @@ class IndexBuilder {
   void set_attributes(std::string json);
   bool has(std::uint32_t field) const;  ///< the current sample has it already
   std::uint64_t size() const;
+  std::string_view key(std::uint64_t sample) const;  ///< until the next sample is added
+
+  /// Puts the samples in bytewise order of their keys and the fields in that of their names, after which nothing tells
+  /// in which order they were added. Numbers of fields change; no sample may be added.
+  void sort();
 
   Index finish() &&;
 

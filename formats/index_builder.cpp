@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <numeric>
 #include <string>
 #include <type_traits>
 #include <unordered_map>
@@ -85,6 +86,12 @@ struct IndexBuilder::State {
 
   void put(std::uint32_t field, Entry entry, std::uint64_t length, std::optional<std::uint32_t> crc);
   PieceRecord record(const Piece& piece);
+  std::string_view key(std::uint64_t sample) const {
+    return std::string_view(key_bytes).substr(key_offsets[sample], key_offsets[sample + 1] - key_offsets[sample]);
+  }
+
+  void add_key(std::string_view key);
+  void reorder(std::span<const std::uint64_t> order);
   std::uint64_t stored_bytes() const;
   std::vector<std::byte> field_section() const;
   std::vector<std::byte> serialize();
@@ -302,11 +309,15 @@ std::uint32_t IndexBuilder::add_block(const Block& block) {
   return static_cast<std::uint32_t>(state_->blocks.size() - 1);
 }
 
+void IndexBuilder::State::add_key(std::string_view key) {
+  if (samples() != 0 && key < last_key()) sorted = false;
+  key_bytes += key;
+  key_offsets.push_back(key_bytes.size());
+  key_hash = key_hash * kHashMultiplier + hash64(key);
+}
+
 void IndexBuilder::add_sample(std::string_view key) {
-  if (size() != 0 && key < state_->last_key()) state_->sorted = false;
-  state_->key_bytes += key;
-  state_->key_offsets.push_back(state_->key_bytes.size());
-  state_->key_hash = state_->key_hash * kHashMultiplier + hash64(key);
+  state_->add_key(key);
 }
 
 void IndexBuilder::set(std::uint32_t field, const Extent& extent, std::optional<std::uint32_t> crc32c) {
@@ -366,6 +377,55 @@ bool IndexBuilder::has(std::uint32_t field) const {
 
 std::uint64_t IndexBuilder::size() const {
   return state_->samples();
+}
+
+std::string_view IndexBuilder::key(std::uint64_t sample) const {
+  return state_->key(sample);
+}
+
+// Sample i becomes the one that was order[i]. One column at a time, so that little lies in memory twice.
+void IndexBuilder::State::reorder(std::span<const std::uint64_t> order) {
+  const std::vector<std::uint64_t> offsets = std::exchange(key_offsets, {0});
+  const std::string bytes = std::exchange(key_bytes, {});
+  key_hash = 0;
+  sorted = true;
+  key_offsets.reserve(offsets.size());
+  key_bytes.reserve(bytes.size());
+  for (const std::uint64_t from : order) {
+    add_key(std::string_view(bytes).substr(offsets[from], offsets[from + 1] - offsets[from]));
+  }
+  for (Column& column : columns) {
+    column.entries.resize(order.size(), Entry{});
+    std::vector<Entry> entries;
+    entries.reserve(order.size());
+    for (const std::uint64_t from : order) entries.push_back(column.entries[from]);
+    column.entries = std::move(entries);
+    if (column.headers.bytes.empty()) continue;
+    column.headers.ends.resize(order.size(), column.headers.bytes.size());
+    HeaderColumn headers;
+    for (const std::uint64_t from : order) {
+      const auto begin = static_cast<std::ptrdiff_t>(from == 0 ? 0 : column.headers.ends[from - 1]);
+      const auto end = static_cast<std::ptrdiff_t>(column.headers.ends[from]);
+      headers.bytes.insert(headers.bytes.end(), column.headers.bytes.begin() + begin,
+                           column.headers.bytes.begin() + end);
+      headers.ends.push_back(headers.bytes.size());
+    }
+    column.headers = std::move(headers);
+  }
+}
+
+void IndexBuilder::sort() {
+  State& state = *state_;
+  if (!state.sorted) {
+    std::vector<std::uint64_t> order(size());
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::uint64_t a, std::uint64_t b) { return state.key(a) < state.key(b); });
+    state.reorder(order);
+  }
+  std::sort(state.columns.begin(), state.columns.end(),
+            [](const Column& a, const Column& b) { return a.schema.name < b.schema.name; });
+  for (std::uint32_t i = 0; i < state.columns.size(); ++i) state.column_named[state.columns[i].schema.name] = i;
 }
 
 Index IndexBuilder::finish() && {

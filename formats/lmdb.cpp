@@ -158,6 +158,7 @@ constinit const Format kLmdb{.name = "lmdb",
                              .find_shards = find_lmdb,
                              .index = index_lmdb,
                              .stamp = stamp_lmdb,
-                             .write = write_lmdb};
+                             .write = write_lmdb,
+                             .longest_name = 511};  // as LMDB is built unless told otherwise: MDB_MAXKEYSIZE
 
 }  // namespace penstock

@@ -1,6 +1,7 @@
 // The parts of the module, one concept each.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include <nanobind/nanobind.h>
@@ -15,8 +16,11 @@ void bind_chain(nb::module_& module);
 void bind_tensor(nb::module_& module);
 void bind_loader(nb::module_& module);
 void bind_convert(nb::module_& module);
+void bind_writer(nb::module_& module);
 
 /// Keys, paths and messages are bytes that need not be UTF-8: what is not becomes surrogates, as in os.fsdecode.
 nb::str text(std::string_view bytes);
+/// The other way round.
+std::string bytes_of(const nb::str& text);
 
 }  // namespace penstock::python

@@ -9,13 +9,12 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include <penstock/formats/error.hpp>
 #include <penstock/loader/convert.hpp>
 
 #include "bind.hpp"
+#include "convert_result.hpp"
 #include "interpreter.hpp"
 #include "open_dataset.hpp"
-#include "stats.hpp"
 
 namespace penstock::python {
 namespace {
@@ -23,8 +22,6 @@ namespace {
 nb::dict pack(nb::handle source, const std::filesystem::path& destination, std::string format, std::uint64_t shard_size,
               std::uint64_t align, std::string labels, std::vector<std::string> classes, unsigned workers,
               const std::string& on_error, bool overwrite, bool resume, const nb::object& progress) {
-  if (on_error != "raise" && on_error != "skip")
-    throw Error::invalid_argument("on_error is \"raise\" or \"skip\", not \"" + on_error + "\"");
   const ConvertOptions options{.format = std::move(format),
                                .shard_size = shard_size,
                                .align = align,
@@ -33,27 +30,14 @@ nb::dict pack(nb::handle source, const std::filesystem::path& destination, std::
                                .workers = workers,
                                .overwrite = overwrite,
                                .resume = resume,
-                               .skip_bad = on_error == "skip"};
+                               .skip_bad = skips_bad(on_error)};
   const Dataset dataset = open_dataset(source);
-  const auto tell = [&progress](const ConvertProgress& now) {
-    check_signals();
-    if (progress.is_none()) return true;
-    const nb::gil_scoped_acquire held;
-    progress(now.samples, now.total_samples, now.bytes);
-    return true;
-  };
   ConvertResult result;
   {
     const WithoutInterpreter released;
-    result = convert(dataset, destination, options, tell);
+    result = convert(dataset, destination, options, teller(progress));
   }
-  nb::dict summary;
-  summary["samples"] = result.samples;
-  summary["bytes"] = result.bytes;
-  summary["skipped"] = result.skipped;
-  summary["resumed"] = result.resumed;
-  summary["bad"] = bad_samples(result.bad);
-  return summary;
+  return summary(result);
 }
 
 }  // namespace

@@ -60,12 +60,6 @@ Sample sample_at(const Dataset& self, std::int64_t number) {
   return {self, static_cast<std::uint64_t>(wanted)};
 }
 
-// The other way round than text().
-std::string bytes_of(const nb::str& key) {
-  const nb::object encoded = key.attr("encode")("utf-8", "surrogateescape");
-  return {PyBytes_AS_STRING(encoded.ptr()), static_cast<std::size_t>(PyBytes_GET_SIZE(encoded.ptr()))};
-}
-
 nb::list texts(std::span<const std::string> strings) {
   nb::list list;
   for (const std::string& string : strings) list.append(text(string));

@@ -10,6 +10,11 @@ nb::str text(std::string_view bytes) {
   return nb::steal<nb::str>(decoded);
 }
 
+std::string bytes_of(const nb::str& text) {
+  const nb::object encoded = text.attr("encode")("utf-8", "surrogateescape");
+  return {PyBytes_AS_STRING(encoded.ptr()), static_cast<std::size_t>(PyBytes_GET_SIZE(encoded.ptr()))};
+}
+
 }  // namespace penstock::python
 
 NB_MODULE(_penstock, module) {
@@ -23,4 +28,5 @@ NB_MODULE(_penstock, module) {
   python::bind_tensor(module);
   python::bind_loader(module);
   python::bind_convert(module);
+  python::bind_writer(module);
 }

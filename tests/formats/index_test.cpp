@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <random>
 #include <string>
 #include <vector>
@@ -151,6 +153,48 @@ TEST_CASE("keys out of order are found") {
   CHECK(index.find("a") == 1);
   CHECK(index.find("b") == 2);
   CHECK_FALSE(index.find("d"));
+}
+
+TEST_CASE("sorting leaves no trace of the order in which samples and fields were added") {
+  struct Added {
+    std::string key, field, bytes, header;
+  };
+  std::vector<Added> values;
+  for (int i = 0; i < 60; ++i) {
+    const std::string key = std::to_string(i / 3);
+    if (i % 3 != 2 || i % 4 == 0)
+      values.push_back({key, std::string(1, static_cast<char>('a' + i % 3)), key + "!", i % 2 == 0 ? key : ""});
+  }
+  std::vector<std::byte> first;
+  for (unsigned seed = 0; seed < 5; ++seed) {
+    std::vector<std::string> order;
+    for (int i = 0; i < 20; ++i) order.push_back(std::to_string(i));
+    std::shuffle(order.begin(), order.end(), std::mt19937(seed));
+    IndexBuilder builder;
+    for (const std::string& key : order) {
+      builder.add_sample(key);
+      std::vector<Added> own;
+      std::copy_if(values.begin(), values.end(), std::back_inserter(own), [&](const Added& v) { return v.key == key; });
+      std::shuffle(own.begin(), own.end(), std::mt19937(seed));
+      for (const Added& value : own) {
+        const std::uint32_t field = builder.field({.name = value.field, .codec = ""});
+        builder.set(field, Extent{0, static_cast<std::uint64_t>(std::stoi(key)), value.bytes.size()});
+        builder.set_header(field, bytes_of(value.header));
+      }
+    }
+    builder.sort();
+    const Index index = std::move(builder).finish();
+    if (seed == 0) first.assign(index.bytes().begin(), index.bytes().end());
+    CHECK(std::vector(index.bytes().begin(), index.bytes().end()) == first);
+    CHECK(index.key(1) == "1");
+    CHECK(index.key(2) == "10");
+    CHECK(index.find("17").has_value());
+    for (const Added& value : values) {
+      std::uint32_t field = 0;
+      while (index.fields()[field].name != value.field) ++field;
+      CHECK(text_of(index.header(*index.find(value.key), field)) == value.header);
+    }
+  }
 }
 
 TEST_CASE("a field set twice is an error that names key and field") {

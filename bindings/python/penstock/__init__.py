@@ -16,6 +16,7 @@ import atexit as _atexit
 import importlib as _importlib
 from typing import Any as _Any
 
+from ._encode import encode
 from ._error import Error
 from ._pack import pack
 from ._penstock import (
@@ -40,6 +41,7 @@ from ._penstock import (
     raw,
 )
 from ._stats import Stats
+from ._writer import Writer
 
 __all__ = [
     "Chain",
@@ -52,9 +54,11 @@ __all__ = [
     "Sample",
     "Stats",
     "Tensor",
+    "Writer",
     "__version__",
     "array",
     "boxes",
+    "encode",
     "field",
     "follow",
     "image",

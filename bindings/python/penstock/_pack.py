@@ -3,43 +3,11 @@
 from __future__ import annotations
 
 import os
-import sys
-import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from . import _penstock
-
-
-class _Bar:
-    """A bar on a terminal, now and then a plain line otherwise; both on stderr."""
-
-    def __init__(self) -> None:
-        self._terminal = sys.stderr.isatty()
-        self._began = self._shown = time.monotonic()
-        self._drawn = False
-
-    def __call__(self, samples: int, total: int, nbytes: int) -> None:
-        now = time.monotonic()
-        last = samples >= total
-        if now - self._shown < (0.1 if self._terminal else 5.0) and not (last and (self._drawn or self._terminal)):
-            return
-        self._shown = now
-        seconds = max(now - self._began, 1e-3)
-        share = samples / max(total, 1)
-        text = f"packing  {samples:,}/{total:,} samples  {share:.0%}  {nbytes / seconds / 1e6:,.0f} MB/s"
-        if not last and samples:
-            text += f"  {seconds * (total - samples) / samples:,.0f} s left"
-        if self._terminal:
-            full = int(30 * share)
-            print(f"\r[{'=' * full}{' ' * (30 - full)}] {text}\x1b[K", end="", file=sys.stderr, flush=True)
-            self._drawn = True
-        else:
-            print(f"penstock: {text}", file=sys.stderr)
-
-    def end(self) -> None:
-        if self._drawn:
-            print(file=sys.stderr)
+from ._progress import Bar
 
 
 def pack(
@@ -69,7 +37,7 @@ def pack(
 
     Returns {"samples", "bytes", "skipped", "resumed", "bad": [...]}. Raises Error.
     """
-    bar = _Bar() if progress is True else None
+    bar = Bar("packing") if progress is True else None
     try:
         return _penstock.pack(
             source,

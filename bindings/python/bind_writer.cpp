@@ -1,0 +1,109 @@
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/filesystem.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <penstock/formats/error.hpp>
+#include <penstock/loader/writer.hpp>
+
+#include "bind.hpp"
+#include "convert_result.hpp"
+#include "interpreter.hpp"
+
+namespace penstock::python {
+namespace {
+
+/// The fields of one sample; holds their buffers, so it is made and ends with the interpreter held.
+class Fields {
+ public:
+  explicit Fields(const nb::dict& fields) {
+    names_.reserve(fields.size());  // values_ keep views of their elements
+    for (const auto& [name, value] : fields) {
+      names_.push_back(bytes_of(nb::cast<nb::str>(name)));
+      add(names_.back(), value);
+    }
+  }
+  Fields(const Fields&) = delete;
+  Fields& operator=(const Fields&) = delete;
+  ~Fields() {
+    for (Py_buffer& buffer : buffers_) PyBuffer_Release(&buffer);
+  }
+
+  std::span<const WriterValue> values() const { return values_; }
+
+ private:
+  void add(const std::string& name, nb::handle value) {
+    if (PyObject_CheckBuffer(value.ptr()) == 0) {
+      std::filesystem::path path;
+      if (nb::isinstance<nb::str>(value) || !nb::try_cast(value, path))
+        throw nb::type_error("a field is bytes, or the path of a file as an os.PathLike");
+      values_.push_back({.field = name, .file = std::move(path)});
+      return;
+    }
+    Py_buffer buffer;
+    if (PyObject_GetBuffer(value.ptr(), &buffer, PyBUF_SIMPLE) != 0) throw nb::python_error();
+    buffers_.push_back(buffer);
+    const std::span bytes(static_cast<const std::byte*>(buffer.buf), static_cast<std::size_t>(buffer.len));
+    values_.push_back({.field = name, .bytes = bytes});
+  }
+
+  std::vector<std::string> names_;
+  std::vector<Py_buffer> buffers_;
+  std::vector<WriterValue> values_;
+};
+
+void make(Writer* self, const std::filesystem::path& destination, std::string format, std::uint64_t shard_size,
+          std::uint64_t align, std::string labels, std::vector<std::string> classes,
+          std::vector<std::string> follow_classes, unsigned workers, const std::string& on_error, bool overwrite,
+          const std::filesystem::path& spool) {
+  WriterOptions options{.pack = {.format = std::move(format),
+                                 .shard_size = shard_size,
+                                 .align = align,
+                                 .labels = std::move(labels),
+                                 .classes = std::move(follow_classes),
+                                 .workers = workers,
+                                 .overwrite = overwrite,
+                                 .skip_bad = skips_bad(on_error)},
+                        .classes = std::move(classes),
+                        .spool = spool};
+  new (self) Writer(destination, std::move(options));
+}
+
+void add(Writer& self, const nb::str& key, const nb::dict& fields) {
+  const std::string name = bytes_of(key);
+  const Fields held(fields);
+  const WithoutInterpreter released;
+  self.add(name, held.values());
+}
+
+nb::dict finish(Writer& self, const nb::object& progress) {
+  ConvertResult result;
+  {
+    const WithoutInterpreter released;
+    result = self.finish(teller(progress));
+  }
+  return summary(result);
+}
+
+}  // namespace
+
+void bind_writer(nb::module_& module) {
+  const ConvertOptions defaults;
+  nb::class_<Writer>(module, "Writer", "Takes encoded samples; use penstock.Writer.")
+      .def("__init__", make, nb::arg("destination"), nb::kw_only(), nb::arg("format"),
+           nb::arg("shard_size") = defaults.shard_size, nb::arg("align") = defaults.align, nb::arg("labels") = "",
+           nb::arg("classes") = defaults.classes, nb::arg("follow_classes") = defaults.classes, nb::arg("workers") = 0,
+           nb::arg("on_error") = "raise", nb::arg("overwrite") = false, nb::arg("spool") = std::filesystem::path())
+      .def("add", add, nb::arg("key"), nb::arg("fields"))
+      .def("finish", finish, nb::arg("progress") = nb::none())
+      .def_prop_ro("samples", &Writer::samples)
+      .def_prop_ro("bytes", &Writer::bytes);
+}
+
+}  // namespace penstock::python

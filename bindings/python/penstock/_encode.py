@@ -1,0 +1,162 @@
+"""Values of Python as the bytes of a field. NumPy, Pillow and torch are known by what their objects can do."""
+
+from __future__ import annotations
+
+import io
+import json
+import operator
+import os
+import struct
+from collections.abc import Mapping, Sequence
+from typing import Any, Union
+
+Encoded = Union[bytes, bytearray, memoryview, "os.PathLike[str]"]
+"""Bytes, or the path of a file that holds them."""
+
+_PILLOW_FORMATS = {
+    "jpg": "JPEG",
+    "jpeg": "JPEG",
+    "jpe": "JPEG",
+    "png": "PNG",
+    "webp": "WEBP",
+    "bmp": "BMP",
+    "gif": "GIF",
+    "tif": "TIFF",
+    "tiff": "TIFF",
+    "ppm": "PPM",
+    "pgm": "PPM",
+}
+_TEXTS = ("txt", "text")
+
+
+def encode(field: str, value: Any, *, quality: int = 95, classes: Sequence[str] | Mapping[str, int] = ()) -> Encoded:
+    """The bytes of `value` as the field `field`, whose last extension decides where the value leaves a choice.
+
+    bytes, bytearray, memoryview    as they are, also os.PathLike: the bytes of that file
+    cls                             an integer (of Python, NumPy, torch), or a name among `classes`: ASCII decimal
+    jpg, png, webp, bmp, tif, ...   a Pillow image, or an array (H, W), (H, W, 3) or (H, W, 4), encoded by Pillow
+    str                             UTF-8
+    txt                             also numbers, as Python prints them
+    json                            whatever json.dumps takes, and arrays in it as lists
+    any other: arrays, tensors      .npy (what has __array__ or __dlpack__, of numbers or bool)
+               numbers, bool        .npy of shape (), int64, float64 or bool
+               dict, list, tuple    JSON; a list in a field `npy` is an array
+
+    Raises TypeError or ValueError; ImportError where Pillow is wanted and not installed.
+    """
+    if isinstance(value, (bytes, bytearray, os.PathLike)):
+        return value
+    if isinstance(value, memoryview):
+        return value if value.contiguous else bytes(value)
+    if value is None:
+        raise TypeError("None is no value: leave the field out")
+    extension = field.rpartition(".")[2].lower()
+    if extension in _PILLOW_FORMATS:
+        return _image(value, extension, quality)
+    if _is_pillow(value):
+        raise TypeError(f"which encoding is this image to have? Name the field jpg or png, or {field}.png")
+    if extension == "cls":
+        return _class_number(value, classes)
+    if isinstance(value, str):
+        return value.encode()
+    if extension == "json":
+        return _json(value)
+    if _is_array(value):
+        return _npy(_numpy_array(value))
+    if isinstance(value, (bool, int, float)):
+        return str(value).encode() if extension in _TEXTS else _npy_of_number(value)
+    if isinstance(value, (list, tuple)) and extension == "npy":
+        import numpy
+
+        return _npy(numpy.asarray(value))
+    if isinstance(value, (dict, list, tuple)):
+        return _json(value)
+    raise TypeError(f"a value of type {type(value).__module__}.{type(value).__qualname__} cannot be a field")
+
+
+def _is_pillow(value: Any) -> bool:
+    return all(hasattr(value, name) for name in ("save", "convert", "mode", "size"))
+
+
+def _is_array(value: Any) -> bool:
+    return hasattr(value, "__array__") or hasattr(value, "__dlpack__")
+
+
+def _class_number(value: Any, classes: Sequence[str] | Mapping[str, int]) -> bytes:
+    if isinstance(value, str) and value in classes:
+        number = classes[value] if isinstance(classes, Mapping) else classes.index(value)
+        return str(number).encode()
+    if isinstance(value, str) and not (value.isascii() and value.isdigit()):
+        known = f"is not among the {len(classes)} classes" if classes else "needs classes=[...] to have a number"
+        raise ValueError(f"class {value!r} {known}")
+    try:
+        number = int(value) if isinstance(value, str) else operator.index(value)
+    except TypeError:
+        raise TypeError(f"a class is an integer or a name, not {type(value).__qualname__}") from None
+    if classes and not 0 <= number < len(classes):
+        raise ValueError(f"class {number} is outside the {len(classes)} classes")
+    return str(number).encode()
+
+
+def _image(value: Any, extension: str, quality: int) -> bytes:
+    if not _is_pillow(value):
+        if not _is_array(value):
+            raise TypeError(f"an image is bytes, a Pillow image or an array, not {type(value).__qualname__}")
+        try:
+            from PIL import Image
+        except ImportError:
+            raise ImportError("encoding an array as an image needs Pillow: pip install pillow") from None
+        value = Image.fromarray(_pixels(value))
+    format = _PILLOW_FORMATS[extension]
+    if format == "JPEG" and value.mode not in ("L", "RGB", "CMYK"):
+        value = value.convert("L" if value.mode == "1" else "RGB")  # JPEG knows no palette and no alpha
+    out = io.BytesIO()
+    value.save(out, format=format, **({"quality": quality} if format in ("JPEG", "WEBP") else {}))
+    return out.getvalue()
+
+
+def _pixels(value: Any) -> Any:
+    array = _numpy_array(value)
+    if array.ndim == 3 and array.shape[2] == 1:
+        array = array[:, :, 0]
+    if not (array.ndim == 2 or (array.ndim == 3 and array.shape[2] in (3, 4))):
+        raise ValueError(f"an image is (H, W), (H, W, 3) or (H, W, 4), not {array.shape}")
+    return array
+
+
+def _numpy_array(value: Any) -> Any:
+    import numpy
+
+    if hasattr(value, "detach"):  # a tensor of torch, maybe with a gradient, maybe on a device
+        value = value.detach().cpu()
+    return numpy.asarray(value) if hasattr(value, "__array__") else numpy.from_dlpack(value)
+
+
+def _npy(array: Any) -> bytes:
+    import numpy
+
+    if array.dtype.kind not in "biuf":
+        raise TypeError(f"an array of {array.dtype} cannot be a field: numbers and bool can")
+    out = io.BytesIO()
+    numpy.lib.format.write_array(out, numpy.asarray(array, order="C"), allow_pickle=False)
+    return out.getvalue()
+
+
+def _npy_of_number(value: bool | int | float) -> bytes:
+    """Source: NumPy NEP 1, version 1.0."""
+    descr, code = ("|b1", "?") if isinstance(value, bool) else ("<i8", "q") if isinstance(value, int) else ("<f8", "d")
+    header = f"{{'descr': '{descr}', 'fortran_order': False, 'shape': (), }}".encode()
+    padded = header + b" " * (-(len(header) + 11) % 64) + b"\n"
+    try:
+        return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(padded)) + padded + struct.pack("<" + code, value)
+    except struct.error:
+        raise ValueError(f"{value} does not fit into 64 bits") from None
+
+
+def _json(value: Any) -> bytes:
+    def plain(part: Any) -> Any:
+        if _is_array(part):
+            return _numpy_array(part).tolist()
+        raise TypeError(f"a {type(part).__qualname__} has no place in JSON")
+
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=plain).encode()

@@ -1,0 +1,45 @@
+"""How long work shows on stderr."""
+
+from __future__ import annotations
+
+import sys
+import time
+
+
+class Bar:
+    """A bar on a terminal, now and then a plain line otherwise; both on stderr."""
+
+    def __init__(self, doing: str) -> None:
+        self._doing = doing
+        self._terminal = sys.stderr.isatty()
+        self._began = self._shown = time.monotonic()
+        self._drawn = False
+
+    def __call__(self, samples: int, total: int, nbytes: int) -> None:
+        """`total` is 0 where nobody knows it."""
+        now = time.monotonic()
+        last = samples >= total > 0
+        if now - self._shown < (0.1 if self._terminal else 5.0) and not (last and (self._drawn or self._terminal)):
+            return
+        self._shown = now
+        seconds = max(now - self._began, 1e-3)
+        share = samples / total if total else 0.0
+        text = (
+            f"{self._doing}  {samples:,}/{total:,} samples  {share:.0%}"
+            if total
+            else f"{self._doing}  {samples:,} samples"
+        )
+        text += f"  {nbytes / seconds / 1e6:,.0f} MB/s"
+        if total and not last and samples:
+            text += f"  {seconds * (total - samples) / samples:,.0f} s left"
+        if self._terminal:
+            full = int(30 * share)
+            bar = f"[{'=' * full}{' ' * (30 - full)}] " if total else ""
+            print(f"\r{bar}{text}\x1b[K", end="", file=sys.stderr, flush=True)
+            self._drawn = True
+        else:
+            print(f"penstock: {text}", file=sys.stderr)
+
+    def end(self) -> None:
+        if self._drawn:
+            print(file=sys.stderr)

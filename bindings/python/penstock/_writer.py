@@ -1,0 +1,143 @@
+"""Packing samples that are made in Python."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from types import TracebackType
+from typing import Any
+
+from . import _penstock
+from ._encode import encode
+from ._error import made
+from ._progress import Bar
+
+
+class Writer:
+    """Writes a packed dataset from samples that come in any order, from any thread.
+
+        with ps.Writer("train.tar.d", format="tar", classes=["cat", "dog"]) as writer:
+            writer.add("0001", {"jpg": image, "cls": "dog", "json": {"source": "web"}})
+
+    The dataset appears when the block ends, its samples in bytewise order of their keys; an exception in the block, or
+    Ctrl-C, leaves nothing. Its bytes depend on the samples alone, not on the order they came in. Samples wait in an
+    unnamed file in the folder `spool` (default: beside the destination), so twice the space is in use for a while; in
+    memory there are 24 bytes per field and about 20 bytes and the key per sample, twice that for moments.
+
+    format, shard_size, align, labels, workers, overwrite: as for penstock.pack. classes: names of the class numbers;
+    `cls` may then be given by name. quality: of images that are encoded as jpg or webp. progress: True for a bar while
+    the dataset is packed, or a function of (samples, total, bytes). Raises Error: invalid_argument, when the
+    destination exists; io.
+    """
+
+    def __init__(
+        self,
+        destination: str | os.PathLike[str],
+        *,
+        format: str,
+        shard_size: int = 256 << 20,
+        align: int = 1,
+        labels: str = "",
+        classes: Sequence[str] = (),
+        workers: int = 0,
+        overwrite: bool = False,
+        spool: str | os.PathLike[str] | None = None,
+        quality: int = 95,
+        progress: bool | Callable[[int, int, int], object] = True,
+        **packing: Any,
+    ) -> None:
+        self._destination = os.fspath(destination)
+        self._classes = {name: number for number, name in enumerate(classes)}
+        self._quality = quality
+        self._progress = progress
+        self._result: dict[str, Any] | None = None
+        self._writer: _penstock.Writer | None = _penstock.Writer(
+            destination,
+            format=format,
+            shard_size=shard_size,
+            align=align,
+            labels=labels,
+            classes=list(classes),
+            workers=workers,
+            overwrite=overwrite,
+            spool=spool or "",
+            **packing,
+        )
+
+    def add(self, key: str, fields: Mapping[str, Any]) -> None:
+        """Adds a sample. `fields` maps names to values, which `penstock.encode` turns into bytes; a path (os.PathLike)
+        stands for that file's bytes, and is read when the dataset is packed.
+
+        Raises Error: invalid_argument, with `key` and `field`: a key that was added before, a value that cannot be
+        encoded; the writer then goes on without that sample. After io (a full disk) every later call raises the same.
+        """
+        writer = self._open()
+        if not isinstance(key, str):
+            raise made("invalid_argument", f"a key is a str, not {key!r}", dataset=self._destination)
+        encoded = {}
+        for name, value in fields.items():
+            if not isinstance(name, str):
+                raise made(
+                    "invalid_argument", f"a field's name is a str, not {name!r}", dataset=self._destination, key=key
+                )
+            try:
+                encoded[name] = encode(name, value, quality=self._quality, classes=self._classes)
+            except Exception as error:
+                cause = str(error) or type(error).__name__
+                raise made("invalid_argument", cause, dataset=self._destination, key=key, field=name) from error
+        writer.add(key, encoded)
+
+    def write(self, sample: Mapping[str, Any]) -> None:
+        """Adds a sample as WebDataset's writers take it: the key is `sample["__key__"]`, and other names that begin
+        with an underscore are left out."""
+        if "__key__" not in sample:
+            raise made("invalid_argument", "the sample has no __key__", dataset=self._destination)
+        self.add(sample["__key__"], {name: value for name, value in sample.items() if name[:1] != "_"})
+
+    def finish(self) -> dict[str, Any]:
+        """Packs the dataset; the end of the `with` block does that. Returns what penstock.pack returns. Raises Error."""
+        writer = self._open()
+        bar = Bar("packing") if self._progress is True else None
+        try:
+            self._result = writer.finish(bar or self._progress or None)
+        finally:
+            self._writer = None
+            if bar is not None:
+                bar.end()
+        return self._result
+
+    def abandon(self) -> None:
+        """Forgets all samples; nothing is left. Also what an exception in the `with` block does."""
+        self._writer = None
+
+    @property
+    def samples(self) -> int:
+        """Added so far."""
+        return self._open().samples
+
+    @property
+    def bytes(self) -> int:
+        """Of all values added so far."""
+        return self._open().bytes
+
+    @property
+    def result(self) -> dict[str, Any] | None:
+        """What finish() returned; None before."""
+        return self._result
+
+    def __enter__(self) -> Writer:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if kind is not None:
+            self.abandon()
+        elif self._writer is not None:
+            self.finish()
+
+    def _open(self) -> _penstock.Writer:
+        writer = self._writer
+        if writer is None:
+            raise made("invalid_argument", "the writer is finished, or was abandoned", dataset=self._destination)
+        return writer
