@@ -145,11 +145,13 @@ const LoaderOptions& Loader::options() const {
   return pipeline_->options;
 }
 
+void Loader::begin_epoch() {
+  if (pipeline_->iterating) set_epoch(epoch() + 1);
+  pipeline_->iterating = true;
+}
+
 Loader::iterator Loader::begin() {
-  if (std::exchange(pipeline_->iterating, true)) {
-    set_epoch(epoch() + 1);
-    pipeline_->iterating = true;
-  }
+  begin_epoch();
   return iterator(this);
 }
 

@@ -44,6 +44,9 @@ class Loader {
   std::uint64_t batches() const;        ///< per full epoch, of this rank
   std::uint64_t epoch() const;          ///< the epoch that the next batch belongs to
   void set_epoch(std::uint64_t epoch);  ///< the next batch is the first of that epoch
+  /// What a `for` does first: goes on to the next epoch, unless the last one that was begun came to its end, or
+  /// set_epoch() or restore() said since where to go on.
+  void begin_epoch();
   LoaderState state() const;
   void restore(const LoaderState& state);  ///< the next batch is the one after the last delivered
   /// Rebuilds any batch without replay and without moving the loader's position.
