@@ -17,7 +17,7 @@ if [ -n "$own_images" ] && [ ! -d "$own_images" ]; then
   exit 1
 fi
 
-scripts/install_dependencies.sh
+scripts/install_dependencies.sh --without-torch
 scripts/build.sh release penstock_command
 penstock=$PWD/build/release/bindings/cli/penstock
 demo=$PWD/build/demo

@@ -1,4 +1,4 @@
-# install: headers, the shared library, the command, and a package that exports penstock::penstock.
+# install: headers, the shared library, the command, and a package that exports penstock::penstock and penstock::torch.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
@@ -7,11 +7,18 @@ foreach(layer formats transforms loader bench)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/${layer}/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/penstock/${layer}
     FILES_MATCHING PATTERN "*.hpp" PATTERN "hdf5_*" EXCLUDE PATTERN "uring_*" EXCLUDE)
 endforeach()
+# The libtorch adapter needs PyTorch where it is used, not here.
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/bindings/torch/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/penstock/torch
+  FILES_MATCHING PATTERN "*.hpp" PATTERN "examples" EXCLUDE)
 install(FILES ${PROJECT_SOURCE_DIR}/penstock/penstock.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/penstock)
 install(TARGETS penstock EXPORT penstockTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(EXPORT penstockTargets NAMESPACE penstock:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/penstock FILE penstockConfig.cmake)
+set(package ${CMAKE_INSTALL_LIBDIR}/cmake/penstock)
+install(EXPORT penstockTargets NAMESPACE penstock:: DESTINATION ${package})
+configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/penstockConfig.cmake.in ${PROJECT_BINARY_DIR}/penstockConfig.cmake
+  INSTALL_DESTINATION ${package})
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/penstockConfigVersion.cmake COMPATIBILITY SameMinorVersion)
-install(FILES ${PROJECT_BINARY_DIR}/penstockConfigVersion.cmake DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/penstock)
+install(FILES ${PROJECT_BINARY_DIR}/penstockConfig.cmake ${PROJECT_BINARY_DIR}/penstockConfigVersion.cmake
+  ${PROJECT_SOURCE_DIR}/cmake/PenstockTorch.cmake DESTINATION ${package})
 if(PENSTOCK_BUILD_COMMAND)
   file(RELATIVE_PATH library_from_command /${CMAKE_INSTALL_BINDIR} /${CMAKE_INSTALL_LIBDIR})
   set_property(TARGET penstock_command APPEND PROPERTY INSTALL_RPATH $ORIGIN/${library_from_command})

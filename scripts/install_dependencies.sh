@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Usage: scripts/install_dependencies.sh
+# Usage: scripts/install_dependencies.sh [--without-torch]
 # Installs the Debian packages that building penstock needs; says nothing and changes nothing when all are there.
+# --without-torch: not libtorch, which only the tests and examples of bindings/torch need.
 set -euo pipefail
 
 packages=(
@@ -8,6 +9,7 @@ packages=(
   doctest-dev libcli11-dev libdeflate-dev libhdf5-dev libhwy-dev libjpeg62-turbo-dev liblmdb-dev libspng-dev libtbb-dev
   liburing-dev nlohmann-json3-dev
 )
+[ "${1:-}" = --without-torch ] || packages+=(libtorch-dev)
 
 if ! command -v dpkg-query >/dev/null; then
   echo "install_dependencies: not a Debian system; what is needed: ${packages[*]}" >&2

@@ -1,6 +1,10 @@
 # Installs the build afresh, then builds and runs tests/consumer against the installed package.
 include(GNUInstallDirs)
 set(installed ${PROJECT_BINARY_DIR}/consumer/installed)
+set(with_torch OFF)
+if(TARGET penstock::torch)
+  set(with_torch ON)
+endif()
 set(sanitizer_flags)
 if(PENSTOCK_SANITIZER)
   set(sanitizer_flags -DCMAKE_CXX_FLAGS=-fsanitize=${PENSTOCK_SANITIZER})
@@ -14,8 +18,14 @@ add_test(NAME consumer_build_and_run
     --build-generator ${CMAKE_GENERATOR} --build-project consumer
     --build-options -DCMAKE_PREFIX_PATH=${installed} -DCMAKE_BUILD_TYPE=${CMAKE_BUILD_TYPE}
       -DCMAKE_CXX_COMPILER=${CMAKE_CXX_COMPILER} -DCMAKE_CXX_COMPILER_LAUNCHER=${CMAKE_CXX_COMPILER_LAUNCHER} ${sanitizer_flags}
+      -DWITH_TORCH=${with_torch}
     --test-command ${PROJECT_BINARY_DIR}/consumer/build/consumer)
 add_test(NAME consumer_command COMMAND ${installed}/${CMAKE_INSTALL_BINDIR}/penstock --version)
 set_tests_properties(consumer_clean PROPERTIES FIXTURES_SETUP consumer_clean)
 set_tests_properties(consumer_install PROPERTIES FIXTURES_REQUIRED consumer_clean FIXTURES_SETUP installed)
 set_tests_properties(consumer_build_and_run consumer_command PROPERTIES FIXTURES_REQUIRED installed)
+if(with_torch)
+  add_test(NAME consumer_torch COMMAND ${PROJECT_BINARY_DIR}/consumer/build/consumer_torch)
+  set_tests_properties(consumer_build_and_run PROPERTIES FIXTURES_SETUP consumer_built)
+  set_tests_properties(consumer_torch PROPERTIES FIXTURES_REQUIRED consumer_built)
+endif()

@@ -1,0 +1,71 @@
+// The short door to libtorch: for (const auto& batch : penstock::torch::batches(loader)).
+#pragma once
+
+#include <cstddef>
+#include <iterator>
+#include <optional>
+#include <utility>
+
+#include <penstock/loader/loader.hpp>
+#include <penstock/torch/profiler_mark.hpp>
+#include <penstock/torch/tensor_batch.hpp>
+
+namespace penstock::torch {
+
+/// The loader's next batch as tensors; nothing at the end of the epoch. The wait is marked for PyTorch's profiler.
+/// Throws what Loader::next() throws.
+inline std::optional<TensorBatch> next(Loader& loader) {
+  std::optional<Batch> batch;
+  {
+    const ProfilerMark mark;
+    batch = loader.next();
+  }
+  if (!batch) return std::nullopt;
+  return TensorBatch(std::move(*batch));
+}
+
+/// One epoch of a loader as a range of TensorBatch, with the rules of a `for` over the loader itself: leaving it early
+/// discards what was fetched ahead, and the next begin() is the next epoch. Refers to the loader.
+class Batches {
+ public:
+  explicit Batches(Loader& loader) : loader_(&loader) {}
+
+  class iterator {
+   public:
+    using iterator_concept = std::input_iterator_tag;
+    using value_type = TensorBatch;
+    using difference_type = std::ptrdiff_t;
+
+    iterator() = default;
+    explicit iterator(Loader& loader) : loader_(&loader), batch_(next(loader)) {}
+    const TensorBatch& operator*() const { return *batch_; }
+    const TensorBatch* operator->() const { return &*batch_; }
+    iterator& operator++() {
+      batch_.reset();  // before the wait: a loop holds one batch at a time
+      batch_ = next(*loader_);
+      return *this;
+    }
+    void operator++(int) { ++*this; }
+    bool operator==(std::default_sentinel_t) const { return !batch_.has_value(); }
+
+   private:
+    Loader* loader_ = nullptr;
+    std::optional<TensorBatch> batch_;
+  };
+
+  iterator begin() const {
+    loader_->begin_epoch();
+    return iterator(*loader_);
+  }
+  std::default_sentinel_t end() const { return {}; }
+
+ private:
+  Loader* loader_;
+};
+
+inline Batches batches(Loader& loader) {
+  return Batches(loader);
+}
+Batches batches(Loader&&) = delete;  // would end before the loop's first batch
+
+}  // namespace penstock::torch

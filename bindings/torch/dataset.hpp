@@ -1,0 +1,180 @@
+// The door for programs written for torch::data: a loader as a StatefulDataset for torch::data::make_data_loader.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <torch/data/dataloader_options.h>
+#include <torch/data/datasets/stateful.h>
+#include <torch/data/example.h>
+#include <torch/serialize/archive.h>
+
+#include <penstock/formats/error.hpp>
+#include <penstock/loader/loader.hpp>
+#include <penstock/torch/batches.hpp>
+#include <penstock/torch/tensor_batch.hpp>
+
+namespace penstock::torch {
+
+/// What Dataset and ExampleDataset have in common: Self turns a TensorBatch into what its torch loader gives.
+///
+///   auto batches = ::torch::data::make_data_loader(dataset, dataset.options());  // a std::unique_ptr
+///   for (auto& batch : *batches) ...                                             // one epoch; the next `for`: the
+///   next
+///
+/// Copies share one loader and its position, so the copy that a program keeps can save where the one inside torch's
+/// data loader stands. That one keeps its last batch until it has the next: LoaderOptions::held must be 2 (the default)
+/// or more.
+///
+/// Leave torch's workers at 0: penstock has threads of its own, and reads and decodes ahead. With workers every call is
+/// safe, but errors come as torch's WorkerException, several workers may swap batches, and each of max_jobs batches
+/// counts as held.
+template <typename Self, typename Given>
+class DatasetBase : public ::torch::data::datasets::StatefulDataset<Self, Given, std::size_t> {
+  using Base = ::torch::data::datasets::StatefulDataset<Self, Given, std::size_t>;
+
+ public:
+  using typename Base::BatchType;  // an optional<Given>: torch's own before PyTorch 2.1, std's since
+  using OptionalSize = decltype(std::declval<const Base&>().size());
+
+  /// The epoch's next batch; nothing at its end, until reset(). Throws what Loader::next() throws; Error:
+  /// invalid_argument, unless `batch_size` is the loader's own, as options() says it.
+  BatchType get_batch(std::size_t batch_size) override {
+    const std::scoped_lock lock(shared_->mutex);
+    require(batch_size);
+    shared_->untouched = false;
+    if (shared_->ended) return {};
+    std::optional<TensorBatch> batch = next(*shared_->loader);
+    shared_->ended = !batch;
+    if (!batch) return {};
+    return static_cast<const Self&>(*this).give(std::move(*batch));
+  }
+
+  /// Called by begin() of torch's data loader: the next batch is the first of the next epoch, or, after load(), the one
+  /// after the last delivered when the state was saved.
+  void reset() override {
+    const std::scoped_lock lock(shared_->mutex);
+    if (!shared_->untouched) shared_->loader->begin_epoch();
+    shared_->untouched = true;
+    shared_->ended = false;
+  }
+
+  /// Samples that an epoch delivers, by all ranks together.
+  OptionalSize size() const override {
+    const std::scoped_lock lock(shared_->mutex);
+    return static_cast<std::size_t>(shared_->loader->state().samples);
+  }
+
+  /// The loader's position (LoaderState) under the key "penstock": torch::save(dataset, path).
+  void save(::torch::serialize::OutputArchive& archive) const override {
+    const std::scoped_lock lock(shared_->mutex);
+    archive.write("penstock", c10::IValue(shared_->loader->state().to_json()));
+  }
+  /// Goes on after the last batch delivered before save(): torch::load(dataset, path). Throws Error: invalid_argument,
+  /// when the archive holds no position, or one in other data.
+  void load(::torch::serialize::InputArchive& archive) override {
+    c10::IValue state;
+    if (!archive.try_read("penstock", state) || !state.isString())
+      throw Error::invalid_argument("the archive holds no position of a penstock dataset");
+    const std::scoped_lock lock(shared_->mutex);
+    shared_->loader->restore(LoaderState::from_json(state.toStringRef()));
+    shared_->untouched = shared_->ended = false;
+  }
+
+  /// What make_data_loader must be given: the loader's batch size, and no workers of torch's own.
+  ::torch::data::DataLoaderOptions options() const {
+    return ::torch::data::DataLoaderOptions(shared_->loader->options().batch_size).workers(0);
+  }
+  /// For stats(), state() and the rest; not to be called while another thread is in get_batch().
+  const std::shared_ptr<Loader>& loader() const { return shared_->loader; }
+
+ protected:
+  explicit DatasetBase(std::shared_ptr<Loader> loader) : shared_(std::make_shared<Shared>()) {
+    if (loader == nullptr) throw Error::invalid_argument("a dataset for torch needs a loader");
+    shared_->loader = std::move(loader);
+  }
+
+ private:
+  struct Shared {
+    std::mutex mutex;  // guards the rest, as torch's workers may call from several threads
+    std::shared_ptr<Loader> loader;
+    bool untouched = false;  // nothing was taken since reset()
+    bool ended = false;      // the epoch that reset() began has come to its end
+  };
+
+  void require(std::size_t batch_size) const {
+    const std::uint32_t own = shared_->loader->options().batch_size;
+    if (batch_size == own) return;
+    throw Error::invalid_argument("torch's data loader asks for batches of " + std::to_string(batch_size) +
+                                  ", penstock's makes them of " + std::to_string(own) +
+                                  ": give make_data_loader() the dataset's options()");
+  }
+
+  std::shared_ptr<Shared> shared_;
+};
+
+/// Batches of any number of fields, by name: the batch type is TensorBatch.
+class Dataset : public DatasetBase<Dataset, TensorBatch> {
+ public:
+  explicit Dataset(Loader loader) : Dataset(std::make_shared<Loader>(std::move(loader))) {}
+  /// Throws Error: invalid_argument, for no loader.
+  explicit Dataset(std::shared_ptr<Loader> loader) : DatasetBase(std::move(loader)) {}
+
+ private:
+  friend DatasetBase;
+  static TensorBatch give(TensorBatch batch) { return batch; }
+};
+
+/// Batches of two fields as torch's own examples have them: the batch type is torch::data::Example<>, `data` and
+/// `target` each with all rows. An Example has no place for `__valid__`: where rows may pad or be marked bad, use
+/// Dataset.
+class ExampleDataset : public DatasetBase<ExampleDataset, ::torch::data::Example<>> {
+ public:
+  /// Data and target are the outputs of these names. Throws Error: invalid_argument, for no loader, or a name that is
+  /// not one of its outputs.
+  ExampleDataset(std::shared_ptr<Loader> loader, std::string data, std::string target)
+      : DatasetBase(std::move(loader)), data_(std::move(data)), target_(std::move(target)) {
+    const std::vector<std::string> known = outputs();
+    for (const std::string& name : {data_, target_}) {
+      if (std::find(known.begin(), known.end(), name) == known.end())
+        throw Error::invalid_argument("the loader has no output '" + name + "'");
+    }
+  }
+  ExampleDataset(Loader loader, std::string data, std::string target)
+      : ExampleDataset(std::make_shared<Loader>(std::move(loader)), std::move(data), std::move(target)) {}
+  /// Data is the loader's first output and target its second. Throws Error: invalid_argument, unless it has two.
+  explicit ExampleDataset(std::shared_ptr<Loader> loader) : DatasetBase(std::move(loader)) {
+    const std::vector<std::string> known = outputs();
+    if (known.size() != 2) {
+      throw Error::invalid_argument("the loader has " + std::to_string(known.size()) +
+                                    " outputs: say which are data and target");
+    }
+    data_ = known[0];
+    target_ = known[1];
+  }
+  explicit ExampleDataset(Loader loader) : ExampleDataset(std::make_shared<Loader>(std::move(loader))) {}
+
+ private:
+  friend DatasetBase;
+  ::torch::data::Example<> give(const TensorBatch& batch) const { return {batch[data_], batch[target_]}; }
+
+  std::vector<std::string> outputs() const {
+    std::vector<std::string> names;
+    for (const FieldChain& output : loader()->options().fields) names.push_back(output.first);
+    if (names.empty()) {
+      for (const FieldSchema& field : loader()->dataset().fields()) names.push_back(field.name);
+    }
+    return names;
+  }
+
+  std::string data_, target_;
+};
+
+}  // namespace penstock::torch

@@ -1,0 +1,89 @@
+// A batch as tensors by name: what both doors to libtorch give.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <penstock/formats/error.hpp>
+#include <penstock/loader/batch.hpp>
+#include <penstock/torch/tensor.hpp>
+
+namespace penstock::torch {
+
+/// One output of a batch.
+struct TensorField {
+  std::string_view name;
+  at::Tensor values;   ///< (rows, ...); ragged: (items of all rows, ...)
+  at::Tensor offsets;  ///< ragged: int64 (rows + 1,), positions in `values`; else undefined
+};
+
+/// The outputs of one batch as tensors, in the slab's own memory: nothing is copied. The slab goes back to its pool
+/// when this, its copies and every tensor taken from it (with their views) are gone; until then its memory stays as it
+/// is, also after the loader. Labels are int64, fields otherwise of the dtype that their chain says.
+class TensorBatch {
+ public:
+  /// Throws Error: unsupported, for a field of a dtype that this PyTorch does not have.
+  explicit TensorBatch(Batch batch) : batch_(std::move(batch)) {
+    for (const Field& field : batch_.fields()) {
+      fields_.push_back({field.name, tensor(field.values.data, field.values.dtype, field.values.shape), {}});
+      if (!field.offsets.empty()) fields_.back().offsets = vector(field.offsets, DType::i64);
+    }
+    valid_ = vector(batch_.valid(), DType::boolean);
+  }
+
+  /// The values of an output, or `__valid__`. Throws Error: invalid_argument, when there is none of that name.
+  const at::Tensor& operator[](std::string_view name) const {
+    return name == "__valid__" ? valid_ : field(name).values;
+  }
+  /// Where a ragged output's rows begin and end: row i is values[offsets[i]:offsets[i + 1]]. Throws Error:
+  /// invalid_argument, when there is no ragged output of that name.
+  const at::Tensor& offsets(std::string_view name) const {
+    const TensorField& found = field(name);
+    if (!found.offsets.defined())
+      throw Error::invalid_argument("the rows of output '" + std::string(name) + "' are all of one shape: no offsets");
+    return found.offsets;
+  }
+  /// One row of an output, a view. Throws Error: invalid_argument, for a name or row that is not there.
+  at::Tensor row(std::string_view name, std::uint32_t row) const {
+    const TensorField& found = field(name);
+    if (row >= size()) throw Error::invalid_argument("row " + std::to_string(row) + " of " + std::to_string(size()));
+    if (!found.offsets.defined()) return found.values.select(0, row);
+    const std::span<const std::int64_t> offsets = batch_[name].offsets;
+    return found.values.slice(0, offsets[row], offsets[row + 1]);
+  }
+
+  std::span<const TensorField> fields() const { return fields_; }  ///< in the order of the loader's options
+  /// bool (rows,): false for rows that pad and for rows marked bad.
+  const at::Tensor& valid() const { return valid_; }
+  std::span<const std::string_view> keys() const { return batch_.keys(); }
+  std::span<const std::uint64_t> samples() const { return batch_.samples(); }  ///< sample number of each row
+  std::uint32_t size() const { return batch_.size(); }                         ///< rows
+  std::uint64_t epoch() const { return batch_.epoch(); }
+  std::uint64_t number() const { return batch_.number(); }  ///< as Batch counts
+
+ private:
+  const TensorField& field(std::string_view name) const {
+    for (const TensorField& field : fields_) {
+      if (field.name == name) return field;
+    }
+    static_cast<void>(batch_[name]);  // throws, with the names that there are
+    return fields_.front();
+  }
+  at::Tensor tensor(const void* data, DType dtype, const Shape& shape) const {
+    return tensor_of(data, dtype, shape, batch_.slab());
+  }
+  template <typename Element>
+  at::Tensor vector(std::span<const Element> elements, DType dtype) const {
+    return tensor(elements.data(), dtype, {static_cast<std::int64_t>(elements.size())});
+  }
+
+  Batch batch_;
+  std::vector<TensorField> fields_;
+  at::Tensor valid_;
+};
+
+}  // namespace penstock::torch

@@ -1,0 +1,5 @@
+#include <cstdio>
+
+#include <torch/version.h>
+
+int main() { std::puts(TORCH_VERSION); }
