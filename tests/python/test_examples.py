@@ -28,7 +28,8 @@ def test_examples_run_in_their_order(document, workplace, monkeypatch, capsys):
     assert examples
     names = {}
     for example in examples:
-        if "import torch" in example and importlib.util.find_spec("torch") is None:
+        optional = [name for name in ("pyarrow", "torch") if f"import {name}" in example]
+        if any(importlib.util.find_spec(name) is None for name in optional):
             continue
         exec(compile(example, document, "exec"), names)
     assert "samples/s" in capsys.readouterr().out

@@ -16,6 +16,7 @@ import atexit as _atexit
 import importlib as _importlib
 from typing import Any as _Any
 
+from . import sources
 from ._encode import encode
 from ._error import Error
 from ._pack import pack
@@ -67,6 +68,7 @@ __all__ = [
     "open",
     "pack",
     "raw",
+    "sources",
 ]
 
 _atexit.register(_close_all)  # threads must not outlive the interpreter

@@ -62,7 +62,8 @@ def encode(field: str, value: Any, *, quality: int = 95, classes: Sequence[str] 
     if extension == "json":
         return _json(value)
     if _is_array(value):
-        return _npy(_numpy_array(value))
+        array = _numpy_array(value)
+        return str(array.item()).encode() if extension in _TEXTS and array.ndim == 0 else _npy(array)
     if isinstance(value, (bool, int, float)):
         return str(value).encode() if extension in _TEXTS else _npy_of_number(value)
     if isinstance(value, (list, tuple)) and extension == "npy":

@@ -1,0 +1,197 @@
+"""Parquet files as a source, a few rows in memory at a time."""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from .._error import made
+from ._columns import Column, _is_bytes, _plain, bytes_in, columns_of, is_text, rows_of, sample_of
+from ._source import Items, Sample, Source, item_error, number_key
+
+_BATCH_BYTES = 16 << 20
+
+
+def pyarrow_parquet() -> Any:
+    try:
+        import pyarrow.parquet
+    except ImportError:
+        raise ImportError("reading Parquet needs pyarrow: pip install pyarrow") from None
+    return pyarrow.parquet
+
+
+def parquet_files(path: pathlib.Path) -> list[pathlib.Path]:
+    """Of a folder and those in it, sorted by path; names that begin with a dot or an underscore do not count."""
+    if path.is_file():
+        return [path]
+    found = []
+    for folder, folders, names in os.walk(path):
+        folders[:] = [name for name in folders if name[0] not in "._"]
+        found += [pathlib.Path(folder, name) for name in names if name.endswith(".parquet") and name[0] not in "._"]
+    if not found:
+        raise made("invalid_argument", "there is no Parquet file", dataset=str(path))
+    return sorted(found, key=lambda file: os.fsencode(file.relative_to(path)))
+
+
+class parquet(Source):
+    """The rows of a Parquet file, or of a folder of them (in the order of their paths), as samples.
+
+        ps.pack(ps.sources.parquet("table", fields={"image": "jpg", "label": "cls"}, key="id"), "table.tar.d", format="tar")
+
+    fields maps columns to fields; columns that it does not name are not read. Without it every column is a field: bytes
+    by what they are (jpg, png, npy, ..., else bin), strings txt, numbers and lists of numbers npy, other lists and structs
+    json, whole numbers in a column named label, class, cls, target or category cls. The only image or class column is
+    just `jpg` or `cls`, others are named `COLUMN.png`. key names the column of the keys, else they are row numbers of 12
+    digits (and `__key__`, where that is a column). classes: names for a `cls` column of strings; without them all its
+    values, sorted. Nulls leave the field out. Folders named `COLUMN=VALUE` are columns of strings.
+
+    About 16 MiB of rows are in memory at a time, and what pyarrow reads for them. Raises Error: invalid_argument.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        fields: Mapping[str, str] | None = None,
+        key: str | None = None,
+        classes: Sequence[str] = (),
+    ) -> None:
+        self._path = pathlib.Path(path)
+        self._files = parquet_files(self._path)
+        pq = pyarrow_parquet()
+        lengths = []
+        for file in self._files:
+            with pq.ParquetFile(file) as opened:
+                lengths.append(opened.metadata.num_rows)
+        super().__init__(str(path), classes, sum(lengths))
+        self._schema = self._whole_schema()
+        self._key = key or ("__key__" if "__key__" in self._schema.names else None)
+        if self._key is not None and self._key not in self._schema.names:
+            raise made("invalid_argument", f"there is no column {self._key!r} for the keys", dataset=self.name)
+        class_columns = self._class_columns(fields)
+        self._columns = self._choose_columns(fields, class_columns)
+
+    def _choose_columns(self, fields: Mapping[str, str] | None, class_columns: dict[str, list[str]]) -> list[Column]:
+        skip = (self._key,) if self._key and not (fields and self._key in fields) else ()
+        return columns_of(self._schema, fields, first=self._first_bytes, class_columns=class_columns, skip=skip)
+
+    def _whole_schema(self) -> Any:
+        """The first file's, and a column for each folder named COLUMN=VALUE."""
+        import pyarrow as pa
+
+        with pyarrow_parquet().ParquetFile(self._files[0]) as opened:
+            schema = opened.schema_arrow
+        for name in self._folder_columns(self._files[0]):
+            if name not in schema.names:
+                schema = schema.append(pa.field(name, pa.string()))
+        return schema
+
+    def _folder_columns(self, file: pathlib.Path) -> dict[str, str]:
+        if file == self._path:
+            return {}
+        parts = [part.partition("=") for part in file.relative_to(self._path).parts[:-1]]
+        return {name: value for name, sign, value in parts if sign and name}
+
+    def _class_columns(self, fields: Mapping[str, str] | None) -> dict[str, list[str]]:
+        """The columns of classes whose names are known, and sets self.classes."""
+        import pyarrow as pa
+
+        told = _hugging_face_classes(self._schema.metadata)
+        found: dict[str, list[str]] = {}
+        for column in self._schema:
+            wanted = fields is None or column.name in fields
+            if column.name in told and wanted:
+                found[column.name] = told[column.name]
+            elif fields and fields.get(column.name, "").rpartition(".")[2] == "cls":
+                kind = _plain(column.type)
+                if is_text(kind):
+                    found[column.name] = self.classes or self._distinct(column.name)
+                elif pa.types.is_integer(kind):
+                    found[column.name] = self.classes
+        if not self.classes:
+            self.classes = next((list(names) for names in found.values() if names), [])
+        return found
+
+    def _distinct(self, column: str) -> list[str]:
+        values: set[str] = set()
+        for _, batch in self._batches([column]):
+            values.update(value for value in batch.column(0).unique().to_pylist() if value is not None)
+        return sorted(values, key=str.encode)
+
+    def _first_bytes(self, column: str) -> bytes | None:
+        for _, batch in self._batches([column], rows=1):
+            scalar = rows_of(batch)[0][0]
+            if scalar.is_valid and not _is_bytes(scalar.type):
+                if not scalar["bytes"].is_valid:
+                    path = scalar["path"].as_py()
+                    suffix = pathlib.Path(path or "").suffix
+                    if path and os.path.exists(path):
+                        with open(path, "rb") as file:
+                            return file.read(16)
+                    if suffix:
+                        return None
+                    continue
+                scalar = scalar["bytes"]
+            if scalar.is_valid:
+                return bytes(bytes_in(scalar)[:16])
+        return None
+
+    def _batches(self, columns: list[str], rows: int | None = None) -> Iterator[tuple[int, Any]]:
+        """(number of the first row, batch), the columns in the order asked for."""
+        import pyarrow as pa
+
+        number = 0
+        for path in self._files:
+            folders = self._folder_columns(path)
+            stored = [name for name in columns if name not in folders]
+            with pyarrow_parquet().ParquetFile(path, pre_buffer=False, buffer_size=1 << 20) as file:
+                missing = [name for name in stored if name not in file.schema_arrow.names]
+                if missing:
+                    raise made("corrupt", f"lacks the column {missing[0]!r} of the first file", dataset=str(path))
+                for batch in file.iter_batches(rows or _batch_rows(file.metadata), columns=stored):
+                    arrays = [
+                        pa.array([folders[name]] * batch.num_rows) if name in folders else batch.column(name)
+                        for name in columns
+                    ]
+                    yield number, pa.RecordBatch.from_arrays(arrays, names=columns)
+                    number += batch.num_rows
+
+    def __iter__(self) -> Iterator[Sample]:
+        return Items(self._rows(), self._sample)
+
+    def _rows(self) -> Iterator[tuple[int, Any, list[Any]]]:
+        names = [column.name for column in self._columns]
+        wanted = [*names, self._key] if self._key and self._key not in names else names
+        at = wanted.index(self._key) if self._key else None
+        for first, batch in self._batches(wanted):
+            arrays = rows_of(batch)
+            for i in range(batch.num_rows):
+                yield first + i, arrays[at][i] if at is not None else None, [array[i] for array in arrays[: len(names)]]
+
+    def _sample(self, task: tuple[int, Any, list[Any]]) -> Sample:
+        number, key, row = task
+        if key is not None and not key.is_valid:
+            raise item_error(self.name, number_key(number), ValueError(f"the key column {self._key!r} is null"))
+        return sample_of(self.name, number_key(number) if key is None else str(key.as_py()), self._columns, row)
+
+
+def _batch_rows(metadata: Any) -> int:
+    groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
+    largest = max((group.total_byte_size / max(group.num_rows, 1) for group in groups), default=1)
+    return int(min(max(_BATCH_BYTES / max(largest, 1), 1), 4096))
+
+
+def _hugging_face_classes(metadata: Mapping[bytes, bytes] | None) -> dict[str, list[str]]:
+    """Columns of class numbers and the names, as Hugging Face datasets write them into a schema's metadata."""
+    try:
+        features = json.loads((metadata or {})[b"huggingface"])["info"]["features"]
+        return {
+            name: list(feature["names"])
+            for name, feature in features.items()
+            if isinstance(feature, dict) and feature.get("_type") == "ClassLabel" and feature.get("names")
+        }
+    except (KeyError, ValueError, TypeError, AttributeError):
+        return {}

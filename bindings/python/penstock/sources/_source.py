@@ -1,0 +1,124 @@
+"""What all sources have in common."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+from .._error import Error, made
+
+Sample = dict[str, Any]
+
+
+class ItemError(Error):
+    """One item of a source could not be read; the source goes on with the next one."""
+
+
+def item_error(name: str, key: str, error: Exception, field: str = "") -> ItemError:
+    """`error` as that of the item `key` of the source `name`; to be raised from it."""
+    if isinstance(error, Error):
+        field, cause, kind = error.field or field, error.cause, error.kind
+    else:
+        cause, kind = f"{type(error).__name__}: {error}", "corrupt"
+    plain = made(kind, cause, dataset=name, key=key, field=field)
+    wrapped = ItemError(str(plain))
+    wrapped.__dict__.update(plain.__dict__)
+    return wrapped
+
+
+def number_key(number: int) -> str:
+    """The key of an item that has none of its own."""
+    return f"{number:012}"
+
+
+class Source:
+    """An iterable of samples, each a dict of `"__key__"` and values as penstock.encode takes them.
+
+    It may be iterated over as often as wanted. What is wrong with one item is raised by next(), which goes on behind it
+    when it is called again. `len()` raises TypeError where the number of samples is not known before.
+    """
+
+    name: str
+    """For messages: a path, or what kind of object it is."""
+    classes: list[str]
+    """Names of the class numbers; empty where there are none."""
+
+    def __init__(self, name: str, classes: Iterable[str] = (), length: int | None = None) -> None:
+        self.name = name
+        self.classes = list(classes)
+        self._length = length
+
+    def __len__(self) -> int:
+        if self._length is None:
+            raise TypeError(f"nobody knows how many samples are in {self.name}")
+        return self._length
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __iter__(self) -> Iterator[Sample]:
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return f"penstock.sources.{type(self).__name__}({self.name})"
+
+
+class Items:
+    """Calls `make` for each task in turn: an iterator that a failing `make` does not end, unlike a generator."""
+
+    def __init__(self, tasks: Iterable[Any], make: Callable[[Any], Sample]) -> None:
+        self._tasks = iter(tasks)
+        self._make = make
+
+    def __iter__(self) -> Items:
+        return self
+
+    def __next__(self) -> Sample:
+        return self._make(next(self._tasks))
+
+
+def named(item: Any, fields: Any) -> Sample:
+    """An item of Python as a dict of fields: a dict, whose names `fields` may change ({NAME: FIELD}), or a tuple whose
+    parts `fields` names."""
+    if isinstance(item, Mapping):
+        if not fields:
+            return dict(item)
+        if not isinstance(fields, Mapping):
+            raise made("invalid_argument", 'the items are dicts: fields={"image": "jpg", ...} renames what they hold')
+        sample = {field: item[name] for name, field in fields.items() if name in item}
+        if "__key__" in item:
+            sample["__key__"] = item["__key__"]
+        return sample
+    if not isinstance(item, (tuple, list)):
+        raise made("invalid_argument", f"an item is a dict or a tuple, not {type(item).__qualname__}")
+    if not fields or isinstance(fields, (str, Mapping)):
+        raise made("invalid_argument", 'the items are tuples: fields=("jpg", "cls") names their parts')
+    if len(fields) != len(item):
+        raise made("invalid_argument", f"an item has {len(item)} parts, fields names {len(fields)}")
+    return dict(zip(fields, item))
+
+
+class Plain(Source):
+    """Any iterable of dicts, or of tuples whose parts `fields` names."""
+
+    def __init__(self, items: Iterable[Any], fields: Any = None) -> None:
+        try:
+            length = len(items)  # type: ignore[arg-type]
+        except TypeError:
+            length = None
+        super().__init__(type(items).__qualname__, length=length)
+        self._items = items
+        self._fields = fields
+
+    def __iter__(self) -> Iterator[Sample]:
+        return Items(zip(itertools.count(), self._items), self._sample)
+
+    def _sample(self, task: tuple[int, Any]) -> Sample:
+        number, item = task
+        try:
+            sample = named(item, self._fields)
+        except Error as error:
+            raise item_error(self.name, number_key(number), error) from error
+        sample.setdefault("__key__", number_key(number))
+        return sample
