@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Usage: scripts/install_dependencies.sh [--without-torch]
-# Installs the Debian packages that building penstock needs; says nothing and changes nothing when all are there.
+# Usage: scripts/install_dependencies.sh [--without-torch] [PACKAGE...]
+# Installs the Debian packages that building penstock needs, and those named; says nothing and changes nothing when all are there.
 # --without-torch: not libtorch, which only the tests and examples of bindings/torch need.
 set -euo pipefail
 
@@ -9,7 +9,8 @@ packages=(
   doctest-dev libcli11-dev libdeflate-dev libhdf5-dev libhwy-dev libjpeg62-turbo-dev liblmdb-dev libspng-dev libtbb-dev
   liburing-dev nlohmann-json3-dev
 )
-[ "${1:-}" = --without-torch ] || packages+=(libtorch-dev)
+if [ "${1:-}" = --without-torch ]; then shift; else packages+=(libtorch-dev); fi
+packages+=("$@")
 
 if ! command -v dpkg-query >/dev/null; then
   echo "install_dependencies: not a Debian system; what is needed: ${packages[*]}" >&2

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Usage: scripts/python_environment.sh
-# Makes .venv with the Python packages of the tests (PyPI); does nothing when it is up to date. PyTorch comes along where
-# the package index offers a build for CPUs alone; without it the tests that need it are skipped. Of Petastorm only the
-# schema and codecs are wanted, so the rest of what it asks for (Spark) is left out.
+# Makes .venv with the Python packages of the tests (PyPI); does nothing when it is up to date. PyTorch, and what builds
+# on it, come along where the package index offers a build for CPUs alone; elsewhere Debian's PyTorch, if .venv's Python
+# is Debian's. Tests that need what is not to be had are skipped. Of Petastorm only the schema and codecs are wanted, so
+# the rest of what it asks for (Spark) is left out.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -15,9 +16,24 @@ if [ -x .venv/bin/python ] && [ "$(cat "$stamp" 2>/dev/null)" = "$wanted" ]; the
 
 echo "Installing the Python packages of the tests into .venv"
 python3 -m venv --clear .venv
-.venv/bin/python -m pip install --quiet --disable-pip-version-check --requirement "$requirements"
-.venv/bin/python -m pip install --quiet --disable-pip-version-check --only-binary :all: --requirement "$torch" 2>/dev/null ||
-  echo "PyTorch for CPUs is not to be had here: its tests will be skipped"
-.venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --requirement "$petastorm" 2>/dev/null ||
+pip=(.venv/bin/python -m pip install --quiet --disable-pip-version-check)
+"${pip[@]}" --requirement "$requirements"
+
+# Links, not the whole of Debian's dist-packages: the other packages there must not come before or instead of the tests' own.
+# It was built for NumPy 1 and says so on stderr; tensors still cross by DLPack.
+link_debian_torch() {
+  local debian=/usr/lib/python3/dist-packages site
+  [ "$(.venv/bin/python -c 'import sys; print(sys.base_prefix)')" = /usr ] || return 1
+  scripts/install_dependencies.sh --without-torch python3-torch && [ -d "$debian/torch" ] || return 1
+  site=$(.venv/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
+  ln -s "$debian"/{torch,torchgen} "$site"
+  .venv/bin/python -c 'import torch' 2>/dev/null
+}
+
+if "${pip[@]}" --only-binary :all: --requirement "$torch" 2>/dev/null; then :
+elif link_debian_torch; then echo "The package index offers no PyTorch for CPUs alone: the tests use Debian's, and those of its trainers are skipped"
+else echo "PyTorch for CPUs is not to be had here: its tests will be skipped"
+fi
+"${pip[@]}" --no-deps --requirement "$petastorm" 2>/dev/null ||
   echo "Petastorm is not to be had here: its tests will be skipped"
 echo "$wanted" >"$stamp"

@@ -28,8 +28,44 @@ def test_examples_run_in_their_order(document, workplace, monkeypatch, capsys):
     assert examples
     names = {}
     for example in examples:
-        optional = [name for name in ("pyarrow", "torch") if f"import {name}" in example]
-        if any(importlib.util.find_spec(name) is None for name in optional):
+        packages = "accelerate|jax|lightning|pyarrow|torch|torchdata"
+        needed = re.findall(rf"^\s*(?:import|from) ({packages})\b", example, re.MULTILINE)
+        if any(importlib.util.find_spec(package) is None for package in needed):
             continue
         exec(compile(example, document, "exec"), names)
     assert "samples/s" in capsys.readouterr().out
+
+
+def import_torchvision():
+    """Its usual wheel is linked with CUDA; beside a torch without, its operators must be declared first."""
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    if not importlib.util.find_spec("torchvision"):
+        pytest.skip("torchvision is not installed")
+    try:
+        import torchvision  # noqa: F401
+    except RuntimeError as error:
+        if "operator torchvision::nms does not exist" not in str(error):
+            raise
+        library = torch.library.Library("torchvision", "DEF")
+        for operator in ("nms", "qnms"):
+            library.define(f"{operator}(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
+        import torchvision  # noqa: F401
+
+
+def test_the_training_loop_of_the_readme_runs_before_and_after_the_change(workplace, monkeypatch):
+    monkeypatch.chdir(workplace)
+    import_torchvision()
+    lines = re.search(r"^```diff\n(.*?)^```", (ROOT / "README.md").read_text(), re.MULTILINE | re.DOTALL)[
+        1
+    ].splitlines()
+    assert 0 < len([line for line in lines if line.startswith("+")]) <= 5
+    seen = {}
+    for sign in "-+":
+        script = (
+            "\n".join(line[1:] for line in lines if line[:1] in ("", " ", sign))
+            + f"\n    seen[{sign!r}].append(batch(images, labels))\n"
+        )
+        seen[sign] = []
+        names = {"seen": seen, "batch": lambda images, labels: (images.shape, images.dtype, labels.shape, labels.dtype)}
+        exec(compile(script, f"README.md ({sign})", "exec"), names)
+    assert len(seen["-"]) == 3 and seen["-"] == seen["+"]

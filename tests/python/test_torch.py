@@ -31,6 +31,25 @@ def test_a_dataloader_takes_it_as_it_is(arrays):
     assert epochs[0] != epochs[1]
 
 
+def test_columns_make_tuples(arrays):
+    dataset = ps.torch.IterableDataset(arrays, batch_size=8, fields=FIELDS, columns=("npy", "cls"))
+    for values, labels in DataLoader(dataset, batch_size=None):
+        assert values.shape == (8, 5) and labels.dtype == torch.int64
+    with pytest.raises(TypeError, match="sequence"):
+        ps.torch.IterableDataset(arrays, columns="cls")
+
+
+@pytest.mark.parametrize("start", ["fork", "spawn"])
+def test_epochs_advance_in_worker_processes_too(start, arrays):
+    dataset = ps.torch.IterableDataset(arrays, batch_size=5, shuffle=True, fields={"cls": ps.label()})
+    loader = DataLoader(dataset, batch_size=None, num_workers=2, multiprocessing_context=start)
+    epochs = [[key for batch in loader for key in batch["__key__"]] for _ in range(2)]
+    assert sorted(epochs[0]) == sorted(epochs[1]) == [f"{i:03}" for i in range(40)]
+    assert epochs[0] != epochs[1]
+    dataset.set_epoch(0)
+    assert [key for batch in loader for key in batch["__key__"]] == epochs[0]
+
+
 def test_worker_processes_share_an_epoch(arrays):
     dataset = ps.torch.IterableDataset(arrays, batch_size=5, fields=FIELDS)
     list(zip(dataset, range(1)))  # a loader in the parent, whose threads the children do not have
@@ -57,6 +76,24 @@ def test_its_state_continues_elsewhere(arrays):
     other = ps.torch.IterableDataset(arrays, batch_size=8, shuffle=True, fields={"cls": ps.label()})
     other.load_state_dict(state)
     assert [batch["__key__"] for batch in other] == whole[1:]
+
+
+def test_set_epoch_after_a_state_of_that_epoch_keeps_the_position(arrays):
+    dataset = ps.torch.IterableDataset(arrays, batch_size=8, shuffle=True, fields={"cls": ps.label()})
+    dataset.set_epoch(2)
+    whole = [batch["__key__"] for batch in dataset]
+    dataset.set_epoch(2)
+    for _ in zip(range(3), dataset):
+        state = dataset.state_dict()
+    other = ps.torch.IterableDataset(arrays, batch_size=8, shuffle=True, fields={"cls": ps.label()})
+    other.load_state_dict(state)
+    epochs = []
+    for epoch in range(2, 4):
+        other.set_epoch(epoch)
+        epochs.append([batch["__key__"] for batch in other])
+    assert epochs[0] == whole[3:] and len(epochs[1]) == 5
+    other.set_epoch(2)
+    assert [batch["__key__"] for batch in other] == whole
 
 
 def test_the_wait_is_dataloader_time_in_the_profiler(arrays):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import multiprocessing.sharedctypes
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from multiprocessing.context import get_spawning_popen
 from typing import Any
 
 import torch
@@ -13,6 +15,9 @@ from torch.utils.data import get_worker_info
 from . import Dataset, Loader, Ragged, Tensor
 
 __all__ = ["IterableDataset", "tensors"]
+
+
+_TAKES_BOOL = tuple(int(n) for n in torch.__version__.split(".")[:2]) >= (2, 2)  # by DLPack; "__valid__" is bool
 
 
 def tensors(batch: dict[str, Any]) -> dict[str, Any]:
@@ -25,33 +30,77 @@ def tensors(batch: dict[str, Any]) -> dict[str, Any]:
 
 def _torch(value: Any) -> Any:
     if isinstance(value, Tensor):
+        if value.dtype == "bool" and not _TAKES_BOOL:
+            return torch.frombuffer(bytearray(value.tobytes()), dtype=torch.bool)
         return torch.from_dlpack(value)
     if isinstance(value, Ragged):
         return torch.from_dlpack(value.values), torch.from_dlpack(value.offsets)
     return value
 
 
+class _SharedEpoch:
+    """The epoch that DataLoader's worker processes are in, kept where all that come and go over a run find it.
+
+    One number, so that it is read and written at once: 31 bits made of the seed that DataLoader draws for each iteration
+    over it, and 32 bits of that iteration's epoch + 1.
+    """
+
+    def __init__(self) -> None:
+        self._tag_and_next = multiprocessing.sharedctypes.RawValue("q", 0)
+
+    def of(self, iteration_seed: int) -> int:
+        """The epoch of an iteration: one more than the last one's. Workers that ask together compute the same."""
+        tag_and_next = self._tag_and_next.value
+        if tag_and_next >> 32 != self._tag(iteration_seed):
+            self.set(tag_and_next & 0xFFFFFFFF, iteration_seed)
+        return (self._tag_and_next.value & 0xFFFFFFFF) - 1
+
+    def set(self, epoch: int, iteration_seed: int | None = None) -> None:
+        """`epoch` is that of the given iteration, or else of the next one."""
+        tagged = (self._tag(iteration_seed) << 32) + epoch + 1 if iteration_seed is not None else epoch
+        self._tag_and_next.value = tagged
+
+    @staticmethod
+    def _tag(iteration_seed: int) -> int:
+        return 1 + iteration_seed % 0x7FFFFFFE
+
+
+def _iteration_seed() -> int | None:
+    """What all worker processes of one iteration over a DataLoader have in common; None in other processes."""
+    worker = get_worker_info()
+    return worker.seed - worker.id if worker is not None else None
+
+
 class IterableDataset(_IterableDataset):
-    """Whole batches as dicts of torch tensors; takes the options of penstock.Loader.
+    """Whole batches of torch tensors; takes the options of penstock.Loader.
 
         dataset = ps.torch.IterableDataset("train.tar.d", batch_size=256, shuffle=True, fields={...})
         for batch in torch.utils.data.DataLoader(dataset, batch_size=None): ...
 
+    A batch is a dict as penstock.Loader gives it, or with `columns` a tuple of these outputs: columns=("jpg", "cls")
+    gives (images, labels).
+
     The loader has threads of its own: leave DataLoader's num_workers at 0. Worker processes are served correctly, each
-    with a share of the epoch as if it were a rank, but they copy every batch, and they begin at the epoch of the last
-    set_epoch(): call it before each one.
+    with a share of the epoch as if it were a rank, but they copy every batch.
 
     Pickling keeps path and options, not the loader: each process makes its own when it first iterates.
     """
 
-    def __init__(self, source: str | os.PathLike[str] | Dataset, **options: Any) -> None:
+    def __init__(
+        self, source: str | os.PathLike[str] | Dataset, *, columns: Sequence[str] | None = None, **options: Any
+    ) -> None:
         super().__init__()
+        if isinstance(columns, str):
+            raise TypeError(f'columns is a sequence of names: ("{columns}",)')
         self._source = source
+        self._columns = columns
         self._options = options
         self._loader: Loader | None = None
         self._process: int | None = None
-        self._epoch: int | None = None
-        self._state: dict[str, Any] | None = None
+        self._epoch = 0  # where a loader that is made later begins
+        self._state: dict[str, Any] | None = None  # and in that epoch
+        self._restored = False  # and no batch was taken since
+        self._shared_epoch: _SharedEpoch | None = _SharedEpoch()
 
     @property
     def loader(self) -> Loader:
@@ -59,11 +108,19 @@ class IterableDataset(_IterableDataset):
         if self._loader is None or self._process != os.getpid():
             self._loader = Loader(self._source, **self._shared_out())
             self._process = os.getpid()
-            if self._state is not None:
-                self._loader.load_state_dict(self._state)
-            elif self._epoch is not None:
-                self._loader.set_epoch(self._epoch)
+            self._go_to_start()
         return self._loader
+
+    def _go_to_start(self) -> None:
+        assert self._loader is not None
+        iteration = _iteration_seed()
+        epoch = self._epoch
+        if iteration is not None and self._shared_epoch is not None:
+            epoch = self._shared_epoch.of(iteration)
+        if self._state is not None and self._epoch == epoch:
+            self._loader.load_state_dict(self._state)
+        elif epoch > 0:
+            self._loader.set_epoch(epoch)
 
     def _shared_out(self) -> dict[str, Any]:
         worker = get_worker_info()
@@ -74,27 +131,53 @@ class IterableDataset(_IterableDataset):
             raise ValueError('rank="env" and several worker processes: give rank and world, or set num_workers=0')
         return {**self._options, "rank": rank * worker.num_workers + worker.id, "world": world * worker.num_workers}
 
-    def __iter__(self) -> Iterator[dict[str, Any]]:
-        for batch in self.loader:
-            yield tensors(batch)
+    def __iter__(self) -> Iterator[Any]:
+        return map(self._taken, self.loader)  # keeps no batch between two steps
+
+    def _taken(self, batch: dict[str, Any]) -> Any:
+        self._restored = False
+        if self._columns is None:
+            return tensors(batch)
+        return tuple(_torch(batch[name]) for name in self._columns)
 
     def __len__(self) -> int:
         """Batches of a full epoch, of this rank."""
         return len(self.loader)
 
     def set_epoch(self, epoch: int) -> None:
-        self._epoch, self._state = epoch, None
+        """The next batch is the first of that epoch; for worker processes, those that are started from now on.
+
+        After load_state_dict(), the epoch that the state was made in does not move the position: a training loop that
+        calls set_epoch() at the top of every epoch continues in the middle of it.
+        """
+        if self._restored and epoch == self._epoch:
+            return
+        self._go_to(epoch, None)
         if self._loader is not None and self._process == os.getpid():
             self._loader.set_epoch(epoch)
+
+    @property
+    def sampler(self) -> IterableDataset:
+        """Itself: Lightning tells `sampler.set_epoch` of a loader which epoch begins."""
+        return self
+
+    def _go_to(self, epoch: int, state: dict[str, Any] | None) -> None:
+        self._epoch, self._state, self._restored = epoch, state, state is not None
+        if self._shared_epoch is not None:
+            self._shared_epoch.set(epoch, _iteration_seed())
 
     def state_dict(self) -> dict[str, Any]:
         return self.loader.state_dict()
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        self._state = state_dict
+        """The next batch is the one after the last that the state knows of."""
+        self._go_to(int(state_dict.get("epoch", 0)), state_dict)
         if self._loader is not None and self._process == os.getpid():
             self._loader.load_state_dict(state_dict)
 
     def __getstate__(self) -> dict[str, Any]:
         source = os.fspath(self._source.path) if isinstance(self._source, Dataset) else self._source
-        return {**self.__dict__, "_source": source, "_loader": None, "_process": None}
+        kept = {**self.__dict__, "_source": source, "_loader": None, "_process": None}
+        if get_spawning_popen() is None:  # only a process that is being started can share memory
+            kept["_shared_epoch"] = None
+        return kept

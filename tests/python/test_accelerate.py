@@ -1,0 +1,82 @@
+"""penstock.torch in Hugging Face Accelerate: one process and two, given out by the first or read by each."""
+
+import json
+import subprocess
+import sys
+
+import penstock as ps
+import pytest
+
+torch = pytest.importorskip("torch", reason="torch is not installed")
+accelerate = pytest.importorskip("accelerate", reason="accelerate is not installed")
+
+# Prints, for each of two epochs, how many steps this process made and the first value of every sample that counts.
+SCRIPT = """
+import json, sys, torch, penstock as ps
+from accelerate import Accelerator
+from torch.utils.data import DataLoader
+
+folder, way = sys.argv[1:]
+accelerator = Accelerator(cpu=True)
+options = dict(batch_size=8, shuffle=True, seed=1, fields={"npy": ps.array.decode(), "cls": ps.label()})
+if way == "given out":
+    dataset = ps.torch.IterableDataset(folder, columns=("npy", "cls", "__valid__"), **options)
+    loader = accelerator.prepare(DataLoader(dataset, batch_size=None))
+else:
+    options.update(rank=accelerator.process_index, world=accelerator.num_processes)
+    loader = ps.torch.IterableDataset(folder, columns=("npy", "cls", "__valid__"), **options)
+model = torch.nn.Linear(5, 4)
+model, optimizer = accelerator.prepare(model, torch.optim.SGD(model.parameters(), 1e-3))
+for epoch in range(2):
+    steps, values = 0, []
+    for arrays, labels, valid in loader:
+        accelerator.backward(torch.nn.functional.cross_entropy(model(arrays), labels))
+        optimizer.step()
+        optimizer.zero_grad()
+        gather = accelerator.gather_for_metrics if way == "given out" else accelerator.gather
+        first, valid = gather((arrays[:, 0].contiguous(), valid))
+        values += first[valid].tolist()
+        steps += 1
+    if accelerator.is_main_process:
+        print(json.dumps([steps, values]), flush=True)
+accelerator.end_training()
+"""
+
+
+@pytest.mark.parametrize("way", ["given out", "read by each"])
+@pytest.mark.parametrize("processes", [1, 2])
+def test_an_epoch_gives_each_sample_once(processes, way, arrays, tmp_path):
+    script = tmp_path / "train.py"
+    script.write_text(SCRIPT)
+    launcher = ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={processes}"] if processes > 1 else []
+    done = subprocess.run(
+        [sys.executable, *launcher, str(script), str(arrays), way], capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    epochs = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("[")]
+    assert len(epochs) == 2
+    for steps, values in epochs:
+        assert steps == (5 if processes == 1 else 3)
+        assert sorted(values) == list(range(40))
+    assert epochs[0][1] != epochs[1][1]
+
+
+def test_its_checkpoints_hold_the_position(arrays, tmp_path):
+    def dataset():
+        return ps.torch.IterableDataset(arrays, batch_size=8, shuffle=True, fields={"cls": ps.label()})
+
+    accelerator = accelerate.Accelerator(cpu=True)
+    first = dataset()
+    accelerator.register_for_checkpointing(first)
+    whole = [batch["__key__"] for batch in dataset()]
+    for step, batch in enumerate(first):
+        assert batch["__key__"] == whole[step]
+        if step == 1:
+            accelerator.save_state(tmp_path / "state")
+            break
+
+    accelerator = accelerate.Accelerator(cpu=True)
+    second = dataset()
+    accelerator.register_for_checkpointing(second)
+    accelerator.load_state(tmp_path / "state")
+    assert [batch["__key__"] for batch in second] == whole[2:]

@@ -1,0 +1,74 @@
+"""penstock.torch in PyTorch Lightning: epochs advance, and a checkpoint made in the middle of one continues there."""
+
+import penstock as ps
+import pytest
+
+torch = pytest.importorskip("torch", reason="torch is not installed")
+lightning = pytest.importorskip("lightning", reason="lightning is not installed")
+stateful_dataloader = pytest.importorskip("torchdata.stateful_dataloader", reason="torchdata is not installed")
+
+pytestmark = pytest.mark.filterwarnings("ignore::Warning:lightning")
+
+
+class Model(lightning.LightningModule):
+    """Notes the keys of every batch it is trained on."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer = torch.nn.Linear(5, 4)
+        self.seen = []
+
+    def training_step(self, batch, index):
+        self.seen.append((self.current_epoch, index, tuple(batch["__key__"])))
+        return torch.nn.functional.cross_entropy(self.layer(batch["npy"]), batch["cls"])
+
+    def configure_optimizers(self):
+        return torch.optim.SGD(self.parameters(), 1e-3)
+
+
+def dataset(arrays):
+    fields = {"npy": ps.array.decode(), "cls": ps.label()}
+    return ps.torch.IterableDataset(arrays, batch_size=8, shuffle=True, seed=1, fields=fields)
+
+
+def trainer(folder, **options):
+    return lightning.Trainer(
+        max_epochs=2,
+        accelerator="cpu",
+        logger=False,
+        enable_progress_bar=False,
+        enable_model_summary=False,
+        default_root_dir=folder,
+        **options,
+    )
+
+
+LOADERS = {
+    "the dataset itself": dataset,
+    "StatefulDataLoader": lambda arrays: stateful_dataloader.StatefulDataLoader(dataset(arrays), batch_size=None),
+}
+
+
+@pytest.mark.parametrize("loader", LOADERS)
+def test_a_checkpoint_continues_at_the_next_batch(loader, arrays, tmp_path):
+    whole = Model()
+    checkpoint = lightning.pytorch.callbacks.ModelCheckpoint
+    inside = checkpoint(dirpath=tmp_path, every_n_train_steps=1, save_top_k=-1, filename="{step}")
+    at_end = checkpoint(dirpath=tmp_path, every_n_epochs=1, save_top_k=-1, filename="{epoch}")
+    trainer(tmp_path, callbacks=[inside, at_end]).fit(whole, LOADERS[loader](arrays))
+    epochs = [[key for epoch, _, keys in whole.seen if epoch == e for key in keys] for e in range(2)]
+    assert sorted(epochs[0]) == sorted(epochs[1]) == [f"{i:03}" for i in range(40)]
+    assert epochs[0] != epochs[1]
+
+    # Without step=5: one that Lightning makes at the last step of an epoch, before it counts the epoch, skips the next
+    # epoch with every loader that has a state, torch's own too (2.6).
+    steps_before = {"step=1": 1, "step=4": 4, "step=6": 6, "step=9": 9}
+    if (
+        loader == "the dataset itself"
+    ):  # a checkpoint between epochs: Lightning restores no loader, but calls set_epoch()
+        steps_before["epoch=0"] = 5
+    for name, steps in steps_before.items():
+        rest = Model()
+        options = {"ckpt_path": tmp_path / f"{name}.ckpt", "weights_only": False}
+        trainer(tmp_path, enable_checkpointing=False).fit(rest, LOADERS[loader](arrays), **options)
+        assert rest.seen == whole.seen[steps:], name
