@@ -123,6 +123,15 @@ def test_labels_kept_apart_go_with_any_source(tmp_path):
     assert np.frombuffer(dataset[1]["age"], np.float32) == [2.5]
 
 
+def test_a_pipeline_of_webdataset_is_packed_to_the_bytes_of_its_shards(arrays, tmp_path):
+    webdataset = pytest.importorskip("webdataset")
+    ps.pack(arrays, tmp_path / "first", format="tar", progress=False)
+    shards = [str(path) for path in sorted((tmp_path / "first").glob("*.tar"))]
+    pack(webdataset.WebDataset(shards, shardshuffle=False), tmp_path)
+    (again,) = (tmp_path / "out").glob("*.tar")
+    assert again.read_bytes() == pathlib.Path(shards[0]).read_bytes()
+
+
 # Map-style datasets
 
 
@@ -292,6 +301,20 @@ def test_rows_that_cannot_be_read_are_named_or_skipped(tmp_path):
         pack(tmp_path / "t.parquet", tmp_path)
     dataset, told = pack(tmp_path / "t.parquet", tmp_path, on_error="skip")
     assert dataset.keys == [f"{0:012}"] and told["skipped"] == 2
+
+
+def test_a_broken_parquet_file_raises_with_its_name_whatever_is_to_be_skipped(table, tmp_path):
+    import pyarrow.parquet as pq
+
+    path = tmp_path / "t" / "broken.parquet"
+    path.parent.mkdir()
+    pq.write_table(table.select(["id", "image"]), path)
+    whole = path.read_bytes()
+    for broken in (whole[: len(whole) // 2], whole[:2000] + b"\xff" * 3000 + whole[5000:]):
+        path.write_bytes(broken)
+        with pytest.raises(ps.Error, match="broken.parquet: corrupt"):
+            pack(tmp_path / "t", tmp_path, on_error="skip")
+    assert os.listdir(tmp_path) == ["t"]
 
 
 PEAK = """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -10,6 +11,8 @@ from ._error import Error, made
 from ._progress import Bar
 from ._writer import Writer
 from .sources import ItemError, Source
+
+_MOST_TOLD = 1000
 
 
 def pack_items(
@@ -26,7 +29,7 @@ def pack_items(
     if on_error not in ("raise", "skip"):
         raise made("invalid_argument", f'on_error is "raise" or "skip", not "{on_error}"')
     follow = list(classes) if source.classes else []
-    bad: list[dict[str, Any]] = []
+    failures = _Failures(on_error == "skip")
     bar = Bar("gathering") if progress is True else None
     tell: Callable[[int, int, int], object] = bar or (progress if callable(progress) else _tell_nobody)
     with Writer(
@@ -39,29 +42,46 @@ def pack_items(
         **options,
     ) as writer:
         try:
-            _gather(source, writer, bad if on_error == "skip" else None, tell)
+            _gather(source, writer, failures, tell)
         finally:
             if bar is not None:
                 bar.end()
         result = writer.finish()
-    result["skipped"] += len(bad)
-    result["bad"] = bad + result["bad"]
+    result["skipped"] += failures.count
+    result["bad"] = (failures.first + result["bad"])[:_MOST_TOLD]
     return result
+
+
+class _Failures:
+    """What was left out: the first of them, and how many."""
+
+    def __init__(self, skip: bool) -> None:
+        self._skip = skip
+        self.count = 0
+        self.first: list[dict[str, Any]] = []
+
+    def take(self, error: Error, number: int) -> bool:
+        """False where the error is to be raised. A key that comes twice, or that no format can hold, is a fault of the
+        whole source and never left out."""
+        of_one_item = isinstance(error, ItemError) or (bool(error.field) and error.kind != "io")
+        if not self._skip or not of_one_item:
+            return False
+        self.count += 1
+        if len(self.first) < _MOST_TOLD:
+            told = {"key": error.key, "field": error.field, "cause": error.cause, "sample": number, "epoch": 0}
+            self.first.append(told)
+        return True
 
 
 def _tell_nobody(samples: int, total: int, nbytes: int) -> None:
     pass
 
 
-def _gather(
-    source: Source, writer: Writer, bad: list[dict[str, Any]] | None, tell: Callable[[int, int, int], object]
-) -> None:
-    """Adds all samples; those that fail are told in `bad`, or raise where that is None."""
+def _gather(source: Source, writer: Writer, failures: _Failures, tell: Callable[[int, int, int], object]) -> None:
+    """Adds all samples."""
     total = _length(source)
     items = iter(source)
-    number = -1
-    while True:
-        number += 1
+    for number in itertools.count():
         try:
             try:
                 sample = next(items)
@@ -69,9 +89,8 @@ def _gather(
                 return
             writer.write(sample)
         except Error as error:
-            if bad is None or not _of_one_item(error):
+            if not failures.take(error, number):
                 raise
-            bad.append({"key": error.key, "field": error.field, "cause": error.cause, "sample": number, "epoch": 0})
         tell(number + 1, total, writer.bytes)
 
 
@@ -80,8 +99,3 @@ def _length(source: Source) -> int:
         return len(source)
     except TypeError:
         return 0
-
-
-def _of_one_item(error: Error) -> bool:
-    """A key that comes twice, or that no format can hold, is a fault of the whole source and never left out."""
-    return isinstance(error, ItemError) or (bool(error.field) and error.kind != "io")

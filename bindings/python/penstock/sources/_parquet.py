@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import pathlib
@@ -21,6 +22,22 @@ def pyarrow_parquet() -> Any:
     except ImportError:
         raise ImportError("reading Parquet needs pyarrow: pip install pyarrow") from None
     return pyarrow.parquet
+
+
+@contextlib.contextmanager
+def _opened(path: pathlib.Path) -> Iterator[Any]:
+    """A ParquetFile that reads a page at a time; what pyarrow raises meanwhile names the file."""
+    pq = pyarrow_parquet()
+    import pyarrow as pa
+
+    try:
+        with pq.ParquetFile(path, pre_buffer=False, buffer_size=1 << 20) as file:
+            yield file
+    except pa.ArrowException as error:
+        raise made("corrupt", str(error), dataset=str(path)) from error
+    except OSError as error:
+        kind = "io" if error.errno else "corrupt"  # pyarrow's own are OSError without errno
+        raise made(kind, error.strerror or str(error), dataset=str(path)) from error
 
 
 def parquet_files(path: pathlib.Path) -> list[pathlib.Path]:
@@ -61,10 +78,9 @@ class parquet(Source):
     ) -> None:
         self._path = pathlib.Path(path)
         self._files = parquet_files(self._path)
-        pq = pyarrow_parquet()
         lengths = []
         for file in self._files:
-            with pq.ParquetFile(file) as opened:
+            with _opened(file) as opened:
                 lengths.append(opened.metadata.num_rows)
         super().__init__(str(path), classes, sum(lengths))
         self._schema = self._whole_schema()
@@ -82,7 +98,7 @@ class parquet(Source):
         """The first file's, and a column for each folder named COLUMN=VALUE."""
         import pyarrow as pa
 
-        with pyarrow_parquet().ParquetFile(self._files[0]) as opened:
+        with _opened(self._files[0]) as opened:
             schema = opened.schema_arrow
         for name in self._folder_columns(self._files[0]):
             if name not in schema.names:
@@ -147,7 +163,7 @@ class parquet(Source):
         for path in self._files:
             folders = self._folder_columns(path)
             stored = [name for name in columns if name not in folders]
-            with pyarrow_parquet().ParquetFile(path, pre_buffer=False, buffer_size=1 << 20) as file:
+            with _opened(path) as file:
                 missing = [name for name in stored if name not in file.schema_arrow.names]
                 if missing:
                     raise made("corrupt", f"lacks the column {missing[0]!r} of the first file", dataset=str(path))

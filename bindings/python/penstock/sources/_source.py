@@ -104,8 +104,8 @@ class Plain(Source):
 
     def __init__(self, items: Iterable[Any], fields: Any = None) -> None:
         try:
-            length = len(items)  # type: ignore[arg-type]
-        except TypeError:
+            length: int | None = len(items)  # type: ignore[arg-type]
+        except Exception:  # pipelines of several libraries have a length that they refuse to tell
             length = None
         super().__init__(type(items).__qualname__, length=length)
         self._items = items
