@@ -1,3 +1,4 @@
+#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <string>
@@ -18,11 +19,19 @@ fs::path folder_of(const fs::path& path) {
   return path.has_parent_path() ? path.parent_path() : fs::path(".");
 }
 
-// Removed at the end of the scope unless it has been renamed away.
+std::string host() {
+  std::array<char, 256> name{};
+  if (::gethostname(name.data(), name.size() - 1) != 0) return "host";
+  return name.data();
+}
+
+// Removed at the end of the scope unless it has been renamed away. The host stands in the name because processes of two
+// machines, or of two containers, that write into a shared folder may well have the same number.
 class TemporaryFile {
  public:
   explicit TemporaryFile(const fs::path& target)
-      : path_(folder_of(target) / ("." + target.filename().string() + "." + std::to_string(::getpid()) + ".tmp")),
+      : path_(folder_of(target) /
+              ("." + target.filename().string() + "." + host() + "-" + std::to_string(::getpid()) + ".tmp")),
         file_(Descriptor::open(path_, O_WRONLY | O_CREAT | O_TRUNC)) {}
   TemporaryFile(const TemporaryFile&) = delete;
   TemporaryFile& operator=(const TemporaryFile&) = delete;
@@ -71,7 +80,7 @@ void rename_durably(const fs::path& from, const fs::path& to) {
   sync_folder(folder_of(to));
 }
 
-void replace_folder(const fs::path& from, const fs::path& to) {
+fs::path replace_folder(const fs::path& from, const fs::path& to) {
   fs::path old = from;
   if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_EXCHANGE) != 0) {
     old = to.string() + ".replaced";
@@ -80,9 +89,7 @@ void replace_folder(const fs::path& from, const fs::path& to) {
     if (::rename(from.c_str(), to.c_str()) != 0) throw Error::io(errno, "cannot rename to " + to.string());
   }
   sync_folder(folder_of(to));
-  std::error_code failure;
-  fs::remove_all(old, failure);
-  if (failure) throw Error::io(failure.value(), "cannot remove " + old.string());
+  return old;
 }
 
 }  // namespace penstock

@@ -9,7 +9,7 @@
 namespace penstock {
 
 /// Writes `bytes` to a temporary file beside `path`, fsyncs it, and renames it over `path`, then fsyncs the folder.
-/// The temporary file (".NAME.PID.tmp") is removed when anything fails. Throws Error: io, naming the file.
+/// The temporary file (".NAME.HOST-PID.tmp") is removed when anything fails. Throws Error: io, naming the file.
 void write_atomically(const std::filesystem::path& path, std::span<const std::byte> bytes);
 /// The same with the bytes of all `parts`, one behind the other.
 void write_atomically(const std::filesystem::path& path, std::initializer_list<std::span<const std::byte>> parts);
@@ -21,7 +21,7 @@ void sync_folder(const std::filesystem::path& folder);
 void rename_durably(const std::filesystem::path& from, const std::filesystem::path& to);
 
 /// Puts the folder `from` in the place of the folder `to` in one step, where the file system can exchange names (else
-/// in two), and removes what stood there. Throws Error: io.
-void replace_folder(const std::filesystem::path& from, const std::filesystem::path& to);
+/// in two). Returns where the folder that stood there is now. Throws Error: io.
+std::filesystem::path replace_folder(const std::filesystem::path& from, const std::filesystem::path& to);
 
 }  // namespace penstock

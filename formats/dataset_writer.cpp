@@ -1,3 +1,4 @@
+#include <charconv>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -5,23 +6,20 @@
 #include <string>
 #include <utility>
 
+#include <penstock/formats/appear.hpp>
 #include <penstock/formats/atomic_file.hpp>
 #include <penstock/formats/dataset_writer.hpp>
 #include <penstock/formats/error.hpp>
 #include <penstock/formats/format.hpp>
 #include <penstock/formats/journal.hpp>
 #include <penstock/formats/manifest.hpp>
+#include <penstock/formats/parts.hpp>
 
 namespace penstock {
 namespace {
 
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
-
-// "data/train/" -> "data/train"
-fs::path without_slash(const fs::path& path) {
-  return path.has_filename() ? path : path.parent_path();
-}
 
 const Format& writable_format(const std::string& name) {
   const Format* format = format_named(name);
@@ -42,20 +40,9 @@ std::string describe(const DatasetWriterOptions& options) {
   json.erase("samples");
   json.erase("shards");
   json["shard_size"] = options.shard_size;
+  if (options.planned) json["planned"] = true;
   json["align"] = options.align;
   return json.dump();
-}
-
-void require_same_options(const std::string& before, const std::string& now) {
-  if (before == now) return;
-  const Json old = Json::parse(before, nullptr, false), asked = Json::parse(now);
-  for (const auto& [name, value] : asked.items()) {
-    const Json was = old.is_object() && old.contains(name) ? old[name] : Json();
-    if (was == value) continue;
-    throw Error::invalid_argument("was begun with other options: " + name + " was " + was.dump() + ", now " +
-                                  value.dump());
-  }
-  throw Error::invalid_argument("was begun with other options");
 }
 
 std::string shard_name_of(std::size_t number, std::string_view extension) {
@@ -64,37 +51,29 @@ std::string shard_name_of(std::size_t number, std::string_view extension) {
   return digits + std::string(extension);
 }
 
-// Only what `pack` made, or nothing at all, is ever replaced or removed.
-void require_ours(const fs::path& folder) {
-  if (fs::is_directory(folder) && (fs::is_empty(folder) || fs::exists(folder / Manifest::kFileName))) return;
-  throw Error::invalid_argument("will not replace what is no packed dataset: " + folder.string());
-}
-
 void require_place(const fs::path& destination, const fs::path& partial, bool overwrite, bool resume) {
   const bool exists = fs::exists(fs::symlink_status(destination));
   if (exists && !overwrite) {
     throw Error::invalid_argument("exists already: " + destination.string() + " (overwrite replaces it)");
   }
   if (exists) require_ours(destination);
+  if (holds_parts(partial)) {
+    throw Error::invalid_argument(
+        "holds parts that several processes packed: pack --finish joins them; remove the folder to begin anew");
+  }
   if (fs::exists(partial / Journal::kFileName) && !resume && !overwrite) {
     throw Error::invalid_argument("is left from a run that did not finish: resume continues it, overwrite begins anew");
   }
 }
 
-// The steps at the end of a run, each safe to be the last one before a crash: the manifest is written while the journal
-// still stands (a resume goes on from there), the folder takes its name, the journal goes. A replaced dataset stands at
-// the partial path for a moment, without a journal: the next run may remove it.
-void appear(const fs::path& partial, const fs::path& destination, const std::string& manifest) {
-  write_atomically(partial / Manifest::kFileName, std::as_bytes(std::span(manifest.data(), manifest.size())));
-  if (fs::exists(destination)) {
-    fs::remove(destination / Journal::kFileName);
-    sync_folder(destination);
-    replace_folder(partial, destination);
-  } else {
-    rename_durably(partial, destination);
-  }
-  fs::remove(destination / Journal::kFileName);
-  sync_folder(destination);
+// The number in "shard-000012.tar"; nothing when that is no name of a shard.
+std::optional<std::size_t> shard_number_of(const std::string& name, std::string_view extension) {
+  constexpr std::string_view kBefore = "shard-";
+  std::size_t number = 0;
+  if (!name.starts_with(kBefore)) return std::nullopt;
+  std::from_chars(name.data() + kBefore.size(), name.data() + name.size(), number);
+  if (shard_name_of(number, extension) != name) return std::nullopt;
+  return number;
 }
 
 }  // namespace
@@ -107,6 +86,9 @@ struct DatasetWriter::State {
   std::unique_ptr<ShardWriter> shard = {};  // null between shards
   std::string last_key = {};
   bool any_key = false;
+  std::size_t number = 0;  // of the shard that is open, or comes next
+  SkipReport report = SkipReport(partial);
+  std::uint64_t skipped_before_last = 0;  // lines of the report when the last sample was added
   std::uint64_t shard_samples = 0;
   std::uint64_t resumed = 0;
   std::uint64_t whole_bytes = 0;  // of the shards in the journal
@@ -114,9 +96,12 @@ struct DatasetWriter::State {
 
   void begin();
   void resume();
+  bool continues(const ManifestShard& entry);
   void remove_all_but_whole_shards();
   bool is_whole(const ManifestShard& entry) const;
   std::string shard_name() const;
+  void begin_shard(std::uint64_t wanted);
+  void open_shard();
   void add(std::string_view key, std::span<const FieldValue> fields);
   void close_shard();
   void discard_shard();
@@ -144,7 +129,7 @@ void DatasetWriter::State::begin() {
   if (begun && options.resume) return resume();
   if (fs::exists(partial)) {
     begun ? Journal::require_unused(partial) : require_ours(partial);
-    fs::remove_all(partial);
+    begun ? void(fs::remove_all(partial)) : remove_dataset(partial);
   }
   fs::create_directories(partial);
   journal = Journal::begin(partial, describe(options));
@@ -152,21 +137,29 @@ void DatasetWriter::State::begin() {
 
 void DatasetWriter::State::resume() {
   journal = Journal::resume(partial);
-  require_same_options(journal->options(), describe(options));
+  require_same_options(journal->options(), describe(options), "was begun with other options");
   const std::vector<ManifestShard>& shards = journal->shards();
   std::size_t whole = 0;
-  while (whole < shards.size() && shards[whole].name == shard_name_of(whole, format.extension) &&
-         is_whole(shards[whole])) {
+  while (whole < shards.size() && continues(shards[whole]) && is_whole(shards[whole])) {
+    number = *shard_number_of(shards[whole].name, format.extension) + 1;
     resumed += shards[whole].samples;
     whole_bytes += shards[whole].bytes;
     ++whole;
   }
   journal->keep(whole);
   remove_all_but_whole_shards();
+  report.keep(journal->skipped());
+  skipped_before_last = journal->skipped();
   if (whole == 0) return;
   const Index last = Index::open(partial / index_name(journal->shards().back().name));
   last_key = last.key(last.size() - 1);
   any_key = true;
+}
+
+// Shards are numbered one after the other, but a plan may leave numbers out.
+bool DatasetWriter::State::continues(const ManifestShard& entry) {
+  const auto found = shard_number_of(entry.name, format.extension);
+  return found && (options.planned ? *found >= number : *found == number);
 }
 
 bool DatasetWriter::State::is_whole(const ManifestShard& entry) const {
@@ -179,7 +172,7 @@ bool DatasetWriter::State::is_whole(const ManifestShard& entry) const {
 }
 
 void DatasetWriter::State::remove_all_but_whole_shards() {
-  std::set<fs::path> kept{Journal::kFileName};
+  std::set<fs::path> kept{Journal::kFileName, SkipReport::kFileName};
   for (const ManifestShard& entry : journal->shards()) {
     kept.insert(entry.name);
     kept.insert(index_name(entry.name));
@@ -193,22 +186,37 @@ void DatasetWriter::State::remove_all_but_whole_shards() {
 }
 
 std::string DatasetWriter::State::shard_name() const {
-  return shard_name_of(journal->shards().size(), format.extension);
+  return shard_name_of(number, format.extension);
+}
+
+void DatasetWriter::State::begin_shard(std::uint64_t wanted) {
+  if (shard != nullptr) close_shard();
+  const bool is_last =
+      !journal->shards().empty() && journal->shards().back().name == shard_name_of(wanted, format.extension);
+  if (wanted < number && !is_last) throw Error::invalid_argument("shards are begun in the order of their numbers");
+  number = static_cast<std::size_t>(wanted);
+}
+
+void DatasetWriter::State::open_shard() {
+  if (!journal->shards().empty() && journal->shards().back().name == shard_name()) {
+    throw Error::corrupt("its shard was whole without it: the source has changed since packing began",
+                         {.shard = shard_name()});
+  }
+  shard = format.write(partial / shard_name(), {.fields = options.fields, .align = options.align});
+  shard_samples = 0;
 }
 
 void DatasetWriter::State::add(std::string_view key, std::span<const FieldValue> fields) {
   if (any_key && key == last_key) throw Error::corrupt("two samples have this key", {.key = last_key});
   std::uint64_t incoming = 0;
   for (const FieldValue& value : fields) incoming += value.bytes.size();
-  if (shard != nullptr && shard->bytes() + incoming > options.shard_size) close_shard();
-  if (shard == nullptr) {
-    shard = format.write(partial / shard_name(), {.fields = options.fields, .align = options.align});
-    shard_samples = 0;
-  }
+  if (!options.planned && shard != nullptr && shard->bytes() + incoming > options.shard_size) close_shard();
+  if (shard == nullptr) open_shard();
   shard->add(key, fields);
   ++shard_samples;
   last_key = key;
   any_key = true;
+  skipped_before_last = report.lines();
 }
 
 void DatasetWriter::State::close_shard() {
@@ -221,14 +229,16 @@ void DatasetWriter::State::close_shard() {
   const ManifestShard entry = describe_shard(partial, name, index);
   if (fs::is_directory(partial / name)) sync_folder(partial / name);
   sync_folder(partial);
-  journal->add(entry);
+  report.sync();
+  journal->add(entry, skipped_before_last);
+  ++number;
   whole_bytes += entry.bytes;
 }
 
 void DatasetWriter::State::discard_shard() {
   over = true;
   shard.reset();
-  if (!journal) return;
+  if (!journal || (!journal->shards().empty() && journal->shards().back().name == shard_name())) return;
   std::error_code ignored;  // a resume removes what stays
   fs::remove_all(partial / shard_name(), ignored);
   fs::remove_all(partial / index_name(shard_name()), ignored);
@@ -236,6 +246,7 @@ void DatasetWriter::State::discard_shard() {
 
 void DatasetWriter::State::finish() {
   if (shard != nullptr) close_shard();
+  report.sync();
   Manifest manifest{.format = options.format,
                     .samples = 0,
                     .fields = options.fields,
@@ -243,14 +254,14 @@ void DatasetWriter::State::finish() {
                     .shards = journal->shards(),
                     .made_with = options.made_with};
   for (const ManifestShard& entry : manifest.shards) manifest.samples += entry.samples;
-  appear(partial, destination, manifest.to_json());
+  make_appear(partial, destination, manifest.to_json(), Journal::kFileName);
   over = true;
 }
 
 DatasetWriter::DatasetWriter(fs::path destination, DatasetWriterOptions options) {
   const Format& format = writable_format(options.format);
   destination = without_slash(destination);
-  fs::path partial = destination.string() + ".partial";
+  fs::path partial = partial_path(destination);
   state_ = std::make_unique<State>(State{.destination = std::move(destination),
                                          .partial = std::move(partial),
                                          .options = std::move(options),
@@ -272,6 +283,10 @@ DatasetWriter::~DatasetWriter() {
   if (state_ != nullptr && state_->shard != nullptr) state_->discard_shard();
 }
 
+const fs::path& DatasetWriter::destination() const {
+  return state_->destination;
+}
+
 std::uint64_t DatasetWriter::resumed_samples() const {
   return state_->resumed;
 }
@@ -282,6 +297,18 @@ const std::string& DatasetWriter::last_key() const {
 
 void DatasetWriter::add(std::string_view key, std::span<const FieldValue> fields) {
   state_->guarded([&] { state_->add(key, fields); });
+}
+
+void DatasetWriter::begin_shard(std::uint64_t number) {
+  state_->guarded([&] { state_->begin_shard(number); });
+}
+
+void DatasetWriter::skip(const SkippedSample& sample) {
+  state_->guarded([&] { state_->report.add(sample); });
+}
+
+std::uint64_t DatasetWriter::skipped() const {
+  return state_->report.lines();
 }
 
 std::uint64_t DatasetWriter::bytes() const {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <penstock/formats/schema.hpp>
+#include <penstock/formats/skip_report.hpp>
 #include <penstock/formats/writer.hpp>
 
 namespace penstock {
@@ -24,6 +25,7 @@ struct DatasetWriterOptions {
   std::string made_with = "{}";  ///< JSON of the options that decide the bytes; a resume with others is refused
   bool overwrite = false;        ///< replace a dataset already there (once the new one is complete)
   bool resume = false;           ///< keep the whole shards of an interrupted run
+  bool planned = false;          ///< shards begin where begin_shard() says, whatever their size
 };
 
 /// The dataset grows in "DESTINATION.partial" and is renamed to DESTINATION by finish(), after fsync of every file and
@@ -39,11 +41,18 @@ class DatasetWriter {
   /// or what an interrupted run left of it, is in the way. Changes nothing.
   static void require_free(const std::filesystem::path& destination, const std::string& format, bool overwrite);
 
+  const std::filesystem::path& destination() const;
   /// Samples already in whole shards of the interrupted run: the caller goes on after last_key().
   std::uint64_t resumed_samples() const;
   /// Key of the sample added last, by this run or the interrupted one; empty before any.
   const std::string& last_key() const;
   void add(std::string_view key, std::span<const FieldValue> fields);
+  /// What is added next belongs to the shard of this number, for `planned` datasets: numbers grow, and may leave gaps.
+  /// A resumed run may say the number of the last whole shard, if it adds nothing to it.
+  void begin_shard(std::uint64_t number);
+  /// Reports a sample that is left out, in its place among the others.
+  void skip(const SkippedSample& sample);
+  std::uint64_t skipped() const;  ///< by this run or the interrupted one
   std::uint64_t bytes() const;  ///< written so far in all shards
   /// Writes penstock.json and makes the dataset appear.
   void finish();

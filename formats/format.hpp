@@ -31,6 +31,9 @@ struct Format {
   std::unique_ptr<ShardWriter> (*write)(const std::filesystem::path& path, const ShardOptions& options);
 
   std::size_t longest_name = 0;  ///< bytes of KEY.FIELD that a shard made here can hold; 0: no limit
+
+  /// About how many bytes of a shard a value of `length` bytes takes, with its name. Null: as many as it has.
+  std::uint64_t (*room)(std::string_view key, std::string_view field, std::uint64_t length) = nullptr;
 };
 
 std::span<const Format> formats();                  ///< in the order they are tried

@@ -121,6 +121,7 @@ constinit const Format kHdf5{.name = "hdf5",
                              .find_shards = find_hdf5,
                              .index = index_hdf5,
                              .stamp = hdf5_stamp,
-                             .write = write_hdf5};
+                             .write = write_hdf5,
+                             .room = hdf5_room};
 
 }  // namespace penstock

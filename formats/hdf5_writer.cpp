@@ -281,4 +281,8 @@ std::unique_ptr<ShardWriter> write_hdf5(const fs::path& path, const ShardOptions
   return std::make_unique<Hdf5Writer>(path, options);
 }
 
+std::uint64_t hdf5_room(std::string_view key, std::string_view /*field*/, std::uint64_t length) {
+  return length + key.size() + 2 * sizeof(std::uint64_t);
+}
+
 }  // namespace penstock

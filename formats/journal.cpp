@@ -1,18 +1,31 @@
 #include <cerrno>
+#include <nlohmann/json.hpp>
 #include <span>
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <penstock/formats/atomic_file.hpp>
 #include <penstock/formats/error.hpp>
 #include <penstock/formats/journal.hpp>
+#include <penstock/formats/parts.hpp>
 
 namespace penstock {
 namespace {
 
 namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+// The line is a shard's description already.
+std::uint64_t skipped_in(const std::string& line) {
+  try {
+    return Json::parse(line).value("skipped", std::uint64_t{0});
+  } catch (const Json::exception& error) {
+    throw Error::corrupt(error.what());
+  }
+}
 
 Descriptor open_locked(const fs::path& path, int flags) {
   Descriptor file = Descriptor::open(path, O_RDWR | O_APPEND | flags);
@@ -54,6 +67,7 @@ Journal Journal::resume(const fs::path& folder) {
         journal.options_ = line;
       } else {
         journal.shards_.push_back(shard_from_json(line));
+        journal.skipped_.push_back(skipped_in(line));
       }
     } catch (const Error&) {
       break;  // what follows a broken line is not trusted: those shards are packed again
@@ -71,13 +85,23 @@ void Journal::require_unused(const fs::path& folder) {
   open_locked(folder / kFileName, 0);
 }
 
-void Journal::add(const ManifestShard& shard) {
-  append(to_json(shard));
+void Journal::add(const ManifestShard& shard, std::uint64_t skipped) {
+  // Locks do not reach from host to host everywhere, but a journal that another process wrote to has another length.
+  struct stat now {};
+  if (::fstat(file_.get(), &now) != 0) throw Error::io(errno, "cannot look at " + path_.string());
+  if (now.st_nlink == 0 || static_cast<std::uint64_t>(now.st_size) != ends_.back()) {
+    throw Error::invalid_argument("another process is packing into " + path_.parent_path().string());
+  }
+  Json line = Json::parse(to_json(shard));
+  if (skipped != 0) line["skipped"] = skipped;
+  append(line.dump());
   shards_.push_back(shard);
+  skipped_.push_back(skipped);
 }
 
 void Journal::keep(std::size_t count) {
   shards_.resize(count);
+  skipped_.resize(count);
   ends_.resize(count + 1);
   if (::ftruncate(file_.get(), static_cast<off_t>(ends_.back())) != 0) {
     throw Error::io(errno, "cannot write " + path_.string());
@@ -94,7 +118,8 @@ void Journal::append(const std::string& line) {
 
 bool is_unfinished(const fs::path& folder) {
   std::error_code ignored;
-  return fs::exists(folder / Journal::kFileName, ignored) && !fs::exists(folder / Manifest::kFileName, ignored);
+  const bool begun = fs::exists(folder / Journal::kFileName, ignored) || holds_parts(folder);
+  return begun && !fs::exists(folder / Manifest::kFileName, ignored);
 }
 
 }  // namespace penstock

@@ -1,6 +1,7 @@
 // The journal of an unfinished packed dataset: what it is made of, and which shards are whole.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -28,7 +29,10 @@ class Journal {
   const std::string& options() const { return options_; }
   const std::vector<ManifestShard>& shards() const { return shards_; }
 
-  void add(const ManifestShard& shard);
+  /// `skipped` is how many lines the report of samples left out had when the shard's last sample was added.
+  void add(const ManifestShard& shard, std::uint64_t skipped);
+  /// Of the last shard; 0 when there is none.
+  std::uint64_t skipped() const { return shards_.empty() ? 0 : skipped_[shards_.size() - 1]; }
   /// Forgets all shards from number `count` on.
   void keep(std::size_t count);
 
@@ -40,6 +44,7 @@ class Journal {
   Descriptor file_;  // locked as long as this process packs
   std::string options_;
   std::vector<ManifestShard> shards_;
+  std::vector<std::uint64_t> skipped_;  // beside shards_
   std::vector<std::uint64_t> ends_;  // in the file: of the options' line, then of each shard's
 };
 

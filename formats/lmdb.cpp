@@ -159,6 +159,7 @@ constinit const Format kLmdb{.name = "lmdb",
                              .index = index_lmdb,
                              .stamp = stamp_lmdb,
                              .write = write_lmdb,
-                             .longest_name = 511};  // as LMDB is built unless told otherwise: MDB_MAXKEYSIZE
+                             .longest_name = 511,  // as LMDB is built unless told otherwise: MDB_MAXKEYSIZE
+                             .room = lmdb_room};
 
 }  // namespace penstock

@@ -191,4 +191,11 @@ std::unique_ptr<ShardWriter> write_lmdb(const fs::path& path, const ShardOptions
   return std::make_unique<LmdbWriter>(path, options);
 }
 
+std::uint64_t lmdb_room(std::string_view key, std::string_view field, std::uint64_t length) {
+  constexpr std::uint64_t kPage = 4096;  // the usual one: a plan must not depend on the machine
+  const std::uint64_t name = key.size() + 1 + field.size() + kOverflowHeader;
+  const bool overflows = length + name > kPage / 2;
+  return name + (overflows ? (length + kOverflowHeader + kPage - 1) / kPage * kPage : length);
+}
+
 }  // namespace penstock

@@ -1,8 +1,10 @@
 // Writes an LMDB shard through liblmdb.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <string_view>
 
 #include <penstock/formats/writer.hpp>
 
@@ -10,5 +12,8 @@ namespace penstock {
 
 /// Makes the folder `path` with data.mdb in it and no lock file. What add() and finish() throw stands in lmdb.hpp.
 std::unique_ptr<ShardWriter> write_lmdb(const std::filesystem::path& path, const ShardOptions& options);
+
+/// Whole pages of 4 KiB for a value that overflows its leaf.
+std::uint64_t lmdb_room(std::string_view key, std::string_view field, std::uint64_t length);
 
 }  // namespace penstock

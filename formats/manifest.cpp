@@ -133,6 +133,17 @@ ManifestShard shard_from_json(std::string_view text) {
   return reading("a shard's description", [&] { return shard_from(Json::parse(text)); });
 }
 
+void require_same_options(std::string_view before, std::string_view now, const std::string& what) {
+  if (before == now) return;
+  const Json old = Json::parse(before, nullptr, false), asked = Json::parse(now);
+  for (const auto& [name, value] : asked.items()) {
+    const Json was = old.is_object() && old.contains(name) ? old[name] : Json();
+    if (was == value) continue;
+    throw Error::invalid_argument(what + ": " + name + " was " + was.dump() + ", now " + value.dump());
+  }
+  throw Error::invalid_argument(what);
+}
+
 fs::path index_name(const fs::path& shard) {
   return fs::path(shard).replace_extension(".idx");
 }

@@ -44,6 +44,10 @@ std::string to_json(const ManifestShard& shard);
 /// Throws Error: corrupt.
 ManifestShard shard_from_json(std::string_view text);
 
+/// Compares two JSON objects of options. Throws Error: invalid_argument, naming the first option that differs: "WHAT:
+/// NAME was OLD, now NEW".
+void require_same_options(std::string_view before, std::string_view now, const std::string& what);
+
 /// "shard-000000.tar" -> "shard-000000.idx"
 std::filesystem::path index_name(const std::filesystem::path& shard);
 

@@ -14,6 +14,7 @@
 #include <penstock/formats/lmdb.hpp>
 #include <penstock/formats/manifest.hpp>
 #include <penstock/formats/packed.hpp>
+#include <penstock/formats/parts.hpp>
 #include <penstock/formats/sidecar.hpp>
 #include <penstock/formats/tar.hpp>
 
@@ -30,7 +31,8 @@ const std::array kFormats{&kTar, &kLmdb, &kHdf5, &kFolder};
 }
 
 std::string unfinished(const fs::path& partial) {
-  return partial.string() + " is an unfinished dataset: run pack --resume";
+  return partial.string() + (holds_parts(partial) ? " holds the parts of an unfinished dataset: run pack --finish"
+                                                  : " is an unfinished dataset: run pack --resume");
 }
 
 void require_readable(const fs::path& path) {

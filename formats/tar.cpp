@@ -185,6 +185,7 @@ const Format kTar{.name = "tar",
                   .find_shards = find_tar_shards,
                   .index = index_tar,
                   .stamp = stamp_tar,
-                  .write = write_tar};
+                  .write = write_tar,
+                  .room = tar_room};
 
 }  // namespace penstock

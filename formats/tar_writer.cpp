@@ -164,4 +164,10 @@ std::unique_ptr<ShardWriter> write_tar(const std::filesystem::path& path, const 
   return std::make_unique<TarWriter>(path, options);
 }
 
+std::uint64_t tar_room(std::string_view key, std::string_view field, std::uint64_t length) {
+  constexpr std::size_t kLongestName = 100;  // the prefix may hold more, but not every name splits
+  const bool pax = key.size() + 1 + field.size() > kLongestName;
+  return kTarBlock + tar_padded(length) + (pax ? 2 * kTarBlock : 0);
+}
+
 }  // namespace penstock

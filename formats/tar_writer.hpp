@@ -1,8 +1,10 @@
 // Writes one tar shard that any tar program and webdataset read.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <string_view>
 
 #include <penstock/formats/writer.hpp>
 
@@ -16,5 +18,8 @@ namespace penstock {
 /// Throws Error: invalid_argument (`align` is not a power of two up to 1 MiB, a field the options do not list, the key
 /// of the sample before); unsupported (a key or field that no member can be named by); io, naming `path`.
 std::unique_ptr<ShardWriter> write_tar(const std::filesystem::path& path, const ShardOptions& options);
+
+/// Header and padded data; a pax header where the name needs one.
+std::uint64_t tar_room(std::string_view key, std::string_view field, std::uint64_t length);
 
 }  // namespace penstock

@@ -41,6 +41,10 @@ std::span<const std::uint64_t> Batch::samples() const {
   return slab_->samples;
 }
 
+std::span<const BadSample> Batch::bad() const {
+  return slab_->bad;
+}
+
 std::span<const std::string_view> Batch::keys() const {
   return slab_->keys;
 }

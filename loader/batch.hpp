@@ -13,6 +13,7 @@
 namespace penstock {
 
 class Slab;
+struct BadSample;  // stats.hpp
 
 /// One output of a batch.
 struct Field {
@@ -40,6 +41,7 @@ class Batch {
   /// `__valid__`: 1 for rows that count, 0 for padding and for rows marked bad.
   std::span<const std::uint8_t> valid() const;
   std::span<const std::uint64_t> samples() const;  ///< sample number of each row
+  std::span<const BadSample> bad() const;          ///< what is wrong with the rows that are marked bad, in row order
   std::span<const std::string_view> keys() const;  ///< `__key__`
   const std::shared_ptr<const Slab>& slab() const { return slab_; }
 

@@ -1,45 +1,31 @@
 #include <algorithm>
+#include <filesystem>
 #include <nlohmann/json.hpp>
-#include <numeric>
 #include <optional>
 #include <span>
 #include <string>
 #include <utility>
 
-#include <penstock/formats/crc32c.hpp>
+#include <penstock/formats/appear.hpp>
+#include <penstock/formats/atomic_file.hpp>
 #include <penstock/formats/dataset_writer.hpp>
 #include <penstock/formats/error.hpp>
+#include <penstock/formats/manifest.hpp>
+#include <penstock/formats/parts.hpp>
 #include <penstock/loader/convert.hpp>
 #include <penstock/loader/loader.hpp>
 #include <penstock/loader/packed_fields.hpp>
-#include <penstock/transforms/codec.hpp>
+#include <penstock/loader/packer.hpp>
+#include <penstock/loader/shard_plan.hpp>
 
 namespace penstock {
 namespace {
 
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
 constexpr std::uint64_t kBatchBytes = 16 << 20;
 constexpr std::uint64_t kMostRows = 1024;
-
-/// Sample numbers in bytewise order of their keys, from the first key after `after` on.
-/// Throws Error: corrupt, when two samples share a key.
-std::vector<std::uint64_t> key_order(const Dataset& source, const std::string& after) {
-  const auto before = [&](std::uint64_t a, std::uint64_t b) { return source.key(a) < source.key(b); };
-  std::vector<std::uint64_t> order(source.size());
-  std::iota(order.begin(), order.end(), 0);
-  if (!std::is_sorted(order.begin(), order.end(), before)) std::sort(order.begin(), order.end(), before);
-  for (std::size_t i = 1; i < order.size(); ++i) {
-    if (source.key(order[i - 1]) == source.key(order[i])) {
-      throw Error::corrupt("two samples have this key",
-                           {.dataset = source.path().string(), .key = std::string(source.key(order[i]))});
-    }
-  }
-  if (after.empty()) return order;
-  const auto rest =
-      std::upper_bound(order.begin(), order.end(), after,
-                       [&](const std::string& key, std::uint64_t sample) { return key < source.key(sample); });
-  order.erase(order.begin(), rest);
-  return order;
-}
 
 LoaderOptions loader_options(const Dataset& source, const PackedFields& fields, const ConvertOptions& options) {
   LoaderOptions loader;
@@ -61,118 +47,151 @@ LoaderOptions loader_options(const Dataset& source, const PackedFields& fields, 
   return loader;
 }
 
-/// What decides the bytes beside the writer's own options; a resumed run must agree.
-std::string made_with(const Dataset& source, const ConvertOptions& options) {
-  return nlohmann::json{{"source", {{"samples", source.size()}, {"keys", source.fingerprint()}}},
-                        {"labels", options.labels},
-                        {"classes", options.classes},
-                        {"skip_bad", options.skip_bad}}
-      .dump();
+Share share_of(const ShardPlan& plan, std::uint32_t rank, std::uint32_t world) {
+  const auto [first, end] = plan.share(rank, world);
+  Share share{.first_shard = first};
+  const auto at = [&](std::size_t shard) {
+    return plan.order().begin() + static_cast<std::ptrdiff_t>(plan.begin(shard));
+  };
+  share.samples.assign(at(first), at(end));
+  for (std::size_t shard = first; shard < end; ++shard) share.begins.push_back(plan.begin(shard) - plan.begin(first));
+  return share;
 }
 
-/// Takes batches apart and hands their samples to the writer.
-class Packer {
- public:
-  Packer(const Dataset& source, const PackedFields& fields, DatasetWriter& writer, bool skip_bad)
-      : source_(source), fields_(fields), writer_(writer), skip_bad_(skip_bad) {}
+/// What decides the bytes beside the writer's own options; a resumed run must agree.
+Json made_with(const Dataset& source, const ConvertOptions& options) {
+  return Json{{"source", {{"samples", source.size()}, {"keys", source.fingerprint()}}},
+              {"labels", options.labels},
+              {"classes", options.classes},
+              {"skip_bad", options.skip_bad}};
+}
 
-  void add(const Batch& batch, ConvertResult& result) {
-    for (std::uint32_t row = 0; row < batch.size(); ++row) {
-      if (batch.valid()[row] == 0) continue;
-      try {
-        add_sample(batch, row);
-        ++result.samples;
-      } catch (const Error& error) {
-        if (!skip_bad_ || !error.is_data_fault()) throw;
-        const ErrorContext& where = error.context();
-        result.bad.push_back({where.key, where.field, error.cause(), batch.samples()[row], batch.epoch()});
+/// The same for one part: all that is equal for all ranks, and "part", which is not.
+Json made_with(const Dataset& source, const ConvertOptions& options, const ShardPlan& plan, const Share& share) {
+  Json json = made_with(source, options);
+  json["source"]["values"] = plan.stamp();
+  json["shard_size"] = options.shard_size;
+  json["align"] = options.align;
+  json["shards"] = plan.shards();
+  json["part"] = {{"rank", options.rank},
+                  {"world", options.world},
+                  {"first_shard", share.first_shard},
+                  {"end_shard", share.first_shard + share.begins.size()},
+                  {"samples", share.samples.size()}};
+  return json;
+}
+
+/// Position of the first sample whose key comes after `key`; 0 for the empty one.
+std::uint64_t position_after(const Dataset& source, const Share& share, const std::string& key) {
+  if (key.empty()) return 0;
+  const auto found =
+      std::upper_bound(share.samples.begin(), share.samples.end(), key,
+                       [&](const std::string& wanted, std::uint64_t sample) { return wanted < source.key(sample); });
+  return static_cast<std::uint64_t>(found - share.samples.begin());
+}
+
+ConvertResult pack(const Dataset& source, const PackedFields& fields, const Share& share, DatasetWriter& writer,
+                   const ConvertOptions& options, const std::function<bool(const ConvertProgress&)>& progress) {
+  ConvertResult result;
+  result.resumed = writer.resumed_samples();
+  const std::uint64_t position = position_after(source, share, writer.last_key());
+  LoaderOptions chosen = loader_options(source, fields, options);
+  chosen.subset.assign(share.samples.begin() + static_cast<std::ptrdiff_t>(position), share.samples.end());
+  if (!chosen.subset.empty()) {
+    Loader loader(source, chosen);
+    Packer packer(source, fields, share, position, writer, options.skip_bad);
+    while (const std::optional<Batch> batch = loader.next()) {
+      packer.add(*batch);
+      if (progress && !progress({result.resumed + packer.samples(), share.samples.size(), writer.bytes()})) {
+        throw Error::resource("interrupted; resume continues after the last whole shard",
+                              {.dataset = writer.destination().string()});
       }
     }
-    result.bytes = writer_.bytes();
+    result.samples = packer.samples();
+    result.bad = packer.bad();
   }
+  writer.finish();
+  result.bytes = writer.bytes();
+  result.skipped = writer.skipped();
+  return result;
+}
 
- private:
-  void add_sample(const Batch& batch, std::uint32_t row) {
-    const std::uint64_t sample = batch.samples()[row];
-    values_.clear();
-    headers_.clear();
-    headers_.reserve(fields_.schemas().size());  // values_ keep spans of its elements
-    const ErrorContext where{.dataset = source_.path().string(), .key = std::string(source_.key(sample))};
-    for (std::uint32_t i = 0; i < fields_.schemas().size(); ++i) {
-      try {
-        const auto bytes = value(batch, row, sample, i);
-        if (bytes) add_value(i, *bytes);
-      } catch (const Error& error) {
-        throw error.in({.dataset = where.dataset, .key = where.key, .field = fields_.schemas()[i].name});
-      }
-    }
-    writer_.add(where.key, values_);
+DatasetWriterOptions writer_options(const PackedFields& fields, const ConvertOptions& options, const Json& made_with) {
+  return {.format = options.format,
+          .shard_size = options.shard_size,
+          .align = options.align,
+          .fields = fields.schemas(),
+          .classes = fields.classes(),
+          .made_with = made_with.dump(),
+          .overwrite = options.overwrite,
+          .resume = options.resume};
+}
+
+/// What a run with `resume` says of a part that an earlier run finished; nothing when there is none.
+/// Throws Error: invalid_argument, when it was made with other options.
+std::optional<ConvertResult> finished_part(const fs::path& place, const Json& made_with) {
+  if (!fs::exists(place / Manifest::kFileName)) return std::nullopt;
+  const Dataset part = open(place);
+  const Manifest manifest = Manifest::from_json(part.attributes());
+  try {
+    require_same_options(manifest.made_with, made_with.dump(), "was packed with other options");
+  } catch (const Error& error) {
+    throw error.in({.dataset = place.string()});
   }
+  ConvertResult result;
+  result.resumed = manifest.samples;
+  for (const ManifestShard& shard : manifest.shards) result.bytes += shard.bytes;
+  result.skipped = count_lines(read_skip_report(place));
+  return result;
+}
 
-  std::optional<std::span<const std::byte>> value(const Batch& batch, std::uint32_t row, std::uint64_t sample,
-                                                  std::uint32_t number) {
-    const std::optional<std::uint32_t> stored = fields_.stored(number);
-    if (!stored) return fields_.label(sample);
-    if (!source_.locate(sample, *stored, pieces_)) return std::nullopt;
-    const Field& column = batch[fields_.schemas()[number].name];
-    const auto begin = static_cast<std::size_t>(column.offsets[row]);
-    const auto end = static_cast<std::size_t>(column.offsets[row + 1]);
-    const std::span<const std::byte> bytes = column.as<std::byte>().subspan(begin, end - begin);
-    if (const auto recorded = source_.crc32c(sample, *stored); recorded && *recorded != crc32c(bytes)) {
-      throw Error::corrupt("the bytes do not have the CRC-32C recorded for them");
-    }
-    return fields_.renumbered(number, bytes, scratch_);
+ConvertResult convert_part(const Dataset& source, const fs::path& destination, const ConvertOptions& options,
+                           const std::function<bool(const ConvertProgress&)>& progress) {
+  if (options.rank >= options.world) {
+    throw Error::invalid_argument("rank " + std::to_string(options.rank) + " of " + std::to_string(options.world));
   }
-
-  void add_value(std::uint32_t number, std::span<const std::byte> bytes) {
-    const Codec* codec = codec_named(fields_.schemas()[number].codec);
-    headers_.push_back(codec != nullptr ? codec->header(bytes) : std::vector<std::byte>{});
-    values_.push_back({number, bytes, crc32c(bytes), headers_.back()});
+  if (!options.report.empty()) throw Error::invalid_argument("the report is of all ranks: give it when finishing");
+  if (fs::exists(fs::symlink_status(destination)) && !options.overwrite) {
+    throw Error::invalid_argument("exists already: " + destination.string() + " (overwrite replaces it)");
   }
+  const Format* format = format_named(options.format);
+  if (format == nullptr) throw Error::invalid_argument("unknown format: " + options.format);
+  const PackedFields fields(source, options.labels, options.classes);
+  const ShardPlan plan(source, fields, key_order(source), *format, options.shard_size, options.align);
+  const Share share = share_of(plan, options.rank, options.world);
+  const Json made = made_with(source, options, plan, share);
+  const fs::path place = place_of_part(destination, options.rank, options.world);
+  if (options.resume) {
+    if (const auto finished = finished_part(place, made)) return *finished;
+  }
+  DatasetWriterOptions chosen = writer_options(fields, options, made);
+  chosen.planned = true;
+  DatasetWriter writer(place, chosen);
+  return pack(source, fields, share, writer, options, progress);
+}
 
-  const Dataset& source_;
-  const PackedFields& fields_;
-  DatasetWriter& writer_;
-  const bool skip_bad_;
-  std::vector<FieldValue> values_;
-  std::vector<std::vector<std::byte>> headers_;
-  std::vector<Piece> pieces_;
-  std::string scratch_;
-};
+void write_report(const fs::path& report, const fs::path& destination) {
+  if (report.empty()) return;
+  const std::string text = read_skip_report(destination);
+  write_atomically(report, std::as_bytes(std::span(text.data(), text.size())));
+}
 
 }  // namespace
 
-ConvertResult convert(const Dataset& source, const std::filesystem::path& destination, const ConvertOptions& options,
+ConvertResult convert(const Dataset& source, const fs::path& destination, const ConvertOptions& options,
                       const std::function<bool(const ConvertProgress&)>& progress) {
+  if (options.world != 0) return convert_part(source, without_slash(destination), options, progress);
   const PackedFields fields(source, options.labels, options.classes);
-  DatasetWriter writer(destination, {.format = options.format,
-                                     .shard_size = options.shard_size,
-                                     .align = options.align,
-                                     .fields = fields.schemas(),
-                                     .classes = fields.classes(),
-                                     .made_with = made_with(source, options),
-                                     .overwrite = options.overwrite,
-                                     .resume = options.resume});
-  ConvertResult result;
-  result.resumed = writer.resumed_samples();
-  LoaderOptions chosen = loader_options(source, fields, options);
-  chosen.subset = key_order(source, writer.last_key());
-  if (!chosen.subset.empty()) {
-    Loader loader(source, chosen);
-    Packer packer(source, fields, writer, options.skip_bad);
-    while (const std::optional<Batch> batch = loader.next()) {
-      packer.add(*batch, result);
-      if (progress && !progress({result.resumed + result.samples, source.size(), result.bytes})) {
-        throw Error::resource("interrupted; resume continues after the last whole shard",
-                              {.dataset = destination.string()});
-      }
-    }
-    const Stats stats = loader.stats();
-    result.skipped = stats.bad_samples + result.bad.size();
-    result.bad.insert(result.bad.end(), stats.bad.begin(), stats.bad.end());
-  }
-  writer.finish();
+  DatasetWriter writer(destination, writer_options(fields, options, made_with(source, options)));
+  const ConvertResult result = pack(source, fields, {.samples = key_order(source)}, writer, options, progress);
+  write_report(options.report, destination);
   return result;
+}
+
+JoinedDataset finish_convert(const fs::path& destination, const FinishOptions& options) {
+  const JoinedDataset joined = join_parts(destination, options.overwrite);
+  write_report(options.report, destination);
+  return joined;
 }
 
 }  // namespace penstock

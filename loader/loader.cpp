@@ -63,6 +63,7 @@ std::optional<Batch> Loader::next(const std::function<void()>& while_waiting) {
     std::rethrow_exception(failure);
   }
   std::vector<BadSample> bad = assembly.take_bad();
+  assembly.slab().bad = bad;
   Batch batch(SlabPool::lend(pipeline.slabs, &assembly.slab()));
   const std::scoped_lock lock(pipeline.failures_mutex);
   pipeline.failures.record(batch.epoch(), std::move(bad), 0);

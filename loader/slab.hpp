@@ -16,6 +16,7 @@
 #include <penstock/formats/dataset.hpp>
 #include <penstock/loader/batch.hpp>
 #include <penstock/loader/memory.hpp>
+#include <penstock/loader/stats.hpp>
 #include <penstock/transforms/program.hpp>
 
 namespace penstock {
@@ -53,6 +54,7 @@ class Slab {
   std::vector<std::uint64_t> samples;
   std::vector<std::string_view> keys;
   std::vector<std::uint8_t> valid;
+  std::vector<BadSample> bad;  ///< of rows that are not valid; set at delivery
   std::span<const Field> fields() const { return fields_; }
   std::uint64_t delivered_bytes() const;  ///< of all fields' values
 

@@ -1,11 +1,14 @@
+#include <charconv>
 #include <cstdio>
 #include <memory>
 #include <string>
 
 #include <penstock/bench/units.hpp>
 #include <penstock/formats/dataset.hpp>
+#include <penstock/formats/error.hpp>
 #include <penstock/formats/format.hpp>
 #include <penstock/loader/convert.hpp>
+#include <penstock/loader/launcher.hpp>
 
 #include "classes.hpp"
 #include "command.hpp"
@@ -17,6 +20,8 @@ namespace {
 
 struct Options {
   std::string source, destination, shard_size = "256MiB", align = "1", classes, on_error = "raise";
+  std::string rank;    // a number, or "env"
+  std::string finish;  // the destination whose parts are to be joined
   ConvertOptions convert;
 };
 
@@ -34,8 +39,52 @@ void report_bad(const ConvertResult& result) {
     std::fprintf(stderr, "penstock: skipped %s more\n", with_commas(result.skipped - result.bad.size()).c_str());
 }
 
+std::uint32_t rank_number(const std::string& text) {
+  std::uint32_t number = 0;
+  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (failure == std::errc() && end == text.data() + text.size()) return number;
+  throw Error::invalid_argument("--rank is a number or env, not " + text);
+}
+
+// Sets rank and world, and returns what progress is called.
+std::string set_rank(ConvertOptions& convert, const std::string& rank) {
+  if (rank.empty()) {
+    if (convert.world != 0) throw Error::invalid_argument("--world needs --rank");
+    return "packing";
+  }
+  if (rank == "env") {
+    if (convert.world != 0) throw Error::invalid_argument("--rank env takes world from the environment too");
+    const RankAndWorld found = rank_from_environment();
+    convert.rank = found.rank;
+    convert.world = found.world;
+  } else {
+    convert.rank = rank_number(rank);
+    if (convert.world == 0) throw Error::invalid_argument("--rank needs --world, the number of ranks");
+  }
+  return "packing rank " + std::to_string(convert.rank) + " of " + std::to_string(convert.world);
+}
+
+int finish(const Options& options) {
+  const JoinedDataset joined =
+      finish_convert(options.finish, {.overwrite = options.convert.overwrite, .report = options.convert.report});
+  std::string text = "penstock: " + options.finish + ": " + with_commas(joined.samples) + " samples, " +
+                     bytes_text(joined.bytes) + ", " + with_commas(joined.shards) + " shards";
+  if (joined.skipped > 0) text += ", " + with_commas(joined.skipped) + " bad ones skipped";
+  std::fprintf(stderr, "%s\n", text.c_str());
+  return 0;
+}
+
+void require(const std::string& value, const char* name) {
+  if (value.empty()) throw CLI::RequiredError(name);
+}
+
 int run(const Options& options) {
+  if (!options.finish.empty()) return finish(options);
+  require(options.source, "SRC");
+  require(options.destination, "DST");
+  require(options.convert.format, "--format");
   ConvertOptions convert_options = options.convert;
+  const std::string doing = set_rank(convert_options, options.rank);
   convert_options.shard_size = parse_size(options.shard_size);
   convert_options.align = parse_size(options.align);
   convert_options.skip_bad = options.on_error == "skip";
@@ -43,13 +92,16 @@ int run(const Options& options) {
   const Dataset source = open_with_progress(options.source);
   ConvertResult result;
   {
-    Progress progress("packing", "samples");
+    Progress progress(doing, "samples");
     result = convert(source, options.destination, convert_options,
                      [&](const ConvertProgress& now) { return progress(now.samples, now.total_samples, now.bytes); });
   }
   report_bad(result);
-  std::string text = "penstock: " + options.destination + ": " + with_commas(result.resumed + result.samples) +
-                     " samples, " + bytes_text(result.bytes);
+  std::string text = "penstock: " + options.destination + ": ";
+  if (convert_options.world != 0) {
+    text += "rank " + std::to_string(convert_options.rank) + " of " + std::to_string(convert_options.world) + ": ";
+  }
+  text += with_commas(result.resumed + result.samples) + " samples, " + bytes_text(result.bytes);
   if (result.resumed > 0) text += ", " + with_commas(result.resumed) + " of them from the interrupted run";
   if (result.skipped > 0) text += ", " + with_commas(result.skipped) + " bad ones skipped";
   std::fprintf(stderr, "%s\n", text.c_str());
@@ -61,9 +113,11 @@ int run(const Options& options) {
 Command pack_command(CLI::App& app) {
   const auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("pack", "Pack a dataset into shards that load fast and open everywhere");
-  command->add_option("SRC", options->source, "Dataset of any packing, or a folder of files")->required();
-  command->add_option("DST", options->destination, "Folder to make; it appears once complete")->required();
-  command->add_option("--format", options->convert.format, "Packing to write")->required()->check(written_format());
+  CLI::Option* source = command->add_option("SRC", options->source, "Dataset of any packing, or a folder of files");
+  command->add_option("DST", options->destination, "Folder to make; it appears once complete");
+  options->convert.format.clear();
+  CLI::Option* format =
+      command->add_option("--format", options->convert.format, "Packing to write")->check(written_format());
   command->add_option("--labels", options->convert.labels, "FILE or FILE:COLUMN: labels kept apart, csv, txt or json");
   command->add_option("--classes", options->classes, "FILE of class names, one a line, or a DATASET, to number by");
   command->add_option("--shard-size", options->shard_size, "Bytes after which a new shard begins")
@@ -75,13 +129,26 @@ Command pack_command(CLI::App& app) {
       ->add_option("--on-error", options->on_error, "raise ends at the first bad sample, skip names and leaves it out")
       ->check(CLI::IsMember({"raise", "skip"}))
       ->capture_default_str();
+  command->add_option("--report", options->convert.report, "FILE for the skipped samples, a line of JSON each");
+  CLI::Option* rank =
+      command->add_option("--rank", options->rank,
+                          "Pack one of several parts: a number from 0 on, or env: as torchrun, mpirun or srun tells");
+  command->add_option("--world", options->convert.world, "Number of parts");
+  command
+      ->add_option("--finish", options->finish, "Join the parts of all ranks: DST appears (without SRC and --format)")
+      ->option_text("DST")
+      ->excludes(source)
+      ->excludes(format)
+      ->excludes(rank);
   command->add_flag("--resume", options->convert.resume, "Continue an interrupted run after its last whole shard");
   command->add_flag("--overwrite", options->convert.overwrite, "Replace DST once the new dataset is complete");
   command->footer(
       "Examples:\n"
       "  penstock pack photos train.tar.d --format tar\n"
       "  penstock pack photos train.lmdb.d --format lmdb --labels labels.csv:label --on-error skip\n"
-      "  penstock pack photos train.tar.d --format tar --resume     after a crash or Ctrl-C");
+      "  penstock pack photos train.tar.d --format tar --resume     after a crash or Ctrl-C\n"
+      "  mpirun penstock pack photos train.tar.d --format tar --rank env --resume && \\\n"
+      "    penstock pack --finish train.tar.d       packed by several processes, on one or many machines");
   return {command, [options] { return run(*options); }};
 }
 

@@ -73,6 +73,12 @@ void check_content(const fs::path& destination) {
   for (std::size_t shard = 0; shard < dataset.shard_count(); ++shard) verify_shard(dataset, shard);
 }
 
+std::string host_name() {
+  char name[256] = {};
+  ::gethostname(name, sizeof(name) - 1);
+  return name;
+}
+
 // Every file of a folder, by name.
 std::vector<std::pair<std::string, std::string>> content_of(const fs::path& folder) {
   std::vector<std::pair<std::string, std::string>> files;
@@ -290,7 +296,8 @@ TEST_CASE("a full disk is one error that names the file, and the whole shards st
     for (std::uint64_t i = 0; i < 20; ++i) add(writer, i);
     // The next .idx cannot be written: its temporary name leads to a disk that is always full.
     for (int shard = 0; shard < 8; ++shard) {
-      const std::string name = ".shard-00000" + std::to_string(shard) + ".idx." + std::to_string(::getpid()) + ".tmp";
+      const std::string name = ".shard-00000" + std::to_string(shard) + ".idx." + host_name() + "-" +
+                               std::to_string(::getpid()) + ".tmp";
       fs::create_symlink("/dev/full", folder / "set.partial" / name);
     }
     std::string message;

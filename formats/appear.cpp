@@ -1,0 +1,51 @@
+#include <span>
+#include <vector>
+
+#include <penstock/formats/appear.hpp>
+#include <penstock/formats/atomic_file.hpp>
+#include <penstock/formats/error.hpp>
+#include <penstock/formats/journal.hpp>
+#include <penstock/formats/manifest.hpp>
+#include <penstock/formats/parts.hpp>
+
+namespace penstock {
+
+namespace fs = std::filesystem;
+
+void make_appear(const fs::path& partial, const fs::path& destination, const std::string& manifest,
+                 std::string_view marker) {
+  write_atomically(partial / Manifest::kFileName, std::as_bytes(std::span(manifest.data(), manifest.size())));
+  if (fs::exists(destination)) {
+    for (const std::string_view name : {Journal::kFileName, kJoining}) fs::remove(destination / name);
+    sync_folder(destination);
+    remove_dataset(replace_folder(partial, destination));
+  } else {
+    rename_durably(partial, destination);
+  }
+  fs::remove(destination / marker);
+  sync_folder(destination);
+}
+
+void remove_dataset(const fs::path& folder) {
+  std::vector<fs::path> rest;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+    if (entry.path().filename() != Manifest::kFileName) rest.push_back(entry.path());
+  }
+  for (const fs::path& path : rest) fs::remove_all(path);
+  fs::remove_all(folder);
+}
+
+void require_ours(const fs::path& folder) {
+  if (fs::is_directory(folder) && (fs::is_empty(folder) || fs::exists(folder / Manifest::kFileName))) return;
+  throw Error::invalid_argument("will not replace what is no packed dataset: " + folder.string());
+}
+
+fs::path without_slash(const fs::path& path) {
+  return path.has_filename() ? path : path.parent_path();
+}
+
+fs::path partial_path(const fs::path& destination) {
+  return without_slash(destination).string() + ".partial";
+}
+
+}  // namespace penstock

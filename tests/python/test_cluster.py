@@ -1,0 +1,191 @@
+"""Packing by several processes: under a real mpirun, under srun's variables, killed and resumed, and joined."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import time
+
+import pytest
+
+COMMAND = os.environ["PENSTOCK_COMMAND"]
+FORMATS = ["tar", "lmdb", "hdf5"]
+LAUNCHERS = ("RANK", "WORLD_SIZE", "OMPI_", "PMI", "SLURM_")
+needs_mpirun = pytest.mark.skipif(shutil.which("mpirun") is None, reason="no mpirun here (Debian: openmpi-bin)")
+
+
+def environment(**variables):
+    """This one without what a launcher may have set, and with `variables`."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(LAUNCHERS)}
+    return {**kept, **variables}
+
+
+def run(*words, check=True, **options):
+    options.setdefault("env", environment())
+    result = subprocess.run([*map(str, words)], capture_output=True, timeout=300, **options)
+    if check:
+        assert result.returncode == 0, result.stderr.decode()
+    return result
+
+
+def penstock(*words, **options):
+    return run(COMMAND, *words, **options)
+
+
+def fails(*words, code=2, **options):
+    result = penstock(*words, check=False, **options)
+    assert result.returncode == code, result.stderr.decode()
+    return result.stderr.decode()
+
+
+def bytes_of(folder):
+    return {p.relative_to(folder): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}
+
+
+def samples_of(dataset):
+    """What `ls` and `info` say that does not depend on where shards end."""
+    info = json.loads(penstock("info", dataset, "--json").stdout)
+    return penstock("ls", dataset).stdout, info["samples"], info["classes"]
+
+
+def partial(destination):
+    return destination.with_name(destination.name + ".partial")
+
+
+@pytest.fixture(name="images", scope="module")
+def images_fixture(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("data") / "images"
+    penstock("synth", "images", folder, "-n", 60, "--classes", 3)
+    return folder
+
+
+@needs_mpirun
+@pytest.mark.parametrize("format", FORMATS)
+def test_mpirun_packs_what_one_process_packs(icons, tmp_path, format):
+    options = ["--format", format, "--shard-size", "100KB"]
+    result = run("mpirun", "--allow-run-as-root", "--oversubscribe", "-n", 3, COMMAND, "pack", icons, tmp_path / "mpi",
+                 *options, "--rank", "env")
+    assert all(f"rank {rank} of 3" in result.stderr.decode() for rank in range(3))
+    assert not (tmp_path / "mpi").exists()
+    assert "500 samples" in penstock("pack", "--finish", tmp_path / "mpi").stderr.decode()
+    assert not partial(tmp_path / "mpi").exists()
+    penstock("verify", tmp_path / "mpi", "--against", icons)
+    penstock("pack", icons, tmp_path / "alone", *options)
+    penstock("verify", tmp_path / "mpi", "--against", tmp_path / "alone")
+    assert samples_of(tmp_path / "mpi") == samples_of(tmp_path / "alone")
+    # The same shards with another number of ranks, one after the other.
+    for rank in (1, 0):
+        penstock("pack", icons, tmp_path / "two", *options, "--rank", rank, "--world", 2, "--workers", 2)
+    penstock("pack", "--finish", tmp_path / "two")
+    assert bytes_of(tmp_path / "two") == bytes_of(tmp_path / "mpi")
+
+
+def test_ranks_of_srun_run_at_the_same_time(icons, tmp_path):
+    ranks = []
+    for rank in range(4):
+        variables = {"SLURM_PROCID": str(rank), "SLURM_NTASKS": "4", "SLURM_STEP_NUM_TASKS": "4"}
+        words = [COMMAND, "pack", icons, tmp_path / "set", "--format", "tar", "--shard-size", "100KB", "--rank", "env"]
+        ranks.append(subprocess.Popen(words, env=environment(**variables), stderr=subprocess.PIPE))
+    for rank, process in enumerate(ranks):
+        text = process.communicate(timeout=300)[1].decode()
+        assert process.returncode == 0 and f"rank {rank} of 4" in text
+    penstock("pack", "--finish", tmp_path / "set")
+    penstock("verify", tmp_path / "set", "--against", icons)
+
+
+def test_a_batch_script_outside_srun_is_no_rank(icons, tmp_path):
+    variables = {"SLURM_PROCID": "0", "SLURM_NTASKS": "4", "SLURM_ARRAY_TASK_ID": "1", "SLURM_ARRAY_TASK_COUNT": "2"}
+    text = fails("pack", icons, tmp_path / "set", "--format", "tar", "--rank", "env", env=environment(**variables))
+    assert "SLURM_STEP_NUM_TASKS" in text
+    assert not partial(tmp_path / "set").exists()
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_rank_killed_midway_resumes_and_the_rest_joins(images, tmp_path, format):
+    destination = tmp_path / "set"
+    words = ["pack", images, destination, "--format", format, "--shard-size", "512KiB", "--workers", "1", "--world", "2"]
+    penstock(*words, "--rank", "1")
+    process = subprocess.Popen([COMMAND, *map(str, words), "--rank", "0"], stderr=subprocess.DEVNULL)
+    part = partial(destination) / "part-00000-of-00002.partial"
+    deadline = time.monotonic() + 60
+    while process.poll() is None and time.monotonic() < deadline:
+        if part.exists() and len(list(part.glob("*.idx"))) >= 2:
+            process.send_signal(signal.SIGKILL)
+            break
+    if process.wait(60) == 0:
+        pytest.skip("packing ended before the signal came")
+    assert "unfinished are ranks 0" in fails("pack", "--finish", destination)
+    assert "pack --finish" in fails("info", destination, code=1)
+    assert "resume" in fails(*words, "--rank", "0")
+    for rank in ("0", "1"):
+        assert "from the interrupted run" in penstock(*words, "--rank", rank, "--resume").stderr.decode()
+    penstock("pack", "--finish", destination)
+    penstock("verify", destination, "--against", images)
+    for rank in ("0", "1"):
+        penstock("pack", images, tmp_path / "whole", *words[3:], "--rank", rank)
+    penstock("pack", "--finish", tmp_path / "whole")
+    assert bytes_of(destination) == bytes_of(tmp_path / "whole")
+    penstock("pack", "--finish", destination)  # once more does no harm
+    assert bytes_of(destination) == bytes_of(tmp_path / "whole")
+
+
+def test_finish_names_missing_ranks_and_other_options(icons, tmp_path):
+    destination = tmp_path / "set"
+    words = ["pack", icons, destination, "--format", "tar", "--world", "3", "--shard-size", "100KB"]
+    assert "nothing to finish" in fails("pack", "--finish", destination)
+    penstock(*words, "--rank", "1")
+    assert "missing are ranks 0 and 2" in fails("pack", "--finish", destination)
+    penstock(*words, "--rank", "0")
+    penstock(*words, "--rank", "2", "--on-error", "skip")
+    text = fails("pack", "--finish", destination)
+    assert "rank 2" in text and "skip_bad was false, now true" in text
+    penstock(*words, "--rank", "2", "--overwrite")
+    penstock("pack", "--finish", destination)
+    assert "exists already" in fails(*words, "--rank", "2")
+    penstock("verify", destination, "--against", icons)
+
+
+def test_wrong_usage_is_2(icons, tmp_path):
+    words = ["pack", icons, tmp_path / "x", "--format", "tar"]
+    assert "--world" in fails(*words, "--rank", "1")
+    assert "--rank" in fails(*words, "--world", "2")
+    assert "rank 2 of 2" in fails(*words, "--rank", "2", "--world", "2")
+    assert "a number or env" in fails(*words, "--rank", "first", "--world", "2")
+    assert "no launcher" in fails(*words, "--rank", "env")
+    assert "world from the environment" in fails(*words, "--rank", "env", "--world", "2")
+    assert "when finishing" in fails(*words, "--rank", "0", "--world", "2", "--report", tmp_path / "report")
+    fails("pack", "--finish", tmp_path / "x", "--format", "tar")
+    assert os.listdir(tmp_path) == []
+
+
+def damaged(icons, folder):
+    """The icons packed, with one sample in fifty damaged; and their keys."""
+    penstock("pack", icons, folder, "--format", "tar")
+    keys = sorted(str(p.relative_to(icons)).removesuffix(".png") for p in icons.rglob("*.png"))[::50]
+    shard = folder / "shard-000000.tar"
+    content = bytearray(shard.read_bytes())
+    for key in keys:
+        header = content.index(f"{key}.png\0".encode())
+        content[header + 512 + 100] ^= 1
+    shard.write_bytes(content)
+    return keys
+
+
+def test_skipped_samples_of_all_ranks_are_in_one_report(icons, tmp_path):
+    keys = damaged(icons, tmp_path / "source")
+    words = ["pack", tmp_path / "source", tmp_path / "set", "--format", "hdf5", "--shard-size", "100KB", "--world", "3"]
+    for rank in range(3):
+        penstock(*words, "--rank", rank, "--on-error", "skip")
+    text = penstock("pack", "--finish", tmp_path / "set", "--report", tmp_path / "report.jsonl").stderr.decode()
+    assert "490 samples" in text and "10 bad ones skipped" in text
+    lines = [json.loads(line) for line in (tmp_path / "report.jsonl").read_text().splitlines()]
+    assert [line["key"] for line in lines] == keys
+    assert all(line["field"] == "png" and "CRC-32C" in line["cause"] for line in lines)
+    assert (tmp_path / "set" / "skipped.jsonl").read_bytes() == (tmp_path / "report.jsonl").read_bytes()
+    penstock("pack", tmp_path / "source", tmp_path / "alone", "--format", "hdf5", "--on-error", "skip",
+             "--report", tmp_path / "alone.jsonl")
+    assert (tmp_path / "alone.jsonl").read_bytes() == (tmp_path / "report.jsonl").read_bytes()
+    assert samples_of(tmp_path / "alone") == samples_of(tmp_path / "set")
+    penstock("pack", icons, tmp_path / "good", "--format", "tar", "--report", tmp_path / "none.jsonl")
+    assert (tmp_path / "none.jsonl").read_bytes() == b""
