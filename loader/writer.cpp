@@ -27,6 +27,7 @@ constexpr std::uint32_t kMostSamples = std::numeric_limits<std::uint32_t>::max()
 
 const Format& checked_format(const fs::path& destination, const ConvertOptions& options) {
   if (options.resume) throw Error::invalid_argument("samples that are gone cannot be resumed: resume packs from files");
+  if (options.world != 0) throw Error::invalid_argument("a writer packs all of its samples, not one rank's part");
   if (options.align == 0 || (options.align & (options.align - 1)) != 0)
     throw Error::invalid_argument("align must be a power of two, not " + std::to_string(options.align));
   DatasetWriter::require_free(destination, options.format, options.overwrite);

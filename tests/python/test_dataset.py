@@ -1,6 +1,7 @@
 """penstock.open, random access and penstock.pack."""
 
 import pickle
+import shutil
 
 import penstock as ps
 import pytest
@@ -109,3 +110,21 @@ def test_chains_survive_pickling(chain):
     again = pickle.loads(pickle.dumps(chain))
     assert repr(again) == repr(chain)
     assert again.__getstate__() == chain.__getstate__()
+
+
+def test_ranks_pack_parts_that_are_joined(icons, tmp_path, monkeypatch):
+    for rank in ("0", "1"):
+        monkeypatch.setenv("RANK", rank)
+        monkeypatch.setenv("WORLD_SIZE", "2")
+        ps.pack(icons, tmp_path / "set", format="tar", shard_size=1 << 20, rank="env", progress=False)
+    with pytest.raises(ps.Error, match="world"):
+        ps.pack(icons, tmp_path / "set", format="tar", rank=1, progress=False)
+    with pytest.raises(ps.Error, match="rank"):
+        ps.pack(icons, tmp_path / "set", format="tar", world=2, progress=False)
+    shutil.move(tmp_path / "set.partial" / "part-00001-of-00002", tmp_path / "kept")
+    with pytest.raises(ps.Error, match="missing are ranks 1"):
+        ps.finish_pack(tmp_path / "set")
+    shutil.move(tmp_path / "kept", tmp_path / "set.partial" / "part-00001-of-00002")
+    told = ps.finish_pack(tmp_path / "set", report=tmp_path / "report.jsonl")
+    assert told["samples"] == 500 and told["skipped"] == 0 and told["shards"] > 1
+    assert (tmp_path / "report.jsonl").read_text() == "" and len(ps.open(tmp_path / "set")) == 500

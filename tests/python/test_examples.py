@@ -5,6 +5,7 @@ import os
 import pathlib
 import re
 import subprocess
+import sys
 
 import pytest
 
@@ -69,3 +70,12 @@ def test_the_training_loop_of_the_readme_runs_before_and_after_the_change(workpl
         names = {"seen": seen, "batch": lambda images, labels: (images.shape, images.dtype, labels.shape, labels.dtype)}
         exec(compile(script, f"README.md ({sign})", "exec"), names)
     assert len(seen["-"]) == 3 and seen["-"] == seen["+"]
+
+
+def test_the_dask_example_packs(workplace):
+    if importlib.util.find_spec("distributed") is None:
+        pytest.skip("Dask is not installed: pip install dask distributed")
+    example = re.search(r"^```python\n(.*?)^```", (ROOT / "docs/cluster.md").read_text(), re.MULTILINE | re.DOTALL)[1]
+    (workplace / "cluster_example.py").write_text(example)
+    result = subprocess.run([sys.executable, "cluster_example.py"], cwd=workplace, check=True, stdout=subprocess.PIPE)
+    assert result.stdout.split() == [b"40", b"2"]

@@ -9,7 +9,7 @@
         images = torch.from_dlpack(batch["jpg"])
     print(loader.stats())
 
-`penstock.torch` has the dataset for PyTorch; it is imported when first used.
+`penstock.torch` has the dataset for PyTorch, `penstock.dask` packs on a Dask cluster; imported when first used.
 """
 
 import atexit as _atexit
@@ -19,7 +19,7 @@ from typing import Any as _Any
 from . import sources
 from ._encode import encode
 from ._error import Error
-from ._pack import pack
+from ._pack import finish_pack, pack
 from ._penstock import (
     Chain,
     Dataset,
@@ -61,6 +61,7 @@ __all__ = [
     "boxes",
     "encode",
     "field",
+    "finish_pack",
     "follow",
     "image",
     "key_points",
@@ -75,6 +76,6 @@ _atexit.register(_close_all)  # threads must not outlive the interpreter
 
 
 def __getattr__(name: str) -> _Any:
-    if name == "torch":
-        return _importlib.import_module(".torch", __name__)
+    if name in ("dask", "torch"):
+        return _importlib.import_module(f".{name}", __name__)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

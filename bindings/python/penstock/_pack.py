@@ -26,6 +26,9 @@ def pack(
     on_error: str = "raise",
     overwrite: bool = False,
     resume: bool = False,
+    report: str | os.PathLike[str] = "",
+    rank: int | str | None = None,
+    world: int | None = None,
     progress: bool | Callable[[int, int, int], object] = True,
     fields: Sequence[str] | Mapping[str, str] | None = None,
     quality: int = 95,
@@ -47,16 +50,22 @@ def pack(
     format: "tar", "lmdb" or "hdf5". labels: "FILE" or "FILE:COLUMN" (csv, txt, json) with labels kept apart.
     classes: names that class numbers must follow. align: where samples begin (tar; 4096 suits O_DIRECT).
     on_error: "raise", or "skip" to leave out samples that cannot be read (what a generator raises ends it, and is raised
-    in any case; so is a key that comes twice). progress: True for a bar on stderr, or a
+    in any case; so is a key that comes twice); they are listed in skipped.jsonl of the dataset, and in the file
+    `report`, a line of JSON each. progress: True for a bar on stderr, or a
     function of (samples, total, bytes).
 
-    Returns {"samples", "bytes", "skipped", "resumed", "bad": [...]}. Raises Error.
+    rank and world: this process packs one of `world` parts, at the same time as others or not, and finish_pack() joins
+    them; rank="env" takes both from what torchrun, MPI or Slurm set.
+
+    Returns {"samples", "bytes", "skipped", "resumed", "bad": [...]}, of the part if there is one. Raises Error.
     """
     items = choose(source, fields, classes)
     if items is not None:
-        if resume:
+        if resume or report or rank is not None or world is not None:
             raise made(
-                "invalid_argument", "only what is packed from files can be resumed", dataset=os.fspath(destination)
+                "invalid_argument",
+                "only what is packed from files can be resumed, be packed by several ranks, or has a report",
+                dataset=os.fspath(destination),
             )
         return pack_items(
             items,
@@ -73,7 +82,7 @@ def pack(
             quality=quality,
             spool=spool,
         )
-    bar = Bar("packing") if progress is True else None
+    bar = Bar("packing" if rank is None else f"packing rank {rank}") if progress is True else None
     try:
         return _penstock.pack(
             source,
@@ -87,8 +96,24 @@ def pack(
             on_error=on_error,
             overwrite=overwrite,
             resume=resume,
+            report=report,
+            rank=rank,
+            world=world,
             progress=bar or progress or None,
         )
     finally:
         if bar is not None:
             bar.end()
+
+
+def finish_pack(
+    destination: str | os.PathLike[str], *, overwrite: bool = False, report: str | os.PathLike[str] = ""
+) -> dict[str, Any]:
+    """Makes one dataset of the parts that pack(..., rank=, world=) made: `destination` appears, complete.
+
+    Only renames, so it is quick, and may be repeated after a kill. `report` gets the samples that all ranks left out.
+
+    Returns {"samples", "bytes", "skipped", "shards"}. Raises Error, naming the ranks, when parts are missing, not
+    finished, or were made with other options or from another source.
+    """
+    return _penstock.finish_pack(destination, overwrite=overwrite, report=report)

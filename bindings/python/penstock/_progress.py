@@ -10,7 +10,7 @@ class Bar:
     """A bar on a terminal, now and then a plain line otherwise; both on stderr."""
 
     def __init__(self, doing: str) -> None:
-        self._doing = doing
+        self.doing = doing
         self._terminal = sys.stderr.isatty()
         self._began = self._shown = time.monotonic()
         self._drawn = False
@@ -25,9 +25,9 @@ class Bar:
         seconds = max(now - self._began, 1e-3)
         share = samples / total if total else 0.0
         text = (
-            f"{self._doing}  {samples:,}/{total:,} samples  {share:.0%}"
+            f"{self.doing}  {samples:,}/{total:,} samples  {share:.0%}"
             if total
-            else f"{self._doing}  {samples:,} samples"
+            else f"{self.doing}  {samples:,} samples"
         )
         text += f"  {nbytes / seconds / 1e6:,.0f} MB/s"
         if total and not last and samples:

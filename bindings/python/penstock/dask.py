@@ -1,0 +1,253 @@
+"""penstock on a Dask cluster: many workers pack one dataset."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import socket
+import time
+import uuid
+from collections.abc import Callable, Sequence
+from typing import Any
+
+try:
+    import distributed
+except ImportError as failure:
+    raise ImportError("penstock.dask needs Dask: pip install dask distributed") from failure
+
+from . import Dataset, Error, finish_pack
+from . import open as _open
+from . import pack as _pack
+from ._progress import Bar
+
+__all__ = ["pack"]
+
+_PART = re.compile(r"part-\d{5,}-of-(\d{5,})(\.partial)?")
+_NOT_RETRIED = ("invalid_argument", "corrupt", "unsupported", "shape")  # would fail again
+_TELL_EVERY = 0.5  # seconds between two words of a part to the client
+_PATIENCE = 30  # seconds for parts to stop
+
+
+def pack(
+    client: distributed.Client,
+    source: str | os.PathLike[str] | Dataset,
+    destination: str | os.PathLike[str],
+    *,
+    format: str,
+    parts: int | None = None,
+    shard_size: int = 256 << 20,
+    align: int = 1,
+    labels: str = "",
+    classes: Sequence[str] = (),
+    workers: int = 1,
+    on_error: str = "raise",
+    overwrite: bool = False,
+    resume: bool = False,
+    report: str | os.PathLike[str] = "",
+    retries: int = 2,
+    progress: bool | Callable[[int, int, int], object] = True,
+) -> dict[str, Any]:
+    """Packs on the workers of a Dask cluster: one task per part, then the parts are joined on one of them.
+
+    The workers need penstock, and see source and destination under the same absolute paths. The options are those of
+    penstock.pack, and so are the files, whatever the number of parts.
+
+    parts: as many as the cluster has threads, unless given; with `resume`, as many as there were. workers: threads of
+    each part. retries: of a part that failed for other reasons than its data; it goes on after its last whole shard,
+    as does one whose Dask worker died. progress: True for a bar on stderr, or a function of (samples, total, bytes).
+
+    A failure or Ctrl-C stops all parts; `resume=True` goes on later, `overwrite=True` begins anew.
+
+    Returns {"samples", "bytes", "skipped", "shards", "parts"}. Raises Error, which names the part and the machine.
+    """
+    if client.asynchronous:
+        raise TypeError("penstock.dask.pack takes a Client that is not asynchronous")
+    source = os.path.abspath(source.path if isinstance(source, Dataset) else source)
+    destination = os.path.abspath(destination)
+    total, world = client.submit(_prepare, source, destination, resume, overwrite, pure=False).result()
+    client.wait_for_workers(1)
+    world = parts or world or sum(client.nthreads().values())
+    options = {
+        "format": format,
+        "shard_size": shard_size,
+        "align": align,
+        "labels": labels,
+        "classes": list(classes),
+        "workers": workers,
+        "on_error": on_error,
+        "overwrite": overwrite,
+    }
+    bar = Bar("packing") if progress is True else None
+    try:
+        if not _joining(client, destination):
+            _Run(client, world, total, bar, progress).pack(source, destination, options, retries)
+    finally:
+        if bar is not None:
+            bar.end()
+    joined = client.submit(finish_pack, destination, overwrite=overwrite, report=os.fspath(report), pure=False)
+    return {**joined.result(), "parts": world}
+
+
+class _Run:
+    """The tasks of one call, and how far they are."""
+
+    def __init__(
+        self,
+        client: distributed.Client,
+        world: int,
+        total: int,
+        bar: Bar | None,
+        progress: bool | Callable[[int, int, int], object],
+    ) -> None:
+        self._client = client
+        self._world = world
+        self._total = total
+        self._bar = bar
+        self._show = bar or (progress if callable(progress) else None)
+        self._name = f"penstock-pack-{uuid.uuid4().hex}"
+        self._told: dict[int, tuple[int, int]] = {}  # samples and bytes of each rank
+        self._done = 0
+
+    def pack(self, source: str, destination: str, options: dict[str, Any], retries: int) -> None:
+        client = self._client
+        client.subscribe_topic(self._name, self._hear)
+        stop = distributed.Event(f"{self._name}-stop", client=client)
+        ranks = {
+            client.submit(
+                _pack_part,
+                source,
+                destination,
+                rank,
+                self._world,
+                options,
+                self._name,
+                key=f"{self._name}-{rank}",
+                retries=retries,
+                pure=False,
+            ): rank
+            for rank in range(self._world)
+        }
+        try:
+            self._wait(ranks)
+        except BaseException:
+            stop.set()  # the parts at work see it soon; those that wait for a thread then end at once
+            distributed.wait(list(ranks), timeout=_PATIENCE)
+            raise
+        finally:
+            client.cancel(list(ranks))
+            client.unsubscribe_topic(self._name)
+
+    def _wait(self, ranks: dict[distributed.Future, int]) -> None:
+        waiting = set(ranks)
+        while waiting:
+            try:
+                done = distributed.wait(list(waiting), timeout=_TELL_EVERY, return_when="FIRST_COMPLETED").done
+            except distributed.TimeoutError:
+                done = set()
+            for future in done:
+                waiting.discard(future)
+                self._take(future, ranks[future])
+            if self._bar is not None:
+                self._bar.doing = f"packing, {self._done} of {self._world} parts done"
+            if self._show is not None:
+                told = list(self._told.values())
+                self._show(sum(t[0] for t in told), self._total, sum(t[1] for t in told))
+
+    def _take(self, future: distributed.Future, rank: int) -> None:
+        failure, where = future.exception(), ""
+        if failure is None:
+            result = future.result()
+            failure, where = result.get("failure"), f" on {result['host']}"
+            if failure is None:
+                self._told[rank] = (result["samples"], result["bytes"])
+                self._done += 1
+                return
+        raise _naming(f"part {rank} of {self._world}{where}", failure) from failure
+
+    def _hear(self, event: tuple[float, Any]) -> None:
+        rank, samples, nbytes = event[1]
+        self._told[rank] = (samples, nbytes)
+
+
+def _naming(part: str, failure: BaseException) -> Error:
+    """The failure with the part in front of it."""
+    named = Error(f"{part}: {failure if str(failure) else type(failure).__name__}")
+    named.__dict__.update(getattr(failure, "__dict__", {}))
+    return named
+
+
+class _Stopped(Exception):
+    """The client asked all parts to stop."""
+
+
+# What runs on the workers
+
+
+def _partial(destination: str) -> str:
+    return destination + ".partial"
+
+
+def _prepare(source: str, destination: str, resume: bool, overwrite: bool) -> tuple[int, int | None]:
+    """Samples of the source, whose index is made now if there is none; and of how many parts some are there."""
+    if os.path.lexists(destination) and not overwrite:
+        raise _refusal(f"{destination}: exists already (overwrite replaces it)")
+    partial = _partial(destination)
+    there = [match for match in map(_PART.fullmatch, _names(partial)) if match]
+    left = there or os.path.exists(os.path.join(partial, "joining.json"))
+    if left and not resume and not overwrite:
+        raise _refusal(f"{partial}: is left from a run that did not finish: resume continues it, overwrite begins anew")
+    if left and not resume:
+        shutil.rmtree(partial)
+        there = []
+    return len(_open(source)), int(there[0][1]) if there else None
+
+
+def _refusal(text: str) -> Error:
+    error = Error(text)
+    error.kind, error.cause = "invalid_argument", text
+    return error
+
+
+def _names(folder: str) -> list[str]:
+    try:
+        return os.listdir(folder)
+    except FileNotFoundError:
+        return []
+
+
+def _joining(client: distributed.Client, destination: str) -> bool:
+    """Whether an earlier run was stopped while it joined the parts."""
+    path = os.path.join(_partial(destination), "joining.json")
+    return bool(client.submit(os.path.exists, path, pure=False).result())
+
+
+def _pack_part(
+    source: str, destination: str, rank: int, world: int, options: dict[str, Any], name: str
+) -> dict[str, Any]:
+    worker = distributed.get_worker()
+    stop = distributed.Event(f"{name}-stop")
+    host = f"{socket.gethostname()} ({worker.address})"
+    told = 0.0
+
+    def tell(samples: int, _total: int, nbytes: int) -> None:
+        nonlocal told
+        if time.monotonic() - told < _TELL_EVERY:
+            return
+        told = time.monotonic()
+        if stop.is_set():
+            raise _Stopped
+        worker.log_event(name, (rank, samples, nbytes))
+
+    try:
+        if stop.is_set():
+            raise _Stopped
+        # Resumed always: this may be the second try.
+        result = _pack(source, destination, rank=rank, world=world, resume=True, progress=tell, **options)
+    except Error as failure:
+        if failure.kind not in _NOT_RETRIED:
+            raise
+        return {"failure": failure, "host": host}
+    except _Stopped:
+        return {"failure": Error("stopped"), "host": host}
+    return {"samples": result["resumed"] + result["samples"], "bytes": result["bytes"], "host": host}
