@@ -303,6 +303,16 @@ def test_rows_that_cannot_be_read_are_named_or_skipped(tmp_path):
     assert dataset.keys == [f"{0:012}"] and told["skipped"] == 2
 
 
+def test_a_row_of_nulls_is_no_sample(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    import pyarrow.parquet as pq
+
+    pq.write_table(pa.table({"x": [1, None, 3]}), tmp_path / "t.parquet")
+    with pytest.raises(ps.Error, match="all columns of the row are null"):
+        pack(tmp_path / "t.parquet", tmp_path)
+    assert pack(tmp_path / "t.parquet", tmp_path, on_error="skip")[0].keys == [f"{i:012}" for i in (0, 2)]
+
+
 def test_a_broken_parquet_file_raises_with_its_name_whatever_is_to_be_skipped(table, tmp_path):
     import pyarrow.parquet as pq
 
@@ -315,6 +325,58 @@ def test_a_broken_parquet_file_raises_with_its_name_whatever_is_to_be_skipped(ta
         with pytest.raises(ps.Error, match="broken.parquet: corrupt"):
             pack(tmp_path / "t", tmp_path, on_error="skip")
     assert os.listdir(tmp_path) == ["t"]
+
+
+def rows_that_can_be_read(source):
+    """(number, sample) of all rows but those that are refused by name."""
+    items = iter(source)
+    for number in range(1 << 30):
+        try:
+            yield number, next(items)
+        except StopIteration:
+            return
+        except ps.sources.ItemError as error:
+            assert error.key == f"{number:012}" and error.dataset == source.name
+
+
+def is_same(value, expected):
+    if isinstance(value, memoryview):
+        return bytes(value) == expected
+    if isinstance(value, np.ndarray):
+        other = np.array(expected, value.dtype)
+        return value.tolist() == expected or np.array_equal(value, other, equal_nan=value.dtype.kind == "f")
+    if isinstance(value, np.generic):
+        return value == expected or (np.isnan(value) and np.isnan(expected))
+    return value == expected or value == str(expected)
+
+
+def test_parquet_files_of_every_kind_give_what_pyarrow_reads_or_an_error_that_names_them():
+    pa = pytest.importorskip("pyarrow")
+    import pyarrow.parquet as pq
+
+    files = sorted(pathlib.Path(os.environ.get("PENSTOCK_TEST_DATA", "/nowhere")).glob("parquet/**/*.parquet"))
+    if not files:
+        pytest.skip("no Parquet files in PENSTOCK_TEST_DATA")
+    refused, compared = [], 0
+    for file in files:
+        try:
+            source = ps.sources.parquet(file)
+            rows = list(rows_that_can_be_read(source))
+        except ps.Error as error:
+            assert str(file) in str(error)
+            refused.append(file.name)
+            continue
+        try:
+            columns = {name: pq.ParquetFile(file).read(columns=[name]).column(0).to_pylist() for name in source.columns}
+        except (pa.ArrowException, OverflowError, ValueError):
+            continue  # values that Python has none for
+        for number, sample in rows:
+            for name, field in source.columns.items():
+                if field in sample:
+                    assert is_same(sample[field], columns[name][number]), (file, number, name)
+                    compared += 1
+    assert compared > 10_000 and len(refused) < len(files) // 10
+    assert "datapage_v1-corrupt-checksum.parquet" in refused
 
 
 PEAK = """

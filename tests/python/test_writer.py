@@ -1,6 +1,8 @@
 """penstock.Writer: samples made in Python become a packed dataset."""
 
 import array
+import datetime
+import decimal
 import hashlib
 import io
 import json
@@ -54,6 +56,7 @@ def test_a_value_becomes_the_bytes_that_its_type_and_its_field_tell(tmp_path):
                 "cls": np.int64(3),
                 "json": {"a": [1, np.float32(2.5)], "b": np.arange(2), "c": "ß"},
                 "meta": {"x": None},
+                "dated.json": {"on": datetime.date(2026, 1, 2), "cost": decimal.Decimal("1.10")},
                 "npy": numbers.T,
                 "list.npy": [[1, 2], [3, 4]],
                 "whole": 7,
@@ -79,6 +82,7 @@ def test_a_value_becomes_the_bytes_that_its_type_and_its_field_tell(tmp_path):
     assert sample["buffer"] == array.array("h", [1, 2]).tobytes()
     assert json.loads(sample["json"]) == {"a": [1, 2.5], "b": [0, 1], "c": "ß"}
     assert json.loads(sample["meta"]) == {"x": None}
+    assert json.loads(sample["dated.json"]) == {"on": "2026-01-02", "cost": "1.10"}
     for name, value in {"npy": numbers.T, "list.npy": np.array([[1, 2], [3, 4]])}.items():
         assert np.array_equal(from_npy(sample[name]), value)
     for name, value in {"whole": 7, "real": 0.25, "flag": True, "scalar": np.float16(0.5)}.items():
@@ -319,6 +323,14 @@ def test_200000_small_samples_need_bounded_memory(tmp_path):
     # 48 for two fields, 6 for the key, 8 + 11 for its place: 73, and half as much again while vectors grow.
     assert float(done.stdout) < 250
     assert len(ps.open(tmp_path / "out")) == 200_001
+
+
+def test_samples_wait_in_the_folder_asked_for(tmp_path):
+    assert written(tmp_path, {"a": {"txt": "x"}}, spool=tmp_path / "scratch")[0]["txt"] == b"x"
+    assert sorted(os.listdir(tmp_path)) == ["out", "scratch"] and os.listdir(tmp_path / "scratch") == []
+    with pytest.raises(ps.Error, match="/proc/here") as raised:
+        ps.Writer(tmp_path / "other", format="tar", spool="/proc/here")
+    assert raised.value.kind == "io"
 
 
 def test_a_full_disk_gives_one_clear_error_and_leaves_nothing(tmp_path):

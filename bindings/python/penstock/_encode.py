@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import numbers
 import operator
 import os
 import struct
@@ -37,7 +38,7 @@ def encode(field: str, value: Any, *, quality: int = 95, classes: Sequence[str] 
     jpg, png, webp, bmp, tif, ...   a Pillow image, or an array (H, W), (H, W, 3) or (H, W, 4), encoded by Pillow
     str                             UTF-8
     txt                             also numbers, as Python prints them
-    json                            whatever json.dumps takes, and arrays in it as lists
+    json                            whatever json.dumps takes; in it also arrays, as lists, dates and decimals, as text
     any other: arrays, tensors      .npy (what has __array__ or __dlpack__, of numbers or bool)
                numbers, bool        .npy of shape (), int64, float64 or bool
                dict, list, tuple    JSON; a list in a field `npy` is an array
@@ -158,6 +159,10 @@ def _json(value: Any) -> bytes:
     def plain(part: Any) -> Any:
         if _is_array(part):
             return _numpy_array(part).tolist()
+        if hasattr(part, "isoformat"):  # a date, a time
+            return part.isoformat()
+        if isinstance(part, numbers.Number):  # a decimal, a fraction: what JSON's numbers would round
+            return str(part)
         raise TypeError(f"a {type(part).__qualname__} has no place in JSON")
 
     return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=plain).encode()

@@ -118,6 +118,8 @@ def sample_of(source: str, key: str, columns: list[Column], row: list[Any]) -> S
             raise item_error(source, key, error, column.field) from error
         if value is not None:
             sample[column.field] = value
+    if len(sample) == 1:
+        raise item_error(source, key, ValueError("all columns of the row are null"))
     return sample
 
 
@@ -136,15 +138,16 @@ def array_in(scalar: Any) -> Any:
 
     values = scalar.values
     shape = [len(values)]
-    while _is_list(values.type):
+    while True:
+        if values.null_count:
+            raise ValueError("a null inside a list cannot be a number of an array")
+        if not _is_list(values.type):
+            return values.to_numpy(zero_copy_only=False).reshape(shape)
         lengths = pc.unique(pc.list_value_length(values)).to_pylist()
         if len(lengths) > 1:
             raise ValueError("lists of different length are no array")
-        shape.append(lengths[0] if lengths and lengths[0] is not None else 0)
+        shape.append(lengths[0] if lengths else 0)
         values = values.flatten()
-    if values.null_count:
-        raise ValueError("a null inside a list cannot be a number of an array")
-    return values.to_numpy(zero_copy_only=False).reshape(shape)
 
 
 def _json_in(scalar: Any) -> Any:

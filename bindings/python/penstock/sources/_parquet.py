@@ -31,7 +31,7 @@ def _opened(path: pathlib.Path) -> Iterator[Any]:
     import pyarrow as pa
 
     try:
-        with pq.ParquetFile(path, pre_buffer=False, buffer_size=1 << 20) as file:
+        with pq.ParquetFile(path, pre_buffer=False, buffer_size=1 << 20, page_checksum_verification=True) as file:
             yield file
     except pa.ArrowException as error:
         raise made("corrupt", str(error), dataset=str(path)) from error
@@ -89,6 +89,11 @@ class parquet(Source):
             raise made("invalid_argument", f"there is no column {self._key!r} for the keys", dataset=self.name)
         class_columns = self._class_columns(fields)
         self._columns = self._choose_columns(fields, class_columns)
+
+    @property
+    def columns(self) -> dict[str, str]:
+        """Which column becomes which field."""
+        return {column.name: column.field for column in self._columns}
 
     def _choose_columns(self, fields: Mapping[str, str] | None, class_columns: dict[str, list[str]]) -> list[Column]:
         skip = (self._key,) if self._key and not (fields and self._key in fields) else ()
