@@ -2,4 +2,6 @@
 
 #include <torch/version.h>
 
-int main() { std::puts(TORCH_VERSION); }
+int main() {
+  std::puts(TORCH_VERSION);
+}
