@@ -44,10 +44,11 @@ def test_it_learns_and_the_profiler_sees_the_loader(packed, tmp_path):
     losses = [float(row[2]) for row in rows(out)]
     assert losses[-1] < losses[0]
     held_out = [float(share) for share in re.findall(r"^held out: ([\d.]+) of 150 samples", out, re.MULTILINE)]
-    assert len(held_out) == 3 and max(held_out) > 0.2  # of 10 classes
+    assert len(held_out) == 3 and max(held_out) > 0.25  # of 10 classes
     assert re.search(r"^4050 samples in .* s: \d+ samples/s, loading .* s, training .* s$", out, re.MULTILINE)
     assert re.search(r"^DataLoader: .* s of .* s, [\d.]+%", out, re.MULTILINE)
-    events = json.loads(trace.read_text())["traceEvents"]
+    events = json.loads(trace.read_text())
+    events = events if isinstance(events, list) else events["traceEvents"]  # torch before 2.0 writes the events alone
     waits = [event for event in events if event.get("name") == "enumerate(DataLoader)#PenstockLoader.__next__"]
     assert len(waits) == 3 * (43 + 1 + 5 + 1)  # batches of both loaders, and the ends of their epochs
 
@@ -66,5 +67,5 @@ def test_ctrl_c_finishes_the_step_and_tells_the_sums(packed):
     child.stdout.readline()
     child.send_signal(signal.SIGINT)
     out, err = child.communicate(timeout=60)
-    assert child.returncode == 130 and err == ""
+    assert child.returncode == 130 and "Traceback" not in err
     assert "samples in" in out.splitlines()[-1]

@@ -59,15 +59,15 @@ class Data:
         self.classes = (
             1 + max(int(bytes(dataset[n]["cls"])) for n in numbers) if not dataset.classes else len(dataset.classes)
         )
-        normalize = ps.image.normalize((0.5, 0.5, 0.5), (0.5, 0.5, 0.5))
+        normalize = ps.image.normalize((0.5, 0.5, 0.5), (0.25, 0.25, 0.25))
         size = options.size
         learn = (
             ps.field("jpg|png")
-            | ps.image.random_resized_crop(size, scale=(0.6, 1.0))
+            | ps.image.random_resized_crop(size, scale=(0.5, 1.0))
             | ps.image.random_flip()
             | normalize
         )
-        check = ps.field("jpg|png") | ps.image.resize(size) | ps.image.center_crop(size) | normalize
+        check = ps.field("jpg|png") | ps.image.resize((size, size)) | normalize
         common = {"batch_size": options.batch_size, "workers": options.workers}
         self.train = ps.Loader(
             dataset, shuffle=True, seed=options.seed, subset=kept, fields={"image": learn, "cls": ps.label()}, **common
@@ -91,11 +91,11 @@ class Trainer:
         torch.manual_seed(options.seed)
 
         def layer(inputs: int, outputs: int) -> list[torch.nn.Module]:
-            convolution = torch.nn.Conv2d(inputs, outputs, 3, stride=2, padding=1, bias=False)
+            convolution = torch.nn.Conv2d(inputs, outputs, 3, padding=1, bias=False)
             return [convolution, torch.nn.BatchNorm2d(outputs), torch.nn.ReLU()]
 
-        body = [*layer(3, 16), *layer(16, 32), *layer(32, 64)]
-        head = [torch.nn.AdaptiveAvgPool2d(2), torch.nn.Flatten(), torch.nn.Linear(4 * 64, classes)]
+        body = [*layer(3, 16), torch.nn.MaxPool2d(2), *layer(16, 32), torch.nn.MaxPool2d(2), *layer(32, 64)]
+        head = [torch.nn.AdaptiveMaxPool2d(1), torch.nn.Flatten(), torch.nn.Linear(64, classes)]
         self.model = torch.nn.Sequential(*body, *head)
         self.optimizer = torch.optim.SGD(self.model.parameters(), options.learning_rate, momentum=0.9)
 
