@@ -12,7 +12,7 @@ nb::str text(std::string_view bytes) {
 
 std::string bytes_of(const nb::str& text) {
   const nb::object encoded = text.attr("encode")("utf-8", "surrogateescape");
-  return {PyBytes_AS_STRING(encoded.ptr()), static_cast<std::size_t>(PyBytes_GET_SIZE(encoded.ptr()))};
+  return {PyBytes_AsString(encoded.ptr()), static_cast<std::size_t>(PyBytes_Size(encoded.ptr()))};
 }
 
 }  // namespace penstock::python
