@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -12,7 +14,10 @@
 #include <penstock/formats/error.hpp>
 #include <penstock/formats/indexed_path.hpp>
 #include <penstock/formats/lmdb.hpp>
+#include <penstock/formats/lmdb_listing.hpp>
 #include <penstock/formats/lmdb_pages.hpp>
+#include <penstock/formats/lmdb_records.hpp>
+#include <penstock/formats/lmdb_values.hpp>
 #include <penstock/formats/lmdb_writer.hpp>
 #include <penstock/formats/printable.hpp>
 
@@ -23,7 +28,8 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kDataFile = "data.mdb";
 constexpr std::string_view kWholeValue = "value";
-constexpr std::size_t kMostFields = 256;
+constexpr std::string_view kSampleCount = "num-samples";
+constexpr std::size_t kMostDatabases = 256;
 
 bool begins_like_lmdb(const fs::path& file) {
   std::error_code ignored;
@@ -52,98 +58,116 @@ std::vector<fs::path> find_lmdb(const fs::path& path) {
   return shards;
 }
 
-// All names of a shard in one piece of memory, and where their values lie.
-class Names {
- public:
-  void add(const LmdbEntry& entry) {
-    const std::string hex = is_printable(entry.name) ? std::string() : hexadecimal(entry.name);
-    const std::string_view name = hex.empty() ? entry.name : std::string_view(hex);
-    const std::size_t split = hex.empty() ? dot_of(name) : name.size();
-    if (split != name.size() && fields_.size() <= kMostFields) fields_.try_emplace(std::string(name.substr(split + 1)));
-    entries_.push_back({text_.size(), static_cast<std::uint32_t>(name.size()), static_cast<std::uint32_t>(split),
-                        entry.offset, entry.length});
-    text_ += name;
-  }
-
-  void build(IndexBuilder& builder, std::uint32_t file) {
-    const bool whole = fields_.size() > kMostFields;
-    if (whole) {
-      for (Entry& entry : entries_) entry.split = entry.length;
-    }
-    if (!whole) {
-      for (auto& [extension, number] : fields_) number = builder.field(field_from_extension(extension));
-    }
-    // By key alone: as names, "a-b.jpg" stands between "a.cls" and "a.jpg"'s neighbours, for '-' comes before '.'.
-    std::stable_sort(entries_.begin(), entries_.end(),
-                     [this](const Entry& a, const Entry& b) { return key(a) < key(b); });
-    const Entry* previous = nullptr;
-    for (const Entry& entry : entries_) {
-      if (previous == nullptr || key(*previous) != key(entry)) builder.add_sample(key(entry));
-      previous = &entry;
-      builder.set(field_of(entry, builder), Extent{file, entry.offset, entry.value_length});
-    }
-  }
-
- private:
-  struct Entry {
-    std::uint64_t begin;  // in text_
-    std::uint32_t length;
-    std::uint32_t split;  // where the dot is; length when there is none
-    std::uint64_t offset;
-    std::uint64_t value_length;
-  };
-
-  static std::size_t dot_of(std::string_view name) {
-    const std::size_t slash = name.rfind('/');
-    const std::size_t base = slash == std::string_view::npos ? 0 : slash + 1;
-    const std::size_t dot = name.find('.', base);
-    const bool splits = dot != std::string_view::npos && dot != base && dot + 1 != name.size();
-    return splits ? dot : name.size();
-  }
-
-  std::string_view key(const Entry& entry) const { return std::string_view(text_).substr(entry.begin, entry.split); }
-  std::string extension(const Entry& entry) const {
-    if (entry.split == entry.length) return std::string(kWholeValue);
-    return text_.substr(entry.begin + entry.split + 1, entry.length - entry.split - 1);
-  }
-  std::uint32_t field_of(const Entry& entry, IndexBuilder& builder) const {
-    if (entry.split == entry.length) return builder.field({.name = std::string(kWholeValue), .codec = ""});
-    return fields_.find(extension(entry))->second;
-  }
-
-  std::string text_;
-  std::vector<Entry> entries_;
-  std::map<std::string, std::uint32_t> fields_;  // by extension; their numbers in the index
+// Everything in the file that may be a sample: the values of the named databases, where they hold more than the main
+// one, else of the main one.
+struct Contents {
+  LmdbListing listing;
+  std::vector<std::string> databases;  ///< that the values come from; empty: the main one
+  bool numbered = false;               ///< the file counts its samples under the name "num-samples"
+  std::uint64_t left_out_databases = 0, left_out_values = 0;
 };
+
+struct NamedDatabase {
+  std::string name;
+  LmdbDatabase tree;
+};
+
+void list_named(const LmdbPages& pages, std::vector<NamedDatabase>& named, Contents& contents,
+                const OpenProgress& progress) {
+  contents.left_out_values = contents.listing.values().size();
+  contents.listing = {};
+  for (const NamedDatabase& database : named) {
+    const auto number = static_cast<std::uint16_t>(contents.databases.size());
+    pages.walk(
+        database.tree,
+        [&](const LmdbEntry& entry) { contents.listing.add(entry, number, database.tree.integer_names()); }, progress);
+    contents.databases.push_back(is_printable(database.name) ? database.name : hexadecimal(database.name));
+  }
+}
+
+Contents list(const LmdbPages& pages, const fs::path& shard, const OpenProgress& progress) {
+  Contents contents;
+  std::vector<NamedDatabase> named;
+  std::uint64_t in_named = 0;
+  const LmdbDatabase& main = pages.meta().main;
+  pages.walk(
+      main,
+      [&](const LmdbEntry& entry) {
+        if (!entry.database) {
+          contents.numbered = contents.numbered || entry.name == kSampleCount;
+          contents.listing.add(entry, 0, main.integer_names());
+          return;
+        }
+        if (named.size() == kMostDatabases) {
+          throw Error::unsupported("LMDB of more than " + std::to_string(kMostDatabases) + " named databases",
+                                   {.shard = shard.string()});
+        }
+        named.push_back({std::string(entry.name), *entry.database});
+        in_named += entry.database->entries;
+      },
+      progress);
+  if (in_named > contents.listing.values().size()) {
+    list_named(pages, named, contents, progress);
+  } else {
+    contents.left_out_databases = named.size();
+  }
+  contents.left_out_values += contents.listing.drop_descriptions();
+  return contents;
+}
+
+// By key alone: as names, "a-b.jpg" stands between "a.cls" and "a.jpg"'s neighbours, for '-' comes before '.'.
+std::vector<LmdbListing::Value> by_key(const LmdbListing& listing, const LmdbNaming& naming) {
+  std::vector<LmdbListing::Value> values(listing.values().begin(), listing.values().end());
+  std::ranges::stable_sort(values, {}, [&](const LmdbListing::Value& value) { return naming.of(value).key; });
+  return values;
+}
+
+void build_plain(IndexBuilder& builder, std::uint32_t file, const Contents& contents) {
+  const LmdbNaming naming(contents.listing, contents.databases, contents.numbered);
+  // In order of their names, whatever order the samples have them in.
+  std::map<std::string, std::uint32_t, std::less<>> fields;
+  for (const LmdbListing::Value& value : contents.listing.values()) {
+    const std::string_view extension = naming.of(value).extension;
+    if (fields.find(extension) == fields.end()) fields.emplace(extension, 0);
+  }
+  for (auto& [extension, number] : fields) {
+    number = builder.field(extension.empty() ? FieldSchema{.name = std::string(kWholeValue), .codec = ""}
+                                             : field_from_extension(extension));
+  }
+  std::optional<std::string_view> key;
+  for (const LmdbListing::Value& value : by_key(contents.listing, naming)) {
+    const LmdbName name = naming.of(value);
+    if (key != name.key) builder.add_sample(name.key);
+    key = name.key;
+    builder.set(fields.find(name.extension)->second, Extent{file, value.offset, value.size});
+  }
+}
+
+std::string attributes_of(const Contents& contents, std::uint64_t members) {
+  nlohmann::ordered_json attributes = nlohmann::ordered_json::object();
+  if (contents.left_out_databases != 0) attributes["left_out_databases"] = contents.left_out_databases;
+  if (contents.left_out_values != 0) attributes["left_out_values"] = contents.left_out_values;
+  if (members != 0) attributes["left_out_members"] = members;
+  return attributes.dump();
+}
 
 Index index_lmdb(const fs::path& shard, const fs::path& root, const OpenProgress& progress) {
   const LmdbPages pages(data_file(shard));
-  Names names;
-  std::uint64_t databases = 0;
-  std::uint64_t values = 0;
-  pages.walk(
-      [&](const LmdbEntry& entry) {
-        if (entry.is_database) {
-          ++databases;
-          return;
-        }
-        ++values;
-        names.add(entry);
-      },
-      progress);
-  const ErrorContext where{.shard = shard.string()};
-  if (values == 0 && databases != 0) {
-    throw Error::unsupported(
-        "LMDB that holds " + std::to_string(databases) + " named databases and no values of its own", where);
-  }
+  const Contents contents = list(pages, shard, progress);
   IndexBuilder builder;
   const std::uint32_t file = builder.add_file({indexed_path(data_file(shard), root), pages.file_size(), pages.stamp()});
+  std::uint64_t members = 0;
   try {
-    names.build(builder, file);
+    LmdbRecords records(data_file(shard));
+    const auto kind =
+        contents.databases.empty() ? records.recognise(contents.listing.values()) : LmdbRecords::Kind::none;
+    if (kind == LmdbRecords::Kind::none) build_plain(builder, file, contents);
+    if (kind != LmdbRecords::Kind::none) members = index_records(builder, file, contents.listing, records, kind);
   } catch (const Error& error) {
-    throw error.in(where);
+    throw error.in({.shard = shard.string()});
   }
-  if (databases != 0) builder.set_attributes("{\"left_out_databases\": " + std::to_string(databases) + "}");
+  pages.require_unchanged();
+  builder.set_attributes(attributes_of(contents, members));
   return std::move(builder).finish();
 }
 

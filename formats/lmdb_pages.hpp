@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -13,15 +14,21 @@
 
 namespace penstock {
 
-/// What the newest of the two meta pages says about the main database.
-struct LmdbMeta {
-  std::uint32_t page_size;
-  std::uint64_t transaction;
-  std::uint16_t flags;  ///< MDB_DUPSORT and so on, of the main database
+/// A tree of names: the main database, or a named one inside it.
+struct LmdbDatabase {
+  std::uint16_t flags;  ///< MDB_DUPSORT and so on
   std::uint16_t depth;
   std::uint64_t tree_pages;  ///< branch and leaf pages
   std::uint64_t entries;
   std::uint64_t root;  ///< page number, all ones when the database is empty
+  bool integer_names() const;
+};
+
+/// What the newest of the two meta pages says.
+struct LmdbMeta {
+  std::uint32_t page_size;
+  std::uint64_t transaction;
+  LmdbDatabase main;
 };
 
 /// One name and its value, or a named database inside the main one.
@@ -29,7 +36,7 @@ struct LmdbEntry {
   std::string_view name;  ///< any bytes; lives until the visitor returns
   std::uint64_t offset;   ///< of the value, from the start of the file
   std::uint64_t length;
-  bool is_database;
+  std::optional<LmdbDatabase> database;  ///< set when the value is a named database
 };
 
 /// A file as LMDB 0.9 writes it on a 64-bit little-endian machine. Nothing in it is trusted: a page number, node offset
@@ -52,19 +59,25 @@ class LmdbPages {
   explicit LmdbPages(std::filesystem::path file);
 
   const LmdbMeta& meta() const { return meta_; }
+  /// Throws Error: resource, when a transaction was committed since this was constructed: pages that were walked may
+  /// have been used again.
+  void require_unchanged() const;
   std::uint64_t file_size() const { return size_; }
   /// Changes with every committed transaction, and differs between files made independently.
   std::uint64_t stamp() const;
 
-  /// Visits every entry of the main database in the order of names, bytewise. Reads branch and leaf pages alone.
+  /// Visits every entry of a database in the order of names, bytewise, or as the machine's integers where they are
+  /// such (4 or 8 bytes). Reads branch and leaf pages alone.
   /// `progress`, when given, is called with (entries done, all).
-  /// Throws Error: corrupt (with the offset of the page); io; unsupported (several values per name, other orders).
-  void walk(const std::function<void(const LmdbEntry&)>& visit,
+  /// Throws Error: corrupt (with the offset of the page); io; unsupported (several values per name, reversed names).
+  void walk(const LmdbDatabase& database, const std::function<void(const LmdbEntry&)>& visit,
             const std::function<void(std::uint64_t, std::uint64_t)>& progress = {}) const;
 
  private:
   class Walk;
   LmdbMeta read_meta(std::uint64_t offset) const;
+  LmdbMeta newest_meta() const;
+  LmdbDatabase read_database(std::span<const std::byte> record, std::uint32_t page_size, std::uint64_t offset) const;
   void read_page(std::uint64_t number, std::span<std::byte> page) const;
 
   std::filesystem::path path_;

@@ -152,8 +152,8 @@ class LmdbWriter final : public ShardWriter {
   Index index(const fs::path& file) const {
     const LmdbPages pages(file);
     std::unordered_map<std::string, Extent> places;
-    places.reserve(pages.meta().entries);
-    pages.walk([&places](const LmdbEntry& entry) {
+    places.reserve(pages.meta().main.entries);
+    pages.walk(pages.meta().main, [&places](const LmdbEntry& entry) {
       places.emplace(entry.name, Extent{0, entry.offset, entry.length});
     });
     IndexBuilder builder;

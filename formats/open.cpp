@@ -15,6 +15,7 @@
 #include <penstock/formats/manifest.hpp>
 #include <penstock/formats/packed.hpp>
 #include <penstock/formats/parts.hpp>
+#include <penstock/formats/path_pattern.hpp>
 #include <penstock/formats/sidecar.hpp>
 #include <penstock/formats/tar.hpp>
 
@@ -61,11 +62,18 @@ std::vector<std::string> classes_in(std::string_view attributes) {
   }
 }
 
+// For messages: relative to the dataset where it lies inside.
+std::string name_of(const fs::path& file, const fs::path& dataset) {
+  if (file == dataset) return file.filename().string();
+  const fs::path relative = file.lexically_relative(dataset);
+  return relative.empty() || *relative.begin() == ".." ? file.string() : relative.string();
+}
+
 Dataset open_foreign(const Format& format, const fs::path& path, const std::vector<fs::path>& files,
                      const OpenProgress& progress) {
   std::vector<Dataset::Shard> shards;
   for (const fs::path& file : files) {
-    const std::string name = file == path ? file.filename().string() : file.lexically_relative(path).string();
+    const std::string name = name_of(file, path);
     try {
       shards.push_back({.index = sidecar_index(format, file, progress), .root = root_of(file), .name = name});
     } catch (const Error& error) {
@@ -75,6 +83,39 @@ Dataset open_foreign(const Format& format, const fs::path& path, const std::vect
   std::string attributes(shards.front().index.attributes());
   std::vector<std::string> classes = classes_in(attributes);
   return Dataset(path, std::string(format.name), std::move(shards), std::move(classes), false, std::move(attributes));
+}
+
+// The shards at `path` by `format`, which is found first where it is not known yet. Folders of files are no shards.
+std::vector<fs::path> find_by(const Format*& format, const fs::path& path) {
+  if (format != nullptr) return format->find_shards(path);
+  for (const Format& candidate : formats()) {
+    if (candidate.name == kFolder.name) continue;
+    std::vector<fs::path> shards = candidate.find_shards(path);
+    if (shards.empty()) continue;
+    format = &candidate;
+    return shards;
+  }
+  return {};
+}
+
+// All of a pattern's files are shards of one packing.
+Dataset open_pattern(const fs::path& pattern, const OpenProgress& progress) {
+  const std::vector<fs::path> files = expand_pattern(pattern.native());
+  if (files.empty()) refuse(pattern, "matches no file");
+  std::vector<fs::path> shards;
+  const Format* found = nullptr;
+  for (const fs::path& file : files) {
+    require_readable(file);
+    if (fs::exists(file / Manifest::kFileName))
+      refuse(pattern, "matches " + file.string() + ", which penstock packed: open it alone");
+    const std::vector<fs::path> own = find_by(found, file);
+    if (own.empty()) {
+      refuse(pattern, "matches " + file.string() + ", which is no " +
+                          (found == nullptr ? "file of a known kind" : std::string(found->name) + " shard"));
+    }
+    shards.insert(shards.end(), own.begin(), own.end());
+  }
+  return open_foreign(*found, pattern, shards, progress);
 }
 
 [[noreturn]] void refuse_unknown(const fs::path& path) {
@@ -105,6 +146,8 @@ const Format* format_named(std::string_view name) {
 }
 
 Dataset open(const fs::path& path, const OpenProgress& progress) {
+  std::error_code absent;
+  if (is_pattern(path.native()) && !fs::exists(path, absent)) return open_pattern(path, progress);
   require_readable(path);
   if (path.filename() == Manifest::kFileName) return open_packed(root_of(path));
   if (is_unfinished(path)) refuse(path, unfinished(path));

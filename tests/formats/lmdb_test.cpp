@@ -92,8 +92,9 @@ std::map<std::string, std::string> walked(const fs::path& file) {
   const LmdbPages pages(file);
   const std::string content = read_file(file);
   std::map<std::string, std::string> values;
-  pages.walk(
-      [&](const LmdbEntry& entry) { values[std::string(entry.name)] = content.substr(entry.offset, entry.length); });
+  pages.walk(pages.meta().main, [&](const LmdbEntry& entry) {
+    values[std::string(entry.name)] = content.substr(entry.offset, entry.length);
+  });
   return values;
 }
 
@@ -207,27 +208,141 @@ TEST_CASE("names that are decimal numbers are keys as a whole") {
   CHECK(index.fields()[0].name == "value");
 }
 
-TEST_CASE("named databases are left out and counted, and alone they are refused, as are duplicates and integer names") {
+TEST_CASE("a named database is a field of the samples that its names are the keys of") {
+  const TemporaryFolder folder;
+  {
+    Reference reference(folder / "named");
+    reference.put({{"a", "1"}, {"b.c", "2"}}, "image", MDB_CREATE);
+    reference.put({{"a", "one"}, {"d", "three"}}, "text", MDB_CREATE);
+    reference.put({{"length", "2"}});
+  }
+  const Index index = index_of(folder / "named");
+  using Fields = std::map<std::string, std::string>;
+  CHECK(all_fields(index, folder.path()) == std::map<std::string, Fields>{{"a", {{"image", "1"}, {"text", "one"}}},
+                                                                          {"b.c", {{"image", "2"}}},
+                                                                          {"d", {{"text", "three"}}}});
+  CHECK(index.attributes() == "{\"left_out_values\":1}");
+}
+
+TEST_CASE("named databases that hold less than the main one are left out and counted") {
   const TemporaryFolder folder;
   {
     Reference reference(folder / "named");
     reference.put({{"k", "v"}}, "inner", MDB_CREATE);
-  }
-  CHECK(kind_of_failure([&] { index_of(folder / "named"); }) == ErrorKind::unsupported);
-  {
-    Reference reference(folder / "named");
     reference.put({{"sample.txt", "v"}});
   }
   const Index index = index_of(folder / "named");
   CHECK(index.size() == 1);
-  CHECK(index.attributes() == "{\"left_out_databases\": 1}");
-  for (const unsigned flag : {unsigned{MDB_DUPSORT}, unsigned{MDB_INTEGERKEY}, unsigned{MDB_REVERSEKEY}}) {
+  CHECK(index.attributes() == "{\"left_out_databases\":1}");
+}
+
+TEST_CASE("integer names are keys in decimal, in their order") {
+  const TemporaryFolder folder;
+  {
+    Reference reference(folder / "integers");
+    std::map<std::string, std::string> values;
+    for (std::uint64_t number : {7ULL, 255ULL, 256ULL, 1ULL << 40})
+      values.emplace(std::string(reinterpret_cast<const char*>(&number), 8), std::to_string(number));
+    reference.put(values, nullptr, MDB_INTEGERKEY);
+  }
+  const Index index = index_of(folder / "integers");
+  std::vector<std::string> keys;
+  for (std::uint64_t i = 0; i < index.size(); ++i) keys.emplace_back(index.key(i));
+  CHECK(keys == std::vector<std::string>{"00000000000000000007", "00000000000000000255", "00000000000000000256",
+                                         "00000001099511627776"});
+  CHECK(all_fields(index, folder.path())["00000000000000000256"]["value"] == "256");
+}
+
+TEST_CASE("several values for a name and reversed names are refused") {
+  const TemporaryFolder folder;
+  for (const unsigned flag : {unsigned{MDB_DUPSORT}, unsigned{MDB_REVERSEKEY}}) {
     const fs::path other = folder / ("other" + std::to_string(flag));
     {
       Reference reference(other);
       reference.put({{"12345678", "v"}}, nullptr, flag);
     }
     CHECK(kind_of_failure([&] { index_of(other); }) == ErrorKind::unsupported);
+  }
+}
+
+TEST_CASE("a file that counts its samples has fields before their numbers, and values that describe it are left out") {
+  const TemporaryFolder folder;
+  {
+    Reference reference(folder / "numbered");
+    reference.put({{"image-000000001", "i1"},
+                   {"label-000000001", "l1"},
+                   {"image-000000002", "i2"},
+                   {"label-000000002", "l2"},
+                   {"__meta__", "x"},
+                   {"num-samples", "2"}});
+    Reference dashed(folder / "dashed");
+    dashed.put({{"cat-1", "i1"}, {"dog-1", "l1"}});
+  }
+  const Index index = index_of(folder / "numbered");
+  using Fields = std::map<std::string, std::string>;
+  CHECK(all_fields(index, folder.path()) ==
+        std::map<std::string, Fields>{{"000000001", {{"image", "i1"}, {"label", "l1"}}},
+                                      {"000000002", {{"image", "i2"}, {"label", "l2"}}}});
+  CHECK(index.attributes() == "{\"left_out_values\":2}");
+  CHECK(index_of(folder / "dashed").key(1) == "dog-1");
+}
+
+TEST_CASE("a commit while the pages are walked is an error") {
+  const TemporaryFolder folder;
+  Reference reference(folder.path());
+  reference.put({{"a.txt", "1"}});
+  const LmdbPages pages(folder / "data.mdb");
+  pages.require_unchanged();
+  reference.put({{"b.txt", "2"}});
+  CHECK(kind_of_failure([&] { pages.require_unchanged(); }) == ErrorKind::resource);
+}
+
+TEST_CASE("Caffe's Datum is an array and a class; with pixels of several sizes each array says its own") {
+  const TemporaryFolder folder;
+  const auto datum = [](int height, const std::string& label) {
+    std::string data;
+    for (int i = 0; i < 3 * height * 2; ++i) data.push_back(static_cast<char>(i));
+    return std::string("\x08\x03\x10") + static_cast<char>(height) + "\x18\x02\x22" + static_cast<char>(data.size()) +
+           data + "\x28" + label;
+  };
+  {
+    Reference same(folder / "same");
+    same.put({{"0_a.jpg", datum(4, "\x05")}, {"1_b.jpg", datum(4, "\xAC\x02")}});
+    Reference other(folder / "other");
+    other.put({{"0", datum(4, "\x05")}, {"1", datum(5, "\x06")}});
+  }
+  const Index same = index_of(folder / "same");
+  REQUIRE(same.fields().size() == 2);
+  CHECK(same.fields()[0] ==
+        FieldSchema{.name = "data", .codec = "raw", .dtype = DType::u8, .shape = {3, 4, 2}, .fixed = true});
+  auto samples = all_fields(same, folder.path());
+  CHECK(samples["0_a.jpg"]["data"].size() == 24);
+  CHECK(samples["0_a.jpg"]["data"][23] == 23);
+  CHECK(samples["1_b.jpg"]["cls"] == "300");
+  const Index other = index_of(folder / "other");
+  CHECK(other.fields()[0] == FieldSchema{.name = "data", .codec = "npy"});
+  const std::string npy = all_fields(other, folder.path())["1"]["data"];
+  CHECK(npy.find("'shape': (3, 5, 2)") != std::string::npos);
+  CHECK(npy.size() == 128 + 30);
+}
+
+TEST_CASE("a record that is broken among whole ones is an error that names it") {
+  const TemporaryFolder folder;
+  std::map<std::string, std::string> values;
+  for (int i = 0; i < 20; ++i)
+    values["k" + std::to_string(i)] = std::string("\x82\xA1") + "a\x07\xA3" + "img\xC4\x02zz";
+  values["k7"].pop_back();
+  {
+    Reference reference(folder / "broken");
+    reference.put(values);
+  }
+  try {
+    index_of(folder / "broken");
+    FAIL("no error");
+  } catch (const Error& error) {
+    CHECK(error.kind() == ErrorKind::corrupt);
+    CHECK(error.context().key == "k7");
+    CHECK(error.context().offset.has_value());
   }
 }
 

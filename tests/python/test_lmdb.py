@@ -1,9 +1,13 @@
 """LMDB across programs: what penstock packs, py-lmdb reads; what py-lmdb writes, penstock lists."""
 
+import io
 import os
+import pathlib
 import subprocess
 
 import lmdb
+import msgpack
+import numpy as np
 import pytest
 
 COMMAND = os.environ["PENSTOCK_COMMAND"]
@@ -54,6 +58,88 @@ def test_values_without_a_dot_in_their_name_are_samples(tmp_path):
         put.put(b"\x00\x01", b"two")
     assert penstock("ls", tmp_path / "foreign").decode().splitlines() == ["0001.value", "image-1.value"]
     assert penstock("cat", tmp_path / "foreign", "0001.value") == b"two"
+
+
+def put_all(folder, named):
+    """{database: {name: value}} as one LMDB; database None is the main one."""
+    with lmdb.open(str(folder), map_size=16 << 20, max_dbs=4) as environment:
+        for database, values in named.items():
+            number = environment.open_db(database and database.encode())
+            with environment.begin(write=True, db=number) as transaction:
+                for name, value in values.items():
+                    transaction.put(name.encode(), value)
+
+
+def test_named_databases_are_fields(tmp_path):
+    names = [f"{i:05}" for i in range(300)]
+    images, labels = {n: n.encode() * 100 for n in names}, {n: str(int(n) % 7).encode() for n in names}
+    put_all(tmp_path / "named", {"image": images, "cls": labels, None: {"__len__": b"300"}})
+    assert penstock("ls", tmp_path / "named").decode().split() == [f"{n}.{f}" for n in names for f in ("cls", "image")]
+    assert penstock("cat", tmp_path / "named", "00123.image") == images["00123"]
+    assert penstock("cat", tmp_path / "named", "00123.cls") == labels["00123"]
+
+
+def test_msgpack_maps_are_samples(tmp_path):
+    rng = np.random.default_rng(1)
+    samples = {}
+    for i in range(10):
+        array = rng.standard_normal((3, 2 + i % 2), dtype=np.float32)
+        same = rng.integers(0, 255, (4, 5), dtype=np.uint16)
+        samples[f"{i:04}"] = {"jpg": bytes(rng.integers(0, 255, 1000 * i, dtype=np.uint8)), "text": f"w\u00f6rt {i}",
+                              "label": -i, "score": i / 3, "x": array, "same": same, "list": [1, [2, 3]], "none": None}
+    put_all(tmp_path / "maps", {None: {key: msgpack.packb(sample, default=msgpack_numpy) for key, sample in samples.items()}})
+    dataset = tmp_path / "maps"
+    for key, sample in samples.items():
+        assert penstock("cat", dataset, f"{key}.jpg") == sample["jpg"]
+        assert penstock("cat", dataset, f"{key}.text").decode() == sample["text"]
+        assert int(penstock("cat", dataset, f"{key}.label")) == sample["label"]
+        assert float(penstock("cat", dataset, f"{key}.score")) == sample["score"]
+        np.testing.assert_array_equal(np.load(io.BytesIO(penstock("cat", dataset, f"{key}.x"))), sample["x"])
+        assert penstock("cat", dataset, f"{key}.same") == sample["same"].tobytes()
+    assert not any(line.endswith((".list", ".none")) for line in penstock("ls", dataset).decode().split())
+
+
+def msgpack_numpy(array):
+    return {b"nd": True, b"type": array.dtype.str, b"kind": b"", b"shape": list(array.shape), b"data": array.tobytes()}
+
+
+@pytest.fixture(name="real")
+def real_fixture(tmp_path, monkeypatch):
+    folder = pathlib.Path(os.environ.get("PENSTOCK_TEST_DATA", "")) / "lmdb"
+    if not folder.is_dir():
+        pytest.skip("no real LMDB files here")
+    monkeypatch.setenv("PENSTOCK_INDEX_DIR", str(tmp_path / "indexes"))
+    return folder
+
+
+def test_caffes_datums_are_arrays_and_classes(real):
+    for path in [real / "SuJack1+CaffeStart/train_lmdb", real / "wateryym+authorship-recognition/data/train_lmdb"]:
+        stored = read_all(path)
+        for name, value in stored.items():
+            assert value[:2] == b"\x08\x03"  # three channels
+            pixels = penstock("cat", path, f"{name}.data")
+            assert pixels in value and value.index(pixels) < 16 and len(value) - len(pixels) < 20
+            label = value[value.index(pixels) + len(pixels) :]
+            assert label[0] == 0x28 and int(penstock("cat", path, f"{name}.cls")) == label[1]
+
+
+def test_numbered_fields_and_msgpack_of_others(real):
+    path = real / "zuoyuwei+crnn_torch_trt/data"
+    stored = read_all(path)
+    assert len(penstock("ls", path).decode().split()) == 2 * int(stored["num-samples"])
+    for i in range(1, 9):
+        assert penstock("cat", path, f"{i:09}.image") == stored[f"image-{i:09}"]
+        assert penstock("cat", path, f"{i:09}.label") == stored[f"label-{i:09}"]
+    path = real / "deepmodeling+deepmd-kit/lmdb_downsample_data/water_training.lmdb"
+    stored = read_all(path)
+    listed = penstock("ls", path).decode().split()
+    assert len({line.split(".")[0] for line in listed}) == 80
+    for name in ["000000000000", "000000000079"]:
+        record = msgpack.unpackb(stored[name])
+        arrays = {field: value for field, value in record.items() if isinstance(value, dict)}
+        assert arrays
+        for field, value in arrays.items():
+            assert penstock("cat", path, f"{name}.{field}") == value["data"], field
 
 
 @pytest.fixture(name="source", scope="module")

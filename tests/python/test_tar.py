@@ -102,3 +102,18 @@ def test_a_broken_archive_is_one_line_that_names_file_and_offset(tmp_path):
     assert done.returncode == 1
     assert done.stderr.startswith(b"penstock: error: ") and done.stderr.count(b"\n") == 1
     assert b"broken.tar" in done.stderr and b"offset 1024" in done.stderr
+
+
+def test_a_pattern_of_shards_is_one_dataset_in_their_order(tmp_path):
+    for shard in [3, 0, 10]:
+        with tarfile.open(tmp_path / f"part-{shard:02}.tar", "w") as tar:
+            member = tarfile.TarInfo(f"key{shard}.txt")
+            member.size = 1
+            tar.addfile(member, io.BytesIO(b"x"))
+    assert penstock("ls", tmp_path / "part-{00..03..}.tar", code=1)
+    assert penstock("ls", tmp_path / "part-*.tar").split() == ["key0.txt", "key3.txt", "key10.txt"]
+    assert penstock("ls", tmp_path / "part-{10,00}.tar").split() == ["key10.txt", "key0.txt"]
+    assert "part-01.tar" in penstock("ls", tmp_path / "part-{00..03}.tar", code=1)
+    assert "matches no file" in penstock("ls", tmp_path / "*.nothing", code=1)
+    (tmp_path / "part-notes.txt").write_text("no shard")
+    assert "part-notes.txt, which is no tar shard" in penstock("ls", tmp_path / "part-*", code=1)
