@@ -1,43 +1,28 @@
 #include <algorithm>
-#include <csetjmp>
 #include <cstddef>
 #include <cstdio>
 #include <cstring>
 #include <string>
 
-#include <jerror.h>
 #include <jpeglib.h>
 
 #include <penstock/formats/error.hpp>
 #include <penstock/transforms/image_decoder.hpp>
 #include <penstock/transforms/jpeg.hpp>
+#include <penstock/transforms/jpeg_errors.hpp>
 
 namespace penstock {
 namespace {
 
-constexpr int kMaxScans = 500;
-constexpr long kMaxMemory = 1L << 30;
 constexpr std::size_t kLines = 4;  ///< asked of libjpeg at once
 
-/// libjpeg's objects, which point to each other: never moved. Its errors come back by longjmp, so nothing with a
-/// destructor may live between a guarded call and libjpeg.
+/// A decompressor that is reused from image to image.
 class Decompressor {
  public:
   Decompressor() {
-    jpeg_.err = jpeg_std_error(&errors_);
-    jpeg_.client_data = this;
-    errors_.error_exit = [](j_common_ptr c) { fail(c); };
-    errors_.emit_message = [](j_common_ptr c, int level) {
-      if (level < 0 && c->err->msg_code == JWRN_JPEG_EOF) fail(c);
-    };
-    errors_.output_message = [](j_common_ptr) {};
-    progress_.progress_monitor = [](j_common_ptr c) {
-      auto* jpeg = reinterpret_cast<j_decompress_ptr>(c);
-      if (jpeg->input_scan_number > kMaxScans) ERREXIT(c, JERR_NOTIMPL);
-    };
+    errors_.attach(reinterpret_cast<j_common_ptr>(&jpeg_));
     guarded([this] { jpeg_create_decompress(&jpeg_); });
-    jpeg_.progress = &progress_;
-    jpeg_.mem->max_memory_to_use = kMaxMemory;
+    errors_.limit(&jpeg_);
   }
   ~Decompressor() { jpeg_destroy_decompress(&jpeg_); }
   Decompressor(const Decompressor&) = delete;
@@ -45,11 +30,9 @@ class Decompressor {
 
   jpeg_decompress_struct& jpeg() { return jpeg_; }
 
-  /// Calls f, which calls libjpeg; throws what libjpeg reports.
   template <class F>
   void guarded(F f) {
-    if (setjmp(jump_) != 0) raise();
-    f();
+    errors_.guarded(f);
   }
 
   void abort() {
@@ -57,36 +40,8 @@ class Decompressor {
   }
 
  private:
-  [[noreturn]] static void fail(j_common_ptr c) { std::longjmp(static_cast<Decompressor*>(c->client_data)->jump_, 1); }
-
-  [[noreturn]] void raise() {
-    char text[JMSG_LENGTH_MAX];
-    errors_.format_message(reinterpret_cast<j_common_ptr>(&jpeg_), text);
-    const int code = errors_.msg_code;
-    jpeg_abort_decompress(&jpeg_);
-    const std::string cause = std::string("jpeg: ") + text;
-    switch (code) {
-      case JERR_ARITH_NOTIMPL:
-      case JERR_BAD_PRECISION:
-      case JERR_CCIR601_NOTIMPL:
-      case JERR_CONVERSION_NOTIMPL:
-      case JERR_FRACT_SAMPLE_NOTIMPL:
-      case JERR_NOTIMPL:
-      case JERR_NOT_COMPILED:
-      case JERR_NO_BACKING_STORE:
-      case JERR_SOF_UNSUPPORTED:
-        throw Error::unsupported(cause);
-      case JERR_OUT_OF_MEMORY:
-        throw Error::resource(cause);
-      default:
-        throw Error::corrupt(cause);
-    }
-  }
-
+  JpegErrors errors_;
   jpeg_decompress_struct jpeg_{};
-  jpeg_error_mgr errors_{};
-  jpeg_progress_mgr progress_{};
-  std::jmp_buf jump_{};
 };
 
 /// (a * b + 127) / 255, rounded as Pillow's MULDIV255.

@@ -9,54 +9,16 @@
 #include <penstock/formats/error.hpp>
 #include <penstock/transforms/jpeg.hpp>
 
+#include "support/jpeg_files.hpp"
 #include "support/test_data.hpp"
 
 using namespace penstock;
+using penstock::test::Made;
+using penstock::test::make_jpeg;
 
 namespace {
 
 const FieldSchema kSchema{.name = "jpg", .codec = "jpeg"};
-
-struct Made {
-  int components = 3, horizontal = 2, vertical = 2;
-  bool progressive = false;
-  J_COLOR_SPACE stored = JCS_YCbCr, given = JCS_RGB;
-};
-
-/// A smooth picture with some noise, so that every block has something in it.
-std::vector<std::byte> make_jpeg(unsigned width, unsigned height, const Made& made) {
-  jpeg_compress_struct jpeg{};
-  jpeg_error_mgr errors{};
-  jpeg.err = jpeg_std_error(&errors);
-  jpeg_create_compress(&jpeg);
-  unsigned char* data = nullptr;
-  unsigned long size = 0;
-  jpeg_mem_dest(&jpeg, &data, &size);
-  jpeg.image_width = width;
-  jpeg.image_height = height;
-  jpeg.input_components = made.components;
-  jpeg.in_color_space = made.given;
-  jpeg_set_defaults(&jpeg);
-  jpeg_set_colorspace(&jpeg, made.stored);
-  jpeg.comp_info[0].h_samp_factor = made.horizontal;
-  jpeg.comp_info[0].v_samp_factor = made.vertical;
-  if (made.progressive) jpeg_simple_progression(&jpeg);
-  jpeg_start_compress(&jpeg, TRUE);
-  std::mt19937 random(3);
-  std::vector<unsigned char> row(width * static_cast<unsigned>(made.components));
-  for (unsigned y = 0; y < height; ++y) {
-    for (unsigned i = 0; i < row.size(); ++i)
-      row[i] = static_cast<unsigned char>(i / 3 + y * (1 + i % 3) + random() % 64);
-    JSAMPROW rows[] = {row.data()};
-    jpeg_write_scanlines(&jpeg, rows, 1);
-  }
-  jpeg_finish_compress(&jpeg);
-  std::vector<std::byte> bytes(size);
-  std::memcpy(bytes.data(), data, size);
-  jpeg_destroy_compress(&jpeg);
-  std::free(data);
-  return bytes;
-}
 
 struct Decoded {
   Layout layout;
@@ -122,14 +84,14 @@ TEST_CASE("a region equals the same part of the whole image, for every sampling,
 
 TEST_CASE("a region equals the same part of the whole image, for photographs") {
   const auto decoder = jpeg_codec().decoder(kSchema);
-  const auto files = test::data_files("images/imagenet500");
+  const auto files = ::test::data_files("images/imagenet500");
   for (std::size_t i = 0; i < files.size(); i += 10) {
     CAPTURE(files[i].string());
-    CHECK(differing_regions(*decoder, test::read_file(files[i]), 6) == 0);
+    CHECK(differing_regions(*decoder, ::test::read_file(files[i]), 6) == 0);
   }
-  for (const auto& path : test::data_files("images/jpeg_valid")) {
+  for (const auto& path : ::test::data_files("images/jpeg_valid")) {
     CAPTURE(path.string());
-    const auto bytes = test::read_file(path);
+    const auto bytes = ::test::read_file(path);
     if (!jpeg_codec().recognises(bytes)) continue;  // one of them is a PNG
     int different = 0;
     try {
@@ -202,9 +164,9 @@ TEST_CASE("odd and damaged files give an image or a data fault") {
   const auto decoder = jpeg_codec().decoder(kSchema);
   for (const char* folder : {"images/jpeg_odd", "images/jpeg_corrupt"}) {
     int images = 0, faults = 0;
-    for (const auto& path : test::data_files(folder)) {
+    for (const auto& path : ::test::data_files(folder)) {
       CAPTURE(path.string());
-      const auto bytes = test::read_file(path);
+      const auto bytes = ::test::read_file(path);
       try {
         const Decoded whole = decode(*decoder, bytes);
         const Region middle{whole.layout.shape[1] / 3, whole.layout.shape[0] / 3, (whole.layout.shape[1] + 2) / 3,

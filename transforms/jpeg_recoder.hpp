@@ -1,0 +1,45 @@
+// JPEG files made over once, when a dataset is packed, so that every epoch reads and decodes less.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace penstock {
+
+struct JpegRecoding {
+  enum class Policy : std::uint8_t {
+    keep,      ///< files stay as they are, unless `max_side` shrinks them
+    baseline,  ///< progressive files become baseline ones of the same coefficients: identical pixels, decoded at least
+               ///< twice as fast; others stay as they are
+    quality,   ///< every file is decoded and compressed again, baseline, with `quality`
+  };
+  Policy policy = Policy::keep;
+  int quality = 90;           ///< 1 to 100, libjpeg's scale; also of what `max_side` shrinks
+  std::int64_t max_side = 0;  ///< pixels; images with a longer side are shrunk to it, antialiased bilinear; 0: none
+  bool keeps_all() const { return policy == Policy::keep && max_side == 0; }
+};
+
+/// One per thread: owns a decompressor, a compressor and scratch, reused from file to file.
+class JpegRecoder {
+ public:
+  /// Throws Error: invalid_argument, for a quality or side out of range.
+  explicit JpegRecoder(const JpegRecoding& recoding);
+  ~JpegRecoder();
+  JpegRecoder(JpegRecoder&&) noexcept;
+
+  /// The bytes to store in place of `file`: `file` itself where nothing is to be done, else bytes that stay until the
+  /// next call. Chroma sampling stays; so do all markers: comments, ICC profile, and EXIF with its orientation, which
+  /// is not applied. Files of other than one or three components (CMYK) are made baseline, never compressed again;
+  /// damaged progressive files stay as they are, for a baseline file would show other pixels. Throws Error: corrupt,
+  /// unsupported.
+  std::span<const std::byte> recode(std::span<const std::byte> file);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace penstock
