@@ -100,7 +100,8 @@ std::vector<fs::path> find_by(const Format*& format, const fs::path& path) {
 
 // All of a pattern's files are shards of one packing.
 Dataset open_pattern(const fs::path& pattern, const OpenProgress& progress) {
-  const std::vector<fs::path> files = expand_pattern(pattern.native());
+  std::vector<fs::path> files = expand_pattern(pattern.native());
+  std::erase_if(files, [](const fs::path& file) { return file.native().find(kSidecarEnding) != std::string::npos; });
   if (files.empty()) refuse(pattern, "matches no file");
   std::vector<fs::path> shards;
   const Format* found = nullptr;

@@ -100,8 +100,8 @@ bool marked_read_only(const fs::path& folder) {
 
 fs::path beside(const fs::path& shard) {
   std::error_code ignored;
-  if (fs::is_directory(shard, ignored)) return shard / ".penstock-idx";
-  return fs::path(shard.string() + ".penstock-idx");
+  if (fs::is_directory(shard, ignored)) return shard / kSidecarEnding;
+  return fs::path(shard.string().append(kSidecarEnding));
 }
 
 }  // namespace
@@ -117,8 +117,8 @@ std::vector<fs::path> sidecar_paths(const fs::path& shard) {
   if (const fs::path cache = cache_folder(); !cache.empty()) {
     std::error_code ignored;
     const fs::path absolute = fs::weakly_canonical(shard, ignored);
-    paths.push_back(cache /
-                    (absolute.filename().string() + "-" + hexadecimal(hash64(absolute.string())) + ".penstock-idx"));
+    paths.push_back(
+        cache / (absolute.filename().string() + "-" + hexadecimal(hash64(absolute.string())).append(kSidecarEnding)));
   }
   return paths;
 }

@@ -2,11 +2,14 @@
 #pragma once
 
 #include <filesystem>
+#include <string_view>
 #include <vector>
 
 #include <penstock/formats/format.hpp>
 
 namespace penstock {
+
+inline constexpr std::string_view kSidecarEnding = ".penstock-idx";
 
 /// Where the sidecar of a shard may lie, in the order tried: beside the data ("SHARD.penstock-idx", or
 /// ".penstock-idx" inside a folder); in $PENSTOCK_INDEX_DIR, or else in $XDG_CACHE_HOME/penstock or ~/.cache/penstock,

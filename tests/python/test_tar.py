@@ -20,6 +20,12 @@ def penstock(*arguments):
     return done.stdout
 
 
+def refused(*arguments):
+    done = subprocess.run([COMMAND, *map(str, arguments)], capture_output=True, check=False)
+    assert done.returncode == 1, done.stderr.decode()
+    return done.stderr.decode()
+
+
 def value(key, field):
     return f'"{field} of {key}"'.encode()
 
@@ -110,10 +116,10 @@ def test_a_pattern_of_shards_is_one_dataset_in_their_order(tmp_path):
             member = tarfile.TarInfo(f"key{shard}.txt")
             member.size = 1
             tar.addfile(member, io.BytesIO(b"x"))
-    assert penstock("ls", tmp_path / "part-{00..03..}.tar", code=1)
-    assert penstock("ls", tmp_path / "part-*.tar").split() == ["key0.txt", "key3.txt", "key10.txt"]
-    assert penstock("ls", tmp_path / "part-{10,00}.tar").split() == ["key10.txt", "key0.txt"]
-    assert "part-01.tar" in penstock("ls", tmp_path / "part-{00..03}.tar", code=1)
-    assert "matches no file" in penstock("ls", tmp_path / "*.nothing", code=1)
+    assert refused("ls", tmp_path / "part-{00..03..}.tar")
+    assert penstock("ls", tmp_path / "part-*.tar").decode().split() == ["key0.txt", "key3.txt", "key10.txt"]
+    assert penstock("ls", tmp_path / "part-{10,00}.tar").decode().split() == ["key10.txt", "key0.txt"]
+    assert "part-01.tar" in refused("ls", tmp_path / "part-{00..03}.tar")
+    assert "matches no file" in refused("ls", tmp_path / "*.nothing")
     (tmp_path / "part-notes.txt").write_text("no shard")
-    assert "part-notes.txt, which is no tar shard" in penstock("ls", tmp_path / "part-*", code=1)
+    assert "part-notes.txt, which is no tar shard" in refused("ls", tmp_path / "part-*")
