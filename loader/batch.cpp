@@ -8,6 +8,10 @@ namespace penstock {
 
 Batch::Batch(std::shared_ptr<const Slab> slab) : slab_(std::move(slab)) {}
 
+std::uint64_t Batch::seed() const {
+  return slab_->seed;
+}
+
 std::uint64_t Batch::epoch() const {
   return slab_->epoch;
 }

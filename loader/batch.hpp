@@ -33,6 +33,7 @@ class Batch {
   Batch() = default;
   explicit Batch(std::shared_ptr<const Slab> slab);
 
+  std::uint64_t seed() const;
   std::uint64_t epoch() const;
   std::uint64_t number() const;  ///< of this rank's batches of the epoch, from its start position
   std::uint32_t size() const;    ///< rows
@@ -45,8 +46,13 @@ class Batch {
   std::span<const std::string_view> keys() const;  ///< `__key__`
   const std::shared_ptr<const Slab>& slab() const { return slab_; }
 
+  /// What LoaderOptions::on_batch made of the batch: kept by it and its copies.
+  void attach(std::shared_ptr<void> made) { attached_ = std::move(made); }
+  const std::shared_ptr<void>& attached() const { return attached_; }
+
  private:
   std::shared_ptr<const Slab> slab_;
+  std::shared_ptr<void> attached_;
 };
 
 }  // namespace penstock

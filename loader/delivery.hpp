@@ -24,6 +24,8 @@ class Delivery {
   void put(Assembly& assembly);
   /// Waits for the batch of that sequence number; null after `timeout` (0 waits for ever), or once closed.
   Assembly* take(std::uint64_t sequence, std::chrono::milliseconds timeout);
+  /// Waits for the batch of that sequence number of that generation; null once the generation has passed, or closed.
+  Assembly* take_of(std::uint64_t generation, std::uint64_t sequence);
   std::size_t ready() const;
 
   /// Discards what is ready and what is still coming; batches count from 0 again.

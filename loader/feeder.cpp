@@ -14,6 +14,7 @@ constexpr std::uint64_t kRowAlignment = 64;
 void name_rows(Assembly& assembly, const Workshop& shop, const Position& position) {
   Slab& slab = assembly.slab();
   slab.begin(position.epoch, position.batch, static_cast<std::uint32_t>(assembly.rows.size()));
+  slab.seed = position.seed;
   for (std::uint32_t i = 0; i < slab.rows; ++i) {
     const Row& row = assembly.rows[i];
     slab.samples[i] = shop.included.empty() ? row.sample : shop.included[row.sample];

@@ -50,25 +50,18 @@ std::optional<Batch> Loader::next(const std::function<void()>& while_waiting) {
     pipeline.iterating = false;
     return std::nullopt;
   }
-  Assembly& assembly = *pipeline.await(pipeline.sequence, while_waiting);
+  Finished finished = pipeline.await(pipeline.sequence, while_waiting);
   ++pipeline.sequence;
   pipeline.cursor.advance();
-  if (assembly.failure() != nullptr) {
-    const std::exception_ptr failure = assembly.failure();
-    {
-      const std::scoped_lock lock(pipeline.failures_mutex);
-      pipeline.failures.record(assembly.slab().epoch, {}, assembly.other_failures());
-    }
-    pipeline.slabs->release(&assembly.slab());
-    std::rethrow_exception(failure);
+  {
+    const std::scoped_lock lock(pipeline.failures_mutex);
+    const bool failed = finished.failure != nullptr;
+    pipeline.failures.record(finished.epoch, failed ? std::vector<BadSample>{} : std::move(finished.bad),
+                             failed ? finished.other_failures : 0);
   }
-  std::vector<BadSample> bad = assembly.take_bad();
-  assembly.slab().bad = bad;
-  Batch batch(SlabPool::lend(pipeline.slabs, &assembly.slab()));
-  const std::scoped_lock lock(pipeline.failures_mutex);
-  pipeline.failures.record(batch.epoch(), std::move(bad), 0);
-  pipeline.waits.got_batch(batch.size(), batch.slab()->delivered_bytes());
-  return batch;
+  if (finished.failure != nullptr) std::rethrow_exception(std::exchange(finished.failure, nullptr));
+  pipeline.waits.got_batch(finished.batch.size(), finished.batch.slab()->delivered_bytes());
+  return std::move(finished.batch);
 }
 
 std::uint64_t Loader::batches() const {
@@ -115,7 +108,13 @@ Batch Loader::at(std::uint64_t epoch, std::uint64_t batch) {
   name_rows(assembly, pipeline.shop, {.seed = seed, .epoch = epoch, .start = 0, .batch = batch});
   assembly.begin(seed, 0, 0);
   Worker(pipeline.shop).fill_batch(assembly);
-  return Batch(SlabPool::lend(pool, &slab));
+  Batch rebuilt(SlabPool::lend(pool, &slab));
+  if (pipeline.options.on_batch) {
+    Batch given = rebuilt;
+    pipeline.options.on_batch(given);
+    rebuilt.attach(given.attached());
+  }
+  return rebuilt;
 }
 
 RowAccount Loader::explain(const Batch& batch, std::uint32_t row) const {

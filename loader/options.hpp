@@ -3,11 +3,13 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include <penstock/loader/batch.hpp>
 #include <penstock/loader/read_engine.hpp>
 #include <penstock/transforms/chain.hpp>
 
@@ -32,6 +34,13 @@ struct LoaderOptions {
   unsigned workers = 0;   ///< decoding threads; 0: usable cores (affinity, cgroup quota) divided by local ranks
   unsigned prefetch = 2;  ///< ready batches kept ahead of the consumer
   std::vector<FieldChain> fields = {};  ///< outputs; empty: every field, decoded by its codec
+
+  /// A step of the user's own on whole batches, in order, in one thread of the loader's that runs up to `prefetch`
+  /// batches ahead of the consumer. It may change values in place, and attach() what it makes. What it throws, of any
+  /// type, is what next() throws for that batch. Loader::at() calls it too, in its caller's thread. It must not use the
+  /// loader; destroying the loader waits until it returns.
+  std::function<void(Batch&)> on_batch = {};
+  std::string on_batch_stage = "on_batch";  ///< the name of that stage in the stats
 
   Last last = Last::keep;
   std::uint32_t rank = 0, world = 1;

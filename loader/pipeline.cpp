@@ -39,9 +39,12 @@ Pipeline::Pipeline(Dataset opened, LoaderOptions chosen, const Loader::EngineFac
                                        slab_count(options, !engine.engine->synchronous()))),
       delivery(slabs),
       failures(options.max_error_rate, (selection.samples + options.world - 1) / options.world),
-      waits(clocks, !engine.engine->synchronous()) {
+      waits(clocks, !engine.engine->synchronous(), options.on_batch ? options.on_batch_stage : "") {
   for (std::size_t i = 0; i < slabs->size(); ++i) {
     assemblies.push_back(std::make_unique<Assembly>(slabs->slab(i), program.outputs().size()));
+  }
+  if (options.on_batch) {
+    batch_stage = std::make_unique<BatchStage>(delivery, slabs, options.on_batch, options.prefetch, clocks.on_batch);
   }
   feeder = std::make_unique<Feeder>(shop, plan_options(options, selection), *engine.engine, assemblies);
 }
@@ -51,11 +54,16 @@ void Pipeline::start(const std::shared_ptr<Pipeline>& pipeline) {
   pipeline->workers = std::make_unique<WorkerPool>(pipeline, pipeline->shop, pipeline->options.workers, stop);
   pipeline->feeder_thread =
       std::make_unique<Thread>("penstock-feed", [pipeline, stop](std::stop_token) { pipeline->feeder->run(stop); });
+  if (pipeline->batch_stage != nullptr) {
+    pipeline->batch_thread =
+        std::make_unique<Thread>("penstock-batch", [pipeline](std::stop_token) { pipeline->batch_stage->run(); });
+  }
   pipeline->go_to(pipeline->cursor.position());
 }
 
 // From the source to the sink: nothing new begins, what is under way is skipped, then every thread is joined.
-// False when some read never came back: what it may still write to must then live on.
+// False when some read never came back: what it may still write to must then live on. So it must where the loader is
+// destroyed by its own on_batch, which cannot wait for itself.
 bool Pipeline::stop() {
   delivery.begin_generation();
   stopping.request_stop();
@@ -63,9 +71,17 @@ bool Pipeline::stop() {
   window.wake();
   tasks.close();
   delivery.close();
+  if (batch_stage != nullptr) batch_stage->close();
   bool ended = feeder_thread->join_for(kGrace);
   ended &= workers->join_for(kGrace);
   ended &= engine.engine->stop(kGrace);
+  if (batch_stage != nullptr) {
+    if (batch_stage->runs_here()) {
+      ended &= batch_thread->join_for({});
+    } else {
+      batch_thread->join();  // however long it takes: it uses what belongs to the user
+    }
+  }
   return ended;
 }
 
@@ -73,7 +89,9 @@ void Pipeline::go_to(const Position& position) {
   cursor.go_to(position);
   sequence = 0;
   iterating = false;
-  feeder->go_to(position, delivery.begin_generation());
+  const std::uint64_t generation = delivery.begin_generation();
+  if (batch_stage != nullptr) batch_stage->go_to(generation);
+  feeder->go_to(position, generation);
 }
 
 void Pipeline::require_same_process() const {
@@ -83,36 +101,43 @@ void Pipeline::require_same_process() const {
       {.dataset = dataset.path().string()});
 }
 
-Assembly* Pipeline::take(std::uint64_t number, const std::function<void()>& while_waiting) {
-  if (!while_waiting) return delivery.take(number, options.timeout);
+std::optional<Finished> Pipeline::take(std::uint64_t number, std::chrono::milliseconds timeout) {
+  if (batch_stage != nullptr) return batch_stage->take(timeout);
+  Assembly* assembly = delivery.take(number, timeout);
+  if (assembly == nullptr) return std::nullopt;
+  return Finished(*assembly, slabs, SlabPool::To::consumer);
+}
+
+std::optional<Finished> Pipeline::take(std::uint64_t number, const std::function<void()>& while_waiting) {
+  if (!while_waiting) return take(number, options.timeout);
   const auto began = Clock::now();
   for (;;) {
     std::chrono::milliseconds slice = kSlice;
     if (options.timeout.count() > 0) {
       const auto left = std::chrono::ceil<std::chrono::milliseconds>(began + options.timeout - Clock::now());
-      if (left.count() <= 0) return nullptr;
+      if (left.count() <= 0) return std::nullopt;
       slice = std::min(slice, left);
     }
-    if (Assembly* assembly = delivery.take(number, slice)) return assembly;
+    if (auto finished = take(number, slice)) return finished;
     while_waiting();
   }
 }
 
-Assembly* Pipeline::await(std::uint64_t number, const std::function<void()>& while_waiting) {
+Finished Pipeline::await(std::uint64_t number, const std::function<void()>& while_waiting) {
   if (slabs->lent() >= options.held) {
     throw Error::resource("the consumer holds " + std::to_string(slabs->lent()) + " batches, as many as held = " +
                           std::to_string(options.held) + " allows: let go of one, or raise held");
   }
-  Assembly* assembly = nullptr;
+  std::optional<Finished> finished;
   {
     const Waiting waiting(waits);
-    assembly = take(number, while_waiting);
+    finished = take(number, while_waiting);
   }
-  if (assembly == nullptr) {
+  if (!finished) {
     throw Error::resource("no batch within " + std::to_string(options.timeout.count()) + " ms: " + dump(),
                           {.dataset = dataset.path().string()});
   }
-  return assembly;
+  return std::move(*finished);
 }
 
 std::string Pipeline::dump() const {
@@ -123,6 +148,8 @@ std::string Pipeline::dump() const {
   const auto key_of = [this](const Row& row) {
     return dataset.key(selection.included.empty() ? row.sample : selection.included[row.sample]);
   };
+  if (batch_stage != nullptr)
+    text += ", " + std::to_string(batch_stage->ready()) + " batches done by " + options.on_batch_stage;
   for (const auto& assembly : assemblies) {
     if (assembly->in_progress() && assembly->generation() == delivery.generation())
       text += "; " + assembly->describe(key_of);
@@ -160,6 +187,7 @@ Stats Pipeline::stats() const {
   stage("decode", stats.workers, clocks.decode);
   stage("transform", stats.workers, clocks.transform);
   stage("deliver", stats.workers, clocks.deliver);
+  if (batch_stage != nullptr) stage(options.on_batch_stage.c_str(), 1, clocks.on_batch);
   return stats;
 }
 

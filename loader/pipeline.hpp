@@ -11,6 +11,7 @@
 
 #include <sys/types.h>
 
+#include <penstock/loader/batch_stage.hpp>
 #include <penstock/loader/cursor.hpp>
 #include <penstock/loader/failures.hpp>
 #include <penstock/loader/feeder.hpp>
@@ -21,8 +22,8 @@
 
 namespace penstock {
 
-/// Dataset -> Plan -> ReadEngine -> Worker -> Slab -> Delivery. Threads start last and hold a share of this, so that
-/// one which never comes back from the kernel leaves what it touches alive.
+/// Dataset -> Plan -> ReadEngine -> Worker -> Slab -> Delivery (-> BatchStage). Threads start last and hold a share of
+/// this, so that one which never comes back from the kernel leaves what it touches alive.
 struct Pipeline {
   Pipeline(Dataset opened, LoaderOptions chosen, const Loader::EngineFactory& make_engine);
 
@@ -33,8 +34,9 @@ struct Pipeline {
   void go_to(const Position& position);
   void require_same_process() const;
   /// `while_waiting`, when not empty, is called now and then meanwhile, and may throw.
-  Assembly* await(std::uint64_t number, const std::function<void()>& while_waiting);
-  Assembly* take(std::uint64_t number, const std::function<void()>& while_waiting);
+  Finished await(std::uint64_t number, const std::function<void()>& while_waiting);
+  std::optional<Finished> take(std::uint64_t number, const std::function<void()>& while_waiting);
+  std::optional<Finished> take(std::uint64_t number, std::chrono::milliseconds timeout);
   std::string dump() const;
   Stats stats() const;
 
@@ -58,6 +60,7 @@ struct Pipeline {
   Failures failures;
   mutable std::mutex failures_mutex;  // guards failures: stats() may come from another thread
   Waits waits;
+  std::unique_ptr<BatchStage> batch_stage;  // null without on_batch
   std::atomic<unsigned> workers_observed{0};
   Workshop shop{.dataset = dataset,
                 .program = program,
@@ -76,7 +79,7 @@ struct Pipeline {
   std::unique_ptr<Feeder> feeder;
   std::stop_source stopping;
   std::unique_ptr<WorkerPool> workers;
-  std::unique_ptr<Thread> feeder_thread;
+  std::unique_ptr<Thread> feeder_thread, batch_thread;
   const pid_t process = ::getpid();
 };
 

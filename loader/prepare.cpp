@@ -80,7 +80,8 @@ PlanOptions plan_options(const LoaderOptions& options, const Selection& selectio
 unsigned slab_count(const LoaderOptions& options, bool reads_ahead) {
   const std::uint32_t rows = std::max(2 * options.workers, reads_ahead ? kReadAheadRows : 0);
   const unsigned filling = 1 + (rows + options.batch_size - 1) / options.batch_size;
-  return options.prefetch + filling + options.held;
+  const unsigned on_batch = options.on_batch ? options.prefetch + 1 : 0;
+  return options.prefetch + filling + on_batch + options.held;
 }
 
 }  // namespace penstock

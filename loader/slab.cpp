@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include <penstock/formats/error.hpp>
 #include <penstock/loader/slab.hpp>
@@ -139,19 +140,25 @@ void SlabPool::wake() {
   freed_.notify_all();
 }
 
-std::shared_ptr<const Slab> SlabPool::lend(const std::shared_ptr<SlabPool>& pool, Slab* slab) {
+std::shared_ptr<const Slab> SlabPool::lend(const std::shared_ptr<SlabPool>& pool, Slab* slab, To to) {
   {
     const std::scoped_lock lock(pool->mutex_);
-    ++pool->lent_;
+    slab->counted = to == To::consumer;
+    if (slab->counted) ++pool->lent_;
   }
   return {slab, [pool](Slab* returned) {
             {
               const std::scoped_lock lock(pool->mutex_);
-              --pool->lent_;
+              if (std::exchange(returned->counted, false)) --pool->lent_;
               pool->free_.push_back(returned);
             }
             pool->freed_.notify_all();
           }};
+}
+
+void SlabPool::hand_over(const Slab* slab) {
+  const std::scoped_lock lock(mutex_);
+  if (!std::exchange(slabs_[number_of(slab)]->counted, true)) ++lent_;
 }
 
 unsigned SlabPool::lent() const {

@@ -49,7 +49,7 @@ class Slab {
   /// Gathers staged ragged rows and publishes fields(): after the last row is written, before delivery.
   void seal(std::span<const std::uint8_t> staged_outputs);
 
-  std::uint64_t epoch = 0, number = 0;
+  std::uint64_t seed = 0, epoch = 0, number = 0;
   std::uint32_t rows = 0;
   std::vector<std::uint64_t> samples;
   std::vector<std::string_view> keys;
@@ -57,6 +57,7 @@ class Slab {
   std::vector<BadSample> bad;  ///< of rows that are not valid; set at delivery
   std::span<const Field> fields() const { return fields_; }
   std::uint64_t delivered_bytes() const;  ///< of all fields' values
+  bool counted = false;                   ///< lent to the consumer; guarded by the pool
 
  private:
   std::span<const Output> outputs_;
@@ -90,8 +91,11 @@ class SlabPool {
   void release(Slab* slab);
   void wake();
 
-  /// Turns a delivered slab into what the consumer holds; it comes back when the last copy dies.
-  static std::shared_ptr<const Slab> lend(const std::shared_ptr<SlabPool>& pool, Slab* slab);
+  enum class To : std::uint8_t { consumer, stage };
+  /// Turns a delivered slab into what the consumer holds; it comes back when the last copy dies. One lent to a stage
+  /// on the way is not in the consumer's hands before hand_over().
+  static std::shared_ptr<const Slab> lend(const std::shared_ptr<SlabPool>& pool, Slab* slab, To to = To::consumer);
+  void hand_over(const Slab* slab);
   unsigned lent() const;  ///< in the consumer's hands
   std::size_t free_slabs() const;
   std::uint64_t bytes() const;
@@ -103,7 +107,7 @@ class SlabPool {
   Dataset dataset_;
   std::vector<Output> outputs_;
   std::vector<std::unique_ptr<Slab>> slabs_;
-  mutable std::mutex mutex_;  // guards free_ and lent_
+  mutable std::mutex mutex_;  // guards free_, lent_ and the slabs' counted
   std::condition_variable_any freed_;
   std::vector<Slab*> free_;
   unsigned lent_ = 0;

@@ -46,9 +46,9 @@ class Stopwatch {
 
 /// The clocks of the stages that are threads of the loader.
 struct StageClocks {
-  StageClock plan, read, decode, transform, deliver;
+  StageClock plan, read, decode, transform, deliver, on_batch;
   void reset() {
-    for (StageClock* clock : {&plan, &read, &decode, &transform, &deliver}) clock->reset();
+    for (StageClock* clock : {&plan, &read, &decode, &transform, &deliver, &on_batch}) clock->reset();
   }
 };
 

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include <penstock/loader/waits.hpp>
 
 namespace penstock {
@@ -21,6 +23,7 @@ void Waits::begin() {
   const std::scoped_lock lock(mutex_);
   began_ = Clock::now();
   before_ = worked();
+  on_batch_before_ = clocks_.on_batch.busy.get();
   if (first_call_ == Clock::time_point{}) {
     first_call_ = began_;
   } else {
@@ -31,8 +34,12 @@ void Waits::begin() {
 void Waits::end() {
   const std::scoped_lock lock(mutex_);
   ended_ = Clock::now();
-  const nanoseconds wait = ended_ - began_;
-  waited_ += wait;
+  waited_ += ended_ - began_;
+  // A batch that the step was at when the wait began has been worked at longer than the wait.
+  const nanoseconds on_batch =
+      std::clamp<nanoseconds>(clocks_.on_batch.busy.get() - on_batch_before_, {}, ended_ - began_);
+  waited_for_on_batch_ += on_batch;
+  const nanoseconds wait = ended_ - began_ - on_batch;
   Times share = worked();
   nanoseconds all{};
   for (std::size_t i = 0; i < count; ++i) all += share[i] - before_[i];
@@ -70,11 +77,12 @@ void Waits::report(Stats& stats) const {
   stats.consumer_busy = busy_;
   if (first_call_ != Clock::time_point{}) stats.wall = ended_ - first_call_;
   for (std::size_t i = 0; i < count; ++i) stats.waited_for.emplace_back(kNames[i], waited_for_[i]);
+  if (!on_batch_.empty()) stats.waited_for.emplace_back(on_batch_, waited_for_on_batch_);
 }
 
 void Waits::reset() {
   const std::scoped_lock lock(mutex_);
-  waited_ = busy_ = nanoseconds{};
+  waited_ = busy_ = waited_for_on_batch_ = nanoseconds{};
   waited_for_ = {};
   samples_ = batches_ = bytes_ = 0;
   first_call_ = {};

@@ -65,6 +65,9 @@ class OwnProgram final : public OutputProgram {
     return plan_.before->select(field, sample, ranges);
   }
   std::unique_ptr<OutputRunner> runner() const override { return std::make_unique<OwnRunner>(plan_); }
+  Outcomes explain(const Layout& stored, const SampleContext& sample) const override {
+    return plan_.before->explain(stored, sample);
+  }
   std::optional<Size> image_size() const override { return plan_.before->image_size(); }
 
  private:

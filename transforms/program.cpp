@@ -85,6 +85,7 @@ std::uint32_t transform_id(std::string_view output, std::size_t step) {
 struct Program::State {
   std::vector<std::unique_ptr<OutputProgram>> programs;
   std::vector<std::optional<std::uint32_t>> leaders;
+  std::vector<std::shared_ptr<const Codec>> own_codecs;  ///< null where the field's own serves
   std::vector<Output> outputs;
   std::vector<std::string> chains;
   std::vector<std::uint32_t> order;
@@ -101,6 +102,7 @@ Program::Program(std::span<const FieldChain> chains, const FieldCatalog& catalog
   State& state = *state_;
   state.programs.resize(chains.size());
   state.leaders.resize(chains.size());
+  state.own_codecs.resize(chains.size());
   const auto compile_output = [&](std::uint32_t number) {
     OutputRequest request{
         .name = chains[number].first, .chain = chains[number].second, .sources = {}, .catalog = &catalog};
@@ -111,6 +113,7 @@ Program::Program(std::span<const FieldChain> chains, const FieldCatalog& catalog
       }
     }
     find_sources(request);
+    state.own_codecs[number] = request.own_codec();
     state.programs[number] = compile(request);
     state.order.push_back(number);
     for (const std::uint32_t source : request.sources) {
@@ -158,7 +161,7 @@ OutputAccount Program::explain(std::uint32_t output, const FieldBytes& field, co
                         .codec = field.schema->codec,
                         .stored = {},
                         .outcomes = {}};
-  Decoders decoders;
+  Decoders decoders({}, state_->own_codecs[output].get());
   try {
     const Peeked peeked = decoders.peek(field);
     account.codec = peeked.codec->name();

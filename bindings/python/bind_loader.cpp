@@ -12,6 +12,7 @@
 #include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
+#include "batch_dict.hpp"
 #include "bind.hpp"
 #include "loader_options.hpp"
 #include "open_dataset.hpp"
@@ -32,32 +33,19 @@ struct LoaderIterator {
   std::uint64_t iteration;
 };
 
-nb::object column(const Batch& batch, const Field& field) {
-  Tensor values(batch.slab(), field.values.data, field.values.dtype, field.values.shape);
-  if (field.offsets.empty()) return nb::cast(std::move(values));
-  Tensor offsets(batch.slab(), field.offsets.data(), DType::i64, {static_cast<std::int64_t>(field.offsets.size())});
-  return nb::cast(Ragged{std::move(values), std::move(offsets)});
+// What a loop gets: the batch, or what the program's own step made of it.
+nb::object delivered(const Batch& batch) {
+  return batch.attached() != nullptr ? made_of(batch) : nb::object(batch_dict(batch));
 }
 
-nb::dict batch_dict(const Batch& batch) {
-  nb::dict columns;
-  for (const Field& field : batch.fields()) columns[text(field.name)] = column(batch, field);
-  nb::list keys;
-  for (const std::string_view key : batch.keys()) keys.append(text(key));
-  columns["__key__"] = keys;
-  columns["__valid__"] =
-      Tensor(batch.slab(), batch.valid().data(), DType::boolean, {static_cast<std::int64_t>(batch.size())});
-  return columns;
-}
-
-nb::dict next_batch(LoaderIterator& self) {
+nb::object next_batch(LoaderIterator& self) {
   std::optional<Batch> batch;
   {
     const ProfilerMark mark;
     batch = self.loader->next(self.iteration);
   }
   if (!batch) throw nb::stop_iteration();
-  return batch_dict(*batch);
+  return delivered(*batch);
 }
 
 void construct(PythonLoader* self, const nb::object& source, std::uint32_t batch_size, bool shuffle, std::uint64_t seed,
@@ -67,7 +55,7 @@ void construct(PythonLoader* self, const nb::object& source, std::uint32_t batch
                std::optional<std::vector<std::uint64_t>> subset, std::optional<double> timeout,
                std::optional<std::uint64_t> shuffle_block, std::uint64_t max_items,
                const std::optional<std::vector<std::string>>& classes, const std::string& engine, bool direct_io,
-               std::uint64_t read_window, std::uint64_t block_cache) {
+               std::uint64_t read_window, std::uint64_t block_cache, const nb::object& on_batch) {
   LoaderOptions options{.batch_size = batch_size,
                         .shuffle = shuffle,
                         .seed = seed,
@@ -89,7 +77,8 @@ void construct(PythonLoader* self, const nb::object& source, std::uint32_t batch
   std::string note = set_rank(options, rank, world);
   Dataset dataset = open_dataset(source);
   require_classes(dataset, classes);
-  new (self) PythonLoader(std::move(dataset), std::move(options), std::move(note));
+  new (self) PythonLoader(std::move(dataset), std::move(options), std::move(note),
+                          own_step(fields, on_batch, options.on_error == OnError::mark));
 }
 
 nb::object json(const char* function, const nb::object& argument) {
@@ -102,6 +91,18 @@ nb::object state_dict(PythonLoader& self) {
 
 void load_state_dict(PythonLoader& self, const nb::dict& state) {
   self.restore(LoaderState::from_json(nb::str(json("dumps", state)).c_str()));
+}
+
+nb::object stats_of(PythonLoader& self) {
+  nb::object stats = to_python(self.stats());
+  if (self.step() != nullptr && self.step()->function().is_valid())
+    stats["python_s"] = nb::dict(self.step()->function().attr("seconds"));
+  return stats;
+}
+
+void reset_stats(PythonLoader& self) {
+  self.use([](Loader& loader) { loader.reset_stats(); });
+  if (self.step() != nullptr && self.step()->function().is_valid()) self.step()->function().attr("reset")();
 }
 
 LoaderIterator iterate(const nb::object& self) {
@@ -146,6 +147,32 @@ nb::dict explain(PythonLoader& self, std::uint64_t epoch, std::uint64_t batch, s
   return told;
 }
 
+// A program's object often holds the loader, and the loader's functions the object: for Python's search for such
+// cycles.
+int traverse_loader(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  if (!nb::inst_ready(self)) return 0;
+  const PythonLoader& loader = *nb::inst_ptr<PythonLoader>(self);
+  if (loader.step() != nullptr) Py_VISIT(loader.step()->function().ptr());
+  return 0;
+}
+
+int clear_loader(PyObject* self) {
+  if (nb::inst_ready(self)) nb::inst_ptr<PythonLoader>(self)->end();
+  return 0;
+}
+
+int traverse_iterator(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  if (nb::inst_ready(self)) Py_VISIT(nb::inst_ptr<LoaderIterator>(self)->owner.ptr());
+  return 0;
+}
+
+PyType_Slot kLoaderSlots[] = {{Py_tp_traverse, reinterpret_cast<void*>(traverse_loader)},
+                              {Py_tp_clear, reinterpret_cast<void*>(clear_loader)},
+                              {0, nullptr}};
+PyType_Slot kIteratorSlots[] = {{Py_tp_traverse, reinterpret_cast<void*>(traverse_iterator)}, {0, nullptr}};
+
 constexpr const char* kDoc =
     "Reads, decodes and assembles batches ahead of the program, in threads of its own that never hold the\n"
     "interpreter. One `for` over it is one epoch; the next `for` is the next epoch. Leaving one early discards what\n"
@@ -165,12 +192,14 @@ constexpr const char* kInitDoc =
     "subset: sample numbers that an epoch delivers. timeout: seconds after which a wait raises, with what is in\n"
     "flight. shuffle_block: samples per block of a block shuffle, 0 for none. max_items: bound of a ragged row.\n"
     "classes: names that the dataset's must equal. engine: \"auto\", \"io_uring\", \"pread\", \"direct\", \"gather\".\n"
-    "direct_io: O_DIRECT. read_window, block_cache: bytes.\n\n"
+    "direct_io: O_DIRECT. read_window, block_cache: bytes.\n"
+    "on_batch: a function that gets each batch and returns what the loop gets in its place; in one thread, ahead of\n"
+    "the program. With a second parameter it also gets a numpy Generator, a function of seed, epoch and the batch.\n\n"
     "Raises Error: invalid_argument, for options that do not fit each other or the dataset; and what opening raises.";
 
 void bind_loader_class(nb::module_& module) {
   const LoaderOptions defaults;
-  nb::class_<PythonLoader>(module, "Loader", nb::is_weak_referenceable(), kDoc)
+  nb::class_<PythonLoader>(module, "Loader", nb::is_weak_referenceable(), nb::type_slots(kLoaderSlots), kDoc)
       .def("__init__", construct, nb::arg("source"), nb::kw_only(), nb::arg("batch_size") = defaults.batch_size,
            nb::arg("shuffle") = defaults.shuffle, nb::arg("seed") = defaults.seed,
            nb::arg("workers") = defaults.workers, nb::arg("prefetch") = defaults.prefetch,
@@ -180,7 +209,7 @@ void bind_loader_class(nb::module_& module) {
            nb::arg("subset") = nb::none(), nb::arg("timeout") = nb::none(), nb::arg("shuffle_block") = nb::none(),
            nb::arg("max_items") = defaults.max_items, nb::arg("classes") = nb::none(), nb::arg("engine") = "auto",
            nb::arg("direct_io") = false, nb::arg("read_window") = defaults.read_window,
-           nb::arg("block_cache") = defaults.block_cache, kInitDoc)
+           nb::arg("block_cache") = defaults.block_cache, nb::arg("on_batch").sig("None") = nb::none(), kInitDoc)
       .def("__iter__", iterate, "Begins an epoch. Only the latest iterator gives batches.")
       .def(
           "__len__", [](PythonLoader& self) { return self.use([](Loader& loader) { return loader.batches(); }); },
@@ -199,7 +228,7 @@ void bind_loader_class(nb::module_& module) {
       .def(
           "at",
           [](PythonLoader& self, std::uint64_t epoch, std::uint64_t batch) {
-            return batch_dict(self.use([&](Loader& loader) { return loader.at(epoch, batch); }));
+            return delivered(self.use([&](Loader& loader) { return loader.at(epoch, batch); }));
           },
           nb::arg("epoch"), nb::arg("batch"), "Rebuilds any batch, without moving the position.")
       .def("explain", explain, nb::arg("epoch"), nb::arg("batch"), nb::arg("row"),
@@ -210,11 +239,9 @@ void bind_loader_class(nb::module_& module) {
            "(\"steps\"), and for images the \"box\" (x, y, width, height) of the stored image that was taken, and "
            "\"flip\".\n"
            "`penstock show` prints the same, and the pixels.")
-      .def(
-          "stats", [](PythonLoader& self) { return to_python(self.stats()); },
-          nb::sig("def stats(self) -> penstock._stats.Stats"),
-          "Counters and times, as a dict; str() of it is the stage table. From any thread, at any time.")
-      .def("reset_stats", [](PythonLoader& self) { self.use([](Loader& loader) { loader.reset_stats(); }); })
+      .def("stats", stats_of, nb::sig("def stats(self) -> penstock._stats.Stats"),
+           "Counters and times, as a dict; str() of it is the stage table. From any thread, at any time.")
+      .def("reset_stats", reset_stats)
       .def("close", &PythonLoader::close, "Ends the threads. Batches stay valid. May be called again.")
       .def(
           "__enter__", [](const nb::object& self) { return self; }, nb::sig("def __enter__(self) -> Loader"))
@@ -225,11 +252,12 @@ void bind_loader_class(nb::module_& module) {
 
 void bind_loader(nb::module_& module) {
   bind_loader_class(module);
-  nb::class_<LoaderIterator>(module, "LoaderIterator", "The batches of one epoch.")
+  nb::class_<LoaderIterator>(module, "LoaderIterator", nb::type_slots(kIteratorSlots), "The batches of one epoch.")
       .def(
           "__iter__", [](const nb::object& self) { return self; }, nb::sig("def __iter__(self) -> LoaderIterator"))
-      .def("__next__", next_batch, nb::sig("def __next__(self) -> dict[str, typing.Any]"),
-           "Waits for the next batch, without holding the interpreter; Ctrl-C ends the wait. Raises what a worker\n"
+      .def("__next__", next_batch, nb::sig("def __next__(self) -> typing.Any"),
+           "Waits for the next batch, a dict or what on_batch made of it, without holding the interpreter; Ctrl-C ends "
+           "the wait. Raises what a worker\n"
            "failed with: Error, with dataset, shard, key, field and offset; Error: resource, after `timeout`, or when\n"
            "the program holds as many batches as `held` allows.");
   module.def("close_all", &PythonLoader::close_all,

@@ -15,6 +15,14 @@ namespace {
   throw Error::invalid_argument(option + " is " + known + ", not \"" + given + "\"");
 }
 
+nb::object own_step_module() {
+  return nb::module_::import_("penstock._own_step");
+}
+
+bool is_transform(nb::handle value) {
+  return nb::isinstance(value, own_step_module().attr("Transform"));
+}
+
 constexpr double kLongestTimeout = 1e9;  // seconds: 31 years
 
 }  // namespace
@@ -50,11 +58,21 @@ std::vector<FieldChain> fields_of(const std::optional<FieldsDict>& fields) {
     if (output == "__key__" || output == "__valid__")
       throw Error::invalid_argument("fields: " + output + " is in every batch and cannot be an output's name");
     Chain chain;
-    if (!nb::try_cast(value, chain))
+    if (is_transform(value)) {
+      const nb::object before = value.attr("chain");
+      if (!before.is_none()) chain = nb::cast<Chain>(before);
+    } else if (!nb::try_cast(value, chain)) {
       throw Error::invalid_argument("fields[\"" + output + "\"] is no chain such as image.decode() or label()");
+    }
     chains.emplace_back(output, std::move(chain));
   }
   return chains;
+}
+
+std::shared_ptr<PythonStep> own_step(const std::optional<FieldsDict>& fields, const nb::object& on_batch, bool marks) {
+  const nb::object given = fields ? nb::object(*fields) : nb::object(nb::dict());
+  nb::object made = own_step_module().attr("own_step")(given, on_batch, marks);
+  return made.is_none() ? nullptr : std::make_shared<PythonStep>(std::move(made));
 }
 
 std::chrono::milliseconds timeout_of(std::optional<double> seconds) {

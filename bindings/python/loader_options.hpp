@@ -1,6 +1,7 @@
 // Options as Python spells them.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <variant>
@@ -11,15 +12,25 @@
 #include <penstock/formats/dataset.hpp>
 #include <penstock/loader/options.hpp>
 
+#include "python_step.hpp"
+
 namespace penstock::python {
 
-using FieldsDict = nanobind::typed<nanobind::dict, nanobind::str, Chain>;
+/// What `fields` maps names to.
+class FieldValue : public nanobind::object {
+  NB_OBJECT_DEFAULT(FieldValue, nanobind::object, "penstock.Chain | penstock.Transform", is_any)
+  static bool is_any(PyObject* object) { return object != nullptr; }
+};
+using FieldsDict = nanobind::typed<nanobind::dict, nanobind::str, FieldValue>;
 
 /// Each throws Error: invalid_argument, naming the option.
 Last last_named(const std::string& name, bool drop_last);
 OnError on_error_named(const std::string& name);
 Missing missing_named(const std::string& name);
 std::vector<FieldChain> fields_of(const std::optional<FieldsDict>& fields);
+/// The penstock._own_step.OwnStep of the functions that a program adds; null without any.
+std::shared_ptr<PythonStep> own_step(const std::optional<FieldsDict>& fields, const nanobind::object& on_batch,
+                                     bool marks);
 std::chrono::milliseconds timeout_of(std::optional<double> seconds);
 /// Sets rank and world, and returns where they came from (empty when they were given).
 std::string set_rank(LoaderOptions& options, const std::variant<std::uint32_t, std::string>& rank,

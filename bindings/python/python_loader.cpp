@@ -17,20 +17,47 @@ std::set<PythonLoader*>& open_loaders() {
   return loaders;
 }
 
-std::shared_ptr<Loader> started(Dataset dataset, LoaderOptions options) {
+// Loaders that ended in their own step, whose thread cannot wait for itself. Touched with the interpreter held.
+struct Buried {
+  std::shared_ptr<Loader> loader;
+  std::shared_ptr<PythonStep> step;
+};
+std::vector<Buried>& buried() {
+  static std::vector<Buried> loaders;
+  return loaders;
+}
+
+void end_buried() {
+  std::vector<Buried> ended;
+  std::erase_if(buried(), [&](Buried& each) {
+    if (each.step->runs_here()) return false;
+    ended.push_back(std::move(each));
+    return true;
+  });
+  if (ended.empty()) return;
+  const nb::gil_scoped_release released;
+  for (Buried& each : ended) each.loader.reset();
+}
+
+std::shared_ptr<Loader> started(Dataset dataset, LoaderOptions options, const std::shared_ptr<PythonStep>& step) {
+  end_buried();
+  if (step != nullptr) {
+    options.on_batch = [step](Batch& batch) { step->run(batch); };
+    options.on_batch_stage = "python";
+  }
   const WithoutInterpreter released;
   return std::make_shared<Loader>(std::move(dataset), std::move(options));
 }
 
 }  // namespace
 
-PythonLoader::PythonLoader(Dataset dataset, LoaderOptions options, std::string note)
-    : note_(std::move(note)), loader_(started(std::move(dataset), std::move(options))) {
+PythonLoader::PythonLoader(Dataset dataset, LoaderOptions options, std::string note, std::shared_ptr<PythonStep> step)
+    : note_(std::move(note)), step_(std::move(step)), loader_(started(std::move(dataset), std::move(options), step_)) {
   open_loaders().insert(this);
 }
 
 PythonLoader::~PythonLoader() {
-  close();
+  end();
 }
 
 std::shared_ptr<Loader> PythonLoader::usable() const {
@@ -86,19 +113,36 @@ Stats PythonLoader::stats() const {
   return stats;
 }
 
+void PythonLoader::require_elsewhere() const {
+  if (step_ == nullptr || !step_->runs_here()) return;
+  throw Error::invalid_argument("a function that a loader runs on its batches cannot use that loader");
+}
+
 void PythonLoader::close() {
+  require_elsewhere();
+  end();
+}
+
+void PythonLoader::end() {
   open_loaders().erase(this);
   closing_.store(true, std::memory_order_relaxed);
   std::shared_ptr<Loader> loader = std::move(loader_);
   if (loader == nullptr) return;
-  const nb::gil_scoped_release released;
-  if (::getpid() == process_) const std::scoped_lock wait_for_others(mutex_);
-  loader.reset();
+  if (step_ != nullptr && step_->runs_here()) {
+    buried().push_back({std::move(loader), step_});
+  } else {
+    const nb::gil_scoped_release released;
+    if (::getpid() == process_) const std::scoped_lock wait_for_others(mutex_);
+    loader.reset();
+  }
+  if (step_ != nullptr) step_->clear();
+  end_buried();
 }
 
 void PythonLoader::close_all() {
   end_threads();
-  while (!open_loaders().empty()) (*open_loaders().begin())->close();
+  while (!open_loaders().empty()) (*open_loaders().begin())->end();
+  end_buried();
 }
 
 }  // namespace penstock::python

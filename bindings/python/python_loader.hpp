@@ -15,14 +15,16 @@
 #include <penstock/loader/loader.hpp>
 
 #include "interpreter.hpp"
+#include "python_step.hpp"
 
 namespace penstock::python {
 
 /// All members are called with the interpreter held; what may take long lets go of it.
 class PythonLoader {
  public:
-  /// `note` is told in the stats. Throws what Loader's constructor does.
-  PythonLoader(Dataset dataset, LoaderOptions options, std::string note);
+  /// `note` is told in the stats; `step`, which may be null, is run on every batch. Throws what Loader's constructor
+  /// does.
+  PythonLoader(Dataset dataset, LoaderOptions options, std::string note, std::shared_ptr<PythonStep> step);
   ~PythonLoader();
   PythonLoader(const PythonLoader&) = delete;
   PythonLoader& operator=(const PythonLoader&) = delete;
@@ -40,22 +42,30 @@ class PythonLoader {
   /// work(loader), one call at a time, without the interpreter.
   template <typename Work>
   auto use(Work work) {
-    const std::shared_ptr<Loader> loader = usable();
+    std::shared_ptr<Loader> kept = usable();
+    require_elsewhere();
     const WithoutInterpreter released;
+    const std::shared_ptr<Loader> loader = std::move(kept);  // ends without the interpreter, which its step may need
     const std::scoped_lock lock(mutex_);
     return work(*loader);
   }
 
-  /// Ends the threads; a wait in another thread ends with an Error. Batches stay valid. May be called again.
+  /// Ends the threads, once the step has returned; a wait in another thread ends with an Error. Batches stay valid. May
+  /// be called again. Throws Error: invalid_argument, in the step itself.
   void close();
+  /// As close(), also in the step itself, where the threads live on until something else is opened or closed.
+  void end();
+  const PythonStep* step() const { return step_.get(); }
   static void close_all();  ///< of this process, when the program ends
 
  private:
   /// Throws Error: invalid_argument, once closed, and in a process forked from the one that made the loader.
   std::shared_ptr<Loader> usable() const;
+  void require_elsewhere() const;  ///< throws Error: invalid_argument, in the step itself, which would wait for itself
 
   const pid_t process_ = ::getpid();
   const std::string note_;
+  const std::shared_ptr<PythonStep> step_;
   std::atomic<bool> closing_{false};  // read by a waiting thread between two waits; orders nothing
   std::shared_ptr<Loader> loader_;    // changed with the interpreter held
   std::mutex mutex_;             // guards use of *loader_ and all below; never waited for with the interpreter held

@@ -1,4 +1,4 @@
-"""The Python examples of README.md and docs/python.md run as they stand."""
+"""The Python examples of README.md, docs/python.md and docs/own_steps.md run as they stand."""
 
 import importlib.util
 import os
@@ -22,7 +22,7 @@ def workplace_fixture(tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize("document", ["README.md", "docs/python.md"])
+@pytest.mark.parametrize("document", ["README.md", "docs/python.md", "docs/own_steps.md"])
 def test_examples_run_in_their_order(document, workplace, monkeypatch, capsys):
     monkeypatch.chdir(workplace)
     examples = re.findall(r"^```python\n(.*?)^```", (ROOT / document).read_text(), re.MULTILINE | re.DOTALL)

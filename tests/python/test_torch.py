@@ -103,3 +103,18 @@ def test_the_wait_is_dataloader_time_in_the_profiler(arrays):
             pass
     waits = [e for e in profile.key_averages() if e.key == "enumerate(DataLoader)#PenstockLoader.__next__"]
     assert len(waits) == 1 and waits[0].count == 6  # 5 batches and the end
+
+
+def test_functions_of_the_program_get_and_give_tensors(arrays):
+    def on_batch(batch, random):
+        assert all(isinstance(batch[name], torch.Tensor) for name in ("npy", "own", "cls"))
+        batch["sum"] = batch["npy"].sum(dim=1) + random.random() * 0
+        return batch
+
+    fields = {**FIELDS, "own": ps.field("npy") | ps.transform(lambda row: row * 2)}
+    dataset = ps.torch.IterableDataset(arrays, batch_size=8, fields=fields, on_batch=on_batch)
+    for batch in DataLoader(dataset, batch_size=None):
+        torch.testing.assert_close(batch["own"], batch["npy"] * 2)
+        torch.testing.assert_close(batch["sum"], batch["npy"].sum(dim=1), check_dtype=False)
+    dataset = ps.torch.IterableDataset(arrays, batch_size=8, fields=FIELDS, on_batch=lambda batch: batch["cls"].sum())
+    assert sum(dataset).item() == 60

@@ -55,6 +55,9 @@ TEST_CASE("a codec of one's own decodes like one of the library: whole, and cut 
   CHECK(rows[0] == rows[1]);
   CHECK(elements<std::uint8_t>(rows[2]) == source.pixels);
   CHECK(program.version().find("pgm = decode(pgm 2) | image.resize(24)") != std::string::npos);
+  const OutputAccount account = program.explain(0, {&fields.schemas[0], fields.values[0]}, {});
+  CHECK(account.codec == "pgm");
+  CHECK(account.stored->shape == Shape{30, 40, 1});
 }
 
 TEST_CASE("without steps for images, the layout of one's own codec decides; masks take it too") {

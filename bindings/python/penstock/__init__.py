@@ -19,6 +19,7 @@ from typing import Any as _Any
 from . import sources
 from ._encode import encode
 from ._error import Error
+from ._own_step import Transform, transform
 from ._pack import finish_pack, pack
 from ._penstock import (
     Chain,
@@ -55,6 +56,7 @@ __all__ = [
     "Sample",
     "Stats",
     "Tensor",
+    "Transform",
     "Writer",
     "__version__",
     "array",
@@ -70,6 +72,7 @@ __all__ = [
     "pack",
     "raw",
     "sources",
+    "transform",
 ]
 
 _atexit.register(_close_all)  # threads must not outlive the interpreter

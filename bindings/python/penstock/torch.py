@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import multiprocessing.sharedctypes
 import os
-from collections.abc import Iterator, Sequence
+import sys
+from collections.abc import Callable, Iterator, Sequence
 from multiprocessing.context import get_spawning_popen
 from typing import Any
 
@@ -23,7 +25,7 @@ _TAKES_BOOL = tuple(int(n) for n in torch.__version__.split(".")[:2]) >= (2, 2) 
 def tensors(batch: dict[str, Any]) -> dict[str, Any]:
     """A loader's batch with torch tensors in place of penstock's, without a copy.
 
-    A Ragged becomes a pair (values, offsets); "__key__" stays a list of str.
+    A Ragged becomes a pair (values, offsets), the numpy array of a ps.transform() a tensor too; "__key__" stays a list.
     """
     return {name: _torch(value) for name, value in batch.items()}
 
@@ -35,6 +37,9 @@ def _torch(value: Any) -> Any:
         return torch.from_dlpack(value)
     if isinstance(value, Ragged):
         return torch.from_dlpack(value.values), torch.from_dlpack(value.offsets)
+    numpy = sys.modules.get("numpy")  # what ps.transform() made
+    if numpy is not None and isinstance(value, numpy.ndarray) and value.dtype.kind in "biufc":
+        return torch.from_numpy(value)
     return value
 
 
@@ -71,8 +76,16 @@ def _iteration_seed() -> int | None:
     return worker.seed - worker.id if worker is not None else None
 
 
+def _on_tensors(function: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(function)
+    def on_batch(batch: dict[str, Any], *random: Any) -> Any:
+        return function(tensors(batch), *random)
+
+    return on_batch
+
+
 class IterableDataset(_IterableDataset):
-    """Whole batches of torch tensors; takes the options of penstock.Loader.
+    """Whole batches of torch tensors; takes the options of penstock.Loader. `on_batch` gets and gives tensors.
 
         dataset = ps.torch.IterableDataset("train.tar.d", batch_size=256, shuffle=True, fields={...})
         for batch in torch.utils.data.DataLoader(dataset, batch_size=None): ...
@@ -106,7 +119,10 @@ class IterableDataset(_IterableDataset):
     def loader(self) -> Loader:
         """The penstock.Loader of this process, made when first needed."""
         if self._loader is None or self._process != os.getpid():
-            self._loader = Loader(self._source, **self._shared_out())
+            options = self._shared_out()
+            if options.get("on_batch") is not None:
+                options = {**options, "on_batch": _on_tensors(options["on_batch"])}
+            self._loader = Loader(self._source, **options)
             self._process = os.getpid()
             self._go_to_start()
         return self._loader
@@ -134,8 +150,10 @@ class IterableDataset(_IterableDataset):
     def __iter__(self) -> Iterator[Any]:
         return map(self._taken, self.loader)  # keeps no batch between two steps
 
-    def _taken(self, batch: dict[str, Any]) -> Any:
+    def _taken(self, batch: Any) -> Any:
         self._restored = False
+        if not isinstance(batch, dict):  # what on_batch made
+            return batch
         if self._columns is None:
             return tensors(batch)
         return tuple(_torch(batch[name]) for name in self._columns)

@@ -1,0 +1,13 @@
+// A batch as Python sees it.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <penstock/loader/batch.hpp>
+
+namespace penstock::python {
+
+/// Output name -> Tensor or Ragged, "__key__" -> list of str, "__valid__" -> bool Tensor.
+nanobind::dict batch_dict(const Batch& batch);
+
+}  // namespace penstock::python

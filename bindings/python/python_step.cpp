@@ -1,0 +1,75 @@
+#include "python_step.hpp"
+
+#include <utility>
+
+#include "batch_dict.hpp"
+#include "bind.hpp"
+
+namespace penstock::python {
+namespace {
+
+// The interpreter's record of a thread that is not its own: kept until the thread ends, because what a program keeps by
+// thread (threading.local, contexts) hangs on it.
+class ThreadRecord {
+ public:
+  ThreadRecord() : state_(PyGILState_Ensure()), saved_(PyEval_SaveThread()) {}
+  ~ThreadRecord() {
+    PyEval_RestoreThread(saved_);
+    PyGILState_Release(state_);
+  }
+  ThreadRecord(const ThreadRecord&) = delete;
+  ThreadRecord& operator=(const ThreadRecord&) = delete;
+
+ private:
+  PyGILState_STATE state_;
+  PyThreadState* saved_;
+};
+
+void know_this_thread() {
+  if (PyGILState_GetThisThreadState() != nullptr) return;
+  thread_local const ThreadRecord record;
+}
+
+thread_local const PythonStep* running = nullptr;
+
+class Running {
+ public:
+  explicit Running(const PythonStep* step) : before_(std::exchange(running, step)) {}
+  ~Running() { running = before_; }
+  Running(const Running&) = delete;
+  Running& operator=(const Running&) = delete;
+
+ private:
+  const PythonStep* before_;
+};
+
+std::shared_ptr<void> shared(nb::object object) {
+  return {object.release().ptr(), [](void* held) {
+            if (Py_IsInitialized() == 0) return;
+            const nb::gil_scoped_acquire interpreter;
+            Py_DECREF(static_cast<PyObject*>(held));
+          }};
+}
+
+}  // namespace
+
+void PythonStep::run(Batch& batch) {
+  know_this_thread();
+  const nb::gil_scoped_acquire interpreter;
+  const nb::object function = function_;  // close() may let go of it meanwhile
+  if (!function.is_valid()) return;
+  const Running here(this);
+  nb::list samples;
+  for (const std::uint64_t sample : batch.samples()) samples.append(sample);
+  batch.attach(shared(function(batch_dict(batch), batch.seed(), batch.epoch(), batch.number(), samples)));
+}
+
+bool PythonStep::runs_here() const {
+  return running == this;
+}
+
+nb::object made_of(const Batch& batch) {
+  return nb::borrow(static_cast<PyObject*>(batch.attached().get()));
+}
+
+}  // namespace penstock::python

@@ -1,0 +1,35 @@
+// What a program adds to a loader in Python: one callable, run on each batch in the loader's own thread for it.
+#pragma once
+
+#include <memory>
+#include <utility>
+
+#include <nanobind/nanobind.h>
+
+#include <penstock/loader/batch.hpp>
+
+namespace penstock::python {
+
+class PythonStep {
+ public:
+  /// `function`: penstock._own_step.OwnStep.
+  explicit PythonStep(nanobind::object function) : function_(std::move(function)) {}
+
+  /// Attaches what the function makes of the batch. In any thread, without the interpreter. Throws what it
+  /// raises, as nanobind::python_error, which may end in any thread.
+  void run(Batch& batch);
+  /// Whether the calling thread is inside run(): what the function calls must not wait for the loader.
+  bool runs_here() const;
+
+  /// With the interpreter held.
+  const nanobind::object& function() const { return function_; }
+  void clear() { function_.reset(); }
+
+ private:
+  nanobind::object function_;  // touched with the interpreter held; empty once the loader is closed
+};
+
+/// Of what run() attached; with the interpreter held.
+nanobind::object made_of(const Batch& batch);
+
+}  // namespace penstock::python
