@@ -7,6 +7,7 @@
 
 #include <penstock/bench/dataset_summary.hpp>
 #include <penstock/bench/sweep.hpp>
+#include <penstock/bench/tune.hpp>
 #include <penstock/loader/machine.hpp>
 
 namespace penstock {
@@ -37,6 +38,10 @@ std::string to_text(const BenchReport& report);
 /// and more fields in every part; none of those named here is ever renamed. What was not measured is null. "dataset" is
 /// the first of "datasets"; a row's "dataset" is the path of its own.
 std::string to_json(const BenchReport& report);
+
+/// The report of a search: "rows" are the settings that were tried, fastest first; beside them "best" (a row),
+/// "settings" (how many there were to try), "reason", "cpp_line" and "python_line".
+std::string to_json(const BenchReport& report, const TuneResult& tuned);
 
 /// One page without any outside reference: tables, and bars as SVG.
 std::string to_html(const BenchReport& report);

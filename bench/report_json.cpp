@@ -67,9 +67,7 @@ Json row_json(const BenchReport& report, const BenchRow& row) {
   return json;
 }
 
-}  // namespace
-
-std::string to_json(const BenchReport& report) {
+Json report_json(const BenchReport& report) {
   Json json{{"penstock", PENSTOCK_VERSION},
             {"machine", machine_json(report)},
             {"dataset", Json::parse(to_json(report.subjects.front().dataset))}};
@@ -81,7 +79,27 @@ std::string to_json(const BenchReport& report) {
   const auto& limits = report.result.limits;
   json["limits"] = {{"consumer_alone_samples_per_s", limits ? Json(limits->consumer_alone) : Json(nullptr)},
                     {"loader_alone_samples_per_s", limits ? Json(limits->loader_alone) : Json(nullptr)}};
+  return json;
+}
+
+std::string text(const Json& json) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace
+
+std::string to_json(const BenchReport& report) {
+  return text(report_json(report));
+}
+
+std::string to_json(const BenchReport& report, const TuneResult& tuned) {
+  Json json = report_json(report);
+  json["best"] = row_json(report, tuned.best);
+  json["settings"] = tuned.settings;
+  json["reason"] = tuned.reason;
+  json["cpp_line"] = tuned.cpp_line;
+  json["python_line"] = tuned.python_line;
+  return text(json);
 }
 
 }  // namespace penstock

@@ -1,10 +1,14 @@
+#include <cerrno>
 #include <cstdio>
+#include <fstream>
 #include <memory>
 
 #include <penstock/bench/report.hpp>
 #include <penstock/bench/table.hpp>
 #include <penstock/bench/tune.hpp>
 #include <penstock/bench/units.hpp>
+#include <penstock/formats/error.hpp>
+#include <penstock/loader/machine.hpp>
 
 #include "bench_options.hpp"
 #include "command.hpp"
@@ -30,8 +34,26 @@ std::string table_of(const TuneResult& result) {
 }
 
 struct Options : BenchOptions {
-  std::string dataset;
+  std::string dataset, json;
 };
+
+void write_json(const std::string& path, const std::string& text) {
+  if (path == "-") return print(text);
+  std::ofstream file(path);
+  file << text;
+  file.close();
+  if (!file) throw Error::io(errno, "cannot write " + path);
+}
+
+std::string json_of(const Subject& subject, const TuneResult& result, const TrialOptions& trial) {
+  BenchReport report;
+  report.machine = this_machine();
+  report.file_system = disk_of(subject.dataset.path()).file_system;
+  report.consumer = trial.consumer.name();
+  report.subjects.push_back({summarise(subject.dataset), subject.task.name, subject.task.reason});
+  report.result.rows = result.tried;
+  return to_json(report, result);
+}
 
 int run(const Options& options) {
   TuneOptions tune_options;
@@ -43,6 +65,8 @@ int run(const Options& options) {
   tune_options.tried = tell;
   const Subject subject = options.subject(options.dataset);
   const TuneResult result = tune(subject, tune_options);
+  if (!options.json.empty()) write_json(options.json, json_of(subject, result, tune_options.trial));
+  if (options.json == "-") return 0;
   print("task " + subject.task.name + " (" + subject.task.reason + ")\n\n" + table_of(result) + "\n" +
         std::to_string(result.tried.size()) + " of " + std::to_string(result.settings) + " settings run; " +
         result.reason + "\n\nC++     " + result.cpp_line + "\nPython  " + result.python_line + "\n");
@@ -57,6 +81,7 @@ Command tune_command(CLI::App& app) {
   CLI::App* command = app.add_subcommand("tune", "Find the best setting without trying all of them");
   command->add_option("DATASET", options->dataset, "Dataset of any packing, or a folder of files")->required();
   options->declare(*command);
+  command->add_option("--json", options->json, "Write the result here; - for stdout");
   command->footer(
       "Examples:\n"
       "  penstock tune train.tar.d\n"

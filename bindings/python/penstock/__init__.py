@@ -43,6 +43,7 @@ from ._penstock import (
     raw,
 )
 from ._stats import Stats
+from ._tune import tune
 from ._writer import Writer
 
 __all__ = [
@@ -73,6 +74,7 @@ __all__ = [
     "raw",
     "sources",
     "transform",
+    "tune",
 ]
 
 _atexit.register(_close_all)  # threads must not outlive the interpreter

@@ -1,0 +1,101 @@
+"""The search for the best setting, as the command does it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from . import _command
+from ._error import Error
+from ._penstock import Dataset
+
+_PATIENCE = 5  # seconds for the command to end after Ctrl-C
+
+
+def tune(
+    source: str | os.PathLike[str] | Dataset,
+    *,
+    task: str = "",
+    workers: Sequence[int] = (),
+    prefetch: Sequence[int] = (),
+    batch_size: int | Sequence[int] = 64,
+    seconds: float = 2.0,
+    engine: str = "auto",
+    direct_io: bool = False,
+    cold: bool = False,
+    consumer: str = "none",
+    seed: int = 0,
+    progress: bool | Callable[[str], object] = True,
+) -> dict[str, Any]:
+    """Finds the workers and the prefetch that load a dataset fastest, by trying: what `penstock tune` does.
+
+        best = ps.tune("train.tar.d", batch_size=256, consumer="sleep:25")["best"]
+        loader = ps.Loader("train.tar.d", batch_size=256, workers=best["workers"], prefetch=best["prefetch"], ...)
+
+    It runs in a process of its own and takes some seconds to minutes. task: "image-train", "image-eval", "points" or
+    "raw"; guessed from the fields when empty. workers, prefetch, batch_size: what to choose from; empty: as fits this
+    machine. seconds: measured for each setting. cold: without the page cache. consumer: what stands in for the training
+    step of each batch: "none", "busy:MS" or "sleep:MS". progress: True for a line on stderr about each setting that was
+    tried, or a function of that line.
+
+    Returns {"best": {"workers", "prefetch", "batch_size", "samples_per_s", ...}, "rows": [...], "settings", "reason",
+    "python_line", "cpp_line", "machine", "dataset", ...}. Raises Error.
+    """
+    command = _command.path()
+    if command is None:
+        raise Error("ps.tune() runs the command penstock, which is neither in the package nor on the PATH")
+    arguments = [command, "tune", os.fspath(source.path if isinstance(source, Dataset) else source), "--json", "-"]
+    for option, values in (("--workers", workers), ("--prefetch", prefetch), ("--batch-size", batch_size)):
+        listed = [values] if isinstance(values, int) else list(values)
+        if listed:
+            arguments += [option, ",".join(map(str, listed))]
+    arguments += ["--seconds", str(seconds), "--engine", engine, "--consumer", consumer, "--seed", str(seed)]
+    arguments += [*(["--task", task] if task else []), *["--direct-io"] * direct_io, *["--cold"] * cold]
+    tell = _on_stderr if progress is True else progress or None
+    return _run(arguments, tell)
+
+
+def _on_stderr(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
+def _run(arguments: list[str], tell: Callable[[str], object] | None) -> dict[str, Any]:
+    lines: list[str] = []
+    with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:
+        assert child.stdout is not None and child.stderr is not None
+        written: list[str] = []
+        reader = threading.Thread(target=lambda out=child.stdout: written.append(out.read()), daemon=True)
+        reader.start()
+        try:
+            for line in child.stderr:
+                lines.append(line.rstrip("\n"))
+                if tell is not None and "penstock: error:" not in line:
+                    tell(lines[-1])
+            child.wait()
+        except BaseException:  # Ctrl-C, or what `progress` raised
+            child.send_signal(signal.SIGINT)
+            try:
+                child.wait(_PATIENCE)
+            except subprocess.TimeoutExpired:
+                child.kill()
+            raise
+        reader.join()
+    if child.returncode != 0:
+        raise _error(lines, child.returncode)
+    return json.loads(written[0])
+
+
+def _error(lines: list[str], code: int) -> Error:
+    told = [line for line in lines if "error: " in line] or lines
+    cause = told[-1].split("error: ", 1)[-1] if told else f"penstock tune ended with {code} and no message"
+    error = Error(cause)
+    error.cause = cause
+    if code == 2:  # wrong usage
+        error.kind = "invalid_argument"
+    return error
