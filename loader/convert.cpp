@@ -60,10 +60,15 @@ Share share_of(const ShardPlan& plan, std::uint32_t rank, std::uint32_t world) {
 
 /// What decides the bytes beside the writer's own options; a resumed run must agree.
 Json made_with(const Dataset& source, const ConvertOptions& options) {
-  return Json{{"source", {{"samples", source.size()}, {"keys", source.fingerprint()}}},
-              {"labels", options.labels},
-              {"classes", options.classes},
-              {"skip_bad", options.skip_bad}};
+  Json json{{"source", {{"samples", source.size()}, {"keys", source.fingerprint()}}},
+            {"labels", options.labels},
+            {"classes", options.classes},
+            {"skip_bad", options.skip_bad}};
+  if (!options.jpeg.keeps_all()) {
+    json["jpeg"] = policy_text(options.jpeg);
+    json["max_side"] = options.jpeg.max_side;
+  }
+  return json;
 }
 
 /// The same for one part: all that is equal for all ranks, and "part", which is not.
@@ -99,7 +104,9 @@ ConvertResult pack(const Dataset& source, const PackedFields& fields, const Shar
   chosen.subset.assign(share.samples.begin() + static_cast<std::ptrdiff_t>(position), share.samples.end());
   if (!chosen.subset.empty()) {
     Loader loader(source, chosen);
-    Packer packer(source, fields, share, position, writer, options.skip_bad);
+    std::optional<ValueRecoder> recoder;
+    if (!options.jpeg.keeps_all()) recoder.emplace(fields, options.jpeg, options.workers);
+    Packer packer(source, fields, share, position, writer, options.skip_bad, recoder ? &*recoder : nullptr);
     while (const std::optional<Batch> batch = loader.next()) {
       packer.add(*batch);
       if (progress && !progress({result.resumed + packer.samples(), share.samples.size(), writer.bytes()})) {

@@ -8,7 +8,7 @@
 namespace penstock {
 
 Packer::Packer(const Dataset& source, const PackedFields& fields, const Share& share, std::uint64_t position,
-               DatasetWriter& writer, bool skip_bad)
+               DatasetWriter& writer, bool skip_bad, ValueRecoder* recoder)
     : source_(source),
       fields_(fields),
       share_(share),
@@ -16,11 +16,13 @@ Packer::Packer(const Dataset& source, const PackedFields& fields, const Share& s
                                            share.begins.begin())),
       position_(position),
       writer_(writer),
-      skip_bad_(skip_bad) {
+      skip_bad_(skip_bad),
+      recoder_(recoder) {
   if (next_shard_ != 0) writer_.begin_shard(share_.first_shard + next_shard_ - 1);
 }
 
 void Packer::add(const Batch& batch) {
+  if (recoder_ != nullptr) recoder_->run(batch);
   auto bad = batch.bad().begin();
   for (std::uint32_t row = 0; row < batch.size(); ++row, ++position_) {
     begin_planned_shard();
@@ -81,6 +83,9 @@ std::optional<std::span<const std::byte>> Packer::value(const Batch& batch, std:
   const std::span<const std::byte> bytes = column.as<std::byte>().subspan(begin, end - begin);
   if (const auto recorded = source_.crc32c(sample, *stored); recorded && *recorded != crc32c(bytes)) {
     throw Error::corrupt("the bytes do not have the CRC-32C recorded for them");
+  }
+  if (recoder_ != nullptr) {
+    if (const auto made = recoder_->value(number, row)) return made;
   }
   return fields_.renumbered(number, bytes, scratch_);
 }

@@ -13,6 +13,7 @@
 #include <penstock/loader/batch.hpp>
 #include <penstock/loader/packed_fields.hpp>
 #include <penstock/loader/stats.hpp>
+#include <penstock/loader/value_recoder.hpp>
 
 namespace penstock {
 
@@ -27,8 +28,9 @@ class Packer {
  public:
   /// `position` is that of the next sample in the share. Samples that are no good are reported to the writer when
   /// `skip_bad`; else they raise. References are kept.
+  /// `recoder` may be null.
   Packer(const Dataset& source, const PackedFields& fields, const Share& share, std::uint64_t position,
-         DatasetWriter& writer, bool skip_bad);
+         DatasetWriter& writer, bool skip_bad, ValueRecoder* recoder = nullptr);
 
   /// The batch's rows are the next samples of the share, each field raw and named as it is packed.
   void add(const Batch& batch);
@@ -51,6 +53,7 @@ class Packer {
   std::uint64_t position_;  // in share_.samples
   DatasetWriter& writer_;
   const bool skip_bad_;
+  ValueRecoder* const recoder_;
   std::uint64_t samples_ = 0;
   std::vector<BadSample> bad_;
   std::vector<FieldValue> values_;

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
@@ -223,6 +224,35 @@ void JpegRecoder::State::compress_again() {
 std::span<const std::byte> JpegRecoder::State::finish() {
   errors.guarded([this] { jpeg_abort_decompress(&from); });
   return output.bytes();
+}
+
+JpegRecoding jpeg_recoding(std::string_view policy, std::int64_t max_side) {
+  constexpr std::string_view kQuality = "quality:";
+  JpegRecoding recoding{.max_side = max_side};
+  if (policy == "keep") return recoding;
+  if (policy == "baseline") {
+    recoding.policy = JpegRecoding::Policy::baseline;
+    return recoding;
+  }
+  const std::string_view number = policy.substr(std::min(policy.size(), kQuality.size()));
+  const auto [end, fault] = std::from_chars(number.data(), number.data() + number.size(), recoding.quality);
+  if (!policy.starts_with(kQuality) || fault != std::errc() || end != number.data() + number.size())
+    throw Error::invalid_argument("jpeg is \"keep\", \"baseline\" or \"quality:Q\", not \"" + std::string(policy) +
+                                  "\"");
+  recoding.policy = JpegRecoding::Policy::quality;
+  return recoding;
+}
+
+std::string policy_text(const JpegRecoding& recoding) {
+  switch (recoding.policy) {
+    case JpegRecoding::Policy::keep:
+      return "keep";
+    case JpegRecoding::Policy::baseline:
+      return "baseline";
+    case JpegRecoding::Policy::quality:
+      break;
+  }
+  return "quality:" + std::to_string(recoding.quality);
 }
 
 JpegRecoder::JpegRecoder(const JpegRecoding& recoding) {

@@ -5,7 +5,8 @@
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <vector>
+#include <string>
+#include <string_view>
 
 namespace penstock {
 
@@ -20,7 +21,14 @@ struct JpegRecoding {
   int quality = 90;           ///< 1 to 100, libjpeg's scale; also of what `max_side` shrinks
   std::int64_t max_side = 0;  ///< pixels; images with a longer side are shrunk to it, antialiased bilinear; 0: none
   bool keeps_all() const { return policy == Policy::keep && max_side == 0; }
+  friend bool operator==(const JpegRecoding&, const JpegRecoding&) = default;
 };
+
+/// What --jpeg takes, "keep", "baseline" or "quality:Q" (Q also counts for what is shrunk), and --max-side.
+/// Throws Error: invalid_argument.
+JpegRecoding jpeg_recoding(std::string_view policy, std::int64_t max_side);
+/// The policy as jpeg_recoding() takes it.
+std::string policy_text(const JpegRecoding& recoding);
 
 /// One per thread: owns a decompressor, a compressor and scratch, reused from file to file.
 class JpegRecoder {

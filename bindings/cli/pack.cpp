@@ -20,7 +20,9 @@ namespace {
 
 struct Options {
   std::string source, destination, shard_size = "256MiB", align = "1", classes, on_error = "raise";
-  std::string rank;    // a number, or "env"
+  std::string rank;  // a number, or "env"
+  std::string jpeg = "keep";
+  std::int64_t max_side = 0;
   std::string finish;  // the destination whose parts are to be joined
   ConvertOptions convert;
 };
@@ -87,6 +89,7 @@ int run(const Options& options) {
   const std::string doing = set_rank(convert_options, options.rank);
   convert_options.shard_size = parse_size(options.shard_size);
   convert_options.align = parse_size(options.align);
+  convert_options.jpeg = jpeg_recoding(options.jpeg, options.max_side);
   convert_options.skip_bad = options.on_error == "skip";
   if (!options.classes.empty()) convert_options.classes = read_classes(options.classes);
   const Dataset source = open_with_progress(options.source);
@@ -123,6 +126,15 @@ Command pack_command(CLI::App& app) {
   command->add_option("--shard-size", options->shard_size, "Bytes after which a new shard begins")
       ->capture_default_str();
   command->add_option("--align", options->align, "Samples begin at a multiple of this (tar; 4096 suits O_DIRECT)")
+      ->capture_default_str();
+  command
+      ->add_option(
+          "--jpeg", options->jpeg,
+          "keep; baseline: progressive files lose nothing and decode twice as fast; quality:Q: compressed again")
+      ->capture_default_str();
+  command
+      ->add_option("--max-side", options->max_side,
+                   "Shrink JPEG files whose longer side has more pixels (quality 90, or --jpeg's); 0: none")
       ->capture_default_str();
   command->add_option("--workers", options->convert.workers, "Threads; 0: usable cores")->capture_default_str();
   command

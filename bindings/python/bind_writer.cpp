@@ -60,13 +60,14 @@ class Fields {
 
 void make(Writer* self, const std::filesystem::path& destination, std::string format, std::uint64_t shard_size,
           std::uint64_t align, std::string labels, std::vector<std::string> classes,
-          std::vector<std::string> follow_classes, unsigned workers, const std::string& on_error, bool overwrite,
-          const std::filesystem::path& spool) {
+          std::vector<std::string> follow_classes, const std::string& jpeg, std::int64_t max_side, unsigned workers,
+          const std::string& on_error, bool overwrite, const std::filesystem::path& spool) {
   WriterOptions options{.pack = {.format = std::move(format),
                                  .shard_size = shard_size,
                                  .align = align,
                                  .labels = std::move(labels),
                                  .classes = std::move(follow_classes),
+                                 .jpeg = jpeg_recoding(jpeg, max_side),
                                  .workers = workers,
                                  .overwrite = overwrite,
                                  .skip_bad = skips_bad(on_error)},
@@ -98,8 +99,9 @@ void bind_writer(nb::module_& module) {
   nb::class_<Writer>(module, "Writer", "Takes encoded samples; use penstock.Writer.")
       .def("__init__", make, nb::arg("destination"), nb::kw_only(), nb::arg("format"),
            nb::arg("shard_size") = defaults.shard_size, nb::arg("align") = defaults.align, nb::arg("labels") = "",
-           nb::arg("classes") = defaults.classes, nb::arg("follow_classes") = defaults.classes, nb::arg("workers") = 0,
-           nb::arg("on_error") = "raise", nb::arg("overwrite") = false, nb::arg("spool") = std::filesystem::path())
+           nb::arg("classes") = defaults.classes, nb::arg("follow_classes") = defaults.classes,
+           nb::arg("jpeg") = "keep", nb::arg("max_side") = 0, nb::arg("workers") = 0, nb::arg("on_error") = "raise",
+           nb::arg("overwrite") = false, nb::arg("spool") = std::filesystem::path())
       .def("add", add, nb::arg("key"), nb::arg("fields"))
       .def("finish", finish, nb::arg("progress") = nb::none())
       .def_prop_ro("samples", &Writer::samples)

@@ -1,5 +1,6 @@
 """The penstock command: what each subcommand does, its exit codes, and its one-line errors."""
 
+import io
 import json
 import os
 import pathlib
@@ -12,6 +13,7 @@ import tarfile
 import tempfile
 import time
 
+import numpy as np
 import pytest
 from PIL import Image
 
@@ -446,3 +448,70 @@ def test_show_guesses_the_task_and_names_classes(packed):
 )
 def test_show_refuses_what_is_not_there(packed, words, text):
     assert text in fails("show", packed["tar"], *words, code=1 if "--state" in words else 2)
+
+
+@pytest.fixture(scope="module")
+def photographs(tmp_path_factory):
+    """Progressive and baseline JPEG files, and a PNG that is named one, made by Pillow."""
+    folder = tmp_path_factory.mktemp("data") / "photographs"
+    for i in range(12):
+        pixels = np.random.default_rng(i).integers(0, 255, (8, 9, 3), dtype=np.uint8)  # smooth, once it is enlarged
+        image = Image.fromarray(pixels).resize((180, 20 * i + 80))
+        path = folder / f"class_{i % 2}" / f"{i:02}.jpg"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        image.save(path, "PNG" if i == 7 else "JPEG", quality=90, progressive=i % 3 == 0, comment="made by a test")
+    return folder
+
+
+def pixels_in(folder, key):
+    with Image.open(io.BytesIO(run("cat", folder, f"{key}.jpg").stdout)) as image:
+        return image.size, image.info.get("progressive", 0), image.convert("RGB").tobytes()
+
+
+def test_pack_makes_progressive_files_baseline_and_loses_nothing(photographs, tmp_path):
+    run("pack", photographs, tmp_path / "kept", "--format", "tar")
+    for workers in [1, 3]:
+        run("pack", photographs, tmp_path / f"{workers}", "--format", "tar", "--jpeg", "baseline", "--workers", workers)
+    assert bytes_of(tmp_path / "1") == bytes_of(tmp_path / "3")
+    assert json.loads((tmp_path / "1" / "penstock.json").read_text())["made_with"]["jpeg"] == "baseline"
+    for i in range(12):
+        key = f"class_{i % 2}/{i:02}"
+        size, progressive, pixels = pixels_in(tmp_path / "kept", key)
+        assert bool(progressive) == (i % 3 == 0)
+        assert pixels_in(tmp_path / "1", key) == (size, 0, pixels)
+        if i % 3:
+            assert run("cat", tmp_path / "1", f"{key}.jpg").stdout == run("cat", photographs, f"{key}.jpg").stdout
+    run("verify", tmp_path / "1", "--against", photographs)
+    ranks = [run("pack", photographs, tmp_path / "r", "--format", "tar", "--jpeg", "baseline", "--rank", r, "--world", 2)
+             for r in range(2)]
+    assert ranks and run("pack", "--finish", tmp_path / "r")
+    run("verify", tmp_path / "r", "--against", photographs)
+
+
+def test_pack_shrinks_and_compresses_again(photographs, tmp_path):
+    run("pack", photographs, tmp_path / "small", "--format", "hdf5", "--max-side", 100, "--jpeg", "quality:60")
+    for i in range(12):
+        with Image.open(photographs / f"class_{i % 2}" / f"{i:02}.jpg") as image:
+            size, progressive, pixels = pixels_in(tmp_path / "small", f"class_{i % 2}/{i:02}")
+            if image.format == "PNG":
+                assert size == image.size
+                continue
+            expected = image.convert("RGB")
+            expected.thumbnail((100, 100), Image.Resampling.BILINEAR, reducing_gap=None)
+            assert size == expected.size and max(size) == 100 and not progressive
+            difference = np.abs(np.frombuffer(pixels, np.uint8).astype(int) - np.asarray(expected).reshape(-1))
+            assert difference.mean() < 8
+    run("verify", tmp_path / "small", "--against", photographs)
+
+
+def test_pack_refuses_recodings_that_are_none_and_names_what_cannot_be_recoded(photographs, tmp_path):
+    for words in [["--jpeg", "quality:0"], ["--jpeg", "quality:x"], ["--jpeg", "webp"], ["--max-side", -1]]:
+        fails("pack", photographs, tmp_path / "x", "--format", "tar", *words, code=2)
+    shutil.copytree(photographs, tmp_path / "broken")
+    broken = tmp_path / "broken" / "class_0" / "00.jpg"
+    broken.write_bytes(broken.read_bytes()[:300])
+    words = ["pack", tmp_path / "broken", tmp_path / "packed", "--format", "tar", "--jpeg", "baseline"]
+    text = fails(*words)
+    assert "sample class_0/00: field jpg" in text and "jpeg" in text
+    run(*words, "--on-error", "skip", "--overwrite")
+    assert "class_0/00.jpg" not in run("ls", tmp_path / "packed").stdout.decode()

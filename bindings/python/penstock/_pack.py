@@ -22,6 +22,8 @@ def pack(
     align: int = 1,
     labels: str = "",
     classes: Sequence[str] = (),
+    jpeg: str = "keep",
+    max_side: int = 0,
     workers: int = 0,
     on_error: str = "raise",
     overwrite: bool = False,
@@ -49,6 +51,8 @@ def pack(
 
     format: "tar", "lmdb" or "hdf5". labels: "FILE" or "FILE:COLUMN" (csv, txt, json) with labels kept apart.
     classes: names that class numbers must follow. align: where samples begin (tar; 4096 suits O_DIRECT).
+    jpeg: "keep"; "baseline", which makes progressive files baseline ones of identical pixels that decode twice as fast; or
+    "quality:Q". max_side: JPEG files whose longer side has more pixels are shrunk to it, with that quality or 90; 0: none.
     on_error: "raise", or "skip" to leave out samples that cannot be read (what a generator raises ends it, and is raised
     in any case; so is a key that comes twice); they are listed in skipped.jsonl of the dataset, and in the file
     `report`, a line of JSON each. progress: True for a bar on stderr, or a
@@ -75,6 +79,8 @@ def pack(
             align=align,
             labels=labels,
             classes=list(classes),
+            jpeg=jpeg,
+            max_side=max_side,
             workers=workers,
             on_error=on_error,
             overwrite=overwrite,
@@ -92,6 +98,8 @@ def pack(
             align=align,
             labels=labels,
             classes=list(classes),
+            jpeg=jpeg,
+            max_side=max_side,
             workers=workers,
             on_error=on_error,
             overwrite=overwrite,

@@ -24,7 +24,7 @@ class Writer:
     unnamed file in the folder `spool` (default: beside the destination), so twice the space is in use for a while; in
     memory there are 24 bytes per field and about 20 bytes and the key per sample, twice that for moments.
 
-    format, shard_size, align, labels, workers, overwrite: as for penstock.pack. classes: names of the class numbers;
+    format, shard_size, align, labels, jpeg, max_side, workers, overwrite: as for penstock.pack. classes: names of the class numbers;
     `cls` may then be given by name. quality: of images that are encoded as jpg or webp. progress: True for a bar while
     the dataset is packed, or a function of (samples, total, bytes). Raises Error: invalid_argument, when the
     destination exists; io.
@@ -39,6 +39,8 @@ class Writer:
         align: int = 1,
         labels: str = "",
         classes: Sequence[str] = (),
+        jpeg: str = "keep",
+        max_side: int = 0,
         workers: int = 0,
         overwrite: bool = False,
         spool: str | os.PathLike[str] | None = None,
@@ -58,6 +60,8 @@ class Writer:
             align=align,
             labels=labels,
             classes=list(classes),
+            jpeg=jpeg,
+            max_side=max_side,
             workers=workers,
             overwrite=overwrite,
             spool=spool or "",
