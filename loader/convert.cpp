@@ -105,7 +105,7 @@ ConvertResult pack(const Dataset& source, const PackedFields& fields, const Shar
   if (!chosen.subset.empty()) {
     Loader loader(source, chosen);
     std::optional<ValueRecoder> recoder;
-    if (!options.jpeg.keeps_all()) recoder.emplace(fields, options.jpeg, options.workers);
+    if (!options.jpeg.keeps_all()) recoder.emplace(fields, options.jpeg, loader.options().workers);
     Packer packer(source, fields, share, position, writer, options.skip_bad, recoder ? &*recoder : nullptr);
     while (const std::optional<Batch> batch = loader.next()) {
       packer.add(*batch);

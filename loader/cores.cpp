@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <sched.h>
+#include <unistd.h>
 
 #include <penstock/loader/cores.hpp>
 #include <penstock/loader/options.hpp>
@@ -71,10 +72,22 @@ unsigned cores_in_affinity_mask() {
   return static_cast<unsigned>(std::max(cores, 1));
 }
 
+unsigned cores_online() {
+  return static_cast<unsigned>(std::max(::sysconf(_SC_NPROCESSORS_ONLN), 1L));
+}
+
 unsigned cores_within(unsigned affinity, std::optional<double> quota) {
   if (!quota) return std::max(affinity, 1u);
   const double whole = std::clamp(std::round(*quota), 1.0, static_cast<double>(std::max(affinity, 1u)));
   return static_cast<unsigned>(whole);
+}
+
+unsigned cores_of_rank(unsigned affinity, unsigned machine, std::optional<double> quota, unsigned local_ranks) {
+  const double ranks = std::max(local_ranks, 1u);
+  if (quota) *quota /= ranks;
+  // A launcher that binds its ranks has already shared out the cores.
+  const unsigned share = affinity < machine ? affinity : static_cast<unsigned>(affinity / ranks);
+  return cores_within(std::max(share, 1u), quota);
 }
 
 unsigned usable_cores() {

@@ -12,8 +12,13 @@ namespace penstock {
 std::optional<double> cpu_quota(const std::filesystem::path& root = "/");
 
 unsigned cores_in_affinity_mask();
+unsigned cores_online();  ///< of the machine
 
 /// Whole cores out of both; at least 1.
 unsigned cores_within(unsigned affinity, std::optional<double> quota);
+
+/// The share of one of `local_ranks` processes that the same job runs on this machine: a part of the quota, and of the
+/// cores unless the process is bound to some of the machine's already, as mpirun and srun do it. At least 1.
+unsigned cores_of_rank(unsigned affinity, unsigned machine, std::optional<double> quota, unsigned local_ranks);
 
 }  // namespace penstock

@@ -28,6 +28,12 @@ std::uint32_t number(const char* name, const std::string& text) {
   return value;
 }
 
+std::optional<std::string> of_this_process(const char* name) {
+  const char* value = std::getenv(name);
+  if (value == nullptr) return std::nullopt;
+  return value;
+}
+
 }  // namespace
 
 RankAndWorld rank_from_environment(const Environment& environment) {
@@ -46,11 +52,25 @@ RankAndWorld rank_from_environment(const Environment& environment) {
 }
 
 RankAndWorld rank_from_environment() {
-  return rank_from_environment([](const char* name) -> std::optional<std::string> {
-    const char* value = std::getenv(name);
-    if (value == nullptr) return std::nullopt;
-    return value;
-  });
+  return rank_from_environment(of_this_process);
+}
+
+std::uint32_t local_ranks(const Environment& environment) {
+  for (const char* name :
+       {"LOCAL_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "SLURM_STEP_TASKS_PER_NODE"}) {
+    const auto text = environment(name);
+    if (!text) continue;
+    std::uint32_t ranks = 0;
+    const char* end = text->data() + text->size();
+    const auto result = std::from_chars(text->data(), end, ranks);
+    const bool uniform = result.ptr == end || (*result.ptr == '(' && text->find(',') == std::string::npos);  // "4(x2)"
+    if (result.ec == std::errc() && uniform && ranks > 0) return ranks;
+  }
+  return 1;
+}
+
+std::uint32_t local_ranks() {
+  return local_ranks(of_this_process);
 }
 
 }  // namespace penstock

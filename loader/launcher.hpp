@@ -25,4 +25,10 @@ RankAndWorld rank_from_environment();
 using Environment = std::function<std::optional<std::string>(const char* name)>;
 RankAndWorld rank_from_environment(const Environment& environment);
 
+/// Processes of the job on this machine, as LOCAL_WORLD_SIZE (torchrun), OMPI_COMM_WORLD_LOCAL_SIZE (Open MPI),
+/// MPI_LOCALNRANKS (MPICH, Intel MPI) or SLURM_STEP_TASKS_PER_NODE (srun, where all nodes have as many) tells; 1 when
+/// none does.
+std::uint32_t local_ranks();
+std::uint32_t local_ranks(const Environment& environment);
+
 }  // namespace penstock

@@ -3,6 +3,8 @@
 #include <utility>
 
 #include <penstock/formats/error.hpp>
+#include <penstock/loader/cores.hpp>
+#include <penstock/loader/launcher.hpp>
 #include <penstock/loader/prepare.hpp>
 #include <penstock/transforms/codec.hpp>
 
@@ -50,7 +52,8 @@ LoaderOptions resolved(const Dataset& dataset, LoaderOptions options) {
   require(options.max_error_rate >= 0 && options.max_error_rate <= 1, "max_error_rate must be between 0 and 1");
   require(options.timeout.count() >= 0, "timeout must not be negative");
   require(options.workers <= 1024, "workers must be at most 1024");
-  if (options.workers == 0) options.workers = usable_cores();
+  if (options.workers == 0)
+    options.workers = cores_of_rank(cores_in_affinity_mask(), cores_online(), cpu_quota(), local_ranks());
   options.shuffle_block = shuffle_block(dataset, options);
   return options;
 }

@@ -48,3 +48,21 @@ TEST_CASE("half a pair, a rank outside the world, and what is no number are refu
   CHECK_THROWS_WITH_AS(rank_in({{"RANK", "-1"}, {"WORLD_SIZE", "4"}}), doctest::Contains("RANK=-1"), Error);
   CHECK_THROWS_AS(rank_in({{"RANK", ""}, {"WORLD_SIZE", "4"}}), Error);
 }
+
+TEST_CASE("launchers tell how many ranks share a machine; what makes no sense counts as one") {
+  const auto ranks = [](const char* name, const char* value) {
+    return local_ranks([&](const char* asked) -> std::optional<std::string> {
+      if (std::string_view(asked) != name) return std::nullopt;
+      return value;
+    });
+  };
+  CHECK(ranks("LOCAL_WORLD_SIZE", "8") == 8);
+  CHECK(ranks("OMPI_COMM_WORLD_LOCAL_SIZE", "2") == 2);
+  CHECK(ranks("MPI_LOCALNRANKS", "3") == 3);
+  CHECK(ranks("SLURM_STEP_TASKS_PER_NODE", "4") == 4);
+  CHECK(ranks("SLURM_STEP_TASKS_PER_NODE", "4(x2)") == 4);
+  CHECK(ranks("SLURM_STEP_TASKS_PER_NODE", "4(x2),1") == 1);
+  CHECK(ranks("LOCAL_WORLD_SIZE", "0") == 1);
+  CHECK(ranks("LOCAL_WORLD_SIZE", "many") == 1);
+  CHECK(ranks("NOTHING", "4") == 1);
+}

@@ -59,6 +59,16 @@ TEST_CASE("usable cores are whole, at least one, and no more than the mask has")
   CHECK(usable_cores() <= cores_in_affinity_mask());
 }
 
+TEST_CASE("ranks on one machine share its cores and its quota, unless the launcher has bound them") {
+  CHECK(cores_of_rank(64, 64, std::nullopt, 8) == 8);
+  CHECK(cores_of_rank(64, 64, 16.0, 8) == 2);
+  CHECK(cores_of_rank(8, 64, std::nullopt, 8) == 8);  // bound
+  CHECK(cores_of_rank(8, 64, 16.0, 8) == 2);
+  CHECK(cores_of_rank(2, 2, std::nullopt, 8) == 1);
+  CHECK(cores_of_rank(2, 2, std::nullopt, 1) == 2);
+  CHECK(cores_of_rank(2, 2, std::nullopt, 0) == 2);
+}
+
 TEST_CASE("this machine is described") {
   const Machine machine = this_machine();
   CHECK(machine.kernel.find("Linux") == 0);
