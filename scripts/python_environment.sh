@@ -11,7 +11,8 @@ requirements=tests/python/requirements.txt
 stamp=.venv/requirements.sha256
 torch=tests/python/requirements_torch.txt
 petastorm=tests/python/requirements_petastorm.txt
-wanted=$(cat "$requirements" "$torch" "$petastorm" | sha256sum)
+torchvision=tests/python/requirements_torchvision.txt
+wanted=$(cat "$requirements" "$torch" "$torchvision" "$petastorm" | sha256sum)
 if [ -x .venv/bin/python ] && [ "$(cat "$stamp" 2>/dev/null)" = "$wanted" ]; then exit 0; fi
 
 echo "Installing the Python packages of the tests into .venv"
@@ -34,6 +35,9 @@ if "${pip[@]}" --only-binary :all: --requirement "$torch" 2>/dev/null; then :
 elif link_debian_torch; then echo "The package index offers no PyTorch for CPUs alone: the tests use Debian's, and those of its trainers are skipped"
 else echo "PyTorch for CPUs is not to be had here: its tests will be skipped"
 fi
+# In a folder of its own, that one test looks into: linked with CUDA, it breaks whatever imports it beside a torch without.
+"${pip[@]}" --no-deps --target .venv/torchvision --requirement "$torchvision" 2>/dev/null ||
+  echo "torchvision is not to be had here: the test of the README's training loop will be skipped"
 "${pip[@]}" --no-deps --requirement "$petastorm" 2>/dev/null ||
   echo "Petastorm is not to be had here: its tests will be skipped"
 echo "$wanted" >"$stamp"

@@ -37,9 +37,10 @@ def test_examples_run_in_their_order(document, workplace, monkeypatch, capsys):
     assert "samples/s" in capsys.readouterr().out
 
 
-def import_torchvision():
+def import_torchvision(monkeypatch):
     """Its usual wheel is linked with CUDA; beside a torch without, its operators must be declared first."""
     torch = pytest.importorskip("torch", reason="torch is not installed")
+    monkeypatch.syspath_prepend(ROOT / ".venv/torchvision")
     if not importlib.util.find_spec("torchvision"):
         pytest.skip("torchvision is not installed")
     try:
@@ -55,7 +56,7 @@ def import_torchvision():
 
 def test_the_training_loop_of_the_readme_runs_before_and_after_the_change(workplace, monkeypatch):
     monkeypatch.chdir(workplace)
-    import_torchvision()
+    import_torchvision(monkeypatch)
     lines = re.search(r"^```diff\n(.*?)^```", (ROOT / "README.md").read_text(), re.MULTILINE | re.DOTALL)[
         1
     ].splitlines()
