@@ -101,4 +101,6 @@ def test_every_dtype_crosses(arrays, dtype):
     assert np.asarray(tensor).dtype == dtype
     np.testing.assert_array_equal(np.asarray(tensor), expected)
     torch = pytest.importorskip("torch", reason="torch is not installed")
+    if dtype == "bool" and int(torch.__version__.split(".")[0]) < 2:
+        pytest.skip("this PyTorch takes no bool by DLPack")
     assert torch.from_dlpack(tensor).tolist() == expected.tolist()

@@ -131,7 +131,12 @@ def _numpy_array(value: Any) -> Any:
 
     if hasattr(value, "detach"):  # a tensor of torch, maybe with a gradient, maybe on a device
         value = value.detach().cpu()
-    return numpy.asarray(value) if hasattr(value, "__array__") else numpy.from_dlpack(value)
+    if not hasattr(value, "__array__"):
+        return numpy.from_dlpack(value)
+    try:
+        return numpy.asarray(value)
+    except RuntimeError:  # a PyTorch that was built for another NumPy
+        return numpy.from_dlpack(value)
 
 
 def _npy(array: Any) -> bytes:

@@ -30,6 +30,15 @@ def tensors(batch: dict[str, Any]) -> dict[str, Any]:
     return {name: _torch(value) for name, value in batch.items()}
 
 
+def _of_numpy(array: Any) -> torch.Tensor:
+    try:
+        return torch.from_numpy(array)
+    except RuntimeError:  # a PyTorch that was built for another NumPy
+        if array.dtype.kind == "b" and not _TAKES_BOOL:
+            return torch.frombuffer(bytearray(array.tobytes()), dtype=torch.bool).reshape(array.shape)
+        return torch.from_dlpack(array)
+
+
 def _torch(value: Any) -> Any:
     if isinstance(value, Tensor):
         if value.dtype == "bool" and not _TAKES_BOOL:
@@ -39,7 +48,7 @@ def _torch(value: Any) -> Any:
         return torch.from_dlpack(value.values), torch.from_dlpack(value.offsets)
     numpy = sys.modules.get("numpy")  # what ps.transform() made
     if numpy is not None and isinstance(value, numpy.ndarray) and value.dtype.kind in "biufc":
-        return torch.from_numpy(value)
+        return _of_numpy(value)
     return value
 
 
