@@ -59,6 +59,29 @@ void probe_images(const Dataset& dataset, std::uint32_t number, std::uint64_t pr
   field.min_width = widths.front(), field.max_width = widths.back();
 }
 
+// Of foreign data: each shard's index has its own attributes. A number counts files; an object gives names and reasons.
+std::map<std::string, std::string> left_out(const Dataset& dataset) {
+  std::map<std::string, std::string> all;
+  std::uint64_t files = 0, databases = 0;
+  for (std::size_t shard = 0; shard < dataset.shard_count(); ++shard) {
+    const auto json = nlohmann::json::parse(dataset.shard(shard).index.attributes(), nullptr, false);
+    if (!json.is_object()) continue;
+    if (json.contains("left_out_databases") && json["left_out_databases"].is_number_unsigned()) {
+      databases += json["left_out_databases"].get<std::uint64_t>();
+    }
+    if (!json.contains("left_out")) continue;
+    const auto& what = json["left_out"];
+    if (what.is_number_unsigned()) files += what.get<std::uint64_t>();
+    if (!what.is_object()) continue;
+    for (const auto& [name, reason] : what.items()) {
+      if (reason.is_string()) all.emplace(name, reason.get<std::string>());
+    }
+  }
+  if (files != 0) all.emplace("files", with_commas(files) + " that are no fields of a sample");
+  if (databases != 0) all.emplace("databases", with_commas(databases) + " named ones inside the main one");
+  return all;
+}
+
 double mean_bytes(const FieldSummary& field) {
   return field.samples == 0 ? 0.0 : static_cast<double>(field.bytes) / static_cast<double>(field.samples);
 }
@@ -92,6 +115,7 @@ DatasetSummary summarise(const Dataset& dataset, std::uint64_t probes) {
   summary.shards = dataset.shard_count();
   summary.fingerprint = dataset.fingerprint();
   summary.classes.assign(dataset.classes().begin(), dataset.classes().end());
+  summary.left_out = left_out(dataset);
   for (std::uint32_t file = 0; file < dataset.file_count(); ++file) summary.bytes += dataset.file(file).size;
   for (std::uint32_t number = 0; number < dataset.fields().size(); ++number) {
     FieldSummary field;
@@ -131,6 +155,7 @@ std::string to_json(const DatasetSummary& summary) {
     json["fields"].push_back(std::move(entry));
   }
   json["classes"] = summary.classes;
+  if (!summary.left_out.empty()) json["left_out"] = summary.left_out;
   return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
@@ -164,6 +189,7 @@ std::string to_text(const DatasetSummary& summary) {
     for (std::size_t i = 0; i < summary.classes.size() && i < 8; ++i) out << (i ? ", " : "") << summary.classes[i];
     out << (summary.classes.size() > 8 ? ", ...\n" : "\n");
   }
+  for (const auto& [name, reason] : summary.left_out) out << "  left out     " << name << ": " << reason << "\n";
   return out.str();
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -29,6 +30,8 @@ struct DatasetSummary {
   std::uint64_t fingerprint = 0;
   std::vector<FieldSummary> fields;
   std::vector<std::string> classes;
+  /// What the indexes say they left out, and why: {"tags", "lists of several byte strings (in 2 records)"}.
+  std::map<std::string, std::string> left_out;
   std::string checksums() const;  ///< "every value", "none", "12 of 2,000 values"
 };
 

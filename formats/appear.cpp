@@ -1,9 +1,11 @@
 #include <span>
+#include <string>
 #include <vector>
 
 #include <penstock/formats/appear.hpp>
 #include <penstock/formats/atomic_file.hpp>
 #include <penstock/formats/error.hpp>
+#include <penstock/formats/format.hpp>
 #include <penstock/formats/journal.hpp>
 #include <penstock/formats/manifest.hpp>
 #include <penstock/formats/parts.hpp>
@@ -12,8 +14,22 @@ namespace penstock {
 
 namespace fs = std::filesystem;
 
+namespace {
+
+// What the packing's own readers want beside the shards.
+void complete(const fs::path& partial, const Manifest& manifest) {
+  const Format* format = format_named(manifest.format);
+  if (format == nullptr || format->complete == nullptr) return;
+  std::vector<std::string> names;
+  for (const ManifestShard& shard : manifest.shards) names.push_back(shard.name);
+  format->complete(partial, names);
+}
+
+}  // namespace
+
 void make_appear(const fs::path& partial, const fs::path& destination, const std::string& manifest,
                  std::string_view marker) {
+  complete(partial, Manifest::from_json(manifest));
   write_atomically(partial / Manifest::kFileName, std::as_bytes(std::span(manifest.data(), manifest.size())));
   if (fs::exists(destination)) {
     for (const std::string_view name : {Journal::kFileName, kJoining}) fs::remove(destination / name);

@@ -1,14 +1,13 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
-#include <memory>
 #include <optional>
 #include <string>
 
-#include <libdeflate.h>
-
+#include <penstock/formats/deflate.hpp>
 #include <penstock/formats/error.hpp>
 #include <penstock/formats/filters.hpp>
+#include <penstock/formats/zstd.hpp>
 
 namespace penstock {
 namespace {
@@ -16,29 +15,6 @@ namespace {
 using Bytes = std::span<const std::byte>;
 
 constexpr std::size_t kFletcherTrailer = 4;
-
-struct CloseInflater {
-  void operator()(libdeflate_decompressor* inflater) const { libdeflate_free_decompressor(inflater); }
-};
-
-// Kept per thread, so that a block costs no allocation; it carries no state from one call to the next.
-libdeflate_decompressor& inflater() {
-  thread_local std::unique_ptr<libdeflate_decompressor, CloseInflater> kept{libdeflate_alloc_decompressor()};
-  if (!kept) throw Error::resource("no memory for a deflate decompressor");
-  return *kept;
-}
-
-void inflate(Bytes stored, std::span<std::byte> plain) {
-  std::byte nothing{};  // the library wants an address even for no bytes
-  std::byte* target = plain.empty() ? &nothing : plain.data();
-  std::size_t made = 0;
-  const libdeflate_result result =
-      libdeflate_zlib_decompress(&inflater(), stored.data(), stored.size(), target, plain.size(), &made);
-  if (result == LIBDEFLATE_INSUFFICIENT_SPACE || (result == LIBDEFLATE_SUCCESS && made != plain.size())) {
-    throw Error::corrupt("deflated block does not hold " + std::to_string(plain.size()) + " bytes");
-  }
-  if (result != LIBDEFLATE_SUCCESS) throw Error::corrupt("deflated block is broken");
-}
 
 // Stored: byte 0 of every element, then byte 1 of every element, ...; bytes behind the last whole element as they are.
 template <std::size_t Known>
@@ -104,29 +80,72 @@ Bytes check_fletcher32(Bytes stored) {
   return plain;
 }
 
+Bytes check_crc32(Bytes stored, std::uint32_t expected) {
+  if (crc32(stored) != expected) throw Error::corrupt("CRC-32 of a block differs");
+  return stored;
+}
+
+void swap_bytes(Bytes stored, std::span<std::byte> plain, std::size_t element) {
+  const std::size_t count = element == 0 ? 0 : stored.size() / element;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::byte* first = stored.data() + i * element;
+    std::reverse_copy(first, first + element, plain.data() + i * element);
+  }
+  const Bytes rest = stored.subspan(count * element);
+  std::copy(rest.begin(), rest.end(), plain.end() - static_cast<std::ptrdiff_t>(rest.size()));
+}
+
+// Seven bits a byte, the lowest first; the top bit says that more follow. What lies beyond 64 bits is dropped, as
+// protobuf's own readers do.
+void decode_varints(Bytes stored, std::span<std::byte> plain) {
+  constexpr std::size_t kLongest = 10;
+  std::size_t at = 0, made = 0;
+  while (at < stored.size()) {
+    std::uint64_t value = 0;
+    std::size_t length = 0;
+    for (bool more = true; more; ++at, ++length) {
+      if (at == stored.size() || length == kLongest) throw Error::corrupt("a varint does not end");
+      const auto byte = std::to_integer<std::uint64_t>(stored[at]);
+      value |= (byte & 0x7F) << (7 * length);
+      more = (byte & 0x80) != 0;
+    }
+    if (plain.size() - made < sizeof(value)) throw Error::corrupt("block holds more varints than it should");
+    std::memcpy(plain.data() + made, &value, sizeof(value));
+    made += sizeof(value);
+  }
+  if (made != plain.size()) throw Error::corrupt("block holds fewer varints than it should");
+}
+
 Error wrong_length(std::size_t found, std::size_t expected) {
   return Error::corrupt("block of " + std::to_string(found) + " bytes where " + std::to_string(expected) +
                         " are expected");
 }
 
 void undo(const Filter& filter, Bytes stored, std::span<std::byte> plain) {
-  switch (filter.id) {
-    case Filter::Id::deflate:
-      return inflate(stored, plain);
-    case Filter::Id::shuffle:
-      if (stored.size() != plain.size()) throw wrong_length(stored.size(), plain.size());
-      return unshuffle(stored, plain, filter.parameter);
-    case Filter::Id::fletcher32:
-      break;  // takes no place of its own: see undo_filters
-  }
+  const bool keeps_length = filter.id == Filter::Id::shuffle || filter.id == filter_id::byte_swap;
+  if (keeps_length && stored.size() != plain.size()) throw wrong_length(stored.size(), plain.size());
+  if (filter.id == Filter::Id::deflate) return inflate_zlib(stored, plain);
+  if (filter.id == Filter::Id::shuffle) return unshuffle(stored, plain, filter.parameter);
+  if (filter.id == filter_id::zstd) return zstd_decompress(stored, plain);
+  if (filter.id == filter_id::raw_deflate) return inflate_raw(stored, plain);
+  if (filter.id == filter_id::byte_swap) return swap_bytes(stored, plain, filter.parameter);
+  if (filter.id == filter_id::varint) return decode_varints(stored, plain);
   throw Error::unsupported("filter number " + std::to_string(static_cast<unsigned>(filter.id)));
 }
 
-// Bytes that go into filter number `position` when writing; nothing when a deflate before it hides that.
+bool compresses(Filter::Id id) {
+  return id == Filter::Id::deflate || id == filter_id::raw_deflate || id == filter_id::zstd || id == filter_id::varint;
+}
+
+bool is_checksum(Filter::Id id) {
+  return id == Filter::Id::fletcher32 || id == filter_id::crc32;
+}
+
+// Bytes that go into filter number `position` when writing; nothing when a compression before it hides that.
 std::optional<std::size_t> length_before(const Block& block, std::size_t position) {
   std::size_t length = static_cast<std::size_t>(block.decoded_length);
   for (std::size_t i = 0; i < position; ++i) {
-    if (block.filters[i].id == Filter::Id::deflate) return std::nullopt;
+    if (compresses(block.filters[i].id)) return std::nullopt;
     if (block.filters[i].id == Filter::Id::fletcher32) length += kFletcherTrailer;
   }
   return length;
@@ -141,7 +160,26 @@ std::span<std::byte> place(Bytes current, std::size_t length, std::span<std::byt
   return scratch.subspan(in_first ? half : 0, length);
 }
 
+// One step that makes the block's own bytes goes straight into its place.
+bool needs_scratch(const Block& block) {
+  const auto moving = std::count_if(block.filters.begin(), block.filters.end(),
+                                    [](const Filter& filter) { return !is_checksum(filter.id); });
+  return moving > 1 || std::any_of(block.filters.begin(), block.filters.end(),
+                                   [](const Filter& filter) { return filter.id == Filter::Id::fletcher32; });
+}
+
 }  // namespace
+
+std::uint64_t longest_decoded(std::uint64_t length, std::span<const Filter> filters) {
+  constexpr std::uint64_t kBeyondAnyFile = std::uint64_t{1} << 40;
+  for (const Filter& filter : filters) {
+    if (length > kBeyondAnyFile) return length;
+    if (filter.id == Filter::Id::deflate || filter.id == filter_id::raw_deflate) length = length * 1032 + 1032;
+    if (filter.id == filter_id::zstd) length = length * 32768 + 32768;
+    if (filter.id == filter_id::varint) length *= 8;
+  }
+  return length;
+}
 
 void undo_filters(const Block& block, std::span<const std::byte> stored, std::span<std::byte> decoded,
                   std::vector<std::byte>& scratch) {
@@ -149,7 +187,7 @@ void undo_filters(const Block& block, std::span<const std::byte> stored, std::sp
     throw Error::invalid_argument("a block of " + std::to_string(block.decoded_length) +
                                   " bytes cannot be undone into " + std::to_string(decoded.size()));
   }
-  if (block.filters.size() > 1) {
+  if (needs_scratch(block)) {
     const std::size_t half = std::max(stored.size(), decoded.size() + block.filters.size() * kFletcherTrailer);
     if (scratch.size() < 2 * half) scratch.resize(2 * half);
   }
@@ -159,8 +197,10 @@ void undo_filters(const Block& block, std::span<const std::byte> stored, std::sp
     const std::optional<std::size_t> length = length_before(block, i);
     if (filter.id == Filter::Id::fletcher32) {
       current = check_fletcher32(current);
+    } else if (filter.id == filter_id::crc32) {
+      current = check_crc32(current, filter.parameter);
     } else {
-      if (filter.id == Filter::Id::deflate && !length) throw Error::unsupported("a block deflated twice");
+      if (compresses(filter.id) && !length) throw Error::unsupported("a block compressed twice");
       const std::span<std::byte> plain = place(current, length.value_or(current.size()), decoded, scratch);
       undo(filter, current, plain);
       current = plain;

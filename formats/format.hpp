@@ -3,6 +3,8 @@
 
 #include <filesystem>
 #include <memory>
+#include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -34,6 +36,10 @@ struct Format {
 
   /// About how many bytes of a shard a value of `length` bytes takes, with its name. Null: as many as it has.
   std::uint64_t (*room)(std::string_view key, std::string_view field, std::uint64_t length) = nullptr;
+
+  /// Adds what the packing's own readers want beside all shards (MDS: index.json) to a packed dataset before it
+  /// appears. `shards` are the names of the files in `folder`. Null: nothing.
+  void (*complete)(const std::filesystem::path& folder, std::span<const std::string> shards) = nullptr;
 };
 
 std::span<const Format> formats();                  ///< in the order they are tried

@@ -14,6 +14,7 @@
 #include <penstock/formats/hdf5_file.hpp>
 #include <penstock/formats/hdf5_writer.hpp>
 #include <penstock/formats/indexed_path.hpp>
+#include <penstock/formats/row_key.hpp>
 
 namespace penstock {
 namespace {
@@ -44,12 +45,6 @@ std::uint64_t shared_count(const std::vector<Hdf5Field>& fields) {
   const auto most =
       std::max_element(votes.begin(), votes.end(), [](const auto& a, const auto& b) { return a.second <= b.second; });
   return votes.empty() ? 0 : most->first;
-}
-
-std::string row_key(std::uint64_t row, std::uint64_t count) {
-  const std::size_t width = std::to_string(count - 1).size();
-  const std::string number = std::to_string(row);
-  return std::string(width - number.size(), '0') + number;
 }
 
 void leave_out_other_counts(Hdf5Contents& contents, std::uint64_t count) {

@@ -6,6 +6,7 @@
 
 #include <penstock/formats/crc32c.hpp>
 #include <penstock/formats/error.hpp>
+#include <penstock/formats/filters.hpp>
 #include <penstock/formats/index.hpp>
 #include <penstock/formats/index_layout.hpp>
 #include <penstock/formats/mapping.hpp>
@@ -50,17 +51,6 @@ std::span<const std::byte> between(std::span<const std::byte> offsets, std::uint
   const auto last = load<std::uint64_t>(offsets, i * 8 + 8, what);
   require(first <= last, what);
   return slice(bytes, first, last - first, what);
-}
-
-// The most that undoing `filters` can make of `length` bytes: a corrupt index must not make a reader reserve terabytes.
-// Source: deflate codes at most 258 bytes in 2 bits (RFC 1951), which is 1032 to 1.
-std::uint64_t longest_decoded(std::uint64_t length, std::span<const Filter> filters) {
-  for (const Filter& filter : filters) {
-    if (filter.id != Filter::Id::deflate) continue;
-    if (length > kLongestField) return length;
-    length = length * 1032 + 1032;
-  }
-  return length;
 }
 
 }  // namespace

@@ -93,6 +93,7 @@ struct IndexBuilder::State {
   void add_key(std::string_view key);
   void reorder(std::span<const std::uint64_t> order);
   std::uint64_t stored_bytes() const;
+  void refuse_sparse() const;
   std::vector<std::byte> field_section() const;
   std::vector<std::byte> serialize();
 };
@@ -428,7 +429,20 @@ void IndexBuilder::sort() {
   for (std::uint32_t i = 0; i < state.columns.size(); ++i) state.column_named[state.columns[i].schema.name] = i;
 }
 
+// Every field has an entry for every sample, so a few thousand samples that share no field would make an index of
+// gigabytes.
+void IndexBuilder::State::refuse_sparse() const {
+  constexpr std::uint64_t kFree = std::uint64_t{1} << 22, kEntriesPerValue = 256;
+  std::uint64_t values = 0;
+  for (const Column& column : columns) values += column.present;
+  if (columns.size() * samples() <= std::max(kFree, values * kEntriesPerValue)) return;
+  throw Error::unsupported(std::to_string(samples()) + " samples of " + std::to_string(columns.size()) +
+                           " different fields have " + std::to_string(values) +
+                           " values in all: are these names meant as fields?");
+}
+
 Index IndexBuilder::finish() && {
+  state_->refuse_sparse();
   return Index::from_bytes(state_->serialize());
 }
 

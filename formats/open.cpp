@@ -13,11 +13,15 @@
 #include <penstock/formats/journal.hpp>
 #include <penstock/formats/lmdb.hpp>
 #include <penstock/formats/manifest.hpp>
+#include <penstock/formats/mds.hpp>
+#include <penstock/formats/npy.hpp>
 #include <penstock/formats/packed.hpp>
 #include <penstock/formats/parts.hpp>
 #include <penstock/formats/path_pattern.hpp>
 #include <penstock/formats/sidecar.hpp>
 #include <penstock/formats/tar.hpp>
+#include <penstock/formats/tfrecord.hpp>
+#include <penstock/formats/zip.hpp>
 
 namespace penstock {
 namespace {
@@ -25,7 +29,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // The packings, in the order open() tries them. A folder of files comes last: it takes whatever lies in a folder.
-const std::array kFormats{&kTar, &kLmdb, &kHdf5, &kFolder};
+const std::array kFormats{&kTar, &kLmdb, &kHdf5, &kMds, &kTfrecord, &kNpy, &kZip, &kFolder};
 
 [[noreturn]] void refuse(const fs::path& path, std::string why) {
   throw Error::invalid_argument(std::move(why), {.dataset = path.string()});

@@ -13,6 +13,7 @@
 
 #include <penstock/formats/descriptor.hpp>
 #include <penstock/formats/error.hpp>
+#include <penstock/formats/probe_stamp.hpp>
 #include <penstock/formats/tar.hpp>
 #include <penstock/formats/tar_header.hpp>
 #include <penstock/formats/tar_members.hpp>
@@ -123,28 +124,6 @@ Index index_tar(const std::filesystem::path& shard, const std::filesystem::path&
   return TarIndexer(shard, name_below(shard, root)).index(progress);
 }
 
-/// FNV-1a, 64 bits. Source: draft-eastlake-fnv.
-std::uint64_t fnv1a(std::string_view bytes, std::uint64_t hash) {
-  for (const char c : bytes) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3;
-  return hash;
-}
-
-/// Of the size and of 4 KiB at the start, in the middle and at the end: first and last headers, and data between them.
-std::uint64_t stamp_tar(const std::filesystem::path& shard) {
-  constexpr std::uint64_t kProbe = 4096, kOffsetBasis = 0xCBF29CE484222325;
-  std::error_code error;
-  const std::uint64_t size = std::filesystem::file_size(shard, error);
-  if (error) throw Error::io(error.value(), "cannot stat " + shard.string());
-  const Descriptor file = Descriptor::open(shard, O_RDONLY);
-  std::uint64_t hash = fnv1a(std::to_string(size), kOffsetBasis);
-  std::string probe(kProbe, '\0');
-  for (const std::uint64_t offset : {std::uint64_t{0}, size / 2, size - std::min(size, kProbe)}) {
-    const std::size_t got = read_at(file.get(), std::as_writable_bytes(std::span(probe)), offset, shard);
-    hash = fnv1a(std::string_view(probe).substr(0, got), hash);
-  }
-  return hash;
-}
-
 bool named_as_tar(const std::filesystem::path& path) {
   static constexpr std::array<std::string_view, 12> kEndings{".tar",     ".tar.gz", ".tgz",     ".tar.zst",
                                                              ".tar.xz",  ".txz",    ".tar.bz2", ".tbz2",
@@ -184,7 +163,7 @@ const Format kTar{.name = "tar",
                   .extension = ".tar",
                   .find_shards = find_tar_shards,
                   .index = index_tar,
-                  .stamp = stamp_tar,
+                  .stamp = probe_stamp,
                   .write = write_tar,
                   .room = tar_room};
 

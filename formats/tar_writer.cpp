@@ -5,9 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include <fcntl.h>
-
-#include <penstock/formats/descriptor.hpp>
+#include <penstock/formats/buffered_file.hpp>
 #include <penstock/formats/error.hpp>
 #include <penstock/formats/tar.hpp>
 #include <penstock/formats/tar_header.hpp>
@@ -24,51 +22,6 @@ constexpr std::uint64_t kEndMarker = 2 * kTarBlock;
 std::span<const std::byte> bytes_of(std::string_view text) {
   return std::as_bytes(std::span(text));
 }
-
-/// A new file, written in large steps.
-class BufferedFile {
- public:
-  explicit BufferedFile(std::filesystem::path path)
-      : path_(std::move(path)), file_(Descriptor::open(path_, O_WRONLY | O_CREAT | O_EXCL, 0644)) {
-    buffer_.reserve(kBuffer);
-  }
-
-  void append(std::span<const std::byte> bytes) {
-    if (buffer_.size() + bytes.size() > kBuffer) flush();
-    if (bytes.size() >= kBuffer) {
-      write_all(file_.get(), bytes, path_);
-    } else {
-      buffer_.insert(buffer_.end(), bytes.begin(), bytes.end());
-    }
-    position_ += bytes.size();
-  }
-
-  void append_zeros(std::uint64_t count) {
-    static constexpr std::byte kZeros[kEndMarker]{};
-    append(std::span(kZeros).first(count));
-  }
-
-  void finish() {
-    flush();
-    sync(file_.get(), path_);
-  }
-
-  std::uint64_t position() const { return position_; }
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  static constexpr std::size_t kBuffer = std::size_t{1} << 20;
-
-  void flush() {
-    write_all(file_.get(), buffer_, path_);
-    buffer_.clear();
-  }
-
-  std::filesystem::path path_;
-  Descriptor file_;
-  std::vector<std::byte> buffer_;
-  std::uint64_t position_ = 0;
-};
 
 /// The pax records that a member needs, with a comment that moves its data, which would follow header and records at
 /// `position`, to a multiple of `align`. Empty when the ustar header alone does.

@@ -4,7 +4,7 @@
 
 #include <penstock/formats/error.hpp>
 #include <penstock/transforms/npy.hpp>
-#include <penstock/transforms/npy_header.hpp>
+#include <penstock/formats/npy_header.hpp>
 
 namespace penstock {
 namespace {

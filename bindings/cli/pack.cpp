@@ -125,7 +125,7 @@ Command pack_command(CLI::App& app) {
   command->add_option("--classes", options->classes, "FILE of class names, one a line, or a DATASET, to number by");
   command->add_option("--shard-size", options->shard_size, "Bytes after which a new shard begins")
       ->capture_default_str();
-  command->add_option("--align", options->align, "Samples begin at a multiple of this (tar; 4096 suits O_DIRECT)")
+  command->add_option("--align", options->align, "Samples begin at a multiple of this (tar, zip; 4096 suits O_DIRECT)")
       ->capture_default_str();
   command
       ->add_option(

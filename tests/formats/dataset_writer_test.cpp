@@ -109,7 +109,7 @@ void pack_and_die(const fs::path& destination, const DatasetWriterOptions& optio
 
 TEST_CASE("a packed dataset reads back, and its shards are within the size asked for") {
   const TemporaryFolder folder;
-  for (const char* format : {"tar", "lmdb", "hdf5"}) {
+  for (const char* format : {"tar", "lmdb", "hdf5", "zip", "tfrecord", "mds"}) {
     CAPTURE(format);
     DatasetWriterOptions options = small_shards();
     options.format = format;

@@ -284,3 +284,13 @@ TEST_CASE("an index that cannot be opened says which file") {
   test::write_file(folder / "empty.idx", "");
   CHECK_THROWS_AS(Index::open(folder / "empty.idx"), Error);
 }
+
+TEST_CASE("samples that share no field are refused before their index takes gigabytes") {
+  IndexBuilder builder;
+  builder.add_file({.path = "a.bin", .size = 10, .stamp = 0});
+  for (int i = 0; i < 3000; ++i) {
+    builder.add_sample(std::to_string(i));
+    builder.set(builder.field({.name = "0." + std::to_string(i), .codec = ""}), Extent{0, 0, 1});
+  }
+  CHECK_THROWS_WITH_AS(std::move(builder).finish(), doctest::Contains("3000 different fields"), Error);
+}

@@ -50,13 +50,13 @@ TEST_CASE("a packed dataset reads back byte for byte, and any packing converts i
   write_samples(folder / "source", random_samples(60, 4));
   const Dataset source = open(folder / "source");
   REQUIRE(source.size() == 60);
-  for (const char* format : {"tar", "lmdb", "hdf5"}) {
+  for (const std::string& format : written_formats()) {
     CAPTURE(format);
     const Dataset copy = packed(source, folder / format, format);
     CHECK(copy.format() == format);
     CHECK(copy.shard_count() > 1);
     check_equal(source, copy);
-    for (const char* next : {"tar", "lmdb", "hdf5"}) {
+    for (const std::string& next : written_formats()) {
       check_equal(source, packed(copy, folder / (std::string(format) + "-" + next), next));
     }
   }
@@ -66,7 +66,7 @@ TEST_CASE("the bytes of a packed dataset do not depend on the number of workers"
   const TemporaryFolder folder;
   write_samples(folder / "source", random_samples(50, 5));
   const Dataset source = open(folder / "source");
-  for (const char* format : {"tar", "lmdb", "hdf5"}) {
+  for (const std::string& format : written_formats()) {
     CAPTURE(format);
     for (const unsigned workers : {1U, 4U}) {
       ConvertOptions options;

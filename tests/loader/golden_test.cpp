@@ -24,7 +24,7 @@ LoaderOptions shuffled() {
 }  // namespace
 
 TEST_CASE("datasets packed by 0.1 are read, value for value") {
-  for (const char* name : {"0.1-tar", "0.1-lmdb", "0.1-hdf5"}) {
+  for (const char* name : {"0.1-tar", "0.1-lmdb", "0.1-hdf5", "0.1-zip", "0.1-tfrecord", "0.1-mds"}) {
     CAPTURE(std::string(name));
     const Dataset dataset = open(std::filesystem::path(PENSTOCK_GOLDEN) / name);
     REQUIRE(dataset.size() == 6);
@@ -48,7 +48,7 @@ TEST_CASE("datasets packed by 0.1 are read, value for value") {
 }
 
 TEST_CASE("a state saved by 0.1 continues at the same sample") {
-  for (const char* name : {"0.1-tar", "0.1-lmdb", "0.1-hdf5"}) {
+  for (const char* name : {"0.1-tar", "0.1-lmdb", "0.1-hdf5", "0.1-zip", "0.1-tfrecord", "0.1-mds"}) {
     Loader loader(open(std::filesystem::path(PENSTOCK_GOLDEN) / name), shuffled());
     loader.restore(LoaderState::from_json(kState));
     std::string keys;

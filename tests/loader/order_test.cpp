@@ -42,7 +42,7 @@ TEST_CASE("batches do not depend on workers, prefetch, engine or packing") {
   CHECK(std::vector(expected.begin(), expected.begin() + 9) != std::vector(expected.begin() + 9, expected.end()));
 
   std::vector<Dataset> packings{source};
-  for (const char* format : {"tar", "lmdb", "hdf5"}) packings.push_back(packed(source, folder / format, format));
+  for (const std::string& format : written_formats()) packings.push_back(packed(source, folder / format, format));
   for (const Dataset& dataset : packings) {
     for (const EngineKind engine : {EngineKind::direct, EngineKind::pread, EngineKind::io_uring, EngineKind::gather}) {
       for (const unsigned workers : {1U, 2U, 7U}) {
@@ -77,7 +77,7 @@ TEST_CASE("explain() tells the sample behind a row, where its bytes lie, and wha
   for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = static_cast<float>(i);
   for (std::uint64_t i = 0; i < 9; ++i)
     write_file(folder / ("data/" + number_key(i) + ".npy"), npy_file(rows, "(40,)"));
-  for (const char* format : {"tar", "lmdb", "hdf5"}) {
+  for (const std::string& format : written_formats()) {
     const Dataset dataset = packed(open(folder / "data"), folder / format, format);
     Loader loader(dataset, {.batch_size = 4,
                             .shuffle = true,

@@ -18,7 +18,7 @@ import pytest
 from PIL import Image
 
 COMMAND = os.environ["PENSTOCK_COMMAND"]
-FORMATS = ["tar", "lmdb", "hdf5"]
+FORMATS = ["tar", "lmdb", "hdf5", "zip", "tfrecord", "mds"]
 
 
 def run(*words, check=True, **options):

@@ -43,7 +43,7 @@ def test_keys_that_are_not_utf8_come_as_os_fsdecode_gives_them(tmp_path):
     assert dataset.keys == ["caf\udce9"] and dataset.find("caf\udce9") == 0
 
 
-@pytest.mark.parametrize("packing", ["tar", "lmdb", "hdf5"])
+@pytest.mark.parametrize("packing", ["tar", "lmdb", "hdf5", "zip", "tfrecord", "mds"])
 def test_packing_keeps_every_byte(icons, tmp_path, packing, capsys):
     seen = []
     told = ps.pack(icons, tmp_path / "packed", format=packing, progress=lambda *now: seen.append(now))

@@ -11,6 +11,7 @@
 #include <penstock/bench/workload.hpp>
 #include <penstock/formats/dataset.hpp>
 #include <penstock/formats/error.hpp>
+#include <penstock/formats/format.hpp>
 #include <penstock/loader/convert.hpp>
 #include <penstock/loader/loader.hpp>
 
@@ -43,6 +44,15 @@ inline void write_arrays(const std::filesystem::path& folder, std::uint64_t coun
     write_file(folder / (number_key(i) + ".npy"), npy_file({value, value * value, -value}, "(3,)"));
     write_file(folder / (number_key(i) + ".cls"), std::to_string(i % 10));
   }
+}
+
+/// Every packing that `pack` writes.
+inline std::vector<std::string> written_formats() {
+  std::vector<std::string> names;
+  for (const Format& format : formats()) {
+    if (format.write != nullptr) names.emplace_back(format.name);
+  }
+  return names;
 }
 
 inline Dataset packed(const Dataset& source, const std::filesystem::path& destination, const std::string& format) {

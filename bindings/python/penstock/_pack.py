@@ -49,7 +49,7 @@ def pack(
     The bytes written depend on the source and the options alone. `destination` appears once it is complete; what a
     failure or Ctrl-C interrupts is continued by `resume=True`, after the last whole shard.
 
-    format: "tar", "lmdb" or "hdf5". labels: "FILE" or "FILE:COLUMN" (csv, txt, json) with labels kept apart.
+    format: "tar", "lmdb", "hdf5", "zip", "tfrecord" or "mds". labels: "FILE" or "FILE:COLUMN" (csv, txt, json) with labels kept apart.
     classes: names that class numbers must follow. align: where samples begin (tar; 4096 suits O_DIRECT).
     jpeg: "keep"; "baseline", which makes progressive files baseline ones of identical pixels that decode twice as fast; or
     "quality:Q". max_side: JPEG files whose longer side has more pixels are shrunk to it, with that quality or 90; 0: none.

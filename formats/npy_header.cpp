@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include <penstock/formats/error.hpp>
-#include <penstock/transforms/npy_header.hpp>
+#include <penstock/formats/npy_header.hpp>
 
 namespace penstock {
 namespace {
@@ -86,13 +86,14 @@ class Literals {
   std::string_view rest_;
 };
 
+constexpr struct {
+  std::string_view code;
+  DType dtype;
+} kCodes[] = {{"b1", DType::boolean}, {"u1", DType::u8},  {"i1", DType::i8},  {"u2", DType::u16},
+              {"i2", DType::i16},     {"u4", DType::u32}, {"i4", DType::i32}, {"u8", DType::u64},
+              {"i8", DType::i64},     {"f2", DType::f16}, {"f4", DType::f32}, {"f8", DType::f64}};
+
 DType dtype_of(std::string_view descr) {
-  static constexpr struct {
-    std::string_view code;
-    DType dtype;
-  } kCodes[] = {{"b1", DType::boolean}, {"u1", DType::u8},  {"i1", DType::i8},  {"u2", DType::u16},
-                {"i2", DType::i16},     {"u4", DType::u32}, {"i4", DType::i32}, {"u8", DType::u64},
-                {"i8", DType::i64},     {"f2", DType::f16}, {"f4", DType::f32}, {"f8", DType::f64}};
   if (descr.size() >= 2) {
     for (const auto& known : kCodes) {
       if (known.code == descr.substr(1)) return known.dtype;

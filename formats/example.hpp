@@ -1,0 +1,32 @@
+// tf.train.Example, the protobuf message that most TFRecord files hold: where each feature's values lie.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace penstock {
+
+/// One feature of an Example. The views point into the record.
+struct ExampleFeature {
+  enum class Kind : std::uint8_t { none, bytes, floats, ints };
+  std::string_view name;
+  Kind kind = Kind::none;
+  std::uint64_t count = 0;           ///< values
+  std::span<const std::byte> list;   ///< the message BytesList, FloatList or Int64List
+  std::span<const std::byte> first;  ///< bytes: the first value; floats, ints: the first packed run
+  bool one_run = false;              ///< `first` holds all values
+};
+
+/// Replaces `features` by those of the record; false when it is no Example of one feature at least, but anything else:
+/// unknown fields (a SequenceExample), a feature without a name, lengths that do not add up.
+/// Source: tensorflow/core/example/example.proto, feature.proto; protobuf "Encoding".
+bool parse_example(std::span<const std::byte> record, std::vector<ExampleFeature>& features);
+
+/// All values of a feature of that kind, packed or not. Only for what parse_example() gave.
+std::vector<float> float_values(const ExampleFeature& feature);
+std::vector<std::int64_t> int_values(const ExampleFeature& feature);
+
+}  // namespace penstock

@@ -1,0 +1,16 @@
+// The key of a sample that has none but its row's number.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace penstock {
+
+/// `row`, with zeros before it so that the keys of all `count` rows are in bytewise order.
+inline std::string row_key(std::uint64_t row, std::uint64_t count) {
+  const std::size_t width = std::to_string(count - 1).size();
+  const std::string number = std::to_string(row);
+  return std::string(width - number.size(), '0') + number;
+}
+
+}  // namespace penstock

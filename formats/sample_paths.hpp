@@ -1,0 +1,59 @@
+// How paths, of files in a folder or of entries in an archive, become samples.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <penstock/formats/index.hpp>
+
+namespace penstock {
+
+/// Collects paths, then adds their samples to an index by the rules of folder.hpp: which files count, key and field
+/// from the name, class folders or shared stems, the attributes.
+class SamplePaths {
+ public:
+  /// `number` is what `place` is given beside the path.
+  void add_file(std::string_view path, std::uint64_t number);
+  void add_folder(std::string_view path);
+  std::uint64_t size() const { return files_.size(); }  ///< files that count
+
+  enum class Order : std::uint8_t {
+    by_key,     ///< samples in the bytewise order of their keys
+    by_number,  ///< samples in the order of their first files' numbers
+  };
+  /// Sets the current sample's field to the file.
+  using Place =
+      std::function<void(IndexBuilder& builder, std::uint32_t field, std::string_view path, std::uint64_t number)>;
+
+  /// Once, with everything added. Throws Error: corrupt, naming both files, when two are the same field of one sample.
+  void build(IndexBuilder& builder, Order order, const Place& place) &&;
+
+ private:
+  struct File {
+    std::string path;
+    std::uint64_t number;
+    std::uint32_t key_length;  // the key is the start of the path
+    bool media;
+
+    std::string_view key() const { return std::string_view(path).substr(0, key_length); }
+    std::string_view extension() const { return std::string_view(path).substr(key_length + 1); }
+    std::string_view first_folder() const { return std::string_view(path).substr(0, path.find('/')); }
+    bool top_level() const { return path.find('/') == std::string::npos; }
+  };
+  using Files = std::vector<File>::const_iterator;
+
+  bool shares_key(std::size_t i) const;
+  bool is_class_folders() const;
+  void leave_out_notes();
+  std::vector<std::pair<Files, Files>> samples(Order order) const;
+  static void add_field(IndexBuilder& builder, Files first, Files file, const Place& place);
+
+  std::vector<File> files_;
+  std::vector<std::string> first_level_;  // folders
+  std::uint64_t left_out_ = 0;
+};
+
+}  // namespace penstock

@@ -1,0 +1,18 @@
+// Names of the entries of a zip archive.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace penstock {
+
+/// What a name without the UTF-8 flag says. Source: PKWARE APPNOTE 6.3.10, appendix D.
+std::string utf8_from_cp437(std::string_view name);
+
+/// True for names with a leading dot, at any level, and for what macOS puts beside the files ("__MACOSX/").
+bool is_hidden_in_archive(std::string_view path);
+
+/// "./a/b" and "/a/b" -> "a/b"
+std::string_view without_leading_dots(std::string_view path);
+
+}  // namespace penstock

@@ -1,0 +1,19 @@
+// Zstandard: the one door to libzstd, which may be absent.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string_view>
+
+namespace penstock {
+
+bool zstd_is_linked();
+/// What to do where it is not: ends a message.
+inline constexpr std::string_view kZstdIsAbsent = "this build has no zstd (install libzstd-dev and build again)";
+
+/// Fills `plain` exactly from one frame or several. Any thread.
+/// Throws Error: corrupt (a broken frame, or one of another length); unsupported, where libzstd is not linked;
+/// resource. Source: RFC 8878.
+void zstd_decompress(std::span<const std::byte> stored, std::span<std::byte> plain);
+
+}  // namespace penstock

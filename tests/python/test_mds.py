@@ -1,0 +1,81 @@
+"""MDS across programs: mosaicml-streaming writes, penstock reads, and the other way round."""
+
+import io
+import os
+import subprocess
+
+import numpy as np
+import pytest
+
+streaming = pytest.importorskip("streaming", reason="the PyPI package mosaicml-streaming is not installed")
+
+COMMAND = os.environ["PENSTOCK_COMMAND"]
+
+COLUMNS = {
+    "image": "jpeg",
+    "id": "int",
+    "score": "float32",
+    "name": "str",
+    "meta": "json",
+    "blob": "bytes",
+    "any": "ndarray",
+    "typed": "ndarray:float32",
+    "fixed": "ndarray:int16:2,3",
+    "digits": "str_int",
+    "object": "pkl",
+}
+
+
+def penstock(*arguments):
+    done = subprocess.run([COMMAND, *map(str, arguments)], capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr.decode()
+    return done.stdout
+
+
+def sample(i):
+    return {
+        "image": b"\xff\xd8 photo %d" % i,
+        "id": i * 10**12,
+        "score": np.float32(i / 3),
+        "name": f"sample {i} \u6c34",
+        "meta": {"i": i},
+        "blob": b"x" * i,
+        "any": np.arange(1, i + 2, dtype=np.float64),
+        "typed": np.full((i + 1, 300), i, dtype=np.float32),
+        "fixed": np.full((2, 3), -i, dtype=np.int16),
+        "digits": i,
+        "object": {i},
+    }
+
+
+@pytest.mark.parametrize("compression", [None, "zstd:3"])
+def test_what_the_library_writes_is_read(tmp_path, compression):
+    out = tmp_path / "mds"
+    with streaming.MDSWriter(columns=COLUMNS, out=str(out), compression=compression, size_limit=20_000) as writer:
+        for i in range(30):
+            writer.write(sample(i))
+    assert len(list(out.glob("*.mds*"))) > 3
+    for i in (0, 7, 29):
+        want = sample(i)
+
+        def value(field, row=i):
+            return penstock("cat", out, f"{row:02}.{field}")
+
+        assert value("image") == want["image"] and value("blob") == want["blob"]
+        assert value("id") == np.int64(want["id"]).tobytes() and value("score") == want["score"].tobytes()
+        assert value("name") == want["name"].encode() and value("digits") == str(i).encode()
+        assert value("fixed") == want["fixed"].tobytes()
+        for field in ("any", "typed"):
+            np.testing.assert_array_equal(np.load(io.BytesIO(value(field))), want[field])
+    penstock("pack", out, tmp_path / "packed", "--format", "tar")
+    penstock("verify", tmp_path / "packed", "--against", out)
+
+
+def test_what_penstock_packs_is_read_by_the_library(tmp_path, arrays):
+    penstock("pack", arrays, tmp_path / "packed", "--format", "mds", "--shard-size", "4KiB")
+    dataset = streaming.LocalDataset(str(tmp_path / "packed"))
+    assert len(dataset) == 40 and len(dataset.shards) > 1
+    for i in range(40):
+        row = dataset[i]
+        assert row["__key__"] == f"{i:03}" and row["cls"] == i % 4
+        assert row["npy"] == (arrays / f"{i:03}.npy").read_bytes()
