@@ -1,8 +1,13 @@
 #include <penstock/loader/block_cache.hpp>
 
 namespace penstock {
+namespace {
 
-BlockCache::Bytes BlockCache::get(std::uint32_t block, const std::function<std::vector<std::byte>()>& make) {
+constexpr std::size_t kMostSpare = 4;  // one evicted block per worker or so is soon the next one
+
+}  // namespace
+
+BlockCache::Bytes BlockCache::get(std::uint32_t block, const std::function<void(std::vector<std::byte>&)>& make) {
   std::unique_lock lock(mutex_);
   for (auto found = entries_.find(block); found != entries_.end(); found = entries_.find(block)) {
     if (found->second->bytes != nullptr) {
@@ -16,9 +21,9 @@ BlockCache::Bytes BlockCache::get(std::uint32_t block, const std::function<std::
   entries_[block] = entry;
   lock.unlock();
 
-  Bytes bytes;
+  const auto bytes = buffer();
   try {
-    bytes = std::make_shared<const std::vector<std::byte>>(make());
+    make(*bytes);
   } catch (...) {
     lock.lock();
     entries_.erase(block);
@@ -29,6 +34,7 @@ BlockCache::Bytes BlockCache::get(std::uint32_t block, const std::function<std::
   lock.lock();
   entry->bytes = bytes;
   bytes_ += bytes->size();
+  ++made_count_;
   evict();
   made_.notify_all();
   return bytes;
@@ -42,6 +48,28 @@ void BlockCache::evict() {
     entries_.erase(last->block);
     last = recent_.erase(last);
   }
+}
+
+// Its last holder gives the memory back.
+std::shared_ptr<std::vector<std::byte>> BlockCache::buffer() const {
+  auto made = std::make_unique<std::vector<std::byte>>();
+  {
+    const std::scoped_lock lock(spares_->mutex);
+    if (!spares_->buffers.empty()) {
+      *made = std::move(spares_->buffers.back());
+      spares_->buffers.pop_back();
+    }
+  }
+  return {made.release(), [spares = spares_](std::vector<std::byte>* last) {
+            const std::unique_ptr<std::vector<std::byte>> owner(last);
+            const std::scoped_lock lock(spares->mutex);
+            if (spares->buffers.size() < kMostSpare) spares->buffers.push_back(std::move(*owner));
+          }};
+}
+
+std::uint64_t BlockCache::made() const {
+  const std::scoped_lock lock(mutex_);
+  return made_count_;
 }
 
 std::uint64_t BlockCache::bytes() const {

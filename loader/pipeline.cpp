@@ -176,6 +176,7 @@ Stats Pipeline::stats() const {
   stats.slab_bytes = slabs->bytes();
   stats.window_bytes = window.reserved();
   stats.cache_bytes = blocks.bytes();
+  stats.blocks_undone = blocks.made();
   stats.notes = notes;
   const unsigned readers = engine.engine->synchronous() ? stats.workers : engine.engine->threads();
   const auto stage = [&](const char* name, unsigned threads, const StageClock& clock) {

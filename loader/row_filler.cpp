@@ -136,7 +136,12 @@ void RowFiller::read_specials(const Fetch& fetch, std::byte* buffer) {
 
 void RowFiller::copy_block(const Piece& piece, std::byte* destination) {
   Stopwatch watch;
-  const BlockCache::Bytes bytes = blocks_.get(piece.block, [&] { return undone(dataset_.block(piece.block)); });
+  const BlockCache::Bytes bytes = blocks_.get(piece.block, [&](std::vector<std::byte>& undone) {
+    const Block block = dataset_.block(piece.block);
+    const std::span<const std::byte> stored = read_stored(block);
+    undone.resize(block.decoded_length);
+    undo_filters(block, stored, undone, filter_scratch_);
+  });
   if (piece.offset > bytes->size() || piece.length > bytes->size() - piece.offset) {
     throw Error::corrupt("a value lies outside its block of " + std::to_string(bytes->size()) + " bytes");
   }
@@ -144,14 +149,12 @@ void RowFiller::copy_block(const Piece& piece, std::byte* destination) {
   read_time_ += watch.lap();
 }
 
-std::vector<std::byte> RowFiller::undone(const Block& block) {
-  std::vector<std::byte> stored(block.extent.length);
+std::span<const std::byte> RowFiller::read_stored(const Block& block) {
+  stored_.resize(block.extent.length);
   pending_.assign(1, {});
-  const ReadRequest request{block.extent, stored.data(), PendingRead::tag(pending_[0])};
+  const ReadRequest request{block.extent, stored_.data(), PendingRead::tag(pending_[0])};
   submit({&request, 1});
-  std::vector<std::byte> bytes(block.decoded_length);
-  undo_filters(block, stored, bytes, filter_scratch_);
-  return bytes;
+  return stored_;
 }
 
 }  // namespace penstock

@@ -47,7 +47,7 @@ class RowFiller {
   void read(const Fetch& fetch, std::byte* buffer);
   void read_specials(const Fetch& fetch, std::byte* buffer);
   void copy_block(const Piece& piece, std::byte* destination);
-  std::vector<std::byte> undone(const Block& block);
+  std::span<const std::byte> read_stored(const Block& block);
   void submit(std::span<const ReadRequest> requests);
 
   const Dataset& dataset_;
@@ -60,7 +60,7 @@ class RowFiller {
   Memory buffer_;
   std::vector<ReadRequest> requests_;
   std::vector<PendingRead> pending_;
-  std::vector<std::byte> filter_scratch_;
+  std::vector<std::byte> stored_, filter_scratch_;
   nanoseconds read_time_{};
 };
 

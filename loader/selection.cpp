@@ -59,7 +59,7 @@ Selection select_samples(const Dataset& dataset, const Program& program, const L
 
 std::uint64_t shuffle_block(const Dataset& dataset, const LoaderOptions& options) {
   if (options.shuffle_block) return *options.shuffle_block;
-  if (dataset.block_count() == 0) return 0;
+  if (dataset.block_count() == 0 || dataset.block_count() >= dataset.size()) return 0;
   return std::max<std::uint64_t>(1, dataset.size() * dataset.fields().size() / dataset.block_count());
 }
 

@@ -49,6 +49,8 @@ std::ostream& operator<<(std::ostream& out, const Stats& stats) {
   print(out, "memory      %.1f MB in %llu slabs, %.1f MB read window, %.1f MB blocks\n",
         static_cast<double>(stats.slab_bytes) / 1e6, static_cast<unsigned long long>(stats.slabs),
         static_cast<double>(stats.window_bytes) / 1e6, static_cast<double>(stats.cache_bytes) / 1e6);
+  if (stats.blocks_undone != 0)
+    print(out, "blocks      %llu undone\n", static_cast<unsigned long long>(stats.blocks_undone));
   print(out, "workers     %u asked for, %u observed\n", stats.workers, stats.workers_observed);
   if (stats.bad_samples != 0) {
     print(out, "bad samples %llu; the first: ", static_cast<unsigned long long>(stats.bad_samples));

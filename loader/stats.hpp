@@ -38,6 +38,7 @@ struct Stats {
   unsigned workers = 0;                                                        ///< asked for
   unsigned workers_observed = 0;                                               ///< threads that decoded something
   std::uint64_t slab_bytes = 0, slabs = 0, window_bytes = 0, cache_bytes = 0;  ///< reserved
+  std::uint64_t blocks_undone = 0;  ///< filtered blocks (HDF5 chunks); one that serves many samples counts once
   std::uint64_t bad_samples = 0, excluded_samples = 0, later_failures = 0;
   std::vector<BadSample> bad;  ///< the first 1,000
   std::string notes;           ///< what a user should know (fallbacks, where rank and world came from)

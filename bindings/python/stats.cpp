@@ -79,6 +79,7 @@ nb::object to_python(const Stats& stats) {
   all["slab_bytes"] = stats.slab_bytes;
   all["window_bytes"] = stats.window_bytes;
   all["cache_bytes"] = stats.cache_bytes;
+  all["blocks_undone"] = stats.blocks_undone;
   all["bad_samples"] = stats.bad_samples;
   all["excluded_samples"] = stats.excluded_samples;
   all["later_failures"] = stats.later_failures;

@@ -1,0 +1,90 @@
+// Filtered blocks that samples share: each is undone once while it is wanted, whichever engine brings its bytes.
+#include <map>
+#include <numeric>
+#include <support/loading.hpp>
+#include <vector>
+
+#include <doctest/doctest.h>
+#include <hdf5.h>
+
+#include <penstock/formats/hdf5_handle.hpp>
+
+using namespace penstock;
+using namespace penstock::test;
+
+namespace {
+
+constexpr hsize_t kRows = 480, kColumns = 50, kRowsPerChunk = 16;
+constexpr std::uint64_t kChunks = kRows / kRowsPerChunk;
+
+// Row i holds i * 50, i * 50 + 1, ...
+void write_chunks(const std::filesystem::path& path) {
+  const std::vector<hsize_t> dims{kRows, kColumns}, chunk{kRowsPerChunk, kColumns};
+  std::vector<std::int32_t> values(kRows * kColumns);
+  std::iota(values.begin(), values.end(), 0);
+  const Hdf5Handle file(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT));
+  const Hdf5Handle space(H5Screate_simple(2, dims.data(), nullptr));
+  const Hdf5Handle properties(H5Pcreate(H5P_DATASET_CREATE));
+  H5Pset_chunk(properties.get(), 2, chunk.data());
+  H5Pset_shuffle(properties.get());
+  H5Pset_deflate(properties.get(), 1);
+  const Hdf5Handle dataset(
+      H5Dcreate2(file.get(), "x", H5T_STD_I32LE, space.get(), H5P_DEFAULT, properties.get(), H5P_DEFAULT));
+  REQUIRE(H5Dwrite(dataset.get(), H5T_NATIVE_INT32, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()) >= 0);
+}
+
+struct Epoch {
+  std::uint64_t digest = 0, blocks_undone = 0, rows = 0;
+};
+
+Epoch epoch_of(const std::filesystem::path& path, EngineKind engine, bool shuffle, std::uint64_t cache) {
+  LoaderOptions options{.batch_size = 32, .shuffle = shuffle, .seed = 5, .workers = 2, .block_cache = cache};
+  options.engine.kind = engine;
+  Loader loader(open(path), options);
+  Digest digest;
+  Epoch epoch;
+  for (const Batch& batch : loader) {
+    digest.add(batch);
+    const auto values = batch["x"].as<std::int32_t>();
+    for (std::size_t i = 0; i < values.size(); i += kColumns) {
+      CHECK(values[i] % static_cast<std::int32_t>(kColumns) == 0);
+      CHECK(values[i + 1] == values[i] + 1);
+    }
+    epoch.rows += values.size() / kColumns;
+  }
+  epoch.digest = digest.value();
+  return epoch;
+}
+
+}  // namespace
+
+TEST_CASE("batches of shared blocks are the same with every engine and every size of the cache") {
+  const TemporaryFolder folder;
+  write_chunks(folder / "x.h5");
+  for (const bool shuffle : {false, true}) {
+    const Epoch expected = epoch_of(folder / "x.h5", EngineKind::direct, shuffle, 1 << 20);
+    CHECK(expected.rows == kRows);
+    for (const EngineKind engine : {EngineKind::direct, EngineKind::pread, EngineKind::io_uring}) {
+      for (const std::uint64_t cache : {0U, 10'000U, 1U << 20}) {
+        CAPTURE(name(engine));
+        CAPTURE(cache);
+        CHECK(epoch_of(folder / "x.h5", engine, shuffle, cache).digest == expected.digest);
+      }
+    }
+  }
+}
+
+TEST_CASE("a block is undone once for all the samples that share it") {
+  const TemporaryFolder folder;
+  write_chunks(folder / "x.h5");
+  for (const EngineKind engine : {EngineKind::direct, EngineKind::pread}) {
+    CAPTURE(name(engine));
+    LoaderOptions options{.batch_size = 32, .shuffle = true, .seed = 5, .workers = 2};
+    options.engine.kind = engine;
+    Loader loader(open(folder / "x.h5"), options);
+    for (int epoch = 0; epoch < 2; ++epoch) {
+      for (const Batch& batch : loader) CHECK(batch["x"].values.shape[0] == 32);
+    }
+    CHECK(loader.stats().blocks_undone == kChunks);
+  }
+}
