@@ -19,9 +19,21 @@ struct Extent {
 
 /// One step that turned plain bytes into stored ones; reading undoes the steps in reverse order.
 struct Filter {
-  enum class Id : std::uint16_t { deflate = 1, shuffle = 2, fletcher32 = 3 };  // as HDF5 numbers them
+  enum class Id : std::uint16_t {
+    deflate = 1,     ///< with the zlib wrapper; this one and those below 32768 are numbered as HDF5 does
+    shuffle = 2,     ///< parameter: bytes of an element
+    fletcher32 = 3,  ///< four bytes behind the data
+    lzf = 32000,
+    blosc = 32001,
+    lz4 = 32004,   ///< blocks of LZ4 in HDF5's own frame
+    zstd = 32015,  ///< one frame or several, one behind the other
+    raw_deflate = 32768,
+    crc32 = 32769,      ///< takes no bytes; parameter: the CRC-32 of what goes in
+    byte_swap = 32770,  ///< parameter: bytes of an element, which stand in big-endian order
+    varint = 32771,     ///< int64 values as the varints of protobuf
+  };
   Id id;
-  std::uint32_t parameter;  ///< shuffle: bytes of an element; otherwise 0
+  std::uint32_t parameter;  ///< as above, otherwise 0
   friend bool operator==(const Filter&, const Filter&) = default;
 };
 

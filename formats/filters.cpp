@@ -4,9 +4,12 @@
 #include <optional>
 #include <string>
 
+#include <penstock/formats/blosc.hpp>
 #include <penstock/formats/deflate.hpp>
 #include <penstock/formats/error.hpp>
 #include <penstock/formats/filters.hpp>
+#include <penstock/formats/lz4.hpp>
+#include <penstock/formats/lzf.hpp>
 #include <penstock/formats/zstd.hpp>
 
 namespace penstock {
@@ -15,6 +18,36 @@ namespace {
 using Bytes = std::span<const std::byte>;
 
 constexpr std::size_t kFletcherTrailer = 4;
+
+// What a byte of each kind of compressed data can become at the very most; 0: the filter keeps lengths.
+// deflate: 258 bytes in 2 bits (RFC 1951). varint: an int64 in a byte. lzf: 264 bytes in 3. lz4: a length byte says
+// 255. zstd: a block of 128 KiB in 4 bytes (RFC 8878, RLE_Block); blosc may hold zstd.
+std::uint64_t most_per_byte(Filter::Id id) {
+  switch (id) {
+    case Filter::Id::deflate:
+    case Filter::Id::raw_deflate:
+      return 1032;
+    case Filter::Id::varint:
+      return 8;
+    case Filter::Id::lzf:
+      return 88;
+    case Filter::Id::lz4:
+      return 255;
+    case Filter::Id::zstd:
+    case Filter::Id::blosc:
+      return 32768;
+    case Filter::Id::shuffle:
+    case Filter::Id::fletcher32:
+    case Filter::Id::crc32:
+    case Filter::Id::byte_swap:
+      break;
+  }
+  return 0;
+}
+
+bool compresses(Filter::Id id) {
+  return most_per_byte(id) != 0;
+}
 
 // Stored: byte 0 of every element, then byte 1 of every element, ...; bytes behind the last whole element as they are.
 template <std::size_t Known>
@@ -85,14 +118,31 @@ Bytes check_crc32(Bytes stored, std::uint32_t expected) {
   return stored;
 }
 
-void swap_bytes(Bytes stored, std::span<std::byte> plain, std::size_t element) {
-  const std::size_t count = element == 0 ? 0 : stored.size() / element;
-  for (std::size_t i = 0; i < count; ++i) {
-    const std::byte* first = stored.data() + i * element;
-    std::reverse_copy(first, first + element, plain.data() + i * element);
+template <typename Word>
+void swap_words(Bytes stored, std::span<std::byte> plain, Word (*swap)(Word)) {
+  for (std::size_t at = 0; at + sizeof(Word) <= stored.size(); at += sizeof(Word)) {
+    Word word;
+    std::memcpy(&word, stored.data() + at, sizeof(Word));
+    word = swap(word);
+    std::memcpy(plain.data() + at, &word, sizeof(Word));
   }
-  const Bytes rest = stored.subspan(count * element);
-  std::copy(rest.begin(), rest.end(), plain.end() - static_cast<std::ptrdiff_t>(rest.size()));
+}
+
+void swap_bytes(Bytes stored, std::span<std::byte> plain, std::size_t element) {
+  if (element == 0 || stored.size() % element != 0) throw Error::corrupt("block does not hold whole elements");
+  switch (element) {
+    case 2:
+      return swap_words<std::uint16_t>(stored, plain, [](std::uint16_t word) { return __builtin_bswap16(word); });
+    case 4:
+      return swap_words<std::uint32_t>(stored, plain, [](std::uint32_t word) { return __builtin_bswap32(word); });
+    case 8:
+      return swap_words<std::uint64_t>(stored, plain,
+                                       [](std::uint64_t word) -> std::uint64_t { return __builtin_bswap64(word); });
+    default:
+      for (std::size_t at = 0; at < stored.size(); at += element) {
+        std::reverse_copy(stored.data() + at, stored.data() + at + element, plain.data() + at);
+      }
+  }
 }
 
 // Seven bits a byte, the lowest first; the top bit says that more follow. What lies beyond 64 bits is dropped, as
@@ -122,23 +172,36 @@ Error wrong_length(std::size_t found, std::size_t expected) {
 }
 
 void undo(const Filter& filter, Bytes stored, std::span<std::byte> plain) {
-  const bool keeps_length = filter.id == Filter::Id::shuffle || filter.id == filter_id::byte_swap;
-  if (keeps_length && stored.size() != plain.size()) throw wrong_length(stored.size(), plain.size());
-  if (filter.id == Filter::Id::deflate) return inflate_zlib(stored, plain);
-  if (filter.id == Filter::Id::shuffle) return unshuffle(stored, plain, filter.parameter);
-  if (filter.id == filter_id::zstd) return zstd_decompress(stored, plain);
-  if (filter.id == filter_id::raw_deflate) return inflate_raw(stored, plain);
-  if (filter.id == filter_id::byte_swap) return swap_bytes(stored, plain, filter.parameter);
-  if (filter.id == filter_id::varint) return decode_varints(stored, plain);
+  switch (filter.id) {
+    case Filter::Id::deflate:
+      return inflate_zlib(stored, plain);
+    case Filter::Id::raw_deflate:
+      return inflate_raw(stored, plain);
+    case Filter::Id::varint:
+      return decode_varints(stored, plain);
+    case Filter::Id::zstd:
+      return zstd_decompress(stored, plain);
+    case Filter::Id::lzf:
+      return lzf_decompress(stored, plain);
+    case Filter::Id::lz4:
+      return lz4_decompress(stored, plain);
+    case Filter::Id::blosc:
+      return blosc_decompress(stored, plain);
+    case Filter::Id::byte_swap:
+      if (stored.size() != plain.size()) throw wrong_length(stored.size(), plain.size());
+      return swap_bytes(stored, plain, filter.parameter);
+    case Filter::Id::shuffle:
+      if (stored.size() != plain.size()) throw wrong_length(stored.size(), plain.size());
+      return unshuffle(stored, plain, filter.parameter);
+    case Filter::Id::fletcher32:
+    case Filter::Id::crc32:
+      break;  // take no place of their own: see undo_filters
+  }
   throw Error::unsupported("filter number " + std::to_string(static_cast<unsigned>(filter.id)));
 }
 
-bool compresses(Filter::Id id) {
-  return id == Filter::Id::deflate || id == filter_id::raw_deflate || id == filter_id::zstd || id == filter_id::varint;
-}
-
 bool is_checksum(Filter::Id id) {
-  return id == Filter::Id::fletcher32 || id == filter_id::crc32;
+  return id == Filter::Id::fletcher32 || id == Filter::Id::crc32;
 }
 
 // Bytes that go into filter number `position` when writing; nothing when a compression before it hides that.
@@ -170,13 +233,32 @@ bool needs_scratch(const Block& block) {
 
 }  // namespace
 
+bool can_undo(Filter::Id id) {
+  switch (id) {
+    case Filter::Id::deflate:
+    case Filter::Id::shuffle:
+    case Filter::Id::fletcher32:
+    case Filter::Id::lzf:
+    case Filter::Id::raw_deflate:
+    case Filter::Id::crc32:
+    case Filter::Id::byte_swap:
+    case Filter::Id::varint:
+      return true;
+    case Filter::Id::zstd:
+      return zstd_is_linked();
+    case Filter::Id::lz4:
+      return lz4_is_linked();
+    case Filter::Id::blosc:
+      return blosc_is_linked();
+  }
+  return false;
+}
+
 std::uint64_t longest_decoded(std::uint64_t length, std::span<const Filter> filters) {
   constexpr std::uint64_t kBeyondAnyFile = std::uint64_t{1} << 40;
   for (const Filter& filter : filters) {
     if (length > kBeyondAnyFile) return length;
-    if (filter.id == Filter::Id::deflate || filter.id == filter_id::raw_deflate) length = length * 1032 + 1032;
-    if (filter.id == filter_id::zstd) length = length * 32768 + 32768;
-    if (filter.id == filter_id::varint) length *= 8;
+    if (compresses(filter.id)) length = (length + 1) * most_per_byte(filter.id);
   }
   return length;
 }
@@ -197,7 +279,7 @@ void undo_filters(const Block& block, std::span<const std::byte> stored, std::sp
     const std::optional<std::size_t> length = length_before(block, i);
     if (filter.id == Filter::Id::fletcher32) {
       current = check_fletcher32(current);
-    } else if (filter.id == filter_id::crc32) {
+    } else if (filter.id == Filter::Id::crc32) {
       current = check_crc32(current, filter.parameter);
     } else {
       if (compresses(filter.id) && !length) throw Error::unsupported("a block compressed twice");

@@ -3,6 +3,7 @@
 #include <new>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -12,6 +13,7 @@
 #include <penstock/formats/hdf5.hpp>
 #include <penstock/formats/hdf5_fields.hpp>
 #include <penstock/formats/hdf5_file.hpp>
+#include <penstock/formats/hdf5_samples.hpp>
 #include <penstock/formats/hdf5_writer.hpp>
 #include <penstock/formats/indexed_path.hpp>
 #include <penstock/formats/row_key.hpp>
@@ -67,16 +69,19 @@ Error nothing_readable(const std::map<std::string, std::string>& left_out) {
   return Error::unsupported(cause);
 }
 
-Index build(const Hdf5File& file, IndexBuilder builder, std::uint32_t file_number, const OpenProgress& progress) {
-  Hdf5Contents contents = read_hdf5_contents(file);
-  const std::uint64_t count = contents.keys ? contents.keys->size() : shared_count(contents.fields);
-  leave_out_other_counts(contents, count);
-  if (contents.fields.empty()) throw nothing_readable(contents.left_out);
+nlohmann::json attributes_json(const std::vector<std::string>& classes,
+                               const std::map<std::string, std::string>& left_out) {
+  nlohmann::json attributes = nlohmann::json::object();
+  if (!classes.empty()) attributes["classes"] = classes;
+  if (!left_out.empty()) attributes["left_out"] = left_out;
+  return attributes;
+}
 
+void add_rows(Hdf5Contents& contents, std::uint64_t count, IndexBuilder& builder, const OpenProgress& progress) {
   std::vector<std::uint32_t> numbers;
   for (Hdf5Field& field : contents.fields) {
     numbers.push_back(builder.field(field.schema()));
-    field.add_blocks(builder, file_number);
+    field.add_blocks(builder);
   }
   constexpr std::uint64_t kRowsPerProgress = 65536;
   std::vector<Piece> pieces;
@@ -90,23 +95,46 @@ Index build(const Hdf5File& file, IndexBuilder builder, std::uint32_t file_numbe
     if (progress && row % kRowsPerProgress == 0) progress(row, count);
   }
   if (progress) progress(count, count);
-  if (!contents.left_out.empty()) builder.set_attributes(nlohmann::json{{"left_out", contents.left_out}}.dump());
+}
+
+Index build(const Hdf5File& file, IndexBuilder builder, const OpenProgress& progress) {
+  Hdf5Contents contents = read_hdf5_contents(file);
+  const std::uint64_t count = contents.keys ? contents.keys->size() : shared_count(contents.fields);
+  const bool columns = contents.fields.size() <= kMostHdf5Columns;
+  if (columns) leave_out_other_counts(contents, count);
+  if (columns && !contents.fields.empty()) {
+    add_rows(contents, count, builder, progress);
+  } else {
+    std::map<std::string, std::string> left_out;
+    index_hdf5_samples(file, builder, contents.classes, left_out, progress);
+    if (builder.size() == 0) throw nothing_readable(left_out.empty() ? contents.left_out : left_out);
+    contents.left_out = std::move(left_out);
+  }
+  const nlohmann::json attributes = attributes_json(contents.classes, contents.left_out);
+  if (!attributes.empty()) builder.set_attributes(attributes.dump());
   return std::move(builder).finish();
 }
 
 Index index_hdf5(const fs::path& shard, const fs::path& root, const OpenProgress& progress) {
-  const Hdf5Silence silence;
   const ErrorContext where{.shard = shard.string()};
   try {
     const Hdf5File file(shard);
     IndexBuilder builder;
-    const std::uint32_t number = builder.add_file({indexed_path(shard, root), file.size(), hdf5_stamp(shard)});
-    return build(file, std::move(builder), number, progress);
+    builder.add_file({indexed_path(shard, root), file.size(), hdf5_stamp(shard)});
+    return build(file, std::move(builder), progress);
   } catch (const Error& error) {
     throw error.in(where);
   } catch (const std::bad_alloc&) {
     throw Error::resource("no memory for the index", where);
+  } catch (const std::length_error&) {
+    throw Error::resource("no memory for the index", where);
   }
+}
+
+// Sidecars that an earlier version made lack what only this one reads.
+std::uint64_t stamp_of(const fs::path& shard) {
+  constexpr std::uint64_t kReader = 2;
+  return hdf5_stamp(shard) ^ kReader << 56;
 }
 
 }  // namespace
@@ -115,7 +143,7 @@ constinit const Format kHdf5{.name = "hdf5",
                              .extension = ".h5",
                              .find_shards = find_hdf5,
                              .index = index_hdf5,
-                             .stamp = hdf5_stamp,
+                             .stamp = stamp_of,
                              .write = write_hdf5,
                              .room = hdf5_room};
 

@@ -1,87 +1,48 @@
 #include <algorithm>
+#include <array>
 #include <cstring>
+#include <unordered_set>
 #include <utility>
 
 #include <penstock/formats/error.hpp>
 #include <penstock/formats/hdf5_fields.hpp>
+#include <penstock/formats/hdf5_links.hpp>
 #include <penstock/formats/hdf5_names.hpp>
+#include <penstock/formats/hdf5_texts.hpp>
 #include <penstock/formats/printable.hpp>
 
 namespace penstock {
 namespace {
 
-constexpr std::size_t kMostObjects = 100'000;
 constexpr std::uint64_t kMostPieces = std::uint64_t{1} << 24;
-constexpr std::size_t kLongestCodec = 64;
+constexpr std::uint64_t kRowsAtOnce = 4096;
+constexpr std::array<std::string_view, 6> kKeyColumns{"key", "keys", "filename", "filenames", "id", "ids"};
 
-struct Link {
-  std::string name;
-  H5L_type_t type;
-};
-
-struct Listing {
-  std::vector<Link> links;
-  bool too_many = false;
-};
-
-std::vector<Link> links_of(const Hdf5File& file) {
-  Listing listing;
-  auto note = [](hid_t, const char* name, const H5L_info_t* info, void* data) -> herr_t {
-    auto& found = *static_cast<Listing*>(data);
-    found.too_many = found.links.size() == kMostObjects;
-    if (!found.too_many) found.links.push_back({name, info->type});
-    return found.too_many ? 1 : 0;
-  };
-  file.check(H5Literate(file.id(), H5_INDEX_NAME, H5_ITER_INC, nullptr, note, &listing), "cannot list the top level");
-  if (listing.too_many)
-    throw Error::unsupported("more than " + std::to_string(kMostObjects) + " objects at the top level");
-  return std::move(listing.links);
+std::string shown(const std::string& name) {
+  return is_printable(name) ? name : hexadecimal(name);
 }
 
-// A string attribute of any kind, or nothing.
-std::optional<std::string> text_attribute(const Hdf5File& file, hid_t object, const char* name) {
-  if (H5Aexists(object, name) <= 0) return std::nullopt;
-  const Hdf5Handle attribute = file.handle(H5Aopen(object, name, H5P_DEFAULT), "cannot open an attribute");
-  const Hdf5Handle type = file.handle(H5Aget_type(attribute.get()), "cannot read an attribute");
-  const Hdf5Handle space = file.handle(H5Aget_space(attribute.get()), "cannot read an attribute");
-  if (H5Tget_class(type.get()) != H5T_STRING || H5Sget_simple_extent_npoints(space.get()) != 1) return std::nullopt;
-  std::string text;
-  if (H5Tis_variable_str(type.get()) > 0) {
-    char* value = nullptr;
-    file.check(H5Aread(attribute.get(), type.get(), &value), "cannot read an attribute");
-    if (value != nullptr) text.assign(value, ::strnlen(value, kLongestCodec));
-    H5free_memory(value);
-  } else {
-    const std::size_t length = H5Tget_size(type.get());
-    if (length > kLongestCodec) return std::nullopt;
-    text.resize(length);
-    file.check(H5Aread(attribute.get(), type.get(), text.data()), "cannot read an attribute");
-    text.resize(::strnlen(text.data(), length));
+// All values of a one-dimensional dataset, as numbers of 64 bits.
+std::vector<std::uint64_t> numbers_of(const Hdf5File& file, const Hdf5Rows& rows) {
+  const Hdf5Type& type = rows.type();
+  const bool whole = type.kind == Hdf5Type::Kind::number && type.dtype != DType::f16 && type.dtype != DType::bf16 &&
+                     type.dtype != DType::f32 && type.dtype != DType::f64;
+  if (!rows.shape().empty() || !whole)
+    throw Error::unsupported("offsets and presence must be integers in one dimension");
+  const std::size_t width = rows.row_bytes();
+  std::vector<std::uint64_t> numbers;
+  std::vector<std::byte> bytes;
+  Hdf5RowReader reader(file, rows);
+  for (std::uint64_t row = 0; row < rows.count(); row += kRowsAtOnce) {
+    const std::uint64_t count = std::min(kRowsAtOnce, rows.count() - row);
+    reader.read(row, count, bytes);
+    for (std::uint64_t i = 0; i < count; ++i) {
+      std::uint64_t number = 0;
+      std::memcpy(&number, bytes.data() + i * width, width);
+      numbers.push_back(number);
+    }
   }
-  return text;
-}
-
-// The dataset of that name; invalid when there is none. Links to elsewhere are not followed.
-Hdf5Handle member(const Hdf5File& file, hid_t group, const char* name) {
-  H5L_info_t link{};
-  if (H5Lget_info(group, name, &link, H5P_DEFAULT) < 0 || link.type != H5L_TYPE_HARD) return {};
-  Hdf5Handle object = file.handle(H5Oopen(group, name, H5P_DEFAULT), std::string("cannot open ") + name);
-  return H5Iget_type(object.get()) == H5I_DATASET ? std::move(object) : Hdf5Handle();
-}
-
-// All values of a one-dimensional dataset whose place in the file Hdf5Rows has checked.
-template <typename T>
-std::vector<T> values_of(const Hdf5File& file, hid_t dataset, hid_t memory_type) {
-  const Hdf5Rows rows(file, dataset);
-  if (!rows.shape().empty()) throw Error::unsupported("offsets, keys and presence must have one dimension");
-  std::vector<T> values(rows.count());
-  if (values.empty()) return values;
-  file.check(H5Dread(dataset, memory_type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()), "cannot read a dataset");
-  return values;
-}
-
-std::vector<std::uint64_t> offsets_of(const Hdf5File& file, hid_t dataset) {
-  return values_of<std::uint64_t>(file, dataset, H5T_NATIVE_UINT64);
+  return numbers;
 }
 
 void check_offsets(const std::vector<std::uint64_t>& offsets, std::uint64_t length) {
@@ -90,112 +51,249 @@ void check_offsets(const std::vector<std::uint64_t>& offsets, std::uint64_t leng
   if (offsets.back() > length) throw Error::corrupt("offsets lead behind the bytes");
 }
 
-std::vector<std::string> read_keys(const Hdf5File& file, hid_t group) {
-  const Hdf5Handle bytes = member(file, group, kHdf5Bytes);
-  const Hdf5Handle offsets = member(file, group, kHdf5Offsets);
-  if (!bytes.valid() || !offsets.valid()) throw Error::corrupt("keys without bytes and offsets");
-  const std::vector<char> text = values_of<char>(file, bytes.get(), H5T_NATIVE_UINT8);
-  const std::vector<std::uint64_t> ends = offsets_of(file, offsets.get());
-  check_offsets(ends, text.size());
-  std::vector<std::string> keys;
-  keys.reserve(ends.size() - 1);
-  for (std::size_t i = 0; i + 1 < ends.size(); ++i) {
-    keys.emplace_back(text.data() + ends[i], ends[i + 1] - ends[i]);
-    if (!is_printable(keys.back()))
-      throw Error::corrupt("a key that is not printable UTF-8", {.key = hexadecimal(keys.back())});
-  }
-  return keys;
-}
-
-Hdf5Field row_field(const Hdf5File& file, hid_t dataset, const std::string& name) {
-  Hdf5Rows rows(file, dataset);
-  if (rows.pieces_per_row() > 1 && rows.count() > kMostPieces / rows.pieces_per_row()) {
-    throw Error::unsupported("its rows lie in more than " + std::to_string(kMostPieces) +
-                             " pieces of chunks; rewrite it with chunks of whole rows (h5repack -l)");
-  }
-  DType dtype = rows.dtype();
-  const std::optional<std::string> other = text_attribute(file, dataset, kHdf5DType);
-  if (other == penstock::name(DType::bf16) && dtype == DType::u16) dtype = DType::bf16;
-  FieldSchema schema{.name = name, .codec = "raw", .dtype = dtype, .shape = rows.shape(), .fixed = true};
-  return {std::move(schema), std::move(rows)};
-}
-
-Hdf5Field byte_field(const Hdf5File& file, hid_t group, const std::string& name) {
-  const Hdf5Handle bytes = member(file, group, kHdf5Bytes);
-  const Hdf5Handle offsets = member(file, group, kHdf5Offsets);
-  if (!bytes.valid() || !offsets.valid()) throw Error::unsupported("a group without bytes and offsets");
-  Hdf5Rows rows(file, bytes.get());
-  if (!rows.shape().empty() || rows.row_bytes() != 1)
-    throw Error::unsupported("its bytes are not uint8 in one dimension");
-  const std::string codec = text_attribute(file, group, kHdf5Codec).value_or(field_from_extension(name).codec);
-  return {{.name = name, .codec = codec}, std::move(rows), offsets_of(file, offsets.get())};
-}
-
 class Reader {
  public:
-  explicit Reader(const Hdf5File& file) : file_(file) {}
+  explicit Reader(const Hdf5File& file) : file_(file), heap_(file) {}
 
   Hdf5Contents read() {
-    for (const Link& link : links_of(file_)) {
-      if (link.type == H5L_TYPE_HARD) {
-        object(link.name);
-      } else {
+    const Hdf5Object top(file_, file_.root());
+    for (const Hdf5Attribute& attribute : attributes_of(file_, top)) note_classes(attribute);
+    for (const Hdf5Link& link : links_of(file_, top)) {
+      if (link.address == kNoAddress) {
         contents_.left_out[shown(link.name)] = "a soft or external link";
+      } else {
+        add(link);
       }
     }
-    if (present_.valid()) read_presence();
+    if (present_) read_presence();
+    if (!contents_.keys) use_key_column();
     return std::move(contents_);
   }
 
  private:
-  static std::string shown(const std::string& name) { return is_printable(name) ? name : hexadecimal(name); }
-
-  void object(const std::string& name) {
+  void add(const Hdf5Link& link) {
     try {
-      Hdf5Handle opened = file_.handle(H5Oopen(file_.id(), name.c_str(), H5P_DEFAULT), "cannot open");
-      const H5I_type_t type = H5Iget_type(opened.get());
-      if (!is_printable(name)) throw Error::unsupported("a name that is not printable UTF-8");
-      if (name == kHdf5Key && type == H5I_GROUP) {
-        contents_.keys = read_keys(file_, opened.get());
-      } else if (name == kHdf5Present && type == H5I_GROUP) {
-        present_ = std::move(opened);
-      } else if (type == H5I_DATASET) {
-        contents_.fields.push_back(row_field(file_, opened.get(), name));
-      } else if (type == H5I_GROUP) {
-        contents_.fields.push_back(byte_field(file_, opened.get(), name));
-      } else {
+      if (!is_printable(link.name)) throw Error::unsupported("a name that is not printable UTF-8");
+      const Hdf5Object object(file_, link.address);
+      if (object.is_dataset()) {
+        add_dataset(link.name, object);
+      } else if (!object.is_group()) {
         throw Error::unsupported("neither dataset nor group");
+      } else if (link.name == kHdf5Key) {
+        contents_.keys = read_keys(object);
+      } else if (link.name == kHdf5Present) {
+        present_ = links_of(file_, object);
+      } else {
+        contents_.fields.push_back(byte_field(object, link.name));
       }
     } catch (const Error& error) {
-      if (error.kind() != ErrorKind::unsupported) throw error.in({.field = shown(name)});
-      contents_.left_out[shown(name)] = error.cause();
+      if (error.kind() != ErrorKind::unsupported) throw error.in({.field = shown(link.name)});
+      contents_.left_out[shown(link.name)] = error.cause();
+    }
+  }
+
+  void add_dataset(const std::string& name, const Hdf5Object& object) {
+    Hdf5Dataset dataset = describe(file_, object);
+    const bool scalar = dataset.dims.empty();
+    Hdf5Rows rows(file_, std::move(dataset));
+    const Hdf5Type::Kind kind = rows.type().kind;
+    const bool text = kind == Hdf5Type::Kind::fixed_text || kind == Hdf5Type::Kind::text;
+    for (const Hdf5Attribute& attribute : attributes_of(file_, object)) note_classes(attribute);
+    if (text && names_classes(name) && contents_.classes.empty()) {
+      contents_.classes = read_texts(file_, rows, heap_);
+      return;
+    }
+    if (scalar) throw Error::unsupported("a scalar, without rows");
+    if (name == kHdf5Key) {
+      contents_.keys = checked_keys(read_texts(file_, rows, heap_));
+    } else if (kind == Hdf5Type::Kind::number || kind == Hdf5Type::Kind::opaque) {
+      contents_.fields.push_back(row_field(object, name, std::move(rows)));
+    } else if (!rows.shape().empty()) {
+      throw Error::unsupported("rows of several strings or sequences");
+    } else {
+      contents_.fields.push_back(kind == Hdf5Type::Kind::fixed_text ? text_field(name, std::move(rows))
+                                                                    : heap_field(name, std::move(rows)));
+    }
+  }
+
+  Hdf5Field row_field(const Hdf5Object& object, const std::string& name, Hdf5Rows rows) {
+    if (rows.pieces_per_row() > 1 && rows.count() > kMostPieces / rows.pieces_per_row()) {
+      throw Error::unsupported("its rows lie in more than " + std::to_string(kMostPieces) +
+                               " pieces of chunks; rewrite it with chunks of whole rows (h5repack -l)");
+    }
+    DType dtype = rows.type().dtype;
+    if (dtype == DType::u16 && text_attribute(file_, object, kHdf5DType, heap_) == penstock::name(DType::bf16))
+      dtype = DType::bf16;
+    FieldSchema schema{.name = name, .codec = "raw", .dtype = dtype, .shape = rows.shape(), .fixed = true};
+    return {std::move(schema), std::move(rows)};
+  }
+
+  static std::string text_codec(const std::string& name) {
+    const std::string codec = field_from_extension(name).codec;
+    return codec == "cls" || codec == "json" ? codec : "txt";
+  }
+
+  Hdf5Field text_field(const std::string& name, Hdf5Rows rows) {
+    std::vector<std::uint64_t> lengths;
+    std::vector<std::byte> bytes;
+    const std::uint64_t width = rows.row_bytes();
+    const std::uint64_t at_once =
+        std::max<std::uint64_t>(1, (std::uint64_t{1} << 20) / std::max<std::uint64_t>(1, width));
+    Hdf5RowReader reader(file_, rows);
+    for (std::uint64_t row = 0; row < rows.count(); row += at_once) {
+      const std::uint64_t count = std::min(at_once, rows.count() - row);
+      reader.read(row, count, bytes);
+      for (std::uint64_t i = 0; i < count; ++i) {
+        lengths.push_back(text_length(rows.type(), std::span<const std::byte>(bytes).subspan(i * width, width)));
+      }
+    }
+    return Hdf5Field::of_lengths({.name = name, .codec = text_codec(name)}, std::move(rows), std::move(lengths));
+  }
+
+  Hdf5Field heap_field(const std::string& name, Hdf5Rows rows) {
+    const Hdf5Type& type = rows.type();
+    const std::uint64_t element = type.kind == Hdf5Type::Kind::text ? 1 : size_of(type.dtype);
+    std::vector<Hdf5Collections::Place> places;
+    std::vector<std::byte> bytes;
+    Hdf5RowReader reader(file_, rows);
+    for (std::uint64_t row = 0; row < rows.count(); row += kRowsAtOnce) {
+      const std::uint64_t count = std::min(kRowsAtOnce, rows.count() - row);
+      reader.read(row, count, bytes);
+      for (std::uint64_t i = 0; i < count; ++i) {
+        const auto reference = std::span<const std::byte>(bytes).subspan(i * rows.row_bytes(), rows.row_bytes());
+        places.push_back(place_of(read_reference(file_, reference), element, heap_));
+      }
+    }
+    FieldSchema schema{.name = name, .codec = "raw", .dtype = type.dtype};
+    if (type.kind == Hdf5Type::Kind::text) schema.codec = text_codec(name);
+    // Sequences of bytes are, nearly always, encoded values: the codec is that of the name, else that of the bytes.
+    if (type.kind == Hdf5Type::Kind::sequence && type.dtype == DType::u8)
+      schema.codec = field_from_extension(name).codec;
+    const bool swapped = type.swapped;
+    return Hdf5Field::of_places(std::move(schema), std::move(rows), std::move(places), swapped);
+  }
+
+  Hdf5Rows member(const std::vector<Hdf5Link>& links, std::string_view name, const char* otherwise) {
+    const auto found =
+        std::find_if(links.begin(), links.end(), [&](const Hdf5Link& link) { return link.name == name; });
+    if (found == links.end() || found->address == kNoAddress) throw Error::unsupported(otherwise);
+    const Hdf5Object object(file_, found->address);
+    if (!object.is_dataset()) throw Error::unsupported(otherwise);
+    return {file_, describe(file_, object)};
+  }
+
+  Hdf5Field byte_field(const Hdf5Object& group, const std::string& name) {
+    constexpr const char* kOther = "a group without bytes and offsets";
+    const std::vector<Hdf5Link> links = links_of(file_, group);
+    Hdf5Rows bytes = member(links, kHdf5Bytes, kOther);
+    const Hdf5Rows offsets = member(links, kHdf5Offsets, kOther);
+    if (bytes.type().kind != Hdf5Type::Kind::number || !bytes.shape().empty() || bytes.row_bytes() != 1)
+      throw Error::unsupported("its bytes are not uint8 in one dimension");
+    const std::string codec =
+        text_attribute(file_, group, kHdf5Codec, heap_).value_or(field_from_extension(name).codec);
+    return Hdf5Field::of_offsets({.name = name, .codec = codec}, std::move(bytes), numbers_of(file_, offsets));
+  }
+
+  std::vector<std::string> read_keys(const Hdf5Object& group) {
+    constexpr const char* kOther = "keys without bytes and offsets";
+    const std::vector<Hdf5Link> links = links_of(file_, group);
+    const Hdf5Rows rows = member(links, kHdf5Bytes, kOther);
+    if (!rows.shape().empty() || rows.row_bytes() != 1) throw Error::corrupt("keys that are not uint8");
+    std::vector<std::byte> text;
+    Hdf5RowReader(file_, rows).read(0, rows.count(), text);
+    const std::vector<std::uint64_t> ends = numbers_of(file_, member(links, kHdf5Offsets, kOther));
+    check_offsets(ends, text.size());
+    std::vector<std::string> keys;
+    keys.reserve(ends.size() - 1);
+    for (std::size_t i = 0; i + 1 < ends.size(); ++i) {
+      keys.emplace_back(reinterpret_cast<const char*>(text.data()) + ends[i], ends[i + 1] - ends[i]);
+    }
+    return checked_keys(std::move(keys));
+  }
+
+  static std::vector<std::string> checked_keys(std::vector<std::string> keys) {
+    for (const std::string& key : keys) {
+      if (!is_printable(key)) throw Error::corrupt("a key that is not printable UTF-8", {.key = hexadecimal(key)});
+    }
+    return keys;
+  }
+
+  // A column of different, printable strings that is called like keys are: it stays a field, too.
+  void use_key_column() {
+    for (const std::string_view name : kKeyColumns) {
+      for (const Hdf5Field& field : contents_.fields) {
+        const Hdf5Type::Kind kind = field.rows().type().kind;
+        const bool text = kind == Hdf5Type::Kind::fixed_text || kind == Hdf5Type::Kind::text;
+        if (field.name() != name || !text) continue;
+        std::vector<std::string> keys = read_texts(file_, field.rows(), heap_);
+        std::unordered_set<std::string_view> different;
+        const bool good = std::all_of(keys.begin(), keys.end(), [&](const std::string& key) {
+          return !key.empty() && is_printable(key) && different.insert(key).second;
+        });
+        if (!good || keys.empty()) continue;
+        contents_.keys = std::move(keys);
+        return;
+      }
+    }
+  }
+
+  void note_classes(const Hdf5Attribute& attribute) {
+    if (!contents_.classes.empty() || !names_classes(attribute.name)) return;
+    try {
+      const auto texts = texts_of(file_, attribute, heap_);
+      const bool good = texts && std::all_of(texts->begin(), texts->end(), is_printable);
+      if (good) contents_.classes = *texts;
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::unsupported) throw;
     }
   }
 
   void read_presence() {
     for (Hdf5Field& field : contents_.fields) {
-      const Hdf5Handle dataset = member(file_, present_.get(), field.name().c_str());
-      if (!dataset.valid()) continue;
-      field.set_present(values_of<std::uint8_t>(file_, dataset.get(), H5T_NATIVE_UINT8));
+      const auto found = std::find_if(present_->begin(), present_->end(),
+                                      [&](const Hdf5Link& link) { return link.name == field.name(); });
+      if (found == present_->end() || found->address == kNoAddress) continue;
+      const Hdf5Rows rows(file_, describe(file_, Hdf5Object(file_, found->address)));
+      const std::vector<std::uint64_t> numbers = numbers_of(file_, rows);
+      field.set_present(std::vector<std::uint8_t>(numbers.begin(), numbers.end()));
     }
   }
 
   const Hdf5File& file_;
+  Hdf5Collections heap_;
   Hdf5Contents contents_;
-  Hdf5Handle present_;
+  std::optional<std::vector<Hdf5Link>> present_;
 };
 
 }  // namespace
 
 Hdf5Field::Hdf5Field(FieldSchema schema, Hdf5Rows rows) : schema_(std::move(schema)), rows_(std::move(rows)) {}
 
-Hdf5Field::Hdf5Field(FieldSchema schema, Hdf5Rows bytes, std::vector<std::uint64_t> offsets)
-    : schema_(std::move(schema)), rows_(std::move(bytes)), offsets_(std::move(offsets)) {
-  check_offsets(offsets_, rows_.count());
+Hdf5Field Hdf5Field::of_offsets(FieldSchema schema, Hdf5Rows bytes, std::vector<std::uint64_t> offsets) {
+  check_offsets(offsets, bytes.count());
+  Hdf5Field field(std::move(schema), std::move(bytes));
+  field.kind_ = Kind::offsets;
+  field.numbers_ = std::move(offsets);
+  return field;
+}
+
+Hdf5Field Hdf5Field::of_lengths(FieldSchema schema, Hdf5Rows rows, std::vector<std::uint64_t> lengths) {
+  Hdf5Field field(std::move(schema), std::move(rows));
+  field.kind_ = Kind::lengths;
+  field.numbers_ = std::move(lengths);
+  return field;
+}
+
+Hdf5Field Hdf5Field::of_places(FieldSchema schema, Hdf5Rows rows, std::vector<Hdf5Collections::Place> places,
+                               bool swapped) {
+  Hdf5Field field(std::move(schema), std::move(rows));
+  field.kind_ = swapped ? Kind::swapped_places : Kind::places;
+  field.places_ = std::move(places);
+  return field;
 }
 
 std::uint64_t Hdf5Field::count() const {
-  return offsets_.empty() ? rows_.count() : offsets_.size() - 1;
+  return kind_ == Kind::offsets ? numbers_.size() - 1 : rows_.count();
 }
 
 void Hdf5Field::set_present(std::vector<std::uint8_t> present) {
@@ -203,15 +301,60 @@ void Hdf5Field::set_present(std::vector<std::uint8_t> present) {
   present_ = std::move(present);
 }
 
+void Hdf5Field::add_blocks(IndexBuilder& builder) {
+  if (kind_ == Kind::places) return;
+  if (kind_ != Kind::swapped_places) return rows_.add_blocks(builder);
+  const auto element = static_cast<std::uint32_t>(size_of(schema_.dtype));
+  for (const Hdf5Collections::Place& place : places_) {
+    const Block block{{0, place.offset, place.length}, {{Filter::Id::byte_swap, element}}, place.length};
+    blocks_.push_back(place.length == 0 ? 0 : builder.add_block(block));
+  }
+}
+
+void Hdf5Field::append_place(std::uint64_t sample, std::vector<Piece>& pieces) const {
+  const Hdf5Collections::Place& place = places_[sample];
+  if (place.length == 0) return;
+  Piece piece{.length = place.length, .inline_bytes = {}};
+  if (kind_ == Kind::places) {
+    piece.extent = {0, place.offset, place.length};
+  } else {
+    piece.kind = Piece::Kind::block;
+    piece.block = blocks_[sample];
+  }
+  pieces.push_back(piece);
+}
+
 bool Hdf5Field::locate(std::uint64_t sample, std::vector<Piece>& pieces) const {
   pieces.clear();
   if (!present_.empty() && present_[sample] == 0) return false;
-  if (offsets_.empty()) {
-    rows_.append(sample, 1, pieces);
-  } else {
-    rows_.append(offsets_[sample], offsets_[sample + 1] - offsets_[sample], pieces);
+  switch (kind_) {
+    case Kind::rows:
+      rows_.append(sample, 1, pieces);
+      break;
+    case Kind::offsets:
+      rows_.append(numbers_[sample], numbers_[sample + 1] - numbers_[sample], pieces);
+      break;
+    case Kind::lengths:
+      rows_.append(sample, 1, pieces);  // of one dimension: one piece
+      if (numbers_[sample] == 0) pieces.clear();
+      if (!pieces.empty()) {
+        Piece& piece = pieces.front();
+        piece.length = piece.extent.length = numbers_[sample];
+        if (piece.kind == Piece::Kind::bytes) piece.inline_bytes = piece.inline_bytes.first(piece.length);
+      }
+      break;
+    case Kind::places:
+    case Kind::swapped_places:
+      append_place(sample, pieces);
+      break;
   }
   return true;
+}
+
+bool names_classes(std::string_view name) {
+  constexpr std::array<std::string_view, 5> kNames{"classes", "class_names", "list_classes", "label_names",
+                                                   "categories"};
+  return std::find(kNames.begin(), kNames.end(), name) != kNames.end();
 }
 
 Hdf5Contents read_hdf5_contents(const Hdf5File& file) {

@@ -1,17 +1,13 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstdlib>
-#include <new>
 #include <utility>
-#include <vector>
 
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <penstock/formats/crc32c.hpp>
-#include <penstock/formats/descriptor.hpp>
+#include <penstock/formats/hdf5_checksum.hpp>
 #include <penstock/formats/hdf5_file.hpp>
 
 namespace penstock {
@@ -20,6 +16,11 @@ namespace {
 constexpr std::array<unsigned char, 8> kSignature{0x89, 'H', 'D', 'F', '\r', '\n', 0x1A, '\n'};
 constexpr std::uint64_t kFirstUserBlock = 512;
 constexpr std::size_t kStampBytes = 65536;
+constexpr std::size_t kPages = 256;
+constexpr std::uint64_t kCostOfRead = 64;    // counted like bytes: small reads take time too
+constexpr std::uint64_t kReadsPerByte = 32;  // valid files need less than 2
+constexpr std::uint64_t kFreeReads = std::uint64_t{64} << 20;
+constexpr std::size_t kLongestSuperblock = 128;
 
 std::uint64_t size_of_file(int fd, const std::filesystem::path& path) {
   struct stat status {};
@@ -27,18 +28,9 @@ std::uint64_t size_of_file(int fd, const std::filesystem::path& path) {
   return static_cast<std::uint64_t>(status.st_size);
 }
 
-// Superblock version 3 (what "libver latest" and SWMR write) says whether a writer has the file open.
-// Source: HDF5 File Format Specification 3.0, II.A "File Consistency Flags".
-void refuse_open_for_writing(const std::filesystem::path& path) {
-  const std::optional<std::uint64_t> start = hdf5_signature(path);
-  if (!start) throw Error::corrupt("no HDF5 signature", {.shard = path.string()});
-  const Descriptor file = Descriptor::open(path, O_RDONLY);
-  std::array<std::byte, 12> head{};
-  const bool whole = read_at(file.get(), head, *start, path) == head.size();
-  if (whole && std::to_integer<int>(head[8]) >= 3 && (head[11] & std::byte{0x05}) != std::byte{0}) {
-    throw Error::unsupported("marked as open for writing; close its writer, or run `h5clear -s` if that one crashed",
-                             {.shard = path.string()});
-  }
+void check_width(std::uint8_t width) {
+  if (width != 2 && width != 4 && width != 8)
+    throw Error::unsupported("addresses or lengths of " + std::to_string(width) + " bytes");
 }
 
 }  // namespace
@@ -70,151 +62,118 @@ std::uint64_t hdf5_stamp(const std::filesystem::path& path) {
   return (first << 32 | last) ^ size;
 }
 
-// A virtual file driver that reads with pread and writes nothing.
-struct Hdf5File::Driver {
-  H5FD_t base;  // first: libhdf5 sees the driver as one of these
-  int fd;
-  std::uint64_t size;
-  std::uint64_t end_of_addresses;
-  int errnum;  // of the pread that failed, or 0
-  bool recording;
-  std::optional<Raw> raw;
-
-  static Driver* of(H5FD_t* file) { return reinterpret_cast<Driver*>(file); }
-  static const Driver* of(const H5FD_t* file) { return reinterpret_cast<const Driver*>(file); }
-
-  static H5FD_t* open(const char* name, unsigned flags, hid_t, haddr_t) {
-    if ((flags & H5F_ACC_RDWR) != 0) return nullptr;
-    const int fd = ::open(name, O_RDONLY | O_CLOEXEC);
-    struct stat status {};
-    if (fd < 0) return nullptr;
-    auto* driver = ::fstat(fd, &status) == 0 ? new (std::nothrow) Driver{} : nullptr;
-    if (driver == nullptr) {
-      ::close(fd);
-      return nullptr;
-    }
-    driver->fd = fd;
-    driver->size = static_cast<std::uint64_t>(status.st_size);
-    return &driver->base;
-  }
-  static herr_t close(H5FD_t* file) {
-    const Driver* driver = of(file);
-    ::close(driver->fd);
-    delete driver;
-    return 0;
-  }
-  // Two openings of one file stay apart, so that nothing of another reader's state is shared.
-  static int compare(const H5FD_t* a, const H5FD_t* b) { return a < b ? -1 : static_cast<int>(a > b); }
-  static herr_t query(const H5FD_t*, unsigned long* flags) {
-    *flags = H5FD_FEAT_ACCUMULATE_METADATA_READ | H5FD_FEAT_DATA_SIEVE | H5FD_FEAT_DEFAULT_VFD_COMPATIBLE;
-    return 0;
-  }
-  static haddr_t get_eoa(const H5FD_t* file, H5FD_mem_t) { return of(file)->end_of_addresses; }
-  static herr_t set_eoa(H5FD_t* file, H5FD_mem_t, haddr_t address) {
-    of(file)->end_of_addresses = address;
-    return 0;
-  }
-  static haddr_t get_eof(const H5FD_t* file, H5FD_mem_t) { return of(file)->size; }
-  static herr_t get_handle(H5FD_t* file, hid_t, void** handle) {
-    *handle = of(file);
-    return 0;
-  }
-  static herr_t read(H5FD_t* file, H5FD_mem_t type, hid_t, haddr_t address, std::size_t size, void* buffer) {
-    Driver* driver = of(file);
-    if (driver->recording && type == H5FD_MEM_DRAW) {
-      driver->raw = Raw{address, size};
-      return 0;
-    }
-    auto* bytes = static_cast<std::byte*>(buffer);
-    while (size != 0) {
-      const ssize_t got = ::pread(driver->fd, bytes, size, static_cast<off_t>(address));
-      if (got < 0 && errno == EINTR) continue;
-      if (got < 0) driver->errnum = errno;
-      if (got <= 0) return -1;
-      bytes += got;
-      address += static_cast<haddr_t>(got);
-      size -= static_cast<std::size_t>(got);
-    }
-    return 0;
-  }
-  static herr_t write(H5FD_t*, H5FD_mem_t, hid_t, haddr_t, std::size_t, const void*) { return -1; }
-};
-
-const void* Hdf5File::driver_class() {
-  static const H5FD_class_t kClass = [] {
-    H5FD_class_t made{};
-#ifdef H5FD_CLASS_VERSION  // since 1.14
-    made.version = H5FD_CLASS_VERSION;
-    made.value = static_cast<H5FD_class_value_t>(H5_VFD_RESERVED + 1);
-#endif
-    made.name = "penstock";
-    made.maxaddr = static_cast<haddr_t>(INT64_MAX);
-    made.fc_degree = H5F_CLOSE_STRONG;
-    made.open = Driver::open;
-    made.close = Driver::close;
-    made.cmp = Driver::compare;
-    made.query = Driver::query;
-    made.get_eoa = Driver::get_eoa;
-    made.set_eoa = Driver::set_eoa;
-    made.get_eof = Driver::get_eof;
-    made.get_handle = Driver::get_handle;
-    made.read = Driver::read;
-    made.write = Driver::write;  // libhdf5 registers no driver without one
-    const std::array<H5FD_mem_t, H5FD_MEM_NTYPES> map = H5FD_FLMAP_DICHOTOMY;
-    std::copy(map.begin(), map.end(), made.fl_map);
-    return made;
-  }();
-  return &kClass;
+Hdf5File::Hdf5File(std::filesystem::path path)
+    : path_(std::move(path)), file_(Descriptor::open(path_, O_RDONLY)), size_(size_of_file(file_.get(), path_)) {
+  pages_.resize(kPages);
+  left_ = kFreeReads + std::min<std::uint64_t>(size_, std::uint64_t{1} << 50) * kReadsPerByte;
+  const std::optional<std::uint64_t> start = hdf5_signature(path_);
+  if (!start) throw Error::corrupt("no HDF5 signature");
+  read_superblock(*start);
 }
 
-Hdf5File::Hdf5File(const std::filesystem::path& path) : path_(path) {
-  refuse_open_for_writing(path);
-  driver_id_ = handle(H5FDregister(static_cast<const H5FD_class_t*>(driver_class())), "cannot register a driver");
-  const Hdf5Handle access = handle(H5Pcreate(H5P_FILE_ACCESS), "cannot make a property list");
-  check(H5Pset_driver(access.get(), driver_id_.get(), nullptr), "cannot set the driver");
-  file_ = handle(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.get()), "cannot open");
-  void* driver = nullptr;
-  check(H5Fget_vfd_handle(file_.get(), H5P_DEFAULT, &driver), "cannot reach the driver");
-  driver_ = static_cast<Driver*>(driver);
+// Addresses count from the superblock, wherever it was moved to: libhdf5 does the same.
+void Hdf5File::read_superblock(std::uint64_t start) {
+  base_ = start;
+  const std::vector<std::byte> bytes = read(0, std::min<std::uint64_t>(kLongestSuperblock, size_ - start));
+  Hdf5Cursor cursor(bytes, sizes_);
+  cursor.skip(kSignature.size());
+  const unsigned version = cursor.u8();
+  if (version > 3) throw Error::unsupported("superblock of version " + std::to_string(version) + ", of a newer HDF5");
+  version < 2 ? read_first_kind(cursor, version) : read_later_kind(cursor, version);
+  if (root_ == kNoAddress) throw Error::corrupt("no top level");
 }
 
-Hdf5File::~Hdf5File() = default;
-
-std::uint64_t Hdf5File::size() const {
-  return driver_->size;
+void Hdf5File::read_first_kind(Hdf5Cursor& cursor, unsigned version) {
+  cursor.skip(4);
+  sizes_.offset = cursor.u8();
+  sizes_.length = cursor.u8();
+  check_width(sizes_.offset);
+  check_width(sizes_.length);
+  cursor.skip(1 + 2 + 2 + 4 + (version == 1 ? 4 : 0));
+  Hdf5Cursor sized(cursor.rest(), sizes_);
+  const std::uint64_t written_at = sized.address();
+  sized.skip(sizes_.offset);
+  const std::uint64_t end = sized.address();
+  if (end == kNoAddress || end - written_at > size_ - base_)
+    throw Error::corrupt("file is shorter than it was written");
+  if (sized.address() != kNoAddress) throw Error::unsupported("one of several files that make one (family or multi)");
+  sized.skip(sizes_.length);
+  root_ = sized.address();
 }
 
-std::optional<Hdf5File::Raw> Hdf5File::read_by(const std::function<void()>& action) const {
-  struct Recording {
-    Driver& driver;
-    explicit Recording(Driver& on) : driver(on) {
-      driver.raw.reset();
-      driver.recording = true;
-    }
-    ~Recording() { driver.recording = false; }
-  };
-  const Recording recording(*driver_);
-  action();
-  return driver_->raw;
-}
-
-Error Hdf5File::failure(std::string what) const {
-  const ErrorContext where{.shard = path_.string()};
-  if (driver_ != nullptr && driver_->errnum != 0) return Error::io(driver_->errnum, std::move(what), where);
-  const std::string message = hdf5_message();
-  if (message.find("bad version number") != std::string::npos) {
-    return Error::unsupported(what + ": of a newer HDF5 than the library here reads (libhdf5: " + message + ")", where);
+void Hdf5File::read_later_kind(Hdf5Cursor& cursor, unsigned version) {
+  sizes_.offset = cursor.u8();
+  sizes_.length = cursor.u8();
+  check_width(sizes_.offset);
+  check_width(sizes_.length);
+  // Version 3, which "libver latest" and SWMR write, says whether a writer has the file open. Source: section II.A,
+  // "File Consistency Flags".
+  const unsigned flags = cursor.u8();
+  if (version >= 3 && (flags & 0x05U) != 0) {
+    throw Error::unsupported("marked as open for writing; close its writer, or run `h5clear -s` if that one crashed");
   }
-  return Error::corrupt(message.empty() ? what : what + " (libhdf5: " + message + ")", where);
+  Hdf5Cursor sized(cursor.rest(), sizes_);
+  const std::uint64_t written_at = sized.address();
+  sized.skip(sizes_.offset);
+  const std::uint64_t end = sized.address();
+  if (end == kNoAddress || end - written_at > size_ - base_)
+    throw Error::corrupt("file is shorter than it was written");
+  root_ = sized.address();
+  read_checked(0, kSignature.size() + 4 + 4U * sizes_.offset + 4);
 }
 
-Hdf5Handle Hdf5File::handle(hid_t id, const std::string& what) const {
-  if (id < 0) throw failure(what);
-  return Hdf5Handle(id);
+std::uint64_t Hdf5File::offset_of(std::uint64_t address) const {
+  if (address > size_ || base_ > size_ - address) throw Error::corrupt("an address outside the file");
+  return base_ + address;
 }
 
-void Hdf5File::check(int status, const std::string& what) const {
-  if (status < 0) throw failure(what);
+const std::vector<std::byte>& Hdf5File::page(std::uint64_t number) const {
+  Page& page = pages_[number % kPages];
+  if (page.number == number) return page.bytes;
+  page.bytes.resize(std::min<std::uint64_t>(kPageBytes, size_ - number * kPageBytes));
+  page.number = ~std::uint64_t{0};
+  if (read_at(file_.get(), page.bytes, number * kPageBytes, path_) != page.bytes.size())
+    throw Error::corrupt("file became shorter");
+  page.number = number;
+  return page.bytes;
+}
+
+std::vector<std::byte> Hdf5File::read(std::uint64_t address, std::uint64_t length) const {
+  const std::uint64_t offset = offset_of(address);
+  if (length > size_ - offset) throw Error::corrupt("metadata run over the file's end", {.offset = offset});
+  if (length + kCostOfRead > left_) throw Error::corrupt("metadata refer to themselves");
+  left_ -= length + kCostOfRead;
+  std::vector<std::byte> bytes(length);
+  if (length > kPageBytes) {
+    read_values(offset, bytes);
+    return bytes;
+  }
+  for (std::uint64_t done = 0; done < length;) {
+    const std::vector<std::byte>& from = page((offset + done) / kPageBytes);
+    const std::uint64_t begin = (offset + done) % kPageBytes;
+    const std::uint64_t run = std::min(length - done, from.size() - begin);
+    std::copy_n(from.begin() + static_cast<std::ptrdiff_t>(begin), run,
+                bytes.begin() + static_cast<std::ptrdiff_t>(done));
+    done += run;
+  }
+  return bytes;
+}
+
+std::vector<std::byte> Hdf5File::read_checked(std::uint64_t address, std::uint64_t length) const {
+  constexpr std::size_t kChecksum = 4;
+  std::vector<std::byte> bytes = read(address, length);
+  if (bytes.size() < kChecksum) throw Error::corrupt("HDF5 metadata ends early");
+  const auto content = std::span(bytes).first(bytes.size() - kChecksum);
+  Hdf5Cursor trailer{std::span<const std::byte>(bytes).last(kChecksum), sizes_};
+  if (trailer.u32() != hdf5_checksum(content))
+    throw Error::corrupt("checksum of HDF5 metadata differs", {.offset = offset_of(address)});
+  return bytes;
+}
+
+void Hdf5File::read_values(std::uint64_t offset, std::span<std::byte> bytes) const {
+  if (offset > size_ || bytes.size() > size_ - offset)
+    throw Error::corrupt("values run over the file's end", {.offset = offset});
+  if (read_at(file_.get(), bytes, offset, path_) != bytes.size()) throw Error::corrupt("file became shorter");
 }
 
 }  // namespace penstock

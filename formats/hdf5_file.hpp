@@ -1,17 +1,17 @@
-// An HDF5 file opened read-only: the door to libhdf5 for everything that reads.
+// An HDF5 file's bytes and superblock: the door to the file for everything that reads its metadata.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <functional>
-#include <memory>
 #include <optional>
-#include <string>
-#include <string_view>
+#include <span>
+#include <vector>
 
+#include <penstock/formats/descriptor.hpp>
 #include <penstock/formats/error.hpp>
-#include <penstock/formats/hdf5_handle.hpp>
+#include <penstock/formats/hdf5_cursor.hpp>
 
 namespace penstock {
 
@@ -22,43 +22,51 @@ std::optional<std::uint64_t> hdf5_signature(const std::filesystem::path& file);
 /// Hash of the first and last 64 KiB and of the size: the superblock, and metadata that writers touch.
 std::uint64_t hdf5_stamp(const std::filesystem::path& file);
 
-/// Opened through a driver of our own: plain pread, no lock is taken (network file systems refuse them), and the place
-/// of a chunk can be learned without reading it. For one thread at a time; libhdf5 serialises all calls anyway.
+/// Metadata is read here by code of our own, not by libhdf5, which ends the program on some broken files, lists chunks
+/// in quadratic time and holds one lock for the whole process. Nothing is trusted: every read lies inside the file, and
+/// all reads together are bounded by a multiple of its size, so that no structure that refers to itself goes on for
+/// ever. One thread at a time.
+/// Source: HDF5 File Format Specification 3.0, which all hdf5_*.cpp here follow.
 class Hdf5File {
  public:
-  /// Throws Error: io; corrupt; unsupported, when another process has the file open for writing, or left it so.
-  explicit Hdf5File(const std::filesystem::path& path);
-  ~Hdf5File();
+  /// Throws Error: io; corrupt (also a file shorter than its superblock says); unsupported (open for writing or left so
+  /// by a writer, several files in one, other versions).
+  explicit Hdf5File(std::filesystem::path path);
 
-  hid_t id() const { return file_.get(); }
-  std::uint64_t size() const;
+  std::uint64_t size() const { return size_; }
+  std::uint64_t root() const { return root_; }  ///< address of the top level's object header
+  Hdf5Sizes sizes() const { return sizes_; }
+  /// Bytes from the start of the file to an address, behind the user block. Throws Error: corrupt, when outside.
+  std::uint64_t offset_of(std::uint64_t address) const;
 
-  struct Raw {
-    std::uint64_t offset;  ///< from the start of the file
-    std::uint64_t length;
-  };
-  /// What of the dataset's own data libhdf5 reads during `action`; it is told zero or more bytes that mean nothing.
-  /// libhdf5 1.10 has no call that lists chunks in less than quadratic time, whereas looking one up by its coordinates
-  /// is logarithmic, whatever kind of chunk index the file has.
-  std::optional<Raw> read_by(const std::function<void()>& action) const;
-
-  /// The error that a failed call stands for: io, when the driver's pread failed; unsupported, when libhdf5 names a
-  /// version that it does not know; else corrupt, with libhdf5's message.
-  Error failure(std::string what) const;
-  /// `id` as an owned handle; throws failure(what) when negative.
-  Hdf5Handle handle(hid_t id, const std::string& what) const;
-  /// Throws failure(what) when `status` is negative.
-  void check(int status, const std::string& what) const;
+  /// [address, address + length) of the metadata. Throws Error: io; corrupt, when it lies outside the file.
+  std::vector<std::byte> read(std::uint64_t address, std::uint64_t length) const;
+  /// The same, and its last four bytes are the checksum of the others. Throws Error: corrupt, when they are not.
+  std::vector<std::byte> read_checked(std::uint64_t address, std::uint64_t length) const;
+  Hdf5Cursor cursor(std::span<const std::byte> bytes) const { return {bytes, sizes_}; }
+  /// Stored values: not counted as metadata, and offset is from the start of the file.
+  void read_values(std::uint64_t offset, std::span<std::byte> bytes) const;
 
  private:
-  struct Driver;  // of H5FD_t, made and freed by libhdf5's calls
-  static const void* driver_class();
+  static constexpr std::size_t kPageBytes = 4096;
+  struct Page {
+    std::uint64_t number = ~std::uint64_t{0};
+    std::vector<std::byte> bytes;
+  };
+
+  void read_superblock(std::uint64_t start);
+  void read_first_kind(Hdf5Cursor& cursor, unsigned version);
+  void read_later_kind(Hdf5Cursor& cursor, unsigned version);
+  const std::vector<std::byte>& page(std::uint64_t number) const;
 
   std::filesystem::path path_;
-  Hdf5Silence silence_;
-  Hdf5Handle driver_id_;
-  Hdf5Handle file_;
-  Driver* driver_ = nullptr;  // lives as long as file_
+  Descriptor file_;
+  std::uint64_t size_ = 0;
+  std::uint64_t base_ = 0;
+  std::uint64_t root_ = 0;
+  Hdf5Sizes sizes_;
+  mutable std::vector<Page> pages_;  // the ones read last: metadata come in small pieces that lie close together
+  mutable std::uint64_t left_ = 0;   // of what may be read as metadata
 };
 
 }  // namespace penstock

@@ -1,10 +1,9 @@
 #include <algorithm>
-#include <array>
 #include <limits>
 #include <utility>
 
+#include <penstock/formats/filters.hpp>
 #include <penstock/formats/hdf5_rows.hpp>
-#include <penstock/formats/hdf5_types.hpp>
 
 namespace penstock {
 namespace {
@@ -12,8 +11,8 @@ namespace {
 constexpr std::uint64_t kMostPiecesPerRow = 1024;
 constexpr std::uint64_t kMostUnwrittenRows = std::uint64_t{1} << 20;  // more is a broken file, or useless
 constexpr std::uint64_t kFreeChunks = 65536;                          // beside one per 8 bytes of the file
-constexpr std::uint64_t kDeflateRatio = 1032;                         // the most that deflate can shrink anything
 constexpr std::uint64_t kFletcherTrailer = 4;
+constexpr std::uint64_t kSwappedBytes = 64 << 10;  // of a run of big-endian rows: enough to read at once
 
 std::uint64_t product(std::uint64_t a, std::uint64_t b) {
   if (b != 0 && a > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()) / b) {
@@ -44,128 +43,98 @@ void append_piece(Piece piece, std::vector<Piece>& pieces) {
   pieces.push_back(piece);
 }
 
-}  // namespace
-
-Hdf5Rows::Hdf5Rows(const Hdf5File& file, hid_t dataset) {
-  const Hdf5Handle type = file.handle(H5Dget_type(dataset), "cannot read the type");
-  const std::optional<DType> dtype = dtype_of_hdf5(type.get());
-  if (!dtype) throw Error::unsupported("elements are not little-endian numbers");
-  dtype_ = *dtype;
-  element_bytes_ = size_of(dtype_);
-  read_shape(file, dataset);
-
-  const Hdf5Handle properties = file.handle(H5Dget_create_plist(dataset), "cannot read the properties");
-  read_fill_value(file, properties.get(), type.get());
-  switch (H5Pget_layout(properties.get())) {
-    case H5D_COMPACT:
-      storage_ = Storage::compact;
-      read_compact(file, dataset, type.get());
-      break;
-    case H5D_CONTIGUOUS:
-      if (H5Pget_external_count(properties.get()) > 0) throw Error::unsupported("bytes lie in external files");
-      // The offset of what was never written is not HADDR_UNDEF in a file with a user block, but that plus its size.
-      storage_ = H5Dget_storage_size(dataset) == 0 ? Storage::unwritten : Storage::contiguous;
-      offset_ = H5Dget_offset(dataset);
-      check_contiguous(file);
-      break;
-    case H5D_CHUNKED:
-      storage_ = Storage::chunked;
-      read_filters(file, properties.get());
-      read_chunks(file, dataset, properties.get());
-      break;
-    case H5D_VIRTUAL:
-      throw Error::unsupported("virtual: its bytes lie in other datasets");
-    default:
-      throw file.failure("cannot read the layout");
-  }
+// A stored length that no bytes could decode from would make readers allocate for nothing.
+void check_block(const Block& block) {
+  std::uint64_t plain = block.decoded_length;
+  for (const Filter& filter : block.filters) plain += filter.id == Filter::Id::fletcher32 ? kFletcherTrailer : 0;
+  const std::uint64_t longest = longest_decoded(block.extent.length, block.filters);
+  const bool compressed = longest != block.extent.length;
+  if (compressed ? plain <= longest : plain == block.extent.length) return;
+  throw Error::corrupt(
+      "chunk of " + std::to_string(block.extent.length) + " bytes cannot hold " + std::to_string(plain),
+      {.offset = block.extent.offset});
 }
 
-void Hdf5Rows::read_shape(const Hdf5File& file, hid_t dataset) {
-  const Hdf5Handle space = file.handle(H5Dget_space(dataset), "cannot read the shape");
-  const int rank = H5Sget_simple_extent_ndims(space.get());
-  file.check(rank, "cannot read the shape");
-  if (rank == 0) throw Error::unsupported("a scalar, without rows");
-  std::vector<hsize_t> dims(static_cast<std::size_t>(rank));
-  file.check(H5Sget_simple_extent_dims(space.get(), dims.data(), nullptr), "cannot read the shape");
-  dims_.assign(dims.begin(), dims.end());
-  row_bytes_ = element_bytes_;
+}  // namespace
+
+Hdf5Rows::Hdf5Rows(const Hdf5File& file, Hdf5Dataset dataset) : dataset_(std::move(dataset)), dims_(dataset_.dims) {
+  if (dataset_.type.kind == Hdf5Type::Kind::other) throw Error::unsupported(dataset_.type.reason);
+  if (!dataset_.cause.empty()) throw Error::unsupported(dataset_.cause);
+  if (dims_.empty()) dims_ = {1};
+  read_shape();
+  switch (dataset_.storage) {
+    case Hdf5Dataset::Storage::compact:
+      storage_ = Storage::compact;
+      if (dataset_.bytes.size() < row_bytes_ * count()) throw Error::corrupt("compact dataset that is too short");
+      break;
+    case Hdf5Dataset::Storage::contiguous:
+      read_contiguous(file);
+      break;
+    case Hdf5Dataset::Storage::chunked:
+      storage_ = Storage::chunked;
+      if (dataset_.dims.empty()) throw Error::corrupt("a scalar in chunks");
+      read_grid(file);
+      if (row_bytes_ != 0) place_chunks(file);
+      break;
+  }
+  swap_what_is_here();
+}
+
+void Hdf5Rows::read_shape() {
+  row_bytes_ = dataset_.type.size;
   for (std::size_t i = 1; i < dims_.size(); ++i) {
     row_bytes_ = product(row_bytes_, dims_[i]);
     shape_.push_back(static_cast<std::int64_t>(product(dims_[i], 1)));
+  }
+  for (const std::uint64_t dim : dataset_.type.dims) shape_.push_back(static_cast<std::int64_t>(dim));
+  if (dataset_.type.kind == Hdf5Type::Kind::opaque) {
+    std::uint64_t elements = 1;
+    for (const std::uint64_t dim : dataset_.type.dims) elements *= dim;
+    shape_.push_back(static_cast<std::int64_t>(elements == 0 ? 0 : dataset_.type.size / elements));
   }
   product(row_bytes_, count());
   if (row_bytes_ == 0) refuse_rows(count());
 }
 
-void Hdf5Rows::read_fill_value(const Hdf5File& file, hid_t properties, hid_t type) {
-  fill_.resize(element_bytes_);
-  H5D_fill_value_t defined = H5D_FILL_VALUE_UNDEFINED;
-  file.check(H5Pfill_value_defined(properties, &defined), "cannot read the fill value");
-  if (defined != H5D_FILL_VALUE_USER_DEFINED) return;
-  file.check(H5Pget_fill_value(properties, type, fill_.data()), "cannot read the fill value");
+// Numbers that the index keeps itself are swapped once and for all.
+void Hdf5Rows::swap_what_is_here() {
+  if (!swaps()) return;
+  const std::size_t element = size_of(dataset_.type.dtype);
+  const auto swap = [element](std::vector<std::byte>& bytes) {
+    for (std::size_t at = 0; at + element <= bytes.size(); at += element) {
+      const auto first = bytes.begin() + static_cast<std::ptrdiff_t>(at);
+      std::reverse(first, first + static_cast<std::ptrdiff_t>(element));
+    }
+  };
+  swap(dataset_.bytes);
+  swap(dataset_.fill);
 }
 
-void Hdf5Rows::read_compact(const Hdf5File& file, hid_t dataset, hid_t type) {
-  constexpr std::uint64_t kMostCompact = 65536;
-  const std::uint64_t length = row_bytes_ * count();
-  if (length > kMostCompact) throw Error::corrupt("compact dataset of " + std::to_string(length) + " bytes");
-  bytes_.resize(length);
-  if (length == 0) return;
-  file.check(H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, bytes_.data()), "cannot read a compact dataset");
-}
-
-void Hdf5Rows::check_contiguous(const Hdf5File& file) const {
-  if (row_bytes_ == 0) return;
-  if (storage_ == Storage::unwritten) return refuse_rows(count());
-  if (offset_ > file.size() || count() > (file.size() - offset_) / row_bytes_) {
+void Hdf5Rows::read_contiguous(const Hdf5File& file) {
+  storage_ = dataset_.address == kNoAddress || row_bytes_ == 0 ? Storage::unwritten : Storage::contiguous;
+  if (storage_ == Storage::unwritten) return refuse_rows(row_bytes_ == 0 ? 0 : count());
+  offset_ = file.offset_of(dataset_.address);
+  if (count() > (file.size() - offset_) / row_bytes_) {
     throw Error::corrupt("dataset runs over the file's end", {.offset = offset_});
   }
+  if (swaps()) add_swapped_runs(offset_);
 }
 
-void Hdf5Rows::read_filters(const Hdf5File& file, hid_t properties) {
-  const int count = H5Pget_nfilters(properties);
-  file.check(count, "cannot read the filters");
-  for (int i = 0; i < count; ++i) {
-    unsigned flags = 0;
-    unsigned config = 0;
-    std::array<unsigned, 8> values{};
-    std::size_t value_count = values.size();
-    std::array<char, 64> name{};
-    const H5Z_filter_t id = H5Pget_filter2(properties, static_cast<unsigned>(i), &flags, &value_count, values.data(),
-                                           name.size() - 1, name.data(), &config);
-    file.check(id, "cannot read the filters");
-    switch (id) {
-      case H5Z_FILTER_DEFLATE:
-        filters_.push_back({Filter::Id::deflate, 0});
-        break;
-      case H5Z_FILTER_FLETCHER32:
-        filters_.push_back({Filter::Id::fletcher32, 0});
-        break;
-      case H5Z_FILTER_SHUFFLE:
-        filters_.push_back(
-            {Filter::Id::shuffle, value_count == 0 ? static_cast<std::uint32_t>(element_bytes_) : values[0]});
-        break;
-      default:
-        throw Error::unsupported("filter " + std::to_string(id) + " (" + name.data() + ")");
-    }
+void Hdf5Rows::add_swapped_runs(std::uint64_t offset) {
+  storage_ = Storage::swapped;
+  rows_per_block_ = std::max<std::uint64_t>(1, kSwappedBytes / row_bytes_);
+  const auto element = static_cast<std::uint32_t>(size_of(dataset_.type.dtype));
+  for (std::uint64_t row = 0; row < count(); row += rows_per_block_) {
+    const std::uint64_t length = std::min(rows_per_block_, count() - row) * row_bytes_;
+    blocks_.push_back({{0, offset + row * row_bytes_, length}, {{Filter::Id::byte_swap, element}}, length});
   }
 }
 
-void Hdf5Rows::read_chunks(const Hdf5File& file, hid_t dataset, hid_t properties) {
-  std::vector<hsize_t> dims(dims_.size());
-  if (H5Pget_chunk(properties, static_cast<int>(dims.size()), dims.data()) != static_cast<int>(dims.size())) {
-    throw file.failure("cannot read the shape of the chunks");
-  }
-  chunk_dims_.assign(dims.begin(), dims.end());
-  unsigned options = 0;
-  file.check(H5Pget_chunk_opts(properties, &options), "cannot read the options of the chunks");
-  plain_edges_ = (options & H5D_CHUNK_DONT_FILTER_PARTIAL_CHUNKS) != 0;
-  chunk_bytes_ = element_bytes_;
+void Hdf5Rows::read_grid(const Hdf5File& file) {
   std::uint64_t chunks = 1;
   for (std::size_t i = 0; i < dims_.size(); ++i) {
-    if (chunk_dims_[i] == 0) throw Error::corrupt("chunks of no size");
-    chunk_bytes_ = product(chunk_bytes_, chunk_dims_[i]);
-    grid_.push_back(dims_[i] / chunk_dims_[i] + (dims_[i] % chunk_dims_[i] != 0 ? 1 : 0));
+    const std::uint64_t chunk = dataset_.chunk_dims[i];
+    grid_.push_back(dims_[i] / chunk + (dims_[i] % chunk != 0 ? 1 : 0));
     chunks = product(chunks, grid_[i]);
   }
   if (chunks > kFreeChunks + file.size() / 8)
@@ -173,97 +142,65 @@ void Hdf5Rows::read_chunks(const Hdf5File& file, hid_t dataset, hid_t properties
 
   // From the last dimension outwards, as long as a chunk covers a dimension exactly, a row's elements are neighbours.
   split_ = dims_.size() - 1;
-  while (split_ > 0 && chunk_dims_[split_] == dims_[split_]) --split_;
-  if (split_ != 0) {
-    row_pieces_ = grid_[split_];
-    for (std::size_t i = 1; i < split_; ++i) row_pieces_ = product(row_pieces_, dims_[i]);
-    if (row_pieces_ > kMostPiecesPerRow) {
-      throw Error::unsupported("each row lies in " + std::to_string(row_pieces_) +
-                               " pieces of its chunks; rewrite it with chunks of whole rows (h5repack -l)");
-    }
+  while (split_ > 0 && dataset_.chunk_dims[split_] == dims_[split_]) --split_;
+  if (split_ == 0) return;
+  row_pieces_ = grid_[split_];
+  for (std::size_t i = 1; i < split_; ++i) row_pieces_ = product(row_pieces_, dims_[i]);
+  if (row_pieces_ > kMostPiecesPerRow) {
+    throw Error::unsupported("each row lies in " + std::to_string(row_pieces_) +
+                             " pieces of its chunks; rewrite it with chunks of whole rows (h5repack -l)");
   }
+}
 
-  chunks_.resize(chunks);
-  std::vector<hsize_t> corner(dims_.size());
+void Hdf5Rows::place_chunks(const Hdf5File& file) {
+  const std::vector<Hdf5Chunk> chunks = read_chunks(file, dataset_, grid_);
+  places_.resize(chunks.size());
+  const std::uint64_t per_row_of_chunks = grid_.front() == 0 ? 1 : chunks.size() / grid_.front();
   std::uint64_t unwritten_rows = count();
-  std::uint64_t counted = count();  // first row of the last row of chunks of which something is stored
-  for (std::uint64_t number = 0; number < chunks; ++number) {
-    std::uint64_t rest = number;
-    for (std::size_t i = dims_.size(); i-- > 0; rest /= grid_[i]) corner[i] = rest % grid_[i] * chunk_dims_[i];
-    chunks_[number] = look_up(file, dataset, corner);
-    if (chunks_[number].length != 0 && corner.front() != counted) {
-      counted = corner.front();
-      unwritten_rows -= std::min(chunk_dims_.front(), count() - counted);
+  std::uint64_t counted = ~std::uint64_t{0};
+  for (std::uint64_t number = 0; number < chunks.size(); ++number) {
+    const Hdf5Chunk& chunk = chunks[number];
+    if (chunk.length == 0) continue;
+    places_[number] = {chunk.offset, true, kPlain};
+    const std::uint64_t first = number / per_row_of_chunks;
+    if (std::exchange(counted, first) != first) {
+      const std::uint64_t row = first * dataset_.chunk_dims.front();
+      unwritten_rows -= std::min(dataset_.chunk_dims.front(), count() - row);
     }
+    Block block{{0, chunk.offset, chunk.length}, filters_of(chunk, number), dataset_.chunk_bytes};
+    check_block(block);
+    if (block.filters.empty()) continue;
+    places_[number].block = static_cast<std::uint32_t>(blocks_.size());
+    blocks_.push_back(std::move(block));
   }
   refuse_rows(unwritten_rows);
-  const auto found =
-      std::count_if(chunks_.begin(), chunks_.end(), [](const Chunk& chunk) { return chunk.length != 0; });
-  hsize_t listed = 0;
-  const Hdf5Handle space = file.handle(H5Dget_space(dataset), "cannot read the shape");
-  file.check(H5Dget_num_chunks(dataset, space.get(), &listed), "cannot count the chunks");
-  if (listed != static_cast<hsize_t>(found)) throw file.failure("chunks that cannot be looked up");
 }
 
-Hdf5Rows::Chunk Hdf5Rows::look_up(const Hdf5File& file, hid_t dataset, const std::vector<hsize_t>& corner) const {
-  Chunk chunk;
-  hsize_t stored = 0;
-  // libhdf5 1.10 fails for a chunk that was never written, later ones say 0; read_chunks() counts what is found.
-  if (H5Dget_chunk_storage_size(dataset, corner.data(), &stored) < 0 || stored == 0) return chunk;
-  if (stored > file.size()) throw Error::corrupt("chunk of " + std::to_string(stored) + " bytes");
-  const auto space = std::make_unique_for_overwrite<std::byte[]>(stored);  // libhdf5 wants it; nothing is read into it
-  const std::optional<Hdf5File::Raw> raw = file.read_by([&] {
-    file.check(H5Dread_chunk(dataset, H5P_DEFAULT, corner.data(), &chunk.filter_mask, space.get()),
-               "cannot look up a chunk");
-  });
-  if (!raw || raw->length != stored) throw Error::corrupt("chunk without a place");
-  chunk.offset = raw->offset;
-  chunk.length = raw->length;
-  if (chunk.offset > file.size() || chunk.length > file.size() - chunk.offset) {
-    throw Error::corrupt("chunk runs over the file's end", {.offset = chunk.offset});
-  }
-  if (plain_edges_ && is_partial(corner)) chunk.filter_mask = ~std::uint32_t{0};
-  check_chunk(chunk);
-  return chunk;
-}
-
-bool Hdf5Rows::is_partial(const std::vector<hsize_t>& corner) const {
-  for (std::size_t i = 0; i < dims_.size(); ++i) {
-    if (chunk_dims_[i] > dims_[i] - corner[i]) return true;
+bool Hdf5Rows::is_partial(std::uint64_t number) const {
+  for (std::size_t i = dims_.size(); i-- > 0; number /= grid_[i]) {
+    const std::uint64_t chunk = dataset_.chunk_dims[i];
+    if (chunk > dims_[i] - number % grid_[i] * chunk) return true;
   }
   return false;
 }
 
-// A stored length that no bytes could decode from would make readers allocate for nothing.
-void Hdf5Rows::check_chunk(const Chunk& chunk) const {
-  std::uint64_t plain = chunk_bytes_;
-  bool deflated = false;
-  for (const Filter& filter : filters_of(chunk)) {
-    if (filter.id == Filter::Id::fletcher32) plain += kFletcherTrailer;
-    deflated = deflated || filter.id == Filter::Id::deflate;
-  }
-  const bool possible = deflated ? plain <= (chunk.length + kFletcherTrailer) * kDeflateRatio : plain == chunk.length;
-  if (!possible) {
-    throw Error::corrupt("chunk of " + std::to_string(chunk.length) + " bytes cannot hold " + std::to_string(plain),
-                         {.offset = chunk.offset});
-  }
-}
-
-std::vector<Filter> Hdf5Rows::filters_of(const Chunk& chunk) const {
+std::vector<Filter> Hdf5Rows::filters_of(const Hdf5Chunk& chunk, std::uint64_t number) const {
   std::vector<Filter> applied;
-  for (std::size_t i = 0; i < filters_.size(); ++i) {
+  if (swaps())
+    applied.push_back({Filter::Id::byte_swap, static_cast<std::uint32_t>(size_of(dataset_.type.dtype))});
+  if (dataset_.plain_edges && is_partial(number)) return applied;
+  for (std::size_t i = 0; i < dataset_.filters.size(); ++i) {
     const bool skipped = i < 32 && (chunk.filter_mask >> i & 1U) != 0;
-    if (!skipped) applied.push_back(filters_[i]);
+    if (!skipped) applied.push_back(dataset_.filters[i]);
   }
   return applied;
 }
 
-void Hdf5Rows::add_blocks(IndexBuilder& builder, std::uint32_t file) {
-  file_ = file;
-  for (Chunk& chunk : chunks_) {
-    std::vector<Filter> filters = filters_of(chunk);
-    if (chunk.length == 0 || filters.empty()) continue;
-    chunk.block = builder.add_block({{file, chunk.offset, chunk.length}, std::move(filters), chunk_bytes_});
+void Hdf5Rows::add_blocks(IndexBuilder& builder) {
+  bool first = true;
+  for (const Block& block : std::exchange(blocks_, {})) {
+    const std::uint32_t number = builder.add_block(block);
+    if (std::exchange(first, false)) first_block_ = number;
   }
 }
 
@@ -272,50 +209,69 @@ void Hdf5Rows::append(std::uint64_t first, std::uint64_t rows, std::vector<Piece
   switch (storage_) {
     case Storage::contiguous:
       return append_piece({.kind = Piece::Kind::extent,
-                           .extent = {file_, offset_ + first * row_bytes_, length},
+                           .extent = {0, offset_ + first * row_bytes_, length},
                            .length = length,
                            .inline_bytes = {}},
                           pieces);
     case Storage::compact:
       return append_piece({.kind = Piece::Kind::bytes,
                            .length = length,
-                           .inline_bytes = std::span(bytes_).subspan(first * row_bytes_, length)},
+                           .inline_bytes = std::span(dataset_.bytes).subspan(first * row_bytes_, length)},
                           pieces);
     case Storage::unwritten:
-      return append_piece({.kind = Piece::Kind::fill, .length = length, .inline_bytes = fill_}, pieces);
+      return append_piece({.kind = Piece::Kind::fill, .length = length, .inline_bytes = dataset_.fill}, pieces);
+    case Storage::swapped:
+      return append_swapped(first, rows, pieces);
     case Storage::chunked:
       break;
   }
   if (row_bytes_ == 0) return;
+  const std::uint64_t chunk_rows = dataset_.chunk_dims.front();
   const std::uint64_t end = first + rows;
   for (std::uint64_t row = first; row < end;) {
     if (split_ != 0) {
       append_row(row++, pieces);
       continue;
     }
-    const std::uint64_t inside = row % chunk_dims_.front();
-    const std::uint64_t run = std::min(end - row, chunk_dims_.front() - inside);
-    append_run(chunks_[row / chunk_dims_.front()], inside * row_bytes_, run * row_bytes_, pieces);
+    const std::uint64_t inside = row % chunk_rows;
+    const std::uint64_t run = std::min(end - row, chunk_rows - inside);
+    append_run(places_[row / chunk_rows], inside * row_bytes_, run * row_bytes_, pieces);
+    row += run;
+  }
+}
+
+void Hdf5Rows::append_swapped(std::uint64_t first, std::uint64_t rows, std::vector<Piece>& pieces) const {
+  const std::uint64_t end = first + rows;
+  for (std::uint64_t row = first; row < end;) {
+    const std::uint64_t inside = row % rows_per_block_;
+    const std::uint64_t run = std::min(end - row, rows_per_block_ - inside);
+    append_piece({.kind = Piece::Kind::block,
+                  .block = first_block_ + static_cast<std::uint32_t>(row / rows_per_block_),
+                  .offset = inside * row_bytes_,
+                  .length = run * row_bytes_,
+                  .inline_bytes = {}},
+                 pieces);
     row += run;
   }
 }
 
 // A row of chunks narrower than it: odometer over the dimensions before split_, then chunk by chunk along split_.
 void Hdf5Rows::append_row(std::uint64_t row, std::vector<Piece>& pieces) const {
+  const std::vector<std::uint64_t>& chunk_dims = dataset_.chunk_dims;
   std::vector<std::uint64_t> at(dims_.size(), 0);
   at.front() = row;
-  std::uint64_t inner = element_bytes_;  // bytes of one step along split_
+  std::uint64_t inner = dataset_.type.size;  // bytes of one step along split_
   for (std::size_t i = split_ + 1; i < dims_.size(); ++i) inner *= dims_[i];
   for (bool more = true; more;) {
     for (at[split_] = 0; at[split_] < dims_[split_];) {
       std::uint64_t chunk = 0;
       std::uint64_t offset = 0;  // in the chunk, in elements
       for (std::size_t i = 0; i < dims_.size(); ++i) {
-        chunk = chunk * grid_[i] + at[i] / chunk_dims_[i];
-        offset = offset * chunk_dims_[i] + at[i] % chunk_dims_[i];
+        chunk = chunk * grid_[i] + at[i] / chunk_dims[i];
+        offset = offset * chunk_dims[i] + at[i] % chunk_dims[i];
       }
-      const std::uint64_t run = std::min(chunk_dims_[split_], dims_[split_] - at[split_]);
-      append_run(chunks_[chunk], offset * element_bytes_, run * inner, pieces);
+      const std::uint64_t run = std::min(chunk_dims[split_], dims_[split_] - at[split_]);
+      append_run(places_[chunk], offset * dataset_.type.size, run * inner, pieces);
       at[split_] += run;
     }
     at[split_] = 0;
@@ -327,20 +283,62 @@ void Hdf5Rows::append_row(std::uint64_t row, std::vector<Piece>& pieces) const {
   }
 }
 
-void Hdf5Rows::append_run(const Chunk& chunk, std::uint64_t offset, std::uint64_t length,
+void Hdf5Rows::append_run(const Place& place, std::uint64_t offset, std::uint64_t length,
                           std::vector<Piece>& pieces) const {
-  if (chunk.length == 0) {
-    append_piece({.kind = Piece::Kind::fill, .length = length, .inline_bytes = fill_}, pieces);
-  } else if (chunk.block == kPlain) {
+  if (!place.written) {
+    append_piece({.kind = Piece::Kind::fill, .length = length, .inline_bytes = dataset_.fill}, pieces);
+  } else if (place.block == kPlain) {
     append_piece({.kind = Piece::Kind::extent,
-                  .extent = {file_, chunk.offset + offset, length},
+                  .extent = {0, place.offset + offset, length},
                   .length = length,
                   .inline_bytes = {}},
                  pieces);
   } else {
-    append_piece(
-        {.kind = Piece::Kind::block, .block = chunk.block, .offset = offset, .length = length, .inline_bytes = {}},
-        pieces);
+    append_piece({.kind = Piece::Kind::block,
+                  .block = first_block_ + place.block,
+                  .offset = offset,
+                  .length = length,
+                  .inline_bytes = {}},
+                 pieces);
+  }
+}
+
+const std::vector<std::byte>& Hdf5RowReader::undone(std::uint32_t number) {
+  if (held_ == number) return block_;
+  const Block& block = rows_.blocks().at(number);
+  held_ = ~std::uint64_t{0};
+  stored_.resize(block.extent.length);
+  file_.read_values(block.extent.offset, stored_);
+  block_.resize(block.decoded_length);
+  undo_filters(block, stored_, block_, scratch_);
+  held_ = number;
+  return block_;
+}
+
+void Hdf5RowReader::read(std::uint64_t first, std::uint64_t rows, std::vector<std::byte>& out) {
+  pieces_.clear();
+  rows_.append(first, rows, pieces_);
+  out.resize(rows * rows_.row_bytes());
+  std::size_t done = 0;
+  for (const Piece& piece : pieces_) {
+    const std::span<std::byte> to = std::span(out).subspan(done, piece.length);
+    switch (piece.kind) {
+      case Piece::Kind::extent:
+        file_.read_values(piece.extent.offset, to);
+        break;
+      case Piece::Kind::block: {
+        const std::vector<std::byte>& bytes = undone(piece.block - rows_.first_block());
+        std::copy_n(bytes.begin() + static_cast<std::ptrdiff_t>(piece.offset), piece.length, to.begin());
+        break;
+      }
+      case Piece::Kind::bytes:
+        std::copy(piece.inline_bytes.begin(), piece.inline_bytes.end(), to.begin());
+        break;
+      case Piece::Kind::fill:
+        for (std::size_t i = 0; i < to.size(); ++i) to[i] = piece.inline_bytes[i % piece.inline_bytes.size()];
+        break;
+    }
+    done += piece.length;
   }
 }
 

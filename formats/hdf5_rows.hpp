@@ -7,73 +7,91 @@
 #include <vector>
 
 #include <penstock/formats/extent.hpp>
+#include <penstock/formats/hdf5_chunks.hpp>
+#include <penstock/formats/hdf5_dataset.hpp>
 #include <penstock/formats/hdf5_file.hpp>
 #include <penstock/formats/index.hpp>
 #include <penstock/formats/schema.hpp>
 
 namespace penstock {
 
-/// Contiguous datasets are arithmetic. Compact ones are read here, once. Of chunked ones every chunk is looked up here;
+/// Contiguous datasets are arithmetic. Compact ones lie in the index. The chunks of chunked ones are listed here, once;
 /// a chunk with filters is a block that its rows share, and a row that spans several chunks, or only part of their
-/// width, is several pieces. What was never written is the fill value.
+/// width, is several pieces. Big-endian numbers are blocks whose bytes are swapped. What was never written is the fill
+/// value. A scalar is one row.
 class Hdf5Rows {
  public:
-  /// Throws Error: unsupported (scalar, element type, filter, external or virtual storage, rows in too many pieces, far
-  /// more rows than stored ones); corrupt; io.
-  Hdf5Rows(const Hdf5File& file, hid_t dataset);
+  /// Throws Error: unsupported (dataset.cause, rows in too many pieces, far more rows than stored ones); corrupt; io.
+  Hdf5Rows(const Hdf5File& file, Hdf5Dataset dataset);
 
   std::uint64_t count() const { return dims_.front(); }
-  DType dtype() const { return dtype_; }
-  const Shape& shape() const { return shape_; }  ///< of one row
+  const Hdf5Type& type() const { return dataset_.type; }
+  /// Of one row, with the dimensions of an element that is an array; opaque elements end in one of their bytes.
+  const Shape& shape() const { return shape_; }
   std::uint64_t row_bytes() const { return row_bytes_; }
   std::uint64_t pieces_per_row() const { return row_pieces_; }
 
-  /// Registers the chunks with filters. Call once, before append().
-  void add_blocks(IndexBuilder& builder, std::uint32_t file);
+  /// Chunks with filters, and runs of big-endian rows; pieces name them by their place here plus first_block().
+  const std::vector<Block>& blocks() const { return blocks_; }
+  /// Hands the blocks over to the index. Call once, before append() for that index and after all reading here.
+  void add_blocks(IndexBuilder& builder);
   /// Appends the pieces of rows [first, first + rows), which must lie inside.
   void append(std::uint64_t first, std::uint64_t rows, std::vector<Piece>& pieces) const;
+  std::uint32_t first_block() const { return first_block_; }
 
  private:
-  enum class Storage : std::uint8_t { contiguous, compact, chunked, unwritten };
-  struct Chunk {
+  enum class Storage : std::uint8_t { contiguous, swapped, compact, chunked, unwritten };
+  static constexpr std::uint32_t kPlain = ~std::uint32_t{0};  // no filters: its bytes are extents
+  struct Place {
     std::uint64_t offset = 0;
-    std::uint64_t length = 0;  // stored bytes; 0: never written
-    std::uint32_t filter_mask = 0;
+    bool written = false;
     std::uint32_t block = kPlain;
   };
-  static constexpr std::uint32_t kPlain = ~std::uint32_t{0};  // no filters: its bytes are extents
 
-  void read_shape(const Hdf5File& file, hid_t dataset);
-  void read_fill_value(const Hdf5File& file, hid_t properties, hid_t type);
-  void read_compact(const Hdf5File& file, hid_t dataset, hid_t type);
-  void read_filters(const Hdf5File& file, hid_t properties);
-  void read_chunks(const Hdf5File& file, hid_t dataset, hid_t properties);
-  Chunk look_up(const Hdf5File& file, hid_t dataset, const std::vector<hsize_t>& corner) const;
-  bool is_partial(const std::vector<hsize_t>& corner) const;
-  void check_contiguous(const Hdf5File& file) const;
-  void check_chunk(const Chunk& chunk) const;
-  std::vector<Filter> filters_of(const Chunk& chunk) const;
+  // References to a heap are little-endian, whatever the elements there are.
+  bool swaps() const { return dataset_.type.kind == Hdf5Type::Kind::number && dataset_.type.swapped; }
+  void read_shape();
+  void swap_what_is_here();
+  void read_contiguous(const Hdf5File& file);
+  void read_grid(const Hdf5File& file);
+  void place_chunks(const Hdf5File& file);
+  bool is_partial(std::uint64_t number) const;
+  std::vector<Filter> filters_of(const Hdf5Chunk& chunk, std::uint64_t number) const;
+  void add_swapped_runs(std::uint64_t offset);
+  void append_swapped(std::uint64_t first, std::uint64_t rows, std::vector<Piece>& pieces) const;
   void append_row(std::uint64_t row, std::vector<Piece>& pieces) const;
-  void append_run(const Chunk& chunk, std::uint64_t offset, std::uint64_t length, std::vector<Piece>& pieces) const;
+  void append_run(const Place& place, std::uint64_t offset, std::uint64_t length, std::vector<Piece>& pieces) const;
 
+  Hdf5Dataset dataset_;
   Storage storage_ = Storage::contiguous;
-  DType dtype_ = DType::u8;
   std::vector<std::uint64_t> dims_;
   Shape shape_;
-  std::uint64_t element_bytes_ = 1;
   std::uint64_t row_bytes_ = 1;
   std::uint64_t row_pieces_ = 1;
-  std::uint64_t offset_ = 0;  // contiguous
-  std::uint32_t file_ = 0;
-  std::vector<std::byte> bytes_;  // compact
-  std::vector<std::byte> fill_;   // one element
-  std::vector<Filter> filters_;
-  std::vector<std::uint64_t> chunk_dims_;
+  std::uint64_t offset_ = 0;          // contiguous
+  std::uint64_t rows_per_block_ = 1;  // swapped
+  std::vector<Block> blocks_;
+  std::uint32_t first_block_ = 0;
   std::vector<std::uint64_t> grid_;  // chunks along each dimension
-  bool plain_edges_ = false;         // chunks that reach over the dataset's edge have no filters
-  std::uint64_t chunk_bytes_ = 0;    // without filters
   std::size_t split_ = 0;            // the last dimension that the chunks do not cover as a whole, 0 when none
-  std::vector<Chunk> chunks_;        // in row-major order
+  std::vector<Place> places_;        // of chunks, in row-major order
+};
+
+/// The bytes of rows [first, first + rows), read and undone here and now; swapped numbers come as ours.
+/// Throws Error: corrupt; unsupported; io.
+class Hdf5RowReader {
+ public:
+  Hdf5RowReader(const Hdf5File& file, const Hdf5Rows& rows) : file_(file), rows_(rows) {}
+  void read(std::uint64_t first, std::uint64_t rows, std::vector<std::byte>& out);
+
+ private:
+  const std::vector<std::byte>& undone(std::uint32_t block);
+
+  const Hdf5File& file_;
+  const Hdf5Rows& rows_;
+  std::vector<Piece> pieces_;
+  std::vector<std::byte> stored_, block_, scratch_;
+  std::uint64_t held_ = ~std::uint64_t{0};  // number of the block that block_ holds
 };
 
 }  // namespace penstock

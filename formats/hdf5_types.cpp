@@ -1,13 +1,9 @@
-#include <array>
 #include <cstdint>
 
 #include <penstock/formats/hdf5_types.hpp>
 
 namespace penstock {
 namespace {
-
-constexpr std::array kAll{DType::u8,  DType::i8,  DType::u16, DType::i16, DType::u32, DType::i32,
-                          DType::u64, DType::i64, DType::f16, DType::f32, DType::f64, DType::boolean};
 
 // IEEE 754 binary16, which libhdf5 1.10 has no name for: sign bit 15, exponent of 5 bits, mantissa of 10.
 Hdf5Handle half() {
@@ -56,31 +52,12 @@ hid_t standard(DType dtype) {
   return H5I_INVALID_HID;
 }
 
-// One byte has no order: big-endian types of one byte count as little-endian ones.
-std::optional<DType> dtype_of_byte(hid_t type) {
-  if (H5Tequal(type, H5T_STD_U8BE) > 0) return DType::u8;
-  if (H5Tequal(type, H5T_STD_I8BE) > 0) return DType::i8;
-  return std::nullopt;
-}
-
 }  // namespace
 
 Hdf5Handle hdf5_type_of(DType dtype) {
   if (dtype == DType::f16) return half();
   if (dtype == DType::boolean) return boolean();
   return Hdf5Handle(H5Tcopy(standard(dtype)));
-}
-
-std::optional<DType> dtype_of_hdf5(hid_t type) {
-  for (const DType dtype : kAll) {
-    const Hdf5Handle known = hdf5_type_of(dtype);
-    if (known.valid() && H5Tequal(type, known.get()) > 0) return dtype;
-  }
-  if (H5Tget_class(type) == H5T_ENUM) {
-    const Hdf5Handle base(H5Tget_super(type));
-    if (base.valid() && H5Tget_class(base.get()) == H5T_INTEGER) return dtype_of_hdf5(base.get());
-  }
-  return dtype_of_byte(type);
 }
 
 }  // namespace penstock

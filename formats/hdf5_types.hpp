@@ -1,7 +1,5 @@
-// Element types in HDF5 files and ours.
+// Element types as our HDF5 files have them.
 #pragma once
-
-#include <optional>
 
 #include <penstock/formats/hdf5_handle.hpp>
 #include <penstock/formats/schema.hpp>
@@ -12,9 +10,5 @@ namespace penstock {
 /// FALSE and TRUE. bfloat16, which neither knows, is stored as uint16 (the writer says so in an attribute "dtype").
 /// The handle is invalid when libhdf5 fails.
 Hdf5Handle hdf5_type_of(DType dtype);
-
-/// The type whose bytes are those of `type`; nothing when there is none here: big-endian, padded or partial integers,
-/// strings, compounds, references, variable length. Enumerations over whole integers count as these.
-std::optional<DType> dtype_of_hdf5(hid_t type);
 
 }  // namespace penstock

@@ -169,7 +169,7 @@ class MdsIndexer {
     }
     if (!zstd_is_linked()) throw Error::unsupported("the shard is compressed by zstd: " + std::string(kZstdIsAbsent));
     Block block{.extent = {.file = file_number_, .offset = 0, .length = file.size()},
-                .filters = {{filter_id::zstd, 0}},
+                .filters = {{Filter::Id::zstd, 0}},
                 .decoded_length = shard.raw_bytes};
     if (shard.raw_bytes > longest_decoded(file.size(), block.filters)) {
       throw Error::corrupt("the shard claims " + std::to_string(shard.raw_bytes) + " bytes, more than its " +

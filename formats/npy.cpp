@@ -82,7 +82,7 @@ Array compressed_member(HeaderWindow& file, const ZipEntry& entry) {
     const std::size_t element = size_of(array.header.dtype);
     if (array.data % element != 0) throw file.unsupported("npy: big-endian behind an odd header", entry.header);
     array.block->filters.insert(array.block->filters.begin(),
-                                {filter_id::byte_swap, static_cast<std::uint32_t>(element)});
+                                {Filter::Id::byte_swap, static_cast<std::uint32_t>(element)});
   }
   return array;
 }
@@ -166,7 +166,7 @@ class NpyIndexer {
     } else if (array.header.swapped && size_of(array.header.dtype) > 1) {
       const auto element = static_cast<std::uint32_t>(size_of(array.header.dtype));
       piece.block = builder_.add_block(
-          {.extent = extent, .filters = {{filter_id::byte_swap, element}}, .decoded_length = length});
+          {.extent = extent, .filters = {{Filter::Id::byte_swap, element}}, .decoded_length = length});
       piece.offset = 0;
     } else {
       return builder_.set(field, extent);

@@ -186,7 +186,7 @@ class TfrecordIndexer {
       const std::uint64_t length = feature.count * sizeof(std::int64_t);
       values = {.kind = Piece::Kind::block,
                 .block = builder_.add_block(
-                    {.extent = extent, .filters = {{filter_id::varint, 0}}, .decoded_length = length}),
+                    {.extent = extent, .filters = {{Filter::Id::varint, 0}}, .decoded_length = length}),
                 .length = length,
                 .inline_bytes = {}};
     }

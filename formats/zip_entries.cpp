@@ -327,10 +327,10 @@ bool is_stored(const ZipEntry& entry) {
 
 Block block_of(const ZipEntry& entry, std::uint32_t file) {
   Block block{.extent = {.file = file, .offset = entry.data, .length = entry.stored},
-              .filters = {{filter_id::crc32, entry.crc32}},
+              .filters = {{Filter::Id::crc32, entry.crc32}},
               .decoded_length = entry.plain};
-  if (entry.method == kDeflate) block.filters.push_back({filter_id::raw_deflate, 0});
-  if (is_zstd(entry.method)) block.filters.push_back({filter_id::zstd, 0});
+  if (entry.method == kDeflate) block.filters.push_back({Filter::Id::raw_deflate, 0});
+  if (is_zstd(entry.method)) block.filters.push_back({Filter::Id::zstd, 0});
   return block;
 }
 

@@ -11,7 +11,7 @@ namespace {
 static_assert(std::endian::native == std::endian::little, "elements are used as they are stored");
 
 Shape row_shape(const FieldSchema& schema) {
-  return schema.fixed && !schema.shape.empty() ? Shape(schema.shape.begin() + 1, schema.shape.end()) : Shape{};
+  return schema.shape.empty() ? Shape{} : Shape(schema.shape.begin() + 1, schema.shape.end());
 }
 
 class RawDecoder final : public Decoder {

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstring>
 #include <random>
 #include <string>
@@ -33,6 +34,34 @@ Bytes deflated(const Bytes& plain) {
   stored.resize(libdeflate_zlib_compress(compressor, plain.data(), plain.size(), stored.data(), stored.size()));
   libdeflate_free_compressor(compressor);
   return stored;
+}
+
+// Runs only, and a copy wherever the same byte goes on: what an LZF stream may hold.
+Bytes lzf(const Bytes& plain) {
+  Bytes stored;
+  const auto put = [&stored](std::size_t value) { stored.push_back(static_cast<std::byte>(value)); };
+  for (std::size_t at = 0; at < plain.size();) {
+    std::size_t same = 0;  // bytes from `at` on that repeat the ones `back` before
+    const std::size_t back = 5;
+    while (at >= back && same < 264 && at + same < plain.size() && plain[at + same] == plain[at + same - back]) ++same;
+    if (same >= 3) {
+      const std::size_t length = same - 2;
+      put(std::min<std::size_t>(length, 7) << 5);
+      if (length >= 7) put(length - 7);
+      put(back - 1);
+      at += same;
+    } else {
+      put(0);
+      stored.push_back(plain[at++]);
+    }
+  }
+  return stored;
+}
+
+Bytes repeating(std::size_t length) {
+  Bytes bytes(length);
+  for (std::size_t i = 0; i < length; ++i) bytes[i] = static_cast<std::byte>(i / 700 % 2 == 0 ? i % 5 : i * i % 251);
+  return bytes;
 }
 
 Bytes shuffled(const Bytes& plain, std::size_t element) {
@@ -84,6 +113,12 @@ ErrorKind kind_of_failure(const Block& block, const Bytes& stored) {
 constexpr Filter kDeflate{Filter::Id::deflate, 0};
 constexpr Filter kFletcher{Filter::Id::fletcher32, 0};
 
+constexpr Filter kLzf{Filter::Id::lzf, 0};
+
+Filter byte_swap(std::uint32_t element) {
+  return {Filter::Id::byte_swap, element};
+}
+
 Filter shuffle(std::uint32_t element) {
   return {Filter::Id::shuffle, element};
 }
@@ -110,6 +145,61 @@ TEST_CASE("every usual pipeline is undone, at awkward lengths and element sizes"
   }
 }
 
+TEST_CASE("lzf is undone: runs, short and long copies, copies that overlap what they make") {
+  for (const std::size_t length : {0U, 1U, 4U, 8U, 9U, 300U, 2000U, 100'003U}) {
+    CAPTURE(length);
+    const Bytes plain = repeating(length);
+    CHECK(undone(block_of(length, {kLzf}), lzf(plain)) == plain);
+    CHECK(undone(block_of(length, {shuffle(4), kLzf}), lzf(shuffled(plain, 4))) == plain);
+  }
+}
+
+TEST_CASE("cut, flipped and lying lzf streams give an error or bytes, and stay inside their buffers") {
+  const Bytes plain = repeating(3000);
+  const Bytes stored = lzf(plain);
+  for (std::size_t length = 0; length < stored.size(); ++length) {
+    const Bytes cut(stored.begin(), stored.begin() + static_cast<std::ptrdiff_t>(length));
+    CHECK(kind_of_failure(block_of(plain.size(), {kLzf}), cut) == ErrorKind::corrupt);
+  }
+  CHECK(kind_of_failure(block_of(plain.size() - 1, {kLzf}), stored) == ErrorKind::corrupt);
+  CHECK(kind_of_failure(block_of(plain.size() + 1, {kLzf}), stored) == ErrorKind::corrupt);
+  std::mt19937 random(kSeed);
+  for (int round = 0; round < 3000; ++round) {
+    Bytes broken = stored;
+    broken[random() % broken.size()] ^= static_cast<std::byte>(1U << random() % 8);
+    try {
+      undone(block_of(plain.size(), {kLzf}), broken);
+    } catch (const Error& error) {
+      CHECK(error.kind() == ErrorKind::corrupt);
+    }
+  }
+}
+
+TEST_CASE("the bytes of elements of any size are swapped, before or behind other filters") {
+  for (const std::uint32_t element : {1U, 2U, 3U, 4U, 8U, 16U}) {
+    CAPTURE(element);
+    const Bytes plain = noise(480 * element);
+    Bytes swapped = plain;
+    for (std::size_t at = 0; at < plain.size(); at += element) {
+      std::reverse(swapped.begin() + static_cast<std::ptrdiff_t>(at),
+                   swapped.begin() + static_cast<std::ptrdiff_t>(at + element));
+    }
+    CHECK(undone(block_of(plain.size(), {byte_swap(element)}), swapped) == plain);
+    CHECK(undone(block_of(plain.size(), {byte_swap(element), shuffle(element), kDeflate}),
+                 deflated(shuffled(swapped, element))) == plain);
+    if (element > 1) CHECK(kind_of_failure(block_of(7, {byte_swap(element)}), noise(7)) == ErrorKind::corrupt);
+  }
+  CHECK(kind_of_failure(block_of(8, {byte_swap(0)}), noise(8)) == ErrorKind::corrupt);
+}
+
+TEST_CASE("no block is taken to decode to more than its filters can make") {
+  const std::vector<Filter> none, lzf_and_shuffle{shuffle(4), kLzf}, deflate{kDeflate};
+  CHECK(penstock::longest_decoded(1000, none) == 1000);
+  CHECK(penstock::longest_decoded(1000, lzf_and_shuffle) < 100'000);
+  CHECK(penstock::longest_decoded(1000, deflate) > 1'000'000);
+  CHECK(penstock::longest_decoded(~std::uint64_t{0}, deflate) == ~std::uint64_t{0});
+}
+
 TEST_CASE("fletcher32 is accepted in both byte orders that HDF5 has written, and refused when a byte differs") {
   const Bytes plain{std::byte{'a'}, std::byte{'b'}, std::byte{'c'}, std::byte{'d'}, std::byte{'e'}};
   Bytes stored = with_fletcher32(plain);
@@ -132,7 +222,7 @@ TEST_CASE("a block that decodes to more or fewer bytes than declared is corrupt"
   }
 }
 
-TEST_CASE("what is not known here is refused by number, and a double deflate by name") {
+TEST_CASE("what is not known here is refused by number, and a double compression by name") {
   const Filter szip{static_cast<Filter::Id>(4), 0};
   CHECK(kind_of_failure(block_of(8, {szip}), noise(8)) == ErrorKind::unsupported);
   CHECK(kind_of_failure(block_of(8, {kDeflate, kDeflate}), deflated(deflated(noise(8)))) == ErrorKind::unsupported);

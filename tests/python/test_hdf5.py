@@ -1,5 +1,6 @@
 """HDF5 across programs: what penstock packs, h5py reads; what h5py writes, penstock lists."""
 
+import json
 import os
 import subprocess
 
@@ -76,6 +77,7 @@ STORAGE = {
     "rows": {"chunks": (1, 12, 10, 3)},
     "gzip": {"chunks": (8, 12, 10, 3), "compression": "gzip"},
     "all": {"chunks": (5, 12, 10, 3), "compression": "gzip", "shuffle": True, "fletcher32": True},
+    "lzf": {"chunks": (8, 12, 10, 3), "compression": "lzf", "shuffle": True},
     "tiles": {"chunks": (4, 6, 5, 3), "compression": "gzip", "shuffle": True},
 }
 
@@ -119,16 +121,207 @@ def test_bytes_and_offsets_that_h5py_writes_are_read(tmp_path):
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
-        ({"dtype": ">f4"}, "little-endian"),
-        ({"dtype": "f4", "compression": "lzf"}, "filter 32000"),
-        ({"dtype": h5py.string_dtype()}, "little-endian"),
-        ({"dtype": [("a", "i4"), ("b", "f4")]}, "little-endian"),
+        ({"dtype": "f4", "scaleoffset": 2}, "filter 6 (scaleoffset)"),
+        ({"dtype": [("a", "i4"), ("b", "f4")]}, "compound elements"),
+        ({"dtype": h5py.ref_dtype}, "references"),
+        ({"dtype": "c8"}, "compound elements"),
     ],
 )
 def test_what_cannot_be_read_is_an_error_with_its_reason(tmp_path, options, reason):
-    with h5py.File(tmp_path / "foreign.h5", "w") as file:
+    with h5py.File(tmp_path / "foreign.h5", "w", libver=("earliest", "v110")) as file:
         file.create_dataset("x", (10,), **options)
     done = subprocess.run([COMMAND, "ls", tmp_path / "foreign.h5"], capture_output=True, check=False, timeout=60)
     assert done.returncode == 1
     message = done.stderr.decode()
     assert reason in message and "x" in message and len(message.splitlines()) == 1
+
+
+LIBVERS = ("earliest", "v110")
+
+
+def info(path):
+    return json.loads(penstock("info", "--json", path))
+
+
+@pytest.mark.parametrize("libver", LIBVERS)
+@pytest.mark.parametrize("storage", [{}, *STORAGE.values()])
+@pytest.mark.parametrize("dtype", [">u2", ">i4", ">f2", ">f4", ">f8"])
+def test_big_endian_numbers_come_as_those_of_this_machine(tmp_path, libver, storage, dtype):
+    values = np.random.default_rng(5).integers(0, 30000, (23, 12, 10, 3)).astype(dtype)
+    with h5py.File(tmp_path / "foreign.h5", "w", libver=(libver, "v110")) as file:
+        file.create_dataset("x", data=values, **storage)
+    for row in (0, 4, 22):
+        expected = values[row].astype(values.dtype.newbyteorder("<")).tobytes()
+        assert penstock("cat", tmp_path / "foreign.h5", f"{row:02}.x") == expected
+
+
+@pytest.mark.parametrize("libver", LIBVERS)
+def test_a_chunk_that_skipped_filters_is_read_as_its_mask_says(tmp_path, libver):
+    values = np.arange(6 * 50, dtype="<i4").reshape(6, 50)
+    path = tmp_path / "foreign.h5"
+    with h5py.File(path, "w", libver=(libver, "v110")) as file:
+        data = file.create_dataset("x", (6, 50), "<i4", chunks=(2, 50), shuffle=True, compression="gzip")
+        data[:2] = values[:2]
+        shuffled = values[2:4].tobytes()
+        shuffled = np.frombuffer(shuffled, "u1").reshape(-1, 4).T.tobytes()
+        data.id.write_direct_chunk((2, 0), shuffled, filter_mask=2)
+        data.id.write_direct_chunk((4, 0), values[4:6].tobytes(), filter_mask=3)
+        assert (data[:] == values).all()
+    for row in range(6):
+        assert penstock("cat", path, f"{row}.x") == values[row].tobytes()
+
+
+@pytest.mark.parametrize("libver", LIBVERS)
+@pytest.mark.parametrize("storage", [{}, {"chunks": (7,)}, {"chunks": (7,), "compression": "gzip"}])
+def test_values_of_variable_length_are_read_from_the_heap(tmp_path, libver, storage):
+    random = np.random.default_rng(5)
+    blobs = [random.bytes(int(length)) for length in random.integers(0, 40000, 60)]
+    texts = ["", "caf\u00e9", *(f"text {i} " * i for i in range(58))]
+    path = tmp_path / "foreign.h5"
+    with h5py.File(path, "w", libver=(libver, "v110")) as file:
+        data = file.create_dataset("jpg", (60,), h5py.vlen_dtype(np.uint8), **storage)
+        for i, blob in enumerate(blobs):
+            data[i] = np.frombuffer(blob, np.uint8)
+        file.create_dataset("caption", data=texts, dtype=h5py.string_dtype(), **storage)
+        for order in "<>":
+            clouds = file.create_dataset(f"floats{order}", (60,), h5py.vlen_dtype(np.dtype(f"{order}f4")), **storage)
+            for i in range(60):
+                clouds[i] = np.arange(i, dtype="f4")
+    for i in (0, 1, 6, 7, 30, 59):
+        assert penstock("cat", path, f"{i:02}.jpg") == blobs[i]
+        assert penstock("cat", path, f"{i:02}.caption") == texts[i].encode()
+        assert penstock("cat", path, f"{i:02}.floats<") == np.arange(i, dtype="<f4").tobytes()
+        assert penstock("cat", path, f"{i:02}.floats>") == np.arange(i, dtype="<f4").tobytes()
+
+
+@pytest.mark.parametrize("storage", [{}, {"chunks": (2,), "compression": "lzf"}])
+def test_strings_of_fixed_length_lose_their_padding_and_may_be_keys(tmp_path, storage):
+    path = tmp_path / "foreign.h5"
+    with h5py.File(path, "w") as file:
+        file.create_dataset("filename", data=np.array([b"a/one", b"b/two", b"b/three"]), **storage)
+        file["label"] = np.array([1, 0, 1])
+        file["data"] = np.array([np.void(b"ab\0"), np.void(b"\0cd"), np.void(b"efg")])
+        file["list_classes"] = np.array([b"no", b"yes"])
+    listed = penstock("ls", path).decode().splitlines()
+    assert "b/three.label" in listed and len(listed) == 9
+    assert penstock("cat", path, "b/three.filename") == b"b/three"
+    assert penstock("cat", path, "a/one.filename") == b"a/one"
+    assert penstock("cat", path, "b/two.data") == b"\0cd"
+    assert info(path)["classes"] == ["no", "yes"]
+
+
+def test_names_that_repeat_are_no_keys_and_class_names_may_be_an_attribute(tmp_path):
+    path = tmp_path / "foreign.h5"
+    with h5py.File(path, "w") as file:
+        file["id"] = ["same", "same"]
+        file["label"] = np.array([1, 0])
+        file["label"].attrs["class_names"] = ["cat", "dog"]
+    assert set(penstock("ls", path).decode().splitlines()) == {f"{i}.{f}" for i in "01" for f in ("id", "label")}
+    assert info(path)["classes"] == ["cat", "dog"]
+
+
+PNG = b"\x89PNG\r\n\x1a\n" + bytes(100)
+
+
+@pytest.mark.parametrize("libver", LIBVERS)
+@pytest.mark.parametrize("count", [5, 300])  # no fewer groups than names in them
+def test_a_group_per_sample_gives_its_datasets_as_fields(tmp_path, libver, count):
+    path = tmp_path / "foreign.h5"
+    with h5py.File(path, "w", libver=(libver, "v110")) as file:
+        for i in range(count):
+            group = file.create_group(f"scans/{i:04}")
+            group["points"] = np.full((i + 1, 3), i, ">f4")
+            group["png"] = np.frombuffer(PNG + bytes([i % 256]), "u1")
+            group["blob"] = np.void(b"x" * (i + 1))
+            group["caption"] = f"scan {i}"
+            group["label"] = i
+            group.attrs["weight"] = float(i)
+            group.attrs["source"] = f"from {i}"
+    assert len(penstock("ls", path).splitlines()) == 7 * count
+    for i in (0, count - 1):
+        key = f"scans/{i:04}"
+        assert penstock("cat", path, f"{key}.points") == np.full((i + 1, 3), i, "<f4").tobytes()
+        assert penstock("cat", path, f"{key}.png") == PNG + bytes([i % 256])
+        assert penstock("cat", path, f"{key}.blob") == b"x" * (i + 1)
+        assert penstock("cat", path, f"{key}.caption") == f"scan {i}".encode()
+        assert penstock("cat", path, f"{key}.label") == np.int64(i).tobytes()
+        assert penstock("cat", path, f"{key}.weight") == np.float64(i).tobytes()
+        assert penstock("cat", path, f"{key}.source") == f"from {i}".encode()
+
+
+def test_a_dataset_per_sample_in_groups_that_are_fields(tmp_path):
+    path = tmp_path / "foreign.h5"
+    with h5py.File(path, "w") as file:
+        for i in range(20):
+            file[f"train/images/s{i:02}"] = np.full((4, 5, 3), i, "u1")
+            file[f"train/masks/s{i:02}"] = np.full((4, 5), i, "u1")
+            file[f"train/images/s{i:02}"].attrs["label"] = i
+    assert len(penstock("ls", path).splitlines()) == 60
+    assert penstock("cat", path, "s07.images") == np.full((4, 5, 3), 7, "u1").tobytes()
+    assert penstock("cat", path, "s07.masks") == np.full((4, 5), 7, "u1").tobytes()
+    assert penstock("cat", path, "s07.label") == np.int64(7).tobytes()
+
+
+def test_a_dataset_per_sample_in_groups_that_are_classes(tmp_path):
+    path = tmp_path / "foreign.h5"
+    with h5py.File(path, "w") as file:
+        for i in range(12):
+            file[f"{'cat' if i % 2 else 'dog'}/{i:02}"] = np.void(PNG + bytes([i]))
+    assert penstock("cat", path, "cat/03.value") == PNG + bytes([3])
+    assert penstock("cat", path, "cat/03.cls") == b"0" and penstock("cat", path, "dog/04.cls") == b"1"
+    assert info(path)["classes"] == ["cat", "dog"]
+
+
+def test_more_top_level_datasets_than_columns_are_samples(tmp_path):
+    path = tmp_path / "foreign.h5"
+    with h5py.File(path, "w") as file:
+        for i in range(400):
+            file[f"{i:04}"] = np.arange(i % 7, dtype="i4")
+    assert len(penstock("ls", path).splitlines()) == 400
+    assert penstock("cat", path, "0013.value") == np.arange(6, dtype="i4").tobytes()
+
+
+def random_but_compressible(shape, dtype):
+    random = np.random.default_rng(3)
+    smooth = np.cumsum(random.integers(-2, 3, shape), axis=-1)
+    smooth[::3] = random.integers(0, 30000, smooth[::3].shape)  # some chunks hardly shrink
+    return smooth.astype(dtype)
+
+
+PLUGINS = [
+    ("Zstd", {"clevel": 3}, "zstd"),
+    ("Zstd", {"clevel": 19}, "zstd"),
+    ("LZ4", {}, "lz4"),
+    ("LZ4", {"nbytes": 1000}, "lz4"),
+    *[
+        ("Blosc", {"cname": cname, "shuffle": shuffle}, "blosc")
+        for cname in ("blosclz", "lz4", "lz4hc", "zlib", "zstd")
+        for shuffle in (0, 1, 2)
+    ],
+]
+
+
+@pytest.mark.parametrize("dtype", ["<u2", "<f4", "<i8"])
+@pytest.mark.parametrize(("plugin", "options", "library"), PLUGINS)
+def test_filters_of_hdf5plugin_are_undone(tmp_path, plugin, options, library, dtype):
+    hdf5plugin = pytest.importorskip("hdf5plugin")
+    values = random_but_compressible((50, 7, 31), dtype)
+    path = tmp_path / "foreign.h5"
+    with h5py.File(path, "w", libver=("earliest", "v110")) as file:
+        for name, chunks in (("rows", (1, 7, 31)), ("many", (16, 7, 31)), ("tiles", (8, 7, 16))):
+            file.create_dataset(name, data=values, chunks=chunks, **getattr(hdf5plugin, plugin)(**options))
+    listed = subprocess.run([COMMAND, "ls", path], capture_output=True, check=False, timeout=60)
+    if b"whose library this build lacks" in listed.stderr:
+        pytest.skip(f"this build has no {library}")
+    for name in ("rows", "many", "tiles"):
+        for row in (0, 1, 15, 16, 49):
+            assert penstock("cat", path, f"{row:02}.{name}") == values[row].tobytes()
+
+
+def test_a_filter_that_is_not_read_is_named(tmp_path):
+    hdf5plugin = pytest.importorskip("hdf5plugin")
+    with h5py.File(tmp_path / "foreign.h5", "w", libver=("earliest", "v110")) as file:
+        file.create_dataset("x", data=np.zeros((10, 100), "f4"), chunks=(1, 100), **hdf5plugin.Bitshuffle())
+    done = subprocess.run([COMMAND, "ls", tmp_path / "foreign.h5"], capture_output=True, check=False, timeout=60)
+    assert done.returncode == 1
+    assert "x: filter 32008 (bitshuffle" in done.stderr.decode()

@@ -1,0 +1,104 @@
+#include <algorithm>
+
+#include <penstock/formats/hdf5_texts.hpp>
+
+namespace penstock {
+namespace {
+
+constexpr std::uint64_t kRowsAtOnce = 4096;
+constexpr std::uint64_t kLongestText = std::uint64_t{1} << 20;  // of keys, class names and attributes
+
+std::string read_text(const Hdf5File& file, const Hdf5Type& type, std::span<const std::byte> element,
+                      Hdf5Collections& heap) {
+  if (type.kind == Hdf5Type::Kind::fixed_text) {
+    return {reinterpret_cast<const char*>(element.data()), text_length(type, element)};
+  }
+  const Hdf5Collections::Place place = place_of(read_reference(file, element), 1, heap);
+  if (place.length > kLongestText) throw Error::unsupported("a text of " + std::to_string(place.length) + " bytes");
+  std::string text(place.length, '\0');
+  file.read_values(place.offset, std::as_writable_bytes(std::span(text)));
+  return text.substr(0, text.find('\0'));
+}
+
+bool is_text(const Hdf5Type& type) {
+  return type.kind == Hdf5Type::Kind::fixed_text || type.kind == Hdf5Type::Kind::text;
+}
+
+}  // namespace
+
+Hdf5Reference read_reference(const Hdf5File& file, std::span<const std::byte> element) {
+  Hdf5Cursor cursor = file.cursor(element);
+  const std::uint32_t elements = cursor.u32();
+  const std::uint64_t address = cursor.address();
+  return {elements, address, cursor.u32()};
+}
+
+Hdf5Collections::Place place_of(const Hdf5Reference& reference, std::uint64_t element_bytes, Hdf5Collections& heap) {
+  if (reference.elements == 0) return {0, 0};
+  Hdf5Collections::Place place = heap.find(reference.address, reference.object);
+  const std::uint64_t length = reference.elements * element_bytes;
+  if (length > place.length)
+    throw Error::corrupt("a value longer than its place in the heap", {.offset = place.offset});
+  place.length = length;
+  return place;
+}
+
+std::size_t text_length(const Hdf5Type& type, std::span<const std::byte> element) {
+  std::size_t length = element.size();
+  if (type.padding == Hdf5Type::Padding::terminated)
+    length = static_cast<std::size_t>(std::find(element.begin(), element.end(), std::byte{0}) - element.begin());
+  const auto pads = [&type](std::byte byte) {  // what was never written is zeros, whatever the padding
+    return byte == std::byte{0} || (type.padding == Hdf5Type::Padding::spaces && byte == std::byte{' '});
+  };
+  while (length != 0 && pads(element[length - 1])) --length;
+  return length;
+}
+
+std::vector<std::string> read_texts(const Hdf5File& file, const Hdf5Rows& rows, Hdf5Collections& heap) {
+  if (!is_text(rows.type()) || !rows.shape().empty()) throw Error::unsupported("not strings in one dimension");
+  std::vector<std::string> texts;
+  std::vector<std::byte> bytes;
+  Hdf5RowReader reader(file, rows);
+  for (std::uint64_t row = 0; row < rows.count(); row += kRowsAtOnce) {
+    const std::uint64_t count = std::min(kRowsAtOnce, rows.count() - row);
+    reader.read(row, count, bytes);
+    for (std::uint64_t i = 0; i < count; ++i) {
+      const auto element = std::span<const std::byte>(bytes).subspan(i * rows.row_bytes(), rows.row_bytes());
+      texts.push_back(read_text(file, rows.type(), element, heap));
+    }
+  }
+  return texts;
+}
+
+std::optional<std::vector<std::string>> texts_of(const Hdf5File& file, const Hdf5Attribute& attribute,
+                                                 Hdf5Collections& heap) {
+  const Hdf5Type type = read_type(file, attribute.type);
+  if (!is_text(type)) return std::nullopt;
+  std::uint64_t count = 1;
+  for (const std::uint64_t dim : read_dims(file, attribute.space)) {
+    if (dim != 0 && count > attribute.value.size()) throw Error::corrupt("an attribute longer than its message");
+    count *= dim;
+  }
+  if (count > attribute.value.size() / type.size) throw Error::corrupt("an attribute longer than its message");
+  std::vector<std::string> texts;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    texts.push_back(read_text(file, type, std::span(attribute.value).subspan(i * type.size, type.size), heap));
+  }
+  return texts;
+}
+
+std::optional<std::string> text_attribute(const Hdf5File& file, const Hdf5Object& object, std::string_view name,
+                                          Hdf5Collections& heap) {
+  for (const Hdf5Attribute& attribute : attributes_of(file, object)) {
+    if (attribute.name != name) continue;
+    try {
+      const auto texts = texts_of(file, attribute, heap);
+      if (texts && texts->size() == 1) return texts->front();
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::unsupported) throw;  // an empty attribute
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace penstock

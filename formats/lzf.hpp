@@ -1,0 +1,13 @@
+// LZF, the compression that h5py brings along.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+namespace penstock {
+
+/// Fills `plain` exactly. Any thread. Throws Error: corrupt (a broken stream, or one of another length).
+/// Source: the format of liblzf 3.6 (M. Lehmann), which HDF5 filter 32000 stores without a header.
+void lzf_decompress(std::span<const std::byte> stored, std::span<std::byte> plain);
+
+}  // namespace penstock
