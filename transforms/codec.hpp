@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -33,6 +34,7 @@ struct Layout {
   DType dtype = DType::u8;
   Shape shape = {};    ///< images: (H, W, C), C = 1, 3 or 4 as delivered
   bool image = false;  ///< takes part in geometry
+  bool cloud = false;  ///< the decoder is a CloudDecoder (clouds/cloud.hpp)
   friend bool operator==(const Layout&, const Layout&) = default;
 };
 
@@ -61,7 +63,8 @@ enum class Pixels : std::uint8_t {
 };
 
 struct DecodeOptions {
-  Pixels pixels = Pixels::rgb;  ///< of images; others ignore it
+  Pixels pixels = Pixels::rgb;               ///< of images; others ignore it
+  std::vector<std::string> attributes = {};  ///< of clouds: those that will be asked for beside the coordinates
 };
 
 class Codec {

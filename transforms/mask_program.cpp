@@ -9,7 +9,7 @@
 namespace penstock {
 namespace {
 
-constexpr DecodeOptions kStored{.pixels = Pixels::stored};
+const DecodeOptions kStored{.pixels = Pixels::stored};
 
 struct MaskPlan {
   DType stored;

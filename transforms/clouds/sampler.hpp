@@ -1,0 +1,83 @@
+// Samplers: from a cloud to the numbers of the points that are kept. Each is exact, and a function of the cloud, the
+// options and the draws of `random` alone.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include <penstock/transforms/random.hpp>
+
+namespace penstock {
+
+/// Coordinates of a cloud, apart: `count` of each. Finite, or the sampler throws Error: corrupt with the point's number.
+struct PointColumns {
+  const float *x, *y, *z;
+  std::size_t count;
+};
+
+enum class SampleMethod : std::uint8_t {
+  random,           ///< uniform, without replacement
+  blocks,           ///< uniform among the points of some blocks of neighbours in stored order: cheap and biased
+  fps,              ///< farthest point sampling, exact
+  voxel,            ///< one point of each occupied cell of a grid
+  poisson,          ///< no two points closer than a distance, and none could be added
+  stratified,       ///< equally many of each slice of height
+  inverse_density,  ///< with a probability that falls with the number of points around
+};
+std::string_view name(SampleMethod method);  ///< as above: "inverse_density"
+std::optional<SampleMethod> sample_method_named(std::string_view name);
+
+enum class VoxelPoint : std::uint8_t {
+  centroid,  ///< a new point: the mean of the cell's points, and of their attributes
+  first,     ///< of the cell, in stored order
+  random,
+};
+std::string_view name(VoxelPoint point);
+std::optional<VoxelPoint> voxel_point_named(std::string_view name);
+
+struct SampleOptions {
+  SampleMethod method = SampleMethod::random;
+  std::int64_t points = 0;  ///< wanted; 0 (voxel and poisson alone): as many as the method finds
+  double size = 0;          ///< voxel: edge of a cell; poisson: least distance; inverse_density: edge of the cells that
+                            ///< are counted; in the cloud's unit. 0 (inverse_density): chosen from bounds and count
+  VoxelPoint voxel = VoxelPoint::centroid;
+  std::int64_t slices = 16;  ///< stratified: slices of equal height between the lowest and the highest point
+  friend bool operator==(const SampleOptions&, const SampleOptions&) = default;
+};
+
+/// What a sampler took.
+struct ChosenPoints {
+  std::vector<std::uint32_t> numbers;  ///< of points, in the order they are delivered
+  std::vector<std::uint32_t> cells;    ///< voxel centroids alone: for each point of the cloud, the position in `numbers`
+                                       ///< of its cell's entry, or kNoCell where the cell was not taken; else empty
+  static constexpr std::uint32_t kNoCell = ~std::uint32_t{0};
+};
+
+/// One worker's sampler: keeps its scratch from cloud to cloud.
+class PointSampler {
+ public:
+  virtual ~PointSampler() = default;
+  /// Replaces `chosen`. min(options.points, cloud.count) numbers, or as many as the method finds where options.points
+  /// is 0. voxel and poisson with a wanted number: where they find more, a uniform sample of those; where fewer, the
+  /// rest is drawn uniformly from the points not taken yet (voxel centroids: those points themselves).
+  virtual void choose(const PointColumns& cloud, Random& random, ChosenPoints& chosen) = 0;
+};
+
+/// Throws Error: invalid_argument, for options that do not fit the method. SampleMethod::blocks and random need no
+/// coordinates and are drawn by the functions below instead.
+std::unique_ptr<PointSampler> make_sampler(const SampleOptions& options);
+
+/// min(wanted, points) different numbers below `points`, rising, each subset equally likely.
+/// Source: Floyd's algorithm; Bentley and Floyd, "A sample of brilliance", CACM 30(9), 1987.
+void choose_random(std::uint64_t points, std::uint64_t wanted, Random& random, std::vector<std::uint32_t>& numbers);
+
+/// Like choose_random(), from the points of `blocks` different blocks of `block_points` neighbours; from so many more
+/// blocks as it takes to have `wanted` points.
+void choose_in_blocks(std::uint64_t points, std::uint64_t wanted, std::uint64_t block_points, std::uint64_t blocks,
+                      Random& random, std::vector<std::uint32_t>& numbers);
+
+}  // namespace penstock
