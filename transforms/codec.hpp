@@ -79,8 +79,11 @@ class Codec {
   virtual bool select(const FieldHeader& field, ByteRange rows, std::vector<ByteRange>& ranges) const;
   /// What the value decodes to, where schema and header alone tell; nothing by default.
   virtual std::optional<Layout> layout(const FieldHeader& field) const;
-  /// What the index should keep for select(): recorded by `pack`; empty by default.
+  /// What the index should keep for select(): recorded by `pack`; empty by default, and where `bytes` do not tell.
   virtual std::vector<std::byte> header(std::span<const std::byte> bytes) const;
+  /// How many of a value's first bytes header() needs, so that parts of values can be read that `pack` did not record;
+  /// 0, the default: it needs all of them.
+  virtual std::uint64_t prefix_bytes() const { return 0; }
 };
 
 std::span<const Codec* const> codecs();           ///< the list of all codecs
