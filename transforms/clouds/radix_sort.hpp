@@ -1,0 +1,29 @@
+// Sorting by unsigned keys: stable, and without comparisons that a processor could guess wrong.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace penstock {
+
+/// Sorts `items` by the low `bits` of `key(item)`, least significant digit first; items of equal keys keep their order.
+/// `spare` is overwritten.
+template <unsigned kDigit = 8, class Item, class Key>
+void radix_sort(std::vector<Item>& items, std::vector<Item>& spare, unsigned bits, Key key) {
+  spare.resize(items.size());
+  for (unsigned shift = 0; shift < bits; shift += kDigit) {
+    const auto digit = [&](const Item& item) { return (key(item) >> shift) & ((1U << kDigit) - 1); };
+    std::array<std::size_t, std::size_t{1} << kDigit> place{};
+    for (const Item& item : items) ++place[digit(item)];
+    if (!items.empty() && place[digit(items.front())] == items.size()) continue;  // all alike
+    std::size_t next = 0;
+    for (std::size_t& at : place) next += std::exchange(at, next);
+    for (const Item& item : items) spare[place[digit(item)]++] = item;
+    items.swap(spare);
+  }
+}
+
+}  // namespace penstock
