@@ -71,4 +71,25 @@ std::uint64_t parse_size(const std::string& text) {
   return static_cast<std::uint64_t>(bytes);
 }
 
+CountRange parse_count_range(const std::string& text) {
+  const auto count_of = [&](std::string_view part) {
+    double number = 0;
+    const auto [end, failure] = std::from_chars(part.data(), part.data() + part.size(), number);
+    const std::string_view unit(end, part.data() + part.size());
+    if (unit == "k") number *= 1e3;
+    if (unit == "M") number *= 1e6;
+    const bool known = unit.empty() || unit == "k" || unit == "M";
+    if (failure != std::errc{} || !known || !(number >= 0) || number > 1e15 || number != std::floor(number)) {
+      throw Error::invalid_argument("'" + text + "' is not a range: write 4096, 200000-600000 or 200k-1.5M");
+    }
+    return static_cast<std::uint64_t>(number);
+  };
+  const std::size_t dash = text.find('-');
+  const std::string_view all = text;
+  const std::uint64_t fewest = count_of(all.substr(0, dash));
+  const std::uint64_t most = dash == std::string::npos ? fewest : count_of(all.substr(dash + 1));
+  if (fewest > most) throw Error::invalid_argument("the range '" + text + "' falls");
+  return {fewest, most};
+}
+
 }  // namespace penstock

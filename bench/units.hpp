@@ -16,4 +16,12 @@ std::string seconds_text(double seconds);      ///< "41 s", "3:20", "2:03:20"
 /// Throws Error: invalid_argument.
 std::uint64_t parse_size(const std::string& text);
 
+struct CountRange {
+  std::uint64_t fewest, most;
+  friend bool operator==(const CountRange&, const CountRange&) = default;
+};
+/// "4096", "200000-600000", "200k-1.5M": one number or two that rise; k counts in thousands, M in millions.
+/// Throws Error: invalid_argument.
+CountRange parse_count_range(const std::string& text);
+
 }  // namespace penstock

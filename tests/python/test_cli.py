@@ -76,7 +76,8 @@ def test_help_and_version_are_good():
 
 
 @pytest.mark.parametrize("words", [
-    [], ["fly"], ["synth"], ["synth", "clouds", "x"], ["pack", "a", "b"], ["pack", "a", "b", "--format", "rar"],
+    [], ["fly"], ["synth"], ["synth", "meshes", "x"], ["synth", "icons", "x", "--points", "5"],
+    ["synth", "clouds", "x", "--points", "5-4"], ["pack", "a", "b"], ["pack", "a", "b", "--format", "rar"],
     ["info"], ["info", "a", "--wrong"], ["bench", "a", "--engine", "steam"], ["synth", "icons", "x", "-n", "many"],
     ["pack", "a", "b", "--format", "folder"],
 ])
@@ -108,6 +109,19 @@ def test_synth_makes_decodable_files_in_class_folders(images, icons):
             assert image.mode in ("RGB", "L") and min(image.size) >= 200
     with Image.open(next(icons.rglob("*.png"))) as image:
         assert image.size == (32, 32) and image.mode == "RGB"
+
+
+def test_synth_clouds_has_two_layouts_and_as_many_points_as_asked_for(tmp_path):
+    for layout, version in [("trees", 4), ("plots", 2)]:
+        words = ["--layout", layout, "--las-format", 6 if version == 4 else 3, "--points", "2k-3k", "--classes", 2]
+        run("synth", "clouds", tmp_path / layout, "-n", 4, *words)
+        files = sorted((tmp_path / layout).rglob("*.las"))
+        assert [file.parent.name for file in files] == ["class_00"] * 2 + ["class_01"] * 2
+        for file in files:
+            header = file.read_bytes()
+            assert header[:4] == b"LASF" and header[25] == version
+            at, size = (247, 8) if version == 4 else (107, 4)
+            assert 2000 <= int.from_bytes(header[at:at + size], "little") <= 3000
 
 
 # pack, info, ls, cat, verify
