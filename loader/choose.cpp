@@ -100,6 +100,8 @@ ChosenEngine choose_engine(const Dataset& dataset, const EngineOptions& options,
                    {.random_access = true, .keep_open = 8});
   const Residency residency = probe_residency(probed, sampled_extents(dataset));
   const std::string found = to_string(residency);
+  if (residency.resident() && !options.direct_io && options.scattered)
+    return {make(EngineKind::gather, dataset, options, on_read), "records here and there, resident: " + found};
   if (residency.resident() && !options.direct_io)
     return {make(EngineKind::direct, dataset, options, on_read), "resident: " + found};
 

@@ -64,10 +64,7 @@ Json made_with(const Dataset& source, const ConvertOptions& options) {
             {"labels", options.labels},
             {"classes", options.classes},
             {"skip_bad", options.skip_bad}};
-  if (!options.jpeg.keeps_all()) {
-    json["jpeg"] = policy_text(options.jpeg);
-    json["max_side"] = options.jpeg.max_side;
-  }
+  json.update(Json::parse(recoding_json(options.recoding)));
   return json;
 }
 
@@ -105,7 +102,7 @@ ConvertResult pack(const Dataset& source, const PackedFields& fields, const Shar
   if (!chosen.subset.empty()) {
     Loader loader(source, chosen);
     std::optional<ValueRecoder> recoder;
-    if (!options.jpeg.keeps_all()) recoder.emplace(fields, options.jpeg, loader.options().workers);
+    if (!options.recoding.keeps_all()) recoder.emplace(fields, options.recoding, loader.options().workers);
     Packer packer(source, fields, share, position, writer, options.skip_bad, recoder ? &*recoder : nullptr);
     while (const std::optional<Batch> batch = loader.next()) {
       packer.add(*batch);
@@ -163,7 +160,7 @@ ConvertResult convert_part(const Dataset& source, const fs::path& destination, c
   }
   const Format* format = format_named(options.format);
   if (format == nullptr) throw Error::invalid_argument("unknown format: " + options.format);
-  const PackedFields fields(source, options.labels, options.classes);
+  const PackedFields fields(source, options.labels, options.classes, options.recoding);
   const ShardPlan plan(source, fields, key_order(source), *format, options.shard_size, options.align);
   const Share share = share_of(plan, options.rank, options.world);
   const Json made = made_with(source, options, plan, share);
@@ -188,7 +185,7 @@ void write_report(const fs::path& report, const fs::path& destination) {
 ConvertResult convert(const Dataset& source, const fs::path& destination, const ConvertOptions& options,
                       const std::function<bool(const ConvertProgress&)>& progress) {
   if (options.world != 0) return convert_part(source, without_slash(destination), options, progress);
-  const PackedFields fields(source, options.labels, options.classes);
+  const PackedFields fields(source, options.labels, options.classes, options.recoding);
   DatasetWriter writer(destination, writer_options(fields, options, made_with(source, options)));
   const ConvertResult result = pack(source, fields, {.samples = key_order(source)}, writer, options, progress);
   write_report(options.report, destination);

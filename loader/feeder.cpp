@@ -169,8 +169,8 @@ void Feeder::plan_reads(Group& group) {
     const std::uint32_t row = group.first + i;
     slots_.of(*group.assembly, shop_.program.outputs(), row);
     try {
-      group.fetches[i].plan(shop_.dataset, shop_.program,
-                            {group.assembly->seed(), slab.epoch, slab.samples[row], slab.keys[row]}, slots_.verbatim);
+      group.fetches[i].plan(shop_.from, {group.assembly->seed(), slab.epoch, slab.samples[row], slab.keys[row]},
+                            slots_.verbatim);
     } catch (const Error&) {
       group.failures[i] = std::current_exception();  // the worker meets it again, and applies the policy
       group.fetches[i] = {};

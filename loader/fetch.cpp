@@ -11,6 +11,8 @@ namespace {
 
 constexpr std::uint32_t kInSlot = std::numeric_limits<std::uint32_t>::max();
 constexpr std::uint64_t kFieldAlignment = 64;
+constexpr std::uint64_t kPage = 4096;
+constexpr std::size_t kFewRanges = 16;  ///< that are read apart without looking at pages
 
 std::uint64_t total_length(std::span<const Piece> pieces) {
   std::uint64_t length = 0;
@@ -32,9 +34,8 @@ const FieldFetch* Fetch::of(std::uint32_t output) const {
   return fetch_of_[output] == kInSlot ? nullptr : &fields_[fetch_of_[output]];
 }
 
-void Fetch::plan(const Dataset& dataset, const Program& program, const SampleContext& sample,
-                 std::span<const std::span<std::byte>> slots) {
-  const std::span<const Output> outputs = program.outputs();
+void Fetch::plan(const FetchFrom& from, const SampleContext& sample, std::span<const std::span<std::byte>> slots) {
+  const std::span<const Output> outputs = from.program.outputs();
   used_ = 0;
   bytes_ = stored_ = 0;
   reads_.clear();
@@ -42,13 +43,13 @@ void Fetch::plan(const Dataset& dataset, const Program& program, const SampleCon
   field_of_.assign(outputs.size(), 0);
   fetch_of_.assign(outputs.size(), kInSlot);
   for (std::uint32_t i = 0; i < outputs.size(); ++i) {
-    const auto field = serving_field(dataset, outputs[i], sample.sample, pieces_);
+    const auto field = serving_field(from.dataset, outputs[i], sample.sample, pieces_);
     if (!field && outputs[i].ragged && outputs[i].verbatim) continue;  // Missing::empty: a row of no bytes
     if (!field) throw Error::invalid_argument("the sample has no field for output '" + outputs[i].name + "'");
     field_of_[i] = *field;
     const std::uint64_t length = total_length(pieces_);
     if (slots[i].data() == nullptr) {
-      add(dataset, i, *field, program, sample);
+      add(from, i, *field, sample);
     } else if (length != slots[i].size()) {
       throw Error::shape("the stored value has " + std::to_string(length) + " bytes, a row of this output " +
                              std::to_string(slots[i].size()),
@@ -60,13 +61,28 @@ void Fetch::plan(const Dataset& dataset, const Program& program, const SampleCon
   }
 }
 
-void Fetch::add(const Dataset& dataset, std::uint32_t output, std::uint32_t field, const Program& program,
-                const SampleContext& sample) {
+void Fetch::select(const FetchFrom& from, std::uint32_t output, const FieldHeader& header,
+                   const SampleContext& sample) {
+  if (!from.program.select(output, header, sample, ranges_)) ranges_.clear();
+  if (!from.by_page || ranges_.size() < kFewRanges) return;
+  std::uint64_t pages = 0, next = 0;  // the first page that is not counted yet
+  for (const ByteRange& range : ranges_) {
+    const std::uint64_t first = std::max(next, range.begin / kPage), end = (range.end + kPage - 1) / kPage;
+    if (end > first) pages += end - first;
+    next = std::max(next, end);
+  }
+  if (2 * pages * kPage > header.length) ranges_.clear();
+}
+
+void Fetch::add(const FetchFrom& from, std::uint32_t output, std::uint32_t field, const SampleContext& sample) {
   const std::uint64_t length = total_length(pieces_);
-  const FieldHeader header{&dataset.fields()[field], dataset.header(sample.sample, field), length};
   const bool one_extent = pieces_.size() == 1 && pieces_[0].kind == Piece::Kind::extent;
   ranges_.clear();
-  if (!one_extent || !program.select(output, header, sample, ranges_)) ranges_.clear();
+  if (one_extent && from.program.outputs()[output].partial) {
+    select(from, output,
+           {&from.dataset.fields()[field], from.headers.of(sample.sample, field, pieces_[0].extent, header_), length},
+           sample);
+  }
 
   for (std::uint32_t i = 0; i < used_; ++i) {  // another output reads the same bytes already
     if (fields_[i].field == field && fields_[i].ranges == ranges_) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <penstock/formats/dataset.hpp>
+#include <penstock/loader/field_headers.hpp>
 #include <penstock/transforms/program.hpp>
 
 namespace penstock {
@@ -19,6 +20,16 @@ struct FieldFetch {
   std::uint32_t field = 0;
   std::uint64_t begin = 0, length = 0;  ///< in the buffer
   std::vector<ByteRange> ranges;        ///< empty: the whole field
+};
+
+/// What fetches are planned from.
+struct FetchFrom {
+  const Dataset& dataset;
+  const Program& program;
+  FieldHeaders& headers;
+  /// Storage moves pages, so records here and there are worth reading apart only where most pages are left out. False
+  /// for a mapping of what is in memory.
+  bool by_page = true;
 };
 
 /// Planned anew for each sample; its vectors are reused, so steady state allocates nothing.
@@ -40,8 +51,7 @@ class Fetch {
   /// `slots[output]` is where a verbatim output's bytes go; empty spans are decoded from the buffer later.
   /// Throws Error: invalid_argument, when the sample has none of an output's fields; shape, when a verbatim output's
   /// stored bytes do not fill its slot.
-  void plan(const Dataset& dataset, const Program& program, const SampleContext& sample,
-            std::span<const std::span<std::byte>> slots);
+  void plan(const FetchFrom& from, const SampleContext& sample, std::span<const std::span<std::byte>> slots);
 
   std::span<const Read> reads() const { return reads_; }
   std::span<const Special> specials() const { return specials_; }
@@ -52,8 +62,8 @@ class Fetch {
   const FieldFetch* of(std::uint32_t output) const;
 
  private:
-  void add(const Dataset& dataset, std::uint32_t output, std::uint32_t field, const Program& program,
-           const SampleContext& sample);
+  void add(const FetchFrom& from, std::uint32_t output, std::uint32_t field, const SampleContext& sample);
+  void select(const FetchFrom& from, std::uint32_t output, const FieldHeader& header, const SampleContext& sample);
   void place(std::span<const Piece> pieces, std::byte* slot, std::uint64_t offset);
   void place_ranges(const FieldFetch& fetch, const Piece& piece);
 
@@ -65,6 +75,7 @@ class Fetch {
   std::vector<Special> specials_;
   std::vector<Piece> pieces_;
   std::vector<ByteRange> ranges_;
+  std::vector<std::byte> header_;
   std::uint64_t bytes_ = 0, stored_ = 0;
 };
 

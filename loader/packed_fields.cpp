@@ -33,15 +33,18 @@ FieldSchema recorded(const Dataset& source, std::uint32_t field) {
 
 }  // namespace
 
-PackedFields::PackedFields(const Dataset& source, const std::string& labels, std::span<const std::string> classes) {
+PackedFields::PackedFields(const Dataset& source, const std::string& labels, std::span<const std::string> classes,
+                           const Recoding& recoding) {
   if (!labels.empty()) labels_ = read_labels(labels, source, classes);
   for (std::uint32_t i = 0; i < source.fields().size(); ++i) {
     if (labels_ && labels_->field.name == source.fields()[i].name) continue;
-    schemas_.push_back(recorded(source, i));
+    source_schemas_.push_back(recorded(source, i));
+    schemas_.push_back(recoding.made(source_schemas_.back()));
     stored_.emplace_back(i);
   }
   if (labels_) {
     schemas_.push_back(labels_->field);
+    source_schemas_.push_back(labels_->field);
     stored_.emplace_back(std::nullopt);
     classes_ = labels_->classes;
   } else {

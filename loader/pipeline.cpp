@@ -31,7 +31,7 @@ Pipeline::Pipeline(Dataset opened, LoaderOptions chosen, const Loader::EngineFac
       program(compiled(dataset, options)),
       selection(select_samples(dataset, program, options)),
       cursor(plan_options(options, selection)),
-      engine(make_engine(dataset, options.engine, PendingRead::done)),
+      engine(make_engine(dataset, engine_options(options, program), PendingRead::done)),
       fallback(synchronous_beside(engine, dataset, options.engine, make_engine)),
       blocks(options.block_cache),
       window(options.read_window),

@@ -50,6 +50,11 @@ struct Pipeline {
   std::string notes;           // consumer's thread alone
   StageClocks clocks;
   ChosenEngine engine, fallback;
+  FieldHeaders headers{dataset};
+  const FetchFrom from{.dataset = dataset,
+                       .program = program,
+                       .headers = headers,
+                       .by_page = engine.engine->kind() != EngineKind::gather};
   BlockCache blocks;
   ReadWindow window;
   GroupPool groups;
@@ -67,6 +72,7 @@ struct Pipeline {
                 .options = options,
                 .samples = selection.samples,
                 .included = selection.included,
+                .from = from,
                 .direct = direct_engine(),
                 .blocks = blocks,
                 .window = window,

@@ -69,6 +69,12 @@ Program compiled(const Dataset& dataset, const LoaderOptions& options) {
   }
 }
 
+EngineOptions engine_options(const LoaderOptions& options, const Program& program) {
+  EngineOptions engine = options.engine;
+  engine.scattered = std::ranges::any_of(program.outputs(), [](const Output& output) { return output.scattered; });
+  return engine;
+}
+
 PlanOptions plan_options(const LoaderOptions& options, const Selection& selection) {
   return {.samples = selection.samples,
           .shuffle = options.shuffle,

@@ -16,6 +16,8 @@ LoaderOptions resolved(const Dataset& dataset, LoaderOptions options);
 /// policy to deal with, not for the constructor. Throws what Program throws.
 Program compiled(const Dataset& dataset, const LoaderOptions& options);
 
+/// options.engine, and what the chains mean to it.
+EngineOptions engine_options(const LoaderOptions& options, const Program& program);
 PlanOptions plan_options(const LoaderOptions& options, const Selection& selection);
 
 /// Ready batches, those being filled (enough rows to keep every worker, or the disk, busy), and the consumer's.

@@ -69,6 +69,7 @@ class ReadEngine {
 struct EngineOptions {
   EngineKind kind = EngineKind::automatic;
   bool direct_io = false;  ///< O_DIRECT where the file system allows it
+  bool scattered = false;  ///< many small records of large values are read: what is resident is gathered from a mapping
   unsigned threads = 0;    ///< reader threads: rings, or pread threads; 0 chooses (1 ring, 16 pread threads)
   unsigned depth = 256;    ///< requests in flight per ring
   std::uint64_t merge_gap = 32 << 10;   ///< extents this close are read as one

@@ -43,13 +43,18 @@ void RowSlots::clear_row() {
   }
 }
 
-RowFiller::RowFiller(const Dataset& dataset, const Program& program, ReadEngine& direct, BlockCache& blocks,
-                     std::uint64_t max_items)
-    : dataset_(dataset), program_(program), direct_(direct), blocks_(blocks), max_items_(max_items), filler_(program) {}
+RowFiller::RowFiller(const FetchFrom& from, ReadEngine& direct, BlockCache& blocks, std::uint64_t max_items)
+    : from_(from),
+      dataset_(from.dataset),
+      program_(from.program),
+      direct_(direct),
+      blocks_(blocks),
+      max_items_(max_items),
+      filler_(from.program) {}
 
 void RowFiller::read_and_fill(const SampleContext& sample, RowSlots& slots) {
   try {
-    fetch_.plan(dataset_, program_, sample, slots.verbatim);
+    fetch_.plan(from_, sample, slots.verbatim);
     buffer_.reserve(fetch_.bytes() + kOverread);
     for (int attempt = 1;; ++attempt) {
       try {

@@ -32,8 +32,7 @@ struct RowSlots {
 class RowFiller {
  public:
   /// `direct` must be synchronous; it serves whatever was not read ahead. All must outlive the filler.
-  RowFiller(const Dataset& dataset, const Program& program, ReadEngine& direct, BlockCache& blocks,
-            std::uint64_t max_items);
+  RowFiller(const FetchFrom& from, ReadEngine& direct, BlockCache& blocks, std::uint64_t max_items);
 
   /// Reads the sample here and now, then fills. I/O errors are tried three times.
   void read_and_fill(const SampleContext& sample, RowSlots& slots);
@@ -50,6 +49,7 @@ class RowFiller {
   std::span<const std::byte> read_stored(const Block& block);
   void submit(std::span<const ReadRequest> requests);
 
+  const FetchFrom& from_;
   const Dataset& dataset_;
   const Program& program_;
   ReadEngine& direct_;

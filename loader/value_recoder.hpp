@@ -1,4 +1,4 @@
-// Packing that makes values over: the JPEG files of a batch, recoded by several threads before they are written.
+// Packing that makes values over: those of a batch, recoded by several threads before they are written.
 #pragma once
 
 #include <cstddef>
@@ -13,16 +13,16 @@
 
 #include <penstock/loader/batch.hpp>
 #include <penstock/loader/packed_fields.hpp>
-#include <penstock/transforms/jpeg_recoder.hpp>
+#include <penstock/loader/recoding.hpp>
 
 namespace penstock {
 
 class ValueRecoder {
  public:
-  /// `fields` is kept by reference. Throws Error: invalid_argument, for a quality or side out of range.
-  ValueRecoder(const PackedFields& fields, const JpegRecoding& recoding, unsigned workers);
+  /// `fields` is kept by reference. Throws Error: invalid_argument, for options out of range.
+  ValueRecoder(const PackedFields& fields, const Recoding& recoding, unsigned workers);
 
-  /// Recodes every JPEG of the batch's rows that count; values of other fields, and bytes that are no JPEG, stay.
+  /// Makes over the values of the batch's rows that count, where there is anything to be done.
   void run(const Batch& batch);
   /// The bytes to write for a field's value in a row of the last batch; nothing where they stay as they are.
   /// Throws Error: corrupt, unsupported, when they could not be recoded.
@@ -35,17 +35,17 @@ class ValueRecoder {
     std::exception_ptr failure;
   };
 
-  void recode(std::span<const std::byte> stored, Made& made);
-  std::unique_ptr<JpegRecoder> take();
-  void give_back(std::unique_ptr<JpegRecoder> recoder);
+  void recode(std::uint32_t field, std::string_view key, std::span<const std::byte> stored, Made& made);
+  std::unique_ptr<FieldRecoder> take();
+  void give_back(std::unique_ptr<FieldRecoder> recoder);
 
   const PackedFields& fields_;
-  const JpegRecoding recoding_;
+  const Recoding recoding_;
   const unsigned workers_;
-  std::vector<std::uint32_t> images_;  // numbers of the fields that may hold JPEG
-  std::vector<Made> made_;             // images_.size() for each row
+  std::vector<std::uint32_t> taken_;  // numbers of the fields whose values may change
+  std::vector<Made> made_;            // taken_.size() for each row
   std::mutex mutex_;                   // guards idle_
-  std::vector<std::unique_ptr<JpegRecoder>> idle_;
+  std::vector<std::unique_ptr<FieldRecoder>> idle_;
 };
 
 }  // namespace penstock

@@ -13,8 +13,7 @@
 #include <penstock/formats/packed.hpp>
 #include <penstock/loader/parallel_for.hpp>
 #include <penstock/loader/verify.hpp>
-#include <penstock/transforms/jpeg.hpp>
-#include <penstock/transforms/jpeg_recoder.hpp>
+#include <penstock/loader/recoding.hpp>
 
 namespace penstock {
 namespace {
@@ -56,18 +55,6 @@ std::optional<std::string_view> class_name(const Dataset& dataset, std::span<con
   const auto [end, failure] = std::from_chars(text, text + value.size(), index);
   if (failure != std::errc{} || end != text + value.size() || index >= dataset.classes().size()) return {};
   return dataset.classes()[index];
-}
-
-// How the dataset's JPEG files were made from the source's.
-JpegRecoding recoding_of(const Dataset& dataset) {
-  if (!dataset.packed()) return {};
-  const auto made = nlohmann::json::parse(Manifest::from_json(dataset.attributes()).made_with, nullptr, false);
-  if (!made.is_object() || !made.contains("jpeg")) return {};
-  try {
-    return jpeg_recoding(made.at("jpeg").get<std::string>(), made.value("max_side", std::int64_t{0}));
-  } catch (const nlohmann::json::exception&) {
-    throw Error::corrupt("penstock.json says in an unknown way how JPEG files were made over");
-  }
 }
 
 class Verification {
@@ -136,7 +123,7 @@ class Verification {
     const std::vector<std::byte> expected = read_field(*source_, source_sample, *source_field);
     ++found.compared;
     if (std::ranges::equal(value, expected)) return;
-    if (was_recoded_from(expected, value)) return;
+    if (was_recoded_from(sample, source_->fields()[*source_field], expected, value)) return;
     if (field_name == "cls") {
       const auto ours = class_name(dataset_, value), theirs = class_name(*source_, expected);
       if (ours && theirs && *ours == *theirs) return;
@@ -144,10 +131,11 @@ class Verification {
     note(found, std::string(dataset_.key(sample)), field_name, "the bytes differ from the source's");
   }
 
-  // Packing that made JPEG files over does so alike each time.
-  bool was_recoded_from(std::span<const std::byte> expected, std::span<const std::byte> value) const {
-    if (recoding_.keeps_all() || !jpeg_codec().recognises(expected)) return false;
-    return std::ranges::equal(JpegRecoder(recoding_).recode(expected), value);
+  // Packing that made values over does so alike each time.
+  bool was_recoded_from(std::uint64_t sample, const FieldSchema& source_field, std::span<const std::byte> expected,
+                        std::span<const std::byte> value) const {
+    if (!recoding_.takes(source_field)) return false;
+    return std::ranges::equal(FieldRecoder(recoding_).recode(source_field, dataset_.key(sample), expected), value);
   }
 
   // The sample must be the source's, with every field that it has there.
@@ -184,7 +172,7 @@ class Verification {
 
   const Dataset& dataset_;
   const Dataset* source_;
-  const JpegRecoding recoding_;
+  const Recoding recoding_;
   Match match_;
   std::mutex mutex_;  // guards result_ and bad_
   VerifyResult result_;

@@ -22,6 +22,7 @@ struct Workshop {
   const LoaderOptions& options;
   std::uint64_t samples;                       ///< that an epoch delivers
   const std::vector<std::uint64_t>& included;  ///< sample numbers by position's value; empty: all
+  const FetchFrom& from;
   ReadEngine& direct;
   BlockCache& blocks;
   ReadWindow& window;

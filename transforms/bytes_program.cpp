@@ -8,7 +8,7 @@ namespace {
 
 class BytesRunner final : public OutputRunner {
  public:
-  std::uint64_t items(const FieldBytes& field) override { return field.bytes.size(); }
+  std::uint64_t items(const SlotRow& row) override { return row.field.bytes.size(); }
   void fill(const SlotRow& row) override {
     if (row.slot.size() != row.field.bytes.size()) {
       throw Error::shape("holds " + std::to_string(row.field.bytes.size()) + " bytes, but its row has " +

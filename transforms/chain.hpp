@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <penstock/formats/schema.hpp>
+#include <penstock/transforms/clouds/steps.hpp>
 
 namespace penstock {
 
@@ -58,7 +59,11 @@ struct OwnTransform {
 
 using Step = std::variant<step::Decode, step::Elements, step::RandomResizedCrop, step::Resize, step::CenterCrop,
                           step::RandomFlip, step::Normalize, step::Cast, step::ChannelsLast, step::Label, step::Raw,
-                          step::Window, step::Boxes, step::Points, step::OwnDecode, step::OwnTransform>;
+                          step::Window, step::Boxes, step::Points, step::OwnDecode, step::OwnTransform,
+                          step::CloudDecode, step::Surface, step::Sample, step::Finite, step::Center, step::UnitSphere,
+                          step::UnitBox, step::Scale, step::Rotate, step::Jitter, step::RandomScale, step::Shift,
+                          step::Dropout, step::ShufflePoints, step::Pad, step::ChannelsFirst, step::Attribute,
+                          step::Mask, step::Origin>;
 
 /// What happens to one output, from the stored field to the slot. A value; compiled once per loader.
 struct Chain {
@@ -110,6 +115,50 @@ Chain decode();                          ///< npy or raw elements as stored
 Chain random_window(std::int64_t rows);  ///< that many consecutive rows at a random place; only those are read
 Chain cast(DType dtype);  ///< any dtype; to integers by truncation, and values out of range become the nearest one
 }  // namespace array
+
+/// Chains for point clouds (LAS, LAZ, PLY, PCD, OFF, text) and for arrays of points (N, 3 or more columns: npy, rows of
+/// HDF5, .bin scans). What they give is float32 (K, C): x, y, z relative to an origin, then the attributes asked for. The
+/// origins of the first such output stand in an output of their own, "__origin__": float64 (3,) a row, zero for arrays.
+/// Steps run in the order written; sample() at the beginning reads no more of a cloud than the points it takes.
+namespace points {
+/// First in a chain. `attributes` follow x, y, z as further columns: names as PointAttribute gives them. `columns` says
+/// how many float32 numbers a point has in values that do not tell (.bin scans: 4, KITTI's, unless said otherwise).
+Chain decode(std::vector<std::string> attributes = {}, std::int64_t columns = 0);
+/// `points` of the cloud, a fresh sample for every (seed, epoch, sample). Of a cloud packed in progressive order, the
+/// next run of stored points: another one each epoch until all were delivered.
+struct SampleKeywords {
+  double size = 0;
+  std::string voxel = "centroid";
+  std::int64_t slices = 16;
+  std::int64_t blocks = 0;
+  std::string few = "repeat";
+};
+Chain sample(std::int64_t points, const std::string& method = "random", const SampleKeywords& keywords = {});
+Chain voxel(double size, const std::string& mode = "centroid");  ///< one point for each occupied cell: ragged
+Chain poisson(double distance);      ///< no two points closer, and none could be added: ragged
+Chain surface(std::int64_t points);  ///< of a mesh (OFF): uniform on its triangles
+Chain finite();                      ///< drops points with a coordinate that is no number, which otherwise is an error
+Chain center();                      ///< the mean of the points moves to (0, 0, 0)
+Chain unit_sphere();  ///< divided by the largest distance from (0, 0, 0); after center(): PointNet's normalization
+Chain unit_box();     ///< the middle of the bounds moves to (0, 0, 0), their longest side becomes 2
+Chain scale(double factor);
+/// A random rotation about "z", or any ("free", uniform). Normals (attributes nx, ny, nz) turn with the points.
+Chain rotate(const std::string& about = "z");
+Chain jitter(double sigma = 0.01, double clip = 0.05);  ///< normal noise on each coordinate, clipped to +-clip
+Chain random_scale(double low = 0.8, double high = 1.25);
+Chain shift(double range = 0.1);  ///< the cloud, by uniform numbers from -range to range along each axis
+/// A ratio is drawn from 0 to `most`, then each point, with that probability, becomes the first one.
+/// Source: random_point_dropout of PointNet++.
+Chain dropout(double most = 0.875);
+Chain shuffle();                  ///< the order of the points
+Chain pad(std::int64_t points);   ///< rows of zeros behind the points, up to so many; see mask()
+Chain channels_first();           ///< (C, K) in place of (K, C)
+Chain cast(DType dtype);          ///< float32, float16, bfloat16 or float64
+/// After follow("OUTPUT"), or as a chain of its own: one attribute of each point in its stored dtype: (K,).
+Chain attribute(const std::string& name);
+Chain mask();    ///< after follow("OUTPUT"): bool (K,), true where the row has a point, false where pad() filled up
+Chain origin();  ///< float64 (3,): what coordinates are relative to
+}  // namespace points
 
 /// After follow(): boxes as (n, 4) float32 x0 y0 x1 y1 in output pixels, clipped to the output; ragged. Boxes that end
 /// up empty stay, with zero area, so that rows keep matching labels stored apart.

@@ -9,11 +9,12 @@
 namespace penstock {
 namespace {
 
-/// One argument of a step: a number, a word, or a list of numbers.
+/// One argument of a step: a number, a word, or a list of numbers or words.
 struct Argument {
   std::string keyword;  ///< of keyword=...; else empty
   std::string word;     ///< "float32"; empty for numbers
   std::vector<double> numbers;
+  std::vector<std::string> words;  ///< of a list
   bool list = false;
 };
 
@@ -72,6 +73,18 @@ class ChainReader {
     return std::string(text_.substr(begin, at_ - begin));
   }
 
+  std::string quoted_or_word() {
+    for (const char quote : {'"', '\''}) {
+      if (!take(quote)) continue;
+      const std::size_t end = text_.find(quote, at_);
+      if (end == std::string_view::npos) fail("the closing quote is missing");
+      const std::string inside(text_.substr(at_, end - at_));
+      at_ = end + 1;
+      return inside;
+    }
+    return word();
+  }
+
   // What stands in field(...) and follow(...): names, with or without quotes.
   std::string names() {
     const std::size_t end = text_.find(')', at_);
@@ -103,15 +116,19 @@ class ChainReader {
       if (!take(opening)) continue;
       argument.list = true;
       while (!take(closing)) {
-        if (!argument.numbers.empty()) expect(',');
-        argument.numbers.push_back(number());
+        if (!argument.numbers.empty() || !argument.words.empty()) expect(',');
+        if (at_number()) {
+          argument.numbers.push_back(number());
+        } else {
+          argument.words.push_back(quoted_or_word());
+        }
       }
       return;
     }
     if (at_number()) {
       argument.numbers.push_back(number());
     } else {
-      argument.word = word();
+      argument.word = quoted_or_word();
     }
   }
 
@@ -137,6 +154,8 @@ class ChainReader {
 /// The arguments of one step, asked for by place or keyword; what nobody asked for is an error.
 class Given {
  public:
+  static constexpr std::size_t kByKeyword = ~std::size_t{0};
+
   explicit Given(Arguments arguments) : arguments_(std::move(arguments)) {}
 
   const Argument* find(std::size_t place, std::string_view keyword) {
@@ -173,6 +192,24 @@ class Given {
     return {argument->numbers[0], argument->numbers[1]};
   }
 
+  double real(std::size_t place, std::string_view keyword, double usual) {
+    const Argument* argument = find(place, keyword);
+    if (argument == nullptr) return usual;
+    if (argument->numbers.size() != 1 || argument->list) throw misfit(std::string(keyword) + " is to be a number");
+    return argument->numbers[0];
+  }
+
+  std::string text(std::size_t place, std::string_view keyword, std::string usual) {
+    const Argument* argument = find(place, keyword);
+    if (argument == nullptr) return usual;
+    if (argument->word.empty()) throw misfit(std::string(keyword) + " is to be a word");
+    return argument->word;
+  }
+
+  std::int64_t whole(std::size_t place, std::string_view keyword, std::int64_t usual) {
+    return find(place, keyword) == nullptr ? usual : whole(place, keyword);
+  }
+
   std::vector<float> floats(std::size_t place, std::string_view keyword) {
     const Argument& argument = get(place, keyword);
     if (!argument.word.empty()) throw misfit(std::string(keyword) + " is to be a list of numbers");
@@ -196,7 +233,6 @@ class Given {
   }
 
  private:
-  static constexpr std::size_t kByKeyword = ~std::size_t{0};
   Arguments arguments_;
   std::size_t used_ = 0;
 };
@@ -233,6 +269,25 @@ Chain resize(Given& given) {
   return sides ? image::resize(sides->first, sides->second) : image::resize(given.whole(0, "size"));
 }
 
+Chain sample(Given& given) {
+  points::SampleKeywords keywords;
+  const std::int64_t wanted = given.whole(0, "points");
+  const std::string method = given.text(1, "method", "random");
+  keywords.size = given.real(Given::kByKeyword, "size", keywords.size);
+  keywords.voxel = given.text(Given::kByKeyword, "voxel", keywords.voxel);
+  keywords.slices = given.whole(Given::kByKeyword, "slices", keywords.slices);
+  keywords.blocks = given.whole(Given::kByKeyword, "blocks", keywords.blocks);
+  keywords.few = given.text(Given::kByKeyword, "few", keywords.few);
+  return points::sample(wanted, method, keywords);
+}
+
+Chain decode_points(Given& given) {
+  const Argument* attributes = given.find(0, "attributes");
+  if (attributes != nullptr && !attributes->list) throw misfit("attributes is to be a list of names");
+  return points::decode(attributes == nullptr ? std::vector<std::string>{} : attributes->words,
+                        given.whole(1, "columns", 0));
+}
+
 constexpr std::array kBuilders{
     Builder{"array.cast", [](Given& given) { return array::cast(dtype_in(given)); }},
     Builder{"array.decode", [](Given&) { return array::decode(); }},
@@ -256,6 +311,31 @@ constexpr std::array kBuilders{
     Builder{"image.resize", resize},
     Builder{"key_points", [](Given&) { return key_points(); }},
     Builder{"label", [](Given&) { return label(); }},
+    Builder{"points.attribute", [](Given& given) { return points::attribute(given.text(0, "name", "")); }},
+    Builder{"points.cast", [](Given& given) { return points::cast(dtype_in(given)); }},
+    Builder{"points.center", [](Given&) { return points::center(); }},
+    Builder{"points.channels_first", [](Given&) { return points::channels_first(); }},
+    Builder{"points.decode", decode_points},
+    Builder{"points.dropout", [](Given& given) { return points::dropout(given.real(0, "most", 0.875)); }},
+    Builder{"points.finite", [](Given&) { return points::finite(); }},
+    Builder{"points.jitter",
+            [](Given& given) { return points::jitter(given.real(0, "sigma", 0.01), given.real(1, "clip", 0.05)); }},
+    Builder{"points.mask", [](Given&) { return points::mask(); }},
+    Builder{"points.origin", [](Given&) { return points::origin(); }},
+    Builder{"points.pad", [](Given& given) { return points::pad(given.whole(0, "points")); }},
+    Builder{"points.poisson", [](Given& given) { return points::poisson(given.real(0, "distance", 0)); }},
+    Builder{"points.random_scale",
+            [](Given& given) { return points::random_scale(given.real(0, "low", 0.8), given.real(1, "high", 1.25)); }},
+    Builder{"points.rotate", [](Given& given) { return points::rotate(given.text(0, "about", "z")); }},
+    Builder{"points.sample", sample},
+    Builder{"points.scale", [](Given& given) { return points::scale(given.real(0, "factor", 1)); }},
+    Builder{"points.shift", [](Given& given) { return points::shift(given.real(0, "range", 0.1)); }},
+    Builder{"points.shuffle", [](Given&) { return points::shuffle(); }},
+    Builder{"points.surface", [](Given& given) { return points::surface(given.whole(0, "points")); }},
+    Builder{"points.unit_box", [](Given&) { return points::unit_box(); }},
+    Builder{"points.unit_sphere", [](Given&) { return points::unit_sphere(); }},
+    Builder{"points.voxel",
+            [](Given& given) { return points::voxel(given.real(0, "size", 0), given.text(1, "mode", "centroid")); }},
     Builder{"raw", [](Given&) { return raw(); }},
 };
 

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include <penstock/formats/error.hpp>
+#include <penstock/transforms/clouds/point_steps.hpp>
 #include <penstock/transforms/compile.hpp>
 #include <penstock/transforms/decoders.hpp>
 #include <penstock/transforms/geometry_steps.hpp>
@@ -70,7 +71,15 @@ void check_own_steps(const OutputRequest& request) {
   }
 }
 
+bool is_cloud_step(const Step& step) {
+  return is_point_step(step) || std::holds_alternative<step::CloudDecode>(step) ||
+         std::holds_alternative<step::Surface>(step) || std::holds_alternative<step::ChannelsFirst>(step);
+}
+
 std::unique_ptr<OutputProgram> compile_follower(const OutputRequest& request) {
+  if (request.leader->points() != nullptr) return compile_point_follower(request);
+  require(!has<step::Attribute>(request.chain) && !has<step::Mask>(request.chain), request,
+          "follows an image, which has no points");
   const bool boxes = has<step::Boxes>(request.chain), points = has<step::Points>(request.chain);
   if (!boxes && !points) return compile_mask(request);
   require(request.chain.steps.size() == 1, request,
@@ -92,6 +101,7 @@ std::unique_ptr<OutputProgram> compile_by_codec(const OutputRequest& request) {
     if (plain && error.kind() == ErrorKind::unsupported && !sample.layout) return compile_bytes(request);
     throw;
   }
+  if (sample.layout && sample.layout->cloud) return compile_points(request);
   if (sample.layout && sample.layout->image) return compile_image(request);
   return compile_array(request, sample);
 }
@@ -123,7 +133,10 @@ FirstValue OutputRequest::probe(const DecodeOptions& options) const {
     if (value.empty()) continue;
     try {
       const Codec& codec = own != nullptr ? *own : codec_for(schema, value);
-      return {&codec, codec.decoder(schema, options)->peek({.schema = &schema, .bytes = value})};
+      const std::unique_ptr<Decoder> decoder = codec.decoder(schema, options);
+      FirstValue first{.codec = &codec, .layout = decoder->peek({.schema = &schema, .bytes = value})};
+      if (first.layout->cloud) first.cloud = static_cast<const CloudDecoder&>(*decoder).header();
+      return first;
     } catch (const Error& error) {
       throw error.in({.field = schema.name});
     } catch (const std::exception& error) {
@@ -166,6 +179,7 @@ std::unique_ptr<OutputProgram> compile(const OutputRequest& request) {
   for (const Step& step : chain.steps) std::visit(CheckStep{request}, step);
   check_own_steps(request);
   if (has<step::OwnTransform>(chain)) return compile_own(request);
+  if (has<step::Origin>(chain)) return compile_origin(request);
   if (chain.followed) return compile_follower(request);
   require(!has<step::Boxes>(chain), request, "boxes() needs follow(\"OUTPUT\") before it");
   require(!has<step::Points>(chain), request, "key_points() needs follow(\"OUTPUT\") before it");
@@ -177,9 +191,13 @@ std::unique_ptr<OutputProgram> compile(const OutputRequest& request) {
     require(chain.steps.size() == 1, request, "raw() stands alone");
     return compile_bytes(request);
   }
+  if (has<step::Attribute>(chain)) return compile_point_follower(request);
+  require(!has<step::Mask>(chain), request, "points.mask() needs follow(\"OUTPUT\") before it");
   const bool array = has<step::Elements>(chain) || has<step::Window>(chain);
   const bool image = std::ranges::any_of(chain.steps, is_image_step);
-  require(!array || !image, request, "steps for images and for arrays do not mix");
+  const bool cloud = std::ranges::any_of(chain.steps, is_cloud_step);
+  require(array + image + cloud <= 1, request, "steps for images, for arrays and for points do not mix");
+  if (cloud) return compile_points(request);
   if (image) return compile_image(request);
   if (array) return compile_array(request, request.probe());
   return compile_by_codec(request);

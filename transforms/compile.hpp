@@ -8,6 +8,7 @@
 
 #include <penstock/formats/error.hpp>
 #include <penstock/transforms/chain.hpp>
+#include <penstock/transforms/clouds/cloud.hpp>
 #include <penstock/transforms/codec.hpp>
 #include <penstock/transforms/output_program.hpp>
 #include <penstock/transforms/program.hpp>
@@ -18,6 +19,7 @@ namespace penstock {
 struct FirstValue {
   const Codec* codec = nullptr;  ///< null when neither schema nor bytes tell
   std::optional<Layout> layout;  ///< of the value; unknown when no sample has the field
+  std::optional<CloudHeader> cloud = std::nullopt;  ///< of a point cloud
 };
 
 /// One output on its way to a program.
@@ -26,7 +28,7 @@ struct OutputRequest {
   Chain chain;
   std::vector<std::uint32_t> sources;
   const FieldCatalog* catalog;
-  const OutputProgram* leader = nullptr;  ///< the followed output, an image
+  const OutputProgram* leader = nullptr;  ///< the followed output: an image, or points
 
   /// Error: invalid_argument or shape, naming output and chain.
   Error misuse(const std::string& cause) const;
@@ -54,6 +56,10 @@ std::unique_ptr<OutputProgram> compile_coordinates(const OutputRequest& request,
 std::unique_ptr<OutputProgram> compile_array(const OutputRequest& request, const FirstValue& sample);
 std::unique_ptr<OutputProgram> compile_label(const OutputRequest& request);
 std::unique_ptr<OutputProgram> compile_bytes(const OutputRequest& request);
+std::unique_ptr<OutputProgram> compile_points(const OutputRequest& request);
+/// attribute(), mask() or rows of an array, of points or after follow("POINTS").
+std::unique_ptr<OutputProgram> compile_point_follower(const OutputRequest& request);
+std::unique_ptr<OutputProgram> compile_origin(const OutputRequest& request);
 std::unique_ptr<OutputProgram> compile_own(const OutputRequest& request);
 
 }  // namespace penstock

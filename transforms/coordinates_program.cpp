@@ -13,7 +13,7 @@ class CoordinatesRunner final : public OutputRunner {
  public:
   explicit CoordinatesRunner(std::int64_t columns) : columns_(columns) {}
 
-  std::uint64_t items(const FieldBytes& field) override { return rows_of(decoders_.peek(field).layout); }
+  std::uint64_t items(const SlotRow& row) override { return rows_of(decoders_.peek(row.field).layout); }
 
   void fill(const SlotRow& row) override {
     const Peeked peeked = decoders_.peek(row.field);

@@ -17,6 +17,9 @@
 
 namespace penstock {
 
+struct PointTrace;    // penstock/transforms/clouds/points_program.hpp
+class PointsProgram;  // the same
+
 /// Splits the time of a fill: each lap goes to one account.
 class FillWatch {
  public:
@@ -37,7 +40,8 @@ class FillWatch {
 struct SlotRow {
   const FieldBytes& field;
   const SampleContext& sample;
-  const Geometry* leader;  ///< of the followed output, for this sample; null when the output follows none
+  const Geometry* leader;  ///< of the followed image, for this sample; null when the output follows none
+  const PointTrace* points;  ///< likewise of followed points
   std::span<std::byte> slot;
   FillWatch& watch;  ///< started; the runner laps into its times
 };
@@ -46,9 +50,11 @@ struct SlotRow {
 class OutputRunner {
  public:
   virtual ~OutputRunner() = default;
-  virtual std::uint64_t items(const FieldBytes&) { return 1; }
+  /// Of a ragged row, whose `slot` is empty yet; fill() of the same row follows.
+  virtual std::uint64_t items(const SlotRow&) { return 1; }
   virtual void fill(const SlotRow& row) = 0;
   virtual const Geometry* geometry() const { return nullptr; }
+  virtual const PointTrace* trace() const { return nullptr; }
 };
 
 /// One output, compiled; immutable, and it outlives its runners.
@@ -63,6 +69,8 @@ class OutputProgram {
   virtual Outcomes explain(const Layout&, const SampleContext&) const { return {}; }
   /// Pixels of the output's images, which others may follow(); nothing for other kinds of output.
   virtual std::optional<Size> image_size() const { return std::nullopt; }
+  /// This, where the output's rows are points, which others may follow(); null for other kinds of output.
+  virtual const PointsProgram* points() const { return nullptr; }
 
  private:
   Output output_;

@@ -39,17 +39,18 @@ class OwnRunner final : public OutputRunner {
   }
 
   const Geometry* geometry() const override { return before_->geometry(); }
+  const PointTrace* trace() const override { return before_->trace(); }
 
  private:
   TensorView run_before(const SlotRow& row) {
     const Output& output = plan_.before->output();
     TensorView value{.dtype = output.dtype, .shape = output.shape};
     if (output.ragged) {
-      value.shape.insert(value.shape.begin(), static_cast<std::int64_t>(before_->items(row.field)));
+      value.shape.insert(value.shape.begin(), static_cast<std::int64_t>(before_->items(row)));
       row.watch.lap(row.watch.times.decode);
     }
     value.data = scratch_[0].get(value.bytes());
-    before_->fill({row.field, row.sample, row.leader, {value.data, value.bytes()}, row.watch});
+    before_->fill({row.field, row.sample, row.leader, row.points, {value.data, value.bytes()}, row.watch});
     return value;
   }
 
@@ -69,6 +70,7 @@ class OwnProgram final : public OutputProgram {
     return plan_.before->explain(stored, sample);
   }
   std::optional<Size> image_size() const override { return plan_.before->image_size(); }
+  const PointsProgram* points() const override { return plan_.before->points(); }
 
  private:
   OwnPlan plan_;
@@ -111,7 +113,10 @@ std::unique_ptr<OutputProgram> compile_own(const OutputRequest& request) {
     type = asked(request, *transform, type);
     plan.steps.push_back({transform, type, transform_id(request.name, i)});
   }
-  return std::make_unique<OwnProgram>(request.output(type.dtype, type.shape), std::move(plan));
+  Output output = request.output(type.dtype, type.shape);
+  output.partial = plan.before->output().partial;
+  output.scattered = plan.before->output().scattered;
+  return std::make_unique<OwnProgram>(std::move(output), std::move(plan));
 }
 
 }  // namespace penstock

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include <penstock/formats/error.hpp>
+#include <penstock/transforms/clouds/points_program.hpp>
 #include <penstock/transforms/compile.hpp>
 #include <penstock/transforms/decoders.hpp>
 #include <penstock/transforms/output_program.hpp>
@@ -11,6 +12,7 @@
 namespace penstock {
 namespace {
 
+const std::string kOriginOutput = "__origin__";
 constexpr unsigned kTransformsVersion = 1;  ///< raised when the same chain and bytes give other values
 
 std::vector<FieldChain> default_chains(const FieldCatalog& catalog) {
@@ -58,6 +60,25 @@ auto named(const SampleContext& sample, const FieldSchema& schema, Work work) {
   }
 }
 
+/// The first output of clouds, whose origins are delivered beside it; nothing where there is none, or where the user has
+/// an output of that name.
+std::optional<std::uint32_t> first_of_clouds(std::span<const FieldChain> chains,
+                                             std::span<const std::unique_ptr<OutputProgram>> programs) {
+  if (find_output(chains, kOriginOutput)) return std::nullopt;
+  for (std::uint32_t i = 0; i < programs.size(); ++i) {
+    const PointsProgram* points = programs[i]->points();
+    if (points != nullptr && points->plan().source == PointsPlan::Source::cloud) return i;
+  }
+  return std::nullopt;
+}
+
+FieldChain origin_of(const std::string& output, const OutputProgram& program, const FieldCatalog& catalog) {
+  Chain chain = points::origin();
+  chain.followed = output;
+  for (const std::uint32_t source : program.output().sources) chain.sources.push_back(catalog.fields[source].name);
+  return {kOriginOutput, chain};
+}
+
 void check_composition(std::span<const FieldChain> chains) {
   for (std::uint32_t i = 0; i < chains.size(); ++i) {
     if (chains[i].first.empty()) throw Error::invalid_argument("an output has no name");
@@ -92,9 +113,9 @@ struct Program::State {
   std::string version;
 };
 
-Program::Program(std::span<const FieldChain> chains, const FieldCatalog& catalog) : state_(std::make_unique<State>()) {
-  const std::vector<FieldChain> defaults = chains.empty() ? default_chains(catalog) : std::vector<FieldChain>{};
-  if (chains.empty()) chains = defaults;
+Program::Program(std::span<const FieldChain> asked, const FieldCatalog& catalog) : state_(std::make_unique<State>()) {
+  std::vector<FieldChain> chains(asked.begin(), asked.end());
+  if (chains.empty()) chains = default_chains(catalog);
   if (chains.empty()) throw Error::invalid_argument("the dataset has no fields");
   check_composition(chains);
 
@@ -108,8 +129,8 @@ Program::Program(std::span<const FieldChain> chains, const FieldCatalog& catalog
         .name = chains[number].first, .chain = chains[number].second, .sources = {}, .catalog = &catalog};
     if (const auto leader = state.leaders[number]) {
       request.leader = state.programs[*leader].get();
-      if (!request.leader->image_size()) {
-        throw request.misuse("\"" + chains[*leader].first + "\" is no image, so it has no geometry to follow");
+      if (!request.leader->image_size() && request.leader->points() == nullptr) {
+        throw request.misuse("\"" + chains[*leader].first + "\" is neither an image nor points that could be followed");
       }
     }
     find_sources(request);
@@ -127,6 +148,13 @@ Program::Program(std::span<const FieldChain> chains, const FieldCatalog& catalog
   }
   for (std::uint32_t i = 0; i < chains.size(); ++i) {
     if (state.leaders[i]) compile_output(i);
+  }
+  if (const auto clouds = first_of_clouds(chains, state.programs)) {
+    chains.push_back(origin_of(chains[*clouds].first, *state.programs[*clouds], catalog));
+    state.programs.emplace_back();
+    state.leaders.emplace_back(*clouds);
+    state.own_codecs.emplace_back();
+    compile_output(static_cast<std::uint32_t>(chains.size() - 1));
   }
 
   state.version = "transforms " + std::to_string(kTransformsVersion);
@@ -187,6 +215,16 @@ struct SlotFiller::State {
   std::vector<bool> filled;  ///< for the current sample
   SampleContext sample;
   FillWatch watch;
+
+  SlotRow row(std::uint32_t output, const FieldBytes& field, std::span<std::byte> slot) {
+    const auto leader = program.leaders[output];
+    if (leader && !filled[*leader]) {
+      throw Error::invalid_argument("output \"" + program.outputs[output].name +
+                                    "\" is filled before the one it follows");
+    }
+    return {field, sample, leader ? runners[*leader]->geometry() : nullptr,
+            leader ? runners[*leader]->trace() : nullptr, slot, watch};
+  }
 };
 
 SlotFiller::SlotFiller(const Program& program) : state_(new State(*program.state_)) {
@@ -206,7 +244,7 @@ std::uint64_t SlotFiller::items(std::uint32_t output, const FieldBytes& field) {
   State& state = *state_;
   return named(state.sample, *field.schema, [&] {
     state.watch.start();
-    const std::uint64_t count = state.runners.at(output)->items(field);
+    const std::uint64_t count = state.runners.at(output)->items(state.row(output, field, {}));
     state.watch.lap(state.watch.times.decode);
     return count;
   });
@@ -219,16 +257,9 @@ void SlotFiller::fill(std::uint32_t output, const FieldBytes& field, std::span<s
     throw Error::invalid_argument("the slot of output \"" + described.name + "\" has " + std::to_string(slot.size()) +
                                   " bytes, not " + std::to_string(described.row_bytes()));
   }
-  const Geometry* leader = nullptr;
-  if (const auto number = state.program.leaders[output]) {
-    if (!state.filled[*number]) {
-      throw Error::invalid_argument("output \"" + described.name + "\" is filled before the one it follows");
-    }
-    leader = state.runners[*number]->geometry();
-  }
   named(state.sample, *field.schema, [&] {
     state.watch.start();
-    state.runners[output]->fill({field, state.sample, leader, slot, state.watch});
+    state.runners[output]->fill(state.row(output, field, slot));
     state.filled[output] = true;
   });
 }

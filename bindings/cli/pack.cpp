@@ -21,7 +21,7 @@ namespace {
 struct Options {
   std::string source, destination, shard_size = "256MiB", align = "1", classes, on_error = "raise";
   std::string rank;  // a number, or "env"
-  std::string jpeg = "keep";
+  std::string jpeg = "keep", presample, order = "keep", attributes = "none";
   std::int64_t max_side = 0;
   std::string finish;  // the destination whose parts are to be joined
   ConvertOptions convert;
@@ -89,7 +89,8 @@ int run(const Options& options) {
   const std::string doing = set_rank(convert_options, options.rank);
   convert_options.shard_size = parse_size(options.shard_size);
   convert_options.align = parse_size(options.align);
-  convert_options.jpeg = jpeg_recoding(options.jpeg, options.max_side);
+  convert_options.recoding = {.jpeg = jpeg_recoding(options.jpeg, options.max_side),
+                              .clouds = cloud_recoding(options.presample, options.order, options.attributes)};
   convert_options.skip_bad = options.on_error == "skip";
   if (!options.classes.empty()) convert_options.classes = read_classes(options.classes);
   const Dataset source = open_with_progress(options.source);
@@ -136,6 +137,20 @@ Command pack_command(CLI::App& app) {
       ->add_option("--max-side", options->max_side,
                    "Shrink JPEG files whose longer side has more pixels (quality 90, or --jpeg's); 0: none")
       ->capture_default_str();
+  command->add_option("--presample", options->presample,
+                      "Keep so many points of each cloud: fps:4096, random:N, stratified:N, inverse_density:N, or what\n"
+                      "voxel:SIZE or poisson:SIZE leaves; several, in turn, with commas between");
+  command
+      ->add_option("--order", options->order,
+                   "Of points. progressive: any run of them is a random sample, so a loader reads only as many as it\n"
+                   "delivers; stratified: any run covers the cloud evenly")
+      ->check(CLI::IsMember({"keep", "progressive", "stratified"}))
+      ->capture_default_str();
+  command
+      ->add_option("--attributes", options->attributes,
+                   "What points keep beside x, y, z when --presample or --order make them over: none, all, or names\n"
+                   "with commas between, such as classification,intensity")
+      ->capture_default_str();
   command->add_option("--workers", options->convert.workers, "Threads; 0: usable cores")->capture_default_str();
   command
       ->add_option("--on-error", options->on_error, "raise ends at the first bad sample, skip names and leaves it out")
@@ -159,6 +174,7 @@ Command pack_command(CLI::App& app) {
       "  penstock pack photos train.tar.d --format tar\n"
       "  penstock pack photos train.lmdb.d --format lmdb --labels labels.csv:label --on-error skip\n"
       "  penstock pack photos train.tar.d --format tar --resume     after a crash or Ctrl-C\n"
+      "  penstock pack trees train.tar.d --format tar --order progressive --attributes classification\n"
       "  mpirun penstock pack photos train.tar.d --format tar --rank env --resume && \\\n"
       "    penstock pack --finish train.tar.d       packed by several processes, on one or many machines");
   return {command, [options] { return run(*options); }};

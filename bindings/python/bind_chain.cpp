@@ -1,4 +1,5 @@
 #include <new>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -6,6 +7,7 @@
 
 #include <nanobind/nanobind.h>
 #include <nanobind/operators.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/variant.h>
@@ -15,7 +17,6 @@
 #include <penstock/transforms/chain.hpp>
 
 #include "bind.hpp"
-#include "chain_state.hpp"
 
 namespace penstock::python {
 namespace {
@@ -39,6 +40,31 @@ Chain resize(const Size& size) {
   if (const auto* short_side = std::get_if<std::int64_t>(&size)) return image::resize(*short_side);
   const auto& [height, width] = std::get<HeightWidth>(size);
   return image::resize(height, width);
+}
+
+// What is made in C++ cannot be taken to another process; every other step is its text.
+std::string step_state(const Step& step) {
+  if (std::holds_alternative<step::OwnDecode>(step) || std::holds_alternative<step::OwnTransform>(step)) {
+    throw Error::unsupported("a chain with " + to_string(step) + " cannot be pickled");
+  }
+  return to_string(step);
+}
+
+nb::tuple chain_state(const Chain& chain) {
+  nb::list steps;
+  for (const Step& step : chain.steps) steps.append(step_state(step));
+  return nb::make_tuple(chain.sources, chain.followed, chain.misuse, nb::tuple(steps));
+}
+
+Chain chain_from_state(const nb::tuple& state) {
+  Chain chain{.sources = nb::cast<std::vector<std::string>>(state[0]),
+              .followed = nb::cast<std::optional<std::string>>(state[1]),
+              .steps = {},
+              .misuse = nb::cast<std::string>(state[2])};
+  for (const nb::handle step : nb::cast<nb::tuple>(state[3])) {
+    chain.steps.push_back(parse_chain(nb::cast<std::string>(step)).steps.at(0));
+  }
+  return chain;
 }
 
 void bind_image(nb::module_ module) {
@@ -71,6 +97,57 @@ void bind_array(nb::module_ module) {
       "To any dtype; to integers by truncation, and what is out of range becomes the nearest.");
 }
 
+Chain sample_points(std::int64_t points, const std::string& method, double size, const std::string& voxel,
+                    std::int64_t slices, std::int64_t blocks, const std::string& few) {
+  return points::sample(points, method, {.size = size, .voxel = voxel, .slices = slices, .blocks = blocks, .few = few});
+}
+
+void bind_points(nb::module_ module) {
+  module.doc() =
+      "Chains for point clouds (LAS, LAZ, PLY, PCD, OFF, text) and arrays of points (N, 3 or more columns). They give\n"
+      "float32 (K, C): x, y, z relative to an origin, then the attributes asked for. The origins of the first such\n"
+      "output stand in the batch as \"__origin__\": float64 (3,) a row.";
+  module.def("decode", points::decode, nb::arg("attributes") = std::vector<std::string>{}, nb::kw_only(),
+             nb::arg("columns") = 0,
+             "First in a chain: `attributes` follow x, y, z as further columns. `columns`: float32 numbers of a point\n"
+             "in .bin scans, which do not tell (KITTI: 4).");
+  module.def("sample", sample_points, nb::arg("points"), nb::arg("method") = "random", nb::kw_only(),
+             nb::arg("size") = 0.0, nb::arg("voxel") = "centroid", nb::arg("slices") = 16, nb::arg("blocks") = 0,
+             nb::arg("few") = "repeat",
+             "So many points, fresh for every (seed, epoch, sample). method: \"random\", \"blocks\" (of neighbours: cheap,\n"
+             "biased), \"fps\", \"voxel\", \"poisson\", \"stratified\", \"inverse_density\". size: voxel edge, Poisson distance\n"
+             "or cell of the density. few: what becomes of clouds with fewer points: \"repeat\", \"ragged\", \"raise\".\n"
+             "Of clouds packed in progressive order, the next run of stored points, another one each epoch.");
+  module.def("voxel", points::voxel, nb::arg("size"), nb::arg("mode") = "centroid",
+             "One point for each occupied cell: \"centroid\", \"first\" or \"random\". A Ragged.");
+  module.def("poisson", points::poisson, nb::arg("distance"),
+             "No two points closer, and none could be added. A Ragged.");
+  module.def("surface", points::surface, nb::arg("points"), "Uniform on the triangles of a mesh (OFF).");
+  module.def("finite", points::finite, "Drops points with a coordinate that is no number, which else is an error.");
+  module.def("center", points::center, "The mean moves to (0, 0, 0).");
+  module.def("unit_sphere", points::unit_sphere, "Divides by the largest distance from (0, 0, 0).");
+  module.def("unit_box", points::unit_box, "The middle of the bounds moves to (0, 0, 0), their longest side becomes 2.");
+  module.def("scale", points::scale, nb::arg("factor"));
+  module.def("rotate", points::rotate, nb::arg("about") = "z",
+             "By a random angle about \"z\", or any rotation (\"free\"). Attributes nx, ny, nz turn too.");
+  module.def("jitter", points::jitter, nb::arg("sigma") = 0.01, nb::arg("clip") = 0.05,
+             "Normal noise on each coordinate, clipped.");
+  module.def("random_scale", points::random_scale, nb::arg("low") = 0.8, nb::arg("high") = 1.25);
+  module.def("shift", points::shift, nb::arg("range") = 0.1, "The cloud, by up to `range` along each axis.");
+  module.def("dropout", points::dropout, nb::arg("most") = 0.875,
+             "A ratio is drawn up to `most`; each point, with that probability, becomes the first one.");
+  module.def("shuffle", points::shuffle, "The order of the points.");
+  module.def("pad", points::pad, nb::arg("points"), "Rows of zeros behind the points; see mask().");
+  module.def("channels_first", points::channels_first, "(C, K) in place of (K, C).");
+  module.def(
+      "cast", [](const std::string& dtype) { return points::cast(dtype_of(dtype)); }, nb::arg("dtype"),
+      "\"float32\", \"float16\", \"bfloat16\" or \"float64\".");
+  module.def("attribute", points::attribute, nb::arg("name"),
+             "One attribute of each point in its stored dtype, after follow(\"OUTPUT\") that of the same points: (K,).");
+  module.def("mask", points::mask, "After follow(\"OUTPUT\"): bool (K,), False where pad() filled up.");
+  module.def("origin", points::origin, "float64 (3,): what coordinates are relative to.");
+}
+
 }  // namespace
 
 void bind_chain(nb::module_& module) {
@@ -96,6 +173,7 @@ void bind_chain(nb::module_& module) {
   module.def("key_points", key_points, "After follow(): (n, 2) float32 x y in output pixels, not clipped; a Ragged.");
   bind_image(module.def_submodule("image"));
   bind_array(module.def_submodule("array"));
+  bind_points(module.def_submodule("points"));
 }
 
 }  // namespace penstock::python

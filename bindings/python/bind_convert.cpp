@@ -41,7 +41,8 @@ void take_rank(ConvertOptions& options, const Rank& rank, std::optional<std::uin
 
 nb::dict pack(nb::handle source, const std::filesystem::path& destination, std::string format, std::uint64_t shard_size,
               std::uint64_t align, std::string labels, std::vector<std::string> classes, const std::string& jpeg,
-              std::int64_t max_side, unsigned workers, const std::string& on_error, bool overwrite, bool resume,
+              std::int64_t max_side, const std::string& presample, const std::string& order,
+              const std::string& attributes, unsigned workers, const std::string& on_error, bool overwrite, bool resume,
               std::filesystem::path report, const Rank& rank, std::optional<std::uint32_t> world,
               const nb::object& progress) {
   ConvertOptions options{.format = std::move(format),
@@ -49,7 +50,8 @@ nb::dict pack(nb::handle source, const std::filesystem::path& destination, std::
                          .align = align,
                          .labels = std::move(labels),
                          .classes = std::move(classes),
-                         .jpeg = jpeg_recoding(jpeg, max_side),
+                         .recoding = {.jpeg = jpeg_recoding(jpeg, max_side),
+                                      .clouds = cloud_recoding(presample, order, attributes)},
                          .workers = workers,
                          .overwrite = overwrite,
                          .resume = resume,
@@ -86,6 +88,7 @@ void bind_convert(nb::module_& module) {
   module.def("pack", pack, nb::arg("source"), nb::arg("destination"), nb::kw_only(), nb::arg("format"),
              nb::arg("shard_size") = defaults.shard_size, nb::arg("align") = defaults.align, nb::arg("labels") = "",
              nb::arg("classes") = defaults.classes, nb::arg("jpeg") = "keep", nb::arg("max_side") = 0,
+             nb::arg("presample") = "", nb::arg("order") = "keep", nb::arg("attributes") = "none",
              nb::arg("workers") = 0, nb::arg("on_error") = "raise", nb::arg("overwrite") = false,
              nb::arg("resume") = false, nb::arg("report") = std::filesystem::path(), nb::arg("rank") = nb::none(),
              nb::arg("world") = nb::none(), nb::arg("progress") = nb::none());

@@ -67,7 +67,7 @@ void make(Writer* self, const std::filesystem::path& destination, std::string fo
                                  .align = align,
                                  .labels = std::move(labels),
                                  .classes = std::move(follow_classes),
-                                 .jpeg = jpeg_recoding(jpeg, max_side),
+                                 .recoding = {.jpeg = jpeg_recoding(jpeg, max_side)},
                                  .workers = workers,
                                  .overwrite = overwrite,
                                  .skip_bad = skips_bad(on_error)},

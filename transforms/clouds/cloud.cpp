@@ -25,12 +25,12 @@ std::string_view name(PointOrder order) {
 }
 
 Layout CloudDecoder::peek(const FieldBytes& field) {
-  points_ = open(field).points;
-  return layout_of(points_);
+  header_ = &open(field);
+  return layout_of(header_->points);
 }
 
 void CloudDecoder::decode(const FieldBytes& field, const Region* region, TensorView out) {
-  if (region != nullptr || out.dtype != DType::f32 || out.bytes() != points_ * 3 * sizeof(float)) {
+  if (region != nullptr || out.dtype != DType::f32 || out.bytes() != header_->points * 3 * sizeof(float)) {
     throw Error::invalid_argument("the output does not hold the cloud's coordinates");
   }
   coordinates(field, {}, reinterpret_cast<float*>(out.data));

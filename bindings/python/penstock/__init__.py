@@ -40,6 +40,7 @@ from ._penstock import (
     key_points,
     label,
     open,
+    points,
     raw,
 )
 from ._stats import Stats
@@ -71,6 +72,7 @@ __all__ = [
     "label",
     "open",
     "pack",
+    "points",
     "raw",
     "sources",
     "transform",

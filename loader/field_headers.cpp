@@ -1,0 +1,40 @@
+#include <algorithm>
+#include <mutex>
+#include <utility>
+
+#include <fcntl.h>
+
+#include <penstock/formats/descriptor.hpp>
+#include <penstock/loader/field_headers.hpp>
+#include <penstock/transforms/codec.hpp>
+
+namespace penstock {
+
+std::span<const std::byte> FieldHeaders::of(std::uint64_t sample, std::uint32_t field, const Extent& extent,
+                                            std::vector<std::byte>& scratch) {
+  const std::span<const std::byte> recorded = dataset_.header(sample, field);
+  if (!recorded.empty()) return recorded;
+  const std::uint64_t place = sample * dataset_.fields().size() + field;
+  {
+    const std::shared_lock lock(mutex_);
+    if (const auto found = kept_.find(place); found != kept_.end()) return found->second;
+  }
+  scratch = read(field, extent);
+  const std::unique_lock lock(mutex_);
+  if (bytes_ + scratch.size() > most_bytes_) return scratch;
+  const auto [kept, added] = kept_.try_emplace(place, scratch);
+  if (added) bytes_ += scratch.size();
+  return kept->second;
+}
+
+std::vector<std::byte> FieldHeaders::read(std::uint32_t field, const Extent& extent) const {
+  const Codec* codec = codec_named(dataset_.fields()[field].codec);
+  const std::uint64_t prefix = codec == nullptr ? 0 : std::min(codec->prefix_bytes(), extent.length);
+  if (prefix == 0) return {};
+  const std::filesystem::path path = dataset_.file(extent.file).path;
+  std::vector<std::byte> bytes(prefix);
+  bytes.resize(read_at(Descriptor::open(path, O_RDONLY).get(), bytes, extent.offset, path));
+  return codec->header(bytes);
+}
+
+}  // namespace penstock

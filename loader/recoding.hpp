@@ -1,0 +1,46 @@
+// What packing makes of values: JPEG files and point clouds made over, all else as it is.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include <penstock/formats/dataset.hpp>
+#include <penstock/formats/schema.hpp>
+#include <penstock/transforms/clouds/cloud_recoder.hpp>
+#include <penstock/transforms/jpeg_recoder.hpp>
+
+namespace penstock {
+
+struct Recoding {
+  JpegRecoding jpeg = {};
+  CloudRecoding clouds = {};
+  bool keeps_all() const { return jpeg.keeps_all() && clouds.keeps_all(); }
+  /// Whether it may change values of that field.
+  bool takes(const FieldSchema& field) const;
+  /// The field as it is once its values are made over: the codec may be another.
+  FieldSchema made(FieldSchema field) const;
+};
+
+/// What a manifest keeps of it: a JSON object, empty for what keeps all.
+std::string recoding_json(const Recoding& recoding);
+/// How a packed dataset's values were made, by its manifest; of others, nothing was. Throws Error: corrupt.
+Recoding recoding_of(const Dataset& dataset);
+
+/// One per thread: what makes over each kind of value, with its scratch.
+class FieldRecoder {
+ public:
+  /// Throws Error: invalid_argument, for options out of range.
+  explicit FieldRecoder(const Recoding& recoding);
+  /// The bytes to store in place of `value`: `value` itself where nothing is to be done, else bytes that stay until the
+  /// next call. `field` is the source's. Throws Error: corrupt, unsupported, shape.
+  std::span<const std::byte> recode(const FieldSchema& field, std::string_view key, std::span<const std::byte> value);
+
+ private:
+  std::optional<JpegRecoder> jpeg_;
+  std::optional<CloudRecoder> clouds_;
+};
+
+}  // namespace penstock

@@ -1,0 +1,87 @@
+#include <algorithm>
+#include <numeric>
+
+#include <penstock/transforms/clouds/point_buffer.hpp>
+
+namespace penstock {
+namespace {
+
+constexpr std::size_t kLane = 16;  // floats: columns begin at multiples of a vector
+
+std::size_t stride_of(std::size_t rows) {
+  return (rows + kLane - 1) / kLane * kLane;
+}
+
+void grow(std::vector<float>& memory, std::size_t floats) {
+  if (memory.size() < floats) memory.resize(floats);
+}
+
+}  // namespace
+
+void PointBuffer::reset(std::size_t rows, std::size_t columns) {
+  rows_ = rows;
+  columns_ = columns;
+  stride_ = stride_of(rows);
+  grow(data_, stride_ * columns);
+  if (numbers_.size() < rows) numbers_.resize(rows);
+  std::iota(numbers_.begin(), numbers_.begin() + static_cast<std::ptrdiff_t>(rows), 0U);
+}
+
+void PointBuffer::take(std::span<const std::uint32_t> positions) {
+  const std::size_t stride = stride_of(positions.size());
+  grow(other_, stride * columns_);
+  if (other_numbers_.size() < positions.size()) other_numbers_.resize(positions.size());
+  for (std::size_t c = 0; c < columns_; ++c) {
+    const float* from = column(c);
+    float* to = other_.data() + c * stride;
+    for (std::size_t i = 0; i < positions.size(); ++i) to[i] = from[positions[i]];
+  }
+  for (std::size_t i = 0; i < positions.size(); ++i) other_numbers_[i] = numbers_[positions[i]];
+  data_.swap(other_);
+  numbers_.swap(other_numbers_);
+  rows_ = positions.size();
+  stride_ = stride;
+}
+
+void PointBuffer::average(std::span<const std::uint32_t> cells, std::size_t rows) {
+  const std::size_t stride = stride_of(rows);
+  grow(other_, stride * columns_);
+  counts_.assign(rows, 0);
+  other_numbers_.resize(std::max(other_numbers_.size(), rows));
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    if (cells[i] == ChosenPoints::kNoCell) continue;
+    if (counts_[cells[i]]++ == 0) other_numbers_[cells[i]] = numbers_[i];
+  }
+  for (std::size_t c = 0; c < columns_; ++c) {
+    sums_.assign(rows, 0);
+    const float* from = column(c);
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+      if (cells[i] != ChosenPoints::kNoCell) sums_[cells[i]] += static_cast<double>(from[i]);
+    }
+    float* to = other_.data() + c * stride;
+    for (std::size_t i = 0; i < rows; ++i) to[i] = static_cast<float>(sums_[i] / counts_[i]);
+  }
+  data_.swap(other_);
+  numbers_.swap(other_numbers_);
+  rows_ = rows;
+  stride_ = stride;
+}
+
+void PointBuffer::pad(std::size_t rows) {
+  if (rows <= rows_) return;
+  const std::size_t stride = stride_of(rows);
+  grow(other_, stride * columns_);
+  for (std::size_t c = 0; c < columns_; ++c) {
+    float* to = other_.data() + c * stride;
+    std::copy_n(column(c), rows_, to);
+    std::fill(to + rows_, to + rows, 0.0F);
+  }
+  numbers_.resize(std::max(numbers_.size(), rows));
+  std::fill(numbers_.begin() + static_cast<std::ptrdiff_t>(rows_), numbers_.begin() + static_cast<std::ptrdiff_t>(rows),
+            kPadding);
+  data_.swap(other_);
+  rows_ = rows;
+  stride_ = stride;
+}
+
+}  // namespace penstock
