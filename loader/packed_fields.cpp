@@ -3,7 +3,6 @@
 
 #include <penstock/formats/error.hpp>
 #include <penstock/loader/packed_fields.hpp>
-#include <penstock/transforms/codec.hpp>
 
 namespace penstock {
 namespace {
@@ -18,17 +17,9 @@ std::optional<std::uint64_t> first_with(const Dataset& source, std::uint32_t fie
 
 /// The schema with the codec that the first value's bytes tell, where the name told none.
 FieldSchema recorded(const Dataset& source, std::uint32_t field) {
-  FieldSchema schema = source.fields()[field];
+  const FieldSchema& schema = source.fields()[field];
   const auto sample = schema.codec.empty() ? first_with(source, field) : std::nullopt;
-  if (!sample) return schema;
-  const std::vector<std::byte> value = read_field(source, *sample, field);
-  for (const Codec* codec : codecs()) {
-    if (codec->recognises(value)) {
-      schema.codec = codec->name();
-      break;
-    }
-  }
-  return schema;
+  return sample ? recognised(schema, read_field(source, *sample, field)) : schema;
 }
 
 }  // namespace

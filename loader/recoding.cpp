@@ -24,6 +24,16 @@ FieldSchema Recoding::made(FieldSchema field) const {
   return field;
 }
 
+FieldSchema recognised(FieldSchema field, std::span<const std::byte> value) {
+  if (!field.codec.empty()) return field;
+  for (const Codec* codec : codecs()) {
+    if (!codec->recognises(value)) continue;
+    field.codec = codec->name();
+    break;
+  }
+  return field;
+}
+
 std::string recoding_json(const Recoding& recoding) {
   nlohmann::ordered_json json;
   if (!recoding.jpeg.keeps_all()) {

@@ -24,6 +24,9 @@ struct Recoding {
   FieldSchema made(FieldSchema field) const;
 };
 
+/// The field with the codec that a value's first bytes tell, where it names none.
+FieldSchema recognised(FieldSchema field, std::span<const std::byte> value);
+
 /// What a manifest keeps of it: a JSON object, empty for what keeps all.
 std::string recoding_json(const Recoding& recoding);
 /// How a packed dataset's values were made, by its manifest; of others, nothing was. Throws Error: corrupt.

@@ -132,8 +132,10 @@ class Verification {
   }
 
   // Packing that made values over does so alike each time.
-  bool was_recoded_from(std::uint64_t sample, const FieldSchema& source_field, std::span<const std::byte> expected,
+  bool was_recoded_from(std::uint64_t sample, const FieldSchema& field, std::span<const std::byte> expected,
                         std::span<const std::byte> value) const {
+    if (recoding_.keeps_all()) return false;
+    const FieldSchema source_field = recognised(field, expected);
     if (!recoding_.takes(source_field)) return false;
     return std::ranges::equal(FieldRecoder(recoding_).recode(source_field, dataset_.key(sample), expected), value);
   }

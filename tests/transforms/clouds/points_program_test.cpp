@@ -294,7 +294,7 @@ TEST_CASE("arrays of points take the same steps, with all of their columns") {
 
 TEST_CASE("scans of bare float32 are points of four columns, or of as many as said") {
   Fields fields;
-  fields.add({.name = "bin"}, bytes_of(Numbers{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}));
+  fields.add({.name = "bin", .codec = ""}, bytes_of(Numbers{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}));
   const auto read = [&](const Chain& chain) {
     return row(Program({{{"bin", chain}}}, fields.catalog()), fields, {}, "bin");
   };
