@@ -257,9 +257,10 @@ void SlotFiller::fill(std::uint32_t output, const FieldBytes& field, std::span<s
     throw Error::invalid_argument("the slot of output \"" + described.name + "\" has " + std::to_string(slot.size()) +
                                   " bytes, not " + std::to_string(described.row_bytes()));
   }
+  const SlotRow row = state.row(output, field, slot);
   named(state.sample, *field.schema, [&] {
     state.watch.start();
-    state.runners[output]->fill(state.row(output, field, slot));
+    state.runners[output]->fill(row);
     state.filled[output] = true;
   });
 }

@@ -198,7 +198,7 @@ TEST_CASE("follow() needs a leader that is an image, and no circle") {
   CHECK(contains(outcome_of({{"seg.png", follow("jpg")}}), "follow(\"jpg\"): there is no output of that name"));
   CHECK(contains(outcome_of({{"a", field("seg.png") | follow("b")}, {"b", field("seg.png") | follow("a")}}),
                  "goes in a circle"));
-  CHECK(contains(outcome_of({{"cls", label()}, {"seg.png", follow("cls")}}), "\"cls\" is no image"));
+  CHECK(contains(outcome_of({{"cls", label()}, {"seg.png", follow("cls")}}), "\"cls\" is neither an image nor points"));
   CHECK(contains(outcome_of({{"jpg", image::decode()}, {"seg.png", follow("jpg") | image::random_flip()}}),
                  "image.random_flip(0.5) does not fit a mask"));
   CHECK(contains(outcome_of({{"jpg", image::decode()}, {"npy", follow("jpg") | boxes() | array::cast(DType::f16)}}),
