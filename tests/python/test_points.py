@@ -1,0 +1,111 @@
+"""Point clouds through the package: arrays of points beside NumPy, packing, followers."""
+
+import io
+import pickle
+
+import numpy as np
+import pytest
+
+import penstock as ps
+
+CLOUDS, POINTS = 12, 500
+
+
+def npy(array):
+    encoded = io.BytesIO()
+    np.save(encoded, array)
+    return encoded.getvalue()
+
+
+@pytest.fixture(name="clouds", scope="module")
+def clouds_fixture(tmp_path_factory):
+    """A folder of float32 arrays (500, 4): x is the point's number, y the cloud's, the fourth column the number modulo 7;
+    beside each, int16 labels: the number modulo 5."""
+    folder = tmp_path_factory.mktemp("clouds") / "arrays"
+    folder.mkdir()
+    numbers = np.arange(POINTS, dtype=np.float32)
+    for i in range(CLOUDS):
+        cloud = np.stack([numbers, np.full(POINTS, i, np.float32), np.sin(numbers), numbers % 7], axis=1)
+        (folder / f"{i:02}.cloud.npy").write_bytes(npy(cloud.astype(np.float32)))
+        (folder / f"{i:02}.seg.npy").write_bytes(npy((numbers % 5).astype(np.int16)))
+    return folder
+
+
+def rows(folder, chain, **options):
+    with ps.Loader(folder, batch_size=4, fields={"cloud.npy": chain}, **options) as loader:
+        return np.concatenate([np.array(batch["cloud.npy"]) for batch in loader])
+
+
+def stored(folder, i):
+    return np.load(folder / f"{i:02}.cloud.npy")
+
+
+def test_normalization_is_pointnets(clouds):
+    made = rows(clouds, ps.points.center() | ps.points.unit_sphere())
+    for i in range(CLOUDS):
+        cloud = stored(clouds, i)[:, :3].astype(np.float64)
+        cloud -= cloud.mean(axis=0)
+        cloud /= np.sqrt((cloud**2).sum(axis=1).max())
+        np.testing.assert_allclose(made[i, :, :3], cloud, atol=2e-6)
+        np.testing.assert_array_equal(made[i, :, 3], stored(clouds, i)[:, 3])
+
+
+def test_samples_are_points_of_the_cloud_and_channels_come_first(clouds):
+    made = rows(clouds, ps.points.sample(64) | ps.points.channels_first(), seed=3)
+    assert made.shape == (CLOUDS, 4, 64)
+    for i in range(CLOUDS):
+        numbers = made[i, 0].astype(int)
+        assert len(set(numbers)) == 64
+        np.testing.assert_array_equal(made[i].T, stored(clouds, i)[numbers])
+
+
+@pytest.mark.parametrize("method", ["random", "blocks", "fps", "stratified"])
+def test_every_method_gives_as_many_points_as_wanted_whatever_the_workers(clouds, method):
+    chain = ps.points.sample(32, method, slices=8)
+    one = rows(clouds, chain, workers=1, seed=5)
+    np.testing.assert_array_equal(one, rows(clouds, chain, workers=3, seed=5))
+    assert all(len(set(cloud[:, 0])) == 32 for cloud in one)
+
+
+def test_labels_follow_their_points(clouds):
+    fields = {
+        "cloud.npy": ps.points.sample(100) | ps.points.shuffle() | ps.points.dropout(),
+        "seg.npy": ps.follow("cloud.npy"),
+        "mask": ps.field("cloud.npy") | ps.follow("cloud.npy") | ps.points.mask(),
+    }
+    with ps.Loader(clouds, batch_size=4, shuffle=True, fields=fields) as loader:
+        for batch in loader:
+            points, labels = np.array(batch["cloud.npy"]), np.array(batch["seg.npy"])
+            assert labels.dtype == np.int16 and labels.shape == (4, 100)
+            np.testing.assert_array_equal(labels, points[:, :, 0] % 5)
+            assert np.array(batch["mask"]).all()
+
+
+def test_ragged_rows_and_float16(clouds):
+    with ps.Loader(clouds, batch_size=4, fields={"cloud.npy": ps.points.voxel(50.0, "first")}) as loader:
+        batch = next(iter(loader))
+        ragged = batch["cloud.npy"]
+        offsets = np.array(ragged.offsets)
+        assert np.array(ragged.values).shape == (offsets[-1], 4) and (np.diff(offsets) >= 10).all()
+    assert rows(clouds, ps.points.scale(0.01) | ps.points.cast("float16")).dtype == np.float16
+
+
+def test_chains_travel_as_pickles(clouds):
+    chain = ps.points.decode(["a b"]) | ps.points.sample(7, "voxel", size=0.25, voxel="random", few="ragged")
+    assert repr(pickle.loads(pickle.dumps(chain))) == repr(chain)
+    misused = ps.points.sample(7, "nearest")
+    with pytest.raises(ps.Error, match='no method "nearest"'):
+        ps.Loader(clouds, fields={"cloud.npy": pickle.loads(pickle.dumps(misused))})
+
+
+def test_mistakes_are_told_with_the_output(clouds):
+    for chain, cause in {
+        ps.points.sample(0): "at least 1 point",
+        ps.points.rotate("x"): "turns about",
+        ps.points.decode(["intensity"]) | ps.points.center(): "for clouds",
+        ps.points.center() | ps.image.random_flip(): "do not mix",
+        ps.points.dropout(2.0): "ratio from 0 to 1",
+    }.items():
+        with pytest.raises(ps.Error, match=cause) as raised:
+            ps.Loader(clouds, fields={"cloud.npy": chain})
+        assert "cloud.npy" in str(raised.value)
