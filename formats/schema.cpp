@@ -35,7 +35,8 @@ struct Extension {
 constexpr std::array kExtensions{Extension{"jpg", "jpg", "jpeg"}, Extension{"jpeg", "jpg", "jpeg"},
                                  Extension{"jpe", "jpg", "jpeg"}, Extension{"png", "png", "png"},
                                  Extension{"npy", "npy", "npy"},  Extension{"cls", "cls", "cls"},
-                                 Extension{"txt", "txt", "txt"},  Extension{"json", "json", "json"}};
+                                 Extension{"txt", "txt", "txt"},  Extension{"json", "json", "json"},
+                                 Extension{"las", "las", "las"},  Extension{"laz", "laz", "laz"}};
 
 }  // namespace
 

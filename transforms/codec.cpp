@@ -2,6 +2,8 @@
 #include <string>
 
 #include <penstock/formats/error.hpp>
+#include <penstock/transforms/clouds/las.hpp>
+#include <penstock/transforms/clouds/laz.hpp>
 #include <penstock/transforms/clouds/packed_cloud.hpp>
 #include <penstock/transforms/codec.hpp>
 #include <penstock/transforms/jpeg.hpp>
@@ -13,11 +15,12 @@
 namespace penstock {
 namespace {
 
-constexpr std::size_t kWithMagic = 4;  ///< the first ones of the list
+constexpr std::size_t kWithMagic = 6;  ///< the first ones of the list
 
-const std::array<const Codec*, 8>& list() {
-  static const std::array<const Codec*, 8> codecs{&jpeg_codec(),         &png_codec(), &npy_codec(),  &packed_cloud_codec(),
-                                                  &class_index_codec(), &txt_codec(), &json_codec(), &raw_codec()};
+const std::array<const Codec*, 10>& list() {
+  static const std::array<const Codec*, 10> codecs{
+      &jpeg_codec(),         &png_codec(),         &npy_codec(), &las_codec(),  &laz_codec(),
+      &packed_cloud_codec(), &class_index_codec(), &txt_codec(), &json_codec(), &raw_codec()};
   return codecs;
 }
 
