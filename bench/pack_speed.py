@@ -1,0 +1,133 @@
+#!/usr/bin/env python3
+"""Usage: PYTHONPATH=build/release/python python bench/pack_speed.py --images DIR [options]
+
+Packing beside what it cannot do without: a plain copy of the same files that ends with fsync (`cp -r`, then `sync` of what it
+wrote), and, for --jpeg quality:90, decoding and encoding the same photographs alone (Pillow, from memory, a process for each
+worker). Sources: the photographs of --images as a folder of files, and the tars of photographs and of small samples that
+beside_files.py makes in --folder. The jobs take turns, each in a process of its own; sources are in the page cache, or
+dropped from it with --cold. Needs what beside_packings.py needs."""
+
+import argparse
+import io
+import multiprocessing
+import pathlib
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+
+import beside
+from beside_files import files_of, make, photographs
+from PIL import Image
+
+QUALITY = 90
+
+
+def source_of(name, options):
+    return options.images if name == "photographs" else options.folder / name
+
+
+def size_of(source):
+    return sum(path.stat().st_size for path in source.rglob("*") if path.is_file() and "penstock-idx" not in path.name)
+
+
+def copy(source, destination, options):
+    subprocess.run(["cp", "-r", source, destination], check=True)
+    subprocess.run(["sync", *(path for path in destination.rglob("*") if path.is_file())], check=True)
+
+
+def pack(source, destination, options, format="tar", **more):
+    import penstock as ps
+
+    ps.pack(str(source), str(destination), format=format, workers=options.workers, progress=False, **more)
+
+
+def code_again(files):
+    for data in files:
+        image = Image.open(io.BytesIO(data))
+        image.load()
+        image.save(io.BytesIO(), "jpeg", quality=QUALITY, subsampling="keep")
+
+
+def codec_alone(source, destination, options):
+    files = [path.read_bytes() for path in photographs(source)]
+    began = time.perf_counter()
+    shares = [files[i :: options.workers] for i in range(options.workers)]
+    workers = [multiprocessing.get_context("fork").Process(target=code_again, args=(share,)) for share in shares]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    return time.perf_counter() - began
+
+
+JOBS = {  # source, what
+    "copy": ("photographs", copy),
+    "pack tar": ("photographs", pack),
+    "pack lmdb": ("photographs", lambda *given: pack(*given, format="lmdb")),
+    "pack hdf5": ("photographs", lambda *given: pack(*given, format="hdf5")),
+    "copy tar of photographs": ("jpg.tars", copy),
+    "pack tar of photographs": ("jpg.tars", pack),
+    "copy tar of small samples": ("raw.tars", copy),
+    "pack tar of small samples": ("raw.tars", pack),
+    "codec alone": ("photographs", codec_alone),
+    "pack quality:90": ("photographs", lambda *given: pack(*given, jpeg=f"quality:{QUALITY}")),
+}
+
+
+def measure(options):
+    beside.begin_run()
+    import penstock  # noqa: F401
+
+    name, job = JOBS[options.run]
+    source, destination = source_of(name, options), options.folder / "packed"
+    shutil.rmtree(destination, ignore_errors=True)
+    files = photographs(source) if name == "photographs" else files_of(source)
+    subprocess.run(["sync"], check=True)  # what earlier jobs left to be written is not this one's
+    for file in files:
+        file.read_bytes()
+    if options.cold:
+        beside.drop_page_cache(files)
+    cpu, began = beside.cpu_seconds(), time.perf_counter()
+    seconds = job(source, destination, options) or time.perf_counter() - began
+    cpu = beside.cpu_seconds() - cpu
+    shutil.rmtree(destination, ignore_errors=True)
+    beside.end_run({"seconds": seconds, "cpu": cpu, "MB/s": size_of(source) / 1e6 / seconds})
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--images", type=pathlib.Path, required=True, help="a folder of class folders of photographs")
+    parser.add_argument("--folder", type=pathlib.Path, default=pathlib.Path("build/beside"), help="for the files made")
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--cold", action="store_true", help="drop the source from the page cache first")
+    parser.add_argument("--run", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.run:
+        return measure(options)
+    for name in ("jpg.tars", "raw.tars"):
+        make(name, options.folder, options.images)
+    runs = {name: [] for name in JOBS}
+    for _ in range(options.rounds):
+        for name, told in runs.items():
+            told.append(beside.run_apart(sys.argv[1:], name))
+    print(
+        f"{options.workers} workers, source {'cold' if options.cold else 'warm'}; median of {options.rounds} runs (lowest-highest)"
+    )
+    print(beside.machine())
+    print("\n| job | MB/s of the source | share of the job above it that sets the limit |\n| --- | --: | --: |")
+    limit = None
+    for name, told in runs.items():
+        rates = [run["MB/s"] for run in told]
+        if name.startswith(("copy", "codec")):
+            limit, share = rates, ""
+        else:
+            share = f"{statistics.median(rates) / statistics.median(limit):.2f}"
+        print(f"| {name} | {beside.middle(rates)} | {share} |")
+    return None
+
+
+if __name__ == "__main__":
+    main()
