@@ -4,7 +4,11 @@
 #include <penstock/formats/error.hpp>
 #include <penstock/transforms/clouds/las.hpp>
 #include <penstock/transforms/clouds/laz.hpp>
+#include <penstock/transforms/clouds/off.hpp>
 #include <penstock/transforms/clouds/packed_cloud.hpp>
+#include <penstock/transforms/clouds/pcd.hpp>
+#include <penstock/transforms/clouds/ply.hpp>
+#include <penstock/transforms/clouds/xyz.hpp>
 #include <penstock/transforms/codec.hpp>
 #include <penstock/transforms/jpeg.hpp>
 #include <penstock/transforms/npy.hpp>
@@ -15,12 +19,13 @@
 namespace penstock {
 namespace {
 
-constexpr std::size_t kWithMagic = 6;  ///< the first ones of the list
+constexpr std::size_t kWithMagic = 9;  ///< the first ones of the list
 
-const std::array<const Codec*, 10>& list() {
-  static const std::array<const Codec*, 10> codecs{
-      &jpeg_codec(),         &png_codec(),         &npy_codec(), &las_codec(),  &laz_codec(),
-      &packed_cloud_codec(), &class_index_codec(), &txt_codec(), &json_codec(), &raw_codec()};
+const std::array<const Codec*, 14>& list() {
+  static const std::array<const Codec*, 14> codecs{
+      &jpeg_codec(),         &png_codec(), &npy_codec(),  &las_codec(), &laz_codec(),
+      &packed_cloud_codec(), &ply_codec(), &pcd_codec(),  &off_codec(), &xyz_codec(),
+      &class_index_codec(),  &txt_codec(), &json_codec(), &raw_codec()};
   return codecs;
 }
 

@@ -1,0 +1,85 @@
+#include <string>
+
+#include <doctest/doctest.h>
+
+#include <penstock/formats/schema.hpp>
+#include <penstock/transforms/clouds/xyz.hpp>
+
+#include "support/cloud_values.hpp"
+#include "support/test_data.hpp"
+
+using namespace penstock;
+using namespace penstock::test;
+
+TEST_CASE("numbers may be parted in several ways") {
+  for (const char* text :
+       {"1 2 3 4\n5 6 7 8\n", "1,2,3,4\r\n5,6,7,8", "1;2;3;4\r5;6;7;8\r", "\t1\t2\t3\t4\n\n 5, 6, 7, 8 \n"}) {
+    CAPTURE(text);
+    const DecodedCloud cloud = decode_cloud(xyz_codec(), text);
+    CHECK(cloud.xyz == std::vector<float>{1, 2, 3, 5, 6, 7});
+    CHECK(cloud.header.attributes == std::vector<PointAttribute>{{"column_4", DType::f64}});
+    CHECK(cloud.values<double>("column_4") == std::vector<double>{4, 8});
+    check_choice(xyz_codec(), text, {1}, false);
+  }
+  CHECK(decode_cloud(xyz_codec(), "").header.points == 0);
+  CHECK(decode_cloud(xyz_codec(), "# nothing\n").header.points == 0);
+}
+
+TEST_CASE("columns have names where a line tells them") {
+  const std::vector<PointAttribute> named{{"Intensity", DType::f64}};
+  for (const char* first :
+       {"X,Y,Z,Intensity\n", "//X Y Z Intensity\n", "# x y z Intensity\n", "// first\n// X;Y;Z;Intensity\n"}) {
+    CAPTURE(first);
+    const DecodedCloud cloud = decode_cloud(xyz_codec(), std::string(first) + "1 2 3 4\n# between\n5 6 7 8\n");
+    CHECK(cloud.xyz == std::vector<float>{1, 2, 3, 5, 6, 7});
+    CHECK(cloud.header.attributes == named);
+  }
+  const DecodedCloud moved = decode_cloud(xyz_codec(), "t z y x\n1 2 3 4\n");
+  CHECK(moved.xyz == std::vector<float>{4, 3, 2});
+  CHECK(moved.values<double>("t") == std::vector<double>{1});
+  const DecodedCloud others = decode_cloud(xyz_codec(), "# made by hand, in May\n1 2 3 4\n");
+  CHECK(others.header.attributes == std::vector<PointAttribute>{{"column_4", DType::f64}});
+  const DecodedCloud partly = decode_cloud(xyz_codec(), "east north up q\n1 2 3 4\n");
+  CHECK(partly.xyz == std::vector<float>{1, 2, 3});
+  CHECK(partly.header.attributes[0].name == "q");
+}
+
+TEST_CASE("fewer points than the first line says are an error") {
+  CHECK(decode_cloud(xyz_codec(), "2\n1 2 3\n4 5 6\n").header.points == 2);
+  CHECK(fault_of(xyz_codec(), "3\n1 2 3\n4 5 6\n") == "xyz: the first line says 3 points, there are only 2");
+  CHECK(decode_cloud(xyz_codec(), "1\n1 2 3\n4 5 6\n").header.points == 2);
+  CHECK(fault_of(xyz_codec(), "4000000000000\n1 2 3\n").find("there are only 1") != std::string::npos);
+}
+
+TEST_CASE("far coordinates keep their digits by an origin") {
+  const DecodedCloud cloud = decode_cloud(xyz_codec(), "2\n636110.3125 849345.5 512.25\n636102.25 849340 0.5\n");
+  CHECK(cloud.header.origin == std::array<double, 3>{636110, 849345, 512});
+  CHECK(cloud.xyz == std::vector<float>{0.3125F, 0.5F, 0.25F, -7.75F, -5, -511.5F});
+}
+
+TEST_CASE("one message says what is wrong, and where") {
+  const auto fault = [](const std::string& text) { return fault_of(xyz_codec(), text); };
+  CHECK(fault("1 2 3\n4 5\n") == "xyz: line 2: fewer numbers than the first point has");
+  CHECK(fault("1 2 3\n\n4 5 6 7\n") == "xyz: line 3: more numbers than the first point has");
+  CHECK(fault("1 2 3\n4 five 6\n") == "xyz: line 2: 'five' is not a number");
+  CHECK(fault("1 2 3\n4 1e400 6\n") == "xyz: line 2: '1e400' is beyond the range of its type");
+  CHECK(fault("1 2\n") == "xyz: line 1: a point has fewer than three numbers");
+  CHECK(fault("1.5\n1 2 3\n") == "xyz: line 1: '1.5' is not a count");
+  CHECK(fault("1 2 3\n4 5 -1e-400\n").empty());
+}
+
+TEST_CASE("broken files end in values or a fault") {
+  survive(xyz_codec(), "3\n# x y z t\n1.5 -2e3 3 4\n+5 6 nan 8\n9;10,11\t12\n", "");
+}
+
+TEST_CASE("real files are read, and extensions tell them") {
+  for (const char* extension : {"xyz", "pts", "asc", "PTS"}) CHECK(field_from_extension(extension).codec == "xyz");
+  CHECK(field_from_extension("txt").codec == "txt");
+  for (const auto& path : ::test::data_files("pointcloud/text")) {
+    CAPTURE(path.string());
+    const auto read = ::test::read_file(path);
+    const std::string bytes(reinterpret_cast<const char*>(read.data()), read.size());
+    const DecodedCloud cloud = decode_cloud(xyz_codec(), bytes);
+    CHECK(cloud.header.points >= static_cast<std::uint64_t>(std::stoul(bytes)));
+  }
+}
