@@ -9,8 +9,8 @@
 
 #include <penstock/formats/dataset.hpp>
 #include <penstock/formats/join.hpp>
-#include <penstock/loader/stats.hpp>
 #include <penstock/loader/recoding.hpp>
+#include <penstock/loader/stats.hpp>
 
 namespace penstock {
 

@@ -13,8 +13,8 @@
 
 namespace penstock {
 
-/// Headers of values that `pack` did not record are read when first asked for, by plain pread, and kept: a folder of LAS
-/// files is then sampled like a packed dataset. Any number of threads may ask.
+/// Headers of values that `pack` did not record are read when first asked for, by plain pread, and kept: a folder of
+/// LAS files is then sampled like a packed dataset. Any number of threads may ask.
 class FieldHeaders {
  public:
   /// Keeps a reference. Beyond `most_bytes`, headers are read each time.

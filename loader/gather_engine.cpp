@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <cerrno>
-#include <optional>
 #include <utility>
 
 #include <sys/mman.h>
@@ -13,6 +12,11 @@ namespace penstock {
 namespace {
 
 constexpr std::size_t kMappings = 512;  // far below the system's limit of 65,530 per process
+
+bool inside(const ReadRequest& request, std::uint64_t size) {
+  const Extent& extent = request.extent;
+  return extent.length != 0 && extent.offset <= size && extent.length <= size - extent.offset;
+}
 
 }  // namespace
 
@@ -57,24 +61,44 @@ bool GatherEngine::stop(std::chrono::milliseconds) {
 void GatherEngine::submit(std::span<const ReadRequest> requests) {
   const BusyTime busy(desk_->counters);
   desk_->counters.asked(requests);
+  while (!requests.empty()) {
+    const std::uint32_t file = requests.front().extent.file;
+    const auto other = std::ranges::find_if(requests, [&](const ReadRequest& r) { return r.extent.file != file; });
+    const auto count = static_cast<std::size_t>(other - requests.begin());
+    serve(requests.first(count));
+    requests = requests.subspan(count);
+  }
+}
+
+// Requests of one file. Those that lie inside it go together; what cannot be copied is looked at by itself.
+void GatherEngine::serve(std::span<const ReadRequest> requests) {
   std::shared_ptr<const MappedFile> mapping;
-  std::optional<std::uint32_t> mapped_file;
-  std::uint64_t size = 0;
-  for (const ReadRequest& request : requests) {
-    if (!desk_->admits(request)) continue;
+  while (!requests.empty()) {
+    const ReadRequest& first = requests.front();
     try {
-      if (mapped_file != request.extent.file) {
-        mapped_file.reset();
-        mapping = mapped(request.extent.file);
-        size = mapping->size_now();
-        mapped_file = request.extent.file;
+      if (mapping == nullptr) {
+        if (!desk_->admits(first)) {
+          requests = requests.subspan(1);
+          continue;
+        }
+        mapping = mapped(first.extent.file);
       }
-      copy(request, *mapping, size);
+      const std::uint64_t size = mapping->size_now();
+      const auto outside = std::ranges::find_if_not(requests, [&](const ReadRequest& r) { return inside(r, size); });
+      const auto whole = requests.first(static_cast<std::size_t>(outside - requests.begin()));
+      const auto copied = requests.first(copy_from_mapping(mapping->bytes(), whole));
+      desk_->counters.issued(copied);
+      desk_->answer_all(copied);
+      requests = requests.subspan(copied.size());
+      if (requests.empty()) return;
+      if (desk_->admits(requests.front())) {
+        copy(requests.front(), *mapping, size);
+        desk_->answer(requests.front().tag);
+      }
     } catch (const Error& error) {
-      desk_->fail(request.tag, error.in({.offset = request.extent.offset}));
-      continue;
+      desk_->fail(requests.front().tag, error.in({.offset = requests.front().extent.offset}));
     }
-    desk_->answer(request.tag);
+    requests = requests.subspan(1);
   }
 }
 

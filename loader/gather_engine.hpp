@@ -26,6 +26,7 @@ class GatherEngine : public ReadEngine {
 
  private:
   std::shared_ptr<const MappedFile> mapped(std::uint32_t file);
+  void serve(std::span<const ReadRequest> requests);
   void copy(const ReadRequest& request, const MappedFile& file, std::uint64_t size);
 
   std::shared_ptr<ReadDesk> desk_;

@@ -23,6 +23,12 @@ class ReadCounters {
     add(reads_, 1);
     add(read_bytes_, bytes);
   }
+  void issued(std::span<const ReadRequest> requests) {
+    std::uint64_t bytes = 0;
+    for (const ReadRequest& request : requests) bytes += request.extent.length;
+    add(reads_, requests.size());
+    add(read_bytes_, bytes);
+  }
   void retried() { add(retries_, 1); }
   void busy(std::chrono::nanoseconds time) { add(busy_ns_, static_cast<std::uint64_t>(time.count())); }
 

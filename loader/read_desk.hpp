@@ -27,6 +27,12 @@ struct ReadDesk {
   void answer(std::uint64_t tag, std::exception_ptr failure = nullptr) {
     gate.pass([&] { on_read(tag, std::move(failure)); });
   }
+  /// Of requests that were all served.
+  void answer_all(std::span<const ReadRequest> requests) {
+    gate.pass([&] {
+      for (const ReadRequest& request : requests) on_read(request.tag, nullptr);
+    });
+  }
   template <typename Failure>
   void fail(std::uint64_t tag, Failure&& failure) {
     answer(tag, std::make_exception_ptr(std::forward<Failure>(failure)));

@@ -65,4 +65,26 @@ bool copy_from_mapping(void* destination, const void* source, std::size_t bytes)
   return true;
 }
 
+std::size_t copy_from_mapping(const std::byte* base, std::span<const ReadRequest> requests) {
+  install_once();
+  constexpr std::size_t kAhead = 12;  // lines under way at once: about what a core can have
+  volatile std::size_t copied = 0;    // volatile: read after the jump
+  sigjmp_buf here;
+  if (sigsetjmp(here, 0) != 0) {
+    landing = nullptr;
+    return copied;
+  }
+  landing = &here;
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    if (i + kAhead < requests.size()) __builtin_prefetch(base + requests[i + kAhead].extent.offset);
+    const ReadRequest& request = requests[i];
+    std::memcpy(request.destination, base + request.extent.offset, request.extent.length);
+    copied = i + 1;
+  }
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  landing = nullptr;
+  return copied;
+}
+
 }  // namespace penstock

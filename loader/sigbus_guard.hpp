@@ -2,6 +2,9 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
+
+#include <penstock/loader/read_engine.hpp>
 
 namespace penstock {
 
@@ -11,5 +14,9 @@ namespace penstock {
 /// The first call installs a handler for SIGBUS, which stays. A SIGBUS from anywhere but this function, on any thread,
 /// goes on to the handler that was there before, or to the default action.
 bool copy_from_mapping(void* destination, const void* source, std::size_t bytes);
+
+/// The same for many extents of one file that is mapped at `base`, which must hold them: lines of memory that come next
+/// are fetched while one is copied. Returns how many were copied whole: all, or those before the first that failed.
+std::size_t copy_from_mapping(const std::byte* base, std::span<const ReadRequest> requests);
 
 }  // namespace penstock

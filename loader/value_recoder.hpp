@@ -44,7 +44,7 @@ class ValueRecoder {
   const unsigned workers_;
   std::vector<std::uint32_t> taken_;  // numbers of the fields whose values may change
   std::vector<Made> made_;            // taken_.size() for each row
-  std::mutex mutex_;                   // guards idle_
+  std::mutex mutex_;                  // guards idle_
   std::vector<std::unique_ptr<FieldRecoder>> idle_;
 };
 

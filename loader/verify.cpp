@@ -12,8 +12,8 @@
 #include <penstock/formats/manifest.hpp>
 #include <penstock/formats/packed.hpp>
 #include <penstock/loader/parallel_for.hpp>
-#include <penstock/loader/verify.hpp>
 #include <penstock/loader/recoding.hpp>
+#include <penstock/loader/verify.hpp>
 
 namespace penstock {
 namespace {

@@ -57,13 +57,13 @@ struct OwnTransform {
 };
 }  // namespace step
 
-using Step = std::variant<step::Decode, step::Elements, step::RandomResizedCrop, step::Resize, step::CenterCrop,
-                          step::RandomFlip, step::Normalize, step::Cast, step::ChannelsLast, step::Label, step::Raw,
-                          step::Window, step::Boxes, step::Points, step::OwnDecode, step::OwnTransform,
-                          step::CloudDecode, step::Surface, step::Sample, step::Finite, step::Center, step::UnitSphere,
-                          step::UnitBox, step::Scale, step::Rotate, step::Jitter, step::RandomScale, step::Shift,
-                          step::Dropout, step::ShufflePoints, step::Pad, step::ChannelsFirst, step::Attribute,
-                          step::Mask, step::Origin>;
+using Step =
+    std::variant<step::Decode, step::Elements, step::RandomResizedCrop, step::Resize, step::CenterCrop,
+                 step::RandomFlip, step::Normalize, step::Cast, step::ChannelsLast, step::Label, step::Raw,
+                 step::Window, step::Boxes, step::Points, step::OwnDecode, step::OwnTransform, step::CloudDecode,
+                 step::Surface, step::Sample, step::Finite, step::Center, step::UnitSphere, step::UnitBox, step::Scale,
+                 step::Rotate, step::Jitter, step::RandomScale, step::Shift, step::Dropout, step::ShufflePoints,
+                 step::Pad, step::ChannelsFirst, step::Attribute, step::Mask, step::Origin>;
 
 /// What happens to one output, from the stored field to the slot. A value; compiled once per loader.
 struct Chain {
@@ -117,9 +117,9 @@ Chain cast(DType dtype);  ///< any dtype; to integers by truncation, and values 
 }  // namespace array
 
 /// Chains for point clouds (LAS, LAZ, PLY, PCD, OFF, text) and for arrays of points (N, 3 or more columns: npy, rows of
-/// HDF5, .bin scans). What they give is float32 (K, C): x, y, z relative to an origin, then the attributes asked for. The
-/// origins of the first such output stand in an output of their own, "__origin__": float64 (3,) a row, zero for arrays.
-/// Steps run in the order written; sample() at the beginning reads no more of a cloud than the points it takes.
+/// HDF5, .bin scans). What they give is float32 (K, C): x, y, z relative to an origin, then the attributes asked for.
+/// The origins of the first such output stand in an output of their own, "__origin__": float64 (3,) a row, zero for
+/// arrays. Steps run in the order written; sample() at the beginning reads no more of a cloud than the points it takes.
 namespace points {
 /// First in a chain. `attributes` follow x, y, z as further columns: names as PointAttribute gives them. `columns` says
 /// how many float32 numbers a point has in values that do not tell (.bin scans: 4, KITTI's, unless said otherwise).
@@ -150,10 +150,10 @@ Chain shift(double range = 0.1);  ///< the cloud, by uniform numbers from -range
 /// A ratio is drawn from 0 to `most`, then each point, with that probability, becomes the first one.
 /// Source: random_point_dropout of PointNet++.
 Chain dropout(double most = 0.875);
-Chain shuffle();                  ///< the order of the points
-Chain pad(std::int64_t points);   ///< rows of zeros behind the points, up to so many; see mask()
-Chain channels_first();           ///< (C, K) in place of (K, C)
-Chain cast(DType dtype);          ///< float32, float16, bfloat16 or float64
+Chain shuffle();                 ///< the order of the points
+Chain pad(std::int64_t points);  ///< rows of zeros behind the points, up to so many; see mask()
+Chain channels_first();          ///< (C, K) in place of (K, C)
+Chain cast(DType dtype);         ///< float32, float16, bfloat16 or float64
 /// After follow("OUTPUT"), or as a chain of its own: one attribute of each point in its stored dtype: (K,).
 Chain attribute(const std::string& name);
 Chain mask();    ///< after follow("OUTPUT"): bool (K,), true where the row has a point, false where pad() filled up

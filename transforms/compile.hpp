@@ -17,8 +17,8 @@ namespace penstock {
 
 /// What a field's first value tells.
 struct FirstValue {
-  const Codec* codec = nullptr;  ///< null when neither schema nor bytes tell
-  std::optional<Layout> layout;  ///< of the value; unknown when no sample has the field
+  const Codec* codec = nullptr;                     ///< null when neither schema nor bytes tell
+  std::optional<Layout> layout;                     ///< of the value; unknown when no sample has the field
   std::optional<CloudHeader> cloud = std::nullopt;  ///< of a point cloud
 };
 

@@ -40,7 +40,7 @@ class FillWatch {
 struct SlotRow {
   const FieldBytes& field;
   const SampleContext& sample;
-  const Geometry* leader;  ///< of the followed image, for this sample; null when the output follows none
+  const Geometry* leader;    ///< of the followed image, for this sample; null when the output follows none
   const PointTrace* points;  ///< likewise of followed points
   std::span<std::byte> slot;
   FillWatch& watch;  ///< started; the runner laps into its times

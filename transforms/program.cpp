@@ -60,8 +60,8 @@ auto named(const SampleContext& sample, const FieldSchema& schema, Work work) {
   }
 }
 
-/// The first output of clouds, whose origins are delivered beside it; nothing where there is none, or where the user has
-/// an output of that name.
+/// The first output of clouds, whose origins are delivered beside it; nothing where there is none, or where the user
+/// has an output of that name.
 std::optional<std::uint32_t> first_of_clouds(std::span<const FieldChain> chains,
                                              std::span<const std::unique_ptr<OutputProgram>> programs) {
   if (find_output(chains, kOriginOutput)) return std::nullopt;
@@ -222,8 +222,9 @@ struct SlotFiller::State {
       throw Error::invalid_argument("output \"" + program.outputs[output].name +
                                     "\" is filled before the one it follows");
     }
-    return {field, sample, leader ? runners[*leader]->geometry() : nullptr,
-            leader ? runners[*leader]->trace() : nullptr, slot, watch};
+    return {
+        field, sample, leader ? runners[*leader]->geometry() : nullptr, leader ? runners[*leader]->trace() : nullptr,
+        slot,  watch};
   }
 };
 

@@ -31,10 +31,10 @@ struct Output {
   std::string name;
   std::vector<std::uint32_t> sources;  ///< fields of the dataset, in order of preference
   DType dtype = DType::u8;
-  Shape shape;            ///< of one row; ragged: of one item of a row
-  bool ragged = false;    ///< a row holds a varying number of items of `shape`
-  bool verbatim = false;  ///< the row is the stored bytes: the reader may put them into the slot itself
-  bool partial = false;   ///< select() may ask for parts of the field
+  Shape shape;             ///< of one row; ragged: of one item of a row
+  bool ragged = false;     ///< a row holds a varying number of items of `shape`
+  bool verbatim = false;   ///< the row is the stored bytes: the reader may put them into the slot itself
+  bool partial = false;    ///< select() may ask for parts of the field
   bool scattered = false;  ///< and those are many and small: records here and there
   std::uint64_t row_bytes() const { return element_count(shape) * size_of(dtype); }  ///< ragged: of one item
 };

@@ -137,9 +137,10 @@ Command pack_command(CLI::App& app) {
       ->add_option("--max-side", options->max_side,
                    "Shrink JPEG files whose longer side has more pixels (quality 90, or --jpeg's); 0: none")
       ->capture_default_str();
-  command->add_option("--presample", options->presample,
-                      "Keep so many points of each cloud: fps:4096, random:N, stratified:N, inverse_density:N, or what\n"
-                      "voxel:SIZE or poisson:SIZE leaves; several, in turn, with commas between");
+  command->add_option(
+      "--presample", options->presample,
+      "Keep so many points of each cloud: fps:4096, random:N, stratified:N, inverse_density:N, or what\n"
+      "voxel:SIZE or poisson:SIZE leaves; several, in turn, with commas between");
   command
       ->add_option("--order", options->order,
                    "Of points. progressive: any run of them is a random sample, so a loader reads only as many as it\n"

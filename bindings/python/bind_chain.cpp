@@ -111,13 +111,14 @@ void bind_points(nb::module_ module) {
              nb::arg("columns") = 0,
              "First in a chain: `attributes` follow x, y, z as further columns. `columns`: float32 numbers of a point\n"
              "in .bin scans, which do not tell (KITTI: 4).");
-  module.def("sample", sample_points, nb::arg("points"), nb::arg("method") = "random", nb::kw_only(),
-             nb::arg("size") = 0.0, nb::arg("voxel") = "centroid", nb::arg("slices") = 16, nb::arg("blocks") = 0,
-             nb::arg("few") = "repeat",
-             "So many points, fresh for every (seed, epoch, sample). method: \"random\", \"blocks\" (of neighbours: cheap,\n"
-             "biased), \"fps\", \"voxel\", \"poisson\", \"stratified\", \"inverse_density\". size: voxel edge, Poisson distance\n"
-             "or cell of the density. few: what becomes of clouds with fewer points: \"repeat\", \"ragged\", \"raise\".\n"
-             "Of clouds packed in progressive order, the next run of stored points, another one each epoch.");
+  module.def(
+      "sample", sample_points, nb::arg("points"), nb::arg("method") = "random", nb::kw_only(), nb::arg("size") = 0.0,
+      nb::arg("voxel") = "centroid", nb::arg("slices") = 16, nb::arg("blocks") = 0, nb::arg("few") = "repeat",
+      "So many points, fresh for every (seed, epoch, sample). method: \"random\", \"blocks\" (of neighbours: cheap,\n"
+      "biased), \"fps\", \"voxel\", \"poisson\", \"stratified\", \"inverse_density\". size: voxel edge, Poisson "
+      "distance\n"
+      "or cell of the density. few: what becomes of clouds with fewer points: \"repeat\", \"ragged\", \"raise\".\n"
+      "Of clouds packed in progressive order, the next run of stored points, another one each epoch.");
   module.def("voxel", points::voxel, nb::arg("size"), nb::arg("mode") = "centroid",
              "One point for each occupied cell: \"centroid\", \"first\" or \"random\". A Ragged.");
   module.def("poisson", points::poisson, nb::arg("distance"),
@@ -126,7 +127,8 @@ void bind_points(nb::module_ module) {
   module.def("finite", points::finite, "Drops points with a coordinate that is no number, which else is an error.");
   module.def("center", points::center, "The mean moves to (0, 0, 0).");
   module.def("unit_sphere", points::unit_sphere, "Divides by the largest distance from (0, 0, 0).");
-  module.def("unit_box", points::unit_box, "The middle of the bounds moves to (0, 0, 0), their longest side becomes 2.");
+  module.def("unit_box", points::unit_box,
+             "The middle of the bounds moves to (0, 0, 0), their longest side becomes 2.");
   module.def("scale", points::scale, nb::arg("factor"));
   module.def("rotate", points::rotate, nb::arg("about") = "z",
              "By a random angle about \"z\", or any rotation (\"free\"). Attributes nx, ny, nz turn too.");
@@ -142,8 +144,9 @@ void bind_points(nb::module_ module) {
   module.def(
       "cast", [](const std::string& dtype) { return points::cast(dtype_of(dtype)); }, nb::arg("dtype"),
       "\"float32\", \"float16\", \"bfloat16\" or \"float64\".");
-  module.def("attribute", points::attribute, nb::arg("name"),
-             "One attribute of each point in its stored dtype, after follow(\"OUTPUT\") that of the same points: (K,).");
+  module.def(
+      "attribute", points::attribute, nb::arg("name"),
+      "One attribute of each point in its stored dtype, after follow(\"OUTPUT\") that of the same points: (K,).");
   module.def("mask", points::mask, "After follow(\"OUTPUT\"): bool (K,), False where pad() filled up.");
   module.def("origin", points::origin, "float64 (3,): what coordinates are relative to.");
 }

@@ -45,18 +45,18 @@ nb::dict pack(nb::handle source, const std::filesystem::path& destination, std::
               const std::string& attributes, unsigned workers, const std::string& on_error, bool overwrite, bool resume,
               std::filesystem::path report, const Rank& rank, std::optional<std::uint32_t> world,
               const nb::object& progress) {
-  ConvertOptions options{.format = std::move(format),
-                         .shard_size = shard_size,
-                         .align = align,
-                         .labels = std::move(labels),
-                         .classes = std::move(classes),
-                         .recoding = {.jpeg = jpeg_recoding(jpeg, max_side),
-                                      .clouds = cloud_recoding(presample, order, attributes)},
-                         .workers = workers,
-                         .overwrite = overwrite,
-                         .resume = resume,
-                         .skip_bad = skips_bad(on_error),
-                         .report = std::move(report)};
+  ConvertOptions options{
+      .format = std::move(format),
+      .shard_size = shard_size,
+      .align = align,
+      .labels = std::move(labels),
+      .classes = std::move(classes),
+      .recoding = {.jpeg = jpeg_recoding(jpeg, max_side), .clouds = cloud_recoding(presample, order, attributes)},
+      .workers = workers,
+      .overwrite = overwrite,
+      .resume = resume,
+      .skip_bad = skips_bad(on_error),
+      .report = std::move(report)};
   take_rank(options, rank, world);
   const Dataset dataset = open_dataset(source);
   ConvertResult result;

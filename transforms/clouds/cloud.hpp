@@ -67,7 +67,7 @@ class CloudDecoder : public Decoder {
   /// Writes `count` elements of attribute number `number` of the header, in its dtype. Throws Error: corrupt.
   virtual void attribute(const FieldBytes& field, const PointChoice& choice, std::size_t number, std::byte* out) = 0;
 
-  Layout peek(const FieldBytes& field) final;  ///< opens it: float32 (points, 3)
+  Layout peek(const FieldBytes& field) final;             ///< opens it: float32 (points, 3)
   const CloudHeader& header() const { return *header_; }  ///< of the last peeked value
   void decode(const FieldBytes& field, const Region* region, TensorView out) final;
 

@@ -42,8 +42,9 @@ class PointsCompiler {
     plan_.rows = ragged_ ? 0 : rows_;
     if (plan_.rows != 0) shape.insert(plan_.channels_first ? shape.end() : shape.begin(), plan_.rows);
     if (plan_.rows == 0 && plan_.channels_first) {
-      throw request_.misuse("points.channels_first() needs equally many points in each row: points.sample(k) or "
-                            "points.pad(k) before it");
+      throw request_.misuse(
+          "points.channels_first() needs equally many points in each row: points.sample(k) or "
+          "points.pad(k) before it");
     }
     Output output = request_.output(plan_.dtype, std::move(shape));
     output.ragged = plan_.rows == 0;
@@ -164,8 +165,7 @@ class PointsCompiler {
         sample.options.method != SampleMethod::poisson) {
       throw request_.misuse("points.sample() needs at least 1 point");
     }
-    plan_.makes_points |=
-        sample.options.method == SampleMethod::voxel && sample.options.voxel == VoxelPoint::centroid;
+    plan_.makes_points |= sample.options.method == SampleMethod::voxel && sample.options.voxel == VoxelPoint::centroid;
     ragged_ = sample.options.points == 0 || sample.few == FewPoints::ragged;
     rows_ = sample.options.points;
   }

@@ -7,9 +7,9 @@
 namespace penstock {
 namespace {
 
-constexpr std::uint64_t kBlockPoints = 256;         // where a codec has no chunks of its own
-constexpr std::uint32_t kFillDraws = 0x8f1bbcdc;    // tells the draws of fill_up() from those of the sample
-constexpr std::uint64_t kMostPoints = 0xfffffffe;   // numbers of points are 32 bits wide
+constexpr std::uint64_t kBlockPoints = 256;        // where a codec has no chunks of its own
+constexpr std::uint32_t kFillDraws = 0x8f1bbcdc;   // tells the draws of fill_up() from those of the sample
+constexpr std::uint64_t kMostPoints = 0xfffffffe;  // numbers of points are 32 bits wide
 
 // Run number `epoch` of the cloud's runs of `wanted` points, the first of which begins anywhere: after points / wanted
 // epochs all points were delivered.
@@ -30,8 +30,7 @@ bool FirstDraw::possible(const step::Sample& sample) {
          (method == SampleMethod::random || method == SampleMethod::blocks || method == SampleMethod::fps);
 }
 
-bool FirstDraw::draw(const CloudHeader& cloud, const SampleContext& sample,
-                     std::vector<std::uint32_t>& numbers) const {
+bool FirstDraw::draw(const CloudHeader& cloud, const SampleContext& sample, std::vector<std::uint32_t>& numbers) const {
   const auto wanted = std::min(static_cast<std::uint64_t>(sample_.options.points), cloud.points);
   if (cloud.points > kMostPoints) throw Error::unsupported("has more than 4,294,967,294 points");
   Random random = draws(sample);

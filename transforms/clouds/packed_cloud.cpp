@@ -161,8 +161,8 @@ class PackedCloudCodec final : public CloudCodec {
 };
 
 void check(const CloudHeader& header, const CloudColumns& columns) {
-  bool fits = columns.coordinates.size() == header.points * 3 && columns.attributes.size() == header.attributes.size() &&
-              header.attributes.size() <= 255;
+  bool fits = columns.coordinates.size() == header.points * 3 &&
+              columns.attributes.size() == header.attributes.size() && header.attributes.size() <= 255;
   for (std::size_t i = 0; fits && i < header.attributes.size(); ++i) {
     fits = columns.attributes[i].size() == header.points * size_of(header.attributes[i].dtype) &&
            header.attributes[i].name.size() <= 255;
@@ -203,7 +203,8 @@ void encode_cloud(const CloudHeader& header, const CloudColumns& columns, std::v
   }
   std::byte* records = out.data() + header_bytes;
   const auto put = [&](std::size_t place, const std::byte* from, std::size_t bytes) {
-    for (std::uint64_t i = 0; i < header.points; ++i) std::memcpy(records + i * record_bytes + place, from + i * bytes, bytes);
+    for (std::uint64_t i = 0; i < header.points; ++i)
+      std::memcpy(records + i * record_bytes + place, from + i * bytes, bytes);
   };
   put(0, reinterpret_cast<const std::byte*>(columns.coordinates.data()), kPlaceBytes);
   std::size_t place = kPlaceBytes;

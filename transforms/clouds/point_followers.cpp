@@ -32,7 +32,8 @@ struct ColumnPlan {
 class ColumnRunner final : public OutputRunner {
  public:
   explicit ColumnRunner(const ColumnPlan& plan)
-      : plan_(plan), decoders_(plan.attribute.empty() ? DecodeOptions{} : DecodeOptions{.attributes = {plan.attribute}}) {}
+      : plan_(plan),
+        decoders_(plan.attribute.empty() ? DecodeOptions{} : DecodeOptions{.attributes = {plan.attribute}}) {}
 
   std::uint64_t items(const SlotRow& row) override {
     if (plan_.follows) return row.points->numbers.size();
@@ -112,7 +113,8 @@ class ColumnRunner final : public OutputRunner {
         std::memset(to, 0, bytes);
       } else {
         const std::uint64_t at =
-            read_.empty() ? number : static_cast<std::uint64_t>(std::ranges::lower_bound(read_, number) - read_.begin());
+            read_.empty() ? number
+                          : static_cast<std::uint64_t>(std::ranges::lower_bound(read_, number) - read_.begin());
         std::memcpy(to, values_ + at * bytes, bytes);
       }
       to += bytes;

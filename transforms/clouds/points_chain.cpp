@@ -37,8 +37,7 @@ Chain sample(std::int64_t points, const std::string& method, const SampleKeyword
     chain.misuse = "points.sample(): few is \"repeat\", \"ragged\" or \"raise\", not \"" + keywords.few + "\"";
   }
   if (!known_voxel) {
-    chain.misuse =
-        "points.sample(): voxel is \"centroid\", \"first\" or \"random\", not \"" + keywords.voxel + "\"";
+    chain.misuse = "points.sample(): voxel is \"centroid\", \"first\" or \"random\", not \"" + keywords.voxel + "\"";
   }
   if (!known_method) {
     chain.misuse = "points.sample(): there is no method \"" + method +

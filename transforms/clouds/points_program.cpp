@@ -23,8 +23,8 @@ std::size_t attribute_number(const CloudHeader& cloud, const std::string& wanted
     if (cloud.attributes[i].name == wanted) return i;
     known += (i == 0 ? "" : ", ") + cloud.attributes[i].name;
   }
-  throw Error::shape("its points have no attribute \"" + wanted + "\"; they have: " +
-                     (known.empty() ? "coordinates alone" : known));
+  throw Error::shape("its points have no attribute \"" + wanted +
+                     "\"; they have: " + (known.empty() ? "coordinates alone" : known));
 }
 
 // (rows, columns) in one piece -> columns apart, of which the first three come first.
@@ -144,8 +144,8 @@ class PointsRunner final : public OutputRunner {
     if (plan_.source == PointsPlan::Source::bare) {
       const std::size_t point_bytes = columns * sizeof(float);
       if (row.field.bytes.size() % point_bytes != 0) {
-        throw Error::corrupt("has " + std::to_string(row.field.bytes.size()) + " bytes, which is no whole number of points of " +
-                             std::to_string(columns) + " float32");
+        throw Error::corrupt("has " + std::to_string(row.field.bytes.size()) +
+                             " bytes, which is no whole number of points of " + std::to_string(columns) + " float32");
       }
       count = row.field.bytes.size() / point_bytes;
       auto* copy = reinterpret_cast<float*>(scratch_.get(row.field.bytes.size()));

@@ -29,14 +29,16 @@ Bytes cloud(std::uint32_t points, PointOrder order = PointOrder::stored, std::ar
   std::vector<std::uint8_t> tags;
   Numbers along, across(points, 0.0F);
   for (std::uint32_t i = 0; i < points; ++i) {
-    coordinates.insert(coordinates.end(), {static_cast<float>(i), static_cast<float>(i % 10), static_cast<float>(i % 3)});
+    coordinates.insert(coordinates.end(),
+                       {static_cast<float>(i), static_cast<float>(i % 10), static_cast<float>(i % 3)});
     tags.push_back(static_cast<std::uint8_t>(i % 7));
     along.push_back(1.0F);
   }
-  const CloudHeader header{.points = points,
-                           .origin = origin,
-                           .attributes = {{"tag", DType::u8}, {"nx", DType::f32}, {"ny", DType::f32}, {"nz", DType::f32}},
-                           .order = order};
+  const CloudHeader header{
+      .points = points,
+      .origin = origin,
+      .attributes = {{"tag", DType::u8}, {"nx", DType::f32}, {"ny", DType::f32}, {"nz", DType::f32}},
+      .order = order};
   Bytes bytes;
   encode_cloud(header,
                {.coordinates = coordinates,
@@ -130,8 +132,8 @@ TEST_CASE("a random sample has different points, another set for each epoch, sam
   const Program program({{{"cloud", points::sample(100)}}}, fields.catalog());
   CHECK(program.outputs()[0].shape == Shape{100, 3});
   std::set<Numbers> seen;
-  for (const SampleContext& sample : {SampleContext{}, SampleContext{.epoch = 1}, SampleContext{.sample = 1},
-                                      SampleContext{.seed = 1}}) {
+  for (const SampleContext& sample :
+       {SampleContext{}, SampleContext{.epoch = 1}, SampleContext{.sample = 1}, SampleContext{.seed = 1}}) {
     const Numbers x = column(row(program, fields, sample), 3, 0);
     CHECK(std::set<float>(x.begin(), x.end()).size() == 100);
     seen.insert(x);
@@ -248,8 +250,7 @@ TEST_CASE("rotations keep lengths; about z they keep z; normals turn with the po
   for (const char* about : {"z", "free"}) {
     std::set<float> angles;
     for (std::uint64_t epoch = 0; epoch < 20; ++epoch) {
-      const Numbers turned =
-          row(fields, points::decode({"nx", "ny", "nz"}) | points::rotate(about), {.epoch = epoch});
+      const Numbers turned = row(fields, points::decode({"nx", "ny", "nz"}) | points::rotate(about), {.epoch = epoch});
       for (std::size_t i = 0; i < turned.size(); i += 6) {
         const auto length = [&](const Numbers& rows) {
           return std::hypot(double{rows[i]}, double{rows[i + 1]}, double{rows[i + 2]});
@@ -351,7 +352,8 @@ TEST_CASE("a packed cloud that is cut or has one byte changed gives an error or 
     } catch (const Error&) {
     }
   };
-  for (std::size_t length = 0; length < whole.size(); ++length) read({whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(length)});
+  for (std::size_t length = 0; length < whole.size(); ++length)
+    read({whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(length)});
   std::mt19937 random(1);
   for (std::size_t i = 0; i < 200; ++i) {
     Bytes changed = whole;
