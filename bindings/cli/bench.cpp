@@ -1,5 +1,3 @@
-#include <cerrno>
-#include <fstream>
 #include <memory>
 #include <string>
 
@@ -21,15 +19,6 @@ struct Options : BenchOptions {
   bool mock_loader = false, digest = false, plain = false;
   unsigned rounds = 0;
 };
-
-void write_report(const std::string& path, const std::string& text) {
-  if (path == "-") return print(text);
-  errno = 0;
-  std::ofstream file(path, std::ios::binary);
-  file << text;
-  file.close();
-  if (!file) throw Error::io(errno, "cannot write " + path);
-}
 
 int run(const Options& options) {
   SweepOptions sweep_options;

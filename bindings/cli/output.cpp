@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <csignal>
+#include <fstream>
 
 #include <unistd.h>
 
@@ -33,6 +34,15 @@ void print(std::span<const std::byte> bytes) {
 
 void print(std::string_view text) {
   print(std::as_bytes(std::span(text)));
+}
+
+void write_report(const std::string& path, std::string_view text) {
+  if (path == "-") return print(text);
+  errno = 0;
+  std::ofstream file(path, std::ios::binary);
+  file << text;
+  file.close();
+  if (!file) throw Error::io(errno, "cannot write " + path);
 }
 
 void catch_signals() {

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <exception>
 #include <span>
+#include <string>
 #include <string_view>
 
 namespace penstock::cli {
@@ -14,6 +15,8 @@ struct BrokenPipe : std::exception {};
 /// Writes all of it. Throws BrokenPipe; Error: io (a full disk behind a redirection).
 void print(std::string_view text);
 void print(std::span<const std::byte> bytes);
+/// Prints the text where the path is "-", else makes a file of it. Throws Error: io, beside what print() throws.
+void write_report(const std::string& path, std::string_view text);
 
 /// From now on SIGINT and SIGTERM make interrupted() true; a second one ends the process at once. SIGPIPE is ignored.
 void catch_signals();

@@ -1,6 +1,4 @@
-#include <cerrno>
 #include <cstdio>
-#include <fstream>
 #include <memory>
 
 #include <penstock/bench/report.hpp>
@@ -37,14 +35,6 @@ struct Options : BenchOptions {
   std::string dataset, json;
 };
 
-void write_json(const std::string& path, const std::string& text) {
-  if (path == "-") return print(text);
-  std::ofstream file(path);
-  file << text;
-  file.close();
-  if (!file) throw Error::io(errno, "cannot write " + path);
-}
-
 std::string json_of(const Subject& subject, const TuneResult& result, const TrialOptions& trial) {
   BenchReport report;
   report.machine = this_machine();
@@ -65,7 +55,7 @@ int run(const Options& options) {
   tune_options.tried = tell;
   const Subject subject = options.subject(options.dataset);
   const TuneResult result = tune(subject, tune_options);
-  if (!options.json.empty()) write_json(options.json, json_of(subject, result, tune_options.trial));
+  if (!options.json.empty()) write_report(options.json, json_of(subject, result, tune_options.trial));
   if (options.json == "-") return 0;
   print("task " + subject.task.name + " (" + subject.task.reason + ")\n\n" + table_of(result) + "\n" +
         std::to_string(result.tried.size()) + " of " + std::to_string(result.settings) + " settings run; " +

@@ -1,0 +1,30 @@
+// What the HTML pages of reports are made of: one file each, without any outside reference.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <penstock/loader/machine.hpp>
+
+namespace penstock {
+
+std::string html_head(std::string_view title);  ///< everything up to the first section, with the title as heading
+std::string html_end();
+std::string html_machine(const Machine& machine, const std::string& file_system);  ///< a section
+
+std::string html_escaped(std::string_view text);
+std::string html_cell(const std::string& text);  ///< of a table
+
+/// Part of a bar: of its full width, in the colour of a CSS class (busy, in, out).
+struct HtmlPart {
+  double share;
+  const char* kind;
+};
+
+/// A line of a bar chart: a name, a bar of parts that share the width, a value.
+std::string html_bar(std::size_t line, const std::string& label, const std::vector<HtmlPart>& parts,
+                     const std::string& value);
+std::string html_chart(const std::string& bars, std::size_t lines);
+
+}  // namespace penstock
