@@ -21,6 +21,7 @@ Command cat_command(CLI::App& app);
 Command show_command(CLI::App& app);
 Command verify_command(CLI::App& app);
 Command bench_command(CLI::App& app);
+Command bench_sampling_command(CLI::App& app);
 Command tune_command(CLI::App& app);
 Command doctor_command(CLI::App& app);
 

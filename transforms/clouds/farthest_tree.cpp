@@ -7,7 +7,7 @@ namespace penstock {
 namespace {
 
 constexpr std::size_t kFan = FarthestView::kFan, kBucket = FarthestView::kBucket;
-constexpr unsigned kCurveBits = 21;
+constexpr unsigned kCurveBits = 14;  // more would cost sorting passes and hardly change the buckets
 constexpr float kFar = std::numeric_limits<float>::infinity();
 
 std::size_t in_groups(std::size_t count, std::size_t size) {

@@ -1,0 +1,42 @@
+// How well a few points stand for a cloud.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include <penstock/transforms/clouds/sampler.hpp>
+
+namespace penstock {
+
+/// From every point of a cloud to the nearest one that was chosen, in the cloud's unit.
+struct Coverage {
+  double mean = 0;  ///< the one-sided Chamfer distance, not squared
+  double most = 0;  ///< the one-sided Hausdorff distance: the radius of the largest hole
+};
+
+/// Exact, in float64; `chosen` may be any points. Throws Error: invalid_argument, where nothing was chosen of a cloud
+/// that has points.
+Coverage coverage(const PointColumns& cloud, const PointColumns& chosen);
+
+/// Finds the nearest of some points: a k-d tree, split at the median of the widest axis.
+class NearestPoint {
+ public:
+  explicit NearestPoint(const PointColumns& points);  ///< copies them; at least one
+  double square_distance(double x, double y, double z) const;
+
+ private:
+  struct Point {
+    double at[3];
+  };
+  struct Split {
+    double place;       // points before the middle are not above it, the others not below
+    std::uint8_t axis;  // 3: a leaf
+  };
+  void build(std::size_t node, std::size_t begin, std::size_t end);
+  void search(std::size_t node, std::size_t begin, std::size_t end, const Point& from, double& least) const;
+
+  std::vector<Point> points_;
+  std::vector<Split> splits_;  // children of i: 2 * i + 1, 2 * i + 2
+};
+
+}  // namespace penstock
