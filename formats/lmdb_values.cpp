@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::size_t kProbed = 8;
 constexpr unsigned kDeepest = 16;
+constexpr std::uint64_t kAhead = 16 << 10;  // payloads are skipped, so no more than the heads of a few records
 constexpr std::uint64_t kMostMembers = 256, kMostDimensions = 16, kLongestName = 255;
 
 // "int32", or as NumPy's array interface: "<f4", "|u1". Nothing for what is not little-endian plain numbers.
@@ -32,14 +33,14 @@ std::optional<DType> element_type(std::string_view text) {
 /// Walks one value; whatever leads outside it is an Error: corrupt.
 class Cursor {
  public:
-  Cursor(FileWindow& file, const LmdbListing::Value& value)
+  Cursor(HeaderWindow& file, const LmdbListing::Value& value)
       : file_(file), at_(value.offset), end_(value.offset + value.size) {}
 
   bool at_end() const { return at_ == end_; }
 
   std::uint8_t byte() {
     require(1);
-    return file_.byte(at_++);
+    return std::to_integer<std::uint8_t>(file_.read(at_++, 1, kAhead).front());
   }
 
   /// Returns where the skipped bytes began.
@@ -77,7 +78,7 @@ class Cursor {
     if (count > end_ - at_) throw Error::corrupt("the record runs over its value's end");
   }
 
-  FileWindow& file_;
+  HeaderWindow& file_;
   std::uint64_t at_;
   const std::uint64_t end_;
 };

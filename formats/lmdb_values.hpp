@@ -8,7 +8,7 @@
 #include <variant>
 #include <vector>
 
-#include <penstock/formats/file_window.hpp>
+#include <penstock/formats/header_window.hpp>
 #include <penstock/formats/lmdb_listing.hpp>
 #include <penstock/formats/schema.hpp>
 
@@ -45,7 +45,8 @@ class LmdbRecords {
  public:
   enum class Kind { none, datum, msgpack };
 
-  explicit LmdbRecords(std::filesystem::path file) : file_(std::move(file)) {}
+  /// Throws Error: io.
+  explicit LmdbRecords(const std::filesystem::path& file) : file_(file, file.string()) {}
   /// What the first values are, if each of them is that to its last byte.
   Kind recognise(std::span<const LmdbListing::Value> values);
   /// Replaces `fields` by those of a value. Throws Error: corrupt, with what is wrong; unsupported (a Datum of floats).
@@ -53,7 +54,7 @@ class LmdbRecords {
   std::uint64_t read(Kind kind, const LmdbListing::Value& value, std::vector<RecordField>& fields);
 
  private:
-  FileWindow file_;
+  HeaderWindow file_;
 };
 
 }  // namespace penstock
