@@ -8,6 +8,7 @@
 
 #include <penstock/formats/error.hpp>
 #include <penstock/formats/lmdb_values.hpp>
+#include <penstock/formats/numpy_codes.hpp>
 
 namespace penstock {
 namespace {
@@ -20,14 +21,8 @@ constexpr std::uint64_t kMostMembers = 256, kMostDimensions = 16, kLongestName =
 // "int32", or as NumPy's array interface: "<f4", "|u1". Nothing for what is not little-endian plain numbers.
 std::optional<DType> element_type(std::string_view text) {
   if (const auto named = dtype_named(text)) return named;
-  static constexpr std::pair<std::string_view, DType> kCodes[] = {
-      {"u1", DType::u8},  {"i1", DType::i8},  {"u2", DType::u16}, {"i2", DType::i16},
-      {"u4", DType::u32}, {"i4", DType::i32}, {"u8", DType::u64}, {"i8", DType::i64},
-      {"f2", DType::f16}, {"f4", DType::f32}, {"f8", DType::f64}, {"b1", DType::boolean}};
   if (text.size() != 3 || (text[0] != '<' && text[0] != '|' && text[0] != '=')) return std::nullopt;
-  for (const auto& [code, dtype] : kCodes)
-    if (text.substr(1) == code) return dtype;
-  return std::nullopt;
+  return dtype_of_numpy(text.substr(1));
 }
 
 /// Walks one value; whatever leads outside it is an Error: corrupt.

@@ -7,6 +7,7 @@
 
 #include <penstock/formats/error.hpp>
 #include <penstock/formats/npy_header.hpp>
+#include <penstock/formats/numpy_codes.hpp>
 
 namespace penstock {
 namespace {
@@ -86,19 +87,9 @@ class Literals {
   std::string_view rest_;
 };
 
-constexpr struct {
-  std::string_view code;
-  DType dtype;
-} kCodes[] = {{"b1", DType::boolean}, {"u1", DType::u8},  {"i1", DType::i8},  {"u2", DType::u16},
-              {"i2", DType::i16},     {"u4", DType::u32}, {"i4", DType::i32}, {"u8", DType::u64},
-              {"i8", DType::i64},     {"f2", DType::f16}, {"f4", DType::f32}, {"f8", DType::f64}};
-
 DType dtype_of(std::string_view descr) {
-  if (descr.size() >= 2) {
-    for (const auto& known : kCodes) {
-      if (known.code == descr.substr(1)) return known.dtype;
-    }
-  }
+  const auto known = descr.empty() ? std::nullopt : dtype_of_numpy(descr.substr(1));
+  if (known) return *known;
   throw Error::unsupported("npy: elements of type '" + std::string(descr.substr(0, 40)) + "'");
 }
 
