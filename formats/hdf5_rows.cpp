@@ -4,6 +4,7 @@
 
 #include <penstock/formats/filters.hpp>
 #include <penstock/formats/hdf5_rows.hpp>
+#include <penstock/formats/inline_piece.hpp>
 
 namespace penstock {
 namespace {
@@ -214,10 +215,7 @@ void Hdf5Rows::append(std::uint64_t first, std::uint64_t rows, std::vector<Piece
                            .inline_bytes = {}},
                           pieces);
     case Storage::compact:
-      return append_piece({.kind = Piece::Kind::bytes,
-                           .length = length,
-                           .inline_bytes = std::span(dataset_.bytes).subspan(first * row_bytes_, length)},
-                          pieces);
+      return append_piece(inline_piece(std::span(dataset_.bytes).subspan(first * row_bytes_, length)), pieces);
     case Storage::unwritten:
       return append_piece({.kind = Piece::Kind::fill, .length = length, .inline_bytes = dataset_.fill}, pieces);
     case Storage::swapped:

@@ -11,6 +11,7 @@
 #include <penstock/formats/hdf5_rows.hpp>
 #include <penstock/formats/hdf5_samples.hpp>
 #include <penstock/formats/hdf5_texts.hpp>
+#include <penstock/formats/inline_piece.hpp>
 #include <penstock/formats/printable.hpp>
 
 namespace penstock {
@@ -292,7 +293,7 @@ class Indexer {
   void set_inline(const FieldSchema& schema, const std::vector<std::byte>& bytes) {
     const std::uint32_t number = builder_.field(schema);
     if (builder_.has(number)) return;
-    const Piece piece{.kind = Piece::Kind::bytes, .length = bytes.size(), .inline_bytes = bytes};
+    const Piece piece = inline_piece(bytes);
     builder_.set(number, std::span(&piece, bytes.empty() ? 0 : 1));
   }
 

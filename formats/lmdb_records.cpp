@@ -4,6 +4,7 @@
 #include <vector>
 
 #include <penstock/formats/error.hpp>
+#include <penstock/formats/inline_piece.hpp>
 #include <penstock/formats/lmdb_records.hpp>
 #include <penstock/formats/npy_text.hpp>
 
@@ -62,9 +63,7 @@ class RecordsIndexer {
       schema.name = field.name;
       builder_.set(builder_.field(schema), Extent{file_, encoded->offset, encoded->length});
     } else if (const auto* text = std::get_if<RecordField::Text>(&field.value)) {
-      const Piece piece{.kind = Piece::Kind::bytes,
-                        .length = text->text.size(),
-                        .inline_bytes = std::as_bytes(std::span(text->text))};
+      const Piece piece = inline_piece(std::as_bytes(std::span(text->text)));
       builder_.set(builder_.field({.name = field.name, .codec = text->codec}), {&piece, 1});
     } else {
       set_elements(field.name, std::get<RecordField::Elements>(field.value));
@@ -82,7 +81,7 @@ class RecordsIndexer {
     }
     const std::string header = npy_header_text(elements.dtype, elements.shape);
     const Piece pieces[] = {
-        {.kind = Piece::Kind::bytes, .length = header.size(), .inline_bytes = std::as_bytes(std::span(header))},
+        inline_piece(std::as_bytes(std::span(header))),
         {.kind = Piece::Kind::extent, .extent = extent, .length = extent.length, .inline_bytes = {}}};
     builder_.set(builder_.field({.name = name, .codec = "npy"}), pieces);
   }

@@ -9,6 +9,7 @@
 #include <penstock/formats/filters.hpp>
 #include <penstock/formats/hash.hpp>
 #include <penstock/formats/header_window.hpp>
+#include <penstock/formats/inline_piece.hpp>
 #include <penstock/formats/mapping.hpp>
 #include <penstock/formats/mds.hpp>
 #include <penstock/formats/mds_columns.hpp>
@@ -242,9 +243,7 @@ class MdsIndexer {
     try {
       const MdsArray array = read_mds_array(
           column, bytes.read(begin, std::min<std::uint64_t>(length, kLongestMdsArrayHeader), ahead), length);
-      const Piece header{.kind = Piece::Kind::bytes,
-                         .length = array.npy_header.size(),
-                         .inline_bytes = std::as_bytes(std::span(array.npy_header))};
+      const Piece header = inline_piece(std::as_bytes(std::span(array.npy_header)));
       builder_.set(field, std::array{header, piece_of(begin + array.skip, length - array.skip)});
     } catch (const Error& error) {
       throw error.in({.field = column.schema.name, .offset = begin});

@@ -6,6 +6,7 @@
 
 #include <penstock/formats/error.hpp>
 #include <penstock/formats/folder_names.hpp>
+#include <penstock/formats/inline_piece.hpp>
 #include <penstock/formats/sample_paths.hpp>
 
 namespace penstock {
@@ -17,9 +18,7 @@ bool is_clutter(std::string_view path) {
 }
 
 void add_class(IndexBuilder& builder, const std::string& number) {
-  const Piece piece{.kind = Piece::Kind::bytes,
-                    .length = number.size(),
-                    .inline_bytes = std::as_bytes(std::span(number.data(), number.size()))};
+  const Piece piece = inline_piece(std::as_bytes(std::span(number)));
   builder.set(builder.field({.name = "cls", .codec = "cls"}), std::span(&piece, 1));
 }
 

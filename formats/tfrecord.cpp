@@ -10,6 +10,7 @@
 #include <penstock/formats/example.hpp>
 #include <penstock/formats/filters.hpp>
 #include <penstock/formats/indexed_path.hpp>
+#include <penstock/formats/inline_piece.hpp>
 #include <penstock/formats/npy_text.hpp>
 #include <penstock/formats/printable.hpp>
 #include <penstock/formats/probe_stamp.hpp>
@@ -55,10 +56,6 @@ bool is_list_of_strings(const ExampleFeature& feature) {
 bool is_absent(const ExampleFeature& feature) {
   return feature.kind == ExampleFeature::Kind::none ||
          (feature.kind == ExampleFeature::Kind::bytes && feature.count == 0);
-}
-
-Piece inline_piece(std::span<const std::byte> bytes) {
-  return {.kind = Piece::Kind::bytes, .length = bytes.size(), .inline_bytes = bytes};
 }
 
 /// "train.tfrecord-00000-of-00010" -> "train-00000-of-00010"

@@ -7,6 +7,7 @@
 #include <penstock/formats/buffered_file.hpp>
 #include <penstock/formats/crc32c.hpp>
 #include <penstock/formats/error.hpp>
+#include <penstock/formats/inline_piece.hpp>
 #include <penstock/formats/probe_stamp.hpp>
 #include <penstock/formats/sample_order.hpp>
 #include <penstock/formats/tfrecord_frames.hpp>
@@ -145,7 +146,7 @@ class TfrecordWriter final : public ShardWriter {
       const FieldValue& value = values[i];
       const Entry& entry = entries_[i + 1];
       if (int_of(value)) {  // the file has it as a varint, so the index keeps the text
-        const Piece piece{.kind = Piece::Kind::bytes, .length = value.bytes.size(), .inline_bytes = value.bytes};
+        const Piece piece = inline_piece(value.bytes);
         builder_.set(value.field, std::span(&piece, 1), value.crc32c);
       } else {
         const Extent extent{.file = 0, .offset = at + entry.head.size(), .length = value.bytes.size()};
