@@ -15,7 +15,6 @@ namespace penstock {
 namespace {
 
 constexpr std::uint64_t kMostPieces = std::uint64_t{1} << 24;
-constexpr std::uint64_t kRowsAtOnce = 4096;
 constexpr std::array<std::string_view, 6> kKeyColumns{"key", "keys", "filename", "filenames", "id", "ids"};
 
 std::string shown(const std::string& name) {
@@ -29,19 +28,12 @@ std::vector<std::uint64_t> numbers_of(const Hdf5File& file, const Hdf5Rows& rows
                      type.dtype != DType::f32 && type.dtype != DType::f64;
   if (!rows.shape().empty() || !whole)
     throw Error::unsupported("offsets and presence must be integers in one dimension");
-  const std::size_t width = rows.row_bytes();
   std::vector<std::uint64_t> numbers;
-  std::vector<std::byte> bytes;
-  Hdf5RowReader reader(file, rows);
-  for (std::uint64_t row = 0; row < rows.count(); row += kRowsAtOnce) {
-    const std::uint64_t count = std::min(kRowsAtOnce, rows.count() - row);
-    reader.read(row, count, bytes);
-    for (std::uint64_t i = 0; i < count; ++i) {
-      std::uint64_t number = 0;
-      std::memcpy(&number, bytes.data() + i * width, width);
-      numbers.push_back(number);
-    }
-  }
+  for_each_row(file, rows, [&](std::span<const std::byte> row) {
+    std::uint64_t number = 0;
+    std::memcpy(&number, row.data(), row.size());
+    numbers.push_back(number);
+  });
   return numbers;
 }
 
@@ -135,18 +127,8 @@ class Reader {
 
   Hdf5Field text_field(const std::string& name, Hdf5Rows rows) {
     std::vector<std::uint64_t> lengths;
-    std::vector<std::byte> bytes;
-    const std::uint64_t width = rows.row_bytes();
-    const std::uint64_t at_once =
-        std::max<std::uint64_t>(1, (std::uint64_t{1} << 20) / std::max<std::uint64_t>(1, width));
-    Hdf5RowReader reader(file_, rows);
-    for (std::uint64_t row = 0; row < rows.count(); row += at_once) {
-      const std::uint64_t count = std::min(at_once, rows.count() - row);
-      reader.read(row, count, bytes);
-      for (std::uint64_t i = 0; i < count; ++i) {
-        lengths.push_back(text_length(rows.type(), std::span<const std::byte>(bytes).subspan(i * width, width)));
-      }
-    }
+    for_each_row(file_, rows,
+                 [&](std::span<const std::byte> row) { lengths.push_back(text_length(rows.type(), row)); });
     return Hdf5Field::of_lengths({.name = name, .codec = text_codec(name)}, std::move(rows), std::move(lengths));
   }
 
@@ -154,16 +136,9 @@ class Reader {
     const Hdf5Type& type = rows.type();
     const std::uint64_t element = type.kind == Hdf5Type::Kind::text ? 1 : size_of(type.dtype);
     std::vector<Hdf5Collections::Place> places;
-    std::vector<std::byte> bytes;
-    Hdf5RowReader reader(file_, rows);
-    for (std::uint64_t row = 0; row < rows.count(); row += kRowsAtOnce) {
-      const std::uint64_t count = std::min(kRowsAtOnce, rows.count() - row);
-      reader.read(row, count, bytes);
-      for (std::uint64_t i = 0; i < count; ++i) {
-        const auto reference = std::span<const std::byte>(bytes).subspan(i * rows.row_bytes(), rows.row_bytes());
-        places.push_back(place_of(read_reference(file_, reference), element, heap_));
-      }
-    }
+    for_each_row(file_, rows, [&](std::span<const std::byte> row) {
+      places.push_back(place_of(read_reference(file_, row), element, heap_));
+    });
     FieldSchema schema{.name = name, .codec = "raw", .dtype = type.dtype};
     if (type.kind == Hdf5Type::Kind::text) schema.codec = text_codec(name);
     // Sequences of bytes are, nearly always, encoded values: the codec is that of the name, else that of the bytes.

@@ -187,8 +187,7 @@ bool Hdf5Rows::is_partial(std::uint64_t number) const {
 
 std::vector<Filter> Hdf5Rows::filters_of(const Hdf5Chunk& chunk, std::uint64_t number) const {
   std::vector<Filter> applied;
-  if (swaps())
-    applied.push_back({Filter::Id::byte_swap, static_cast<std::uint32_t>(size_of(dataset_.type.dtype))});
+  if (swaps()) applied.push_back({Filter::Id::byte_swap, static_cast<std::uint32_t>(size_of(dataset_.type.dtype))});
   if (dataset_.plain_edges && is_partial(number)) return applied;
   for (std::size_t i = 0; i < dataset_.filters.size(); ++i) {
     const bool skipped = i < 32 && (chunk.filter_mask >> i & 1U) != 0;

@@ -1,8 +1,10 @@
 // One HDF5 dataset as rows along its first dimension, and where their bytes lie.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -93,5 +95,21 @@ class Hdf5RowReader {
   std::vector<std::byte> stored_, block_, scratch_;
   std::uint64_t held_ = ~std::uint64_t{0};  // number of the block that block_ holds
 };
+
+/// Calls `visit` with the bytes of each row, in order; valid during the call. Memory for few rows only.
+/// Throws as Hdf5RowReader, and what `visit` throws.
+template <typename Visit>
+void for_each_row(const Hdf5File& file, const Hdf5Rows& rows, const Visit& visit) {
+  constexpr std::uint64_t kMostRows = 4096, kMostBytes = std::uint64_t{1} << 20;
+  const std::uint64_t width = rows.row_bytes();
+  const std::uint64_t at_once = std::clamp<std::uint64_t>(kMostBytes / std::max<std::uint64_t>(width, 1), 1, kMostRows);
+  Hdf5RowReader reader(file, rows);
+  std::vector<std::byte> bytes;
+  for (std::uint64_t row = 0; row < rows.count(); row += at_once) {
+    const std::uint64_t count = std::min(at_once, rows.count() - row);
+    reader.read(row, count, bytes);
+    for (std::uint64_t i = 0; i < count; ++i) visit(std::span<const std::byte>(bytes).subspan(i * width, width));
+  }
+}
 
 }  // namespace penstock

@@ -5,7 +5,6 @@
 namespace penstock {
 namespace {
 
-constexpr std::uint64_t kRowsAtOnce = 4096;
 constexpr std::uint64_t kLongestText = std::uint64_t{1} << 20;  // of keys, class names and attributes
 
 std::string read_text(const Hdf5File& file, const Hdf5Type& type, std::span<const std::byte> element,
@@ -57,16 +56,8 @@ std::size_t text_length(const Hdf5Type& type, std::span<const std::byte> element
 std::vector<std::string> read_texts(const Hdf5File& file, const Hdf5Rows& rows, Hdf5Collections& heap) {
   if (!is_text(rows.type()) || !rows.shape().empty()) throw Error::unsupported("not strings in one dimension");
   std::vector<std::string> texts;
-  std::vector<std::byte> bytes;
-  Hdf5RowReader reader(file, rows);
-  for (std::uint64_t row = 0; row < rows.count(); row += kRowsAtOnce) {
-    const std::uint64_t count = std::min(kRowsAtOnce, rows.count() - row);
-    reader.read(row, count, bytes);
-    for (std::uint64_t i = 0; i < count; ++i) {
-      const auto element = std::span<const std::byte>(bytes).subspan(i * rows.row_bytes(), rows.row_bytes());
-      texts.push_back(read_text(file, rows.type(), element, heap));
-    }
-  }
+  for_each_row(file, rows,
+               [&](std::span<const std::byte> row) { texts.push_back(read_text(file, rows.type(), row, heap)); });
   return texts;
 }
 
