@@ -63,6 +63,18 @@ def pack(
 
     Returns {"samples", "bytes", "skipped", "resumed", "bad": [...]}, of the part if there is one. Raises Error.
     """
+    packing: dict[str, Any] = {
+        "format": format,
+        "shard_size": shard_size,
+        "align": align,
+        "labels": labels,
+        "classes": list(classes),
+        "jpeg": jpeg,
+        "max_side": max_side,
+        "workers": workers,
+        "on_error": on_error,
+        "overwrite": overwrite,
+    }
     items = choose(source, fields, classes)
     if items is not None:
         if resume or report or rank is not None or world is not None:
@@ -71,43 +83,18 @@ def pack(
                 "only what is packed from files can be resumed, be packed by several ranks, or has a report",
                 dataset=os.fspath(destination),
             )
-        return pack_items(
-            items,
-            destination,
-            format=format,
-            shard_size=shard_size,
-            align=align,
-            labels=labels,
-            classes=list(classes),
-            jpeg=jpeg,
-            max_side=max_side,
-            workers=workers,
-            on_error=on_error,
-            overwrite=overwrite,
-            progress=progress,
-            quality=quality,
-            spool=spool,
-        )
+        return pack_items(items, destination, progress=progress, quality=quality, spool=spool, **packing)
     bar = Bar("packing" if rank is None else f"packing rank {rank}") if progress is True else None
     try:
         return _penstock.pack(
             source,
             destination,
-            format=format,
-            shard_size=shard_size,
-            align=align,
-            labels=labels,
-            classes=list(classes),
-            jpeg=jpeg,
-            max_side=max_side,
-            workers=workers,
-            on_error=on_error,
-            overwrite=overwrite,
             resume=resume,
             report=report,
             rank=rank,
             world=world,
             progress=bar or progress or None,
+            **packing,
         )
     finally:
         if bar is not None:
