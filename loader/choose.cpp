@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include <penstock/loader/pread_engine.hpp>
 #include <penstock/loader/read_engine.hpp>
 #include <penstock/loader/residency.hpp>
+#include <penstock/loader/storage_engine.hpp>
 #include <penstock/loader/uring_engine.hpp>
 
 namespace penstock {
@@ -39,20 +41,26 @@ std::vector<Extent> sampled_extents(const Dataset& dataset) {
   return extents;
 }
 
-std::shared_ptr<ReadDesk> make_desk(const Dataset& dataset, EngineKind kind, const EngineOptions& options,
-                                    OnRead on_read) {
-  const bool waits_for_storage = kind == EngineKind::io_uring || kind == EngineKind::pread;
-  const FileTableOptions files{.root = dataset.path(),
-                               .direct_io = options.direct_io && kind == EngineKind::io_uring,
-                               .random_access = waits_for_storage};
-  // A copy of the dataset shares its indexes, and keeps them for a thread that outlives the engine.
-  return std::make_shared<ReadDesk>(
-      dataset.file_count(), [dataset](std::uint32_t file) { return dataset.file(file); }, files, std::move(on_read));
+// A copy of the dataset shares its indexes, and keeps them for a thread that outlives the engine.
+EngineFiles files_of(const Dataset& dataset) {
+  return {.count = dataset.file_count(),
+          .lookup = [dataset](std::uint32_t file) { return dataset.file(file); },
+          .root = dataset.path(),
+          .random_access = true};
 }
 
-std::unique_ptr<ReadEngine> make(EngineKind kind, const Dataset& dataset, const EngineOptions& options,
+std::shared_ptr<ReadDesk> make_desk(const EngineFiles& files, EngineKind kind, const EngineOptions& options,
+                                    OnRead on_read) {
+  const bool waits_for_storage = kind == EngineKind::io_uring || kind == EngineKind::pread;
+  const FileTableOptions table{.root = files.root,
+                               .direct_io = options.direct_io && kind == EngineKind::io_uring,
+                               .random_access = files.random_access && waits_for_storage};
+  return std::make_shared<ReadDesk>(files.count, files.lookup, table, std::move(on_read));
+}
+
+std::unique_ptr<ReadEngine> make(EngineKind kind, const EngineFiles& files, const EngineOptions& options,
                                  const OnRead& on_read) {
-  auto desk = make_desk(dataset, kind, options, on_read);
+  auto desk = make_desk(files, kind, options, on_read);
   switch (kind) {
     case EngineKind::io_uring:
       return std::make_unique<UringEngine>(std::move(desk), options);
@@ -76,47 +84,61 @@ std::string direct_io_note(EngineKind kind, const EngineOptions& options) {
   return options.direct_io && kind != EngineKind::io_uring ? "; O_DIRECT is not used, only io_uring does" : "";
 }
 
-ChosenEngine named(EngineKind kind, const std::string& who, const Dataset& dataset, const EngineOptions& options,
+ChosenEngine named(EngineKind kind, const std::string& who, const EngineFiles& files, const EngineOptions& options,
                    const OnRead& on_read) {
   try {
-    return {make(kind, dataset, options, on_read), who + direct_io_note(kind, options)};
+    return {make(kind, files, options, on_read), who + direct_io_note(kind, options)};
   } catch (const Error& error) {
     throw Error::invalid_argument("the engine " + std::string(name(kind)) + " (" + who +
                                   ") cannot be had: " + error.what());
   }
 }
 
-}  // namespace
-
-ChosenEngine choose_engine(const Dataset& dataset, const EngineOptions& options, OnRead on_read) {
-  if (options.kind != EngineKind::automatic) return named(options.kind, "as asked", dataset, options, on_read);
+// The one that the user or the environment names; none where the choice is ours.
+std::optional<ChosenEngine> asked_for(const EngineFiles& files, const EngineOptions& options, const OnRead& on_read) {
+  if (options.kind != EngineKind::automatic) return named(options.kind, "as asked", files, options, on_read);
   const char* environment = std::getenv("PENSTOCK_ENGINE");
-  if (environment != nullptr && *environment != '\0') {
-    const EngineKind kind = engine_named(environment);
-    if (kind != EngineKind::automatic) return named(kind, "PENSTOCK_ENGINE", dataset, options, on_read);
-  }
+  if (environment == nullptr || *environment == '\0') return std::nullopt;
+  const EngineKind kind = engine_named(environment);
+  if (kind == EngineKind::automatic) return std::nullopt;
+  return named(kind, "PENSTOCK_ENGINE", files, options, on_read);
+}
 
-  FileTable probed(dataset.file_count(), [&](std::uint32_t file) { return dataset.file(file); },
-                   {.random_access = true, .keep_open = 8});
-  const Residency residency = probe_residency(probed, sampled_extents(dataset));
-  const std::string found = to_string(residency);
-  if (residency.resident() && !options.direct_io && options.scattered)
-    return {make(EngineKind::gather, dataset, options, on_read), "records here and there, resident: " + found};
-  if (residency.resident() && !options.direct_io)
-    return {make(EngineKind::direct, dataset, options, on_read), "resident: " + found};
-
+// `found` tells of the data, and may be empty.
+ChosenEngine waiting_for_storage(const std::string& found, const EngineFiles& files, const EngineOptions& options,
+                                 const OnRead& on_read) {
   std::string refused;
   if (const int errnum = uring_refusal(); errnum != 0) {
     refused = refusal_text(errnum);
   } else {
     try {
-      return {make(EngineKind::io_uring, dataset, options, on_read), "storage: " + found};
+      return {make(EngineKind::io_uring, files, options, on_read), found.empty() ? "storage" : "storage: " + found};
     } catch (const Error& error) {  // a small ring could be had, this one not: the limit on locked memory
       refused = "io_uring refused: " + error.cause();
     }
   }
-  return {make(EngineKind::pread, dataset, options, on_read),
-          refused + "; " + found + direct_io_note(EngineKind::pread, options)};
+  return {make(EngineKind::pread, files, options, on_read),
+          refused + (found.empty() ? "" : "; " + found) + direct_io_note(EngineKind::pread, options)};
+}
+
+}  // namespace
+
+ChosenEngine choose_engine(const Dataset& dataset, const EngineOptions& options, OnRead on_read) {
+  const EngineFiles files = files_of(dataset);
+  if (auto asked = asked_for(files, options, on_read)) return std::move(*asked);
+  FileTable probed(files.count, files.lookup, {.random_access = true, .keep_open = 8});
+  const Residency residency = probe_residency(probed, sampled_extents(dataset));
+  const std::string found = to_string(residency);
+  if (residency.resident() && !options.direct_io && options.scattered)
+    return {make(EngineKind::gather, files, options, on_read), "records here and there, resident: " + found};
+  if (residency.resident() && !options.direct_io)
+    return {make(EngineKind::direct, files, options, on_read), "resident: " + found};
+  return waiting_for_storage(found, files, options, on_read);
+}
+
+ChosenEngine choose_storage_engine(const EngineFiles& files, const EngineOptions& options, const OnRead& on_read) {
+  if (auto asked = asked_for(files, options, on_read)) return std::move(*asked);
+  return waiting_for_storage({}, files, options, on_read);
 }
 
 }  // namespace penstock
