@@ -21,6 +21,9 @@ void require_ours(const std::filesystem::path& folder);
 /// Removes a packed dataset, penstock.json last: what a crash leaves of it is still known as ours.
 void remove_dataset(const std::filesystem::path& folder);
 
+/// In a copy that `stage` makes, complete or not.
+inline constexpr std::string_view kStageJournal = ".penstock-stage.jsonl";
+
 /// "data/train/" -> "data/train"
 std::filesystem::path without_slash(const std::filesystem::path& path);
 /// "data/train/" -> "data/train.partial": where the dataset grows.

@@ -1,4 +1,6 @@
 #include <cerrno>
+#include <chrono>
+#include <thread>
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -33,6 +35,23 @@ std::optional<FileLock> FileLock::wait(const std::filesystem::path& path) {
       return std::nullopt;
     }
     if (still_named(file.get(), path)) return FileLock(path, std::move(file));
+  }
+}
+
+std::optional<FileLock> FileLock::wait_while(const std::filesystem::path& path, const std::function<bool()>& go_on) {
+  while (true) {
+    Descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
+    if (file.get() < 0) return std::nullopt;
+    if (::flock(file.get(), LOCK_EX | LOCK_NB) == 0) {
+      if (still_named(file.get(), path)) return FileLock(path, std::move(file));
+    } else if (errno != EWOULDBLOCK && errno != EINTR) {
+      ::unlink(path.c_str());
+      return std::nullopt;
+    } else if (!go_on()) {
+      return std::nullopt;
+    } else {
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));  // flock() itself knows no end of waiting
+    }
   }
 }
 

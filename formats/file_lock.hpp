@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <optional>
 
 #include <penstock/formats/descriptor.hpp>
@@ -13,6 +14,9 @@ class FileLock {
  public:
   /// Waits for whoever holds it. Nothing when the file cannot be created there, or its file system has no locks.
   static std::optional<FileLock> wait(const std::filesystem::path& path);
+  /// The same for as long as `go_on`, which is called ten times a second while another process holds it, returns true;
+  /// else nothing.
+  static std::optional<FileLock> wait_while(const std::filesystem::path& path, const std::function<bool()>& go_on);
 
   FileLock(FileLock&&) noexcept = default;
   FileLock& operator=(FileLock&&) = delete;

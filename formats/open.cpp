@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <penstock/formats/appear.hpp>
 #include <penstock/formats/error.hpp>
 #include <penstock/formats/folder.hpp>
 #include <penstock/formats/format.hpp>
@@ -36,6 +37,9 @@ const std::array kFormats{&kTar, &kLmdb, &kHdf5, &kMds, &kTfrecord, &kNpy, &kZip
 }
 
 std::string unfinished(const fs::path& partial) {
+  std::error_code ignored;
+  if (fs::exists(partial / kStageJournal, ignored))
+    return partial.string() + " is a copy that is not complete: stage it again";
   return partial.string() + (holds_parts(partial) ? " holds the parts of an unfinished dataset: run pack --finish"
                                                   : " is an unfinished dataset: run pack --resume");
 }

@@ -123,6 +123,16 @@ std::vector<fs::path> sidecar_paths(const fs::path& shard) {
   return paths;
 }
 
+void keep_sidecar(const Format& format, const fs::path& shard, const Index& index) {
+  const SidecarHeader wanted = describe(format, shard);
+  const fs::path place = beside(shard);
+  if (open_matching(place, wanted)) return;
+  try {
+    write_atomically(place, {std::as_bytes(std::span(&wanted, 1)), index.bytes()});
+  } catch (const Error&) {  // whoever opens the copy makes one
+  }
+}
+
 Index sidecar_index(const Format& format, const fs::path& shard, const OpenProgress& progress) {
   const SidecarHeader wanted = describe(format, shard);
   const std::vector<fs::path> places = sidecar_paths(shard);

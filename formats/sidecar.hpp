@@ -28,4 +28,8 @@ std::filesystem::path root_of(const std::filesystem::path& shard);
 /// held in memory. Throws Error: what format.index and format.stamp throw.
 Index sidecar_index(const Format& format, const std::filesystem::path& shard, const OpenProgress& progress);
 
+/// Puts `index`, made of a shard with the same content and the same file name, beside the copy at `shard` unless a good
+/// one is there. Does nothing where it cannot be written. Throws Error: what format.stamp throws.
+void keep_sidecar(const Format& format, const std::filesystem::path& shard, const Index& index);
+
 }  // namespace penstock

@@ -1,26 +1,15 @@
-#include <mutex>
 #include <string>
 #include <utility>
 
 #include <unistd.h>
 
 #include <penstock/formats/error.hpp>
+#include <penstock/loader/leave_behind.hpp>
 #include <penstock/loader/loader.hpp>
 #include <penstock/loader/pipeline.hpp>
 #include <penstock/loader/prepare.hpp>
 
 namespace penstock {
-namespace {
-
-// Lives until the process ends: there is nobody left who could free it safely.
-void leave_behind(std::shared_ptr<void> state) {
-  static std::mutex mutex;  // guards left
-  static std::vector<std::shared_ptr<void>> left;
-  const std::scoped_lock lock(mutex);
-  left.push_back(std::move(state));
-}
-
-}  // namespace
 
 Loader::Loader(Dataset dataset, LoaderOptions options)
     : Loader(std::move(dataset), std::move(options), choose_engine) {}

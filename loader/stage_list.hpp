@@ -1,0 +1,44 @@
+// Which files a dataset is made of, and what is known of each.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <penstock/formats/dataset.hpp>
+
+namespace penstock {
+
+struct StageFile {
+  std::filesystem::path source;
+  std::string name;                          ///< below the destination
+  std::uint64_t size = 0;                    ///< when listed
+  std::int64_t modified = 0;                 ///< nanoseconds since 1970, when listed
+  std::optional<std::uint32_t> crc32c = {};  ///< that penstock.json has of it
+  std::optional<std::size_t> shard = {};     ///< whose only file it is
+};
+
+struct StageList {
+  std::filesystem::path root;  ///< of the source; names are relative to it
+  bool single = false;         ///< the dataset is one file
+  bool whole_folder = false;   ///< all that is visible in `root`
+  std::vector<StageFile> files;
+  std::vector<std::string> folders;  ///< below the destination, outer ones first; also empty ones
+  std::string opens;                 ///< below the destination: the pattern that names the files; else empty
+};
+
+/// Of a packed dataset, and of a folder of files, everything visible; of shards that others packed, the files that
+/// their indexes name, and MDS's index.json. LMDB's lock files are left out.
+/// Throws Error: io; unsupported, when a file lies outside the dataset's folder.
+StageList list_stage_files(const Dataset& dataset);
+
+/// Size and modification time, as in StageFile. Throws Error: io.
+void stat_file(const std::filesystem::path& path, std::uint64_t& size, std::int64_t& modified);
+
+/// The shard's own path in the source: a file, or a folder (of LMDB, MDS, files).
+std::filesystem::path shard_path(const Dataset& dataset, std::size_t shard);
+
+}  // namespace penstock
