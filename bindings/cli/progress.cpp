@@ -65,16 +65,22 @@ bool Progress::operator()(std::uint64_t done, std::uint64_t total, std::uint64_t
   return !interrupted();
 }
 
+std::string Progress::counted(std::uint64_t done, std::uint64_t total, double rate) const {
+  const bool bytes = unit_ == kBytes;
+  const std::string unit = bytes ? "" : " " + unit_;
+  const auto shown = [bytes](std::uint64_t number) { return bytes ? bytes_text(number) : with_commas(number); };
+  std::string text = "  " + shown(done);
+  if (total > 0) text += "/" + shown(total);
+  text += unit;
+  if (total > 0) text += "  " + std::to_string(done * 100 / total) + " %";
+  if (bytes) return text;  // the rate of bytes is told beside
+  return text + "  " + (rate < 10 ? fixed(rate, 1) : with_commas(static_cast<std::uint64_t>(rate))) + "/s";
+}
+
 std::string Progress::line(std::uint64_t done, std::uint64_t total, std::uint64_t bytes) const {
   const double seconds = std::max(std::chrono::duration<double>(Clock::now() - start_).count(), 1e-3);
   const double rate = static_cast<double>(done - std::min(done, first_done_)) / seconds;
-  std::string text = what_ + "  " + with_commas(done);
-  if (total > 0) {
-    text += "/" + with_commas(total) + " " + unit_ + "  " + std::to_string(done * 100 / total) + " %";
-  } else {
-    text += " " + unit_;
-  }
-  text += "  " + (rate < 10 ? fixed(rate, 1) : with_commas(static_cast<std::uint64_t>(rate))) + "/s";
+  std::string text = what_ + counted(done, total, rate);
   if (bytes > 0)
     text += "  " + with_commas(static_cast<std::uint64_t>(static_cast<double>(bytes) / seconds / 1e6)) + " MB/s";
   if (done >= total) return text + "  in " + seconds_text(seconds);

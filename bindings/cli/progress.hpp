@@ -10,6 +10,8 @@ namespace penstock::cli {
 /// "packing  1,204/2,000 samples  60 %  812/s  1 s left". Used from one thread.
 class Progress {
  public:
+  /// A unit that is shown as "1.2 GiB".
+  static constexpr const char* kBytes = "bytes";
   /// `what` is the work ("packing"), `unit` what is counted ("samples").
   Progress(std::string what, std::string unit);
   ~Progress();  ///< ends the bar's line
@@ -22,6 +24,7 @@ class Progress {
 
  private:
   using Clock = std::chrono::steady_clock;
+  std::string counted(std::uint64_t done, std::uint64_t total, double rate) const;
   std::string line(std::uint64_t done, std::uint64_t total, std::uint64_t bytes) const;
 
   std::string what_, unit_;

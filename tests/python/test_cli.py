@@ -71,7 +71,7 @@ def packed(tmp_path_factory, icons):
 def test_help_and_version_are_good():
     assert b"synth" in run("--help").stdout
     assert run("--version").stdout.startswith(b"penstock 0.")
-    for command in ["synth", "pack", "info", "ls", "cat", "verify", "bench", "tune", "doctor"]:
+    for command in ["synth", "pack", "info", "ls", "cat", "verify", "stage", "bench", "tune", "doctor"]:
         assert run(command, "--help").stdout
 
 

@@ -1,0 +1,125 @@
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+
+#include <penstock/bench/units.hpp>
+#include <penstock/loader/stage.hpp>
+
+#include "command.hpp"
+#include "open.hpp"
+#include "output.hpp"
+#include "progress.hpp"
+
+namespace penstock::cli {
+namespace {
+
+struct Options {
+  std::string dataset, destination, engine = "auto";
+  bool json = false, resume = false;
+  std::optional<bool> verify;
+  StageOptions stage;
+};
+
+// What the checks were, for the report.
+std::string_view checked(const Options& options) {
+  switch (options.stage.reread) {
+    case Reread::never:
+      return "not checked";
+    case Reread::always:
+      return "checked, all read again";
+    case Reread::unless_known:
+      break;
+  }
+  return "checked";
+}
+
+std::string json_of(const Options& options, const StageResult& result) {
+  nlohmann::ordered_json json{{"source", options.dataset},
+                              {"destination", options.destination},
+                              {"opens", result.opens.string()},
+                              {"files", result.files},
+                              {"bytes", result.bytes},
+                              {"kept_files", result.kept_files},
+                              {"kept_bytes", result.kept_bytes},
+                              {"copied_files", result.files - result.kept_files},
+                              {"copied_bytes", result.bytes - result.kept_bytes},
+                              {"seconds", result.seconds},
+                              {"mb_per_s", result.mb_per_s()},
+                              {"engine", nullptr},
+                              {"engine_reason", result.engine_reason},
+                              {"checked", options.stage.reread != Reread::never}};
+  if (result.engine != EngineKind::automatic) json["engine"] = name(result.engine);
+  return json.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+std::string text_of(const Options& options, const StageResult& result) {
+  const std::uint64_t copied = result.files - result.kept_files;
+  std::string text = result.opens.string() + ": " + with_commas(copied) + " files copied";
+  if (result.kept_files > 0) {
+    text += ", " + with_commas(result.kept_files) + " kept (" + bytes_text(result.kept_bytes) + ")";
+  }
+  text += "; " + bytes_text(result.bytes - result.kept_bytes) + " in " + fixed(result.seconds, 1) + " s";
+  if (copied > 0) {
+    text += ", " + fixed(result.mb_per_s(), 0) + " MB/s, " + std::string(name(result.engine)) + " (" +
+            result.engine_reason + ")";
+  }
+  return text + ", " + std::string(checked(options)) + "\n";
+}
+
+int run(Options& options) {
+  options.stage.engine = engine_named(options.engine);
+  if (options.verify) options.stage.reread = *options.verify ? Reread::always : Reread::never;
+  const Dataset dataset = open_with_progress(options.dataset);
+  StageResult result;
+  {
+    std::unique_ptr<Progress> progress;
+    bool waited = false;
+    result = stage(dataset, options.destination, options.stage, [&](const StageProgress& now) {
+      if (progress == nullptr || waited != now.waiting) {
+        progress.reset();  // ends the line of the one before
+        progress = std::make_unique<Progress>(now.waiting ? "waiting for another process that stages" : "staging",
+                                              Progress::kBytes);
+        waited = now.waiting;
+      }
+      return (*progress)(now.bytes, now.total_bytes, now.copied_bytes);
+    });
+  }
+  print(options.json ? json_of(options, result) : text_of(options, result));
+  return 0;
+}
+
+}  // namespace
+
+Command stage_command(CLI::App& app) {
+  const auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("stage", "Copy a dataset to node-local storage: resumable, checked");
+  command->add_option("DATASET", options->dataset, "Dataset of any packing, or a folder of files")->required();
+  command->add_option("DST", options->destination, "The copy: a folder, or a file where the dataset is one file")
+      ->required();
+  command->add_option("--workers", options->stage.workers, "Threads that check and write; 0: usable cores, 8 at most")
+      ->capture_default_str();
+  command
+      ->add_option("--engine", options->engine,
+                   "auto (io_uring, else pread threads), io_uring, pread, direct or gather: what reads the source")
+      ->check(CLI::IsMember({"auto", "io_uring", "direct", "pread", "gather"}))
+      ->capture_default_str();
+  CLI::Option* resume = command->add_flag(
+      "--resume", options->resume, "Keep files that are staged already, and go on with large ones (the default)");
+  command
+      ->add_flag("--overwrite", options->stage.overwrite, "Copy everything anew, and replace DST once it is complete")
+      ->excludes(resume);
+  command->add_flag("--verify,!--no-verify", options->verify,
+                    "Read every copy again and compare; by default those whose checksum penstock.json does not have. "
+                    "--no-verify: compare nothing");
+  command->add_flag("--json", options->json, "As JSON");
+  command->footer(
+      "Examples:\n"
+      "  penstock stage /shared/train.tar.d /local/train.tar.d\n"
+      "  penstock stage '/shared/train-{000..146}.tar' /local/train\n"
+      "  srun --ntasks-per-node=1 penstock stage /shared/train.tar.d /local/train.tar.d     on every node\n"
+      "The copy appears when it is complete. After a crash or Ctrl-C the same line goes on.");
+  return {command, [options] { return run(*options); }};
+}
+
+}  // namespace penstock::cli
