@@ -16,6 +16,7 @@ void bind_chain(nb::module_& module);
 void bind_tensor(nb::module_& module);
 void bind_loader(nb::module_& module);
 void bind_convert(nb::module_& module);
+void bind_stage(nb::module_& module);
 void bind_writer(nb::module_& module);
 
 /// Keys, paths and messages are bytes that need not be UTF-8: what is not becomes surrogates, as in os.fsdecode.

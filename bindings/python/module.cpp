@@ -28,5 +28,6 @@ NB_MODULE(_penstock, module) {
   python::bind_tensor(module);
   python::bind_loader(module);
   python::bind_convert(module);
+  python::bind_stage(module);
   python::bind_writer(module);
 }

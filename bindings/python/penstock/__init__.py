@@ -43,6 +43,7 @@ from ._penstock import (
     points,
     raw,
 )
+from ._stage import stage
 from ._stats import Stats
 from ._tune import tune
 from ._writer import Writer
@@ -75,6 +76,7 @@ __all__ = [
     "points",
     "raw",
     "sources",
+    "stage",
     "transform",
     "tune",
 ]

@@ -9,8 +9,10 @@ import time
 class Bar:
     """A bar on a terminal, now and then a plain line otherwise; both on stderr."""
 
-    def __init__(self, doing: str) -> None:
+    def __init__(self, doing: str, unit: str = "samples") -> None:
+        """unit "bytes" is shown in MB."""
         self.doing = doing
+        self._unit = unit
         self._terminal = sys.stderr.isatty()
         self._began = self._shown = time.monotonic()
         self._drawn = False
@@ -24,11 +26,10 @@ class Bar:
         self._shown = now
         seconds = max(now - self._began, 1e-3)
         share = samples / total if total else 0.0
-        text = (
-            f"{self.doing}  {samples:,}/{total:,} samples  {share:.0%}"
-            if total
-            else f"{self.doing}  {samples:,} samples"
+        shown = (
+            f"{samples / 1e6:,.0f}/{total / 1e6:,.0f} MB" if self._unit == "bytes" else f"{samples:,}/{total:,} samples"
         )
+        text = f"{self.doing}  {shown}  {share:.0%}" if total else f"{self.doing}  {samples:,} {self._unit}"
         text += f"  {nbytes / seconds / 1e6:,.0f} MB/s"
         if total and not last and samples:
             text += f"  {seconds * (total - samples) / samples:,.0f} s left"

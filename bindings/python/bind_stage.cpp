@@ -1,0 +1,62 @@
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/filesystem.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+
+#include <penstock/loader/stage.hpp>
+
+#include "bind.hpp"
+#include "interpreter.hpp"
+#include "open_dataset.hpp"
+
+namespace penstock::python {
+namespace {
+
+nb::dict summary(const StageResult& result) {
+  nb::dict told;
+  told["opens"] = text(result.opens.native());
+  told["files"] = result.files;
+  told["bytes"] = result.bytes;
+  told["kept_files"] = result.kept_files;
+  told["kept_bytes"] = result.kept_bytes;
+  told["seconds"] = result.seconds;
+  told["mb_per_s"] = result.mb_per_s();
+  told["engine"] = result.engine == EngineKind::automatic ? nb::object(nb::none()) : text(name(result.engine));
+  told["engine_reason"] = text(result.engine_reason);
+  return told;
+}
+
+nb::dict stage_dataset(nb::handle source, const std::filesystem::path& destination, unsigned workers,
+                       const std::string& engine, bool overwrite, std::optional<bool> verify,
+                       const nb::object& progress) {
+  StageOptions options{.workers = workers, .engine = engine_named(engine), .overwrite = overwrite};
+  if (verify) options.reread = *verify ? Reread::always : Reread::never;
+  const Dataset dataset = open_dataset(source);
+  StageResult result;
+  {
+    const WithoutInterpreter released;
+    result = stage(dataset, destination, options, [&progress](const StageProgress& now) {
+      check_signals();
+      if (progress.is_none() || now.waiting) return true;
+      const nb::gil_scoped_acquire held;
+      progress(now.bytes, now.total_bytes, now.copied_bytes);
+      return true;
+    });
+  }
+  return summary(result);
+}
+
+}  // namespace
+
+void bind_stage(nb::module_& module) {
+  module.def("stage", stage_dataset, nb::arg("source"), nb::arg("destination"), nb::kw_only(), nb::arg("workers") = 0,
+             nb::arg("engine") = "auto", nb::arg("overwrite") = false, nb::arg("verify") = nb::none(),
+             nb::arg("progress") = nb::none());
+}
+
+}  // namespace penstock::python
