@@ -40,6 +40,14 @@ BlockCache::Bytes BlockCache::get(std::uint32_t block, const std::function<void(
   return bytes;
 }
 
+bool BlockCache::holds(std::uint32_t block) {
+  const std::scoped_lock lock(mutex_);
+  const auto found = entries_.find(block);
+  if (found == entries_.end()) return false;
+  recent_.splice(recent_.begin(), recent_, found->second);
+  return true;
+}
+
 void BlockCache::evict() {
   for (auto last = recent_.end(); bytes_ > capacity_ && last != recent_.begin();) {
     --last;

@@ -27,6 +27,8 @@ class BlockCache {
   /// The undone bytes of a block; where they are not there, `make` reads and undoes it into a buffer, whose old content
   /// means nothing. What `make` throws is thrown here and not kept.
   Bytes get(std::uint32_t block, const std::function<void(std::vector<std::byte>&)>& make);
+  /// True where the block is there or being made; it then counts as just used.
+  bool holds(std::uint32_t block);
   std::uint64_t bytes() const;
   std::uint64_t made() const;  ///< blocks undone so far
 

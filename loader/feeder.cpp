@@ -8,6 +8,7 @@ namespace {
 
 constexpr std::uint64_t kGroupBytes = 128 << 10;  // of stored data: enough to hide scheduling, small enough to spread
 constexpr std::uint64_t kRowAlignment = 64;
+constexpr std::uint64_t kLongestBlock = 16 << 20;  // stored; longer ones are read by the worker that wants them
 
 }  // namespace
 
@@ -154,8 +155,45 @@ bool Feeder::read_ahead(Group& group, std::stop_token stop) {
     }
     group.assembly->set_stage(group.first + i, Assembly::RowStage::reading);
   }
+  for (std::uint32_t i = 0; i < group.count; ++i) {
+    for (const Fetch::Special& special : group.fetches[i].specials()) {
+      if (special.piece.kind == Piece::Kind::block) bring_block(special.piece.block, group);
+    }
+  }
   unsent_.push_back(&group);
   return true;
+}
+
+// The group waits for its blocks, whoever asked for them. Those that the cache holds are not read; should one be gone
+// by then, the worker reads it, as it does where the window has no room now: waiting here would keep the room that the
+// group's other blocks have.
+void Feeder::bring_block(std::uint32_t number, Group& group) {
+  const auto same = [number](const auto& read) { return read->block() == number; };
+  if (std::any_of(group.blocks.begin(), group.blocks.end(), same) || shop_.blocks.holds(number)) return;
+  std::shared_ptr<BlockRead> read = block_reads_.find(number);
+  if (read == nullptr) {
+    read = begin_block(number);
+    if (read == nullptr) return;
+    requests_.push_back(read->request());
+  }
+  group.outstanding.fetch_add(1, std::memory_order_relaxed);  // published by flush(), as all of the group
+  if (!read->join(group)) group.outstanding.fetch_sub(1, std::memory_order_relaxed);
+  group.blocks.push_back(std::move(read));
+}
+
+std::shared_ptr<BlockRead> Feeder::begin_block(std::uint32_t number) {
+  Extent extent{};
+  try {
+    extent = shop_.dataset.block(number).extent;
+  } catch (const Error&) {
+    return nullptr;  // the worker meets it again, and applies the policy
+  }
+  if (extent.length == 0 || extent.length > kLongestBlock) return nullptr;
+  std::byte* buffer = shop_.window.try_acquire(extent.length);
+  if (buffer == nullptr) return nullptr;
+  auto read = std::make_shared<BlockRead>(number, extent, shop_.window, buffer);
+  block_reads_.add(read);
+  return read;
 }
 
 void Feeder::plan_reads(Group& group) {
@@ -177,7 +215,7 @@ void Feeder::plan_reads(Group& group) {
     }
     group.begins[i] = bytes;
     bytes += (group.fetches[i].bytes() + kRowAlignment - 1) / kRowAlignment * kRowAlignment;
-    group.reads.resize(group.reads.size() + group.fetches[i].reads().size(), {&group, i, nullptr});
+    group.reads.resize(group.reads.size() + group.fetches[i].reads().size(), {&group, i});
   }
   group.buffer_bytes = bytes + kOverread;
   group.outstanding.store(static_cast<std::uint32_t>(group.reads.size()) + 1, std::memory_order_relaxed);

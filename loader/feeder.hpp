@@ -48,6 +48,8 @@ class Feeder {
   std::uint32_t group_rows(Assembly& assembly, std::uint32_t first);
   bool read_ahead(Group& group, std::stop_token stop);
   void plan_reads(Group& group);
+  void bring_block(std::uint32_t number, Group& group);
+  std::shared_ptr<BlockRead> begin_block(std::uint32_t number);
   void flush();
 
   Workshop& shop_;
@@ -57,6 +59,7 @@ class Feeder {
   std::vector<ReadRequest> requests_;
   std::vector<Group*> unsent_;
   RowSlots slots_;
+  BlockReads block_reads_;
   std::vector<Piece> pieces_;
   std::uint64_t sequence_ = 0;
   std::mutex mutex_;  // guards command_

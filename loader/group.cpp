@@ -6,6 +6,7 @@ namespace penstock {
 
 void PendingRead::done(std::uint64_t tag, std::exception_ptr failure) {
   auto& read = *reinterpret_cast<PendingRead*>(tag);
+  if (read.block != nullptr) return read.block->arrived(std::move(failure));
   if (read.group == nullptr) {
     read.failure = std::move(failure);
     return;
@@ -23,6 +24,13 @@ void Group::arrived() {
   if (outstanding.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
   for (std::uint32_t row = first; row < first + count; ++row) assembly->set_stage(row, Assembly::RowStage::queued);
   ready->push(this);
+}
+
+std::optional<std::span<const std::byte>> Group::stored(std::uint32_t block) const {
+  for (const std::shared_ptr<BlockRead>& read : blocks) {
+    if (read->block() == block) return read->bytes();
+  }
+  return std::nullopt;
 }
 
 Group* GroupPool::acquire() {

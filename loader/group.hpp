@@ -6,9 +6,12 @@
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <span>
 #include <vector>
 
 #include <penstock/loader/assembly.hpp>
+#include <penstock/loader/block_read.hpp>
 #include <penstock/loader/fetch.hpp>
 #include <penstock/loader/queue.hpp>
 #include <penstock/loader/read_engine.hpp>
@@ -19,9 +22,10 @@ struct Group;
 
 /// One request's way back from the engine: ReadRequest::tag is its address.
 struct PendingRead {
-  Group* group = nullptr;      ///< null: the caller waits for it in submit() (synchronous engines)
+  Group* group = nullptr;      ///< null: the caller waits for it in submit() (synchronous engines), or it is a block's
   std::uint32_t row = 0;       ///< in the group
-  std::exception_ptr failure;  ///< set by done() where there is no group
+  BlockRead* block = nullptr;  ///< where it is a block's
+  std::exception_ptr failure = nullptr;  ///< set by done() where there is neither
 
   static std::uint64_t tag(PendingRead& read) { return reinterpret_cast<std::uint64_t>(&read); }
   /// The engines' OnRead: hands the outcome to the group, and the group to the workers when it was the last.
@@ -39,13 +43,16 @@ struct Group {
   std::byte* buffer = nullptr;        ///< of the read window
   std::uint64_t buffer_bytes = 0;
   std::vector<PendingRead> reads;
-  std::vector<std::exception_ptr> failures;  ///< by row of the group
-  std::mutex mutex;                          ///< guards failures while reads are under way
+  std::vector<std::shared_ptr<BlockRead>> blocks;  ///< that come ahead of their rows as they are stored
+  std::vector<std::exception_ptr> failures;        ///< by row of the group
+  std::mutex mutex;                                ///< guards failures while reads are under way
   std::atomic<std::uint32_t> outstanding{0};
   Queue<Group*>* ready = nullptr;  ///< where the group goes when nothing is outstanding
 
   /// One read less is outstanding; the last hands the group over.
   void arrived();
+  /// The stored bytes of a block that was read ahead; nothing where it was not.
+  std::optional<std::span<const std::byte>> stored(std::uint32_t block) const;
 };
 
 /// Groups go round between the feeder and the workers; the pool grows to what is in flight and stays there.

@@ -15,7 +15,7 @@ namespace {
 constexpr std::chrono::milliseconds kSlice{50};  // of a wait that somebody wants to look up from
 constexpr std::chrono::seconds kGrace{2};        // for reads that never come back, before their threads are left behind
 
-// What workers read with where the engine reads ahead of them: replacements, shared blocks, second tries.
+// What workers read with where the engine reads ahead of them: replacements, blocks that were not read ahead, second tries.
 ChosenEngine synchronous_beside(const ChosenEngine& engine, const Dataset& dataset, EngineOptions options,
                                 const Loader::EngineFactory& make_engine) {
   if (engine.engine->synchronous()) return {};

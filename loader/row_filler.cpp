@@ -69,7 +69,11 @@ void RowFiller::read_and_fill(const SampleContext& sample, RowSlots& slots) {
                     .shard = dataset_.shard(dataset_.shard_of(sample.sample)).name,
                     .key = std::string(sample.key)});
   }
-  fill(sample, fetch_, buffer_.data(), slots);
+  fill(sample, fetch_, buffer_.data(), slots, nullptr);
+}
+
+void RowFiller::fill_ahead(const SampleContext& sample, const Group& group, std::uint32_t index, RowSlots& slots) {
+  fill(sample, group.fetches[index], group.buffer + group.begins[index], slots, &group);
 }
 
 void RowFiller::read(const Fetch& fetch, std::byte* buffer) {
@@ -93,8 +97,9 @@ void RowFiller::submit(std::span<const ReadRequest> requests) {
   }
 }
 
-void RowFiller::fill(const SampleContext& sample, const Fetch& fetch, std::byte* buffer, RowSlots& slots) {
-  read_specials(fetch, buffer);
+void RowFiller::fill(const SampleContext& sample, const Fetch& fetch, std::byte* buffer, RowSlots& slots,
+                     const Group* ahead) {
+  read_specials(fetch, buffer, ahead);
   filler_.begin(sample);
   for (const std::uint32_t output : program_.order()) {
     const FieldFetch* field = fetch.of(output);
@@ -120,12 +125,12 @@ void RowFiller::fill(const SampleContext& sample, const Fetch& fetch, std::byte*
   }
 }
 
-void RowFiller::read_specials(const Fetch& fetch, std::byte* buffer) {
+void RowFiller::read_specials(const Fetch& fetch, std::byte* buffer, const Group* ahead) {
   for (const Fetch::Special& special : fetch.specials()) {
     std::byte* destination = destination_of(special.slot, special.offset, buffer);
     const Piece& piece = special.piece;
     if (piece.kind == Piece::Kind::block) {
-      copy_block(piece, destination);
+      copy_block(piece, destination, ahead);
       continue;
     }
     if (piece.inline_bytes.empty()) {
@@ -139,11 +144,12 @@ void RowFiller::read_specials(const Fetch& fetch, std::byte* buffer) {
   }
 }
 
-void RowFiller::copy_block(const Piece& piece, std::byte* destination) {
+void RowFiller::copy_block(const Piece& piece, std::byte* destination, const Group* ahead) {
   Stopwatch watch;
   const BlockCache::Bytes bytes = blocks_.get(piece.block, [&](std::vector<std::byte>& undone) {
     const Block block = dataset_.block(piece.block);
-    const std::span<const std::byte> stored = read_stored(block);
+    const auto brought = ahead != nullptr ? ahead->stored(piece.block) : std::nullopt;
+    const std::span<const std::byte> stored = brought ? *brought : read_stored(block);
     undone.resize(block.decoded_length);
     undo_filters(block, stored, undone, filter_scratch_);
   });

@@ -36,16 +36,18 @@ class RowFiller {
 
   /// Reads the sample here and now, then fills. I/O errors are tried three times.
   void read_and_fill(const SampleContext& sample, RowSlots& slots);
-  /// Fills from what was read ahead: `buffer` holds the bytes that `fetch` planned.
-  void fill(const SampleContext& sample, const Fetch& fetch, std::byte* buffer, RowSlots& slots);
+  /// Fills row `index` of a group from what was read ahead.
+  void fill_ahead(const SampleContext& sample, const Group& group, std::uint32_t index, RowSlots& slots);
 
   nanoseconds read_time() const { return read_time_; }
   SlotFiller::Times fill_times() const { return filler_.times(); }
 
  private:
+  // `buffer` holds the bytes that `fetch` planned.
+  void fill(const SampleContext& sample, const Fetch& fetch, std::byte* buffer, RowSlots& slots, const Group* ahead);
   void read(const Fetch& fetch, std::byte* buffer);
-  void read_specials(const Fetch& fetch, std::byte* buffer);
-  void copy_block(const Piece& piece, std::byte* destination);
+  void read_specials(const Fetch& fetch, std::byte* buffer, const Group* ahead);
+  void copy_block(const Piece& piece, std::byte* destination, const Group* ahead);
   std::span<const std::byte> read_stored(const Block& block);
   void submit(std::span<const ReadRequest> requests);
 

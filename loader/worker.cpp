@@ -51,6 +51,7 @@ void Worker::run_group(Group& group) {
     if (i + 1 < count && assembly.finish_row(first + i)) finished = true;
   }
   if (group.buffer != nullptr) shop_.window.release(group.buffer, group.buffer_bytes);
+  group.blocks.clear();
   shop_.groups.release(&group);  // before the batch can be seen finished: all that is in flight belongs to some batch
   if (assembly.finish_row(first + count - 1)) finished = true;
   if (!finished) return;
@@ -89,7 +90,7 @@ void Worker::fill_row(Assembly& assembly, std::uint32_t row, Group* ahead, std::
                              assembly.slab().keys[row]};
   slots_.of(assembly, shop_.program.outputs(), row);
   if (ahead != nullptr && ahead->failures[index] == nullptr) {
-    filler_.fill(sample, ahead->fetches[index], ahead->buffer + ahead->begins[index], slots_);
+    filler_.fill_ahead(sample, *ahead, index, slots_);
   } else {
     filler_.read_and_fill(sample, slots_);  // also the second try of what failed to be read ahead
   }

@@ -1,6 +1,7 @@
 // Filtered blocks that samples share: each is undone once while it is wanted, whichever engine brings its bytes.
 #include <map>
 #include <numeric>
+#include <support/faulty_engine.hpp>
 #include <support/loading.hpp>
 #include <vector>
 
@@ -56,6 +57,37 @@ Epoch epoch_of(const std::filesystem::path& path, EngineKind engine, bool shuffl
   return epoch;
 }
 
+// What the two engines of a loader that reads ahead were asked for in two epochs: the one ahead, and the workers' own.
+struct Asked {
+  std::uint64_t ahead = 0, by_workers = 0;
+  std::vector<std::uint64_t> digests = {};
+};
+
+Asked asked_in_two_epochs(const std::filesystem::path& path, bool shuffle, const Faults& faults_ahead) {
+  ReadEngine *ahead = nullptr, *direct = nullptr;
+  const Loader::EngineFactory make = [&](const Dataset& dataset, const EngineOptions& options, OnRead on_read) {
+    const FaultyEngine::Make inner = [&](OnRead answer) {
+      return choose_engine(dataset, options, std::move(answer)).engine;
+    };
+    const bool by_workers = options.kind == EngineKind::direct;
+    auto engine = std::make_unique<FaultyEngine>(inner, by_workers ? Faults{} : faults_ahead, std::move(on_read));
+    (by_workers ? direct : ahead) = engine.get();
+    return ChosenEngine{std::move(engine), "under test"};
+  };
+  LoaderOptions options{.batch_size = 32, .shuffle = shuffle, .seed = 5, .workers = 2};
+  options.engine.kind = EngineKind::pread;
+  Loader loader(open(path), options, make);
+  Asked asked;
+  for (int epoch = 0; epoch < 2; ++epoch) {
+    Digest digest;
+    for (const Batch& batch : loader) digest.add(batch);
+    asked.digests.push_back(digest.value());
+  }
+  asked.ahead = ahead->stats().requests;
+  asked.by_workers = direct->stats().requests;
+  return asked;
+}
+
 }  // namespace
 
 TEST_CASE("batches of shared blocks are the same with every engine and every size of the cache") {
@@ -87,4 +119,30 @@ TEST_CASE("a block is undone once for all the samples that share it") {
     }
     CHECK(loader.stats().blocks_undone == kChunks);
   }
+}
+
+TEST_CASE("each block is read once, ahead of the workers, also where several groups of rows wait for it") {
+  const TemporaryFolder folder;
+  write_chunks(folder / "x.h5");
+  for (const bool shuffle : {false, true}) {
+    for (const auto delay : {0, 20}) {
+      CAPTURE(shuffle);
+      CAPTURE(delay);
+      const Asked asked = asked_in_two_epochs(folder / "x.h5", shuffle, {.delay = std::chrono::milliseconds(delay)});
+      CHECK(asked.ahead == kChunks);
+      CHECK(asked.by_workers == 0);
+    }
+  }
+}
+
+TEST_CASE("a block whose reading ahead fails is read by the worker that wants it") {
+  const TemporaryFolder folder;
+  write_chunks(folder / "x.h5");
+  const Asked expected = asked_in_two_epochs(folder / "x.h5", true, {});
+  const Asked asked = asked_in_two_epochs(folder / "x.h5", true, {.fail_nth = 3});
+  CHECK(asked.digests == expected.digests);
+  CHECK(asked.by_workers == 1);
+  const Asked never = asked_in_two_epochs(folder / "x.h5", true, {.fail_file = 0});
+  CHECK(never.digests == expected.digests);
+  CHECK(never.by_workers == kChunks);
 }
