@@ -101,10 +101,10 @@ struct IndexBuilder::State {
 void IndexBuilder::State::put(std::uint32_t field, Entry entry, std::uint64_t length,
                               std::optional<std::uint32_t> crc) {
   Column& column = columns.at(field);
-  const ErrorContext context{.key = std::string(last_key()), .field = column.schema.name};
-  if (samples() == 0) throw Error::invalid_argument("a field is set before the first sample", context);
-  if (column.entries.size() == samples()) throw Error::corrupt("the sample has this field twice", context);
-  if (length > kLongestField) throw Error::unsupported("a field of 1 TiB or more", context);
+  const auto context = [&] { return ErrorContext{.key = std::string(last_key()), .field = column.schema.name}; };
+  if (samples() == 0) throw Error::invalid_argument("a field is set before the first sample", context());
+  if (column.entries.size() == samples()) throw Error::corrupt("the sample has this field twice", context());
+  if (length > kLongestField) throw Error::unsupported("a field of 1 TiB or more", context());
   column.entries.resize(samples() - 1, Entry{});
   entry.length_low = static_cast<std::uint32_t>(length);
   entry.length_high = static_cast<std::uint8_t>(length >> 32);

@@ -150,7 +150,7 @@ fs::path index_name(const fs::path& shard) {
 
 ManifestShard describe_shard(const fs::path& folder, std::string name, const Index& index) {
   ManifestShard shard{.name = std::move(name), .samples = index.size(), .index = crc_of_header(index)};
-  std::vector<std::byte> buffer(std::size_t{1} << 20);
+  std::vector<std::byte> buffer(std::size_t{1} << 18);  // stays in a core's cache until it is summed up
   for (std::uint32_t i = 0; i < index.file_count(); ++i) {
     const IndexedFile indexed = index.file(i);
     const fs::path path = path_inside(folder, indexed);

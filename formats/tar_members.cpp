@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::uint64_t kLargestExtension = std::uint64_t{8} << 20;  // bytes of a long name or of pax records
 constexpr std::uint64_t kSmallMember = std::uint64_t{64} << 10;      // behind larger ones a header is read alone
-constexpr std::uint64_t kWindow = std::uint64_t{1} << 20, kSmallWindow = std::uint64_t{4} << 10;
+constexpr std::uint64_t kWindow = std::uint64_t{256} << 10, kSmallWindow = std::uint64_t{4} << 10;
 
 struct Compression {
   std::string_view magic, name, undo;
