@@ -24,6 +24,9 @@ def pack(
     classes: Sequence[str] = (),
     jpeg: str = "keep",
     max_side: int = 0,
+    presample: str = "",
+    order: str = "keep",
+    attributes: str = "none",
     workers: int = 0,
     on_error: str = "raise",
     overwrite: bool = False,
@@ -53,6 +56,10 @@ def pack(
     classes: names that class numbers must follow. align: where samples begin (tar; 4096 suits O_DIRECT).
     jpeg: "keep"; "baseline", which makes progressive files baseline ones of identical pixels that decode twice as fast; or
     "quality:Q". max_side: JPEG files whose longer side has more pixels are shrunk to it, with that quality or 90; 0: none.
+    presample: so many points of each cloud are kept, "fps:4096" or "voxel:0.05,fps:4096". order: of points, "keep",
+    "progressive" (any run of them is a random sample, so a loader reads only what it delivers) or "stratified" (any run
+    covers the cloud evenly). attributes: what points keep beside x, y, z when either makes them over: "none", "all", or
+    names with commas between.
     on_error: "raise", or "skip" to leave out samples that cannot be read (what a generator raises ends it, and is raised
     in any case; so is a key that comes twice); they are listed in skipped.jsonl of the dataset, and in the file
     `report`, a line of JSON each. progress: True for a bar on stderr, or a
@@ -71,6 +78,9 @@ def pack(
         "classes": list(classes),
         "jpeg": jpeg,
         "max_side": max_side,
+        "presample": presample,
+        "order": order,
+        "attributes": attributes,
         "workers": workers,
         "on_error": on_error,
         "overwrite": overwrite,
