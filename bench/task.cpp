@@ -4,15 +4,18 @@
 
 #include <penstock/bench/task.hpp>
 #include <penstock/formats/error.hpp>
+#include <penstock/transforms/clouds/cloud.hpp>
 #include <penstock/transforms/codec.hpp>
 
 namespace penstock {
 namespace {
 
-constexpr std::array<std::string_view, 5> kNames{"image-train", "image-eval", "image-small", "array", "raw"};
+constexpr std::array<std::string_view, 6> kNames{"image-train", "image-eval", "image-small", "points", "array", "raw"};
 
 // Of ImageNet's training images. Source: torchvision's reference training.
 const std::vector<float> kMean{0.485F, 0.456F, 0.406F}, kDeviation{0.229F, 0.224F, 0.225F};
+
+constexpr std::int64_t kCloudPoints = 4096;
 
 struct FirstImage {
   std::string field;
@@ -43,6 +46,13 @@ std::optional<FirstImage> first_image(const Dataset& dataset) {
   return {};
 }
 
+std::optional<std::string> first_cloud(const Dataset& dataset) {
+  for (const FieldSchema& field : dataset.fields()) {
+    if (dynamic_cast<const CloudCodec*>(codec_named(field.codec)) != nullptr) return field.name;
+  }
+  return {};
+}
+
 void add_label(const Dataset& dataset, Task& task) {
   if (dataset.field("cls")) task.fields.emplace_back("cls", label());
 }
@@ -64,6 +74,15 @@ Task image_task(std::string_view name, const Dataset& dataset, const FirstImage&
   return task;
 }
 
+// PointNet's input.
+Task points_task(const Dataset& dataset, const std::string& field) {
+  Task task{.name = "points", .reason = {}, .fields = {}};
+  task.fields.emplace_back(
+      field, points::sample(kCloudPoints) | points::center() | points::unit_sphere() | points::channels_first());
+  add_label(dataset, task);
+  return task;
+}
+
 }  // namespace
 
 std::span<const std::string_view> task_names() {
@@ -77,6 +96,10 @@ Task task_named(std::string_view name, const Dataset& dataset) {
   Task task{.name = std::string(name), .reason = {}, .fields = {}};
   if (name == "raw") {
     for (const FieldSchema& field : dataset.fields()) task.fields.emplace_back(field.name, raw());
+  } else if (name == "points") {
+    const auto cloud = first_cloud(dataset);
+    if (!cloud) throw Error::invalid_argument("task points: no field holds point clouds", context);
+    task = points_task(dataset, *cloud);
   } else if (name == "array") {
     for (const FieldSchema& field : dataset.fields())
       if (field.fixed && field.name != "cls") task.fields.emplace_back(field.name, array::decode());
@@ -97,6 +120,11 @@ Task guess_task(const Dataset& dataset) {
         image_task(std::max(image->width, image->height) <= 64 ? "image-small" : "image-train", dataset, *image);
     task.reason = "field " + image->field + " holds images, the first of " + std::to_string(image->width) + " x " +
                   std::to_string(image->height);
+    return task;
+  }
+  if (const auto cloud = first_cloud(dataset)) {
+    Task task = points_task(dataset, *cloud);
+    task.reason = "field " + *cloud + " holds point clouds";
     return task;
   }
   Task task = task_named(has_array(dataset) ? "array" : "raw", dataset);
