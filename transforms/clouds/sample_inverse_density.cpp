@@ -1,11 +1,19 @@
 #include <algorithm>
-#include <cmath>
 
+#include <penstock/transforms/clouds/normal_draws.hpp>
 #include <penstock/transforms/clouds/point_cells.hpp>
 #include <penstock/transforms/clouds/sample_inverse_density.hpp>
 
 namespace penstock {
 namespace {
+
+/// The largest whole number whose cube is not above `number`: the same on every processor, which std::cbrt is not.
+std::uint32_t cube_root(std::uint64_t number) {
+  std::uint64_t root = 0;
+  for (std::uint64_t bit = 1 << 10; bit != 0; bit >>= 1)  // of less than 2^32 points
+    if ((root + bit) * (root + bit) * (root + bit) <= number) root += bit;
+  return static_cast<std::uint32_t>(root);
+}
 
 class InverseDensitySampler : public PointSampler {
  public:
@@ -17,7 +25,8 @@ class InverseDensitySampler : public PointSampler {
     cells_.build(cloud, bounds, edge(bounds, cloud.count));
     keys_.resize(cloud.count);
     for (std::size_t i = 0; i < cloud.count; ++i)
-      keys_[i] = {-std::log(1 - random.uniform()) * cells_.count()[cells_.cell_of()[i]], static_cast<std::uint32_t>(i)};
+      keys_[i] = {-portable_log(1 - random.uniform()) * cells_.count()[cells_.cell_of()[i]],
+                  static_cast<std::uint32_t>(i)};
     const std::size_t wanted = std::min(points_, cloud.count);
     const auto end = keys_.begin() + static_cast<std::ptrdiff_t>(wanted);
     if (wanted < cloud.count) std::nth_element(keys_.begin(), end, keys_.end());
@@ -33,7 +42,7 @@ class InverseDensitySampler : public PointSampler {
   double edge(const PointBounds& bounds, std::size_t count) const {
     if (size_ > 0) return size_;
     const double widest = bounds.widest();
-    return widest > 0 ? widest / std::cbrt(static_cast<double>(count)) : 1;
+    return widest > 0 ? widest / cube_root(count) : 1;
   }
 
   double size_;
