@@ -69,8 +69,8 @@ TEST_CASE("the comparison finds that windows read what they deliver, and that fa
     CHECK(row.coverage.most >= fps.coverage.most * 0.99);
   }
   CHECK(fps.bytes_per_cloud > 0.9 * whole);
-  CHECK(row_of(report, "window", "progressive").bytes_per_cloud < 0.2 * whole);
-  CHECK(row_of(report, "window", "stratified").bytes_per_cloud < 0.2 * whole);
+  CHECK(row_of(report, "window", "progressive").bytes_per_cloud < 0.5 * whole);
+  CHECK(row_of(report, "window", "stratified").bytes_per_cloud < 0.5 * whole);
   CHECK(row_of(report, "window", "progressive").coverage.mean == doctest::Approx(random.coverage.mean).epsilon(0.15));
   CHECK(row_of(report, "window", "stratified").coverage.mean < random.coverage.mean);
   CHECK(row_of(report, "all points", "presampled").coverage.mean ==
