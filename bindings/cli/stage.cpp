@@ -1,6 +1,5 @@
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <string>
 
 #include <penstock/bench/units.hpp>
@@ -17,7 +16,7 @@ namespace {
 struct Options {
   std::string dataset, destination, engine = "auto";
   bool json = false, resume = false;
-  std::optional<bool> verify;
+  bool verify = false, no_verify = false;
   StageOptions stage;
 };
 
@@ -69,7 +68,8 @@ std::string text_of(const Options& options, const StageResult& result) {
 
 int run(Options& options) {
   options.stage.engine = engine_named(options.engine);
-  if (options.verify) options.stage.reread = *options.verify ? Reread::always : Reread::never;
+  if (options.verify) options.stage.reread = Reread::always;
+  if (options.no_verify) options.stage.reread = Reread::never;
   const Dataset dataset = open_with_progress(options.dataset);
   StageResult result;
   {
@@ -109,9 +109,10 @@ Command stage_command(CLI::App& app) {
   command
       ->add_flag("--overwrite", options->stage.overwrite, "Copy everything anew, and replace DST once it is complete")
       ->excludes(resume);
-  command->add_flag("--verify,!--no-verify", options->verify,
-                    "Read every copy again and compare; by default those whose checksum penstock.json does not have. "
-                    "--no-verify: compare nothing");
+  CLI::Option* verify = command->add_flag(
+      "--verify", options->verify,
+      "Read every copy again and compare; by default those whose checksum penstock.json does not have");
+  command->add_flag("--no-verify", options->no_verify, "Compare nothing")->excludes(verify);
   command->add_flag("--json", options->json, "As JSON");
   command->footer(
       "Examples:\n"
