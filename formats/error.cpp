@@ -3,6 +3,7 @@
 #include <utility>
 
 #include <penstock/formats/error.hpp>
+#include <penstock/formats/printable.hpp>
 
 namespace penstock {
 namespace {
@@ -18,7 +19,7 @@ std::string compose(ErrorKind kind, const std::string& cause, const ErrorContext
   part("sample ", context.key);
   part("field ", context.field);
   if (context.offset) part("offset ", std::to_string(*context.offset));
-  return text.append(name(kind)).append(": ").append(cause);
+  return one_line(text.append(name(kind)).append(": ").append(cause));
 }
 
 }  // namespace
@@ -30,7 +31,7 @@ std::string_view name(ErrorKind kind) {
 }
 
 Error::Error(ErrorKind kind, std::string cause, ErrorContext context)
-    : kind_(kind), cause_(std::move(cause)), context_(std::move(context)), text_(compose(kind_, cause_, context_)) {}
+    : kind_(kind), cause_(one_line(cause)), context_(std::move(context)), text_(compose(kind_, cause_, context_)) {}
 
 Error Error::invalid_argument(std::string cause, ErrorContext context) {
   return {ErrorKind::invalid_argument, std::move(cause), std::move(context)};

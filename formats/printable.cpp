@@ -46,6 +46,17 @@ bool is_printable(std::string_view text) {
   return true;
 }
 
+std::string one_line(std::string_view text) {
+  if (is_printable(text)) return std::string(text);
+  std::string line;
+  while (!text.empty()) {
+    const std::size_t length = character(text);
+    line += length == 0 ? "\\x" + hexadecimal(text.substr(0, 1)) : std::string(text.substr(0, length));
+    text.remove_prefix(length == 0 ? 1 : length);
+  }
+  return line;
+}
+
 std::string hexadecimal(std::string_view bytes) {
   constexpr std::string_view kDigits = "0123456789abcdef";
   std::string text;

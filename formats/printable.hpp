@@ -9,6 +9,9 @@ namespace penstock {
 /// True for UTF-8 without control characters (RFC 3629: shortest forms, no surrogates).
 bool is_printable(std::string_view text);
 
+/// The text with a backslash, an x and two digits in place of every byte that belongs to no printable character.
+std::string one_line(std::string_view text);
+
 /// Two lower-case digits per byte.
 std::string hexadecimal(std::string_view bytes);
 

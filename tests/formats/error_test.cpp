@@ -13,6 +13,14 @@ TEST_CASE("what() names every known part of the context on one line, and skips t
   CHECK(std::string(Error::shape("too wide").what()) == "shape: too wide");
 }
 
+TEST_CASE("what() and cause() are one line of UTF-8, whatever bytes a file's names have; the context keeps them") {
+  const Error error = Error::corrupt("bad \nname \xFF\x7F \xC3\xA9", {.key = "a\tb"});
+  CHECK(error.cause() == "bad \\x0aname \\xff\\x7f \xC3\xA9");
+  CHECK(std::string(error.what()) == "sample a\\x09b: corrupt: bad \\x0aname \\xff\\x7f \xC3\xA9");
+  CHECK(error.context().key == "a\tb");
+  CHECK(error.in({.field = "jpg"}).cause() == error.cause());
+}
+
 TEST_CASE("an outer context fills only what the error does not know yet") {
   const Error error = Error::corrupt("bad", {.key = "inner"}).in({.dataset = "train", .key = "outer"});
   CHECK(error.context().key == "inner");
