@@ -6,6 +6,7 @@
 #include <optional>
 
 #include <penstock/formats/error.hpp>
+#include <penstock/formats/json_depth.hpp>
 #include <penstock/formats/label_table.hpp>
 #include <penstock/formats/mapping.hpp>
 
@@ -265,6 +266,7 @@ LabelTable read_json_list(const Json& json, const std::string& wanted) {
 }
 
 LabelTable read_json(std::string_view text, const std::string& wanted) {
+  require_shallow_json(text);
   const Json json = Json::parse(text, nullptr, false);
   if (json.is_object()) return read_json_object(json, wanted);
   if (json.is_array()) return read_json_list(json, wanted);

@@ -7,6 +7,7 @@
 #include <penstock/formats/crc32c.hpp>
 #include <penstock/formats/descriptor.hpp>
 #include <penstock/formats/error.hpp>
+#include <penstock/formats/json_depth.hpp>
 #include <penstock/formats/manifest.hpp>
 
 namespace penstock {
@@ -107,6 +108,7 @@ std::string Manifest::to_json() const {
 
 Manifest Manifest::from_json(std::string_view text) {
   return reading("a dataset description", [&] {
+    require_shallow_json(text);
     const Json json = Json::parse(text);
     const int version = json.at("penstock");
     if (version != kVersion) {

@@ -10,6 +10,7 @@
 #include <penstock/formats/hash.hpp>
 #include <penstock/formats/header_window.hpp>
 #include <penstock/formats/inline_piece.hpp>
+#include <penstock/formats/json_depth.hpp>
 #include <penstock/formats/mapping.hpp>
 #include <penstock/formats/mds.hpp>
 #include <penstock/formats/mds_columns.hpp>
@@ -90,6 +91,7 @@ std::vector<Description> read_index_json(const fs::path& folder) {
   const Mapping file(folder / kIndexName);
   return reading_json([&] {
     const std::string_view text = text_of(file.bytes());
+    require_shallow_json(text);
     const Json json = Json::parse(text.begin(), text.end());
     std::vector<Description> shards;
     for (const Json& shard : json.at("shards")) shards.push_back(description_from(shard));
