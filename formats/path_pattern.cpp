@@ -13,11 +13,24 @@ namespace penstock {
 namespace {
 
 constexpr std::size_t kMostWords = 1'000'000;
+constexpr std::size_t kMostBytes = std::size_t{256} << 20;  // of all words: a long pattern may stand for many
+constexpr std::size_t kLongestRange = 64;
 constexpr std::string_view kWildcards = "*?[";
 
+struct Range {
+  std::uint64_t first, last;
+  std::size_t digits;  // at least
+  std::uint64_t count() const { return std::max(first, last) - std::min(first, last) + 1; }
+};
+
 struct Braces {
-  std::size_t begin, end;  ///< of "{" and behind "}"
-  std::vector<std::string> words;
+  std::size_t begin, end;      ///< of "{" and behind "}"
+  std::optional<Range> range;  ///< nothing: alternatives
+};
+
+struct Open {
+  std::size_t begin;
+  bool comma = false;  ///< one stands inside, outside of inner braces
 };
 
 std::optional<std::uint64_t> whole(std::string_view digits) {
@@ -28,30 +41,32 @@ std::optional<std::uint64_t> whole(std::string_view digits) {
 }
 
 Error too_many(std::string_view text) {
-  return Error::invalid_argument(std::string(text) + " stands for more than " + std::to_string(kMostWords) + " files");
+  return Error::invalid_argument(std::string(text) + " stands for more than " + std::to_string(kMostWords) +
+                                 " files, or for names of more than 256 MiB");
 }
 
 // "000..146"; nothing when it is no range.
-std::vector<std::string> range_words(std::string_view inside, std::string_view text) {
+std::optional<Range> range_in(std::string_view inside) {
   const std::size_t dots = inside.find("..");
-  if (dots == std::string_view::npos) return {};
+  if (inside.size() > kLongestRange || dots == std::string_view::npos) return std::nullopt;
   const std::string_view from = inside.substr(0, dots), to = inside.substr(dots + 2);
   const auto first = whole(from), last = whole(to);
-  if (!first || !last) return {};
+  if (!first || !last) return std::nullopt;
   const bool padded = (from.size() > 1 && from[0] == '0') || (to.size() > 1 && to[0] == '0');
-  const std::size_t digits = padded ? std::max(from.size(), to.size()) : 1;
-  const std::uint64_t count = std::max(*first, *last) - std::min(*first, *last);
-  if (count >= kMostWords) throw too_many(text);
+  return Range{*first, *last, padded ? std::max(from.size(), to.size()) : 1};
+}
+
+std::vector<std::string> words_of(const Range& range) {
   std::vector<std::string> words;
-  for (std::uint64_t i = 0; i <= count; ++i) {
-    std::string word = std::to_string(*first < *last ? *first + i : *first - i);
-    if (word.size() < digits) word.insert(0, digits - word.size(), '0');
+  for (std::uint64_t i = 0; i < range.count(); ++i) {
+    std::string word = std::to_string(range.first < range.last ? range.first + i : range.first - i);
+    if (word.size() < range.digits) word.insert(0, range.digits - word.size(), '0');
     words.push_back(std::move(word));
   }
   return words;
 }
 
-// "a,b,{c,d}" at its outermost commas; nothing when there is none.
+// "a,b,{c,d}" at its outermost commas.
 std::vector<std::string> alternatives(std::string_view inside) {
   std::vector<std::string> words{""};
   int depth = 0;
@@ -64,25 +79,33 @@ std::vector<std::string> alternatives(std::string_view inside) {
       words.back().push_back(c);
     }
   }
-  if (words.size() == 1) words.clear();
   return words;
 }
 
-// The first pair of braces that stands for something.
+// The first pair of braces that stands for something. One pass, whatever stands in what.
 std::optional<Braces> find_braces(std::string_view text) {
-  for (std::size_t begin = text.find('{'); begin != std::string_view::npos; begin = text.find('{', begin + 1)) {
-    int depth = 0;
-    for (std::size_t at = begin; at < text.size(); ++at) {
-      if (text[at] == '{') ++depth;
-      if (text[at] != '}' || --depth != 0) continue;
-      const std::string_view inside = text.substr(begin + 1, at - begin - 1);
-      std::vector<std::string> words = range_words(inside, text);
-      if (words.empty()) words = alternatives(inside);
-      if (!words.empty()) return Braces{begin, at + 1, std::move(words)};
-      break;
-    }
+  std::optional<Braces> first;
+  std::vector<Open> open;
+  for (std::size_t at = 0; at < text.size() && (!first || !open.empty()); ++at) {
+    if (text[at] == '{') open.push_back({at});
+    if (text[at] == ',' && !open.empty()) open.back().comma = true;
+    if (text[at] != '}' || open.empty()) continue;
+    const auto [begin, comma] = open.back();
+    open.pop_back();
+    if (first && first->begin < begin) continue;
+    const std::optional<Range> range = range_in(text.substr(begin + 1, at - begin - 1));
+    if (comma || range) first = Braces{begin, at + 1, range};
   }
-  return std::nullopt;
+  return first;
+}
+
+// What the braces in a word stand for. Throws too_many() before it takes memory for that.
+std::vector<std::string> inside_of(const Braces& braces, std::string_view word, std::string_view text) {
+  if (!braces.range) return alternatives(word.substr(braces.begin + 1, braces.end - braces.begin - 2));
+  // The count of all numbers of 64 bits is 0.
+  const std::uint64_t count = braces.range->count();
+  if (count == 0 || count > kMostWords || count * word.size() > kMostBytes) throw too_many(text);
+  return words_of(*braces.range);
 }
 
 std::vector<std::filesystem::path> matches(const std::string& word) {
@@ -108,14 +131,19 @@ std::vector<std::string> expand_braces(std::string_view text) {
   for (bool expanded = true; expanded;) {
     expanded = false;
     std::vector<std::string> next;
+    std::size_t bytes = 0;
+    const auto add = [&](std::string word) {
+      bytes += word.size();
+      next.push_back(std::move(word));
+      if (next.size() > kMostWords || bytes > kMostBytes) throw too_many(text);
+    };
     for (const std::string& word : words) {
       const auto braces = find_braces(word);
       expanded = expanded || braces.has_value();
-      if (!braces) next.push_back(word);
+      if (!braces) add(word);
       if (braces)
-        for (const std::string& inside : braces->words)
-          next.push_back(word.substr(0, braces->begin) + inside + word.substr(braces->end));
-      if (next.size() > kMostWords) throw too_many(text);
+        for (const std::string& inside : inside_of(*braces, word, text))
+          add(word.substr(0, braces->begin) + inside + word.substr(braces->end));
     }
     words = std::move(next);
   }

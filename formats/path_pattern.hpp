@@ -11,9 +11,9 @@ namespace penstock {
 /// Whether the text has braces or wildcards (* ? [).
 bool is_pattern(std::string_view text);
 
-/// Braces as a shell expands them, from left to right: {a,b} are alternatives, {8..11} numbers up or down, {08..11} with
-/// as many digits as the longer end has; others stay as they are.
-/// Throws Error: invalid_argument, for more than a million words.
+/// Braces as a shell expands them, from left to right: {a,b} are alternatives, {8..11} numbers up or down, {08..11}
+/// with as many digits as the longer end has; others stay as they are. Throws Error: invalid_argument, for more than a
+/// million words or 256 MiB of them.
 std::vector<std::string> expand_braces(std::string_view text);
 
 /// The paths that a pattern stands for: braces first, then wildcards, each in bytewise order. Words without a wildcard

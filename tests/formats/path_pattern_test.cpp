@@ -30,6 +30,16 @@ TEST_CASE("braces stand for what a shell makes of them") {
   CHECK(expand_braces("{a}{}{1..b}{..}}{") == Words{"{a}{}{1..b}{..}}{"});
   CHECK_THROWS_AS(expand_braces("{0..9999999}"), Error);
   CHECK_THROWS_AS(expand_braces("{0..999}{0..999}{0..999}"), Error);
+  CHECK_THROWS_AS(expand_braces("{0..999999}" + std::string(1000, 'x')), Error);  // a gigabyte of names
+  CHECK(expand_braces("{{a,b}") == Words{"{a", "{b"});
+  CHECK(expand_braces("{{a,b}}") == Words{"{a}", "{b}"});
+  CHECK(expand_braces("}{{1..2},c}") == Words{"}1", "}2", "}c"});
+}
+
+TEST_CASE("braces are looked for in one pass, however deep they stand") {
+  const std::string open(100'000, '{'), deep = open + std::string(100'000, '}');
+  CHECK(expand_braces(open) == Words{open});
+  CHECK(expand_braces(deep) == Words{deep});
 }
 
 TEST_CASE("wildcards match what is there, in bytewise order, after the braces") {
