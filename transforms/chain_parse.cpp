@@ -151,6 +151,13 @@ class ChainReader {
   std::size_t at_ = 0;
 };
 
+std::int64_t whole_number(double number, std::string_view keyword) {
+  const bool fits = number >= 0 && number < 1e15;
+  const auto value = fits ? static_cast<std::int64_t>(number) : -1;
+  if (!fits || static_cast<double>(value) != number) throw misfit(std::string(keyword) + " is to be a whole number");
+  return value;
+}
+
 /// The arguments of one step, asked for by place or keyword; what nobody asked for is an error.
 class Given {
  public:
@@ -178,11 +185,7 @@ class Given {
 
   std::int64_t whole(std::size_t place, std::string_view keyword) {
     const Argument& argument = get(place, keyword);
-    const bool fits = argument.numbers.size() == 1 && argument.numbers[0] >= 0 && argument.numbers[0] < 1e15;
-    const auto value = fits ? static_cast<std::int64_t>(argument.numbers[0]) : -1;
-    if (!fits || static_cast<double>(value) != argument.numbers[0])
-      throw misfit(std::string(keyword) + " is to be a whole number");
-    return value;
+    return whole_number(argument.numbers.size() == 1 ? argument.numbers[0] : -1, keyword);
   }
 
   std::pair<double, double> range(std::string_view keyword, std::pair<double, double> usual) {
@@ -221,7 +224,7 @@ class Given {
     const Argument& first = get(0, "size");
     if (first.list) {
       if (first.numbers.size() != 2) throw misfit("size is to be one number or two");
-      return std::pair{static_cast<std::int64_t>(first.numbers[0]), static_cast<std::int64_t>(first.numbers[1])};
+      return std::pair{whole_number(first.numbers[0], "size"), whole_number(first.numbers[1], "size")};
     }
     const std::int64_t height = whole(0, "size");
     if (find(1, "") == nullptr) return std::nullopt;

@@ -108,6 +108,8 @@ TEST_CASE("a chain that makes no sense is refused at the character where it stop
   refused("image.rezise(3)", "there is no step \"image.rezise\"");
   refused("image.resize(1, 2, 3)", "more arguments than it takes");
   refused("image.resize(1.5)", "size is to be a whole number");
+  refused("image.resize((1e300, 2))", "size is to be a whole number");
+  refused("image.center_crop((-1, 2))", "size is to be a whole number");
   refused("image.resize(-1)", "size is to be a whole number");
   refused("image.resize(1e300)", "size is to be a whole number");
   refused("image.cast(float12)", "there is no dtype \"float12\"");
