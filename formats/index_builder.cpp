@@ -64,6 +64,8 @@ struct IndexBuilder::State {
   std::unordered_map<std::string, std::uint32_t> column_named;
   std::vector<PieceRecord> pieces;
   std::vector<std::byte> inline_bytes;
+  std::uint64_t pattern_offset = 0, pattern_length = 0;  // of the fill value kept last
+  std::uint64_t values = 0, filled = 0;                  // set, and with those in between that are absent
   std::vector<BlockRecord> blocks;
   std::map<std::vector<std::pair<std::uint16_t, std::uint32_t>>, std::uint32_t> pipeline_of;
   std::vector<std::uint32_t> pipelines{0};
@@ -86,6 +88,7 @@ struct IndexBuilder::State {
 
   void put(std::uint32_t field, Entry entry, std::uint64_t length, std::optional<std::uint32_t> crc);
   PieceRecord record(const Piece& piece);
+  std::uint64_t keep_pattern(std::span<const std::byte> pattern);
   std::string_view key(std::uint64_t sample) const {
     return std::string_view(key_bytes).substr(key_offsets[sample], key_offsets[sample + 1] - key_offsets[sample]);
   }
@@ -93,7 +96,7 @@ struct IndexBuilder::State {
   void add_key(std::string_view key);
   void reorder(std::span<const std::uint64_t> order);
   std::uint64_t stored_bytes() const;
-  void refuse_sparse() const;
+  void refuse_sparse(std::uint64_t wanted) const;
   std::vector<std::byte> field_section() const;
   std::vector<std::byte> serialize();
 };
@@ -105,6 +108,9 @@ void IndexBuilder::State::put(std::uint32_t field, Entry entry, std::uint64_t le
   if (samples() == 0) throw Error::invalid_argument("a field is set before the first sample", context());
   if (column.entries.size() == samples()) throw Error::corrupt("the sample has this field twice", context());
   if (length > kLongestField) throw Error::unsupported("a field of 1 TiB or more", context());
+  ++values;
+  filled += samples() - column.entries.size();
+  refuse_sparse(filled);
   column.entries.resize(samples() - 1, Entry{});
   entry.length_low = static_cast<std::uint32_t>(length);
   entry.length_high = static_cast<std::uint8_t>(length >> 32);
@@ -126,8 +132,23 @@ PieceRecord IndexBuilder::State::record(const Piece& piece) {
     record.offset = piece.extent.offset;
     record.number = piece.extent.file;
   }
-  if (!piece.inline_bytes.empty()) record.inline_offset = keep(piece.inline_bytes);
+  if (piece.kind == Piece::Kind::fill) {
+    record.inline_offset = keep_pattern(piece.inline_bytes);
+  } else if (!piece.inline_bytes.empty()) {
+    record.inline_offset = keep(piece.inline_bytes);
+  }
   return record;
+}
+
+// Runs of unwritten values have one pattern in common: it is kept once.
+std::uint64_t IndexBuilder::State::keep_pattern(std::span<const std::byte> pattern) {
+  const std::span<const std::byte> kept =
+      std::span<const std::byte>(inline_bytes).subspan(pattern_offset, pattern_length);
+  if (!std::ranges::equal(kept, pattern)) {
+    pattern_offset = keep(pattern);
+    pattern_length = pattern.size();
+  }
+  return pattern_offset;
 }
 
 // What serialize() will write, but for the fields and the padding between sections.
@@ -431,18 +452,16 @@ void IndexBuilder::sort() {
 
 // Every field has an entry for every sample, so a few thousand samples that share no field would make an index of
 // gigabytes.
-void IndexBuilder::State::refuse_sparse() const {
+void IndexBuilder::State::refuse_sparse(std::uint64_t wanted) const {
   constexpr std::uint64_t kFree = std::uint64_t{1} << 22, kEntriesPerValue = 256;
-  std::uint64_t values = 0;
-  for (const Column& column : columns) values += column.present;
-  if (columns.size() * samples() <= std::max(kFree, values * kEntriesPerValue)) return;
+  if (wanted <= std::max(kFree, values * kEntriesPerValue)) return;
   throw Error::unsupported(std::to_string(samples()) + " samples of " + std::to_string(columns.size()) +
                            " different fields have " + std::to_string(values) +
                            " values in all: are these names meant as fields?");
 }
 
 Index IndexBuilder::finish() && {
-  state_->refuse_sparse();
+  state_->refuse_sparse(state_->columns.size() * state_->samples());
   return Index::from_bytes(state_->serialize());
 }
 

@@ -197,6 +197,8 @@ TEST_CASE("no block is taken to decode to more than its filters can make") {
   CHECK(penstock::longest_decoded(1000, none) == 1000);
   CHECK(penstock::longest_decoded(1000, lzf_and_shuffle) < 100'000);
   CHECK(penstock::longest_decoded(1000, deflate) > 1'000'000);
+  const std::vector<Filter> twice{deflate[0], deflate[0]};
+  CHECK(penstock::longest_decoded(1000, twice) == penstock::longest_decoded(1000, deflate));
   CHECK(penstock::longest_decoded(~std::uint64_t{0}, deflate) == ~std::uint64_t{0});
 }
 
