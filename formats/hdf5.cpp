@@ -77,6 +77,15 @@ nlohmann::json attributes_json(const std::vector<std::string>& classes,
   return attributes;
 }
 
+// Rows that are not stored, or whose chunks are one run of zeros, take as much of an index as any others.
+void spend_for_index(const Hdf5File& file, const Hdf5Contents& contents, std::uint64_t count) {
+  constexpr std::uint64_t kOfValue = 2, kOfPiece = 40;
+  for (const Hdf5Field& field : contents.fields) {
+    const std::uint64_t pieces = field.rows().pieces_per_row();
+    file.spend(count * (pieces > 1 ? pieces * kOfPiece : kOfValue));
+  }
+}
+
 void add_rows(Hdf5Contents& contents, std::uint64_t count, IndexBuilder& builder, const OpenProgress& progress) {
   std::vector<std::uint32_t> numbers;
   for (Hdf5Field& field : contents.fields) {
@@ -103,6 +112,7 @@ Index build(const Hdf5File& file, IndexBuilder builder, const OpenProgress& prog
   const bool columns = contents.fields.size() <= kMostHdf5Columns;
   if (columns) leave_out_other_counts(contents, count);
   if (columns && !contents.fields.empty()) {
+    spend_for_index(file, contents, count);
     add_rows(contents, count, builder, progress);
   } else {
     std::map<std::string, std::string> left_out;

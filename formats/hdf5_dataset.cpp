@@ -11,6 +11,7 @@ namespace penstock {
 namespace {
 
 constexpr std::size_t kMostDims = 32;
+constexpr std::size_t kLongestFill = 4096;
 
 struct NamedFilter {
   unsigned id;
@@ -35,7 +36,7 @@ Error of_version(const char* what, unsigned version) {
   return Error::unsupported(std::string(what) + " of version " + std::to_string(version) + ", of a newer HDF5");
 }
 
-// Source: sections IV.A.2.e and f.
+// One element, or one byte where all of its bytes are the same: it is repeated. Source: sections IV.A.2.e and f.
 std::vector<std::byte> read_fill(const Hdf5File& file, const Hdf5Object& object, std::uint64_t size) {
   std::vector<std::byte> fill(size);
   const auto use = [&](Hdf5Cursor& cursor) {
@@ -59,6 +60,9 @@ std::vector<std::byte> read_fill(const Hdf5File& file, const Hdf5Object& object,
     Hdf5Cursor cursor = file.cursor(*old);
     use(cursor);
   }
+  const bool uniform = std::ranges::all_of(fill, [&](std::byte byte) { return byte == fill.front(); });
+  if (uniform) fill.resize(1);
+  if (fill.size() > kLongestFill) throw Error::unsupported("a fill value of " + std::to_string(fill.size()) + " bytes");
   return fill;
 }
 

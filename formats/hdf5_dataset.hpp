@@ -19,7 +19,7 @@ struct Hdf5Dataset {
 
   Hdf5Type type;
   std::vector<std::uint64_t> dims, most_dims;  ///< now, and at most; no dims: a scalar
-  std::vector<std::byte> fill;                 ///< one element as stored; zeros where the file names none
+  std::vector<std::byte> fill;  ///< one element as stored, or a byte that it consists of; zeros where there is none
 
   Storage storage = Storage::contiguous;
   std::uint64_t address = kNoAddress;  ///< of the bytes, or of the chunk index; kNoAddress: nothing was written

@@ -127,6 +127,7 @@ class Reader {
 
   Hdf5Field text_field(const std::string& name, Hdf5Rows rows) {
     std::vector<std::uint64_t> lengths;
+    spend_for_texts(file_, rows);
     for_each_row(file_, rows,
                  [&](std::span<const std::byte> row) { lengths.push_back(text_length(rows.type(), row)); });
     return Hdf5Field::of_lengths({.name = name, .codec = text_codec(name)}, std::move(rows), std::move(lengths));

@@ -44,6 +44,9 @@ class Hdf5File {
   /// The same, and its last four bytes are the checksum of the others. Throws Error: corrupt, when they are not.
   std::vector<std::byte> read_checked(std::uint64_t address, std::uint64_t length) const;
   Hdf5Cursor cursor(std::span<const std::byte> bytes) const { return {bytes, sizes_}; }
+  /// Counts what metadata ask for and do not hold (copies of a name, rows, chunks) as if so many bytes of them were
+  /// read. Throws Error: corrupt, when no file of this size means that much.
+  void spend(std::uint64_t bytes) const;
   /// Stored values: not counted as metadata, and offset is from the start of the file.
   void read_values(std::uint64_t offset, std::span<std::byte> bytes) const;
 

@@ -68,6 +68,7 @@ class SymbolTable {
       if (name > names_.size()) throw Error::corrupt("a name outside its heap");
       links_.push_back(
           {file_.cursor(std::span(names_).subspan(name)).terminated(), kind == kSoftLink ? kNoAddress : object});
+      file_.spend(links_.back().name.size());  // any number of links may share one
     }
   }
 

@@ -9,6 +9,7 @@ namespace penstock {
 namespace {
 
 constexpr std::size_t kMostRuns = 65536;
+constexpr std::size_t kMostMessages = 131072;  // twice what libhdf5 writes
 constexpr unsigned kShared = 0x02;
 
 // A datatype that a message shares: the message of that type in the object it points to.
@@ -132,6 +133,7 @@ void Hdf5Object::add(std::uint16_t type, unsigned flags, std::span<const std::by
   constexpr std::uint16_t kLastKnown = 0x18;
   if (type > kLastKnown && (flags & kRefuseUnknown) != 0)
     throw Error::unsupported("a message of a newer HDF5 (" + std::to_string(type) + ")");
+  if (messages_.size() == kMostMessages) throw Error::corrupt("an object header without end");
   messages_.push_back({static_cast<Hdf5MessageType>(type), (flags & kShared) != 0, {bytes.begin(), bytes.end()}});
 }
 

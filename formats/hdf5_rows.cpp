@@ -140,6 +140,7 @@ void Hdf5Rows::read_grid(const Hdf5File& file) {
   }
   if (chunks > kFreeChunks + file.size() / 8)
     throw Error::unsupported("has room for more chunks than the file can hold");
+  file.spend(chunks * sizeof(Place));
 
   // From the last dimension outwards, as long as a chunk covers a dimension exactly, a row's elements are neighbours.
   split_ = dims_.size() - 1;
@@ -159,10 +160,13 @@ void Hdf5Rows::place_chunks(const Hdf5File& file) {
   const std::uint64_t per_row_of_chunks = grid_.front() == 0 ? 1 : chunks.size() / grid_.front();
   std::uint64_t unwritten_rows = count();
   std::uint64_t counted = ~std::uint64_t{0};
+  std::uint64_t stored = 0;
   for (std::uint64_t number = 0; number < chunks.size(); ++number) {
     const Hdf5Chunk& chunk = chunks[number];
     if (chunk.length == 0) continue;
     places_[number] = {chunk.offset, true, kPlain};
+    stored += chunk.length;
+    if (stored > file.size()) throw Error::corrupt("chunks that lie in one another", {.offset = chunk.offset});
     const std::uint64_t first = number / per_row_of_chunks;
     if (std::exchange(counted, first) != first) {
       const std::uint64_t row = first * dataset_.chunk_dims.front();

@@ -18,6 +18,7 @@ namespace penstock {
 namespace {
 
 constexpr unsigned kDeepestGroup = 32;
+constexpr std::size_t kLongestPath = 1024;  // every dataset below a group has a copy of the group's path
 constexpr const char* kOnlyField = "value";
 constexpr const char* kClassField = "cls";
 
@@ -46,6 +47,8 @@ class Walk {
       const std::string below = path.empty() ? link.name : path + "/" + link.name;
       if (!is_printable(link.name)) {
         left_out_[hexadecimal(link.name)] = "a name that is not printable UTF-8";
+      } else if (below.size() > kLongestPath) {
+        left_out_[below.substr(0, below.find('/'))] = "paths of more than 1,024 bytes";
       } else if (link.address == kNoAddress) {
         left_out_[below] = "a soft or external link";
       } else {
@@ -249,6 +252,7 @@ class Indexer {
     if (type.kind == Hdf5Type::Kind::text || type.kind == Hdf5Type::Kind::sequence) {
       append_reference(*rows, pieces);
     } else {
+      if (rows->pieces_per_row() > 1) file_.spend(rows->count() * rows->pieces_per_row());
       rows->append(0, rows->count(), pieces);
       if (type.kind == Hdf5Type::Kind::fixed_text) cut_padding(*rows, pieces);
     }

@@ -14,6 +14,7 @@ std::string read_text(const Hdf5File& file, const Hdf5Type& type, std::span<cons
   }
   const Hdf5Collections::Place place = place_of(read_reference(file, element), 1, heap);
   if (place.length > kLongestText) throw Error::unsupported("a text of " + std::to_string(place.length) + " bytes");
+  file.spend(place.length);  // any number of texts may share one place
   std::string text(place.length, '\0');
   file.read_values(place.offset, std::as_writable_bytes(std::span(text)));
   return text.substr(0, text.find('\0'));
@@ -53,9 +54,15 @@ std::size_t text_length(const Hdf5Type& type, std::span<const std::byte> element
   return length;
 }
 
+void spend_for_texts(const Hdf5File& file, const Hdf5Rows& rows) {
+  constexpr std::uint64_t kTimes = 32;  // with what a file may spend per byte: more than deflate makes of one
+  file.spend(rows.count() * rows.row_bytes() / kTimes);
+}
+
 std::vector<std::string> read_texts(const Hdf5File& file, const Hdf5Rows& rows, Hdf5Collections& heap) {
   if (!is_text(rows.type()) || !rows.shape().empty()) throw Error::unsupported("not strings in one dimension");
   std::vector<std::string> texts;
+  spend_for_texts(file, rows);
   for_each_row(file, rows,
                [&](std::span<const std::byte> row) { texts.push_back(read_text(file, rows.type(), row, heap)); });
   return texts;

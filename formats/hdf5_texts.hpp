@@ -30,6 +30,10 @@ Hdf5Collections::Place place_of(const Hdf5Reference& reference, std::uint64_t el
 /// Bytes of a fixed-length string that are not padding.
 std::size_t text_length(const Hdf5Type& type, std::span<const std::byte> element);
 
+/// To be called before all of a dataset's texts are read: what was never written, or is one run of padding, takes as
+/// long as any other text. Throws Error: corrupt, when it is far more than the file can hold.
+void spend_for_texts(const Hdf5File& file, const Hdf5Rows& rows);
+
 /// All elements of a dataset of one dimension, or the scalar. Throws Error: unsupported, unless it holds strings.
 std::vector<std::string> read_texts(const Hdf5File& file, const Hdf5Rows& rows, Hdf5Collections& heap);
 

@@ -307,6 +307,29 @@ TEST_CASE("every layout, filter and chunk shape gives the bytes that libhdf5 rea
   }
 }
 
+TEST_CASE("rows that were never written have one fill value in common in the index, however long an element is") {
+  const TemporaryFolder folder;
+  constexpr hsize_t kRows = 5000;
+  {
+    const Foreign file(folder / "f.h5");
+    const hsize_t sides[] = {100, 100};
+    const Hdf5Handle type(H5Tarray_create2(H5T_IEEE_F32LE, 2, sides));
+    const Hdf5Handle space(H5Screate_simple(1, &kRows, nullptr));
+    const Hdf5Handle dataset(
+        H5Dcreate2(file.id(), "x", type.get(), space.get(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+    REQUIRE(dataset.valid());
+    auto filled = properties();
+    const double fill = -2.5;
+    H5Pset_fill_value(filled.get(), H5T_NATIVE_DOUBLE, &fill);
+    file.dataset<double>("y", H5T_IEEE_F64LE, {kRows}, filled, 0);
+  }
+  const Index index = index_of(folder / "f.h5");
+  CHECK(index.bytes().size() < 1 << 20);
+  CHECK(field_bytes(index, folder.path(), 4999, 0) == std::string(40'000, '\0'));
+  const double fill = -2.5;
+  CHECK(field_bytes(index, folder.path(), 17, 1) == text_of(std::as_bytes(std::span(&fill, 1))));
+}
+
 TEST_CASE("chunks by the hundred thousand are listed in one pass, whatever index the file keeps of them") {
   const TemporaryFolder folder;
   constexpr hsize_t kRows = 140'000;  // more than any page of an index holds
