@@ -14,6 +14,16 @@ if(PENSTOCK_SANITIZER)
     $<$<STREQUAL:${PENSTOCK_SANITIZER},undefined>:-fno-sanitize-recover=undefined>)
   target_link_options(penstock_options INTERFACE -fsanitize=${PENSTOCK_SANITIZER})
 endif()
+if(PENSTOCK_BUILD_FUZZERS)
+  if(NOT CMAKE_CXX_COMPILER_ID STREQUAL Clang)
+    message(FATAL_ERROR "PENSTOCK_BUILD_FUZZERS needs clang, not ${CMAKE_CXX_COMPILER_ID}")
+  endif()
+  # The last definition is the one that fuzzed libraries agree on: checksums over metadata are read and not compared.
+  target_compile_options(penstock_options INTERFACE
+    -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  target_link_options(penstock_options INTERFACE -fsanitize=fuzzer-no-link,address,undefined)
+  target_compile_definitions(penstock_options INTERFACE FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION)
+endif()
 
 # penstock_include_root(NAME PATH): <penstock/NAME> shows PATH, and nothing else of the tree. Sets NAME_include_root.
 function(penstock_include_root name path)

@@ -1,0 +1,63 @@
+#include <cstring>
+#include <vector>
+
+#include <penstock/formats/crc32c.hpp>
+#include <penstock/formats/error.hpp>
+#include <penstock/formats/index.hpp>
+#include <penstock/formats/index_layout.hpp>
+
+#include "fuzz/targets.hpp"
+
+namespace penstock::fuzz {
+namespace {
+
+namespace layout = index_layout;
+
+// The index with its length and the checksum of its header put right: what is behind them is the parser.
+std::vector<std::byte> repaired(Input input) {
+  std::vector<std::byte> bytes(input.begin(), input.end());
+  constexpr std::size_t kTable = layout::kSectionCount * sizeof(layout::SectionEntry);
+  if (bytes.size() < sizeof(layout::Header) + kTable) return bytes;
+  const std::uint64_t length = bytes.size();
+  std::memcpy(bytes.data() + offsetof(layout::Header, total_length), &length, sizeof(length));
+  const Input whole(bytes);
+  const std::uint32_t head = crc32c(whole.first(offsetof(layout::Header, header_crc)));
+  const std::uint32_t crc = crc32c(whole.subspan(sizeof(layout::Header), kTable), head);
+  std::memcpy(bytes.data() + offsetof(layout::Header, header_crc), &crc, sizeof(crc));
+  return bytes;
+}
+
+// An index may name any file of the machine; here it gets those without a folder.
+bool stays_here(const Index& index) {
+  for (std::uint32_t i = 0; i < index.file_count(); ++i) {
+    const std::string path = index.file(i).path;
+    if (path.find('/') != std::string::npos || path.find('\0') != std::string::npos) return false;
+  }
+  return true;
+}
+
+void read_index(std::vector<std::byte> bytes) {
+  Index index = Index::from_bytes(std::move(bytes));
+  index.find("a");
+  index.attributes();
+  if (!stays_here(index)) return;
+  std::vector<Dataset::Shard> shards;
+  shards.push_back({.index = std::move(index), .root = folder(), .name = "shard"});
+  const Dataset dataset(folder(), "tar", std::move(shards), {}, true);
+  dataset.find("a");
+  read_dataset(dataset);
+}
+
+}  // namespace
+
+// Extents of any file reach into the index's own bytes.
+void idx(Input input) {
+  as_file(input, "shard-000000.tar");
+  try {
+    read_index({input.begin(), input.end()});
+  } catch (const Error&) {
+  }
+  read_index(repaired(input));
+}
+
+}  // namespace penstock::fuzz

@@ -1,0 +1,11 @@
+#include <penstock/formats/tfrecord.hpp>
+
+#include "fuzz/targets.hpp"
+
+namespace penstock::fuzz {
+
+void tfrecord(Input input) {
+  read_shard(kTfrecord, as_file(input, "shard.tfrecord"));
+}
+
+}  // namespace penstock::fuzz

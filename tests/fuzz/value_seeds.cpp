@@ -1,0 +1,107 @@
+#include <string>
+#include <vector>
+
+#include "fuzz/seeds.hpp"
+#include "support/encoded.hpp"
+#include "support/jpeg_files.hpp"
+
+namespace penstock::fuzz {
+namespace {
+
+using test::Made;
+
+void add_jpegs(const Seeds& seeds) {
+  const std::vector<Made> kinds{
+      {},
+      {.horizontal = 1, .vertical = 1},
+      {.horizontal = 2, .vertical = 1},
+      {.progressive = true},
+      {.components = 1, .horizontal = 1, .vertical = 1, .stored = JCS_GRAYSCALE, .given = JCS_GRAYSCALE},
+      {.components = 1,
+       .horizontal = 1,
+       .vertical = 1,
+       .progressive = true,
+       .stored = JCS_GRAYSCALE,
+       .given = JCS_GRAYSCALE},
+      {.stored = JCS_RGB},
+      {.components = 4, .stored = JCS_CMYK, .given = JCS_CMYK},
+      {.components = 4, .stored = JCS_YCCK, .given = JCS_CMYK}};
+  for (std::size_t i = 0; i < kinds.size(); ++i) {
+    seeds.add("jpeg_codec", "kind" + std::to_string(i), text_of(test::make_jpeg(19, 17, kinds[i])));
+  }
+}
+
+void add_pngs(const Seeds& seeds) {
+  for (const std::int64_t channels : {1, 2, 3, 4}) {
+    seeds.add("png_codec", "channels" + std::to_string(channels), text_of(test::png(test::picture(7, 5, channels, 1))));
+  }
+}
+
+void add_arrays(const Seeds& seeds) {
+  const auto numbers = test::bytes_of(std::vector<std::int32_t>{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12});
+  const std::vector<std::pair<std::string, Shape>> kinds{{"<i4", {4, 3}},    {">i4", {12}}, {"<f8", {3, 2}},
+                                                         {"|u1", {4, 2, 6}}, {"|b1", {48}}, {"<f2", {2, 12}},
+                                                         {"<i4", {}}};
+  for (std::size_t i = 0; i < kinds.size(); ++i) {
+    const std::string bytes = text_of(test::npy(kinds[i].first, kinds[i].second, numbers));
+    seeds.add("npy_codec", "kind" + std::to_string(i), bytes);
+    seeds.add("npy", "kind" + std::to_string(i), bytes);
+  }
+}
+
+void add_texts(const Seeds& seeds) {
+  const std::vector<std::string> texts{"7\n",     " -12 ",      "[[1, 2], [3, 4.5e3]]", "[]",
+                                       "[1,2,3]", "{\"a\": 1}", "18446744073709551616"};
+  for (std::size_t i = 0; i < texts.size(); ++i) seeds.add("text_codec", "text" + std::to_string(i), texts[i]);
+  const std::vector<std::string> patterns{"train-{000..146}.tar", "{a,b}/part-*.lmdb", "{a,{b,c}{1..3}}", "[a-c]?*",
+                                          "{9..1}"};
+  for (std::size_t i = 0; i < patterns.size(); ++i) seeds.add("pattern", "text" + std::to_string(i), patterns[i]);
+  const std::vector<std::string> chains{
+      "field(jpg|png) | image.random_resized_crop(224, scale=(0.08, 1.0)) | image.random_flip(0.5) | "
+      "image.normalize((0.5, 0.5, 0.5), (0.2, 0.2, 0.2))",
+      "image.resize(256) | image.center_crop(224) | image.cast(float16) | image.channels_last()",
+      "follow('jpg') | boxes()",
+      "label()",
+      "raw()",
+      "array.random_window(16) | array.cast(\"int32\")",
+      "follow(jpg) | image.resize(1, 2) | key_points()",
+      "array.decode()",
+      "image.decode()"};
+  for (std::size_t i = 0; i < chains.size(); ++i) seeds.add("chain", "text" + std::to_string(i), chains[i]);
+  seeds.add(
+      "state", "state",
+      R"({"penstock_state":1,"dataset":"0123456789abcdef","samples":10,"seed":1,"epoch":2,"start":3,"batch":4,"world":2,)"
+      R"("batch_size":8,"transforms":"jpeg 1"})");
+}
+
+void add_labels(const Seeds& seeds) {
+  const std::string kinds[] = {
+      std::string("\0", 1) + "key,label\na,cat\nb,dog\n\"c/d\",\"cat\"\nc/e,dog\n",
+      std::string("\0", 1) + "file;label\na.jpg;1;2\n",
+      "\1key\tlabel\na\t0.5\nb\t1e3\nc/d\t-1\nc/e\t.25\n",
+      "\2{\"a\": [1, 0], \"b\": [0, 1], \"c/d\": [1, 1], \"c/e\": [0, 0]}",
+      "\2[{\"key\": \"a\", \"label\": \"x\"}, {\"key\": \"b\", \"label\": \"y\"}]",
+      "\2{\"a\": {\"label\": 1}, \"b\": {\"label\": 2}, \"d\": {\"label\": 2}, \"e\": {\"label\": 2}}",
+      "\3a cat\nb dog\nd cat\ne dog\n",
+      "\7a cat\nb dog\nd cat\ne dog\n",
+      "\3a [x, y]\nb x;y\nd x|y\ne 0.1 0.2\n",
+      "\2[\"cat\", \"dog\"]",
+      "\2{\"cat\": 0, \"dog\": 1}"};
+  std::size_t number = 0;
+  for (const std::string& kind : kinds) {
+    seeds.add("labels", "kind" + std::to_string(number++), kind);
+    seeds.add("labels", "kind" + std::to_string(number++), static_cast<char>(kind[0] + 64) + kind.substr(1));
+  }
+}
+
+}  // namespace
+
+void add_values(const Seeds& seeds) {
+  add_jpegs(seeds);
+  add_pngs(seeds);
+  add_arrays(seeds);
+  add_texts(seeds);
+  add_labels(seeds);
+}
+
+}  // namespace penstock::fuzz

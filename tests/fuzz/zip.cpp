@@ -1,0 +1,11 @@
+#include <penstock/formats/zip.hpp>
+
+#include "fuzz/targets.hpp"
+
+namespace penstock::fuzz {
+
+void zip(Input input) {
+  read_shard(kZip, as_file(input, "shard.zip"));
+}
+
+}  // namespace penstock::fuzz
