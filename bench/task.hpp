@@ -21,14 +21,15 @@ struct Task {
 /// image-train  random_resized_crop(224) | random_flip | normalize(ImageNet mean and deviation), and the label
 /// image-eval   resize(256) | center_crop(224) | normalize, and the label, in order
 /// image-small  normalize, and the label: images that all have one size (icons)
+/// points       4,096 random points, centred, in the unit sphere, channels first, and the label: point clouds
 /// array        every field of fixed shape, decoded, and the label
 /// raw          every field as its stored bytes
 std::span<const std::string_view> task_names();
 
 /// Throws Error: invalid_argument, for an unknown name, or a dataset without the fields that the task needs.
 Task task_named(std::string_view name, const Dataset& dataset);
-/// image-small where the first image has at most 64 pixels a side, image-train where it has more, array where a field
-/// has a fixed shape, else raw.
+/// image-small where the first image has at most 64 pixels a side, image-train where it has more, points where a
+/// field holds clouds, array where one has a fixed shape, else raw.
 Task guess_task(const Dataset& dataset);
 
 }  // namespace penstock
