@@ -19,6 +19,9 @@ def workplace_fixture(tmp_path_factory):
     command = os.environ["PENSTOCK_COMMAND"]
     subprocess.run([command, "synth", "images", "photos", "-n", "40", "--seed", "1"], cwd=folder, check=True)
     subprocess.run([command, "pack", "photos", "train.tar.d", "--format", "tar"], cwd=folder, check=True)
+    subprocess.run([command, "synth", "clouds", "trees", "-n", "40", "--points", "2000"], cwd=folder, check=True)
+    progressive = ["--format", "tar", "--order", "progressive"]
+    subprocess.run([command, "pack", "trees", "trees.tar.d", *progressive], cwd=folder, check=True)
     return folder
 
 

@@ -1,6 +1,8 @@
-"""bindings/python/examples/train.py: it learns, its limits are told apart, and a profiler sees it wait for data."""
+"""bindings/python/examples: they learn, their limits are told apart, and a profiler sees them wait for data."""
 
+import functools
 import json
+import math
 import os
 import pathlib
 import re
@@ -12,21 +14,32 @@ import pytest
 
 pytest.importorskip("torch", reason="torch is not installed")
 
-SCRIPT = pathlib.Path(__file__).parents[2] / "bindings/python/examples/train.py"
+EXAMPLES = pathlib.Path(__file__).parents[2] / "bindings/python/examples"
+HELD_OUT = 172  # of 1500 icons a tenth, by the hashes of their keys
 HEADER = "epoch   step     loss  accuracy  samples/s  loading ms  training ms"
+
+
+def made(folder, synth, pack=()):
+    """A folder of generated samples, and the packed dataset of them."""
+    command = os.environ["PENSTOCK_COMMAND"]
+    subprocess.run([command, "synth", synth[0], "files", *synth[1:], "--seed", "1"], cwd=folder, check=True)
+    subprocess.run([command, "pack", "files", "packed.tar.d", "--format", "tar", *pack], cwd=folder, check=True)
+    return folder / "packed.tar.d"
 
 
 @pytest.fixture(name="packed", scope="module")
 def packed_fixture(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("train")
-    command = os.environ["PENSTOCK_COMMAND"]
-    subprocess.run([command, "synth", "icons", "icons", "-n", "1500", "--seed", "1"], cwd=folder, check=True)
-    subprocess.run([command, "pack", "icons", "icons.tar.d", "--format", "tar"], cwd=folder, check=True)
-    return folder / "icons.tar.d"
+    return made(tmp_path_factory.mktemp("train"), ["icons", "-n", "1500"])
 
 
-def train(*arguments):
-    command = [sys.executable, str(SCRIPT), *map(str, arguments)]
+@pytest.fixture(name="trees", scope="module")
+def trees_fixture(tmp_path_factory):
+    clouds = ["clouds", "-n", "120", "--classes", "3", "--points", "4000"]
+    return made(tmp_path_factory.mktemp("points"), clouds, ["--order", "progressive"])
+
+
+def train(*arguments, script="train.py"):
+    command = [sys.executable, str(EXAMPLES / script), *map(str, arguments)]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, env=environment)
     assert done.returncode == 0, done.stderr
@@ -38,19 +51,33 @@ def rows(out):
     return [line.split() for line in out.splitlines() if re.fullmatch(r"\s+\d+\s+\d+(\s+[\d.-]+){5}", line)]
 
 
+def held_out(out):
+    """Accuracies, and numbers of samples, one for each epoch."""
+    found = re.findall(r"^held out: ([\d.]+) of (\d+) samples", out, re.MULTILINE)
+    return [float(share) for share, _ in found], [int(count) for _, count in found]
+
+
+def megabytes_read(out):
+    return float(re.search(r", ([\d.]+) MB read$", out, re.MULTILINE)[1])
+
+
 def test_it_learns_and_the_profiler_sees_the_loader(packed, tmp_path):
     trace = tmp_path / "trace.json"
     out = train(packed, "--epochs", 3, "--batch-size", 32, "--profile", trace)
     losses = [float(row[2]) for row in rows(out)]
     assert losses[-1] < losses[0]
-    held_out = [float(share) for share in re.findall(r"^held out: ([\d.]+) of 150 samples", out, re.MULTILINE)]
-    assert len(held_out) == 3 and max(held_out) > 0.25  # of 10 classes
-    assert re.search(r"^4050 samples in .* s: \d+ samples/s, loading .* s, training .* s$", out, re.MULTILINE)
+    shares, counts = held_out(out)
+    assert len(shares) == 3 and max(shares) > 0.25  # of 10 classes
+    assert set(counts) == {HELD_OUT}
+    samples = 3 * (1500 - HELD_OUT)
+    ends = rf"^{samples} samples in .* s: \d+ samples/s, loading .* s, training .* s, \d+\.\d MB read$"
+    assert re.search(ends, out, re.MULTILINE)
     assert re.search(r"^DataLoader: .* s of .* s, [\d.]+%", out, re.MULTILINE)
     events = json.loads(trace.read_text())
     events = events if isinstance(events, list) else events["traceEvents"]  # torch before 2.0 writes the events alone
     waits = [event for event in events if event.get("name") == "enumerate(DataLoader)#PenstockLoader.__next__"]
-    assert len(waits) == 3 * (43 + 1 + 5 + 1)  # batches of both loaders, and the ends of their epochs
+    batches = math.ceil((1500 - HELD_OUT) / 32) + math.ceil(HELD_OUT / 32)
+    assert len(waits) == 3 * (batches + 2)  # of both loaders, and the ends of their epochs
 
 
 def test_the_limits_are_told_apart(packed):
@@ -61,7 +88,7 @@ def test_the_limits_are_told_apart(packed):
 
 
 def test_ctrl_c_finishes_the_step_and_tells_the_sums(packed):
-    command = [sys.executable, str(SCRIPT), str(packed), "--epochs", "1000", "--every", "1"]
+    command = [sys.executable, str(EXAMPLES / "train.py"), str(packed), "--epochs", "1000", "--every", "1"]
     child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert child.stdout.readline() == HEADER + "\n"
     child.stdout.readline()
@@ -69,3 +96,69 @@ def test_ctrl_c_finishes_the_step_and_tells_the_sums(packed):
     out, err = child.communicate(timeout=60)
     assert child.returncode == 130 and "KeyboardInterrupt" not in err
     assert "samples in" in out.splitlines()[-1]
+
+
+SMALL = ("--points", 64, "--width", 8, "--batch-size", 8)
+QUICK = (*SMALL, "--held-out", 0.25, "--learning-rate", 0.003, "--seed", 1)
+
+
+@pytest.mark.parametrize("epochs, more", [(8, []), (6, ["--feature-transform"])])
+def test_pointnet_learns_from_progressive_clouds(trees, epochs, more):
+    out = train(trees, *QUICK, "--epochs", epochs, *more, script="train_points.py")
+    losses = [float(row[2]) for row in rows(out)]
+    assert losses[-1] < 0.75 * losses[0]
+    shares, counts = held_out(out)
+    assert len(shares) == epochs and shares[-1] > 0.6  # of 3 classes
+    assert counts[0] == sum(number % 1000 < 250 for number in map(fnv1a, tree_keys()))
+
+
+def tree_keys():
+    return [f"class_{number % 3:02}/{number:06}" for number in range(120)]
+
+
+def fnv1a(key):
+    """64 bits. Source: Fowler, Noll, Vo, "The FNV Non-Cryptographic Hash Algorithm"."""
+    return functools.reduce(lambda sum, byte: (sum ^ byte) * 0x100000001B3 % 2**64, key.encode(), 0xCBF29CE484222325)
+
+
+def test_of_progressive_clouds_less_is_read_than_of_their_files(trees):
+    options = ("--points", 512, "--epochs", 2, "--mock-trainer")
+    packed = train(trees, *options, script="train_points.py")
+    files = train(trees.parent / "files", *options, script="train_points.py")
+    assert megabytes_read(packed) < 0.6 * megabytes_read(files)  # 12 bytes of a point for 30, and no page beside
+    assert rows(files)[-1][2:4] == ["-", "-"]
+
+
+def test_clouds_keep_their_size_and_are_sampled_by_other_methods_where_that_is_asked_for(trees):
+    out = train(
+        trees.parent / "files", *SMALL, "--epochs", 1, "--sampling", "fps", "--scale", 0.05, script="train_points.py"
+    )
+    assert "samples right after epoch 0" in out
+
+
+def test_pointnet_does_not_see_the_order_of_points(monkeypatch):
+    monkeypatch.syspath_prepend(str(EXAMPLES))
+    import pointnet
+    import torch
+
+    torch.manual_seed(0)
+    model = pointnet.PointNet(4, 8, feature_transform=True).eval()
+    clouds = torch.randn(5, 3, 100)
+    torch.testing.assert_close(model(clouds), model(clouds[:, :, torch.randperm(100)]))
+    assert model.far_from_orthogonal().item() < 1e-9  # at first its matrices are the identity
+    model.matrices = torch.full((2, 2, 2), 1.0)
+    assert model.far_from_orthogonal().item() == pytest.approx(10.0)  # |[[-1, -2], [-2, -1]]|^2
+
+
+def test_the_study_of_sampling_prints_a_row_for_each_way(tmp_path):
+    study = EXAMPLES.parents[2] / "bench/sampling_accuracy.py"
+    few = "--clouds=12 --test-clouds=6 --classes=2 --stored=1000 --points=32 --epochs=2 --seeds=2 --width=4".split()
+    command = [sys.executable, str(study), *few, "--folder", str(tmp_path)]
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=300, env={**os.environ, "OMP_NUM_THREADS": "1"}
+    )
+    assert done.returncode == 0, done.stderr
+    table = re.findall(r"^\| (fixed|progressive|resampled) \| .* \| ([\d.]+) \|$", done.stdout, re.MULTILINE)
+    assert [way for way, _ in table] == ["fixed", "progressive", "resampled"]
+    on_disk = {way: float(megabytes) for way, megabytes in table}
+    assert on_disk["fixed"] < on_disk["progressive"] < on_disk["resampled"]

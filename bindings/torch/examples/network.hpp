@@ -1,4 +1,4 @@
-// The network of the example: three convolutions and a classifier.
+// The network for images: three convolutions and a classifier.
 #pragma once
 
 #include <cstdint>

@@ -52,8 +52,9 @@ void Progress::print() {
   std::fflush(stdout);
 }
 
-void Progress::print_sums() const {
-  std::printf("%llu samples in %.2f s: %.0f samples/s, loading %.2f s, training %.2f s\n",
+void Progress::print_sums(std::uint64_t bytes_read) const {
+  std::printf("%llu samples in %.2f s: %.0f samples/s, loading %.2f s, training %.2f s, %.1f MB read\n",
               static_cast<unsigned long long>(sum_.samples), (sum_.loading + sum_.training).count(),
-              sum_.samples == 0 ? 0.0 : rate(sum_), sum_.loading.count(), sum_.training.count());
+              sum_.samples == 0 ? 0.0 : rate(sum_), sum_.loading.count(), sum_.training.count(),
+              static_cast<double>(bytes_read) / 1e6);
 }

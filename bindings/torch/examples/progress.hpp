@@ -1,4 +1,4 @@
-// The lines that the example prints: moving averages of what the steps took and reached.
+// The lines that the examples print: moving averages of what the steps took and reached.
 #pragma once
 
 #include <chrono>
@@ -23,8 +23,8 @@ class Progress {
   void add(std::uint64_t epoch, const Step& step);
   /// The line of the last step, unless it is there already.
   void end_epoch();
-  /// "N samples in T s: R samples/s, loading L s, training M s".
-  void print_sums() const;
+  /// "N samples in T s: R samples/s, loading L s, training M s, B MB read".
+  void print_sums(std::uint64_t bytes_read) const;
 
  private:
   void print();
