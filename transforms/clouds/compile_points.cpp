@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include <penstock/formats/error.hpp>
+#include <penstock/transforms/clouds/off.hpp>
 #include <penstock/transforms/clouds/point_steps.hpp>
 #include <penstock/transforms/clouds/points_program.hpp>
 
@@ -70,6 +71,7 @@ class PointsCompiler {
       ragged_ = true;
       check_attributes(*first.cloud);
       order_ = first.cloud->order;
+      is_mesh_ = first.codec == &off_codec();
       return;
     }
     plan_.source = PointsPlan::Source::array;
@@ -124,11 +126,27 @@ class PointsCompiler {
       plan_.channels_first = true;
     } else if (plan_.channels_first || plan_.dtype != DType::f32) {
       throw request_.misuse(to_string(step) + " must come before points.channels_first() and points.cast()");
+    } else if (const auto* surface = std::get_if<step::Surface>(&step)) {
+      sample_surface(*surface, number);
     } else if (is_point_step(step)) {
       add_point_step(step, number);
     } else {
       throw request_.misuse(to_string(step) + " does not fit points");
     }
+  }
+
+  void sample_surface(const step::Surface& surface, std::size_t number) {
+    const bool first = number == 0 || (number == 1 && find<step::CloudDecode>(request_.chain) != nullptr);
+    if (!first) throw request_.misuse("points.surface() must come first");
+    if (surface.points < 1) throw request_.misuse("points.surface() needs at least 1 point");
+    if (!is_mesh_)
+      throw request_.misuse("points.surface() needs meshes: field \"" + request_.schema().name + "\" has none");
+    if (!plan_.attributes.empty()) throw request_.misuse("points of a surface have no attributes");
+    plan_.surface = surface.points;
+    plan_.surface_transform = transform_id(request_.name, number);
+    plan_.makes_points = true;
+    rows_ = surface.points;
+    ragged_ = false;
   }
 
   void set_dtype(DType dtype) {
@@ -153,7 +171,7 @@ class PointsCompiler {
       ended_.reset();
     }
     if (std::holds_alternative<step::Finite>(step)) ragged_ = true;
-    if (sample != nullptr && plan_.steps.empty() && !plan_.first && FirstDraw::possible(*sample)) {
+    if (sample != nullptr && plan_.steps.empty() && !plan_.first && !plan_.surface && FirstDraw::possible(*sample)) {
       plan_.first.emplace(*sample, transform);
     } else {
       plan_.steps.push_back({step, transform});
@@ -174,6 +192,7 @@ class PointsCompiler {
   PointsPlan plan_;
   PointOrder order_ = PointOrder::stored;  ///< of the first value
   std::int64_t rows_ = 0;
+  bool is_mesh_ = false;
   bool ragged_ = true;
   std::optional<std::string> ended_;
 };

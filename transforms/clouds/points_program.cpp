@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include <penstock/formats/error.hpp>
+#include <penstock/transforms/clouds/off.hpp>
 #include <penstock/transforms/clouds/point_steps.hpp>
 #include <penstock/transforms/clouds/points_program.hpp>
 #include <penstock/transforms/decoders.hpp>
@@ -111,6 +112,10 @@ class PointsRunner final : public OutputRunner {
     const Peeked peeked = decoders_.peek(row.field);
     if (!peeked.layout.cloud) throw Error::shape("is no point cloud, but " + std::string(peeked.codec->name()));
     auto& decoder = static_cast<CloudDecoder&>(*peeked.decoder);
+    if (plan_.surface) {
+      sample_surface_of(decoder, row);
+      return;
+    }
     const CloudHeader& header = decoder.header();
     trace_.points = header.points;
     draw(header, row.sample);
@@ -130,6 +135,19 @@ class PointsRunner final : public OutputRunner {
                        DType::f32, count);
     }
     if (some) std::ranges::copy(read_, cloud_.numbers().begin());
+  }
+
+  // New points, uniform on the triangles of a mesh.
+  void sample_surface_of(CloudDecoder& decoder, const SlotRow& row) {
+    auto* mesh = dynamic_cast<OffDecoder*>(&decoder);
+    if (mesh == nullptr) throw Error::shape("is no mesh, so it has no surface");
+    const auto count = static_cast<std::size_t>(*plan_.surface);
+    auto* rows = reinterpret_cast<float*>(scratch_.get(count * kAxes * sizeof(float)));
+    Random random(row.sample.seed, row.sample.epoch, row.sample.sample, plan_.surface_transform);
+    mesh->surface(row.field, count, random, rows);
+    cloud_.reset(count, kAxes);
+    split(rows, kAxes, cloud_);
+    trace_.points = count;
   }
 
   // The points that the first step takes, in read_, where their number alone decides.

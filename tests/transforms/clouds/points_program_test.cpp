@@ -293,6 +293,23 @@ TEST_CASE("arrays of points take the same steps, with all of their columns") {
   CHECK(program.outputs()[0].shape == Shape{3, 4});
 }
 
+TEST_CASE("surface() draws from the triangles of a mesh, other places for every epoch") {
+  Fields fields;
+  fields.add({.name = "off", .codec = "off"}, bytes_of("OFF\n4 2 0\n0 0 1\n2 0 1\n2 2 1\n0 2 1\n3 0 1 2\n3 0 2 3\n"));
+  const Program program({{{"off", points::surface(500) | points::center()}}}, fields.catalog());
+  CHECK(program.outputs()[0].shape == Shape{500, 3});
+  const Numbers drawn = row(program, fields, {}, "off");
+  CHECK(drawn != row(program, fields, {.epoch = 1}, "off"));
+  for (std::size_t i = 0; i < drawn.size(); i += 3) {
+    CHECK(std::abs(drawn[i]) <= 1.2);
+    CHECK(std::abs(drawn[i + 2]) < 1e-5);
+  }
+  const Fields no_mesh = one(cloud(10));
+  CHECK_THROWS_WITH(Program({{{"cloud", points::surface(5)}}}, no_mesh.catalog()), doctest::Contains("needs meshes"));
+  CHECK_THROWS_WITH(Program({{{"off", points::center() | points::surface(5)}}}, fields.catalog()),
+                    doctest::Contains("must come first"));
+}
+
 TEST_CASE("scans of bare float32 are points of four columns, or of as many as said") {
   Fields fields;
   fields.add({.name = "bin", .codec = ""}, bytes_of(Numbers{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}));
