@@ -8,6 +8,7 @@
 #include <penstock/formats/descriptor.hpp>
 #include <penstock/formats/error.hpp>
 #include <penstock/formats/json_depth.hpp>
+#include <penstock/formats/json_number.hpp>
 #include <penstock/formats/manifest.hpp>
 
 namespace penstock {
@@ -45,7 +46,7 @@ FieldSchema field_from(const Json& json) {
     const auto dtype = dtype_named(json.at("dtype").get<std::string>());
     if (!dtype) throw Error::corrupt("unknown dtype of field " + field.name);
     field.dtype = *dtype;
-    field.shape = json.at("shape").get<Shape>();
+    for (const Json& side : json.at("shape")) field.shape.push_back(static_cast<std::int64_t>(whole_number(side)));
     element_count(field.shape);
     field.fixed = true;
   }
@@ -62,8 +63,8 @@ Json json_of(const ManifestShard& shard) {
 
 ManifestShard shard_from(const Json& json) {
   ManifestShard shard{.name = json.at("name"),
-                      .samples = json.at("samples"),
-                      .bytes = json.at("bytes"),
+                      .samples = whole_number(json.at("samples")),
+                      .bytes = whole_number(json.at("bytes")),
                       .crc32c = from_digits(json.at("crc32c")),
                       .index = from_digits(json.at("index"))};
   const bool is_plain = shard.name == fs::path(shard.name).filename() && !shard.name.empty() && shard.name[0] != '.';
@@ -110,13 +111,13 @@ Manifest Manifest::from_json(std::string_view text) {
   return reading("a dataset description", [&] {
     require_shallow_json(text);
     const Json json = Json::parse(text);
-    const int version = json.at("penstock");
-    if (version != kVersion) {
+    const std::uint64_t version = whole_number(json.at("penstock"));
+    if (version != static_cast<std::uint64_t>(kVersion)) {
       throw Error::unsupported("a packed dataset of version " + std::to_string(version) +
                                "; this build reads version " + std::to_string(kVersion));
     }
     Manifest manifest{.format = json.at("format"),
-                      .samples = json.at("samples"),
+                      .samples = whole_number(json.at("samples")),
                       .fields = {},
                       .classes = json.at("classes"),
                       .shards = {},

@@ -11,6 +11,7 @@
 #include <penstock/formats/header_window.hpp>
 #include <penstock/formats/inline_piece.hpp>
 #include <penstock/formats/json_depth.hpp>
+#include <penstock/formats/json_number.hpp>
 #include <penstock/formats/mapping.hpp>
 #include <penstock/formats/mds.hpp>
 #include <penstock/formats/mds_columns.hpp>
@@ -65,7 +66,7 @@ Description description_from(const Json& json) {
     throw Error::unsupported("shards of format " + json.at("format").dump() + ": only mds is read",
                              {.shard = std::string(kIndexName)});
   }
-  Description description{.columns = {}, .samples = json.at("samples")};
+  Description description{.columns = {}, .samples = whole_number(json.at("samples"))};
   const Json& names = json.at("column_names");
   const Json& encodings = json.at("column_encodings");
   const Json& sizes = json.at("column_sizes");
@@ -75,14 +76,14 @@ Description description_from(const Json& json) {
   for (std::size_t i = 0; i < names.size(); ++i) {
     const std::string encoding = encodings.at(i);
     std::optional<std::uint64_t> size;
-    if (!sizes.at(i).is_null()) size = sizes.at(i).get<std::uint64_t>();
+    if (!sizes.at(i).is_null()) size = whole_number(sizes.at(i));
     description.columns.push_back(mds_column(names.at(i), encoding, size));
     if (names.at(i) == kKeyColumn && (encoding == "str" || encoding == "bytes")) description.key_column = i;
   }
   if (json.contains("compression") && !json.at("compression").is_null())
     description.compression = json.at("compression");
   description.raw_name = plain_name(json.at("raw_data"));
-  description.raw_bytes = json.at("raw_data").at("bytes");
+  description.raw_bytes = whole_number(json.at("raw_data").at("bytes"));
   if (json.contains("zip_data")) description.zip_name = plain_name(json.at("zip_data"));
   return description;
 }

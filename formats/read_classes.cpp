@@ -2,6 +2,7 @@
 #include <set>
 
 #include <penstock/formats/error.hpp>
+#include <penstock/formats/json_number.hpp>
 #include <penstock/formats/label_table.hpp>
 #include <penstock/formats/labels.hpp>
 #include <penstock/formats/manifest.hpp>
@@ -23,7 +24,7 @@ std::vector<std::string> from_json(const std::string& text) {
     if (!json.is_object()) return json.get<std::vector<std::string>>();
     std::vector<std::string> names(json.size());
     for (const auto& [name, number] : json.items()) {
-      std::string& place = names.at(number.get<std::size_t>());
+      std::string& place = names.at(whole_number(number));
       if (!place.empty()) throw Error::corrupt("two classes have the number " + number.dump());
       place = name;
     }
