@@ -2,6 +2,7 @@
 #include <numeric>
 
 #include <penstock/transforms/clouds/point_buffer.hpp>
+#include <penstock/transforms/clouds/sample_voxel.hpp>
 
 namespace penstock {
 namespace {
@@ -43,24 +44,12 @@ void PointBuffer::take(std::span<const std::uint32_t> positions) {
   stride_ = stride;
 }
 
-void PointBuffer::average(std::span<const std::uint32_t> cells, std::size_t rows) {
-  const std::size_t stride = stride_of(rows);
+void PointBuffer::average(const ChosenPoints& chosen) {
+  const std::size_t rows = chosen.numbers.size(), stride = stride_of(rows);
   grow(other_, stride * columns_);
-  counts_.assign(rows, 0);
+  for (std::size_t c = 0; c < columns_; ++c) average_cells(chosen, column(c), other_.data() + c * stride);
   other_numbers_.resize(std::max(other_numbers_.size(), rows));
-  for (std::size_t i = 0; i < cells.size(); ++i) {
-    if (cells[i] == ChosenPoints::kNoCell) continue;
-    if (counts_[cells[i]]++ == 0) other_numbers_[cells[i]] = numbers_[i];
-  }
-  for (std::size_t c = 0; c < columns_; ++c) {
-    sums_.assign(rows, 0);
-    const float* from = column(c);
-    for (std::size_t i = 0; i < cells.size(); ++i) {
-      if (cells[i] != ChosenPoints::kNoCell) sums_[cells[i]] += static_cast<double>(from[i]);
-    }
-    float* to = other_.data() + c * stride;
-    for (std::size_t i = 0; i < rows; ++i) to[i] = static_cast<float>(sums_[i] / counts_[i]);
-  }
+  for (std::size_t i = 0; i < rows; ++i) other_numbers_[i] = numbers_[chosen.numbers[i]];
   data_.swap(other_);
   numbers_.swap(other_numbers_);
   rows_ = rows;

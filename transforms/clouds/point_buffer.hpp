@@ -27,9 +27,8 @@ class PointBuffer {
 
   /// Row i becomes what row positions[i] was; rows may be left out and repeated.
   void take(std::span<const std::uint32_t> positions);
-  /// Row cells[i] becomes the mean of all rows i of that number; as many rows as the largest number + 1. Rows of
-  /// ChosenPoints::kNoCell are left out.
-  void average(std::span<const std::uint32_t> cells, std::size_t rows);
+  /// Row i becomes entry i of what a voxel sampler chose: the mean of its cell's rows, numbered as the entry's point.
+  void average(const ChosenPoints& chosen);
   /// Rows of zeros at the end.
   void pad(std::size_t rows);
 
@@ -37,8 +36,6 @@ class PointBuffer {
   std::size_t rows_ = 0, columns_ = 0, stride_ = 0;
   std::vector<float> data_, other_;
   std::vector<std::uint32_t> numbers_, other_numbers_;
-  std::vector<double> sums_;
-  std::vector<std::uint32_t> counts_;
 };
 
 }  // namespace penstock

@@ -285,7 +285,7 @@ class SampleStep final : public PointStep {
     if (chosen_.cells.empty()) {
       cloud.take(chosen_.numbers);
     } else {
-      cloud.average(chosen_.cells, chosen_.numbers.size());
+      cloud.average(chosen_);
     }
     if (wanted != 0) fill_up(cloud, wanted, sample_.few, random);
   }

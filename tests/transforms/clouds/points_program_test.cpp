@@ -244,6 +244,22 @@ TEST_CASE("center, unit_sphere, unit_box and scale do what they say, compared wi
   CHECK(column(row(fields, points::scale(0.5)), 3, 0)[3] == 1.5F);
 }
 
+TEST_CASE("voxel centroids are means of their cells; with more points wanted than there are cells, points fill up") {
+  const Fields fields = one(cloud(100));
+  const Numbers means = row(fields, points::voxel(10.0));  // x from 0 to 99, y and z below 10: ten cells
+  REQUIRE(means.size() == 30);
+  for (std::size_t i = 0; i < 10; ++i) CHECK(means[3 * i] == 10.0F * static_cast<float>(i) + 4.5F);
+  const Numbers filled = row(fields, points::sample(40, "voxel", {.size = 10.0}));
+  REQUIRE(filled.size() == 120);
+  std::size_t centroids = 0, stored = 0;
+  for (const float x : column(filled, 3, 0)) {
+    if (x == std::floor(x)) ++stored;
+    if (x != std::floor(x) && std::fmod(x, 10.0F) == 4.5F) ++centroids;
+  }
+  CHECK(centroids == 10);
+  CHECK(stored == 30);
+}
+
 TEST_CASE("rotations keep lengths; about z they keep z; normals turn with the points") {
   const Fields fields = one(cloud(50));
   const Numbers still = row(fields, points::decode({"nx", "ny", "nz"}));
