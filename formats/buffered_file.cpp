@@ -9,7 +9,6 @@ namespace penstock {
 namespace {
 
 constexpr std::size_t kBuffer = std::size_t{1} << 20;
-constexpr std::uint64_t kWriteback = std::uint64_t{8} << 20;  // bytes that the disk is given to write at once
 
 }  // namespace
 
@@ -26,7 +25,7 @@ void BufferedFile::append(std::span<const std::byte> bytes) {
     buffer_.insert(buffer_.end(), bytes.begin(), bytes.end());
   }
   position_ += bytes.size();
-  begin_writeback();
+  writeback_.advance(file_.get(), position_ - buffer_.size());
 }
 
 void BufferedFile::append_zeros(std::uint64_t count) {
@@ -38,16 +37,6 @@ void BufferedFile::append_zeros(std::uint64_t count) {
 void BufferedFile::finish() {
   flush();
   sync(file_.get(), path_);
-}
-
-// The disk works while the file grows, so that finish() has little to wait for. Advice: what it answers changes
-// nothing.
-void BufferedFile::begin_writeback() {
-  const std::uint64_t written = position_ - buffer_.size();
-  if (written - begun_ < kWriteback) return;
-  ::sync_file_range(file_.get(), static_cast<off64_t>(begun_), static_cast<off64_t>(written - begun_),
-                    SYNC_FILE_RANGE_WRITE);
-  begun_ = written;
 }
 
 void BufferedFile::flush() {

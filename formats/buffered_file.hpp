@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <penstock/formats/descriptor.hpp>
+#include <penstock/formats/writeback.hpp>
 
 namespace penstock {
 
@@ -28,13 +29,12 @@ class BufferedFile {
 
  private:
   void flush();
-  void begin_writeback();
 
   std::filesystem::path path_;
   Descriptor file_;
   std::vector<std::byte> buffer_;
   std::uint64_t position_ = 0;
-  std::uint64_t begun_ = 0;  // up to there the disk was told to write
+  Writeback writeback_;
 };
 
 }  // namespace penstock

@@ -1,5 +1,6 @@
 #include <charconv>
 #include <cstdio>
+#include <future>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
@@ -10,10 +11,12 @@
 #include <penstock/formats/atomic_file.hpp>
 #include <penstock/formats/dataset_writer.hpp>
 #include <penstock/formats/error.hpp>
+#include <penstock/formats/filled_shard.hpp>
 #include <penstock/formats/format.hpp>
 #include <penstock/formats/journal.hpp>
 #include <penstock/formats/manifest.hpp>
 #include <penstock/formats/parts.hpp>
+#include <penstock/formats/shard_sum.hpp>
 
 namespace penstock {
 namespace {
@@ -84,9 +87,12 @@ struct DatasetWriter::State {
   const Format& format;
   std::optional<Journal> journal = {};
   std::unique_ptr<ShardWriter> shard = {};  // null between shards
+  std::optional<FilledShard> filled = {};   // the one before, while it is completed: with the journal, it is left alone
+  std::future<void> completed = {};         // until this is there
   std::string last_key = {};
   bool any_key = false;
-  std::size_t number = 0;  // of the shard that is open, or comes next
+  std::size_t number = 0;       // of the shard that is open, or comes next
+  std::string last_shard = {};  // the name of the one closed last, by this run or the interrupted one
   SkipReport report = SkipReport(partial);
   std::uint64_t skipped_before_last = 0;  // lines of the report when the last sample was added
   std::uint64_t shard_samples = 0;
@@ -104,20 +110,22 @@ struct DatasetWriter::State {
   void open_shard();
   void add(std::string_view key, std::span<const FieldValue> fields);
   void close_shard();
-  void discard_shard();
+  void complete_filled();
+  void await_filled();
+  void discard_shards();
   void finish();
 
-  // An error names the partial folder, and ends the writer: whole shards stay for a resume, the one begun is removed.
+  // An error names the partial folder, and ends the writer: whole shards stay for a resume, those begun are removed.
   template <typename Work>
   void guarded(const Work& work) {
     if (over) throw Error::invalid_argument("the dataset is finished, or failed", {.dataset = partial.string()});
     try {
       work();
     } catch (const Error& error) {
-      discard_shard();
+      discard_shards();
       throw error.in({.dataset = partial.string()});
     } catch (const fs::filesystem_error& error) {
-      discard_shard();
+      discard_shards();
       throw Error::io(error.code().value(), "cannot write " + error.path1().string(), {.dataset = partial.string()});
     }
   }
@@ -147,11 +155,12 @@ void DatasetWriter::State::resume() {
     ++whole;
   }
   journal->keep(whole);
+  if (whole != 0) last_shard = journal->shards().back().name;
   remove_all_but_whole_shards();
   report.keep(journal->skipped());
   skipped_before_last = journal->skipped();
   if (whole == 0) return;
-  const Index last = Index::open(partial / index_name(journal->shards().back().name));
+  const Index last = Index::open(partial / index_name(last_shard));
   last_key = last.key(last.size() - 1);
   any_key = true;
 }
@@ -191,14 +200,13 @@ std::string DatasetWriter::State::shard_name() const {
 
 void DatasetWriter::State::begin_shard(std::uint64_t wanted) {
   if (shard != nullptr) close_shard();
-  const bool is_last =
-      !journal->shards().empty() && journal->shards().back().name == shard_name_of(wanted, format.extension);
+  const bool is_last = last_shard == shard_name_of(wanted, format.extension);
   if (wanted < number && !is_last) throw Error::invalid_argument("shards are begun in the order of their numbers");
   number = static_cast<std::size_t>(wanted);
 }
 
 void DatasetWriter::State::open_shard() {
-  if (!journal->shards().empty() && journal->shards().back().name == shard_name()) {
+  if (last_shard == shard_name()) {
     throw Error::corrupt("its shard was whole without it: the source has changed since packing began",
                          {.shard = shard_name()});
   }
@@ -220,32 +228,56 @@ void DatasetWriter::State::add(std::string_view key, std::span<const FieldValue>
 }
 
 void DatasetWriter::State::close_shard() {
-  const std::string name = shard_name();
-  const Index index = shard->finish();
-  shard.reset();
-  if (index.size() != shard_samples)
-    throw Error::corrupt("the shard lost samples while it was written", {.shard = name});
-  write_atomically(partial / index_name(name), index.bytes());
-  const ManifestShard entry = describe_shard(partial, name, index);
-  if (fs::is_directory(partial / name)) sync_folder(partial / name);
-  sync_folder(partial);
+  await_filled();  // so there are never more than two in memory, and they enter the journal in their order
   report.sync();
-  journal->add(entry, skipped_before_last);
+  last_shard = shard_name();
+  filled = FilledShard{.writer = std::move(shard),
+                       .name = last_shard,
+                       .samples = shard_samples,
+                       .bytes = 0,
+                       .skipped = skipped_before_last};
+  filled->bytes = filled->writer->bytes();
   ++number;
-  whole_bytes += entry.bytes;
+  if (options.aside) {
+    completed = options.aside([this] { complete_filled(); });
+  } else {
+    complete_filled();
+    await_filled();
+  }
 }
 
-void DatasetWriter::State::discard_shard() {
+void DatasetWriter::State::complete_filled() {
+  const ManifestShard entry = complete(partial, *filled);
+  journal->add(entry, filled->skipped);
+}
+
+void DatasetWriter::State::await_filled() {
+  if (completed.valid()) completed.get();
+  if (!filled) return;
+  filled.reset();
+  whole_bytes += journal->shards().back().bytes;
+}
+
+void DatasetWriter::State::discard_shards() {
   over = true;
+  if (completed.valid()) completed.wait();
+  std::vector<std::string> begun;
+  if (journal && last_shard != shard_name()) begun.push_back(shard_name());
+  if (filled && (journal->shards().empty() || journal->shards().back().name != filled->name)) {
+    begun.push_back(filled->name);
+  }
   shard.reset();
-  if (!journal || (!journal->shards().empty() && journal->shards().back().name == shard_name())) return;
+  filled.reset();
   std::error_code ignored;  // a resume removes what stays
-  fs::remove_all(partial / shard_name(), ignored);
-  fs::remove_all(partial / index_name(shard_name()), ignored);
+  for (const std::string& name : begun) {
+    fs::remove_all(partial / name, ignored);
+    fs::remove_all(partial / index_name(name), ignored);
+  }
 }
 
 void DatasetWriter::State::finish() {
   if (shard != nullptr) close_shard();
+  await_filled();
   report.sync();
   Manifest manifest{.format = options.format,
                     .samples = 0,
@@ -280,7 +312,7 @@ void DatasetWriter::require_free(const fs::path& destination, const std::string&
 }
 
 DatasetWriter::~DatasetWriter() {
-  if (state_ != nullptr && state_->shard != nullptr) state_->discard_shard();
+  if (state_ != nullptr && !state_->over) state_->discard_shards();
 }
 
 const fs::path& DatasetWriter::destination() const {
@@ -312,7 +344,8 @@ std::uint64_t DatasetWriter::skipped() const {
 }
 
 std::uint64_t DatasetWriter::bytes() const {
-  return state_->whole_bytes + (state_->shard == nullptr ? 0 : state_->shard->bytes());
+  return state_->whole_bytes + (state_->filled ? state_->filled->bytes : 0) +
+         (state_->shard == nullptr ? 0 : state_->shard->bytes());
 }
 
 void DatasetWriter::finish() {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <future>
 #include <memory>
 #include <span>
 #include <string>
@@ -26,6 +27,10 @@ struct DatasetWriterOptions {
   bool overwrite = false;        ///< replace a dataset already there (once the new one is complete)
   bool resume = false;           ///< keep the whole shards of an interrupted run
   bool planned = false;          ///< shards begin where begin_shard() says, whatever their size
+  /// Does work on another thread and returns its future: a full shard is completed (written to its end, fsynced, summed
+  /// up) while the next one fills. One piece of work at a time; none is left when the writer is gone. Empty: there is
+  /// no such thread, and each shard is completed before the next one begins.
+  std::function<std::future<void>(std::function<void()> work)> aside = {};
 };
 
 /// The dataset grows in "DESTINATION.partial" and is renamed to DESTINATION by finish(), after fsync of every file and
@@ -53,7 +58,7 @@ class DatasetWriter {
   /// Reports a sample that is left out, in its place among the others.
   void skip(const SkippedSample& sample);
   std::uint64_t skipped() const;  ///< by this run or the interrupted one
-  std::uint64_t bytes() const;  ///< written so far in all shards
+  std::uint64_t bytes() const;    ///< written so far in all shards
   /// Writes penstock.json and makes the dataset appear.
   void finish();
 

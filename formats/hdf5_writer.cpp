@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cerrno>
+#include <mutex>
 #include <set>
 #include <string>
 #include <utility>
@@ -15,6 +16,7 @@
 #include <penstock/formats/hdf5_types.hpp>
 #include <penstock/formats/hdf5_writer.hpp>
 #include <penstock/formats/spool.hpp>
+#include <penstock/formats/writeback.hpp>
 
 namespace penstock {
 namespace {
@@ -175,8 +177,12 @@ class Hdf5Writer final : public ShardWriter {
   }
 
   Index finish() override {
-    const Hdf5Silence silence;
-    lay_out();
+    static std::mutex library;  // shards are finished on several threads, and libhdf5 may be built for one
+    {
+      const std::lock_guard lock(library);
+      const Hdf5Silence silence;
+      lay_out();
+    }
     write_values();
     sync(Descriptor::open(path_, O_RDONLY).get(), path_);
     return index();
@@ -232,12 +238,14 @@ class Hdf5Writer final : public ShardWriter {
 
   void write_values() {
     const Descriptor file = Descriptor::open(path_, O_WRONLY);
+    Writeback writeback;
     for (const auto& [offset, bytes] : tables_) write_at(file.get(), bytes, offset, path_);
     auto write_column = [&](const Column& column) {
       std::uint64_t offset = column.offset;
       column.values.drain([&](std::span<const std::byte> run) {
         write_at(file.get(), run, offset, path_);
         offset += run.size();
+        writeback.advance(file.get(), offset);
       });
     };
     write_column(keys_);

@@ -13,6 +13,7 @@
 #include <penstock/formats/manifest.hpp>
 #include <penstock/formats/mapping.hpp>
 #include <penstock/formats/parts.hpp>
+#include <penstock/formats/shard_sum.hpp>
 #include <penstock/formats/skip_report.hpp>
 
 namespace penstock {

@@ -12,6 +12,7 @@
 #include <penstock/formats/error.hpp>
 #include <penstock/formats/lmdb_pages.hpp>
 #include <penstock/formats/lmdb_writer.hpp>
+#include <penstock/formats/writeback.hpp>
 
 namespace penstock {
 namespace {
@@ -147,6 +148,11 @@ class LmdbWriter final : public ShardWriter {
     const int code = mdb_txn_commit(transaction_.release());
     // LMDB turns a write that ended early into EIO, without the errno that a second try would have given.
     check(code, code == EIO ? "cannot write all of it; is the disk full?" : "cannot write");
+    mdb_filehandle_t file = -1;
+    MDB_envinfo info{};
+    check(mdb_env_get_fd(environment_.get(), &file), "mdb_env_get_fd");
+    check(mdb_env_info(environment_.get(), &info), "mdb_env_info");
+    writeback_.advance(file, (info.me_last_pgno + 1) * page_bytes_);
   }
 
   Index index(const fs::path& file) const {
@@ -180,6 +186,7 @@ class LmdbWriter final : public ShardWriter {
   MDB_dbi database_ = 0;
   std::size_t room_ = 0;  // bytes of the map that the transaction may still take
   std::uint64_t transaction_bytes_ = 0;
+  Writeback writeback_;
   std::uint64_t bytes_ = 0;
   std::string largest_;
   std::vector<Sample> samples_;

@@ -1,11 +1,6 @@
-#include <algorithm>
 #include <charconv>
 #include <nlohmann/json.hpp>
 
-#include <fcntl.h>
-
-#include <penstock/formats/crc32c.hpp>
-#include <penstock/formats/descriptor.hpp>
 #include <penstock/formats/error.hpp>
 #include <penstock/formats/json_depth.hpp>
 #include <penstock/formats/json_number.hpp>
@@ -82,18 +77,6 @@ auto reading(const char* what, const Read& read) {
   }
 }
 
-// An index of a packed dataset points to files inside its folder only.
-fs::path path_inside(const fs::path& folder, const IndexedFile& file) {
-  const fs::path path(file.path);
-  const bool inside = path.is_relative() && std::find(path.begin(), path.end(), "..") == path.end();
-  if (!inside) throw Error::corrupt("the index points outside the dataset: " + file.path);
-  return folder / path;
-}
-
-std::uint32_t crc_of_header(const Index& index) {
-  return crc32c(index.bytes().first(64));
-}
-
 }  // namespace
 
 std::string Manifest::to_json() const {
@@ -149,46 +132,6 @@ void require_same_options(std::string_view before, std::string_view now, const s
 
 fs::path index_name(const fs::path& shard) {
   return fs::path(shard).replace_extension(".idx");
-}
-
-ManifestShard describe_shard(const fs::path& folder, std::string name, const Index& index) {
-  ManifestShard shard{.name = std::move(name), .samples = index.size(), .index = crc_of_header(index)};
-  std::vector<std::byte> buffer(std::size_t{1} << 18);  // stays in a core's cache until it is summed up
-  for (std::uint32_t i = 0; i < index.file_count(); ++i) {
-    const IndexedFile indexed = index.file(i);
-    const fs::path path = path_inside(folder, indexed);
-    const Descriptor file = Descriptor::open(path, O_RDONLY);
-    std::uint64_t offset = 0;
-    while (const std::size_t got = read_at(file.get(), buffer, offset, path)) {
-      shard.crc32c = crc32c(std::span(buffer).first(got), shard.crc32c);
-      offset += got;
-    }
-    if (offset != indexed.size) {
-      throw Error::corrupt(
-          "the file has " + std::to_string(offset) + " bytes, its index says " + std::to_string(indexed.size),
-          {.shard = path.string()});
-    }
-    shard.bytes += offset;
-  }
-  return shard;
-}
-
-void check_shard(const fs::path& folder, const ManifestShard& shard, const Index& index) {
-  const ErrorContext context{.dataset = folder.string(), .shard = shard.name};
-  if (index.size() != shard.samples || crc_of_header(index) != shard.index) {
-    throw Error::corrupt("its index is not the one it was packed with", context);
-  }
-  std::uint64_t bytes = 0;
-  for (std::uint32_t i = 0; i < index.file_count(); ++i) {
-    std::error_code failure;
-    const fs::path path = path_inside(folder, index.file(i));
-    bytes += fs::file_size(path, failure);
-    if (failure) throw Error::io(failure.value(), "cannot read " + path.string(), context);
-  }
-  if (bytes != shard.bytes) {
-    throw Error::corrupt("has " + std::to_string(bytes) + " bytes, was packed with " + std::to_string(shard.bytes),
-                         context);
-  }
 }
 
 }  // namespace penstock

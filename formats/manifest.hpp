@@ -7,7 +7,6 @@
 #include <string_view>
 #include <vector>
 
-#include <penstock/formats/index.hpp>
 #include <penstock/formats/schema.hpp>
 
 namespace penstock {
@@ -50,13 +49,5 @@ void require_same_options(std::string_view before, std::string_view now, const s
 
 /// "shard-000000.tar" -> "shard-000000.idx"
 std::filesystem::path index_name(const std::filesystem::path& shard);
-
-/// What the manifest says of the shard whose files lie in `folder`. Reads all of them.
-/// Throws Error: io; corrupt, when a file's length is not the indexed one.
-ManifestShard describe_shard(const std::filesystem::path& folder, std::string name, const Index& index);
-
-/// Compares the shard's index and the lengths of its files with the manifest; nothing is read but the index's header.
-/// Throws Error: io; corrupt, naming the file.
-void check_shard(const std::filesystem::path& folder, const ManifestShard& shard, const Index& index);
 
 }  // namespace penstock

@@ -5,6 +5,7 @@
 #include <penstock/formats/manifest.hpp>
 #include <penstock/formats/mapping.hpp>
 #include <penstock/formats/packed.hpp>
+#include <penstock/formats/shard_sum.hpp>
 
 namespace penstock {
 namespace {

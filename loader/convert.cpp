@@ -12,6 +12,7 @@
 #include <penstock/formats/error.hpp>
 #include <penstock/formats/manifest.hpp>
 #include <penstock/formats/parts.hpp>
+#include <penstock/loader/aside.hpp>
 #include <penstock/loader/convert.hpp>
 #include <penstock/loader/loader.hpp>
 #include <penstock/loader/packed_fields.hpp>
@@ -24,8 +25,9 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
-constexpr std::uint64_t kBatchBytes = 16 << 20;
+constexpr std::uint64_t kBatchBytes = 4 << 20;  // a few batches together stay in the last cache
 constexpr std::uint64_t kMostRows = 1024;
+constexpr const char* kCompleting = "penstock-shard";  // the thread that completes full shards
 
 LoaderOptions loader_options(const Dataset& source, const PackedFields& fields, const ConvertOptions& options) {
   LoaderOptions loader;
@@ -120,7 +122,9 @@ ConvertResult pack(const Dataset& source, const PackedFields& fields, const Shar
   return result;
 }
 
-DatasetWriterOptions writer_options(const PackedFields& fields, const ConvertOptions& options, const Json& made_with) {
+/// The thread `aside` completes full shards; it outlives the writer.
+DatasetWriterOptions writer_options(const PackedFields& fields, const ConvertOptions& options, const Json& made_with,
+                                    Aside& aside) {
   return {.format = options.format,
           .shard_size = options.shard_size,
           .align = options.align,
@@ -128,7 +132,8 @@ DatasetWriterOptions writer_options(const PackedFields& fields, const ConvertOpt
           .classes = fields.classes(),
           .made_with = made_with.dump(),
           .overwrite = options.overwrite,
-          .resume = options.resume};
+          .resume = options.resume,
+          .aside = [&aside](std::function<void()> work) { return aside.begin(std::move(work)); }};
 }
 
 /// What a run with `resume` says of a part that an earlier run finished; nothing when there is none.
@@ -168,7 +173,8 @@ ConvertResult convert_part(const Dataset& source, const fs::path& destination, c
   if (options.resume) {
     if (const auto finished = finished_part(place, made)) return *finished;
   }
-  DatasetWriterOptions chosen = writer_options(fields, options, made);
+  Aside aside(kCompleting);
+  DatasetWriterOptions chosen = writer_options(fields, options, made, aside);
   chosen.planned = true;
   DatasetWriter writer(place, chosen);
   return pack(source, fields, share, writer, options, progress);
@@ -186,7 +192,8 @@ ConvertResult convert(const Dataset& source, const fs::path& destination, const 
                       const std::function<bool(const ConvertProgress&)>& progress) {
   if (options.world != 0) return convert_part(source, without_slash(destination), options, progress);
   const PackedFields fields(source, options.labels, options.classes, options.recoding);
-  DatasetWriter writer(destination, writer_options(fields, options, made_with(source, options)));
+  Aside aside(kCompleting);
+  DatasetWriter writer(destination, writer_options(fields, options, made_with(source, options), aside));
   const ConvertResult result = pack(source, fields, {.samples = key_order(source)}, writer, options, progress);
   write_report(options.report, destination);
   return result;

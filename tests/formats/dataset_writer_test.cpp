@@ -1,4 +1,6 @@
+#include <cerrno>
 #include <csignal>
+#include <future>
 #include <string>
 #include <vector>
 
@@ -41,6 +43,13 @@ DatasetWriterOptions small_shards() {
   options.fields = {{.name = "bin", .codec = ""}, {.name = "cls", .codec = "cls"}};
   options.classes = {"cat", "dog"};
   options.made_with = R"({"source": "test"})";
+  return options;
+}
+
+// The same, each completed on another thread while the next one fills.
+DatasetWriterOptions completed_aside() {
+  DatasetWriterOptions options = small_shards();
+  options.aside = [](std::function<void()> work) { return std::async(std::launch::async, std::move(work)); };
   return options;
 }
 
@@ -132,25 +141,127 @@ TEST_CASE("killed behind any sample and resumed, the dataset has the bytes of an
   const TemporaryFolder folder;
   write_all_samples(folder / "whole", small_shards());
   const auto expected = content_of(folder / "whole");
+  DatasetWriterOptions options;
+  std::uint64_t lost = 0;  // at most
+  SUBCASE("each shard is completed before the next begins") {
+    options = small_shards();
+    lost = 12;  // of the shard that was open
+  }
+  SUBCASE("shards are completed aside") {
+    options = completed_aside();
+    lost = 24;  // of that one and the one before
+  }
   for (std::uint64_t stop = 0; stop < kSamples; ++stop) {
     CAPTURE(stop);
     const fs::path destination = folder / ("killed" + std::to_string(stop));
-    pack_and_die(destination, small_shards(), stop);
+    options.resume = false;
+    pack_and_die(destination, options, stop);
     REQUIRE_FALSE(fs::exists(destination));
     CHECK_THROWS_WITH_AS(penstock::open(destination), doctest::Contains("pack --resume"), Error);
     CHECK_THROWS_WITH_AS(penstock::open(destination.string() + ".partial"), doctest::Contains("pack --resume"), Error);
     CHECK_THROWS_WITH_AS(DatasetWriter(destination, small_shards()), doctest::Contains("resume"), Error);
-    DatasetWriterOptions options = small_shards();
     options.resume = true;
     {
       DatasetWriter writer(destination, options);
       CHECK(writer.resumed_samples() <= stop);
-      CHECK(writer.resumed_samples() + 12 >= stop);  // at most the shard that was open is lost
+      CHECK(writer.resumed_samples() + lost >= stop);
       for (std::uint64_t i = writer.resumed_samples(); i < kSamples; ++i) add(writer, i);
       writer.finish();
     }
     REQUIRE(content_of(destination) == expected);
   }
+}
+
+TEST_CASE("every packing has the same bytes when its shards are completed aside, and reports as many") {
+  const TemporaryFolder folder;
+  for (const char* format : {"tar", "lmdb", "hdf5", "zip", "tfrecord", "mds"}) {
+    CAPTURE(format);
+    DatasetWriterOptions options = small_shards();
+    options.format = format;
+    write_all_samples(folder / format, options);
+    options.aside = completed_aside().aside;
+    const fs::path other = folder / (std::string(format) + ".aside");
+    std::uint64_t bytes = 0;
+    {
+      DatasetWriter writer(other, options);
+      for (std::uint64_t i = 0; i < kSamples; ++i) {
+        add(writer, i);
+        CHECK(writer.bytes() >= bytes);
+        bytes = writer.bytes();
+      }
+      writer.finish();
+    }
+    CHECK(content_of(other) == content_of(folder / format));
+  }
+}
+
+TEST_CASE("what fails aside ends the writer, and only shards that are whole stay") {
+  const TemporaryFolder folder;
+  DatasetWriterOptions options = small_shards();
+  int begun = 0;
+  options.aside = [&begun](std::function<void()> work) {
+    return std::async(std::launch::async, [number = begun++, work = std::move(work)] {
+      if (number == 2) throw Error::io(EIO, "cannot fsync");
+      work();
+    });
+  };
+  {
+    DatasetWriter writer(folder / "set", options);
+    std::string message;
+    std::uint64_t i = 0;
+    try {
+      for (; i < kSamples; ++i) add(writer, i);
+    } catch (const Error& error) {
+      message = error.what();
+    }
+    CHECK(message.find("cannot fsync") != std::string::npos);
+    CHECK(message.find("set.partial") != std::string::npos);
+    CHECK_THROWS_AS(add(writer, i), Error);
+    CHECK_THROWS_AS(writer.finish(), Error);
+  }
+  std::vector<std::string> left;
+  for (const auto& [name, content] : content_of(folder / "set.partial")) left.push_back(name);
+  const std::vector<std::string> whole{"shard-000000.idx", "shard-000000.tar", "shard-000001.idx", "shard-000001.tar",
+                                       "unfinished.jsonl"};
+  CHECK(left == whole);
+  options = completed_aside();
+  options.resume = true;
+  write_all_samples(folder / "set", options);
+  check_content(folder / "set");
+}
+
+TEST_CASE("the checksum of a shard is that of its files' bytes, also where it was put together from its values'") {
+  const TemporaryFolder folder;
+  for (const char* format : {"tar", "lmdb", "hdf5", "zip", "tfrecord", "mds"}) {
+    CAPTURE(format);
+    DatasetWriterOptions options = small_shards();
+    options.format = format;
+    options.shard_size = std::uint64_t{1} << 20;
+    {
+      DatasetWriter writer(folder / format, options);
+      for (std::uint64_t i = 0; i < 30; ++i) {
+        const std::string value(i % 3 == 0 ? 100 : 32700 + i * 4099, static_cast<char>('a' + i));
+        const std::vector<FieldValue> fields{
+            {.field = 0, .bytes = bytes_of(value), .crc32c = crc32c(bytes_of(value)), .header = {}}};
+        writer.add(key_of(i), fields);
+      }
+      writer.finish();
+    }
+    const Dataset dataset = penstock::open(folder / format);
+    CHECK(dataset.shard_count() > 1);
+    for (std::size_t shard = 0; shard < dataset.shard_count(); ++shard) CHECK_NOTHROW(verify_shard(dataset, shard));
+  }
+}
+
+TEST_CASE("a value that does not have its checksum is noticed by verify_shard") {
+  const TemporaryFolder folder;
+  const std::string value(100'000, 'x');
+  {
+    DatasetWriter writer(folder / "set", small_shards());
+    writer.add("key", std::vector<FieldValue>{{.field = 0, .bytes = bytes_of(value), .crc32c = 1, .header = {}}});
+    writer.finish();
+  }
+  CHECK_THROWS_WITH_AS(verify_shard(penstock::open(folder / "set"), 0), doctest::Contains("checksum"), Error);
 }
 
 TEST_CASE("a whole shard of an interrupted run that was damaged since is packed again") {
@@ -290,14 +401,20 @@ TEST_CASE("a full disk is one error that names the file, and the whole shards st
     return;
   }
   const TemporaryFolder folder;
-  DatasetWriterOptions options = small_shards();
+  DatasetWriterOptions options;
+  SUBCASE("each shard is completed before the next begins") {
+    options = small_shards();
+  }
+  SUBCASE("shards are completed aside") {
+    options = completed_aside();
+  }
   {
     DatasetWriter writer(folder / "set", options);
     for (std::uint64_t i = 0; i < 20; ++i) add(writer, i);
     // The next .idx cannot be written: its temporary name leads to a disk that is always full.
     for (int shard = 0; shard < 8; ++shard) {
-      const std::string name = ".shard-00000" + std::to_string(shard) + ".idx." + host_name() + "-" +
-                               std::to_string(::getpid()) + ".tmp";
+      const std::string name =
+          ".shard-00000" + std::to_string(shard) + ".idx." + host_name() + "-" + std::to_string(::getpid()) + ".tmp";
       fs::create_symlink("/dev/full", folder / "set.partial" / name);
     }
     std::string message;
