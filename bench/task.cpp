@@ -48,7 +48,7 @@ std::optional<FirstImage> first_image(const Dataset& dataset) {
 
 std::optional<std::string> first_cloud(const Dataset& dataset) {
   for (const FieldSchema& field : dataset.fields()) {
-    if (dynamic_cast<const CloudCodec*>(codec_named(field.codec)) != nullptr) return field.name;
+    if (cloud_codec_named(field.codec) != nullptr) return field.name;
   }
   return {};
 }

@@ -15,11 +15,17 @@ constexpr std::uint64_t mix64(std::uint64_t value) {
   return value ^ (value >> 31);
 }
 
+inline constexpr std::uint64_t kFnvOffset = 0xCBF29CE484222325;
+
+/// FNV-1a of 64 bits (draft-eastlake-fnv); the hash of what stands before `bytes` goes on with them.
+constexpr std::uint64_t fnv1a(std::string_view bytes, std::uint64_t hash = kFnvOffset) {
+  for (const char c : bytes) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3;
+  return hash;
+}
+
 /// FNV-1a, then mix64.
 constexpr std::uint64_t hash64(std::string_view text) {
-  std::uint64_t hash = 0xCBF29CE484222325;
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3;
-  return mix64(hash);
+  return mix64(fnv1a(text));
 }
 
 /// 16 digits in lower case.

@@ -11,7 +11,7 @@ namespace {
 
 template <typename Kind>
 bool has(const Chain& chain) {
-  return std::ranges::any_of(chain.steps, [](const Step& step) { return std::holds_alternative<Kind>(step); });
+  return find_step<Kind>(chain) != nullptr;
 }
 
 bool is_image_step(const Step& step) {

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include <penstock/formats/error.hpp>
@@ -14,6 +15,15 @@
 #include <penstock/transforms/program.hpp>
 
 namespace penstock {
+
+/// The chain's first step of that kind; null where it has none.
+template <typename Kind>
+const Kind* find_step(const Chain& chain) {
+  for (const Step& step : chain.steps) {
+    if (const auto* found = std::get_if<Kind>(&step)) return found;
+  }
+  return nullptr;
+}
 
 /// What a field's first value tells.
 struct FirstValue {

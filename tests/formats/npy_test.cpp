@@ -13,6 +13,7 @@
 #include <penstock/formats/npy_text.hpp>
 #include <penstock/formats/zip.hpp>
 
+#include "support/expected_files.hpp"
 #include "support/field_bytes.hpp"
 #include "support/survive.hpp"
 #include "support/temporary_folder.hpp"
@@ -121,22 +122,16 @@ TEST_CASE("arrays in an archive are fields where they have the rows that most ha
 }
 
 TEST_CASE("real arrays have the rows that NumPy finds, or are refused") {
-  const char* data = std::getenv("PENSTOCK_TEST_DATA");
-  const std::filesystem::path root = data == nullptr ? "" : data;
-  if (!std::filesystem::exists(root / "EXPECTED.tsv")) {
-    MESSAGE("skipped: PENSTOCK_TEST_DATA names no folder with EXPECTED.tsv");
-    return;
-  }
+  const auto files = test::expected_files("npy/");
+  if (files.empty()) return;
   std::size_t read = 0;
-  std::ifstream expected(root / "EXPECTED.tsv");
-  for (std::string line; std::getline(expected, line);) {
-    const std::filesystem::path path = root / line.substr(0, line.find('\t'));
-    if (!line.starts_with("npy/") || !std::filesystem::is_regular_file(path)) continue;
-    CAPTURE(line);
+  for (const test::ExpectedFile& file : files) {
+    CAPTURE(file.name);
+    const std::filesystem::path& path = file.path;
     if (!test::reads_or_refuses(kNpy, path, path.parent_path())) continue;
     const std::string rows = std::to_string(kNpy.index(path, path.parent_path(), {}).size());
-    CHECK((line.find("shape=[" + rows + ",") != std::string::npos ||
-           line.find("shape=[" + rows + "]") != std::string::npos));
+    CHECK((file.facts.find("shape=[" + rows + ",") != std::string::npos ||
+           file.facts.find("shape=[" + rows + "]") != std::string::npos));
     ++read;
   }
   CHECK(read >= 30);

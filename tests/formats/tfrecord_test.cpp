@@ -15,6 +15,7 @@
 #include <penstock/formats/tfrecord.hpp>
 #include <penstock/formats/tfrecord_frames.hpp>
 
+#include "support/expected_files.hpp"
 #include "support/field_bytes.hpp"
 #include "support/random_samples.hpp"
 #include "support/survive.hpp"
@@ -275,24 +276,18 @@ TEST_CASE("a class that is no plain number is written as the bytes it is") {
 }
 
 TEST_CASE("real files have as many records as an independent reader finds") {
-  const char* data = std::getenv("PENSTOCK_TEST_DATA");
-  const std::filesystem::path root = data == nullptr ? "" : data;
-  if (!std::filesystem::exists(root / "EXPECTED.tsv")) {
-    MESSAGE("skipped: PENSTOCK_TEST_DATA names no folder with EXPECTED.tsv");
-    return;
-  }
+  const auto files = test::expected_files("tfrecord/");
+  if (files.empty()) return;
   std::size_t read = 0;
-  std::ifstream expected(root / "EXPECTED.tsv");
-  for (std::string line; std::getline(expected, line);) {
-    const std::filesystem::path path = root / line.substr(0, line.find('\t'));
-    if (!line.starts_with("tfrecord/") || !std::filesystem::is_regular_file(path)) continue;
-    CAPTURE(line);
+  for (const test::ExpectedFile& file : files) {
+    CAPTURE(file.name);
+    const std::filesystem::path& path = file.path;
     if (path.extension() == ".gz") {
       CHECK_THROWS_WITH_AS(kTfrecord.index(path, path.parent_path(), {}), doctest::Contains("gzip"), Error);
       continue;
     }
     const Index index = kTfrecord.index(path, path.parent_path(), {});
-    CHECK(line.find("records=" + std::to_string(index.size()) + " ") != std::string::npos);
+    CHECK(file.facts.find("records=" + std::to_string(index.size()) + " ") != std::string::npos);
     CHECK(test::reads_or_refuses(kTfrecord, path, path.parent_path()));
     ++read;
   }

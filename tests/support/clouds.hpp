@@ -2,14 +2,17 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <map>
 #include <memory>
 #include <numeric>
 #include <random>
 #include <span>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -38,11 +41,6 @@ inline std::vector<std::string> attribute_names(const CloudHeader& header) {
   std::vector<std::string> names;
   for (const PointAttribute& attribute : header.attributes) names.push_back(attribute.name);
   return names;
-}
-
-inline std::size_t attribute_number(const CloudHeader& header, const std::string& name) {
-  const auto names = attribute_names(header);
-  return static_cast<std::size_t>(std::find(names.begin(), names.end(), name) - names.begin());
 }
 
 /// Everything; with `attributes` false, the coordinates alone.
@@ -101,6 +99,28 @@ inline std::vector<std::uint32_t> some_numbers(std::uint64_t points, std::size_t
   std::mt19937 random(seed);
   std::sample(all.begin(), all.end(), std::back_inserter(some), count, random);
   return some;
+}
+
+/// Kind and cause of the Error that decoding ends in: "corrupt: las: ..."; "" where it does not.
+inline std::string refusal(const CloudCodec& codec, std::span<const std::byte> bytes) {
+  try {
+    decode_cloud(codec, bytes);
+  } catch (const Error& error) {
+    return std::string(name(error.kind())) + ": " + error.cause();
+  }
+  return "";
+}
+
+/// Against the lowest place of each axis that another reader found, as "[x,y,z]" or "(x, y, z)" without the bracket.
+inline void check_lower_corner(const DecodedCloud& cloud, const std::string& stated_corner) {
+  std::istringstream bounds(stated_corner);
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    double lowest = std::numeric_limits<double>::infinity(), stated = 0;
+    for (std::size_t i = axis; i < cloud.xyz.size(); i += 3) lowest = std::min<double>(lowest, cloud.xyz[i]);
+    bounds >> stated;
+    bounds.ignore();
+    CHECK(std::abs(lowest + cloud.header.origin[axis] - stated) <= 1e-4 + 1e-7 * std::abs(lowest));
+  }
 }
 
 /// True where the bytes decode; an Error must be a data fault, and any other exception fails the test.

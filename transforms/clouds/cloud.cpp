@@ -1,5 +1,6 @@
 #include <penstock/formats/error.hpp>
 #include <penstock/transforms/clouds/cloud.hpp>
+#include <penstock/transforms/decoders.hpp>
 
 namespace penstock {
 namespace {
@@ -22,6 +23,16 @@ std::string_view name(PointOrder order) {
       break;
   }
   return "stored";
+}
+
+std::size_t attribute_number(const CloudHeader& cloud, std::string_view name) {
+  std::string known;
+  for (std::size_t i = 0; i < cloud.attributes.size(); ++i) {
+    if (cloud.attributes[i].name == name) return i;
+    known += (i == 0 ? "" : ", ") + cloud.attributes[i].name;
+  }
+  throw Error::shape("its points have no attribute \"" + std::string(name) +
+                     "\"; they have: " + (known.empty() ? "coordinates alone" : known));
 }
 
 Layout CloudDecoder::peek(const FieldBytes& field) {
@@ -51,6 +62,15 @@ bool CloudCodec::select_points(const FieldHeader&, std::span<const std::uint32_t
 std::optional<Layout> CloudCodec::layout(const FieldHeader& field) const {
   const std::optional<CloudHeader> header = cloud(field);
   return header ? std::optional(layout_of(header->points)) : std::nullopt;
+}
+
+const CloudCodec* cloud_codec_named(std::string_view name) {
+  return dynamic_cast<const CloudCodec*>(codec_named(name));
+}
+
+CloudDecoder& cloud_decoder(const Peeked& peeked) {
+  if (!peeked.layout.cloud) throw Error::shape("is no point cloud, but " + std::string(peeked.codec->name()));
+  return static_cast<CloudDecoder&>(*peeked.decoder);
 }
 
 }  // namespace penstock

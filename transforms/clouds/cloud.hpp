@@ -15,6 +15,8 @@
 
 namespace penstock {
 
+struct Peeked;  // penstock/transforms/decoders.hpp
+
 /// What a point carries beside its place, as stored. Names are those of laspy where LAS has the attribute: "intensity",
 /// "return_number", "number_of_returns", "classification", "red", "green", "blue", "gps_time"; of PLY and PCD the
 /// file's own; of LAS extra bytes the name in their record.
@@ -45,6 +47,9 @@ struct CloudHeader {
   /// Points that are encoded together, so that decoding one costs as much as all: of a LAZ chunk. 1: each by itself.
   std::uint32_t chunk_points = 1;
 };
+
+/// Position in `cloud.attributes`. Throws Error: shape, naming those there are.
+std::size_t attribute_number(const CloudHeader& cloud, std::string_view name);
 
 /// Points of a cloud by their number in stored order, rising; or all of them.
 struct PointChoice {
@@ -90,5 +95,9 @@ class CloudCodec : public Codec {
                              std::vector<ByteRange>& ranges) const;
   std::optional<Layout> layout(const FieldHeader& field) const final;
 };
+
+const CloudCodec* cloud_codec_named(std::string_view name);  ///< null when no codec of clouds has that name
+/// Of a value that was peeked. Throws Error: shape, where it is no point cloud.
+CloudDecoder& cloud_decoder(const Peeked& peeked);
 
 }  // namespace penstock

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include <penstock/formats/error.hpp>
+#include <penstock/formats/hash.hpp>
 #include <penstock/transforms/clouds/cloud_recoder.hpp>
 #include <penstock/transforms/clouds/packed_cloud.hpp>
 #include <penstock/transforms/clouds/point_buffer.hpp>
@@ -15,12 +16,6 @@ namespace penstock {
 namespace {
 
 constexpr std::uint64_t kPackingSeed = 0x70656e73746f636b;  // no user's: packing has no seed of its own
-
-std::uint64_t hash_of(std::string_view key) {  // FNV-1a
-  std::uint64_t hash = 0xcbf29ce484222325;
-  for (const char byte : key) hash = (hash ^ static_cast<unsigned char>(byte)) * 0x100000001b3;
-  return hash;
-}
 
 bool is_sized(SampleMethod method) {
   return method == SampleMethod::voxel || method == SampleMethod::poisson;
@@ -127,9 +122,7 @@ struct CloudRecoder::State {
     const Peeked peeked = headers.peek(field);
     std::vector<std::string> names;
     if (peeked.layout.cloud) {
-      for (const PointAttribute& attribute : static_cast<const CloudDecoder&>(*peeked.decoder).header().attributes) {
-        names.push_back(attribute.name);
-      }
+      for (const PointAttribute& kept : cloud_decoder(peeked).header().attributes) names.push_back(kept.name);
     }
     if (!decoders || names != decoded) {
       decoders.emplace(DecodeOptions{.attributes = names});
@@ -140,26 +133,18 @@ struct CloudRecoder::State {
 
   void require_attributes(const CloudHeader& stored) const {
     if (keeps_all_attributes()) return;
-    for (const std::string& wanted : recoding.attributes) {
-      const auto has = [&](const PointAttribute& attribute) { return attribute.name == wanted; };
-      if (std::ranges::none_of(stored.attributes, has)) {
-        throw Error::shape("its points have no attribute \"" + wanted + "\"");
-      }
-    }
+    for (const std::string& wanted : recoding.attributes) attribute_number(stored, wanted);  // or an Error
   }
 
   // Draws of every step of a value are apart: `stage` is the step's number.
-  static Random draws(std::string_view key, std::uint32_t stage) { return {kPackingSeed, 0, hash_of(key), stage}; }
+  static Random draws(std::string_view key, std::uint32_t stage) { return {kPackingSeed, 0, fnv1a(key), stage}; }
 
   void load(CloudDecoder& decoder, const FieldBytes& field) {
     const auto count = static_cast<std::size_t>(decoder.header().points);
     cloud.reset(count, 3);
     rows.resize(count * 3);
     decoder.coordinates(field, {}, rows.data());
-    for (std::size_t axis = 0; axis < 3; ++axis) {
-      float* column = cloud.column(axis);
-      for (std::size_t i = 0; i < count; ++i) column[i] = rows[3 * i + axis];
-    }
+    cloud.set(rows.data(), 3);
     require_finite(cloud);
   }
 
@@ -200,10 +185,7 @@ struct CloudRecoder::State {
 
   void encode(const CloudHeader& header) {
     rows.resize(cloud.rows() * 3);
-    for (std::size_t axis = 0; axis < 3; ++axis) {
-      const float* column = cloud.column(axis);
-      for (std::size_t i = 0; i < cloud.rows(); ++i) rows[3 * i + axis] = column[i];
-    }
+    cloud.get(rows.data(), 3);
     CloudColumns encoded{.coordinates = rows, .attributes = {}};
     for (const std::vector<std::byte>& column : columns) encoded.attributes.emplace_back(column);
     encode_cloud(header, encoded, made);
@@ -224,16 +206,14 @@ CloudRecoder::~CloudRecoder() = default;
 CloudRecoder::CloudRecoder(CloudRecoder&&) noexcept = default;
 
 bool CloudRecoder::takes(const FieldSchema& schema) {
-  return dynamic_cast<const CloudCodec*>(codec_named(schema.codec)) != nullptr;
+  return cloud_codec_named(schema.codec) != nullptr;
 }
 
 std::span<const std::byte> CloudRecoder::recode(const FieldSchema& schema, std::string_view key,
                                                 std::span<const std::byte> value) {
   State& state = *state_;
   const FieldBytes field{&schema, value};
-  const Peeked peeked = state.open(field);
-  if (!peeked.layout.cloud) throw Error::shape("is no point cloud, but " + std::string(peeked.codec->name()));
-  auto& decoder = static_cast<CloudDecoder&>(*peeked.decoder);
+  CloudDecoder& decoder = cloud_decoder(state.open(field));
   state.require_attributes(decoder.header());
   state.load(decoder, field);
   state.sample_and_order(key);

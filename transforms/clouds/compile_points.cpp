@@ -5,20 +5,13 @@
 #include <penstock/transforms/clouds/off.hpp>
 #include <penstock/transforms/clouds/point_steps.hpp>
 #include <penstock/transforms/clouds/points_program.hpp>
+#include <penstock/transforms/compile.hpp>
 
 namespace penstock {
 namespace {
 
 constexpr std::int64_t kAxes = 3;
 constexpr std::int64_t kKittiColumns = 4;  ///< x, y, z, reflectance
-
-template <typename Kind>
-const Kind* find(const Chain& chain) {
-  for (const Step& step : chain.steps) {
-    if (const auto* found = std::get_if<Kind>(&step)) return found;
-  }
-  return nullptr;
-}
 
 /// Values that are float32 rows and nothing else: scans as KITTI and nuScenes have them.
 bool is_bare(const FieldSchema& schema) {
@@ -28,7 +21,7 @@ bool is_bare(const FieldSchema& schema) {
 class PointsCompiler {
  public:
   explicit PointsCompiler(const OutputRequest& request) : request_(request) {
-    if (const auto* decode = find<step::CloudDecode>(request.chain)) {
+    if (const auto* decode = find_step<step::CloudDecode>(request.chain)) {
       plan_.attributes = decode->attributes;
       plan_.bare_columns = decode->columns;
     }
@@ -96,12 +89,10 @@ class PointsCompiler {
   }
 
   void check_attributes(const CloudHeader& cloud) const {
-    for (const std::string& wanted : plan_.attributes) {
-      if (std::ranges::any_of(cloud.attributes, [&](const PointAttribute& a) { return a.name == wanted; })) continue;
-      std::string known;
-      for (const PointAttribute& attribute : cloud.attributes) known += (known.empty() ? "" : ", ") + attribute.name;
-      throw request_.misuse("the points of field \"" + request_.schema().name + "\" have no attribute \"" + wanted +
-                            "\"; they have: " + (known.empty() ? "coordinates alone" : known));
+    try {
+      for (const std::string& wanted : plan_.attributes) attribute_number(cloud, wanted);
+    } catch (const Error& error) {
+      throw request_.misuse(error.cause());
     }
   }
 
@@ -136,7 +127,7 @@ class PointsCompiler {
   }
 
   void sample_surface(const step::Surface& surface, std::size_t number) {
-    const bool first = number == 0 || (number == 1 && find<step::CloudDecode>(request_.chain) != nullptr);
+    const bool first = number == 0 || (number == 1 && find_step<step::CloudDecode>(request_.chain) != nullptr);
     if (!first) throw request_.misuse("points.surface() must come first");
     if (surface.points < 1) throw request_.misuse("points.surface() needs at least 1 point");
     if (!is_mesh_)
@@ -168,7 +159,6 @@ class PointsCompiler {
     if (const auto* pad = std::get_if<step::Pad>(&step)) {
       rows_ = pad->points;
       ragged_ = false;
-      ended_.reset();
     }
     if (std::holds_alternative<step::Finite>(step)) ragged_ = true;
     if (sample != nullptr && plan_.steps.empty() && !plan_.first && !plan_.surface && FirstDraw::possible(*sample)) {
@@ -179,10 +169,6 @@ class PointsCompiler {
   }
 
   void count_rows(const step::Sample& sample) {
-    if (sample.options.points == 0 && sample.options.method != SampleMethod::voxel &&
-        sample.options.method != SampleMethod::poisson) {
-      throw request_.misuse("points.sample() needs at least 1 point");
-    }
     plan_.makes_points |= sample.options.method == SampleMethod::voxel && sample.options.voxel == VoxelPoint::centroid;
     ragged_ = sample.options.points == 0 || sample.few == FewPoints::ragged;
     rows_ = sample.options.points;

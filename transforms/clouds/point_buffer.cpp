@@ -28,6 +28,29 @@ void PointBuffer::reset(std::size_t rows, std::size_t columns) {
   std::iota(numbers_.begin(), numbers_.begin() + static_cast<std::ptrdiff_t>(rows), 0U);
 }
 
+void PointBuffer::set(const float* rows, std::size_t columns) {
+  for (std::size_t c = 0; c < columns; ++c) {
+    float* to = column(c);
+    for (std::size_t i = 0; i < rows_; ++i) to[i] = rows[i * columns + c];
+  }
+}
+
+void PointBuffer::get(float* rows, std::size_t columns) const {
+  if (columns == 3) {  // all at once: the rows are written front to back
+    const auto [x, y, z, count] = coordinates();
+    for (std::size_t i = 0; i < count; ++i) {
+      rows[3 * i] = x[i];
+      rows[3 * i + 1] = y[i];
+      rows[3 * i + 2] = z[i];
+    }
+    return;
+  }
+  for (std::size_t c = 0; c < columns; ++c) {
+    const float* from = column(c);
+    for (std::size_t i = 0; i < rows_; ++i) rows[i * columns + c] = from[i];
+  }
+}
+
 void PointBuffer::take(std::span<const std::uint32_t> positions) {
   const std::size_t stride = stride_of(positions.size());
   grow(other_, stride * columns_);

@@ -25,6 +25,9 @@ class PointBuffer {
   std::span<std::uint32_t> numbers() { return {numbers_.data(), rows_}; }
   std::span<const std::uint32_t> numbers() const { return {numbers_.data(), rows_}; }
 
+  /// To and from rows of `columns` numbers in one piece, (rows(), columns): the first columns of this.
+  void set(const float* rows, std::size_t columns);
+  void get(float* rows, std::size_t columns) const;
   /// Row i becomes what row positions[i] was; rows may be left out and repeated.
   void take(std::span<const std::uint32_t> positions);
   /// Row i becomes entry i of what a voxel sampler chose: the mean of its cell's rows, numbered as the entry's point.

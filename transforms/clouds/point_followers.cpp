@@ -5,18 +5,12 @@
 #include <penstock/formats/error.hpp>
 #include <penstock/transforms/clouds/point_buffer.hpp>
 #include <penstock/transforms/clouds/points_program.hpp>
+#include <penstock/transforms/compile.hpp>
 #include <penstock/transforms/decoders.hpp>
 #include <penstock/transforms/elements.hpp>
 
 namespace penstock {
 namespace {
-
-std::size_t attribute_number(const CloudHeader& cloud, const std::string& wanted) {
-  for (std::size_t i = 0; i < cloud.attributes.size(); ++i) {
-    if (cloud.attributes[i].name == wanted) return i;
-  }
-  throw Error::shape("its points have no attribute \"" + wanted + "\"");
-}
 
 /// One number per point: dtype as stored, dtype as delivered.
 struct ColumnPlan {
@@ -62,8 +56,7 @@ class ColumnRunner final : public OutputRunner {
 
  private:
   std::uint64_t decode_attribute(const Peeked& peeked, const SlotRow& row) {
-    if (!peeked.layout.cloud) throw Error::shape("is no point cloud, but " + std::string(peeked.codec->name()));
-    auto& decoder = static_cast<CloudDecoder&>(*peeked.decoder);
+    CloudDecoder& decoder = cloud_decoder(peeked);
     const CloudHeader& header = decoder.header();
     const std::size_t number = attribute_number(header, plan_.attribute);
     if (header.attributes[number].dtype != plan_.stored) {
@@ -170,9 +163,7 @@ class MaskProgram final : public OutputProgram {
 class OriginRunner final : public OutputRunner {
  public:
   void fill(const SlotRow& row) override {
-    const Peeked peeked = decoders_.peek(row.field);
-    if (!peeked.layout.cloud) throw Error::shape("is no point cloud, but " + std::string(peeked.codec->name()));
-    const auto& origin = static_cast<const CloudDecoder&>(*peeked.decoder).header().origin;
+    const auto& origin = cloud_decoder(decoders_.peek(row.field)).header().origin;
     std::memcpy(row.slot.data(), origin.data(), sizeof(origin));
     row.watch.lap(row.watch.times.decode);
   }
@@ -193,14 +184,6 @@ class OriginProgram final : public OutputProgram {
  private:
   const PointsProgram* leader_;
 };
-
-template <typename Kind>
-const Kind* find(const Chain& chain) {
-  for (const Step& step : chain.steps) {
-    if (const auto* found = std::get_if<Kind>(&step)) return found;
-  }
-  return nullptr;
-}
 
 void plan_attribute(const OutputRequest& request, ColumnPlan& plan) {
   const FirstValue first = request.probe({.attributes = {plan.attribute}});
@@ -237,12 +220,12 @@ std::unique_ptr<OutputProgram> compile_point_follower(const OutputRequest& reque
   if (leader != nullptr && leader->plan().makes_points) {
     throw request.misuse("the points it follows are made, not stored: voxel=\"first\" or \"random\" keeps stored ones");
   }
-  const bool mask = find<step::Mask>(request.chain) != nullptr;
+  const bool mask = find_step<step::Mask>(request.chain) != nullptr;
   ColumnPlan plan{.attribute = {}, .follows = leader != nullptr};
-  if (const auto* attribute = find<step::Attribute>(request.chain)) plan.attribute = attribute->name;
-  const auto* cast = find<step::Cast>(request.chain);
+  if (const auto* attribute = find_step<step::Attribute>(request.chain)) plan.attribute = attribute->name;
+  const auto* cast = find_step<step::Cast>(request.chain);
   const std::size_t known = (cast != nullptr ? 1U : 0U) + (mask || !plan.attribute.empty() ? 1U : 0U) +
-                            (find<step::Elements>(request.chain) != nullptr ? 1U : 0U);
+                            (find_step<step::Elements>(request.chain) != nullptr ? 1U : 0U);
   if (known != request.chain.steps.size() || (mask && request.chain.steps.size() != 1)) {
     throw request.misuse("points.mask() stands alone; points.attribute() and arrays take a cast at most");
   }

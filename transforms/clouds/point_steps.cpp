@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 #include <string>
+#include <type_traits>
+#include <variant>
 
 #include <penstock/formats/error.hpp>
 #include <penstock/transforms/clouds/normal_draws.hpp>
@@ -267,8 +269,7 @@ constexpr std::uint64_t kBlockOfSinglePoints = 256;
 class SampleStep final : public PointStep {
  public:
   explicit SampleStep(const step::Sample& sample) : sample_(sample) {
-    const SampleMethod method = sample.options.method;
-    if (method != SampleMethod::random && method != SampleMethod::blocks) sampler_ = make_sampler(sample.options);
+    if (sample.options.method != SampleMethod::blocks) sampler_ = make_sampler(sample.options);
   }
 
   void apply(PointBuffer& cloud, Random& random) override {
@@ -276,8 +277,6 @@ class SampleStep final : public PointStep {
     const auto wanted = static_cast<std::size_t>(sample_.options.points);
     if (sampler_ != nullptr) {
       sampler_->choose(cloud.coordinates(), random, chosen_);
-    } else if (sample_.options.method == SampleMethod::random) {
-      choose_random(cloud.rows(), wanted, random, chosen_.numbers);
     } else {
       choose_in_blocks(cloud.rows(), wanted, kBlockOfSinglePoints, block_count(sample_, kBlockOfSinglePoints), random,
                        chosen_.numbers);
@@ -300,12 +299,18 @@ void require(bool good, const char* cause) {
   if (!good) throw Error::invalid_argument(cause);
 }
 
+struct NoPointStep {};
+
+// The one list of the steps of points: those that it makes something else of than NoPointStep.
 struct MakeStep {
   std::size_t normals;
   using Made = std::unique_ptr<PointStep>;
 
   Made operator()(const step::Sample& sample) const {
-    require(sample.options.points >= 0 && sample.options.points <= 1LL << 31, "points.sample() needs at least 1 point");
+    const SampleMethod method = sample.options.method;
+    const bool finds_number = method == SampleMethod::voxel || method == SampleMethod::poisson;
+    require(sample.options.points >= (finds_number ? 0 : 1), "points.sample() needs at least 1 point");
+    require(sample.options.points <= 1LL << 31, "points.sample() takes 2,147,483,648 points at most");
     require(sample.blocks >= 0, "points.sample() needs blocks of at least 1");
     return std::make_unique<SampleStep>(sample);
   }
@@ -341,25 +346,27 @@ struct MakeStep {
     return std::make_unique<PadStep>(pad.points);
   }
   template <typename Other>
-  Made operator()(const Other&) const {
-    return nullptr;
+  NoPointStep operator()(const Other&) const {
+    return {};
   }
 };
+
+template <typename Kind>
+constexpr bool kIsPointStep = !std::is_same_v<std::invoke_result_t<MakeStep, const Kind&>, NoPointStep>;
 
 }  // namespace
 
 std::unique_ptr<PointStep> make_point_step(const Step& step, std::size_t normals) {
-  return std::visit(MakeStep{normals}, step);
+  return std::visit(
+      [&]<typename Kind>(const Kind& kind) -> std::unique_ptr<PointStep> {
+        if constexpr (kIsPointStep<Kind>) return MakeStep{normals}(kind);
+        return nullptr;
+      },
+      step);
 }
 
 bool is_point_step(const Step& step) {
-  return std::holds_alternative<step::Sample>(step) || std::holds_alternative<step::Finite>(step) ||
-         std::holds_alternative<step::Center>(step) || std::holds_alternative<step::UnitSphere>(step) ||
-         std::holds_alternative<step::UnitBox>(step) || std::holds_alternative<step::Scale>(step) ||
-         std::holds_alternative<step::Rotate>(step) || std::holds_alternative<step::Jitter>(step) ||
-         std::holds_alternative<step::RandomScale>(step) || std::holds_alternative<step::Shift>(step) ||
-         std::holds_alternative<step::Dropout>(step) || std::holds_alternative<step::ShufflePoints>(step) ||
-         std::holds_alternative<step::Pad>(step);
+  return std::visit([]<typename Kind>(const Kind&) { return kIsPointStep<Kind>; }, step);
 }
 
 std::uint64_t block_count(const step::Sample& sample, std::uint64_t block_points) {

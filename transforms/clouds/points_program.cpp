@@ -14,45 +14,6 @@ namespace {
 
 constexpr std::size_t kAxes = 3;
 
-const CloudCodec* cloud_codec(const FieldSchema& schema) {
-  return dynamic_cast<const CloudCodec*>(codec_named(schema.codec));
-}
-
-std::size_t attribute_number(const CloudHeader& cloud, const std::string& wanted) {
-  std::string known;
-  for (std::size_t i = 0; i < cloud.attributes.size(); ++i) {
-    if (cloud.attributes[i].name == wanted) return i;
-    known += (i == 0 ? "" : ", ") + cloud.attributes[i].name;
-  }
-  throw Error::shape("its points have no attribute \"" + wanted +
-                     "\"; they have: " + (known.empty() ? "coordinates alone" : known));
-}
-
-// (rows, columns) in one piece -> columns apart, of which the first three come first.
-void split(const float* rows, std::size_t columns, PointBuffer& cloud) {
-  for (std::size_t c = 0; c < columns; ++c) {
-    float* column = cloud.column(c);
-    for (std::size_t i = 0; i < cloud.rows(); ++i) column[i] = rows[i * columns + c];
-  }
-}
-
-void join(const PointBuffer& cloud, float* rows) {
-  const std::size_t columns = cloud.columns();
-  if (columns == kAxes) {
-    const auto [x, y, z, count] = cloud.coordinates();
-    for (std::size_t i = 0; i < count; ++i) {
-      rows[kAxes * i] = x[i];
-      rows[kAxes * i + 1] = y[i];
-      rows[kAxes * i + 2] = z[i];
-    }
-    return;
-  }
-  for (std::size_t c = 0; c < columns; ++c) {
-    const float* column = cloud.column(c);
-    for (std::size_t i = 0; i < cloud.rows(); ++i) rows[i * columns + c] = column[i];
-  }
-}
-
 class PointsRunner final : public OutputRunner {
  public:
   explicit PointsRunner(const PointsPlan& plan)
@@ -109,9 +70,7 @@ class PointsRunner final : public OutputRunner {
   }
 
   void decode_cloud(const SlotRow& row) {
-    const Peeked peeked = decoders_.peek(row.field);
-    if (!peeked.layout.cloud) throw Error::shape("is no point cloud, but " + std::string(peeked.codec->name()));
-    auto& decoder = static_cast<CloudDecoder&>(*peeked.decoder);
+    CloudDecoder& decoder = cloud_decoder(decoders_.peek(row.field));
     if (plan_.surface) {
       sample_surface_of(decoder, row);
       return;
@@ -123,10 +82,10 @@ class PointsRunner final : public OutputRunner {
     if (!some) read_.clear();
     const PointChoice choice{.all = !some, .numbers = read_};
     const auto count = static_cast<std::size_t>(choice.count(header.points));
-    cloud_.reset(count, plan_.columns);
     auto* rows = reinterpret_cast<float*>(scratch_.get(count * kAxes * sizeof(double)));
     decoder.coordinates(row.field, choice, rows);
-    split(rows, kAxes, cloud_);
+    cloud_.reset(count, plan_.columns);
+    cloud_.set(rows, kAxes);
     for (std::size_t i = 0; i < plan_.attributes.size(); ++i) {
       const std::size_t number = attribute_number(header, plan_.attributes[i]);
       std::byte* stored = scratch_.get(count * kAxes * sizeof(double));
@@ -146,7 +105,7 @@ class PointsRunner final : public OutputRunner {
     Random random(row.sample.seed, row.sample.epoch, row.sample.sample, plan_.surface_transform);
     mesh->surface(row.field, count, random, rows);
     cloud_.reset(count, kAxes);
-    split(rows, kAxes, cloud_);
+    cloud_.set(rows, kAxes);
     trace_.points = count;
   }
 
@@ -181,7 +140,7 @@ class PointsRunner final : public OutputRunner {
     }
     trace_.points = count;
     cloud_.reset(count, columns);
-    split(rows, columns, cloud_);
+    cloud_.set(rows, columns);
     draw({.points = count}, row.sample);
     if (drawn_) cloud_.take(read_);
     read_.clear();
@@ -211,7 +170,7 @@ class PointsRunner final : public OutputRunner {
         std::copy_n(cloud_.column(c), cloud_.rows(), out + c * cloud_.rows());
       }
     } else {
-      join(cloud_, out);
+      cloud_.get(out, cloud_.columns());
     }
     if (converts) {
       convert_elements(reinterpret_cast<const std::byte*>(out), DType::f32, slot.data(), plan_.dtype, elements);
@@ -235,7 +194,7 @@ class PointsRunner final : public OutputRunner {
 bool PointsProgram::select(const FieldHeader& field, const SampleContext& sample,
                            std::vector<ByteRange>& ranges) const {
   if (!plan_.first || plan_.source != PointsPlan::Source::cloud || plan_.codec != nullptr) return false;
-  const CloudCodec* codec = cloud_codec(*field.schema);
+  const CloudCodec* codec = cloud_codec_named(field.schema->codec);
   const std::optional<CloudHeader> header = codec == nullptr ? std::nullopt : codec->cloud(field);
   if (!header) return false;
   std::vector<std::uint32_t> numbers;

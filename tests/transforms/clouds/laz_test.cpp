@@ -10,6 +10,7 @@
 #include <penstock/transforms/clouds/laz.hpp>
 
 #include "support/clouds.hpp"
+#include "support/expected_files.hpp"
 #include "support/las_files.hpp"
 #include "support/test_data.hpp"
 
@@ -29,15 +30,6 @@ std::vector<std::filesystem::path> laz_files() {
     }
   }
   return files;
-}
-
-std::string cause(std::span<const std::byte> bytes) {
-  try {
-    decode_cloud(laz_codec(), bytes);
-  } catch (const Error& error) {
-    return std::string(name(error.kind())) + ": " + error.cause();
-  }
-  return "";
 }
 
 // One chunk, of one point, written by hand: a LAZ file needs no coding for the first point of a chunk.
@@ -93,35 +85,29 @@ TEST_CASE("a file without a table of chunks is read chunk after chunk") {
 }
 
 TEST_CASE("what the bytes cannot hold is refused before memory is asked for") {
-  CHECK(cause(single_point_file(0, 2)).starts_with("corrupt"));
-  CHECK(cause(single_point_file(6, 2)).starts_with("corrupt"));
-  CHECK(cause(single_point_file(0, 4'000'000'000U, 0xFFFFFFFE)) ==
+  CHECK(refusal(laz_codec(), single_point_file(0, 2)).starts_with("corrupt"));
+  CHECK(refusal(laz_codec(), single_point_file(6, 2)).starts_with("corrupt"));
+  CHECK(refusal(laz_codec(), single_point_file(0, 4'000'000'000U, 0xFFFFFFFE)) ==
         "corrupt: laz: the header counts 4000000000 points, which 32 bytes cannot hold");
-  CHECK(cause(single_point_file(0, 1, 0xFFFFFFFF)) == "corrupt: laz: there is no table of the chunks");
-  CHECK(cause(single_point_file(0, 1, 0)) == "corrupt: laz: chunks of no points");
+  CHECK(refusal(laz_codec(), single_point_file(0, 1, 0xFFFFFFFF)) == "corrupt: laz: there is no table of the chunks");
+  CHECK(refusal(laz_codec(), single_point_file(0, 1, 0)) == "corrupt: laz: chunks of no points");
 }
 
 TEST_CASE("real files have the points and bounds that laspy finds, and chosen points are theirs") {
-  const char* root = std::getenv("PENSTOCK_TEST_DATA");
-  std::ifstream expected(std::string(root == nullptr ? "" : root) + "/EXPECTED.tsv");
   int read = 0, refused = 0;
-  for (std::string line; std::getline(expected, line);) {
-    std::istringstream fields(line);
-    std::string path, reader, outcome, facts;
-    std::getline(fields, path, '\t'), std::getline(fields, reader, '\t');
-    std::getline(fields, outcome, '\t'), std::getline(fields, facts);
-    if (!path.starts_with("pointcloud/") || reader != "laspy") continue;
-    const auto bytes = ::test::read_file(std::string(root) + "/" + path);
+  for (const ExpectedFile& file : expected_files("pointcloud/")) {
+    if (file.reader != "laspy") continue;
+    const auto bytes = ::test::read_file(file.path);
     if (!laz_codec().recognises(bytes)) continue;
-    CAPTURE(path);
-    if (outcome != "ok") {
-      const std::string why = cause(bytes);
+    CAPTURE(file.name);
+    if (file.outcome != "ok") {
+      const std::string why = refusal(laz_codec(), bytes);
       // One of them is sound: items of version 1 in one chunk without a table, which laspy's reader looks for.
-      const bool sound = path.ends_with("1.2r0.laz");
+      const bool sound = file.name.ends_with("1.2r0.laz");
       const bool refusal = why.starts_with("corrupt: laz") || why.starts_with("unsupported: laz");
       CHECK_MESSAGE((sound ? why.empty() : refusal), why);
       if (sound) {
-        const auto newer = ::test::read_file((std::filesystem::path(root) / path).replace_filename("simple.laz"));
+        const auto newer = ::test::read_file(file.path.parent_path() / "simple.laz");
         CHECK(same(decode_cloud(laz_codec(), bytes), decode_cloud(laz_codec(), newer)));
       }
       ++refused;
@@ -129,16 +115,8 @@ TEST_CASE("real files have the points and bounds that laspy finds, and chosen po
     }
     const DecodedCloud cloud = decode_cloud(laz_codec(), bytes);
     ++read;
-    REQUIRE(cloud.header.points == std::stoull(facts.substr(facts.find("points=") + 7)));
-    std::istringstream bounds(facts.substr(facts.find("min=") + 4));
-    for (std::size_t axis = 0; axis < 3; ++axis) {
-      double lowest = std::numeric_limits<double>::infinity(), stated = 0;
-      for (std::size_t i = axis; i < cloud.xyz.size(); i += 3) lowest = std::min<double>(lowest, cloud.xyz[i]);
-      bounds >> stated;
-      bounds.ignore();
-      const double place = lowest + cloud.header.origin[axis];
-      CHECK(std::abs(place - stated) <= 1e-4 + 1e-7 * std::abs(lowest));
-    }
+    REQUIRE(cloud.header.points == std::stoull(file.fact("points=")));
+    check_lower_corner(cloud, file.fact("min="));
     // Coordinates alone skip layers; chosen points skip chunks. Both are what all of it is.
     const FieldBytes field{.schema = &kSchema, .bytes = bytes};
     const auto bare = laz_codec().cloud_decoder({});
