@@ -74,11 +74,20 @@ void Fetch::select(const FetchFrom& from, std::uint32_t output, const FieldHeade
   if (2 * pages * kPage > header.length) ranges_.clear();
 }
 
+// A follower needs the parts of a field that its leader does: they need not be found and compared again.
+bool Fetch::shares_with_leader(const FetchFrom& from, std::uint32_t output, std::uint32_t field) {
+  const auto leader = from.program.leader(output);
+  if (!leader || *leader >= output || field_of_[*leader] != field || fetch_of_[*leader] == kInSlot) return false;
+  fetch_of_[output] = fetch_of_[*leader];
+  return true;
+}
+
 void Fetch::add(const FetchFrom& from, std::uint32_t output, std::uint32_t field, const SampleContext& sample) {
   const std::uint64_t length = total_length(pieces_);
   const bool one_extent = pieces_.size() == 1 && pieces_[0].kind == Piece::Kind::extent;
   ranges_.clear();
   if (one_extent && from.program.outputs()[output].partial) {
+    if (shares_with_leader(from, output, field)) return;
     select(from, output,
            {&from.dataset.fields()[field], from.headers.of(sample.sample, field, pieces_[0].extent, header_), length},
            sample);

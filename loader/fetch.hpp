@@ -63,6 +63,7 @@ class Fetch {
 
  private:
   void add(const FetchFrom& from, std::uint32_t output, std::uint32_t field, const SampleContext& sample);
+  bool shares_with_leader(const FetchFrom& from, std::uint32_t output, std::uint32_t field);
   void select(const FetchFrom& from, std::uint32_t output, const FieldHeader& header, const SampleContext& sample);
   void place(std::span<const Piece> pieces, std::byte* slot, std::uint64_t offset);
   void place_ranges(const FieldFetch& fetch, const Piece& piece);

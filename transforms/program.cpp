@@ -177,6 +177,10 @@ std::span<const std::uint32_t> Program::order() const {
   return state_->order;
 }
 
+std::optional<std::uint32_t> Program::leader(std::uint32_t output) const {
+  return state_->leaders.at(output);
+}
+
 bool Program::select(std::uint32_t output, const FieldHeader& field, const SampleContext& sample,
                      std::vector<ByteRange>& ranges) const {
   return named(sample, *field.schema, [&] { return state_->programs.at(output)->select(field, sample, ranges); });

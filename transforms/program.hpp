@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -34,7 +35,7 @@ struct Output {
   Shape shape;             ///< of one row; ragged: of one item of a row
   bool ragged = false;     ///< a row holds a varying number of items of `shape`
   bool verbatim = false;   ///< the row is the stored bytes: the reader may put them into the slot itself
-  bool partial = false;    ///< select() may ask for parts of the field
+  bool partial = false;    ///< select() may ask for parts of the field; a follower for those its leader asks for
   bool scattered = false;  ///< and those are many and small: records here and there
   std::uint64_t row_bytes() const { return element_count(shape) * size_of(dtype); }  ///< ragged: of one item
 };
@@ -59,6 +60,8 @@ class Program {
   std::span<const Output> outputs() const;
   /// Output numbers in the order they must be filled: a followed output comes before its followers.
   std::span<const std::uint32_t> order() const;
+  /// The output at the end of an output's follow(); nothing where it follows none.
+  std::optional<std::uint32_t> leader(std::uint32_t output) const;
   /// Byte ranges of the field that output needs for this sample; false when it needs the whole field.
   bool select(std::uint32_t output, const FieldHeader& field, const SampleContext& sample,
               std::vector<ByteRange>& ranges) const;
