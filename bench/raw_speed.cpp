@@ -197,7 +197,8 @@ void run(Options options) {
   options.field = dataset.fields()[number].name;
   const std::array chains{image::decode() | image::channels_last(), image::decode(),
                           image::normalize(kMean, kDeviation)};
-  Row plain_read{"plain: pread into the slab", {}, {}}, plain_float{"plain: pread, normalize to float32 (C, H, W)", {}, {}};
+  Row plain_read{"plain: pread into the slab", {}, {}},
+      plain_float{"plain: pread, normalize to float32 (C, H, W)", {}, {}};
   std::array rows{Row{"penstock: uint8 (H, W, C), as stored", {}, {}}, Row{"penstock: uint8 (C, H, W)", {}, {}},
                   Row{"penstock: normalized float32 (C, H, W)", {}, {}}};
   for (int round = 0; round < options.rounds; ++round) {
@@ -237,11 +238,16 @@ Options parse(std::span<char*> arguments) {
     }
     if (i + 1 == arguments.size()) throw Error::invalid_argument(std::string(argument) + " needs a number");
     const double number = std::atof(arguments[++i]);
-    if (argument == "--workers") options.workers = static_cast<unsigned>(number);
-    else if (argument == "--rounds") options.rounds = static_cast<int>(number);
-    else if (argument == "--seconds") options.seconds = number;
-    else if (argument == "--batch-size") options.batch_size = static_cast<std::uint32_t>(number);
-    else throw Error::invalid_argument("no option is called " + std::string(argument));
+    if (argument == "--workers")
+      options.workers = static_cast<unsigned>(number);
+    else if (argument == "--rounds")
+      options.rounds = static_cast<int>(number);
+    else if (argument == "--seconds")
+      options.seconds = number;
+    else if (argument == "--batch-size")
+      options.batch_size = static_cast<std::uint32_t>(number);
+    else
+      throw Error::invalid_argument("no option is called " + std::string(argument));
     if (number <= 0) throw Error::invalid_argument(std::string(argument) + " needs a number above 0");
   }
   if (names.empty() || names.size() > 2) throw Error::invalid_argument("usage: penstock_raw_speed DATASET [FIELD]");

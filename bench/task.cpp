@@ -22,6 +22,11 @@ struct FirstImage {
   std::int64_t height, width;
 };
 
+// As `pack --decode` stores images.
+bool is_decoded_image(const Layout& layout) {
+  return layout.dtype == DType::u8 && layout.shape.size() == 3 && layout.shape[2] == 3;
+}
+
 std::optional<FirstImage> image_in(const Dataset& dataset, std::uint32_t field) {
   std::vector<Piece> pieces;
   const std::uint64_t tries = std::min<std::uint64_t>(dataset.size(), 16);
@@ -31,7 +36,7 @@ std::optional<FirstImage> image_in(const Dataset& dataset, std::uint32_t field) 
     try {
       const std::vector<std::byte> bytes = read_field(dataset, sample, field);
       const Layout layout = codec_for(schema, bytes).decoder(schema)->peek({&schema, bytes});
-      if (!layout.image) return {};
+      if (!layout.image && !is_decoded_image(layout)) return {};
       return FirstImage{schema.name, layout.shape.at(0), layout.shape.at(1)};
     } catch (const Error& error) {
       if (!error.is_data_fault()) throw;  // a broken first image does not make it another task

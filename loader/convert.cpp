@@ -44,7 +44,9 @@ LoaderOptions loader_options(const Dataset& source, const PackedFields& fields, 
     loader.fields.emplace_back(fields.schemas()[i].name, raw());
     for (std::uint64_t sample = 0; sample < looked; ++sample) bytes += source.length(sample, *stored);
   }
-  const std::uint64_t mean = std::max<std::uint64_t>(1, looked == 0 ? 1 : bytes / looked);
+  std::uint64_t mean = std::max<std::uint64_t>(1, looked == 0 ? 1 : bytes / looked);
+  const PixelRecoding& pixels = options.recoding.pixels;  // what is decoded of a batch is in memory at once
+  if (!pixels.keeps_all()) mean = std::max(mean, static_cast<std::uint64_t>(pixels.height * pixels.width * 3));
   loader.batch_size = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(kBatchBytes / mean, 1, kMostRows));
   return loader;
 }
@@ -188,8 +190,10 @@ void write_report(const fs::path& report, const fs::path& destination) {
 
 }  // namespace
 
-ConvertResult convert(const Dataset& source, const fs::path& destination, const ConvertOptions& options,
+ConvertResult convert(const Dataset& source, const fs::path& destination, const ConvertOptions& asked,
                       const std::function<bool(const ConvertProgress&)>& progress) {
+  ConvertOptions options = asked;
+  options.recoding = resolved(asked.recoding, source);
   if (options.world != 0) return convert_part(source, without_slash(destination), options, progress);
   const PackedFields fields(source, options.labels, options.classes, options.recoding);
   Aside aside(kCompleting);

@@ -20,7 +20,7 @@ struct ConvertOptions {
   std::uint64_t align = 1;
   std::string labels;                ///< "FILE" or "FILE:COLUMN": labels kept apart, see formats/labels.hpp
   std::vector<std::string> classes;  ///< names that class indexes must follow; empty: the source's own
-  Recoding recoding = {};            ///< what becomes of JPEG files and point clouds; by default they stay
+  Recoding recoding = {};            ///< what becomes of images and point clouds; by default they stay
   unsigned workers = 0;
   bool overwrite = false, resume = false;
   bool skip_bad = false;  ///< leave out samples that cannot be read, and report them; otherwise the first raises

@@ -1,4 +1,4 @@
-// What packing makes of values: JPEG files and point clouds made over, all else as it is.
+// What packing makes of values: JPEG files and point clouds made over, images decoded, all else as it is.
 #pragma once
 
 #include <cstddef>
@@ -11,18 +11,25 @@
 #include <penstock/formats/schema.hpp>
 #include <penstock/transforms/clouds/cloud_recoder.hpp>
 #include <penstock/transforms/jpeg_recoder.hpp>
+#include <penstock/transforms/pixel_recoder.hpp>
 
 namespace penstock {
 
 struct Recoding {
   JpegRecoding jpeg = {};
   CloudRecoding clouds = {};
-  bool keeps_all() const { return jpeg.keeps_all() && clouds.keeps_all(); }
+  PixelRecoding pixels = {};
+  bool keeps_all() const { return jpeg.keeps_all() && clouds.keeps_all() && pixels.keeps_all(); }
   /// Whether it may change values of that field.
   bool takes(const FieldSchema& field) const;
   /// The field as it is once its values are made over: the codec may be another.
   FieldSchema made(FieldSchema field) const;
 };
+
+/// The same with what `source` decides: which of its fields hold the images to be decoded, and their size where they
+/// are to stay as they are. Throws Error: invalid_argument, when fields are named that do not exist, none holds images,
+/// or it is not clear which are meant.
+Recoding resolved(Recoding recoding, const Dataset& source);
 
 /// The field with the codec that a value's first bytes tell, where it names none.
 FieldSchema recognised(FieldSchema field, std::span<const std::byte> value);
@@ -44,6 +51,8 @@ class FieldRecoder {
  private:
   std::optional<JpegRecoder> jpeg_;
   std::optional<CloudRecoder> clouds_;
+  std::optional<PixelRecoder> pixels_;
+  PixelRecoding decoded_;
 };
 
 }  // namespace penstock

@@ -23,6 +23,8 @@ struct Options {
   std::string rank;  // a number, or "env"
   std::string jpeg = "keep", presample, order = "keep", attributes = "none";
   std::int64_t max_side = 0;
+  CLI::Option* decode = nullptr;
+  std::string decode_size;
   std::string finish;  // the destination whose parts are to be joined
   ConvertOptions convert;
 };
@@ -80,6 +82,11 @@ void require(const std::string& value, const char* name) {
   if (value.empty()) throw CLI::RequiredError(name);
 }
 
+PixelRecoding pixels_of(const Options& options) {
+  if (options.decode->count() == 0) return {};
+  return pixel_recoding(options.decode_size.empty() ? "same" : options.decode_size);
+}
+
 int run(const Options& options) {
   if (!options.finish.empty()) return finish(options);
   require(options.source, "SRC");
@@ -90,7 +97,8 @@ int run(const Options& options) {
   convert_options.shard_size = parse_size(options.shard_size);
   convert_options.align = parse_size(options.align);
   convert_options.recoding = {.jpeg = jpeg_recoding(options.jpeg, options.max_side),
-                              .clouds = cloud_recoding(options.presample, options.order, options.attributes)};
+                              .clouds = cloud_recoding(options.presample, options.order, options.attributes),
+                              .pixels = pixels_of(options)};
   convert_options.skip_bad = options.on_error == "skip";
   if (!options.classes.empty()) convert_options.classes = read_classes(options.classes);
   const Dataset source = open_with_progress(options.source);
@@ -137,6 +145,14 @@ Command pack_command(CLI::App& app) {
       ->add_option("--max-side", options->max_side,
                    "Shrink JPEG files whose longer side has more pixels (quality 90, or --jpeg's); 0: none")
       ->capture_default_str();
+  options->decode =
+      command
+          ->add_option(
+              "--decode", options->decode_size,
+              "Store pixels, uint8, in place of encoded images. 224, HEIGHTxWIDTH: resized to cover that, and the\n"
+              "middle cut out; same (or nothing): images of one size, as they are. FIELD=SIZE names the field")
+          ->expected(0, 1)
+          ->option_text("SIZE");
   command->add_option(
       "--presample", options->presample,
       "Keep so many points of each cloud: fps:4096, random:N, stratified:N, inverse_density:N, or what\n"
@@ -175,6 +191,7 @@ Command pack_command(CLI::App& app) {
       "  penstock pack photos train.tar.d --format tar\n"
       "  penstock pack photos train.lmdb.d --format lmdb --labels labels.csv:label --on-error skip\n"
       "  penstock pack photos train.tar.d --format tar --resume     after a crash or Ctrl-C\n"
+      "  penstock pack photos train.d --format hdf5 --decode 256        pixels, to be cropped to 224 in training\n"
       "  penstock pack trees train.tar.d --format tar --order progressive --attributes classification\n"
       "  mpirun penstock pack photos train.tar.d --format tar --rank env --resume && \\\n"
       "    penstock pack --finish train.tar.d       packed by several processes, on one or many machines");

@@ -41,22 +41,23 @@ void take_rank(ConvertOptions& options, const Rank& rank, std::optional<std::uin
 
 nb::dict pack(nb::handle source, const std::filesystem::path& destination, std::string format, std::uint64_t shard_size,
               std::uint64_t align, std::string labels, std::vector<std::string> classes, const std::string& jpeg,
-              std::int64_t max_side, const std::string& presample, const std::string& order,
+              std::int64_t max_side, const nb::object& decode, const std::string& presample, const std::string& order,
               const std::string& attributes, unsigned workers, const std::string& on_error, bool overwrite, bool resume,
               std::filesystem::path report, const Rank& rank, std::optional<std::uint32_t> world,
               const nb::object& progress) {
-  ConvertOptions options{
-      .format = std::move(format),
-      .shard_size = shard_size,
-      .align = align,
-      .labels = std::move(labels),
-      .classes = std::move(classes),
-      .recoding = {.jpeg = jpeg_recoding(jpeg, max_side), .clouds = cloud_recoding(presample, order, attributes)},
-      .workers = workers,
-      .overwrite = overwrite,
-      .resume = resume,
-      .skip_bad = skips_bad(on_error),
-      .report = std::move(report)};
+  ConvertOptions options{.format = std::move(format),
+                         .shard_size = shard_size,
+                         .align = align,
+                         .labels = std::move(labels),
+                         .classes = std::move(classes),
+                         .recoding = {.jpeg = jpeg_recoding(jpeg, max_side),
+                                      .clouds = cloud_recoding(presample, order, attributes),
+                                      .pixels = pixels_of(decode)},
+                         .workers = workers,
+                         .overwrite = overwrite,
+                         .resume = resume,
+                         .skip_bad = skips_bad(on_error),
+                         .report = std::move(report)};
   take_rank(options, rank, world);
   const Dataset dataset = open_dataset(source);
   ConvertResult result;
@@ -88,10 +89,10 @@ void bind_convert(nb::module_& module) {
   module.def("pack", pack, nb::arg("source"), nb::arg("destination"), nb::kw_only(), nb::arg("format"),
              nb::arg("shard_size") = defaults.shard_size, nb::arg("align") = defaults.align, nb::arg("labels") = "",
              nb::arg("classes") = defaults.classes, nb::arg("jpeg") = "keep", nb::arg("max_side") = 0,
-             nb::arg("presample") = "", nb::arg("order") = "keep", nb::arg("attributes") = "none",
-             nb::arg("workers") = 0, nb::arg("on_error") = "raise", nb::arg("overwrite") = false,
-             nb::arg("resume") = false, nb::arg("report") = std::filesystem::path(), nb::arg("rank") = nb::none(),
-             nb::arg("world") = nb::none(), nb::arg("progress") = nb::none());
+             nb::arg("decode") = nb::none(), nb::arg("presample") = "", nb::arg("order") = "keep",
+             nb::arg("attributes") = "none", nb::arg("workers") = 0, nb::arg("on_error") = "raise",
+             nb::arg("overwrite") = false, nb::arg("resume") = false, nb::arg("report") = std::filesystem::path(),
+             nb::arg("rank") = nb::none(), nb::arg("world") = nb::none(), nb::arg("progress") = nb::none());
   module.def("finish_pack", finish_pack, nb::arg("destination"), nb::kw_only(), nb::arg("overwrite") = false,
              nb::arg("report") = std::filesystem::path());
 }

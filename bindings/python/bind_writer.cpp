@@ -61,15 +61,17 @@ class Fields {
 void make(Writer* self, const std::filesystem::path& destination, std::string format, std::uint64_t shard_size,
           std::uint64_t align, std::string labels, std::vector<std::string> classes,
           std::vector<std::string> follow_classes, const std::string& jpeg, std::int64_t max_side,
-          const std::string& presample, const std::string& order, const std::string& attributes, unsigned workers,
-          const std::string& on_error, bool overwrite, const std::filesystem::path& spool) {
+          const nb::object& decode, const std::string& presample, const std::string& order,
+          const std::string& attributes, unsigned workers, const std::string& on_error, bool overwrite,
+          const std::filesystem::path& spool) {
   WriterOptions options{.pack = {.format = std::move(format),
                                  .shard_size = shard_size,
                                  .align = align,
                                  .labels = std::move(labels),
                                  .classes = std::move(follow_classes),
                                  .recoding = {.jpeg = jpeg_recoding(jpeg, max_side),
-                                              .clouds = cloud_recoding(presample, order, attributes)},
+                                              .clouds = cloud_recoding(presample, order, attributes),
+                                              .pixels = pixels_of(decode)},
                                  .workers = workers,
                                  .overwrite = overwrite,
                                  .skip_bad = skips_bad(on_error)},
@@ -102,9 +104,9 @@ void bind_writer(nb::module_& module) {
       .def("__init__", make, nb::arg("destination"), nb::kw_only(), nb::arg("format"),
            nb::arg("shard_size") = defaults.shard_size, nb::arg("align") = defaults.align, nb::arg("labels") = "",
            nb::arg("classes") = defaults.classes, nb::arg("follow_classes") = defaults.classes,
-           nb::arg("jpeg") = "keep", nb::arg("max_side") = 0, nb::arg("presample") = "", nb::arg("order") = "keep",
-           nb::arg("attributes") = "none", nb::arg("workers") = 0, nb::arg("on_error") = "raise",
-           nb::arg("overwrite") = false, nb::arg("spool") = std::filesystem::path())
+           nb::arg("jpeg") = "keep", nb::arg("max_side") = 0, nb::arg("decode") = nb::none(), nb::arg("presample") = "",
+           nb::arg("order") = "keep", nb::arg("attributes") = "none", nb::arg("workers") = 0,
+           nb::arg("on_error") = "raise", nb::arg("overwrite") = false, nb::arg("spool") = std::filesystem::path())
       .def("add", add, nb::arg("key"), nb::arg("fields"))
       .def("finish", finish, nb::arg("progress") = nb::none())
       .def_prop_ro("samples", &Writer::samples)

@@ -54,6 +54,12 @@ def test_workers_pack_what_ranks_pack(client, icons, tmp_path, format):
     assert bytes_of(tmp_path / "ranks") == bytes_of(tmp_path / "dask")
 
 
+def test_workers_store_pixels(client, icons, tmp_path):
+    ps.dask.pack(client, icons, tmp_path / "dask", format="tar", decode=16, **SMALL)
+    verify(tmp_path / "dask", icons)
+    assert len(ps.open(tmp_path / "dask")[7]["png"]) == 16 * 16 * 3
+
+
 def test_progress_reaches_the_client(client, icons, tmp_path, capsys):
     seen = []
     ps.dask.pack(client, icons, tmp_path / "set", format="tar", parts=4, shard_size=100_000,

@@ -3,6 +3,7 @@
 import pickle
 import shutil
 
+import numpy as np
 import penstock as ps
 import pytest
 
@@ -128,3 +129,27 @@ def test_ranks_pack_parts_that_are_joined(icons, tmp_path, monkeypatch):
     told = ps.finish_pack(tmp_path / "set", report=tmp_path / "report.jsonl")
     assert told["samples"] == 500 and told["skipped"] == 0 and told["shards"] > 1
     assert (tmp_path / "report.jsonl").read_text() == "" and len(ps.open(tmp_path / "set")) == 500
+
+
+def test_images_packed_as_pixels_load_as_they_did_encoded(icons, tmp_path):
+    told = ps.pack(icons, tmp_path / "sized", format="hdf5", decode=24, progress=False)
+    assert told["samples"] == len(ps.open(icons))
+    ps.pack(icons, tmp_path / "same", format="tar", decode=True, progress=False)
+    drawn = ps.image.random_flip() | ps.image.normalize([0.5] * 3, [0.2] * 3)
+    options = {"batch_size": 50, "shuffle": True, "seed": 3, "workers": 2}
+    for chain, stored, packed in [
+        (ps.image.resize(24) | ps.image.center_crop(24), ps.image.decode(), "sized"),
+        (ps.image.decode(), ps.image.decode(), "same"),
+        (drawn, drawn, "same"),
+    ]:
+        encoded = ps.Loader(icons, fields={"png": chain}, **options)
+        pixels = ps.Loader(tmp_path / packed, fields={"png": stored}, **options)
+        for expected, batch in zip(encoded, pixels, strict=True):
+            assert np.array_equal(np.asarray(expected["png"]), np.asarray(batch["png"]))
+    with ps.Writer(tmp_path / "written", format="lmdb", decode="jpg=8x12", progress=False) as writer:
+        writer.add("a", {"jpg": np.full((30, 40, 3), 9, np.uint8)})
+    assert np.array_equal(np.frombuffer(ps.open(tmp_path / "written")[0]["jpg"], np.uint8), np.full(8 * 12 * 3, 9))
+    for decode in ["", 0, "png=", "nothing=8"]:
+        with pytest.raises(ps.Error) as raised:
+            ps.pack(icons, tmp_path / "x", format="tar", decode=decode, progress=False)
+        assert raised.value.kind == "invalid_argument"

@@ -24,6 +24,7 @@ def pack(
     classes: Sequence[str] = (),
     jpeg: str = "keep",
     max_side: int = 0,
+    decode: int | str | bool | None = None,
     presample: str = "",
     order: str = "keep",
     attributes: str = "none",
@@ -56,6 +57,9 @@ def pack(
     classes: names that class numbers must follow. align: where samples begin (tar; 4096 suits O_DIRECT).
     jpeg: "keep"; "baseline", which makes progressive files baseline ones of identical pixels that decode twice as fast; or
     "quality:Q". max_side: JPEG files whose longer side has more pixels are shrunk to it, with that quality or 90; 0: none.
+    decode: images are stored as pixels, uint8 (height, width, 3), which load as fast as memory is copied: 256 or
+    "HEIGHTxWIDTH" (resized to cover that, and the middle cut out), or True (all are of one size and stay as they are);
+    "jpg=256" names the field where there are several images in a sample.
     presample: so many points of each cloud are kept, "fps:4096" or "voxel:0.05,fps:4096". order: of points, "keep",
     "progressive" (any run of them is a random sample, so a loader reads only what it delivers) or "stratified" (any run
     covers the cloud evenly). attributes: what points keep beside x, y, z when either makes them over: "none", "all", or
@@ -78,6 +82,7 @@ def pack(
         "classes": list(classes),
         "jpeg": jpeg,
         "max_side": max_side,
+        "decode": decode,
         "presample": presample,
         "order": order,
         "attributes": attributes,

@@ -24,7 +24,7 @@ class Writer:
     unnamed file in the folder `spool` (default: beside the destination), so twice the space is in use for a while; in
     memory there are 24 bytes per field and about 20 bytes and the key per sample, twice that for moments.
 
-    format, shard_size, align, labels, jpeg, max_side, presample, order, attributes, workers, overwrite: as for
+    format, shard_size, align, labels, jpeg, max_side, decode, presample, order, attributes, workers, overwrite: as for
     penstock.pack. classes: names of the class numbers;
     `cls` may then be given by name. quality: of images that are encoded as jpg or webp. progress: True for a bar while
     the dataset is packed, or a function of (samples, total, bytes). Raises Error: invalid_argument, when the
@@ -42,6 +42,7 @@ class Writer:
         classes: Sequence[str] = (),
         jpeg: str = "keep",
         max_side: int = 0,
+        decode: int | str | bool | None = None,
         presample: str = "",
         order: str = "keep",
         attributes: str = "none",
@@ -66,6 +67,7 @@ class Writer:
             classes=list(classes),
             jpeg=jpeg,
             max_side=max_side,
+            decode=decode,
             presample=presample,
             order=order,
             attributes=attributes,
