@@ -13,7 +13,7 @@ by_memory=$((available_gib / 2)) # the largest translation units take about 2 Gi
 [ "$jobs" -le "$by_memory" ] || jobs=$by_memory
 
 configure=(cmake --preset "$preset")
-if command -v ccache >/dev/null; then configure+=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache); fi
+if command -v ccache >/dev/null; then configure+=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache -DCMAKE_CUDA_COMPILER_LAUNCHER=ccache); fi
 # The Python package needs an uninstrumented interpreter, and what scripts/python_environment.sh installs.
 if [[ $preset =~ ^(dev|release)$ ]] && .venv/bin/python -c 'import nanobind' 2>/dev/null; then
   configure+=(-DPENSTOCK_BUILD_PYTHON=ON "-DPython_EXECUTABLE=$PWD/.venv/bin/python")

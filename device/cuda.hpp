@@ -1,0 +1,27 @@
+// What there is of CUDA: found out at run time, so that the same program runs with a driver and without one.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <penstock/device/device.hpp>
+
+namespace penstock {
+
+struct CudaFacts {
+  std::string toolkit;               ///< built with: "13.0"; empty: built without CUDA
+  std::string driver;                ///< the newest CUDA that the driver knows: "13.0"; empty: no driver
+  std::string problem;               ///< why no device can be used, in one line; empty where one can
+  std::vector<std::string> devices;  ///< as Device::description() tells them, by number
+};
+
+/// Never fails, and begins no context on any device.
+CudaFacts cuda_facts();
+
+/// Throws Error: unsupported, with CudaFacts::problem, or because there is no device of that number; resource, where
+/// the driver refuses.
+std::shared_ptr<Device> open_cuda_device(int number);
+
+}  // namespace penstock

@@ -1,0 +1,15 @@
+// In the place of cuda_device.cpp, where there was no CUDA toolkit to build with.
+#include <penstock/device/cuda.hpp>
+#include <penstock/formats/error.hpp>
+
+namespace penstock {
+
+CudaFacts cuda_facts() {
+  return {.toolkit = {}, .driver = {}, .problem = "penstock was built without CUDA", .devices = {}};
+}
+
+std::shared_ptr<Device> open_cuda_device(int number) {
+  throw Error::unsupported("no device cuda:" + std::to_string(number) + ": " + cuda_facts().problem);
+}
+
+}  // namespace penstock

@@ -1,0 +1,56 @@
+#include <charconv>
+#include <map>
+#include <mutex>
+
+#include <penstock/device/cuda.hpp>
+#include <penstock/device/device.hpp>
+#include <penstock/device/host_device.hpp>
+#include <penstock/formats/error.hpp>
+
+namespace penstock {
+namespace {
+
+constexpr int kMostDevices = 1024;
+
+std::shared_ptr<Device> made(const DeviceId& id) {
+  if (id.kind == DeviceId::Kind::cuda) return open_cuda_device(id.number);
+  return std::make_shared<HostDevice>(id.number);
+}
+
+}  // namespace
+
+std::string to_string(const DeviceId& device) {
+  return (device.kind == DeviceId::Kind::cuda ? "cuda:" : "host:") + std::to_string(device.number);
+}
+
+DeviceId device_named(std::string_view name) {
+  const std::size_t colon = name.find(':');
+  const std::string_view kind = name.substr(0, colon);
+  DeviceId device;
+  bool known = kind == "cuda" || kind == "host";
+  if (kind == "cuda") device.kind = DeviceId::Kind::cuda;
+  if (colon != std::string_view::npos) {
+    const std::string_view number = name.substr(colon + 1);
+    const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), device.number);
+    known = known && error == std::errc() && end == number.data() + number.size() && device.number >= 0 &&
+            device.number < kMostDevices;
+  }
+  if (!known) {
+    throw Error::invalid_argument("a device is \"cuda\", \"cuda:N\" or \"host\", not \"" + std::string(name) + "\"");
+  }
+  return device;
+}
+
+std::shared_ptr<Device> open_device(std::string_view name) {
+  const DeviceId id = device_named(name);
+  static std::mutex mutex;  // guards open
+  static std::map<std::string, std::weak_ptr<Device>> open;
+  const std::scoped_lock lock(mutex);
+  std::weak_ptr<Device>& known = open[to_string(id)];
+  if (auto device = known.lock()) return device;
+  std::shared_ptr<Device> device = made(id);
+  known = device;
+  return device;
+}
+
+}  // namespace penstock

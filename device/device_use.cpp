@@ -1,0 +1,73 @@
+#include <algorithm>
+#include <utility>
+
+#include <penstock/device/device_use.hpp>
+#include <penstock/formats/error.hpp>
+
+namespace penstock {
+
+DeviceUse::DeviceUse(std::shared_ptr<Device> device) : device_(std::move(device)), ready_(device_->make_event()) {}
+
+DeviceUse::~DeviceUse() {
+  // A device that failed says so to whoever asks for a result; here is nobody to tell.
+  const auto settle = [](const Event& event) {
+    try {
+      event.wait();
+    } catch (const std::exception&) {
+    }
+  };
+  settle(*ready_);
+  for (const Reader& reader : readers_) settle(*reader.left);
+}
+
+void DeviceUse::begin_write(StreamHandle writer) {
+  const std::scoped_lock lock(mutex_);
+  for (Reader& reader : readers_) {
+    device_->wait(writer, *reader.left);
+    events_.push_back(std::move(reader.left));
+  }
+  readers_.clear();
+}
+
+void DeviceUse::written(StreamHandle writer) {
+  ready_->record(writer);
+}
+
+void DeviceUse::wait(StreamHandle stream) {
+  device_->wait(stream, *ready_);
+  add(stream);
+}
+
+void DeviceUse::record_stream(StreamHandle stream) {
+  add(stream);
+}
+
+void DeviceUse::add(StreamHandle stream) {
+  const std::scoped_lock lock(mutex_);
+  if (std::ranges::find(streams_, stream) == streams_.end()) streams_.push_back(stream);
+}
+
+void DeviceUse::released(bool read) noexcept {
+  try {
+    const std::scoped_lock lock(mutex_);
+    if (streams_.empty() && read) streams_.push_back(kDefaultStream);
+    for (const StreamHandle stream : streams_) {
+      std::unique_ptr<Event> left;
+      if (events_.empty()) {
+        left = device_->make_event();
+      } else {
+        left = std::move(events_.back());
+        events_.pop_back();
+      }
+      left->record(stream);
+      readers_.push_back({stream, std::move(left)});
+    }
+    streams_.clear();
+  } catch (const std::exception&) {
+    // The device is failing or the process is ending: the next copy, if there is one, reports it.
+    const std::scoped_lock lock(mutex_);
+    streams_.clear();
+  }
+}
+
+}  // namespace penstock

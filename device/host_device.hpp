@@ -1,0 +1,88 @@
+// A processor in the place of a device: memory, streams and events that are as asynchronous as a real one's, so that
+// what is built on them can be tested on any machine.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include <penstock/device/device.hpp>
+
+namespace penstock {
+
+/// A piece of work, as HostDeviceOptions::before sees it.
+struct HostWork {
+  enum class Kind : std::uint8_t { copy_in, copy_out, image, points } kind;
+  std::uint64_t bytes;   ///< of a copy; else 0
+  std::uint64_t number;  ///< of this device's pieces of work as they are begun, from 0
+};
+
+struct HostDeviceOptions {
+  /// Called in the stream's thread before each piece of work. It may take its time; what it throws fails the device for
+  /// good, as a fault of a kernel does: no later work is done, and whoever asks for a result gets Error: resource.
+  std::function<void(const HostWork&)> before = {};
+  std::string refuse_pin = {};     ///< not empty: what pin() throws
+  std::uint64_t memory_bytes = 0;  ///< more than that allocate() refuses; 0: as the system has
+};
+
+class HostQueue;
+class HostEvent;
+
+/// One thread for each stream. Work is done in order within a stream and in any order between them; a stream that waits
+/// for an event stands still. "Device memory" is ordinary memory.
+class HostDevice final : public Device {
+ public:
+  explicit HostDevice(int number, HostDeviceOptions options = {});
+  ~HostDevice() override;  ///< waits for all work; a stream that waits for what never comes keeps it for ever
+
+  DeviceId id() const override { return {DeviceId::Kind::host, number_}; }
+  std::string description() const override { return "the processor in a device's place"; }
+  void pin(void* data, std::uint64_t bytes) override;
+  void unpin(void* data) noexcept override;
+  void* allocate(std::uint64_t bytes) override;
+  void deallocate(void* data) noexcept override;
+  std::unique_ptr<Stream> make_stream() override;
+  std::unique_ptr<Event> make_event() override;
+  void wait(StreamHandle stream, const Event& event) override;
+  std::chrono::nanoseconds between(const Event& from, const Event& to) const override;
+  void copy_in(void* to, const void* from, std::uint64_t bytes, StreamHandle stream) override;
+  void copy_out(void* to, const void* from, std::uint64_t bytes, StreamHandle stream) override;
+  void run(const ImagePass& pass, StreamHandle stream) override;
+  void run(const PointPass& pass, StreamHandle stream) override;
+
+  /// Any other work, in order with the rest: what a program's own kernels are to a real device.
+  void enqueue(StreamHandle stream, std::function<void()> work);
+
+  std::uint64_t allocated() const;  ///< bytes
+  std::uint64_t pinned() const;     ///< bytes
+
+ private:
+  friend class HostEvent;
+  class OwnStream;
+
+  HostQueue& queue(StreamHandle stream);  ///< throws Error: invalid_argument, for a number that no stream has
+  void work(StreamHandle stream, HostWork::Kind kind, std::uint64_t bytes, std::function<void()> work);
+  void fail(const std::string& cause);
+  std::string failure() const;
+  void require_sound(const char* call) const;
+
+  const int number_;
+  const HostDeviceOptions options_;
+  std::atomic<std::uint64_t> begun_{0};  // numbers pieces of work: relaxed, orders nothing
+  mutable std::mutex mutex_;             // guards all below
+  std::map<StreamHandle, std::unique_ptr<HostQueue>> queues_;
+  std::vector<std::unique_ptr<HostQueue>> ended_;  // their threads end when their work is done
+  StreamHandle next_handle_ = kThreadStream + 1;
+  std::map<void*, std::uint64_t> allocations_, pins_;
+  std::string failure_;
+};
+
+/// The same pass, at once, in the calling thread: what the kernels of devices are measured against.
+void run_on_host(const ImagePass& pass);
+void run_on_host(const PointPass& pass);
+
+}  // namespace penstock

@@ -1,0 +1,122 @@
+#include <bit>
+#include <cmath>
+#include <cstring>
+
+#include <penstock/device/host_device.hpp>
+#include <penstock/device/pass_math.hpp>
+
+namespace penstock {
+namespace {
+
+// Rounded to nearest even. Source: IEEE 754-2019, binary16; values too large become infinite.
+std::uint16_t half(float value) {
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  const auto sign = static_cast<std::uint16_t>((bits >> 16) & 0x8000U);
+  const std::uint32_t magnitude = bits & 0x7fffffffU;
+  if (magnitude > 0x7f800000U) return static_cast<std::uint16_t>(sign | 0x7e00U);  // no number
+  if (magnitude >= 0x477ff000U) return static_cast<std::uint16_t>(sign | 0x7c00U);
+  if (magnitude < 0x38800000U) {  // subnormal: in units of 2^-24, which the sum below rounds to
+    const float shifted = std::bit_cast<float>(magnitude) + 0.5F;
+    return static_cast<std::uint16_t>(sign |
+                                      (std::bit_cast<std::uint32_t>(shifted) - std::bit_cast<std::uint32_t>(0.5F)));
+  }
+  const std::uint32_t odd = (magnitude >> 13) & 1U;
+  return static_cast<std::uint16_t>(sign | ((magnitude - 0x38000000U + 0xfffU + odd) >> 13));
+}
+
+// The upper half of a float32, rounded to nearest even.
+std::uint16_t brain(float value) {
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  if ((bits & 0x7fffffffU) > 0x7f800000U) return static_cast<std::uint16_t>((bits >> 16) | 0x40U);  // no number
+  return static_cast<std::uint16_t>((bits + 0x7fffU + ((bits >> 16) & 1U)) >> 16);
+}
+
+void store(void* out, std::int64_t at, DType dtype, float value) {
+  if (dtype == DType::f32) {
+    static_cast<float*>(out)[at] = value;
+  } else if (dtype == DType::u8) {
+    static_cast<std::uint8_t*>(out)[at] = static_cast<std::uint8_t>(value);
+  } else {
+    static_cast<std::uint16_t*>(out)[at] = dtype == DType::f16 ? half(value) : brain(value);
+  }
+}
+
+float pixel(const ImagePass& pass, std::uint8_t level, std::int32_t channel) {
+  if (pass.dtype == DType::u8) return level;
+  const auto c = static_cast<std::size_t>(channel);
+  const float product = static_cast<float>(level) * pass.scale[c];
+  return product + pass.bias[c];
+}
+
+using pass_math::Point;
+
+struct Cloud {
+  const PointPass& pass;
+  std::int64_t number;
+
+  const float* row(std::int64_t i) const {
+    const std::int64_t at = pass.numbers != nullptr ? pass.numbers[number * pass.points + i] : i;
+    return pass.in + (number * pass.in_points + at) * pass.columns;
+  }
+  Point point(std::int64_t i) const {
+    const float* values = row(i);
+    return {values[0], values[1], values[2]};
+  }
+  float shrink() const {
+    float longest = 0;
+    for (std::int64_t i = 0; pass.unit && i < pass.points; ++i) {
+      const float square = pass_math::square_of_length(point(i));
+      longest = square > longest ? square : longest;
+    }
+    return longest > 0 && std::isfinite(longest) ? 1.0F / std::sqrt(longest) : 1.0F;
+  }
+};
+
+Point moved(const PointPass& pass, std::int64_t cloud, std::int64_t i, Point p) {
+  if (pass.rotations != nullptr) p = pass_math::turned(p, pass.rotations + 9 * cloud);
+  if (pass.sigma == 0) return p;
+  const Point draw = pass_math::normals(pass.seed, pass.keys[cloud], static_cast<std::uint32_t>(i));
+  return {p.x + pass_math::clamped(pass.sigma * draw.x, pass.clip),
+          p.y + pass_math::clamped(pass.sigma * draw.y, pass.clip),
+          p.z + pass_math::clamped(pass.sigma * draw.z, pass.clip)};
+}
+
+}  // namespace
+
+void run_on_host(const ImagePass& pass) {
+  const std::int64_t channels = pass.channels, height = pass.height, width = pass.width;
+  for (std::int64_t n = 0; n < pass.rows; ++n) {
+    const ImageCrop crop = pass.crops != nullptr ? pass.crops[n] : ImageCrop{};
+    for (std::int64_t y = 0; y < height; ++y) {
+      const std::uint8_t* line = pass.in + ((n * pass.in_height + crop.y + y) * pass.in_width + crop.x) * channels;
+      for (std::int64_t x = 0; x < width; ++x) {
+        const std::uint8_t* from = line + (crop.flip != 0 ? width - 1 - x : x) * channels;
+        for (std::int32_t c = 0; c < pass.channels; ++c) {
+          const std::int64_t to = pass.channels_last ? ((n * height + y) * width + x) * channels + c
+                                                     : ((n * channels + c) * height + y) * width + x;
+          store(pass.out, to, pass.dtype, pixel(pass, from[c], c));
+        }
+      }
+    }
+  }
+}
+
+void run_on_host(const PointPass& pass) {
+  for (std::int64_t number = 0; number < pass.clouds; ++number) {
+    const Cloud cloud{pass, number};
+    const float shrink = cloud.shrink();
+    for (std::int64_t i = 0; i < pass.points; ++i) {
+      Point p = cloud.point(i);
+      if (pass.unit) p = {p.x * shrink, p.y * shrink, p.z * shrink};
+      p = moved(pass, number, i, p);
+      const std::int64_t to = (number * pass.points + i) * pass.columns;
+      store(pass.out, to, pass.dtype, p.x);
+      store(pass.out, to + 1, pass.dtype, p.y);
+      store(pass.out, to + 2, pass.dtype, p.z);
+      const float* rest = cloud.row(i);
+      for (std::int32_t c = 3; c < pass.columns; ++c) store(pass.out, to + c, pass.dtype, rest[c]);
+    }
+  }
+}
+
+}  // namespace penstock

@@ -1,0 +1,72 @@
+#include <utility>
+
+#include <pthread.h>
+
+#include <penstock/device/host_queue.hpp>
+
+namespace penstock {
+
+HostQueue::HostQueue() : thread_([this] { run(); }) {}
+
+HostQueue::~HostQueue() {
+  close();
+  thread_.join();
+}
+
+void HostQueue::push(std::function<void()> work) {
+  {
+    const std::scoped_lock lock(mutex_);
+    work_.push_back(std::move(work));
+  }
+  arrived_.notify_one();
+}
+
+void HostQueue::close() {
+  {
+    const std::scoped_lock lock(mutex_);
+    closed_ = true;
+  }
+  arrived_.notify_one();
+}
+
+void HostQueue::run() {
+  pthread_setname_np(pthread_self(), "penstock-host-q");
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    arrived_.wait(lock, [this] { return closed_ || !work_.empty(); });
+    if (work_.empty()) return;
+    const std::function<void()> work = std::move(work_.front());
+    work_.pop_front();
+    lock.unlock();
+    work();
+    lock.lock();
+  }
+}
+
+void HostMark::reach(std::string failure) {
+  {
+    const std::scoped_lock lock(mutex_);
+    reached_ = true;
+    failure_ = std::move(failure);
+    when_ = std::chrono::steady_clock::now();
+  }
+  changed_.notify_all();
+}
+
+bool HostMark::reached() const {
+  const std::scoped_lock lock(mutex_);
+  return reached_;
+}
+
+std::string HostMark::wait() const {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return reached_; });
+  return failure_;
+}
+
+std::chrono::steady_clock::time_point HostMark::when() const {
+  const std::scoped_lock lock(mutex_);
+  return when_;
+}
+
+}  // namespace penstock

@@ -1,0 +1,52 @@
+// The thread of a HostDevice's stream, and the places in it.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <thread>
+
+namespace penstock {
+
+/// Work in order. It stands in the place of hardware: the one thread beside those of the loader.
+class HostQueue {
+ public:
+  HostQueue();
+  ~HostQueue();  ///< does all that was pushed, then ends
+  HostQueue(const HostQueue&) = delete;
+  HostQueue& operator=(const HostQueue&) = delete;
+
+  void push(std::function<void()> work);
+  void close();  ///< the thread ends once all is done
+
+ private:
+  void run();
+
+  std::mutex mutex_;  // guards work_ and closed_
+  std::condition_variable arrived_;
+  std::deque<std::function<void()>> work_;
+  bool closed_ = false;
+  std::thread thread_;
+};
+
+/// One recorded place. Reached once.
+class HostMark {
+ public:
+  void reach(std::string failure);
+  bool reached() const;
+  /// Waits, then tells what had failed by then; empty: nothing.
+  std::string wait() const;
+  std::chrono::steady_clock::time_point when() const;
+
+ private:
+  mutable std::mutex mutex_;  // guards the rest
+  mutable std::condition_variable changed_;
+  bool reached_ = false;
+  std::string failure_;
+  std::chrono::steady_clock::time_point when_{};
+};
+
+}  // namespace penstock

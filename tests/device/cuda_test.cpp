@@ -1,0 +1,187 @@
+// What can only be seen on a GPU; and, without one, that its absence is told in one line.
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <random>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include <penstock/device/cuda.hpp>
+#include <penstock/device/device_memory.hpp>
+#include <penstock/device/device_use.hpp>
+#include <penstock/device/host_device.hpp>
+#include <penstock/formats/error.hpp>
+
+using namespace penstock;
+
+namespace {
+
+bool skipped() {
+  const CudaFacts facts = cuda_facts();
+  if (facts.problem.empty()) return false;
+  MESSAGE("skipped: " << facts.problem);
+  return true;
+}
+
+/// Values of the host on the device.
+template <typename T>
+struct Uploaded {
+  Uploaded(const std::shared_ptr<Device>& device, const std::vector<T>& values)
+      : memory(device, values.size() * sizeof(T)) {
+    device->copy_in(memory.data(), values.data(), memory.size(), kDefaultStream);
+  }
+  const T* data() const { return reinterpret_cast<const T*>(memory.data()); }
+  DeviceMemory memory;
+};
+
+std::vector<std::byte> fetched(Device& device, const DeviceMemory& memory) {
+  std::vector<std::byte> bytes(memory.size());
+  device.copy_out(bytes.data(), memory.data(), memory.size(), kDefaultStream);
+  const auto event = device.make_event();
+  event->record(kDefaultStream);
+  event->wait();
+  return bytes;
+}
+
+}  // namespace
+
+TEST_CASE("what there is of CUDA is told, and a device that is not there is an error that says why") {
+  const CudaFacts facts = cuda_facts();
+  MESSAGE("toolkit " << facts.toolkit << ", driver " << facts.driver << ", " << facts.devices.size() << " devices");
+  CHECK((facts.problem.empty() != facts.devices.empty()));
+  CHECK_THROWS_AS(open_device("cuda:1000"), Error);
+  try {
+    open_device("cuda:999");
+    CHECK(false);
+  } catch (const Error& error) {
+    CHECK(error.kind() == ErrorKind::unsupported);
+    CHECK(error.cause().find("no device cuda:999: ") == 0);
+    if (!facts.problem.empty()) CHECK(error.cause().find(facts.problem) != std::string::npos);
+  }
+}
+
+TEST_CASE("the image kernel gives the bytes of the processor, in every type, layout and place") {
+  if (skipped()) return;
+  const auto device = open_device("cuda");
+  std::minstd_rand random(9);
+  for (int round = 0; round < 120; ++round) {
+    const std::int32_t channels = round % 3 == 0 ? 1 : round % 3 == 1 ? 3 : 4;
+    ImagePass pass{.rows = 1 + static_cast<std::int64_t>(random() % 5), .channels = channels};
+    pass.in_height = 1 + static_cast<std::int32_t>(random() % 40),
+    pass.in_width = 1 + static_cast<std::int32_t>(random() % 70);
+    pass.height = 1 + static_cast<std::int32_t>(random()) % pass.in_height;
+    pass.width = 1 + static_cast<std::int32_t>(random()) % pass.in_width;
+    pass.height = std::max(1, std::abs(pass.height)), pass.width = std::max(1, std::abs(pass.width));
+    pass.dtype = std::vector{DType::f32, DType::f16, DType::bf16, DType::u8}[random() % 4];
+    pass.channels_last = random() % 2 == 0;
+    const float mean[] = {0.485F, 0.456F, 0.406F, 0.5F}, deviation[] = {0.229F, 0.224F, 0.225F, 0.3F};
+    normalize(pass, mean, deviation);
+    std::vector<std::uint8_t> in(static_cast<std::size_t>(pass.rows * pass.in_height * pass.in_width * channels));
+    for (std::uint8_t& level : in) level = static_cast<std::uint8_t>(random() >> 8);
+    std::vector<ImageCrop> crops;
+    for (std::int64_t n = 0; n < pass.rows; ++n) {
+      crops.push_back({static_cast<std::int32_t>(random() % static_cast<unsigned>(pass.in_width - pass.width + 1)),
+                       static_cast<std::int32_t>(random() % static_cast<unsigned>(pass.in_height - pass.height + 1)),
+                       static_cast<std::int32_t>(random() % 2)});
+    }
+    const std::size_t bytes =
+        static_cast<std::size_t>(pass.rows * pass.height * pass.width * channels) * size_of(pass.dtype);
+    std::vector<std::byte> expected(bytes);
+    ImagePass reference = pass;
+    reference.in = in.data(), reference.out = expected.data(), reference.crops = crops.data();
+    run_on_host(reference);
+
+    const Uploaded<std::uint8_t> pixels(device, in);
+    const Uploaded<ImageCrop> places(device, crops);
+    const DeviceMemory out(device, bytes);
+    pass.in = pixels.data(), pass.out = out.data(), pass.crops = places.data();
+    device->run(pass, kDefaultStream);
+    CHECK(fetched(*device, out) == expected);
+  }
+}
+
+TEST_CASE("the point kernel gives the points of the processor, to 1e-5") {
+  if (skipped()) return;
+  const auto device = open_device("cuda");
+  std::minstd_rand random(11);
+  for (int round = 0; round < 20; ++round) {
+    PointPass pass{};
+    pass.clouds = 1 + static_cast<std::int64_t>(random() % 6);
+    pass.in_points = 1 + static_cast<std::int64_t>(random() % 3000);
+    pass.points = 1 + static_cast<std::int64_t>(random() % 2000);
+    pass.columns = 3 + static_cast<std::int32_t>(random() % 4);
+    pass.unit = random() % 2 == 0, pass.sigma = random() % 2 == 0 ? 0.01F : 0.0F, pass.clip = 0.05F,
+    pass.seed = random();
+    std::vector<float> in(static_cast<std::size_t>(pass.clouds * pass.in_points * pass.columns)), turns;
+    for (float& value : in) value = static_cast<float>(random() % 20001) / 1000 - 10;
+    std::vector<std::int32_t> numbers(static_cast<std::size_t>(pass.clouds * pass.points));
+    for (std::int32_t& number : numbers)
+      number = static_cast<std::int32_t>(random() % static_cast<unsigned>(pass.in_points));
+    std::vector<std::uint64_t> keys(static_cast<std::size_t>(pass.clouds));
+    for (std::uint64_t& key : keys) key = random();
+    for (std::int64_t n = 0; n < pass.clouds; ++n) {
+      for (const float v : {0.6F, -0.8F, 0.F, 0.8F, 0.6F, 0.F, 0.F, 0.F, 1.F}) turns.push_back(v);
+    }
+    std::vector<float> expected(static_cast<std::size_t>(pass.clouds * pass.points * pass.columns));
+    PointPass reference = pass;
+    reference.in = in.data(), reference.out = expected.data(), reference.numbers = numbers.data();
+    reference.rotations = turns.data(), reference.keys = keys.data();
+    run_on_host(reference);
+
+    const Uploaded<float> points(device, in), rotations(device, turns);
+    const Uploaded<std::int32_t> taken(device, numbers);
+    const Uploaded<std::uint64_t> named(device, keys);
+    const DeviceMemory out(device, expected.size() * sizeof(float));
+    pass.in = points.data(), pass.out = out.data(), pass.numbers = taken.data(), pass.rotations = rotations.data();
+    pass.keys = named.data();
+    device->run(pass, kDefaultStream);
+    const std::vector<std::byte> bytes = fetched(*device, out);
+    float largest = 0;
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      float value = 0;
+      std::memcpy(&value, &bytes[i * sizeof(float)], sizeof value);
+      largest = std::max(largest, std::abs(value - expected[i]));
+    }
+    CHECK(largest < 1e-5F * (pass.unit ? 1.0F : 10.0F));
+  }
+}
+
+TEST_CASE("memory that goes round between streams of a GPU: each reader finds its own round") {
+  if (skipped()) return;
+  const auto device = open_device("cuda");
+  constexpr std::size_t kBytes = std::size_t{8} << 20;
+  constexpr int kRounds = 60;
+  std::vector<std::byte> pages(kBytes * 2);
+  const Pin pin(device, pages);
+  CHECK(pin.pinned());
+  std::vector<DeviceMemory> memory;
+  std::vector<std::unique_ptr<DeviceUse>> uses;
+  std::vector<std::unique_ptr<Event>> copied;
+  for (int i = 0; i < 2; ++i) {
+    memory.emplace_back(device, kBytes);
+    uses.push_back(std::make_unique<DeviceUse>(device));
+    copied.push_back(device->make_event());
+  }
+  std::vector<std::byte> results(kRounds * 2);
+  const Pin results_pin(device, results);
+  const auto writer = device->make_stream(), reader = device->make_stream();
+  for (std::size_t round = 0; round < kRounds; ++round) {
+    const std::size_t i = round % 2;
+    copied[i]->wait();  // the host's pages are written again
+    std::memset(&pages[i * kBytes], static_cast<int>(round), kBytes);
+    uses[i]->begin_write(writer->handle());
+    device->copy_in(memory[i].data(), &pages[i * kBytes], kBytes, writer->handle());
+    uses[i]->written(writer->handle());
+    copied[i]->record(writer->handle());
+    uses[i]->wait(reader->handle());
+    device->copy_out(&results[round * 2], memory[i].data(), 1, reader->handle());
+    device->copy_out(&results[round * 2 + 1], memory[i].data() + kBytes - 1, 1, reader->handle());
+    uses[i]->released();
+  }
+  uses.clear();
+  for (std::size_t round = 0; round < kRounds; ++round) {
+    CHECK(results[round * 2] == static_cast<std::byte>(round));
+    CHECK(results[round * 2 + 1] == static_cast<std::byte>(round));
+  }
+}
