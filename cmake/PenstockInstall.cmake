@@ -12,6 +12,9 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/bindings/torch/ DESTINATION ${CMAKE_INST
   FILES_MATCHING PATTERN "*.hpp" PATTERN "examples" EXCLUDE)
 install(FILES ${PROJECT_SOURCE_DIR}/penstock/penstock.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/penstock)
 install(TARGETS penstock EXPORT penstockTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+if(PENSTOCK_WITH_CUDA)
+  install(TARGETS penstock_cuda LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+endif()
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/penstock)
 install(EXPORT penstockTargets NAMESPACE penstock:: DESTINATION ${package})
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/penstockConfig.cmake.in ${PROJECT_BINARY_DIR}/penstockConfig.cmake

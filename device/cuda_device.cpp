@@ -4,7 +4,7 @@
 
 #include <cuda_runtime_api.h>
 
-#include <penstock/device/cuda.hpp>
+#include <penstock/device/cuda_entry.hpp>
 #include <penstock/device/kernels.hpp>
 #include <penstock/formats/error.hpp>
 
@@ -231,9 +231,7 @@ void CudaEvent::wait() const {
   device_.require(cudaEventSynchronize(event_), "cudaEventSynchronize");
 }
 
-}  // namespace
-
-CudaFacts cuda_facts() {
+CudaFacts facts() {
   CudaFacts facts{.toolkit = version_text(CUDART_VERSION), .driver = {}, .problem = {}, .devices = {}};
   int driver = 0;
   if (cudaDriverGetVersion(&driver) == cudaSuccess && driver != 0) facts.driver = version_text(driver);
@@ -250,14 +248,17 @@ CudaFacts cuda_facts() {
   return facts;
 }
 
-std::shared_ptr<Device> open_cuda_device(int number) {
-  const CudaFacts facts = cuda_facts();
+std::shared_ptr<Device> open(int number) {
+  const CudaFacts found = facts();
   const std::string wanted = "no device cuda:" + std::to_string(number) + ": ";
-  if (!facts.problem.empty()) throw Error::unsupported(wanted + facts.problem);
-  if (static_cast<std::size_t>(number) >= facts.devices.size()) {
-    throw Error::unsupported(wanted + "there are " + std::to_string(facts.devices.size()));
+  if (!found.problem.empty()) throw Error::unsupported(wanted + found.problem);
+  if (static_cast<std::size_t>(number) >= found.devices.size()) {
+    throw Error::unsupported(wanted + "there are " + std::to_string(found.devices.size()));
   }
   return std::make_shared<CudaDevice>(number);
 }
 
+}  // namespace
 }  // namespace penstock
+
+extern "C" const penstock::CudaEntry penstock_cuda_entry{penstock::facts, penstock::open};

@@ -1,0 +1,211 @@
+// Figures of a GPU: copies beside a plain loop of them, the image pass beside the device's own copies, and whether
+// copies hide behind kernels. Prints one line each; medians of rounds that take turns.
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <sys/mman.h>
+
+#include <penstock/device/cuda.hpp>
+#include <penstock/device/device_memory.hpp>
+#include <penstock/device/device_use.hpp>
+
+using namespace penstock;
+
+namespace {
+
+constexpr int kRounds = 9;
+constexpr double kGiga = 1e9;
+
+void require(cudaError_t error, const char* what) {
+  if (error == cudaSuccess) return;
+  std::fprintf(stderr, "measure: %s: %s\n", what, cudaGetErrorString(error));
+  std::exit(1);
+}
+
+double median(std::vector<double> values) {
+  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2), values.end());
+  return values[values.size() / 2];
+}
+
+/// Seconds that the work takes in the stream.
+double seconds(cudaStream_t stream, const std::function<void()>& work) {
+  cudaEvent_t from = nullptr, to = nullptr;
+  require(cudaEventCreate(&from), "event");
+  require(cudaEventCreate(&to), "event");
+  require(cudaEventRecord(from, stream), "record");
+  work();
+  require(cudaEventRecord(to, stream), "record");
+  require(cudaEventSynchronize(to), "work");
+  float milliseconds = 0;
+  require(cudaEventElapsedTime(&milliseconds, from, to), "time");
+  cudaEventDestroy(from);
+  cudaEventDestroy(to);
+  return static_cast<double>(milliseconds) / 1e3;
+}
+
+__global__ void spin(long long nanoseconds) {
+  long long begun = 0, now = 0;
+  asm volatile("mov.u64 %0, %globaltimer;" : "=l"(begun));
+  do asm volatile("mov.u64 %0, %globaltimer;" : "=l"(now));
+  while (now - begun < nanoseconds);
+}
+
+/// Pages as the loader's slabs have them.
+struct Pages {
+  explicit Pages(std::size_t size) : bytes(size) {
+    void* mapped = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (mapped == MAP_FAILED) std::exit(1);
+    madvise(mapped, size, MADV_HUGEPAGE);
+    data = static_cast<std::byte*>(mapped);
+    std::fill(data, data + size, std::byte{7});
+  }
+  ~Pages() { munmap(data, bytes); }
+  std::byte* data = nullptr;
+  std::size_t bytes;
+};
+
+/// Batches round through device buffers as the loader's copy stage brings them, beside a plain loop of copies.
+void copies(const std::shared_ptr<Device>& device) {
+  constexpr std::size_t kBatch = 256U * 224 * 224 * 3;
+  constexpr int kBatches = 40, kBuffers = 3;
+  Pages pages(kBatch * kBuffers);
+  const Pin pin(device, {pages.data, pages.bytes});
+  std::printf("pages of the host      %s\n", pin.pinned() ? "page-locked" : pin.refusal().c_str());
+  void* plain = nullptr;
+  require(cudaHostAlloc(&plain, kBatch * kBuffers, cudaHostAllocDefault), "cudaHostAlloc");
+  std::fill_n(static_cast<char*>(plain), kBatch * kBuffers, 7);
+  const DeviceMemory memory(device, kBatch * kBuffers);
+  std::vector<std::unique_ptr<DeviceUse>> uses;
+  for (int i = 0; i < kBuffers; ++i) uses.push_back(std::make_unique<DeviceUse>(device));
+  const auto stream = device->make_stream(), reader = device->make_stream();
+  const auto native = reinterpret_cast<cudaStream_t>(stream->handle());
+  std::vector<double> ours, theirs;
+  for (int round = 0; round < kRounds; ++round) {
+    theirs.push_back(seconds(native, [&] {
+      for (int i = 0; i < kBatches; ++i) {
+        const std::size_t at = static_cast<std::size_t>(i % kBuffers) * kBatch;
+        cudaMemcpyAsync(memory.data() + at, static_cast<char*>(plain) + at, kBatch, cudaMemcpyHostToDevice, native);
+      }
+    }));
+    ours.push_back(seconds(native, [&] {
+      for (int i = 0; i < kBatches; ++i) {
+        const std::size_t at = static_cast<std::size_t>(i % kBuffers) * kBatch;
+        DeviceUse& use = *uses[static_cast<std::size_t>(i % kBuffers)];
+        use.begin_write(stream->handle());
+        device->copy_in(memory.data() + at, pages.data + at, kBatch, stream->handle());
+        use.written(stream->handle());
+        use.wait(reader->handle());
+        use.released();
+      }
+    }));
+  }
+  cudaFreeHost(plain);
+  const double bytes = static_cast<double>(kBatch) * kBatches;
+  std::printf("host to device         %.2f GB/s; plain loop %.2f GB/s; ratio %.3f (wanted: 0.95)\n",
+              bytes / median(ours) / kGiga, bytes / median(theirs) / kGiga, median(theirs) / median(ours));
+}
+
+void image_pass(const std::shared_ptr<Device>& device, DType dtype, bool channels_last) {
+  ImagePass pass{};
+  pass.rows = 256;
+  pass.in_height = pass.in_width = pass.height = pass.width = 224;
+  pass.dtype = dtype;
+  pass.channels_last = channels_last;
+  const float mean[] = {0.485F, 0.456F, 0.406F}, deviation[] = {0.229F, 0.224F, 0.225F};
+  normalize(pass, mean, deviation);
+  const std::size_t values = static_cast<std::size_t>(pass.rows) * 224 * 224 * 3;
+  const std::size_t moved = values * (1 + size_of(dtype));
+  const DeviceMemory in(device, values), out(device, values * size_of(dtype)), from(device, moved / 2),
+      to(device, moved / 2);
+  pass.in = reinterpret_cast<const std::uint8_t*>(in.data());
+  pass.out = out.data();
+  const auto stream = device->make_stream();
+  const auto native = reinterpret_cast<cudaStream_t>(stream->handle());
+  constexpr int kTimes = 50;
+  std::vector<double> ours, theirs;
+  for (int round = 0; round < kRounds; ++round) {
+    theirs.push_back(seconds(native, [&] {
+      for (int i = 0; i < kTimes; ++i)
+        cudaMemcpyAsync(to.data(), from.data(), moved / 2, cudaMemcpyDeviceToDevice, native);
+    }));
+    ours.push_back(seconds(native, [&] {
+      for (int i = 0; i < kTimes; ++i) device->run(pass, stream->handle());
+    }));
+  }
+  const double bytes = static_cast<double>(moved) * kTimes;
+  std::printf("uint8 -> %-8s %s  %.0f GB/s; copies on the device %.0f GB/s; ratio %.3f (wanted: 0.85)\n",
+              std::string(name(dtype)).c_str(), channels_last ? "NHWC" : "NCHW", bytes / median(ours) / kGiga,
+              bytes / median(theirs) / kGiga, median(theirs) / median(ours));
+}
+
+/// A step of T ms, and beside it the copy of the next batch, which takes nearly as long.
+void overlap(const std::shared_ptr<Device>& device) {
+  constexpr std::size_t kBatch = std::size_t{128} << 20;
+  constexpr int kSteps = 30, kBuffers = 3;
+  Pages pages(kBatch * kBuffers);
+  const Pin pin(device, {pages.data, pages.bytes});
+  const DeviceMemory memory(device, kBatch * kBuffers);
+  std::vector<std::unique_ptr<DeviceUse>> uses;
+  for (int i = 0; i < kBuffers; ++i) uses.push_back(std::make_unique<DeviceUse>(device));
+  const auto stream = device->make_stream(), consumer = device->make_stream();
+  const auto native = reinterpret_cast<cudaStream_t>(consumer->handle());
+  const auto copy = [&](int i) {
+    const std::size_t at = static_cast<std::size_t>(i % kBuffers) * kBatch;
+    DeviceUse& use = *uses[static_cast<std::size_t>(i % kBuffers)];
+    use.begin_write(stream->handle());
+    device->copy_in(memory.data() + at, pages.data + at, kBatch, stream->handle());
+    use.written(stream->handle());
+  };
+  const double alone = seconds(reinterpret_cast<cudaStream_t>(stream->handle()),
+                               [&] {
+                                 for (int i = 0; i < kSteps; ++i) copy(i);
+                               }) /
+                       kSteps;
+  for (auto& use : uses) use->released(false);
+  const auto step = static_cast<long long>(alone * 1.05e9);
+  std::vector<double> steps;
+  for (int round = 0; round < kRounds; ++round) {
+    copy(0);
+    uses[0]->synchronize();
+    steps.push_back(seconds(native,
+                            [&] {
+                              for (int i = 0; i < kSteps; ++i) {
+                                if (i + 1 < kSteps) copy(i + 1);
+                                DeviceUse& use = *uses[static_cast<std::size_t>(i % kBuffers)];
+                                use.wait(consumer->handle());
+                                spin<<<1, 1, 0, native>>>(step);
+                                use.released();
+                              }
+                            }) /
+                    kSteps);
+  }
+  std::printf("overlap                copy %.3f ms, kernel %.3f ms, step %.3f ms; ratio %.3f (wanted: at most 1.03)\n",
+              alone * 1e3, static_cast<double>(step) / 1e6, median(steps) * 1e3,
+              median(steps) * 1e9 / static_cast<double>(step));
+}
+
+}  // namespace
+
+int main() {
+  const CudaFacts facts = cuda_facts();
+  if (!facts.problem.empty()) {
+    std::printf("no figures: %s\n", facts.problem.c_str());
+    return 0;
+  }
+  const auto device = open_device("cuda");
+  require(cudaSetDevice(device->id().number), "device");
+  std::printf("device                 %s; driver for CUDA %s, toolkit %s\n", device->description().c_str(),
+              facts.driver.c_str(), facts.toolkit.c_str());
+  copies(device);
+  for (const DType dtype : {DType::f32, DType::f16, DType::bf16}) {
+    for (const bool channels_last : {false, true}) image_pass(device, dtype, channels_last);
+  }
+  overlap(device);
+  return 0;
+}
