@@ -240,16 +240,8 @@ class Hdf5Writer final : public ShardWriter {
     const Descriptor file = Descriptor::open(path_, O_WRONLY);
     Writeback writeback;
     for (const auto& [offset, bytes] : tables_) write_at(file.get(), bytes, offset, path_);
-    auto write_column = [&](const Column& column) {
-      std::uint64_t offset = column.offset;
-      column.values.drain([&](std::span<const std::byte> run) {
-        write_at(file.get(), run, offset, path_);
-        offset += run.size();
-        writeback.advance(file.get(), offset);
-      });
-    };
-    write_column(keys_);
-    for (const Column& column : columns_) write_column(column);
+    keys_.values.copy_to(file.get(), keys_.offset, path_, writeback);
+    for (const Column& column : columns_) column.values.copy_to(file.get(), column.offset, path_, writeback);
     sync(file.get(), path_);
   }
 

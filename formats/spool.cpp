@@ -1,6 +1,8 @@
 #include <algorithm>
+#include <cerrno>
 
 #include <fcntl.h>
+#include <unistd.h>
 
 #include <penstock/formats/error.hpp>
 #include <penstock/formats/spool.hpp>
@@ -10,6 +12,20 @@ namespace {
 
 constexpr std::size_t kMemory = std::size_t{256} << 10;
 constexpr std::size_t kRun = std::size_t{1} << 20;
+
+/// Bytes copied from the beginning of a file to `offset` in another: all, or as far as the system copies between them.
+std::uint64_t copied_by_system(int from, int to, std::uint64_t offset, std::uint64_t count, Writeback& writeback) {
+  constexpr std::uint64_t kMostAtOnce = std::uint64_t{8} << 20;
+  std::uint64_t done = 0;
+  while (done < count) {
+    auto source = static_cast<off64_t>(done), target = static_cast<off64_t>(offset + done);
+    const ssize_t got = ::copy_file_range(from, &source, to, &target, std::min(kMostAtOnce, count - done), 0);
+    if (got <= 0) break;  // also when interrupted: who copies the rest reports what stands in the way
+    done += static_cast<std::uint64_t>(got);
+    writeback.advance(to, offset + done);
+  }
+  return done;
+}
 
 }  // namespace
 
@@ -34,8 +50,25 @@ void Spool::spill() {
 }
 
 void Spool::drain(const std::function<void(std::span<const std::byte>)>& take) const {
-  std::vector<std::byte> run(std::min<std::uint64_t>(kRun, spilled_));
-  for (std::uint64_t done = 0; done < spilled_;) {
+  drain_from(0, take);
+}
+
+void Spool::copy_to(int fd, std::uint64_t offset, const std::filesystem::path& path, Writeback& writeback) const {
+  const std::uint64_t done = copied_by_system(file_.get(), fd, offset, spilled_, writeback);
+  if (::lseek(fd, static_cast<off_t>(offset + done), SEEK_SET) < 0) {
+    throw Error::io(errno, "cannot seek in " + path.string());
+  }
+  std::uint64_t written = offset + done;
+  drain_from(done, [&](std::span<const std::byte> run) {
+    write_all(fd, run, path);
+    written += run.size();
+    writeback.advance(fd, written);
+  });
+}
+
+void Spool::drain_from(std::uint64_t done, const std::function<void(std::span<const std::byte>)>& take) const {
+  std::vector<std::byte> run(std::min<std::uint64_t>(kRun, spilled_ - done));
+  while (done < spilled_) {
     const std::span<std::byte> wanted = std::span(run).first(std::min<std::uint64_t>(kRun, spilled_ - done));
     if (read_at(file_.get(), wanted, done, name_) != wanted.size()) {
       throw Error::corrupt("temporary file became shorter", {.shard = name_.string()});

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <penstock/formats/descriptor.hpp>
+#include <penstock/formats/writeback.hpp>
 
 namespace penstock {
 
@@ -23,9 +24,13 @@ class Spool {
   std::uint64_t size() const { return spilled_ + memory_.size(); }
   /// Gives all bytes in order, in runs of a bounded size. Throws Error: io; what `take` throws.
   void drain(const std::function<void(std::span<const std::byte>)>& take) const;
+  /// Writes all bytes into the file `fd`, from `offset` on; inside the system, where it can. Throws Error: io, naming
+  /// the temporary file or `path`.
+  void copy_to(int fd, std::uint64_t offset, const std::filesystem::path& path, Writeback& writeback) const;
 
  private:
   void spill();
+  void drain_from(std::uint64_t done, const std::function<void(std::span<const std::byte>)>& take) const;
 
   std::filesystem::path name_;
   Descriptor file_;
