@@ -10,6 +10,8 @@
 #include <penstock/formats/atomic_file.hpp>
 #include <penstock/formats/error.hpp>
 #include <penstock/formats/join.hpp>
+#include <penstock/formats/json_depth.hpp>
+#include <penstock/formats/json_number.hpp>
 #include <penstock/formats/manifest.hpp>
 #include <penstock/formats/mapping.hpp>
 #include <penstock/formats/parts.hpp>
@@ -37,6 +39,8 @@ auto reading(const fs::path& path, const Read& read) {
     return read();
   } catch (const Json::exception& error) {
     throw Error::corrupt(std::string("not what packing wrote: ") + error.what(), {.shard = path.string()});
+  } catch (const Error& error) {
+    throw error.in({.shard = path.string()});
   }
 }
 
@@ -69,10 +73,12 @@ struct JoiningPlan {
 
   static JoiningPlan read(const fs::path& path) {
     return reading(path, [&] {
-      const Json json = Json::parse(text_of(path));
-      JoiningPlan plan{.manifest = json.at("manifest"), .sources = {}, .skipped = json.at("skipped")};
+      const std::string text = text_of(path);
+      require_shallow_json(text);
+      const Json json = Json::parse(text);
+      JoiningPlan plan{.manifest = json.at("manifest"), .sources = {}, .skipped = whole_number(json.at("skipped"))};
       for (const Json& part : json.at("parts")) {
-        plan.sources.push_back({part.at("name"), part.at("shards")});
+        plan.sources.push_back({part.at("name"), whole_number(part.at("shards"))});
         if (!PartName::parse(plan.sources.back().part)) throw Error::corrupt("bad name of a part in " + path.string());
       }
       return plan;
@@ -100,9 +106,9 @@ Part read_part(const fs::path& folder, std::uint32_t rank) {
   reading(path, [&] {
     Json made_with = Json::parse(part.manifest.made_with);
     const Json& share = made_with.at("part");
-    part.first_shard = share.at("first_shard");
-    part.end_shard = share.at("end_shard");
-    part.samples = share.at("samples");
+    part.first_shard = whole_number(share.at("first_shard"));
+    part.end_shard = whole_number(share.at("end_shard"));
+    part.samples = whole_number(share.at("samples"));
     made_with.erase("part");
     part.manifest.made_with = made_with.dump();
     Json options = Json::parse(part.manifest.to_json());
@@ -216,8 +222,8 @@ class Parts {
   void require_all_samples() const {
     std::uint64_t sum = 0;
     for (const Part& part : parts_) sum += part.samples;
-    const std::uint64_t all = reading(
-        partial_, [&] { return Json::parse(parts_.front().options).at("source").at("samples").get<std::uint64_t>(); });
+    const std::uint64_t all =
+        reading(partial_, [&] { return whole_number(Json::parse(parts_.front().options).at("source").at("samples")); });
     if (sum != all)
       refuse("the parts were made of " + std::to_string(sum) + " samples, the source has " + std::to_string(all));
   }

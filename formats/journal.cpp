@@ -10,6 +10,8 @@
 #include <penstock/formats/atomic_file.hpp>
 #include <penstock/formats/error.hpp>
 #include <penstock/formats/journal.hpp>
+#include <penstock/formats/json_depth.hpp>
+#include <penstock/formats/json_number.hpp>
 #include <penstock/formats/parts.hpp>
 
 namespace penstock {
@@ -21,7 +23,8 @@ using Json = nlohmann::ordered_json;
 // The line is a shard's description already.
 std::uint64_t skipped_in(const std::string& line) {
   try {
-    return Json::parse(line).value("skipped", std::uint64_t{0});
+    const Json json = Json::parse(line);
+    return json.contains("skipped") ? whole_number(json.at("skipped")) : 0;
   } catch (const Json::exception& error) {
     throw Error::corrupt(error.what());
   }
@@ -63,6 +66,7 @@ Journal Journal::resume(const fs::path& folder) {
   for (std::size_t end = text.find('\n'); end != std::string::npos; start = end + 1, end = text.find('\n', start)) {
     const std::string line = text.substr(start, end - start);
     try {
+      require_shallow_json(line);
       if (start == 0) {
         journal.options_ = line;
       } else {

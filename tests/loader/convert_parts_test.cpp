@@ -126,14 +126,14 @@ TEST_CASE(
     "joined parts have the same samples as the dataset of one process, and the same bytes for any number of them") {
   const TemporaryFolder folder;
   const Dataset source = open(write_source(folder / "source"));
-  for (const char* format : {"tar", "lmdb", "hdf5"}) {
+  for (const std::string& format : written_formats()) {
     CAPTURE(format);
-    const fs::path alone = folder / (std::string(format) + "-alone");
+    const fs::path alone = folder / (format + "-alone");
     convert(source, alone, small_shards(format, 0, 0));
     std::map<std::string, std::string> first;
     for (const std::uint32_t world : {1U, 3U, 40U}) {
       CAPTURE(world);
-      const fs::path destination = folder / (std::string(format) + std::to_string(world));
+      const fs::path destination = folder / (format + std::to_string(world));
       pack_parts(source, destination, format, world);
       CHECK_FALSE(fs::exists(destination));
       const JoinedDataset told = finish_convert(destination);
@@ -154,7 +154,7 @@ TEST_CASE(
 TEST_CASE("planned shards are about as large as those that are cut as they fill") {
   const TemporaryFolder folder;
   const Dataset source = open(write_source(folder / "source", 400));
-  for (const char* format : {"tar", "lmdb", "hdf5"}) {
+  for (const std::string& format : written_formats()) {
     CAPTURE(format);
     const fs::path destination = folder / format;
     pack_parts(source, destination, format, 2);
@@ -180,28 +180,31 @@ TEST_CASE("until it is finished there is no dataset, and opening it says what to
 
 TEST_CASE("a rank that was killed resumes behind its whole shards; one that had finished has nothing to do") {
   const TemporaryFolder folder;
-  const Dataset source = open(write_source(folder / "source"));
-  pack_parts(source, folder / "whole", "tar", 3);
-  finish_convert(folder / "whole");
-  const fs::path set = folder / "set";
-  for (const std::uint32_t rank : {0U, 2U}) convert(source, set, small_shards("tar", rank, 3));
-  die_in([&] {
-    convert(source, set, small_shards("tar", 1, 3), [](const ConvertProgress&) {
-      ::kill(::getpid(), SIGKILL);
-      return true;
+  const Dataset source = open(write_source(folder / "source", 200));
+  for (const std::string& format : written_formats()) {
+    CAPTURE(format);
+    const fs::path whole = folder / (format + "-whole"), set = folder / format;
+    pack_parts(source, whole, format, 3);
+    finish_convert(whole);
+    for (const std::uint32_t rank : {0U, 2U}) convert(source, set, small_shards(format, rank, 3));
+    die_in([&] {
+      convert(source, set, small_shards(format, 1, 3), [](const ConvertProgress&) {
+        ::kill(::getpid(), SIGKILL);
+        return true;
+      });
     });
-  });
-  CHECK(says(error_of([&] { convert(source, set, small_shards("tar", 1, 3)); }), {"resume", "overwrite"}));
-  CHECK(says(error_of([&] { finish_convert(set); }), {"of 3 parts", "unfinished are ranks 1"}));
-  for (std::uint32_t rank = 0; rank < 3; ++rank) {
-    ConvertOptions options = small_shards("tar", rank, 3);
-    options.resume = true;
-    const ConvertResult result = convert(source, set, options);
-    CHECK(result.resumed > 0);
-    CHECK((result.samples > 0) == (rank == 1));
+    CHECK(says(error_of([&] { convert(source, set, small_shards(format, 1, 3)); }), {"resume", "overwrite"}));
+    CHECK(says(error_of([&] { finish_convert(set); }), {"of 3 parts", "unfinished are ranks 1"}));
+    for (std::uint32_t rank = 0; rank < 3; ++rank) {
+      ConvertOptions options = small_shards(format, rank, 3);
+      options.resume = true;
+      const ConvertResult result = convert(source, set, options);
+      CHECK(result.resumed > 0);
+      CHECK((result.samples > 0) == (rank == 1));
+    }
+    finish_convert(set);
+    CHECK(files_of(set) == files_of(whole));
   }
-  finish_convert(set);
-  CHECK(files_of(set) == files_of(folder / "whole"));
 }
 
 TEST_CASE("finishing refuses parts that are missing, unfinished or of another run, and names their ranks") {
@@ -408,4 +411,37 @@ TEST_CASE("shards of which no sample is good are left out, and the rest is joine
   CHECK(joined.skipped > 15);
   CHECK(joined.samples + joined.skipped == 24);
   CHECK(open(folder / "set").size() == joined.samples);
+}
+
+TEST_CASE("numbers of a plan to join, or of a part, that are none end finishing with an error") {
+  const TemporaryFolder folder;
+  const Dataset source = open(write_source(folder / "source"));
+  const fs::path set = folder / "set", partial = folder / "set.partial";
+  for (const char* number : {"1e40", "-1", "1.5", "\"7\"", "null", "18446744073709551615"}) {
+    CAPTURE(number);
+    SUBCASE("the plan's") {
+      pack_parts(source, set, "tar", 2);
+      for (const std::string& text : {std::string(R"({"manifest": "", "skipped": )") + number + R"(, "parts": []})",
+                                      std::string(R"({"manifest": "", "skipped": 0, "parts": [{"name": )") +
+                                          R"("part-00000-of-00002", "shards": )" + number + "}]}"}) {
+        test::write_file(partial / "joining.json", text);
+        CHECK(says(error_of([&] { finish_convert(set); }), {"joining.json"}));
+        CHECK_FALSE(fs::exists(set));
+      }
+    }
+    SUBCASE("a part's share") {
+      pack_parts(source, set, "tar", 2);
+      const fs::path manifest = partial / "part-00001-of-00002" / "penstock.json";
+      std::string text = test::read_file(manifest);
+      const std::string before = "\"first_shard\":";
+      const std::size_t begin = text.find(before);
+      REQUIRE(begin != std::string::npos);
+      const std::size_t value = begin + before.size();
+      text.replace(value, text.find_first_of(",}", value) - value, number);
+      test::write_file(manifest, text);
+      CHECK(says(error_of([&] { finish_convert(set); }), {"part-00001-of-00002"}));
+      CHECK_FALSE(fs::exists(set));
+    }
+    fs::remove_all(partial);
+  }
 }

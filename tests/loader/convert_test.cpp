@@ -79,26 +79,33 @@ TEST_CASE("the bytes of a packed dataset do not depend on the number of workers"
   }
 }
 
-TEST_CASE("interrupted packing leaves no dataset, and resuming gives the bytes of an uninterrupted run") {
+TEST_CASE(
+    "interrupted packing leaves no dataset, and resuming gives the bytes of an uninterrupted run, in every packing") {
   const TemporaryFolder folder;
   write_samples(folder / "source", random_samples(60, 6));
   const Dataset source = open(folder / "source");
-  ConvertOptions options;
-  options.shard_size = 100'000;
-  options.workers = 2;
-  convert(source, folder / "whole", options);
-  REQUIRE(open(folder / "whole").shard_count() > 2);
-  for (const std::uint64_t stop : {1U, 20U, 45U}) {
-    CAPTURE(stop);
-    const std::filesystem::path destination = folder / ("cut" + std::to_string(stop));
-    CHECK_THROWS_WITH_AS(
-        convert(source, destination, options, [&](const ConvertProgress& p) { return p.samples < stop; }),
-        doctest::Contains("interrupted"), Error);
-    CHECK_THROWS_AS(open(destination), Error);
-    ConvertOptions again = options;
-    again.resume = true;
-    convert(source, destination, again);
-    CHECK(files_of(destination) == files_of(folder / "whole"));
+  for (const std::string& format : written_formats()) {
+    CAPTURE(format);
+    ConvertOptions options;
+    options.format = format;
+    options.shard_size = 100'000;
+    options.workers = 2;
+    convert(source, folder / format, options);
+    REQUIRE(open(folder / format).shard_count() > 2);
+    for (const std::uint64_t stop : {1U, 20U, 45U}) {
+      CAPTURE(stop);
+      const std::filesystem::path destination = folder / (format + "-cut" + std::to_string(stop));
+      CHECK_THROWS_WITH_AS(
+          convert(source, destination, options, [&](const ConvertProgress& p) { return p.samples < stop; }),
+          doctest::Contains("interrupted"), Error);
+      CHECK_THROWS_AS(open(destination), Error);
+      ConvertOptions again = options;
+      again.resume = true;
+      const ConvertResult result = convert(source, destination, again);
+      CHECK(result.resumed > 0);
+      CHECK(result.resumed + result.samples == source.size());
+      CHECK(files_of(destination) == files_of(folder / format));
+    }
   }
 }
 
