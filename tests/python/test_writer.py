@@ -276,8 +276,9 @@ import sys, penstock as ps
 with ps.Writer(sys.argv[1] + "/out", format="lmdb", progress=lambda *now: print("packing", flush=True)) as writer:
     if sys.argv[2] == "while adding":
         print("adding", flush=True)
-    for i in range(10_000_000 if sys.argv[2] == "while adding" else 20_000):
-        writer.add(str(i), {"bin": b"x" * 5000})
+    endless = sys.argv[2] == "while adding"  # small values: a machine that is busy elsewhere must not fill its disk meanwhile
+    for i in range(10_000_000 if endless else 20_000):
+        writer.add(str(i), {"bin": b"x" * (50 if endless else 5000)})
 """
 
 
