@@ -14,6 +14,7 @@ from PIL import Image
 SIDE, ICON = 96, 32  # pixels
 CHUNK = 32  # rows of a chunk
 SAMPLES = {"rows": 4096, "raw": 1 << 16, "png": 1 << 15, "jpg": 2000}
+MANY = {"raw": 1 << 18, "jpg": 8000}  # about 1 GB, for what is measured once
 
 
 def pictures(count, seed=0):
@@ -55,26 +56,27 @@ def write_hdf5(path, rows):
         file["labels"] = np.arange(len(data)) % 10
 
 
-def samples(kind, images):
+def samples(kind, images, count):
     known = values(kind, images)
-    return ((f"{i:08d}", known[i % len(known)], str(i % 10).encode()) for i in range(SAMPLES[kind]))
+    return ((f"{i:08d}", known[i % len(known)], str(i % 10).encode()) for i in range(count))
 
 
 def write_lmdb(path, kind, images):
     with lmdb.open(str(path), map_size=1 << 34) as file, file.begin(write=True) as transaction:
-        for key, value, label in samples(kind, images):
+        for key, value, label in samples(kind, images, SAMPLES[kind]):
             transaction.put(f"{key}.{kind}".encode(), value)
             transaction.put(f"{key}.cls".encode(), label)
 
 
-def write_tars(path, kind, images, shards=8):
+def write_tars(path, kind, images, count=None, shards=8):
+    count = count or SAMPLES[kind]
     path.mkdir()
     files = [tarfile.open(path / f"{shard:03d}.tar", "w", format=tarfile.USTAR_FORMAT) for shard in range(shards)]
-    for i, (key, value, label) in enumerate(samples(kind, images)):
+    for i, (key, value, label) in enumerate(samples(kind, images, count)):
         for name, content in ((f"{key}.{kind}", value), (f"{key}.cls", label)):
             member = tarfile.TarInfo(name)
             member.size = len(content)
-            files[i * shards // SAMPLES[kind]].addfile(member, io.BytesIO(content))
+            files[i * shards // count].addfile(member, io.BytesIO(content))
     for file in files:
         file.close()
 
@@ -87,6 +89,9 @@ DATA = {
     },
     **{
         f"{kind}.tars": lambda path, images, kind=kind: write_tars(path, kind, images) for kind in ("raw", "png", "jpg")
+    },
+    **{
+        f"{kind}-many.tars": lambda path, images, kind=kind: write_tars(path, kind, images, MANY[kind]) for kind in MANY
     },
 }
 

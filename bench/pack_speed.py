@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
 """Usage: PYTHONPATH=build/release/python python bench/pack_speed.py --images DIR [options]
 
-Packing beside what it cannot do without: a plain copy of the same files that ends with fsync (`cp -r`, then `sync` of what it
-wrote), and, for --jpeg quality:90, decoding and encoding the same photographs alone (Pillow, from memory, a process for each
-worker). Sources: the photographs of --images as a folder of files, and the tars of photographs and of small samples that
-beside_files.py makes in --folder. The jobs take turns, each in a process of its own; sources are in the page cache, or
+Packing beside what it cannot do without: writing the same bytes to files and fsyncing each of them (`cp` for tars; for a folder,
+`cat` of its files into one), and, for --jpeg quality:90, decoding and encoding the same photographs alone (Pillow, from memory, a
+process for each worker). Sources: the photographs of --images as a folder of files, and tars of about 1 GB, of photographs and of
+small samples, which are made in --folder. The jobs take turns, each in a process of its own; sources are in the page cache, or
 dropped from it with --cold. Needs what beside_packings.py needs."""
 
 import argparse
 import io
 import multiprocessing
+import os
 import pathlib
 import shutil
 import statistics
@@ -33,8 +34,17 @@ def size_of(source):
 
 
 def copy(source, destination, options):
-    subprocess.run(["cp", "-r", source, destination], check=True)
-    subprocess.run(["sync", *(path for path in destination.rglob("*") if path.is_file())], check=True)
+    destination.mkdir()
+    names = [name for name in files_of(source) if name.suffix == ".tar"]
+    subprocess.run(["cp", *names, destination], check=True)
+    subprocess.run(["sync", *destination.iterdir()], check=True)  # of files named: fsync of each
+
+
+def gather(source, destination, options):
+    destination.mkdir()
+    with open(destination / "all", "wb") as out:
+        subprocess.run(["cat", *photographs(source)], check=True, stdout=out)
+        os.fsync(out.fileno())
 
 
 def pack(source, destination, options, format="tar", **more):
@@ -62,17 +72,19 @@ def codec_alone(source, destination, options):
     return time.perf_counter() - began
 
 
+def packing(format="tar", **more):
+    return lambda *given: pack(*given, format=format, **more)
+
+
 JOBS = {  # source, what
-    "copy": ("photographs", copy),
-    "pack tar": ("photographs", pack),
-    "pack lmdb": ("photographs", lambda *given: pack(*given, format="lmdb")),
-    "pack hdf5": ("photographs", lambda *given: pack(*given, format="hdf5")),
-    "copy tar of photographs": ("jpg.tars", copy),
-    "pack tar of photographs": ("jpg.tars", pack),
-    "copy tar of small samples": ("raw.tars", copy),
-    "pack tar of small samples": ("raw.tars", pack),
-    "codec alone": ("photographs", codec_alone),
-    "pack quality:90": ("photographs", lambda *given: pack(*given, jpeg=f"quality:{QUALITY}")),
+    "photographs in a folder: cat and fsync": ("photographs", gather),
+    **{f"photographs in a folder: pack {name}": ("photographs", packing(name)) for name in ("tar", "lmdb", "hdf5")},
+    "tars of photographs: cp and fsync": ("jpg-many.tars", copy),
+    **{f"tars of photographs: pack {name}": ("jpg-many.tars", packing(name)) for name in ("tar", "lmdb", "hdf5")},
+    "tars of 3 KB samples: cp and fsync": ("raw-many.tars", copy),
+    **{f"tars of 3 KB samples: pack {name}": ("raw-many.tars", packing(name)) for name in ("tar", "lmdb", "hdf5")},
+    "photographs: codec alone": ("photographs", codec_alone),
+    "photographs: pack quality:90": ("photographs", packing(jpeg=f"quality:{QUALITY}")),
 }
 
 
@@ -84,7 +96,6 @@ def measure(options):
     source, destination = source_of(name, options), options.folder / "packed"
     shutil.rmtree(destination, ignore_errors=True)
     files = photographs(source) if name == "photographs" else files_of(source)
-    subprocess.run(["sync"], check=True)  # what earlier jobs left to be written is not this one's
     for file in files:
         file.read_bytes()
     if options.cold:
@@ -107,7 +118,7 @@ def main():
     options = parser.parse_args()
     if options.run:
         return measure(options)
-    for name in ("jpg.tars", "raw.tars"):
+    for name in ("jpg-many.tars", "raw-many.tars"):
         make(name, options.folder, options.images)
     runs = {name: [] for name in JOBS}
     for _ in range(options.rounds):
@@ -121,7 +132,7 @@ def main():
     limit = None
     for name, told in runs.items():
         rates = [run["MB/s"] for run in told]
-        if name.startswith(("copy", "codec")):
+        if not name.split(": ")[1].startswith("pack"):
             limit, share = rates, ""
         else:
             share = f"{statistics.median(rates) / statistics.median(limit):.2f}"
