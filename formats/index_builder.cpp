@@ -1,17 +1,12 @@
 #include <algorithm>
-#include <cstring>
-#include <map>
 #include <numeric>
 #include <string>
-#include <type_traits>
-#include <unordered_map>
 #include <utility>
 
-#include <penstock/formats/crc32c.hpp>
 #include <penstock/formats/error.hpp>
 #include <penstock/formats/hash.hpp>
 #include <penstock/formats/index.hpp>
-#include <penstock/formats/index_layout.hpp>
+#include <penstock/formats/index_state.hpp>
 
 namespace penstock {
 
@@ -20,30 +15,6 @@ using namespace index_layout;
 namespace {
 
 constexpr std::uint64_t kHashMultiplier = 0x9E3779B97F4A7C15;  // odd, so that its powers never vanish
-
-template <typename T>
-void append(std::vector<std::byte>& out, const T& value) {
-  static_assert(std::is_trivially_copyable_v<T>);
-  const auto* bytes = reinterpret_cast<const std::byte*>(&value);
-  out.insert(out.end(), bytes, bytes + sizeof(T));
-}
-
-void append(std::vector<std::byte>& out, std::string_view text) {
-  const auto* bytes = reinterpret_cast<const std::byte*>(text.data());
-  out.insert(out.end(), bytes, bytes + text.size());
-}
-
-struct HeaderColumn {
-  std::vector<std::uint64_t> ends;  // one per sample that has been reached; sample i's bytes end there
-  std::vector<std::byte> bytes;
-};
-
-struct Column {
-  FieldSchema schema;
-  std::vector<Entry> entries;  // may end before the current sample: the rest is absent
-  std::uint64_t present = 0;
-  HeaderColumn headers;
-};
 
 }  // namespace
 
@@ -55,55 +26,9 @@ std::uint64_t key_hash_power(std::uint64_t samples) {
   return power;
 }
 
-struct IndexBuilder::State {
-  std::vector<std::uint64_t> key_offsets{0};
-  std::string key_bytes;
-  bool sorted = true;
-  std::uint64_t key_hash = 0;
-  std::vector<Column> columns;
-  std::unordered_map<std::string, std::uint32_t> column_named;
-  std::vector<PieceRecord> pieces;
-  std::vector<std::byte> inline_bytes;
-  std::uint64_t pattern_offset = 0, pattern_length = 0;  // of the fill value kept last
-  std::uint64_t values = 0, filled = 0;                  // set, and with those in between that are absent
-  std::vector<BlockRecord> blocks;
-  std::map<std::vector<std::pair<std::uint16_t, std::uint32_t>>, std::uint32_t> pipeline_of;
-  std::vector<std::uint32_t> pipelines{0};
-  std::vector<FilterRecord> filters;
-  std::vector<FileRecord> files;
-  std::string file_paths;
-  std::string attributes;
-
-  std::uint64_t samples() const { return key_offsets.size() - 1; }
-
-  std::string_view last_key() const {
-    return samples() == 0 ? std::string_view() : std::string_view(key_bytes).substr(key_offsets[samples() - 1]);
-  }
-
-  std::uint64_t keep(std::span<const std::byte> bytes) {
-    const std::uint64_t offset = inline_bytes.size();
-    inline_bytes.insert(inline_bytes.end(), bytes.begin(), bytes.end());
-    return offset;
-  }
-
-  void put(std::uint32_t field, Entry entry, std::uint64_t length, std::optional<std::uint32_t> crc);
-  PieceRecord record(const Piece& piece);
-  std::uint64_t keep_pattern(std::span<const std::byte> pattern);
-  std::string_view key(std::uint64_t sample) const {
-    return std::string_view(key_bytes).substr(key_offsets[sample], key_offsets[sample + 1] - key_offsets[sample]);
-  }
-
-  void add_key(std::string_view key);
-  void reorder(std::span<const std::uint64_t> order);
-  std::uint64_t stored_bytes() const;
-  void refuse_sparse(std::uint64_t wanted) const;
-  std::vector<std::byte> field_section() const;
-  std::vector<std::byte> serialize();
-};
-
 void IndexBuilder::State::put(std::uint32_t field, Entry entry, std::uint64_t length,
                               std::optional<std::uint32_t> crc) {
-  Column& column = columns.at(field);
+  BuiltColumn& column = columns.at(field);
   const auto context = [&] { return ErrorContext{.key = std::string(last_key()), .field = column.schema.name}; };
   if (samples() == 0) throw Error::invalid_argument("a field is set before the first sample", context());
   if (column.entries.size() == samples()) throw Error::corrupt("the sample has this field twice", context());
@@ -149,147 +74,6 @@ std::uint64_t IndexBuilder::State::keep_pattern(std::span<const std::byte> patte
     pattern_length = pattern.size();
   }
   return pattern_offset;
-}
-
-// What serialize() will write, but for the fields and the padding between sections.
-std::uint64_t IndexBuilder::State::stored_bytes() const {
-  std::uint64_t total = key_offsets.size() * 8 + key_bytes.size() + pieces.size() * sizeof(PieceRecord) +
-                        inline_bytes.size() + blocks.size() * sizeof(BlockRecord) + pipelines.size() * 4 +
-                        filters.size() * sizeof(FilterRecord) + files.size() * sizeof(FileRecord) + file_paths.size() +
-                        attributes.size();
-  for (const Column& column : columns) {
-    total += samples() * sizeof(Entry) + column.schema.name.size() + column.schema.codec.size() + 256;
-    if (!column.headers.bytes.empty()) total += (samples() + 1) * 8 + column.headers.bytes.size();
-  }
-  return total;
-}
-
-std::vector<std::byte> IndexBuilder::State::field_section() const {
-  std::vector<std::byte> out;
-  std::uint32_t header_columns = 0;
-  for (const Column& column : columns) {
-    const FieldSchema& schema = column.schema;
-    const std::size_t length = sizeof(FieldRecord) + schema.shape.size() * 8 + schema.name.size() + schema.codec.size();
-    const std::size_t padded = (length + 7) / 8 * 8;
-    append(out, FieldRecord{.record_length = static_cast<std::uint32_t>(padded),
-                            .name_length = static_cast<std::uint32_t>(schema.name.size()),
-                            .codec_length = static_cast<std::uint32_t>(schema.codec.size()),
-                            .rank = static_cast<std::uint32_t>(schema.shape.size()),
-                            .header_column = column.headers.bytes.empty() ? kNoHeaders : header_columns++,
-                            .dtype = static_cast<std::uint8_t>(schema.dtype),
-                            .fixed = schema.fixed,
-                            .complete = column.present == samples(),
-                            .reserved = 0});
-    for (const std::int64_t extent : schema.shape) append(out, extent);
-    append(out, std::string_view(schema.name));
-    append(out, std::string_view(schema.codec));
-    out.resize(out.size() + padded - length);
-  }
-  return out;
-}
-
-namespace {
-
-// Lays the sections one behind the other, each freed once it is copied: the index never lies in memory twice.
-class Writer {
- public:
-  explicit Writer(std::size_t about) {
-    out_.reserve(about + 4096);
-    out_.resize(sizeof(Header) + kSectionCount * sizeof(SectionEntry));
-  }
-
-  void begin(SectionId id) {
-    out_.resize((out_.size() + 7) / 8 * 8);
-    table_[static_cast<std::size_t>(id)] = {static_cast<std::uint32_t>(id), 0, out_.size(), 0};
-    current_ = &table_[static_cast<std::size_t>(id)];
-  }
-
-  template <typename Container>
-  void add(Container&& values) {
-    const auto bytes = std::as_bytes(std::span(values));
-    out_.insert(out_.end(), bytes.begin(), bytes.end());
-    current_->length += bytes.size();
-    std::remove_cvref_t<Container>().swap(values);
-  }
-
-  std::vector<std::byte> finish(Header header) {
-    header.total_length = out_.size();
-    const std::size_t body = sizeof(Header) + kSectionCount * sizeof(SectionEntry);
-    header.body_crc = crc32c(std::span(out_).subspan(body));
-    std::memcpy(out_.data() + sizeof(Header), table_, sizeof(table_));
-    std::memcpy(out_.data(), &header, sizeof(Header));
-    header.header_crc = crc32c(std::span(out_).subspan(sizeof(Header), sizeof(table_)),
-                               crc32c(std::span(out_).first(offsetof(Header, header_crc))));
-    std::memcpy(out_.data(), &header, sizeof(Header));
-    return std::move(out_);
-  }
-
- private:
-  std::vector<std::byte> out_;
-  SectionEntry table_[kSectionCount]{};
-  SectionEntry* current_ = nullptr;
-};
-
-}  // namespace
-
-std::vector<std::byte> IndexBuilder::State::serialize() {
-  const Header header{.magic = kMagic,
-                      .version = kVersion,
-                      .section_count = kSectionCount,
-                      .total_length = 0,
-                      .samples = samples(),
-                      .key_hash = key_hash,
-                      .field_count = static_cast<std::uint32_t>(columns.size()),
-                      .file_count = static_cast<std::uint32_t>(files.size()),
-                      .block_count = static_cast<std::uint32_t>(blocks.size()),
-                      .flags = sorted ? kKeysSorted : 0,
-                      .body_crc = 0,
-                      .header_crc = 0};
-  const std::uint64_t sample_count = samples();
-  files.push_back({.path_offset = file_paths.size(), .size = 0, .stamp = 0});
-
-  Writer writer(stored_bytes());
-  writer.begin(SectionId::fields);
-  writer.add(field_section());
-  writer.begin(SectionId::key_offsets);
-  writer.add(key_offsets);
-  writer.begin(SectionId::key_bytes);
-  writer.add(key_bytes);
-  writer.begin(SectionId::entries);
-  for (Column& column : columns) {
-    column.entries.resize(sample_count, Entry{});
-    writer.add(column.entries);
-  }
-  writer.begin(SectionId::pieces);
-  writer.add(pieces);
-  writer.begin(SectionId::inline_bytes);
-  writer.add(inline_bytes);
-  writer.begin(SectionId::blocks);
-  writer.add(blocks);
-  writer.begin(SectionId::pipelines);
-  writer.add(pipelines);
-  writer.begin(SectionId::filters);
-  writer.add(filters);
-  writer.begin(SectionId::files);
-  writer.add(files);
-  writer.begin(SectionId::file_paths);
-  writer.add(file_paths);
-  writer.begin(SectionId::header_offsets);
-  std::uint64_t base = 0;
-  for (Column& column : columns) {
-    if (column.headers.bytes.empty()) continue;
-    std::vector<std::uint64_t>& ends = column.headers.ends;
-    ends.resize(sample_count, column.headers.bytes.size());
-    for (std::uint64_t& end : ends) end += base;
-    writer.add(std::vector<std::uint64_t>{base});
-    writer.add(ends);
-    base += column.headers.bytes.size();
-  }
-  writer.begin(SectionId::header_bytes);
-  for (Column& column : columns) writer.add(column.headers.bytes);
-  writer.begin(SectionId::attributes);
-  writer.add(attributes);
-  return writer.finish(header);
 }
 
 IndexBuilder::IndexBuilder() : state_(std::make_unique<State>()) {}
@@ -380,7 +164,7 @@ void IndexBuilder::set(std::uint32_t field, std::span<const Piece> pieces, std::
 }
 
 void IndexBuilder::set_header(std::uint32_t field, std::span<const std::byte> header) {
-  HeaderColumn& headers = state_->columns.at(field).headers;
+  BuiltHeaders& headers = state_->columns.at(field).headers;
   if (headers.ends.size() >= size()) throw Error::invalid_argument("a header is set twice, or before any sample");
   if (header.empty()) return;
   headers.ends.resize(size() - 1, headers.bytes.size());
@@ -416,7 +200,7 @@ void IndexBuilder::State::reorder(std::span<const std::uint64_t> order) {
   for (const std::uint64_t from : order) {
     add_key(std::string_view(bytes).substr(offsets[from], offsets[from + 1] - offsets[from]));
   }
-  for (Column& column : columns) {
+  for (BuiltColumn& column : columns) {
     column.entries.resize(order.size(), Entry{});
     std::vector<Entry> entries;
     entries.reserve(order.size());
@@ -424,7 +208,7 @@ void IndexBuilder::State::reorder(std::span<const std::uint64_t> order) {
     column.entries = std::move(entries);
     if (column.headers.bytes.empty()) continue;
     column.headers.ends.resize(order.size(), column.headers.bytes.size());
-    HeaderColumn headers;
+    BuiltHeaders headers;
     for (const std::uint64_t from : order) {
       const auto begin = static_cast<std::ptrdiff_t>(from == 0 ? 0 : column.headers.ends[from - 1]);
       const auto end = static_cast<std::ptrdiff_t>(column.headers.ends[from]);
@@ -446,7 +230,7 @@ void IndexBuilder::sort() {
     state.reorder(order);
   }
   std::sort(state.columns.begin(), state.columns.end(),
-            [](const Column& a, const Column& b) { return a.schema.name < b.schema.name; });
+            [](const BuiltColumn& a, const BuiltColumn& b) { return a.schema.name < b.schema.name; });
   for (std::uint32_t i = 0; i < state.columns.size(); ++i) state.column_named[state.columns[i].schema.name] = i;
 }
 

@@ -1,4 +1,4 @@
-// The bytes of an .idx file. Private to index.cpp and index_builder.cpp; described for users in docs/formats.md.
+// The bytes of an .idx file. Private to index*.cpp; described for users in docs/formats.md.
 //
 // All numbers are little-endian; every section begins at a multiple of 8; columns are found by arithmetic, so opening
 // reads the header, the section table and the field table, whatever the number of samples.
