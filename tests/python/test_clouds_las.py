@@ -1,45 +1,14 @@
 """LAS and LAZ as laspy reads them, attribute by attribute: real files, and files that laspy writes here."""
 
-import os
-import subprocess
-from pathlib import Path
-
 import numpy as np
 import pytest
+from clouds import DATA, check_close, decoded
 
 laspy = pytest.importorskip("laspy")
 pytest.importorskip("lazrs")
 
-ORACLE = os.environ["PENSTOCK_CLOUD_ORACLE"]
-DATA = Path(os.environ.get("PENSTOCK_TEST_DATA", ""))
 FOLDERS = ("las", "laz", "copc", "trees")
-FILES = sorted(
-    path for folder in FOLDERS for path in (DATA / "pointcloud" / folder).rglob("*") if path.suffix in (".las", ".laz")
-)
-
-
-def decoded(path, numbers=None):
-    """Origin, coordinates, and attributes by name, as penstock decodes them; its message where it refuses."""
-    command = [ORACLE, str(path)] + ([",".join(map(str, numbers))] if numbers is not None else [])
-    run = subprocess.run(command, capture_output=True, check=False, timeout=120)
-    assert run.returncode in (0, 1), run.stderr
-    if run.returncode == 1:
-        return run.stderr.decode()
-    head, rest = run.stdout.split(b"\n", 1)
-    points, *origin, attributes = head.split()
-    names = []
-    for _ in range(int(attributes)):
-        line, rest = rest.split(b"\n", 1)
-        names.append(line.decode().split(" ", 1))
-    at = int(points) * 12
-    xyz = np.frombuffer(rest[:at], "<f4").reshape(-1, 3)
-    values = {}
-    for dtype, name in names:
-        end = at + int(points) * np.dtype(dtype).itemsize
-        values[name] = np.frombuffer(rest[at:end], dtype)
-        at = end
-    assert at == len(rest)
-    return np.array(origin, float), xyz, values
+FILES = sorted(path for folder in FOLDERS for path in (DATA / folder).rglob("*") if path.suffix in (".las", ".laz"))
 
 
 def expected_attributes(las):
@@ -57,9 +26,7 @@ def expected_attributes(las):
 def compare(path, las, numbers=None):
     origin, xyz, values = decoded(path, numbers)
     picked = slice(None) if numbers is None else numbers
-    exact = np.stack([las.x, las.y, las.z], 1)[picked] - origin
-    assert xyz.shape == exact.shape
-    assert (np.abs(xyz - exact) <= np.spacing(np.abs(exact).astype(np.float32))).all()
+    check_close(xyz, origin, np.stack([las.x, las.y, las.z], 1)[picked])
     expected = dict(expected_attributes(las))
     assert list(expected) == list(values)
     for name, want in expected.items():
