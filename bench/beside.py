@@ -39,10 +39,11 @@ def end_run(told):
     os._exit(0)
 
 
-def window(batches, seconds, most=math.inf):
-    """Takes batches for so long, or so many: how many there were, wall seconds, CPU seconds of all processes."""
+def window(batches, seconds, most=math.inf, whole=1):
+    """Takes batches for so long, or so many: how many there were, wall seconds, CPU seconds of all processes. A multiple of
+    `whole`, the workers, is fair to workers that finish their batches at the same time."""
     steps, cpu, began = 0, cpu_seconds(), time.perf_counter()
-    while steps < most and time.perf_counter() - began < seconds:
+    while steps < most and (steps % whole or time.perf_counter() - began < seconds):
         next(batches)
         steps += 1
     return steps, time.perf_counter() - began, cpu_seconds() - cpu
@@ -67,6 +68,10 @@ def cpu_seconds():
 def pss_mib():
     lines = (line for pid in process_tree() for line in open(f"/proc/{pid}/smaps_rollup"))
     return sum(int(line.split()[1]) for line in lines if line.startswith("Pss:")) / 1024
+
+
+def files_of(path):
+    return [path] if path.is_file() else [file for file in path.rglob("*") if file.is_file()]
 
 
 def drop_page_cache(paths):

@@ -110,7 +110,3 @@ def make(name, folder, images):
 
 def photographs(folder):
     return sorted(path for path in folder.rglob("*") if path.suffix.lower() in (".jpg", ".jpeg"))
-
-
-def files_of(path):
-    return [path] if path.is_file() else [file for file in path.iterdir() if file.is_file()]

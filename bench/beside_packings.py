@@ -25,7 +25,7 @@ import h5py
 import lmdb
 import numpy as np
 import torch
-from beside_files import CHUNK, ICON, SAMPLES, files_of, make
+from beside_files import CHUNK, ICON, SAMPLES, make
 from PIL import Image
 from torch.utils.data import DataLoader
 
@@ -219,13 +219,13 @@ def measure(case, options):
     if case.ours is side:
         import penstock.torch  # noqa: F401
     if options.cold:
-        beside.drop_page_cache(files_of(path))
+        beside.drop_page_cache(beside.files_of(path))
     began = time.perf_counter()
     batches = iter(side(path, options))
     steps, _, _ = beside.window(batches, options.seconds, case.count // options.batch_size)
     cold = steps * options.batch_size / (time.perf_counter() - began)
     del batches  # in the order of their references: its workers end here
-    for file in files_of(path):
+    for file in beside.files_of(path):
         file.read_bytes()
     batches = iter(side(path, options))
     told = [(list(part.shape[1:]), str(part.dtype)) for part in next(batches)]

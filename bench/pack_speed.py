@@ -19,7 +19,7 @@ import sys
 import time
 
 import beside
-from beside_files import files_of, make, photographs
+from beside_files import make, photographs
 from PIL import Image
 
 QUALITY = 90
@@ -35,7 +35,7 @@ def size_of(source):
 
 def copy(source, destination, options):
     destination.mkdir()
-    names = [name for name in files_of(source) if name.suffix == ".tar"]
+    names = [name for name in beside.files_of(source) if name.suffix == ".tar"]
     subprocess.run(["cp", *names, destination], check=True)
     subprocess.run(["sync", *destination.iterdir()], check=True)  # of files named: fsync of each
 
@@ -95,7 +95,7 @@ def measure(options):
     name, job = JOBS[options.run]
     source, destination = source_of(name, options), options.folder / "packed"
     shutil.rmtree(destination, ignore_errors=True)
-    files = photographs(source) if name == "photographs" else files_of(source)
+    files = photographs(source) if name == "photographs" else beside.files_of(source)
     for file in files:
         file.read_bytes()
     if options.cold:
