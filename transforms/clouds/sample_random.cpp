@@ -32,6 +32,26 @@ void all_of_them(std::uint64_t points, std::vector<std::uint32_t>& numbers) {
   for (std::size_t i = 0; i < points; ++i) numbers[i] = static_cast<std::uint32_t>(i);
 }
 
+/// The numbers of the `count` bits that are set, rising. How many a word has cannot be foreseen, so two are written for
+/// every word, and only counted where they are set.
+void numbers_of_bits(const std::vector<std::uint64_t>& words, std::uint64_t count,
+                     std::vector<std::uint32_t>& numbers) {
+  numbers.resize(count + 2);
+  std::uint32_t* to = numbers.data();
+  std::uint32_t first = 0;
+  const auto take = [&](std::uint64_t bits) {
+    *to = first + static_cast<std::uint32_t>(std::countr_zero(bits | std::uint64_t{1} << 63));
+    to += bits != 0 ? 1 : 0;
+    return bits & (bits - 1);
+  };
+  for (std::uint64_t bits : words) {
+    bits = take(take(bits));
+    while (bits != 0) bits = take(bits);
+    first += 64;
+  }
+  numbers.resize(count);
+}
+
 /// Floyd's algorithm with a bit for each number, and the bits in order: a step for each 64 numbers. Draws the numbers
 /// to leave out where these are fewer.
 void choose_by_bits(std::uint64_t points, std::uint64_t wanted, Random& random, std::vector<std::uint32_t>& numbers) {
@@ -44,14 +64,11 @@ void choose_by_bits(std::uint64_t points, std::uint64_t wanted, Random& random, 
   };
   for (std::uint64_t i = points - (leave_out ? points - wanted : wanted); i < points; ++i)
     if (!insert(random.below(i + 1))) insert(i);
-  numbers.resize(wanted);
-  std::size_t at = 0;
-  for (std::size_t word = 0; word < drawn.size(); ++word) {
-    std::uint64_t bits = leave_out ? ~drawn[word] : drawn[word];
-    if (leave_out && word + 1 == drawn.size() && points % 64 != 0) bits &= (std::uint64_t{1} << points % 64) - 1;
-    for (; bits != 0; bits &= bits - 1)
-      numbers[at++] = static_cast<std::uint32_t>(word * 64 + static_cast<unsigned>(std::countr_zero(bits)));
+  if (leave_out) {
+    for (std::uint64_t& word : drawn) word = ~word;
+    if (points % 64 != 0) drawn.back() &= (std::uint64_t{1} << points % 64) - 1;
   }
+  numbers_of_bits(drawn, wanted, numbers);
 }
 
 /// Draws until `wanted` different numbers are there, which makes all subsets equally likely; never draws more at a time
