@@ -64,6 +64,7 @@ class Rows {
   template <typename Each>
   void walk(const TableColumn& column, std::uint64_t points, const Each& each) const {
     const std::uint64_t count = choice_.count(points);
+    if (count == 0) return;  // without points there may be no memory to point into
     const std::byte* first = base_ + column.begin;
     if (choice_.all || packed_) {
       first += skipped_ * column.stride;
