@@ -190,6 +190,7 @@ const CloudHeader& TableDecoder::open(const FieldBytes& field) {
 }
 
 void TableDecoder::coordinates(const FieldBytes& field, const PointChoice& choice, float* out) {
+  if (choice.count(table_.points) == 0) return;  // and `out` may be null
   const Rows rows(field, choice, table_, records());
   const bool swapped = table_.swapped;
   for (std::size_t axis = 0; axis < 3; ++axis) {
