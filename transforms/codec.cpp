@@ -11,6 +11,7 @@
 #include <penstock/transforms/clouds/xyz.hpp>
 #include <penstock/transforms/codec.hpp>
 #include <penstock/transforms/jpeg.hpp>
+#include <penstock/transforms/jpt.hpp>
 #include <penstock/transforms/npy.hpp>
 #include <penstock/transforms/png.hpp>
 #include <penstock/transforms/raw.hpp>
@@ -19,13 +20,13 @@
 namespace penstock {
 namespace {
 
-constexpr std::size_t kWithMagic = 9;  ///< the first ones of the list
+constexpr std::size_t kWithMagic = 10;  ///< the first ones of the list
 
-const std::array<const Codec*, 14>& list() {
-  static const std::array<const Codec*, 14> codecs{
-      &jpeg_codec(),         &png_codec(), &npy_codec(),  &las_codec(), &laz_codec(),
-      &packed_cloud_codec(), &ply_codec(), &pcd_codec(),  &off_codec(), &xyz_codec(),
-      &class_index_codec(),  &txt_codec(), &json_codec(), &raw_codec()};
+const std::array<const Codec*, 15>& list() {
+  static const std::array<const Codec*, 15> codecs{
+      &jpeg_codec(), &jpt_codec(),          &png_codec(), &npy_codec(),  &las_codec(),
+      &laz_codec(),  &packed_cloud_codec(), &ply_codec(), &pcd_codec(),  &off_codec(),
+      &xyz_codec(),  &class_index_codec(),  &txt_codec(), &json_codec(), &raw_codec()};
   return codecs;
 }
 

@@ -10,6 +10,7 @@
 #include <penstock/transforms/image_decoder.hpp>
 #include <penstock/transforms/jpeg.hpp>
 #include <penstock/transforms/jpeg_errors.hpp>
+#include <penstock/transforms/jpeg_output.hpp>
 
 namespace penstock {
 namespace {
@@ -55,17 +56,6 @@ void cmyk_to_rgb(const std::uint8_t* inks, std::int64_t count, std::uint8_t* rgb
   for (std::int64_t i = 0; i < count; ++i, inks += 4, rgb += 3) {
     for (int c = 0; c < 3; ++c) rgb[c] = static_cast<std::uint8_t>(inks[3] - scaled(255 - inks[c], inks[3]));
   }
-}
-
-/// True when scans are missing, for which libjpeg smooths between blocks over more than the margin of a region.
-bool smooths(const jpeg_decompress_struct& jpeg) {
-  if (!jpeg.progressive_mode || jpeg.coef_bits == nullptr) return false;
-  for (int c = 0; c < jpeg.num_components; ++c) {
-    for (int k = 0; k < DCTSIZE2; ++k) {
-      if (jpeg.coef_bits[c][k] != 0) return true;
-    }
-  }
-  return false;
 }
 
 class JpegDecoder final : public Decoder {
@@ -151,7 +141,7 @@ class JpegDecoder final : public Decoder {
     const auto skip = static_cast<JDIMENSION>(want.y);
     JDIMENSION skipped = 0;
     decompressor_.guarded([&] { jpeg_start_decompress(&jpeg); });
-    if (smooths(jpeg)) {
+    if (lacks_scans(jpeg)) {  // libjpeg smooths over more than the margin of a region
       const std::size_t line_bytes = jpeg.output_width * static_cast<std::size_t>(jpeg.output_components);
       if (lines_.size() < line_bytes * kLines) lines_.resize(line_bytes * kLines);
       for (std::int64_t y = 0; y < want.y;) y += read(jpeg, lines_.data(), line_bytes, 1);

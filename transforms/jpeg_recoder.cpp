@@ -1,51 +1,22 @@
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
-#include <cstdlib>
-#include <cstring>
+#include <optional>
 #include <string>
-#include <type_traits>
-
-#include <jerror.h>
+#include <utility>
 
 #include <penstock/formats/error.hpp>
 #include <penstock/transforms/image_decoder.hpp>
 #include <penstock/transforms/jpeg_errors.hpp>
+#include <penstock/transforms/jpeg_output.hpp>
 #include <penstock/transforms/jpeg_recoder.hpp>
+#include <penstock/transforms/jpt.hpp>
+#include <penstock/transforms/jpt/encoder.hpp>
 #include <penstock/transforms/resample.hpp>
 
 namespace penstock {
 namespace {
-
-constexpr unsigned kMaxMarkerBytes = 0xFFFF;
-constexpr int kJfif = JPEG_APP0, kAdobe = JPEG_APP0 + 14;
-
-bool begins_with(const jpeg_marker_struct& marker, const char* text, std::size_t size) {
-  return marker.data_length >= size && std::memcmp(marker.data, text, size) == 0;
-}
-
-// JFIF and Adobe markers are written by libjpeg itself.
-bool is_written_anyway(const jpeg_compress_struct& to, const jpeg_marker_struct& marker) {
-  return (to.write_JFIF_header != 0 && marker.marker == kJfif && begins_with(marker, "JFIF", 5)) ||
-         (to.write_Adobe_marker != 0 && marker.marker == kAdobe && begins_with(marker, "Adobe", 5));
-}
-
-void copy_markers(const jpeg_decompress_struct& from, jpeg_compress_struct& to) {
-  for (const jpeg_marker_struct* marker = from.marker_list; marker != nullptr; marker = marker->next)
-    if (!is_written_anyway(to, *marker)) jpeg_write_marker(&to, marker->marker, marker->data, marker->data_length);
-}
-
-// Decoders patch up progressive files with bad data, or with scans missing (they smooth between blocks), in ways that a
-// baseline file of the same coefficients would not see.
-bool is_damaged(const jpeg_decompress_struct& from) {
-  if (from.err->num_warnings != 0 || from.coef_bits == nullptr) return true;
-  for (int c = 0; c < from.num_components; ++c) {
-    for (int k = 0; k < DCTSIZE2; ++k) {
-      if (from.coef_bits[c][k] != 0) return true;
-    }
-  }
-  return false;
-}
 
 // Longest side `side`, the other to the nearest pixel, as Pillow's thumbnail() does it.
 Size shrunk(Size size, std::int64_t side) {
@@ -57,56 +28,10 @@ Size shrunk(Size size, std::int64_t side) {
                                    : Size{other(size.width, size.height), side};
 }
 
-/// Memory that libjpeg writes to; grown as needed and kept from file to file. (libjpeg's own memory destination forgets
-/// what it has grown when an error ends it.)
-class Output {
- public:
-  Output() {
-    manager_.init_destination = [](j_compress_ptr codec) { of(codec).begin(codec); };
-    manager_.empty_output_buffer = [](j_compress_ptr codec) -> boolean {
-      of(codec).grow(codec);
-      return TRUE;
-    };
-    manager_.term_destination = [](j_compress_ptr codec) {
-      Output& output = of(codec);
-      output.size_ = output.capacity_ - output.manager_.free_in_buffer;
-    };
-  }
-  ~Output() { std::free(bytes_); }
-  Output(const Output&) = delete;
-  Output& operator=(const Output&) = delete;
-
-  jpeg_destination_mgr* manager() { return &manager_; }
-  std::span<const std::byte> bytes() const { return {reinterpret_cast<const std::byte*>(bytes_), size_}; }
-
- private:
-  static constexpr std::size_t kFirst = 64 << 10;
-
-  static Output& of(j_compress_ptr codec) {
-    return *reinterpret_cast<Output*>(codec->dest);  // the manager is the first member
-  }
-
-  void begin(j_compress_ptr codec) {
-    manager_.next_output_byte = bytes_;
-    manager_.free_in_buffer = capacity_;
-    if (capacity_ == 0) grow(codec);
-  }
-
-  void grow(j_compress_ptr codec) {
-    const std::size_t capacity = std::max(kFirst, 2 * capacity_);
-    auto* bytes = static_cast<unsigned char*>(std::realloc(bytes_, capacity));
-    if (bytes == nullptr) ERREXIT1(codec, JERR_OUT_OF_MEMORY, 0);
-    manager_.next_output_byte = bytes + capacity_;
-    manager_.free_in_buffer = capacity - capacity_;
-    bytes_ = bytes;
-    capacity_ = capacity;
-  }
-
-  jpeg_destination_mgr manager_{};
-  unsigned char* bytes_ = nullptr;
-  std::size_t capacity_ = 0, size_ = 0;
-};
-static_assert(std::is_standard_layout_v<Output>);
+constexpr std::array kNamed{std::pair{std::string_view("keep"), JpegRecoding::Policy::keep},
+                            std::pair{std::string_view("baseline"), JpegRecoding::Policy::baseline},
+                            std::pair{std::string_view("recode"), JpegRecoding::Policy::recode},
+                            std::pair{std::string_view("original"), JpegRecoding::Policy::original}};
 
 }  // namespace
 
@@ -133,14 +58,18 @@ struct JpegRecoder::State {
   bool copy_coefficients();  ///< false when the pixels would change
   void compress_again();
   std::span<const std::byte> finish();
+  std::span<const std::byte> to_jpt(std::span<const std::byte> file);
 
   const JpegRecoding recoding;
   JpegErrors errors;
   jpeg_decompress_struct from{};
   jpeg_compress_struct to{};
-  Output output;
+  JpegOutput output;
   std::vector<std::uint8_t> pixels, small;
   Resampler resampler;
+  std::optional<jpt::Encoder> encoder;  // made when first needed, like the next
+  std::optional<jpt::Restorer> restorer;
+  std::string kept;
 };
 
 void JpegRecoder::State::read_header(std::span<const std::byte> file) {
@@ -150,8 +79,7 @@ void JpegRecoder::State::read_header(std::span<const std::byte> file) {
   });
   errors.guarded([&] {
     jpeg_mem_src(&from, reinterpret_cast<const unsigned char*>(file.data()), file.size());
-    jpeg_save_markers(&from, JPEG_COM, kMaxMarkerBytes);
-    for (int marker = JPEG_APP0; marker < JPEG_APP0 + 16; ++marker) jpeg_save_markers(&from, marker, kMaxMarkerBytes);
+    save_markers(from);
     jpeg_read_header(&from, TRUE);
   });
   check_image_size(from.image_width, from.image_height, 3);
@@ -164,7 +92,9 @@ bool JpegRecoder::State::is_shrunk() const {
 bool JpegRecoder::State::copy_coefficients() {
   jvirt_barray_ptr* coefficients = nullptr;
   errors.guarded([&] { coefficients = jpeg_read_coefficients(&from); });
-  if (is_damaged(from)) return false;
+  // Decoders patch up progressive files with bad data, or with scans missing (they smooth between blocks), in ways that
+  // a baseline file of the same coefficients would not see.
+  if (from.err->num_warnings != 0 || from.coef_bits == nullptr || lacks_scans(from)) return false;
   errors.guarded([&] {
     jpeg_copy_critical_parameters(&from, &to);
     to.optimize_coding = TRUE;
@@ -226,32 +156,34 @@ std::span<const std::byte> JpegRecoder::State::finish() {
   return output.bytes();
 }
 
+std::span<const std::byte> JpegRecoder::State::to_jpt(std::span<const std::byte> file) {
+  if (!encoder) encoder.emplace();
+  const std::span<const std::byte> field = encoder->encode(file);
+  if (!field.empty()) return field;
+  kept = encoder->kept_because();
+  return file;
+}
+
 JpegRecoding jpeg_recoding(std::string_view policy, std::int64_t max_side) {
   constexpr std::string_view kQuality = "quality:";
   JpegRecoding recoding{.max_side = max_side};
-  if (policy == "keep") return recoding;
-  if (policy == "baseline") {
-    recoding.policy = JpegRecoding::Policy::baseline;
+  for (const auto& [name, known] : kNamed) {
+    if (policy != name) continue;
+    recoding.policy = known;
     return recoding;
   }
   const std::string_view number = policy.substr(std::min(policy.size(), kQuality.size()));
   const auto [end, fault] = std::from_chars(number.data(), number.data() + number.size(), recoding.quality);
   if (!policy.starts_with(kQuality) || fault != std::errc() || end != number.data() + number.size())
-    throw Error::invalid_argument("jpeg is \"keep\", \"baseline\" or \"quality:Q\", not \"" + std::string(policy) +
-                                  "\"");
+    throw Error::invalid_argument("jpeg is \"keep\", \"baseline\", \"recode\", \"original\" or \"quality:Q\", not \"" +
+                                  std::string(policy) + "\"");
   recoding.policy = JpegRecoding::Policy::quality;
   return recoding;
 }
 
 std::string policy_text(const JpegRecoding& recoding) {
-  switch (recoding.policy) {
-    case JpegRecoding::Policy::keep:
-      return "keep";
-    case JpegRecoding::Policy::baseline:
-      return "baseline";
-    case JpegRecoding::Policy::quality:
-      break;
-  }
+  for (const auto& [name, known] : kNamed)
+    if (recoding.policy == known) return std::string(name);
   return "quality:" + std::to_string(recoding.quality);
 }
 
@@ -267,16 +199,32 @@ JpegRecoder::~JpegRecoder() = default;
 JpegRecoder::JpegRecoder(JpegRecoder&&) noexcept = default;
 
 std::span<const std::byte> JpegRecoder::recode(std::span<const std::byte> file) {
+  using Policy = JpegRecoding::Policy;
   State& state = *state_;
+  state.kept.clear();
   if (state.recoding.keeps_all()) return file;
+  const bool shrinks = state.recoding.max_side != 0;
+  if (jpt_codec().recognises(file)) {
+    if (state.recoding.policy == Policy::recode && !shrinks) return file;
+    if (!state.restorer) state.restorer.emplace();
+    file = state.restorer->restore(file).bytes;
+  }
+  if (state.recoding.policy == Policy::recode && !shrinks) return state.to_jpt(file);
+  if (state.recoding.policy == Policy::original && !shrinks) return file;
   state.read_header(file);
   const bool pixels = state.from.num_components == 1 || state.from.num_components == 3;
-  if (pixels && (state.recoding.policy == JpegRecoding::Policy::quality || state.is_shrunk())) {
+  const bool again = pixels && (state.recoding.policy == Policy::quality || state.is_shrunk());
+  if (again) {
     state.compress_again();
-    return state.finish();
+    file = state.finish();
   }
-  if (state.from.progressive_mode == 0 || state.recoding.policy == JpegRecoding::Policy::keep) return file;
+  if (state.recoding.policy == Policy::recode) return state.to_jpt(file);
+  if (again || state.from.progressive_mode == 0 || state.recoding.policy != Policy::baseline) return file;
   return state.copy_coefficients() ? state.finish() : file;
+}
+
+const std::string& JpegRecoder::kept_because() const {
+  return state_->kept;
 }
 
 }  // namespace penstock

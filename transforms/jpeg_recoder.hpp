@@ -15,6 +15,9 @@ struct JpegRecoding {
     keep,      ///< files stay as they are, unless `max_side` shrinks them
     baseline,  ///< progressive files become baseline ones of the same coefficients: identical pixels, decoded at least
                ///< twice as fast; others stay as they are
+    recode,  ///< files become `jpt` fields (jpt.hpp): identical pixels at a multiple of the speed, the file can be had
+             ///< back; what that cannot hold stays as it is
+    original,  ///< `jpt` fields become the JPEG files they were made of; files stay as they are
     quality,   ///< every file is decoded and compressed again, baseline, with `quality`
   };
   Policy policy = Policy::keep;
@@ -24,7 +27,8 @@ struct JpegRecoding {
   friend bool operator==(const JpegRecoding&, const JpegRecoding&) = default;
 };
 
-/// What --jpeg takes, "keep", "baseline" or "quality:Q" (Q also counts for what is shrunk), and --max-side.
+/// What --jpeg takes, "keep", "baseline", "recode", "original" or "quality:Q" (Q also counts for what is shrunk), and
+/// --max-side.
 /// Throws Error: invalid_argument.
 JpegRecoding jpeg_recoding(std::string_view policy, std::int64_t max_side);
 /// The policy as jpeg_recoding() takes it.
@@ -41,9 +45,12 @@ class JpegRecoder {
   /// The bytes to store in place of `file`: `file` itself where nothing is to be done, else bytes that stay until the
   /// next call. Chroma sampling stays; so do all markers: comments, ICC profile, and EXIF with its orientation, which
   /// is not applied. Files of other than one or three components (CMYK) are made baseline, never compressed again;
-  /// damaged progressive files stay as they are, for a baseline file would show other pixels. Throws Error: corrupt,
-  /// unsupported.
+  /// damaged progressive files stay as they are, for a baseline file would show other pixels. A `jpt` field is taken
+  /// for the file it was made of. Throws Error: corrupt, unsupported; `recode` throws neither unless it shrinks the
+  /// file.
   std::span<const std::byte> recode(std::span<const std::byte> file);
+  /// Why `recode` left the last file as it is; empty when it did not.
+  const std::string& kept_because() const;
 
  private:
   struct State;

@@ -44,6 +44,7 @@ void pattern(Input input);
 void state(Input input);
 void chain(Input input);
 void jpeg_codec(Input input);
+void jpt_codec(Input input);
 void las_codec(Input input);
 void laz_codec(Input input);
 void png_codec(Input input);

@@ -1,6 +1,8 @@
 #include <string>
 #include <vector>
 
+#include <penstock/transforms/jpt/encoder.hpp>
+
 #include "fuzz/seeds.hpp"
 #include "support/encoded.hpp"
 #include "support/jpeg_files.hpp"
@@ -26,8 +28,12 @@ void add_jpegs(const Seeds& seeds) {
       {.stored = JCS_RGB},
       {.components = 4, .stored = JCS_CMYK, .given = JCS_CMYK},
       {.components = 4, .stored = JCS_YCCK, .given = JCS_CMYK}};
+  jpt::Encoder encoder(16);  // several tiles
   for (std::size_t i = 0; i < kinds.size(); ++i) {
-    seeds.add("jpeg_codec", "kind" + std::to_string(i), text_of(test::make_jpeg(19, 17, kinds[i])));
+    const std::vector<std::byte> file = test::make_jpeg(19, 17, kinds[i]);
+    seeds.add("jpeg_codec", "kind" + std::to_string(i), text_of(file));
+    const std::span<const std::byte> field = encoder.encode(file);
+    if (!field.empty()) seeds.add("jpt_codec", "kind" + std::to_string(i), text_of(field));
   }
 }
 

@@ -5,13 +5,15 @@
 #include <vector>
 
 #include <doctest/doctest.h>
-#include <hwy/targets.h>
 
 #include <penstock/formats/error.hpp>
 #include <penstock/transforms/pixel_rows.hpp>
 #include <penstock/transforms/resample.hpp>
 
+#include "support/simd_levels.hpp"
+
 using namespace penstock;
+using penstock::test::at_each_level;
 
 namespace {
 
@@ -113,21 +115,6 @@ double expected(std::uint8_t pixel, DType dtype, std::size_t c) {
   if (dtype == DType::f16) return rounded(static_cast<double>(value), 11, -14);
   if (dtype == DType::bf16) return rounded(static_cast<double>(value), 8, -126);
   return static_cast<double>(value);
-}
-
-/// Runs `check` with each SIMD level that this machine has, and with the portable one.
-template <class Check>
-void at_each_level(Check check) {
-  hwy::SetSupportedTargetsForTest(0);
-  const std::int64_t supported = hwy::SupportedTargets() | HWY_EMU128;
-  for (std::int64_t rest = supported; rest != 0; rest &= rest - 1) {
-    hwy::SetSupportedTargetsForTest(rest & -rest);
-    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-    CAPTURE(hwy::TargetName(rest & -rest));
-    check();
-  }
-  hwy::SetSupportedTargetsForTest(0);
-  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
 }
 
 void check_output(const Image& in, const Geometry& g, DType dtype, bool channels_last, const Image& want) {
