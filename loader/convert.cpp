@@ -117,6 +117,7 @@ ConvertResult pack(const Dataset& source, const PackedFields& fields, const Shar
     }
     result.samples = packer.samples();
     result.bad = packer.bad();
+    if (recoder) result.kept = recoder->kept();
   }
   writer.finish();
   result.bytes = writer.bytes();

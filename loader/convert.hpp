@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,8 @@ struct ConvertProgress {
 struct ConvertResult {
   std::uint64_t samples = 0, bytes = 0, skipped = 0, resumed = 0;
   std::vector<BadSample> bad;  ///< the first 1,000
+  /// How many JPEG files of this run stayed what they are though they were to be recoded, by the reason.
+  std::map<std::string, std::uint64_t> kept;
 };
 
 /// Packs `source` into `destination`, samples in bytewise order of their keys. The bytes written depend on the source

@@ -8,12 +8,14 @@
 #include <penstock/transforms/clouds/packed_cloud.hpp>
 #include <penstock/transforms/geometry.hpp>
 #include <penstock/transforms/jpeg.hpp>
+#include <penstock/transforms/jpt.hpp>
 
 namespace penstock {
 namespace {
 
 bool may_be_jpeg(const FieldSchema& field) {
-  return field.codec == "jpeg" || field.codec == "png" || field.codec.empty();  // a JPEG may be called .png
+  return field.codec == "jpeg" || field.codec == "jpt" || field.codec == "png" ||
+         field.codec.empty();  // a JPEG may be called .png
 }
 
 constexpr std::array<std::string_view, 3> kImageNames{"jpg", "png", "webp"};
@@ -89,6 +91,9 @@ FieldSchema Recoding::made(FieldSchema field) const {
             .fixed = true};
   }
   if (!clouds.keeps_all() && CloudRecoder::takes(field)) field.codec = packed_cloud_codec().name();
+  const bool photographs = field.codec == jpeg_codec().name() || field.codec == jpt_codec().name();
+  if (!jpeg.keeps_all() && photographs)
+    field.codec = jpeg.policy == JpegRecoding::Policy::recode ? jpt_codec().name() : jpeg_codec().name();
   return field;
 }
 
@@ -168,10 +173,14 @@ FieldRecoder::FieldRecoder(const Recoding& recoding) : decoded_(recoding.pixels)
 
 std::span<const std::byte> FieldRecoder::recode(const FieldSchema& field, std::string_view key,
                                                 std::span<const std::byte> value) {
+  kept_ = {};
   if (pixels_ && decoded_.takes(field.name)) return pixels_->recode(field, value);
   if (clouds_ && CloudRecoder::takes(field)) return clouds_->recode(field, key, value);
-  if (jpeg_ && may_be_jpeg(field) && jpeg_codec().recognises(value)) return jpeg_->recode(value);
-  return value;
+  const bool photograph = jpeg_codec().recognises(value) || jpt_codec().recognises(value);
+  if (!jpeg_ || !may_be_jpeg(field) || !photograph) return value;
+  const std::span<const std::byte> made = jpeg_->recode(value);
+  kept_ = jpeg_->kept_because();
+  return made;
 }
 
 }  // namespace penstock

@@ -47,12 +47,15 @@ class FieldRecoder {
   /// The bytes to store in place of `value`: `value` itself where nothing is to be done, else bytes that stay until the
   /// next call. `field` is the source's. Throws Error: corrupt, unsupported, shape.
   std::span<const std::byte> recode(const FieldSchema& field, std::string_view key, std::span<const std::byte> value);
+  /// Why the last value stayed a JPEG file though `recode` was asked for; empty where it did not.
+  std::string_view kept_because() const { return kept_; }
 
  private:
   std::optional<JpegRecoder> jpeg_;
   std::optional<CloudRecoder> clouds_;
   std::optional<PixelRecoder> pixels_;
   PixelRecoding decoded_;
+  std::string_view kept_;  // of jpeg_
 };
 
 }  // namespace penstock

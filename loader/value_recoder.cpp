@@ -35,10 +35,16 @@ void ValueRecoder::recode(std::uint32_t field, std::string_view key, std::span<c
     const std::span<const std::byte> bytes = recoder->recode(fields_.source_schema(field), key, stored);
     made.changed = bytes.data() != stored.data();
     if (made.changed) made.bytes.assign(bytes.begin(), bytes.end());
+    if (!recoder->kept_because().empty()) count_kept(recoder->kept_because());
   } catch (...) {
     made.failure = std::current_exception();
   }
   give_back(std::move(recoder));
+}
+
+void ValueRecoder::count_kept(std::string_view reason) {
+  const std::scoped_lock lock(mutex_);
+  ++kept_[std::string(reason)];
 }
 
 std::unique_ptr<FieldRecoder> ValueRecoder::take() {

@@ -1,10 +1,14 @@
+#include <cstdio>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <penstock/formats/dataset.hpp>
 #include <penstock/formats/error.hpp>
+#include <penstock/transforms/jpt.hpp>
+#include <penstock/transforms/jpt/encoder.hpp>
 
 #include "command.hpp"
 #include "open.hpp"
@@ -15,6 +19,7 @@ namespace {
 
 struct Options {
   std::string dataset, value;
+  bool stored = false;
 };
 
 // Sample and field that KEY.FIELD names. Keys and field names may both hold dots: every way to cut is tried.
@@ -39,7 +44,18 @@ std::pair<std::uint64_t, std::uint32_t> find_value(const Dataset& dataset, std::
 int run(const Options& options) {
   const Dataset dataset = open_with_progress(options.dataset);
   const auto [sample, field] = find_value(dataset, options.value);
-  print(read_field(dataset, sample, field));
+  const std::vector<std::byte> bytes = read_field(dataset, sample, field);
+  if (options.stored || !jpt_codec().recognises(bytes)) {
+    print(bytes);
+    return 0;
+  }
+  jpt::Restorer restorer;
+  const jpt::Restorer::File file = restorer.restore(bytes);
+  if (!file.exact)
+    std::fprintf(stderr,
+                 "penstock: %s: a JPEG file of the same coefficients, not of the same bytes, as it was packed\n",
+                 options.value.c_str());
+  print(file.bytes);
   return 0;
 }
 
@@ -47,9 +63,11 @@ int run(const Options& options) {
 
 Command cat_command(CLI::App& app) {
   const auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("cat", "Write one stored value to stdout");
+  CLI::App* command =
+      app.add_subcommand("cat", "Write one stored value to stdout; of recoded photographs the JPEG file");
   command->add_option("DATASET", options->dataset, "Dataset of any packing, or a folder of files")->required();
   command->add_option("KEY.FIELD", options->value, "As `penstock ls` names it")->required();
+  command->add_flag("--stored", options->stored, "The bytes as they are stored, also of recoded photographs");
   command->footer("Example:\n  penstock cat train.tar.d class_03/000013.jpg > photo.jpg");
   return {command, [options] { return run(*options); }};
 }

@@ -43,6 +43,11 @@ void report_bad(const ConvertResult& result) {
     std::fprintf(stderr, "penstock: skipped %s more\n", with_commas(result.skipped - result.bad.size()).c_str());
 }
 
+void report_kept(const ConvertResult& result) {
+  for (const auto& [reason, count] : result.kept)
+    std::fprintf(stderr, "penstock: %s kept as JPEG: %s\n", with_commas(count).c_str(), reason.c_str());
+}
+
 std::uint32_t rank_number(const std::string& text) {
   std::uint32_t number = 0;
   const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -109,6 +114,7 @@ int run(const Options& options) {
                      [&](const ConvertProgress& now) { return progress(now.samples, now.total_samples, now.bytes); });
   }
   report_bad(result);
+  report_kept(result);
   std::string text = "penstock: " + options.destination + ": ";
   if (convert_options.world != 0) {
     text += "rank " + std::to_string(convert_options.rank) + " of " + std::to_string(convert_options.world) + ": ";
@@ -139,7 +145,9 @@ Command pack_command(CLI::App& app) {
   command
       ->add_option(
           "--jpeg", options->jpeg,
-          "keep; baseline: progressive files lose nothing and decode twice as fast; quality:Q: compressed again")
+          "keep; recode: identical pixels at three times the speed, and the files can be had back; original: the "
+          "files\n"
+          "back; baseline: progressive files lose nothing and decode twice as fast; quality:Q: compressed again")
       ->capture_default_str();
   command
       ->add_option("--max-side", options->max_side,

@@ -40,6 +40,9 @@ nb::dict summary(const ConvertResult& result) {
   told["skipped"] = result.skipped;
   told["resumed"] = result.resumed;
   told["bad"] = bad_samples(result.bad);
+  nb::dict kept;
+  for (const auto& [reason, count] : result.kept) kept[nb::str(reason.data(), reason.size())] = count;
+  told["kept"] = kept;
   return told;
 }
 

@@ -21,7 +21,7 @@ PixelRecoding pixels_of(const nanobind::object& decode);
 /// `progress` raises are thrown. `progress` must outlive it.
 std::function<bool(const ConvertProgress&)> teller(const nanobind::object& progress);
 
-/// {"samples", "bytes", "skipped", "resumed", "bad": [...]}
+/// {"samples", "bytes", "skipped", "resumed", "bad": [...], "kept": {reason: count}}
 nanobind::dict summary(const ConvertResult& result);
 
 }  // namespace penstock::python

@@ -502,6 +502,33 @@ def test_pack_makes_progressive_files_baseline_and_loses_nothing(photographs, tm
     run("verify", tmp_path / "r", "--against", photographs)
 
 
+def test_pack_recodes_photographs_and_gives_the_files_back(photographs, tmp_path):
+    with Image.open(photographs / "class_0" / "02.jpg") as image:
+        image.convert("CMYK").save(photographs / "class_0" / "ink.jpg")
+    try:
+        for workers in [1, 3]:
+            words = ["--format", "tar", "--jpeg", "recode", "--workers", workers]
+            told = run("pack", photographs, tmp_path / f"{workers}", *words).stderr.decode()
+            assert "penstock: 1 kept as JPEG: CMYK" in told
+        assert bytes_of(tmp_path / "1") == bytes_of(tmp_path / "3")
+        run("verify", tmp_path / "1", "--against", photographs)
+        assert json.loads((tmp_path / "1" / "penstock.json").read_text())["made_with"]["jpeg"] == "recode"
+        stored = run("cat", tmp_path / "1", "class_0/02.jpg", "--stored").stdout
+        assert stored.startswith(b"JPT\x01")
+        for file in photographs.glob("*/*.jpg"):
+            name = str(file.relative_to(photographs))
+            assert run("cat", tmp_path / "1", name).stdout == file.read_bytes()
+        run("pack", tmp_path / "1", tmp_path / "back", "--format", "lmdb", "--jpeg", "original")
+        run("verify", tmp_path / "back", "--against", photographs)
+        for file in photographs.glob("*/*.jpg"):
+            name = str(file.relative_to(photographs))
+            assert run("cat", tmp_path / "back", name, "--stored").stdout == file.read_bytes()
+        run("pack", tmp_path / "1", tmp_path / "again", "--format", "zip")
+        run("verify", tmp_path / "again", "--against", photographs)
+    finally:
+        (photographs / "class_0" / "ink.jpg").unlink()
+
+
 def test_pack_shrinks_and_compresses_again(photographs, tmp_path):
     run("pack", photographs, tmp_path / "small", "--format", "hdf5", "--max-side", 100, "--jpeg", "quality:60")
     for i in range(12):
