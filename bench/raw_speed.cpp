@@ -5,40 +5,20 @@
 // FIELD holds uint8 (H, W, 3) of one size, each value in one piece (HDF5 rows, .npy, `pack --decode`). The plain loops
 // draw rows at random, pread each into a slab of the loader's size (or into a buffer of the thread's, then normalize it
 // into the slab), and know no index, queue or order. Windows of all rows take turns; ratios are of neighbours in time.
-#include <algorithm>
 #include <array>
-#include <atomic>
-#include <chrono>
-#include <cstdio>
-#include <cstdlib>
 #include <exception>
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
-#include <thread>
-#include <vector>
 
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <penstock/formats/error.hpp>
-#include <penstock/loader/loader.hpp>
-#include <penstock/loader/memory.hpp>
 #include <penstock/loader/permutation.hpp>
+
+#include "beside_loops.hpp"
 
 namespace {
 
 using namespace penstock;
-using Clock = std::chrono::steady_clock;
-
-struct Options {
-  std::string dataset, field;
-  unsigned workers = 2;
-  int rounds = 5;
-  double seconds = 1;
-  std::uint32_t batch_size = 64;
-};
+using namespace penstock::beside;
 
 const std::vector<float> kMean{0.485F, 0.456F, 0.406F}, kDeviation{0.229F, 0.224F, 0.225F};
 
@@ -78,22 +58,22 @@ class Plain {
     }
   }
 
-  /// Samples per second; uint8 (H, W, 3) as stored.
+  /// uint8 (H, W, 3) as stored.
   double read() {
-    return run(3 * pixels_, [&](const Value& value, std::byte* row) { fetch(value, row); });
+    return run(3 * pixels_, [&](std::uint64_t turn, std::byte* row) { fetch(turn, row); });
   }
 
-  /// Samples per second; float32 (3, H, W), normalized.
+  /// float32 (3, H, W), normalized.
   double read_and_normalize() {
-    return run(3 * pixels_ * sizeof(float), [&](const Value& value, std::byte* row) {
+    float scale[3], bias[3];
+    for (std::size_t c = 0; c < 3; ++c) {
+      scale[c] = 1 / (255 * kDeviation[c]);
+      bias[c] = -kMean[c] / kDeviation[c];
+    }
+    return run(3 * pixels_ * sizeof(float), [&](std::uint64_t turn, std::byte* row) {
       thread_local std::vector<std::uint8_t> buffer;
       buffer.resize(3 * pixels_);
-      fetch(value, buffer.data());
-      float scale[3], bias[3];
-      for (std::size_t c = 0; c < 3; ++c) {
-        scale[c] = 1 / (255 * kDeviation[c]);
-        bias[c] = -kMean[c] / kDeviation[c];
-      }
+      fetch(turn, buffer.data());
       auto* out = reinterpret_cast<float*>(row);
       for (std::size_t i = 0; i < pixels_; ++i) {
         for (std::size_t c = 0; c < 3; ++c)
@@ -103,37 +83,23 @@ class Plain {
   }
 
  private:
-  void fetch(const Value& value, void* to) const {
+  void fetch(std::uint64_t turn, void* to) const {
+    const Value& value = values_[order_(turn % values_.size())];
     const auto bytes = static_cast<ssize_t>(3 * pixels_);
     if (::pread(value.file, to, 3 * pixels_, value.offset) != bytes) throw Error::io(errno, "a plain read fell short");
   }
 
   template <class Fill>
   double run(std::size_t row_bytes, Fill fill) {
-    const std::size_t slab_bytes = row_bytes * options_.batch_size;
-    slabs_memory_.reserve(slab_bytes * slabs_);
-    std::atomic<std::uint64_t> next{0};
-    const auto begin = Clock::now();
-    const auto end = begin + std::chrono::duration<double>(options_.seconds);
-    const auto work = [&] {
-      while (Clock::now() < end) {
-        const std::uint64_t turn = next.fetch_add(1, std::memory_order_relaxed);
-        const std::size_t slot = turn % (slabs_ * options_.batch_size);
-        fill(values_[order_(turn % values_.size())], slabs_memory_.data() + slot * row_bytes);
-      }
-    };
-    {
-      std::vector<std::jthread> threads;
-      for (unsigned i = 0; i < options_.workers; ++i) threads.emplace_back(work);
-    }
-    return static_cast<double>(next.load()) / std::chrono::duration<double>(Clock::now() - begin).count();
+    slab_memory_.reserve(row_bytes * options_.batch_size * slabs_);
+    return run_loop(options_, slab_memory_, slabs_, row_bytes, fill);
   }
 
   OpenFiles files_;
   const Options& options_;
   Permutation order_;
   std::size_t slabs_, pixels_ = 0;
-  Memory slabs_memory_;
+  Memory slab_memory_;
   std::vector<Value> values_;
 };
 
@@ -144,42 +110,6 @@ Loader make_loader(const Dataset& dataset, const Options& options, const Chain& 
                           .workers = options.workers,
                           .fields = {{"value", field(options.field) | chain}},
                           .last = Last::drop});
-}
-
-/// Samples per second, once as many batches as there are slabs have gone by.
-double measure(Loader& loader, const Options& options) {
-  const std::uint64_t warm = loader.stats().slabs;
-  std::uint64_t batches = 0;
-  Clock::time_point begin{};
-  for (;;) {
-    for (std::optional<Batch> batch = loader.next(); batch; batch = loader.next()) {
-      const auto now = Clock::now();
-      if (batches == warm) begin = now;
-      if (batches > warm && now - begin > std::chrono::duration<double>(options.seconds)) {
-        return static_cast<double>((batches - warm) * options.batch_size) /
-               std::chrono::duration<double>(now - begin).count();
-      }
-      ++batches;
-    }
-  }
-}
-
-double median(std::vector<double> values) {
-  std::ranges::sort(values);
-  return values[values.size() / 2];
-}
-
-struct Row {
-  const char* name;
-  std::vector<double> rates, ratios;
-};
-
-void print(const Row& row) {
-  std::printf("%-44s %10.0f  [%.0f-%.0f]", row.name, median(row.rates), std::ranges::min(row.rates),
-              std::ranges::max(row.rates));
-  if (!row.ratios.empty())
-    std::printf("  %.3f [%.3f-%.3f]", median(row.ratios), std::ranges::min(row.ratios), std::ranges::max(row.ratios));
-  std::printf("\n");
 }
 
 std::uint32_t pixel_field(const Dataset& dataset, const std::string& wanted) {
@@ -197,70 +127,39 @@ void run(Options options) {
   options.field = dataset.fields()[number].name;
   const std::array chains{image::decode() | image::channels_last(), image::decode(),
                           image::normalize(kMean, kDeviation)};
-  Row plain_read{"plain: pread into the slab", {}, {}},
-      plain_float{"plain: pread, normalize to float32 (C, H, W)", {}, {}};
-  std::array rows{Row{"penstock: uint8 (H, W, C), as stored", {}, {}}, Row{"penstock: uint8 (C, H, W)", {}, {}},
-                  Row{"penstock: normalized float32 (C, H, W)", {}, {}}};
+  Line plain_read{"plain: pread into the slab"}, plain_float{"plain: pread, normalize to float32 (C, H, W)"};
+  std::array lines{Line{"penstock: uint8 (H, W, C), as stored"}, Line{"penstock: uint8 (C, H, W)"},
+                   Line{"penstock: normalized float32 (C, H, W)"}};
   for (int round = 0; round < options.rounds; ++round) {
-    for (std::size_t i = 0; i < rows.size(); ++i) {
+    for (std::size_t i = 0; i < lines.size(); ++i) {
       double rate = 0;
       std::size_t slabs = 0;
       {
         Loader loader = make_loader(dataset, options, chains[i]);
         slabs = loader.stats().slabs;
-        rate = measure(loader, options);
+        rate = run_loader(loader, options);
         if (round == 0 && i == 0) std::printf("engine: %s\n", loader.stats().engine_reason.c_str());
       }
       Plain plain(dataset, number, options, slabs);
       const double reference = i < 2 ? plain.read() : plain.read_and_normalize();
       (i < 2 ? plain_read : plain_float).rates.push_back(reference);
-      rows[i].rates.push_back(rate);
-      rows[i].ratios.push_back(rate / reference);
+      lines[i].rates.push_back(rate);
+      lines[i].ratios.push_back(rate / reference);
     }
   }
-  std::printf("%-44s %10s  %s\n", "", "samples/s", "[lowest-highest]  penstock / plain, pair by pair");
+  print_heading();
   print(plain_read);
-  print(rows[0]);
-  print(rows[1]);
+  print(lines[0]);
+  print(lines[1]);
   print(plain_float);
-  print(rows[2]);
-}
-
-Options parse(std::span<char*> arguments) {
-  Options options;
-  std::vector<std::string> names;
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    const std::string_view argument = arguments[i];
-    const bool option = argument.starts_with("--");
-    if (!option) {
-      names.emplace_back(argument);
-      continue;
-    }
-    if (i + 1 == arguments.size()) throw Error::invalid_argument(std::string(argument) + " needs a number");
-    const double number = std::atof(arguments[++i]);
-    if (argument == "--workers")
-      options.workers = static_cast<unsigned>(number);
-    else if (argument == "--rounds")
-      options.rounds = static_cast<int>(number);
-    else if (argument == "--seconds")
-      options.seconds = number;
-    else if (argument == "--batch-size")
-      options.batch_size = static_cast<std::uint32_t>(number);
-    else
-      throw Error::invalid_argument("no option is called " + std::string(argument));
-    if (number <= 0) throw Error::invalid_argument(std::string(argument) + " needs a number above 0");
-  }
-  if (names.empty() || names.size() > 2) throw Error::invalid_argument("usage: penstock_raw_speed DATASET [FIELD]");
-  options.dataset = names[0];
-  if (names.size() == 2) options.field = names[1];
-  return options;
+  print(lines[2]);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   try {
-    run(parse({argv + 1, static_cast<std::size_t>(argc - 1)}));
+    run(parse({argv + 1, static_cast<std::size_t>(argc - 1)}, argv[0]));
     return 0;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "penstock_raw_speed: error: %s\n", error.what());

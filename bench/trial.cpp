@@ -43,6 +43,8 @@ LoaderOptions loader_options(const Task& task, const Setting& setting, const Tri
   loader.prefetch = setting.prefetch;
   loader.fields = task.fields;
   loader.engine = options.engine;
+  loader.cache = options.cache;
+  loader.cache_bytes = options.cache_bytes;
   return loader;
 }
 
@@ -51,7 +53,9 @@ Trial run_trial(const Dataset& dataset, const Task& task, const Setting& setting
   Trial trial = prepare(dataset, options);
   const auto made = Clock::now();
   Loader loader(dataset, loader_options(task, setting, options));
-  for (unsigned i = 0; i < setting.prefetch + 2; ++i) {  // until the pipeline is full and the slabs have been written
+  // Until the pipeline is full and the slabs have been written; of a cache, until an epoch has filled it.
+  const std::uint64_t epoch = options.cache == CacheKind::none ? 0 : loader.batches();
+  for (std::uint64_t i = 0; i < epoch + setting.prefetch + 2; ++i) {
     next_of(loader);
     if (i == 0) trial.first_batch = seconds_since(made);
     options.consumer.take();

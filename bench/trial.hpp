@@ -27,7 +27,9 @@ struct TrialOptions {
   EngineOptions engine = {};
   Consumer consumer = {};
   std::uint64_t seed = 0;
-  bool cold = false;                 ///< drop the dataset's pages first
+  bool cold = false;  ///< drop the dataset's pages first
+  CacheKind cache = CacheKind::none;
+  std::uint64_t cache_bytes = LoaderOptions{}.cache_bytes;
   std::function<bool()> keep_going;  ///< asked between batches; false ends with Error: resource, "interrupted"
 };
 

@@ -16,10 +16,9 @@ void Assembly::begin(std::uint64_t seed, std::uint64_t generation, std::uint64_t
   remaining_.store(static_cast<std::uint32_t>(rows.size()), std::memory_order_release);
 }
 
-bool Assembly::finish_row(std::uint32_t row) {
-  set_stage(row, RowStage::done);
+bool Assembly::finish_rows(std::uint32_t count) {
   // acq_rel: the last worker must see what the others wrote into the slab.
-  return remaining_.fetch_sub(1, std::memory_order_acq_rel) == 1;
+  return remaining_.fetch_sub(count, std::memory_order_acq_rel) == count;
 }
 
 void Assembly::fail(std::uint32_t row, std::exception_ptr failure) {

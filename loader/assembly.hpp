@@ -27,8 +27,8 @@ class Assembly {
 
   /// A new batch: `rows` says which samples, `place` which batch it is. Called by the feeder alone, before any worker.
   void begin(std::uint64_t seed, std::uint64_t generation, std::uint64_t sequence);
-  /// Marks a row finished; true for the last one, whose worker then seals the slab and delivers.
-  bool finish_row(std::uint32_t row);
+  /// So many rows more are finished; true for the last ones, whose worker then seals the slab and delivers.
+  bool finish_rows(std::uint32_t count);
   void set_stage(std::uint32_t row, RowStage stage) { stages_[row].store(stage, std::memory_order_relaxed); }
 
   /// Keeps the failure of the first row in plan order, and counts the others.
@@ -45,7 +45,7 @@ class Assembly {
   /// For the dump of a timeout: the rows that are not done, with key and stage; the first few by name.
   /// `key_of` names a planned row.
   std::string describe(const std::function<std::string_view(const Row&)>& key_of) const;
-  /// True between begin() and the last finish_row(): the rows are constant then.
+  /// True between begin() and the last finish_rows(): the rows are constant then.
   bool in_progress() const { return remaining_.load(std::memory_order_acquire) != 0; }
 
  private:

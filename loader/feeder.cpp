@@ -123,6 +123,7 @@ std::uint32_t Feeder::group_rows(Assembly& assembly, std::uint32_t first) {
   const auto total = static_cast<std::uint32_t>(assembly.rows.size());
   const std::uint32_t share = std::max(1U, total / (4 * shop_.options.workers));
   const Slab& slab = assembly.slab();
+  if (shop_.cache.rows_alone()) return std::min(std::max(share, copied_rows()), total - first);
   std::uint64_t bytes = 0;
   std::uint32_t count = 0;
   while (first + count < total && count < share && bytes < kGroupBytes) {
@@ -132,6 +133,13 @@ std::uint32_t Feeder::group_rows(Assembly& assembly, std::uint32_t first) {
     ++count;
   }
   return count;
+}
+
+// Rows that the cache has are copied: much less work than decoding, for which no length is worth a look.
+std::uint32_t Feeder::copied_rows() const {
+  std::uint64_t row_bytes = 1;
+  for (const Output& output : shop_.program.outputs()) row_bytes += output.row_bytes();
+  return static_cast<std::uint32_t>(2 * kGroupBytes / row_bytes);
 }
 
 bool Feeder::read_ahead(Group& group, std::stop_token stop) {
@@ -208,7 +216,7 @@ void Feeder::plan_reads(Group& group) {
     slots_.of(*group.assembly, shop_.program.outputs(), row);
     try {
       group.fetches[i].plan(shop_.from, {group.assembly->seed(), slab.epoch, slab.samples[row], slab.keys[row]},
-                            slots_.verbatim);
+                            slots_.verbatim, slots_.places);
     } catch (const Error&) {
       group.failures[i] = std::current_exception();  // the worker meets it again, and applies the policy
       group.fetches[i] = {};

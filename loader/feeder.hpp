@@ -46,6 +46,7 @@ class Feeder {
   bool feed_batch(const Position& at, const Plan& plan, std::uint64_t generation, std::stop_token stop);
   bool stale(std::uint64_t generation) const { return shop_.delivery.generation() != generation; }
   std::uint32_t group_rows(Assembly& assembly, std::uint32_t first);
+  std::uint32_t copied_rows() const;
   bool read_ahead(Group& group, std::stop_token stop);
   void plan_reads(Group& group);
   void bring_block(std::uint32_t number, Group& group);

@@ -34,19 +34,66 @@ const FieldFetch* Fetch::of(std::uint32_t output) const {
   return fetch_of_[output] == kInSlot ? nullptr : &fields_[fetch_of_[output]];
 }
 
-void Fetch::plan(const FetchFrom& from, const SampleContext& sample, std::span<const std::span<std::byte>> slots) {
+// A row that the cache has needs no field at all.
+bool Fetch::add_row(const FetchFrom& from, std::uint32_t output, const SampleContext& sample,
+                    std::span<std::byte> slot) {
+  const SampleCache::Column column = from.cache->row_of(output);
+  if (column == SampleCache::kNone) return false;
+  const auto kept = from.cache->find(sample.sample, column);
+  ++(kept ? hits_ : misses_);
+  if (!kept) return false;
+  copy(kept->bytes, slot.data());
+  return true;
+}
+
+bool Fetch::add_kept(const FetchFrom& from, std::uint32_t output, std::uint32_t field, const SampleContext& sample,
+                     std::span<std::byte> slot) {
+  const SampleCache::Column column = from.cache->value_of(output, field);
+  if (column == SampleCache::kNone) return false;
+  const auto kept = from.cache->find(sample.sample, column);
+  ++(kept ? hits_ : misses_);
+  if (!kept) return false;
+  if (slot.data() != nullptr) {
+    copy(kept->bytes, slot.data());
+    return true;
+  }
+  if (used_ == fields_.size()) fields_.emplace_back();
+  FieldFetch& fetch = fields_[used_];
+  fetch_of_[output] = static_cast<std::uint32_t>(used_++);
+  fetch.field = field;
+  fetch.begin = fetch.length = 0;
+  fetch.ranges.clear();
+  fetch.kept = kept;
+  fetch.pixels = from.cache->holds_pixels(column);
+  return true;
+}
+
+void Fetch::copy(std::span<const std::byte> bytes, std::byte* slot) {
+  if (bytes.empty()) return;
+  Piece piece;
+  piece.kind = Piece::Kind::bytes;
+  piece.length = bytes.size();
+  piece.inline_bytes = bytes;
+  specials_.push_back({piece, slot, 0});
+}
+
+void Fetch::plan(const FetchFrom& from, const SampleContext& sample, std::span<const std::span<std::byte>> slots,
+                 std::span<const std::span<std::byte>> rows) {
   const std::span<const Output> outputs = from.program.outputs();
   used_ = 0;
   bytes_ = stored_ = 0;
+  hits_ = misses_ = 0;
   reads_.clear();
   specials_.clear();
   field_of_.assign(outputs.size(), 0);
   fetch_of_.assign(outputs.size(), kInSlot);
   for (std::uint32_t i = 0; i < outputs.size(); ++i) {
+    if (from.cache != nullptr && add_row(from, i, sample, rows[i])) continue;
     const auto field = serving_field(from.dataset, outputs[i], sample.sample, pieces_);
     if (!field && outputs[i].ragged && outputs[i].verbatim) continue;  // Missing::empty: a row of no bytes
     if (!field) throw Error::invalid_argument("the sample has no field for output '" + outputs[i].name + "'");
     field_of_[i] = *field;
+    if (from.cache != nullptr && add_kept(from, i, *field, sample, slots[i])) continue;
     const std::uint64_t length = total_length(pieces_);
     if (slots[i].data() == nullptr) {
       add(from, i, *field, sample);
@@ -94,7 +141,7 @@ void Fetch::add(const FetchFrom& from, std::uint32_t output, std::uint32_t field
   }
 
   for (std::uint32_t i = 0; i < used_; ++i) {  // another output reads the same bytes already
-    if (fields_[i].field == field && fields_[i].ranges == ranges_) {
+    if (fields_[i].field == field && fields_[i].ranges == ranges_ && !fields_[i].kept) {
       fetch_of_[output] = i;
       return;
     }
@@ -104,6 +151,7 @@ void Fetch::add(const FetchFrom& from, std::uint32_t output, std::uint32_t field
   fetch_of_[output] = static_cast<std::uint32_t>(used_++);
   fetch.field = field;
   fetch.begin = bytes_;
+  fetch.kept.reset();
   fetch.ranges.assign(ranges_.begin(), ranges_.end());
   if (fetch.ranges.empty()) {
     fetch.length = length;

@@ -9,6 +9,7 @@
 
 #include <penstock/formats/dataset.hpp>
 #include <penstock/loader/field_headers.hpp>
+#include <penstock/loader/sample_cache.hpp>
 #include <penstock/transforms/program.hpp>
 
 namespace penstock {
@@ -18,8 +19,10 @@ inline constexpr std::uint64_t kOverread = 64;  ///< bytes that codecs may look 
 /// The bytes of one field in a sample's buffer: all of them, or the ranges that its codec selected.
 struct FieldFetch {
   std::uint32_t field = 0;
-  std::uint64_t begin = 0, length = 0;  ///< in the buffer
-  std::vector<ByteRange> ranges;        ///< empty: the whole field
+  std::uint64_t begin = 0, length = 0;          ///< in the buffer
+  std::vector<ByteRange> ranges;                ///< empty: the whole field
+  std::optional<SampleCache::Value> kept = {};  ///< in the cache: nothing is read
+  bool pixels = false;                          ///< what is kept is an image, decoded
 };
 
 /// What fetches are planned from.
@@ -27,6 +30,7 @@ struct FetchFrom {
   const Dataset& dataset;
   const Program& program;
   FieldHeaders& headers;
+  const SampleCache* cache = nullptr;  ///< null, or one that is on
   /// Storage moves pages, so records here and there are worth reading apart only where most pages are left out. False
   /// for a mapping of what is in memory.
   bool by_page = true;
@@ -49,9 +53,11 @@ class Fetch {
   };
 
   /// `slots[output]` is where a verbatim output's bytes go; empty spans are decoded from the buffer later.
+  /// `rows[output]` is where any output goes whose row the cache may have.
   /// Throws Error: invalid_argument, when the sample has none of an output's fields; shape, when a verbatim output's
   /// stored bytes do not fill its slot.
-  void plan(const FetchFrom& from, const SampleContext& sample, std::span<const std::span<std::byte>> slots);
+  void plan(const FetchFrom& from, const SampleContext& sample, std::span<const std::span<std::byte>> slots,
+            std::span<const std::span<std::byte>> rows);
 
   std::span<const Read> reads() const { return reads_; }
   std::span<const Special> specials() const { return specials_; }
@@ -60,8 +66,14 @@ class Fetch {
   std::uint32_t field_of(std::uint32_t output) const { return field_of_[output]; }
   /// Null when the output's bytes go straight into its slot.
   const FieldFetch* of(std::uint32_t output) const;
+  std::uint32_t hits() const { return hits_; }      ///< values that the cache had
+  std::uint32_t misses() const { return misses_; }  ///< and those that it had not
 
  private:
+  bool add_row(const FetchFrom& from, std::uint32_t output, const SampleContext& sample, std::span<std::byte> slot);
+  bool add_kept(const FetchFrom& from, std::uint32_t output, std::uint32_t field, const SampleContext& sample,
+                std::span<std::byte> slot);
+  void copy(std::span<const std::byte> bytes, std::byte* slot);
   void add(const FetchFrom& from, std::uint32_t output, std::uint32_t field, const SampleContext& sample);
   bool shares_with_leader(const FetchFrom& from, std::uint32_t output, std::uint32_t field);
   void select(const FetchFrom& from, std::uint32_t output, const FieldHeader& header, const SampleContext& sample);
@@ -78,6 +90,7 @@ class Fetch {
   std::vector<ByteRange> ranges_;
   std::vector<std::byte> header_;
   std::uint64_t bytes_ = 0, stored_ = 0;
+  std::uint32_t hits_ = 0, misses_ = 0;
 };
 
 /// The field that serves an output of a sample: the first of its sources that the sample has; nothing when it has none.

@@ -11,6 +11,7 @@
 
 #include <penstock/loader/batch.hpp>
 #include <penstock/loader/read_engine.hpp>
+#include <penstock/loader/sample_cache.hpp>
 #include <penstock/transforms/chain.hpp>
 
 namespace penstock {
@@ -59,6 +60,12 @@ struct LoaderOptions {
   std::uint64_t read_window = std::uint64_t{64}
                               << 20;  ///< bytes read ahead of the workers (engines that are not direct)
   std::uint64_t block_cache = std::uint64_t{256} << 20;  ///< bytes of undone blocks kept
+
+  /// What is kept of samples for later epochs; the bytes of batches are the same with and without. `decoded` keeps
+  /// images as pixels before anything is drawn for them, so that crops and flips stay fresh; to keep them whole it
+  /// decodes them whole, so its first epoch may take longer.
+  CacheKind cache = CacheKind::none;
+  std::uint64_t cache_bytes = std::uint64_t{1} << 30;  ///< limit of the cache; what comes when it is full is not kept
 };
 
 /// Cores this process may use: affinity mask and cgroup CPU quota, at least 1.

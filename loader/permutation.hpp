@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 
 namespace penstock {
 
@@ -15,9 +16,13 @@ class Permutation {
   /// `stream` tells apart the permutations that one epoch needs (see Plan, block shuffle).
   Permutation(std::uint64_t size, std::uint64_t seed, std::uint64_t epoch, std::uint64_t stream = 0);
   std::uint64_t operator()(std::uint64_t position) const;  ///< position < size
-  std::uint64_t position_of(std::uint64_t value) const;    ///< the inverse; value < size
+  /// Those of positions `first` and on, below size: the same, several times as fast.
+  void list(std::uint64_t first, std::span<std::uint64_t> out) const;
+  std::uint64_t position_of(std::uint64_t value) const;  ///< the inverse; value < size
 
  private:
+  std::uint64_t through(std::uint64_t value) const;
+
   std::uint64_t size_, mask_;
   unsigned half_bits_;
   std::array<std::uint64_t, 6> keys_;

@@ -15,7 +15,8 @@ namespace {
 constexpr std::chrono::milliseconds kSlice{50};  // of a wait that somebody wants to look up from
 constexpr std::chrono::seconds kGrace{2};        // for reads that never come back, before their threads are left behind
 
-// What workers read with where the engine reads ahead of them: replacements, blocks that were not read ahead, second tries.
+// What workers read with where the engine reads ahead of them: replacements, blocks that were not read ahead, second
+// tries.
 ChosenEngine synchronous_beside(const ChosenEngine& engine, const Dataset& dataset, EngineOptions options,
                                 const Loader::EngineFactory& make_engine) {
   if (engine.engine->synchronous()) return {};
@@ -33,6 +34,7 @@ Pipeline::Pipeline(Dataset opened, LoaderOptions chosen, const Loader::EngineFac
       cursor(plan_options(options, selection)),
       engine(make_engine(dataset, engine_options(options, program), PendingRead::done)),
       fallback(synchronous_beside(engine, dataset, options.engine, make_engine)),
+      cache(options.cache, options.cache_bytes, dataset.size(), program),
       blocks(options.block_cache),
       window(options.read_window),
       slabs(std::make_shared<SlabPool>(dataset, program.outputs(), options.batch_size, options.max_items,
@@ -177,6 +179,8 @@ Stats Pipeline::stats() const {
   stats.window_bytes = window.reserved();
   stats.cache_bytes = blocks.bytes();
   stats.blocks_undone = blocks.made();
+  stats.cache = cache.stats();
+  stats.cache_kind = options.cache;
   stats.notes = notes;
   const unsigned readers = engine.engine->synchronous() ? stats.workers : engine.engine->threads();
   const auto stage = [&](const char* name, unsigned threads, const StageClock& clock) {

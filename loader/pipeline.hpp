@@ -51,9 +51,11 @@ struct Pipeline {
   StageClocks clocks;
   ChosenEngine engine, fallback;
   FieldHeaders headers{dataset};
+  SampleCache cache;
   const FetchFrom from{.dataset = dataset,
                        .program = program,
                        .headers = headers,
+                       .cache = cache.on() ? &cache : nullptr,
                        .by_page = engine.engine->kind() != EngineKind::gather};
   BlockCache blocks;
   ReadWindow window;
@@ -75,6 +77,7 @@ struct Pipeline {
                 .from = from,
                 .direct = direct_engine(),
                 .blocks = blocks,
+                .cache = cache,
                 .window = window,
                 .groups = groups,
                 .tasks = tasks,

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <array>
+#include <span>
 
 #include <penstock/formats/error.hpp>
 #include <penstock/loader/plan.hpp>
@@ -51,10 +53,23 @@ void Plan::batch(std::uint64_t b, std::vector<Row>& rows) const {
       options_.last == Last::keep ? std::min<std::uint64_t>(options_.batch_size, left) : options_.batch_size;
   const std::uint64_t first = step + std::uint64_t{options_.rank} * options_.batch_size;
   rows.clear();
-  for (std::uint64_t position = first; position < first + count; ++position) {
-    const bool valid = position < options_.samples;
-    const std::uint64_t source = valid ? position : (position - options_.samples) % options_.samples;
-    rows.push_back({sample_at(source), source, valid});
+  const std::uint64_t end = std::min(first + count, std::max(first, options_.samples));
+  add_rows(first, end, rows);
+  for (std::uint64_t position = end; position < first + count; ++position) {
+    const std::uint64_t source = (position - options_.samples) % options_.samples;
+    rows.push_back({sample_at(source), source, false});
+  }
+}
+
+// Positions [first, end), which are samples of their own.
+void Plan::add_rows(std::uint64_t first, std::uint64_t end, std::vector<Row>& rows) const {
+  const bool listed = options_.shuffle && blocks_ == 0;
+  std::array<std::uint64_t, 64> samples;
+  for (std::uint64_t begin = first; begin < end; begin += samples.size()) {
+    const std::uint64_t count = std::min<std::uint64_t>(samples.size(), end - begin);
+    if (listed) order_.list(begin, std::span(samples).first(count));
+    for (std::uint64_t i = 0; i < count; ++i)
+      rows.push_back({listed ? samples[i] : sample_at(begin + i), begin + i, true});
   }
 }
 

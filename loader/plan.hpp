@@ -50,6 +50,7 @@ class Plan {
   std::uint64_t position_after(std::uint64_t delivered) const;
 
  private:
+  void add_rows(std::uint64_t first, std::uint64_t end, std::vector<Row>& rows) const;
   std::uint64_t block_shuffled(std::uint64_t position) const;
   std::uint64_t slot_begin(std::uint64_t slot) const;
   std::uint64_t slot_of(std::uint64_t position) const;

@@ -43,18 +43,20 @@ void RowSlots::clear_row() {
   }
 }
 
-RowFiller::RowFiller(const FetchFrom& from, ReadEngine& direct, BlockCache& blocks, std::uint64_t max_items)
+RowFiller::RowFiller(const FetchFrom& from, ReadEngine& direct, BlockCache& blocks, SampleCache& cache,
+                     std::uint64_t max_items)
     : from_(from),
       dataset_(from.dataset),
       program_(from.program),
       direct_(direct),
       blocks_(blocks),
       max_items_(max_items),
-      filler_(from.program) {}
+      filler_(from.program),
+      keeper_(from.dataset, from.program, cache) {}
 
 void RowFiller::read_and_fill(const SampleContext& sample, RowSlots& slots) {
   try {
-    fetch_.plan(from_, sample, slots.verbatim);
+    fetch_.plan(from_, sample, slots.verbatim, slots.places);
     buffer_.reserve(fetch_.bytes() + kOverread);
     for (int attempt = 1;; ++attempt) {
       try {
@@ -77,6 +79,7 @@ void RowFiller::fill_ahead(const SampleContext& sample, const Group& group, std:
 }
 
 void RowFiller::read(const Fetch& fetch, std::byte* buffer) {
+  if (fetch.reads().empty()) return;
   Stopwatch watch;
   pending_.resize(fetch.reads().size());
   requests_.clear();
@@ -99,30 +102,37 @@ void RowFiller::submit(std::span<const ReadRequest> requests) {
 
 void RowFiller::fill(const SampleContext& sample, const Fetch& fetch, std::byte* buffer, RowSlots& slots,
                      const Group* ahead) {
+  hits_ += fetch.hits();
+  misses_ += fetch.misses();
   read_specials(fetch, buffer, ahead);
   filler_.begin(sample);
   for (const std::uint32_t output : program_.order()) {
     const FieldFetch* field = fetch.of(output);
-    if (field == nullptr) continue;  // read into its slot as it is
-    const FieldBytes bytes{&dataset_.fields()[field->field],
-                           {buffer + field->begin, static_cast<std::size_t>(field->length)},
-                           field->ranges};
+    if (field == nullptr) {  // in its slot as it is
+      keeper_.row(sample.sample, output, fetch.field_of(output), slots.places[output]);
+      continue;
+    }
+    const FieldBytes read{&dataset_.fields()[field->field],
+                          {buffer + field->begin, static_cast<std::size_t>(field->length)},
+                          field->ranges};
     try {
-      if (slots.staged[output] == nullptr) {
-        filler_.fill(output, bytes, slots.places[output]);
-        continue;
-      }
-      const std::uint64_t items = filler_.items(output, bytes);
-      if (max_items_ != 0 && items > max_items_) {
-        throw Error::resource("the sample has " + std::to_string(items) +
-                              " items, more than max_items = " + std::to_string(max_items_));
-      }
-      slots.staged[output]->resize(items * program_.outputs()[output].row_bytes());
-      filler_.fill(output, bytes, *slots.staged[output]);
+      fill_output(output, keeper_.value(sample.sample, output, *field, read), slots);
+      keeper_.row(sample.sample, output, field->field, slots.places[output]);
     } catch (const Error& error) {
       throw error.in(place_of(dataset_, sample.sample, field->field));
     }
   }
+}
+
+void RowFiller::fill_output(std::uint32_t output, const FieldBytes& bytes, RowSlots& slots) {
+  if (slots.staged[output] == nullptr) return filler_.fill(output, bytes, slots.places[output]);
+  const std::uint64_t items = filler_.items(output, bytes);
+  if (max_items_ != 0 && items > max_items_) {
+    throw Error::resource("the sample has " + std::to_string(items) +
+                          " items, more than max_items = " + std::to_string(max_items_));
+  }
+  slots.staged[output]->resize(items * program_.outputs()[output].row_bytes());
+  filler_.fill(output, bytes, *slots.staged[output]);
 }
 
 void RowFiller::read_specials(const Fetch& fetch, std::byte* buffer, const Group* ahead) {

@@ -13,6 +13,7 @@
 #include <penstock/loader/group.hpp>
 #include <penstock/loader/memory.hpp>
 #include <penstock/loader/read_engine.hpp>
+#include <penstock/loader/sample_keeper.hpp>
 #include <penstock/loader/stage_clock.hpp>
 #include <penstock/transforms/program.hpp>
 
@@ -32,7 +33,7 @@ struct RowSlots {
 class RowFiller {
  public:
   /// `direct` must be synchronous; it serves whatever was not read ahead. All must outlive the filler.
-  RowFiller(const FetchFrom& from, ReadEngine& direct, BlockCache& blocks, std::uint64_t max_items);
+  RowFiller(const FetchFrom& from, ReadEngine& direct, BlockCache& blocks, SampleCache& cache, std::uint64_t max_items);
 
   /// Reads the sample here and now, then fills. I/O errors are tried three times.
   void read_and_fill(const SampleContext& sample, RowSlots& slots);
@@ -40,11 +41,18 @@ class RowFiller {
   void fill_ahead(const SampleContext& sample, const Group& group, std::uint32_t index, RowSlots& slots);
 
   nanoseconds read_time() const { return read_time_; }
-  SlotFiller::Times fill_times() const { return filler_.times(); }
+  SlotFiller::Times fill_times() const {
+    SlotFiller::Times times = filler_.times();
+    times.decode += keeper_.decode_time();
+    return times;
+  }
+  std::uint64_t hits() const { return hits_; }      ///< values that the cache had, so far
+  std::uint64_t misses() const { return misses_; }  ///< and those that it had not
 
  private:
   // `buffer` holds the bytes that `fetch` planned.
   void fill(const SampleContext& sample, const Fetch& fetch, std::byte* buffer, RowSlots& slots, const Group* ahead);
+  void fill_output(std::uint32_t output, const FieldBytes& bytes, RowSlots& slots);
   void read(const Fetch& fetch, std::byte* buffer);
   void read_specials(const Fetch& fetch, std::byte* buffer, const Group* ahead);
   void copy_block(const Piece& piece, std::byte* destination, const Group* ahead);
@@ -58,12 +66,14 @@ class RowFiller {
   BlockCache& blocks_;
   const std::uint64_t max_items_;
   SlotFiller filler_;
+  SampleKeeper keeper_;
   Fetch fetch_;
   Memory buffer_;
   std::vector<ReadRequest> requests_;
   std::vector<PendingRead> pending_;
   std::vector<std::byte> stored_, filter_scratch_;
   nanoseconds read_time_{};
+  std::uint64_t hits_ = 0, misses_ = 0;
 };
 
 }  // namespace penstock

@@ -51,6 +51,12 @@ std::ostream& operator<<(std::ostream& out, const Stats& stats) {
         static_cast<double>(stats.window_bytes) / 1e6, static_cast<double>(stats.cache_bytes) / 1e6);
   if (stats.blocks_undone != 0)
     print(out, "blocks      %llu undone\n", static_cast<unsigned long long>(stats.blocks_undone));
+  if (stats.cache_kind != CacheKind::none) {
+    out << "cache       " << name(stats.cache_kind);
+    print(out, ": %.1f of %.1f MB in %llu values, %llu found, %llu not\n", static_cast<double>(stats.cache.used) / 1e6,
+          static_cast<double>(stats.cache.reserved) / 1e6, static_cast<unsigned long long>(stats.cache.values),
+          static_cast<unsigned long long>(stats.cache.hits), static_cast<unsigned long long>(stats.cache.misses));
+  }
   print(out, "workers     %u asked for, %u observed\n", stats.workers, stats.workers_observed);
   if (stats.bad_samples != 0) {
     print(out, "bad samples %llu; the first: ", static_cast<unsigned long long>(stats.bad_samples));

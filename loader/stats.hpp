@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <penstock/loader/read_engine.hpp>
+#include <penstock/loader/sample_cache.hpp>
 
 namespace penstock {
 
@@ -39,6 +40,8 @@ struct Stats {
   unsigned workers_observed = 0;                                               ///< threads that decoded something
   std::uint64_t slab_bytes = 0, slabs = 0, window_bytes = 0, cache_bytes = 0;  ///< reserved
   std::uint64_t blocks_undone = 0;  ///< filtered blocks (HDF5 chunks); one that serves many samples counts once
+  CacheKind cache_kind = CacheKind::none;
+  CacheStats cache;  ///< of samples; cache_bytes above are those of blocks
   std::uint64_t bad_samples = 0, excluded_samples = 0, later_failures = 0;
   std::vector<BadSample> bad;  ///< the first 1,000
   std::string notes;           ///< what a user should know (fallbacks, where rank and world came from)

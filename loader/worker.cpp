@@ -1,3 +1,4 @@
+#include <cstring>
 #include <string>
 
 #include <tbb/task_arena.h>
@@ -10,12 +11,14 @@
 namespace penstock {
 namespace {
 
+constexpr std::uint32_t kCopiesAhead = 4;  // rows whose memory is asked for before they are copied
 constexpr std::uint64_t kReplacements = 16;
 constexpr std::uint32_t kReplacementStream = 0x5eb1ace;  // a transform number of its own for the draws of replacements
 
 }  // namespace
 
-Worker::Worker(Workshop& shop) : shop_(shop), filler_(shop.from, shop.direct, shop.blocks, shop.options.max_items) {}
+Worker::Worker(Workshop& shop)
+    : shop_(shop), filler_(shop.from, shop.direct, shop.blocks, shop.cache, shop.options.max_items) {}
 
 void Worker::run(std::stop_token stop) {
   Stopwatch watch;
@@ -33,6 +36,10 @@ void Worker::record_times(nanoseconds stalled, nanoseconds busy) {
   const nanoseconds read = filler_.read_time() - std::exchange(read_, filler_.read_time());
   const nanoseconds decode = fill.decode - std::exchange(decode_, fill.decode);
   const nanoseconds transform = fill.transform - std::exchange(transform_, fill.transform);
+  if (shop_.cache.on()) {
+    const std::uint64_t hits = filler_.hits() - std::exchange(hits_, filler_.hits());
+    shop_.cache.count(hits + std::exchange(copied_, 0), filler_.misses() - std::exchange(misses_, filler_.misses()));
+  }
   shop_.clocks.decode.stalled_in.add(stalled);
   shop_.clocks.read.busy.add(read);
   shop_.clocks.decode.busy.add(decode);
@@ -45,16 +52,15 @@ void Worker::run_group(Group& group) {
   const std::uint32_t first = group.first;
   const std::uint32_t count = group.count;
   const bool wanted = assembly.generation() == shop_.delivery.generation();
-  bool finished = false;
   for (std::uint32_t i = 0; i < count; ++i) {
-    if (wanted) run_row(assembly, first + i, group.read_ahead ? &group : nullptr, i);
-    if (i + 1 < count && assembly.finish_row(first + i)) finished = true;
+    if (i + kCopiesAhead < count) bring_kept(assembly.slab().samples[first + i + kCopiesAhead]);
+    if (wanted && !copy_row(assembly, first + i)) run_row(assembly, first + i, group.read_ahead ? &group : nullptr, i);
+    assembly.set_stage(first + i, Assembly::RowStage::done);
   }
   if (group.buffer != nullptr) shop_.window.release(group.buffer, group.buffer_bytes);
   group.blocks.clear();
   shop_.groups.release(&group);  // before the batch can be seen finished: all that is in flight belongs to some batch
-  if (assembly.finish_row(first + count - 1)) finished = true;
-  if (!finished) return;
+  if (!assembly.finish_rows(count)) return;
   try {
     if (wanted && assembly.failure() == nullptr) assembly.slab().seal(assembly.staged);
   } catch (...) {
@@ -65,11 +71,33 @@ void Worker::run_group(Group& group) {
 
 void Worker::fill_batch(Assembly& assembly) {
   for (std::uint32_t row = 0; row < assembly.rows.size(); ++row) {
-    run_row(assembly, row, nullptr, 0);
-    assembly.finish_row(row);
+    if (!copy_row(assembly, row)) run_row(assembly, row, nullptr, 0);
+    assembly.set_stage(row, Assembly::RowStage::done);
+    assembly.finish_rows(1);
   }
   if (assembly.failure() != nullptr) std::rethrow_exception(assembly.failure());
   assembly.slab().seal(assembly.staged);
+}
+
+// A word to the processor about a sample that will be copied soon.
+void Worker::bring_kept(std::uint64_t sample) const {
+  if (!shop_.cache.rows_alone()) return;
+  for (std::uint32_t output = 0; output < shop_.program.outputs().size(); ++output)
+    shop_.cache.prefetch(sample, shop_.cache.row_of(output));
+}
+
+// Where the cache has a sample's whole row, copying it is all there is to do.
+bool Worker::copy_row(Assembly& assembly, std::uint32_t row) {
+  if (!shop_.cache.rows_alone()) return false;
+  const std::uint64_t sample = assembly.slab().samples[row];
+  const auto outputs = static_cast<std::uint32_t>(shop_.program.outputs().size());
+  for (std::uint32_t output = 0; output < outputs; ++output) {
+    const auto kept = shop_.cache.find(sample, shop_.cache.row_of(output));
+    if (!kept) return false;
+    std::memcpy(assembly.slab().row(output, row).data(), kept->bytes.data(), kept->bytes.size());
+  }
+  copied_ += outputs;
+  return true;
 }
 
 void Worker::run_row(Assembly& assembly, std::uint32_t row, Group* ahead, std::uint32_t index) {

@@ -25,6 +25,7 @@ struct Workshop {
   const FetchFrom& from;
   ReadEngine& direct;
   BlockCache& blocks;
+  SampleCache& cache;
   ReadWindow& window;
   GroupPool& groups;
   Queue<Group*>& tasks;
@@ -44,6 +45,8 @@ class Worker {
 
  private:
   void run_group(Group& group);
+  void bring_kept(std::uint64_t sample) const;
+  bool copy_row(Assembly& assembly, std::uint32_t row);
   void run_row(Assembly& assembly, std::uint32_t row, Group* ahead, std::uint32_t index);
   void fill_row(Assembly& assembly, std::uint32_t row, Group* ahead, std::uint32_t index);
   void fall_short(Assembly& assembly, std::uint32_t row, const Error& error);
@@ -54,6 +57,8 @@ class Worker {
   RowFiller filler_;
   RowSlots slots_;
   nanoseconds read_{}, decode_{}, transform_{};  // as last recorded
+  std::uint64_t hits_ = 0, misses_ = 0;          // likewise
+  std::uint64_t copied_ = 0;                     // values, since then
 };
 
 /// The pool: threads of ours inside an arena of their own with that many reserved slots, so that whatever runs on TBB

@@ -157,6 +157,8 @@ std::unique_ptr<OutputProgram> compile_array(const OutputRequest& request, const
   Output output = request.output(plan.delivered, plan.shape);
   output.partial = plan.window != 0;
   output.verbatim = plan.window == 0 && request.stored_as(plan.delivered, plan.shape);
+  if (plan.window == 0 && plan.codec == nullptr && size_of(plan.delivered) <= size_of(plan.stored))
+    output.keep = Keep::row;
   return std::make_unique<ArrayProgram>(std::move(output), std::move(plan));
 }
 

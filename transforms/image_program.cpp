@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include <penstock/formats/error.hpp>
 #include <penstock/transforms/channels.hpp>
 #include <penstock/transforms/compile.hpp>
@@ -165,6 +167,15 @@ ImagePlan plan_steps(const OutputRequest& request, std::int64_t channels) {
   return plan;
 }
 
+// Whether rows may differ from epoch to epoch. Steps not known here may draw.
+bool draws(const Chain& chain) {
+  return !std::ranges::all_of(chain.steps, [](const Step& step) {
+    return std::holds_alternative<step::Decode>(step) || std::holds_alternative<step::Resize>(step) ||
+           std::holds_alternative<step::CenterCrop>(step) || std::holds_alternative<step::Cast>(step) ||
+           std::holds_alternative<step::ChannelsLast>(step);
+  });
+}
+
 // One mean asks for gray levels; everything else sees colour.
 DecodeOptions decoding_of(const Chain& chain) {
   for (const Step& step : chain.steps) {
@@ -210,6 +221,10 @@ std::unique_ptr<OutputProgram> compile_image(const OutputRequest& request) {
   output.verbatim = interleaved && plan.geometry.empty() && output.dtype == DType::u8 &&
                     request.stored_as(DType::u8, sample.layout->shape) &&
                     element_count(sample.layout->shape) == output.row_bytes();
+  if (plan.codec == nullptr) {
+    output.keep = output.dtype == DType::u8 && !draws(request.chain) ? Keep::row : Keep::pixels;
+    output.pixels = decoding.pixels;
+  }
   return std::make_unique<ImageProgram>(std::move(output), std::move(plan));
 }
 

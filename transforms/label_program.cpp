@@ -85,6 +85,7 @@ std::unique_ptr<OutputProgram> compile_label(const OutputRequest& request) {
   }
   Output output = request.output(DType::i64, {});
   output.verbatim = request.stored_as(DType::i64, {});
+  if (request.own_codec() == nullptr) output.keep = Keep::row;
   return std::make_unique<LabelProgram>(std::move(output));
 }
 

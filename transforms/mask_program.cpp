@@ -142,7 +142,12 @@ std::unique_ptr<OutputProgram> compile_mask(const OutputRequest& request) {
   plan.size = request.leader->image_size().value();
   Shape shape{plan.size.height, plan.size.width};
   if (several) shape.insert(plan.channels_last ? shape.end() : shape.begin(), plan.channels);
-  return std::make_unique<MaskProgram>(request.output(plan.delivered, shape), plan);
+  Output output = request.output(plan.delivered, shape);
+  if (plan.codec == nullptr && plan.stored == DType::u8) {
+    output.keep = Keep::pixels;
+    output.pixels = Pixels::stored;
+  }
+  return std::make_unique<MaskProgram>(std::move(output), plan);
 }
 
 }  // namespace penstock

@@ -27,6 +27,13 @@ struct FieldCatalog {
   std::function<std::vector<std::byte>(std::uint32_t field, const Codec* codec)> first_value;
 };
 
+/// What a cache may keep for an output between epochs, so that the same row comes of it.
+enum class Keep : std::uint8_t {
+  bytes,   ///< the field's stored bytes
+  pixels,  ///< the field's image as its codec decodes it, as a raw uint8 value (H, W, C)
+  row,     ///< the row itself: nothing is drawn for it, and it is no larger than the pixels
+};
+
 /// One output of the batch.
 struct Output {
   std::string name;
@@ -37,6 +44,8 @@ struct Output {
   bool verbatim = false;   ///< the row is the stored bytes: the reader may put them into the slot itself
   bool partial = false;    ///< select() may ask for parts of the field; a follower for those its leader asks for
   bool scattered = false;  ///< and those are many and small: records here and there
+  Keep keep = Keep::bytes;
+  Pixels pixels = Pixels::rgb;                                                       ///< of Keep::pixels
   std::uint64_t row_bytes() const { return element_count(shape) * size_of(dtype); }  ///< ragged: of one item
 };
 

@@ -1,5 +1,6 @@
 #include "bench_options.hpp"
 
+#include <penstock/bench/units.hpp>
 #include <penstock/loader/read_engine.hpp>
 
 #include "open.hpp"
@@ -23,6 +24,10 @@ void BenchOptions::declare(CLI::App& command) {
       ->capture_default_str();
   command.add_flag("--direct-io", direct_io, "Read past the page cache (O_DIRECT) where the file system allows it");
   command.add_flag("--cold", cold, "Drop the dataset's pages from memory before every window");
+  command.add_option("--cache", cache, "What the loader keeps of samples; measured from the second epoch on")
+      ->check(CLI::IsMember({"none", "encoded", "decoded"}))
+      ->capture_default_str();
+  command.add_option("--cache-bytes", cache_bytes, "Limit of the cache")->capture_default_str();
   command.add_option("--consumer", consumer, "Stand-in for training, for each batch: none, busy:MS or sleep:MS")
       ->capture_default_str();
   command.add_option("--seed", seed, "Of the order and of every random draw")->capture_default_str();
@@ -35,6 +40,8 @@ TrialOptions BenchOptions::trial() const {
   trial.consumer = Consumer::parse(consumer);
   trial.seed = seed;
   trial.cold = cold;
+  trial.cache = cache_named(cache);
+  trial.cache_bytes = parse_size(cache_bytes);
   trial.keep_going = [] { return !interrupted(); };
   return trial;
 }

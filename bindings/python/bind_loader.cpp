@@ -55,7 +55,8 @@ void construct(PythonLoader* self, const nb::object& source, std::uint32_t batch
                std::optional<std::vector<std::uint64_t>> subset, std::optional<double> timeout,
                std::optional<std::uint64_t> shuffle_block, std::uint64_t max_items,
                const std::optional<std::vector<std::string>>& classes, const std::string& engine, bool direct_io,
-               std::uint64_t read_window, std::uint64_t block_cache, const nb::object& on_batch) {
+               std::uint64_t read_window, std::uint64_t block_cache, const std::optional<std::string>& cache,
+               std::uint64_t cache_bytes, const nb::object& on_batch) {
   LoaderOptions options{.batch_size = batch_size,
                         .shuffle = shuffle,
                         .seed = seed,
@@ -73,7 +74,9 @@ void construct(PythonLoader* self, const nb::object& source, std::uint32_t batch
                         .max_items = max_items,
                         .engine = {.kind = engine_named(engine), .direct_io = direct_io},
                         .read_window = read_window,
-                        .block_cache = block_cache};
+                        .block_cache = block_cache,
+                        .cache = cache ? cache_named(*cache) : CacheKind::none,
+                        .cache_bytes = cache_bytes};
   std::string note = set_rank(options, rank, world);
   Dataset dataset = open_dataset(source);
   require_classes(dataset, classes);
@@ -193,6 +196,9 @@ constexpr const char* kInitDoc =
     "flight. shuffle_block: samples per block of a block shuffle, 0 for none. max_items: bound of a ragged row.\n"
     "classes: names that the dataset's must equal. engine: \"auto\", \"io_uring\", \"pread\", \"direct\", \"gather\".\n"
     "direct_io: O_DIRECT. read_window, block_cache: bytes.\n"
+    "cache: what is kept of samples for later epochs, \"encoded\" (stored bytes) or \"decoded\" (images as pixels, "
+    "before\n"
+    "anything is drawn for them), up to cache_bytes; the batches are the same without.\n"
     "on_batch: a function that gets each batch and returns what the loop gets in its place; in one thread, ahead of\n"
     "the program. With a second parameter it also gets a numpy Generator, a function of seed, epoch and the batch.\n\n"
     "Raises Error: invalid_argument, for options that do not fit each other or the dataset; and what opening raises.";
@@ -209,7 +215,8 @@ void bind_loader_class(nb::module_& module) {
            nb::arg("subset") = nb::none(), nb::arg("timeout") = nb::none(), nb::arg("shuffle_block") = nb::none(),
            nb::arg("max_items") = defaults.max_items, nb::arg("classes") = nb::none(), nb::arg("engine") = "auto",
            nb::arg("direct_io") = false, nb::arg("read_window") = defaults.read_window,
-           nb::arg("block_cache") = defaults.block_cache, nb::arg("on_batch").sig("None") = nb::none(), kInitDoc)
+           nb::arg("block_cache") = defaults.block_cache, nb::arg("cache") = nb::none(),
+           nb::arg("cache_bytes") = defaults.cache_bytes, nb::arg("on_batch").sig("None") = nb::none(), kInitDoc)
       .def("__iter__", iterate, "Begins an epoch. Only the latest iterator gives batches.")
       .def(
           "__len__", [](PythonLoader& self) { return self.use([](Loader& loader) { return loader.batches(); }); },

@@ -42,6 +42,17 @@ nb::dict reads(const EngineStats& stats) {
   return all;
 }
 
+nb::dict cache(const Stats& stats) {
+  nb::dict all;
+  all["kind"] = text(name(stats.cache_kind));
+  all["reserved_bytes"] = stats.cache.reserved;
+  all["used_bytes"] = stats.cache.used;
+  all["values"] = stats.cache.values;
+  all["hits"] = stats.cache.hits;
+  all["misses"] = stats.cache.misses;
+  return all;
+}
+
 }  // namespace
 
 nb::list bad_samples(const std::vector<BadSample>& bad) {
@@ -80,6 +91,7 @@ nb::object to_python(const Stats& stats) {
   all["window_bytes"] = stats.window_bytes;
   all["cache_bytes"] = stats.cache_bytes;
   all["blocks_undone"] = stats.blocks_undone;
+  all["cache"] = cache(stats);
   all["bad_samples"] = stats.bad_samples;
   all["excluded_samples"] = stats.excluded_samples;
   all["later_failures"] = stats.later_failures;

@@ -43,6 +43,19 @@ TEST_CASE("every size is permuted without loss or repeat, and position_of is the
   }
 }
 
+TEST_CASE("a list holds what each position gives") {
+  for (const std::uint64_t size : {1ULL, 2ULL, 63ULL, 64ULL, 65ULL, 1000ULL, 20'000ULL, 5'000'000'000ULL}) {
+    const Permutation permutation(size, 7, 3);
+    for (const std::uint64_t count : {0ULL, 1ULL, 63ULL, 64ULL, 65ULL, 300ULL}) {
+      const std::uint64_t first = size > count ? (size - count) / 2 : 0;
+      std::vector<std::uint64_t> list(std::min(count, size)), expected(list.size());
+      permutation.list(first, list);
+      for (std::uint64_t i = 0; i < expected.size(); ++i) expected[i] = permutation(first + i);
+      CHECK(list == expected);
+    }
+  }
+}
+
 TEST_CASE("sizes beyond 32 bits stay in range and invert") {
   for (const std::uint64_t size : {(std::uint64_t{1} << 32) + 1, (std::uint64_t{1} << 62), std::uint64_t{1} << 40}) {
     const Permutation permutation(size, 1, 2);

@@ -628,3 +628,14 @@ def test_pack_asks_which_images_to_decode(tmp_path):
     for words in [["none=8"], ["0"], ["8x"], ["8x8x8"], ["=8"], ["jpg,=8"], ["same:3"], ["wide"], ["99999"]]:
         fails("pack", tmp_path / "pairs", tmp_path / "y", "--format", "tar", "--decode", *words, code=2)
     fails("pack", tmp_path / "pairs", tmp_path / "y", "--format", "tar", "--decode", "jpg=8", "--max-side", 10, code=2)
+
+
+def test_bench_measures_a_cache(icons, tmp_path):
+    digests = set()
+    for words in [[], ["--cache", "encoded"], ["--cache", "decoded", "--cache-bytes", "1MiB"]]:
+        run("bench", icons, "--digest", "--workers", 2, "--json", tmp_path / "r.json", *words)
+        digests.add(json.loads((tmp_path / "r.json").read_text())["rows"][0]["digest"])
+    assert len(digests) == 1
+    run("bench", icons, "--seconds", "0.2", "--workers", 2, "--cache", "decoded")
+    fails("bench", icons, "--cache", "both", code=2)
+    fails("bench", icons, "--cache", "encoded", "--cache-bytes", "100", code=2)

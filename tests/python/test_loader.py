@@ -403,3 +403,24 @@ def test_two_thousand_loaders_leave_neither_threads_nor_memory(arrays):
     assert threads_after <= threads
     assert memory_after - memory < 16e6
     assert np.asarray(kept).shape == (8, 5)
+
+
+@pytest.mark.parametrize("cache", ["encoded", "decoded"])
+def test_a_cache_gives_the_same_batches_and_is_counted(icons, cache):
+    fields = {"png": ps.image.random_flip() | ps.image.normalize([0.5] * 3, [0.2] * 3), "cls": ps.label()}
+    options = {"batch_size": 32, "shuffle": True, "seed": 4, "workers": 2, "fields": fields}
+    plain = ps.Loader(icons, **options)
+    kept = ps.Loader(icons, cache=cache, cache_bytes=16 << 20, **options)
+    for _ in range(3):
+        for expected, batch in zip(plain, kept, strict=True):
+            assert np.array_equal(np.asarray(expected["png"]), np.asarray(batch["png"]))
+            assert np.array_equal(np.asarray(expected["cls"]), np.asarray(batch["cls"]))
+    told = kept.stats()["cache"]
+    assert told["kind"] == cache and told["hits"] >= 4 * len(ps.open(icons)) - 1000
+    assert 0 < told["used_bytes"] <= told["reserved_bytes"] <= 16 << 20
+    assert "cache       " + cache in str(kept.stats())
+    assert plain.stats()["cache"]["kind"] == "none"
+    for wrong in [{"cache": "both"}, {"cache": cache, "cache_bytes": 100}]:
+        with pytest.raises(ps.Error) as raised:
+            ps.Loader(icons, **wrong, **options)
+        assert raised.value.kind == "invalid_argument"

@@ -1,0 +1,92 @@
+// Later epochs from the cache of decoded images, beside memcpy of the same rows in an order as random.
+//
+//   penstock_cache_speed DATASET [FIELD] [--workers 2] [--rounds 5] [--seconds 1] [--batch-size 64]
+//
+// FIELD holds images of one size; labels come along where there are any. The plain loop has all rows in one block of
+// memory, knows no index, keys, queue or order, and copies row after row into slabs of the loader's number and size.
+#include <cstring>
+#include <exception>
+#include <utility>
+
+#include <penstock/loader/permutation.hpp>
+
+#include "beside_loops.hpp"
+
+namespace {
+
+using namespace penstock;
+using namespace penstock::beside;
+
+Loader make_loader(const Dataset& dataset, const Options& options, const Chain& chain) {
+  LoaderOptions chosen{.batch_size = options.batch_size, .shuffle = true, .seed = 1, .workers = options.workers};
+  chosen.fields = {{"image", field(options.field) | chain}};
+  if (dataset.field("cls")) chosen.fields.emplace_back("cls", label());
+  chosen.last = Last::drop;
+  chosen.cache = CacheKind::decoded;
+  chosen.cache_bytes = std::uint64_t{4} << 30;
+  return Loader(dataset, chosen);
+}
+
+std::string image_field(const Dataset& dataset) {
+  for (const char* name : {"png", "jpg", "webp"}) {
+    if (dataset.field(name)) return name;
+  }
+  throw Error::invalid_argument("name the FIELD of the images", {.dataset = dataset.path().string()});
+}
+
+/// So many copies of a batch's first image, one behind the other.
+Memory copies_of(const Batch& batch, std::uint64_t count) {
+  const auto& images = batch["image"].values;
+  const std::size_t row_bytes = images.bytes() / batch.size();
+  Memory rows(count * row_bytes);
+  for (std::uint64_t i = 0; i < count; ++i) std::memcpy(rows.data() + i * row_bytes, images.data, row_bytes);
+  return rows;
+}
+
+void run(Options options) {
+  const Dataset dataset = penstock::open(options.dataset);
+  if (options.field.empty()) options.field = image_field(dataset);
+  const std::vector<std::pair<const char*, Chain>> chains{
+      {"penstock: uint8 (H, W, C)", image::decode() | image::channels_last()},
+      {"penstock: uint8 (C, H, W)", image::decode()},
+      {"penstock: flipped, uint8 (C, H, W)", image::random_flip() | image::cast(DType::u8)},
+      {"penstock: flipped, normalized float32",
+       image::random_flip() | image::normalize({0.5F, 0.5F, 0.5F}, {1, 1, 1})}};
+  Line plain{"plain: memcpy"};
+  std::vector<Line> lines;
+  std::vector<Loader> loaders;
+  for (const auto& [name, chain] : chains) {
+    lines.push_back({name});
+    loaders.push_back(make_loader(dataset, options, chain));
+    while (loaders.back().next()) continue;  // the first epoch fills the cache
+  }
+  const Memory rows = copies_of(*loaders[0].next(), dataset.size());
+  const std::size_t row_bytes = rows.size() / dataset.size(), slabs = loaders[0].stats().slabs;
+  const Memory slab_memory(row_bytes * options.batch_size * slabs);
+  const Permutation order(dataset.size(), 1, 0);
+  for (int round = 0; round < options.rounds; ++round) {
+    for (std::size_t i = 0; i < loaders.size(); ++i) {
+      lines[i].rates.push_back(run_loader(loaders[i], options));
+      const double copied = run_loop(options, slab_memory, slabs, row_bytes, [&](std::uint64_t turn, std::byte* row) {
+        std::memcpy(row, rows.data() + order(turn % dataset.size()) * row_bytes, row_bytes);
+      });
+      plain.rates.push_back(copied);
+      lines[i].ratios.push_back(lines[i].rates.back() / copied);
+    }
+  }
+  print_heading();
+  print(plain);
+  for (const Line& line : lines) print(line);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    run(parse({argv + 1, static_cast<std::size_t>(argc - 1)}, argv[0]));
+    return 0;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "penstock_cache_speed: error: %s\n", error.what());
+    return 1;
+  }
+}
