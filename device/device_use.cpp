@@ -9,6 +9,10 @@ namespace penstock {
 DeviceUse::DeviceUse(std::shared_ptr<Device> device) : device_(std::move(device)), ready_(device_->make_event()) {}
 
 DeviceUse::~DeviceUse() {
+  finish();
+}
+
+void DeviceUse::finish() noexcept {
   // A device that failed says so to whoever asks for a result; here is nobody to tell.
   const auto settle = [](const Event& event) {
     try {
@@ -17,6 +21,7 @@ DeviceUse::~DeviceUse() {
     }
   };
   settle(*ready_);
+  const std::scoped_lock lock(mutex_);
   for (const Reader& reader : readers_) settle(*reader.left);
 }
 

@@ -21,7 +21,9 @@ namespace penstock {
 class DeviceUse {
  public:
   explicit DeviceUse(std::shared_ptr<Device> device);
-  ~DeviceUse();  ///< waits for whatever still writes or reads, so that the memory may be given back
+  ~DeviceUse();  ///< finish()
+  DeviceUse(const DeviceUse&) = delete;
+  DeviceUse& operator=(const DeviceUse&) = delete;
 
   Device& device() const { return *device_; }
 
@@ -35,6 +37,9 @@ class DeviceUse {
   /// Blocks this thread until what was written is there. Throws Error: resource, when writing it failed.
   void synchronize() const { ready_->wait(); }
   bool ready() const { return ready_->done(); }
+
+  /// Blocks this thread until nobody writes or reads: before the memory ends. Quiet about failures.
+  void finish() noexcept;
 
   /// The reader is through, as far as the host goes: each stream that it named is remembered where it is now. A reader
   /// that named none may have used the default stream; `read` false says that there was no reader.

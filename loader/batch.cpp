@@ -1,12 +1,13 @@
 #include <utility>
 
+#include <penstock/device/device_use.hpp>
 #include <penstock/formats/error.hpp>
 #include <penstock/loader/batch.hpp>
-#include <penstock/loader/slab.hpp>
+#include <penstock/loader/batch_record.hpp>
 
 namespace penstock {
 
-Batch::Batch(std::shared_ptr<const Slab> slab) : slab_(std::move(slab)) {}
+Batch::Batch(std::shared_ptr<const BatchRecord> slab) : slab_(std::move(slab)) {}
 
 std::uint64_t Batch::seed() const {
   return slab_->seed;
@@ -25,12 +26,12 @@ std::uint32_t Batch::size() const {
 }
 
 std::span<const Field> Batch::fields() const {
-  return slab_->fields();
+  return slab_->fields;
 }
 
 const Field& Batch::operator[](std::string_view name) const {
   std::string known;
-  for (const Field& field : slab_->fields()) {
+  for (const Field& field : slab_->fields) {
     if (field.name == name) return field;
     known.append(known.empty() ? "" : ", ").append(field.name);
   }
@@ -51,6 +52,23 @@ std::span<const BadSample> Batch::bad() const {
 
 std::span<const std::string_view> Batch::keys() const {
   return slab_->keys;
+}
+
+std::optional<DeviceId> Batch::device() const {
+  if (slab_->use == nullptr) return std::nullopt;
+  return slab_->use->device().id();
+}
+
+void Batch::wait(StreamHandle stream) const {
+  if (slab_->use != nullptr) slab_->use->wait(stream);
+}
+
+void Batch::record_stream(StreamHandle stream) const {
+  if (slab_->use != nullptr) slab_->use->record_stream(stream);
+}
+
+void Batch::synchronize() const {
+  if (slab_->use != nullptr) slab_->use->synchronize();
 }
 
 }  // namespace penstock

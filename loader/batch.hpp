@@ -3,23 +3,25 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include <penstock/device/device.hpp>
 #include <penstock/transforms/tensor.hpp>
 
 namespace penstock {
 
-class Slab;
-struct BadSample;  // stats.hpp
+struct BatchRecord;  // batch_record.hpp
+struct BadSample;    // stats.hpp
 
 /// One output of a batch.
 struct Field {
   std::string_view name;
-  TensorView values;                      ///< (rows, ...); ragged: (items of all rows, ...)
-  std::span<const std::int64_t> offsets;  ///< ragged: rows + 1 positions in `values`; else empty
+  TensorView values;                      ///< (rows, ...); ragged: (items of all rows, ...); where Batch::device() says
+  std::span<const std::int64_t> offsets;  ///< ragged: rows + 1 positions in `values`, on the host; else empty
   template <typename T>
   std::span<const T> as() const {  ///< elements of `values`, unchecked dtype
     return {reinterpret_cast<const T*>(values.data), static_cast<std::size_t>(values.bytes() / sizeof(T))};
@@ -31,7 +33,7 @@ struct Field {
 class Batch {
  public:
   Batch() = default;
-  explicit Batch(std::shared_ptr<const Slab> slab);
+  explicit Batch(std::shared_ptr<const BatchRecord> slab);
 
   std::uint64_t seed() const;
   std::uint64_t epoch() const;
@@ -44,14 +46,27 @@ class Batch {
   std::span<const std::uint64_t> samples() const;  ///< sample number of each row
   std::span<const BadSample> bad() const;          ///< what is wrong with the rows that are marked bad, in row order
   std::span<const std::string_view> keys() const;  ///< `__key__`
-  const std::shared_ptr<const Slab>& slab() const { return slab_; }
+  /// What keeps the memory: lives as long as the batch and whatever shares it.
+  const std::shared_ptr<const BatchRecord>& slab() const { return slab_; }
+
+  /// Where the values lie: nothing for memory of the host. Keys, samples, `__valid__` and offsets are always on the
+  /// host.
+  std::optional<DeviceId> device() const;
+  /// Work that enters `stream` from now on finds the values, which may still be on their way; the calling thread does
+  /// not wait. The stream must exist until the last copy of the batch is gone: where it is then, the memory is free
+  /// again. Throws Error: resource, when the device failed. On the host: nothing to do.
+  void wait(StreamHandle stream) const;
+  /// For a stream that is ordered behind one that waited: only the end of the batch waits for what is in it by then.
+  void record_stream(StreamHandle stream) const;
+  /// Blocks this thread until the values are there. Throws as wait().
+  void synchronize() const;
 
   /// What LoaderOptions::on_batch made of the batch: kept by it and its copies.
   void attach(std::shared_ptr<void> made) { attached_ = std::move(made); }
   const std::shared_ptr<void>& attached() const { return attached_; }
 
  private:
-  std::shared_ptr<const Slab> slab_;
+  std::shared_ptr<const BatchRecord> slab_;
   std::shared_ptr<void> attached_;
 };
 

@@ -3,17 +3,14 @@
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <thread>
 
 #include <penstock/loader/delivery.hpp>
-#include <penstock/loader/finished.hpp>
+#include <penstock/loader/finished_queue.hpp>
 #include <penstock/loader/stage_clock.hpp>
 
 namespace penstock {
@@ -30,29 +27,23 @@ class BatchStage {
 
   /// The next batch; nothing after `timeout` (0 waits for ever), or once closed.
   std::optional<Finished> take(std::chrono::milliseconds timeout);
+  /// For a stage behind this one: the next batch of that generation, which stays in the loader's hands; nothing once it
+  /// has passed, or closed.
+  std::optional<Finished> take_of(std::uint64_t generation) { return queue_.take_of(generation); }
   /// Discards what is done; batches come from that generation of the delivery, which has begun.
-  void go_to(std::uint64_t generation);
-  void close();
-  std::size_t ready() const;
+  void go_to(std::uint64_t generation) { queue_.go_to(generation); }
+  void close() { queue_.close(); }
+  std::size_t ready() const { return queue_.ready(); }
 
  private:
-  std::optional<std::uint64_t> next_generation();
   bool advance(std::uint64_t generation, std::uint64_t sequence);
-  bool put(std::uint64_t generation, Finished finished);
-  void discard(std::deque<Finished> finished);
 
   Delivery& delivery_;
   std::shared_ptr<SlabPool> slabs_;
   const std::function<void(Batch&)> step_;
-  const std::size_t ahead_;
   StageClock& clock_;
   std::atomic<std::thread::id> thread_{};  // compared with the reader's own id only: orders nothing
-  mutable std::mutex mutex_;               // guards all below
-  std::condition_variable changed_;
-  std::deque<Finished> done_;
-  std::optional<std::uint64_t> begun_;  ///< generation that is wanted and not yet begun
-  std::uint64_t generation_ = 0;
-  bool closed_ = false;
+  FinishedQueue queue_;
 };
 
 }  // namespace penstock

@@ -67,13 +67,13 @@ void Loader::set_epoch(std::uint64_t epoch) {
 }
 
 LoaderState Loader::state() const {
-  return pipeline_->cursor.save(pipeline_->dataset.fingerprint(), pipeline_->program.version());
+  return pipeline_->cursor.save(pipeline_->dataset.fingerprint(), pipeline_->whole_program().version());
 }
 
 void Loader::restore(const LoaderState& saved) {
   pipeline_->require_same_process();
   pipeline_->go_to(pipeline_->cursor.load(saved, pipeline_->dataset.fingerprint()));
-  if (saved.transforms != pipeline_->program.version()) {
+  if (saved.transforms != pipeline_->whole_program().version()) {
     pipeline_->notes = "the restored state was made with other codecs or transforms: " + saved.transforms;
   }
 }
@@ -103,6 +103,7 @@ Batch Loader::at(std::uint64_t epoch, std::uint64_t batch) {
     pipeline.options.on_batch(given);
     rebuilt.attach(given.attached());
   }
+  if (pipeline.device != nullptr) return DeviceCopy::copied(pipeline.make_device_pool(1), rebuilt);
   return rebuilt;
 }
 
@@ -110,7 +111,7 @@ RowAccount Loader::explain(const Batch& batch, std::uint32_t row) const {
   if (row >= batch.size()) {
     throw Error::invalid_argument("row " + std::to_string(row) + " of a batch of " + std::to_string(batch.size()));
   }
-  return account_for(pipeline_->dataset, pipeline_->program,
+  return account_for(pipeline_->dataset, pipeline_->whole_program(),
                      {.seed = pipeline_->cursor.position().seed,
                       .epoch = batch.epoch(),
                       .sample = batch.samples()[row],

@@ -4,11 +4,13 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include <penstock/device/device.hpp>
 #include <penstock/loader/batch.hpp>
 #include <penstock/loader/read_engine.hpp>
 #include <penstock/loader/sample_cache.hpp>
@@ -25,6 +27,10 @@ enum class OnError : std::uint8_t { raise, replace, mark };
 /// outputs raise.
 enum class Missing : std::uint8_t { raise, exclude, empty };
 
+/// Where the last step of images is done, the one from pixels to numbers in their layout (normalize, cast), when
+/// batches go to a device. The bytes are the same. `automatic`: on the device, where fewer bytes then cross.
+enum class Where : std::uint8_t { automatic, host, device };
+
 std::string_view name(Last last);
 std::string_view name(OnError policy);
 
@@ -39,9 +45,17 @@ struct LoaderOptions {
   /// A step of the user's own on whole batches, in order, in one thread of the loader's that runs up to `prefetch`
   /// batches ahead of the consumer. It may change values in place, and attach() what it makes. What it throws, of any
   /// type, is what next() throws for that batch. Loader::at() calls it too, in its caller's thread. It must not use the
-  /// loader; destroying the loader waits until it returns.
+  /// loader; destroying the loader waits until it returns. With a device it comes before the copy.
   std::function<void(Batch&)> on_batch = {};
   std::string on_batch_stage = "on_batch";  ///< the name of that stage in the stats
+
+  /// "cuda:0": batches are copied there ahead of the consumer, which gets them at once and waits on the device
+  /// (Batch::wait). Empty: they stay in memory of the host. "host": a processor in a device's place, to try the rest
+  /// with.
+  std::string device = {};
+  unsigned device_prefetch = 2;  ///< batches ahead of the consumer on the device, those on their way included
+  Where where = Where::automatic;
+  std::shared_ptr<Device> on_device = {};  ///< an open one, in place of the name
 
   Last last = Last::keep;
   std::uint32_t rank = 0, world = 1;

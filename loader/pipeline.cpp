@@ -24,12 +24,20 @@ ChosenEngine synchronous_beside(const ChosenEngine& engine, const Dataset& datas
   return make_engine(dataset, options, PendingRead::done);
 }
 
+std::vector<Waits::Behind> stages_behind(const LoaderOptions& options, const StageClocks& clocks) {
+  std::vector<Waits::Behind> stages;
+  if (options.on_batch) stages.push_back({options.on_batch_stage, &clocks.on_batch});
+  if (options.on_device != nullptr) stages.push_back({"copy", &clocks.copy});
+  return stages;
+}
+
 }  // namespace
 
 Pipeline::Pipeline(Dataset opened, LoaderOptions chosen, const Loader::EngineFactory& make_engine)
     : dataset(std::move(opened)),
       options(resolved(dataset, std::move(chosen))),
-      program(compiled(dataset, options)),
+      device(options.on_device),
+      programs(programs_of(dataset, options)),
       selection(select_samples(dataset, program, options)),
       cursor(plan_options(options, selection)),
       engine(make_engine(dataset, engine_options(options, program), PendingRead::done)),
@@ -38,17 +46,29 @@ Pipeline::Pipeline(Dataset opened, LoaderOptions chosen, const Loader::EngineFac
       blocks(options.block_cache),
       window(options.read_window),
       slabs(std::make_shared<SlabPool>(dataset, program.outputs(), options.batch_size, options.max_items,
-                                       slab_count(options, !engine.engine->synchronous()))),
+                                       slab_count(options, !engine.engine->synchronous()), device)),
       delivery(slabs),
       failures(options.max_error_rate, (selection.samples + options.world - 1) / options.world),
-      waits(clocks, !engine.engine->synchronous(), options.on_batch ? options.on_batch_stage : "") {
+      waits(clocks, !engine.engine->synchronous(), stages_behind(options, clocks)) {
   for (std::size_t i = 0; i < slabs->size(); ++i) {
     assemblies.push_back(std::make_unique<Assembly>(slabs->slab(i), program.outputs().size()));
   }
   if (options.on_batch) {
     batch_stage = std::make_unique<BatchStage>(delivery, slabs, options.on_batch, options.prefetch, clocks.on_batch);
   }
+  if (device != nullptr) {
+    device_slabs = make_device_pool(options.device_prefetch + options.held);
+    device_copy = std::make_unique<DeviceCopy>(
+        device_slabs, slabs,
+        [this](std::uint64_t generation, std::uint64_t number) { return next_of(generation, number); },
+        options.device_prefetch, clocks.copy);
+  }
   feeder = std::make_unique<Feeder>(shop, plan_options(options, selection), *engine.engine, assemblies);
+}
+
+std::shared_ptr<DevicePool> Pipeline::make_device_pool(unsigned count) const {
+  return std::make_shared<DevicePool>(device, dataset, program.outputs(), programs.outputs, options.batch_size,
+                                      options.max_items, count);
 }
 
 void Pipeline::start(const std::shared_ptr<Pipeline>& pipeline) {
@@ -60,12 +80,18 @@ void Pipeline::start(const std::shared_ptr<Pipeline>& pipeline) {
     pipeline->batch_thread =
         std::make_unique<Thread>("penstock-batch", [pipeline](std::stop_token) { pipeline->batch_stage->run(); });
   }
+  if (pipeline->device_copy != nullptr) {
+    pipeline->settle_thread =
+        std::make_unique<Thread>("penstock-settle", [pipeline](std::stop_token) { pipeline->device_copy->settle(); });
+    pipeline->copy_thread =
+        std::make_unique<Thread>("penstock-copy", [pipeline](std::stop_token) { pipeline->device_copy->run(); });
+  }
   pipeline->go_to(pipeline->cursor.position());
 }
 
 // From the source to the sink: nothing new begins, what is under way is skipped, then every thread is joined.
-// False when some read never came back: what it may still write to must then live on. So it must where the loader is
-// destroyed by its own on_batch, which cannot wait for itself.
+// False when some read, or some copy to a device, never came back: what it may still write to must then live on. So it
+// must where the loader is destroyed by its own on_batch, which cannot wait for itself.
 bool Pipeline::stop() {
   delivery.begin_generation();
   stopping.request_stop();
@@ -74,6 +100,7 @@ bool Pipeline::stop() {
   tasks.close();
   delivery.close();
   if (batch_stage != nullptr) batch_stage->close();
+  if (device_copy != nullptr) device_copy->close();
   bool ended = feeder_thread->join_for(kGrace);
   ended &= workers->join_for(kGrace);
   ended &= engine.engine->stop(kGrace);
@@ -84,6 +111,10 @@ bool Pipeline::stop() {
       batch_thread->join();  // however long it takes: it uses what belongs to the user
     }
   }
+  if (device_copy != nullptr) {
+    ended &= copy_thread->join_for(kGrace);
+    ended &= settle_thread->join_for(kGrace);
+  }
   return ended;
 }
 
@@ -93,6 +124,7 @@ void Pipeline::go_to(const Position& position) {
   iterating = false;
   const std::uint64_t generation = delivery.begin_generation();
   if (batch_stage != nullptr) batch_stage->go_to(generation);
+  if (device_copy != nullptr) device_copy->go_to(generation);
   feeder->go_to(position, generation);
 }
 
@@ -104,10 +136,24 @@ void Pipeline::require_same_process() const {
 }
 
 std::optional<Finished> Pipeline::take(std::uint64_t number, std::chrono::milliseconds timeout) {
+  if (device_copy != nullptr) return device_copy->take(timeout);
   if (batch_stage != nullptr) return batch_stage->take(timeout);
   Assembly* assembly = delivery.take(number, timeout);
   if (assembly == nullptr) return std::nullopt;
   return Finished(*assembly, slabs, SlabPool::To::consumer);
+}
+
+// For the copy stage, from the stage before it.
+std::optional<Finished> Pipeline::next_of(std::uint64_t generation, std::uint64_t number) {
+  if (batch_stage != nullptr) return batch_stage->take_of(generation);
+  Assembly* assembly = delivery.take_of(generation, number);
+  if (assembly == nullptr) return std::nullopt;
+  return Finished(*assembly, slabs, SlabPool::To::stage);
+}
+
+// With a device, slabs of the host are only those that the user's own step kept.
+unsigned Pipeline::lent() const {
+  return device_slabs == nullptr ? slabs->lent() : std::max(slabs->lent(), device_slabs->lent());
 }
 
 std::optional<Finished> Pipeline::take(std::uint64_t number, const std::function<void()>& while_waiting) {
@@ -126,8 +172,8 @@ std::optional<Finished> Pipeline::take(std::uint64_t number, const std::function
 }
 
 Finished Pipeline::await(std::uint64_t number, const std::function<void()>& while_waiting) {
-  if (slabs->lent() >= options.held) {
-    throw Error::resource("the consumer holds " + std::to_string(slabs->lent()) + " batches, as many as held = " +
+  if (const unsigned holds = lent(); holds >= options.held) {
+    throw Error::resource("the consumer holds " + std::to_string(holds) + " batches, as many as held = " +
                           std::to_string(options.held) + " allows: let go of one, or raise held");
   }
   std::optional<Finished> finished;
@@ -144,14 +190,15 @@ Finished Pipeline::await(std::uint64_t number, const std::function<void()>& whil
 
 std::string Pipeline::dump() const {
   std::string text = std::to_string(delivery.ready()) + " batches ready, " + std::to_string(slabs->free_slabs()) +
-                     " of " + std::to_string(slabs->size()) + " slabs free, " + std::to_string(slabs->lent()) +
-                     " held, " + std::to_string(tasks.size()) + " tasks queued, engine " +
-                     std::string(name(engine.engine->kind()));
+                     " of " + std::to_string(slabs->size()) + " slabs free, " + std::to_string(lent()) + " held, " +
+                     std::to_string(tasks.size()) + " tasks queued, engine " + std::string(name(engine.engine->kind()));
   const auto key_of = [this](const Row& row) {
     return dataset.key(selection.included.empty() ? row.sample : selection.included[row.sample]);
   };
   if (batch_stage != nullptr)
     text += ", " + std::to_string(batch_stage->ready()) + " batches done by " + options.on_batch_stage;
+  if (device_copy != nullptr)
+    text += ", " + std::to_string(device_copy->ready()) + " batches on " + to_string(device->id());
   for (const auto& assembly : assemblies) {
     if (assembly->in_progress() && assembly->generation() == delivery.generation())
       text += "; " + assembly->describe(key_of);
@@ -176,6 +223,12 @@ Stats Pipeline::stats() const {
   stats.workers_observed = workers_observed.load(std::memory_order_relaxed);
   stats.slabs = slabs->size();
   stats.slab_bytes = slabs->bytes();
+  stats.staging = slabs->staging();
+  if (device != nullptr) {
+    stats.device = to_string(device->id()) + ": " + device->description();
+    stats.device_slabs = device_slabs->size();
+    stats.device_bytes = device_slabs->bytes();
+  }
   stats.window_bytes = window.reserved();
   stats.cache_bytes = blocks.bytes();
   stats.blocks_undone = blocks.made();
@@ -193,6 +246,7 @@ Stats Pipeline::stats() const {
   stage("transform", stats.workers, clocks.transform);
   stage("deliver", stats.workers, clocks.deliver);
   if (batch_stage != nullptr) stage(options.on_batch_stage.c_str(), 1, clocks.on_batch);
+  if (device_copy != nullptr) stage("copy", 1, clocks.copy);
   return stats;
 }
 

@@ -13,22 +13,28 @@
 
 #include <penstock/loader/batch_stage.hpp>
 #include <penstock/loader/cursor.hpp>
+#include <penstock/loader/device_copy.hpp>
 #include <penstock/loader/failures.hpp>
 #include <penstock/loader/feeder.hpp>
 #include <penstock/loader/loader.hpp>
+#include <penstock/loader/prepare.hpp>
 #include <penstock/loader/selection.hpp>
 #include <penstock/loader/waits.hpp>
 #include <penstock/loader/worker.hpp>
 
 namespace penstock {
 
-/// Dataset -> Plan -> ReadEngine -> Worker -> Slab -> Delivery (-> BatchStage). Threads start last and hold a share of
-/// this, so that one which never comes back from the kernel leaves what it touches alive.
+/// Dataset -> Plan -> ReadEngine -> Worker -> Slab -> Delivery (-> BatchStage) (-> DeviceCopy). Threads start last and
+/// hold a share of this, so that one which never comes back from the kernel leaves what it touches alive.
 struct Pipeline {
   Pipeline(Dataset opened, LoaderOptions chosen, const Loader::EngineFactory& make_engine);
 
   ReadEngine& direct_engine() { return fallback.engine != nullptr ? *fallback.engine : *engine.engine; }
 
+  /// Of the batches as the reader gets them.
+  const Program& whole_program() const { return programs.whole ? *programs.whole : program; }
+  unsigned lent() const;  ///< batches in the consumer's hands
+  std::shared_ptr<DevicePool> make_device_pool(unsigned slabs) const;
   static void start(const std::shared_ptr<Pipeline>& pipeline);
   bool stop();
   void go_to(const Position& position);
@@ -37,12 +43,15 @@ struct Pipeline {
   Finished await(std::uint64_t number, const std::function<void()>& while_waiting);
   std::optional<Finished> take(std::uint64_t number, const std::function<void()>& while_waiting);
   std::optional<Finished> take(std::uint64_t number, std::chrono::milliseconds timeout);
+  std::optional<Finished> next_of(std::uint64_t generation, std::uint64_t number);
   std::string dump() const;
   Stats stats() const;
 
   const Dataset dataset;
   const LoaderOptions options;
-  const Program program;
+  const std::shared_ptr<Device> device;  // null: batches stay on the host
+  const Programs programs;
+  const Program& program = programs.workers;
   const Selection selection;
   Cursor cursor;               // consumer's thread alone
   std::uint64_t sequence = 0;  // of the next batch in its generation; consumer's thread alone
@@ -67,7 +76,9 @@ struct Pipeline {
   Failures failures;
   mutable std::mutex failures_mutex;  // guards failures: stats() may come from another thread
   Waits waits;
-  std::unique_ptr<BatchStage> batch_stage;  // null without on_batch
+  std::unique_ptr<BatchStage> batch_stage;   // null without on_batch
+  std::shared_ptr<DevicePool> device_slabs;  // null without a device, like the next
+  std::unique_ptr<DeviceCopy> device_copy;
   std::atomic<unsigned> workers_observed{0};
   Workshop shop{.dataset = dataset,
                 .program = program,
@@ -88,7 +99,7 @@ struct Pipeline {
   std::unique_ptr<Feeder> feeder;
   std::stop_source stopping;
   std::unique_ptr<WorkerPool> workers;
-  std::unique_ptr<Thread> feeder_thread, batch_thread;
+  std::unique_ptr<Thread> feeder_thread, batch_thread, copy_thread, settle_thread;
   const pid_t process = ::getpid();
 };
 

@@ -1,9 +1,11 @@
 #include <algorithm>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include <penstock/formats/error.hpp>
 #include <penstock/loader/cores.hpp>
+#include <penstock/loader/device_plan.hpp>
 #include <penstock/loader/launcher.hpp>
 #include <penstock/loader/prepare.hpp>
 #include <penstock/transforms/codec.hpp>
@@ -38,6 +40,17 @@ std::vector<std::byte> first_sound_value(const Dataset& dataset, std::uint32_t f
   return first.value_or(std::vector<std::byte>{});
 }
 
+Program compiled(const Dataset& dataset, std::span<const FieldChain> chains) {
+  const FieldCatalog catalog{dataset.fields(), [&](std::uint32_t field, const Codec* codec) {
+                               return first_sound_value(dataset, field, codec);
+                             }};
+  try {
+    return Program(chains, catalog);
+  } catch (const Error& error) {
+    throw error.in({.dataset = dataset.path().string()});
+  }
+}
+
 }  // namespace
 
 LoaderOptions resolved(const Dataset& dataset, LoaderOptions options) {
@@ -54,19 +67,34 @@ LoaderOptions resolved(const Dataset& dataset, LoaderOptions options) {
   require(options.workers <= 1024, "workers must be at most 1024");
   if (options.workers == 0)
     options.workers = cores_of_rank(cores_in_affinity_mask(), cores_online(), cpu_quota(), local_ranks());
+  require(options.device_prefetch > 0, "device_prefetch must be at least 1");
+  if (options.on_device == nullptr && !options.device.empty()) options.on_device = open_device(options.device);
+  if (options.on_device != nullptr) options.device = to_string(options.on_device->id());
   options.shuffle_block = shuffle_block(dataset, options);
   return options;
 }
 
 Program compiled(const Dataset& dataset, const LoaderOptions& options) {
-  const FieldCatalog catalog{dataset.fields(), [&](std::uint32_t field, const Codec* codec) {
-                               return first_sound_value(dataset, field, codec);
-                             }};
-  try {
-    return Program(options.fields, catalog);
-  } catch (const Error& error) {
-    throw error.in({.dataset = dataset.path().string()});
+  return compiled(dataset, options.fields);
+}
+
+Programs programs_of(const Dataset& dataset, const LoaderOptions& options) {
+  Program whole = compiled(dataset, options);
+  if (const auto chains = chains_before_device(options)) {
+    Program workers = compiled(dataset, *chains);
+    if (auto outputs = device_outputs(options, workers.outputs(), whole.outputs()))
+      return {std::move(workers), std::move(whole), std::move(*outputs)};
   }
+  if (options.where == Where::device) {
+    throw Error::invalid_argument(
+        "where is \"device\", but no output's last step can be done there: that takes a device, images of the codecs' "
+        "own "
+        "steps that end in normalize() or cast(), and on_error other than mark",
+        {.dataset = dataset.path().string()});
+  }
+  std::vector<DeviceOutput> outputs;
+  for (const Output& output : whole.outputs()) outputs.push_back({output, std::nullopt});
+  return {std::move(whole), std::nullopt, std::move(outputs)};
 }
 
 EngineOptions engine_options(const LoaderOptions& options, const Program& program) {
@@ -90,7 +118,8 @@ unsigned slab_count(const LoaderOptions& options, bool reads_ahead) {
   const std::uint32_t rows = std::max(2 * options.workers, reads_ahead ? kReadAheadRows : 0);
   const unsigned filling = 1 + (rows + options.batch_size - 1) / options.batch_size;
   const unsigned on_batch = options.on_batch ? options.prefetch + 1 : 0;
-  return options.prefetch + filling + on_batch + options.held;
+  const unsigned behind = options.on_device != nullptr ? options.device_prefetch + 1 : options.held;
+  return options.prefetch + filling + on_batch + behind;
 }
 
 }  // namespace penstock

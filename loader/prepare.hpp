@@ -1,7 +1,11 @@
 // What a loader settles before any thread starts: options checked and resolved, chains compiled, the plan's terms.
 #pragma once
 
+#include <optional>
+#include <vector>
+
 #include <penstock/formats/dataset.hpp>
+#include <penstock/loader/device_slab.hpp>
 #include <penstock/loader/options.hpp>
 #include <penstock/loader/plan.hpp>
 #include <penstock/loader/selection.hpp>
@@ -16,11 +20,21 @@ LoaderOptions resolved(const Dataset& dataset, LoaderOptions options);
 /// policy to deal with, not for the constructor. Throws what Program throws.
 Program compiled(const Dataset& dataset, const LoaderOptions& options);
 
+/// What the workers run, and what the reader gets. They differ where the last steps are a device's.
+struct Programs {
+  Program workers;
+  std::optional<Program> whole;  ///< nothing: the workers do it all
+  std::vector<DeviceOutput> outputs;
+};
+/// Throws what compiled() throws; Error: invalid_argument, where all that Where::device asks for is nothing.
+Programs programs_of(const Dataset& dataset, const LoaderOptions& options);
+
 /// options.engine, and what the chains mean to it.
 EngineOptions engine_options(const LoaderOptions& options, const Program& program);
 PlanOptions plan_options(const LoaderOptions& options, const Selection& selection);
 
-/// Ready batches, those being filled (enough rows to keep every worker, or the disk, busy), and the consumer's.
+/// Ready batches, those being filled (enough rows to keep every worker, or the disk, busy), and the consumer's; with a
+/// device, those being copied in place of the consumer's.
 unsigned slab_count(const LoaderOptions& options, bool reads_ahead);
 
 }  // namespace penstock

@@ -9,37 +9,55 @@ namespace penstock {
 namespace {
 
 constexpr std::uint64_t kColumnAlignment = 256;  // of a copy to a device, and above every SIMD width
+constexpr std::uint64_t kSlabAlignment = 4096;   // a page
 
-std::uint64_t aligned(std::uint64_t bytes) {
-  return (bytes + kColumnAlignment - 1) / kColumnAlignment * kColumnAlignment;
+std::uint64_t rounded_up(std::uint64_t bytes, std::uint64_t to) {
+  return (bytes + to - 1) / to * to;
 }
 
 }  // namespace
 
-Slab::Slab(std::span<const Output> outputs, std::uint32_t batch_size, std::uint64_t max_items)
+SlabLayout::SlabLayout(std::span<const Output> outputs, std::uint32_t batch_size) : column(outputs.size()) {
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    column[i] = bytes;
+    if (!outputs[i].ragged) bytes += aligned(outputs[i].row_bytes() * batch_size);
+  }
+}
+
+std::uint64_t SlabLayout::aligned(std::uint64_t bytes) {
+  return rounded_up(bytes, kColumnAlignment);
+}
+
+std::uint64_t SlabLayout::used(std::span<const Output> outputs, std::uint32_t rows) const {
+  std::uint64_t end = 0;
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    if (!outputs[i].ragged) end = column[i] + outputs[i].row_bytes() * rows;
+  }
+  return end;
+}
+
+Slab::Slab(std::span<const Output> outputs, const SlabLayout& layout, std::byte* memory, Staging& staging,
+           std::uint32_t batch_size, std::uint64_t max_items)
     : outputs_(outputs),
       capacity_(batch_size),
       max_items_(max_items),
-      column_(outputs.size()),
+      layout_(layout),
+      memory_(memory),
+      staging_(staging),
       ragged_(outputs.size()) {
-  std::uint64_t bytes = 0;
+  std::uint64_t arenas = 0;
   for (std::size_t i = 0; i < outputs.size(); ++i) {
-    column_[i] = bytes;
-    if (outputs[i].ragged) {
-      ragged_[i].offsets.resize(batch_size + 1);
-      ragged_[i].staged.resize(batch_size);
-      ragged_[i].arena.reserve(max_items * outputs[i].row_bytes() * batch_size);
-    } else {
-      bytes += aligned(outputs[i].row_bytes() * batch_size);
-    }
+    if (!outputs[i].ragged) continue;
+    ragged_[i].offsets.resize(batch_size + 1);
+    ragged_[i].staged.resize(batch_size);
+    ragged_[i].arena.reserve(staging, max_items * outputs[i].row_bytes() * batch_size);
+    arenas += ragged_[i].arena.size();
   }
-  memory_ = Memory(bytes);
-  reserved_ = bytes;
-  for (const RaggedColumn& column : ragged_) reserved_ += column.arena.size();
+  reserved_ = layout.bytes + arenas;
   samples.reserve(batch_size);
   keys.reserve(batch_size);
   valid.reserve(batch_size);
-  fields_.reserve(outputs.size());
+  fields.reserve(outputs.size());
 }
 
 void Slab::begin(std::uint64_t new_epoch, std::uint64_t new_number, std::uint32_t new_rows) {
@@ -50,12 +68,12 @@ void Slab::begin(std::uint64_t new_epoch, std::uint64_t new_number, std::uint32_
   keys.assign(rows, {});
   valid.assign(rows, 1);
   bad.clear();
-  fields_.clear();
+  fields.clear();
 }
 
 std::span<std::byte> Slab::row(std::uint32_t output, std::uint32_t row) {
   const std::uint64_t bytes = outputs_[output].row_bytes();
-  return {memory_.data() + column_[output] + bytes * row, static_cast<std::size_t>(bytes)};
+  return {memory_ + layout_.column[output] + bytes * row, static_cast<std::size_t>(bytes)};
 }
 
 void Slab::set_items(std::uint32_t output, std::span<const std::uint64_t> items) {
@@ -72,7 +90,7 @@ void Slab::set_items(std::uint32_t output, std::span<const std::uint64_t> items)
   }
   column.offsets[rows] = total;
   const std::uint64_t before = column.arena.size();
-  column.arena.reserve(static_cast<std::uint64_t>(total) * outputs_[output].row_bytes());
+  column.arena.reserve(staging_, static_cast<std::uint64_t>(total) * outputs_[output].row_bytes());
   reserved_.fetch_add(column.arena.size() - before, std::memory_order_relaxed);
 }
 
@@ -104,25 +122,24 @@ void Slab::seal(std::span<const std::uint8_t> staged_outputs) {
       field.values.data = column.arena.data();
       field.offsets = {column.offsets.data(), rows + std::size_t{1}};
     } else {
-      field.values.data = memory_.data() + column_[i];
+      field.values.data = memory_ + layout_.column[i];
     }
     field.values.shape.push_back(leading);
     field.values.shape.insert(field.values.shape.end(), output.shape.begin(), output.shape.end());
-    fields_.push_back(std::move(field));
+    fields.push_back(std::move(field));
   }
 }
 
-std::uint64_t Slab::delivered_bytes() const {
-  std::uint64_t bytes = 0;
-  for (const Field& field : fields_) bytes += field.values.bytes();
-  return bytes;
-}
-
 SlabPool::SlabPool(Dataset dataset, std::span<const Output> outputs, std::uint32_t batch_size, std::uint64_t max_items,
-                   unsigned slabs)
-    : dataset_(std::move(dataset)), outputs_(outputs.begin(), outputs.end()) {
+                   unsigned slabs, std::shared_ptr<Device> device)
+    : dataset_(std::move(dataset)),
+      outputs_(outputs.begin(), outputs.end()),
+      layout_(outputs_, batch_size),
+      staging_(std::move(device)),
+      memory_(staging_, rounded_up(layout_.bytes, kSlabAlignment) * slabs) {
   for (unsigned i = 0; i < slabs; ++i) {
-    slabs_.push_back(std::make_unique<Slab>(outputs_, batch_size, max_items));
+    std::byte* const columns = memory_.data() + rounded_up(layout_.bytes, kSlabAlignment) * i;
+    slabs_.push_back(std::make_unique<Slab>(outputs_, layout_, columns, staging_, batch_size, max_items));
     free_.push_back(slabs_.back().get());
   }
 }
@@ -140,23 +157,23 @@ void SlabPool::wake() {
   freed_.notify_all();
 }
 
-std::shared_ptr<const Slab> SlabPool::lend(const std::shared_ptr<SlabPool>& pool, Slab* slab, To to) {
+std::shared_ptr<const BatchRecord> SlabPool::lend(const std::shared_ptr<SlabPool>& pool, Slab* slab, To to) {
   {
     const std::scoped_lock lock(pool->mutex_);
     slab->counted = to == To::consumer;
     if (slab->counted) ++pool->lent_;
   }
-  return {slab, [pool](Slab* returned) {
+  return {slab, [pool, slab](const BatchRecord*) {
             {
               const std::scoped_lock lock(pool->mutex_);
-              if (std::exchange(returned->counted, false)) --pool->lent_;
-              pool->free_.push_back(returned);
+              if (std::exchange(slab->counted, false)) --pool->lent_;
+              pool->free_.push_back(slab);
             }
             pool->freed_.notify_all();
           }};
 }
 
-void SlabPool::hand_over(const Slab* slab) {
+void SlabPool::hand_over(const BatchRecord* slab) {
   const std::scoped_lock lock(mutex_);
   if (!std::exchange(slabs_[number_of(slab)]->counted, true)) ++lent_;
 }
@@ -177,7 +194,7 @@ std::uint64_t SlabPool::bytes() const {
   return bytes;
 }
 
-std::size_t SlabPool::number_of(const Slab* slab) const {
+std::size_t SlabPool::number_of(const BatchRecord* slab) const {
   for (std::size_t i = 0; i < slabs_.size(); ++i) {
     if (slabs_[i].get() == slab) return i;
   }

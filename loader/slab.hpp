@@ -1,5 +1,5 @@
-// The memory behind a batch: one allocation for the fixed columns, a growing one for each ragged column, and the rows'
-// names.
+// The memory behind a batch: a part of one reservation for the fixed columns, a growing one for each ragged column, and
+// the rows' names.
 #pragma once
 
 #include <atomic>
@@ -10,13 +10,12 @@
 #include <mutex>
 #include <span>
 #include <stop_token>
-#include <string_view>
+#include <string>
 #include <vector>
 
 #include <penstock/formats/dataset.hpp>
-#include <penstock/loader/batch.hpp>
-#include <penstock/loader/memory.hpp>
-#include <penstock/loader/stats.hpp>
+#include <penstock/loader/batch_record.hpp>
+#include <penstock/loader/staging.hpp>
 #include <penstock/transforms/program.hpp>
 
 namespace penstock {
@@ -25,14 +24,27 @@ namespace penstock {
 /// own buffer, and gathered when all are there.
 struct RaggedColumn {
   std::vector<std::int64_t> offsets;  ///< rows + 1, in items
-  Memory arena;
+  StagedMemory arena;
   std::vector<std::vector<std::byte>> staged;
 };
 
+/// Where the fixed columns of a batch lie in one stretch of memory, on the host and on a device alike.
+struct SlabLayout {
+  SlabLayout(std::span<const Output> outputs, std::uint32_t batch_size);
+  static std::uint64_t aligned(std::uint64_t bytes);  ///< to what columns begin at
+  /// Up to the end of the last row of a batch of `rows` rows.
+  std::uint64_t used(std::span<const Output> outputs, std::uint32_t rows) const;
+
+  std::vector<std::uint64_t> column;  ///< offset of each fixed output
+  std::uint64_t bytes = 0;
+};
+
 /// Written by the stages before delivery, one row by one worker; constant from then on until it is recycled.
-class Slab {
+class Slab : public BatchRecord {
  public:
-  Slab(std::span<const Output> outputs, std::uint32_t batch_size, std::uint64_t max_items);
+  /// `memory` holds the fixed columns; it and `staging` outlive the slab.
+  Slab(std::span<const Output> outputs, const SlabLayout& layout, std::byte* memory, Staging& staging,
+       std::uint32_t batch_size, std::uint64_t max_items);
 
   std::uint32_t capacity() const { return capacity_; }  ///< rows
   std::uint64_t bytes() const {
@@ -46,27 +58,20 @@ class Slab {
   /// In-place ragged rows: fixes offsets from the items of each row and returns nothing until the arena holds them all.
   void set_items(std::uint32_t output, std::span<const std::uint64_t> items);
   std::span<std::byte> ragged_row(std::uint32_t output, std::uint32_t row);
-  /// Gathers staged ragged rows and publishes fields(): after the last row is written, before delivery.
+  const std::byte* columns() const { return memory_; }  ///< all fixed outputs, as SlabLayout says
+  /// Gathers staged ragged rows and publishes fields: after the last row is written, before delivery.
   void seal(std::span<const std::uint8_t> staged_outputs);
 
-  std::uint64_t seed = 0, epoch = 0, number = 0;
-  std::uint32_t rows = 0;
-  std::vector<std::uint64_t> samples;
-  std::vector<std::string_view> keys;
-  std::vector<std::uint8_t> valid;
-  std::vector<BadSample> bad;  ///< of rows that are not valid; set at delivery
-  std::span<const Field> fields() const { return fields_; }
-  std::uint64_t delivered_bytes() const;  ///< of all fields' values
-  bool counted = false;                   ///< lent to the consumer; guarded by the pool
+  bool counted = false;  ///< lent to the consumer; guarded by the pool
 
  private:
   std::span<const Output> outputs_;
   std::uint32_t capacity_;
   std::uint64_t max_items_;
-  std::vector<std::uint64_t> column_;  ///< offset of each fixed output in memory_
-  Memory memory_;
+  const SlabLayout& layout_;
+  std::byte* const memory_;
+  Staging& staging_;
   std::vector<RaggedColumn> ragged_;
-  std::vector<Field> fields_;
   std::atomic<std::uint64_t> reserved_{0};
 };
 
@@ -74,9 +79,10 @@ class Slab {
 /// Held batches keep the pool alive, so it may outlive its loader.
 class SlabPool {
  public:
-  /// Keeps the outputs and the dataset: batches refer to their names and keys for as long as the pool lives.
+  /// Keeps the outputs and the dataset: batches refer to their names and keys for as long as the pool lives. Memory is
+  /// page-locked for `device`, where there is one.
   SlabPool(Dataset dataset, std::span<const Output> outputs, std::uint32_t batch_size, std::uint64_t max_items,
-           unsigned slabs);
+           unsigned slabs, std::shared_ptr<Device> device = nullptr);
 
   /// Waits for a free slab; null when stopped, or once `cancelled` is true (looked at on every wake()).
   template <typename Cancelled>
@@ -94,18 +100,23 @@ class SlabPool {
   enum class To : std::uint8_t { consumer, stage };
   /// Turns a delivered slab into what the consumer holds; it comes back when the last copy dies. One lent to a stage
   /// on the way is not in the consumer's hands before hand_over().
-  static std::shared_ptr<const Slab> lend(const std::shared_ptr<SlabPool>& pool, Slab* slab, To to = To::consumer);
-  void hand_over(const Slab* slab);
+  static std::shared_ptr<const BatchRecord> lend(const std::shared_ptr<SlabPool>& pool, Slab* slab,
+                                                 To to = To::consumer);
+  void hand_over(const BatchRecord* slab);
   unsigned lent() const;  ///< in the consumer's hands
   std::size_t free_slabs() const;
   std::uint64_t bytes() const;
+  std::string staging() const { return staging_.description(); }  ///< for the stats
   std::size_t size() const { return slabs_.size(); }
   Slab& slab(std::size_t number) { return *slabs_[number]; }
-  std::size_t number_of(const Slab* slab) const;
+  std::size_t number_of(const BatchRecord* slab) const;
 
  private:
   Dataset dataset_;
   std::vector<Output> outputs_;
+  const SlabLayout layout_;
+  Staging staging_;
+  StagedMemory memory_;  // the fixed columns of all slabs
   std::vector<std::unique_ptr<Slab>> slabs_;
   mutable std::mutex mutex_;  // guards free_, lent_ and the slabs' counted
   std::condition_variable_any freed_;

@@ -46,9 +46,9 @@ class Stopwatch {
 
 /// The clocks of the stages that are threads of the loader.
 struct StageClocks {
-  StageClock plan, read, decode, transform, deliver, on_batch;
+  StageClock plan, read, decode, transform, deliver, on_batch, copy;
   void reset() {
-    for (StageClock* clock : {&plan, &read, &decode, &transform, &deliver, &on_batch}) clock->reset();
+    for (StageClock* clock : {&plan, &read, &decode, &transform, &deliver, &on_batch, &copy}) clock->reset();
   }
 };
 

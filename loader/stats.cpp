@@ -49,6 +49,12 @@ std::ostream& operator<<(std::ostream& out, const Stats& stats) {
   print(out, "memory      %.1f MB in %llu slabs, %.1f MB read window, %.1f MB blocks\n",
         static_cast<double>(stats.slab_bytes) / 1e6, static_cast<unsigned long long>(stats.slabs),
         static_cast<double>(stats.window_bytes) / 1e6, static_cast<double>(stats.cache_bytes) / 1e6);
+  out << "staging     " << stats.staging << "\n";
+  if (!stats.device.empty()) {
+    out << "device      " << stats.device << ": ";
+    print(out, "%.1f MB in %llu slabs\n", static_cast<double>(stats.device_bytes) / 1e6,
+          static_cast<unsigned long long>(stats.device_slabs));
+  }
   if (stats.blocks_undone != 0)
     print(out, "blocks      %llu undone\n", static_cast<unsigned long long>(stats.blocks_undone));
   if (stats.cache_kind != CacheKind::none) {

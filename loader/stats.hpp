@@ -16,7 +16,8 @@ namespace penstock {
 struct StageStats {
   std::string name;  ///< plan, read, decode, transform, copy, deliver
   unsigned threads = 0;
-  std::chrono::nanoseconds busy{}, stalled_in{}, stalled_out{};  ///< working; waiting for input; waiting for room
+  /// Working; waiting for input; waiting for room. Of `copy`, the device works, while its thread waits.
+  std::chrono::nanoseconds busy{}, stalled_in{}, stalled_out{};
 };
 
 struct BadSample {
@@ -30,7 +31,8 @@ struct Stats {
   std::chrono::nanoseconds first_batch{};    ///< from construction until the first batch was in hand
   std::chrono::nanoseconds consumer_wait{};  ///< inside next()
   std::chrono::nanoseconds consumer_busy{};  ///< between one next() and the following one
-  /// consumer_wait split over the stage that made it wait: read, decode, transform, plan, deliver; adds up to it.
+  /// consumer_wait split over the stage that made it wait: read, decode, transform, plan, deliver, the user's own step,
+  /// copy; adds up to it.
   std::vector<std::pair<std::string, std::chrono::nanoseconds>> waited_for;
   std::vector<StageStats> stages;
   EngineKind engine = EngineKind::automatic;
@@ -39,6 +41,9 @@ struct Stats {
   unsigned workers = 0;                                                        ///< asked for
   unsigned workers_observed = 0;                                               ///< threads that decoded something
   std::uint64_t slab_bytes = 0, slabs = 0, window_bytes = 0, cache_bytes = 0;  ///< reserved
+  std::string staging;  ///< whether slabs are page-locked for the device, or why not
+  std::string device;   ///< "cuda:0: NVIDIA H200, ..."; empty: batches stay in memory of the host
+  std::uint64_t device_bytes = 0, device_slabs = 0;  ///< reserved on the device
   std::uint64_t blocks_undone = 0;  ///< filtered blocks (HDF5 chunks); one that serves many samples counts once
   CacheKind cache_kind = CacheKind::none;
   CacheStats cache;  ///< of samples; cache_bytes above are those of blocks

@@ -23,7 +23,7 @@ void Waits::begin() {
   const std::scoped_lock lock(mutex_);
   began_ = Clock::now();
   before_ = worked();
-  on_batch_before_ = clocks_.on_batch.busy.get();
+  for (Behind& stage : behind_) stage.before = stage.clock->busy.get();
   if (first_call_ == Clock::time_point{}) {
     first_call_ = began_;
   } else {
@@ -35,11 +35,13 @@ void Waits::end() {
   const std::scoped_lock lock(mutex_);
   ended_ = Clock::now();
   waited_ += ended_ - began_;
-  // A batch that the step was at when the wait began has been worked at longer than the wait.
-  const nanoseconds on_batch =
-      std::clamp<nanoseconds>(clocks_.on_batch.busy.get() - on_batch_before_, {}, ended_ - began_);
-  waited_for_on_batch_ += on_batch;
-  const nanoseconds wait = ended_ - began_ - on_batch;
+  nanoseconds wait = ended_ - began_;
+  for (Behind& stage : behind_) {
+    // A batch that the stage was at when the wait began has been worked at longer than the wait.
+    const nanoseconds worked_on = std::clamp<nanoseconds>(stage.clock->busy.get() - stage.before, {}, wait);
+    stage.waited += worked_on;
+    wait -= worked_on;
+  }
   Times share = worked();
   nanoseconds all{};
   for (std::size_t i = 0; i < count; ++i) all += share[i] - before_[i];
@@ -77,12 +79,13 @@ void Waits::report(Stats& stats) const {
   stats.consumer_busy = busy_;
   if (first_call_ != Clock::time_point{}) stats.wall = ended_ - first_call_;
   for (std::size_t i = 0; i < count; ++i) stats.waited_for.emplace_back(kNames[i], waited_for_[i]);
-  if (!on_batch_.empty()) stats.waited_for.emplace_back(on_batch_, waited_for_on_batch_);
+  for (const Behind& stage : behind_) stats.waited_for.emplace_back(stage.name, stage.waited);
 }
 
 void Waits::reset() {
   const std::scoped_lock lock(mutex_);
-  waited_ = busy_ = waited_for_on_batch_ = nanoseconds{};
+  waited_ = busy_ = nanoseconds{};
+  for (Behind& stage : behind_) stage.waited = {};
   waited_for_ = {};
   samples_ = batches_ = bytes_ = 0;
   first_call_ = {};

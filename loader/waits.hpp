@@ -4,6 +4,8 @@
 #include <array>
 #include <mutex>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <penstock/loader/stage_clock.hpp>
 #include <penstock/loader/stats.hpp>
@@ -12,13 +14,18 @@ namespace penstock {
 
 /// Splits each wait over the stages by what they did meanwhile, so that the parts add up to the whole: workers' time in
 /// read, decode, transform and assembly counts for those stages; their idle time for the reader where it reads ahead
-/// (the bytes were not there), else for the plan. What the user's own step worked of a wait counts for it, and only
-/// the rest for the others.
+/// (the bytes were not there), else for the plan. What the user's own step, or copies to a device, worked of a wait
+/// counts for them, and only the rest for the others.
 class Waits {
  public:
-  /// `on_batch`: the name of the user's own step; empty without one.
-  Waits(const StageClocks& clocks, bool reads_ahead, std::string on_batch)
-      : clocks_(clocks), reads_ahead_(reads_ahead), on_batch_(std::move(on_batch)) {}
+  /// A stage behind delivery, with a clock of `clocks`.
+  struct Behind {
+    std::string name;
+    const StageClock* clock;
+    nanoseconds before{}, waited{};
+  };
+  Waits(const StageClocks& clocks, bool reads_ahead, std::vector<Behind> behind)
+      : clocks_(clocks), reads_ahead_(reads_ahead), behind_(std::move(behind)) {}
 
   void begin();  ///< next() is called
   void end();    ///< it returns
@@ -33,12 +40,11 @@ class Waits {
 
   const StageClocks& clocks_;
   const bool reads_ahead_;
-  const std::string on_batch_;
   const Clock::time_point constructed_ = Clock::now();
   mutable std::mutex mutex_;  // guards all below: stats() may come from another thread
   Clock::time_point first_call_{}, began_{}, ended_{};
   Times before_{}, waited_for_{};
-  nanoseconds on_batch_before_{}, waited_for_on_batch_{};
+  std::vector<Behind> behind_;
   nanoseconds waited_{}, busy_{}, first_batch_{};
   std::uint64_t samples_ = 0, batches_ = 0, bytes_ = 0;
 };

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <penstock/bench/units.hpp>
+#include <penstock/device/cuda.hpp>
 #include <penstock/formats/format.hpp>
 #include <penstock/loader/machine.hpp>
 
@@ -32,8 +33,12 @@ std::string memory_text(const Machine& machine) {
 }
 
 std::string gpu_text() {
-  std::error_code ignored;
-  return std::filesystem::exists("/dev/nvidiactl", ignored) ? "an NVIDIA driver is loaded" : "none found";
+  const CudaFacts facts = cuda_facts();
+  std::string text;
+  for (const std::string& device : facts.devices) text += (text.empty() ? "" : "; ") + device;
+  if (text.empty()) text = "none used: " + facts.problem;
+  text += facts.toolkit.empty() ? "" : "; built with CUDA " + facts.toolkit;
+  return text + (facts.driver.empty() ? "" : ", driver for CUDA " + facts.driver);
 }
 
 std::string disk_text(const std::filesystem::path& path) {

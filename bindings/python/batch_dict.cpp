@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include <penstock/loader/batch_record.hpp>
+
 #include "bind.hpp"
 #include "tensor.hpp"
 
@@ -9,7 +11,7 @@ namespace penstock::python {
 namespace {
 
 nb::object column(const Batch& batch, const Field& field) {
-  Tensor values(batch.slab(), field.values.data, field.values.dtype, field.values.shape);
+  Tensor values(batch.slab(), field.values.data, field.values.dtype, field.values.shape, batch.slab()->use);
   if (field.offsets.empty()) return nb::cast(std::move(values));
   Tensor offsets(batch.slab(), field.offsets.data(), DType::i64, {static_cast<std::int64_t>(field.offsets.size())});
   return nb::cast(Ragged{std::move(values), std::move(offsets)});

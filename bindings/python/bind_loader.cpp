@@ -12,6 +12,8 @@
 #include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
+#include <penstock/formats/error.hpp>
+
 #include "batch_dict.hpp"
 #include "bind.hpp"
 #include "loader_options.hpp"
@@ -56,13 +58,17 @@ void construct(PythonLoader* self, const nb::object& source, std::uint32_t batch
                std::optional<std::uint64_t> shuffle_block, std::uint64_t max_items,
                const std::optional<std::vector<std::string>>& classes, const std::string& engine, bool direct_io,
                std::uint64_t read_window, std::uint64_t block_cache, const std::optional<std::string>& cache,
-               std::uint64_t cache_bytes, const nb::object& on_batch) {
+               std::uint64_t cache_bytes, const nb::object& on_batch, const std::optional<std::string>& device,
+               unsigned device_prefetch, const std::string& where) {
   LoaderOptions options{.batch_size = batch_size,
                         .shuffle = shuffle,
                         .seed = seed,
                         .workers = workers,
                         .prefetch = prefetch,
                         .fields = fields_of(fields),
+                        .device = device.value_or(""),
+                        .device_prefetch = device_prefetch,
+                        .where = where_named(where),
                         .last = last_named(last, drop_last),
                         .held = held,
                         .on_error = on_error_named(on_error),
@@ -80,8 +86,11 @@ void construct(PythonLoader* self, const nb::object& source, std::uint32_t batch
   std::string note = set_rank(options, rank, world);
   Dataset dataset = open_dataset(source);
   require_classes(dataset, classes);
-  new (self) PythonLoader(std::move(dataset), std::move(options), std::move(note),
-                          own_step(fields, on_batch, options.on_error == OnError::mark));
+  std::shared_ptr<PythonStep> step = own_step(fields, on_batch, options.on_error == OnError::mark);
+  if (step != nullptr && device)
+    throw Error::invalid_argument(
+        "device goes with neither on_batch nor transforms in Python: what they make is Python's own, for them to move");
+  new (self) PythonLoader(std::move(dataset), std::move(options), std::move(note), std::move(step));
 }
 
 nb::object json(const char* function, const nb::object& argument) {
@@ -200,7 +209,11 @@ constexpr const char* kInitDoc =
     "before\n"
     "anything is drawn for them), up to cache_bytes; the batches are the same without.\n"
     "on_batch: a function that gets each batch and returns what the loop gets in its place; in one thread, ahead of\n"
-    "the program. With a second parameter it also gets a numpy Generator, a function of seed, epoch and the batch.\n\n"
+    "the program. With a second parameter it also gets a numpy Generator, a function of seed, epoch and the batch.\n"
+    "device: \"cuda:0\", where batches are copied ahead of the program, device_prefetch of them; None: memory of the "
+    "host.\n"
+    "where: the last step of images (normalize, cast) on the \"host\" or the \"device\"; \"auto\": where fewer bytes "
+    "cross.\n\n"
     "Raises Error: invalid_argument, for options that do not fit each other or the dataset; and what opening raises.";
 
 void bind_loader_class(nb::module_& module) {
@@ -216,7 +229,9 @@ void bind_loader_class(nb::module_& module) {
            nb::arg("max_items") = defaults.max_items, nb::arg("classes") = nb::none(), nb::arg("engine") = "auto",
            nb::arg("direct_io") = false, nb::arg("read_window") = defaults.read_window,
            nb::arg("block_cache") = defaults.block_cache, nb::arg("cache") = nb::none(),
-           nb::arg("cache_bytes") = defaults.cache_bytes, nb::arg("on_batch").sig("None") = nb::none(), kInitDoc)
+           nb::arg("cache_bytes") = defaults.cache_bytes, nb::arg("on_batch").sig("None") = nb::none(),
+           nb::arg("device") = nb::none(), nb::arg("device_prefetch") = defaults.device_prefetch,
+           nb::arg("where") = "auto", kInitDoc)
       .def("__iter__", iterate, "Begins an epoch. Only the latest iterator gives batches.")
       .def(
           "__len__", [](PythonLoader& self) { return self.use([](Loader& loader) { return loader.batches(); }); },

@@ -42,6 +42,11 @@ dlpack::DataType dlpack_type(DType dtype) {
   return {};
 }
 
+dlpack::Device device_of(const Tensor& tensor) {
+  const std::optional<int> gpu = tensor.gpu();
+  return gpu ? dlpack::Device{dlpack::kCuda, *gpu} : dlpack::Device{dlpack::kCpu, 0};
+}
+
 // What a capsule's receiver keeps. Its deleter runs in any thread, with or without the interpreter: no Python in it.
 template <typename ManagedArray>
 struct Export {
@@ -49,7 +54,7 @@ struct Export {
     std::int64_t stride = 1;
     for (std::size_t i = shape.size(); i-- > 0; stride *= shape[i]) strides[i] = stride;
     managed.array = {.data = const_cast<std::byte*>(tensor.data()),
-                     .device = {dlpack::kCpu, 0},
+                     .device = device_of(tensor),
                      .ndim = static_cast<std::int32_t>(shape.size()),
                      .dtype = dlpack_type(tensor.dtype()),
                      .shape = shape.data(),
@@ -91,11 +96,36 @@ nb::object capsule_of(Export<ManagedArray>* exported) {
   throw nb::python_error();
 }
 
+// The receiver's work comes behind what is still on its way. Numbers as DLPack gives them: none is the default stream,
+// -1 asks for no order.
+void order_behind(const Tensor& tensor, const nb::object& stream) {
+  if (tensor.use() == nullptr) return;
+  if (!tensor.gpu()) {  // read by processors, which have no streams
+    const nb::gil_scoped_release released;
+    tensor.use()->synchronize();
+    return;
+  }
+  const std::int64_t number =
+      stream.is_none() ? static_cast<std::int64_t>(kDefaultStream) : nb::cast<std::int64_t>(stream);
+  if (number == 0) refuse("penstock: stream 0 can be two of CUDA's streams: 1 is the legacy default, 2 the thread's");
+  if (number < -1) refuse("penstock: this is no stream of CUDA's");
+  if (number > 0) tensor.use()->wait(static_cast<StreamHandle>(number));
+}
+
 nb::object to_dlpack(const Tensor& self, const nb::object& stream, std::optional<std::pair<int, int>> max_version,
                      std::optional<std::pair<int, int>> device, std::optional<bool> copy) {
-  if (!stream.is_none()) refuse("penstock: memory of the host has no stream");
-  if (device && device->first != dlpack::kCpu) refuse("penstock: this tensor can only be given as memory of the host");
-  const bool copied = copy.value_or(false);
+  const dlpack::Device place = device_of(self);
+  const bool to_host = place.type != dlpack::kCpu && device && device->first == dlpack::kCpu;
+  const bool copied = copy.value_or(false) || to_host;
+  if (place.type == dlpack::kCpu || to_host) {
+    if (!stream.is_none()) refuse("penstock: memory of the host has no stream");
+  } else if (copied) {
+    refuse("penstock: a copy on a device is for the receiver to make");
+  }
+  if (copy && !*copy && to_host) refuse("penstock: memory of a device must be copied to be memory of the host");
+  if (device && !to_host && std::pair(place.type, place.id) != *device)
+    refuse("penstock: this tensor cannot be given as memory of another device");
+  if (!copied) order_behind(self, stream);
   const Tensor tensor = copied ? self.copy() : self;
   if (!max_version || max_version->first < 1)
     return capsule_of<dlpack::Managed, kName>(new Export<dlpack::Managed>(tensor));
@@ -109,6 +139,10 @@ nb::object to_dlpack(const Tensor& self, const nb::object& stream, std::optional
 nb::object to_numpy(const nb::handle& self, const nb::object& dtype, const nb::object& copy) {
   if (nb::cast<const Tensor&>(self).dtype() == DType::bf16) {
     PyErr_SetString(PyExc_TypeError, "NumPy has no bfloat16: use torch.from_dlpack, or image.cast(\"float16\")");
+    throw nb::python_error();
+  }
+  if (nb::cast<const Tensor&>(self).gpu()) {
+    PyErr_SetString(PyExc_TypeError, "this tensor is on a GPU: take t.cpu(), or give it to torch.from_dlpack");
     throw nb::python_error();
   }
   nb::object array = nb::module_::import_("numpy").attr("from_dlpack")(self);
@@ -149,36 +183,79 @@ Tensor Tensor::slice(std::int64_t begin, std::int64_t end) const {
   shape.front() = end - begin;
   Shape item(shape_.begin() + 1, shape_.end());
   return {owner_, data() + static_cast<std::uint64_t>(begin) * element_count(item) * size_of(dtype_), dtype_,
-          std::move(shape)};
+          std::move(shape), use_};
 }
 
 Tensor Tensor::copy() const {
-  const auto memory = std::make_shared<std::vector<std::byte>>(data(), data() + bytes());
+  const auto memory = std::make_shared<std::vector<std::byte>>(static_cast<std::size_t>(bytes()));
+  if (use_ != nullptr) use_->synchronize();
+  if (gpu()) {
+    Device& device = use_->device();
+    const auto stream = device.make_stream();
+    const auto done = device.make_event();
+    device.copy_out(memory->data(), data(), bytes(), stream->handle());
+    done->record(stream->handle());
+    done->wait();
+  } else if (!memory->empty()) {
+    std::memcpy(memory->data(), data(), memory->size());
+  }
   return {memory, memory->data(), dtype_, shape_};
 }
 
+std::optional<int> Tensor::gpu() const {
+  if (use_ == nullptr) return std::nullopt;
+  const DeviceId id = use_->device().id();
+  return id.kind == DeviceId::Kind::cuda ? std::optional(id.number) : std::nullopt;
+}
+
 void bind_tensor(nb::module_& module) {
-  nb::class_<Tensor>(
-      module, "Tensor", nb::is_weak_referenceable(),
-      "An array of a batch, in memory of the host. torch.from_dlpack(t), numpy.asarray(t) and every other\n"
-      "library that speaks DLPack take it without a copy. The memory stays as it is for as long as the\n"
-      "tensor, or any array made from it, lives, also when the loader is gone.")
+  nb::class_<Tensor>(module, "Tensor", nb::is_weak_referenceable(),
+                     "An array of a batch, in memory of the host, or of the loader's device. torch.from_dlpack(t), "
+                     "numpy.asarray(t) and every other\n"
+                     "library that speaks DLPack take it without a copy. The memory stays as it is for as long as the\n"
+                     "tensor, or any array made from it, lives, also when the loader is gone.")
       .def_prop_ro("shape", shape_of, nb::sig("def shape(self) -> tuple[int, ...]"))
       .def_prop_ro(
           "dtype", [](const Tensor& self) { return std::string(name(self.dtype())); },
           "As NumPy spells it: \"uint8\", \"float32\"; also \"bfloat16\".")
       .def_prop_ro(
-          "device", [](const Tensor&) { return "cpu"; }, nb::sig("def device(self) -> str"))
+          "device", [](const Tensor& self) { return self.gpu() ? "cuda:" + std::to_string(*self.gpu()) : "cpu"; },
+          nb::sig("def device(self) -> str"), "\"cpu\" or \"cuda:0\".")
+      .def("cpu", &Tensor::copy, nb::call_guard<nb::gil_scoped_release>(),
+           "A copy in memory of the host. Waits for what is still on its way.")
+      .def(
+          "synchronize",
+          [](const Tensor& self) {
+            if (self.use() != nullptr) self.use()->synchronize();
+          },
+          nb::call_guard<nb::gil_scoped_release>(),
+          "Waits, on the host, until the values have arrived on the device. __dlpack__ needs no such wait.")
+      .def(
+          "record_stream",
+          [](const Tensor& self, std::uintptr_t stream) {
+            if (self.use() != nullptr) self.use()->record_stream(stream);
+          },
+          nb::arg("stream"),
+          "Says that another stream uses the memory (torch's stream.cuda_stream): it is written again only once that\n"
+          "stream has passed the place where it is when the batch is let go. The stream that took the tensor by\n"
+          "DLPack is known.")
       .def_prop_ro("nbytes", &Tensor::bytes)
       .def("__len__", length_of)
       .def("__repr__", [](const Tensor& self) { return "penstock.Tensor(" + described(self) + ")"; })
       .def(
-          "tobytes", [](const Tensor& self) { return nb::bytes(self.data(), static_cast<std::size_t>(self.bytes())); },
+          "tobytes",
+          [](const Tensor& self) {
+            const Tensor tensor = self.use() != nullptr ? self.copy() : self;
+            return nb::bytes(tensor.data(), static_cast<std::size_t>(tensor.bytes()));
+          },
           "A copy of the elements, in C order.")
       .def("__dlpack__", to_dlpack, nb::arg("stream") = nb::none(), nb::kw_only(), nb::arg("max_version") = nb::none(),
            nb::arg("dl_device") = nb::none(), nb::arg("copy") = nb::none(),
-           "A DLPack capsule, of DLPack 1 where max_version allows it. Raises BufferError for a stream or a device.")
-      .def("__dlpack_device__", [](const Tensor&) { return std::pair(dlpack::kCpu, 0); })
+           "A DLPack capsule, of DLPack 1 where max_version allows it. On a GPU, what the receiver enqueues on "
+           "`stream`\n"
+           "(None: the default stream) comes behind the copy to the device; nobody waits. Raises BufferError for a\n"
+           "stream where memory is the host's, and for other devices.")
+      .def("__dlpack_device__", [](const Tensor& self) { return std::pair(device_of(self).type, device_of(self).id); })
       .def("__array__", to_numpy, nb::arg("dtype") = nb::none(), nb::arg("copy") = nb::none(),
            nb::sig("def __array__(self, dtype: typing.Any = None, copy: bool | None = None) -> typing.Any"),
            "For numpy.asarray(): without a copy, unless another dtype is asked for.");

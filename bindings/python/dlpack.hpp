@@ -8,8 +8,8 @@
 namespace penstock::dlpack {
 
 inline constexpr std::uint32_t kMajor = 1, kMinor = 1;
-inline constexpr std::int32_t kCpu = 1;          // kDLCPU
-inline constexpr std::uint64_t kFlagCopied = 2;  // DLPACK_FLAG_BITMASK_IS_COPIED
+inline constexpr std::int32_t kCpu = 1, kCuda = 2;  // kDLCPU, kDLCUDA
+inline constexpr std::uint64_t kFlagCopied = 2;     // DLPACK_FLAG_BITMASK_IS_COPIED
 enum TypeCode : std::uint8_t { kInt = 0, kUInt = 1, kFloat = 2, kBfloat = 4, kBool = 6 };
 
 struct Device {

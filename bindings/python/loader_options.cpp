@@ -50,6 +50,13 @@ Missing missing_named(const std::string& given) {
   refuse("missing", given, "\"raise\", \"exclude\" or \"empty\"");
 }
 
+Where where_named(const std::string& given) {
+  if (given == "auto") return Where::automatic;
+  if (given == "host") return Where::host;
+  if (given == "device") return Where::device;
+  refuse("where", given, "\"auto\", \"host\" or \"device\"");
+}
+
 std::vector<FieldChain> fields_of(const std::optional<FieldsDict>& fields) {
   std::vector<FieldChain> chains;
   if (!fields) return chains;

@@ -27,6 +27,7 @@ using FieldsDict = nanobind::typed<nanobind::dict, nanobind::str, FieldValue>;
 Last last_named(const std::string& name, bool drop_last);
 OnError on_error_named(const std::string& name);
 Missing missing_named(const std::string& name);
+Where where_named(const std::string& given);
 std::vector<FieldChain> fields_of(const std::optional<FieldsDict>& fields);
 /// The penstock._own_step.OwnStep of the functions that a program adds; null without any.
 std::shared_ptr<PythonStep> own_step(const std::optional<FieldsDict>& fields, const nanobind::object& on_batch,

@@ -88,6 +88,10 @@ nb::object to_python(const Stats& stats) {
   all["workers_observed"] = stats.workers_observed;
   all["slabs"] = stats.slabs;
   all["slab_bytes"] = stats.slab_bytes;
+  all["staging"] = text(stats.staging);
+  all["device"] = text(stats.device);
+  all["device_slabs"] = stats.device_slabs;
+  all["device_bytes"] = stats.device_bytes;
   all["window_bytes"] = stats.window_bytes;
   all["cache_bytes"] = stats.cache_bytes;
   all["blocks_undone"] = stats.blocks_undone;

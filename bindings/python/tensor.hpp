@@ -1,11 +1,14 @@
-// What a batch's values are in Python: memory of a slab, described well enough for any array library.
+// What a batch's values are in Python: memory of a slab, on the host or on a device, described well enough for any
+// array library.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <utility>
 
+#include <penstock/device/device_use.hpp>
 #include <penstock/formats/schema.hpp>
 
 namespace penstock::python {
@@ -14,8 +17,9 @@ namespace penstock::python {
 /// when the last of them is gone, in whatever thread that is, and whether or not the loader is still there.
 class Tensor {
  public:
-  Tensor(std::shared_ptr<const void> owner, const void* data, DType dtype, Shape shape)
-      : owner_(std::move(owner)), data_(data), dtype_(dtype), shape_(std::move(shape)) {}
+  /// `use`: of memory on a device, when it may be read; `owner` keeps it. Null for memory of the host.
+  Tensor(std::shared_ptr<const void> owner, const void* data, DType dtype, Shape shape, DeviceUse* use = nullptr)
+      : owner_(std::move(owner)), data_(data), dtype_(dtype), shape_(std::move(shape)), use_(use) {}
 
   const std::shared_ptr<const void>& owner() const { return owner_; }
   const std::byte* data() const { return static_cast<const std::byte*>(data_); }
@@ -24,19 +28,24 @@ class Tensor {
   std::uint64_t bytes() const { return element_count(shape_) * size_of(dtype_); }
   /// Items [begin, end) of the first dimension.
   Tensor slice(std::int64_t begin, std::int64_t end) const;
+  /// In memory of the host, of its own. Waits for what is on its way.
   Tensor copy() const;
+  DeviceUse* use() const { return use_; }
+  /// The number of the GPU that it lies on; nothing for memory that processors read.
+  std::optional<int> gpu() const;
 
  private:
   std::shared_ptr<const void> owner_;
   const void* data_;
   DType dtype_;
   Shape shape_;
+  DeviceUse* use_;
 };
 
 /// Rows of different length: row i is values[offsets[i]:offsets[i + 1]].
 struct Ragged {
   Tensor values;   ///< (items of all rows, ...)
-  Tensor offsets;  ///< (rows + 1,) int64
+  Tensor offsets;  ///< (rows + 1,) int64, on the host
 };
 
 }  // namespace penstock::python

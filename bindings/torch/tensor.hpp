@@ -3,14 +3,17 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
 
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/from_blob.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
 #include <torch/version.h>
 
+#include <penstock/device/device.hpp>
 #include <penstock/formats/error.hpp>
 #include <penstock/formats/schema.hpp>
 
@@ -58,12 +61,35 @@ inline at::ScalarType scalar_type(DType dtype) {
                            " (2.3 has): let the output's chain cast to a signed type");
 }
 
-/// A tensor in `owner`'s memory, on the CPU, contiguous. It and all its views keep `owner`; when the last of them dies,
-/// in whatever thread, `owner` is let go.
-inline at::Tensor tensor_of(const void* data, DType dtype, const Shape& shape, std::shared_ptr<const void> owner) {
+/// The number of torch's current stream on a GPU. Throws Error: unsupported, before PyTorch 2.4 where that is not the
+/// default stream: its number is not told.
+inline StreamHandle current_stream(int gpu) {
+  const c10::Device device(at::kCUDA, static_cast<c10::DeviceIndex>(gpu));
+  const c10::Stream stream = c10::impl::VirtualGuardImpl(device.type()).getStream(device);
+  if (stream.id() == 0) return kDefaultStream;
+  const auto number = [](const auto& of) -> StreamHandle {
+    if constexpr (requires { of.native_handle(); }) {
+      return reinterpret_cast<StreamHandle>(of.native_handle());
+    } else {
+      throw Error::unsupported("PyTorch " TORCH_VERSION " does not tell the number of a stream (2.4 does)");
+    }
+  };
+  return number(stream);
+}
+
+/// A tensor in `owner`'s memory, contiguous: on a GPU where `device` is one, else on the CPU. It and all its views keep
+/// `owner`; when the last of them dies, in whatever thread, `owner` is let go.
+inline at::Tensor tensor_of(const void* data, DType dtype, const Shape& shape, std::shared_ptr<const void> owner,
+                            const std::optional<DeviceId>& device = std::nullopt) {
+  const bool gpu = device && device->kind == DeviceId::Kind::cuda;
+  const c10::Device place =
+      gpu ? c10::Device(at::kCUDA, static_cast<c10::DeviceIndex>(device->number)) : c10::Device(at::kCPU);
   // from_blob has no form for memory that must not be written; what in-place operations change is gone with the batch.
-  return at::from_blob(
-      const_cast<void*>(data), shape, [owner = std::move(owner)](void*) {}, at::TensorOptions(scalar_type(dtype)));
+  return at::for_blob(const_cast<void*>(data), shape)
+      .deleter([owner = std::move(owner)](void*) {})
+      .options(at::TensorOptions(scalar_type(dtype)).device(place))
+      .target_device(place)
+      .make_tensor();
 }
 
 }  // namespace penstock::torch

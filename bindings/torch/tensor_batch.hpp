@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -23,13 +24,23 @@ struct TensorField {
 
 /// The outputs of one batch as tensors, in the slab's own memory: nothing is copied. The slab goes back to its pool
 /// when this, its copies and every tensor taken from it (with their views) are gone; until then its memory stays as it
-/// is, also after the loader. Labels are int64, fields otherwise of the dtype that their chain says.
+/// is, also after the loader. On a GPU, torch's current stream finds the values there; another stream that uses them
+/// must be named by record_stream(). Offsets and `__valid__` are always on the CPU. Labels are int64, fields otherwise
+/// of the dtype that their chain says.
 class TensorBatch {
  public:
   /// Throws Error: unsupported, for a field of a dtype that this PyTorch does not have.
   explicit TensorBatch(Batch batch) : batch_(std::move(batch)) {
+    const std::optional<DeviceId> device = batch_.device();
+    if (device && device->kind == DeviceId::Kind::cuda) {
+      batch_.wait(current_stream(device->number));
+    } else {
+      batch_.synchronize();
+    }
     for (const Field& field : batch_.fields()) {
-      fields_.push_back({field.name, tensor(field.values.data, field.values.dtype, field.values.shape), {}});
+      fields_.push_back({field.name,
+                         tensor_of(field.values.data, field.values.dtype, field.values.shape, batch_.slab(), device),
+                         {}});
       if (!field.offsets.empty()) fields_.back().offsets = vector(field.offsets, DType::i64);
     }
     valid_ = vector(batch_.valid(), DType::boolean);
@@ -55,6 +66,9 @@ class TensorBatch {
     const std::span<const std::int64_t> offsets = batch_[name].offsets;
     return found.values.slice(0, offsets[row], offsets[row + 1]);
   }
+
+  /// As Tensor::record_stream() of PyTorch, which does not know this memory: `stream` is its number (cuda_stream).
+  void record_stream(StreamHandle stream) const { batch_.record_stream(stream); }
 
   std::span<const TensorField> fields() const { return fields_; }  ///< in the order of the loader's options
   /// bool (rows,): false for rows that pad and for rows marked bad.

@@ -144,7 +144,7 @@ TEST_CASE("a slab goes back to its pool when the last tensor of its batch dies, 
   const TemporaryFolder folder;
   write_arrays(folder / "data", 64);
   Loader loader(penstock::open(folder / "data"), {.batch_size = 4, .workers = 1, .held = 2});
-  std::weak_ptr<const penstock::Slab> slab;
+  std::weak_ptr<const penstock::BatchRecord> slab;
   at::Tensor view;
   {
     const penstock::Batch batch = *loader.next();

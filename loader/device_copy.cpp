@@ -1,0 +1,123 @@
+#include <utility>
+
+#include <penstock/loader/device_copy.hpp>
+
+namespace penstock {
+
+DeviceCopy::DeviceCopy(std::shared_ptr<DevicePool> pool, std::shared_ptr<SlabPool> host, Source source, unsigned ahead,
+                       StageClock& clock)
+    : pool_(std::move(pool)),
+      host_(std::move(host)),
+      source_(std::move(source)),
+      clock_(clock),
+      stream_(pool_->device().make_stream()),
+      queue_(ahead, {}) {}
+
+void DeviceCopy::run() {
+  while (const auto generation = queue_.next_generation()) {
+    for (std::uint64_t sequence = 0; advance(*generation, sequence);) ++sequence;
+  }
+  in_flight_.close();
+}
+
+bool DeviceCopy::advance(std::uint64_t generation, std::uint64_t sequence) {
+  Stopwatch watch;
+  std::optional<Finished> finished = source_(generation, sequence);
+  clock_.stalled_in.add(watch.lap());
+  if (!finished) return false;
+  if (finished->failure == nullptr) {
+    DeviceSlab* slab =
+        queue_.wait_for_room(generation) ? pool_->acquire([&] { return !queue_.wants(generation); }) : nullptr;
+    clock_.stalled_out.add(watch.lap());
+    if (slab == nullptr) return false;
+    copy(*finished, slab);
+  }
+  return queue_.put(generation, std::move(*finished));
+}
+
+void DeviceCopy::copy(Finished& finished, DeviceSlab* slab) {
+  InFlight copy{std::exchange(finished.batch, Batch(DevicePool::lend(pool_, slab))), nullptr, nullptr};
+  finished.batch.attach(copy.host.attached());
+  try {
+    copy.begun = event();
+    copy.ended = event();
+    slab->fill(static_cast<const Slab&>(*copy.host.slab()), stream_->handle(), *copy.begun);
+    copy.ended->record(stream_->handle());
+  } catch (...) {
+    finished.failure = std::current_exception();
+    finished.batch = {};
+  }
+  in_flight_.push(std::move(copy));
+}
+
+void DeviceCopy::settle() {
+  while (std::optional<InFlight> copy = in_flight_.pop({})) {
+    await(*copy);
+    // What the user's own step kept of the batch is the program's from now on.
+    if (copy->host.slab().use_count() > 1) host_->hand_over(copy->host.slab().get());
+  }
+}
+
+// A copy whose enqueueing failed has recorded no end; then the device has failed and copies nothing more.
+void DeviceCopy::await(InFlight& copy) {
+  if (copy.ended == nullptr) return;
+  try {
+    copy.ended->wait();
+    clock_.busy.add(pool_->device().between(*copy.begun, *copy.ended));
+    const std::scoped_lock lock(mutex_);
+    events_.push_back(std::move(copy.begun));
+    events_.push_back(std::move(copy.ended));
+  } catch (...) {
+    const std::scoped_lock lock(mutex_);
+    if (failure_ == nullptr) failure_ = std::current_exception();
+  }
+}
+
+std::unique_ptr<Event> DeviceCopy::event() {
+  {
+    const std::scoped_lock lock(mutex_);
+    if (!events_.empty()) {
+      std::unique_ptr<Event> used = std::move(events_.back());
+      events_.pop_back();
+      return used;
+    }
+  }
+  return pool_->device().make_event();
+}
+
+std::optional<Finished> DeviceCopy::take(std::chrono::milliseconds timeout) {
+  std::optional<Finished> finished = queue_.take(timeout);
+  if (!finished) return std::nullopt;
+  {
+    const std::scoped_lock lock(mutex_);
+    if (finished->failure == nullptr && failure_ != nullptr) {
+      finished->failure = failure_;
+      finished->batch = {};
+    }
+  }
+  if (finished->failure == nullptr) pool_->hand_over(finished->batch.slab().get());
+  return finished;
+}
+
+void DeviceCopy::go_to(std::uint64_t generation) {
+  queue_.go_to(generation);
+  pool_->wake();
+}
+
+void DeviceCopy::close() {
+  queue_.close();
+  pool_->wake();
+}
+
+Batch DeviceCopy::copied(const std::shared_ptr<DevicePool>& pool, const Batch& batch) {
+  DeviceSlab* slab = pool->acquire([] { return false; });
+  Batch made(DevicePool::lend(pool, slab));
+  made.attach(batch.attached());
+  const auto stream = pool->device().make_stream();
+  const auto begun = pool->device().make_event();
+  slab->fill(static_cast<const Slab&>(*batch.slab()), stream->handle(), *begun);
+  slab->use().synchronize();
+  return made;
+}
+
+}  // namespace penstock

@@ -1,0 +1,67 @@
+// The stage that brings batches to a device, ahead of the consumer, while the device works on those before.
+#pragma once
+
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include <penstock/loader/device_slab.hpp>
+#include <penstock/loader/finished_queue.hpp>
+#include <penstock/loader/queue.hpp>
+#include <penstock/loader/slab.hpp>
+#include <penstock/loader/stage_clock.hpp>
+
+namespace penstock {
+
+/// One thread enqueues copies on a stream of its own, and hands each batch on as soon as its copy is enqueued: readers
+/// wait for it on the device. Another thread waits until copies are over, and then gives the host's slabs back. Copies
+/// that are enqueued are bounded by the device's slabs, and by the host's.
+class DeviceCopy {
+ public:
+  /// The next batch of a generation, in order; nothing once that has passed.
+  using Source = std::function<std::optional<Finished>(std::uint64_t generation, std::uint64_t sequence)>;
+
+  DeviceCopy(std::shared_ptr<DevicePool> pool, std::shared_ptr<SlabPool> host, Source source, unsigned ahead,
+             StageClock& clock);
+
+  void run();     ///< what the first thread does, until close()
+  void settle();  ///< what the second one does, until run() has ended and the last copy is over
+
+  /// The next batch; nothing after `timeout` (0 waits for ever), or once closed. A copy that failed after its batch was
+  /// handed on is what the next one fails with.
+  std::optional<Finished> take(std::chrono::milliseconds timeout);
+  /// Discards what is ready; batches come from that generation of the source, which has begun.
+  void go_to(std::uint64_t generation);
+  void close();
+  std::size_t ready() const { return queue_.ready(); }
+
+  /// As the stage would, in the calling thread, which waits until the copy is over.
+  static Batch copied(const std::shared_ptr<DevicePool>& pool, const Batch& batch);
+
+ private:
+  struct InFlight {
+    Batch host;
+    std::unique_ptr<Event> begun, ended;
+  };
+  bool advance(std::uint64_t generation, std::uint64_t sequence);
+  void copy(Finished& finished, DeviceSlab* slab);
+  void await(InFlight& copy);
+  std::unique_ptr<Event> event();
+
+  const std::shared_ptr<DevicePool> pool_;
+  const std::shared_ptr<SlabPool> host_;
+  const Source source_;
+  StageClock& clock_;
+  const std::unique_ptr<Stream> stream_;
+  FinishedQueue queue_;
+  Queue<InFlight> in_flight_;
+  std::mutex mutex_;                            // guards the rest
+  std::vector<std::unique_ptr<Event>> events_;  // not in use
+  std::exception_ptr failure_;
+};
+
+}  // namespace penstock

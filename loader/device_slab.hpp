@@ -1,0 +1,108 @@
+// The memory of a batch on a device. What the batch says of itself stays on the host.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <penstock/device/device_memory.hpp>
+#include <penstock/device/device_use.hpp>
+#include <penstock/formats/dataset.hpp>
+#include <penstock/loader/batch_record.hpp>
+#include <penstock/loader/slab.hpp>
+#include <penstock/transforms/program.hpp>
+
+namespace penstock {
+
+/// An output as the reader gets it, and the pass that makes it of what was copied; without one it is copied as it is.
+struct DeviceOutput {
+  Output output;
+  std::optional<ImagePass> pass;  ///< without pointers and rows
+};
+
+/// Laid out as the host's slab, so that one copy brings all fixed columns; behind them the columns that passes make.
+class DeviceSlab {
+ public:
+  DeviceSlab(const std::shared_ptr<Device>& device, std::span<const Output> copied,
+             std::span<const DeviceOutput> outputs, std::uint32_t batch_size, std::uint64_t max_items);
+
+  /// Enqueues everything that makes a batch of `host`, whose memory must stay until the stream has come by; `begun` is
+  /// recorded where the copy may begin, because nobody reads this memory any more.
+  void fill(const Slab& host, StreamHandle stream, Event& begun);
+
+  const BatchRecord& record() const { return record_; }
+  DeviceUse& use() { return use_; }
+  std::uint64_t bytes() const { return bytes_.load(std::memory_order_relaxed); }  ///< a report's figure, orders nothing
+  bool counted = false;  ///< lent to the consumer; guarded by the pool
+
+ private:
+  void describe(const Slab& host);
+  void run_passes(StreamHandle stream);
+
+  const std::shared_ptr<Device> device_;
+  const std::span<const Output> copied_;
+  const std::span<const DeviceOutput> outputs_;
+  const SlabLayout layout_;
+  std::vector<std::uint64_t> made_;  ///< offset of each pass's column
+  DeviceMemory memory_;
+  std::vector<DeviceMemory> arenas_;  ///< by output; of ragged ones
+  std::vector<std::vector<std::int64_t>> offsets_;
+  BatchRecord record_;
+  std::atomic<std::uint64_t> bytes_{0};
+  DeviceUse use_;  // ends first: it waits for whoever uses the memory
+};
+
+/// A fixed number of them that go round: free, being copied to, ready, held by the consumer, free. Held batches keep
+/// the pool and the device alive.
+class DevicePool {
+ public:
+  /// Keeps dataset and outputs: batches refer to their keys and names. `copied` are the outputs as slabs of the host
+  /// hold them, `outputs` as the reader gets them, in the same order.
+  DevicePool(std::shared_ptr<Device> device, Dataset dataset, std::span<const Output> copied,
+             std::vector<DeviceOutput> outputs, std::uint32_t batch_size, std::uint64_t max_items, unsigned slabs);
+
+  Device& device() const { return *device_; }
+
+  /// Waits for a free one; null once `cancelled` is true (looked at on every wake()).
+  template <typename Cancelled>
+  DeviceSlab* acquire(Cancelled cancelled) {
+    std::unique_lock lock(mutex_);
+    freed_.wait(lock, [&] { return !free_.empty() || cancelled(); });
+    if (cancelled()) return nullptr;
+    DeviceSlab* slab = free_.front();
+    free_.pop_front();
+    return slab;
+  }
+  void wake();
+
+  /// What a batch holds; the memory comes back when the last copy dies. Counts as the consumer's from hand_over() on.
+  static std::shared_ptr<const BatchRecord> lend(const std::shared_ptr<DevicePool>& pool, DeviceSlab* slab);
+  void hand_over(const BatchRecord* record);
+  unsigned lent() const;  ///< in the consumer's hands
+  std::uint64_t bytes() const;
+  std::size_t size() const { return slabs_.size(); }
+
+ private:
+  void give_back(DeviceSlab* slab) noexcept;
+
+  const std::shared_ptr<Device> device_;
+  const Dataset dataset_;
+  const std::vector<Output> copied_;
+  const std::vector<DeviceOutput> outputs_;
+  std::vector<std::unique_ptr<DeviceSlab>> slabs_;
+  mutable std::mutex mutex_;  // guards free_, lent_ and the slabs' counted
+  std::condition_variable freed_;
+  // The one let go longest ago comes first: copies are in order, and one that waits for the latest reader holds up all.
+  std::deque<DeviceSlab*> free_;
+  unsigned lent_ = 0;
+};
+
+}  // namespace penstock
