@@ -107,6 +107,7 @@ class CudaDevice final : public Device {
  public:
   explicit CudaDevice(int number)
       : number_(number),
+        description_(description_of(number)),
         calls_{driver_call<ContextCalls::Get>("cuCtxGetCurrent"), driver_call<ContextCalls::Set>("cuCtxSetCurrent")} {
     ContextCalls::Context before = nullptr;
     calls_.get(&before);
@@ -117,7 +118,7 @@ class CudaDevice final : public Device {
   }
 
   DeviceId id() const override { return {DeviceId::Kind::cuda, number_}; }
-  std::string description() const override { return description_of(number_); }
+  std::string description() const override { return description_; }
 
   void pin(void* data, std::uint64_t bytes) override {
     const Current here = current();
@@ -183,6 +184,7 @@ class CudaDevice final : public Device {
   }
 
   const int number_;
+  const std::string description_;
   const ContextCalls calls_;
   ContextCalls::Context context_ = nullptr;
 };

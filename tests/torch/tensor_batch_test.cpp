@@ -140,6 +140,21 @@ TEST_CASE("tensors outlive their batch, their loader and their files") {
   CHECK(view.item<float>() == 9.0F);
 }
 
+TEST_CASE("batches that went by a device in a processor's place are tensors of the CPU, complete") {
+  const TemporaryFolder folder;
+  write_arrays(folder / "data", 64);
+  const auto dataset = penstock::open(folder / "data");
+  Loader plain(dataset, {.batch_size = 4, .shuffle = true, .workers = 2});
+  Loader loader(dataset, {.batch_size = 4, .shuffle = true, .workers = 2, .device = "host"});
+  for (int i = 0; i < 16; ++i) {
+    const TensorBatch expected(*plain.next()), batch(*loader.next());
+    CHECK(batch["npy"].device().is_cpu());
+    CHECK(at::equal(batch["npy"], expected["npy"]));
+    CHECK(at::equal(batch["cls"], expected["cls"]));
+    batch.record_stream(penstock::kDefaultStream);
+  }
+}
+
 TEST_CASE("a slab goes back to its pool when the last tensor of its batch dies, in whatever thread") {
   const TemporaryFolder folder;
   write_arrays(folder / "data", 64);
