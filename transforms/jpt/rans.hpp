@@ -1,8 +1,8 @@
-// The entropy coder: rANS of bytes, 32 states side by side, so that one core decodes more than a byte a nanosecond.
+// The entropy coder: rANS of bytes, 64 states side by side, so that one core decodes more than a byte a nanosecond.
 //
-// State x of each lane lies in [2^16, 2^32). Symbol i of a run belongs to lane i % 32. To decode it, the slot x % 2^11
+// State x of each lane lies in [2^16, 2^32). Symbol i of a run belongs to lane i % 64. To decode it, the slot x % 2^11
 // names the symbol, and x = frequency * (x / 2^11) + slot - first slot of the symbol; where that is less than 2^16, the
-// next 16-bit word follows below it. Lanes take their words in rising order, 32 symbols at a time.
+// next 16-bit word follows below it. Lanes take their words in rising order, 64 symbols at a time.
 // Source: J. Duda, "Asymmetric numeral systems" (2013); F. Giesen, "Interleaved entropy coders" (2014).
 #pragma once
 
@@ -16,7 +16,7 @@
 
 namespace penstock::jpt {
 
-inline constexpr std::size_t kLanes = 32;
+inline constexpr std::size_t kLanes = 64;
 inline constexpr std::uint32_t kFirstState = 1U << 16;  ///< of each lane, before the first symbol is encoded
 
 /// Symbols may be written up to this many bytes past the end of what decode() was asked for.
@@ -27,7 +27,7 @@ struct RansDecoder {
   const std::byte* next;  ///< the word to be read next
   const std::byte* end;   ///< of all bytes
 
-  /// Begins with the states, which stand first: 32 of 4 bytes. False when there are too few bytes.
+  /// Begins with the states, which stand first: 64 of 4 bytes. False when there are too few bytes.
   bool begin(std::span<const std::byte> bytes);
   /// Decodes `count` symbols. False when the words end before the symbols.
   bool decode(const SlotTable& slots, std::size_t count, std::uint8_t* out);

@@ -18,7 +18,7 @@ HWY_BEFORE_NAMESPACE();
 namespace penstock::jpt::HWY_NAMESPACE {
 namespace {
 
-constexpr std::size_t kWordsOfStep = 2 * kLanes;  ///< bytes, the most that one step of all lanes reads
+static_assert(kLanes == 64);  // a bit of each in 64 bits
 
 /// One symbol of each of the first `lanes` lanes, with each length checked.
 bool careful_step(RansDecoder& decoder, const SlotTable& slots, std::size_t lanes, std::uint8_t* out) {
@@ -60,19 +60,19 @@ struct Lanes16 {
   }
 };
 
-struct Lanes32 {
-  Lanes16 a, b;
+struct AllLanes {
+  Lanes16 lanes[kLanes / 16];
 
-  HWY_INLINE HWY_ATTR explicit Lanes32(const RansDecoder& decoder)
-      : a{_mm512_load_si512(decoder.states.data())}, b{_mm512_load_si512(decoder.states.data() + 16)} {}
-  HWY_INLINE HWY_ATTR void keep(RansDecoder& decoder) const {
-    _mm512_store_si512(decoder.states.data(), a.x);
-    _mm512_store_si512(decoder.states.data() + 16, b.x);
+  HWY_INLINE HWY_ATTR explicit AllLanes(const RansDecoder& decoder) {
+    for (std::size_t i = 0; i < kLanes / 16; ++i) lanes[i].x = _mm512_load_si512(decoder.states.data() + 16 * i);
   }
-  HWY_INLINE HWY_ATTR void step(const SlotTable& slots, std::uint32_t active, const std::byte*& next,
+  HWY_INLINE HWY_ATTR void keep(RansDecoder& decoder) const {
+    for (std::size_t i = 0; i < kLanes / 16; ++i) _mm512_store_si512(decoder.states.data() + 16 * i, lanes[i].x);
+  }
+  HWY_INLINE HWY_ATTR void step(const SlotTable& slots, std::uint64_t active, const std::byte*& next,
                                 std::uint8_t* out) {
-    a.step(slots, static_cast<__mmask16>(active), next, out);
-    b.step(slots, static_cast<__mmask16>(active >> 16), next, out + 16);
+    for (std::size_t i = 0; i < kLanes / 16; ++i)
+      lanes[i].step(slots, static_cast<__mmask16>(active >> (16 * i)), next, out + 16 * i);
   }
 };
 #define PENSTOCK_RANS_VECTORS 1
@@ -114,29 +114,31 @@ struct Lanes8 {
   }
 };
 
-struct Lanes32 {
-  Lanes8 lanes[4];
+struct AllLanes {
+  Lanes8 lanes[kLanes / 8];
 
-  HWY_INLINE HWY_ATTR explicit Lanes32(const RansDecoder& decoder) {
-    for (std::size_t i = 0; i < 4; ++i)
+  HWY_INLINE HWY_ATTR explicit AllLanes(const RansDecoder& decoder) {
+    for (std::size_t i = 0; i < kLanes / 8; ++i)
       lanes[i].x = _mm256_load_si256(reinterpret_cast<const __m256i*>(decoder.states.data() + 8 * i));
   }
   HWY_INLINE HWY_ATTR void keep(RansDecoder& decoder) const {
-    for (std::size_t i = 0; i < 4; ++i)
+    for (std::size_t i = 0; i < kLanes / 8; ++i)
       _mm256_store_si256(reinterpret_cast<__m256i*>(decoder.states.data() + 8 * i), lanes[i].x);
   }
-  HWY_INLINE HWY_ATTR void step(const SlotTable& slots, std::uint32_t active, const std::byte*& next,
+  HWY_INLINE HWY_ATTR void step(const SlotTable& slots, std::uint64_t active, const std::byte*& next,
                                 std::uint8_t* out) {
-    __m256i symbols[4];
-    for (std::size_t i = 0; i < 4; ++i) {
-      const __m256i bits = _mm256_set1_epi32(static_cast<int>(active >> (8 * i)));
-      const __m256i each = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
-      symbols[i] = lanes[i].step(slots, _mm256_cmpeq_epi32(_mm256_and_si256(bits, each), each), next);
+    for (std::size_t four = 0; four < kLanes / 8; four += 4) {
+      __m256i symbols[4];
+      for (std::size_t i = 0; i < 4; ++i) {
+        const __m256i bits = _mm256_set1_epi32(static_cast<int>(active >> (8 * (four + i)) & 0xFF));
+        const __m256i each = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
+        symbols[i] = lanes[four + i].step(slots, _mm256_cmpeq_epi32(_mm256_and_si256(bits, each), each), next);
+      }
+      const __m256i ab = _mm256_packus_epi32(symbols[0], symbols[1]), cd = _mm256_packus_epi32(symbols[2], symbols[3]);
+      const __m256i mixed = _mm256_packus_epi16(ab, cd);  // 4 symbols of a, b, c, d, then the other 4 of each
+      const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
+      _mm256_storeu_si256(reinterpret_cast<__m256i*>(out + 8 * four), _mm256_permutevar8x32_epi32(mixed, order));
     }
-    const __m256i ab = _mm256_packus_epi32(symbols[0], symbols[1]), cd = _mm256_packus_epi32(symbols[2], symbols[3]);
-    const __m256i mixed = _mm256_packus_epi16(ab, cd);  // 4 symbols of a, b, c, d, then the other 4 of each
-    const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(out), _mm256_permutevar8x32_epi32(mixed, order));
   }
 };
 #define PENSTOCK_RANS_VECTORS 1
@@ -147,14 +149,16 @@ bool decode(RansDecoder& decoder, const SlotTable& slots, std::size_t count, std
   std::size_t done = 0;
 #ifdef PENSTOCK_RANS_VECTORS
 #undef PENSTOCK_RANS_VECTORS
+  constexpr std::size_t kWordsOfStep = 2 * kLanes;  // bytes, the most that one step of all lanes reads
   if (count > 0 && decoder.end - decoder.next >= static_cast<std::ptrdiff_t>(kWordsOfStep)) {
-    Lanes32 lanes(decoder);
+    AllLanes lanes(decoder);
     const std::byte* next = decoder.next;
     const std::byte* last = decoder.end - kWordsOfStep;
-    for (; done + kLanes <= count && next <= last; done += kLanes) lanes.step(slots, ~0U, next, out + done);
+    for (; done + kLanes <= count && next <= last; done += kLanes)
+      lanes.step(slots, ~std::uint64_t{0}, next, out + done);
     if (done < count && next <= last) {
       const std::size_t rest = std::min(count - done, kLanes);
-      lanes.step(slots, rest == kLanes ? ~0U : (1U << rest) - 1, next, out + done);
+      lanes.step(slots, ~std::uint64_t{0} >> (64 - rest), next, out + done);
       done += rest;
     }
     lanes.keep(decoder);

@@ -1,5 +1,3 @@
-#include <ranges>
-
 #include <penstock/transforms/jpt/rans.hpp>
 
 namespace penstock::jpt {
@@ -33,11 +31,11 @@ void RansEncoder::finish(std::vector<std::byte>& out) {
   words_.clear();
   const RansTable* last = nullptr;
   std::array<Slot, 256> slots{};
-  for (const Run& run : std::views::reverse(runs_)) {  // the decoder undoes the last step first
-    if (run.table != last) slots = slots_of(*run.table);
-    last = run.table;
-    for (std::size_t i = run.symbols.size(); i-- > 0;) {
-      const Slot slot = slots[run.symbols[i]];
+  for (auto run = runs_.rbegin(); run != runs_.rend(); ++run) {  // the decoder undoes the last step first
+    if (run->table != last) slots = slots_of(*run->table);
+    last = run->table;
+    for (std::size_t i = run->symbols.size(); i-- > 0;) {
+      const Slot slot = slots[run->symbols[i]];
       std::uint32_t& x = states[i % kLanes];
       if (x >= std::uint64_t{slot.frequency} << (32 - kProbabilityBits)) {
         words_.push_back(static_cast<std::uint16_t>(x & 0xFFFF));
@@ -50,7 +48,7 @@ void RansEncoder::finish(std::vector<std::byte>& out) {
     put16(out, x & 0xFFFF);
     put16(out, x >> 16);
   }
-  for (const std::uint16_t word : std::views::reverse(words_)) put16(out, word);
+  for (auto word = words_.rbegin(); word != words_.rend(); ++word) put16(out, *word);
 }
 
 }  // namespace penstock::jpt

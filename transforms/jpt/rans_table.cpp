@@ -1,6 +1,6 @@
 #include <algorithm>
 #include <bit>
-#include <cmath>
+#include <cstring>
 
 #include <penstock/formats/error.hpp>
 #include <penstock/transforms/jpt/rans_table.hpp>
@@ -8,7 +8,7 @@
 namespace penstock::jpt {
 namespace {
 
-constexpr unsigned kClassBits = 5;
+constexpr unsigned kClassBits = 5, kClassMask = 31;
 /// Relative frequencies in steps of at most a quarter: what is lost to rounding is 0.2 % of the size.
 constexpr std::array<std::uint16_t, 32> kWeights{0,  1,   2,   3,   4,   5,   6,   7,   8,   10,  12,
                                                  14, 16,  20,  24,  28,  32,  40,  48,  56,  64,  80,
@@ -47,24 +47,27 @@ class BitWriter {
 class BitReader {
  public:
   explicit BitReader(std::span<const std::byte> bytes) : bytes_(bytes) {}
-  std::uint32_t get(unsigned bits) {
-    while (count_ < bits) {
-      if (next_ == bytes_.size()) throw Error::corrupt("jpt: the tables end too early");
-      held_ |= std::to_integer<std::uint64_t>(bytes_[next_++]) << count_;
-      count_ += 8;
-    }
-    const auto value = static_cast<std::uint32_t>(held_ & ((std::uint64_t{1} << bits) - 1));
-    held_ >>= bits;
-    count_ -= bits;
-    return value;
+  /// The next bits, zeros behind the end; at least 56 of them count.
+  std::uint64_t peek() {
+    const std::size_t byte = next_ / 8;
+    std::uint64_t held = 0;
+    if (byte + 8 <= bytes_.size())
+      std::memcpy(&held, bytes_.data() + byte, 8);
+    else if (byte < bytes_.size())
+      std::memcpy(&held, bytes_.data() + byte, bytes_.size() - byte);
+    return held >> next_ % 8;
   }
-  std::size_t bytes_read() const { return next_; }
+  void pass(std::size_t bits) { next_ += bits; }
+  std::uint32_t get(unsigned bits) {
+    const std::uint64_t value = peek() & ((std::uint64_t{1} << bits) - 1);
+    pass(bits);
+    return static_cast<std::uint32_t>(value);
+  }
+  std::size_t bytes_read() const { return (next_ + 7) / 8; }
 
  private:
   std::span<const std::byte> bytes_;
-  std::uint64_t held_ = 0;
-  unsigned count_ = 0;
-  std::size_t next_ = 0;
+  std::size_t next_ = 0;  // bit
 };
 
 /// The class whose weight is nearest, in ratio, to count / total of all frequencies.
@@ -85,11 +88,13 @@ std::array<std::uint16_t, 256> RansTable::frequencies() const {
   for (const std::uint8_t kind : classes) total += kWeights[kind];
   if (total == 0) return result;
   const std::uint64_t scale = (std::uint64_t{kProbabilityTotal} << 32) / total;
+  std::array<std::uint16_t, kWeights.size()> scaled{};
+  for (std::size_t kind = 1; kind < kWeights.size(); ++kind)
+    scaled[kind] = static_cast<std::uint16_t>(
+        std::max<std::uint64_t>(1, (kWeights[kind] * scale + (std::uint64_t{1} << 31)) >> 32));
   std::int32_t rest = kProbabilityTotal;
   for (std::size_t symbol = 0; symbol < 256; ++symbol) {
-    if (classes[symbol] == 0) continue;
-    const std::uint64_t exact = kWeights[classes[symbol]] * scale;
-    result[symbol] = static_cast<std::uint16_t>(std::max<std::uint64_t>(1, (exact + (std::uint64_t{1} << 31)) >> 32));
+    result[symbol] = scaled[classes[symbol]];
     rest -= result[symbol];
   }
   while (rest != 0) {  // the most frequent symbol gives or takes what is missing
@@ -136,19 +141,32 @@ std::size_t load_tables(std::span<const std::byte> bytes, std::span<RansTable> t
     table.is_signed = bits.get(1) != 0;
     const unsigned places = bits.get(9);
     if (places > 256) throw Error::corrupt("jpt: a table of more than 256 symbols");
-    for (unsigned place = 0; place < places; ++place)
-      if (bits.get(1) != 0)
-        table.classes[symbol_at(place, table.is_signed)] = static_cast<std::uint8_t>(bits.get(kClassBits));
+    for (unsigned place = 0; place < places;) {
+      const std::uint64_t held = bits.peek();
+      const auto absent = std::min(48U, static_cast<unsigned>(std::countr_zero(held)));  // no more bits at a time
+      place += absent;
+      if (absent == 48 || place >= places) {
+        bits.pass(std::min(absent, places + absent - place));
+        continue;
+      }
+      table.classes[symbol_at(place++, table.is_signed)] = static_cast<std::uint8_t>(held >> (absent + 1) & kClassMask);
+      bits.pass(absent + 1 + kClassBits);
+    }
   }
+  if (bits.bytes_read() > bytes.size()) throw Error::corrupt("jpt: the tables end too early");
   return bits.bytes_read();
 }
 
 void build_slots(const RansTable& table, SlotTable& slots) {
+  constexpr std::size_t kAtOnce = 8;
   const std::array<std::uint16_t, 256> frequencies = table.frequencies();
   std::size_t slot = 0;
   for (std::uint32_t symbol = 0; symbol < 256; ++symbol) {
     std::uint32_t entry = symbol | std::uint32_t{frequencies[symbol]} << 8;
-    for (const std::size_t end = slot + frequencies[symbol]; slot < end; ++slot, entry += 1U << 20) slots[slot] = entry;
+    const std::size_t end = slot + frequencies[symbol];
+    for (; slot < end; slot += kAtOnce, entry += kAtOnce << 20)  // the next symbol writes over what is too much
+      for (std::uint32_t i = 0; i < kAtOnce; ++i) slots[slot + i] = entry + (i << 20);
+    slot = end;
   }
   std::fill(slots.begin() + static_cast<std::ptrdiff_t>(slot), slots.end(), 0U);
 }

@@ -36,7 +36,7 @@ std::size_t load_tables(std::span<const std::byte> bytes, std::span<RansTable> t
 
 /// For each of the kProbabilityTotal slots: symbol, frequency << 8, and slot - (the symbol's first slot) << 20.
 /// A table without symbols is all zeros: it decodes to zeros and never ends well.
-using SlotTable = std::array<std::uint32_t, kProbabilityTotal>;
+using SlotTable = std::array<std::uint32_t, kProbabilityTotal + 16>;  // 16 that are written and not read
 void build_slots(const RansTable& table, SlotTable& slots);
 
 }  // namespace penstock::jpt

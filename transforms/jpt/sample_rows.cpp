@@ -2,6 +2,7 @@
 #ifndef HWY_BROKEN_EMU128
 #define HWY_BROKEN_EMU128 0
 #endif
+#define HWY_WANT_AVX3_DL
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "penstock/transforms/jpt/sample_rows.cpp"
 #include <algorithm>
@@ -123,18 +124,59 @@ HWY_INLINE HWY_ATTR Rgb converted(const std::uint8_t* y, const std::uint8_t* cb,
           limited(hn::Add(luma, hn::Add(hn::Add(blue, blue), part(blue, kBlue))))};
 }
 
+#if HWY_TARGET == HWY_AVX3_DL
+
+constexpr std::size_t kChunk = 64;  ///< pixels
+
+/// For each of the 192 bytes of 64 pixels: where it is among 64 reds and 64 greens, or among 64 blues.
+struct Interleaving {
+  alignas(64) std::uint8_t red_green[3][64] = {};
+  alignas(64) std::uint8_t blue[3][64] = {};
+  std::uint64_t is_blue[3] = {};
+  constexpr Interleaving() {
+    for (std::size_t i = 0; i < 192; ++i) {
+      const auto pixel = static_cast<std::uint8_t>(i / 3);
+      red_green[i / 64][i % 64] = static_cast<std::uint8_t>(pixel + (i % 3 == 1 ? 64 : 0));
+      blue[i / 64][i % 64] = pixel;
+      if (i % 3 == 2) is_blue[i / 64] |= std::uint64_t{1} << i % 64;
+    }
+  }
+};
+constexpr Interleaving kInterleaving;
+
+HWY_INLINE HWY_ATTR __m512i both(hn::Vec<HalfBytes> a, hn::Vec<HalfBytes> b) {
+  return _mm512_inserti64x4(_mm512_castsi256_si512(a.raw), b.raw, 1);
+}
+
+void convert_chunk(const std::uint8_t* y, const std::uint8_t* cb, const std::uint8_t* cr, std::uint8_t* rgb) {
+  const Rgb lower = converted(y, cb, cr), upper = converted(y + 32, cb + 32, cr + 32);
+  const __m512i r = both(lower.r, upper.r), g = both(lower.g, upper.g), b = both(lower.b, upper.b);
+  for (std::size_t i = 0; i < 3; ++i) {
+    const __m512i mixed = _mm512_permutex2var_epi8(r, _mm512_load_si512(kInterleaving.red_green[i]), g);
+    const __m512i all =
+        _mm512_mask_permutexvar_epi8(mixed, kInterleaving.is_blue[i], _mm512_load_si512(kInterleaving.blue[i]), b);
+    _mm512_storeu_si512(rgb + 64 * i, all);
+  }
+}
+
+#else
+
+constexpr std::size_t kChunk = 0;  ///< as many pixels as a vector has
+
 void convert_chunk(const std::uint8_t* y, const std::uint8_t* cb, const std::uint8_t* cr, std::uint8_t* rgb) {
   const Rgb v = converted(y, cb, cr);
   hn::StoreInterleaved3(v.r, v.g, v.b, HalfBytes(), rgb);
 }
 
+#endif
+
 void ycc_to_rgb(const std::uint8_t* y, const std::uint8_t* cb, const std::uint8_t* cr, std::size_t count,
                 std::uint8_t* rgb) {
-  const std::size_t lanes = hn::Lanes(Words());
+  const std::size_t lanes = kChunk != 0 ? kChunk : hn::Lanes(Words());
   std::size_t i = 0;
   for (; i + lanes <= count; i += lanes) convert_chunk(y + i, cb + i, cr + i, rgb + 3 * i);
   if (i == count) return;
-  std::uint8_t tail[3 * 32];
+  std::uint8_t tail[3 * 64];
   convert_chunk(y + i, cb + i, cr + i, tail);
   std::memcpy(rgb + 3 * i, tail, 3 * (count - i));
 }

@@ -67,6 +67,7 @@ void Tile::decode_class(const TileTables& tables, std::size_t klass) {
   }
   run(kFirst, first, c.first);
   run(kRest, rest, c.rest);
+  c.values = {first, rest};
   c.begin.first = reinterpret_cast<const std::int8_t*>(c.first.data());
   c.begin.rest = reinterpret_cast<const std::int8_t*>(c.rest.data());
 }
@@ -102,12 +103,7 @@ void Tile::decode(const Frame& frame, const TileTables& tables, std::size_t numb
     if (c.blocks == 0) continue;
     decode_class(tables, klass);
     sum_up_dc(frame, number, klass);
-    std::size_t values[2] = {};
-    for (std::size_t i = 0; i < c.blocks; ++i) {
-      values[0] += static_cast<std::size_t>(std::popcount(c.masks[i] & 0xFF));
-      values[1] += static_cast<std::size_t>(std::popcount(c.masks[i] >> 8));
-    }
-    escapes_of[klass] = count_escapes(c.begin.first, values[0]) + count_escapes(c.begin.rest, values[1]);
+    escapes_of[klass] = count_escapes(c.begin.first, c.values[0]) + count_escapes(c.begin.rest, c.values[1]);
     escapes += escapes_of[klass];
   }
   for (const std::uint32_t state : rans_.states)

@@ -32,6 +32,7 @@ struct TileClass {
   std::vector<std::int16_t> dc;
   std::vector<std::uint64_t> masks;
   std::vector<std::uint8_t> first, rest;  ///< values, with kSymbolSlack bytes behind them
+  std::array<std::size_t, 2> values{};    ///< how many there are
   bool escaped = false;
   Values begin{};  ///< values of the first block
 };
