@@ -90,9 +90,17 @@ HWY_INLINE HWY_ATTR V narrowed(Wide sums) {
   return hn::ReorderDemote2To(Words(), hn::ShiftRight<kShift>(sums.lower), hn::ShiftRight<kShift>(sums.upper));
 }
 
+// clang takes minutes over what sanitizers make of two passes of the portable level in one function.
+#undef PENSTOCK_PASS
+#ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
+#define PENSTOCK_PASS HWY_NOINLINE
+#else
+#define PENSTOCK_PASS HWY_INLINE
+#endif
+
 /// One pass, over columns: rows[k] holds coefficient k of each column, and gets sample k.
 template <int kShift>
-HWY_INLINE HWY_ATTR void pass(V* rows) {
+PENSTOCK_PASS HWY_ATTR void pass(V* rows) {
   const Ints d;
   const Two in04 = interleaved(rows[0], rows[4]), in26 = interleaved(rows[2], rows[6]);
   const Two in13 = interleaved(rows[1], rows[3]), in57 = interleaved(rows[5], rows[7]);
