@@ -134,9 +134,9 @@ FirstValue OutputRequest::probe(const DecodeOptions& options) const {
     try {
       const Codec& codec = own != nullptr ? *own : codec_for(schema, value);
       const std::unique_ptr<Decoder> decoder = codec.decoder(schema, options);
-      FirstValue first{.codec = &codec, .layout = decoder->peek({.schema = &schema, .bytes = value})};
-      if (first.layout->cloud) first.cloud = static_cast<const CloudDecoder&>(*decoder).header();
-      return first;
+      const Layout layout = decoder->peek({.schema = &schema, .bytes = value});
+      if (!layout.cloud) return {.codec = &codec, .layout = layout};
+      return {.codec = &codec, .layout = layout, .cloud = static_cast<const CloudDecoder&>(*decoder).header()};
     } catch (const Error& error) {
       throw error.in({.field = schema.name});
     } catch (const std::exception& error) {
