@@ -19,7 +19,8 @@ struct StepOutcome {
 /// What the steps of one output decided.
 struct Outcomes {
   std::vector<StepOutcome> steps;
-  std::optional<Geometry> geometry;  ///< of images: all of its geometric steps, composed
+  std::optional<Geometry> geometry;  ///< of images: the crops, resizes and flips up to a step of another kind, composed
+  bool flipped = false, flipped_vertically = false;  ///< in the end
 };
 
 /// Where one row of an output came from.

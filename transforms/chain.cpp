@@ -45,8 +45,10 @@ Chain follow(const std::string& output) {
   return chain;
 }
 
-Chain label() {
-  return one(step::Label{});
+Chain label(std::int64_t classes) {
+  Chain chain = one(step::Label{.classes = classes});
+  if (classes < 0) chain.misuse = "label() needs a number of classes above 0";
+  return chain;
 }
 
 Chain raw() {
@@ -74,58 +76,6 @@ Chain transform(std::shared_ptr<const Transform> transform) {
   if (!given) chain.misuse = "transform() needs a transform";
   return chain;
 }
-
-namespace image {
-
-Chain decode() {
-  return one(step::Decode{});
-}
-
-Chain random_resized_crop(std::int64_t size, std::pair<double, double> scale, std::pair<double, double> ratio) {
-  return random_resized_crop(size, size, scale, ratio);
-}
-
-Chain random_resized_crop(std::int64_t height, std::int64_t width, std::pair<double, double> scale,
-                          std::pair<double, double> ratio) {
-  return one(step::RandomResizedCrop{.width = width,
-                                     .height = height,
-                                     .scale_min = scale.first,
-                                     .scale_max = scale.second,
-                                     .ratio_min = ratio.first,
-                                     .ratio_max = ratio.second});
-}
-
-Chain resize(std::int64_t short_side) {
-  Chain chain = one(step::Resize{.short_side = short_side, .width = 0, .height = 0});
-  if (short_side <= 0) chain.misuse = "image.resize() needs a size of at least 1 pixel";
-  return chain;
-}
-
-Chain resize(std::int64_t height, std::int64_t width) {
-  return one(step::Resize{.short_side = 0, .width = width, .height = height});
-}
-
-Chain center_crop(std::int64_t size) {
-  return one(step::CenterCrop{.width = size, .height = size});
-}
-
-Chain random_flip(double probability) {
-  return one(step::RandomFlip{.probability = probability});
-}
-
-Chain normalize(std::vector<float> mean, std::vector<float> stddev) {
-  return one(step::Normalize{.mean = std::move(mean), .stddev = std::move(stddev)});
-}
-
-Chain cast(DType dtype) {
-  return one(step::Cast{.dtype = dtype});
-}
-
-Chain channels_last() {
-  return one(step::ChannelsLast{});
-}
-
-}  // namespace image
 
 namespace array {
 

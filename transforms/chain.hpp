@@ -12,6 +12,7 @@
 
 #include <penstock/formats/schema.hpp>
 #include <penstock/transforms/clouds/steps.hpp>
+#include <penstock/transforms/image_steps.hpp>
 
 namespace penstock {
 
@@ -22,19 +23,6 @@ class Transform;  // penstock/transforms/transform.hpp
 namespace step {
 struct Decode {};    // pixels
 struct Elements {};  // of an array, as stored
-struct RandomResizedCrop {
-  std::int64_t width, height;
-  double scale_min, scale_max, ratio_min, ratio_max;
-};
-struct Resize {
-  std::int64_t short_side, width, height;
-};  // short_side 0: exactly width x height
-struct CenterCrop {
-  std::int64_t width, height;
-};
-struct RandomFlip {
-  double probability;
-};
 struct Normalize {
   std::vector<float> mean, stddev;
 };
@@ -42,7 +30,9 @@ struct Cast {
   DType dtype;
 };
 struct ChannelsLast {};
-struct Label {};
+struct Label {
+  std::int64_t classes = 0;  ///< more than 0: float32 (classes,), 1 at the class
+};
 struct Raw {};
 struct Window {
   std::int64_t rows;
@@ -59,11 +49,14 @@ struct OwnTransform {
 
 using Step =
     std::variant<step::Decode, step::Elements, step::RandomResizedCrop, step::Resize, step::CenterCrop,
-                 step::RandomFlip, step::Normalize, step::Cast, step::ChannelsLast, step::Label, step::Raw,
-                 step::Window, step::Boxes, step::Points, step::OwnDecode, step::OwnTransform, step::CloudDecode,
-                 step::Surface, step::Sample, step::Finite, step::Center, step::UnitSphere, step::UnitBox, step::Scale,
-                 step::Rotate, step::Jitter, step::RandomScale, step::Shift, step::Dropout, step::ShufflePoints,
-                 step::Pad, step::ChannelsFirst, step::Attribute, step::Mask, step::Origin>;
+                 step::RandomCrop, step::PadImage, step::RandomFlip, step::RandomVerticalFlip, step::RandomRotation,
+                 step::RandomAffine, step::ColorJitter, step::Grayscale, step::RandomColor, step::GaussianBlur,
+                 step::RandAugment, step::TrivialAugment, step::RandomErasing, step::Normalize, step::Cast,
+                 step::ChannelsLast, step::Label, step::Raw, step::Window, step::Boxes, step::Points, step::OwnDecode,
+                 step::OwnTransform, step::CloudDecode, step::Surface, step::Sample, step::Finite, step::Center,
+                 step::UnitSphere, step::UnitBox, step::Scale, step::Rotate, step::Jitter, step::RandomScale,
+                 step::Shift, step::Dropout, step::ShufflePoints, step::Pad, step::ChannelsFirst, step::Attribute,
+                 step::Mask, step::Origin>;
 
 /// What happens to one output, from the stored field to the slot. A value; compiled once per loader.
 struct Chain {
@@ -86,28 +79,105 @@ using FieldChain = std::pair<std::string, Chain>;
 
 Chain field(const std::string& alternatives);  ///< "jpg" or "jpg|png|webp"
 Chain follow(const std::string& output);       ///< masks (nearest), boxes() and key_points() move with their image
-Chain label();  ///< "cls", "txt" or "json" number, or integer array element -> int64 scalar
-Chain raw();    ///< undecoded bytes, ragged uint8
+/// "cls", "txt" or "json" number, or integer array element -> int64 scalar; with `classes`, float32 (classes,) with 1
+/// at the class and 0 elsewhere.
+Chain label(std::int64_t classes = 0);
+Chain raw();  ///< undecoded bytes, ragged uint8
 
 namespace image {
 /// Decoded pixels, uint8. The default layout of image outputs is (C, H, W); see channels_last().
 Chain decode();
-/// A random box of `scale` of the area and `ratio` (width / height, log-uniform), resampled to size x size, antialiased
-/// bilinear. Source: torchvision.transforms.v2.RandomResizedCrop.
+/// A random box of `scale` of the area and `ratio` (width / height, log-uniform), resampled to size x size,
+/// antialiased. interpolation: "nearest", "area", "bilinear" or "bicubic". Source:
+/// torchvision.transforms.v2.RandomResizedCrop.
 Chain random_resized_crop(std::int64_t size, std::pair<double, double> scale = {0.08, 1.0},
-                          std::pair<double, double> ratio = {3.0 / 4.0, 4.0 / 3.0});
+                          std::pair<double, double> ratio = {3.0 / 4.0, 4.0 / 3.0},
+                          const std::string& interpolation = "bilinear");
 Chain random_resized_crop(std::int64_t height, std::int64_t width, std::pair<double, double> scale,
-                          std::pair<double, double> ratio);
-Chain resize(std::int64_t short_side);  ///< keeps the aspect ratio; the long side is truncated to a whole pixel, as
-                                        ///< torchvision does
-Chain resize(std::int64_t height, std::int64_t width);
+                          std::pair<double, double> ratio, const std::string& interpolation = "bilinear");
+/// Keeps the aspect ratio; the long side is truncated to a whole pixel, as torchvision does.
+Chain resize(std::int64_t short_side, const std::string& interpolation = "bilinear");
+Chain resize(std::int64_t height, std::int64_t width, const std::string& interpolation = "bilinear");
 Chain center_crop(std::int64_t size);
-Chain random_flip(double probability = 0.5);  ///< left and right
+
+struct PadKeywords {
+  Fill fill = {0};
+  std::string padding_mode = "constant";  ///< or "edge", "reflect", "symmetric"
+};
+/// Source: torchvision.transforms.v2.Pad.
+Chain pad(const Padding& padding, const PadKeywords& keywords = {});
+
+struct CropKeywords {
+  Padding padding = {};
+  bool pad_if_needed = false;  ///< else an image smaller than the crop is a shape error
+  Fill fill = {0};
+  std::string padding_mode = "constant";
+};
+/// At a random place of the image, padded first. Source: torchvision.transforms.v2.RandomCrop.
+Chain random_crop(std::int64_t size, const CropKeywords& keywords = {});
+Chain random_crop(std::int64_t height, std::int64_t width, const CropKeywords& keywords = {});
+
+Chain random_flip(double probability = 0.5);           ///< left and right
+Chain random_vertical_flip(double probability = 0.5);  ///< top and bottom
+
+/// By a uniform angle, counterclockwise about the middle; the size stays. interpolation: "nearest", "bilinear",
+/// "bicubic". Source: torchvision.transforms.v2.RandomRotation.
+Chain random_rotation(Range degrees, const std::string& interpolation = "nearest", Fill fill = {0});
+
+struct AffineKeywords {
+  double translate_x = 0, translate_y = 0;  ///< at most this part of the width and height
+  Range scale{1, 1};
+  Range shear_x{0, 0}, shear_y{0, 0};  ///< degrees
+  std::string interpolation = "nearest";
+  Fill fill = {0};
+};
+/// Clockwise, unlike random_rotation(). Source: torchvision.transforms.v2.RandomAffine.
+Chain random_affine(Range degrees, const AffineKeywords& keywords = {});
+
+/// Colors change in the pixels that the steps before give, uint8, with the arithmetic of Pillow: equal to the last bit.
+struct JitterKeywords {
+  Range brightness{1, 1}, contrast{1, 1}, saturation{1, 1};  ///< factors
+  Range hue{0, 0};                                           ///< -0.5 to 0.5 turns
+  double probability = 1;
+};
+/// In a random order. Source: torchvision.transforms.v2.ColorJitter.
+Chain color_jitter(const JitterKeywords& keywords);
+/// Factors from max(0, 1 - x) to 1 + x; hue from -hue to hue.
+Chain color_jitter(double brightness, double contrast = 0, double saturation = 0, double hue = 0,
+                   double probability = 1);
+Chain grayscale(std::int64_t channels = 1);        ///< 1, or 3 equal ones. Source: ITU-R 601-2, as Pillow's "L"
+Chain random_grayscale(double probability = 0.1);  ///< keeps the number of channels
+Chain random_invert(double probability = 0.5);     ///< 255 - pixel
+Chain random_posterize(std::int64_t bits, double probability = 0.5);  ///< the upper `bits` are kept
+Chain random_solarize(double threshold, double probability = 0.5);    ///< pixels not below it are inverted
+Chain random_sharpness(double factor, double probability = 0.5);      ///< 0 blurs, 1 leaves alone, 2 sharpens
+Chain random_autocontrast(double probability = 0.5);                  ///< each channel is stretched to 0..255
+Chain random_equalize(double probability = 0.5);                      ///< each channel's histogram is made flat
+/// `kernel` pixels wide and high, odd; mirrored at the edges. Source: torchvision.transforms.v2.GaussianBlur.
+Chain gaussian_blur(std::int64_t kernel, Range sigma = {0.1, 2.0}, double probability = 1);
+Chain gaussian_blur(std::int64_t kernel_height, std::int64_t kernel_width, Range sigma, double probability = 1);
+
+/// `num_ops` of 14 operations at one of `bins` magnitudes. Source: torchvision.transforms.v2.RandAugment.
+Chain rand_augment(std::int64_t num_ops = 2, std::int64_t magnitude = 9, std::int64_t bins = 31,
+                   const std::string& interpolation = "nearest", Fill fill = {0});
+/// One of 14 operations at a random magnitude. Source: torchvision.transforms.v2.TrivialAugmentWide.
+Chain trivial_augment(std::int64_t bins = 31, const std::string& interpolation = "nearest", Fill fill = {0});
+
 /// out[c,y,x] = (in[y,x,c] / 255 - mean[c]) / stddev[c], float32. Source: torchvision ToTensor, then Normalize.
 Chain normalize(std::vector<float> mean, std::vector<float> stddev);
 Chain cast(DType dtype);  ///< float32, float16, bfloat16 or uint8; of normalized values, or of pixels as they are;
                           ///< masks that follow() an image take any dtype
 Chain channels_last();    ///< (H, W, C) in place of (C, H, W)
+
+struct ErasingKeywords {
+  double probability = 0.5;
+  Range scale{0.02, 0.33};          ///< of the area
+  Range ratio{0.3, 3.3};            ///< height / width, log-uniform
+  std::vector<double> value = {0};  ///< or one for each channel; empty: normally distributed ones
+};
+/// A random box of the output is overwritten: after normalize(), in its units. Followers are left alone.
+/// Source: torchvision.transforms.v2.RandomErasing.
+Chain random_erasing(const ErasingKeywords& keywords = {});
 }  // namespace image
 
 namespace array {

@@ -163,7 +163,7 @@ class Given {
  public:
   static constexpr std::size_t kByKeyword = ~std::size_t{0};
 
-  explicit Given(Arguments arguments) : arguments_(std::move(arguments)) {}
+  explicit Given(Arguments arguments) : arguments_(std::move(arguments)), used_(arguments_.size(), false) {}
 
   const Argument* find(std::size_t place, std::string_view keyword) {
     std::size_t position = 0;
@@ -171,7 +171,7 @@ class Given {
       const bool found =
           arguments_[i].keyword.empty() ? position++ == place : !keyword.empty() && arguments_[i].keyword == keyword;
       if (!found) continue;
-      used_ = std::max(used_, i + 1);
+      used_[i] = true;
       return &arguments_[i];
     }
     return nullptr;
@@ -213,6 +213,41 @@ class Given {
     return find(place, keyword) == nullptr ? usual : whole(place, keyword);
   }
 
+  bool flag(std::size_t place, std::string_view keyword) {
+    const std::string word = text(place, keyword, "false");
+    if (word != "true" && word != "false") throw misfit(std::string(keyword) + " is to be true or false");
+    return word == "true";
+  }
+
+  /// A number x as usual(x), or a pair of numbers.
+  template <typename Usual>
+  Range span(std::size_t place, std::string_view keyword, Range absent, Usual usual) {
+    const Argument* argument = find(place, keyword);
+    if (argument == nullptr) return absent;
+    if (argument->numbers.size() == 2) return {argument->numbers[0], argument->numbers[1]};
+    return usual(real(place, keyword, 0));
+  }
+
+  /// A number for all sides; left and right, top and bottom; or left, top, right, bottom.
+  Padding padding(std::size_t place, std::string_view keyword) {
+    const Argument* argument = find(place, keyword);
+    if (argument == nullptr) return {};
+    std::vector<std::int64_t> sides;
+    for (const double side : argument->numbers) sides.push_back(whole_number(side, keyword));
+    if (sides.size() == 1) return Padding::all(sides[0]);
+    if (sides.size() == 2) return {sides[0], sides[1], sides[0], sides[1]};
+    if (sides.size() != 4) throw misfit(std::string(keyword) + " is to be 1, 2 or 4 numbers");
+    return {sides[0], sides[1], sides[2], sides[3]};
+  }
+
+  Fill fill(std::size_t place) {
+    const Argument* argument = find(place, "fill");
+    if (argument == nullptr) return {0};
+    Fill values;
+    for (const double value : argument->numbers) values.push_back(whole_number(value, "fill"));
+    return values;
+  }
+
   std::vector<float> floats(std::size_t place, std::string_view keyword) {
     const Argument& argument = get(place, keyword);
     if (!argument.word.empty()) throw misfit(std::string(keyword) + " is to be a list of numbers");
@@ -232,12 +267,12 @@ class Given {
   }
 
   void none_left() const {
-    if (used_ < arguments_.size()) throw misfit("has more arguments than it takes");
+    if (std::ranges::find(used_, false) != used_.end()) throw misfit("has more arguments than it takes");
   }
 
  private:
   Arguments arguments_;
-  std::size_t used_ = 0;
+  std::vector<bool> used_;
 };
 
 struct Builder {
@@ -264,12 +299,97 @@ Chain random_resized_crop(Given& given) {
   const auto sides = given.two_sides();
   const std::int64_t height = sides ? sides->first : given.whole(0, "size");
   return image::random_resized_crop(height, sides ? sides->second : height, given.range("scale", {0.08, 1.0}),
-                                    given.range("ratio", {3.0 / 4.0, 4.0 / 3.0}));
+                                    given.range("ratio", {3.0 / 4.0, 4.0 / 3.0}),
+                                    given.text(Given::kByKeyword, "interpolation", "bilinear"));
 }
 
 Chain resize(Given& given) {
   const auto sides = given.two_sides();
-  return sides ? image::resize(sides->first, sides->second) : image::resize(given.whole(0, "size"));
+  const std::string interpolation = given.text(Given::kByKeyword, "interpolation", "bilinear");
+  return sides ? image::resize(sides->first, sides->second, interpolation)
+               : image::resize(given.whole(0, "size"), interpolation);
+}
+
+Chain random_crop(Given& given) {
+  const auto sides = given.two_sides();
+  const std::int64_t height = sides ? sides->first : given.whole(0, "size");
+  return image::random_crop(height, sides ? sides->second : height,
+                            {.padding = given.padding(Given::kByKeyword, "padding"),
+                             .pad_if_needed = given.flag(Given::kByKeyword, "pad_if_needed"),
+                             .fill = given.fill(Given::kByKeyword),
+                             .padding_mode = given.text(Given::kByKeyword, "padding_mode", "constant")});
+}
+
+Chain pad(Given& given) {
+  given.get(0, "padding");
+  return image::pad(given.padding(0, "padding"),
+                    {.fill = given.fill(1), .padding_mode = given.text(2, "padding_mode", "constant")});
+}
+
+Range about_zero(double reach) {
+  return {-reach, reach};
+}
+
+Range about_one(double reach) {
+  if (!(reach >= 0)) throw misfit("takes no negative numbers");
+  return {std::max(0.0, 1 - reach), 1 + reach};
+}
+
+Range exactly(double value) {
+  return {value, value};
+}
+
+Range degrees_in(Given& given) {
+  given.get(0, "degrees");
+  return given.span(0, "degrees", {}, about_zero);
+}
+
+Chain random_rotation(Given& given) {
+  return image::random_rotation(degrees_in(given), given.text(1, "interpolation", "nearest"), given.fill(2));
+}
+
+Chain random_affine(Given& given) {
+  const Range degrees = degrees_in(given);
+  const auto [across, down] = given.range("translate", {0, 0});
+  image::AffineKeywords keywords{.translate_x = across, .translate_y = down};
+  keywords.scale = given.span(Given::kByKeyword, "scale", {1, 1}, exactly);
+  const Argument* shear = given.find(Given::kByKeyword, "shear");
+  if (shear != nullptr && shear->numbers.size() == 4) {
+    keywords.shear_x = {shear->numbers[0], shear->numbers[1]};
+    keywords.shear_y = {shear->numbers[2], shear->numbers[3]};
+  } else {
+    keywords.shear_x = given.span(Given::kByKeyword, "shear", {0, 0}, about_zero);
+  }
+  keywords.interpolation = given.text(Given::kByKeyword, "interpolation", "nearest");
+  keywords.fill = given.fill(Given::kByKeyword);
+  return image::random_affine(degrees, keywords);
+}
+
+Chain color_jitter(Given& given) {
+  return image::color_jitter({.brightness = given.span(0, "brightness", {1, 1}, about_one),
+                              .contrast = given.span(1, "contrast", {1, 1}, about_one),
+                              .saturation = given.span(2, "saturation", {1, 1}, about_one),
+                              .hue = given.span(3, "hue", {0, 0}, about_zero),
+                              .probability = given.real(4, "probability", 1)});
+}
+
+Chain gaussian_blur(Given& given) {
+  const std::int64_t height = given.whole(0, "kernel");
+  const bool square = given.find(1, "") == nullptr;
+  return image::gaussian_blur(height, square ? height : given.whole(1, "width"),
+                              given.span(Given::kByKeyword, "sigma", {0.1, 2.0}, exactly),
+                              given.real(Given::kByKeyword, "probability", 1));
+}
+
+Chain random_erasing(Given& given) {
+  image::ErasingKeywords keywords{.probability = given.real(0, "probability", 0.5)};
+  keywords.scale = given.span(1, "scale", keywords.scale, exactly);
+  keywords.ratio = given.span(2, "ratio", keywords.ratio, exactly);
+  if (const Argument* value = given.find(3, "value")) {
+    keywords.value = value->numbers;
+    if (keywords.value.empty() && value->word != "random") throw misfit("value is to be numbers or random");
+  }
+  return image::random_erasing(keywords);
 }
 
 Chain sample(Given& given) {
@@ -303,17 +423,54 @@ constexpr std::array kBuilders{
     Builder{"image.decode", [](Given&) { return image::decode(); }},
     Builder{"image.normalize",
             [](Given& given) { return image::normalize(given.floats(0, "mean"), given.floats(1, "stddev")); }},
-    Builder{"image.random_flip",
+    Builder{"image.color_jitter", color_jitter},
+    Builder{"image.gaussian_blur", gaussian_blur},
+    Builder{"image.grayscale", [](Given& given) { return image::grayscale(given.whole(0, "channels", 1)); }},
+    Builder{"image.pad", pad},
+    Builder{"image.rand_augment",
             [](Given& given) {
-              const Argument* probability = given.find(0, "probability");
-              if (probability == nullptr) return image::random_flip();
-              if (probability->numbers.size() != 1) throw misfit("probability is to be a number");
-              return image::random_flip(probability->numbers[0]);
+              return image::rand_augment(given.whole(0, "num_ops", 2), given.whole(1, "magnitude", 9),
+                                         given.whole(2, "bins", 31), given.text(3, "interpolation", "nearest"),
+                                         given.fill(4));
+            }},
+    Builder{"image.random_affine", random_affine},
+    Builder{"image.random_autocontrast",
+            [](Given& given) { return image::random_autocontrast(given.real(0, "probability", 0.5)); }},
+    Builder{"image.random_crop", random_crop},
+    Builder{"image.random_equalize",
+            [](Given& given) { return image::random_equalize(given.real(0, "probability", 0.5)); }},
+    Builder{"image.random_erasing", random_erasing},
+    Builder{"image.random_flip", [](Given& given) { return image::random_flip(given.real(0, "probability", 0.5)); }},
+    Builder{"image.random_grayscale",
+            [](Given& given) { return image::random_grayscale(given.real(0, "probability", 0.1)); }},
+    Builder{"image.random_invert",
+            [](Given& given) { return image::random_invert(given.real(0, "probability", 0.5)); }},
+    Builder{"image.random_posterize",
+            [](Given& given) {
+              return image::random_posterize(given.whole(0, "bits"), given.real(1, "probability", 0.5));
             }},
     Builder{"image.random_resized_crop", random_resized_crop},
+    Builder{"image.random_rotation", random_rotation},
+    Builder{"image.random_sharpness",
+            [](Given& given) {
+              given.get(0, "factor");
+              return image::random_sharpness(given.real(0, "factor", 1), given.real(1, "probability", 0.5));
+            }},
+    Builder{"image.random_solarize",
+            [](Given& given) {
+              given.get(0, "threshold");
+              return image::random_solarize(given.real(0, "threshold", 0), given.real(1, "probability", 0.5));
+            }},
+    Builder{"image.random_vertical_flip",
+            [](Given& given) { return image::random_vertical_flip(given.real(0, "probability", 0.5)); }},
     Builder{"image.resize", resize},
+    Builder{"image.trivial_augment",
+            [](Given& given) {
+              return image::trivial_augment(given.whole(0, "bins", 31), given.text(1, "interpolation", "nearest"),
+                                            given.fill(2));
+            }},
     Builder{"key_points", [](Given&) { return key_points(); }},
-    Builder{"label", [](Given&) { return label(); }},
+    Builder{"label", [](Given& given) { return label(given.whole(0, "classes", 0)); }},
     Builder{"points.attribute", [](Given& given) { return points::attribute(given.text(0, "name", "")); }},
     Builder{"points.cast", [](Given& given) { return points::cast(dtype_in(given)); }},
     Builder{"points.center", [](Given&) { return points::center(); }},

@@ -4,7 +4,7 @@
 #include <penstock/transforms/clouds/point_steps.hpp>
 #include <penstock/transforms/compile.hpp>
 #include <penstock/transforms/decoders.hpp>
-#include <penstock/transforms/geometry_steps.hpp>
+#include <penstock/transforms/pixel_steps.hpp>
 
 namespace penstock {
 namespace {
@@ -15,49 +15,14 @@ bool has(const Chain& chain) {
 }
 
 bool is_image_step(const Step& step) {
-  return GeometrySteps::is_geometric(step) || std::holds_alternative<step::Decode>(step) ||
-         std::holds_alternative<step::Normalize>(step) || std::holds_alternative<step::ChannelsLast>(step);
+  return PixelSteps::is_one(step) || std::holds_alternative<step::Decode>(step) ||
+         std::holds_alternative<step::Normalize>(step) || std::holds_alternative<step::ChannelsLast>(step) ||
+         std::holds_alternative<step::RandomErasing>(step);
 }
 
 void require(bool fits, const OutputRequest& request, const std::string& cause) {
   if (!fits) throw request.misuse(cause);
 }
-
-// Numbers a user gave to a step.
-struct CheckStep {
-  const OutputRequest& request;
-
-  void operator()(const step::RandomResizedCrop& crop) const {
-    require(crop.width > 0 && crop.height > 0, request, "image.random_resized_crop() needs a size of at least 1 pixel");
-    require(crop.scale_min > 0 && crop.scale_min <= crop.scale_max && crop.scale_max <= 1, request,
-            "image.random_resized_crop() needs 0 < scale[0] <= scale[1] <= 1");
-    require(crop.ratio_min > 0 && crop.ratio_min <= crop.ratio_max && crop.ratio_max <= 1000, request,
-            "image.random_resized_crop() needs 0 < ratio[0] <= ratio[1] <= 1000");
-  }
-  void operator()(const step::Resize& resize) const {
-    require(resize.short_side > 0 || (resize.width > 0 && resize.height > 0), request,
-            "image.resize() needs a size of at least 1 pixel");
-  }
-  void operator()(const step::CenterCrop& crop) const {
-    require(crop.width > 0 && crop.height > 0, request, "image.center_crop() needs a size of at least 1 pixel");
-  }
-  void operator()(const step::RandomFlip& flip) const {
-    require(flip.probability >= 0 && flip.probability <= 1, request,
-            "image.random_flip() needs a probability from 0 to 1");
-  }
-  void operator()(const step::Normalize& normalize) const {
-    require(
-        normalize.mean.size() == normalize.stddev.size() && (normalize.mean.size() == 1 || normalize.mean.size() == 3),
-        request, "image.normalize() needs as many means as deviations: 3, or 1 for gray images");
-    require(std::ranges::all_of(normalize.stddev, [](float deviation) { return deviation > 0; }), request,
-            "image.normalize() needs deviations above 0");
-  }
-  void operator()(const step::Window& window) const {
-    require(window.rows > 0, request, "array.random_window() needs at least 1 row");
-  }
-  template <typename Other>
-  void operator()(const Other&) const {}
-};
 
 // Codecs of the user's own begin a chain, transforms end it.
 void check_own_steps(const OutputRequest& request) {
@@ -176,7 +141,7 @@ void find_sources(OutputRequest& request) {
 
 std::unique_ptr<OutputProgram> compile(const OutputRequest& request) {
   const Chain& chain = request.chain;
-  for (const Step& step : chain.steps) std::visit(CheckStep{request}, step);
+  for (const Step& step : chain.steps) check_numbers(step, request);
   check_own_steps(request);
   if (has<step::OwnTransform>(chain)) return compile_own(request);
   if (has<step::Origin>(chain)) return compile_origin(request);

@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <cstring>
 
 #include <penstock/formats/error.hpp>
@@ -26,10 +25,10 @@ class CoordinatesRunner final : public OutputRunner {
     convert_elements(stored, peeked.layout.dtype, reinterpret_cast<std::byte*>(values), DType::f64, count);
     row.watch.lap(row.watch.times.decode);
     for (double* item = values; item != values + count; item += columns_) {
-      row.leader->map_point(item[0], item[1]);
       if (columns_ == 4) {
-        row.leader->map_point(item[2], item[3]);
-        clip(item, row.leader->output());
+        row.leader->map_box(item);
+      } else {
+        row.leader->map_point(item[0], item[1]);
       }
     }
     convert_elements(reinterpret_cast<const std::byte*>(values), DType::f64, row.slot.data(), DType::f32, count);
@@ -43,14 +42,6 @@ class CoordinatesRunner final : public OutputRunner {
     if (layout.shape.size() == 2 && layout.shape[1] == columns_) return static_cast<std::uint64_t>(layout.shape[0]);
     throw Error::shape("is " + std::string(name(layout.dtype)) + " " + to_string(layout.shape) + ", not (n, " +
                        std::to_string(columns_) + ")");
-  }
-
-  // A flip exchanges left and right, so the corners are put in order again.
-  static void clip(double* box, Size size) {
-    if (box[0] > box[2]) std::swap(box[0], box[2]);
-    for (int i = 0; i < 4; ++i) {
-      box[i] = std::clamp(box[i], 0.0, static_cast<double>(i % 2 == 0 ? size.width : size.height));
-    }
   }
 
   std::int64_t columns_;
@@ -73,6 +64,7 @@ class CoordinatesProgram final : public OutputProgram {
 std::unique_ptr<OutputProgram> compile_coordinates(const OutputRequest& request, std::int64_t columns) {
   Output output = request.output(DType::f32, {columns});
   output.ragged = true;
+  output.kind = RowKind::follower;
   return std::make_unique<CoordinatesProgram>(std::move(output), columns);
 }
 

@@ -1,9 +1,11 @@
-// The weights of an antialiased bilinear resample along one axis, in Pillow's fixed point.
+// The weights of an antialiased resample along one axis, in Pillow's fixed point.
 #pragma once
 
 #include <cstdint>
 #include <span>
 #include <vector>
+
+#include <penstock/transforms/interpolation.hpp>
 
 namespace penstock {
 
@@ -16,14 +18,13 @@ struct Axis {
 };
 
 /// Output pixel i is the sum of pixel(begin(i) + t) * weights(i)[t], in units of 2^-22.
-/// Source: Pillow 13, Resample.c: precompute_coeffs and normalize_coeffs_8bpc with the bilinear filter; equal to the
-/// last bit. Kept between calls: the same axis is not computed again.
+/// Source: Pillow 13, Resample.c: precompute_coeffs and normalize_coeffs_8bpc; equal to the last bit. Kept between
+/// calls: the same axis is not computed again.
 class FilterWeights {
  public:
   static constexpr int kPrecisionBits = 32 - 8 - 2;
-  static constexpr double kSupport = 1.0;
 
-  void prepare(const Axis& axis);
+  void prepare(const Axis& axis, Interpolation filter);  ///< any but nearest
   std::int64_t begin(std::int64_t i) const { return begins_[static_cast<std::size_t>(i)]; }
   std::span<const std::int32_t> weights(std::int64_t i) const {
     const auto index = static_cast<std::size_t>(i);
@@ -33,7 +34,11 @@ class FilterWeights {
   std::int64_t taps_end() const { return begins_.back() + counts_.back(); }
 
  private:
+  template <class Kernel>
+  void compute(const Axis& axis, double reach, Kernel kernel);
+
   Axis axis_{};
+  Interpolation filter_ = Interpolation::nearest;
   std::size_t stride_ = 0;
   std::vector<std::int64_t> begins_, counts_;
   std::vector<std::int32_t> values_;

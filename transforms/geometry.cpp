@@ -59,16 +59,18 @@ Geometry Geometry::cropped(Region region) const {
   }
   Geometry result = *this;
   const std::int64_t x = flip ? window.width - region.x - region.width : region.x;
-  result.window = {window.x + x, window.y + region.y, region.width, region.height};
+  const std::int64_t y = flip_vertical ? window.height - region.y - region.height : region.y;
+  result.window = {window.x + x, window.y + y, region.width, region.height};
   return result;
 }
 
-Geometry Geometry::resized(Size size) const {
+Geometry Geometry::resized(Size size, Interpolation filter) const {
   if (size.width < 1 || size.height < 1) throw Error::shape("a resize to less than one pixel");
   if (size == output()) return *this;
   const double scale_x = box_width / static_cast<double>(grid.width);
   const double scale_y = box_height / static_cast<double>(grid.height);
   Geometry result = *this;
+  result.interpolation = filter;
   result.box_x = box_x + static_cast<double>(window.x) * scale_x;
   result.box_y = box_y + static_cast<double>(window.y) * scale_y;
   result.box_width = static_cast<double>(window.width) * scale_x;
@@ -91,6 +93,12 @@ Geometry Geometry::flipped() const {
   return result;
 }
 
+Geometry Geometry::flipped_vertically() const {
+  Geometry result = *this;
+  result.flip_vertical = !flip_vertical;
+  return result;
+}
+
 Region Geometry::needed(double support) const {
   if (!resamples()) {
     return {static_cast<std::int64_t>(box_x) + window.x, static_cast<std::int64_t>(box_y) + window.y, window.width,
@@ -109,6 +117,7 @@ void Geometry::map_point(double& x, double& y) const {
   x = (x - box_x) * static_cast<double>(grid.width) / box_width - static_cast<double>(window.x);
   y = (y - box_y) * static_cast<double>(grid.height) / box_height - static_cast<double>(window.y);
   if (flip) x = static_cast<double>(window.width) - x;
+  if (flip_vertical) y = static_cast<double>(window.height) - y;
 }
 
 }  // namespace penstock

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include <penstock/transforms/interpolation.hpp>
+
 namespace penstock {
 
 struct Size {
@@ -17,7 +19,8 @@ struct Region {
 };
 
 /// Output pixel (i, j) of `output` pixels is pixel (window.x + i, window.y + j) of the grid that `box` is resampled to
-/// (mirrored first when `flip`); only source pixels inside `visible` contribute, as after a crop.
+/// (mirrored first when `flip`, and upside down when `flip_vertical`); only source pixels inside `visible` contribute,
+/// as after a crop.
 struct Geometry {
   Size source;     ///< pixels of the stored image
   Region visible;  ///< what crops before the resize left of it (integer pixels)
@@ -25,13 +28,17 @@ struct Geometry {
   Size grid;                                                   ///< pixels that the box is resampled to
   Region window;                                               ///< the part of the grid that is the output
   bool flip = false;
+  bool flip_vertical = false;
+  Interpolation interpolation = Interpolation::bilinear;  ///< of the last resize
 
   static Geometry identity(Size source);
   Size output() const { return {window.width, window.height}; }
   bool resamples() const;                 ///< false when the output is a plain copy of source pixels
   Geometry cropped(Region region) const;  ///< region of the current output
-  Geometry resized(Size size) const;
+  Geometry resized(Size size, Interpolation interpolation = Interpolation::bilinear) const;
   Geometry flipped() const;
+  Geometry flipped_vertically() const;
+  bool copies() const { return !resamples() && !flip && !flip_vertical; }  ///< the output is a region of the source
   /// Source pixels that the output depends on, for a filter with `support` source pixels at scale 1 (1.0 for bilinear).
   Region needed(double support) const;
   /// Maps a point of the source image (pixel edges at integers) to the output.

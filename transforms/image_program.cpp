@@ -1,18 +1,28 @@
 #include <algorithm>
+#include <cmath>
 
 #include <penstock/formats/error.hpp>
 #include <penstock/transforms/channels.hpp>
 #include <penstock/transforms/compile.hpp>
 #include <penstock/transforms/decoders.hpp>
-#include <penstock/transforms/geometry_steps.hpp>
-#include <penstock/transforms/resample.hpp>
+#include <penstock/transforms/eraser.hpp>
+#include <penstock/transforms/pass_runner.hpp>
+#include <penstock/transforms/pixel_steps.hpp>
+#include <penstock/transforms/step_draws.hpp>
 
 namespace penstock {
 namespace {
 
+struct NumberedErasing {
+  step::RandomErasing step;
+  std::uint32_t transform;
+};
+
 struct ImagePlan {
-  GeometrySteps geometry{};
+  PixelSteps steps{};
+  std::vector<NumberedErasing> erasings{};
   Size size{};            ///< of every row
+  std::int64_t decoded;   ///< channels that the steps begin with: 1 or 3
   std::int64_t channels;  ///< delivered: 1 or 3
   PixelSink sink{};       ///< without its memory
   DecodeOptions decoding{};
@@ -23,6 +33,11 @@ std::string text(Size size) {
   return std::to_string(size.width) + " x " + std::to_string(size.height);
 }
 
+std::string text(const Region& region) {
+  return text(Size{region.width, region.height}) + " at x " + std::to_string(region.x) + ", y " +
+         std::to_string(region.y);
+}
+
 class ImageRunner final : public OutputRunner {
  public:
   explicit ImageRunner(const ImagePlan& plan) : plan_(plan), decoders_(plan.decoding, plan.codec.get()) {}
@@ -31,29 +46,36 @@ class ImageRunner final : public OutputRunner {
     const Peeked peeked = decoders_.peek(row.field);
     const PixelGrid pixels = pixels_of(peeked.layout);
     check_channels(pixels.channels);
-    geometry_ = plan_.geometry.draw(pixels.size, row.sample);
-    if (geometry_.output() != plan_.size) throw wrong_size(geometry_.output());
+    plan_.steps.draw(pixels.size, row.sample, placement_);
+    if (placement_.output() != plan_.size) throw wrong_size(placement_.output());
 
     PixelSink sink = plan_.sink;
     sink.data = row.slot.data();
-    const Region region = geometry_.needed(support(Filter::bilinear));
+    const Region region = placement_.needed(false);
     if (decodes_into_slot(peeked, pixels.channels)) {
       decode(peeked, row.field, pixels, region, row.slot.data());
       row.watch.lap(row.watch.times.decode);
-      return;
+    } else {
+      const PixelSource source = load(peeked, row.field, pixels, region);
+      row.watch.lap(row.watch.times.decode);
+      passes_.run(source, placement_, PixelKind::colors, sink);
     }
-    PixelSource source = load(peeked, row.field, pixels, region);
-    row.watch.lap(row.watch.times.decode);
-    resampler_.run(source, geometry_, Filter::bilinear, sink);
+    for (const NumberedErasing& erasing : plan_.erasings) erase(erasing, row.sample, sink);
     row.watch.lap(row.watch.times.transform);
   }
 
-  const Geometry* geometry() const override { return &geometry_; }
+  const Placement* placement() const override { return &placement_; }
 
  private:
   void check_channels(std::int64_t channels) const {
-    if (plan_.channels != 1 || channels == 1) return;
+    if (plan_.decoded != 1 || channels == 1) return;
     throw Error::shape("has " + std::to_string(channels) + " channels, but the output is gray");
+  }
+
+  void erase(const NumberedErasing& erasing, const SampleContext& sample, const PixelSink& sink) {
+    Random random(sample.seed, sample.epoch, sample.sample, erasing.transform);
+    const std::optional<Region> box = draw_erasing(erasing.step, plan_.size, random);
+    if (box) eraser_.run(erasing.step, *box, sink, plan_.size, plan_.channels, random);
   }
 
   Error wrong_size(Size found) const {
@@ -66,7 +88,7 @@ class ImageRunner final : public OutputRunner {
   bool decodes_into_slot(const Peeked& peeked, std::int64_t channels) const {
     const bool interleaved = plan_.sink.channels_last || channels == 1;
     return peeked.layout.image && plan_.sink.dtype == DType::u8 && interleaved && channels == plan_.channels &&
-           !geometry_.flip && !geometry_.resamples();
+           channels == plan_.decoded && placement_.plain() && placement_.geometry().copies();
   }
 
   static void decode(const Peeked& peeked, const FieldBytes& field, const PixelGrid& pixels, const Region& region,
@@ -77,7 +99,7 @@ class ImageRunner final : public OutputRunner {
   }
 
   PixelSource load(const Peeked& peeked, const FieldBytes& field, const PixelGrid& pixels, Region region) {
-    const std::int64_t wanted = plan_.channels, found = pixels.channels;
+    const std::int64_t wanted = plan_.decoded, found = pixels.channels;
     if (peeked.in_place && found == wanted) {
       return {reinterpret_cast<const std::uint8_t*>(field.bytes.data()),
               pixels.size.width * found,
@@ -101,8 +123,9 @@ class ImageRunner final : public OutputRunner {
   const ImagePlan& plan_;
   Decoders decoders_;
   ScratchMemory scratch_;
-  Resampler resampler_;
-  Geometry geometry_{};
+  PassRunner passes_;
+  Eraser eraser_;
+  Placement placement_;
 };
 
 class ImageProgram final : public OutputProgram {
@@ -111,7 +134,13 @@ class ImageProgram final : public OutputProgram {
   std::unique_ptr<OutputRunner> runner() const override { return std::make_unique<ImageRunner>(plan_); }
   std::optional<Size> image_size() const override { return plan_.size; }
   Outcomes explain(const Layout& stored, const SampleContext& sample) const override {
-    return plan_.geometry.explain(pixels_of(stored).size, sample);
+    Outcomes told = plan_.steps.explain(pixels_of(stored).size, sample);
+    for (const NumberedErasing& erasing : plan_.erasings) {
+      Random random(sample.seed, sample.epoch, sample.sample, erasing.transform);
+      const std::optional<Region> box = draw_erasing(erasing.step, plan_.size, random);
+      told.steps.push_back({to_string(erasing.step), box ? "erased " + text(*box) : "not erased"});
+    }
+    return told;
   }
 
  private:
@@ -128,31 +157,71 @@ void normalize(const step::Normalize& step, std::int64_t channels, PixelSink& si
   sink.dtype = DType::f32;
 }
 
-// The order that steps must keep: pixels, geometry, numbers, layout.
+// The order that steps must keep: decoding, pixels, numbers, layout and erasing.
 int rank_of(const Step& step) {
   if (std::holds_alternative<step::Decode>(step) || std::holds_alternative<step::OwnDecode>(step)) return 0;
-  if (GeometrySteps::is_geometric(step)) return 1;
+  if (PixelSteps::is_one(step)) return 1;
   if (std::holds_alternative<step::Normalize>(step)) return 2;
   if (std::holds_alternative<step::Cast>(step)) return 3;
   return 4;
 }
 
-ImagePlan plan_steps(const OutputRequest& request, std::int64_t channels) {
-  ImagePlan plan{.channels = channels};
+// Layout and erasing may stand before numbers too, but for what normalize() would change.
+bool may_follow(const Step& before, const Step& now) {
+  const int first = rank_of(before), second = rank_of(now);
+  if (first == 4 && second == 4)
+    return std::holds_alternative<step::RandomErasing>(now) || before.index() != now.index();
+  if (first == 4) return second == 3 || (second == 2 && std::holds_alternative<step::ChannelsLast>(before));
+  return second == 1 ? first <= 1 : second > first;
+}
+
+// Steps that are given colors: as many as the pixels have where they stand.
+struct CheckColors {
+  const OutputRequest& request;
+  std::int64_t channels;
+
+  template <typename Kind>
+  void operator()(const Kind& step) const {
+    if constexpr (requires { step.fill; }) check(step.fill.size(), to_string(step));
+  }
+  void check(std::size_t given, const std::string& step) const {
+    if (given > 1 && given != static_cast<std::size_t>(channels))
+      throw request.misuse(step + " is given " + std::to_string(given) + " channels, but the pixels have " +
+                           std::to_string(channels));
+  }
+};
+
+void check_erasing(const OutputRequest& request, const step::RandomErasing& erasing, const ImagePlan& plan) {
+  CheckColors{request, plan.channels}.check(erasing.value.size(), to_string(erasing));
+  if (plan.sink.dtype != DType::u8) return;
+  if (erasing.value.empty())
+    throw request.misuse("image.random_erasing() with random values needs image.normalize() or image.cast() before it");
+  for (const double value : erasing.value) {
+    if (value < 0 || value > 255 || value != std::trunc(value))
+      throw request.misuse("image.random_erasing() of uint8 pixels needs values from 0 to 255");
+  }
+}
+
+ImagePlan plan_steps(const OutputRequest& request, std::int64_t decoded, std::int64_t delivered) {
+  ImagePlan plan{.decoded = decoded, .channels = delivered};
   const auto& steps = request.chain.steps;
   bool normalized = false;
+  std::int64_t channels = decoded;
   for (std::size_t i = 0; i < steps.size(); ++i) {
-    if (i > 0) {
-      const int before = rank_of(steps[i - 1]), now = rank_of(steps[i]);
-      const bool layout_early = before == 4 && (now == 2 || now == 3);  // channels_last may stand before numbers
-      if (now < before && !layout_early) {
-        throw request.misuse(to_string(steps[i]) + " must come before " + to_string(steps[i - 1]));
-      }
-      if (now == before && now != 1) throw request.misuse(to_string(steps[i]) + " follows " + to_string(steps[i - 1]));
+    if (i > 0 && !may_follow(steps[i - 1], steps[i])) {
+      const bool order = rank_of(steps[i]) < rank_of(steps[i - 1]);
+      throw request.misuse(to_string(steps[i]) + (order ? " must come before " : " follows ") +
+                           to_string(steps[i - 1]));
     }
-    if (GeometrySteps::is_geometric(steps[i])) plan.geometry.add(steps[i], transform_id(request.name, i));
+    if (PixelSteps::is_one(steps[i])) {
+      std::visit(CheckColors{request, channels}, steps[i]);
+      plan.steps.add(steps[i], transform_id(request.name, i));
+    }
+    if (const auto* step = std::get_if<step::Grayscale>(&steps[i])) channels = step->channels == 1 ? 1 : channels;
     if (const auto* step = std::get_if<step::Normalize>(&steps[i])) {
-      normalize(*step, channels, plan.sink);
+      if (!plan.erasings.empty())
+        throw request.misuse(to_string(steps[i]) + " must come before " + to_string(plan.erasings.front().step));
+      normalize(*step, delivered, plan.sink);
       normalized = true;
     }
     if (const auto* step = std::get_if<step::Cast>(&steps[i])) {
@@ -163,7 +232,10 @@ ImagePlan plan_steps(const OutputRequest& request, std::int64_t channels) {
       plan.sink.dtype = dtype;
     }
     if (std::holds_alternative<step::ChannelsLast>(steps[i])) plan.sink.channels_last = true;
+    if (const auto* step = std::get_if<step::RandomErasing>(&steps[i]))
+      plan.erasings.push_back({*step, transform_id(request.name, i)});
   }
+  for (const NumberedErasing& erasing : plan.erasings) check_erasing(request, erasing.step, plan);
   return plan;
 }
 
@@ -176,31 +248,46 @@ bool draws(const Chain& chain) {
   });
 }
 
-// One mean asks for gray levels; everything else sees colour.
-DecodeOptions decoding_of(const Chain& chain) {
-  for (const Step& step : chain.steps) {
-    const auto* normalize = std::get_if<step::Normalize>(&step);
-    if (normalize != nullptr && normalize->mean.size() == 1) return {.pixels = Pixels::stored};
+/// What a chain says of the channels of its pixels.
+struct Channels {
+  std::size_t means = 0;  ///< of normalize()
+  bool to_gray = false;   ///< by grayscale(1)
+  bool to_three = false;  ///< by grayscale(3)
+
+  explicit Channels(const Chain& chain) {
+    for (const Step& step : chain.steps) {
+      if (const auto* normalize = std::get_if<step::Normalize>(&step)) means = normalize->mean.size();
+      if (const auto* gray = std::get_if<step::Grayscale>(&step)) (gray->channels == 1 ? to_gray : to_three) = true;
+    }
   }
+};
+
+// One mean asks for gray levels as they are stored, unless a step makes them; everything else sees color.
+DecodeOptions decoding_of(const Channels& channels) {
+  if (channels.means == 1 && !channels.to_gray) return {.pixels = Pixels::stored};
   return {};
 }
 
-std::int64_t delivered_channels(const OutputRequest& request, std::int64_t found) {
-  for (const Step& step : request.chain.steps) {
-    const auto* normalize = std::get_if<step::Normalize>(&step);
-    if (normalize == nullptr) continue;
-    const auto count = static_cast<std::int64_t>(normalize->mean.size());
-    if (count == 1 && found != 1)
-      throw request.misuse("image.normalize() has 1 mean, but the images have " + std::to_string(found) + " channels");
-    return count;
-  }
+std::int64_t decoded_channels(const OutputRequest& request, const Channels& asked, std::int64_t found) {
+  if (asked.to_three || (asked.means == 3 && !asked.to_gray)) return 3;
+  if (asked.means == 1 && !asked.to_gray && found != 1)
+    throw request.misuse("image.normalize() has 1 mean, but the images have " + std::to_string(found) + " channels");
   return found == 1 ? 1 : 3;
+}
+
+std::int64_t delivered_channels(const OutputRequest& request, const Channels& asked, std::int64_t decoded) {
+  const std::int64_t delivered = asked.to_gray ? 1 : decoded;
+  if (asked.means != 0 && static_cast<std::int64_t>(asked.means) != delivered)
+    throw request.misuse("image.normalize() has " + std::to_string(asked.means) +
+                         " means, but image.grayscale() leaves " + std::to_string(delivered) + " channels");
+  return delivered;
 }
 
 }  // namespace
 
 std::unique_ptr<OutputProgram> compile_image(const OutputRequest& request) {
-  const DecodeOptions decoding = decoding_of(request.chain);
+  const Channels asked(request.chain);
+  const DecodeOptions decoding = decoding_of(asked);
   const FirstValue sample = request.probe(decoding);
   if (!sample.layout) throw request.shape("no sample has this field, so its shape cannot be found");
   std::optional<PixelGrid> found;
@@ -209,16 +296,23 @@ std::unique_ptr<OutputProgram> compile_image(const OutputRequest& request) {
   } catch (const Error& error) {
     throw request.misuse("field \"" + request.schema().name + "\" " + error.cause());
   }
-  ImagePlan plan = plan_steps(request, delivered_channels(request, found->channels));
+  const std::int64_t decoded = decoded_channels(request, asked, found->channels);
+  ImagePlan plan = plan_steps(request, decoded, delivered_channels(request, asked, decoded));
   plan.decoding = decoding;
   plan.codec = request.own_codec();
-  const std::optional<Size> fixed = plan.geometry.fixed_size();
-  plan.size = fixed ? *fixed : plan.geometry.draw(found->size, {}).output();
+  if (const std::optional<Size> fixed = plan.steps.fixed_size()) {
+    plan.size = *fixed;
+  } else {
+    Placement placement;
+    plan.steps.draw(found->size, {}, placement);
+    plan.size = placement.output();
+  }
   const Shape shape = plan.sink.channels_last ? Shape{plan.size.height, plan.size.width, plan.channels}
                                               : Shape{plan.channels, plan.size.height, plan.size.width};
   Output output = request.output(plan.sink.dtype, shape);
+  output.kind = plan.sink.channels_last ? RowKind::image_channels_last : RowKind::image;
   const bool interleaved = plan.sink.channels_last || plan.channels == 1;
-  output.verbatim = interleaved && plan.geometry.empty() && output.dtype == DType::u8 &&
+  output.verbatim = interleaved && plan.steps.empty() && plan.erasings.empty() && output.dtype == DType::u8 &&
                     request.stored_as(DType::u8, sample.layout->shape) &&
                     element_count(sample.layout->shape) == output.row_bytes();
   if (plan.codec == nullptr) {

@@ -125,7 +125,7 @@ void JpegRecoder::State::compress_again() {
   if (made != size) {
     small.resize(static_cast<std::size_t>(made.width * made.height * channels));
     resampler.run({pixels.data(), size.width * channels, channels, {0, 0, size.width, size.height}},
-                  Geometry::identity(size).resized(made), Filter::bilinear,
+                  Geometry::identity(size).resized(made), Interpolation::bilinear,
                   {.data = reinterpret_cast<std::byte*>(small.data()), .channels_last = true});
     rows = small.data();
   }

@@ -26,13 +26,28 @@ std::int64_t parse_integer(std::string_view text) {
 
 class LabelRunner final : public OutputRunner {
  public:
+  explicit LabelRunner(std::int64_t classes) : classes_(classes) {}
+
   void fill(const SlotRow& row) override {
     const std::int64_t value = row.field.schema->codec == "txt" ? parse_integer(text(row.field)) : decode(row.field);
-    std::memcpy(row.slot.data(), &value, sizeof(value));
+    if (classes_ == 0) {
+      std::memcpy(row.slot.data(), &value, sizeof(value));
+    } else {
+      write_one(value, row.slot);
+    }
     row.watch.lap(row.watch.times.decode);
   }
 
  private:
+  void write_one(std::int64_t value, std::span<std::byte> slot) const {
+    if (value < 0 || value >= classes_) {
+      throw Error::corrupt("class " + std::to_string(value) + " is not one of label()'s " + std::to_string(classes_));
+    }
+    const float one = 1;
+    std::memset(slot.data(), 0, slot.size());
+    std::memcpy(slot.data() + static_cast<std::size_t>(value) * sizeof(one), &one, sizeof(one));
+  }
+
   static std::string_view text(const FieldBytes& field) {
     return {reinterpret_cast<const char*>(field.bytes.data()), field.bytes.size()};
   }
@@ -60,15 +75,24 @@ class LabelRunner final : public OutputRunner {
     }
   }
 
+  std::int64_t classes_;
   Decoders decoders_;
 };
 
-/// One integer per sample: a class.
+/// One integer per sample: a class; or a row of numbers with 1 at the class.
 class LabelProgram final : public OutputProgram {
  public:
-  using OutputProgram::OutputProgram;
-  std::unique_ptr<OutputRunner> runner() const override { return std::make_unique<LabelRunner>(); }
+  LabelProgram(Output output, std::int64_t classes) : OutputProgram(std::move(output)), classes_(classes) {}
+  std::unique_ptr<OutputRunner> runner() const override { return std::make_unique<LabelRunner>(classes_); }
+
+ private:
+  std::int64_t classes_;
 };
+
+std::int64_t classes_of(const Chain& chain) {
+  const auto* label = chain.steps.empty() ? nullptr : std::get_if<step::Label>(&chain.steps.front());
+  return label == nullptr ? 0 : label->classes;
+}
 
 }  // namespace
 
@@ -83,10 +107,12 @@ std::unique_ptr<OutputProgram> compile_label(const OutputRequest& request) {
                            std::string(name(schema.dtype)) + " " + to_string(schema.shape));
     }
   }
-  Output output = request.output(DType::i64, {});
-  output.verbatim = request.stored_as(DType::i64, {});
-  if (request.own_codec() == nullptr) output.keep = Keep::row;
-  return std::make_unique<LabelProgram>(std::move(output));
+  const std::int64_t classes = classes_of(request.chain);
+  Output output = classes == 0 ? request.output(DType::i64, {}) : request.output(DType::f32, {classes});
+  output.verbatim = classes == 0 && request.stored_as(DType::i64, {});
+  if (classes != 0) output.kind = RowKind::classes;
+  if (classes == 0 && request.own_codec() == nullptr) output.keep = Keep::row;
+  return std::make_unique<LabelProgram>(std::move(output), classes);
 }
 
 }  // namespace penstock

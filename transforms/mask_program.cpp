@@ -4,7 +4,7 @@
 #include <penstock/transforms/compile.hpp>
 #include <penstock/transforms/decoders.hpp>
 #include <penstock/transforms/elements.hpp>
-#include <penstock/transforms/resample.hpp>
+#include <penstock/transforms/pass_runner.hpp>
 
 namespace penstock {
 namespace {
@@ -35,7 +35,7 @@ class MaskRunner final : public OutputRunner {
 
   void fill(const SlotRow& row) override {
     const Peeked peeked = decoders_.peek(row.field);
-    check(peeked.layout, row.leader->source);
+    check(peeked.layout, row.leader->source());
     const std::byte* pixels = load(peeked, row);
     row.watch.lap(row.watch.times.decode);
     const std::uint64_t count = static_cast<std::uint64_t>(plan_.size.width * plan_.size.height * plan_.channels);
@@ -66,9 +66,8 @@ class MaskRunner final : public OutputRunner {
   }
 
   const std::byte* load(const Peeked& peeked, const SlotRow& row) {
-    const Size size = row.leader->source;
-    region_ =
-        peeked.layout.image ? row.leader->needed(support(Filter::nearest)) : Region{0, 0, size.width, size.height};
+    const Size size = row.leader->source();
+    region_ = peeked.layout.image ? row.leader->needed(true) : Region{0, 0, size.width, size.height};
     if (peeked.in_place) return row.field.bytes.data();
     std::byte* memory = scratch_.get(static_cast<std::uint64_t>(region_.width * region_.height * plan_.channels) *
                                      size_of(plan_.stored));
@@ -79,22 +78,22 @@ class MaskRunner final : public OutputRunner {
   }
 
   // Nearest neighbour moves pixels without looking into them: one of any dtype is a few bytes, its channels.
-  void move(const std::byte* pixels, const Geometry& geometry, std::int64_t pixel_bytes, bool interleaved,
+  void move(const std::byte* pixels, const Placement& placement, std::int64_t pixel_bytes, bool interleaved,
             std::byte* out) {
     const PixelSource source{reinterpret_cast<const std::uint8_t*>(pixels), region_.width * pixel_bytes, pixel_bytes,
                              region_};
-    resampler_.run(source, geometry, Filter::nearest, {.data = out, .channels_last = interleaved});
+    passes_.run(source, placement, PixelKind::values, {.data = out, .channels_last = interleaved});
   }
 
   // Elements of 8 bytes are more than the resampler's pixels hold: their halves go one after the other.
-  void move_wide(const std::byte* pixels, const Geometry& geometry, std::byte* out) {
+  void move_wide(const std::byte* pixels, const Placement& placement, std::byte* out) {
     const auto in_count = static_cast<std::size_t>(region_.width * region_.height);
     const auto out_count = static_cast<std::size_t>(plan_.size.width * plan_.size.height);
     std::byte* half = halves_.get((in_count + out_count) * 4);
     std::byte* moved = half + in_count * 4;
     for (const std::size_t offset : {std::size_t{0}, std::size_t{4}}) {
       for (std::size_t i = 0; i < in_count; ++i) std::memcpy(half + i * 4, pixels + i * 8 + offset, 4);
-      move(half, geometry, 4, true, moved);
+      move(half, placement, 4, true, moved);
       for (std::size_t i = 0; i < out_count; ++i) std::memcpy(out + i * 8 + offset, moved + i * 4, 4);
     }
   }
@@ -102,7 +101,7 @@ class MaskRunner final : public OutputRunner {
   const MaskPlan& plan_;
   Decoders decoders_;
   ScratchMemory scratch_, moved_, halves_;
-  Resampler resampler_;
+  PassRunner passes_;
   Region region_{};
 };
 
@@ -147,6 +146,7 @@ std::unique_ptr<OutputProgram> compile_mask(const OutputRequest& request) {
     output.keep = Keep::pixels;
     output.pixels = Pixels::stored;
   }
+  output.kind = RowKind::follower;
   return std::make_unique<MaskProgram>(std::move(output), plan);
 }
 

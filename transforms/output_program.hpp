@@ -12,7 +12,7 @@
 
 #include <penstock/transforms/account.hpp>
 #include <penstock/transforms/codec.hpp>
-#include <penstock/transforms/geometry.hpp>
+#include <penstock/transforms/placement.hpp>
 #include <penstock/transforms/program.hpp>
 
 namespace penstock {
@@ -40,7 +40,7 @@ class FillWatch {
 struct SlotRow {
   const FieldBytes& field;
   const SampleContext& sample;
-  const Geometry* leader;    ///< of the followed image, for this sample; null when the output follows none
+  const Placement* leader;   ///< of the followed image, for this sample; null when the output follows none
   const PointTrace* points;  ///< likewise of followed points
   std::span<std::byte> slot;
   FillWatch& watch;  ///< started; the runner laps into its times
@@ -53,7 +53,7 @@ class OutputRunner {
   /// Of a ragged row, whose `slot` is empty yet; fill() of the same row follows.
   virtual std::uint64_t items(const SlotRow&) { return 1; }
   virtual void fill(const SlotRow& row) = 0;
-  virtual const Geometry* geometry() const { return nullptr; }
+  virtual const Placement* placement() const { return nullptr; }
   virtual const PointTrace* trace() const { return nullptr; }
 };
 

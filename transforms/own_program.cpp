@@ -38,7 +38,7 @@ class OwnRunner final : public OutputRunner {
     row.watch.lap(row.watch.times.transform);
   }
 
-  const Geometry* geometry() const override { return before_->geometry(); }
+  const Placement* placement() const override { return before_->placement(); }
   const PointTrace* trace() const override { return before_->trace(); }
 
  private:

@@ -4,9 +4,9 @@
 #include <penstock/formats/error.hpp>
 #include <penstock/transforms/channels.hpp>
 #include <penstock/transforms/decoders.hpp>
-#include <penstock/transforms/geometry_steps.hpp>
 #include <penstock/transforms/image_decoder.hpp>
 #include <penstock/transforms/pixel_recoder.hpp>
+#include <penstock/transforms/pixel_steps.hpp>
 #include <penstock/transforms/resample.hpp>
 
 namespace penstock {
@@ -55,10 +55,12 @@ Size covering(Size image, Size wanted) {
 
 Geometry cut(Size image, Size wanted) {
   const Size size = covering(image, wanted);
-  GeometrySteps steps;
+  PixelSteps steps;
   steps.add(step::Resize{.short_side = 0, .width = size.width, .height = size.height}, 0);
   steps.add(step::CenterCrop{.width = wanted.width, .height = wanted.height}, 0);
-  return steps.draw(image, {});
+  Placement placement;
+  steps.draw(image, {}, placement);
+  return placement.geometry();
 }
 
 }  // namespace
@@ -129,7 +131,7 @@ std::span<const std::byte> PixelRecoder::recode(const FieldSchema& field, std::s
   }
   const Geometry geometry = cut(found.size, wanted);
   const Region whole{0, 0, found.size.width, found.size.height};
-  const Region region = peeked.layout.image ? geometry.needed(support(Filter::bilinear)) : whole;
+  const Region region = peeked.layout.image ? geometry.needed(support(Interpolation::bilinear)) : whole;
   const auto count = static_cast<std::uint64_t>(region.width * region.height);
   std::byte* pixels =
       state_->decoded.get(count * static_cast<std::uint64_t>(std::max<std::int64_t>(found.channels, 3)));
@@ -140,7 +142,7 @@ std::span<const std::byte> PixelRecoder::recode(const FieldSchema& field, std::s
 
   const auto made_bytes = static_cast<std::uint64_t>(wanted.width * wanted.height * 3);
   std::byte* made = state_->made.get(made_bytes);
-  state_->resampler.run({data, region.width * 3, 3, region}, geometry, Filter::bilinear,
+  state_->resampler.run({data, region.width * 3, 3, region}, geometry, Interpolation::bilinear,
                         {.data = made, .channels_last = true});
   return {made, static_cast<std::size_t>(made_bytes)};
 }

@@ -230,7 +230,7 @@ struct SlotFiller::State {
                                     "\" is filled before the one it follows");
     }
     return {
-        field, sample, leader ? runners[*leader]->geometry() : nullptr, leader ? runners[*leader]->trace() : nullptr,
+        field, sample, leader ? runners[*leader]->placement() : nullptr, leader ? runners[*leader]->trace() : nullptr,
         slot,  watch};
   }
 };
@@ -277,8 +277,8 @@ SlotFiller::Times SlotFiller::times() const {
   return state_->watch.times;
 }
 
-const Geometry* SlotFiller::geometry(std::uint32_t output) const {
-  return state_->runners.at(output)->geometry();
+const Placement* SlotFiller::placement(std::uint32_t output) const {
+  return state_->runners.at(output)->placement();
 }
 
 }  // namespace penstock

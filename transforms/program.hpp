@@ -19,6 +19,8 @@
 
 namespace penstock {
 
+class Placement;  // penstock/transforms/placement.hpp
+
 /// What the loader knows of the dataset, for compiling. `first_value(field, codec)` gives the encoded bytes of some
 /// sample's field, so that shapes without a declared size (icons) are found from the data; empty when no sample has it.
 /// `codec` is what will decode them, null for the field's own.
@@ -34,6 +36,15 @@ enum class Keep : std::uint8_t {
   row,     ///< the row itself: nothing is drawn for it, and it is no larger than the pixels
 };
 
+/// What the rows of an output are, for steps on whole batches.
+enum class RowKind : std::uint8_t {
+  other,
+  image,                ///< (C, H, W)
+  image_channels_last,  ///< (H, W, C)
+  classes,              ///< of label(classes)
+  follower,             ///< moves with an image
+};
+
 /// One output of the batch.
 struct Output {
   std::string name;
@@ -45,7 +56,8 @@ struct Output {
   bool partial = false;    ///< select() may ask for parts of the field; a follower for those its leader asks for
   bool scattered = false;  ///< and those are many and small: records here and there
   Keep keep = Keep::bytes;
-  Pixels pixels = Pixels::rgb;                                                       ///< of Keep::pixels
+  Pixels pixels = Pixels::rgb;  ///< of Keep::pixels
+  RowKind kind = RowKind::other;
   std::uint64_t row_bytes() const { return element_count(shape) * size_of(dtype); }  ///< ragged: of one item
 };
 
@@ -107,8 +119,8 @@ class SlotFiller {
   };
   Times times() const;
 
-  /// Of an image output: the geometry of the sample it was last filled with; null for other outputs.
-  const Geometry* geometry(std::uint32_t output) const;
+  /// Of an image output: where the pixels of the sample it was last filled with come from; null for other outputs.
+  const Placement* placement(std::uint32_t output) const;
 
  private:
   struct State;

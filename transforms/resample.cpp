@@ -58,23 +58,27 @@ bool vertical_first(const Geometry& g) {
 
 }  // namespace
 
-void Resampler::run(const PixelSource& source, const Geometry& geometry, Filter filter, const PixelSink& sink) {
+void Resampler::run(const PixelSource& source, const Geometry& geometry, Interpolation interpolation,
+                    const PixelSink& sink) {
   if (source.channels < 1 || source.channels > 4) throw Error::invalid_argument("an image has 1 to 4 channels");
   if (sink.dtype != DType::u8 && sink.dtype != DType::f32 && sink.dtype != DType::f16 && sink.dtype != DType::bf16) {
     throw Error::invalid_argument("pixels cannot be delivered as " + std::string(name(sink.dtype)));
   }
-  if (!contains(source.region, geometry.needed(support(filter)))) {
+  if (!contains(source.region, geometry.needed(support(interpolation)))) {
     throw Error::invalid_argument("the decoded region is smaller than the output needs");
   }
   if (sink.channels_last && sink.dtype != DType::u8) prepare_interleaved(geometry.window.width, source.channels, sink);
   if (!geometry.resamples()) return copy(source, geometry, sink);
-  return filter == Filter::bilinear ? bilinear(source, geometry, sink) : nearest(source, geometry, sink);
+  if (interpolation == Interpolation::nearest) return nearest(source, geometry, sink);
+  weigh(source, geometry, interpolation, sink);
 }
 
-void Resampler::bilinear(const PixelSource& source, const Geometry& geometry, const PixelSink& sink) {
-  horizontal_.prepare(horizontal_axis(geometry));
-  vertical_.prepare(vertical_axis(geometry));
-  return vertical_first(geometry) ? down_then_across(source, geometry, sink) : across_then_down(source, geometry, sink);
+void Resampler::weigh(const PixelSource& source, const Geometry& geometry, Interpolation filter,
+                      const PixelSink& sink) {
+  horizontal_.prepare(horizontal_axis(geometry), filter);
+  vertical_.prepare(vertical_axis(geometry), filter);
+  if (vertical_first(geometry)) return down_then_across(source, geometry, filter, sink);
+  across_then_down(source, geometry, sink);
 }
 
 /// Horizontal pass over the source rows that the vertical one needs, then row by row the vertical one.
@@ -93,19 +97,20 @@ void Resampler::across_then_down(const PixelSource& source, const Geometry& geom
     const auto weights = vertical_.weights(y);
     pixel_rows::weigh_rows(between + size(vertical_.begin(y) - first) * stride, static_cast<std::ptrdiff_t>(stride),
                            weights.data(), weights.size(), elements, line);
-    write_row(line, y, source.channels, geometry.output(), sink);
+    write_row(line, y, source.channels, geometry, sink);
   }
 }
 
 /// Vertical pass over the source columns that the horizontal one needs, for 16 output rows at a time.
-void Resampler::down_then_across(const PixelSource& source, const Geometry& geometry, const PixelSink& sink) {
+void Resampler::down_then_across(const PixelSource& source, const Geometry& geometry, Interpolation filter,
+                                 const PixelSink& sink) {
   const std::int64_t first = horizontal_.taps_begin();
   const std::size_t elements = size((horizontal_.taps_end() - first) * source.channels);
   const std::size_t between_stride = elements + kPad;
   const std::size_t line_stride = size(geometry.window.width * source.channels) + kPad;
   std::uint8_t* between = grown(between_, kBlock * between_stride);
   std::uint8_t* lines = grown(line_, kBlock * line_stride);
-  PixelSource from = elements < kPad ? padded(source, geometry) : source;
+  PixelSource from = elements < kPad ? padded(source, geometry.needed(support(filter))) : source;
   for (std::int64_t y = 0; y < geometry.window.height; y += static_cast<std::int64_t>(kBlock)) {
     const std::size_t count = size(std::min(static_cast<std::int64_t>(kBlock), geometry.window.height - y));
     for (std::size_t r = 0; r < count; ++r) {
@@ -116,14 +121,13 @@ void Resampler::down_then_across(const PixelSource& source, const Geometry& geom
     }
     across(between, static_cast<std::ptrdiff_t>(between_stride), count, source.channels, geometry, sink, lines);
     for (std::size_t r = 0; r < count; ++r) {
-      write_row(lines + r * line_stride, y + static_cast<std::int64_t>(r), source.channels, geometry.output(), sink);
+      write_row(lines + r * line_stride, y + static_cast<std::int64_t>(r), source.channels, geometry, sink);
     }
   }
 }
 
 /// A copy of a narrow source whose rows have kPad bytes to spare.
-PixelSource Resampler::padded(const PixelSource& source, const Geometry& geometry) {
-  const Region needed = geometry.needed(FilterWeights::kSupport);
+PixelSource Resampler::padded(const PixelSource& source, const Region& needed) {
   const std::size_t bytes = size(needed.width * source.channels);
   std::uint8_t* copy = grown(padded_, size(needed.height) * (bytes + kPad));
   for (std::int64_t y = 0; y < needed.height; ++y) {
@@ -179,7 +183,7 @@ void Resampler::nearest(const PixelSource& source, const Geometry& geometry, con
       std::uint8_t* to = line + (geometry.flip ? width - 1 - x : x) * pixel_step;
       for (std::size_t c = 0; c < channels; ++c) to[c * channel_step] = pixel[c];
     }
-    write_row(line, y, source.channels, geometry.output(), sink);
+    write_row(line, y, source.channels, geometry, sink);
   }
 }
 
@@ -197,7 +201,7 @@ void Resampler::copy(const PixelSource& source, const Geometry& geometry, const 
       pixel_rows::mirror(row, channels, width, line);
       row = line;
     }
-    write_row(row, y, source.channels, geometry.output(), sink);
+    write_row(row, y, source.channels, geometry, sink);
   }
 }
 
@@ -212,9 +216,11 @@ void Resampler::prepare_interleaved(std::int64_t width, std::int64_t channels, c
 }
 
 /// `row` holds the elements of output row y in the output's order: planes one after the other, or interleaved.
-void Resampler::write_row(const std::uint8_t* row, std::int64_t y, std::int64_t channels, Size output,
+void Resampler::write_row(const std::uint8_t* row, std::int64_t y, std::int64_t channels, const Geometry& geometry,
                           const PixelSink& sink) {
+  const Size output = geometry.output();
   const std::size_t width = size(output.width);
+  if (geometry.flip_vertical) y = output.height - 1 - y;
   const std::size_t bytes = size_of(sink.dtype);
   if (sink.channels_last) {
     const std::size_t elements = width * size(channels);

@@ -9,6 +9,7 @@
 #include <penstock/formats/schema.hpp>
 #include <penstock/transforms/filter_weights.hpp>
 #include <penstock/transforms/geometry.hpp>
+#include <penstock/transforms/interpolation.hpp>
 
 namespace penstock {
 
@@ -31,35 +32,27 @@ struct PixelSink {
   std::array<float, 4> bias{};
 };
 
-enum class Filter : std::uint8_t {
-  bilinear,  ///< antialiased: images
-  nearest,   ///< masks
-};
-
-/// The filter's support for Geometry::needed().
-inline double support(Filter filter) {
-  return filter == Filter::bilinear ? FilterWeights::kSupport : 0.0;
-}
-
 /// One per worker: owns scratch rows and weight tables, which are reused from call to call.
 class Resampler {
  public:
   /// Fills the sink; equal, before scale and bias, to the crop and resize (reducing_gap none) of Pillow 13 to the last
   /// bit. (Pillow until 12 differs by 1 where much more of the height than of the width is lost.)
   /// Throws Error: invalid_argument (source region smaller than needed, channels, dtype).
-  void run(const PixelSource& source, const Geometry& geometry, Filter filter, const PixelSink& sink);
+  void run(const PixelSource& source, const Geometry& geometry, Interpolation interpolation, const PixelSink& sink);
 
  private:
-  void bilinear(const PixelSource& source, const Geometry& geometry, const PixelSink& sink);
+  void weigh(const PixelSource& source, const Geometry& geometry, Interpolation filter, const PixelSink& sink);
   void nearest(const PixelSource& source, const Geometry& geometry, const PixelSink& sink);
   void copy(const PixelSource& source, const Geometry& geometry, const PixelSink& sink);
   void across_then_down(const PixelSource& source, const Geometry& geometry, const PixelSink& sink);
-  void down_then_across(const PixelSource& source, const Geometry& geometry, const PixelSink& sink);
+  void down_then_across(const PixelSource& source, const Geometry& geometry, Interpolation filter,
+                        const PixelSink& sink);
   void across(const std::uint8_t* rows, std::ptrdiff_t stride, std::size_t count, std::int64_t channels,
               const Geometry& geometry, const PixelSink& sink, std::uint8_t* out);
-  PixelSource padded(const PixelSource& source, const Geometry& geometry);
+  PixelSource padded(const PixelSource& source, const Region& needed);
   void prepare_interleaved(std::int64_t width, std::int64_t channels, const PixelSink& sink);
-  void write_row(const std::uint8_t* row, std::int64_t y, std::int64_t channels, Size size, const PixelSink& sink);
+  void write_row(const std::uint8_t* row, std::int64_t y, std::int64_t channels, const Geometry& geometry,
+                 const PixelSink& sink);
 
   FilterWeights horizontal_, vertical_;
   std::vector<std::int64_t> columns_, rows_;     ///< nearest

@@ -1,46 +1,22 @@
+#include "bind_chain.hpp"
+
 #include <new>
 #include <optional>
 #include <string>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include <nanobind/nanobind.h>
 #include <nanobind/operators.h>
 #include <nanobind/stl/optional.h>
-#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
-#include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
 #include <penstock/formats/error.hpp>
 #include <penstock/transforms/chain.hpp>
 
-#include "bind.hpp"
-
 namespace penstock::python {
 namespace {
-
-using HeightWidth = std::pair<std::int64_t, std::int64_t>;
-using Size = std::variant<std::int64_t, HeightWidth>;
-
-DType dtype_of(const std::string& spelled) {
-  const auto dtype = dtype_named(spelled);
-  if (!dtype) throw Error::invalid_argument("there is no dtype " + spelled);
-  return *dtype;
-}
-
-Chain random_resized_crop(const Size& size, std::pair<double, double> scale, std::pair<double, double> ratio) {
-  if (const auto* side = std::get_if<std::int64_t>(&size)) return image::random_resized_crop(*side, scale, ratio);
-  const auto& [height, width] = std::get<HeightWidth>(size);
-  return image::random_resized_crop(height, width, scale, ratio);
-}
-
-Chain resize(const Size& size) {
-  if (const auto* short_side = std::get_if<std::int64_t>(&size)) return image::resize(*short_side);
-  const auto& [height, width] = std::get<HeightWidth>(size);
-  return image::resize(height, width);
-}
 
 // What is made in C++ cannot be taken to another process; every other step is its text.
 std::string step_state(const Step& step) {
@@ -65,26 +41,6 @@ Chain chain_from_state(const nb::tuple& state) {
     chain.steps.push_back(parse_chain(nb::cast<std::string>(step)).steps.at(0));
   }
   return chain;
-}
-
-void bind_image(nb::module_ module) {
-  module.doc() = "Chains for images (JPEG, PNG, uint8 arrays). The layout of what they give is (C, H, W).";
-  module.def("decode", image::decode, "Decoded pixels: uint8 (C, H, W).");
-  module.def("random_resized_crop", random_resized_crop, nb::arg("size"), nb::kw_only(),
-             nb::arg("scale") = std::pair(0.08, 1.0), nb::arg("ratio") = std::pair(3.0 / 4.0, 4.0 / 3.0),
-             "A random box of `scale` of the area and `ratio` (width / height, log-uniform), resampled to `size`:\n"
-             "int for a square, or (height, width). uint8 (C, H, W), as torchvision's RandomResizedCrop.");
-  module.def("resize", resize, nb::arg("size"),
-             "Antialiased bilinear. int: the short side, keeping the aspect ratio; (height, width): exactly that.");
-  module.def("center_crop", image::center_crop, nb::arg("size"), "The square of that many pixels in the middle.");
-  module.def("random_flip", image::random_flip, nb::arg("probability") = 0.5, "Left and right.");
-  module.def("normalize", image::normalize, nb::arg("mean"), nb::arg("stddev"),
-             "out[c,y,x] = (in[y,x,c] / 255 - mean[c]) / stddev[c]: float32 (C, H, W), as torchvision's ToTensor and\n"
-             "Normalize. The loader raises Error: shape, unless both have as many entries as the image has channels.");
-  module.def(
-      "cast", [](const std::string& dtype) { return image::cast(dtype_of(dtype)); }, nb::arg("dtype"),
-      "\"float32\", \"float16\", \"bfloat16\" or \"uint8\"; masks that follow an image take any dtype.");
-  module.def("channels_last", image::channels_last, "(H, W, C) in place of (C, H, W).");
 }
 
 void bind_array(nb::module_ module) {
@@ -153,6 +109,12 @@ void bind_points(nb::module_ module) {
 
 }  // namespace
 
+DType dtype_of(const std::string& spelled) {
+  const auto dtype = dtype_named(spelled);
+  if (!dtype) throw Error::invalid_argument("there is no dtype " + spelled);
+  return *dtype;
+}
+
 void bind_chain(nb::module_& module) {
   nb::class_<Chain>(module, "Chain",
                     "What happens to one output, from the stored field to the batch: steps joined by |. A mistake in\n"
@@ -167,14 +129,16 @@ void bind_chain(nb::module_& module) {
   module.def("follow", follow, nb::arg("output"),
              "Applies the geometry drawn for another output: masks (nearest), boxes() and key_points() move with\n"
              "their image.");
-  module.def("label", label, "A class index or other single integer: int64 scalar. From cls, txt, json or an array.");
+  module.def("label", label, nb::arg("classes") = 0,
+             "A class index or other single integer: int64 scalar. From cls, txt, json or an array. With `classes`:\n"
+             "float32 (classes,), 1 at the class and 0 elsewhere.");
   module.def("raw", raw, "Undecoded bytes: a Ragged of uint8.");
   module.def(
       "boxes", boxes,
       "After follow(): (n, 4) float32 x0 y0 x1 y1 in output pixels, clipped to the output; a Ragged. Boxes that\n"
       "end up empty stay, with zero area.");
   module.def("key_points", key_points, "After follow(): (n, 2) float32 x y in output pixels, not clipped; a Ragged.");
-  bind_image(module.def_submodule("image"));
+  bind_image_chain(module.def_submodule("image"));
   bind_array(module.def_submodule("array"));
   bind_points(module.def_submodule("points"));
 }

@@ -1,6 +1,6 @@
-// chain_oracle IMAGE CHAIN SAMPLES OUT: runs one of the chains below over an image file, writes the rows of samples
-// 0 to SAMPLES - 1 to OUT one after the other, and prints a JSON line for each with the geometry that was drawn, so
-// that another library can be asked for the same.
+// chain_oracle IMAGE CHAIN SAMPLES OUT: runs one of the chains below, or the one whose text CHAIN is, over an image
+// file, writes the rows of samples 0 to SAMPLES - 1 to OUT one after the other, and prints a JSON line for each with
+// what was drawn, so that another library can be asked for the same.
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -11,6 +11,7 @@
 #include <string>
 
 #include <penstock/formats/error.hpp>
+#include <penstock/transforms/placement.hpp>
 #include <penstock/transforms/program.hpp>
 
 #include "support/filled.hpp"
@@ -36,23 +37,30 @@ test::Bytes read(const std::filesystem::path& path) {
   return test::bytes_of(text);
 }
 
-void run(const std::filesystem::path& path, const std::string& name, std::uint64_t samples,
+void run(const std::filesystem::path& path, const std::string& chain, std::uint64_t samples,
          const std::filesystem::path& destination) {
   test::Fields fields;
   fields.add({.name = "image", .codec = ""}, read(path));
-  const std::vector<FieldChain> chains{{"image", kChains.at(name)}};
+  const std::vector<FieldChain> chains{{"image", kChains.contains(chain) ? kChains.at(chain) : parse_chain(chain)}};
   const Program program(chains, fields.catalog());
   SlotFiller filler(program);
   std::ofstream out(destination, std::ios::binary);
   for (std::uint64_t sample = 0; sample < samples; ++sample) {
-    const test::Bytes row = test::fill(program, filler, fields, {.seed = 7, .epoch = 3, .sample = sample})[0];
+    const SampleContext context{.seed = 7, .epoch = 3, .sample = sample};
+    const test::Bytes row = test::fill(program, filler, fields, context)[0];
     out.write(reinterpret_cast<const char*>(row.data()), static_cast<std::streamsize>(row.size()));
-    const Geometry& g = *filler.geometry(0);
+    const Geometry g = filler.placement(0)->geometry();
+    nlohmann::json steps = nlohmann::json::array();
+    const FieldBytes field{&fields.schemas[0], fields.values[0]};
+    for (const StepOutcome& step : program.explain(0, field, context).outcomes.steps)
+      steps.push_back({step.step, step.outcome});
     const nlohmann::json line{{"source", {g.source.width, g.source.height}},
                               {"box", {g.box_x, g.box_y, g.box_width, g.box_height}},
                               {"grid", {g.grid.width, g.grid.height}},
                               {"window", {g.window.x, g.window.y, g.window.width, g.window.height}},
                               {"flip", g.flip},
+                              {"steps", steps},
+                              {"dtype", name(program.outputs()[0].dtype)},
                               {"shape", program.outputs()[0].shape}};
     std::cout << line << '\n';
   }
@@ -61,7 +69,7 @@ void run(const std::filesystem::path& path, const std::string& name, std::uint64
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 5 || !kChains.contains(argv[2])) {
+  if (argc != 5) {
     std::cerr << "usage: chain_oracle IMAGE CHAIN SAMPLES OUT\n";
     return 2;
   }

@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 
 #include <penstock/formats/error.hpp>
+#include <penstock/transforms/placement.hpp>
 #include <penstock/transforms/program.hpp>
 
 #include "support/filled.hpp"
@@ -87,7 +88,7 @@ TEST_CASE("masks, boxes and points stay aligned with their image through crop, r
     const auto rows = fill(program, filler, fields, {.seed = 5, .epoch = 1, .sample = sample});
     const auto pixels = elements<std::uint8_t>(rows[4]), mask = elements<std::uint8_t>(rows[0]);
     const auto deep = elements<std::int64_t>(rows[1]);
-    const Geometry& geometry = *filler.geometry(4);
+    const Geometry geometry = filler.placement(4)->geometry();
     for (std::size_t i = 0; i < mask.size(); ++i) {
       REQUIRE(deep[i] == mask[i]);
       // Where the image says this pixel lies, give or take a pixel; the mask must agree wherever that is not on an
@@ -121,6 +122,68 @@ TEST_CASE("masks, boxes and points stay aligned with their image through crop, r
       CHECK(moved[b] <= moved[b + 2]);
       CHECK(moved[b + 1] <= moved[b + 3]);
       for (std::size_t i = b; i < b + 4; ++i) CHECK((moved[i] >= 0 && moved[i] <= 32));
+    }
+  }
+}
+
+TEST_CASE("masks and points stay aligned with their image through every pass that moves pixels") {
+  const Fields fields = scene();
+  const std::vector<Chain> moves{
+      image::random_vertical_flip(1) | image::random_crop(40, {.padding = Padding::all(20), .fill = {0, 0, 255}}),
+      image::random_crop(30, 50, {.padding = {9, 3, 1, 40}, .fill = {0, 0, 255}}) | image::random_flip(1),
+      image::random_rotation({-180, 180}, "nearest", {0, 0, 255}) | image::center_crop(48),
+      image::random_flip(1) | image::random_affine({-30, 30}, {.translate_x = 0.2,
+                                                               .translate_y = 0.2,
+                                                               .scale = {0.7, 1.4},
+                                                               .shear_x = {-20, 20},
+                                                               .shear_y = {-10, 10},
+                                                               .fill = {0, 0, 255}})};
+  for (const Chain& move : moves) {
+    CAPTURE(to_string(move));
+    const std::vector<FieldChain> chains{{"png", move},
+                                         {"seg.png", follow("png")},
+                                         {"deep.npy", follow("png")},
+                                         {"boxes.json", follow("png") | boxes()},
+                                         {"points.npy", follow("png") | key_points()}};
+    const Program program(chains, fields.catalog());
+    const std::int64_t height = program.outputs()[0].shape[1], width = program.outputs()[0].shape[2];
+    SlotFiller filler(program);
+    for (std::uint64_t sample = 0; sample < 20; ++sample) {
+      const auto rows = fill(program, filler, fields, {.seed = 2, .epoch = 0, .sample = sample});
+      const auto pixels = elements<std::uint8_t>(rows[0]), mask = elements<std::uint8_t>(rows[1]);
+      const auto deep = elements<std::int64_t>(rows[2]);
+      const auto plane = static_cast<std::size_t>(width * height);
+      for (std::size_t i = 0; i < plane; ++i) {
+        const bool filled = pixels[2 * plane + i] == 255;
+        REQUIRE(mask[i] == (filled ? 0 : tile(pixels[i] / 2, pixels[plane + i] / 3)));
+        REQUIRE(deep[i] == mask[i]);
+      }
+      const auto points = elements<float>(rows[4]);
+      const double source[2][2] = {{24, 16}, {70, 40}};
+      for (std::size_t p = 0; p < 2; ++p) {
+        const auto x = static_cast<std::int64_t>(std::floor(points[p * 2])),
+                   y = static_cast<std::int64_t>(std::floor(points[p * 2 + 1]));
+        if (x < 0 || y < 0 || x >= width || y >= height) continue;
+        const auto at = static_cast<std::size_t>(y * width + x);
+        if (pixels[2 * plane + at] == 255) continue;
+        CHECK(std::abs(pixels[at] / 2 + 0.5 - source[p][0]) < 3);
+        CHECK(std::abs(pixels[plane + at] / 3 + 0.5 - source[p][1]) < 3);
+      }
+      const auto moved = elements<float>(rows[3]);
+      for (std::size_t b = 0; b < 12; b += 4) {
+        CHECK(moved[b] <= moved[b + 2]);
+        CHECK(moved[b + 1] <= moved[b + 3]);
+        for (std::size_t i = b; i < b + 4; ++i)
+          CHECK((moved[i] >= 0 && moved[i] <= static_cast<float>(i % 2 == 0 ? width : height)));
+      }
+      // Each pixel inside the first box, [10, 50) x [20, 60), lies inside what became of it.
+      for (std::size_t i = 0; i < plane; ++i) {
+        const int from_x = pixels[i] / 2, from_y = pixels[plane + i] / 3;
+        if (pixels[2 * plane + i] == 255 || from_x < 11 || from_x >= 49 || from_y < 21 || from_y >= 59) continue;
+        const auto x = static_cast<float>(static_cast<std::int64_t>(i) % width),
+                   y = static_cast<float>(static_cast<std::int64_t>(i) / width);
+        CHECK((x + 1 >= moved[0] && x <= moved[2] && y + 1 >= moved[1] && y <= moved[3]));
+      }
     }
   }
 }

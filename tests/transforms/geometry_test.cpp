@@ -72,6 +72,26 @@ TEST_CASE("points move as the pixels do") {
   CHECK(y == 50.0);
 }
 
+TEST_CASE("upside down, crops are taken from the other end and points fall to the other side") {
+  const Geometry g = Geometry::identity({10, 8}).flipped_vertically().cropped({1, 2, 4, 3});
+  CHECK(g.needed(1.0) == Region{1, 3, 4, 3});
+  CHECK_FALSE(g.copies());
+  CHECK(g.flipped_vertically().copies());
+  double x = 1, y = 3;
+  g.map_point(x, y);
+  CHECK(x == 0.0);
+  CHECK(y == 3.0);
+}
+
+TEST_CASE("a resize keeps what it is to be done with, and wider filters need more pixels") {
+  using penstock::Interpolation;
+  const Geometry g = Geometry::identity({100, 100}).resized({50, 50}, Interpolation::bicubic).cropped({20, 20, 5, 5});
+  CHECK(g.interpolation == Interpolation::bicubic);
+  CHECK(g.needed(support(Interpolation::area)) == Region{40, 40, 10, 10});
+  CHECK(g.needed(support(Interpolation::bilinear)) == Region{39, 39, 12, 12});
+  CHECK(g.needed(support(Interpolation::bicubic)) == Region{37, 37, 16, 16});
+}
+
 TEST_CASE("a crop that leaves the image is a shape error") {
   const Geometry g = Geometry::identity({10, 10});
   CHECK_THROWS_AS(g.cropped({0, 0, 11, 10}), Error);

@@ -1,7 +1,7 @@
 // Decodes and resamples one file for tests/python/test_images.py, which compares the pixels with Pillow's.
 //
 //   image_oracle FILE rgb|stored                                       the whole image
-//   image_oracle FILE bilinear|nearest CROP RESIZE CROP [flip]         CROP is x,y,width,height; RESIZE is width,height
+//   image_oracle FILE INTERPOLATION CROP RESIZE CROP [flip]         CROP is x,y,width,height; RESIZE is width,height
 //
 // Prints "width height channels\n" and the pixels, row by row. Data faults: exit 1, and their message on stderr.
 #include <array>
@@ -45,7 +45,7 @@ void run(const std::vector<std::string>& arguments) {
   const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
   const std::span bytes(reinterpret_cast<const std::byte*>(text.data()), text.size());
   const std::string& mode = arguments.at(1);
-  const bool as_stored = mode == "stored" || mode == "nearest";
+  const bool as_stored = mode == "stored" || mode == "nearest";  // masks
   const FieldSchema schema{.name = "image", .codec = ""};
   const auto decoder = codec_for(schema, bytes).decoder(schema, {.pixels = as_stored ? Pixels::stored : Pixels::rgb});
   const FieldBytes field{.schema = &schema, .bytes = bytes};
@@ -62,7 +62,7 @@ void run(const std::vector<std::string>& arguments) {
                           .resized({size.at(0), size.at(1)})
                           .cropped(region(arguments.at(4)));
   if (arguments.size() > 5) geometry = geometry.flipped();
-  const Filter filter = mode == "nearest" ? Filter::nearest : Filter::bilinear;
+  const Interpolation filter = interpolation_named(mode).value();
   const Region needed = geometry.needed(support(filter));
   pixels.resize(static_cast<std::size_t>(needed.width * needed.height * shape[2]));
   decoder->decode(field, &needed, {pixels.data(), DType::u8, {needed.height, needed.width, shape[2]}});

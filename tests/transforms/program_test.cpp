@@ -6,8 +6,9 @@
 #include <doctest/doctest.h>
 
 #include <penstock/formats/error.hpp>
-#include <penstock/transforms/geometry_steps.hpp>
+#include <penstock/transforms/placement.hpp>
 #include <penstock/transforms/program.hpp>
+#include <penstock/transforms/step_draws.hpp>
 
 #include "support/filled.hpp"
 
@@ -113,7 +114,7 @@ TEST_CASE("random_resized_crop, flip and normalize agree with a plain reference 
     int flips = 0;
     for (std::uint64_t sample = 0; sample < 60; ++sample) {
       const auto values = elements<float>(fill(program, filler, fields, {.seed = 11, .epoch = 2, .sample = sample})[0]);
-      const Geometry& geometry = *filler.geometry(0);
+      const Geometry geometry = filler.placement(0)->geometry();
       const Planes expected = reference(pixels, crop_of(geometry), {24, 24}, geometry.flip);
       flips += geometry.flip;
       double worst = 0;
@@ -137,7 +138,7 @@ TEST_CASE("explain() tells the draws that filling made, without filling") {
   for (std::uint64_t number = 0; number < 40; ++number) {
     const SampleContext sample{.seed = 5, .epoch = 1, .sample = number};
     fill(program, filler, fields, sample);
-    const Geometry& filled = *filler.geometry(0);
+    const Geometry filled = filler.placement(0)->geometry();
     const OutputAccount account = program.explain(0, {&fields.schemas[0], fields.values[0]}, sample);
     REQUIRE(account.outcomes.geometry.has_value());
     CHECK(crop_of(*account.outcomes.geometry) == crop_of(filled));
@@ -187,7 +188,7 @@ TEST_CASE("resize(short side) truncates the long side and center_crop rounds as 
     SlotFiller filler(program);
     fill(program, filler, fields, {});
     times = filler.times();
-    return *filler.geometry(0);
+    return filler.placement(0)->geometry();
   };
   CHECK(geometry_of(image::resize(20)).output() == Size{27, 20});  // 20 * 50 / 37 = 27.03
   CHECK(geometry_of(image::resize(37)).resamples() == false);

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -38,20 +39,23 @@ Image noise(std::int64_t width, std::int64_t height, std::int64_t channels) {
 std::uint8_t weighed(const std::vector<std::uint8_t>& taps, std::span<const std::int32_t> weights) {
   std::int64_t sum = 1 << 21;
   for (std::size_t t = 0; t < taps.size(); ++t) sum += taps[t] * static_cast<std::int64_t>(weights[t]);
-  return static_cast<std::uint8_t>(std::min<std::int64_t>(sum >> 22, 255));
+  return static_cast<std::uint8_t>(std::clamp<std::int64_t>(sum >> 22, 0, 255));
 }
 
 /// Output pixel by pixel, straight from the definition: the sums along one axis rounded to bytes, then the other's.
 Image resampled(const Image& in, const Geometry& g) {
   FilterWeights across, down;
   across.prepare({g.box_x - static_cast<double>(g.visible.x), g.box_width, g.visible.width, g.grid.width, g.window.x,
-                  g.window.width});
+                  g.window.width},
+                 g.interpolation);
   down.prepare({g.box_y - static_cast<double>(g.visible.y), g.box_height, g.visible.height, g.grid.height, g.window.y,
-                g.window.height});
+                g.window.height},
+               g.interpolation);
   const std::int64_t lost_rows = g.visible.height - g.grid.height, lost_columns = g.visible.width - g.grid.width;
   const bool down_first = lost_rows > 0 && lost_rows > 2 * lost_columns;
   Image out{g.window.width, g.window.height, in.channels, {}};
-  for (std::int64_t y = 0; y < out.height; ++y) {
+  for (std::int64_t j = 0; j < out.height; ++j) {
+    const std::int64_t y = g.flip_vertical ? out.height - 1 - j : j;
     for (std::int64_t i = 0; i < out.width; ++i) {
       const std::int64_t x = g.flip ? out.width - 1 - i : i;
       const auto first = down_first ? down.weights(y) : across.weights(x);
@@ -124,7 +128,7 @@ void check_output(const Image& in, const Geometry& g, DType dtype, bool channels
   PixelSink sink{.data = out.data(), .dtype = dtype, .channels_last = channels_last};
   std::copy(kScale, kScale + 4, sink.scale.begin());
   std::copy(kBias, kBias + 4, sink.bias.begin());
-  resampler.run(in.source(), g, Filter::bilinear, sink);
+  resampler.run(in.source(), g, g.interpolation, sink);
   CHECK(out.back() == std::byte{0xA5});
   std::size_t wrong = 0;
   for (std::int64_t y = 0; y < want.height; ++y) {
@@ -155,7 +159,7 @@ void check_everywhere(const Image& in, const Geometry& g) {
 
 TEST_CASE("weights are Pillow's: halving takes four taps of 1/8 and 3/8, renormalised at the edge") {
   FilterWeights weights;
-  weights.prepare({0.0, 8.0, 8, 4, 0, 4});
+  weights.prepare({0.0, 8.0, 8, 4, 0, 4}, Interpolation::bilinear);
   const int one = 1 << 22;
   CHECK(weights.begin(1) == 1);
   CHECK(std::vector<int>(weights.weights(1).begin(), weights.weights(1).end()) ==
@@ -181,6 +185,21 @@ TEST_CASE("every SIMD level, dtype and layout gives the pixels of the definition
   }
 }
 
+TEST_CASE("every SIMD level gives the pixels of the definition with each filter, upside down too") {
+  for (const Interpolation filter : {Interpolation::area, Interpolation::bicubic}) {
+    CAPTURE(name(filter));
+    for (const std::int64_t channels : {1, 3}) {
+      const Image in = noise(61, 47, channels);
+      const Geometry all = Geometry::identity({61, 47});
+      check_everywhere(in, all.resized({17, 33}, filter).flipped_vertically());
+      check_everywhere(in, all.resized({59, 19}, filter));
+      check_everywhere(in, all.cropped({3, 1, 9, 45}).resized({33, 13}, filter).cropped({2, 1, 30, 11}).flipped());
+      check_everywhere(in, all.flipped_vertically().resized({90, 70}, filter).cropped({13, 11, 47, 35}));
+    }
+  }
+  check_everywhere(noise(61, 47, 3), Geometry::identity({61, 47}).flipped_vertically().cropped({3, 5, 20, 30}));
+}
+
 TEST_CASE("shapes of one pixel, and long thin ones") {
   check_everywhere(noise(1, 1, 3), Geometry::identity({1, 1}).resized({5, 3}));
   check_everywhere(noise(300, 1, 3), Geometry::identity({300, 1}).resized({1, 7}));
@@ -190,7 +209,7 @@ TEST_CASE("shapes of one pixel, and long thin ones") {
 TEST_CASE("a decoded region is enough, and its place does not matter") {
   const Image in = noise(100, 80, 3);
   const Geometry g = Geometry::identity({100, 80}).resized({50, 40}).cropped({10, 12, 20, 16});
-  const Region needed = g.needed(support(Filter::bilinear));
+  const Region needed = g.needed(support(Interpolation::bilinear));
   CHECK(needed.width < 50);
   std::vector<std::uint8_t> part;
   for (std::int64_t y = 0; y < needed.height; ++y) {
@@ -199,22 +218,24 @@ TEST_CASE("a decoded region is enough, and its place does not matter") {
   }
   std::vector<std::byte> whole(20 * 16 * 3), partial(20 * 16 * 3);
   Resampler resampler;
-  resampler.run(in.source(), g, Filter::bilinear, {.data = whole.data()});
-  resampler.run({part.data(), needed.width * 3, 3, needed}, g, Filter::bilinear, {.data = partial.data()});
+  resampler.run(in.source(), g, Interpolation::bilinear, {.data = whole.data()});
+  resampler.run({part.data(), needed.width * 3, 3, needed}, g, Interpolation::bilinear, {.data = partial.data()});
   CHECK(whole == partial);
   const Region smaller{needed.x + 1, needed.y, needed.width - 1, needed.height};
   CHECK_THROWS_AS(
-      resampler.run({part.data(), needed.width * 3, 3, smaller}, g, Filter::bilinear, {.data = partial.data()}), Error);
+      resampler.run({part.data(), needed.width * 3, 3, smaller}, g, Interpolation::bilinear, {.data = partial.data()}),
+      Error);
 }
 
 TEST_CASE("masks keep their values: nearest takes the pixel under each centre") {
   Image mask{8, 2, 1, {0, 1, 2, 3, 4, 5, 6, 7, 10, 11, 12, 13, 14, 15, 16, 17}};
   std::vector<std::byte> out(4);
   Resampler resampler;
-  resampler.run(mask.source(), Geometry::identity({8, 2}).resized({4, 1}), Filter::nearest, {.data = out.data()});
+  resampler.run(mask.source(), Geometry::identity({8, 2}).resized({4, 1}), Interpolation::nearest,
+                {.data = out.data()});
   CHECK(out == std::vector<std::byte>{std::byte{11}, std::byte{13}, std::byte{15}, std::byte{17}});
   resampler.run(mask.source(), Geometry::identity({8, 2}).cropped({2, 0, 4, 1}).resized({2, 2}).flipped(),
-                Filter::nearest, {.data = out.data()});
+                Interpolation::nearest, {.data = out.data()});
   CHECK(out == std::vector<std::byte>{std::byte{5}, std::byte{3}, std::byte{5}, std::byte{3}});
 }
 
@@ -223,8 +244,9 @@ TEST_CASE("other types and more channels are refused") {
   std::vector<std::byte> out(4 * 4 * 3 * 8);
   Resampler resampler;
   const Geometry g = Geometry::identity({4, 4});
-  CHECK_THROWS_AS(resampler.run(in.source(), g, Filter::bilinear, {.data = out.data(), .dtype = DType::f64}), Error);
+  CHECK_THROWS_AS(resampler.run(in.source(), g, Interpolation::bilinear, {.data = out.data(), .dtype = DType::f64}),
+                  Error);
   PixelSource five = in.source();
   five.channels = 5;
-  CHECK_THROWS_AS(resampler.run(five, g, Filter::bilinear, {.data = out.data()}), Error);
+  CHECK_THROWS_AS(resampler.run(five, g, Interpolation::bilinear, {.data = out.data()}), Error);
 }

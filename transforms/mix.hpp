@@ -1,0 +1,58 @@
+// mixup and cutmix: what a batch draws, and the arithmetic on its rows.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <penstock/transforms/geometry.hpp>
+#include <penstock/transforms/random.hpp>
+#include <penstock/transforms/tensor.hpp>
+
+namespace penstock {
+
+/// One way to mix the rows of a batch; see mixup() and cutmix().
+struct Mix {
+  enum class Kind : std::uint8_t { mixup, cutmix };
+  Kind kind = Kind::mixup;
+  double alpha = 1;          ///< of the distribution Beta(alpha, alpha); above 0
+  std::int64_t classes = 0;  ///< at least 1
+  friend bool operator==(const Mix&, const Mix&) = default;
+};
+
+/// Each row becomes lambda times itself and 1 - lambda times the row before it (the first one: the last), images and
+/// labels; one lambda for the batch. Images must be floating point. Source: torchvision.transforms.v2.MixUp.
+Mix mixup(double alpha, std::int64_t classes);
+/// A box of the row before stands in each image, 1 - lambda of its area before it is clipped to the image; labels are
+/// mixed by the area that is left. Source: torchvision.transforms.v2.CutMix.
+Mix cutmix(double alpha, std::int64_t classes);
+
+std::string to_string(const Mix& mix);  ///< "mixup(0.2, classes=1000)"
+Mix parse_mix(std::string_view text);   ///< throws Error: invalid_argument
+/// Throws Error: invalid_argument: alpha, classes.
+void check(const Mix& mix);
+
+/// What one batch draws.
+struct MixDraw {
+  Mix::Kind kind;
+  double lambda;  ///< the share of a row's own label
+  Region box;     ///< of cutmix: where the row before stands; may be empty
+};
+
+/// Draws, in this order: which of several, lambda, and for cutmix the middle of the box (x, y).
+MixDraw draw_mix(std::span<const Mix> mixes, Size image, Random& random);
+
+/// From Beta(alpha, alpha). Source: Johnk's algorithm up to 1, above it the quotient of two gamma variates after
+/// Marsaglia and Tsang, "A Simple Method for Generating Gamma Variables", ACM TOMS 26(3), 2000.
+double draw_beta(double alpha, Random& random);
+
+/// row[i] = other[i] * (1 - lambda) + row[i] * lambda, each operation in float32, rounded to `dtype` (f32, f16, bf16).
+void mix_rows(std::byte* row, const std::byte* other, DType dtype, std::uint64_t count, double lambda);
+
+/// Copies a box of the other image into this one: (C, H, W), or (H, W, C).
+void paste_box(const TensorView& image, const std::byte* other, const Region& box, bool channels_last);
+
+}  // namespace penstock
