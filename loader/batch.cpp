@@ -42,6 +42,10 @@ std::span<const std::uint8_t> Batch::valid() const {
   return slab_->valid;
 }
 
+const std::optional<MixDraw>& Batch::mix() const {
+  return slab_->mix;
+}
+
 std::span<const std::uint64_t> Batch::samples() const {
   return slab_->samples;
 }

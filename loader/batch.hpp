@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <penstock/device/device.hpp>
+#include <penstock/transforms/mix.hpp>
 #include <penstock/transforms/tensor.hpp>
 
 namespace penstock {
@@ -43,6 +44,8 @@ class Batch {
   const Field& operator[](std::string_view name) const;  ///< throws Error: invalid_argument
   /// `__valid__`: 1 for rows that count, 0 for padding and for rows marked bad.
   std::span<const std::uint8_t> valid() const;
+  /// How the rows were mixed: each with the row that counts before it. Nothing without LoaderOptions::mix.
+  const std::optional<MixDraw>& mix() const;
   std::span<const std::uint64_t> samples() const;  ///< sample number of each row
   std::span<const BadSample> bad() const;          ///< what is wrong with the rows that are marked bad, in row order
   std::span<const std::string_view> keys() const;  ///< `__key__`

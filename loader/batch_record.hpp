@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
 #include <penstock/loader/batch.hpp>
 #include <penstock/loader/stats.hpp>
+#include <penstock/transforms/mix.hpp>
 
 namespace penstock {
 
@@ -18,6 +20,7 @@ struct BatchRecord {
   std::vector<std::uint64_t> samples;
   std::vector<std::string_view> keys;
   std::vector<std::uint8_t> valid;
+  std::optional<MixDraw> mix;  ///< how the rows were mixed
   std::vector<BadSample> bad;  ///< of rows that are not valid; set at delivery
   std::vector<Field> fields;   ///< published when the last row is written
   DeviceUse* use = nullptr;    ///< of values that lie on a device: when they may be read

@@ -62,6 +62,7 @@ bool fits(const Chain& chain, const Output& host, const Output& whole) {
 std::optional<std::vector<FieldChain>> chains_before_device(const LoaderOptions& options) {
   if (options.on_device == nullptr || options.where == Where::host || options.batch_size > kMostRows) return {};
   if (options.on_error == OnError::mark) return {};
+  if (!options.mix.empty()) return {};  // rows are mixed as they are delivered
   if (options.where == Where::automatic && options.on_batch) return {};
   std::vector<FieldChain> chains = options.fields;
   bool any = false;

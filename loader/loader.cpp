@@ -67,13 +67,13 @@ void Loader::set_epoch(std::uint64_t epoch) {
 }
 
 LoaderState Loader::state() const {
-  return pipeline_->cursor.save(pipeline_->dataset.fingerprint(), pipeline_->whole_program().version());
+  return pipeline_->cursor.save(pipeline_->dataset.fingerprint(), pipeline_->version());
 }
 
 void Loader::restore(const LoaderState& saved) {
   pipeline_->require_same_process();
   pipeline_->go_to(pipeline_->cursor.load(saved, pipeline_->dataset.fingerprint()));
-  if (saved.transforms != pipeline_->whole_program().version()) {
+  if (saved.transforms != pipeline_->version()) {
     pipeline_->notes = "the restored state was made with other codecs or transforms: " + saved.transforms;
   }
 }
@@ -111,11 +111,16 @@ RowAccount Loader::explain(const Batch& batch, std::uint32_t row) const {
   if (row >= batch.size()) {
     throw Error::invalid_argument("row " + std::to_string(row) + " of a batch of " + std::to_string(batch.size()));
   }
-  return account_for(pipeline_->dataset, pipeline_->whole_program(),
-                     {.seed = pipeline_->cursor.position().seed,
-                      .epoch = batch.epoch(),
-                      .sample = batch.samples()[row],
-                      .key = batch.keys()[row]});
+  RowAccount account = account_for(pipeline_->dataset, pipeline_->whole_program(),
+                                   {.seed = pipeline_->cursor.position().seed,
+                                    .epoch = batch.epoch(),
+                                    .sample = batch.samples()[row],
+                                    .key = batch.keys()[row]});
+  if (batch.mix() && batch.valid()[row] != 0) {
+    const std::uint32_t partner = partner_of(batch.valid(), row);
+    account.mix = MixAccount{*batch.mix(), partner, std::string(batch.keys()[partner])};
+  }
+  return account;
 }
 
 Stats Loader::stats() const {

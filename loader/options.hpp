@@ -15,6 +15,7 @@
 #include <penstock/loader/read_engine.hpp>
 #include <penstock/loader/sample_cache.hpp>
 #include <penstock/transforms/chain.hpp>
+#include <penstock/transforms/mix.hpp>
 
 namespace penstock {
 
@@ -41,6 +42,10 @@ struct LoaderOptions {
   unsigned workers = 0;   ///< decoding threads; 0: usable cores (affinity, cgroup quota) divided by local ranks
   unsigned prefetch = 2;  ///< ready batches kept ahead of the consumer
   std::vector<FieldChain> fields = {};  ///< outputs; empty: every field, decoded by its codec
+
+  /// mixup() or cutmix() of each batch: its images and labels, which become float32 (classes,). Of several, each batch
+  /// draws one. Rows that do not count are neither mixed nor mixed in.
+  std::vector<Mix> mix = {};
 
   /// A step of the user's own on whole batches, in order, in one thread of the loader's that runs up to `prefetch`
   /// batches ahead of the consumer. It may change values in place, and attach() what it makes. What it throws, of any

@@ -38,6 +38,7 @@ Pipeline::Pipeline(Dataset opened, LoaderOptions chosen, const Loader::EngineFac
       options(resolved(dataset, std::move(chosen))),
       device(options.on_device),
       programs(programs_of(dataset, options)),
+      mixer(options.mix, program.outputs()),
       selection(select_samples(dataset, program, options)),
       cursor(plan_options(options, selection)),
       engine(make_engine(dataset, engine_options(options, program), PendingRead::done)),

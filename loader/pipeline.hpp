@@ -11,6 +11,7 @@
 
 #include <sys/types.h>
 
+#include <penstock/loader/batch_mixer.hpp>
 #include <penstock/loader/batch_stage.hpp>
 #include <penstock/loader/cursor.hpp>
 #include <penstock/loader/device_copy.hpp>
@@ -45,6 +46,8 @@ struct Pipeline {
   std::optional<Finished> take(std::uint64_t number, std::chrono::milliseconds timeout);
   std::optional<Finished> next_of(std::uint64_t generation, std::uint64_t number);
   std::string dump() const;
+  /// Codecs, transforms and mixes: part of a state.
+  std::string version() const { return whole_program().version() + version_of(options.mix); }
   Stats stats() const;
 
   const Dataset dataset;
@@ -52,6 +55,7 @@ struct Pipeline {
   const std::shared_ptr<Device> device;  // null: batches stay on the host
   const Programs programs;
   const Program& program = programs.workers;
+  const BatchMixer mixer;
   const Selection selection;
   Cursor cursor;               // consumer's thread alone
   std::uint64_t sequence = 0;  // of the next batch in its generation; consumer's thread alone
@@ -89,6 +93,7 @@ struct Pipeline {
                 .direct = direct_engine(),
                 .blocks = blocks,
                 .cache = cache,
+                .mixer = mixer,
                 .window = window,
                 .groups = groups,
                 .tasks = tasks,

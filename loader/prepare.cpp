@@ -4,6 +4,7 @@
 #include <utility>
 
 #include <penstock/formats/error.hpp>
+#include <penstock/loader/batch_mixer.hpp>
 #include <penstock/loader/cores.hpp>
 #include <penstock/loader/device_plan.hpp>
 #include <penstock/loader/launcher.hpp>
@@ -71,6 +72,11 @@ LoaderOptions resolved(const Dataset& dataset, LoaderOptions options) {
   if (options.on_device == nullptr && !options.device.empty()) options.on_device = open_device(options.device);
   if (options.on_device != nullptr) options.device = to_string(options.on_device->id());
   options.shuffle_block = shuffle_block(dataset, options);
+  try {
+    ask_for_classes(options, dataset.fields());
+  } catch (const Error& error) {
+    throw error.in({.dataset = dataset.path().string()});
+  }
   return options;
 }
 

@@ -8,6 +8,7 @@
 
 #include <penstock/formats/dataset.hpp>
 #include <penstock/transforms/account.hpp>
+#include <penstock/transforms/mix.hpp>
 #include <penstock/transforms/program.hpp>
 
 namespace penstock {
@@ -19,9 +20,17 @@ struct OutputOrigin {
   std::uint64_t length;                 ///< stored bytes
 };
 
+/// How a row was mixed with another one of its batch.
+struct MixAccount {
+  MixDraw draw;
+  std::uint32_t partner;  ///< its row
+  std::string partner_key;
+};
+
 struct RowAccount {
   std::string key;
   std::uint64_t sample, seed, epoch;
+  std::optional<MixAccount> mix = {};
   std::vector<OutputOrigin> outputs;  ///< without those that the sample has no field for
 };
 

@@ -67,6 +67,7 @@ void Slab::begin(std::uint64_t new_epoch, std::uint64_t new_number, std::uint32_
   samples.assign(rows, 0);
   keys.assign(rows, {});
   valid.assign(rows, 1);
+  mix.reset();
   bad.clear();
   fields.clear();
 }

@@ -35,7 +35,8 @@ void Worker::record_times(nanoseconds stalled, nanoseconds busy) {
   const SlotFiller::Times fill = filler_.fill_times();
   const nanoseconds read = filler_.read_time() - std::exchange(read_, filler_.read_time());
   const nanoseconds decode = fill.decode - std::exchange(decode_, fill.decode);
-  const nanoseconds transform = fill.transform - std::exchange(transform_, fill.transform);
+  const nanoseconds transform =
+      fill.transform - std::exchange(transform_, fill.transform) + std::exchange(mixing_, nanoseconds{});
   if (shop_.cache.on()) {
     const std::uint64_t hits = filler_.hits() - std::exchange(hits_, filler_.hits());
     shop_.cache.count(hits + std::exchange(copied_, 0), filler_.misses() - std::exchange(misses_, filler_.misses()));
@@ -62,7 +63,7 @@ void Worker::run_group(Group& group) {
   shop_.groups.release(&group);  // before the batch can be seen finished: all that is in flight belongs to some batch
   if (!assembly.finish_rows(count)) return;
   try {
-    if (wanted && assembly.failure() == nullptr) assembly.slab().seal(assembly.staged);
+    if (wanted && assembly.failure() == nullptr) finish(assembly);
   } catch (...) {
     assembly.fail(0, std::current_exception());
   }
@@ -76,6 +77,15 @@ void Worker::fill_batch(Assembly& assembly) {
     assembly.finish_rows(1);
   }
   if (assembly.failure() != nullptr) std::rethrow_exception(assembly.failure());
+  finish(assembly);
+}
+
+void Worker::finish(Assembly& assembly) {
+  if (!shop_.mixer.empty() && !assembly.rows.empty()) {
+    Stopwatch watch;
+    shop_.mixer.run(assembly.slab(), assembly.seed(), assembly.rows.front().position, mixed_row_);
+    mixing_ += watch.lap();
+  }
   assembly.slab().seal(assembly.staged);
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <penstock/formats/error.hpp>
+#include <penstock/loader/batch_mixer.hpp>
 #include <penstock/loader/delivery.hpp>
 #include <penstock/loader/group.hpp>
 #include <penstock/loader/options.hpp>
@@ -26,6 +27,7 @@ struct Workshop {
   ReadEngine& direct;
   BlockCache& blocks;
   SampleCache& cache;
+  const BatchMixer& mixer;
   ReadWindow& window;
   GroupPool& groups;
   Queue<Group*>& tasks;
@@ -51,11 +53,14 @@ class Worker {
   void fill_row(Assembly& assembly, std::uint32_t row, Group* ahead, std::uint32_t index);
   void fall_short(Assembly& assembly, std::uint32_t row, const Error& error);
   bool replace(Assembly& assembly, std::uint32_t row, std::string& last);
+  void finish(Assembly& assembly);  ///< once its last row is written
   void record_times(nanoseconds stalled, nanoseconds busy);
 
   Workshop& shop_;
   RowFiller filler_;
   RowSlots slots_;
+  std::vector<std::byte> mixed_row_;             // scratch
+  nanoseconds mixing_{};                         // since last recorded
   nanoseconds read_{}, decode_{}, transform_{};  // as last recorded
   std::uint64_t hits_ = 0, misses_ = 0;          // likewise
   std::uint64_t copied_ = 0;                     // values, since then

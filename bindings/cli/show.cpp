@@ -13,6 +13,7 @@
 #include <penstock/bench/task.hpp>
 #include <penstock/bench/units.hpp>
 #include <penstock/formats/error.hpp>
+#include <penstock/loader/batch_mixer.hpp>
 #include <penstock/loader/loader.hpp>
 
 #include "command.hpp"
@@ -26,7 +27,7 @@ constexpr std::uint32_t kTerminalColumns = 64;
 
 struct Options {
   std::string dataset, task, state, picture, last = "keep";
-  std::vector<std::string> fields;
+  std::vector<std::string> fields, mixes;
   std::uint64_t seed = 0, epoch = 0, batch = 0, shuffle_block = 0;
   std::uint32_t row = 0, batch_size = 64, rank = 0, world = 1;
   bool no_shuffle = false, block_given = false;
@@ -47,7 +48,8 @@ FieldChain parse_field(const std::string& text) {
   return {name.substr(0, last + 1), parse_chain(equals == std::string::npos ? "" : text.substr(equals + 1))};
 }
 
-// "transforms 1; jpeg 1; jpg = image.resize(256); cls = label()": what follows the versions.
+// "transforms 1; jpeg 1; jpg = image.resize(256); cls = label(); mix: ...": what follows the versions, but for the
+// mixes.
 std::vector<FieldChain> chains_of(const std::string& version) {
   std::vector<FieldChain> chains;
   for (std::size_t at = 0; at < version.size();) {
@@ -90,10 +92,12 @@ Wanted wanted_of(const Options& given, const Dataset& dataset) {
     wanted.options.batch_size = state.batch_size;
     wanted.options.world = state.world;
     wanted.options.fields = chains_of(state.transforms);
+    wanted.options.mix = mixes_of(state.transforms);
     wanted.epoch = state.epoch;
     wanted.batch = state.batch;
   }
   for (const std::string& field : given.fields) wanted.options.fields.push_back(parse_field(field));
+  for (const std::string& mix : given.mixes) wanted.options.mix.push_back(parse_mix(mix));
   if (wanted.options.fields.empty()) {
     const Task task = given.task.empty() ? guess_task(dataset) : task_named(given.task, dataset);
     wanted.options.fields = task.fields;
@@ -130,13 +134,25 @@ std::string values_text(const TensorView& row, const Dataset& dataset, const std
   return text;
 }
 
-std::string geometry_text(const Geometry& geometry) {
+std::string geometry_text(const Outcomes& outcomes) {
+  const Geometry& geometry = *outcomes.geometry;
   std::string text = number(geometry.box_width) + " x " + number(geometry.box_height) + " at x " +
                      number(geometry.box_x) + ", y " + number(geometry.box_y) + " of " +
                      std::to_string(geometry.source.width) + " x " + std::to_string(geometry.source.height);
   if (geometry.resamples())
     text += ", resampled to " + std::to_string(geometry.grid.width) + " x " + std::to_string(geometry.grid.height);
-  return geometry.flip ? text + ", flipped" : text;
+  if (outcomes.flipped) text += ", flipped";
+  return outcomes.flipped_vertically ? text + ", upside down" : text;
+}
+
+std::string mix_text(const MixAccount& mix) {
+  const Region& box = mix.draw.box;
+  std::string text = mix.draw.kind == Mix::Kind::mixup ? "mixup" : "cutmix";
+  text += ", " + number(mix.draw.lambda) + " of itself, the rest of row " + std::to_string(mix.partner) + " (" +
+          mix.partner_key + ")";
+  if (mix.draw.kind == Mix::Kind::mixup) return text;
+  return text + ", " + std::to_string(box.width) + " x " + std::to_string(box.height) + " at x " +
+         std::to_string(box.x) + ", y " + std::to_string(box.y);
 }
 
 std::string origin_text(const OutputOrigin& origin) {
@@ -148,7 +164,7 @@ std::string origin_text(const OutputOrigin& origin) {
   if (account.stored) stored += " " + std::string(name(account.stored->dtype)) + " " + to_string(account.stored->shape);
   text += line("  stored", stored);
   for (const StepOutcome& step : account.outcomes.steps) text += line("  step", step.step + ": " + step.outcome);
-  if (account.outcomes.geometry) text += line("  pixels", geometry_text(*account.outcomes.geometry));
+  if (account.outcomes.geometry) text += line("  pixels", geometry_text(account.outcomes));
   return text;
 }
 
@@ -179,6 +195,7 @@ int run(const Options& given) {
                             std::to_string(account.epoch) + ", seed " + std::to_string(account.seed) + ", rank " +
                             std::to_string(given.rank) + " of " + std::to_string(wanted.options.world) +
                             (batch.valid()[given.row] != 0 ? "" : "; it does not count: padding"));
+  if (account.mix) text += line("mixed", mix_text(*account.mix));
   std::optional<Picture> shown;
   for (const OutputOrigin& origin : account.outputs) {
     const TensorView row = row_of(batch[origin.account.output], given.row);
@@ -220,6 +237,8 @@ Command show_command(CLI::App& app) {
           ->check(CLI::IsMember(std::vector<std::string>(tasks.begin(), tasks.end())));
   command->add_option("--field", options->fields, "NAME=CHAIN, as the loader has it; one option for each output")
       ->excludes(task);
+  command->add_option("--mix", options->mixes,
+                      "mixup(ALPHA, classes=N) or cutmix(ALPHA, classes=N), as the loader has it");
   command->add_option("--state", options->state,
                       "FILE with a loader's state: seed, epoch, batch, sizes and chains are taken from it");
   command->add_option("--picture", options->picture, "FILE.png to write the pixels of the first image output to");

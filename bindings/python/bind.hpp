@@ -15,6 +15,7 @@ void bind_dataset(nb::module_& module);
 void bind_chain(nb::module_& module);
 void bind_tensor(nb::module_& module);
 void bind_loader(nb::module_& module);
+void bind_mix(nb::module_& module);
 void bind_convert(nb::module_& module);
 void bind_stage(nb::module_& module);
 void bind_writer(nb::module_& module);

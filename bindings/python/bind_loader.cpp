@@ -50,6 +50,12 @@ nb::object next_batch(LoaderIterator& self) {
   return delivered(*batch);
 }
 
+std::vector<Mix> mixes_of(const std::optional<std::variant<Mix, std::vector<Mix>>>& given) {
+  if (!given) return {};
+  if (const auto* one = std::get_if<Mix>(&*given)) return {*one};
+  return std::get<std::vector<Mix>>(*given);
+}
+
 void construct(PythonLoader* self, const nb::object& source, std::uint32_t batch_size, bool shuffle, std::uint64_t seed,
                unsigned workers, unsigned prefetch, const std::optional<FieldsDict>& fields, const std::string& last,
                bool drop_last, const std::variant<std::uint32_t, std::string>& rank, std::optional<std::uint32_t> world,
@@ -58,14 +64,16 @@ void construct(PythonLoader* self, const nb::object& source, std::uint32_t batch
                std::optional<std::uint64_t> shuffle_block, std::uint64_t max_items,
                const std::optional<std::vector<std::string>>& classes, const std::string& engine, bool direct_io,
                std::uint64_t read_window, std::uint64_t block_cache, const std::optional<std::string>& cache,
-               std::uint64_t cache_bytes, const nb::object& on_batch, const std::optional<std::string>& device,
-               unsigned device_prefetch, const std::string& where) {
+               std::uint64_t cache_bytes, const std::optional<std::variant<Mix, std::vector<Mix>>>& mix,
+               const nb::object& on_batch, const std::optional<std::string>& device, unsigned device_prefetch,
+               const std::string& where) {
   LoaderOptions options{.batch_size = batch_size,
                         .shuffle = shuffle,
                         .seed = seed,
                         .workers = workers,
                         .prefetch = prefetch,
                         .fields = fields_of(fields),
+                        .mix = mixes_of(mix),
                         .device = device.value_or(""),
                         .device_prefetch = device_prefetch,
                         .where = where_named(where),
@@ -141,8 +149,20 @@ nb::dict output_dict(const OutputOrigin& origin) {
   told["steps"] = steps;
   if (const auto& geometry = account.outcomes.geometry) {
     told["box"] = nb::make_tuple(geometry->box_x, geometry->box_y, geometry->box_width, geometry->box_height);
-    told["flip"] = geometry->flip;
+    told["flip"] = account.outcomes.flipped;
+    told["flip_vertical"] = account.outcomes.flipped_vertically;
   }
+  return told;
+}
+
+nb::dict mix_dict(const MixAccount& mix) {
+  const MixDraw& draw = mix.draw;
+  nb::dict told;
+  told["kind"] = draw.kind == Mix::Kind::mixup ? "mixup" : "cutmix";
+  told["lambda"] = draw.lambda;
+  told["partner"] = mix.partner;
+  if (draw.kind == Mix::Kind::cutmix)
+    told["box"] = nb::make_tuple(draw.box.x, draw.box.y, draw.box.width, draw.box.height);
   return told;
 }
 
@@ -153,6 +173,7 @@ nb::dict explain(PythonLoader& self, std::uint64_t epoch, std::uint64_t batch, s
   told["sample"] = account.sample;
   told["seed"] = account.seed;
   told["epoch"] = account.epoch;
+  if (account.mix) told["mix"] = mix_dict(*account.mix);
   nb::dict outputs;
   for (const OutputOrigin& origin : account.outputs) outputs[text(origin.account.output)] = output_dict(origin);
   told["outputs"] = outputs;
@@ -208,6 +229,7 @@ constexpr const char* kInitDoc =
     "cache: what is kept of samples for later epochs, \"encoded\" (stored bytes) or \"decoded\" (images as pixels, "
     "before\n"
     "anything is drawn for them), up to cache_bytes; the batches are the same without.\n"
+    "mix: mixup() or cutmix(), or a list of which each batch draws one: images and labels of a batch are mixed.\n"
     "on_batch: a function that gets each batch and returns what the loop gets in its place; in one thread, ahead of\n"
     "the program. With a second parameter it also gets a numpy Generator, a function of seed, epoch and the batch.\n"
     "device: \"cuda:0\", where batches are copied ahead of the program, device_prefetch of them; None: memory of the "
@@ -229,9 +251,9 @@ void bind_loader_class(nb::module_& module) {
            nb::arg("max_items") = defaults.max_items, nb::arg("classes") = nb::none(), nb::arg("engine") = "auto",
            nb::arg("direct_io") = false, nb::arg("read_window") = defaults.read_window,
            nb::arg("block_cache") = defaults.block_cache, nb::arg("cache") = nb::none(),
-           nb::arg("cache_bytes") = defaults.cache_bytes, nb::arg("on_batch").sig("None") = nb::none(),
-           nb::arg("device") = nb::none(), nb::arg("device_prefetch") = defaults.device_prefetch,
-           nb::arg("where") = "auto", kInitDoc)
+           nb::arg("cache_bytes") = defaults.cache_bytes, nb::arg("mix") = nb::none(),
+           nb::arg("on_batch").sig("None") = nb::none(), nb::arg("device") = nb::none(),
+           nb::arg("device_prefetch") = defaults.device_prefetch, nb::arg("where") = "auto", kInitDoc)
       .def("__iter__", iterate, "Begins an epoch. Only the latest iterator gives batches.")
       .def(
           "__len__", [](PythonLoader& self) { return self.use([](Loader& loader) { return loader.batches(); }); },
@@ -255,11 +277,12 @@ void bind_loader_class(nb::module_& module) {
           nb::arg("epoch"), nb::arg("batch"), "Rebuilds any batch, without moving the position.")
       .def("explain", explain, nb::arg("epoch"), nb::arg("batch"), nb::arg("row"),
            nb::sig("def explain(self, epoch: int, batch: int, row: int) -> dict[str, typing.Any]"),
-           "What is behind one row: {\"key\", \"sample\", \"seed\", \"epoch\", \"outputs\"}, and for each output "
+           "What is behind one row: {\"key\", \"sample\", \"seed\", \"epoch\", \"outputs\"}, with mix= also \"mix\", "
+           "and for each output "
            "chain,\n"
            "field, codec, file, offset and length of its bytes, dtype and shape as stored, what every step drew\n"
-           "(\"steps\"), and for images the \"box\" (x, y, width, height) of the stored image that was taken, and "
-           "\"flip\".\n"
+           "(\"steps\"), and for images the \"box\" (x, y, width, height) of the stored image that was taken, "
+           "\"flip\" and\n\"flip_vertical\".\n"
            "`penstock show` prints the same, and the pixels.")
       .def("stats", stats_of, nb::sig("def stats(self) -> penstock._stats.Stats"),
            "Counters and times, as a dict; str() of it is the stage table. From any thread, at any time.")
