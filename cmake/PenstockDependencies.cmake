@@ -17,6 +17,13 @@ else()
   message(STATUS "penstock: io_uring engine left out: liburing not found")
 endif()
 
+pkg_check_modules(WEBP IMPORTED_TARGET libwebp)
+if(WEBP_FOUND)
+  message(STATUS "penstock: WebP images on (libwebp ${WEBP_VERSION})")
+else()
+  message(STATUS "penstock: WebP images left out: libwebp not found")
+endif()
+
 # Decompressors for what foreign datasets may hold: one line each says what is there.
 foreach(library IN ITEMS BLOSC:blosc LZ4:liblz4 ZSTD:libzstd)
   string(REGEX MATCH "(.+):(.+)" _ ${library})

@@ -34,11 +34,11 @@ struct Extension {
 
 constexpr std::array kExtensions{
     Extension{"jpg", "jpg", "jpeg"}, Extension{"jpeg", "jpg", "jpeg"},  Extension{"jpe", "jpg", "jpeg"},
-    Extension{"png", "png", "png"},  Extension{"npy", "npy", "npy"},    Extension{"cls", "cls", "cls"},
-    Extension{"txt", "txt", "txt"},  Extension{"json", "json", "json"}, Extension{"ply", "ply", "ply"},
-    Extension{"pcd", "pcd", "pcd"},  Extension{"off", "off", "off"},    Extension{"xyz", "xyz", "xyz"},
-    Extension{"pts", "pts", "xyz"},  Extension{"asc", "asc", "xyz"},    Extension{"las", "las", "las"},
-    Extension{"laz", "laz", "laz"}};
+    Extension{"png", "png", "png"},  Extension{"webp", "webp", "webp"}, Extension{"npy", "npy", "npy"},
+    Extension{"cls", "cls", "cls"},  Extension{"txt", "txt", "txt"},    Extension{"json", "json", "json"},
+    Extension{"ply", "ply", "ply"},  Extension{"pcd", "pcd", "pcd"},    Extension{"off", "off", "off"},
+    Extension{"xyz", "xyz", "xyz"},  Extension{"pts", "pts", "xyz"},    Extension{"asc", "asc", "xyz"},
+    Extension{"las", "las", "las"},  Extension{"laz", "laz", "laz"}};
 
 }  // namespace
 

@@ -51,7 +51,7 @@ foreign_seeds() {
   local folders
   case $1 in
     hdf5) folders="hdf5 hdf5_corrupt" ;;
-    jpeg_codec | png_codec) folders=images ;;
+    jpeg_codec | png_codec | webp_codec) folders=images ;;
     tar) folders="tar tar_corrupt" ;;
     zip) folders="zip zip_corrupt" ;;
     lmdb | npy | tfrecord) folders=$1 ;;

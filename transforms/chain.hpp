@@ -21,7 +21,9 @@ class Transform;  // penstock/transforms/transform.hpp
 
 /// Descriptions of the steps; compiled by Program. Each names its source where it follows one.
 namespace step {
-struct Decode {};    // pixels
+struct Decode {
+  bool fast = false;
+};                   // pixels
 struct Elements {};  // of an array, as stored
 struct Normalize {
   std::vector<float> mean, stddev;
@@ -86,7 +88,9 @@ Chain raw();  ///< undecoded bytes, ragged uint8
 
 namespace image {
 /// Decoded pixels, uint8. The default layout of image outputs is (C, H, W); see channels_last().
-Chain decode();
+/// `fast`: a JPEG that the chain makes at least twice smaller is decoded at 1/2, 1/4 or 1/8 of its size, and resampled
+/// from there. Other pixels than without it: docs/transforms.md tells by how much.
+Chain decode(bool fast = false);
 /// A random box of `scale` of the area and `ratio` (width / height, log-uniform), resampled to size x size,
 /// antialiased. interpolation: "nearest", "area", "bilinear" or "bicubic". Source:
 /// torchvision.transforms.v2.RandomResizedCrop.

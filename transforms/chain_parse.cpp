@@ -209,6 +209,13 @@ class Given {
     return argument->word;
   }
 
+  bool flag(std::string_view keyword) {
+    const std::string word = text(kByKeyword, keyword, "false");
+    if (word == "true" || word == "True") return true;
+    if (word != "false" && word != "False") throw misfit(std::string(keyword) + " is to be true or false");
+    return false;
+  }
+
   std::int64_t whole(std::size_t place, std::string_view keyword, std::int64_t usual) {
     return find(place, keyword) == nullptr ? usual : whole(place, keyword);
   }
@@ -420,7 +427,7 @@ constexpr std::array kBuilders{
     Builder{"image.cast", [](Given& given) { return image::cast(dtype_in(given)); }},
     Builder{"image.center_crop", center_crop},
     Builder{"image.channels_last", [](Given&) { return image::channels_last(); }},
-    Builder{"image.decode", [](Given&) { return image::decode(); }},
+    Builder{"image.decode", [](Given& given) { return image::decode(given.flag("fast")); }},
     Builder{"image.normalize",
             [](Given& given) { return image::normalize(given.floats(0, "mean"), given.floats(1, "stddev")); }},
     Builder{"image.color_jitter", color_jitter},

@@ -60,7 +60,9 @@ std::string quoted(const std::string& name) {
 
 class StepText {
  public:
-  std::string operator()(const step::Decode&) const { return "image.decode()"; }
+  std::string operator()(const step::Decode& decode) const {
+    return decode.fast ? "image.decode(fast=True)" : "image.decode()";
+  }
   std::string operator()(const step::Elements&) const { return "array.decode()"; }
   std::string operator()(const step::RandomResizedCrop& crop) const {
     return "image.random_resized_crop(" + text(crop.height) + ", " + text(crop.width) +

@@ -16,21 +16,26 @@
 #include <penstock/transforms/png.hpp>
 #include <penstock/transforms/raw.hpp>
 #include <penstock/transforms/text.hpp>
+#include <penstock/transforms/webp.hpp>
 
 namespace penstock {
 namespace {
 
-constexpr std::size_t kWithMagic = 10;  ///< the first ones of the list
+constexpr std::size_t kWithMagic = 11;  ///< the first ones of the list
 
-const std::array<const Codec*, 15>& list() {
-  static const std::array<const Codec*, 15> codecs{
-      &jpeg_codec(), &jpt_codec(),          &png_codec(), &npy_codec(),  &las_codec(),
-      &laz_codec(),  &packed_cloud_codec(), &ply_codec(), &pcd_codec(),  &off_codec(),
-      &xyz_codec(),  &class_index_codec(),  &txt_codec(), &json_codec(), &raw_codec()};
+const std::array<const Codec*, 16>& list() {
+  static const std::array<const Codec*, 16> codecs{
+      &jpeg_codec(),        &jpt_codec(),          &png_codec(),  &webp_codec(), &npy_codec(), &las_codec(),
+      &laz_codec(),         &packed_cloud_codec(), &ply_codec(),  &pcd_codec(),  &off_codec(), &xyz_codec(),
+      &class_index_codec(), &txt_codec(),          &json_codec(), &raw_codec()};
   return codecs;
 }
 
 }  // namespace
+
+std::optional<Size> Decoder::shrink(unsigned) {
+  return std::nullopt;
+}
 
 bool Codec::select(const FieldHeader&, ByteRange, std::vector<ByteRange>&) const {
   return false;

@@ -52,6 +52,9 @@ class Decoder {
   virtual ~Decoder() = default;
   /// Reads the value's own header. Throws Error: corrupt, unsupported.
   virtual Layout peek(const FieldBytes& field) = 0;
+  /// Of the last peeked image: the next decode() gives it at 1/`denominator` (2, 4 or 8) of its size, at less cost, and
+  /// takes regions of that. Returns its size then, both sides rounded up; nothing, the default, where it cannot.
+  virtual std::optional<Size> shrink(unsigned denominator);
   /// Decodes the last peeked value. For images, writes rows [region.y, region.y + height) and columns likewise, as
   /// uint8 (H, W, C) of the region; `region` is null for all of it. Throws Error: corrupt, unsupported.
   virtual void decode(const FieldBytes& field, const Region* region, TensorView out) = 0;

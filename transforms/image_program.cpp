@@ -8,6 +8,7 @@
 #include <penstock/transforms/eraser.hpp>
 #include <penstock/transforms/pass_runner.hpp>
 #include <penstock/transforms/pixel_steps.hpp>
+#include <penstock/transforms/shrink.hpp>
 #include <penstock/transforms/step_draws.hpp>
 
 namespace penstock {
@@ -25,6 +26,7 @@ struct ImagePlan {
   std::int64_t decoded;   ///< channels that the steps begin with: 1 or 3
   std::int64_t channels;  ///< delivered: 1 or 3
   PixelSink sink{};       ///< without its memory
+  bool fast = false;      ///< JPEGs may be decoded smaller
   DecodeOptions decoding{};
   std::shared_ptr<const Codec> codec{};  ///< the user's own; null: the field's
 };
@@ -44,21 +46,23 @@ class ImageRunner final : public OutputRunner {
 
   void fill(const SlotRow& row) override {
     const Peeked peeked = decoders_.peek(row.field);
-    const PixelGrid pixels = pixels_of(peeked.layout);
+    PixelGrid pixels = pixels_of(peeked.layout);
     check_channels(pixels.channels);
     plan_.steps.draw(pixels.size, row.sample, placement_);
     if (placement_.output() != plan_.size) throw wrong_size(placement_.output());
 
     PixelSink sink = plan_.sink;
     sink.data = row.slot.data();
-    const Region region = placement_.needed(false);
+    const bool smaller = plan_.fast && shrink(peeked, pixels);
+    const Placement& placement = smaller ? shrunk_ : placement_;
+    const Region region = placement.needed(false);
     if (decodes_into_slot(peeked, pixels.channels)) {
       decode(peeked, row.field, pixels, region, row.slot.data());
       row.watch.lap(row.watch.times.decode);
     } else {
       const PixelSource source = load(peeked, row.field, pixels, region);
       row.watch.lap(row.watch.times.decode);
-      passes_.run(source, placement_, PixelKind::colors, sink);
+      passes_.run(source, placement, PixelKind::colors, sink);
     }
     for (const NumberedErasing& erasing : plan_.erasings) erase(erasing, row.sample, sink);
     row.watch.lap(row.watch.times.transform);
@@ -70,6 +74,18 @@ class ImageRunner final : public OutputRunner {
   void check_channels(std::int64_t channels) const {
     if (plan_.decoded != 1 || channels == 1) return;
     throw Error::shape("has " + std::to_string(channels) + " channels, but the output is gray");
+  }
+
+  // Followers go by the placement in the stored image; only the pixels come from a smaller one.
+  bool shrink(const Peeked& peeked, PixelGrid& pixels) {
+    const unsigned denominator = peeked.layout.image ? shrink_denominator(placement_.geometry()) : 1;
+    if (denominator == 1) return false;
+    const std::optional<Size> size = peeked.decoder->shrink(denominator);
+    if (!size) return false;
+    pixels.size = *size;
+    shrunk_ = placement_;
+    shrunk_.shrink(*size, denominator);
+    return true;
   }
 
   void erase(const NumberedErasing& erasing, const SampleContext& sample, const PixelSink& sink) {
@@ -126,6 +142,7 @@ class ImageRunner final : public OutputRunner {
   PassRunner passes_;
   Eraser eraser_;
   Placement placement_;
+  Placement shrunk_;  ///< the same, in an image decoded smaller
 };
 
 class ImageProgram final : public OutputProgram {
@@ -217,6 +234,7 @@ ImagePlan plan_steps(const OutputRequest& request, std::int64_t decoded, std::in
       std::visit(CheckColors{request, channels}, steps[i]);
       plan.steps.add(steps[i], transform_id(request.name, i));
     }
+    if (const auto* step = std::get_if<step::Decode>(&steps[i])) plan.fast = step->fast;
     if (const auto* step = std::get_if<step::Grayscale>(&steps[i])) channels = step->channels == 1 ? 1 : channels;
     if (const auto* step = std::get_if<step::Normalize>(&steps[i])) {
       if (!plan.erasings.empty())
@@ -316,7 +334,8 @@ std::unique_ptr<OutputProgram> compile_image(const OutputRequest& request) {
                     request.stored_as(DType::u8, sample.layout->shape) &&
                     element_count(sample.layout->shape) == output.row_bytes();
   if (plan.codec == nullptr) {
-    output.keep = output.dtype == DType::u8 && !draws(request.chain) ? Keep::row : Keep::pixels;
+    const bool row = output.dtype == DType::u8 && !draws(request.chain);
+    output.keep = row ? Keep::row : plan.fast ? Keep::bytes : Keep::pixels;  // not the pixels that `fast` makes do with
     output.pixels = decoding.pixels;
   }
   return std::make_unique<ImageProgram>(std::move(output), std::move(plan));

@@ -96,6 +96,20 @@ class JpegDecoder final : public Decoder {
     return layout_;
   }
 
+  // The inverse DCT of each block's lowest frequencies alone. Of the factors that libjpeg knows, those with SIMD code.
+  // Where chroma is sampled four times more coarsely, libjpeg's parts of a smaller image are not parts of the whole.
+  std::optional<Size> shrink(unsigned denominator) override {
+    if (ready_ == nullptr) return std::nullopt;
+    jpeg_decompress_struct& jpeg = decompressor_.jpeg();
+    if (jpeg.max_h_samp_factor > 2 || jpeg.max_v_samp_factor > 2) return std::nullopt;
+    jpeg.scale_num = 1;
+    jpeg.scale_denom = denominator;
+    decompressor_.guarded([&] { jpeg_calc_output_dimensions(&jpeg); });
+    layout_.shape[0] = jpeg.output_height;
+    layout_.shape[1] = jpeg.output_width;
+    return Size{layout_.shape[1], layout_.shape[0]};
+  }
+
   void decode(const FieldBytes& field, const Region* region, TensorView out) override {
     if (ready_ == nullptr || ready_ != field.bytes.data()) peek(field);
     ready_ = nullptr;
@@ -133,7 +147,7 @@ class JpegDecoder final : public Decoder {
   /// Chroma upsampling looks at the neighbouring column, so that one block more on each side makes the rest exact.
   std::int64_t start(jpeg_decompress_struct& jpeg, const Region& want) {
     const std::int64_t margin = std::int64_t{jpeg.max_h_samp_factor} * DCTSIZE;
-    const std::int64_t width = jpeg.image_width;
+    const std::int64_t width = layout_.shape[1];
     const std::int64_t begin = std::max<std::int64_t>(want.x - margin, 0);
     const std::int64_t end = std::min(want.x + want.width + margin, width);
     auto x = static_cast<JDIMENSION>(begin);

@@ -99,7 +99,7 @@ std::int64_t classes_of(const Chain& chain) {
 std::unique_ptr<OutputProgram> compile_label(const OutputRequest& request) {
   for (const std::uint32_t source : request.sources) {
     const FieldSchema& schema = request.catalog->fields[source];
-    if (schema.codec == "jpeg" || schema.codec == "png") {
+    if (schema.codec == "jpeg" || schema.codec == "png" || schema.codec == "webp") {
       throw request.misuse("label() does not fit field \"" + schema.name + "\", which holds images");
     }
     if (schema.fixed && element_count(schema.shape) != 1) {

@@ -3,6 +3,7 @@
 
 #include <penstock/formats/error.hpp>
 #include <penstock/transforms/placement.hpp>
+#include <penstock/transforms/shrink.hpp>
 
 namespace penstock {
 namespace {
@@ -133,6 +134,12 @@ Region Placement::needed(bool masks) const {
   if (geometry == nullptr) return input_of(passes_[first], source_, masks);
   const Geometry part = first + 1 == passes_.size() ? *geometry : geometry->cropped(wanted_of(first, masks));
   return part.needed(reach_of(part, masks));
+}
+
+void Placement::shrink(Size size, unsigned denominator) {
+  source_ = size;
+  auto& first = std::get<Geometry>(passes_.at(0));
+  first = shrunk(first, size, denominator);
 }
 
 void Placement::map_point(double& x, double& y) const {

@@ -31,6 +31,10 @@ class Placement {
   /// Once all steps are in: the last pass is a Geometry then, which writes the output.
   void finish() { tail(); }
 
+  /// For the source decoded at 1/`denominator` of its sides, which has `size` pixels then: the geometry() that comes
+  /// first takes the same area from there.
+  void shrink(Size size, unsigned denominator);
+
   Size source() const { return source_; }
   Size output() const;
   std::span<const Pass> passes() const { return passes_; }

@@ -165,7 +165,7 @@ Program::Program(std::span<const FieldChain> asked, const FieldCatalog& catalog)
   }
   for (const auto& program : state.programs) state.outputs.push_back(program->output());
   for (const std::optional<std::uint32_t>& leader : state.leaders) {  // whose geometry is needed, and not the row alone
-    if (leader && state.outputs[*leader].keep == Keep::row) state.outputs[*leader].keep = Keep::pixels;
+    if (leader && state.outputs[*leader].keep == Keep::row) state.outputs[*leader].keep = Keep::bytes;
   }
 }
 

@@ -54,6 +54,7 @@ void off_codec(Input input);
 void pcd_codec(Input input);
 void ply_codec(Input input);
 void text_codec(Input input);
+void webp_codec(Input input);
 void xyz_codec(Input input);
 
 }  // namespace penstock::fuzz

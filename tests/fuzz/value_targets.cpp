@@ -10,7 +10,7 @@ std::span<const Target> value_targets() {
       Target{"las_codec", las_codec},   Target{"laz_codec", laz_codec},       Target{"npy_codec", npy_codec},
       Target{"off_codec", off_codec},   Target{"pcd_codec", pcd_codec},       Target{"ply_codec", ply_codec},
       Target{"png_codec", png_codec},   Target{"points_codec", points_codec}, Target{"state", state},
-      Target{"text_codec", text_codec}, Target{"xyz_codec", xyz_codec},
+      Target{"text_codec", text_codec}, Target{"webp_codec", webp_codec},     Target{"xyz_codec", xyz_codec},
   };
   return kTargets;
 }

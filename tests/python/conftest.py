@@ -8,13 +8,23 @@ import numpy as np
 import pytest
 
 
+def synth(tmp_path_factory, kind, *options):
+    folder = tmp_path_factory.mktemp("data") / kind
+    command = [os.environ["PENSTOCK_COMMAND"], "synth", kind, str(folder), *options]
+    subprocess.run(command, check=True, capture_output=True)
+    return folder
+
+
+@pytest.fixture(name="images", scope="session")
+def images_fixture(tmp_path_factory):
+    """A folder of 60 JPEGs in 3 class folders."""
+    return synth(tmp_path_factory, "images", "-n", "60", "--classes", "3")
+
+
 @pytest.fixture(name="icons", scope="session")
 def icons_fixture(tmp_path_factory):
     """A folder of 500 small PNGs in class folders."""
-    folder = tmp_path_factory.mktemp("data") / "icons"
-    command = [os.environ["PENSTOCK_COMMAND"], "synth", "icons", str(folder), "-n", "500", "--seed", "3"]
-    subprocess.run(command, check=True, capture_output=True)
-    return folder
+    return synth(tmp_path_factory, "icons", "-n", "500", "--seed", "3")
 
 
 @pytest.fixture(name="arrays", scope="session")

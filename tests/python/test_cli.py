@@ -43,13 +43,6 @@ def bytes_of(folder):
 
 
 @pytest.fixture(scope="session")
-def images(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("data") / "images"
-    run("synth", "images", folder, "-n", 60, "--classes", 3)
-    return folder
-
-
-@pytest.fixture(scope="session")
 def icons(tmp_path_factory):
     folder = tmp_path_factory.mktemp("data") / "icons"
     run("synth", "icons", folder, "-n", 500)

@@ -3,6 +3,7 @@
 Needs PENSTOCK_TEST_DATA (real images) and PENSTOCK_IMAGE_ORACLE (the program of tests/transforms/image_oracle.cpp).
 """
 
+import io
 import os
 import pathlib
 import random
@@ -141,6 +142,74 @@ def test_palette_masks_are_their_indices():
         seen += 1
         assert np.array_equal(oracle(path, "stored")[..., 0], pillow(path, None)), path.name
     assert seen > 10
+
+
+def webps():
+    """Name -> bytes of WebP files of every kind, made from photographs."""
+    kinds = {}
+
+    def add(name, image, **options):
+        buffer = io.BytesIO()
+        image.save(buffer, "WEBP", **options)
+        kinds[name] = buffer.getvalue()
+
+    for number, path in enumerate(files("imagenet500", 100)):
+        photograph = Image.open(path).convert("RGB")
+        for quality in (0, 60, 100):
+            add(f"lossy-{number}-{quality}", photograph.crop((3, 5, 180 + number, 140)), quality=quality)
+        add(f"lossless-{number}", photograph.resize((61 + number, 47)), lossless=True)
+        alpha = Image.linear_gradient("L").resize((90, 70))
+        layered = photograph.resize((90, 70)).copy()
+        layered.putalpha(alpha)
+        add(f"alpha-{number}", layered, quality=80)
+        add(f"alpha-lossless-{number}", layered, lossless=True, exact=True)
+        add(f"method-{number}", photograph.resize((64, 64)), quality=40, method=6)
+    for size in ((1, 1), (1, 17), (16, 1), (15, 33)):
+        add(f"size-{size}", photograph.resize(size), quality=75)
+        add(f"size-lossless-{size}", photograph.resize(size), lossless=True)
+    frames = [Image.new("RGB", (20, 20), (i, 0, 0)) for i in (1, 90)]
+    add("animation", frames[0], save_all=True, append_images=frames[1:])
+    return kinds
+
+
+@pytest.fixture(name="webp_file", scope="module")
+def webp_file_fixture(tmp_path_factory):
+    path = tmp_path_factory.mktemp("webp") / "image.webp"
+    Image.new("RGB", (2, 2)).save(path)
+    done = subprocess.run([ORACLE, path, "rgb"], capture_output=True, timeout=60)
+    if b"no libwebp" in done.stderr:
+        pytest.skip("this build has no libwebp")
+    return path
+
+
+def test_webps_decode_as_pillow_decodes_them(webp_file):
+    rng = random.Random(1)
+    for name, content in webps().items():
+        webp_file.write_bytes(content)
+        ours = oracle(webp_file, "rgb")
+        if name == "animation":
+            assert ours is None
+            continue
+        expected = pillow(webp_file)
+        assert np.array_equal(ours, expected), name
+        x, y, w, h = random_box(rng, ours.shape[1], ours.shape[0])
+        part = oracle(webp_file, "bilinear", csv((x, y, w, h)), csv((w, h)), csv((0, 0, w, h)))
+        assert np.array_equal(part, expected[y : y + h, x : x + w]), name
+
+
+def test_damaged_webps_give_an_image_or_a_data_fault(webp_file):
+    rng = random.Random(2)
+    for content in list(webps().values())[:12]:
+        for length in (0, 11, 12, 20, 30, len(content) // 2, len(content) - 2):
+            webp_file.write_bytes(content[:length])
+            if length >= 12:
+                assert oracle(webp_file, "rgb") is None or length > len(content) - 3
+        for _ in range(4):
+            broken = bytearray(content)
+            for _ in range(rng.randint(1, 9)):
+                broken[rng.randrange(12, len(broken))] = rng.randrange(256)
+            webp_file.write_bytes(broken)
+            oracle(webp_file, "rgb")
 
 
 @pytest.mark.parametrize("folder", ["jpeg_corrupt", "png_corrupt"])

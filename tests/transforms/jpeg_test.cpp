@@ -1,3 +1,4 @@
+#include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <random>
@@ -25,9 +26,15 @@ struct Decoded {
   std::vector<std::byte> pixels;
 };
 
-Decoded decode(Decoder& decoder, std::span<const std::byte> bytes, const Region* region = nullptr) {
+Decoded decode(Decoder& decoder, std::span<const std::byte> bytes, const Region* region = nullptr,
+               unsigned shrink = 1) {
   const FieldBytes field{.schema = &kSchema, .bytes = bytes};
   Decoded result{decoder.peek(field), {}};
+  if (shrink != 1) {
+    const Size size = decoder.shrink(shrink).value();
+    result.layout.shape[0] = size.height;
+    result.layout.shape[1] = size.width;
+  }
   Shape shape = result.layout.shape;
   if (region != nullptr) shape = {region->height, region->width, shape[2]};
   result.pixels.resize(element_count(shape));
@@ -46,8 +53,8 @@ std::vector<std::byte> cut(const Decoded& whole, const Region& r) {
 }
 
 /// Number of random regions that differ from the same part of the whole image.
-int differing_regions(Decoder& decoder, std::span<const std::byte> bytes, int regions) {
-  const Decoded whole = decode(decoder, bytes);
+int differing_regions(Decoder& decoder, std::span<const std::byte> bytes, int regions, unsigned shrink = 1) {
+  const Decoded whole = decode(decoder, bytes, nullptr, shrink);
   const std::int64_t height = whole.layout.shape[0], width = whole.layout.shape[1];
   std::mt19937_64 random(11);
   auto below = [&](std::int64_t bound) {
@@ -58,7 +65,7 @@ int differing_regions(Decoder& decoder, std::span<const std::byte> bytes, int re
     Region r{0, 0, 1 + below(width), 1 + below(height)};
     r.x = below(width - r.width + 1);
     r.y = below(height - r.height + 1);
-    different += decode(decoder, bytes, &r).pixels != cut(whole, r);
+    different += decode(decoder, bytes, &r, shrink).pixels != cut(whole, r);
   }
   return different;
 }
@@ -77,7 +84,46 @@ TEST_CASE("a region equals the same part of the whole image, for every sampling,
         const auto bytes =
             make_jpeg(width, height, {.horizontal = horizontal, .vertical = vertical, .progressive = progressive});
         CHECK(differing_regions(*decoder, bytes, 40) == 0);
+        for (const unsigned shrink : {2U, 4U, 8U}) {
+          if (horizontal <= 2 && vertical <= 2) {
+            CHECK(differing_regions(*decoder, bytes, 20, shrink) == 0);
+          } else {
+            decoder->peek({.schema = &kSchema, .bytes = bytes});
+            CHECK(decoder->shrink(shrink) == std::nullopt);
+          }
+        }
       }
+    }
+  }
+}
+
+TEST_CASE("a shrunk image has the means of the pixels that each of its own stands for, nearly") {
+  const auto decoder = jpeg_codec().decoder(kSchema);
+  const auto files = ::test::data_files("images/imagenet500");
+  for (std::size_t i = 0; i < files.size(); i += 50) {
+    const auto bytes = ::test::read_file(files[i]);
+    const Decoded whole = decode(*decoder, bytes);
+    for (const unsigned shrink : {2U, 4U, 8U}) {
+      const Decoded small = decode(*decoder, bytes, nullptr, shrink);
+      const auto by = static_cast<std::int64_t>(shrink);
+      CHECK(small.layout.shape[0] == (whole.layout.shape[0] + by - 1) / by);
+      CHECK(small.layout.shape[1] == (whole.layout.shape[1] + by - 1) / by);
+      double difference = 0;
+      const std::int64_t rows = whole.layout.shape[0] / by, columns = whole.layout.shape[1] / by;
+      for (std::int64_t y = 0; y < rows; ++y) {
+        for (std::int64_t x = 0; x < columns; ++x) {
+          double sum = 0;
+          for (std::int64_t dy = 0; dy < by; ++dy) {
+            for (std::int64_t dx = 0; dx < by; ++dx)
+              sum += std::to_integer<int>(
+                  whole
+                      .pixels[static_cast<std::size_t>(((y * by + dy) * whole.layout.shape[1] + x * by + dx) * 3 + 1)]);
+          }
+          const auto at = static_cast<std::size_t>((y * small.layout.shape[1] + x) * 3 + 1);
+          difference += std::abs(sum / static_cast<double>(by * by) - std::to_integer<int>(small.pixels[at]));
+        }
+      }
+      CHECK(difference / static_cast<double>(rows * columns) < 3);
     }
   }
 }

@@ -87,7 +87,7 @@ TEST_CASE("magic bytes decide between images and arrays; text and raw elements a
   CHECK(codec_for({.name = "x", .codec = "", .shape = {4}, .fixed = true}, bytes("abcd")).name() == "raw");
   CHECK(codec_for({.name = "txt", .codec = "txt"}, bytes(png)).name() == "txt");
   CHECK_THROWS_AS(codec_for({.name = "x", .codec = ""}, bytes("what")), Error);
-  CHECK_THROWS_AS(codec_for({.name = "x", .codec = "webp"}, bytes("RIFF")), Error);
+  CHECK_THROWS_AS(codec_for({.name = "x", .codec = "bmp"}, bytes("RIFF")), Error);
   for (const Codec* codec : codecs()) CHECK(codec_named(codec->name()) == codec);
-  CHECK(codec_named("webp") == nullptr);
+  CHECK(codec_named("bmp") == nullptr);
 }
