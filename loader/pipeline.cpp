@@ -172,15 +172,25 @@ std::optional<Finished> Pipeline::take(std::uint64_t number, const std::function
   }
 }
 
-Finished Pipeline::await(std::uint64_t number, const std::function<void()>& while_waiting) {
+void Pipeline::require_room() const {
   if (const unsigned holds = lent(); holds >= options.held) {
     throw Error::resource("the consumer holds " + std::to_string(holds) + " batches, as many as held = " +
                           std::to_string(options.held) + " allows: let go of one, or raise held");
   }
+}
+
+Finished Pipeline::await(std::uint64_t number, const std::function<void()>& while_waiting) {
+  require_room();
+  // What on_batch keeps counts only when its copy is over, which may be after the wait began.
+  const bool may_fill = device_copy != nullptr && batch_stage != nullptr;
+  const auto look_up = [&] {
+    require_room();
+    if (while_waiting) while_waiting();
+  };
   std::optional<Finished> finished;
   {
     const Waiting waiting(waits);
-    finished = take(number, while_waiting);
+    finished = take(number, may_fill ? std::function<void()>(look_up) : while_waiting);
   }
   if (!finished) {
     throw Error::resource("no batch within " + std::to_string(options.timeout.count()) + " ms: " + dump(),

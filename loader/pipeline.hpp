@@ -40,6 +40,7 @@ struct Pipeline {
   bool stop();
   void go_to(const Position& position);
   void require_same_process() const;
+  void require_room() const;  ///< throws Error: resource, when the consumer holds all it may
   /// `while_waiting`, when not empty, is called now and then meanwhile, and may throw.
   Finished await(std::uint64_t number, const std::function<void()>& while_waiting);
   std::optional<Finished> take(std::uint64_t number, const std::function<void()>& while_waiting);
