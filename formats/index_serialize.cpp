@@ -39,6 +39,12 @@ class Writer {
   }
 
   template <typename Container>
+  void add(SectionId id, Container&& values) {
+    begin(id);
+    add(std::forward<Container>(values));
+  }
+
+  template <typename Container>
   void add(Container&& values) {
     const auto bytes = std::as_bytes(std::span(values));
     out_.insert(out_.end(), bytes.begin(), bytes.end());
@@ -120,31 +126,21 @@ std::vector<std::byte> IndexBuilder::State::serialize() {
   files.push_back({.path_offset = file_paths.size(), .size = 0, .stamp = 0});
 
   Writer writer(stored_bytes());
-  writer.begin(SectionId::fields);
-  writer.add(field_section());
-  writer.begin(SectionId::key_offsets);
-  writer.add(key_offsets);
-  writer.begin(SectionId::key_bytes);
-  writer.add(key_bytes);
+  writer.add(SectionId::fields, field_section());
+  writer.add(SectionId::key_offsets, key_offsets);
+  writer.add(SectionId::key_bytes, key_bytes);
   writer.begin(SectionId::entries);
   for (BuiltColumn& column : columns) {
     column.entries.resize(sample_count, Entry{});
     writer.add(column.entries);
   }
-  writer.begin(SectionId::pieces);
-  writer.add(pieces);
-  writer.begin(SectionId::inline_bytes);
-  writer.add(inline_bytes);
-  writer.begin(SectionId::blocks);
-  writer.add(blocks);
-  writer.begin(SectionId::pipelines);
-  writer.add(pipelines);
-  writer.begin(SectionId::filters);
-  writer.add(filters);
-  writer.begin(SectionId::files);
-  writer.add(files);
-  writer.begin(SectionId::file_paths);
-  writer.add(file_paths);
+  writer.add(SectionId::pieces, pieces);
+  writer.add(SectionId::inline_bytes, inline_bytes);
+  writer.add(SectionId::blocks, blocks);
+  writer.add(SectionId::pipelines, pipelines);
+  writer.add(SectionId::filters, filters);
+  writer.add(SectionId::files, files);
+  writer.add(SectionId::file_paths, file_paths);
   writer.begin(SectionId::header_offsets);
   std::uint64_t base = 0;
   for (BuiltColumn& column : columns) {
@@ -158,8 +154,7 @@ std::vector<std::byte> IndexBuilder::State::serialize() {
   }
   writer.begin(SectionId::header_bytes);
   for (BuiltColumn& column : columns) writer.add(column.headers.bytes);
-  writer.begin(SectionId::attributes);
-  writer.add(attributes);
+  writer.add(SectionId::attributes, attributes);
   return writer.finish(header);
 }
 

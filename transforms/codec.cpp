@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <string>
 
@@ -21,14 +22,27 @@
 namespace penstock {
 namespace {
 
-constexpr std::size_t kWithMagic = 11;  ///< the first ones of the list
+template <class... Kinds>
+std::array<const Codec*, sizeof...(Kinds)> listed(const Kinds&... codecs) {
+  return {&codecs...};
+}
 
-const std::array<const Codec*, 16>& list() {
-  static const std::array<const Codec*, 16> codecs{
-      &jpeg_codec(),        &jpt_codec(),          &png_codec(),  &webp_codec(), &npy_codec(), &las_codec(),
-      &laz_codec(),         &packed_cloud_codec(), &ply_codec(),  &pcd_codec(),  &off_codec(), &xyz_codec(),
-      &class_index_codec(), &txt_codec(),          &json_codec(), &raw_codec()};
-  return codecs;
+// A value's first bytes are shown to these, in this order.
+auto with_magic() {
+  return listed(jpeg_codec(), jpt_codec(), png_codec(), webp_codec(), npy_codec(), las_codec(), laz_codec(),
+                packed_cloud_codec(), ply_codec(), pcd_codec(), off_codec());
+}
+
+// These read any bytes: only the schema can tell.
+auto without_magic() {
+  return listed(xyz_codec(), class_index_codec(), txt_codec(), json_codec(), raw_codec());
+}
+
+template <std::size_t First, std::size_t Second>
+auto joined(std::array<const Codec*, First> first, std::array<const Codec*, Second> second) {
+  std::array<const Codec*, First + Second> all{};
+  std::ranges::copy(second, std::ranges::copy(first, all.begin()).out);
+  return all;
 }
 
 }  // namespace
@@ -50,26 +64,26 @@ std::vector<std::byte> Codec::header(std::span<const std::byte>) const {
 }
 
 std::span<const Codec* const> codecs() {
-  return list();
+  static const auto all = joined(with_magic(), without_magic());
+  return all;
 }
 
 const Codec* codec_named(std::string_view name) {
-  for (const Codec* codec : list()) {
+  for (const Codec* codec : codecs()) {
     if (codec->name() == name) return codec;
   }
   return nullptr;
 }
 
 const Codec& codec_for(const FieldSchema& schema, std::span<const std::byte> bytes) {
-  const auto with_magic = codecs().first(kWithMagic);
   const Codec* named = codec_named(schema.codec);
   if (named == nullptr && !schema.codec.empty()) {
     throw Error::unsupported("no codec is called '" + schema.codec + "'", {.field = schema.name});
   }
-  for (const Codec* plain : codecs().subspan(kWithMagic)) {
+  for (const Codec* plain : without_magic()) {
     if (named == plain) return *plain;
   }
-  for (const Codec* codec : with_magic) {
+  for (const Codec* codec : with_magic()) {
     if (codec->recognises(bytes)) return *codec;
   }
   if (named != nullptr) return *named;

@@ -9,41 +9,12 @@
 #include <penstock/formats/error.hpp>
 #include <penstock/transforms/image_decoder.hpp>
 #include <penstock/transforms/jpeg.hpp>
-#include <penstock/transforms/jpeg_errors.hpp>
-#include <penstock/transforms/jpeg_output.hpp>
+#include <penstock/transforms/jpeg_codecs.hpp>
 
 namespace penstock {
 namespace {
 
 constexpr std::size_t kLines = 4;  ///< asked of libjpeg at once
-
-/// A decompressor that is reused from image to image.
-class Decompressor {
- public:
-  Decompressor() {
-    errors_.attach(reinterpret_cast<j_common_ptr>(&jpeg_));
-    guarded([this] { jpeg_create_decompress(&jpeg_); });
-    errors_.limit(&jpeg_);
-  }
-  ~Decompressor() { jpeg_destroy_decompress(&jpeg_); }
-  Decompressor(const Decompressor&) = delete;
-  Decompressor& operator=(const Decompressor&) = delete;
-
-  jpeg_decompress_struct& jpeg() { return jpeg_; }
-
-  template <class F>
-  void guarded(F f) {
-    errors_.guarded(f);
-  }
-
-  void abort() {
-    guarded([this] { jpeg_abort_decompress(&jpeg_); });
-  }
-
- private:
-  JpegErrors errors_;
-  jpeg_decompress_struct jpeg_{};
-};
 
 /// (a * b + 127) / 255, rounded as Pillow's MULDIV255.
 int scaled(int a, int b) {
@@ -179,7 +150,7 @@ class JpegDecoder final : public Decoder {
   }
 
   Pixels pixels_;
-  Decompressor decompressor_;
+  JpegDecompressor decompressor_;
   Layout layout_;
   const std::byte* ready_ = nullptr;  ///< the field whose header has been read, and nothing more
   std::vector<std::uint8_t> lines_;

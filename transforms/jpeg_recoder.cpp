@@ -8,8 +8,7 @@
 
 #include <penstock/formats/error.hpp>
 #include <penstock/transforms/image_decoder.hpp>
-#include <penstock/transforms/jpeg_errors.hpp>
-#include <penstock/transforms/jpeg_output.hpp>
+#include <penstock/transforms/jpeg_codecs.hpp>
 #include <penstock/transforms/jpeg_recoder.hpp>
 #include <penstock/transforms/jpt.hpp>
 #include <penstock/transforms/jpt/encoder.hpp>
@@ -35,23 +34,8 @@ constexpr std::array kNamed{std::pair{std::string_view("keep"), JpegRecoding::Po
 
 }  // namespace
 
-struct JpegRecoder::State {
-  explicit State(const JpegRecoding& asked) : recoding(asked) {
-    errors.attach(reinterpret_cast<j_common_ptr>(&from));
-    errors.attach(reinterpret_cast<j_common_ptr>(&to));
-    errors.guarded([this] {
-      jpeg_create_decompress(&from);
-      jpeg_create_compress(&to);
-    });
-    errors.limit(&from);
-    to.dest = output.manager();
-  }
-  ~State() {
-    jpeg_destroy_decompress(&from);
-    jpeg_destroy_compress(&to);
-  }
-  State(const State&) = delete;
-  State& operator=(const State&) = delete;
+struct JpegRecoder::State : JpegRewriter {
+  explicit State(const JpegRecoding& asked) : recoding(asked) {}
 
   void read_header(std::span<const std::byte> file);
   bool is_shrunk() const;
@@ -61,10 +45,6 @@ struct JpegRecoder::State {
   std::span<const std::byte> to_jpt(std::span<const std::byte> file);
 
   const JpegRecoding recoding;
-  JpegErrors errors;
-  jpeg_decompress_struct from{};
-  jpeg_compress_struct to{};
-  JpegOutput output;
   std::vector<std::uint8_t> pixels, small;
   Resampler resampler;
   std::optional<jpt::Encoder> encoder;  // made when first needed, like the next

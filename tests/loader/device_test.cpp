@@ -27,12 +27,6 @@ using namespace std::chrono_literals;
 
 namespace {
 
-struct Data {
-  explicit Data(std::uint64_t count) { write_arrays(folder / "data", count); }
-  Dataset dataset() const { return open(folder / "data"); }
-  TemporaryFolder folder;
-};
-
 LoaderOptions on(std::shared_ptr<Device> device, std::uint32_t batch_size = 8) {
   LoaderOptions options;
   options.batch_size = batch_size;
@@ -71,7 +65,7 @@ double seconds(std::chrono::nanoseconds time) {
 }  // namespace
 
 TEST_CASE("batches on a device are those of the host, in order, over epochs and short last batches") {
-  const Data data(101);
+  const Arrays data(101);
   Loader plain(data.dataset(), on(nullptr));
   std::atomic<unsigned> seed{1};
   const auto device =
@@ -93,7 +87,7 @@ TEST_CASE("batches on a device are those of the host, in order, over epochs and 
 }
 
 TEST_CASE("a batch says where it is; what it says of itself stays on the host") {
-  const Data data(20);
+  const Arrays data(20);
   const auto device = device_with();
   std::optional<Batch> batch;
   {
@@ -124,7 +118,7 @@ TEST_CASE("a batch says where it is; what it says of itself stays on the host") 
 }
 
 TEST_CASE("next() gives a batch before its copy is over, and a stream that waits for it reads it whole") {
-  const Data data(64);
+  const Arrays data(64);
   std::promise<void> opened;
   const auto open = opened.get_future().share();
   const auto device = device_with([&](const HostWork&) { open.wait(); });
@@ -149,7 +143,7 @@ TEST_CASE("next() gives a batch before its copy is over, and a stream that waits
 }
 
 TEST_CASE("a consumer that lets go at once, while its streams are still at work, reads nothing that was written over") {
-  const Data data(400);
+  const Arrays data(400);
   std::atomic<unsigned> seed{1};
   const auto pause = [&] { std::this_thread::sleep_for(std::chrono::microseconds(std::minstd_rand(seed++)() % 300)); };
   const auto device = device_with([&](const HostWork&) { pause(); });
@@ -186,7 +180,7 @@ TEST_CASE("a consumer that lets go at once, while its streams are still at work,
 }
 
 TEST_CASE("copies run ahead by device_prefetch and no further, and holding more than held is an error") {
-  const Data data(400);
+  const Arrays data(400);
   std::atomic<std::uint64_t> copies{0};
   const auto device = device_with([&](const HostWork&) { ++copies; });
   LoaderOptions options = on(device, 4);
@@ -205,7 +199,7 @@ TEST_CASE("copies run ahead by device_prefetch and no further, and holding more 
 }
 
 TEST_CASE("on_batch comes before the copy, and what it keeps counts as the consumer's") {
-  const Data data(400);
+  const Arrays data(400);
   const auto device = device_with();
   LoaderOptions options = on(device);
   options.on_batch = [](Batch& batch) {
@@ -232,7 +226,7 @@ TEST_CASE("on_batch comes before the copy, and what it keeps counts as the consu
 }
 
 TEST_CASE("a copy that fails is what next() throws, with the device's words, then and from then on") {
-  const Data data(400);
+  const Arrays data(400);
   for (const std::uint64_t failing : {0U, 1U, 7U, 20U}) {
     const auto device = device_with([failing](const HostWork& work) {
       if (work.number == failing) throw std::runtime_error("struck by lightning");
@@ -256,7 +250,7 @@ TEST_CASE("a copy that fails is what next() throws, with the device's words, the
 }
 
 TEST_CASE("failures of the workers pass the copy by, and bad samples are told beside the batch") {
-  const Data data(40);
+  const Arrays data(40);
   write_file(data.folder / "data" / (number_key(9) + ".npy"), "\x93NUMPY");
   LoaderOptions options = on(device_with());
   options.fields = {{"npy", array::decode()}};
@@ -274,7 +268,7 @@ TEST_CASE("failures of the workers pass the copy by, and bad samples are told be
 }
 
 TEST_CASE("memory of the device is bounded, reserved before the first batch, and told") {
-  const Data data(64);
+  const Arrays data(64);
   LoaderOptions options = on(std::make_shared<HostDevice>(0, HostDeviceOptions{.memory_bytes = 1024}));
   CHECK_THROWS_WITH((Loader{data.dataset(), options}), doctest::Contains("allocate: no memory for"));
   const auto device = device_with();
@@ -296,7 +290,7 @@ TEST_CASE("memory of the device is bounded, reserved before the first batch, and
 }
 
 TEST_CASE("where page-locking is refused the stats say why, and batches come all the same") {
-  const Data data(64);
+  const Arrays data(64);
   LoaderOptions options = on(std::make_shared<HostDevice>(0, HostDeviceOptions{.refuse_pin = "no more pages"}));
   Loader loader(data.dataset(), options);
   Loader plain(data.dataset(), on(nullptr));
@@ -306,7 +300,7 @@ TEST_CASE("where page-locking is refused the stats say why, and batches come all
 }
 
 TEST_CASE("the copy is a stage: its time is the device's, and what the consumer waited for adds up") {
-  const Data data(160);
+  const Arrays data(160);
   const auto device = device_with([](const HostWork&) { std::this_thread::sleep_for(5ms); });
   LoaderOptions options = on(device);
   options.fields = {{"npy", array::decode()}};
@@ -330,7 +324,7 @@ TEST_CASE("the copy is a stage: its time is the device's, and what the consumer 
 }
 
 TEST_CASE("copies go on while the consumer's stream works") {
-  const Data data(240);
+  const Arrays data(240);
   std::atomic<bool> copying{false};
   const auto device = device_with([&](const HostWork&) {
     copying = true;
@@ -361,7 +355,7 @@ TEST_CASE("copies go on while the consumer's stream works") {
 }
 
 TEST_CASE("a loader that ends or jumps at random moments gives everything back, whatever is on its way") {
-  const Data data(64);
+  const Arrays data(64);
   const Dataset dataset = packed(data.dataset(), data.folder / "tar", "tar");
   { const Loader warm(dataset, on(nullptr)); }
   const std::ptrdiff_t before = thread_count();
@@ -401,7 +395,7 @@ TEST_CASE("a loader that ends or jumps at random moments gives everything back, 
 }
 
 TEST_CASE("a copy that never ends does not keep its loader from ending") {
-  const Data data(64);
+  const Arrays data(64);
   std::promise<void> opened;
   const auto open = opened.get_future().share();
   const auto device = device_with([open](const HostWork&) { open.wait(); });
@@ -487,7 +481,7 @@ TEST_CASE("what on_batch sees, and rows that are marked, are the same with a dev
 }
 
 TEST_CASE("devices that are not there are refused in the constructor") {
-  const Data data(8);
+  const Arrays data(8);
   LoaderOptions options = on(nullptr);
   options.device = "tpu:0";
   CHECK_THROWS_WITH((Loader{data.dataset(), options}), doctest::Contains("a device is \"cuda\""));

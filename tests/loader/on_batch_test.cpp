@@ -16,12 +16,6 @@ using namespace std::chrono_literals;
 
 namespace {
 
-struct Data {
-  explicit Data(std::uint64_t count) { write_arrays(folder / "data", count); }
-  Dataset dataset() const { return open(folder / "data"); }
-  TemporaryFolder folder;
-};
-
 LoaderOptions with(std::function<void(Batch&)> on_batch, std::uint32_t batch_size = 8) {
   LoaderOptions options;
   options.batch_size = batch_size;
@@ -40,7 +34,7 @@ double seconds(std::chrono::nanoseconds time) {
 }  // namespace
 
 TEST_CASE("on_batch changes values in place and attaches what it makes, and the order is as without it") {
-  const Data data(100);
+  const Arrays data(100);
   Loader plain(data.dataset(), with({}));
   std::vector<std::uint64_t> expected = batch_digests(plain), later = batch_digests(plain);
   expected.insert(expected.end(), later.begin(), later.end());
@@ -68,7 +62,7 @@ TEST_CASE("on_batch changes values in place and attaches what it makes, and the 
 }
 
 TEST_CASE("it runs ahead of the consumer, by prefetch and the one it is at, and no further") {
-  const Data data(200);
+  const Arrays data(200);
   std::atomic<int> calls{0};
   LoaderOptions options = with([&](Batch&) { ++calls; });
   options.prefetch = 3;
@@ -80,7 +74,7 @@ TEST_CASE("it runs ahead of the consumer, by prefetch and the one it is at, and 
 }
 
 TEST_CASE("the position is the consumer's: what was run ahead is neither saved nor lost") {
-  const Data data(100);
+  const Arrays data(100);
   Loader plain(data.dataset(), with({}));
   const auto epoch = batch_digests(plain);
   Loader loader(data.dataset(), with(nothing));
@@ -111,7 +105,7 @@ TEST_CASE("the position is the consumer's: what was run ahead is neither saved n
 }
 
 TEST_CASE("at() applies it too, in the thread of its caller") {
-  const Data data(20);
+  const Arrays data(20);
   Loader loader(data.dataset(), with([](Batch& batch) {
                   batch.attach(std::make_shared<std::thread::id>(std::this_thread::get_id()));
                 }));
@@ -120,7 +114,7 @@ TEST_CASE("at() applies it too, in the thread of its caller") {
 }
 
 TEST_CASE("what it throws is what next() throws for that batch, of any type, and the next batch follows") {
-  const Data data(40);
+  const Arrays data(40);
   Loader loader(data.dataset(), with([](Batch& batch) {
                   if (batch.number() == 1) throw std::out_of_range("one");
                   if (batch.number() == 2) throw 2;
@@ -132,7 +126,7 @@ TEST_CASE("what it throws is what next() throws for that batch, of any type, and
 }
 
 TEST_CASE("failures of the workers pass it by, and bad samples are counted as without it") {
-  const Data data(40);
+  const Arrays data(40);
   write_file(data.folder / "data" / (number_key(9) + ".npy"), "\x93NUMPY");
   LoaderOptions options = with([](Batch& batch) { CHECK(batch.number() != 1); });
   options.shuffle = false;
@@ -149,7 +143,7 @@ TEST_CASE("failures of the workers pass it by, and bad samples are counted as wi
 }
 
 TEST_CASE("the consumer may hold as many batches as without it; one more is an error, not a deadlock") {
-  const Data data(400);
+  const Arrays data(400);
   std::vector<Batch> kept;
   {
     Loader loader(data.dataset(), with(nothing, 4));
@@ -177,7 +171,7 @@ TEST_CASE("the consumer may hold as many batches as without it; one more is an e
 }
 
 TEST_CASE("its times stand in a stage of their own, and what the consumer waited for adds up") {
-  const Data data(160);
+  const Arrays data(160);
   LoaderOptions options = with([](Batch&) { std::this_thread::sleep_for(5ms); });
   options.on_batch_stage = "own";
   Loader loader(data.dataset(), options);
@@ -204,7 +198,7 @@ TEST_CASE("its times stand in a stage of their own, and what the consumer waited
 }
 
 TEST_CASE("a loader destroyed at random moments waits for its step, and leaves no thread and no batch behind") {
-  const Data data(64);
+  const Arrays data(64);
   const Dataset dataset = packed(data.dataset(), data.folder / "tar", "tar");
   std::mt19937 random(7);
   std::atomic<int> inside{0}, alive{0};
@@ -236,7 +230,7 @@ TEST_CASE("a loader destroyed at random moments waits for its step, and leaves n
 }
 
 TEST_CASE("a loader that its own step destroys ends too") {
-  const Data data(64);
+  const Arrays data(64);
   auto loader = std::make_shared<std::unique_ptr<Loader>>();
   std::mutex mutex;
   std::condition_variable changed;

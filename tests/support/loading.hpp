@@ -46,6 +46,13 @@ inline void write_arrays(const std::filesystem::path& folder, std::uint64_t coun
   }
 }
 
+/// A folder of write_arrays().
+struct Arrays {
+  explicit Arrays(std::uint64_t count) { write_arrays(folder / "data", count); }
+  Dataset dataset() const { return open(folder / "data"); }
+  TemporaryFolder folder;
+};
+
 /// Every packing that `pack` writes.
 inline std::vector<std::string> written_formats() {
   std::vector<std::string> names;

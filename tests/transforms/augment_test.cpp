@@ -7,7 +7,6 @@
 #include <vector>
 
 #include <doctest/doctest.h>
-#include <hwy/targets.h>
 
 #include <penstock/formats/error.hpp>
 #include <penstock/transforms/color_ops.hpp>
@@ -18,6 +17,7 @@
 #include <penstock/transforms/step_draws.hpp>
 
 #include "support/filled.hpp"
+#include "support/simd_levels.hpp"
 
 using namespace penstock;
 using namespace penstock::test;
@@ -25,21 +25,6 @@ using namespace penstock::test;
 namespace {
 
 const Chain kNormalize = image::normalize({0.485F, 0.456F, 0.406F}, {0.229F, 0.224F, 0.225F});
-
-/// Runs `check` with each SIMD level that this machine has, and with the portable one.
-template <class Check>
-void at_each_level(Check check) {
-  hwy::SetSupportedTargetsForTest(0);
-  const std::int64_t supported = hwy::SupportedTargets() | HWY_EMU128;
-  for (std::int64_t rest = supported; rest != 0; rest &= rest - 1) {
-    hwy::SetSupportedTargetsForTest(rest & -rest);
-    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-    CAPTURE(hwy::TargetName(rest & -rest));
-    check();
-  }
-  hwy::SetSupportedTargetsForTest(0);
-  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-}
 
 Fields photograph(std::int64_t width, std::int64_t height) {
   Fields fields;

@@ -6,8 +6,7 @@
 #include <penstock/formats/error.hpp>
 #include <penstock/transforms/image_decoder.hpp>
 #include <penstock/transforms/jpeg.hpp>
-#include <penstock/transforms/jpeg_errors.hpp>
-#include <penstock/transforms/jpeg_output.hpp>
+#include <penstock/transforms/jpeg_codecs.hpp>
 #include <penstock/transforms/jpt.hpp>
 #include <penstock/transforms/jpt/encoder.hpp>
 #include <penstock/transforms/jpt/picture.hpp>
@@ -27,29 +26,20 @@ struct Kept {
 
 class Source {
  public:
-  Source() {
-    errors_.attach(reinterpret_cast<j_common_ptr>(&jpeg_));
-    errors_.guarded([this] { jpeg_create_decompress(&jpeg_); });
-    errors_.limit(&jpeg_);
-  }
-  ~Source() { jpeg_destroy_decompress(&jpeg_); }
-  Source(const Source&) = delete;
-  Source& operator=(const Source&) = delete;
-
   /// Reads frame and coefficients. Throws Kept, Error.
   void read(std::span<const std::byte> file, unsigned tile_pixels, Frame& frame, Coefficients& coefficients) {
-    errors_.guarded([this] { jpeg_abort_decompress(&jpeg_); });
-    errors_.guarded([&] {
+    reader_.abort();
+    reader_.guarded([&] {
       jpeg_mem_src(&jpeg_, reinterpret_cast<const unsigned char*>(file.data()), file.size());
       jpeg_read_header(&jpeg_, TRUE);
     });
     read_frame(tile_pixels, frame);
     jvirt_barray_ptr* arrays = nullptr;
-    errors_.guarded([&] { arrays = jpeg_read_coefficients(&jpeg_); });
+    reader_.guarded([&] { arrays = jpeg_read_coefficients(&jpeg_); });
     if (lacks_scans(jpeg_)) throw Kept{"scans are missing"};
     read_tables(frame);
     coefficients.assign(frame);
-    errors_.guarded([&] {
+    reader_.guarded([&] {
       auto* common = reinterpret_cast<j_common_ptr>(&jpeg_);
       for (std::size_t c = 0; c < frame.components; ++c) {
         for (std::size_t y = 0; y < frame.blocks_down(c); ++y) {
@@ -58,7 +48,7 @@ class Source {
         }
       }
     });
-    errors_.guarded([this] { jpeg_abort_decompress(&jpeg_); });
+    reader_.abort();
   }
   bool warned() const { return jpeg_.err->num_warnings != 0; }
 
@@ -111,8 +101,8 @@ class Source {
     }
   }
 
-  JpegErrors errors_;
-  jpeg_decompress_struct jpeg_{};
+  JpegDecompressor reader_;
+  jpeg_decompress_struct& jpeg_ = reader_.jpeg();
 };
 
 bool has_strong_blocks(const Frame& frame, const Coefficients& coefficients) {

@@ -4,8 +4,7 @@
 #include <utility>
 
 #include <penstock/formats/error.hpp>
-#include <penstock/transforms/jpeg_errors.hpp>
-#include <penstock/transforms/jpeg_output.hpp>
+#include <penstock/transforms/jpeg_codecs.hpp>
 #include <penstock/transforms/jpt/to_jpeg.hpp>
 
 namespace penstock::jpt {
@@ -61,33 +60,12 @@ std::optional<Scan> read_scan(std::span<const std::byte> header, const jpeg_deco
 
 }  // namespace
 
-struct JpegWriter::State {
-  State() {
-    errors.attach(reinterpret_cast<j_common_ptr>(&from));
-    errors.attach(reinterpret_cast<j_common_ptr>(&to));
-    errors.guarded([this] {
-      jpeg_create_decompress(&from);
-      jpeg_create_compress(&to);
-    });
-    errors.limit(&from);
-    to.dest = output.manager();
-  }
-  ~State() {
-    jpeg_destroy_decompress(&from);
-    jpeg_destroy_compress(&to);
-  }
-  State(const State&) = delete;
-  State& operator=(const State&) = delete;
-
+struct JpegWriter::State : JpegRewriter {
   void begin(const Skeleton& skeleton, const Frame& frame);
   bool take_scans(const Skeleton& skeleton);
   void take_tables();
   void write(const Frame& frame, const Coefficients& coefficients, bool with_markers);
 
-  JpegErrors errors;
-  jpeg_decompress_struct from{};
-  jpeg_compress_struct to{};
-  JpegOutput output;
   std::vector<jpeg_scan_info> script;
   Skeleton made;
   std::vector<std::span<const std::byte>> made_scans;

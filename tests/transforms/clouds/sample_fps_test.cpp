@@ -4,11 +4,11 @@
 #include <vector>
 
 #include <doctest/doctest.h>
-#include <hwy/highway.h>
 
 #include <penstock/formats/error.hpp>
 #include <penstock/transforms/clouds/sampler.hpp>
 
+#include "support/simd_levels.hpp"
 #include "transforms/clouds/some_clouds.hpp"
 
 namespace {
@@ -91,18 +91,11 @@ TEST_CASE("one sampler takes clouds of many sizes one after the other") {
 TEST_CASE("every SIMD level takes the same points") {
   std::vector<SomeCloud> clouds = test::odd_clouds(1500, 7);
   clouds.push_back(test::forest(20'000, 8));
-  hwy::SetSupportedTargetsForTest(0);
   std::vector<Numbers> expected;
   for (const SomeCloud& cloud : clouds) expected.push_back(fps(cloud, 700, 10));
-  const std::int64_t supported = hwy::SupportedTargets() | HWY_EMU128;
-  for (std::int64_t rest = supported; rest != 0; rest &= rest - 1) {
-    hwy::SetSupportedTargetsForTest(rest & -rest);
-    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-    CAPTURE(hwy::TargetName(rest & -rest));
+  test::at_each_level([&] {
     for (std::size_t i = 0; i < clouds.size(); ++i) CHECK(fps(clouds[i], 700, 10) == expected[i]);
-  }
-  hwy::SetSupportedTargetsForTest(0);
-  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+  });
 }
 
 // Run by its name, because it takes seconds: --no-skip -tc="*tenth*". Counts the processor's time, not the clock's.

@@ -1,0 +1,66 @@
+// libjpeg's objects with their errors, made once and reused from image to image.
+#pragma once
+
+#include <cstdio>
+
+#include <jpeglib.h>
+
+#include <penstock/transforms/jpeg_errors.hpp>
+#include <penstock/transforms/jpeg_output.hpp>
+
+namespace penstock {
+
+/// A decompressor, within the limits of JpegErrors.
+class JpegDecompressor {
+ public:
+  JpegDecompressor() {
+    errors_.attach(reinterpret_cast<j_common_ptr>(&jpeg_));
+    guarded([this] { jpeg_create_decompress(&jpeg_); });
+    errors_.limit(&jpeg_);
+  }
+  ~JpegDecompressor() { jpeg_destroy_decompress(&jpeg_); }
+  JpegDecompressor(const JpegDecompressor&) = delete;
+  JpegDecompressor& operator=(const JpegDecompressor&) = delete;
+
+  jpeg_decompress_struct& jpeg() { return jpeg_; }
+
+  template <class F>
+  void guarded(F f) {
+    errors_.guarded(f);
+  }
+
+  void abort() {
+    guarded([this] { jpeg_abort_decompress(&jpeg_); });
+  }
+
+ private:
+  JpegErrors errors_;
+  jpeg_decompress_struct jpeg_{};
+};
+
+/// What makes one JPEG file of another: both objects share their errors, and the file made lies in `output`.
+struct JpegRewriter {
+  JpegRewriter() {
+    errors.attach(reinterpret_cast<j_common_ptr>(&from));
+    errors.attach(reinterpret_cast<j_common_ptr>(&to));
+    errors.guarded([this] {
+      jpeg_create_decompress(&from);
+      jpeg_create_compress(&to);
+    });
+    errors.limit(&from);
+    to.dest = output.manager();
+  }
+  ~JpegRewriter() {
+    jpeg_destroy_decompress(&from);
+    jpeg_destroy_compress(&to);
+  }
+  JpegRewriter(const JpegRewriter&) = delete;
+  JpegRewriter& operator=(const JpegRewriter&) = delete;
+
+  JpegErrors errors;
+  jpeg_decompress_struct from{};
+  jpeg_compress_struct to{};
+  JpegOutput output;
+};
+
+}  // namespace penstock
