@@ -8,39 +8,16 @@
 
 #include <penstock/transforms/geometry.hpp>
 #include <penstock/transforms/jpt/format.hpp>
+#include <penstock/transforms/jpt/raster.hpp>
 #include <penstock/transforms/jpt/tile.hpp>
 
 namespace penstock::jpt {
 
-/// How a component's samples become pixels; source: libjpeg-turbo's jdsample.c, fancy upsampling.
-enum class Upsampling : std::uint8_t { none, widen, between, widen_between, repeat };
-Upsampling upsampling(const Frame& frame, std::size_t component);
-
-/// The blocks of a component that a region needs, its neighbours for upsampling included.
-BlockRange needed_blocks(const Frame& frame, std::size_t component, const Region& region);
 /// [begin, end) of tiles in each direction.
 struct TileRange {
   std::size_t x = 0, y = 0, end_x = 0, end_y = 0;
 };
 TileRange needed_tiles(const Frame& frame, const Region& region);
-
-/// Samples of some blocks of a component, in rows. Around them lies room that upsampling may read.
-class Plane {
- public:
-  void assign(const BlockRange& blocks);
-  const BlockRange& blocks() const { return blocks_; }
-  /// The row that holds the sample (x, y) of the component, at this sample.
-  std::uint8_t* at(std::size_t x, std::size_t y) {
-    return samples_.data() + kMargin + (y - 8 * blocks_.y) * stride_ + (x - 8 * blocks_.x);
-  }
-  std::size_t stride() const { return stride_; }
-
- private:
-  static constexpr std::size_t kMargin = 64;
-  BlockRange blocks_;
-  std::size_t stride_ = 0;
-  std::vector<std::uint8_t> samples_;
-};
 
 /// Decodes with scratch memory that is reused from field to field.
 class Picture {
@@ -64,8 +41,6 @@ class Picture {
   void decode_tile(std::span<const std::byte> field, const Head& head, std::size_t tile);
   void draw_tile(const Frame& frame, std::size_t tile);
   void draw_part(const Frame& frame, std::size_t component, const BlockRange& tile, std::size_t offset, Values& values);
-  void write_pixels(const Frame& frame, const Region& region, std::size_t channels, std::uint8_t* out);
-  const std::uint8_t* pixel_row(const Frame& frame, std::size_t component, std::size_t y, const Region& region);
 
   template <class Visit>
   void each_block(const Frame& frame, std::size_t tile, Visit visit) {
@@ -95,8 +70,7 @@ class Picture {
   Tile tile_;
   std::vector<std::int16_t> coefficients_ = std::vector<std::int16_t>((kMostTileBlocks + 3) * kBlockSize);
   std::array<std::array<std::int16_t, 64>, kMostComponents> steps_{};
-  std::array<Plane, kMostComponents> planes_;
-  std::array<std::vector<std::uint8_t>, kMostComponents> rows_;
+  Raster raster_;
 };
 
 }  // namespace penstock::jpt
