@@ -21,6 +21,15 @@ class JptDecoder final : public Decoder {
     return layout_;
   }
 
+  // The same factors, and files, as of jpeg_codec().
+  std::optional<Size> shrink(unsigned denominator) override {
+    if (!ready_ || head_.frame.most_horizontal() > 2 || head_.frame.most_vertical() > 2) return std::nullopt;
+    head_.frame.shrink(denominator);
+    layout_.shape[0] = static_cast<std::int64_t>(head_.frame.pixels_down());
+    layout_.shape[1] = static_cast<std::int64_t>(head_.frame.pixels_across());
+    return Size{layout_.shape[1], layout_.shape[0]};
+  }
+
   void decode(const FieldBytes& field, const Region* region, TensorView out) override {
     const bool peeked = ready_ && ready_->data() == field.bytes.data() && ready_->size() == field.bytes.size();
     if (!peeked) peek(field);

@@ -53,6 +53,7 @@ struct Sizes {
 
 Sizes read_frame(Reader& reader, Frame& frame) {
   if (!std::ranges::equal(reader.take(4), kMagic)) throw bad("does not begin as a jpt field of version 1");
+  frame.denominator = 1;
   const std::size_t head = reader.get(4), coded = reader.get(4);
   frame.width = reader.get(2);
   frame.height = reader.get(2);
@@ -65,7 +66,7 @@ Sizes read_frame(Reader& reader, Frame& frame) {
   if (frame.components != (frame.colour == Colour::gray ? 1U : 3U)) throw bad("components do not suit the colour");
   for (std::size_t c = 0; c < frame.components; ++c) {
     const std::uint32_t sampling = reader.get(1);
-    frame.component[c] = {sampling >> 4, sampling & 15, reader.get(1)};
+    frame.component[c] = {.horizontal = sampling >> 4, .vertical = sampling & 15, .quantisation = reader.get(1)};
   }
   frame.quantisation.resize(reader.get(1));
   for (auto& table : frame.quantisation) {
@@ -99,12 +100,40 @@ std::size_t Frame::mcus_down() const {
   return ceiling(height, std::size_t{8} * most_vertical());
 }
 
+void Frame::shrink(unsigned by) {
+  denominator = by;
+  const unsigned least = 8 / by;
+  for (std::size_t c = 0; c < components; ++c) {
+    auto& [horizontal, vertical, table, side] = component[c];
+    side = least;
+    while (side < 8 && most_horizontal() * least % (horizontal * side * 2) == 0 &&
+           most_vertical() * least % (vertical * side * 2) == 0)
+      side *= 2;
+  }
+}
+
+std::size_t Frame::pixels_across() const {
+  return ceiling(width, denominator);
+}
+
+std::size_t Frame::pixels_down() const {
+  return ceiling(height, denominator);
+}
+
+std::size_t Frame::ratio_across(std::size_t c) const {
+  return std::size_t{8} / denominator * most_horizontal() / (component[c].horizontal * component[c].side);
+}
+
+std::size_t Frame::ratio_down(std::size_t c) const {
+  return std::size_t{8} / denominator * most_vertical() / (component[c].vertical * component[c].side);
+}
+
 std::size_t Frame::samples_across(std::size_t c) const {
-  return ceiling(std::size_t{width} * component[c].horizontal, most_horizontal());
+  return ceiling(std::size_t{width} * component[c].horizontal * component[c].side, std::size_t{8} * most_horizontal());
 }
 
 std::size_t Frame::samples_down(std::size_t c) const {
-  return ceiling(std::size_t{height} * component[c].vertical, most_vertical());
+  return ceiling(std::size_t{height} * component[c].vertical * component[c].side, std::size_t{8} * most_vertical());
 }
 
 BlockRange Frame::tile_blocks(std::size_t tile, std::size_t c) const {
@@ -118,7 +147,7 @@ BlockRange Frame::tile_blocks(std::size_t tile, std::size_t c) const {
 void Frame::check() const {
   check_image_size(width, height, 3);
   for (std::size_t c = 0; c < components; ++c) {
-    const auto& [h, v, table] = component[c];
+    const auto& [h, v, table, side] = component[c];
     if (h < 1 || h > 4 || v < 1 || v > 4) throw bad("sampling factors are 1 to 4");
     if (table >= quantisation.size()) throw bad("a component without its quantisation table");
   }

@@ -38,6 +38,7 @@ inline constexpr std::size_t kContexts = kClasses * kSymbolKinds;
 struct Component {
   unsigned horizontal = 1, vertical = 1;  ///< sampling factors, 1 to 4
   unsigned quantisation = 0;              ///< number of its table
+  unsigned side = 8;                      ///< samples that a block is made, in each direction: fewer in shrunk images
 };
 
 /// A component's part of a tile, in blocks of the whole component.
@@ -54,6 +55,7 @@ struct Frame {
   std::array<Component, kMostComponents> component{};
   std::vector<std::array<std::uint16_t, 64>> quantisation;  ///< tables, in rows of eight
   unsigned tile_width = 1, tile_height = 1;                 ///< of a tile, in MCUs
+  unsigned denominator = 1;                                 ///< not stored: what shrink() was asked for
 
   unsigned most_horizontal() const;
   unsigned most_vertical() const;
@@ -65,6 +67,15 @@ struct Frame {
   /// The blocks of whole MCUs: also those that lie beyond the image's right and lower edge.
   std::size_t blocks_across(std::size_t c) const { return mcus_across() * component[c].horizontal; }
   std::size_t blocks_down(std::size_t c) const { return mcus_down() * component[c].vertical; }
+  /// From now on pixels and samples are those of the image at 1/`denominator` (1, 2, 4 or 8) of its size, sides rounded
+  /// up. Where sampling allows, chroma has blocks of more samples than luma, up to 8, instead of being upsampled.
+  /// Source: jpeg_calc_output_dimensions() of libjpeg-turbo's jdmaster.c.
+  void shrink(unsigned denominator);
+  std::size_t pixels_across() const;
+  std::size_t pixels_down() const;
+  /// Pixels for each sample of a component.
+  std::size_t ratio_across(std::size_t c) const;
+  std::size_t ratio_down(std::size_t c) const;
   /// Samples of the component that the image has.
   std::size_t samples_across(std::size_t c) const;
   std::size_t samples_down(std::size_t c) const;

@@ -8,26 +8,12 @@
 #include <hwy/highway.h>
 
 #include <penstock/transforms/jpt/blocks.hpp>
+#include <penstock/transforms/jpt/idct-inl.hpp>
 #include <penstock/transforms/jpt/idct.hpp>
 
 HWY_BEFORE_NAMESPACE();
 namespace penstock::jpt::HWY_NAMESPACE {
 namespace {
-
-namespace hn = hwy::HWY_NAMESPACE;
-
-using Words = hn::CappedTag<std::int16_t, 32>;  // 8 columns of one, two or four blocks
-using Ints = hn::RepartitionToWide<Words>;
-using Bytes = hn::Repartition<std::uint8_t, Words>;
-using V = hn::Vec<Words>;
-using W = hn::Vec<Ints>;
-
-constexpr int kConstBits = 13;  ///< of the constants
-constexpr int kPass1Bits = 2;   ///< kept between the passes
-
-constexpr std::int16_t fixed(double value) {
-  return static_cast<std::int16_t>(value * (1 << kConstBits) + (value < 0 ? -0.5 : 0.5));
-}
 
 // The constants of jidctint.c, each rounded to 13 bits before they are added up.
 constexpr std::int16_t k0_298 = fixed(0.298631336), k0_390 = fixed(0.390180644), k0_541 = fixed(0.541196100),
@@ -38,65 +24,6 @@ constexpr std::int16_t k0_298 = fixed(0.298631336), k0_390 = fixed(0.390180644),
 constexpr std::int16_t sum(int a, int b = 0, int c = 0, int d = 0) {
   return static_cast<std::int16_t>(a + b + c + d);
 }
-
-/// a[2i] * b[2i] + a[2i+1] * b[2i+1].
-HWY_INLINE HWY_ATTR W products(V a, V b) {
-#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
-  return W{_mm512_madd_epi16(a.raw, b.raw)};
-#elif HWY_TARGET == HWY_AVX2
-  return W{_mm256_madd_epi16(a.raw, b.raw)};
-#elif HWY_TARGET == HWY_SSE4 || HWY_TARGET == HWY_SSSE3
-  return W{_mm_madd_epi16(a.raw, b.raw)};
-#else
-  const Ints d;
-  const auto x = hn::BitCast(d, a), y = hn::BitCast(d, b);
-  const auto even = hn::Mul(hn::ShiftRight<16>(hn::ShiftLeft<16>(x)), hn::ShiftRight<16>(hn::ShiftLeft<16>(y)));
-  return hn::Add(even, hn::Mul(hn::ShiftRight<16>(x), hn::ShiftRight<16>(y)));
-#endif
-}
-
-/// Two rows, their columns in turn: what products() takes, in two halves.
-struct Two {
-  V lower, upper;
-};
-
-HWY_INLINE HWY_ATTR Two interleaved(V a, V b) {
-  const Words d;
-  return {hn::InterleaveLower(d, a, b), hn::InterleaveUpper(d, a, b)};
-}
-
-struct Wide {
-  W lower, upper;
-};
-
-HWY_INLINE HWY_ATTR Wide operator+(Wide a, Wide b) {
-  return {hn::Add(a.lower, b.lower), hn::Add(a.upper, b.upper)};
-}
-HWY_INLINE HWY_ATTR Wide operator-(Wide a, Wide b) {
-  return {hn::Sub(a.lower, b.lower), hn::Sub(a.upper, b.upper)};
-}
-
-/// x * a + y * b for the two rows x, y.
-HWY_INLINE HWY_ATTR Wide weighed(Two rows, std::int16_t a, std::int16_t b) {
-  const Ints d;
-  const auto both = static_cast<std::int32_t>(static_cast<std::uint32_t>(static_cast<std::uint16_t>(a)) |
-                                              static_cast<std::uint32_t>(static_cast<std::uint16_t>(b)) << 16);
-  const V weights = hn::BitCast(Words(), hn::Set(d, both));
-  return {products(rows.lower, weights), products(rows.upper, weights)};
-}
-
-template <int kShift>
-HWY_INLINE HWY_ATTR V narrowed(Wide sums) {
-  return hn::ReorderDemote2To(Words(), hn::ShiftRight<kShift>(sums.lower), hn::ShiftRight<kShift>(sums.upper));
-}
-
-// clang takes minutes over what sanitizers make of two passes of the portable level in one function.
-#undef PENSTOCK_PASS
-#ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
-#define PENSTOCK_PASS HWY_NOINLINE
-#else
-#define PENSTOCK_PASS HWY_INLINE
-#endif
 
 /// One pass, over columns: rows[k] holds coefficient k of each column, and gets sample k.
 template <int kShift>
@@ -131,66 +58,6 @@ PENSTOCK_PASS HWY_ATTR void pass(V* rows) {
   rows[5] = narrowed<kShift>(even2 - odd2);
   rows[3] = narrowed<kShift>(even3 + odd3);
   rows[4] = narrowed<kShift>(even3 - odd3);
-}
-
-/// Rows to columns, within each block.
-HWY_INLINE HWY_ATTR void transpose(V* rows) {
-  const Words d;
-  V a[8], b[8];
-  for (std::size_t i = 0; i < 4; ++i) {  // rows 0 4, 1 5, 2 6, 3 7
-    a[2 * i] = hn::InterleaveLower(d, rows[i], rows[i + 4]);
-    a[2 * i + 1] = hn::InterleaveUpper(d, rows[i], rows[i + 4]);
-  }
-  for (std::size_t i = 0; i < 4; ++i) {
-    b[2 * i] = hn::InterleaveLower(d, a[i], a[i + 4]);
-    b[2 * i + 1] = hn::InterleaveUpper(d, a[i], a[i + 4]);
-  }
-  for (std::size_t i = 0; i < 4; ++i) {
-    rows[2 * i] = hn::InterleaveLower(d, b[i], b[i + 4]);
-    rows[2 * i + 1] = hn::InterleaveUpper(d, b[i], b[i + 4]);
-  }
-}
-
-/// The rows of as many blocks as a vector holds.
-HWY_INLINE HWY_ATTR void load(const std::int16_t* blocks, V* rows) {
-  const Words d;
-#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
-  for (std::size_t half = 0; half < 2; ++half) {
-    const std::int16_t* from = blocks + 32 * half;
-    const __m512i a = hn::LoadU(d, from).raw, b = hn::LoadU(d, from + 64).raw;
-    const __m512i c = hn::LoadU(d, from + 128).raw, e = hn::LoadU(d, from + 192).raw;
-    const __m512i ab01 = _mm512_shuffle_i32x4(a, b, 0x44), ab23 = _mm512_shuffle_i32x4(a, b, 0xEE);
-    const __m512i ce01 = _mm512_shuffle_i32x4(c, e, 0x44), ce23 = _mm512_shuffle_i32x4(c, e, 0xEE);
-    rows[4 * half] = V{_mm512_shuffle_i32x4(ab01, ce01, 0x88)};
-    rows[4 * half + 1] = V{_mm512_shuffle_i32x4(ab01, ce01, 0xDD)};
-    rows[4 * half + 2] = V{_mm512_shuffle_i32x4(ab23, ce23, 0x88)};
-    rows[4 * half + 3] = V{_mm512_shuffle_i32x4(ab23, ce23, 0xDD)};
-  }
-#elif HWY_TARGET == HWY_AVX2
-  for (std::size_t two = 0; two < 4; ++two) {
-    const V a = hn::LoadU(d, blocks + 16 * two), b = hn::LoadU(d, blocks + 64 + 16 * two);
-    rows[2 * two] = hn::ConcatLowerLower(d, b, a);
-    rows[2 * two + 1] = hn::ConcatUpperUpper(d, b, a);
-  }
-#else
-  for (std::size_t i = 0; i < 8; ++i) rows[i] = hn::LoadU(d, blocks + 8 * i);
-#endif
-}
-
-/// Two columns as bytes: in each 16, 8 of the first and 8 of the second.
-HWY_INLINE HWY_ATTR hn::Vec<Bytes> limited(V a, V b) {
-#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
-  const hn::Vec<Bytes> packed{_mm512_packs_epi16(a.raw, b.raw)};
-#elif HWY_TARGET == HWY_AVX2
-  const hn::Vec<Bytes> packed{_mm256_packs_epi16(a.raw, b.raw)};
-#elif HWY_TARGET == HWY_SSE4 || HWY_TARGET == HWY_SSSE3
-  const hn::Vec<Bytes> packed{_mm_packs_epi16(a.raw, b.raw)};
-#else
-  const hn::Half<hn::Repartition<std::int8_t, Words>> half;
-  const auto packed = hn::BitCast(
-      Bytes(), hn::Combine(hn::Repartition<std::int8_t, Words>(), hn::DemoteTo(half, b), hn::DemoteTo(half, a)));
-#endif
-  return hn::Xor(packed, hn::Set(Bytes(), 0x80));  // + 128
 }
 
 /// Columns of samples to rows of bytes.

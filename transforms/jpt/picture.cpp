@@ -1,7 +1,6 @@
 #include <algorithm>
 
 #include <penstock/formats/error.hpp>
-#include <penstock/transforms/jpt/idct.hpp>
 #include <penstock/transforms/jpt/picture.hpp>
 
 namespace penstock::jpt {
@@ -43,7 +42,7 @@ void Picture::draw_part(const Frame& frame, std::size_t c, const BlockRange& til
       pass_to((y - tile.y) * tile.width + (left - tile.x));
       const std::size_t at = offset + done, count = right - left;
       expand(blocks.masks.data() + at, blocks.dc.data() + at, count, steps_[c], values, coefficients_.data());
-      idct(coefficients_.data(), count, plane.at(8 * left, 8 * y), static_cast<std::ptrdiff_t>(plane.stride()));
+      plane.draw(left, y, coefficients_.data(), count);
       done += count;
     }
   }

@@ -8,6 +8,7 @@
 
 #include <penstock/transforms/geometry.hpp>
 #include <penstock/transforms/jpt/format.hpp>
+#include <penstock/transforms/jpt/idct_reduced.hpp>
 #include <penstock/transforms/jpt/raster.hpp>
 #include <penstock/transforms/jpt/tile.hpp>
 
@@ -22,7 +23,8 @@ TileRange needed_tiles(const Frame& frame, const Region& region);
 /// Decodes with scratch memory that is reused from field to field.
 class Picture {
  public:
-  /// Writes the region's pixels, (height, width, channels) bytes: one channel (gray alone) or three.
+  /// Writes the region's pixels, (height, width, channels) bytes: one channel (gray alone) or three. Where the head's
+  /// frame was shrunk, the region is one of the smaller image.
   /// Throws Error: corrupt.
   void decode(std::span<const std::byte> field, const Head& head, const Region& region, std::size_t channels,
               std::uint8_t* out);
@@ -68,7 +70,7 @@ class Picture {
 
   TileTables tables_;
   Tile tile_;
-  std::vector<std::int16_t> coefficients_ = std::vector<std::int16_t>((kMostTileBlocks + 3) * kBlockSize);
+  std::vector<std::int16_t> coefficients_ = std::vector<std::int16_t>((kMostTileBlocks + kReducedSlack) * kBlockSize);
   std::array<std::array<std::int16_t, 64>, kMostComponents> steps_{};
   Raster raster_;
 };

@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include <penstock/transforms/jpt/idct.hpp>
+#include <penstock/transforms/jpt/idct_reduced.hpp>
 #include <penstock/transforms/jpt/raster.hpp>
 #include <penstock/transforms/jpt/sample_rows.hpp>
 
@@ -19,18 +21,12 @@ Span1 samples_of(std::int64_t begin, std::int64_t size, std::size_t ratio, bool 
   return {from - std::min(from, margin), std::min(to + margin, samples)};
 }
 
-std::size_t ratio_across(const Frame& frame, std::size_t c) {
-  return frame.most_horizontal() / frame.component[c].horizontal;
-}
-std::size_t ratio_down(const Frame& frame, std::size_t c) {
-  return frame.most_vertical() / frame.component[c].vertical;
-}
-
 }  // namespace
 
 Upsampling upsampling(const Frame& frame, std::size_t c) {
-  const std::size_t across = ratio_across(frame, c), down = ratio_down(frame, c);
+  const std::size_t across = frame.ratio_across(c), down = frame.ratio_down(c);
   if (across == 1 && down == 1) return Upsampling::none;
+  if (frame.denominator == 8) return Upsampling::repeat;  // libjpeg's is not fancy then
   if (across == 1 && down == 2) return Upsampling::between;
   if (across == 2 && down <= 2 && frame.samples_across(c) > 2)
     return down == 1 ? Upsampling::widen : Upsampling::widen_between;
@@ -41,21 +37,31 @@ BlockRange needed_blocks(const Frame& frame, std::size_t c, const Region& region
   const Upsampling how = upsampling(frame, c);
   const bool beside = how == Upsampling::widen || how == Upsampling::widen_between;
   const bool above = how == Upsampling::between || how == Upsampling::widen_between;
-  const Span1 x = samples_of(region.x, region.width, ratio_across(frame, c), beside, frame.samples_across(c));
-  const Span1 y = samples_of(region.y, region.height, ratio_down(frame, c), above, frame.samples_down(c));
-  return {x.begin / 8, y.begin / 8, (x.end + 7) / 8 - x.begin / 8, (y.end + 7) / 8 - y.begin / 8};
+  const Span1 x = samples_of(region.x, region.width, frame.ratio_across(c), beside, frame.samples_across(c));
+  const Span1 y = samples_of(region.y, region.height, frame.ratio_down(c), above, frame.samples_down(c));
+  const std::size_t side = frame.component[c].side, left = x.begin / side, top = y.begin / side;
+  return {left, top, (x.end + side - 1) / side - left, (y.end + side - 1) / side - top};
 }
 
-void Plane::assign(const BlockRange& blocks) {
+void Plane::assign(const BlockRange& blocks, unsigned side) {
   blocks_ = blocks;
-  stride_ = 8 * blocks.width + 2 * kMargin;
-  const std::size_t bytes = stride_ * 8 * blocks.height + 2 * kMargin;
+  side_ = side;
+  stride_ = side * blocks.width + 2 * kMargin;
+  const std::size_t bytes = stride_ * side * blocks.height + 2 * kMargin;
   if (samples_.size() < bytes) samples_.resize(bytes);
+}
+
+void Plane::draw(std::size_t x, std::size_t y, const std::int16_t* coefficients, std::size_t count) {
+  std::uint8_t* to = at(side_ * x, side_ * y);
+  if (side_ == 8)
+    idct(coefficients, count, to, static_cast<std::ptrdiff_t>(stride_));
+  else
+    idct_reduced(coefficients, count, side_, to, static_cast<std::ptrdiff_t>(stride_));
 }
 
 void Raster::begin(const Frame& frame, const Region& region) {
   for (std::size_t c = 0; c < frame.components; ++c) {
-    planes_[c].assign(needed_blocks(frame, c, region));
+    planes_[c].assign(needed_blocks(frame, c, region), frame.component[c].side);
     const std::size_t row_bytes = 2 * frame.most_horizontal() + static_cast<std::size_t>(region.width) + 3 * kRowSlack;
     if (rows_[c].size() < row_bytes) rows_[c].resize(row_bytes);
   }
@@ -68,10 +74,10 @@ void Raster::extend_edges(const Frame& frame) {
     if (how != Upsampling::widen && how != Upsampling::widen_between) continue;
     Plane& plane = planes_[c];
     const BlockRange& blocks = plane.blocks();
-    const std::size_t edge = frame.samples_across(c);
-    for (std::size_t y = 8 * blocks.y; y < 8 * (blocks.y + blocks.height); ++y) {
+    const std::size_t edge = frame.samples_across(c), side = frame.component[c].side;
+    for (std::size_t y = side * blocks.y; y < side * (blocks.y + blocks.height); ++y) {
       if (blocks.x == 0) plane.at(0, y)[-1] = plane.at(0, y)[0];
-      if (edge <= 8 * (blocks.x + blocks.width)) plane.at(edge, y)[0] = plane.at(edge, y)[-1];
+      if (edge <= side * (blocks.x + blocks.width)) plane.at(edge, y)[0] = plane.at(edge, y)[-1];
     }
   }
 }
@@ -79,7 +85,7 @@ void Raster::extend_edges(const Frame& frame) {
 /// The component's samples of one row of pixels of the region, from its first column on.
 const std::uint8_t* Raster::pixel_row(const Frame& frame, std::size_t c, std::size_t y, const Region& region) {
   Plane& plane = planes_[c];
-  const std::size_t across = ratio_across(frame, c), down = ratio_down(frame, c);
+  const std::size_t across = frame.ratio_across(c), down = frame.ratio_down(c);
   const std::size_t from = static_cast<std::size_t>(region.x) / across;
   const std::size_t to = static_cast<std::size_t>(region.x + region.width - 1) / across + 1;
   const std::size_t row = y / down, last = frame.samples_down(c) - 1;

@@ -21,17 +21,23 @@ BlockRange needed_blocks(const Frame& frame, std::size_t component, const Region
 /// Samples of some blocks of a component, in rows. Around them lies room that upsampling may read.
 class Plane {
  public:
-  void assign(const BlockRange& blocks);
+  /// For blocks of `side` by `side` samples.
+  void assign(const BlockRange& blocks, unsigned side);
   const BlockRange& blocks() const { return blocks_; }
+  /// Transforms `count` blocks of dequantised coefficients side by side, the first of which is block (x, y) of the
+  /// component. What the inverse DCT asks for may be read behind them: kIdctSlack blocks, kReducedSlack in shrunk
+  /// images.
+  void draw(std::size_t x, std::size_t y, const std::int16_t* coefficients, std::size_t count);
   /// The row that holds the sample (x, y) of the component, at this sample.
   std::uint8_t* at(std::size_t x, std::size_t y) {
-    return samples_.data() + kMargin + (y - 8 * blocks_.y) * stride_ + (x - 8 * blocks_.x);
+    return samples_.data() + kMargin + (y - side_ * blocks_.y) * stride_ + (x - side_ * blocks_.x);
   }
   std::size_t stride() const { return stride_; }
 
  private:
   static constexpr std::size_t kMargin = 64;
   BlockRange blocks_;
+  unsigned side_ = 8;
   std::size_t stride_ = 0;
   std::vector<std::uint8_t> samples_;
 };

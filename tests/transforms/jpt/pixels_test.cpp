@@ -9,6 +9,7 @@
 
 #include <penstock/transforms/jpt/blocks.hpp>
 #include <penstock/transforms/jpt/idct.hpp>
+#include <penstock/transforms/jpt/idct_reduced.hpp>
 #include <penstock/transforms/jpt/sample_rows.hpp>
 
 #include "support/simd_levels.hpp"
@@ -23,7 +24,7 @@ using Samples = std::vector<std::uint8_t>;
 constexpr std::size_t kBlocks = 13;
 
 std::vector<std::int16_t> coefficients_of(int largest, std::mt19937& random) {
-  std::vector<std::int16_t> all((kBlocks + kIdctSlack) * kBlockSize);
+  std::vector<std::int16_t> all((kBlocks + kReducedSlack) * kBlockSize);
   for (std::int16_t& value : all)
     if (random() % 3 == 0)
       value =
@@ -85,6 +86,25 @@ TEST_CASE("the inverse DCT is within one of the exact one, and alike at all leve
       }
     }
     CHECK(worst < 1.0);
+  }
+}
+
+TEST_CASE("reduced inverse DCTs write nothing beside their blocks, and are alike at all levels for any coefficients") {
+  std::mt19937 random(3);
+  for (const int largest : {40, 200, 3000, 32767}) {
+    const auto coefficients = coefficients_of(largest, random);
+    for (const unsigned side : {4U, 2U, 1U}) {
+      for (std::size_t blocks = 1; blocks <= kBlocks; ++blocks) {
+        check_levels_agree([&] {
+          constexpr std::size_t kStride = 8 * kBlocks;
+          Samples out(kStride * (side + 1), 77);
+          idct_reduced(coefficients.data(), blocks, side, out.data(), kStride);
+          for (std::size_t i = 0; i < out.size(); ++i)
+            if (i / kStride >= side || i % kStride >= side * blocks) REQUIRE(out[i] == 77);
+          return out;
+        });
+      }
+    }
   }
 }
 
