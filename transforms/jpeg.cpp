@@ -9,6 +9,7 @@
 #include <penstock/formats/error.hpp>
 #include <penstock/transforms/image_decoder.hpp>
 #include <penstock/transforms/jpeg.hpp>
+#include <penstock/transforms/jpeg/baseline_decoder.hpp>
 #include <penstock/transforms/jpeg_codecs.hpp>
 
 namespace penstock {
@@ -86,10 +87,14 @@ class JpegDecoder final : public Decoder {
     ready_ = nullptr;
     const Region want = checked_region(layout_, region, out);
     jpeg_decompress_struct& jpeg = decompressor_.jpeg();
-    const std::int64_t left = start(jpeg, want);
-    const auto inks = static_cast<std::size_t>(jpeg.output_components);
     const std::size_t channels = static_cast<std::size_t>(layout_.shape[2]);
     auto* to = reinterpret_cast<std::uint8_t*>(out.data);
+    if (jpeg.scale_denom == 1 && baseline_.decode(jpeg, want, channels, to)) {
+      decompressor_.abort();
+      return;
+    }
+    const std::int64_t left = start(jpeg, want);
+    const auto inks = static_cast<std::size_t>(jpeg.output_components);
     const auto row_bytes = static_cast<std::size_t>(want.width) * channels;
     const bool direct = jpeg.output_width == static_cast<JDIMENSION>(want.width) && inks == channels;
     const std::size_t line_bytes = jpeg.output_width * inks;
@@ -151,6 +156,7 @@ class JpegDecoder final : public Decoder {
 
   Pixels pixels_;
   JpegDecompressor decompressor_;
+  jpeg::BaselineDecoder baseline_;
   Layout layout_;
   const std::byte* ready_ = nullptr;  ///< the field whose header has been read, and nothing more
   std::vector<std::uint8_t> lines_;

@@ -14,7 +14,9 @@ namespace penstock::test {
 
 struct Made {
   int components = 3, horizontal = 2, vertical = 2;
-  bool progressive = false;
+  bool progressive = false, optimized = false;
+  int quality = 75;
+  unsigned restart_interval = 0;  ///< MCUs; 0: none
   J_COLOR_SPACE stored = JCS_YCbCr, given = JCS_RGB;
 };
 
@@ -35,6 +37,9 @@ inline std::vector<std::byte> make_jpeg(unsigned width, unsigned height, const M
   jpeg_set_colorspace(&jpeg, made.stored);
   jpeg.comp_info[0].h_samp_factor = made.horizontal;
   jpeg.comp_info[0].v_samp_factor = made.vertical;
+  jpeg_set_quality(&jpeg, made.quality, TRUE);
+  jpeg.optimize_coding = made.optimized ? TRUE : FALSE;
+  jpeg.restart_interval = made.restart_interval;
   if (made.progressive) jpeg_simple_progression(&jpeg);
   jpeg_start_compress(&jpeg, TRUE);
   std::mt19937 random(3);

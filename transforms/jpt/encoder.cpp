@@ -9,6 +9,7 @@
 #include <penstock/transforms/jpeg_codecs.hpp>
 #include <penstock/transforms/jpt.hpp>
 #include <penstock/transforms/jpt/encoder.hpp>
+#include <penstock/transforms/jpt/jpeg_frame.hpp>
 #include <penstock/transforms/jpt/picture.hpp>
 #include <penstock/transforms/jpt/to_jpeg.hpp>
 
@@ -54,37 +55,8 @@ class Source {
 
  private:
   void read_frame(unsigned tile_pixels, Frame& frame) {
-    frame = {};
-    frame.width = jpeg_.image_width;
-    frame.height = jpeg_.image_height;
-    switch (jpeg_.jpeg_color_space) {
-      case JCS_GRAYSCALE:
-        frame.colour = Colour::gray;
-        break;
-      case JCS_YCbCr:
-        frame.colour = Colour::ycc;
-        break;
-      case JCS_RGB:
-        frame.colour = Colour::rgb;
-        break;
-      case JCS_CMYK:
-      case JCS_YCCK:
-        throw Kept{"CMYK"};
-      default:
-        throw Kept{"an unknown colour space"};
-    }
-    frame.components = frame.colour == Colour::gray ? 1 : 3;
-    if (jpeg_.num_components != static_cast<int>(frame.components)) throw Kept{"an unknown colour space"};
+    if (const char* reason = jpt::read_frame(jpeg_, frame)) throw Kept{reason};
     check_image_size(frame.width, frame.height, 3);
-    for (std::size_t c = 0; c < frame.components; ++c) {
-      frame.component[c].horizontal = static_cast<unsigned>(jpeg_.comp_info[c].h_samp_factor);
-      frame.component[c].vertical = static_cast<unsigned>(jpeg_.comp_info[c].v_samp_factor);
-    }
-    for (std::size_t c = 0; c < frame.components; ++c) {
-      const bool whole = frame.most_horizontal() % frame.component[c].horizontal == 0 &&
-                         frame.most_vertical() % frame.component[c].vertical == 0;
-      if (!whole) throw Kept{"chroma sampling that is not a whole fraction"};
-    }
     frame.tile_width = std::max(1U, tile_pixels / 8 / frame.most_horizontal());
     frame.tile_height = std::max(1U, tile_pixels / 8 / frame.most_vertical());
   }
