@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include <penstock/device/host_device.hpp>
-#include <penstock/device/pass_math.hpp>
+#include <penstock/device/point_team.hpp>
 
 namespace penstock {
 namespace {
@@ -34,6 +34,8 @@ std::uint16_t brain(float value) {
 void store(void* out, std::int64_t at, DType dtype, float value) {
   if (dtype == DType::f32) {
     static_cast<float*>(out)[at] = value;
+  } else if (dtype == DType::f64) {
+    static_cast<double*>(out)[at] = static_cast<double>(value);
   } else if (dtype == DType::u8) {
     static_cast<std::uint8_t*>(out)[at] = static_cast<std::uint8_t>(value);
   } else {
@@ -48,38 +50,22 @@ float pixel(const ImagePass& pass, std::uint8_t level, std::int32_t channel) {
   return product + pass.bias[c];
 }
 
-using pass_math::Point;
+// A team of this thread alone.
+class OneThread {
+ public:
+  static unsigned rank() { return 0; }
+  static unsigned size() { return 1; }
+  static void sync() {}
+  point_team::Shared& shared() { return shared_; }
+  static float largest(float value) { return value; }
+  static unsigned before(bool counted, unsigned& total) {
+    total = counted ? 1 : 0;
+    return 0;
+  }
 
-struct Cloud {
-  const PointPass& pass;
-  std::int64_t number;
-
-  const float* row(std::int64_t i) const {
-    const std::int64_t at = pass.numbers != nullptr ? pass.numbers[number * pass.points + i] : i;
-    return pass.in + (number * pass.in_points + at) * pass.columns;
-  }
-  Point point(std::int64_t i) const {
-    const float* values = row(i);
-    return {values[0], values[1], values[2]};
-  }
-  float shrink() const {
-    float longest = 0;
-    for (std::int64_t i = 0; pass.unit && i < pass.points; ++i) {
-      const float square = pass_math::square_of_length(point(i));
-      longest = square > longest ? square : longest;
-    }
-    return longest > 0 && std::isfinite(longest) ? 1.0F / std::sqrt(longest) : 1.0F;
-  }
+ private:
+  point_team::Shared shared_{};
 };
-
-Point moved(const PointPass& pass, std::int64_t cloud, std::int64_t i, Point p) {
-  if (pass.rotations != nullptr) p = pass_math::turned(p, pass.rotations + 9 * cloud);
-  if (pass.sigma == 0) return p;
-  const Point draw = pass_math::normals(pass.seed, pass.keys[cloud], static_cast<std::uint32_t>(i));
-  return {p.x + pass_math::clamped(pass.sigma * draw.x, pass.clip),
-          p.y + pass_math::clamped(pass.sigma * draw.y, pass.clip),
-          p.z + pass_math::clamped(pass.sigma * draw.z, pass.clip)};
-}
 
 }  // namespace
 
@@ -102,21 +88,9 @@ void run_on_host(const ImagePass& pass) {
 }
 
 void run_on_host(const PointPass& pass) {
-  for (std::int64_t number = 0; number < pass.clouds; ++number) {
-    const Cloud cloud{pass, number};
-    const float shrink = cloud.shrink();
-    for (std::int64_t i = 0; i < pass.points; ++i) {
-      Point p = cloud.point(i);
-      if (pass.unit) p = {p.x * shrink, p.y * shrink, p.z * shrink};
-      p = moved(pass, number, i, p);
-      const std::int64_t to = (number * pass.points + i) * pass.columns;
-      store(pass.out, to, pass.dtype, p.x);
-      store(pass.out, to + 1, pass.dtype, p.y);
-      store(pass.out, to + 2, pass.dtype, p.z);
-      const float* rest = cloud.row(i);
-      for (std::int32_t c = 3; c < pass.columns; ++c) store(pass.out, to + c, pass.dtype, rest[c]);
-    }
-  }
+  OneThread team;
+  const auto put = [dtype = pass.dtype](void* out, std::int64_t at, float value) { store(out, at, dtype, value); };
+  for (std::int64_t cloud = 0; cloud < pass.clouds; ++cloud) point_team::run(team, pass, cloud, put);
 }
 
 }  // namespace penstock

@@ -1,5 +1,6 @@
 #include <string>
 
+#include <penstock/device/pass_math.hpp>
 #include <penstock/device/passes.hpp>
 #include <penstock/formats/error.hpp>
 
@@ -8,7 +9,7 @@ namespace {
 
 constexpr std::int64_t kMostPixels = std::int64_t{1} << 31;  // of an image: kernels count them in 32 bits
 constexpr std::int64_t kMostRows = 65'535;                   // of a batch: a dimension of CUDA's grids
-constexpr std::int32_t kMostColumns = 64;
+constexpr std::int32_t kMostColumns = 1024;
 
 void require(bool good, const std::string& cause) {
   if (!good) throw Error::invalid_argument(cause);
@@ -16,6 +17,10 @@ void require(bool good, const std::string& cause) {
 
 bool is_float(DType dtype) {
   return dtype == DType::f32 || dtype == DType::f16 || dtype == DType::bf16;
+}
+
+bool draws(PointMove::Kind kind) {
+  return kind != PointMove::Kind::center && kind != PointMove::Kind::unit_sphere && kind != PointMove::Kind::scale;
 }
 
 }  // namespace
@@ -41,18 +46,32 @@ void normalize(ImagePass& pass, const float* mean, const float* stddev) {
 }
 
 void check(const PointPass& pass) {
-  require(pass.in != nullptr && pass.out != nullptr, "a point pass needs memory to read and to write");
-  require(is_float(pass.dtype),
-          "a point pass writes float32, float16 or bfloat16, not " + std::string(name(pass.dtype)));
+  require(pass.in != nullptr && pass.work != nullptr && pass.out != nullptr,
+          "a point pass needs memory to read, to work in and to write");
+  require(is_float(pass.dtype) || pass.dtype == DType::f64,
+          "a point pass writes float32, float16, bfloat16 or float64, not " + std::string(name(pass.dtype)));
   require(pass.clouds > 0 && pass.clouds <= kMostRows, "a point pass takes 1 to 65,535 clouds");
-  require(pass.columns >= 3 && pass.columns <= kMostColumns, "a point pass takes 3 to 64 columns");
+  require(pass.columns >= 3 && pass.columns <= kMostColumns, "a point pass takes 3 to 1,024 columns");
   require(pass.points > 0 && pass.in_points > 0 && pass.in_points * pass.columns < kMostPixels &&
               pass.points * pass.columns < kMostPixels,
-          "a point pass takes clouds of 1 to 2^31 / columns points");
+          "a point pass takes 1 to 2^31 / columns points");
   require(pass.numbers != nullptr || pass.points <= pass.in_points,
           "a point pass without numbers writes no more points than it reads");
-  require(pass.sigma >= 0 && pass.clip >= 0, "a point pass takes sigma and clip of 0 or more");
-  require(pass.sigma == 0 || pass.keys != nullptr, "a point pass draws with a key for each cloud");
+  require(pass.numbers == nullptr || (pass.work != pass.in && pass.begins == nullptr),
+          "a point pass with numbers works in other memory than it reads, and its clouds have equally many points");
+  require(pass.out != pass.work || (pass.dtype == DType::f32 && !pass.channels_first),
+          "a point pass that works in its output leaves float32 there, point by point");
+  require(pass.begins == nullptr || !pass.channels_first, "clouds of different lengths are written point by point");
+  require(pass.normals == 0 || (pass.normals >= 3 && pass.normals + 3 <= pass.columns),
+          "a point pass has its normals in three columns behind the coordinates");
+  require(pass.moves >= 0 && pass.moves <= PointPass::kMostMoves, "a point pass has 12 moves at most");
+  for (std::int32_t m = 0; m < pass.moves; ++m) {
+    require(pass.samples != nullptr || !draws(pass.move[m].kind), "a point pass draws with a sample for each cloud");
+  }
+}
+
+std::uint64_t key_of_draws(std::uint64_t seed, std::uint64_t epoch) {
+  return pass_math::draws_key(seed, epoch);
 }
 
 }  // namespace penstock

@@ -41,32 +41,54 @@ void check(const ImagePass& pass);
 /// (pixel / 255 - mean) / stddev, as `scale` and `bias` of each channel.
 void normalize(ImagePass& pass, const float* mean, const float* stddev);
 
-/// Clouds of a batch: in (clouds, in_points, columns) float32 -> out (clouds, points, columns), coordinates first. In
-/// this order, each step only where it is asked for:
+/// A step of a point pass: what points:: of chains has by that name, with the same draws.
+struct PointMove {
+  enum class Kind : std::uint8_t {
+    center,          ///< the mean moves to (0, 0, 0)
+    unit_sphere,     ///< divided by the largest distance from (0, 0, 0)
+    scale,           ///< by `low`
+    random_scale,    ///< by a factor from `low` to `high`
+    shift,           ///< by numbers from -low to low along each axis
+    rotate_about_z,  ///< by a random angle; normals turn too
+    rotate_free,     ///< by any rotation
+    jitter,          ///< by normal draws of deviation `low`, clipped to +-high
+  };
+  Kind kind = Kind::center;
+  std::uint32_t transform = 0;  ///< number of the step, for its draws
+  double low = 0, high = 0;
+};
+
+/// Clouds of a batch: in (clouds, in_points, columns) float32, coordinates first -> out (clouds, points, columns), or
+/// (clouds, columns, points) with `channels_first`, of float32, float16, bfloat16 or float64, rounded to nearest even.
+/// Point i is in point numbers[cloud][i] where there are numbers, else in point i; then come `move`s, in their order.
+/// Other columns than coordinates and normals are taken along unchanged.
 ///
-///   numbers    out point i is in point numbers[cloud][i], else in point i
-///   unit       divided by the largest distance from the origin, of the points taken
-///   rotations  turned by a row-major 3 x 3 matrix for each cloud
-///   sigma      each coordinate plus sigma times a normal draw, clipped to +-clip; a draw is a function of seed, the
-///              cloud's key, point and axis (Philox4x32-10, Box and Muller's transform)
-///   dtype      float32, float16, bfloat16
-///
-/// Columns behind the third are taken along unchanged. Results of different devices agree to 1e-6 of a cloud's extent,
-/// and draws to 1e-6 of sigma: they use their own square root, sine and logarithm.
+/// The bytes are those of chains on the host, on every device: draws are the same function of key, sample, transform
+/// and place, sums are added in the same order, and no device joins products and sums.
+/// Source of draws: Philox4x32-10, as transforms/random.hpp says.
 struct PointPass {
+  static constexpr std::int32_t kMostMoves = 12;
+
   const float* in = nullptr;
-  void* out = nullptr;
-  const std::int32_t* numbers = nullptr;  ///< (clouds, points), each in [0, in_points): not checked on the device
-  const float* rotations = nullptr;       ///< (clouds, 3, 3)
-  const std::uint64_t* keys = nullptr;    ///< (clouds,), of the draws: samples' numbers
+  float* work = nullptr;  ///< (clouds, points, columns): may be `in`, where there are no numbers; is written
+  void* out = nullptr;    ///< may be `work`, for float32 that is not channels_first
+  const std::int32_t* numbers = nullptr;   ///< (clouds, points), each in [0, in_points): not checked on the device
+  const std::uint64_t* samples = nullptr;  ///< (clouds,), of the draws; null where nothing is drawn
+  /// (clouds + 1,), rising: cloud n is points begins[n] to begins[n + 1] of all, which lie without gaps, and in_points
+  /// and points are those of all clouds. Null: each cloud has as many.
+  const std::int64_t* begins = nullptr;
   std::int64_t clouds = 0, in_points = 0, points = 0;
   std::int32_t columns = 3;
-  bool unit = false;
-  float sigma = 0, clip = 0;  ///< sigma 0: no draws
-  std::uint64_t seed = 0;
+  std::int32_t normals = 0;  ///< the first of three columns that turn with the points; 0: there are none
+  std::int32_t moves = 0;
+  PointMove move[kMostMoves] = {};
+  std::uint64_t key = 0;  ///< of the draws: see key_of_draws()
   DType dtype = DType::f32;
+  bool channels_first = false;
 };
 
 void check(const PointPass& pass);  ///< as for images
+
+std::uint64_t key_of_draws(std::uint64_t seed, std::uint64_t epoch);
 
 }  // namespace penstock

@@ -1,6 +1,8 @@
 #include <algorithm>
+#include <utility>
 
 #include <penstock/loader/device_plan.hpp>
+#include <penstock/loader/device_points.hpp>
 
 namespace penstock {
 namespace {
@@ -67,6 +69,11 @@ std::optional<std::vector<FieldChain>> chains_before_device(const LoaderOptions&
   std::vector<FieldChain> chains = options.fields;
   bool any = false;
   for (auto& [name, chain] : chains) {
+    if (auto points = points_before_device(chain, options.where)) {
+      chain = std::move(*points);
+      any = true;
+      continue;
+    }
     const auto before = steps_before_numbers(chain);
     if (!before) continue;
     chain.steps.resize(*before, step::ChannelsLast{});
@@ -81,9 +88,16 @@ std::optional<std::vector<DeviceOutput>> device_outputs(const LoaderOptions& opt
                                                         std::span<const Output> whole) {
   std::vector<DeviceOutput> outputs;
   for (std::size_t i = 0; i < host.size(); ++i) {
-    outputs.push_back({whole[i], std::nullopt});
+    outputs.push_back({.output = whole[i]});
     const auto chain = std::ranges::find(options.fields, host[i].name, &FieldChain::first);
-    if (chain == options.fields.end() || !steps_before_numbers(chain->second)) continue;
+    if (chain == options.fields.end()) continue;
+    if (points_before_device(chain->second, options.where)) {
+      const auto pass = point_pass(*chain, host[i], whole[i]);
+      if (!pass) return {};
+      outputs.back().pass = *pass;
+      continue;
+    }
+    if (!steps_before_numbers(chain->second)) continue;
     if (!fits(chain->second, host[i], whole[i])) return {};
     outputs.back().pass = pass_of(chain->second, host[i], whole[i]);
   }

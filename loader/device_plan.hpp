@@ -1,4 +1,5 @@
-// Which last steps of chains are a device's: images then cross as uint8, and become numbers in their layout there.
+// Which last steps of chains are a device's: images then cross as uint8, and become numbers in their layout there;
+// points cross before they are centered, turned and so on (device_points.hpp).
 #pragma once
 
 #include <optional>
@@ -11,8 +12,8 @@
 
 namespace penstock {
 
-/// The chains as the host runs them: those whose last steps can be a pass of the device end in uint8 (H, W, C) in their
-/// place. Nothing where none can, or `where` forbids it.
+/// The chains as the host runs them: those whose last steps can be a pass of the device end in uint8 (H, W, C), or in
+/// float32 points, in their place. Nothing where none can, or `where` forbids it.
 ///
 /// Automatic leaves alone what would show: on_batch sees the batch before the copy, and marked rows are zeroed on the
 /// host.

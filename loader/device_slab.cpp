@@ -5,12 +5,44 @@
 
 namespace penstock {
 
+namespace {
+
+/// Of what a pass makes of `copied` bytes of a ragged output, which are float32.
+std::uint64_t made_of(const DeviceOutput& output, std::uint64_t copied) {
+  if (output.in_place()) return 0;
+  return copied / size_of(DType::f32) * size_of(output.output.dtype);
+}
+
+std::uint64_t with_made(const DeviceOutput& output, std::uint64_t copied) {
+  const std::uint64_t made = made_of(output, copied);
+  return made == 0 ? copied : SlabLayout::aligned(copied) + made;
+}
+
+/// Bytes of an item as it is copied; of points: float32.
+std::uint64_t copied_item(const DeviceOutput& output) {
+  const bool points = std::holds_alternative<PointPass>(output.pass);
+  return points ? element_count(output.output.shape) * size_of(DType::f32) : output.output.row_bytes();
+}
+
+}  // namespace
+
+bool DeviceOutput::in_place() const {
+  const auto* points = std::get_if<PointPass>(&pass);
+  if (points != nullptr) return points->dtype == DType::f32 && !points->channels_first;
+  return std::holds_alternative<std::monostate>(pass);
+}
+
+bool wants_row_table(std::span<const DeviceOutput> outputs) {
+  return std::ranges::any_of(outputs,
+                             [](const DeviceOutput& output) { return std::holds_alternative<PointPass>(output.pass); });
+}
+
 DeviceSlab::DeviceSlab(const std::shared_ptr<Device>& device, std::span<const Output> copied,
                        std::span<const DeviceOutput> outputs, std::uint32_t batch_size, std::uint64_t max_items)
     : device_(device),
       copied_(copied),
       outputs_(outputs),
-      layout_(copied, batch_size),
+      layout_(copied, batch_size, wants_row_table(outputs)),
       made_(outputs.size()),
       arenas_(outputs.size()),
       offsets_(outputs.size()),
@@ -18,12 +50,12 @@ DeviceSlab::DeviceSlab(const std::shared_ptr<Device>& device, std::span<const Ou
   std::uint64_t bytes = layout_.bytes;
   std::uint64_t ragged = 0;
   for (std::size_t i = 0; i < outputs.size(); ++i) {
-    if (outputs[i].pass) {
+    if (outputs[i].output.ragged) {
+      arenas_[i] = DeviceMemory(device, with_made(outputs[i], max_items * copied_item(outputs[i]) * batch_size));
+      ragged += arenas_[i].size();
+    } else if (!outputs[i].in_place()) {
       made_[i] = bytes;
       bytes += SlabLayout::aligned(outputs[i].output.row_bytes() * batch_size);
-    } else if (outputs[i].output.ragged) {
-      arenas_[i] = DeviceMemory(device, max_items * outputs[i].output.row_bytes() * batch_size);
-      ragged += arenas_[i].size();
     }
   }
   memory_ = DeviceMemory(device, bytes);
@@ -49,38 +81,67 @@ void DeviceSlab::describe(const Slab& host) {
   record_ = host;
   record_.use = &use_;
   for (std::size_t i = 0; i < outputs_.size(); ++i) {
+    const Output& made = outputs_[i].output;
     Field& field = record_.fields[i];
-    if (outputs_[i].output.ragged) {
-      if (const std::uint64_t bytes = field.values.bytes(); bytes > arenas_[i].size()) {
-        const std::uint64_t before = arenas_[i].size();
-        use_.finish();  // the old one ends here
-        arenas_[i] = {};
-        arenas_[i] = DeviceMemory(device_, std::max(bytes, before + before / 2));
-        bytes_.fetch_add(arenas_[i].size() - before, std::memory_order_relaxed);
-      }
+    const std::uint64_t bytes = field.values.bytes();
+    const std::int64_t leading = field.values.shape.front();
+    if (made.ragged) {
+      make_room(i, bytes);
       offsets_[i].assign(field.offsets.begin(), field.offsets.end());
       field.offsets = offsets_[i];
-      field.values.data = arenas_[i].data();
-    } else if (outputs_[i].pass) {
-      const Output& made = outputs_[i].output;
-      field.values = {.data = memory_.data() + made_[i], .dtype = made.dtype, .shape = {host.rows}};
-      field.values.shape.insert(field.values.shape.end(), made.shape.begin(), made.shape.end());
-    } else {
-      field.values.data = memory_.data() + layout_.column[i];
+      made_[i] = SlabLayout::aligned(bytes);
     }
-    field.name = outputs_[i].output.name;
+    field.values = {.data = copied(i), .dtype = made.dtype, .shape = {leading}};
+    if (!outputs_[i].in_place()) field.values.data = (made.ragged ? arenas_[i].data() : memory_.data()) + made_[i];
+    field.values.shape.insert(field.values.shape.end(), made.shape.begin(), made.shape.end());
+    field.name = made.name;
   }
+}
+
+void DeviceSlab::make_room(std::size_t output, std::uint64_t copied) {
+  const std::uint64_t bytes = with_made(outputs_[output], copied), before = arenas_[output].size();
+  if (bytes <= before) return;
+  use_.finish();  // the old one ends here
+  arenas_[output] = {};
+  arenas_[output] = DeviceMemory(device_, std::max(bytes, before + before / 2));
+  bytes_.fetch_add(arenas_[output].size() - before, std::memory_order_relaxed);
+}
+
+std::byte* DeviceSlab::copied(std::size_t output) const {
+  if (outputs_[output].output.ragged) return arenas_[output].data();
+  return memory_.data() + layout_.column[output];
 }
 
 void DeviceSlab::run_passes(StreamHandle stream) {
   for (std::size_t i = 0; i < outputs_.size(); ++i) {
-    if (!outputs_[i].pass) continue;
-    ImagePass pass = *outputs_[i].pass;
-    pass.in = reinterpret_cast<const std::uint8_t*>(memory_.data() + layout_.column[i]);
-    pass.out = memory_.data() + made_[i];
-    pass.rows = record_.rows;
-    device_->run(pass, stream);
+    if (const auto* image = std::get_if<ImagePass>(&outputs_[i].pass)) run(*image, i, stream);
+    if (const auto* points = std::get_if<PointPass>(&outputs_[i].pass)) run(*points, i, stream);
   }
+}
+
+void DeviceSlab::run(ImagePass pass, std::size_t output, StreamHandle stream) {
+  pass.in = reinterpret_cast<const std::uint8_t*>(copied(output));
+  pass.out = record_.fields[output].values.data;
+  pass.rows = record_.rows;
+  device_->run(pass, stream);
+}
+
+void DeviceSlab::run(PointPass pass, std::size_t output, StreamHandle stream) {
+  const TensorView& values = record_.fields[output].values;
+  pass.work = reinterpret_cast<float*>(copied(output));
+  pass.in = pass.work;
+  pass.out = values.data;
+  pass.samples = reinterpret_cast<const std::uint64_t*>(memory_.data());
+  pass.clouds = record_.rows;
+  if (outputs_[output].output.ragged) {
+    pass.begins = reinterpret_cast<const std::int64_t*>(memory_.data() + layout_.begins[output]);
+    pass.points = values.shape.front();
+  } else {
+    pass.points = values.shape[pass.channels_first ? 2 : 1];
+  }
+  pass.in_points = pass.points;
+  pass.key = key_of_draws(record_.seed, record_.epoch);
+  if (pass.points != 0) device_->run(pass, stream);
 }
 
 DevicePool::DevicePool(std::shared_ptr<Device> device, Dataset dataset, std::span<const Output> copied,

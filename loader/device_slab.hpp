@@ -11,6 +11,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include <penstock/device/device_memory.hpp>
@@ -25,8 +26,13 @@ namespace penstock {
 /// An output as the reader gets it, and the pass that makes it of what was copied; without one it is copied as it is.
 struct DeviceOutput {
   Output output;
-  std::optional<ImagePass> pass;  ///< without pointers and rows
+  std::variant<std::monostate, ImagePass, PointPass> pass = {};  ///< without pointers, sizes of the batch, and key
+
+  bool in_place() const;  ///< whether the reader gets the memory that was copied to
 };
+
+/// Whether passes look at the rows' samples or at where ragged rows begin.
+bool wants_row_table(std::span<const DeviceOutput> outputs);
 
 /// Laid out as the host's slab, so that one copy brings all fixed columns; behind them the columns that passes make.
 class DeviceSlab {
@@ -45,7 +51,11 @@ class DeviceSlab {
 
  private:
   void describe(const Slab& host);
+  void make_room(std::size_t output, std::uint64_t copied);
   void run_passes(StreamHandle stream);
+  void run(ImagePass pass, std::size_t output, StreamHandle stream);
+  void run(PointPass pass, std::size_t output, StreamHandle stream);
+  std::byte* copied(std::size_t output) const;  ///< where an output's values are copied to
 
   const std::shared_ptr<Device> device_;
   const std::span<const Output> copied_;
@@ -53,7 +63,7 @@ class DeviceSlab {
   const SlabLayout layout_;
   std::vector<std::uint64_t> made_;  ///< offset of each pass's column
   DeviceMemory memory_;
-  std::vector<DeviceMemory> arenas_;  ///< by output; of ragged ones
+  std::vector<DeviceMemory> arenas_;  ///< by output; of ragged ones, with what passes make of them behind
   std::vector<std::vector<std::int64_t>> offsets_;
   BatchRecord record_;
   std::atomic<std::uint64_t> bytes_{0};

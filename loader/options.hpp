@@ -28,8 +28,9 @@ enum class OnError : std::uint8_t { raise, replace, mark };
 /// outputs raise.
 enum class Missing : std::uint8_t { raise, exclude, empty };
 
-/// Where the last step of images is done, the one from pixels to numbers in their layout (normalize, cast), when
-/// batches go to a device. The bytes are the same. `automatic`: on the device, where fewer bytes then cross.
+/// Where the last steps are done when batches go to a device: of images, that from pixels to numbers in their layout
+/// (normalize, cast); of points, center, unit_sphere, scale, random_scale, shift, rotate, jitter, channels_first and
+/// cast. The bytes are the same. `automatic`: on the device, where no more bytes cross than otherwise.
 enum class Where : std::uint8_t { automatic, host, device };
 
 std::string_view name(Last last);

@@ -47,7 +47,8 @@ Pipeline::Pipeline(Dataset opened, LoaderOptions chosen, const Loader::EngineFac
       blocks(options.block_cache),
       window(options.read_window),
       slabs(std::make_shared<SlabPool>(dataset, program.outputs(), options.batch_size, options.max_items,
-                                       slab_count(options, !engine.engine->synchronous()), device)),
+                                       slab_count(options, !engine.engine->synchronous()), device,
+                                       wants_row_table(programs.outputs))),
       delivery(slabs),
       failures(options.max_error_rate, (selection.samples + options.world - 1) / options.world),
       waits(clocks, !engine.engine->synchronous(), stages_behind(options, clocks)) {

@@ -94,12 +94,13 @@ Programs programs_of(const Dataset& dataset, const LoaderOptions& options) {
   if (options.where == Where::device) {
     throw Error::invalid_argument(
         "where is \"device\", but no output's last step can be done there: that takes a device, images of the codecs' "
-        "own "
-        "steps that end in normalize() or cast(), and on_error other than mark",
+        "own steps that end in normalize() or cast(), or points whose last steps are center(), unit_sphere(), "
+        "rotate(), "
+        "jitter() or the like, and on_error other than mark",
         {.dataset = dataset.path().string()});
   }
   std::vector<DeviceOutput> outputs;
-  for (const Output& output : whole.outputs()) outputs.push_back({output, std::nullopt});
+  for (const Output& output : whole.outputs()) outputs.push_back({.output = output});
   return {std::move(whole), std::nullopt, std::move(outputs)};
 }
 

@@ -17,7 +17,14 @@ std::uint64_t rounded_up(std::uint64_t bytes, std::uint64_t to) {
 
 }  // namespace
 
-SlabLayout::SlabLayout(std::span<const Output> outputs, std::uint32_t batch_size) : column(outputs.size()) {
+SlabLayout::SlabLayout(std::span<const Output> outputs, std::uint32_t batch_size, bool table)
+    : row_table(table), column(outputs.size()), begins(outputs.size()) {
+  if (row_table) bytes = aligned(batch_size * sizeof(std::uint64_t));
+  for (std::size_t i = 0; i < outputs.size() && row_table; ++i) {
+    begins[i] = bytes;
+    if (outputs[i].ragged) bytes += aligned((batch_size + std::uint64_t{1}) * sizeof(std::int64_t));
+  }
+  first_column = bytes;
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     column[i] = bytes;
     if (!outputs[i].ragged) bytes += aligned(outputs[i].row_bytes() * batch_size);
@@ -29,7 +36,7 @@ std::uint64_t SlabLayout::aligned(std::uint64_t bytes) {
 }
 
 std::uint64_t SlabLayout::used(std::span<const Output> outputs, std::uint32_t rows) const {
-  std::uint64_t end = 0;
+  std::uint64_t end = first_column;
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     if (!outputs[i].ragged) end = column[i] + outputs[i].row_bytes() * rows;
   }
@@ -129,13 +136,22 @@ void Slab::seal(std::span<const std::uint8_t> staged_outputs) {
     field.values.shape.insert(field.values.shape.end(), output.shape.begin(), output.shape.end());
     fields.push_back(std::move(field));
   }
+  if (layout_.row_table) write_table();
+}
+
+void Slab::write_table() {
+  std::memcpy(memory_, samples.data(), rows * sizeof(std::uint64_t));
+  for (std::size_t i = 0; i < outputs_.size(); ++i) {
+    if (!outputs_[i].ragged) continue;
+    std::memcpy(memory_ + layout_.begins[i], ragged_[i].offsets.data(), (rows + std::size_t{1}) * sizeof(std::int64_t));
+  }
 }
 
 SlabPool::SlabPool(Dataset dataset, std::span<const Output> outputs, std::uint32_t batch_size, std::uint64_t max_items,
-                   unsigned slabs, std::shared_ptr<Device> device)
+                   unsigned slabs, std::shared_ptr<Device> device, bool row_table)
     : dataset_(std::move(dataset)),
       outputs_(outputs.begin(), outputs.end()),
-      layout_(outputs_, batch_size),
+      layout_(outputs_, batch_size, row_table),
       staging_(std::move(device)),
       memory_(staging_, rounded_up(layout_.bytes, kSlabAlignment) * slabs) {
   for (unsigned i = 0; i < slabs; ++i) {

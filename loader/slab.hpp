@@ -31,12 +31,16 @@ struct RaggedColumn {
 
 /// Where the fixed columns of a batch lie in one stretch of memory, on the host and on a device alike.
 struct SlabLayout {
-  SlabLayout(std::span<const Output> outputs, std::uint32_t batch_size);
+  /// `row_table`: whether passes of a device want to know the rows' samples, and where ragged rows begin.
+  SlabLayout(std::span<const Output> outputs, std::uint32_t batch_size, bool row_table = false);
   static std::uint64_t aligned(std::uint64_t bytes);  ///< to what columns begin at
   /// Up to the end of the last row of a batch of `rows` rows.
   std::uint64_t used(std::span<const Output> outputs, std::uint32_t rows) const;
 
+  bool row_table;
   std::vector<std::uint64_t> column;  ///< offset of each fixed output
+  std::vector<std::uint64_t> begins;  ///< with the table: of each ragged output's `rows + 1` int64; samples lie at 0
+  std::uint64_t first_column = 0;     ///< behind the table
   std::uint64_t bytes = 0;
 };
 
@@ -59,13 +63,15 @@ class Slab : public BatchRecord {
   /// In-place ragged rows: fixes offsets from the items of each row and returns nothing until the arena holds them all.
   void set_items(std::uint32_t output, std::span<const std::uint64_t> items);
   std::span<std::byte> ragged_row(std::uint32_t output, std::uint32_t row);
-  const std::byte* columns() const { return memory_; }  ///< all fixed outputs, as SlabLayout says
+  const std::byte* columns() const { return memory_; }  ///< all fixed outputs and the table, as SlabLayout says
   /// Gathers staged ragged rows and publishes fields: after the last row is written, before delivery.
   void seal(std::span<const std::uint8_t> staged_outputs);
 
   bool counted = false;  ///< lent to the consumer; guarded by the pool
 
  private:
+  void write_table();
+
   std::span<const Output> outputs_;
   std::uint32_t capacity_;
   std::uint64_t max_items_;
@@ -83,7 +89,7 @@ class SlabPool {
   /// Keeps the outputs and the dataset: batches refer to their names and keys for as long as the pool lives. Memory is
   /// page-locked for `device`, where there is one.
   SlabPool(Dataset dataset, std::span<const Output> outputs, std::uint32_t batch_size, std::uint64_t max_items,
-           unsigned slabs, std::shared_ptr<Device> device = nullptr);
+           unsigned slabs, std::shared_ptr<Device> device = nullptr, bool row_table = false);
 
   /// Waits for a free slab; null when stopped, or once `cancelled` is true (looked at on every wake()).
   template <typename Cancelled>

@@ -234,8 +234,8 @@ constexpr const char* kInitDoc =
     "the program. With a second parameter it also gets a numpy Generator, a function of seed, epoch and the batch.\n"
     "device: \"cuda:0\", where batches are copied ahead of the program, device_prefetch of them; None: memory of the "
     "host.\n"
-    "where: the last step of images (normalize, cast) on the \"host\" or the \"device\"; \"auto\": where fewer bytes "
-    "cross.\n\n"
+    "where: the last steps of images (normalize, cast) and of points (center, unit_sphere, rotate, jitter, cast, ...)\n"
+    "on the \"host\" or the \"device\", with the same bytes; \"auto\": on the device, where no more bytes cross.\n\n"
     "Raises Error: invalid_argument, for options that do not fit each other or the dataset; and what opening raises.";
 
 void bind_loader_class(nb::module_& module) {

@@ -8,6 +8,7 @@ import sys
 import tempfile
 import time
 
+import numpy as np
 import penstock as ps
 import torch
 
@@ -30,6 +31,25 @@ def same_as_on_the_host(dataset: pathlib.Path) -> None:
         for here, there in zip(ps.Loader(dataset, **options), ps.Loader(dataset, device="cuda:0", **options)):
             assert torch.equal(torch.from_dlpack(here["jpg"]), torch.from_dlpack(there["jpg"]).cpu()), dtype
     print("batches on the GPU      equal to those on the host, in float32, float16 and bfloat16")
+
+
+def points_as_on_the_host(folder: pathlib.Path) -> None:
+    generator = np.random.default_rng(3)
+    with ps.Writer(folder / "clouds.tar.d", format="tar", progress=False) as writer:
+        for i in range(200):
+            writer.write({"__key__": f"{i:04d}", "npy": generator.normal(size=(2048, 3)).astype("float32")})
+    p = ps.points
+    chains = {
+        "PointNet's": p.center() | p.unit_sphere() | p.rotate() | p.jitter(),
+        "any order": p.jitter(0.1, 0.2) | p.rotate("free") | p.random_scale() | p.shift() | p.center() | p.scale(2),
+        "planes": p.unit_sphere() | p.jitter() | p.channels_first() | p.cast("float64"),
+    }
+    for name, chain in chains.items():
+        options = {"batch_size": 32, "shuffle": True, "fields": {"npy": chain}}
+        on_device = ps.Loader(folder / "clouds.tar.d", device="cuda:0", where="device", **options)
+        for here, there in zip(ps.Loader(folder / "clouds.tar.d", **options), on_device):
+            assert torch.equal(torch.from_dlpack(here["npy"]), torch.from_dlpack(there["npy"]).cpu()), name
+    print("points on the GPU       equal to those on the host: " + ", ".join(chains))
 
 
 def share_of_a_step(dataset: pathlib.Path) -> None:
@@ -61,6 +81,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         dataset = synth(pathlib.Path(folder))
         same_as_on_the_host(dataset)
+        points_as_on_the_host(pathlib.Path(folder))
         share_of_a_step(dataset)
 
 

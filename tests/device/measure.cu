@@ -1,4 +1,4 @@
-// Figures of a GPU: copies beside a plain loop of them, the image pass beside the device's own copies, and whether
+// Figures of a GPU: copies beside a plain loop of them, the passes beside the device's own copies, and whether
 // copies hide behind kernels. Prints one line each; medians of rounds that take turns.
 #include <algorithm>
 #include <cstdint>
@@ -144,6 +144,46 @@ void image_pass(const std::shared_ptr<Device>& device, DType dtype, bool channel
               bytes / median(theirs) / kGiga, median(theirs) / median(ours));
 }
 
+/// What a training on clouds asks for, in place, beside copies on the device of the bytes it would move at best: once
+/// in, once out.
+void point_pass(const std::shared_ptr<Device>& device, std::int64_t clouds, std::int64_t points) {
+  PointPass pass{};
+  pass.clouds = clouds, pass.points = pass.in_points = points;
+  using Kind = PointMove::Kind;
+  for (const PointMove& move : {PointMove{Kind::center}, PointMove{Kind::unit_sphere},
+                                PointMove{Kind::rotate_about_z, 1}, PointMove{Kind::jitter, 2, 0.01, 0.05}}) {
+    pass.move[pass.moves++] = move;
+  }
+  const std::size_t bytes = static_cast<std::size_t>(clouds * points * 3) * sizeof(float);
+  std::vector<float> values(bytes / sizeof(float));
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i % 1009) / 100;
+  const DeviceMemory memory(device, bytes), to(device, bytes), samples(device, static_cast<std::size_t>(clouds) * 8);
+  require(cudaMemcpy(memory.data(), values.data(), bytes, cudaMemcpyHostToDevice), "copy");
+  require(cudaMemset(samples.data(), 1, samples.size()), "set");
+  pass.work = reinterpret_cast<float*>(memory.data());
+  pass.in = pass.work;
+  pass.out = pass.work;
+  pass.samples = reinterpret_cast<const std::uint64_t*>(samples.data());
+  const auto stream = device->make_stream();
+  const auto native = reinterpret_cast<cudaStream_t>(stream->handle());
+  constexpr int kTimes = 20;
+  std::vector<double> ours, theirs;
+  for (int round = 0; round < kRounds; ++round) {
+    theirs.push_back(seconds(native, [&] {
+      for (int i = 0; i < kTimes; ++i)
+        cudaMemcpyAsync(to.data(), memory.data(), bytes, cudaMemcpyDeviceToDevice, native);
+    }));
+    ours.push_back(seconds(native, [&] {
+      for (int i = 0; i < kTimes; ++i) device->run(pass, stream->handle());
+    }));
+  }
+  std::printf(
+      "points                 %lld clouds of %lld: %.3f ms for center, unit sphere, rotate, jitter; %.0f million "
+      "points/s; a copy on the device %.3f ms\n",
+      static_cast<long long>(clouds), static_cast<long long>(points), median(ours) / kTimes * 1e3,
+      static_cast<double>(clouds * points) * kTimes / median(ours) / 1e6, median(theirs) / kTimes * 1e3);
+}
+
 /// A step of T ms, and beside it the copy of the next batch, which takes nearly as long.
 void overlap(const std::shared_ptr<Device>& device) {
   constexpr std::size_t kBatch = std::size_t{128} << 20;
@@ -206,6 +246,8 @@ int main() {
   for (const DType dtype : {DType::f32, DType::f16, DType::bf16}) {
     for (const bool channels_last : {false, true}) image_pass(device, dtype, channels_last);
   }
+  point_pass(device, 64, 4096);
+  point_pass(device, 8, 200'000);
   overlap(device);
   return 0;
 }

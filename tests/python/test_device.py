@@ -111,6 +111,26 @@ def test_images_are_normalized_on_the_device_with_the_same_bytes(icons):
             assert len({(batch[name].shape, batch[name].dtype) for batch in batches}) == 1
 
 
+def test_points_are_moved_on_the_device_with_the_same_bytes(tmp_path):
+    generator = np.random.default_rng(4)
+    for i in range(20):
+        np.save(tmp_path / f"{i:03d}.npy", generator.normal(size=(70, 3)).astype("float32"))
+    steps = ps.points.center() | ps.points.unit_sphere() | ps.points.rotate() | ps.points.jitter(0.02, 0.05)
+    fields = {
+        "npy": steps,
+        "planes": ps.field("npy") | ps.points.sample(50) | steps | ps.points.channels_first(),
+        "half": ps.field("npy") | steps | ps.points.cast("float16"),
+    }
+    more = {"batch_size": 6, "shuffle": True, "workers": 2, "fields": fields}
+    loaders = [ps.Loader(tmp_path, **more)] + [
+        ps.Loader(tmp_path, device="host", where=where, **more) for where in ("auto", "host", "device")
+    ]
+    for batches in zip(*loaders):
+        for name in fields:
+            assert len({batch[name].tobytes() for batch in batches}) == 1
+            assert len({(batch[name].shape, batch[name].dtype) for batch in batches}) == 1
+
+
 def test_what_does_not_go_together_is_refused(arrays):
     for wrong, message in [
         ({"device": "tpu"}, "a device is"),

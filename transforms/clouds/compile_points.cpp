@@ -30,7 +30,7 @@ class PointsCompiler {
 
   std::unique_ptr<OutputProgram> run() {
     find_source();
-    find_normals();
+    plan_.normals = normals_column(plan_.attributes);
     for (std::size_t i = 0; i < request_.chain.steps.size(); ++i) add(request_.chain.steps[i], i);
     Shape shape{static_cast<std::int64_t>(plan_.columns)};
     plan_.rows = ragged_ ? 0 : rows_;
@@ -93,13 +93,6 @@ class PointsCompiler {
       for (const std::string& wanted : plan_.attributes) attribute_number(cloud, wanted);
     } catch (const Error& error) {
       throw request_.misuse(error.cause());
-    }
-  }
-
-  void find_normals() {
-    const auto& names = plan_.attributes;
-    for (std::size_t i = 0; i + 2 < names.size(); ++i) {
-      if (names[i] == "nx" && names[i + 1] == "ny" && names[i + 2] == "nz") plan_.normals = 3 + i;
     }
   }
 
@@ -184,6 +177,14 @@ class PointsCompiler {
 };
 
 }  // namespace
+
+std::size_t normals_column(std::span<const std::string> attributes) {
+  std::size_t found = 0;
+  for (std::size_t i = 0; i + 2 < attributes.size(); ++i) {
+    if (attributes[i] == "nx" && attributes[i + 1] == "ny" && attributes[i + 2] == "nz") found = 3 + i;
+  }
+  return found;
+}
 
 std::unique_ptr<OutputProgram> compile_points(const OutputRequest& request) {
   return PointsCompiler(request).run();

@@ -39,6 +39,9 @@ class FirstDraw {
   std::uint32_t transform_;
 };
 
+/// The first of the columns nx, ny, nz of points with these attributes; 0 where they do not come side by side.
+std::size_t normals_column(std::span<const std::string> attributes);
+
 struct PointsPlan {
   enum class Source : std::uint8_t { cloud, array, bare };
   Source source = Source::cloud;
