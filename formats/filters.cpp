@@ -9,6 +9,7 @@
 #include <penstock/formats/deflate.hpp>
 #include <penstock/formats/error.hpp>
 #include <penstock/formats/filters.hpp>
+#include <penstock/formats/frame_claim.hpp>
 #include <penstock/formats/lz4.hpp>
 #include <penstock/formats/lzf.hpp>
 #include <penstock/formats/zstd.hpp>
@@ -215,6 +216,38 @@ std::optional<std::size_t> length_before(const Block& block, std::size_t positio
   return length;
 }
 
+// The most that compressed bytes can become by what their own frames say; nothing where they say nothing: the formats
+// behind the other filters bound them, see longest_decoded.
+std::optional<std::uint64_t> claim_of(Filter::Id id, Bytes stored) {
+  switch (id) {
+    case Filter::Id::zstd:
+      return zstd_claim(stored);
+    case Filter::Id::lz4:
+      return lz4_claim(stored);
+    case Filter::Id::blosc:
+      return blosc_claim(stored);
+    default:
+      return std::nullopt;
+  }
+}
+
+// Looks at the frame before memory is taken for what it holds. Checksums behind it are not part of it; other filters
+// behind it hide it, and cannot be the ones that make much of little.
+void require_claim(const Block& block, Bytes stored) {
+  for (std::size_t i = block.filters.size(); i-- > 0;) {
+    const Filter::Id id = block.filters[i].id;
+    if (id == Filter::Id::fletcher32) stored = stored.first(stored.size() - std::min(stored.size(), kFletcherTrailer));
+    if (is_checksum(id)) continue;
+    const std::optional<std::size_t> length = length_before(block, i);
+    const std::optional<std::uint64_t> claim = length ? claim_of(id, stored) : std::nullopt;
+    if (claim && *claim < *length) {
+      throw Error::corrupt("block does not hold " + std::to_string(*length) + " bytes: by its own account it has " +
+                           std::to_string(*claim) + " at most");
+    }
+    return;
+  }
+}
+
 // A place for the output of the next filter that `current` does not lie in.
 std::span<std::byte> place(Bytes current, std::size_t length, std::span<std::byte> decoded,
                            std::span<std::byte> scratch) {
@@ -292,6 +325,13 @@ void undo_filters(const Block& block, std::span<const std::byte> stored, std::sp
   }
   if (current.size() != decoded.size()) throw wrong_length(current.size(), decoded.size());
   if (current.data() != decoded.data()) std::copy(current.begin(), current.end(), decoded.begin());
+}
+
+void undo_filters(const Block& block, std::span<const std::byte> stored, std::vector<std::byte>& decoded,
+                  std::vector<std::byte>& scratch) {
+  require_claim(block, stored);
+  decoded.resize(block.decoded_length);
+  undo_filters(block, stored, std::span(decoded), scratch);
 }
 
 }  // namespace penstock

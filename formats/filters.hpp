@@ -19,6 +19,11 @@ namespace penstock {
 void undo_filters(const Block& block, std::span<const std::byte> stored, std::span<std::byte> decoded,
                   std::vector<std::byte>& scratch);
 
+/// The same into memory that is taken here, and only where the stored bytes can be the block's: the frames of zstd, lz4
+/// and blosc tell how much they hold, so that a few broken bytes never cost gigabytes. What `decoded` held is lost.
+void undo_filters(const Block& block, std::span<const std::byte> stored, std::vector<std::byte>& decoded,
+                  std::vector<std::byte>& scratch);
+
 /// Whether this build can undo the filter: some need libraries that may be absent.
 bool can_undo(Filter::Id id);
 

@@ -310,7 +310,6 @@ const std::vector<std::byte>& Hdf5RowReader::undone(std::uint32_t number) {
   held_ = ~std::uint64_t{0};
   stored_.resize(block.extent.length);
   file_.read_values(block.extent.offset, stored_);
-  block_.resize(block.decoded_length);
   undo_filters(block, stored_, block_, scratch_);
   held_ = number;
   return block_;

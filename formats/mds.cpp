@@ -108,7 +108,6 @@ class ShardBytes {
   /// Undoes the whole shard. Throws Error: corrupt, unsupported.
   void undo(const Block& block) {
     std::vector<std::byte> scratch;
-    plain_.resize(block.decoded_length);
     undo_filters(block, file_.read(0, file_.size()), plain_, scratch);
     in_memory_ = true;
   }

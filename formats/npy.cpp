@@ -69,7 +69,7 @@ Array stored_member(HeaderWindow& file, const ZipEntry& entry) {
 
 Array compressed_member(HeaderWindow& file, const ZipEntry& entry) {
   Array array{.name = {}, .header = {}, .block = block_of(entry, 0)};
-  std::vector<std::byte> plain(entry.plain), scratch;
+  std::vector<std::byte> plain, scratch;
   try {
     undo_filters(*array.block, file.read(entry.data, entry.stored), plain, scratch);
     array.header = read_npy_header(plain);

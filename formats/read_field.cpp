@@ -39,7 +39,7 @@ std::vector<std::byte> read_block(const Dataset& dataset, std::uint32_t number) 
   const Block block = dataset.block(number);
   std::vector<std::byte> stored = read_extent(dataset, block.extent);
   if (block.filters.empty() && block.decoded_length == stored.size()) return stored;
-  std::vector<std::byte> decoded(block.decoded_length), scratch;
+  std::vector<std::byte> decoded, scratch;
   undo_filters(block, stored, decoded, scratch);
   return decoded;
 }

@@ -160,7 +160,6 @@ void RowFiller::copy_block(const Piece& piece, std::byte* destination, const Gro
     const Block block = dataset_.block(piece.block);
     const auto brought = ahead != nullptr ? ahead->stored(piece.block) : std::nullopt;
     const std::span<const std::byte> stored = brought ? *brought : read_stored(block);
-    undone.resize(block.decoded_length);
     undo_filters(block, stored, undone, filter_scratch_);
   });
   if (piece.offset > bytes->size() || piece.length > bytes->size() - piece.offset) {

@@ -9,6 +9,7 @@
 
 #include <penstock/formats/error.hpp>
 #include <penstock/formats/filters.hpp>
+#include <penstock/formats/frame_claim.hpp>
 
 using penstock::Block;
 using penstock::Error;
@@ -109,6 +110,60 @@ ErrorKind kind_of_failure(const Block& block, const Bytes& stored) {
   FAIL("no error");
   return ErrorKind::io;
 }
+
+Bytes bytes(std::initializer_list<unsigned> values) {
+  Bytes made;
+  for (const unsigned value : values) made.push_back(static_cast<std::byte>(value));
+  return made;
+}
+
+Bytes operator+(Bytes a, const Bytes& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
+Bytes number(std::uint64_t value, std::size_t width) {
+  Bytes made;
+  for (; width > 0; --width, value >>= 8) made.push_back(static_cast<std::byte>(value));
+  return made;
+}
+
+Bytes big_number(std::uint64_t value, std::size_t width) {
+  Bytes made = number(value, width);
+  std::reverse(made.begin(), made.end());
+  return made;
+}
+
+// Frames laid out by hand. Source: RFC 8878, section 3.1.1.
+const Bytes kZstdMagic = bytes({0x28, 0xB5, 0x2F, 0xFD});
+
+Bytes zstd_block(unsigned kind, std::size_t size, const Bytes& content, bool last = true) {
+  return number(size << 3 | kind << 1 | (last ? 1U : 0U), 3) + content;
+}
+
+// A frame of one segment that claims `content` bytes, in front of its blocks.
+Bytes zstd_frame(std::uint64_t content, const Bytes& blocks) {
+  return kZstdMagic + bytes({0xE0}) + number(content, 8) + blocks;
+}
+
+// What is thrown for stored bytes that cannot be the block's; no memory may have been taken for it.
+std::string refused_before_memory(std::uint64_t decoded_length, std::vector<Filter> filters, const Bytes& stored) {
+  Bytes decoded, scratch;
+  try {
+    penstock::undo_filters(block_of(decoded_length, std::move(filters)), stored, decoded, scratch);
+  } catch (const Error& error) {
+    CHECK(error.kind() == ErrorKind::corrupt);
+    CHECK(decoded.capacity() == 0);
+    CHECK(scratch.capacity() == 0);
+    return error.cause();
+  }
+  FAIL("no error");
+  return {};
+}
+
+constexpr Filter kZstd{Filter::Id::zstd, 0}, kLz4{Filter::Id::lz4, 0}, kBlosc{Filter::Id::blosc, 0};
+constexpr std::uint64_t kHuge = std::uint64_t{1} << 40;
+constexpr unsigned kRaw = 0, kRun = 1, kCompressed = 2;
 
 constexpr Filter kDeflate{Filter::Id::deflate, 0};
 constexpr Filter kFletcher{Filter::Id::fletcher32, 0};
@@ -245,4 +300,61 @@ TEST_CASE("cut and flipped blocks give an error or bytes, and stay inside their 
     broken[random() % broken.size()] ^= static_cast<std::byte>(1U << random() % 8);
     CHECK(kind_of_failure(unchecked, broken) == ErrorKind::corrupt);  // zlib's own checksum sees it
   }
+}
+
+TEST_CASE("a zstd frame claims what its blocks can hold, and no more than it says itself") {
+  using penstock::zstd_claim;
+  const Bytes three = bytes({1, 2, 3}), block = zstd_block(kRaw, 3, three), run = zstd_block(kRun, 1000, bytes({7}));
+  CHECK(zstd_claim({}) == 0);
+  CHECK(zstd_claim(zstd_frame(3, block)) == 3);
+  CHECK(zstd_claim(zstd_frame(kHuge, block)) == 3);
+  CHECK(zstd_claim(zstd_frame(1000, run)) == 1000);
+  CHECK(zstd_claim(zstd_frame(10, run)) == 10);
+  CHECK(zstd_claim(zstd_frame(3, block) + zstd_frame(1000, run)) == 1003);
+  CHECK(zstd_claim(zstd_frame(1003, zstd_block(kRaw, 3, three, false) + run)) == 1003);
+  const Bytes skippable = bytes({0x5A, 0x2A, 0x4D, 0x18}) + number(3, 4) + three;
+  CHECK(zstd_claim(skippable + zstd_frame(3, block)) == 3);
+  CHECK(zstd_claim(kZstdMagic + bytes({0x24, 3}) + block + number(0, 4)) == 3);  // a checksum behind the blocks
+  CHECK(zstd_claim(kZstdMagic + bytes({0x60}) + number(3, 2) + zstd_block(kCompressed, 3, three)) == 259);
+  // Without a size a compressed block can be as long as the window, here 1 KiB, and never longer than 128 KiB.
+  CHECK(zstd_claim(kZstdMagic + bytes({0, 0}) + zstd_block(kCompressed, 3, three)) == 1024);
+  CHECK(zstd_claim(kZstdMagic + bytes({0, 0xF8}) + zstd_block(kCompressed, 3, three)) == 128 << 10);
+}
+
+TEST_CASE("cut or impossible zstd frames are corrupt, wherever they end") {
+  const Bytes frame = zstd_frame(3, zstd_block(kRaw, 3, bytes({1, 2, 3})));
+  for (std::size_t length = 1; length < frame.size(); ++length) {
+    const Bytes cut(frame.begin(), frame.begin() + static_cast<std::ptrdiff_t>(length));
+    CHECK_THROWS_AS(penstock::zstd_claim(cut), Error);
+  }
+  CHECK_THROWS_AS(penstock::zstd_claim(zstd_frame(3, zstd_block(3, 3, bytes({1, 2, 3})))), Error);
+  CHECK_THROWS_AS(penstock::zstd_claim(bytes({1, 2, 3, 4, 5})), Error);
+}
+
+TEST_CASE("lengths that the stored frames do not claim are refused before memory is taken for them") {
+  const Bytes liar = zstd_frame(kHuge, zstd_block(kRaw, 3, bytes({1, 2, 3})));
+  CHECK(refused_before_memory(kHuge, {kZstd}, liar).find("has 3 at most") != std::string::npos);
+  refused_before_memory(kHuge, {shuffle(4), kZstd}, liar);
+  refused_before_memory(kHuge, {kZstd, kFletcher}, liar + bytes({0, 0, 0, 0}));
+  refused_before_memory(kHuge, {kZstd, kFletcher}, bytes({0, 0}));
+  refused_before_memory(kHuge, {byte_swap(4), kZstd, {Filter::Id::crc32, 7}}, liar);
+  refused_before_memory(kHuge, {kZstd}, {});
+
+  const Bytes small_lz4 = big_number(5, 8) + big_number(5, 4) + big_number(5, 4) + bytes({1, 2, 3, 4, 5});
+  CHECK(penstock::lz4_claim(small_lz4) == 5);
+  refused_before_memory(kHuge, {kLz4}, small_lz4);
+  const Bytes lying_lz4 = big_number(kHuge, 8) + big_number(1 << 30, 4) + big_number(3, 4) + bytes({1, 2, 3});
+  CHECK(refused_before_memory(kHuge, {kLz4}, lying_lz4).find("lz4 block is broken") != std::string::npos);
+  refused_before_memory(kHuge, {kLz4}, big_number(kHuge, 8) + big_number(0, 4) + big_number(0, 4));
+
+  const auto blosc = [](unsigned flags, std::uint64_t claim) {
+    return bytes({2, 1, flags, 4}) + number(claim, 4) + number(claim, 4) + number(20, 4) + bytes({1, 2, 3, 4});
+  };
+  CHECK(penstock::blosc_claim(blosc(2, 4)) == 4);
+  CHECK(penstock::blosc_claim(blosc(2, 1 << 30)) == 4);            // copied as it is
+  CHECK(penstock::blosc_claim(blosc(1 << 5, 1 << 30)) == 4 * 255);  // lz4
+  CHECK(penstock::blosc_claim(blosc(3 << 5, 1 << 30)) == 4 * 1032);
+  CHECK(penstock::blosc_claim(blosc(4 << 5, 1000)) == 1000);
+  refused_before_memory(1 << 30, {shuffle(4), kBlosc}, blosc(1 << 5, 1 << 30));
+  refused_before_memory(1 << 30, {kBlosc}, bytes({2, 1}));
 }
