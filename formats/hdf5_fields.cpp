@@ -14,6 +14,8 @@
 namespace penstock {
 namespace {
 
+constexpr std::uint64_t kOfNumber = 2, kOfPlace = 4;  // what a row costs that is kept as one
+constexpr std::uint64_t kKeysPerSpent = 4;            // bytes of keys, which shrink, but not like zeros
 constexpr std::uint64_t kMostPieces = std::uint64_t{1} << 24;
 constexpr std::array<std::string_view, 6> kKeyColumns{"key", "keys", "filename", "filenames", "id", "ids"};
 
@@ -29,6 +31,7 @@ std::vector<std::uint64_t> numbers_of(const Hdf5File& file, const Hdf5Rows& rows
   if (!rows.shape().empty() || !whole)
     throw Error::unsupported("offsets and presence must be integers in one dimension");
   std::vector<std::uint64_t> numbers;
+  spend_for_rows(file, rows, kOfNumber);
   for_each_row(file, rows, [&](std::span<const std::byte> row) {
     std::uint64_t number = 0;
     std::memcpy(&number, row.data(), row.size());
@@ -137,6 +140,7 @@ class Reader {
     const Hdf5Type& type = rows.type();
     const std::uint64_t element = type.kind == Hdf5Type::Kind::text ? 1 : size_of(type.dtype);
     std::vector<Hdf5Collections::Place> places;
+    spend_for_rows(file_, rows, kOfPlace);
     for_each_row(file_, rows, [&](std::span<const std::byte> row) {
       places.push_back(place_of(read_reference(file_, row), element, heap_));
     });
@@ -176,6 +180,7 @@ class Reader {
     const Hdf5Rows rows = member(links, kHdf5Bytes, kOther);
     if (!rows.shape().empty() || rows.row_bytes() != 1) throw Error::corrupt("keys that are not uint8");
     std::vector<std::byte> text;
+    file_.spend(rows.count() / kKeysPerSpent);
     Hdf5RowReader(file_, rows).read(0, rows.count(), text);
     const std::vector<std::uint64_t> ends = numbers_of(file_, member(links, kHdf5Offsets, kOther));
     check_offsets(ends, text.size());

@@ -13,6 +13,8 @@ constexpr std::uint64_t kMostPiecesPerRow = 1024;
 constexpr std::uint64_t kMostUnwrittenRows = std::uint64_t{1} << 20;  // more is a broken file, or useless
 constexpr std::uint64_t kFreeChunks = 65536;                          // beside one per 8 bytes of the file
 constexpr std::uint64_t kFletcherTrailer = 4;
+constexpr std::uint64_t kUndonePerSpent =
+    8;  // with what a file may spend per byte: valid texts and numbers shrink less
 constexpr std::uint64_t kSwappedBytes = 64 << 10;  // of a run of big-endian rows: enough to read at once
 
 std::uint64_t product(std::uint64_t a, std::uint64_t b) {
@@ -308,6 +310,7 @@ const std::vector<std::byte>& Hdf5RowReader::undone(std::uint32_t number) {
   if (held_ == number) return block_;
   const Block& block = rows_.blocks().at(number);
   held_ = ~std::uint64_t{0};
+  if (!block.filters.empty()) file_.spend(block.decoded_length / kUndonePerSpent);
   stored_.resize(block.extent.length);
   file_.read_values(block.extent.offset, stored_);
   undo_filters(block, stored_, block_, scratch_);

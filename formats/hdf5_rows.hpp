@@ -96,6 +96,13 @@ class Hdf5RowReader {
   std::uint64_t held_ = ~std::uint64_t{0};  // number of the block that block_ holds
 };
 
+/// Spends what `each` of the rows costs who keeps something of them all: a run of zeros holds any number of rows.
+/// Throws Error: corrupt, as Hdf5File::spend.
+inline void spend_for_rows(const Hdf5File& file, const Hdf5Rows& rows, std::uint64_t each) {
+  std::uint64_t bytes = 0;
+  file.spend(__builtin_mul_overflow(rows.count(), each, &bytes) ? ~std::uint64_t{0} : bytes);
+}
+
 /// Calls `visit` with the bytes of each row, in order; valid during the call. Memory for few rows only.
 /// Throws as Hdf5RowReader, and what `visit` throws.
 template <typename Visit>

@@ -56,7 +56,9 @@ std::size_t text_length(const Hdf5Type& type, std::span<const std::byte> element
 
 void spend_for_texts(const Hdf5File& file, const Hdf5Rows& rows) {
   constexpr std::uint64_t kTimes = 32;  // with what a file may spend per byte: more than deflate makes of one
+  constexpr std::uint64_t kOfText = 8;  // a string, or its length, in memory
   file.spend(rows.count() * rows.row_bytes() / kTimes);
+  spend_for_rows(file, rows, kOfText);
 }
 
 std::vector<std::string> read_texts(const Hdf5File& file, const Hdf5Rows& rows, Hdf5Collections& heap) {

@@ -351,7 +351,7 @@ TEST_CASE("lengths that the stored frames do not claim are refused before memory
     return bytes({2, 1, flags, 4}) + number(claim, 4) + number(claim, 4) + number(20, 4) + bytes({1, 2, 3, 4});
   };
   CHECK(penstock::blosc_claim(blosc(2, 4)) == 4);
-  CHECK(penstock::blosc_claim(blosc(2, 1 << 30)) == 4);            // copied as it is
+  CHECK(penstock::blosc_claim(blosc(2, 1 << 30)) == 4);             // copied as it is
   CHECK(penstock::blosc_claim(blosc(1 << 5, 1 << 30)) == 4 * 255);  // lz4
   CHECK(penstock::blosc_claim(blosc(3 << 5, 1 << 30)) == 4 * 1032);
   CHECK(penstock::blosc_claim(blosc(4 << 5, 1000)) == 1000);

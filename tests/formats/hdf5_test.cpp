@@ -12,14 +12,12 @@
 #include <support/field_bytes.hpp>
 #include <support/file_size_limit.hpp>
 #include <support/random_samples.hpp>
+#include <support/read_in_child.hpp>
 #include <support/temporary_folder.hpp>
 #include <vector>
 
 #include <doctest/doctest.h>
 #include <hdf5.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <penstock/formats/error.hpp>
 #include <penstock/formats/hdf5.hpp>
@@ -33,8 +31,6 @@ using Dims = std::vector<hsize_t>;
 namespace {
 
 constexpr unsigned kSeed = 90210;
-constexpr int kIndexed = 0;
-constexpr int kRefused = 10;
 
 ErrorKind kind_of_failure(const std::function<void()>& action) {
   try {
@@ -111,38 +107,6 @@ std::string field_of_all(const Index& index, const fs::path& root, const std::st
     }
   }
   return all;
-}
-
-constexpr long kMostKib = 512 << 10;  // beside what the test itself has, and what a sanitizer takes
-
-// Indexes and reads in a child, whose time and memory are bounded. Gives its exit; sanitizers leave with 1.
-int index_in_child(const fs::path& file, unsigned seconds) {
-  struct rusage own {};
-  ::getrusage(RUSAGE_SELF, &own);
-  const pid_t child = ::fork();
-  REQUIRE(child >= 0);
-  if (child == 0) {
-    ::alarm(seconds);
-    try {
-      const Index index = index_of(file);
-      constexpr std::uint64_t kMostRead = 500;  // blocks are undone for each sample anew
-      for (std::uint64_t i = 0; i < std::min(kMostRead, index.size()); ++i) {
-        for (std::uint32_t field = 0; field < index.fields().size(); ++field) {
-          field_bytes(index, file.parent_path(), i * (index.size() / std::min(kMostRead, index.size())), field);
-        }
-      }
-      ::_exit(kIndexed);
-    } catch (const Error&) {
-      ::_exit(kRefused);
-    } catch (...) {
-      ::_exit(2);
-    }
-  }
-  int status = 0;
-  struct rusage used {};
-  ::wait4(child, &status, 0, &used);
-  CHECK(used.ru_maxrss < own.ru_maxrss + kMostKib);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
 }  // namespace
@@ -469,14 +433,14 @@ TEST_CASE("cut and flipped shards give an error or an index in time") {
   const fs::path broken = folder / "broken.h5";
   for (std::size_t length = 0; length < good.size(); length += good.size() / 25) {
     write_file(broken, good.substr(0, length));
-    CHECK(index_in_child(broken, 10) == kRefused);
+    CHECK(read_in_child(kHdf5, broken, 10) == kRefused);
   }
   std::mt19937 random(kSeed);
   for (int round = 0; round < 150; ++round) {
     std::string flipped = good;
     flipped[random() % 6000] ^= static_cast<char>(1U << random() % 8);  // metadata comes first
     write_file(broken, flipped);
-    const int code = index_in_child(broken, 10);
+    const int code = read_in_child(kHdf5, broken, 10);
     CHECK((code == kIndexed || code == kRefused));
   }
 }
@@ -514,13 +478,13 @@ TEST_CASE("foreign files of every layout, cut anywhere or with any byte changed,
     const std::string good = read_file(path);
     for (std::size_t length = 0; length < good.size(); length += good.size() / 15) {
       write_file(broken, good.substr(0, length));
-      CHECK(index_in_child(broken, 20) == kRefused);
+      CHECK(read_in_child(kHdf5, broken, 20) == kRefused);
     }
     for (int round = 0; round < 120; ++round) {
       std::string changed = good;
       for (int i = 0; i <= round % 3; ++i) changed[random() % changed.size()] = static_cast<char>(random());
       write_file(broken, changed);
-      const int code = index_in_child(broken, 20);
+      const int code = read_in_child(kHdf5, broken, 20);
       CAPTURE(round);
       CHECK((code == kIndexed || code == kRefused));
     }
@@ -538,7 +502,7 @@ TEST_CASE("real files give an index or an error, in time") {
     for (const fs::directory_entry& entry : fs::recursive_directory_iterator(fs::path(data) / part)) {
       if (!entry.is_regular_file()) continue;
       CAPTURE(entry.path());
-      const int code = index_in_child(entry.path(), 20);
+      const int code = read_in_child(kHdf5, entry.path(), 20);
       CHECK((code == kIndexed || code == kRefused));
       ++exits[code];
     }
