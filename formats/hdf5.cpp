@@ -17,6 +17,7 @@
 #include <penstock/formats/hdf5_writer.hpp>
 #include <penstock/formats/indexed_path.hpp>
 #include <penstock/formats/row_key.hpp>
+#include <penstock/formats/row_limit.hpp>
 
 namespace penstock {
 namespace {
@@ -113,6 +114,7 @@ Index build(const Hdf5File& file, IndexBuilder builder, const OpenProgress& prog
   if (columns) leave_out_other_counts(contents, count);
   if (columns && !contents.fields.empty()) {
     spend_for_index(file, contents, count);
+    require_row_limit(count, contents.fields.size(), file.size());
     add_rows(contents, count, builder, progress);
   } else {
     std::map<std::string, std::string> left_out;

@@ -13,6 +13,7 @@
 #include <penstock/formats/npy_header.hpp>
 #include <penstock/formats/probe_stamp.hpp>
 #include <penstock/formats/row_key.hpp>
+#include <penstock/formats/row_limit.hpp>
 #include <penstock/formats/zip_entries.hpp>
 
 namespace penstock {
@@ -105,6 +106,7 @@ class NpyIndexer {
                                        .fixed = true}));
       if (array.block) array.block_number = builder_.add_block(*array.block);
     }
+    require_rows_are_few(count);
     for (std::uint64_t row = 0; row < count; ++row) {
       builder_.add_sample(row_key(row, count));
       for (std::size_t i = 0; i < arrays_.size(); ++i) set_row(fields[i], arrays_[i], row);
@@ -154,6 +156,14 @@ class NpyIndexer {
       return true;
     });
     return count;
+  }
+
+  void require_rows_are_few(std::uint64_t count) const {
+    try {
+      require_row_limit(count, arrays_.size(), file_.size());
+    } catch (const Error& error) {
+      throw error.in({.shard = file_.shard()});
+    }
   }
 
   void set_row(std::uint32_t field, const Array& array, std::uint64_t row) {

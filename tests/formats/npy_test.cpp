@@ -11,6 +11,7 @@
 #include <penstock/formats/error.hpp>
 #include <penstock/formats/npy.hpp>
 #include <penstock/formats/npy_text.hpp>
+#include <penstock/formats/row_limit.hpp>
 #include <penstock/formats/zip.hpp>
 
 #include "support/expected_files.hpp"
@@ -58,6 +59,30 @@ TEST_CASE("rows are extents of one field of fixed dtype and shape, their keys th
   std::vector<Piece> pieces;
   REQUIRE(index.locate(3, 0, pieces));
   CHECK(pieces.at(0).extent == Extent{0, npy_header_text(DType::u16, {12, 2}).size() + 12, 4});
+}
+
+TEST_CASE("single values by the hundred million are refused with their count, before an index is made of them") {
+  constexpr std::int64_t kRows = 400'000'000;
+  const std::string header = npy_header_text(DType::u8, {kRows});
+  const File file(header);
+  std::filesystem::resize_file(file.path, header.size() + kRows);  // no bytes on disk
+  const std::optional<Error> failure = file.failure();
+  REQUIRE(failure);
+  CHECK(failure->kind() == ErrorKind::unsupported);
+  CHECK(failure->context().shard == "x.npy");
+  CHECK(failure->cause().find("400000000 rows would need an index of 16400 MB for a file of 400 MB") !=
+        std::string::npos);
+}
+
+TEST_CASE("an index may take 4 GiB, or as much as the file itself") {
+  constexpr std::uint64_t kMega = 1'000'000, kRow = 8 + 9 + 24;  // place and text of the key, and a field
+  constexpr std::uint64_t kMost = (std::uint64_t{4} << 30) / kRow;
+  CHECK_NOTHROW(require_row_limit(kMost, 1, 400 * kMega));
+  CHECK_THROWS_AS(require_row_limit(kMost + 1, 1, 400 * kMega), Error);
+  CHECK_THROWS_AS(require_row_limit(kMost, 2, 400 * kMega), Error);
+  CHECK_NOTHROW(require_row_limit(400 * kMega, 1, 400 * kMega * kRow));
+  CHECK_THROWS_AS(require_row_limit(400 * kMega, 1, 400 * kMega * kRow - 1), Error);
+  CHECK_THROWS_AS(require_row_limit(~std::uint64_t{0}, 3, 400 * kMega), Error);
 }
 
 TEST_CASE("big-endian rows are swapped, one-dimensional arrays are scalars, no rows are no samples") {
