@@ -69,6 +69,12 @@ void SamplePaths::leave_out_notes() {
   left_out_ += std::erase_if(files_, [&](const File&) { return note[i++]; });
 }
 
+// Tables beside photographs are labels or notes; a folder of nothing but tables holds clouds.
+void SamplePaths::count_tables_as_media() {
+  if (std::any_of(files_.begin(), files_.end(), [](const File& file) { return file.media; })) return;
+  for (File& file : files_) file.media = field_from_extension(file.extension()).name == "csv";
+}
+
 // Runs of files that share a key.
 std::vector<std::pair<SamplePaths::Files, SamplePaths::Files>> SamplePaths::samples(Order order) const {
   std::vector<std::pair<Files, Files>> runs;
@@ -104,6 +110,7 @@ void SamplePaths::build(IndexBuilder& builder, Order order, const Place& place) 
     return std::tuple(a.key(), std::string_view(a.path)) < std::tuple(b.key(), std::string_view(b.path));
   });
   leave_out_notes();
+  count_tables_as_media();
   const bool classes = is_class_folders();
   if (classes) {
     for (const File& file : files_) first_level_.emplace_back(file.first_folder());

@@ -48,6 +48,7 @@ class SamplePaths {
   bool shares_key(std::size_t i) const;
   bool is_class_folders() const;
   void leave_out_notes();
+  void count_tables_as_media();
   std::vector<std::pair<Files, Files>> samples(Order order) const;
   static void add_field(IndexBuilder& builder, Files first, Files file, const Place& place);
 

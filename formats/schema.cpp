@@ -38,7 +38,7 @@ constexpr std::array kExtensions{
     Extension{"cls", "cls", "cls"},  Extension{"txt", "txt", "txt"},    Extension{"json", "json", "json"},
     Extension{"ply", "ply", "ply"},  Extension{"pcd", "pcd", "pcd"},    Extension{"off", "off", "off"},
     Extension{"xyz", "xyz", "xyz"},  Extension{"pts", "pts", "xyz"},    Extension{"asc", "asc", "xyz"},
-    Extension{"las", "las", "las"},  Extension{"laz", "laz", "laz"}};
+    Extension{"csv", "csv", "xyz"},  Extension{"las", "las", "las"},    Extension{"laz", "laz", "laz"}};
 
 }  // namespace
 

@@ -110,6 +110,22 @@ TEST_CASE("a flat folder of images is samples of one field, also with dots in th
   CHECK(fields_of(index) == Strings{"jpg"});
 }
 
+TEST_CASE("tables are clouds where there is nothing else, and notes beside photographs") {
+  const TemporaryFolder clouds;
+  for (const char* name : {"oak/1.csv", "oak/2.csv", "pine/3.CSV"}) write_file(clouds / name, "x,y,z\n1,2,3\n");
+  const Index index = index_of(clouds.path());
+  CHECK(keys_of(index) == Strings{"oak/1", "oak/2", "pine/3"});
+  CHECK(fields_of(index) == Strings{"csv", "cls"});
+  CHECK(index.fields()[0].codec == "xyz");
+  CHECK(value_of(clouds.path(), "pine/3", "cls") == "1");
+
+  const TemporaryFolder photographs;
+  write_file(photographs / "a/1.jpg", "not looked at");
+  write_file(photographs / "labels.csv", "key,label\n");
+  CHECK(keys_of(index_of(photographs.path())) == Strings{"a/1"});
+  CHECK(fields_of(index_of(photographs.path())) == Strings{"jpg", "cls"});
+}
+
 TEST_CASE("folders of texts, or with a text beside the images, are not class folders") {
   const TemporaryFolder folder;
   write_file(folder / "pos/1.txt", "good");

@@ -75,6 +75,8 @@ void add_clouds(const Seeds& seeds) {
   seeds.add("off_codec", "glued", "OFF3 1 0\n0 0 0\n1 0 0\n0 1 0\n3 0 1 2\n");
   seeds.add("xyz_codec", "blanks", "0 0 0 1\n1 2 3 4\n-1.5e3 2 .5 6\n");
   seeds.add("xyz_codec", "commas", "x,y,z\n0,0,0\n1,2,3\n");
+  seeds.add("xyz_codec", "table", "\xEF\xBB\xBF\"x\";y;z;\"Point Source\";\r\n1;2;;4\r\n-1e3; \"5\" ;6;\r\n");
+  seeds.add("xyz_codec", "words", "species,x,y,z\noak,1,2,3\n\"old, oak\",4,5,6,\n");
   seeds.add("points_codec", "few", points(5));
   seeds.add("points_codec", "none", points(0));
   constexpr std::array<std::uint16_t, 11> kRecords{20, 28, 26, 34, 57, 63, 30, 36, 38, 59, 67};

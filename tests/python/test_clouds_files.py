@@ -1,4 +1,4 @@
-"""PLY, PCD and OFF as trimesh, pypcd4 and NumPy read them, attribute by attribute: real files, and files that are written
+"""PLY, PCD, OFF and tables as trimesh, pypcd4 and NumPy read them, attribute by attribute: real files, and files that are written
 here."""
 
 import numpy as np
@@ -94,6 +94,24 @@ def test_ply_and_off_that_trimesh_writes(tmp_path, encoding):
     path.write_text(trimesh.exchange.off.export_off(mesh, digits=12))
     origin, xyz, _ = decoded(path)
     np.testing.assert_allclose(xyz + origin, mesh.vertices, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("separator", [",", ";", "; "])
+@pytest.mark.parametrize("missing", [False, True])
+def test_csv_as_numpy_reads_it(tmp_path, columns, separator, missing):
+    path = tmp_path / "made.csv"
+    rows = [[repr(float(value)) for value in row] for row in zip(*columns.values())]
+    if missing:
+        for row in rows[::7]:
+            row[3 + len(row) % 3] = row[-1] = ""
+    lines = [separator.join(row) for row in [columns, *rows]]
+    path.write_text("\r\n".join(lines) + "\r\n")
+    read = np.genfromtxt(path, delimiter=separator.strip(), names=True, encoding="utf-8")
+    assert read.dtype.names == tuple(columns)
+    assert np.isnan(read["time"]).sum() == (len(rows[::7]) if missing else 0)
+    told = {name: read[name] for name in columns}
+    compare(path, split(told))
+    compare(path, split(told), np.array([0, 3, 7, 250, COUNT - 1]))
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "binary", "binary_compressed"])

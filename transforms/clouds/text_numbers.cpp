@@ -89,6 +89,7 @@ std::string_view TextReader::next_line() {
   const std::size_t begin = at_;
   while (at_ < text_.size() && !line_end(text_[at_])) ++at_;
   const std::string_view line = text_.substr(begin, at_ - begin);
+  separated_ = false;
   pass_line_end();
   return line;
 }
@@ -98,6 +99,22 @@ std::string_view TextReader::word_of_line() {
   const std::size_t begin = at_;
   while (at_ < text_.size() && !line_end(text_[at_]) && !part(text_[at_])) ++at_;
   return text_.substr(begin, at_ - begin);
+}
+
+bool TextReader::cell_of_line(std::string_view& cell) {
+  constexpr std::string_view kBlanks = " \t";
+  const auto ends = [&] { return at_ == text_.size() || line_end(text_[at_]); };
+  while (!ends() && kBlanks.find(text_[at_]) != std::string_view::npos) ++at_;
+  if (ends()) return false;
+  const bool in_quotes = text_[at_] == '"';
+  const std::size_t begin = at_ += in_quotes ? 1 : 0;
+  while (!ends() && (in_quotes ? text_[at_] != '"' : !part(text_[at_]))) ++at_;
+  cell = text_.substr(begin, at_ - begin);
+  if (!in_quotes) cell = cell.substr(0, cell.find_last_not_of(kBlanks) + 1);
+  while (!ends() && !part(text_[at_])) ++at_;
+  separated_ = !ends();
+  if (separated_) ++at_;
+  return true;
 }
 
 std::string_view TextReader::word(const char* what) {

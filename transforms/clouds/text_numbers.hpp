@@ -28,6 +28,12 @@ class TextReader {
   std::string_view next_line();
   /// The next word of this line; empty where there is none.
   std::string_view word_of_line();
+  /// The next cell of this line, up to a separator or the line's end, without blanks and double quotes around it; false
+  /// where there is none. A separator may stand in quotes. What stands behind the last separator is a cell only where
+  /// it is not empty: see cell_may_follow().
+  bool cell_of_line(std::string_view& cell);
+  /// Whether a separator ended the cell before, so that another cell without a value may follow.
+  bool cell_may_follow() const { return separated_; }
   /// The next word, on this line or a later one. Throws Error: corrupt at the end, "ends before WHAT".
   std::string_view word(const char* what);
 
@@ -42,6 +48,7 @@ class TextReader {
   std::string_view codec_, text_, separators_;
   std::size_t at_ = 0;
   std::uint64_t line_;
+  bool separated_ = false;
 };
 
 /// The number a word stands for; "nan" and "inf" in any case are numbers. A sign may stand before it. What is too small

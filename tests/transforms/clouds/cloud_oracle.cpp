@@ -14,6 +14,7 @@
 #include <vector>
 
 #include <penstock/formats/error.hpp>
+#include <penstock/formats/schema.hpp>
 #include <penstock/transforms/clouds/cloud.hpp>
 
 using namespace penstock;
@@ -36,7 +37,9 @@ void run(const std::vector<std::string>& arguments) {
   std::ifstream file(arguments.at(0), std::ios::binary);
   const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
   const std::span bytes(reinterpret_cast<const std::byte*>(text.data()), text.size());
-  const FieldSchema schema{.name = "cloud", .codec = ""};
+  // The first bytes tell which codec, but of text the name.
+  const std::string named = field_from_extension(arguments[0].substr(arguments[0].rfind('.') + 1)).codec;
+  const FieldSchema schema{.name = "cloud", .codec = named == "xyz" ? named : ""};
   const auto* codec = dynamic_cast<const CloudCodec*>(&codec_for(schema, bytes));
   if (codec == nullptr) throw Error::unsupported("not a point cloud");
   const FieldBytes field{.schema = &schema, .bytes = bytes};

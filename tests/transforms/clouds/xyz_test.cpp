@@ -1,3 +1,4 @@
+#include <cmath>
 #include <string>
 
 #include <doctest/doctest.h>
@@ -44,6 +45,54 @@ TEST_CASE("columns have names where a line tells them") {
   CHECK(partly.header.attributes[0].name == "q");
 }
 
+TEST_CASE("tables have names in quotes, cells without a value, and columns of words that nobody asks for") {
+  const std::vector<PointAttribute> named{{"Point Source", DType::f64}, {"q", DType::f64}};
+  for (const char* first : {"x,y,z,Point Source,q\n", "\"x\",\"y\", \"z\" ,\"Point Source\",\"q\"\r\n",
+                            "\xEF\xBB\xBFX; Y; Z; Point Source; q\n", "x,y,z,Point Source,q,\n"}) {
+    CAPTURE(first);
+    const std::string text =
+        std::string(first) + "1,2,3,4,5\n6 , 7,8 ,,9\n# between\n\n\"10\",11;12,13,\n14,15,16,17,18,\n";
+    const DecodedCloud cloud = decode_cloud(xyz_codec(), text);
+    CHECK(cloud.xyz == std::vector<float>{1, 2, 3, 6, 7, 8, 10, 11, 12, 14, 15, 16});
+    CHECK(cloud.header.attributes == named);
+    const std::vector<double> sources = cloud.values<double>("Point Source"), q = cloud.values<double>("q");
+    CHECK(sources[0] == 4);
+    CHECK(std::isnan(sources[1]));
+    CHECK(sources[3] == 17);
+    CHECK(q[1] == 9);
+    CHECK(std::isnan(q[2]));
+  }
+  const std::string words = "species,x,y,z\nNorway spruce,1,2,3\n\"oak, old\",4,5,6\n";
+  const auto decoder = xyz_codec().cloud_decoder({});
+  const FieldBytes field{.schema = nullptr, .bytes = as_value(words)};
+  CHECK(decoder->open(field).points == 2);
+  std::vector<float> xyz(6);
+  decoder->coordinates(field, {}, xyz.data());
+  CHECK(xyz == std::vector<float>{1, 2, 3, 4, 5, 6});
+  CHECK(fault_of(xyz_codec(), words) == "xyz: line 2: 'Norway spruce' is not a number");
+  const DecodedCloud nameless = decode_cloud(xyz_codec(), "x,y,z,,b\n1,2,3,4,5\n");
+  CHECK(nameless.header.attributes[0].name == "column_4");
+  const DecodedCloud behind = decode_cloud(xyz_codec(), "a,x,y,z\n,2,3,4\n1,2,3,\n");
+  CHECK(std::isnan(behind.values<double>("a")[0]));
+  CHECK(std::isnan(behind.xyz[5]));
+  CHECK(decode_cloud(xyz_codec(), "x,y,z\n").header.points == 0);
+  check_choice(xyz_codec(), "x,y,z,t\n1,2,3,4\n5,6,7,8\n", {1}, false);
+}
+
+TEST_CASE("numbers parted by blanks and commas alike are no table") {
+  const DecodedCloud cloud = decode_cloud(xyz_codec(), "1 2 3, 255 128 0\n4 5 6,0 1 2\n");
+  CHECK(cloud.xyz == std::vector<float>{1, 2, 3, 4, 5, 6});
+  CHECK(cloud.values<double>("column_5") == std::vector<double>{128, 1});
+}
+
+TEST_CASE("a table whose names and numbers do not match is refused with both counts") {
+  CHECK(fault_of(xyz_codec(), "x;y;z\n1,5;2,5;3,5\n") == "xyz: line 2: 6 numbers, but 3 names of columns");
+  CHECK(fault_of(xyz_codec(), "x,y,z,t\n1,2,3\n") == "xyz: line 2: 3 numbers, but 4 names of columns");
+  CHECK(fault_of(xyz_codec(), "x,y,z\n1,2,3\n1,2\n") == "xyz: line 3: fewer numbers than the first point has");
+  CHECK(fault_of(xyz_codec(), "x,y,z\n1,2,3\n1,2,3,4\n") == "xyz: line 3: more numbers than the first point has");
+  CHECK(fault_of(xyz_codec(), "x,y,z\n1,two,3\n") == "xyz: line 2: 'two' is not a number");
+}
+
 TEST_CASE("fewer points than the first line says are an error") {
   CHECK(decode_cloud(xyz_codec(), "2\n1 2 3\n4 5 6\n").header.points == 2);
   CHECK(fault_of(xyz_codec(), "3\n1 2 3\n4 5 6\n") == "xyz: the first line says 3 points, there are only 2");
@@ -70,10 +119,12 @@ TEST_CASE("one message says what is wrong, and where") {
 
 TEST_CASE("broken files end in values or a fault") {
   survive(xyz_codec(), "3\n# x y z t\n1.5 -2e3 3 4\n+5 6 nan 8\n9;10,11\t12\n", "");
+  survive(xyz_codec(), "\"x\",y;z,\"t, s\"\n1.5,-2e3,,4\n\"+5\",6;nan,\n", "");
 }
 
 TEST_CASE("real files are read, and extensions tell them") {
-  for (const char* extension : {"xyz", "pts", "asc", "PTS"}) CHECK(field_from_extension(extension).codec == "xyz");
+  for (const char* extension : {"xyz", "pts", "asc", "PTS", "csv"})
+    CHECK(field_from_extension(extension).codec == "xyz");
   CHECK(field_from_extension("txt").codec == "txt");
   for (const auto& path : ::test::data_files("pointcloud/text")) {
     CAPTURE(path.string());
