@@ -49,6 +49,7 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--epochs", type=int, default=30)
     parser.add_argument("--batch-size", type=int, default=16)
     parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--first-seed", type=int, default=0, help="to go on where an earlier run ended")
     parser.add_argument("--width", type=int, default=16)
     parser.add_argument("--folder", help="where the data are made, and kept for the next run; unset: a temporary one")
     return parser.parse_args()
@@ -150,7 +151,7 @@ def main() -> None:
         os.makedirs(folder, exist_ok=True)
         study = Study(options, pathlib.Path(folder))
         runs: dict[str, list[Run]] = {way: [] for way in study.ways}
-        for seed in range(options.seeds):
+        for seed in range(options.first_seed, options.first_seed + options.seeds):
             for way in study.ways:
                 runs[way].append(study.run(way, seed))
                 print(f"seed {seed}, {way}: {runs[way][-1].accuracy:.3f}", flush=True)
