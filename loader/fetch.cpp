@@ -111,7 +111,7 @@ void Fetch::plan(const FetchFrom& from, const SampleContext& sample, std::span<c
 void Fetch::select(const FetchFrom& from, std::uint32_t output, const FieldHeader& header,
                    const SampleContext& sample) {
   if (!from.program.select(output, header, sample, ranges_)) ranges_.clear();
-  if (!from.by_page || ranges_.size() < kFewRanges) return;
+  if (!from.by_page || !from.program.outputs()[output].scattered || ranges_.size() < kFewRanges) return;
   std::uint64_t pages = 0, next = 0;  // the first page that is not counted yet
   for (const ByteRange& range : ranges_) {
     const std::uint64_t first = std::max(next, range.begin / kPage), end = (range.end + kPage - 1) / kPage;
@@ -129,11 +129,20 @@ bool Fetch::shares_with_leader(const FetchFrom& from, std::uint32_t output, std:
   return true;
 }
 
+// An image that the cache has room for is read whole, once.
+bool Fetch::is_kept_whole(const FetchFrom& from, std::uint32_t output, std::uint32_t field,
+                          const SampleContext& sample) const {
+  const RowKind kind = from.program.outputs()[output].kind;
+  if (from.cache == nullptr || (kind != RowKind::image && kind != RowKind::image_channels_last)) return false;
+  const SampleCache::Column column = from.cache->value_of(output, field);
+  return column != SampleCache::kNone && from.cache->wants(sample.sample, column);
+}
+
 void Fetch::add(const FetchFrom& from, std::uint32_t output, std::uint32_t field, const SampleContext& sample) {
   const std::uint64_t length = total_length(pieces_);
   const bool one_extent = pieces_.size() == 1 && pieces_[0].kind == Piece::Kind::extent;
   ranges_.clear();
-  if (one_extent && from.program.outputs()[output].partial) {
+  if (one_extent && from.program.outputs()[output].partial && !is_kept_whole(from, output, field, sample)) {
     if (shares_with_leader(from, output, field)) return;
     select(from, output,
            {&from.dataset.fields()[field], from.headers.of(sample.sample, field, pieces_[0].extent, header_), length},

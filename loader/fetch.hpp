@@ -76,6 +76,8 @@ class Fetch {
   void copy(std::span<const std::byte> bytes, std::byte* slot);
   void add(const FetchFrom& from, std::uint32_t output, std::uint32_t field, const SampleContext& sample);
   bool shares_with_leader(const FetchFrom& from, std::uint32_t output, std::uint32_t field);
+  bool is_kept_whole(const FetchFrom& from, std::uint32_t output, std::uint32_t field,
+                     const SampleContext& sample) const;
   void select(const FetchFrom& from, std::uint32_t output, const FieldHeader& header, const SampleContext& sample);
   void place(std::span<const Piece> pieces, std::byte* slot, std::uint64_t offset);
   void place_ranges(const FieldFetch& fetch, const Piece& piece);

@@ -14,12 +14,14 @@ std::span<const std::byte> FieldHeaders::of(std::uint64_t sample, std::uint32_t 
                                             std::vector<std::byte>& scratch) {
   const std::span<const std::byte> recorded = dataset_.header(sample, field);
   if (!recorded.empty()) return recorded;
+  const Codec* codec = codec_named(dataset_.fields()[field].codec);
+  if (codec == nullptr || codec->prefix_bytes() == 0) return {};
   const std::uint64_t place = sample * dataset_.fields().size() + field;
   {
     const std::shared_lock lock(mutex_);
     if (const auto found = kept_.find(place); found != kept_.end()) return found->second;
   }
-  scratch = read(field, extent);
+  scratch = read(*codec, extent);
   const std::unique_lock lock(mutex_);
   if (bytes_ + scratch.size() > most_bytes_) return scratch;
   const auto [kept, added] = kept_.try_emplace(place, scratch);
@@ -27,14 +29,12 @@ std::span<const std::byte> FieldHeaders::of(std::uint64_t sample, std::uint32_t 
   return kept->second;
 }
 
-std::vector<std::byte> FieldHeaders::read(std::uint32_t field, const Extent& extent) const {
-  const Codec* codec = codec_named(dataset_.fields()[field].codec);
-  const std::uint64_t prefix = codec == nullptr ? 0 : std::min(codec->prefix_bytes(), extent.length);
-  if (prefix == 0) return {};
+std::vector<std::byte> FieldHeaders::read(const Codec& codec, const Extent& extent) const {
+  const std::uint64_t prefix = std::min(codec.prefix_bytes(), extent.length);
   const std::filesystem::path path = dataset_.file(extent.file).path;
   std::vector<std::byte> bytes(prefix);
   bytes.resize(read_at(Descriptor::open(path, O_RDONLY).get(), bytes, extent.offset, path));
-  return codec->header(bytes);
+  return codec.header(bytes);
 }
 
 }  // namespace penstock

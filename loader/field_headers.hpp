@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <penstock/formats/dataset.hpp>
+#include <penstock/transforms/codec.hpp>
 
 namespace penstock {
 
@@ -27,7 +28,7 @@ class FieldHeaders {
                                 std::vector<std::byte>& scratch);
 
  private:
-  std::vector<std::byte> read(std::uint32_t field, const Extent& extent) const;
+  std::vector<std::byte> read(const Codec& codec, const Extent& extent) const;
 
   const Dataset& dataset_;
   const std::uint64_t most_bytes_;

@@ -55,6 +55,10 @@ bool Codec::select(const FieldHeader&, ByteRange, std::vector<ByteRange>&) const
   return false;
 }
 
+bool Codec::select_region(const FieldHeader&, const Region&, unsigned, std::vector<ByteRange>&) const {
+  return false;
+}
+
 std::optional<Layout> Codec::layout(const FieldHeader&) const {
   return std::nullopt;
 }

@@ -39,7 +39,8 @@ struct Layout {
 };
 
 /// A field's bytes as read: all of them, or those that `select` named, one range after the other. In the second case
-/// the value is what was selected: its first dimension is the number of rows that were read.
+/// the value is what was selected: its first dimension is the number of rows that were read. An image keeps its size;
+/// of it only the region that was selected can be decoded.
 struct FieldBytes {
   const FieldSchema* schema;
   std::span<const std::byte> bytes;
@@ -80,6 +81,11 @@ class Codec {
   /// Appends the byte ranges that decoding `rows` ([begin, end) of the first dimension) of the value needs, in rising
   /// order; false when the whole field is needed, which is the default.
   virtual bool select(const FieldHeader& field, ByteRange rows, std::vector<ByteRange>& ranges) const;
+  /// The same of an image: what the pixels of `region` need, a region of the image at 1/`denominator` of its size where
+  /// that is not 1 (see Decoder::shrink). False also where so much is needed that the whole field is read as soon.
+  virtual bool select_region(const FieldHeader& field, const Region& region, unsigned denominator,
+                             std::vector<ByteRange>& ranges) const;
+  virtual bool selects_regions() const { return false; }  ///< whether select_region() ever names ranges
   /// What the value decodes to, where schema and header alone tell; nothing by default.
   virtual std::optional<Layout> layout(const FieldHeader& field) const;
   /// What the index should keep for select(): recorded by `pack`; empty by default, and where `bytes` do not tell.

@@ -150,6 +150,25 @@ class ImageProgram final : public OutputProgram {
   ImageProgram(Output output, ImagePlan plan) : OutputProgram(std::move(output)), plan_(std::move(plan)) {}
   std::unique_ptr<OutputRunner> runner() const override { return std::make_unique<ImageRunner>(plan_); }
   std::optional<Size> image_size() const override { return plan_.size; }
+  // Where the index tells an image's size, its crop is known before it is read. What is wrong with it, fill() says.
+  bool select(const FieldHeader& field, const SampleContext& sample, std::vector<ByteRange>& ranges) const override {
+    if (field.header.empty()) return false;
+    const Codec* codec = plan_.codec != nullptr ? plan_.codec.get() : codec_named(field.schema->codec);
+    const std::size_t before = ranges.size();
+    try {
+      const std::optional<Layout> layout = codec == nullptr ? std::nullopt : codec->layout(field);
+      if (!layout || !layout->image) return false;
+      Placement placement;
+      plan_.steps.draw(pixels_of(*layout).size, sample, placement);
+      const unsigned denominator = plan_.fast ? shrink_denominator(placement.geometry()) : 1;
+      if (denominator != 1) placement.shrink(shrunk_size(placement.source(), denominator), denominator);
+      return codec->select_region(field, placement.needed(false), denominator, ranges);
+    } catch (const Error& error) {
+      if (!error.is_data_fault()) throw;
+      ranges.resize(before);
+      return false;
+    }
+  }
   Outcomes explain(const Layout& stored, const SampleContext& sample) const override {
     Outcomes told = plan_.steps.explain(pixels_of(stored).size, sample);
     for (const NumberedErasing& erasing : plan_.erasings) {
@@ -330,6 +349,10 @@ std::unique_ptr<OutputProgram> compile_image(const OutputRequest& request) {
   Output output = request.output(plan.sink.dtype, shape);
   output.kind = plan.sink.channels_last ? RowKind::image_channels_last : RowKind::image;
   const bool interleaved = plan.sink.channels_last || plan.channels == 1;
+  output.partial = std::ranges::any_of(request.sources, [&](std::uint32_t source) {
+    const Codec* codec = plan.codec != nullptr ? plan.codec.get() : codec_named(request.catalog->fields[source].codec);
+    return codec != nullptr && codec->selects_regions();
+  });
   output.verbatim = interleaved && plan.steps.empty() && plan.erasings.empty() && output.dtype == DType::u8 &&
                     request.stored_as(DType::u8, sample.layout->shape) &&
                     element_count(sample.layout->shape) == output.row_bytes();

@@ -1,11 +1,22 @@
 #include <algorithm>
 
+#include <penstock/formats/error.hpp>
 #include <penstock/transforms/image_decoder.hpp>
 #include <penstock/transforms/jpt.hpp>
+#include <penstock/transforms/jpt/extents.hpp>
 #include <penstock/transforms/jpt/picture.hpp>
 
 namespace penstock {
 namespace {
+
+// What lies less than kGap apart is read as one, so that of smaller fields hardly anything is left out, and the index
+// keeps nothing of them. A quarter less is worth several reads in place of one: bench/RESULTS.md has figures.
+constexpr std::size_t kLeastBytes = 64 << 10;
+constexpr std::uint64_t kGap = 32 << 10;
+
+bool can_shrink(const jpt::Frame& frame) {
+  return frame.most_horizontal() <= 2 && frame.most_vertical() <= 2;
+}
 
 class JptDecoder final : public Decoder {
  public:
@@ -13,7 +24,13 @@ class JptDecoder final : public Decoder {
 
   Layout peek(const FieldBytes& field) override {
     ready_.reset();
-    jpt::parse_head(field.bytes, head_);
+    if (field.ranges.empty()) {
+      jpt::parse_head(field.bytes, head_);
+    } else {
+      const ByteRange& first = field.ranges[0];
+      if (first.begin != 0 || first.end > field.bytes.size()) throw Error::corrupt("jpt: its head was not read");
+      jpt::parse_first_bytes(field.bytes.first(first.end), head_);
+    }
     const bool gray = head_.frame.colour == jpt::Colour::gray && pixels_ == Pixels::stored;
     ready_ = field.bytes;
     layout_.image = true;
@@ -23,7 +40,7 @@ class JptDecoder final : public Decoder {
 
   // The same factors, and files, as of jpeg_codec().
   std::optional<Size> shrink(unsigned denominator) override {
-    if (!ready_ || head_.frame.most_horizontal() > 2 || head_.frame.most_vertical() > 2) return std::nullopt;
+    if (!ready_ || !can_shrink(head_.frame)) return std::nullopt;
     head_.frame.shrink(denominator);
     layout_.shape[0] = static_cast<std::int64_t>(head_.frame.pixels_down());
     layout_.shape[1] = static_cast<std::int64_t>(head_.frame.pixels_across());
@@ -34,7 +51,7 @@ class JptDecoder final : public Decoder {
     const bool peeked = ready_ && ready_->data() == field.bytes.data() && ready_->size() == field.bytes.size();
     if (!peeked) peek(field);
     const Region want = checked_region(layout_, region, out);
-    picture_.decode(field.bytes, head_, want, static_cast<std::size_t>(layout_.shape[2]),
+    picture_.decode(field, head_, want, static_cast<std::size_t>(layout_.shape[2]),
                     reinterpret_cast<std::uint8_t*>(out.data));
     ready_.reset();  // other bytes may come to lie there
   }
@@ -56,6 +73,32 @@ class JptCodec final : public Codec {
   }
   std::unique_ptr<Decoder> decoder(const FieldSchema&, const DecodeOptions& options) const override {
     return std::make_unique<JptDecoder>(options.pixels);
+  }
+
+  bool selects_regions() const override { return true; }
+  std::vector<std::byte> header(std::span<const std::byte> bytes) const override {
+    if (!recognises(bytes) || bytes.size() < kLeastBytes) return {};
+    return jpt::kept_extents(bytes);
+  }
+  std::optional<Layout> layout(const FieldHeader& field) const override {
+    if (field.header.empty()) return std::nullopt;
+    jpt::Extents extents(field.header);
+    const jpt::Frame& frame = extents.frame();
+    return Layout{.shape = {frame.height, frame.width, 3}, .image = true};
+  }
+  bool select_region(const FieldHeader& field, const Region& region, unsigned denominator,
+                     std::vector<ByteRange>& ranges) const override {
+    if (field.header.empty()) return false;
+    jpt::Extents extents(field.header);
+    if (denominator != 1 && !can_shrink(extents.frame())) return false;
+    extents.frame().shrink(denominator);
+    const std::size_t before = ranges.size();
+    extents.select(region, kGap, ranges);
+    std::uint64_t bytes = 0;
+    for (std::size_t i = before; i < ranges.size(); ++i) bytes += ranges[i].end - ranges[i].begin;
+    if (4 * bytes <= 3 * field.length) return true;
+    ranges.resize(before);
+    return false;
   }
 };
 

@@ -13,6 +13,11 @@ unsigned shrink_denominator(const Geometry& geometry) {
   return 1;
 }
 
+Size shrunk_size(Size size, unsigned denominator) {
+  const auto by = static_cast<std::int64_t>(denominator);
+  return {(size.width + by - 1) / by, (size.height + by - 1) / by};
+}
+
 Geometry shrunk(const Geometry& geometry, Size size, unsigned denominator) {
   const auto by = static_cast<std::int64_t>(denominator);
   Geometry less = geometry;

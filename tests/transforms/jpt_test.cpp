@@ -12,6 +12,7 @@
 #include <penstock/transforms/jpeg_recoder.hpp>
 #include <penstock/transforms/jpt.hpp>
 #include <penstock/transforms/jpt/encoder.hpp>
+#include <penstock/transforms/jpt/extents.hpp>
 
 #include "support/encoded.hpp"
 #include "support/jpeg_files.hpp"
@@ -170,6 +171,69 @@ TEST_CASE("shrunk images, whole and in part, are those of libjpeg-turbo at every
       CHECK(differing(field, whole, 8, *decoder, by) == 0);
     }
   });
+}
+
+TEST_CASE("the tiles that are named for a region suffice for it, whole and shrunk, and for nothing else") {
+  jpt::Encoder encoder(32);
+  std::mt19937_64 random(3);
+  const auto decoder = jpt_codec().decoder(kSchema);
+  for (const auto& [horizontal, vertical] : {std::pair{1, 1}, {2, 1}, {1, 2}, {2, 2}}) {
+    const Bytes field = field_of(make_jpeg(203, 141, {.horizontal = horizontal, .vertical = vertical}), encoder);
+    const Bytes kept = jpt::kept_extents(field);
+    CHECK(kept.size() < 300);
+    std::uint64_t all_read = 0;
+    for (int i = 0; i < 200; ++i) {
+      const unsigned by = 1U << i % 4;
+      jpt::Extents extents(kept);
+      extents.frame().shrink(by);
+      const Decoded whole = decoded(*decoder, field, nullptr, by);
+      const Region r = random_region(whole.shape, random, i % 3 == 0);
+      std::vector<ByteRange> ranges;
+      extents.select(r, i % 5 == 0 ? 500 : 0, ranges);
+      Bytes read;
+      for (const ByteRange& range : ranges)
+        read.insert(read.end(), field.begin() + static_cast<std::ptrdiff_t>(range.begin),
+                    field.begin() + static_cast<std::ptrdiff_t>(range.end));
+      all_read += read.size();
+      const FieldBytes part{&kSchema, read, ranges};
+      CHECK(decoder->peek(part).shape == Shape{141, 203, 3});
+      if (by != 1) decoder->shrink(by);
+      Bytes pixels(element_count({r.height, r.width, 3}));
+      decoder->decode(part, &r, {pixels.data(), DType::u8, {r.height, r.width, 3}});
+      CHECK(pixels == cut(whole, r));
+      if (ranges.back().end == ranges[0].end || read.size() == field.size()) continue;
+      // Less than was named is an error, and so are ranges that are not those of the bytes.
+      std::vector<ByteRange> fewer(ranges.begin(), ranges.end() - 1);
+      for (const FieldBytes& bad :
+           {FieldBytes{&kSchema, read, fewer}, FieldBytes{&kSchema, std::span(read).first(read.size() - 1), ranges}}) {
+        decoder->peek(bad);
+        if (by != 1) decoder->shrink(by);
+        CHECK_THROWS_AS(decoder->decode(bad, &r, {pixels.data(), DType::u8, {r.height, r.width, 3}}), Error);
+      }
+    }
+    CHECK(all_read < 200 * field.size() * 8 / 10);
+  }
+}
+
+TEST_CASE("the index keeps where tiles lie of large fields alone, and a crop of much is read whole") {
+  jpt::Encoder encoder;
+  CHECK(jpt_codec().header(field_of(make_jpeg(203, 141, {}), encoder)).empty());
+  CHECK(jpt_codec().header(make_jpeg(1203, 1041, {})).empty());  // a JPEG file
+  const Bytes large = field_of(make_jpeg(1203, 1041, {}), encoder);
+  const Bytes header = jpt_codec().header(large);
+  REQUIRE_FALSE(header.empty());
+  const FieldHeader field{&kSchema, header, large.size()};
+  CHECK(jpt_codec().layout(field)->shape == Shape{1041, 1203, 3});
+  std::vector<ByteRange> ranges;
+  CHECK_FALSE(jpt_codec().select_region(field, {5, 5, 1190, 1030}, 1, ranges));
+  CHECK(ranges.empty());
+  CHECK(jpt_codec().select_region(field, {300, 700, 200, 200}, 1, ranges));
+  CHECK(ranges.size() >= 2);
+  CHECK_FALSE(jpt_codec().select_region({&kSchema, {}, large.size()}, {300, 700, 200, 200}, 1, ranges));
+  for (std::size_t size = 1; size < header.size(); ++size) {
+    const FieldHeader damaged{&kSchema, std::span(header).first(size), large.size()};
+    CHECK_THROWS_AS(jpt_codec().select_region(damaged, {0, 0, 9, 9}, 1, ranges), Error);
+  }
 }
 
 TEST_CASE("gray images have one channel where numbers are asked for, as of a JPEG file") {

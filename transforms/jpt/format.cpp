@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <limits>
 #include <string>
 
 #include <penstock/formats/error.hpp>
@@ -51,7 +52,7 @@ struct Sizes {
   std::size_t head, coded;
 };
 
-Sizes read_frame(Reader& reader, Frame& frame) {
+Sizes read_sizes(Reader& reader, Frame& frame) {
   if (!std::ranges::equal(reader.take(4), kMagic)) throw bad("does not begin as a jpt field of version 1");
   frame.denominator = 1;
   const std::size_t head = reader.get(4), coded = reader.get(4);
@@ -68,14 +69,47 @@ Sizes read_frame(Reader& reader, Frame& frame) {
     const std::uint32_t sampling = reader.get(1);
     frame.component[c] = {.horizontal = sampling >> 4, .vertical = sampling & 15, .quantisation = reader.get(1)};
   }
+  frame.check();
+  return {head, coded};
+}
+
+Sizes read_frame(Reader& reader, Frame& frame) {
+  const Sizes sizes = read_sizes(reader, frame);
   frame.quantisation.resize(reader.get(1));
   for (auto& table : frame.quantisation) {
     const std::size_t bytes = reader.get(1);
     if (bytes != 1 && bytes != 2) throw bad("entries of a quantisation table have 1 or 2 bytes");
     for (const std::uint8_t place : kNatural) table[place] = static_cast<std::uint16_t>(reader.get(bytes));
   }
-  frame.check();
-  return {head, coded};
+  for (std::size_t c = 0; c < frame.components; ++c)
+    if (frame.component[c].quantisation >= frame.quantisation.size())
+      throw bad("a component without its quantisation table");
+  return sizes;
+}
+
+void read_head(std::span<const std::byte> bytes, std::uint64_t field_bytes, Head& head) {
+  Reader reader(bytes);
+  const Sizes sizes = read_frame(reader, head.frame);
+  if (sizes.head > sizes.coded || sizes.coded > field_bytes) throw bad("is shorter than it says");
+  head.tables.resize(reader.get(1));
+  for (std::uint8_t& table : head.table_of) {
+    table = static_cast<std::uint8_t>(reader.get(1));
+    if (table >= head.tables.size()) throw bad("a run of symbols without its frequency table");
+  }
+  reader.take(load_tables(reader.rest(), head.tables));
+  const std::size_t tiles = head.frame.tiles();
+  if (reader.rest().size() / 4 < tiles) throw bad("ends inside its table of tiles");
+  head.tile_ends.resize(tiles);
+  std::uint32_t last = 0;
+  for (std::uint32_t& end : head.tile_ends) {
+    end = reader.get(4);
+    if (end < last) throw bad("a tile ends before it begins");
+    last = end;
+  }
+  if (reader.position() != sizes.head || last != sizes.coded - sizes.head)
+    throw bad("head and tiles do not fit together");
+  head.head_bytes = sizes.head;
+  head.coded_bytes = sizes.coded;
 }
 
 }  // namespace
@@ -147,9 +181,8 @@ BlockRange Frame::tile_blocks(std::size_t tile, std::size_t c) const {
 void Frame::check() const {
   check_image_size(width, height, 3);
   for (std::size_t c = 0; c < components; ++c) {
-    const auto& [h, v, table, side] = component[c];
+    const unsigned h = component[c].horizontal, v = component[c].vertical;
     if (h < 1 || h > 4 || v < 1 || v > 4) throw bad("sampling factors are 1 to 4");
-    if (table >= quantisation.size()) throw bad("a component without its quantisation table");
   }
   for (std::size_t c = 0; c < components; ++c)
     if (most_horizontal() % component[c].horizontal != 0 || most_vertical() % component[c].vertical != 0)
@@ -164,29 +197,18 @@ void parse_frame(std::span<const std::byte> field, Frame& frame) {
   read_frame(reader, frame);
 }
 
-void parse_head(std::span<const std::byte> field, Head& head) {
+std::size_t parse_sizes(std::span<const std::byte> field, Frame& frame, std::uint32_t& head_bytes) {
   Reader reader(field);
-  const Sizes sizes = read_frame(reader, head.frame);
-  if (sizes.head > sizes.coded || sizes.coded > field.size()) throw bad("is shorter than it says");
-  head.tables.resize(reader.get(1));
-  for (std::uint8_t& table : head.table_of) {
-    table = static_cast<std::uint8_t>(reader.get(1));
-    if (table >= head.tables.size()) throw bad("a run of symbols without its frequency table");
-  }
-  reader.take(load_tables(reader.rest(), head.tables));
-  const std::size_t tiles = head.frame.tiles();
-  if (reader.rest().size() / 4 < tiles) throw bad("ends inside its table of tiles");
-  head.tile_ends.resize(tiles);
-  std::uint32_t last = 0;
-  for (std::uint32_t& end : head.tile_ends) {
-    end = reader.get(4);
-    if (end < last) throw bad("a tile ends before it begins");
-    last = end;
-  }
-  if (reader.position() != sizes.head || last != sizes.coded - sizes.head)
-    throw bad("head and tiles do not fit together");
-  head.head_bytes = sizes.head;
-  head.coded_bytes = sizes.coded;
+  head_bytes = static_cast<std::uint32_t>(read_sizes(reader, frame).head);
+  return reader.position();
+}
+
+void parse_head(std::span<const std::byte> field, Head& head) {
+  read_head(field, field.size(), head);
+}
+
+void parse_first_bytes(std::span<const std::byte> bytes, Head& head) {
+  read_head(bytes, std::numeric_limits<std::uint64_t>::max(), head);
 }
 
 void store_head(Head& head, std::vector<std::byte>& out) {

@@ -80,7 +80,7 @@ struct Frame {
   std::size_t samples_across(std::size_t c) const;
   std::size_t samples_down(std::size_t c) const;
   BlockRange tile_blocks(std::size_t tile, std::size_t c) const;
-  /// Throws Error: corrupt (out of range), unsupported (larger than images may be).
+  /// All but the quantisation tables. Throws Error: corrupt (out of range), unsupported (larger than images may be).
   void check() const;
 };
 
@@ -109,6 +109,11 @@ struct Head {
 
 /// Reads the head of a field; `head` is reused. Throws Error: corrupt, unsupported.
 void parse_head(std::span<const std::byte> field, Head& head);
+/// The same of a field of which only the first bytes are there. Whether it is as long as it says is not known then.
+void parse_first_bytes(std::span<const std::byte> bytes, Head& head);
+/// What stands before the quantisation tables: 20 + 2 * components bytes. Returns how many.
+/// Throws Error: corrupt, unsupported.
+std::size_t parse_sizes(std::span<const std::byte> field, Frame& frame, std::uint32_t& head_bytes);
 /// Only the frame, without its tiles and tables. Throws Error: corrupt, unsupported.
 void parse_frame(std::span<const std::byte> field, Frame& frame);
 /// Replaces `out` by the head as it is stored; sets head_bytes and coded_bytes.

@@ -4,6 +4,22 @@
 #include <penstock/transforms/jpt/picture.hpp>
 
 namespace penstock::jpt {
+namespace {
+
+/// [begin, end) of the field, which is one that was read.
+std::span<const std::byte> stored(const FieldBytes& field, std::uint64_t begin, std::uint64_t end) {
+  if (field.ranges.empty()) return field.bytes.subspan(begin, end - begin);
+  std::uint64_t at = 0;
+  for (const ByteRange& range : field.ranges) {
+    const std::uint64_t length = range.end - range.begin;
+    if (range.begin <= begin && end <= range.end && at + length <= field.bytes.size())
+      return field.bytes.subspan(at + (begin - range.begin), end - begin);
+    at += length;
+  }
+  throw Error::corrupt("jpt: its tiles do not lie where the index says");
+}
+
+}  // namespace
 
 TileRange needed_tiles(const Frame& frame, const Region& region) {
   TileRange tiles{frame.tiles_across(), frame.tiles_down(), 0, 0};
@@ -19,9 +35,8 @@ TileRange needed_tiles(const Frame& frame, const Region& region) {
   return tiles;
 }
 
-void Picture::decode_tile(std::span<const std::byte> field, const Head& head, std::size_t tile) {
-  const std::size_t begin = head.tile_begin(tile), end = head.tile_end(tile);
-  tile_.decode(head.frame, tables_, tile, field.subspan(begin, end - begin));
+void Picture::decode_tile(const FieldBytes& field, const Head& head, std::size_t tile) {
+  tile_.decode(head.frame, tables_, tile, stored(field, head.tile_begin(tile), head.tile_end(tile)));
 }
 
 // Expands and transforms those blocks of a component's part of a tile that its plane wants.
@@ -63,7 +78,7 @@ void Picture::draw_tile(const Frame& frame, std::size_t tile) {
   }
 }
 
-void Picture::decode(std::span<const std::byte> field, const Head& head, const Region& region, std::size_t channels,
+void Picture::decode(const FieldBytes& field, const Head& head, const Region& region, std::size_t channels,
                      std::uint8_t* out) {
   const Frame& frame = head.frame;
   tables_.build(head);

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include <penstock/transforms/codec.hpp>
 #include <penstock/transforms/geometry.hpp>
 #include <penstock/transforms/jpt/format.hpp>
 #include <penstock/transforms/jpt/idct_reduced.hpp>
@@ -26,21 +27,21 @@ class Picture {
   /// Writes the region's pixels, (height, width, channels) bytes: one channel (gray alone) or three. Where the head's
   /// frame was shrunk, the region is one of the smaller image.
   /// Throws Error: corrupt.
-  void decode(std::span<const std::byte> field, const Head& head, const Region& region, std::size_t channels,
-              std::uint8_t* out);
+  /// The field may have been read in part.
+  void decode(const FieldBytes& field, const Head& head, const Region& region, std::size_t channels, std::uint8_t* out);
   /// Hands out each tile's quantised coefficients: visit(component, block x, block y, 64 coefficients in rows of
   /// eight). Throws Error: corrupt.
   template <class Visit>
   void coefficients(std::span<const std::byte> field, const Head& head, Visit visit) {
     tables_.build(head);
     for (std::size_t tile = 0; tile < head.frame.tiles(); ++tile) {
-      decode_tile(field, head, tile);
+      decode_tile({.schema = nullptr, .bytes = field}, head, tile);
       each_block(head.frame, tile, visit);
     }
   }
 
  private:
-  void decode_tile(std::span<const std::byte> field, const Head& head, std::size_t tile);
+  void decode_tile(const FieldBytes& field, const Head& head, std::size_t tile);
   void draw_tile(const Frame& frame, std::size_t tile);
   void draw_part(const Frame& frame, std::size_t component, const BlockRange& tile, std::size_t offset, Values& values);
 

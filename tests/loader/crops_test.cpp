@@ -1,0 +1,96 @@
+// Crops of large recoded photographs: only the tiles they need are read, and nothing else changes.
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include <penstock/transforms/jpeg_recoder.hpp>
+
+#include "support/loading.hpp"
+#include "support/picture_files.hpp"
+
+using namespace penstock;
+using namespace penstock::test;
+
+namespace {
+
+constexpr std::uint32_t kSamples = 12;
+
+/// Large and small photographs, recoded or as they are.
+Dataset photographs(const std::filesystem::path& source, const std::filesystem::path& destination, const char* policy) {
+  for (std::uint32_t i = 0; i < kSamples; ++i) {
+    const std::int64_t side = i % 4 == 3 ? 60 : 700 + 11 * i;
+    // One is no JPEG, whatever its name: it stays.
+    const std::string file =
+        i == 7 ? png_picture(side, side - 5, 3, i) : jpeg_picture(side, side - 5, i == 5 ? 1 : 3, i);
+    write_file(source / (number_key(i) + ".jpg"), file);
+    write_file(source / (number_key(i) + ".seg.png"), png_picture(side, side - 5, 1, i + 1));
+  }
+  ConvertOptions options;
+  options.workers = 1;
+  options.recoding.jpeg = jpeg_recoding(policy, 0);
+  convert(open(source), destination, options);
+  return open(destination);
+}
+
+LoaderOptions options_of(bool fast) {
+  const Chain decode = image::decode(fast);
+  return {.batch_size = 5,
+          .shuffle = true,
+          .seed = 5,
+          .workers = 2,
+          .fields = {{"jpg", decode | image::random_resized_crop(24) | image::random_flip()},
+                     {"mask", field("seg.png") | follow("jpg")},
+                     {"turned", field("jpg") | decode | image::random_crop(50) | image::random_rotation({-30, 30})},
+                     {"middle", field("jpg") | decode | image::center_crop(40)}}};
+}
+
+std::vector<std::uint64_t> two_epochs(Loader& loader) {
+  std::vector<std::uint64_t> digests = batch_digests(loader);
+  for (const std::uint64_t digest : batch_digests(loader)) digests.push_back(digest);
+  return digests;
+}
+
+}  // namespace
+
+TEST_CASE("batches are those of the files, from fewer bytes, whatever the engine") {
+  const TemporaryFolder folder;
+  const Dataset files = photographs(folder / "source", folder / "files", "keep");
+  const Dataset recoded = photographs(folder / "source", folder / "recoded", "recode");
+  for (const bool fast : {false, true}) {
+    LoaderOptions options = options_of(fast);
+    Loader plain(files, options);
+    const auto expected = two_epochs(plain);
+    for (const EngineKind engine : {EngineKind::direct, EngineKind::pread, EngineKind::gather}) {
+      options.engine.kind = engine;
+      Loader loader(recoded, options);
+      CHECK(two_epochs(loader) == expected);
+    }
+  }
+  // What is asked for in all: half of each field at most for one small crop, all of it where all is wanted.
+  auto read_for = [&](const Chain& chain) {
+    Loader loader(recoded, {.batch_size = 5, .workers = 1, .fields = {{"jpg", chain}}});
+    batch_digests(loader);
+    return loader.stats().bytes_read;
+  };
+  const std::uint64_t all = read_for(image::decode() | image::resize(64, 64));
+  CHECK(read_for(image::decode() | image::center_crop(40)) < all / 2);
+  CHECK(read_for(image::decode() | image::resize(20, 20) | image::center_crop(10)) <= all);
+}
+
+TEST_CASE("an image that the cache has room for is read whole, and kept") {
+  const TemporaryFolder folder;
+  const Dataset recoded = photographs(folder / "source", folder / "recoded", "recode");
+  for (const CacheKind cache : {CacheKind::encoded, CacheKind::decoded}) {
+    LoaderOptions options{.batch_size = 5, .seed = 5, .workers = 2};
+    options.fields = {{"jpg", image::decode() | image::random_resized_crop(24)}};
+    Loader plain(recoded, options);
+    const auto expected = two_epochs(plain);
+    options.cache = cache;
+    options.cache_bytes = std::uint64_t{64} << 20;
+    Loader loader(recoded, options);
+    CHECK(two_epochs(loader) == expected);
+    two_epochs(loader);
+    CHECK(loader.stats().cache.hits >= kSamples);  // the feeder plans ahead of what is kept
+  }
+}
