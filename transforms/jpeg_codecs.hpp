@@ -1,6 +1,7 @@
 // libjpeg's objects with their errors, made once and reused from image to image.
 #pragma once
 
+#include <algorithm>
 #include <cstdio>
 
 #include <jpeglib.h>
@@ -29,11 +30,23 @@ class JpegDecompressor {
     errors_.guarded(f);
   }
 
+  /// Ends the image that was begun. Its tables are forgotten: one that comes later and lacks its own shall not be
+  /// decoded by those, but by the standard's (Motion JPEG), or not at all.
   void abort() {
-    guarded([this] { jpeg_abort_decompress(&jpeg_); });
+    if (!has_tables()) return guarded([this] { jpeg_abort_decompress(&jpeg_); });
+    jpeg_destroy_decompress(&jpeg_);
+    guarded([this] { jpeg_create_decompress(&jpeg_); });
+    errors_.limit(&jpeg_);
   }
 
  private:
+  bool has_tables() const {
+    const auto is_there = [](const void* table) { return table != nullptr; };
+    return std::ranges::any_of(jpeg_.quant_tbl_ptrs, is_there) ||
+           std::ranges::any_of(jpeg_.dc_huff_tbl_ptrs, is_there) ||
+           std::ranges::any_of(jpeg_.ac_huff_tbl_ptrs, is_there);
+  }
+
   JpegErrors errors_;
   jpeg_decompress_struct jpeg_{};
 };
@@ -43,16 +56,17 @@ struct JpegRewriter {
   JpegRewriter() {
     errors.attach(reinterpret_cast<j_common_ptr>(&from));
     errors.attach(reinterpret_cast<j_common_ptr>(&to));
-    errors.guarded([this] {
-      jpeg_create_decompress(&from);
-      jpeg_create_compress(&to);
-    });
-    errors.limit(&from);
-    to.dest = output.manager();
+    create();
   }
   ~JpegRewriter() {
     jpeg_destroy_decompress(&from);
     jpeg_destroy_compress(&to);
+  }
+  /// Ends what was begun and forgets the tables, as JpegDecompressor::abort() does.
+  void restart() {
+    jpeg_destroy_decompress(&from);
+    jpeg_destroy_compress(&to);
+    create();
   }
   JpegRewriter(const JpegRewriter&) = delete;
   JpegRewriter& operator=(const JpegRewriter&) = delete;
@@ -61,6 +75,16 @@ struct JpegRewriter {
   jpeg_decompress_struct from{};
   jpeg_compress_struct to{};
   JpegOutput output;
+
+ private:
+  void create() {
+    errors.guarded([this] {
+      jpeg_create_decompress(&from);
+      jpeg_create_compress(&to);
+    });
+    errors.limit(&from);
+    to.dest = output.manager();
+  }
 };
 
 }  // namespace penstock

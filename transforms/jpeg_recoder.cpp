@@ -53,10 +53,7 @@ struct JpegRecoder::State : JpegRewriter {
 };
 
 void JpegRecoder::State::read_header(std::span<const std::byte> file) {
-  errors.guarded([this] {
-    jpeg_abort_decompress(&from);
-    jpeg_abort_compress(&to);
-  });
+  restart();
   errors.guarded([&] {
     jpeg_mem_src(&from, reinterpret_cast<const unsigned char*>(file.data()), file.size());
     save_markers(from);

@@ -265,6 +265,37 @@ TEST_CASE("a file that cannot come back to the byte comes back by its coefficien
   CHECK(found > 0);
 }
 
+TEST_CASE("a file without Huffman tables has the standard ones, whatever came before it") {
+  const Bytes file = make_jpeg(90, 70, {});
+  Bytes bare;  // a frame of Motion JPEG
+  for (std::size_t i = 0; i < file.size();) {
+    const bool tables = file[i] == std::byte{0xFF} && i + 3 < file.size() && file[i + 1] == std::byte{0xC4};
+    const auto length = std::to_integer<std::size_t>(file[i + 2 < file.size() ? i + 2 : i]) << 8 |
+                        std::to_integer<std::size_t>(file[i + 3 < file.size() ? i + 3 : i]);
+    if (tables) {
+      i += 2 + length;
+    } else {
+      bare.push_back(file[i++]);
+    }
+  }
+  REQUIRE(bare.size() + 300 < file.size());
+  const auto jpeg = jpeg_codec().decoder(kSchema);
+  const Decoded whole = decoded(*jpeg, file);
+  jpt::Encoder encoder;
+  JpegRecoder optimized(jpeg_recoding("quality:70", 0));
+  for (int round = 0; round < 2; ++round) {
+    const Bytes field = field_of(bare, encoder);
+    CHECK(encoder.exact());
+    CHECK(file_of(field) == bare);
+    CHECK(decoded(jpt_codec(), field) == whole);
+    CHECK(decoded(*jpeg, bare) == whole);
+    const auto other = optimized.recode(make_jpeg(50, 40, {.progressive = true}));  // with tables of its own
+    const Bytes between(other.begin(), other.end());
+    field_of(between, encoder);
+    decoded(*jpeg, between);
+  }
+}
+
 TEST_CASE("markers, and what follows the image, come back") {
   Bytes file = make_jpeg(50, 40, {});
   const char text[] = "\xFF\xFE\x00\x07hello";

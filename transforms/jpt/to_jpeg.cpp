@@ -73,10 +73,7 @@ struct JpegWriter::State : JpegRewriter {
 
 // Reads the file's header, up to its first scan, and gives the compressor the same image.
 void JpegWriter::State::begin(const Skeleton& skeleton, const Frame& frame) {
-  errors.guarded([this] {
-    jpeg_abort_decompress(&from);
-    jpeg_abort_compress(&to);
-  });
+  restart();
   const std::span<const std::byte> header = skeleton.piece(0);
   if (header.empty()) throw bad("the JPEG header is missing");
   errors.guarded([&] {
