@@ -1,8 +1,9 @@
 // Usage: photograph_speed FOLDER [--rounds N] [--every N] [--tiles PIXELS,...] [--streams]
 //
-// Photographs as JPEG files, decoded by libjpeg-turbo, and as `jpt` fields, by one thread: the same crops of
-// RandomResizedCrop (area 0.08 to 1, sides 3:4 to 4:3) and whole images, round by round in turn, and how the time of
-// the fields' decoder divides. Medians of the thread's own CPU time, so that neighbours on the machine count little.
+// Photographs as JPEG files, decoded by libjpeg-turbo and by the codec, and as `jpt` fields, by one thread: the same
+// crops of RandomResizedCrop (area 0.08 to 1, sides 3:4 to 4:3) and whole images, round by round in turn, how the time
+// of the fields' decoder divides, and what resampling to 224 x 224 takes beside it. Medians of the thread's own CPU
+// time, so that neighbours on the machine count little.
 // --tiles makes the fields with tiles of other sizes. --streams compresses the symbols of each tile by zstd instead.
 #include <algorithm>
 #include <charconv>
@@ -25,10 +26,12 @@
 #endif
 
 #include <penstock/transforms/jpeg.hpp>
+#include <penstock/transforms/jpeg_codecs.hpp>
 #include <penstock/transforms/jpt.hpp>
 #include <penstock/transforms/jpt/encoder.hpp>
 #include <penstock/transforms/jpt/idct.hpp>
 #include <penstock/transforms/jpt/picture.hpp>
+#include <penstock/transforms/resample.hpp>
 
 namespace {
 
@@ -145,70 +148,181 @@ double decode_all(const Codec& codec, const std::vector<Bytes>& values, bool who
   return (now() - begin) / static_cast<double>(values.size());
 }
 
-/// Seconds a photograph in each part of decoding whole images. Each part repeats those before it: differences count.
+/// Seconds a photograph by libjpeg-turbo itself, as a loop of one's own would ask it: for a crop, only its lines and
+/// the columns around it.
+double libjpeg_turbo_all(const std::vector<Bytes>& files, bool whole) {
+  JpegDecompressor decompressor;
+  jpeg_decompress_struct& jpeg = decompressor.jpeg();
+  std::mt19937 random(7);
+  std::vector<std::uint8_t> line, out;
+  const double begin = now();
+  for (const Bytes& file : files) {
+    decompressor.abort();
+    decompressor.guarded([&] {
+      jpeg_mem_src(&jpeg, reinterpret_cast<const unsigned char*>(file.data()), file.size());
+      jpeg_read_header(&jpeg, TRUE);
+      jpeg.out_color_space = JCS_RGB;
+      jpeg_start_decompress(&jpeg);
+    });
+    Region region{0, 0, jpeg.output_width, jpeg.output_height};
+    if (!whole) region = random_resized_crop(region.width, region.height, random);
+    const auto row_bytes = static_cast<std::size_t>(3 * region.width);
+    auto left = static_cast<JDIMENSION>(region.x), columns = static_cast<JDIMENSION>(region.width);
+    if (out.size() < row_bytes * static_cast<std::size_t>(region.height))
+      out.resize(row_bytes * static_cast<std::size_t>(region.height));
+    decompressor.guarded([&] {
+      if (!whole) jpeg_crop_scanline(&jpeg, &left, &columns);
+      if (region.y > 0) jpeg_skip_scanlines(&jpeg, static_cast<JDIMENSION>(region.y));
+    });
+    line.resize(std::size_t{jpeg.output_width} * 3);
+    for (std::int64_t y = 0; y < region.height; ++y) {
+      JSAMPROW row = whole ? out.data() + static_cast<std::size_t>(y) * row_bytes : line.data();
+      decompressor.guarded([&] { jpeg_read_scanlines(&jpeg, &row, 1); });
+      if (!whole)
+        std::memcpy(out.data() + static_cast<std::size_t>(y) * row_bytes,
+                    line.data() + 3 * (static_cast<std::size_t>(region.x) - left), row_bytes);
+    }
+  }
+  return (now() - begin) / static_cast<double>(files.size());
+}
+
+/// Seconds a photograph in each part of decoding. Each part repeats those before it: differences count.
 struct Split {
   double tables, symbols, blocks, samples;
 };
 
-Split split_of(const std::vector<Bytes>& fields) {
-  jpt::Head head;
-  jpt::TileTables tables;
-  jpt::Tile tile;
-  std::array<std::int16_t, 64> steps;
-  steps.fill(3);
-  std::vector<std::int16_t> blocks((jpt::kMostTileBlocks + jpt::kIdctSlack) * 64);
-  std::vector<std::uint8_t> samples(8 * 1024);
-  auto run = [&](int parts) {
-    const double begin = now();
-    for (const Bytes& field : fields) {
-      jpt::parse_head(field, head);
-      tables.build(head);
-      for (std::size_t i = 0; parts > 0 && i < head.frame.tiles(); ++i) {
-        const std::size_t at = head.tile_begin(i);
-        tile.decode(head.frame, tables, i, std::span(field).subspan(at, head.tile_end(i) - at));
-        for (std::size_t klass = 0; parts > 1 && klass < jpt::kClasses; ++klass) {
-          const jpt::TileClass& all = tile.of(klass);
-          jpt::Values values = all.begin;
-          for (std::size_t b = 0; b < all.blocks; b += 16) {
-            const std::size_t count = std::min<std::size_t>(16, all.blocks - b);
-            jpt::expand(all.masks.data() + b, all.dc.data() + b, count, steps, values, blocks.data());
-            if (parts > 2) jpt::idct(blocks.data(), count, samples.data(), 1024);
-          }
-        }
+/// Decodes as jpt::Picture does, up to the samples.
+class Parts {
+ public:
+  Parts() { steps_.fill(3); }
+
+  /// 0: tables; 1: and symbols; 2: and coefficients; 3: and samples.
+  void run(const Bytes& field, bool whole, std::mt19937& random, int parts) {
+    jpt::parse_head(field, head_);
+    tables_.build(head_);
+    const jpt::Frame& frame = head_.frame;
+    Region region{0, 0, frame.width, frame.height};
+    if (!whole) region = random_resized_crop(region.width, region.height, random);
+    if (parts == 0) return;
+    const jpt::TileRange tiles = jpt::needed_tiles(frame, region);
+    for (std::size_t y = tiles.y; y < tiles.end_y; ++y) {
+      for (std::size_t x = tiles.x; x < tiles.end_x; ++x) {
+        const std::size_t number = y * frame.tiles_across() + x, at = head_.tile_begin(number);
+        tile_.decode(frame, tables_, number, std::span(field).subspan(at, head_.tile_end(number) - at));
+        if (parts > 1) draw(frame, number, region, parts > 2);
       }
     }
+  }
+
+ private:
+  void draw(const jpt::Frame& frame, std::size_t number, const Region& region, bool transform) {
+    jpt::Values values{};
+    std::size_t offset = 0;
+    for (std::size_t c = 0; c < frame.components; ++c) {
+      const jpt::TileClass& all = tile_.of(c == 0 ? 0 : 1);
+      if (c < 2) {
+        values = all.begin;
+        offset = 0;
+      }
+      const jpt::BlockRange part = frame.tile_blocks(number, c), wanted = jpt::needed_blocks(frame, c, region);
+      const std::size_t left = std::max(part.x, wanted.x),
+                        right = std::min(part.x + part.width, wanted.x + wanted.width);
+      for (std::size_t y = part.y; y < part.y + part.height; ++y, offset += part.width) {
+        const bool in = y >= wanted.y && y < wanted.y + wanted.height && left < right;
+        const std::size_t before = in ? left - part.x : part.width, count = in ? right - left : 0;
+        jpt::skip(all.masks.data() + offset, before, all.escaped, values);
+        const std::size_t at = offset + before;
+        jpt::expand(all.masks.data() + at, all.dc.data() + at, count, steps_, values, blocks_.data());
+        if (transform) jpt::idct(blocks_.data(), count, samples_.data(), 1024);
+        jpt::skip(all.masks.data() + at + count, part.width - before - count, all.escaped, values);
+      }
+    }
+  }
+
+  jpt::Head head_;
+  jpt::TileTables tables_;
+  jpt::Tile tile_;
+  std::array<std::int16_t, 64> steps_;
+  std::vector<std::int16_t> blocks_ =
+      std::vector<std::int16_t>((jpt::kMostTileBlocks + jpt::kIdctSlack) * jpt::kBlockSize);
+  std::vector<std::uint8_t> samples_ = std::vector<std::uint8_t>(8 * 1024);
+};
+
+Split split_of(const std::vector<Bytes>& fields, bool whole) {
+  Parts parts;
+  auto run = [&](int how_many) {
+    std::mt19937 random(7);
+    const double begin = now();
+    for (const Bytes& field : fields) parts.run(field, whole, random, how_many);
     return (now() - begin) / static_cast<double>(fields.size());
   };
-  const double tables_only = run(0), with_symbols = run(1), with_blocks = run(2), with_samples = run(3);
-  return {tables_only, with_symbols - tables_only, with_blocks - with_symbols, with_samples - with_blocks};
+  const double tables = run(0), with_symbols = run(1), with_blocks = run(2), with_samples = run(3);
+  return {tables, with_symbols - tables, with_blocks - with_symbols, with_samples - with_blocks};
+}
+
+/// Seconds a photograph for what comes after decoding: 224 x 224 pixels of it, antialiased, normalized, as float32.
+double resample_all(const std::vector<Bytes>& fields, bool whole) {
+  const auto decoder = jpt_codec().decoder(kSchema);
+  std::mt19937 random(7);
+  Bytes pixels, out(std::size_t{3} * 224 * 224 * 4);
+  Resampler resampler;
+  const PixelSink sink{
+      .data = out.data(), .dtype = DType::f32, .scale = {0.017F, 0.017F, 0.017F}, .bias = {-2, -2, -2}};
+  double seconds = 0;
+  for (const Bytes& value : fields) {
+    const FieldBytes field{.schema = &kSchema, .bytes = value};
+    const Shape shape = decoder->peek(field).shape;
+    const Size size{shape[1], shape[0]};
+    const Region region =
+        whole ? Region{0, 0, size.width, size.height} : random_resized_crop(shape[1], shape[0], random);
+    const Shape part{region.height, region.width, 3};
+    pixels.resize(element_count(part));
+    decoder->decode(field, &region, {pixels.data(), DType::u8, part});
+    const Geometry geometry = Geometry::identity(size).cropped(region).resized({224, 224});
+    const double begin = now();
+    resampler.run({reinterpret_cast<const std::uint8_t*>(pixels.data()), 3 * region.width, 3, region}, geometry,
+                  Interpolation::bilinear, sink);
+    seconds += now() - begin;
+  }
+  return seconds / static_cast<double>(fields.size());
+}
+
+struct Times {
+  std::vector<double> turbo, jpeg, field, resample;
+  std::vector<double> parts[4];
+};
+
+void print(const char* what, const Times& times) {
+  const double turbo = median(times.turbo), jpeg = median(times.jpeg), field = median(times.field);
+  std::printf("  %-6s libjpeg-turbo %7.1f us, JPEG %7.1f us (%.2f times as fast), recoded %7.1f us (%.2f times)\n",
+              what, 1e6 * turbo, 1e6 * jpeg, turbo / jpeg, 1e6 * field, turbo / field);
+  double rest = field;
+  for (const auto& part : times.parts) rest -= median(part);
+  std::printf(
+      "         tables %.1f us, decompress %.1f us, expand %.1f us, inverse DCT %.1f us, upsampling and colour %.1f "
+      "us; then to 224 x 224 float32 %.1f us\n",
+      1e6 * median(times.parts[0]), 1e6 * median(times.parts[1]), 1e6 * median(times.parts[2]),
+      1e6 * median(times.parts[3]), 1e6 * rest, 1e6 * median(times.resample));
 }
 
 void compare(const Photographs& photographs, unsigned rounds) {
-  std::vector<double> times[4], parts[4];
+  Times crops, wholes;
   for (unsigned round = 0; round < rounds; ++round) {
     for (const bool whole : {false, true}) {
-      times[whole ? 2 : 0].push_back(decode_all(jpeg_codec(), photographs.files, whole));
-      times[whole ? 3 : 1].push_back(decode_all(jpt_codec(), photographs.fields, whole));
+      Times& times = whole ? wholes : crops;
+      times.turbo.push_back(libjpeg_turbo_all(photographs.files, whole));
+      times.jpeg.push_back(decode_all(jpeg_codec(), photographs.files, whole));
+      times.field.push_back(decode_all(jpt_codec(), photographs.fields, whole));
+      const Split split = split_of(photographs.fields, whole);
+      times.parts[0].push_back(split.tables);
+      times.parts[1].push_back(split.symbols);
+      times.parts[2].push_back(split.blocks);
+      times.parts[3].push_back(split.samples);
+      times.resample.push_back(resample_all(photographs.fields, whole));
     }
-    const Split split = split_of(photographs.fields);
-    parts[0].push_back(split.tables);
-    parts[1].push_back(split.symbols);
-    parts[2].push_back(split.blocks);
-    parts[3].push_back(split.samples);
   }
-  auto line = [&](const char* what, std::size_t i) {
-    const double jpeg = median(times[i]), field = median(times[i + 1]);
-    std::printf("  %-6s JPEG %7.1f us, recoded %7.1f us: %.2f times as fast\n", what, 1e6 * jpeg, 1e6 * field,
-                jpeg / field);
-  };
-  line("crop", 0);
-  line("whole", 2);
-  double rest = median(times[3]);
-  for (const auto& part : parts) rest -= median(part);
-  std::printf(
-      "  of a whole one: tables %.1f us, decompress %.1f us, expand %.1f us, inverse DCT %.1f us, upsampling and "
-      "colour %.1f us\n",
-      1e6 * median(parts[0]), 1e6 * median(parts[1]), 1e6 * median(parts[2]), 1e6 * median(parts[3]), 1e6 * rest);
+  print("crop", crops);
+  print("whole", wholes);
 }
 
 #ifdef PENSTOCK_ZSTD

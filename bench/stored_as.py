@@ -19,6 +19,7 @@ WAYS = {
     "keep": [],
     "recode": ["--jpeg", "recode"],
     "max-side 400, quality 90": ["--max-side", "400", "--jpeg", "quality:90"],
+    "max-side 400, recode": ["--max-side", "400", "--jpeg", "recode"],
     "decode 256": ["--decode", "256"],
 }
 
