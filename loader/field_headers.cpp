@@ -32,8 +32,10 @@ std::span<const std::byte> FieldHeaders::of(std::uint64_t sample, std::uint32_t 
 std::vector<std::byte> FieldHeaders::read(const Codec& codec, const Extent& extent) const {
   const std::uint64_t prefix = std::min(codec.prefix_bytes(), extent.length);
   const std::filesystem::path path = dataset_.file(extent.file).path;
+  const Descriptor file = Descriptor::open(path, O_RDONLY);
+  ::posix_fadvise(file.get(), 0, 0, POSIX_FADV_RANDOM);  // or the kernel reads ahead, up to megabytes for each header
   std::vector<std::byte> bytes(prefix);
-  bytes.resize(read_at(Descriptor::open(path, O_RDONLY).get(), bytes, extent.offset, path));
+  bytes.resize(read_at(file.get(), bytes, extent.offset, path));
   return codec.header(bytes);
 }
 

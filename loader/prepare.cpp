@@ -3,6 +3,9 @@
 #include <span>
 #include <utility>
 
+#include <fcntl.h>
+
+#include <penstock/formats/descriptor.hpp>
 #include <penstock/formats/error.hpp>
 #include <penstock/loader/batch_mixer.hpp>
 #include <penstock/loader/cores.hpp>
@@ -17,28 +20,63 @@ namespace {
 constexpr std::uint32_t kReadAheadRows = 64;  // reads in flight that keep a disk busy
 constexpr int kValuesTried = 16;
 
-bool is_sound(const FieldSchema& schema, const std::vector<std::byte>& value, const Codec* codec) {
+std::vector<std::byte> read_prefix(const Dataset& dataset, const Extent& extent, std::uint64_t length) {
+  const std::filesystem::path path = dataset.file(extent.file).path;
+  const Descriptor file = Descriptor::open(path, O_RDONLY);
+  ::posix_fadvise(file.get(), 0, 0, POSIX_FADV_RANDOM);  // or the kernel reads ahead, up to megabytes
+  std::vector<std::byte> bytes(std::min(length, extent.length));
+  bytes.resize(read_at(file.get(), bytes, extent.offset, path));
+  return bytes;
+}
+
+bool is_sound(const FieldSchema& schema, const FirstBytes& value, const Codec* codec) {
   try {
-    (codec != nullptr ? *codec : codec_for(schema, value)).decoder(schema)->peek({&schema, value});
+    (codec != nullptr ? *codec : codec_for(schema, value.bytes)).decoder(schema)->peek(value.of(schema));
     return true;
   } catch (const std::exception&) {
     return false;
   }
 }
 
+/// The first bytes of a long value, where its codec reads the header from them and parts of it later: of clouds of
+/// millions of points nothing more is wanted, and reading them whole would take longer than the first batch.
+std::optional<FirstBytes> sound_prefix(const Dataset& dataset, std::uint32_t field, std::span<const Piece> pieces) {
+  constexpr std::uint64_t kLong = std::uint64_t{1} << 20;
+  const FieldSchema& schema = dataset.fields()[field];
+  const bool one_extent = pieces.size() == 1 && pieces.front().kind == Piece::Kind::extent;
+  if (!one_extent || pieces.front().length < kLong) return std::nullopt;
+  const Codec* codec = codec_named(schema.codec);
+  if (codec == nullptr || codec->prefix_bytes() == 0) return std::nullopt;
+  const Extent& extent = pieces.front().extent;
+  std::vector<std::byte> bytes = read_prefix(dataset, extent, codec->prefix_bytes());
+  if (&codec_for(schema, bytes) != codec) return std::nullopt;
+  const std::vector<std::byte> header = codec->header(bytes);
+  if (header.empty() || !codec->layout({&schema, header, extent.length})) return std::nullopt;
+  const ByteRange range{0, bytes.size()};
+  FirstBytes value(std::move(bytes), range);
+  if (!is_sound(schema, value, codec)) return std::nullopt;
+  return value;
+}
+
 /// The first of some values of the field whose header can be read; the first of all where none can; empty without any.
-std::vector<std::byte> first_sound_value(const Dataset& dataset, std::uint32_t field, const Codec* codec) {
-  std::optional<std::vector<std::byte>> first;
+FirstBytes first_sound_value(const Dataset& dataset, std::uint32_t field, const Codec* codec) {
+  std::optional<FirstBytes> first;
   std::vector<Piece> pieces;
   int tried = 0;
   for (std::uint64_t sample = 0; sample < dataset.size() && tried < kValuesTried; ++sample) {
     if (!dataset.locate(sample, field, pieces)) continue;
     ++tried;
-    std::vector<std::byte> value = read_field(dataset, sample, field);
+    if (codec == nullptr) {
+      try {
+        if (auto prefix = sound_prefix(dataset, field, pieces)) return *std::move(prefix);
+      } catch (const Error&) {  // reading it whole tells the same, or more
+      }
+    }
+    FirstBytes value(read_field(dataset, sample, field));
     if (is_sound(dataset.fields()[field], value, codec)) return value;
     if (!first) first = std::move(value);
   }
-  return first.value_or(std::vector<std::byte>{});
+  return first.value_or(FirstBytes());
 }
 
 Program compiled(const Dataset& dataset, std::span<const FieldChain> chains) {

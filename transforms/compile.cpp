@@ -94,12 +94,12 @@ FirstValue OutputRequest::probe(const DecodeOptions& options) const {
     const FieldSchema& schema = catalog->fields[source];
     if (schema.fixed && own == nullptr)
       return {codec_named("raw"), Layout{.dtype = schema.dtype, .shape = schema.shape}};
-    const std::vector<std::byte> value = catalog->first_value(source, own.get());
-    if (value.empty()) continue;
+    const FirstBytes value = catalog->first_value(source, own.get());
+    if (value.bytes.empty()) continue;
     try {
-      const Codec& codec = own != nullptr ? *own : codec_for(schema, value);
+      const Codec& codec = own != nullptr ? *own : codec_for(schema, value.bytes);
       const std::unique_ptr<Decoder> decoder = codec.decoder(schema, options);
-      const Layout layout = decoder->peek({.schema = &schema, .bytes = value});
+      const Layout layout = decoder->peek(value.of(schema));
       if (!layout.cloud) return {.codec = &codec, .layout = layout};
       return {.codec = &codec, .layout = layout, .cloud = static_cast<const CloudDecoder&>(*decoder).header()};
     } catch (const Error& error) {

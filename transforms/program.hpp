@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <penstock/formats/schema.hpp>
@@ -21,12 +22,22 @@ namespace penstock {
 
 class Placement;  // penstock/transforms/placement.hpp
 
-/// What the loader knows of the dataset, for compiling. `first_value(field, codec)` gives the encoded bytes of some
-/// sample's field, so that shapes without a declared size (icons) are found from the data; empty when no sample has it.
-/// `codec` is what will decode them, null for the field's own.
+/// The encoded bytes of some sample's field: all of them, or only `ranges`, for codecs that decode parts.
+struct FirstBytes {
+  FirstBytes(std::vector<std::byte> all = {}) : bytes(std::move(all)) {}  // NOLINT: bytes are bytes
+  FirstBytes(std::vector<std::byte> some, ByteRange range) : bytes(std::move(some)), ranges{range} {}
+  FieldBytes of(const FieldSchema& schema) const { return {.schema = &schema, .bytes = bytes, .ranges = ranges}; }
+
+  std::vector<std::byte> bytes;
+  std::vector<ByteRange> ranges = {};
+};
+
+/// What the loader knows of the dataset, for compiling. `first_value(field, codec)` gives some sample's field, or what
+/// its codec's peek() needs of it, so that shapes without a declared size (icons) are found from the data; empty when
+/// no sample has it. `codec` is what will decode it, null for the field's own.
 struct FieldCatalog {
   std::span<const FieldSchema> fields;
-  std::function<std::vector<std::byte>(std::uint32_t field, const Codec* codec)> first_value;
+  std::function<FirstBytes(std::uint32_t field, const Codec* codec)> first_value;
 };
 
 /// What a cache may keep for an output between epochs, so that the same row comes of it.

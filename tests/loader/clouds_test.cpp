@@ -1,5 +1,6 @@
 // Point clouds from packing to batches: a loader reads the points that it delivers, and the bytes are always the same.
 #include <algorithm>
+#include <fstream>
 #include <random>
 #include <set>
 
@@ -76,7 +77,33 @@ std::uint64_t total_points(const Dataset& dataset) {
   return points;
 }
 
+// What this process has asked files for so far.
+std::uint64_t bytes_read_so_far() {
+  std::ifstream counters("/proc/self/io");
+  std::string name;
+  std::uint64_t bytes = 0;
+  counters >> name >> bytes;
+  REQUIRE(name == "rchar:");
+  return bytes;
+}
+
 }  // namespace
+
+TEST_CASE("a loader is made from the header of a large cloud, not from all of it") {
+  constexpr std::uint32_t kMany = 400'000;  // of 12 bytes: 4.8 MB
+  const TemporaryFolder folder;
+  write_file(folder / "source/a.scan", cloud_file(1, kMany));
+  const Dataset dataset =
+      pack_clouds(open(folder / "source"), folder / "packed", "tar", cloud_recoding("", "progressive", "none"));
+  LoaderOptions options;
+  options.batch_size = 1;
+  options.workers = 1;
+  options.fields = {{"scan", points::sample(kWanted)}};
+  const std::uint64_t before = bytes_read_so_far();
+  Loader loader(dataset, options);
+  CHECK(loader.next()->size() == 1);
+  CHECK(bytes_read_so_far() - before < 1'000'000);
+}
 
 TEST_CASE("of progressive clouds a loader reads little more than the points that it delivers, from any packing") {
   const TemporaryFolder folder;
