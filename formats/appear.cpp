@@ -39,7 +39,7 @@ void make_appear(const fs::path& partial, const fs::path& destination, const std
     rename_durably(partial, destination);
   }
   fs::remove(destination / marker);
-  sync_folder(destination);
+  if (marker != Journal::kFileName) sync_folder(destination);  // beside penstock.json a journal means nothing
 }
 
 void remove_dataset(const fs::path& folder) {

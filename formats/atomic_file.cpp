@@ -60,6 +60,12 @@ void write_atomically(const fs::path& path, std::span<const std::byte> bytes) {
   write_atomically(path, {bytes});
 }
 
+void write_synced(const fs::path& path, std::span<const std::byte> bytes) {
+  TemporaryFile file(path);
+  file.fill({bytes});
+  file.rename_to(path);
+}
+
 void write_atomically(const fs::path& path, std::initializer_list<std::span<const std::byte>> parts) {
   TemporaryFile file(path);
   file.fill(parts);

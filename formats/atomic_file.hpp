@@ -13,6 +13,8 @@ namespace penstock {
 void write_atomically(const std::filesystem::path& path, std::span<const std::byte> bytes);
 /// The same with the bytes of all `parts`, one behind the other.
 void write_atomically(const std::filesystem::path& path, std::initializer_list<std::span<const std::byte>> parts);
+/// The same, and the folder is left to the caller's sync_folder(): the name may be lost in a power cut until then.
+void write_synced(const std::filesystem::path& path, std::span<const std::byte> bytes);
 
 /// Makes names created, renamed or removed in `folder` durable. Throws Error: io.
 void sync_folder(const std::filesystem::path& folder);

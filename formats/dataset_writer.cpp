@@ -109,7 +109,7 @@ struct DatasetWriter::State {
   void begin_shard(std::uint64_t wanted);
   void open_shard();
   void add(std::string_view key, std::span<const FieldValue> fields);
-  void close_shard();
+  void close_shard(bool last = false);
   void complete_filled();
   void await_filled();
   void discard_shards();
@@ -134,7 +134,7 @@ struct DatasetWriter::State {
 void DatasetWriter::State::begin() {
   require_place(destination, partial, options.overwrite, options.resume);
   const bool begun = fs::exists(partial / Journal::kFileName);
-  if (begun && options.resume) return resume();
+  if (options.resume && Journal::is_in(partial)) return resume();
   if (fs::exists(partial)) {
     begun ? Journal::require_unused(partial) : require_ours(partial);
     begun ? void(fs::remove_all(partial)) : remove_dataset(partial);
@@ -227,7 +227,7 @@ void DatasetWriter::State::add(std::string_view key, std::span<const FieldValue>
   skipped_before_last = report.lines();
 }
 
-void DatasetWriter::State::close_shard() {
+void DatasetWriter::State::close_shard(bool last) {
   await_filled();  // so there are never more than two in memory, and they enter the journal in their order
   report.sync();
   last_shard = shard_name();
@@ -235,7 +235,8 @@ void DatasetWriter::State::close_shard() {
                        .name = last_shard,
                        .samples = shard_samples,
                        .bytes = 0,
-                       .skipped = skipped_before_last};
+                       .skipped = skipped_before_last,
+                       .last = last};
   filled->bytes = filled->writer->bytes();
   ++number;
   if (options.aside) {
@@ -248,7 +249,7 @@ void DatasetWriter::State::close_shard() {
 
 void DatasetWriter::State::complete_filled() {
   const ManifestShard entry = complete(partial, *filled);
-  journal->add(entry, filled->skipped);
+  journal->add(entry, filled->skipped, !filled->last);
 }
 
 void DatasetWriter::State::await_filled() {
@@ -276,7 +277,7 @@ void DatasetWriter::State::discard_shards() {
 }
 
 void DatasetWriter::State::finish() {
-  if (shard != nullptr) close_shard();
+  if (shard != nullptr) close_shard(true);
   await_filled();
   report.sync();
   Manifest manifest{.format = options.format,

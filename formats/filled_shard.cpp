@@ -11,10 +11,10 @@ ManifestShard complete(const std::filesystem::path& folder, FilledShard& shard) 
   if (index.size() != shard.samples) {
     throw Error::corrupt("the shard lost samples while it was written", {.shard = shard.name});
   }
-  write_atomically(folder / index_name(shard.name), index.bytes());
+  write_synced(folder / index_name(shard.name), index.bytes());
   ManifestShard entry = describe_written_shard(folder, shard.name, index);
   if (std::filesystem::is_directory(folder / shard.name)) sync_folder(folder / shard.name);
-  sync_folder(folder);
+  if (!shard.last) sync_folder(folder);
   return entry;
 }
 

@@ -17,6 +17,7 @@ struct FilledShard {
   std::uint64_t samples = 0;  ///< that the writer was given
   std::uint64_t bytes = 0;    ///< about
   std::uint64_t skipped = 0;  ///< lines of the report of samples left out when the last sample was added
+  bool last = false;          ///< penstock.json follows at once, and with it the folder is fsynced
 };
 
 /// Writes the rest of the shard and its index into `folder`, where all of it stays after a power cut, and ends its

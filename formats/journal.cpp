@@ -49,12 +49,17 @@ std::string read_text(const Descriptor& file, const fs::path& path) {
 
 }  // namespace
 
+bool Journal::is_in(const fs::path& folder) {
+  std::error_code missing;
+  const std::uintmax_t bytes = fs::file_size(folder / kFileName, missing);
+  return !missing && bytes != 0;
+}
+
 Journal Journal::begin(const fs::path& folder, const std::string& options) {
   const fs::path path = folder / kFileName;
   Journal journal(path, open_locked(path, O_CREAT | O_EXCL));
   journal.options_ = options;
-  journal.append(options);
-  sync_folder(folder);
+  journal.append(options, false);
   return journal;
 }
 
@@ -89,7 +94,7 @@ void Journal::require_unused(const fs::path& folder) {
   open_locked(folder / kFileName, 0);
 }
 
-void Journal::add(const ManifestShard& shard, std::uint64_t skipped) {
+void Journal::add(const ManifestShard& shard, std::uint64_t skipped, bool fsyncs) {
   // Locks do not reach from host to host everywhere, but a journal that another process wrote to has another length.
   struct stat now {};
   if (::fstat(file_.get(), &now) != 0) throw Error::io(errno, "cannot look at " + path_.string());
@@ -98,7 +103,7 @@ void Journal::add(const ManifestShard& shard, std::uint64_t skipped) {
   }
   Json line = Json::parse(to_json(shard));
   if (skipped != 0) line["skipped"] = skipped;
-  append(line.dump());
+  append(line.dump(), fsyncs);
   shards_.push_back(shard);
   skipped_.push_back(skipped);
 }
@@ -113,10 +118,10 @@ void Journal::keep(std::size_t count) {
   sync(file_.get(), path_);
 }
 
-void Journal::append(const std::string& line) {
+void Journal::append(const std::string& line, bool fsyncs) {
   const std::string text = line + "\n";
   write_all(file_.get(), std::as_bytes(std::span(text.data(), text.size())), path_);
-  sync(file_.get(), path_);
+  if (fsyncs) sync(file_.get(), path_);
   ends_.push_back((ends_.empty() ? 0 : ends_.back()) + text.size());
 }
 

@@ -11,12 +11,15 @@
 
 namespace penstock {
 
-/// A file of lines in the partial folder: the options, then one line per whole shard, each fsynced as it is added. A
-/// line that a crash cut short is ignored.
+/// A file of lines in the partial folder: the options, then one line per whole shard, each fsynced as it is added, and
+/// the options with the first of them. A line that a crash cut short is ignored.
 class Journal {
  public:
   static constexpr std::string_view kFileName = "unfinished.jsonl";
 
+  /// Whether `folder` has a journal with anything in it: a power cut may leave an empty one, of a run without a whole
+  /// shard.
+  static bool is_in(const std::filesystem::path& folder);
   /// Begins a journal in `folder`. Throws Error: io.
   static Journal begin(const std::filesystem::path& folder, const std::string& options);
   /// Goes on with the one in `folder`. Throws Error: io; corrupt (not even the options are whole); invalid_argument,
@@ -30,7 +33,8 @@ class Journal {
   const std::vector<ManifestShard>& shards() const { return shards_; }
 
   /// `skipped` is how many lines the report of samples left out had when the shard's last sample was added.
-  void add(const ManifestShard& shard, std::uint64_t skipped);
+  /// `fsyncs` is false where penstock.json follows at once: without it the shard would only be packed again.
+  void add(const ManifestShard& shard, std::uint64_t skipped, bool fsyncs = true);
   /// Of the last shard; 0 when there is none.
   std::uint64_t skipped() const { return shards_.empty() ? 0 : skipped_[shards_.size() - 1]; }
   /// Forgets all shards from number `count` on.
@@ -38,14 +42,14 @@ class Journal {
 
  private:
   Journal(std::filesystem::path path, Descriptor file) : path_(std::move(path)), file_(std::move(file)) {}
-  void append(const std::string& line);
+  void append(const std::string& line, bool fsyncs);
 
   std::filesystem::path path_;
   Descriptor file_;  // locked as long as this process packs
   std::string options_;
   std::vector<ManifestShard> shards_;
   std::vector<std::uint64_t> skipped_;  // beside shards_
-  std::vector<std::uint64_t> ends_;  // in the file: of the options' line, then of each shard's
+  std::vector<std::uint64_t> ends_;     // in the file: of the options' line, then of each shard's
 };
 
 /// Whether `folder` is a dataset that `pack` has not finished.
