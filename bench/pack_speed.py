@@ -113,14 +113,16 @@ def main():
     parser.add_argument("--folder", type=pathlib.Path, default=pathlib.Path("build/beside"), help="for the files made")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--only", default="", help="jobs whose name has this in it")
     parser.add_argument("--cold", action="store_true", help="drop the source from the page cache first")
     parser.add_argument("--run", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.run:
         return measure(options)
-    for name in ("jpg-many.tars", "raw-many.tars"):
+    jobs = [name for name in JOBS if options.only in name]
+    for name in {JOBS[job][0] for job in jobs} - {"photographs"}:
         make(name, options.folder, options.images)
-    runs = {name: [] for name in JOBS}
+    runs = {name: [] for name in jobs}
     for _ in range(options.rounds):
         for name, told in runs.items():
             told.append(beside.run_apart(sys.argv[1:], name))
