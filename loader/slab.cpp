@@ -148,10 +148,11 @@ void Slab::write_table() {
 }
 
 SlabPool::SlabPool(Dataset dataset, std::span<const Output> outputs, std::uint32_t batch_size, std::uint64_t max_items,
-                   unsigned slabs, std::shared_ptr<Device> device, bool row_table)
+                   unsigned slabs, unsigned held, std::shared_ptr<Device> device, bool row_table)
     : dataset_(std::move(dataset)),
       outputs_(outputs.begin(), outputs.end()),
       layout_(outputs_, batch_size, row_table),
+      held_(held),
       staging_(std::move(device)),
       memory_(staging_, rounded_up(layout_.bytes, kSlabAlignment) * slabs) {
   for (unsigned i = 0; i < slabs; ++i) {
@@ -180,6 +181,7 @@ std::shared_ptr<const BatchRecord> SlabPool::lend(const std::shared_ptr<SlabPool
     slab->counted = to == To::consumer;
     if (slab->counted) ++pool->lent_;
   }
+  pool->freed_.notify_all();  // what the consumer holds need not be kept for it
   return {slab, [pool, slab](const BatchRecord*) {
             {
               const std::scoped_lock lock(pool->mutex_);
@@ -191,8 +193,11 @@ std::shared_ptr<const BatchRecord> SlabPool::lend(const std::shared_ptr<SlabPool
 }
 
 void SlabPool::hand_over(const BatchRecord* slab) {
-  const std::scoped_lock lock(mutex_);
-  if (!std::exchange(slabs_[number_of(slab)]->counted, true)) ++lent_;
+  {
+    const std::scoped_lock lock(mutex_);
+    if (!std::exchange(slabs_[number_of(slab)]->counted, true)) ++lent_;
+  }
+  freed_.notify_all();
 }
 
 unsigned SlabPool::lent() const {

@@ -86,17 +86,19 @@ class Slab : public BatchRecord {
 /// Held batches keep the pool alive, so it may outlive its loader.
 class SlabPool {
  public:
-  /// Keeps the outputs and the dataset: batches refer to their names and keys for as long as the pool lives. Memory is
-  /// page-locked for `device`, where there is one.
+  /// Keeps the outputs and the dataset: batches refer to their names and keys for as long as the pool lives. `held` of
+  /// the slabs are the consumer's: as many as it does not hold stay free, and their memory is not touched before it
+  /// does. Memory is page-locked for `device`, where there is one.
   SlabPool(Dataset dataset, std::span<const Output> outputs, std::uint32_t batch_size, std::uint64_t max_items,
-           unsigned slabs, std::shared_ptr<Device> device = nullptr, bool row_table = false);
+           unsigned slabs, unsigned held = 0, std::shared_ptr<Device> device = nullptr, bool row_table = false);
 
-  /// Waits for a free slab; null when stopped, or once `cancelled` is true (looked at on every wake()).
+  /// Waits for a free slab that is not kept for the consumer; null when stopped, or once `cancelled` is true (looked at
+  /// on every wake()).
   template <typename Cancelled>
   Slab* acquire(std::stop_token stop, Cancelled cancelled) {
     std::unique_lock lock(mutex_);
-    freed_.wait(lock, stop, [&] { return !free_.empty() || cancelled(); });
-    if (stop.stop_requested() || cancelled() || free_.empty()) return nullptr;
+    freed_.wait(lock, stop, [&] { return has_spare() || cancelled(); });
+    if (stop.stop_requested() || cancelled() || !has_spare()) return nullptr;
     Slab* slab = free_.back();
     free_.pop_back();
     return slab;
@@ -119,9 +121,12 @@ class SlabPool {
   std::size_t number_of(const BatchRecord* slab) const;
 
  private:
+  bool has_spare() const { return free_.size() > (held_ > lent_ ? held_ - lent_ : 0); }
+
   Dataset dataset_;
   std::vector<Output> outputs_;
   const SlabLayout layout_;
+  const unsigned held_;
   Staging staging_;
   StagedMemory memory_;  // the fixed columns of all slabs
   std::vector<std::unique_ptr<Slab>> slabs_;
