@@ -83,7 +83,7 @@ Batch Loader::at(std::uint64_t epoch, std::uint64_t batch) {
   pipeline.require_same_process();
   const auto pool =
       std::make_shared<SlabPool>(pipeline.dataset, pipeline.program.outputs(), pipeline.options.batch_size,
-                                 pipeline.options.max_items, 1, nullptr, wants_row_table(pipeline.programs.outputs));
+                                 pipeline.options.max_items, 1, 0, nullptr, wants_row_table(pipeline.programs.outputs));
   Slab& slab = pool->slab(0);
   Assembly assembly(slab, pipeline.program.outputs().size());
   const std::uint64_t seed = pipeline.cursor.position().seed;
