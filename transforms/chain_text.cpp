@@ -61,7 +61,10 @@ std::string quoted(const std::string& name) {
 class StepText {
  public:
   std::string operator()(const step::Decode& decode) const {
-    return decode.fast ? "image.decode(fast=True)" : "image.decode()";
+    std::string given;
+    if (decode.fast) given = "fast=True";
+    if (decode.upright) given += std::string(given.empty() ? "" : ", ") + "apply_exif_orientation=True";
+    return "image.decode(" + given + ")";
   }
   std::string operator()(const step::Elements&) const { return "array.decode()"; }
   std::string operator()(const step::RandomResizedCrop& crop) const {

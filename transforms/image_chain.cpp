@@ -54,8 +54,8 @@ Chain random_color(ColorKind kind, double amount, double probability) {
 
 }  // namespace
 
-Chain decode(bool fast) {
-  return one(step::Decode{.fast = fast});
+Chain decode(bool fast, bool apply_exif_orientation) {
+  return one(step::Decode{.fast = fast, .upright = apply_exif_orientation});
 }
 
 Chain random_resized_crop(std::int64_t size, std::pair<double, double> scale, std::pair<double, double> ratio,

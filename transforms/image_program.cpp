@@ -152,7 +152,7 @@ class ImageProgram final : public OutputProgram {
   std::optional<Size> image_size() const override { return plan_.size; }
   // Where the index tells an image's size, its crop is known before it is read. What is wrong with it, fill() says.
   bool select(const FieldHeader& field, const SampleContext& sample, std::vector<ByteRange>& ranges) const override {
-    if (field.header.empty()) return false;
+    if (field.header.empty() || plan_.decoding.upright) return false;  // the orientation is not in the index
     const Codec* codec = plan_.codec != nullptr ? plan_.codec.get() : codec_named(field.schema->codec);
     const std::size_t before = ranges.size();
     try {
@@ -300,9 +300,13 @@ struct Channels {
 };
 
 // One mean asks for gray levels as they are stored, unless a step makes them; everything else sees color.
-DecodeOptions decoding_of(const Channels& channels) {
-  if (channels.means == 1 && !channels.to_gray) return {.pixels = Pixels::stored};
-  return {};
+DecodeOptions decoding_of(const Chain& chain, const Channels& channels) {
+  DecodeOptions options;
+  if (channels.means == 1 && !channels.to_gray) options.pixels = Pixels::stored;
+  for (const Step& step : chain.steps) {
+    if (const auto* decode = std::get_if<step::Decode>(&step)) options.upright = decode->upright;
+  }
+  return options;
 }
 
 std::int64_t decoded_channels(const OutputRequest& request, const Channels& asked, std::int64_t found) {
@@ -324,7 +328,7 @@ std::int64_t delivered_channels(const OutputRequest& request, const Channels& as
 
 std::unique_ptr<OutputProgram> compile_image(const OutputRequest& request) {
   const Channels asked(request.chain);
-  const DecodeOptions decoding = decoding_of(asked);
+  const DecodeOptions decoding = decoding_of(request.chain, asked);
   const FirstValue sample = request.probe(decoding);
   if (!sample.layout) throw request.shape("no sample has this field, so its shape cannot be found");
   std::optional<PixelGrid> found;
@@ -349,7 +353,8 @@ std::unique_ptr<OutputProgram> compile_image(const OutputRequest& request) {
   Output output = request.output(plan.sink.dtype, shape);
   output.kind = plan.sink.channels_last ? RowKind::image_channels_last : RowKind::image;
   const bool interleaved = plan.sink.channels_last || plan.channels == 1;
-  output.partial = std::ranges::any_of(request.sources, [&](std::uint32_t source) {
+  output.upright = decoding.upright;
+  output.partial = !decoding.upright && std::ranges::any_of(request.sources, [&](std::uint32_t source) {
     const Codec* codec = plan.codec != nullptr ? plan.codec.get() : codec_named(request.catalog->fields[source].codec);
     return codec != nullptr && codec->selects_regions();
   });
@@ -358,7 +363,7 @@ std::unique_ptr<OutputProgram> compile_image(const OutputRequest& request) {
                     element_count(sample.layout->shape) == output.row_bytes();
   if (plan.codec == nullptr) {
     const bool row = output.dtype == DType::u8 && !draws(request.chain);
-    output.keep = row ? Keep::row : plan.fast ? Keep::bytes : Keep::pixels;  // not the pixels that `fast` makes do with
+    output.keep = row ? Keep::row : plan.fast || decoding.upright ? Keep::bytes : Keep::pixels;  // not other pixels
     output.pixels = decoding.pixels;
   }
   return std::make_unique<ImageProgram>(std::move(output), std::move(plan));

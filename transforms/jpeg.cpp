@@ -7,10 +7,12 @@
 #include <jpeglib.h>
 
 #include <penstock/formats/error.hpp>
+#include <penstock/transforms/exif.hpp>
 #include <penstock/transforms/image_decoder.hpp>
 #include <penstock/transforms/jpeg.hpp>
 #include <penstock/transforms/jpeg/baseline_decoder.hpp>
 #include <penstock/transforms/jpeg_codecs.hpp>
+#include <penstock/transforms/oriented_decoder.hpp>
 
 namespace penstock {
 namespace {
@@ -170,7 +172,10 @@ class JpegCodec final : public Codec {
            first_bytes[2] == std::byte{0xFF};
   }
   std::unique_ptr<Decoder> decoder(const FieldSchema&, const DecodeOptions& options) const override {
-    return std::make_unique<JpegDecoder>(options.pixels);
+    auto decoder = std::make_unique<JpegDecoder>(options.pixels);
+    if (!options.upright) return decoder;
+    return std::make_unique<OrientedDecoder>(std::move(decoder),
+                                             [](const FieldBytes& field) { return exif_orientation(field.bytes); });
   }
 };
 

@@ -1,10 +1,13 @@
 #include <algorithm>
 
 #include <penstock/formats/error.hpp>
+#include <penstock/transforms/exif.hpp>
 #include <penstock/transforms/image_decoder.hpp>
 #include <penstock/transforms/jpt.hpp>
 #include <penstock/transforms/jpt/extents.hpp>
 #include <penstock/transforms/jpt/picture.hpp>
+#include <penstock/transforms/jpt/skeleton.hpp>
+#include <penstock/transforms/oriented_decoder.hpp>
 
 namespace penstock {
 namespace {
@@ -16,6 +19,15 @@ constexpr std::uint64_t kGap = 32 << 10;
 
 bool can_shrink(const jpt::Frame& frame) {
   return frame.most_horizontal() <= 2 && frame.most_vertical() <= 2;
+}
+
+/// The EXIF block is among what leads back to the JPEG file, behind the tiles.
+unsigned orientation_of(const FieldBytes& field) {
+  jpt::Head head;
+  jpt::parse_head(field.bytes, head);
+  jpt::Skeleton skeleton;
+  jpt::load_skeleton(field.bytes.subspan(head.coded_bytes), skeleton);
+  return exif_orientation(skeleton.piece(0));
 }
 
 class JptDecoder final : public Decoder {
@@ -72,7 +84,9 @@ class JptCodec final : public Codec {
            std::ranges::equal(first_bytes.first(jpt::kMagic.size()), jpt::kMagic);
   }
   std::unique_ptr<Decoder> decoder(const FieldSchema&, const DecodeOptions& options) const override {
-    return std::make_unique<JptDecoder>(options.pixels);
+    auto decoder = std::make_unique<JptDecoder>(options.pixels);
+    if (!options.upright) return decoder;
+    return std::make_unique<OrientedDecoder>(std::move(decoder), orientation_of);
   }
 
   bool selects_regions() const override { return true; }

@@ -196,7 +196,7 @@ OutputAccount Program::explain(std::uint32_t output, const FieldBytes& field, co
                         .codec = field.schema->codec,
                         .stored = {},
                         .outcomes = {}};
-  Decoders decoders({}, state_->own_codecs[output].get());
+  Decoders decoders({.upright = state_->outputs[output].upright}, state_->own_codecs[output].get());
   try {
     const Peeked peeked = decoders.peek(field);
     account.codec = peeked.codec->name();

@@ -68,6 +68,7 @@ struct Output {
   bool scattered = false;  ///< and those are many and small: records here and there
   Keep keep = Keep::bytes;
   Pixels pixels = Pixels::rgb;  ///< of Keep::pixels
+  bool upright = false;         ///< of images: decoded with their EXIF orientation applied
   RowKind kind = RowKind::other;
   std::uint64_t row_bytes() const { return element_count(shape) * size_of(dtype); }  ///< ragged: of one item
 };

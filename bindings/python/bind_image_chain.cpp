@@ -230,9 +230,10 @@ void bind_image_chain(nb::module_ module) {
       "Chains for images (JPEG, PNG, uint8 arrays). The layout of what they give is (C, H, W). Whatever is drawn is a\n"
       "function of seed, epoch and sample.";
   module.def(
-      "decode", image::decode, nb::kw_only(), nb::arg("fast") = false,
+      "decode", image::decode, nb::kw_only(), nb::arg("fast") = false, nb::arg("apply_exif_orientation") = false,
       "Decoded pixels: uint8 (C, H, W). fast: JPEGs that the chain makes at least twice smaller are decoded at 1/2,\n"
-      "1/4 or 1/8 of their size, which is sooner done and gives slightly other pixels.");
+      "1/4 or 1/8 of their size, which is sooner done and gives slightly other pixels. apply_exif_orientation: JPEGs\n"
+      "are turned and mirrored as their EXIF block says, before all other steps.");
   bind_places(module);
   bind_colors(module);
   module.def("normalize", image::normalize, nb::arg("mean"), nb::arg("stddev"),

@@ -1,0 +1,13 @@
+// The orientation that a camera noted in a JPEG file.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+namespace penstock {
+
+/// 1 to 8 as EXIF numbers them; 1, as stored, where the file says nothing or nothing that can be read.
+/// Source: CIPA DC-008 (Exif 2.32), 4.6.4 and 4.7.2; TIFF 6.0, section 2.
+unsigned exif_orientation(std::span<const std::byte> jpeg_file);
+
+}  // namespace penstock
