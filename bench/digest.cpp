@@ -2,6 +2,7 @@
 #include <bit>
 #include <cstring>
 #include <string_view>
+#include <vector>
 
 #include <penstock/bench/digest.hpp>
 
@@ -34,6 +35,15 @@ void add_text(Hash64& hash, std::string_view text) {
   const std::uint64_t size = text.size();
   add_values(hash, std::span(&size, 1));
   add_values(hash, std::span(text));
+}
+
+// The values of a field that lie on a device.
+void fetch(const Batch& batch, const Field& field, Device& device, std::span<std::byte> to) {
+  batch.synchronize();
+  const auto fetched = device.make_event();
+  device.copy_out(to.data(), field.values.data, to.size(), kDefaultStream);
+  fetched->record(kDefaultStream);
+  fetched->wait();
 }
 
 }  // namespace
@@ -83,7 +93,8 @@ std::uint64_t Hash64::value() const {
   return hash ^ (hash >> 32);
 }
 
-void add_batch(Hash64& hash, const Batch& batch) {
+void add_batch(Hash64& hash, const Batch& batch, Device* device) {
+  std::vector<std::byte> copy;
   for (const std::string_view key : batch.keys()) add_text(hash, key);
   add_values(hash, batch.valid());
   for (const Field& field : batch.fields()) {
@@ -91,7 +102,14 @@ void add_batch(Hash64& hash, const Batch& batch) {
     add_text(hash, name(field.values.dtype));
     add_values(hash, std::span<const std::int64_t>(field.values.shape));
     add_values(hash, field.offsets);
-    hash.add({field.values.data, static_cast<std::size_t>(field.values.bytes())});
+    const auto bytes = static_cast<std::size_t>(field.values.bytes());
+    if (device == nullptr) {
+      hash.add({field.values.data, bytes});
+      continue;
+    }
+    copy.resize(bytes);
+    if (bytes != 0) fetch(batch, field, *device, copy);
+    hash.add(copy);
   }
 }
 

@@ -27,7 +27,7 @@ class Hash64 {
 };
 
 /// Adds, in order, the batch's keys, which of its rows count, and for every output its name, dtype, shape, offsets and
-/// values.
-void add_batch(Hash64& hash, const Batch& batch);
+/// values. `device` is where those lie, if not in memory of the host; then this waits until they are there.
+void add_batch(Hash64& hash, const Batch& batch, Device* device = nullptr);
 
 }  // namespace penstock

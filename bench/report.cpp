@@ -82,11 +82,22 @@ std::string stages_text(const BenchReport& report, const BenchRow& row) {
     text += "  efficiency: against " + rate_text(row.loop_samples_per_s) + " samples/s of a plain loop with " +
             std::to_string(row.setting.workers) + " threads over bytes in memory, " + std::to_string(row.rounds) +
             " pairs\n";
+  if (!row.device.empty()) text += "  " + copies_text(row) + "\n";
   if (!row.notes.empty()) text += "  " + row.notes + "\n";
   return text;
 }
 
 }  // namespace
+
+std::string copies_text(const BenchRow& row) {
+  if (row.device.empty()) return {};
+  std::string text = "copies to " + row.device + ", from " + row.staging + ": " + fixed(row.copied_mb, 1) + " MB";
+  if (row.copy_gb_per_s > 0) text += ", " + fixed(row.copy_gb_per_s, 2) + " GB/s while they ran";
+  if (row.plain_copy_gb_per_s > 0)
+    text += "; a plain loop of copies " + fixed(row.plain_copy_gb_per_s, 2) + " GB/s, ratio " +
+            fixed(row.copy_gb_per_s / row.plain_copy_gb_per_s, 3);
+  return text;
+}
 
 std::string bottleneck(const BenchRow& row) {
   const StageStats* busiest = nullptr;

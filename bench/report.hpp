@@ -35,8 +35,9 @@ std::string to_text(const BenchReport& report);
 /// {"penstock": version, "machine": {...}, "dataset": {...}, "rows": [{"task", "workers", "prefetch", "batch_size",
 /// "engine", "engine_reason", "cache": "warm" | "cold", "samples_per_s", "mb_per_s", "first_batch_ms", "stall_percent",
 /// "peak_rss_mb", "efficiency", "digest", "stages": {"read": {"busy_s", "stalled_in_s", "stalled_out_s"}, ...}}]}
-/// and more fields in every part; none of those named here is ever renamed. What was not measured is null. "dataset" is
-/// the first of "datasets"; a row's "dataset" is the path of its own.
+/// and, where batches were copied to a device, "device", "staging", "copied_mb", "copy_gb_per_s" and
+/// "plain_copy_gb_per_s"; and more fields in every part; none of those named here is ever renamed. What was not
+/// measured is null. "dataset" is the first of "datasets"; a row's "dataset" is the path of its own.
 std::string to_json(const BenchReport& report);
 
 /// The report of a search: "rows" are the settings that were tried, fastest first; beside them "best" (a row),
@@ -45,6 +46,10 @@ std::string to_json(const BenchReport& report, const TuneResult& tuned);
 
 /// One page without any outside reference: tables, and bars as SVG.
 std::string to_html(const BenchReport& report);
+
+/// Of a row whose batches were copied to a device: which, how its memory is staged, and how fast copies were, beside
+/// a plain loop of them. Empty for other rows.
+std::string copies_text(const BenchRow& row);
 
 /// The stage that limits the row: the one that works the greatest share of its threads' time. Empty without stages.
 std::string bottleneck(const BenchRow& row);

@@ -63,6 +63,12 @@ Json row_json(const BenchReport& report, const BenchRow& row) {
   json["rounds"] = row.rounds;
   json["samples"] = row.samples;
   json["seconds"] = row.seconds;
+  const auto with_device = [&](Json value) { return row.device.empty() ? Json(nullptr) : std::move(value); };
+  json["device"] = with_device(row.device);
+  json["staging"] = with_device(row.staging);
+  json["copied_mb"] = with_device(row.copied_mb);
+  json["copy_gb_per_s"] = with_device(row.copy_gb_per_s);
+  json["plain_copy_gb_per_s"] = row.plain_copy_gb_per_s > 0 ? Json(row.plain_copy_gb_per_s) : Json(nullptr);
   json["notes"] = row.notes;
   return json;
 }

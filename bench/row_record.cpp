@@ -43,6 +43,11 @@ void RowRecord::add(const Trial& trial, double loop_samples_per_s, std::uint64_t
   row_.engine = name(stats.engine);
   row_.engine_reason = stats.engine_reason;
   row_.notes = stats.notes;
+  row_.device = stats.device;
+  if (!stats.device.empty()) row_.staging = stats.staging;
+  copied_bytes_ += stats.copied_bytes;
+  copying_ += stats.copy_time;
+  if (trial.plain_copies > 0) plain_copies_.push_back(trial.plain_copies / 1e9);
   if (trial.digest) row_.digest = trial.digest;
   ++row_.rounds;
   row_.samples += stats.samples;
@@ -68,6 +73,10 @@ BenchRow RowRecord::row() const {
   row.loop_samples_per_s = spread_of(loops_).median;
   if (!ratios_.empty()) row.efficiency = spread_of(ratios_);
   if (row.seconds > 0) row.mb_per_s = static_cast<double>(bytes_read_) / 1e6 / row.seconds;
+  row.copied_mb = static_cast<double>(copied_bytes_) / 1e6;
+  if (copying_.count() > 0)
+    row.copy_gb_per_s = static_cast<double>(copied_bytes_) / static_cast<double>(copying_.count());
+  row.plain_copy_gb_per_s = spread_of(plain_copies_).median;
   const auto all = waited_ + busy_;
   if (all.count() > 0)
     row.stall_percent = 100.0 * static_cast<double>(waited_.count()) / static_cast<double>(all.count());

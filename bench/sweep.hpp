@@ -61,6 +61,10 @@ struct BenchRow {
   std::vector<StageStats> stages;                                            ///< sums over the rounds
   std::vector<std::pair<std::string, std::chrono::nanoseconds>> waited_for;  ///< sums over the rounds
   std::string notes;
+  std::string device, staging;     ///< as Stats has them; empty: batches stay on the host
+  double copied_mb = 0;            ///< 10^6 bytes, to the device, over the rounds
+  double copy_gb_per_s = 0;        ///< 10^9 bytes a second, while copies ran
+  double plain_copy_gb_per_s = 0;  ///< median of a plain loop of copies of a batch's bytes
   bool warm() const { return resident_share >= 0.9; }
 };
 
@@ -90,7 +94,9 @@ class RowRecord {
 
  private:
   BenchRow row_;
-  std::vector<double> rates_, first_batches_, loops_, ratios_;
+  std::vector<double> rates_, first_batches_, loops_, ratios_, plain_copies_;
+  std::uint64_t copied_bytes_ = 0;
+  std::chrono::nanoseconds copying_{};
   std::uint64_t bytes_read_ = 0;
   std::chrono::nanoseconds waited_{}, busy_{};
 };

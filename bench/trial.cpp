@@ -1,3 +1,6 @@
+#include <algorithm>
+
+#include <penstock/bench/copy_loop.hpp>
 #include <penstock/bench/digest.hpp>
 #include <penstock/bench/memory.hpp>
 #include <penstock/bench/residency.hpp>
@@ -9,6 +12,8 @@ namespace penstock {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::milliseconds kCopyLoop{200};
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -43,34 +48,58 @@ LoaderOptions loader_options(const Task& task, const Setting& setting, const Tri
   loader.prefetch = setting.prefetch;
   loader.fields = task.fields;
   loader.engine = options.engine;
+  loader.on_device = options.device;
+  loader.where = options.where;
   loader.cache = options.cache;
   loader.cache_bytes = options.cache_bytes;
   return loader;
 }
 
+namespace {
+
+// Batches, and with a device their copies, until `duration` is over.
+void measure(Loader& loader, const TrialOptions& options, std::chrono::nanoseconds duration, Trial& trial) {
+  loader.reset_stats();
+  const auto start = Clock::now();
+  std::optional<Batch> batch;
+  do {
+    batch.reset();
+    batch = next_of(loader);
+    if (options.device != nullptr) batch->wait(kDefaultStream);
+    options.consumer.take();
+    check(options);
+  } while (Clock::now() - start < duration);
+  batch->synchronize();
+  trial.seconds = seconds_since(start);
+  trial.stats = loader.stats();
+}
+
+}  // namespace
+
 Trial run_trial(const Dataset& dataset, const Task& task, const Setting& setting, const TrialOptions& options,
                 std::chrono::nanoseconds duration) {
   Trial trial = prepare(dataset, options);
   const auto made = Clock::now();
-  Loader loader(dataset, loader_options(task, setting, options));
-  // Until the pipeline is full and the slabs have been written; of a cache, until an epoch has filled it.
-  const std::uint64_t epoch = options.cache == CacheKind::none ? 0 : loader.batches();
-  for (std::uint64_t i = 0; i < epoch + setting.prefetch + 2; ++i) {
-    next_of(loader);
-    if (i == 0) trial.first_batch = seconds_since(made);
-    options.consumer.take();
-    check(options);
+  {
+    Loader loader(dataset, loader_options(task, setting, options));
+    // Until the pipeline is full and the slabs have been written; of a cache, until an epoch has filled it.
+    const std::uint64_t epoch = options.cache == CacheKind::none ? 0 : loader.batches();
+    for (std::uint64_t i = 0; i < epoch + setting.prefetch + 2; ++i) {
+      const Batch batch = next_of(loader);
+      if (i == 0) batch.synchronize();
+      if (i == 0) trial.first_batch = seconds_since(made);
+      options.consumer.take();
+      check(options);
+    }
+    measure(loader, options, duration, trial);
+    trial.peak_memory_bytes = peak_memory_bytes();
   }
-  loader.reset_stats();
-  const auto start = Clock::now();
-  do {
-    const Batch batch = next_of(loader);
-    options.consumer.take();
-    check(options);
-  } while (Clock::now() - start < duration);
-  trial.seconds = seconds_since(start);
-  trial.stats = loader.stats();
-  trial.peak_memory_bytes = peak_memory_bytes();
+  // What a batch copies is what the whole loop copies at a time.
+  if (const std::uint64_t batches = trial.stats.batches; options.device != nullptr && trial.stats.copied_bytes > 0) {
+    const std::uint64_t of_batch =
+        std::max<std::uint64_t>(1, trial.stats.copied_bytes / std::max<std::uint64_t>(1, batches));
+    trial.plain_copies = copy_rate(options.device, of_batch, std::min<std::chrono::nanoseconds>(duration, kCopyLoop));
+  }
   return trial;
 }
 
@@ -81,7 +110,7 @@ Trial run_epoch(const Dataset& dataset, const Task& task, const Setting& setting
   Hash64 hash;
   while (const auto batch = loader.next()) {
     if (trial.first_batch == 0) trial.first_batch = seconds_since(start);
-    add_batch(hash, *batch);
+    add_batch(hash, *batch, options.device.get());
     options.consumer.take();
     check(options);
   }

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 
 #include <penstock/bench/consumer.hpp>
@@ -30,6 +31,8 @@ struct TrialOptions {
   bool cold = false;  ///< drop the dataset's pages first
   CacheKind cache = CacheKind::none;
   std::uint64_t cache_bytes = LoaderOptions{}.cache_bytes;
+  std::shared_ptr<Device> device = {};  ///< that batches are copied to; null: they stay in memory of the host
+  Where where = Where::automatic;
   std::function<bool()> keep_going;  ///< asked between batches; false ends with Error: resource, "interrupted"
 };
 
@@ -40,6 +43,7 @@ struct Trial {
   std::uint64_t peak_memory_bytes = 0;
   double resident_share = 0;            ///< of the dataset's pages, before the loader was made
   std::optional<std::uint64_t> digest;  ///< of a whole epoch
+  double plain_copies = 0;              ///< bytes a second of a plain loop of copies to the device; 0 without one
   double samples_per_s() const { return seconds > 0 ? static_cast<double>(stats.samples) / seconds : 0; }
 };
 

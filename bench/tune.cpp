@@ -158,10 +158,12 @@ TuneResult tune(const Subject& subject, const TuneOptions& options) {
   const std::string batch = std::to_string(best.batch_size), workers = std::to_string(best.workers),
                     prefetch = std::to_string(best.prefetch), path = subject.dataset.path().string();
   result.reason = reason_of(result.best, options.trial);
+  const std::string device = options.trial.device != nullptr ? to_string(options.trial.device->id()) : "";
   result.cpp_line = "penstock::Loader loader(penstock::open(\"" + path + "\"), {.batch_size = " + batch +
-                    ", .workers = " + workers + ", .prefetch = " + prefetch + "});";
+                    ", .workers = " + workers + ", .prefetch = " + prefetch +
+                    (device.empty() ? "" : ", .device = \"" + device + "\"") + "});";
   result.python_line = "loader = ps.Loader(\"" + path + "\", batch_size=" + batch + ", workers=" + workers +
-                       ", prefetch=" + prefetch + ")";
+                       ", prefetch=" + prefetch + (device.empty() ? "" : ", device=\"" + device + "\"") + ")";
   return result;
 }
 

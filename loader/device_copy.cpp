@@ -5,11 +5,11 @@
 namespace penstock {
 
 DeviceCopy::DeviceCopy(std::shared_ptr<DevicePool> pool, std::shared_ptr<SlabPool> host, Source source, unsigned ahead,
-                       StageClock& clock)
+                       StageClocks& clocks)
     : pool_(std::move(pool)),
       host_(std::move(host)),
       source_(std::move(source)),
-      clock_(clock),
+      clocks_(clocks),
       stream_(pool_->device().make_stream()),
       queue_(ahead, {}) {}
 
@@ -23,12 +23,12 @@ void DeviceCopy::run() {
 bool DeviceCopy::advance(std::uint64_t generation, std::uint64_t sequence) {
   Stopwatch watch;
   std::optional<Finished> finished = source_(generation, sequence);
-  clock_.stalled_in.add(watch.lap());
+  clocks_.copy.stalled_in.add(watch.lap());
   if (!finished) return false;
   if (finished->failure == nullptr) {
     DeviceSlab* slab =
         queue_.wait_for_room(generation) ? pool_->acquire([&] { return !queue_.wants(generation); }) : nullptr;
-    clock_.stalled_out.add(watch.lap());
+    clocks_.copy.stalled_out.add(watch.lap());
     if (slab == nullptr) return false;
     copy(*finished, slab);
   }
@@ -36,12 +36,13 @@ bool DeviceCopy::advance(std::uint64_t generation, std::uint64_t sequence) {
 }
 
 void DeviceCopy::copy(Finished& finished, DeviceSlab* slab) {
-  InFlight copy{std::exchange(finished.batch, Batch(DevicePool::lend(pool_, slab))), nullptr, nullptr};
+  InFlight copy{std::exchange(finished.batch, Batch(DevicePool::lend(pool_, slab))), nullptr, nullptr, nullptr};
   finished.batch.attach(copy.host.attached());
   try {
     copy.begun = event();
+    copy.copied = event();
     copy.ended = event();
-    slab->fill(static_cast<const Slab&>(*copy.host.slab()), stream_->handle(), *copy.begun);
+    copy.bytes = slab->fill(static_cast<const Slab&>(*copy.host.slab()), stream_->handle(), *copy.begun, *copy.copied);
     copy.ended->record(stream_->handle());
   } catch (...) {
     finished.failure = std::current_exception();
@@ -63,9 +64,12 @@ void DeviceCopy::await(InFlight& copy) {
   if (copy.ended == nullptr) return;
   try {
     copy.ended->wait();
-    clock_.busy.add(pool_->device().between(*copy.begun, *copy.ended));
+    clocks_.copy.busy.add(pool_->device().between(*copy.begun, *copy.ended));
+    clocks_.crossing.add(pool_->device().between(*copy.begun, *copy.copied));
+    clocks_.crossed_bytes.fetch_add(copy.bytes, std::memory_order_relaxed);
     const std::scoped_lock lock(mutex_);
     events_.push_back(std::move(copy.begun));
+    events_.push_back(std::move(copy.copied));
     events_.push_back(std::move(copy.ended));
   } catch (...) {
     const std::scoped_lock lock(mutex_);
@@ -114,8 +118,8 @@ Batch DeviceCopy::copied(const std::shared_ptr<DevicePool>& pool, const Batch& b
   Batch made(DevicePool::lend(pool, slab));
   made.attach(batch.attached());
   const auto stream = pool->device().make_stream();
-  const auto begun = pool->device().make_event();
-  slab->fill(static_cast<const Slab&>(*batch.slab()), stream->handle(), *begun);
+  const auto begun = pool->device().make_event(), copied = pool->device().make_event();
+  slab->fill(static_cast<const Slab&>(*batch.slab()), stream->handle(), *begun, *copied);
   slab->use().synchronize();
   return made;
 }

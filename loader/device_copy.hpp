@@ -26,7 +26,7 @@ class DeviceCopy {
   using Source = std::function<std::optional<Finished>(std::uint64_t generation, std::uint64_t sequence)>;
 
   DeviceCopy(std::shared_ptr<DevicePool> pool, std::shared_ptr<SlabPool> host, Source source, unsigned ahead,
-             StageClock& clock);
+             StageClocks& clocks);
 
   void run();     ///< what the first thread does, until close()
   void settle();  ///< what the second one does, until run() has ended and the last copy is over
@@ -45,7 +45,8 @@ class DeviceCopy {
  private:
   struct InFlight {
     Batch host;
-    std::unique_ptr<Event> begun, ended;
+    std::unique_ptr<Event> begun, copied, ended;
+    std::uint64_t bytes = 0;
   };
   bool advance(std::uint64_t generation, std::uint64_t sequence);
   void copy(Finished& finished, DeviceSlab* slab);
@@ -55,7 +56,7 @@ class DeviceCopy {
   const std::shared_ptr<DevicePool> pool_;
   const std::shared_ptr<SlabPool> host_;
   const Source source_;
-  StageClock& clock_;
+  StageClocks& clocks_;
   const std::unique_ptr<Stream> stream_;
   FinishedQueue queue_;
   Queue<InFlight> in_flight_;

@@ -62,19 +62,21 @@ DeviceSlab::DeviceSlab(const std::shared_ptr<Device>& device, std::span<const Ou
   bytes_ = bytes + ragged;
 }
 
-void DeviceSlab::fill(const Slab& host, StreamHandle stream, Event& begun) {
+std::uint64_t DeviceSlab::fill(const Slab& host, StreamHandle stream, Event& begun, Event& copied) {
   describe(host);
   use_.begin_write(stream);
   begun.record(stream);
-  if (const std::uint64_t bytes = layout_.used(copied_, host.rows); bytes != 0) {
-    device_->copy_in(memory_.data(), host.columns(), bytes, stream);
-  }
+  std::uint64_t all = layout_.used(copied_, host.rows);
+  if (all != 0) device_->copy_in(memory_.data(), host.columns(), all, stream);
   for (std::size_t i = 0; i < outputs_.size(); ++i) {
     const std::uint64_t bytes = outputs_[i].output.ragged ? host.fields[i].values.bytes() : 0;
     if (bytes != 0) device_->copy_in(arenas_[i].data(), host.fields[i].values.data, bytes, stream);
+    all += bytes;
   }
+  copied.record(stream);
   run_passes(stream);
   use_.written(stream);
+  return all;
 }
 
 void DeviceSlab::describe(const Slab& host) {

@@ -41,8 +41,9 @@ class DeviceSlab {
              std::span<const DeviceOutput> outputs, std::uint32_t batch_size, std::uint64_t max_items);
 
   /// Enqueues everything that makes a batch of `host`, whose memory must stay until the stream has come by; `begun` is
-  /// recorded where the copy may begin, because nobody reads this memory any more.
-  void fill(const Slab& host, StreamHandle stream, Event& begun);
+  /// recorded where the copy may begin, because nobody reads this memory any more, and `copied` behind all copies,
+  /// before passes. Returns bytes to copy.
+  std::uint64_t fill(const Slab& host, StreamHandle stream, Event& begun, Event& copied);
 
   const BatchRecord& record() const { return record_; }
   DeviceUse& use() { return use_; }

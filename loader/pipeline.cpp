@@ -64,7 +64,7 @@ Pipeline::Pipeline(Dataset opened, LoaderOptions chosen, const Loader::EngineFac
     device_copy = std::make_unique<DeviceCopy>(
         device_slabs, slabs,
         [this](std::uint64_t generation, std::uint64_t number) { return next_of(generation, number); },
-        options.device_prefetch, clocks.copy);
+        options.device_prefetch, clocks);
   }
   feeder = std::make_unique<Feeder>(shop, plan_options(options, selection), *engine.engine, assemblies);
 }
@@ -241,6 +241,8 @@ Stats Pipeline::stats() const {
     stats.device = to_string(device->id()) + ": " + device->description();
     stats.device_slabs = device_slabs->size();
     stats.device_bytes = device_slabs->bytes();
+    stats.copied_bytes = clocks.crossed_bytes.load(std::memory_order_relaxed);
+    stats.copy_time = clocks.crossing.get();
   }
   stats.window_bytes = window.reserved();
   stats.cache_bytes = blocks.bytes();

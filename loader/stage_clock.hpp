@@ -47,7 +47,11 @@ class Stopwatch {
 /// The clocks of the stages that are threads of the loader.
 struct StageClocks {
   StageClock plan, read, decode, transform, deliver, on_batch, copy;
+  TimeSum crossing;                             ///< of copies to a device, without what it does behind them
+  std::atomic<std::uint64_t> crossed_bytes{0};  // relaxed, as sums are
   void reset() {
+    crossing.reset();
+    crossed_bytes.store(0, std::memory_order_relaxed);
     for (StageClock* clock : {&plan, &read, &decode, &transform, &deliver, &on_batch, &copy}) clock->reset();
   }
 };

@@ -54,6 +54,9 @@ std::ostream& operator<<(std::ostream& out, const Stats& stats) {
     out << "device      " << stats.device << ": ";
     print(out, "%.1f MB in %llu slabs\n", static_cast<double>(stats.device_bytes) / 1e6,
           static_cast<unsigned long long>(stats.device_slabs));
+    if (const double copying = seconds(stats.copy_time); copying > 0)
+      print(out, "copies      %.1f MB, %.2f GB/s while they ran\n", static_cast<double>(stats.copied_bytes) / 1e6,
+            static_cast<double>(stats.copied_bytes) / copying / 1e9);
   }
   if (stats.blocks_undone != 0)
     print(out, "blocks      %llu undone\n", static_cast<unsigned long long>(stats.blocks_undone));

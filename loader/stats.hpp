@@ -44,6 +44,8 @@ struct Stats {
   std::string staging;  ///< whether slabs are page-locked for the device, or why not
   std::string device;   ///< "cuda:0: NVIDIA H200, ..."; empty: batches stay in memory of the host
   std::uint64_t device_bytes = 0, device_slabs = 0;  ///< reserved on the device
+  std::uint64_t copied_bytes = 0;                    ///< to the device, by copies that are over
+  std::chrono::nanoseconds copy_time{};              ///< that they took there, without kernels
   std::uint64_t blocks_undone = 0;  ///< filtered blocks (HDF5 chunks); one that serves many samples counts once
   CacheKind cache_kind = CacheKind::none;
   CacheStats cache;  ///< of samples; cache_bytes above are those of blocks

@@ -72,6 +72,7 @@ Command bench_command(CLI::App& app) {
       "  penstock bench train.tar.d --workers 1,2,4 --prefetch 1,2 --batch-size 64,256 --html report.html\n"
       "  penstock bench photos train.tar.d train.lmdb.d     one table that compares them\n"
       "  penstock bench train.tar.d --consumer sleep:25     does the loader keep up with a 25 ms step?\n"
+      "  penstock bench train.tar.d --device cuda           with copies to the GPU, beside a plain loop of them\n"
       "  penstock bench train.tar.d --digest --json -       one epoch; equal whatever workers, engine or packing");
   return {command, [options] { return run(*options); }};
 }

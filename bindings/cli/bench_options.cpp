@@ -1,6 +1,7 @@
 #include "bench_options.hpp"
 
 #include <penstock/bench/units.hpp>
+#include <penstock/device/device.hpp>
 #include <penstock/loader/read_engine.hpp>
 
 #include "open.hpp"
@@ -30,6 +31,11 @@ void BenchOptions::declare(CLI::App& command) {
   command.add_option("--cache-bytes", cache_bytes, "Limit of the cache")->capture_default_str();
   command.add_option("--consumer", consumer, "Stand-in for training, for each batch: none, busy:MS or sleep:MS")
       ->capture_default_str();
+  command.add_option("--device", device,
+                     "Copy batches there: cuda, cuda:N, or host, a processor in a device's place; else they stay");
+  command.add_option("--where", where, "With a device: where the last steps of images and points are done")
+      ->check(CLI::IsMember({"auto", "host", "device"}))
+      ->capture_default_str();
   command.add_option("--seed", seed, "Of the order and of every random draw")->capture_default_str();
 }
 
@@ -38,6 +44,8 @@ TrialOptions BenchOptions::trial() const {
   trial.engine.kind = engine_named(engine);
   trial.engine.direct_io = direct_io;
   trial.consumer = Consumer::parse(consumer);
+  if (!device.empty()) trial.device = open_device(device);
+  trial.where = where == "host" ? Where::host : where == "device" ? Where::device : Where::automatic;
   trial.seed = seed;
   trial.cold = cold;
   trial.cache = cache_named(cache);

@@ -11,7 +11,7 @@
 namespace penstock::cli {
 
 struct BenchOptions {
-  std::string task, engine = "auto", consumer = "none";
+  std::string task, engine = "auto", consumer = "none", device, where = "auto";
   std::vector<unsigned> workers, prefetch;
   std::vector<std::uint32_t> batch_sizes = {64};
   double seconds = 5;
@@ -20,7 +20,7 @@ struct BenchOptions {
   std::string cache = "none", cache_bytes = "1GiB";
 
   void declare(CLI::App& command);
-  /// Throws Error: invalid_argument.
+  /// Opens the device. Throws Error: invalid_argument; unsupported, where there is no such device.
   TrialOptions trial() const;
   /// Opens the dataset. Throws OpenFailure; Error: invalid_argument, when it does not have what the task needs.
   Subject subject(const std::string& dataset) const;

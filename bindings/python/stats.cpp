@@ -92,6 +92,8 @@ nb::object to_python(const Stats& stats) {
   all["device"] = text(stats.device);
   all["device_slabs"] = stats.device_slabs;
   all["device_bytes"] = stats.device_bytes;
+  all["copied_bytes"] = stats.copied_bytes;
+  all["copy_s"] = seconds(stats.copy_time);
   all["window_bytes"] = stats.window_bytes;
   all["cache_bytes"] = stats.cache_bytes;
   all["blocks_undone"] = stats.blocks_undone;

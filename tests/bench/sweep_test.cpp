@@ -1,12 +1,17 @@
 #include <algorithm>
+#include <atomic>
+#include <memory>
+#include <string>
 #include <vector>
 
 #include <doctest/doctest.h>
 
 #include <penstock/bench/ceiling.hpp>
+#include <penstock/bench/report.hpp>
 #include <penstock/bench/sweep.hpp>
 #include <penstock/bench/tune.hpp>
 #include <penstock/bench/workload.hpp>
+#include <penstock/device/host_device.hpp>
 #include <penstock/formats/error.hpp>
 
 #include "support/temporary_folder.hpp"
@@ -68,6 +73,51 @@ TEST_CASE("a sweep measures every combination once and gives the fastest first")
     CHECK_FALSE(row.digest.has_value());
   }
   CHECK_FALSE(result.limits.has_value());
+}
+
+TEST_CASE("with a device the copy is a stage, and stands beside a plain loop of copies") {
+  const Icons icons;
+  SweepOptions options = quick();
+  options.trial.device = std::make_shared<penstock::HostDevice>(0);
+  const BenchRow row = penstock::sweep(icons.subjects, options).rows.front();
+  CHECK(row.stages.back().name == "copy");
+  CHECK(row.stages.back().busy.count() > 0);
+  CHECK(row.device == "host:0: the processor in a device's place");
+  CHECK(row.staging == "page-locked memory for host:0");
+  // Of each batch at least its labels and what the fewest bytes of its pixels are.
+  CHECK(row.copied_mb * 1e6 >= static_cast<double>(row.samples) * (8 + 3 * 32 * 32) * 0.9);
+  CHECK(row.copy_gb_per_s > 0);
+  CHECK(row.plain_copy_gb_per_s > 0);
+  CHECK(row.efficiency.has_value());
+  const std::string told = penstock::copies_text(row);
+  CHECK(told.find("copies to host:0") == 0);
+  CHECK(told.find("; a plain loop of copies ") != std::string::npos);
+
+  options.trial.device = nullptr;
+  const BenchRow plain = penstock::sweep(icons.subjects, options).rows.front();
+  CHECK(plain.device.empty());
+  CHECK(plain.stages.back().name != "copy");
+  CHECK(plain.plain_copy_gb_per_s == 0);
+  CHECK(penstock::copies_text(plain).empty());
+}
+
+TEST_CASE("the digest of batches on a device is that of the host, wherever their last steps are done") {
+  const Icons icons;
+  SweepOptions options = quick();
+  options.digest = true;
+  const auto digest = [&] { return penstock::sweep(icons.subjects, options).rows.front().digest; };
+  const auto on_host = digest();
+  REQUIRE(on_host.has_value());
+  std::atomic<std::uint64_t> passes{0};
+  options.trial.device = std::make_shared<penstock::HostDevice>(
+      0, penstock::HostDeviceOptions{.before = [&](const penstock::HostWork& work) {
+        passes += work.kind == penstock::HostWork::Kind::image;
+      }});
+  CHECK(digest() == on_host);
+  options.trial.where = penstock::Where::host;
+  passes = 0;
+  CHECK(digest() == on_host);
+  CHECK(passes == 0);
 }
 
 TEST_CASE("efficiency compares windows of loader and plain loop in pairs") {

@@ -83,6 +83,7 @@ def test_wrong_values_are_2_with_one_line(icons, tmp_path):
     assert "consumer" in fails("bench", icons, "--consumer", "busy:often", code=2)
     assert "consumer" in fails("bench", icons, "--mock-loader", code=2)
     assert "at least 1" in fails("bench", icons, "--workers", "0", code=2)
+    assert "a device is" in fails("bench", icons, "--device", "tpu", code=2)
 
 
 # synth
@@ -378,6 +379,23 @@ def test_the_digest_is_equal_for_all_packings_workers_prefetch_and_engines(packe
     assert len(digests) == 1
     other = json.loads(run("bench", icons, "--digest", "--seed", "6", "--json", "-").stdout)["rows"][0]["digest"]
     assert other not in digests
+
+
+def test_bench_copies_to_a_device_or_says_why_not(icons, tmp_path):
+    for command in ("bench", "tune"):
+        assert "no device cuda:999: " in fails(command, icons, "--device", "cuda:999")
+    result = run("bench", icons, "--seconds", "0.5", "--workers", "1", "--device", "host", "--json",
+                 tmp_path / "r.json", "--html", tmp_path / "r.html")
+    text = result.stdout.decode()
+    assert "copies to host:0: " in text and "page-locked memory for host:0" in text and " of copies " in text
+    row = json.loads((tmp_path / "r.json").read_text())["rows"][0]
+    assert row["device"].startswith("host:0: ") and row["stages"]["copy"]["busy_s"] > 0
+    assert row["copied_mb"] > 0 and row["copy_gb_per_s"] > 0 and row["plain_copy_gb_per_s"] > 0
+    assert "copies to host:0: " in (tmp_path / "r.html").read_text()
+    rows = [json.loads(run("bench", icons, "--digest", "--json", "-", *more).stdout)["rows"][0]
+            for more in ([], ["--device", "host"], ["--device", "host:1", "--where", "host"])]
+    assert rows[0]["device"] is None and rows[0]["copied_mb"] is None
+    assert len({row["digest"] for row in rows}) == 1
 
 
 def test_bench_compares_datasets_and_writes_its_reports(packed, icons, tmp_path):
