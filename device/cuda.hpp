@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -23,5 +24,9 @@ CudaFacts cuda_facts();
 /// Throws Error: unsupported, with CudaFacts::problem, or because there is no device of that number; resource, where
 /// the driver refuses.
 std::shared_ptr<Device> open_cuda_device(int number);
+
+/// Runs `work` in this thread with the context of a device of CUDA's current, for libraries that expect it so.
+/// Throws Error: unsupported, for other devices; what `work` throws.
+void in_context(Device& device, const std::function<void()>& work);
 
 }  // namespace penstock

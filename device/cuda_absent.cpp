@@ -12,4 +12,8 @@ std::shared_ptr<Device> open_cuda_device(int number) {
   throw Error::unsupported("no device cuda:" + std::to_string(number) + ": " + cuda_facts().problem);
 }
 
+void in_context(Device& device, const std::function<void()>&) {
+  throw Error::unsupported(to_string(device.id()) + " is no device of CUDA's");
+}
+
 }  // namespace penstock

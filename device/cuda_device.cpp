@@ -260,7 +260,15 @@ std::shared_ptr<Device> open(int number) {
   return std::make_shared<CudaDevice>(number);
 }
 
+bool run_in_context(Device& device, const std::function<void()>& work) {
+  const auto* cuda = dynamic_cast<const CudaDevice*>(&device);
+  if (cuda == nullptr) return false;
+  const Current here = cuda->current();
+  work();
+  return true;
+}
+
 }  // namespace
 }  // namespace penstock
 
-extern "C" const penstock::CudaEntry penstock_cuda_entry{penstock::facts, penstock::open};
+extern "C" const penstock::CudaEntry penstock_cuda_entry{penstock::facts, penstock::open, penstock::run_in_context};

@@ -2,6 +2,7 @@
 // its own because CUDA's runtime keeps more for each thread than a library that Python loads late may.
 #pragma once
 
+#include <functional>
 #include <memory>
 
 #include <penstock/device/cuda.hpp>
@@ -11,6 +12,7 @@ namespace penstock {
 struct CudaEntry {
   CudaFacts (*facts)();
   std::shared_ptr<Device> (*open)(int number);
+  bool (*in_context)(Device& device, const std::function<void()>& work);  ///< false: it is none of CUDA's
 };
 
 inline constexpr const char* kCudaLibrary = "libpenstock_cuda.so";

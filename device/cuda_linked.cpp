@@ -1,5 +1,6 @@
 // In the place of cuda_loaded.cpp, where CUDA's part is in the program itself.
 #include <penstock/device/cuda_entry.hpp>
+#include <penstock/formats/error.hpp>
 
 namespace penstock {
 
@@ -9,6 +10,11 @@ CudaFacts cuda_facts() {
 
 std::shared_ptr<Device> open_cuda_device(int number) {
   return penstock_cuda_entry.open(number);
+}
+
+void in_context(Device& device, const std::function<void()>& work) {
+  if (penstock_cuda_entry.in_context(device, work)) return;
+  throw Error::unsupported(to_string(device.id()) + " is no device of CUDA's");
 }
 
 }  // namespace penstock

@@ -43,4 +43,9 @@ std::shared_ptr<Device> open_cuda_device(int number) {
   throw Error::unsupported("no device cuda:" + std::to_string(number) + ": " + loaded().problem);
 }
 
+void in_context(Device& device, const std::function<void()>& work) {
+  if (loaded().entry != nullptr && loaded().entry->in_context(device, work)) return;
+  throw Error::unsupported(to_string(device.id()) + " is no device of CUDA's");
+}
+
 }  // namespace penstock

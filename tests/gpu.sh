@@ -2,7 +2,7 @@
 # Usage: tests/gpu.sh [WHEEL]
 # Everything that needs a GPU, on a machine with nvcc, CMake, a C++20 compiler and a GPU; no network, no other packages, a
 # few minutes. Builds the device layer alone, runs its tests, under compute-sanitizer too where there is one, and prints the
-# figures of this GPU. With a wheel of penstock (scripts/wheel.sh makes one), and PyTorch in python3, it also loads batches
+# figures of this GPU; with PENSTOCK_JPEGS=FOLDER also how fast nvJPEG decodes the first 256 JPEGs there. With a wheel of penstock (scripts/wheel.sh makes one), and PyTorch in python3, it also loads batches
 # end to end. Without a GPU it runs what can run, says what it left out, and succeeds.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -15,7 +15,7 @@ cmake -S tests/device/standalone -B "$build" -DCMAKE_BUILD_TYPE=Release >"$build
   { cat "$build.configure.log" >&2; exit 1; }
 grep '^-- penstock:' "$build.configure.log"
 cmake --build "$build" --parallel "$(nproc)" >"$build.build.log" 2>&1 || { cat "$build.build.log" >&2; exit 1; }
-for test in host_device device_use passes cuda; do
+for test in host_device device_use passes cuda nvjpeg; do
   echo "== $test"
   "$build/${test}_test"
 done
@@ -24,7 +24,11 @@ if [ ! -x "$build/measure" ]; then
   echo "left out: figures, and tests on a GPU: no nvcc that works"
   exit 0
 fi
-"$build/measure" >"$build.figures"
+jpegs=()
+if [ -n "${PENSTOCK_JPEGS:-}" ]; then
+  mapfile -t jpegs < <(find "$PENSTOCK_JPEGS" -type f \( -iname '*.jpg' -o -iname '*.jpeg' \) | sort | head -n 256)
+fi
+"$build/measure" "${jpegs[@]}" >"$build.figures"
 cat "$build.figures"
 if grep -q '^no figures' "$build.figures"; then
   echo "left out: tests on a GPU"

@@ -6,6 +6,7 @@
 
 #include <penstock/bench/units.hpp>
 #include <penstock/device/cuda.hpp>
+#include <penstock/device/nvjpeg.hpp>
 #include <penstock/formats/format.hpp>
 #include <penstock/loader/machine.hpp>
 
@@ -39,6 +40,11 @@ std::string gpu_text() {
   if (text.empty()) text = "none used: " + facts.problem;
   text += facts.toolkit.empty() ? "" : "; built with CUDA " + facts.toolkit;
   return text + (facts.driver.empty() ? "" : ", driver for CUDA " + facts.driver);
+}
+
+std::string nvjpeg_text() {
+  const NvJpegFacts facts = nvjpeg_facts();
+  return facts.problem.empty() ? facts.version + " at " + facts.library : "none: " + facts.problem;
 }
 
 std::string disk_text(const std::filesystem::path& path) {
@@ -88,6 +94,7 @@ int run(const std::string& path) {
   line("memlock", limit_text(machine.memlock_limit));
   line("open files", with_commas(machine.open_files_limit));
   line("GPU", gpu_text());
+  line("nvJPEG", nvjpeg_text());
   line("packings", packings());
   line("libraries", libraries_text(machine));
   line("disk", disk_text(path));

@@ -1,10 +1,13 @@
-// Figures of a GPU: copies beside a plain loop of them, the passes beside the device's own copies, and whether
-// copies hide behind kernels. Prints one line each; medians of rounds that take turns.
+// Figures of a GPU, and of nvJPEG for the files named: copies beside a plain loop of them, the passes beside the
+// device's own copies, and whether copies hide behind kernels. Prints one line each; medians of rounds that take turns.
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <functional>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <vector>
@@ -14,6 +17,8 @@
 #include <penstock/device/cuda.hpp>
 #include <penstock/device/device_memory.hpp>
 #include <penstock/device/device_use.hpp>
+#include <penstock/device/nvjpeg.hpp>
+#include <penstock/formats/error.hpp>
 
 using namespace penstock;
 
@@ -230,9 +235,58 @@ void overlap(const std::shared_ptr<Device>& device) {
               median(steps) * 1e9 / static_cast<double>(step));
 }
 
+std::vector<std::byte> bytes_of(const char* path) {
+  std::ifstream file(path, std::ios::binary);
+  const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  const auto* first = reinterpret_cast<const std::byte*>(text.data());
+  return {first, first + text.size()};
+}
+
+/// A batch of files, decoded again and again into the same memory; the time is the host's clock, parsing included.
+void jpegs(const std::shared_ptr<Device>& device, int count, char** paths) {
+  const NvJpegFacts facts = nvjpeg_facts();
+  if (!facts.problem.empty() || count == 0) {
+    std::printf("nvJPEG                 left out: %s\n", count == 0 ? "no files named" : facts.problem.c_str());
+    return;
+  }
+  for (const JpegEngine wanted : {JpegEngine::hardware, JpegEngine::cuda}) {
+    std::vector<std::vector<std::byte>> files;
+    std::vector<DeviceMemory> memory;
+    std::vector<JpegOnDevice> images;
+    try {
+      NvJpegDecoder decoder(device, wanted);
+      for (int i = 0; i < count; ++i) {
+        files.push_back(bytes_of(paths[i]));
+        const auto size = decoder.size(files.back());
+        if (!size) continue;
+        const std::size_t pitch = 3 * static_cast<std::size_t>(size->width);
+        memory.emplace_back(device, pitch * static_cast<std::size_t>(size->height));
+        images.push_back({files.back(), memory.back().data(), pitch});
+      }
+      if (images.empty()) continue;
+      const auto stream = device->make_stream();
+      const auto done = device->make_event();
+      std::vector<double> times;
+      for (int round = 0; round <= kRounds; ++round) {
+        const auto start = std::chrono::steady_clock::now();
+        decoder.decode(images, stream->handle());
+        done->record(stream->handle());
+        done->wait();
+        if (round != 0)
+          times.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+      }
+      std::printf("nvJPEG %-8s        %s: %zu of %d files, %.0f images/s\n",
+                  wanted == JpegEngine::hardware ? "hardware" : "CUDA", facts.version.c_str(), images.size(), count,
+                  static_cast<double>(images.size()) / median(times));
+    } catch (const Error& error) {
+      std::printf("nvJPEG %-8s        %s\n", wanted == JpegEngine::hardware ? "hardware" : "CUDA", error.what());
+    }
+  }
+}
+
 }  // namespace
 
-int main() {
+int main(int count, char** words) {
   const CudaFacts facts = cuda_facts();
   if (!facts.problem.empty()) {
     std::printf("no figures: %s\n", facts.problem.c_str());
@@ -249,5 +303,6 @@ int main() {
   point_pass(device, 64, 4096);
   point_pass(device, 8, 200'000);
   overlap(device);
+  jpegs(device, count - 1, words + 1);
   return 0;
 }
