@@ -91,7 +91,7 @@ class JpegDecoder final : public Decoder {
     jpeg_decompress_struct& jpeg = decompressor_.jpeg();
     const std::size_t channels = static_cast<std::size_t>(layout_.shape[2]);
     auto* to = reinterpret_cast<std::uint8_t*>(out.data);
-    if (jpeg.scale_denom == 1 && baseline_.decode(jpeg, want, channels, to)) {
+    if (baseline_.decode(jpeg, want, channels, to)) {
       decompressor_.abort();
       return;
     }

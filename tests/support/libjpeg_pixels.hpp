@@ -10,12 +10,15 @@
 
 namespace penstock::test {
 
-/// Reads the header of a file.
-inline void read_header(JpegDecompressor& decompressor, std::span<const std::byte> file) {
+/// Reads the header of a file, which is then decoded at 1/`denominator` of its size.
+inline void read_header(JpegDecompressor& decompressor, std::span<const std::byte> file, unsigned denominator = 1) {
   decompressor.abort();
   decompressor.guarded([&] {
     jpeg_mem_src(&decompressor.jpeg(), reinterpret_cast<const unsigned char*>(file.data()), file.size());
     jpeg_read_header(&decompressor.jpeg(), TRUE);
+    decompressor.jpeg().scale_num = 1;
+    decompressor.jpeg().scale_denom = denominator;
+    jpeg_calc_output_dimensions(&decompressor.jpeg());
   });
 }
 

@@ -2,7 +2,7 @@
 #include <span>
 
 #include <penstock/transforms/jpeg/baseline_decoder.hpp>
-#include <penstock/transforms/jpt/idct.hpp>
+#include <penstock/transforms/jpt/idct_reduced.hpp>
 #include <penstock/transforms/jpt/jpeg_frame.hpp>
 
 namespace penstock::jpeg {
@@ -32,6 +32,7 @@ bool BaselineDecoder::begin(const jpeg_decompress_struct& jpeg) {
   std::size_t blocks = 0;
   for (std::size_t c = 0; c < frame_.components; ++c)
     blocks += std::size_t{frame_.component[c].horizontal} * frame_.component[c].vertical;
+  frame_.shrink(jpeg.scale_denom);
   return blocks <= ScanReader::kMostMcuBlocks && build_tables(jpeg);
 }
 
@@ -64,7 +65,7 @@ void BaselineDecoder::make_rows() {
   for (std::size_t c = 0; c < frame_.components; ++c) {
     ScanComponent& component = components_[c];
     component.wanted = raster_.plane(c).blocks();
-    component.row_size = component.wanted.width * 64 + std::max(kBlockSlack, jpt::kIdctSlack * 64);
+    component.row_size = component.wanted.width * 64 + std::max(kBlockSlack, jpt::kReducedSlack * 64);
     coefficients_[c].resize(std::max(coefficients_[c].size(), component.row_size * component.vertical));
     component.coefficients = coefficients_[c].data();
   }
@@ -80,7 +81,7 @@ bool BaselineDecoder::draw_row(std::size_t row) {
       if (y - wanted.y >= wanted.height) continue;  // wraps above the first
       std::int16_t* const blocks = component.coefficients + i * component.row_size;
       if (!dequantise(blocks, wanted.width, factors_[c])) return false;
-      jpt::idct(blocks, wanted.width, plane.at(8 * wanted.x, 8 * y), static_cast<std::ptrdiff_t>(plane.stride()));
+      plane.draw(wanted.x, y, blocks, wanted.width);
     }
   }
   return true;

@@ -21,7 +21,8 @@ namespace penstock::jpeg {
 /// scratch memory that is reused from file to file.
 class BaselineDecoder {
  public:
-  /// Writes the region's pixels, (height, width, channels) bytes, of a file whose header `jpeg` has just read. False
+  /// Writes the region's pixels, (height, width, channels) bytes, of a file whose header `jpeg` has just read, at
+  /// 1/scale_denom of its size. False
   /// for every other file, and wherever the data is damaged: `out` then holds nothing that counts, `jpeg` is as before
   /// and may decode it.
   bool decode(const jpeg_decompress_struct& jpeg, const Region& region, std::size_t channels, std::uint8_t* out);
