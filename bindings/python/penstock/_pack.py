@@ -55,7 +55,7 @@ def pack(
 
     format: "tar", "lmdb", "hdf5", "zip", "tfrecord" or "mds". labels: "FILE" or "FILE:COLUMN" (csv, txt, json) with labels kept apart.
     classes: names that class numbers must follow. align: where samples begin (tar; 4096 suits O_DIRECT).
-    jpeg: "keep"; "recode", which stores the same coefficients in a code that decodes three times as fast, pixels identical
+    jpeg: "keep"; "recode", which stores the same coefficients in a code that decodes more than twice as fast, pixels identical
     and the files to be had back; "original", the files back; "baseline", which makes progressive files baseline ones of
     identical pixels that decode twice as fast; or "quality:Q". max_side: JPEG files whose longer side has more pixels are
     shrunk to it, with that quality or 90; 0: none.
