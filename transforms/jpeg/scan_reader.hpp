@@ -14,8 +14,8 @@ namespace penstock::jpeg {
 
 /// Coefficients behind the last block of a row that are written and do not count.
 inline constexpr std::size_t kBlockSlack = 64;
-/// Multiplies `count` blocks of 64 with `factors`, both in rows of eight; factors are below 2^15. False where a product
-/// is not of -8192 to 8191: there implementations of the inverse DCT begin to differ.
+/// Multiplies `count` blocks of 64 with `factors`, both in rows of eight; factors are below 2^15. False where the
+/// products are larger than those of any pixels: there implementations of the inverse DCT begin to differ.
 bool dequantise(std::int16_t* blocks, std::size_t count, const std::array<std::uint16_t, 64>& factors);
 
 /// A component of the scan.
