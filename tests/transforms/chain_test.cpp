@@ -63,7 +63,8 @@ TEST_CASE("a chain's text reads back as the same chain") {
       image::decode() | image::random_resized_crop(3, 5, {0.1, 0.123456789012345678}, {1.0 / 3.0, 3.0}) |
           image::random_flip(0.3),
       image::resize(256) | image::center_crop(224),
-      image::decode(true, true) | image::resize(8), image::decode(false, true),
+      image::decode(true, true) | image::resize(8),
+      image::decode(false, true),
       image::resize(1, 2) | image::normalize({0.1F}, {0.3333333F}),
       follow("jpg") | boxes(),
       follow("jpg") | key_points(),
