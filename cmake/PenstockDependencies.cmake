@@ -10,30 +10,18 @@ pkg_check_modules(HIGHWAY REQUIRED IMPORTED_TARGET libhwy)
 pkg_check_modules(LMDB REQUIRED IMPORTED_TARGET lmdb)
 pkg_check_modules(HDF5 REQUIRED IMPORTED_TARGET hdf5)
 
-pkg_check_modules(URING IMPORTED_TARGET liburing)
-if(URING_FOUND)
-  message(STATUS "penstock: io_uring engine on (liburing ${URING_VERSION})")
-else()
-  message(STATUS "penstock: io_uring engine left out: liburing not found")
-endif()
-
-pkg_check_modules(WEBP IMPORTED_TARGET libwebp)
-if(WEBP_FOUND)
-  message(STATUS "penstock: WebP images on (libwebp ${WEBP_VERSION})")
-else()
-  message(STATUS "penstock: WebP images left out: libwebp not found")
-endif()
-
-# Decompressors for what foreign datasets may hold: one line each says what is there.
-foreach(library IN ITEMS BLOSC:blosc LZ4:liblz4 ZSTD:libzstd)
-  string(REGEX MATCH "(.+):(.+)" _ ${library})
+# What penstock does without where it is missing, the decompressors for what foreign datasets may hold among it: one
+# line each says what is there.
+foreach(library IN ITEMS "URING:liburing:io_uring engine" "WEBP:libwebp:WebP images" "BLOSC:blosc:blosc blocks"
+    "LZ4:liblz4:lz4 blocks" "ZSTD:libzstd:zstd blocks")
+  string(REGEX MATCH "(.+):(.+):(.+)" _ ${library})
   set(name ${CMAKE_MATCH_1})
   set(module ${CMAKE_MATCH_2})
+  set(what ${CMAKE_MATCH_3})
   pkg_check_modules(${name} IMPORTED_TARGET ${module})
-  string(TOLOWER ${name} lower)
   if(${name}_FOUND)
-    message(STATUS "penstock: ${lower} blocks on (${module} ${${name}_VERSION})")
+    message(STATUS "penstock: ${what} on (${module} ${${name}_VERSION})")
   else()
-    message(STATUS "penstock: ${lower} blocks left out: ${module} not found")
+    message(STATUS "penstock: ${what} left out: ${module} not found")
   endif()
 endforeach()

@@ -9,8 +9,8 @@
 
 namespace penstock::jpeg {
 
-/// What the next bits say, in the bits of an integer: 0 where they begin with a longer code or 16
-/// zeros.
+/// What the next bits say, in the bits of an integer: 0 where they begin with a longer code, or
+/// with 16 zeros.
 ///    0  bits of both codes and the numbers behind them
 ///    8  places in zigzag order to advance to the first coefficient: kBlockEnd where the block ends instead
 ///   16  and to the second; the same again where it is not known or there is none
