@@ -63,12 +63,13 @@ void run(Options options) {
   const Memory rows = copies_of(*loaders[0].next(), dataset.size());
   const std::size_t row_bytes = rows.size() / dataset.size(), slabs = loaders[0].stats().slabs;
   const Memory slab_memory(row_bytes * options.batch_size * slabs);
-  const Permutation order(dataset.size(), 1, 0);
+  std::vector<std::uint64_t> order(dataset.size());
+  Permutation(dataset.size(), 1, 0).list(0, order);
   for (int round = 0; round < options.rounds; ++round) {
     for (std::size_t i = 0; i < loaders.size(); ++i) {
       lines[i].rates.push_back(run_loader(loaders[i], options));
       const double copied = run_loop(options, slab_memory, slabs, row_bytes, [&](std::uint64_t turn, std::byte* row) {
-        std::memcpy(row, rows.data() + order(turn % dataset.size()) * row_bytes, row_bytes);
+        std::memcpy(row, rows.data() + order[turn % order.size()] * row_bytes, row_bytes);
       });
       plain.rates.push_back(copied);
       lines[i].ratios.push_back(lines[i].rates.back() / copied);

@@ -6,7 +6,8 @@
 namespace penstock {
 namespace {
 
-constexpr std::uint64_t kGroupBytes = 128 << 10;  // of stored data: enough to hide scheduling, small enough to spread
+constexpr std::uint64_t kGroupBytes = 128 << 10;   // of stored data: enough to hide scheduling, small enough to spread
+constexpr std::uint64_t kCopiedBytes = 512 << 10;  // of rows that the cache has
 constexpr std::uint64_t kRowAlignment = 64;
 constexpr std::uint64_t kLongestBlock = 16 << 20;  // stored; longer ones are read by the worker that wants them
 
@@ -123,7 +124,10 @@ std::uint32_t Feeder::group_rows(Assembly& assembly, std::uint32_t first) {
   const auto total = static_cast<std::uint32_t>(assembly.rows.size());
   const std::uint32_t share = std::max(1U, total / (4 * shop_.options.workers));
   const Slab& slab = assembly.slab();
-  if (shop_.cache.rows_alone()) return std::min(std::max(share, copied_rows()), total - first);
+  if (shop_.cache.rows_alone()) {
+    const std::uint32_t groups = (total + copied_rows() - 1) / copied_rows();
+    return std::min((total + groups - 1) / groups, total - first);
+  }
   std::uint64_t bytes = 0;
   std::uint32_t count = 0;
   while (first + count < total && count < share && bytes < kGroupBytes) {
@@ -139,7 +143,7 @@ std::uint32_t Feeder::group_rows(Assembly& assembly, std::uint32_t first) {
 std::uint32_t Feeder::copied_rows() const {
   std::uint64_t row_bytes = 1;
   for (const Output& output : shop_.program.outputs()) row_bytes += output.row_bytes();
-  return static_cast<std::uint32_t>(2 * kGroupBytes / row_bytes);
+  return static_cast<std::uint32_t>(std::max<std::uint64_t>(1, kCopiedBytes / row_bytes));
 }
 
 bool Feeder::read_ahead(Group& group, std::stop_token stop) {

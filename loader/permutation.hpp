@@ -1,9 +1,10 @@
 // A shuffled order that is computed per position: no list, so any size costs the same few words.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <span>
+
+#include <penstock/loader/permutation_rounds.hpp>
 
 namespace penstock {
 
@@ -23,9 +24,8 @@ class Permutation {
  private:
   std::uint64_t through(std::uint64_t value) const;
 
-  std::uint64_t size_, mask_;
-  unsigned half_bits_;
-  std::array<std::uint64_t, 6> keys_;
+  std::uint64_t size_;
+  FeistelNetwork network_;
 };
 
 }  // namespace penstock

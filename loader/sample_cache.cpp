@@ -93,10 +93,28 @@ std::optional<SampleCache::Value> SampleCache::find(std::uint64_t sample, Column
                static_cast<std::uint32_t>(header.length >> kChannelsShift)};
 }
 
-void SampleCache::prefetch(std::uint64_t sample, Column column) const {
-  const std::uint64_t at = place(sample, column).load(std::memory_order_relaxed);
-  if (at < kAlignment) return;
-  for (std::uint64_t line = 0; line < 4; ++line) __builtin_prefetch(values_memory_.data() + at + 64 * line);
+// The processor is told of a row before its turn comes: rows lie anywhere, and the start of each would be waited for.
+void SampleCache::copy_rows(Column column, std::span<const std::uint64_t> samples, std::byte* rows,
+                            std::uint64_t row_bytes, std::span<std::uint8_t> missing) const {
+  constexpr std::size_t kAhead = 4;                // rows
+  constexpr std::uint64_t kLine = 64, kLines = 4;  // of memory; what follows is found by the processor itself
+  std::array<std::uint64_t, kAhead> places;        // of the rows ahead, in a ring
+  const std::byte* const memory = values_memory_.data();
+  const auto look_up = [&](std::size_t i) {
+    const std::uint64_t at = place(samples[i], column).load(std::memory_order_acquire);  // with keep()'s release
+    places[i % kAhead] = at;
+    for (std::uint64_t line = 0; at >= kAlignment && line < kLines; ++line)
+      __builtin_prefetch(memory + at + kLine * line);
+  };
+  for (std::size_t i = 0; i < std::min(kAhead, samples.size()); ++i) look_up(i);
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    const std::uint64_t at = places[i % kAhead];
+    if (i + kAhead < samples.size()) look_up(i + kAhead);
+    if (at < kAlignment)
+      missing[i] = 1;
+    else
+      std::memcpy(rows + row_bytes * i, memory + at + sizeof(Header), static_cast<std::size_t>(row_bytes));
+  }
 }
 
 bool SampleCache::wants(std::uint64_t sample, Column column) const {

@@ -62,8 +62,10 @@ class SampleCache {
   bool holds_pixels(Column column) const { return columns_[column].keep == Keep::pixels; }
 
   std::optional<Value> find(std::uint64_t sample, Column column) const;
-  /// Asks the processor for the value's memory, where it is kept.
-  void prefetch(std::uint64_t sample, Column column) const;
+  /// Copies a column's rows of `samples` to `rows`, one behind the other, each `row_bytes` long as all of an output
+  /// are. Those that are not kept are left as they are, and get a 1 in `missing`.
+  void copy_rows(Column column, std::span<const std::uint64_t> samples, std::byte* rows, std::uint64_t row_bytes,
+                 std::span<std::uint8_t> missing) const;
   /// True where keep() of that value may succeed: it is not there, and there was room.
   bool wants(std::uint64_t sample, Column column) const;
   /// Copies the value into the cache, if there is room and nobody else does so now.

@@ -1,4 +1,4 @@
-#include <cstring>
+#include <algorithm>
 #include <string>
 
 #include <tbb/task_arena.h>
@@ -11,7 +11,6 @@
 namespace penstock {
 namespace {
 
-constexpr std::uint32_t kCopiesAhead = 4;  // rows whose memory is asked for before they are copied
 constexpr std::uint64_t kReplacements = 16;
 constexpr std::uint32_t kReplacementStream = 0x5eb1ace;  // a transform number of its own for the draws of replacements
 
@@ -53,9 +52,9 @@ void Worker::run_group(Group& group) {
   const std::uint32_t first = group.first;
   const std::uint32_t count = group.count;
   const bool wanted = assembly.generation() == shop_.delivery.generation();
+  if (wanted) copy_rows(assembly, first, count);
   for (std::uint32_t i = 0; i < count; ++i) {
-    if (i + kCopiesAhead < count) bring_kept(assembly.slab().samples[first + i + kCopiesAhead]);
-    if (wanted && !copy_row(assembly, first + i)) run_row(assembly, first + i, group.read_ahead ? &group : nullptr, i);
+    if (wanted && missing_[i] != 0) run_row(assembly, first + i, group.read_ahead ? &group : nullptr, i);
     assembly.set_stage(first + i, Assembly::RowStage::done);
   }
   if (group.buffer != nullptr) shop_.window.release(group.buffer, group.buffer_bytes);
@@ -71,8 +70,10 @@ void Worker::run_group(Group& group) {
 }
 
 void Worker::fill_batch(Assembly& assembly) {
-  for (std::uint32_t row = 0; row < assembly.rows.size(); ++row) {
-    if (!copy_row(assembly, row)) run_row(assembly, row, nullptr, 0);
+  const auto rows = static_cast<std::uint32_t>(assembly.rows.size());
+  copy_rows(assembly, 0, rows);
+  for (std::uint32_t row = 0; row < rows; ++row) {
+    if (missing_[row] != 0) run_row(assembly, row, nullptr, 0);
     assembly.set_stage(row, Assembly::RowStage::done);
     assembly.finish_rows(1);
   }
@@ -89,25 +90,19 @@ void Worker::finish(Assembly& assembly) {
   assembly.slab().seal(assembly.staged);
 }
 
-// A word to the processor about a sample that will be copied soon.
-void Worker::bring_kept(std::uint64_t sample) const {
-  if (!shop_.cache.rows_alone()) return;
-  for (std::uint32_t output = 0; output < shop_.program.outputs().size(); ++output)
-    shop_.cache.prefetch(sample, shop_.cache.row_of(output));
-}
-
-// Where the cache has a sample's whole row, copying it is all there is to do.
-bool Worker::copy_row(Assembly& assembly, std::uint32_t row) {
-  if (!shop_.cache.rows_alone()) return false;
-  const std::uint64_t sample = assembly.slab().samples[row];
+// Where the cache has a sample's whole row, copying it is all there is to do; the others are left in missing_.
+void Worker::copy_rows(Assembly& assembly, std::uint32_t first, std::uint32_t count) {
+  const SampleCache& cache = shop_.cache;
+  missing_.assign(count, cache.rows_alone() ? 0 : 1);
+  if (!cache.rows_alone()) return;
+  Slab& slab = assembly.slab();
+  const std::span<const std::uint64_t> samples = std::span(slab.samples).subspan(first, count);
   const auto outputs = static_cast<std::uint32_t>(shop_.program.outputs().size());
   for (std::uint32_t output = 0; output < outputs; ++output) {
-    const auto kept = shop_.cache.find(sample, shop_.cache.row_of(output));
-    if (!kept) return false;
-    std::memcpy(assembly.slab().row(output, row).data(), kept->bytes.data(), kept->bytes.size());
+    const std::span<std::byte> rows = slab.row(output, first);
+    cache.copy_rows(cache.row_of(output), samples, rows.data(), rows.size(), missing_);
   }
-  copied_ += outputs;
-  return true;
+  copied_ += std::uint64_t{outputs} * static_cast<std::uint64_t>(std::ranges::count(missing_, 0));
 }
 
 void Worker::run_row(Assembly& assembly, std::uint32_t row, Group* ahead, std::uint32_t index) {

@@ -47,8 +47,7 @@ class Worker {
 
  private:
   void run_group(Group& group);
-  void bring_kept(std::uint64_t sample) const;
-  bool copy_row(Assembly& assembly, std::uint32_t row);
+  void copy_rows(Assembly& assembly, std::uint32_t first, std::uint32_t count);
   void run_row(Assembly& assembly, std::uint32_t row, Group* ahead, std::uint32_t index);
   void fill_row(Assembly& assembly, std::uint32_t row, Group* ahead, std::uint32_t index);
   void fall_short(Assembly& assembly, std::uint32_t row, const Error& error);
@@ -60,6 +59,7 @@ class Worker {
   RowFiller filler_;
   RowSlots slots_;
   std::vector<std::byte> mixed_row_;             // scratch
+  std::vector<std::uint8_t> missing_;            // scratch: by row, 1 where the cache has it not
   nanoseconds mixing_{};                         // since last recorded
   nanoseconds read_{}, decode_{}, transform_{};  // as last recorded
   std::uint64_t hits_ = 0, misses_ = 0;          // likewise

@@ -8,6 +8,8 @@
 
 #include <penstock/loader/permutation.hpp>
 
+#include "support/simd_levels.hpp"
+
 using penstock::Permutation;
 
 namespace {
@@ -54,6 +56,15 @@ TEST_CASE("a list holds what each position gives") {
       CHECK(list == expected);
     }
   }
+}
+
+TEST_CASE("every SIMD level lists the same") {
+  const std::vector<std::uint64_t> expected = listed(3000, 7, 3);
+  penstock::test::at_each_level([&] {
+    std::vector<std::uint64_t> list(expected.size());
+    Permutation(3000, 7, 3).list(0, list);
+    CHECK(list == expected);
+  });
 }
 
 TEST_CASE("sizes beyond 32 bits stay in range and invert") {
