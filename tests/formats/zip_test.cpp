@@ -228,9 +228,7 @@ TEST_CASE("sizes that the method cannot make, overlaps, and records that contrad
   Made stored{"a.txt", "12345"};
   stored.claimed = 6;
   check(Archive(Entries{stored}), "is stored, but of 5 and of 6 bytes");
-  Made renamed{"a.txt", "1"};
-  renamed.local_name = "b.txt";
-  check(Archive(Entries{renamed}), "another name");
+  check(Archive(Entries{{.name = "a.txt", .plain = "1", .local_name = "b.txt"}}), "another name");
   check(Archive(Entries{{"a.jpg", "1"}, {"a.jpeg", "2"}}), "a.jpeg and a.jpg");
 
   Archive twice(Entries{{"a.txt", "1"}, {"b.txt", "2"}});
