@@ -41,7 +41,7 @@ struct LoaderOptions {
   bool shuffle = false;
   std::uint64_t seed = 0;
   unsigned workers = 0;   ///< decoding threads; 0: usable cores (affinity, cgroup quota) divided by local ranks
-  unsigned prefetch = 2;  ///< ready batches kept ahead of the consumer
+  unsigned prefetch = 2;  ///< batches kept ahead of the consumer: ready, or (of more than 8 MiB) being filled
   std::vector<FieldChain> fields = {};  ///< outputs; empty: every field, decoded by its codec
 
   /// mixup() or cutmix() of each batch: its images and labels, which become float32 (classes,). Of several, each batch

@@ -47,7 +47,7 @@ Pipeline::Pipeline(Dataset opened, LoaderOptions chosen, const Loader::EngineFac
       blocks(options.block_cache),
       window(options.read_window),
       slabs(std::make_shared<SlabPool>(dataset, program.outputs(), options.batch_size, options.max_items,
-                                       slab_count(options, !engine.engine->synchronous()),
+                                       slab_count(options, program.outputs(), !engine.engine->synchronous()),
                                        device == nullptr ? options.held : 0, device,
                                        wants_row_table(programs.outputs))),
       delivery(slabs),

@@ -17,7 +17,8 @@
 namespace penstock {
 namespace {
 
-constexpr std::uint32_t kReadAheadRows = 64;  // reads in flight that keep a disk busy
+constexpr std::uint32_t kReadAheadRows = 64;    // reads in flight that keep a disk busy
+constexpr std::uint64_t kSmallBatch = 8 << 20;  // bytes: filled about as fast as handed from thread to thread
 constexpr int kValuesTried = 16;
 
 std::vector<std::byte> read_prefix(const Dataset& dataset, const Extent& extent, std::uint64_t length) {
@@ -159,12 +160,16 @@ PlanOptions plan_options(const LoaderOptions& options, const Selection& selectio
           .last = options.last};
 }
 
-unsigned slab_count(const LoaderOptions& options, bool reads_ahead) {
+unsigned slab_count(const LoaderOptions& options, std::span<const Output> outputs, bool reads_ahead) {
   const std::uint32_t rows = std::max(2 * options.workers, reads_ahead ? kReadAheadRows : 0);
   const unsigned filling = 1 + (rows + options.batch_size - 1) / options.batch_size;
+  std::uint64_t row_bytes = 0;
+  for (const Output& output : outputs) row_bytes += output.ragged ? 0 : output.row_bytes();
+  const bool small = row_bytes * options.batch_size <= kSmallBatch;
+  const unsigned ahead = small ? options.prefetch + filling : std::max(options.prefetch, filling);
   const unsigned on_batch = options.on_batch ? options.prefetch + 1 : 0;
   const unsigned behind = options.on_device != nullptr ? options.device_prefetch + 1 : options.held;
-  return options.prefetch + filling + on_batch + behind;
+  return ahead + on_batch + behind;
 }
 
 }  // namespace penstock

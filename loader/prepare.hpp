@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <vector>
 
 #include <penstock/formats/dataset.hpp>
@@ -33,8 +34,9 @@ Programs programs_of(const Dataset& dataset, const LoaderOptions& options);
 EngineOptions engine_options(const LoaderOptions& options, const Program& program);
 PlanOptions plan_options(const LoaderOptions& options, const Selection& selection);
 
-/// Ready batches, those being filled (enough rows to keep every worker, or the disk, busy), and the consumer's; with a
-/// device, those being copied in place of the consumer's.
-unsigned slab_count(const LoaderOptions& options, bool reads_ahead);
+/// Batches ahead of the consumer, and the consumer's; with a device, those being copied in place of the consumer's.
+/// What is ahead is `prefetch` ready ones and those being filled (enough rows to keep every worker, or the disk, busy);
+/// of large batches either as many as there are more of, since while batches wait ready none need be filled.
+unsigned slab_count(const LoaderOptions& options, std::span<const Output> outputs, bool reads_ahead);
 
 }  // namespace penstock

@@ -216,7 +216,7 @@ constexpr const char* kDoc =
 constexpr const char* kInitDoc =
     "source: path of a dataset of any packing, or a Dataset.\n"
     "batch_size: rows. shuffle, seed: the order and every random draw are a function of seed, epoch and sample.\n"
-    "workers: decoding threads; 0: usable cores divided by local ranks. prefetch: ready batches kept ahead.\n"
+    "workers: decoding threads; 0: usable cores divided by local ranks. prefetch: batches kept ahead.\n"
     "fields: output name -> chain; None: every field, decoded by its codec. Fields not named are not read.\n"
     "last: \"keep\", \"drop\" or \"pad\" what does not fill a batch; drop_last=True is last=\"drop\".\n"
     "rank, world: this process among several; rank=\"env\" takes both from torchrun's, MPI's or Slurm's variables.\n"
