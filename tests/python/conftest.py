@@ -8,10 +8,13 @@ import numpy as np
 import pytest
 
 
+def penstock(*words):
+    subprocess.run([os.environ["PENSTOCK_COMMAND"], *map(str, words)], check=True, capture_output=True)
+
+
 def synth(tmp_path_factory, kind, *options):
     folder = tmp_path_factory.mktemp("data") / kind
-    command = [os.environ["PENSTOCK_COMMAND"], "synth", kind, str(folder), *options]
-    subprocess.run(command, check=True, capture_output=True)
+    penstock("synth", kind, folder, *options)
     return folder
 
 
@@ -25,6 +28,16 @@ def images_fixture(tmp_path_factory):
 def icons_fixture(tmp_path_factory):
     """A folder of 500 small PNGs in class folders."""
     return synth(tmp_path_factory, "icons", "-n", "500", "--seed", "3")
+
+
+@pytest.fixture(name="packed", scope="session")
+def packed_fixture(tmp_path_factory, icons):
+    """{format: the icons packed so}, in several shards each."""
+    folder = tmp_path_factory.mktemp("packed")
+    formats = ["tar", "lmdb", "hdf5", "zip", "tfrecord", "mds"]
+    for format in formats:
+        penstock("pack", icons, folder / format, "--format", format, "--shard-size", "500KB")
+    return {format: folder / format for format in formats}
 
 
 @pytest.fixture(name="arrays", scope="session")

@@ -1,0 +1,129 @@
+"""penstock bench and tune: digests, devices, caches and reports."""
+
+import json
+import shutil
+import signal
+import subprocess
+import time
+
+from command import COMMAND, fails, run
+
+
+def test_the_digest_is_equal_for_all_packings_workers_prefetch_and_engines(packed, icons):
+    digests = set()
+    for dataset in [icons, *packed.values()]:
+        for engine in ["auto", "direct", "pread", "gather"]:
+            text = run(
+                "bench",
+                dataset,
+                "--digest",
+                "--workers",
+                "1,3",
+                "--prefetch",
+                "1,4",
+                "--engine",
+                engine,
+                "--seed",
+                "5",
+                "--json",
+                "-",
+            ).stdout
+            rows = json.loads(text)["rows"]
+            assert len(rows) == 4
+            digests |= {row["digest"] for row in rows}
+    assert len(digests) == 1
+    other = json.loads(run("bench", icons, "--digest", "--seed", "6", "--json", "-").stdout)["rows"][0]["digest"]
+    assert other not in digests
+
+
+def test_bench_copies_to_a_device_or_says_why_not(icons, tmp_path):
+    for command in ("bench", "tune"):
+        assert "no device cuda:999: " in fails(command, icons, "--device", "cuda:999")
+    result = run(
+        "bench",
+        icons,
+        "--seconds",
+        "0.5",
+        "--workers",
+        "1",
+        "--device",
+        "host",
+        "--json",
+        tmp_path / "r.json",
+        "--html",
+        tmp_path / "r.html",
+    )
+    text = result.stdout.decode()
+    assert "copies to host:0: " in text and "page-locked memory for host:0" in text and " of copies " in text
+    row = json.loads((tmp_path / "r.json").read_text())["rows"][0]
+    assert row["device"].startswith("host:0: ") and row["stages"]["copy"]["busy_s"] > 0
+    assert row["copied_mb"] > 0 and row["copy_gb_per_s"] > 0 and row["plain_copy_gb_per_s"] > 0
+    assert "copies to host:0: " in (tmp_path / "r.html").read_text()
+    rows = [
+        json.loads(run("bench", icons, "--digest", "--json", "-", *more).stdout)["rows"][0]
+        for more in ([], ["--device", "host"], ["--device", "host:1", "--where", "host"])
+    ]
+    assert rows[0]["device"] is None and rows[0]["copied_mb"] is None
+    assert len({row["digest"] for row in rows}) == 1
+
+
+def test_bench_measures_a_cache(icons, tmp_path):
+    digests = set()
+    for words in [[], ["--cache", "encoded"], ["--cache", "decoded", "--cache-bytes", "1MiB"]]:
+        run("bench", icons, "--digest", "--workers", 2, "--json", tmp_path / "r.json", *words)
+        digests.add(json.loads((tmp_path / "r.json").read_text())["rows"][0]["digest"])
+    assert len(digests) == 1
+    run("bench", icons, "--seconds", "0.2", "--workers", 2, "--cache", "decoded")
+    fails("bench", icons, "--cache", "both", code=2)
+    fails("bench", icons, "--cache", "encoded", "--cache-bytes", "100", code=2)
+
+
+def test_bench_compares_datasets_and_writes_its_reports(packed, icons, tmp_path):
+    result = run(
+        "bench",
+        icons,
+        packed["tar"],
+        "--seconds",
+        "0.5",
+        "--workers",
+        "1,2",
+        "--json",
+        tmp_path / "r.json",
+        "--html",
+        tmp_path / "r.html",
+    )
+    assert b"efficiency" in result.stdout and b"decode" in result.stdout
+    report = json.loads((tmp_path / "r.json").read_text())
+    assert len(report["rows"]) == 4 and len(report["datasets"]) == 2
+    for row in report["rows"]:
+        assert row["task"] == "image-small" and row["samples_per_s"] > 0 and 0 < row["efficiency"] < 3
+        assert set(row["stages"]["decode"]) >= {"busy_s", "stalled_in_s", "stalled_out_s"}
+        assert row["cache"] == "warm"
+    rates = [row["samples_per_s"] for row in report["rows"]]
+    assert rates == sorted(rates, reverse=True)
+    assert "<svg" in (tmp_path / "r.html").read_text()
+
+
+def test_tune_prints_the_lines_to_copy(icons):
+    text = run("tune", icons, "--seconds", "0.3", "--workers", "1,2", "--prefetch", "1,2").stdout.decode()
+    assert "penstock::Loader" in text and "ps.Loader(" in text and "<- best" in text
+
+
+def test_a_broken_image_ends_a_bench_with_its_name(images, tmp_path):
+    broken = tmp_path / "broken"
+    shutil.copytree(images, broken)
+    victim = sorted(broken.rglob("*.jpg"))[5]
+    victim.write_bytes(victim.read_bytes()[:5000])
+    line = fails("bench", broken, "--digest")
+    assert str(victim.relative_to(broken)).removesuffix(".jpg") in line and "corrupt" in line
+
+
+def test_ctrl_c_ends_a_bench_with_130(images):
+    process = subprocess.Popen(
+        [COMMAND, "bench", images, "--seconds", "100"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    time.sleep(1.5)
+    process.send_signal(signal.SIGINT)
+    _, text = process.communicate(timeout=60)
+    assert process.returncode == 130, text
+    assert b"interrupted" in text

@@ -1,0 +1,123 @@
+"""penstock info, ls, cat and verify, and what they say of datasets that are damaged, or none."""
+
+import os
+import pathlib
+import shutil
+import tarfile
+import tempfile
+
+import pytest
+from command import FORMATS, fails, run
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_ls_lists_what_cat_writes(packed, icons, format):
+    lines = run("ls", packed[format]).stdout.decode().split()
+    assert len(lines) == 1000 and len(set(lines)) == 1000
+    assert lines == run("ls", icons).stdout.decode().split() or sorted(lines) == sorted(
+        run("ls", icons).stdout.decode().split()
+    )
+    value = next(line for line in lines if line.endswith(".png"))
+    assert run("cat", packed[format], value).stdout == (icons / value).read_bytes()
+    label = value.removesuffix("png") + "cls"
+    assert run("cat", packed[format], label).stdout == str(int(value[6:8])).encode()
+    sizes = dict(line.split("\t") for line in run("ls", "-l", packed[format]).stdout.decode().splitlines())
+    assert int(sizes[value]) == (icons / value).stat().st_size
+
+
+def test_cat_names_what_is_not_there(packed):
+    assert "nothing.png" in fails("cat", packed["tar"], "nothing.png", code=2)
+    assert "fields" in fails("cat", packed["tar"], "class_00/000000.jpg", code=2)
+
+
+def test_verify_names_each_damaged_value(packed, tmp_path):
+    dataset = tmp_path / "damaged"
+    shutil.copytree(packed["tar"], dataset)
+    shard = dataset / "shard-000000.tar"
+    with tarfile.open(shard) as tar:
+        member = next(m for m in tar if m.name.endswith(".png"))
+    with open(shard, "r+b") as file:
+        file.seek(member.offset_data + member.size // 2)
+        byte = file.read(1)
+        file.seek(-1, 1)
+        file.write(bytes([byte[0] ^ 1]))
+    result = run("verify", dataset, check=False)
+    assert result.returncode == 1
+    assert member.name in result.stdout.decode()
+    assert "shard-000000" in result.stdout.decode()
+    assert result.stderr.decode().startswith("penstock: error: ")
+
+
+def test_verify_against_names_missing_and_changed_samples(packed, icons, tmp_path):
+    source = tmp_path / "source"
+    shutil.copytree(icons, source)
+    files = sorted(source.rglob("*.png"))
+    files[0].write_bytes(files[1].read_bytes())
+    files[2].unlink()
+    shutil.copy(files[1], source / "class_09" / "new.png")
+    text = run("verify", packed["hdf5"], "--against", source, check=False).stdout.decode()
+    assert f"{files[0].relative_to(source)}: the bytes differ" in text
+    assert f"{str(files[2].relative_to(source)).removesuffix('.png')}: the source has no such sample" in text
+    assert "class_09/new: the source has this sample" in text
+
+
+# Faults
+
+
+def test_a_path_that_is_not_there(tmp_path):
+    for command in (["info"], ["ls"], ["verify"], ["bench"], ["tune"]):
+        assert "missing" in fails(*command, tmp_path / "missing")
+    assert "missing" in fails("pack", tmp_path / "missing", tmp_path / "x", "--format", "tar")
+
+
+def test_an_empty_folder_is_no_dataset(tmp_path):
+    (tmp_path / "empty").mkdir()
+    assert "empty" in fails("info", tmp_path / "empty")
+    assert "empty" in fails("pack", tmp_path / "empty", tmp_path / "x", "--format", "tar")
+    assert not (tmp_path / "x").exists()
+
+
+def test_an_unreadable_folder_is_named(icons):
+    nobody = {"user": 65534, "group": 65534, "extra_groups": []} if os.geteuid() == 0 else {}  # root may read all
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        folder.chmod(0o755)
+        locked = folder / "locked"
+        shutil.copytree(icons, locked)
+        locked.chmod(0)
+        try:
+            line = fails("info", locked, **nobody)
+        except PermissionError:
+            pytest.skip("nobody may not run the command where it was built")
+        finally:
+            locked.chmod(0o755)
+        assert "locked" in line and "Permission denied" in line
+
+
+@pytest.mark.parametrize(
+    "name,content",
+    [
+        ("data.mdb", b"no LMDB at all" * 1000),
+        ("x.h5", b"\x89HDF\r\n\x1a\n" + b"\0" * 4000),
+        ("x.tar", b"not a tar" * 200),
+        ("data.mdb", b""),
+        ("x.h5", b"HDF"),
+    ],
+)
+def test_files_that_are_not_what_they_are_called(tmp_path, name, content):
+    folder = tmp_path / "odd"
+    folder.mkdir()
+    (folder / name).write_bytes(content)
+    assert "odd" in fails("info", folder / name)
+
+
+def test_a_truncated_tar_is_named(packed, tmp_path):
+    whole = sorted(packed["tar"].glob("*.tar"))[0].read_bytes()
+    cut = tmp_path / "cut.tar"
+    cut.write_bytes(whole[: len(whole) // 2 - 100])
+    assert "cut.tar" in fails("info", cut)
+    dataset = tmp_path / "dataset"
+    shutil.copytree(packed["tar"], dataset)
+    with open(sorted(dataset.glob("*.tar"))[0], "r+b") as file:
+        file.truncate(10_000)
+    assert "shard-000000.tar" in fails("info", dataset)

@@ -1,0 +1,194 @@
+"""penstock pack --jpeg, --max-side and --decode: what packing makes of images, against Pillow."""
+
+import io
+import json
+import shutil
+
+import numpy as np
+import pytest
+from command import FORMATS, bytes_of, fails, run
+from PIL import Image
+
+
+@pytest.fixture(scope="module")
+def photographs(tmp_path_factory):
+    """Progressive and baseline JPEG files, and a PNG that is named one, made by Pillow."""
+    folder = tmp_path_factory.mktemp("data") / "photographs"
+    for i in range(12):
+        pixels = np.random.default_rng(i).integers(0, 255, (8, 9, 3), dtype=np.uint8)  # smooth, once it is enlarged
+        image = Image.fromarray(pixels).resize((180, 20 * i + 80))
+        path = folder / f"class_{i % 2}" / f"{i:02}.jpg"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        image.save(path, "PNG" if i == 7 else "JPEG", quality=90, progressive=i % 3 == 0, comment="made by a test")
+    return folder
+
+
+# JPEG files
+
+
+def pixels_in(folder, key):
+    with Image.open(io.BytesIO(run("cat", folder, f"{key}.jpg").stdout)) as image:
+        return image.size, image.info.get("progressive", 0), image.convert("RGB").tobytes()
+
+
+def test_pack_makes_progressive_files_baseline_and_loses_nothing(photographs, tmp_path):
+    run("pack", photographs, tmp_path / "kept", "--format", "tar")
+    for workers in [1, 3]:
+        run("pack", photographs, tmp_path / f"{workers}", "--format", "tar", "--jpeg", "baseline", "--workers", workers)
+    assert bytes_of(tmp_path / "1") == bytes_of(tmp_path / "3")
+    assert json.loads((tmp_path / "1" / "penstock.json").read_text())["made_with"]["jpeg"] == "baseline"
+    for i in range(12):
+        key = f"class_{i % 2}/{i:02}"
+        size, progressive, pixels = pixels_in(tmp_path / "kept", key)
+        assert bool(progressive) == (i % 3 == 0)
+        assert pixels_in(tmp_path / "1", key) == (size, 0, pixels)
+        if i % 3:
+            assert run("cat", tmp_path / "1", f"{key}.jpg").stdout == run("cat", photographs, f"{key}.jpg").stdout
+    run("verify", tmp_path / "1", "--against", photographs)
+    ranks = [
+        run("pack", photographs, tmp_path / "r", "--format", "tar", "--jpeg", "baseline", "--rank", r, "--world", 2)
+        for r in range(2)
+    ]
+    assert ranks and run("pack", "--finish", tmp_path / "r")
+    run("verify", tmp_path / "r", "--against", photographs)
+
+
+def test_pack_recodes_photographs_and_gives_the_files_back(photographs, tmp_path):
+    with Image.open(photographs / "class_0" / "02.jpg") as image:
+        image.convert("CMYK").save(photographs / "class_0" / "ink.jpg")
+    try:
+        for workers in [1, 3]:
+            words = ["--format", "tar", "--jpeg", "recode", "--workers", workers]
+            told = run("pack", photographs, tmp_path / f"{workers}", *words).stderr.decode()
+            assert "penstock: 1 kept as JPEG: CMYK" in told
+        assert bytes_of(tmp_path / "1") == bytes_of(tmp_path / "3")
+        run("verify", tmp_path / "1", "--against", photographs)
+        assert json.loads((tmp_path / "1" / "penstock.json").read_text())["made_with"]["jpeg"] == "recode"
+        stored = run("cat", tmp_path / "1", "class_0/02.jpg", "--stored").stdout
+        assert stored.startswith(b"JPT\x01")
+        for file in photographs.glob("*/*.jpg"):
+            name = str(file.relative_to(photographs))
+            assert run("cat", tmp_path / "1", name).stdout == file.read_bytes()
+        run("pack", tmp_path / "1", tmp_path / "back", "--format", "lmdb", "--jpeg", "original")
+        run("verify", tmp_path / "back", "--against", photographs)
+        for file in photographs.glob("*/*.jpg"):
+            name = str(file.relative_to(photographs))
+            assert run("cat", tmp_path / "back", name, "--stored").stdout == file.read_bytes()
+        run("pack", tmp_path / "1", tmp_path / "again", "--format", "zip")
+        run("verify", tmp_path / "again", "--against", photographs)
+    finally:
+        (photographs / "class_0" / "ink.jpg").unlink()
+
+
+def test_pack_shrinks_and_compresses_again(photographs, tmp_path):
+    run("pack", photographs, tmp_path / "small", "--format", "hdf5", "--max-side", 100, "--jpeg", "quality:60")
+    for i in range(12):
+        with Image.open(photographs / f"class_{i % 2}" / f"{i:02}.jpg") as image:
+            size, progressive, pixels = pixels_in(tmp_path / "small", f"class_{i % 2}/{i:02}")
+            if image.format == "PNG":
+                assert size == image.size
+                continue
+            expected = image.convert("RGB")
+            expected.thumbnail((100, 100), Image.Resampling.BILINEAR, reducing_gap=None)
+            assert size == expected.size and max(size) == 100 and not progressive
+            difference = np.abs(np.frombuffer(pixels, np.uint8).astype(int) - np.asarray(expected).reshape(-1))
+            assert difference.mean() < 8
+    run("verify", tmp_path / "small", "--against", photographs)
+
+
+def test_pack_refuses_recodings_that_are_none_and_names_what_cannot_be_recoded(photographs, tmp_path):
+    for words in [["--jpeg", "quality:0"], ["--jpeg", "quality:x"], ["--jpeg", "webp"], ["--max-side", -1]]:
+        fails("pack", photographs, tmp_path / "x", "--format", "tar", *words, code=2)
+    shutil.copytree(photographs, tmp_path / "broken")
+    broken = tmp_path / "broken" / "class_0" / "00.jpg"
+    broken.write_bytes(broken.read_bytes()[:300])
+    words = ["pack", tmp_path / "broken", tmp_path / "packed", "--format", "tar", "--jpeg", "baseline"]
+    text = fails(*words)
+    assert "sample class_0/00: field jpg" in text and "jpeg" in text
+    run(*words, "--on-error", "skip", "--overwrite")
+    assert "class_0/00.jpg" not in run("ls", tmp_path / "packed").stdout.decode()
+
+
+# Pixels
+
+
+def stored_pixels(folder, key, field, shape):
+    return np.frombuffer(run("cat", folder, f"{key}.{field}").stdout, np.uint8).reshape(shape)
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_pack_stores_the_pixels_of_images(photographs, tmp_path, format):
+    run("pack", photographs, tmp_path / "packed", "--format", format, "--decode", 64, "--shard-size", "50KiB")
+    for i in range(12):
+        key = f"class_{i % 2}/{i:02}"
+        with Image.open(photographs / f"{key}.jpg") as image:
+            narrow, wide = sorted(image.size)
+            upright = image.size[0] <= image.size[1]
+            size = (64, 64 * wide // narrow) if upright else (64 * wide // narrow, 64)
+            resized = image.convert("RGB").resize(size, Image.Resampling.BILINEAR, reducing_gap=None)
+            left, top = round((size[0] - 64) / 2), round((size[1] - 64) / 2)
+            expected = np.asarray(resized.crop((left, top, left + 64, top + 64)))
+        assert np.array_equal(stored_pixels(tmp_path / "packed", key, "jpg", (64, 64, 3)), expected)
+    told = json.loads((tmp_path / "packed" / "penstock.json").read_text())
+    assert told["made_with"]["decode"] == "jpg=64x64"
+    about = json.loads(run("info", tmp_path / "packed", "--json").stdout)["fields"]
+    assert [(f["codec"], f["shape"]) for f in about if f["name"] == "jpg"] == [("raw", [64, 64, 3])]
+    run("verify", tmp_path / "packed", "--against", photographs)
+
+
+def test_pack_of_pixels_is_alike_for_any_workers_and_ranks(photographs, tmp_path):
+    words = ["--format", "tar", "--decode", "40x56", "--shard-size", "30KiB"]
+    for workers in [1, 3]:
+        run("pack", photographs, tmp_path / f"{workers}", *words, "--workers", workers)
+    assert bytes_of(tmp_path / "1") == bytes_of(tmp_path / "3")
+    for rank in range(2):
+        run("pack", photographs, tmp_path / "r", *words, "--rank", rank, "--world", 2)
+    run("pack", "--finish", tmp_path / "r")
+    run("verify", tmp_path / "r", "--against", photographs)
+    keys = [f"class_{i % 2}/{i:02}" for i in range(12)]
+    for key in keys:
+        one = stored_pixels(tmp_path / "1", key, "jpg", (40, 56, 3))
+        assert np.array_equal(one, stored_pixels(tmp_path / "r", key, "jpg", (40, 56, 3)))
+
+
+def test_pack_keeps_pixels_of_one_size_as_they_are(tmp_path):
+    rng = np.random.default_rng(5)
+    (tmp_path / "icons").mkdir()
+    images = {f"{i}": rng.integers(0, 256, (9, 13, 3), np.uint8) for i in range(5)}
+    for key, pixels in images.items():
+        Image.fromarray(pixels).save(tmp_path / "icons" / f"{key}.png")
+    run("pack", tmp_path / "icons", tmp_path / "packed", "--format", "hdf5", "--decode")
+    for key, pixels in images.items():
+        assert np.array_equal(stored_pixels(tmp_path / "packed", key, "png", (9, 13, 3)), pixels)
+    assert json.loads((tmp_path / "packed" / "penstock.json").read_text())["made_with"]["decode"] == "png=same:9x13"
+    run("verify", tmp_path / "packed", "--against", tmp_path / "icons")
+    Image.fromarray(images["0"].transpose(1, 0, 2)).save(tmp_path / "icons" / "3.png")
+    text = fails("pack", tmp_path / "icons", tmp_path / "other", "--format", "hdf5", "--decode")
+    assert "sample 3: field png" in text and "9 x 13" in text and "13 x 9" in text
+    run(
+        "pack",
+        tmp_path / "icons",
+        tmp_path / "other",
+        "--format",
+        "hdf5",
+        "--decode",
+        "--on-error",
+        "skip",
+        "--overwrite",
+    )
+    assert "3.png" not in run("ls", tmp_path / "other").stdout.decode()
+
+
+def test_pack_asks_which_images_to_decode(tmp_path):
+    (tmp_path / "pairs").mkdir()
+    for i in range(3):
+        Image.new("RGB", (20, 10), (i, 2, 3)).save(tmp_path / "pairs" / f"{i}.jpg")
+        Image.new("L", (20, 10), i).save(tmp_path / "pairs" / f"{i}.png")
+    text = fails("pack", tmp_path / "pairs", tmp_path / "x", "--format", "tar", "--decode", 8, code=2)
+    assert "'jpg' and 'png'" in text and "jpg=224" in text
+    run("pack", tmp_path / "pairs", tmp_path / "x", "--format", "tar", "--decode", "jpg=8")
+    assert run("cat", tmp_path / "x", "1.png").stdout == (tmp_path / "pairs" / "1.png").read_bytes()
+    assert len(run("cat", tmp_path / "x", "1.jpg").stdout) == 8 * 8 * 3
+    for words in [["none=8"], ["0"], ["8x"], ["8x8x8"], ["=8"], ["jpg,=8"], ["same:3"], ["wide"], ["99999"]]:
+        fails("pack", tmp_path / "pairs", tmp_path / "y", "--format", "tar", "--decode", *words, code=2)
+    fails("pack", tmp_path / "pairs", tmp_path / "y", "--format", "tar", "--decode", "jpg=8", "--max-side", 10, code=2)

@@ -1,0 +1,68 @@
+"""penstock show: the sample behind a row of a batch, and what the steps drew for it."""
+
+import json
+import re
+
+import pytest
+from command import FORMATS, fails, run
+from PIL import Image
+
+SHOWN = ["--seed", 7, "--epoch", 3, "--batch", 1, "--row", 5, "--batch-size", 8]
+
+
+def test_show_tells_the_sample_behind_a_row_and_writes_its_pixels(images, tmp_path):
+    chain = "image.random_resized_crop(64) | image.random_flip() | image.normalize((0.5, 0.5, 0.5), (0.2, 0.2, 0.2))"
+    picture = tmp_path / "row.png"
+    text = run("show", images, *SHOWN, "--field", f"jpg={chain}", "--picture", picture).stdout.decode()
+    key = re.search(r"^sample +(\S+) \(number \d+\)$", text, re.M)[1]
+    width, height, x, y = map(int, re.search(r"drew (\d+) x (\d+) at x (\d+), y (\d+) of", text).groups())
+    flipped = "not flipped" not in text
+    with Image.open(images / f"{key}.jpg") as image, Image.open(picture) as shown:
+        cut = image.convert("RGB").crop((x, y, x + width, y + height)).resize((64, 64), Image.Resampling.BILINEAR)
+        cut = cut.transpose(Image.Transpose.FLIP_LEFT_RIGHT) if flipped else cut
+        assert shown.tobytes() == cut.tobytes()
+    assert "float32 (3, 64, 64): from -2." in text
+    assert "\x1b" not in text
+
+
+def test_show_takes_everything_from_a_loaders_state(images, tmp_path):
+    state = {
+        "penstock_state": 1,
+        "dataset": "0" * 16,
+        "samples": 60,
+        "seed": 7,
+        "epoch": 3,
+        "start": 0,
+        "batch": 1,
+        "world": 1,
+        "batch_size": 8,
+        "transforms": "transforms 1; jpeg 1; jpg = image.resize(8, 8); cls = label()",
+    }
+    (tmp_path / "state.json").write_text(json.dumps(state))
+    told = run("show", images, "--state", tmp_path / "state.json", "--row", 5).stdout
+    assert told == run("show", images, *SHOWN, "--field", "jpg=image.resize(8, 8)", "--field", "cls=label()").stdout
+    assert b"row 5 of batch 1, epoch 3, seed 7" in told
+    (tmp_path / "state.json").write_text(json.dumps({**state, "start": 16}))
+    assert "another world or batch size" in fails("show", images, "--state", tmp_path / "state.json", code=2)
+
+
+def test_show_guesses_the_task_and_names_classes(packed):
+    texts = {run("show", packed[format], "--batch", 2).stdout.decode().split("stored")[0] for format in FORMATS}
+    assert len(texts) == 1
+    text = run("show", packed["tar"], "--batch", 2).stdout.decode()
+    assert re.search(r"values +int64 \(\): \d+ \(\S+\)", text)
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (["--row", 64], "row 64 of a batch of 64"),
+        (["--batch", 1000], "batch 1000 of an epoch of 8"),
+        (["--field", "png=image.rezise(3)"], 'there is no step "image.rezise"'),
+        (["--field", "=image.resize(3)"], "is not NAME=CHAIN"),
+        (["--field", "cls=label()", "--picture", "row.png"], "no output of this row is a picture"),
+        (["--state", "nowhere.json"], "cannot read nowhere.json"),
+    ],
+)
+def test_show_refuses_what_is_not_there(packed, words, text):
+    assert text in fails("show", packed["tar"], *words, code=1 if "--state" in words else 2)
