@@ -7,6 +7,8 @@ import subprocess
 import numpy as np
 import pytest
 
+pytest.register_assert_rewrite("augmentations", "clouds", "command")  # so that their asserts tell values, too
+
 
 def penstock(*words):
     subprocess.run([os.environ["PENSTOCK_COMMAND"], *map(str, words)], check=True, capture_output=True)

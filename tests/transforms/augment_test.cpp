@@ -1,5 +1,5 @@
 // Augmentations: what Pillow cannot tell. Their pixels are compared with Pillow's by
-// tests/python/test_augmentations.py.
+// tests/python/test_augment_*.py.
 #include <cmath>
 #include <map>
 #include <set>
