@@ -10,14 +10,9 @@ import h5py
 import numpy as np
 import penstock as ps
 import pytest
+from interpreter import run
 
 FIELDS = {"cls": ps.label()}
-
-
-def run(code, *arguments):
-    return subprocess.run(
-        [sys.executable, "-c", code, *map(str, arguments)], capture_output=True, text=True, timeout=60
-    )
 
 
 def test_importing_penstock_imports_neither_torch_nor_numpy():
