@@ -25,6 +25,38 @@
 namespace penstock::python {
 namespace {
 
+bool skips_bad(const std::string& on_error) {
+  if (on_error != "raise" && on_error != "skip")
+    throw Error::invalid_argument("on_error is \"raise\" or \"skip\", not \"" + on_error + "\"");
+  return on_error == "skip";
+}
+
+// None or False, True ("same"), a number of pixels, or a text for pixel_recoding().
+PixelRecoding pixels_of(const nb::object& decode) {
+  if (decode.is_none() || decode.ptr() == Py_False) return {};
+  if (decode.ptr() == Py_True) return pixel_recoding("same");
+  const std::string text = nb::cast<std::string>(nb::str(decode));
+  if (text.empty()) throw Error::invalid_argument("decode is empty; a size, or True");
+  return pixel_recoding(text);
+}
+
+void make_options(ConvertOptions* self, std::string format, std::uint64_t shard_size, std::uint64_t align,
+                  std::string labels, std::vector<std::string> classes, const std::string& jpeg, std::int64_t max_side,
+                  const nb::object& decode, const std::string& presample, const std::string& order,
+                  const std::string& attributes, unsigned workers, const std::string& on_error, bool overwrite) {
+  new (self) ConvertOptions{.format = std::move(format),
+                            .shard_size = shard_size,
+                            .align = align,
+                            .labels = std::move(labels),
+                            .classes = std::move(classes),
+                            .recoding = {.jpeg = jpeg_recoding(jpeg, max_side),
+                                         .clouds = cloud_recoding(presample, order, attributes),
+                                         .pixels = pixels_of(decode)},
+                            .workers = workers,
+                            .overwrite = overwrite,
+                            .skip_bad = skips_bad(on_error)};
+}
+
 using Rank = std::optional<std::variant<std::uint32_t, std::string>>;
 
 void take_rank(ConvertOptions& options, const Rank& rank, std::optional<std::uint32_t> world) {
@@ -39,25 +71,11 @@ void take_rank(ConvertOptions& options, const Rank& rank, std::optional<std::uin
   if (options.world == 0) throw Error::invalid_argument("world is 0");
 }
 
-nb::dict pack(nb::handle source, const std::filesystem::path& destination, std::string format, std::uint64_t shard_size,
-              std::uint64_t align, std::string labels, std::vector<std::string> classes, const std::string& jpeg,
-              std::int64_t max_side, const nb::object& decode, const std::string& presample, const std::string& order,
-              const std::string& attributes, unsigned workers, const std::string& on_error, bool overwrite, bool resume,
+nb::dict pack(nb::handle source, const std::filesystem::path& destination, ConvertOptions options, bool resume,
               std::filesystem::path report, const Rank& rank, std::optional<std::uint32_t> world,
               const nb::object& progress) {
-  ConvertOptions options{.format = std::move(format),
-                         .shard_size = shard_size,
-                         .align = align,
-                         .labels = std::move(labels),
-                         .classes = std::move(classes),
-                         .recoding = {.jpeg = jpeg_recoding(jpeg, max_side),
-                                      .clouds = cloud_recoding(presample, order, attributes),
-                                      .pixels = pixels_of(decode)},
-                         .workers = workers,
-                         .overwrite = overwrite,
-                         .resume = resume,
-                         .skip_bad = skips_bad(on_error),
-                         .report = std::move(report)};
+  options.resume = resume;
+  options.report = std::move(report);
   take_rank(options, rank, world);
   const Dataset dataset = open_dataset(source);
   ConvertResult result;
@@ -85,14 +103,14 @@ nb::dict finish_pack(const std::filesystem::path& destination, bool overwrite, s
 }  // namespace
 
 void bind_convert(nb::module_& module) {
-  const ConvertOptions defaults;
-  module.def("pack", pack, nb::arg("source"), nb::arg("destination"), nb::kw_only(), nb::arg("format"),
-             nb::arg("shard_size") = defaults.shard_size, nb::arg("align") = defaults.align, nb::arg("labels") = "",
-             nb::arg("classes") = defaults.classes, nb::arg("jpeg") = "keep", nb::arg("max_side") = 0,
-             nb::arg("decode") = nb::none(), nb::arg("presample") = "", nb::arg("order") = "keep",
-             nb::arg("attributes") = "none", nb::arg("workers") = 0, nb::arg("on_error") = "raise",
-             nb::arg("overwrite") = false, nb::arg("resume") = false, nb::arg("report") = std::filesystem::path(),
-             nb::arg("rank") = nb::none(), nb::arg("world") = nb::none(), nb::arg("progress") = nb::none());
+  nb::class_<ConvertOptions>(module, "PackOptions", "How a dataset is packed; the options of penstock.pack.")
+      .def("__init__", make_options, nb::kw_only(), nb::arg("format"), nb::arg("shard_size"), nb::arg("align"),
+           nb::arg("labels"), nb::arg("classes"), nb::arg("jpeg"), nb::arg("max_side"), nb::arg("decode").none(),
+           nb::arg("presample"), nb::arg("order"), nb::arg("attributes"), nb::arg("workers"),
+           nb::arg("on_error") = "raise", nb::arg("overwrite"));
+  module.def("pack", pack, nb::arg("source"), nb::arg("destination"), nb::arg("options"), nb::kw_only(),
+             nb::arg("resume") = false, nb::arg("report") = std::filesystem::path(), nb::arg("rank") = nb::none(),
+             nb::arg("world") = nb::none(), nb::arg("progress") = nb::none());
   module.def("finish_pack", finish_pack, nb::arg("destination"), nb::kw_only(), nb::arg("overwrite") = false,
              nb::arg("report") = std::filesystem::path());
 }

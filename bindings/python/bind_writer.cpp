@@ -9,7 +9,6 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include <penstock/formats/error.hpp>
 #include <penstock/loader/writer.hpp>
 
 #include "bind.hpp"
@@ -58,26 +57,9 @@ class Fields {
   std::vector<WriterValue> values_;
 };
 
-void make(Writer* self, const std::filesystem::path& destination, std::string format, std::uint64_t shard_size,
-          std::uint64_t align, std::string labels, std::vector<std::string> classes,
-          std::vector<std::string> follow_classes, const std::string& jpeg, std::int64_t max_side,
-          const nb::object& decode, const std::string& presample, const std::string& order,
-          const std::string& attributes, unsigned workers, const std::string& on_error, bool overwrite,
-          const std::filesystem::path& spool) {
-  WriterOptions options{.pack = {.format = std::move(format),
-                                 .shard_size = shard_size,
-                                 .align = align,
-                                 .labels = std::move(labels),
-                                 .classes = std::move(follow_classes),
-                                 .recoding = {.jpeg = jpeg_recoding(jpeg, max_side),
-                                              .clouds = cloud_recoding(presample, order, attributes),
-                                              .pixels = pixels_of(decode)},
-                                 .workers = workers,
-                                 .overwrite = overwrite,
-                                 .skip_bad = skips_bad(on_error)},
-                        .classes = std::move(classes),
-                        .spool = spool};
-  new (self) Writer(destination, std::move(options));
+void make(Writer* self, const std::filesystem::path& destination, ConvertOptions pack, std::vector<std::string> classes,
+          std::filesystem::path spool) {
+  new (self) Writer(destination, {.pack = std::move(pack), .classes = std::move(classes), .spool = std::move(spool)});
 }
 
 void add(Writer& self, const nb::str& key, const nb::dict& fields) {
@@ -99,14 +81,9 @@ nb::dict finish(Writer& self, const nb::object& progress) {
 }  // namespace
 
 void bind_writer(nb::module_& module) {
-  const ConvertOptions defaults;
   nb::class_<Writer>(module, "Writer", "Takes encoded samples; use penstock.Writer.")
-      .def("__init__", make, nb::arg("destination"), nb::kw_only(), nb::arg("format"),
-           nb::arg("shard_size") = defaults.shard_size, nb::arg("align") = defaults.align, nb::arg("labels") = "",
-           nb::arg("classes") = defaults.classes, nb::arg("follow_classes") = defaults.classes,
-           nb::arg("jpeg") = "keep", nb::arg("max_side") = 0, nb::arg("decode") = nb::none(), nb::arg("presample") = "",
-           nb::arg("order") = "keep", nb::arg("attributes") = "none", nb::arg("workers") = 0,
-           nb::arg("on_error") = "raise", nb::arg("overwrite") = false, nb::arg("spool") = std::filesystem::path())
+      .def("__init__", make, nb::arg("destination"), nb::arg("options"), nb::kw_only(),
+           nb::arg("classes") = std::vector<std::string>(), nb::arg("spool") = std::filesystem::path())
       .def("add", add, nb::arg("key"), nb::arg("fields"))
       .def("finish", finish, nb::arg("progress") = nb::none())
       .def_prop_ro("samples", &Writer::samples)

@@ -9,6 +9,7 @@ from typing import Any
 from . import _penstock
 from ._error import made
 from ._items import pack_items
+from ._packing import packing_options
 from ._progress import Bar
 from .sources import choose
 
@@ -77,22 +78,7 @@ def pack(
     Returns {"samples", "bytes", "skipped", "resumed", "bad": [...], "kept": {reason: count}}, of the part if there is one;
     kept counts the JPEG files that "recode" left as they are. Raises Error.
     """
-    packing: dict[str, Any] = {
-        "format": format,
-        "shard_size": shard_size,
-        "align": align,
-        "labels": labels,
-        "classes": list(classes),
-        "jpeg": jpeg,
-        "max_side": max_side,
-        "decode": decode,
-        "presample": presample,
-        "order": order,
-        "attributes": attributes,
-        "workers": workers,
-        "on_error": on_error,
-        "overwrite": overwrite,
-    }
+    options = packing_options(locals())
     items = choose(source, fields, classes)
     if items is not None:
         if resume or report or rank is not None or world is not None:
@@ -101,18 +87,18 @@ def pack(
                 "only what is packed from files can be resumed, be packed by several ranks, or has a report",
                 dataset=os.fspath(destination),
             )
-        return pack_items(items, destination, progress=progress, quality=quality, spool=spool, **packing)
+        return pack_items(items, destination, progress=progress, quality=quality, spool=spool, **options)
     bar = Bar("packing" if rank is None else f"packing rank {rank}") if progress is True else None
     try:
         return _penstock.pack(
             source,
             destination,
+            _penstock.PackOptions(**options),
             resume=resume,
             report=report,
             rank=rank,
             world=world,
             progress=bar or progress or None,
-            **packing,
         )
     finally:
         if bar is not None:

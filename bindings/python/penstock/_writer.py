@@ -10,6 +10,7 @@ from typing import Any
 from . import _penstock
 from ._encode import encode
 from ._error import made
+from ._packing import packing_options
 from ._progress import Bar
 
 
@@ -53,28 +54,15 @@ class Writer:
         progress: bool | Callable[[int, int, int], object] = True,
         **packing: Any,
     ) -> None:
+        options = {**packing_options(locals()), **packing}  # packing: on_error and follow_classes, of pack_items()
+        options["classes"] = options.pop("follow_classes", [])
         self._destination = os.fspath(destination)
         self._classes = {name: number for number, name in enumerate(classes)}
         self._quality = quality
         self._progress = progress
         self._result: dict[str, Any] | None = None
         self._writer: _penstock.Writer | None = _penstock.Writer(
-            destination,
-            format=format,
-            shard_size=shard_size,
-            align=align,
-            labels=labels,
-            classes=list(classes),
-            jpeg=jpeg,
-            max_side=max_side,
-            decode=decode,
-            presample=presample,
-            order=order,
-            attributes=attributes,
-            workers=workers,
-            overwrite=overwrite,
-            spool=spool or "",
-            **packing,
+            destination, _penstock.PackOptions(**options), classes=list(classes), spool=spool or ""
         )
 
     def add(self, key: str, fields: Mapping[str, Any]) -> None:

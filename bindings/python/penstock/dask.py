@@ -19,6 +19,7 @@ except ImportError as failure:
 from . import Dataset, Error, finish_pack
 from . import open as _open
 from . import pack as _pack
+from ._packing import packing_options
 from ._progress import Bar
 
 __all__ = ["pack"]
@@ -67,6 +68,7 @@ def pack(
 
     Returns {"samples", "bytes", "skipped", "shards", "parts"}. Raises Error, which names the part and the machine.
     """
+    options = packing_options(locals())
     if client.asynchronous:
         raise TypeError("penstock.dask.pack takes a Client that is not asynchronous")
     source = os.path.abspath(source.path if isinstance(source, Dataset) else source)
@@ -74,22 +76,6 @@ def pack(
     total, world = client.submit(_prepare, source, destination, resume, overwrite, pure=False).result()
     client.wait_for_workers(1)
     world = parts or world or sum(client.nthreads().values())
-    options = {
-        "format": format,
-        "shard_size": shard_size,
-        "align": align,
-        "labels": labels,
-        "classes": list(classes),
-        "jpeg": jpeg,
-        "max_side": max_side,
-        "decode": decode,
-        "presample": presample,
-        "order": order,
-        "attributes": attributes,
-        "workers": workers,
-        "on_error": on_error,
-        "overwrite": overwrite,
-    }
     bar = Bar("packing") if progress is True else None
     try:
         if not _joining(client, destination):
