@@ -1,23 +1,14 @@
 // Destroying a loader at any moment ends every thread and gives every slab back.
-#include <filesystem>
-#include <iterator>
 #include <random>
 #include <thread>
 
 #include <doctest/doctest.h>
 
 #include "support/loading.hpp"
+#include "support/thread_count.hpp"
 
 using namespace penstock;
 using namespace penstock::test;
-
-namespace {
-
-std::ptrdiff_t thread_count() {
-  return std::distance(std::filesystem::directory_iterator("/proc/self/task"), {});
-}
-
-}  // namespace
 
 TEST_CASE("a loader destroyed at random moments, two thousand times, leaves no thread behind") {
   const TemporaryFolder folder;

@@ -1,0 +1,114 @@
+// Memory for batches on a device is bounded and given back, whenever and however a loader ends.
+#include <chrono>
+#include <future>
+#include <random>
+#include <sstream>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "support/device_loading.hpp"
+#include "support/thread_count.hpp"
+
+using namespace penstock;
+using namespace penstock::test;
+using namespace std::chrono_literals;
+
+TEST_CASE("memory of the device is bounded, reserved before the first batch, and told") {
+  const Arrays data(64);
+  LoaderOptions options = on(std::make_shared<HostDevice>(0, HostDeviceOptions{.memory_bytes = 1024}));
+  CHECK_THROWS_WITH((Loader{data.dataset(), options}), doctest::Contains("allocate: no memory for"));
+  const auto device = device_with();
+  options = on(device);
+  options.max_items = 4096;
+  Loader loader(data.dataset(), options);
+  const std::uint64_t reserved = device->allocated();
+  CHECK(loader.stats().device_bytes == reserved);
+  for (int epoch = 0; epoch < 5; ++epoch) digests_of(loader);
+  CHECK(device->allocated() == reserved);
+  const Stats stats = loader.stats();
+  CHECK(stats.staging == "page-locked memory for host:0");
+  CHECK(device->pinned() >= stats.slab_bytes);
+  CHECK(device->pinned() < stats.slab_bytes + 4096 * stats.slabs);  // of pages
+  std::ostringstream table;
+  table << stats;
+  CHECK(table.str().find("staging     page-locked memory for host:0") != std::string::npos);
+  CHECK(table.str().find("device      host:0: the processor in a device's place: ") != std::string::npos);
+}
+
+TEST_CASE("a copy that fails is what next() throws, with the device's words, then and from then on") {
+  const Arrays data(400);
+  for (const std::uint64_t failing : {0U, 1U, 7U, 20U}) {
+    const auto device = device_with([failing](const HostWork& work) {
+      if (work.number == failing) throw std::runtime_error("struck by lightning");
+    });
+    Loader loader(data.dataset(), on(device));
+    int thrown = 0;
+    std::string said;
+    for (int i = 0; i < 40 && thrown < 3; ++i) {
+      try {
+        loader.next();
+      } catch (const Error& error) {
+        CHECK(error.kind() == ErrorKind::resource);
+        said = error.what();
+        ++thrown;
+      }
+    }
+    CHECK(thrown == 3);
+    CHECK(said.find("host:0") != std::string::npos);
+    CHECK(said.find("struck by lightning") != std::string::npos);
+  }
+}
+
+TEST_CASE("a loader that ends or jumps at random moments gives everything back, whatever is on its way") {
+  const Arrays data(64);
+  const Dataset dataset = packed(data.dataset(), data.folder / "tar", "tar");
+  { const Loader warm(dataset, on(nullptr)); }
+  const std::ptrdiff_t before = thread_count();
+  std::mt19937 random(21);
+  for (int round = 0; round < 400; ++round) {
+    const bool slow = random() % 2 == 0;
+    const std::uint64_t failing = random() % 8 == 0 ? random() % 6 : ~std::uint64_t{0};
+    auto device = device_with([=](const HostWork& work) {
+      if (slow) std::this_thread::sleep_for(std::chrono::microseconds(work.number * 97 % 400));
+      if (work.number == failing) throw std::runtime_error("off");
+    });
+    LoaderOptions options = on(device, static_cast<std::uint32_t>(1 + random() % 16));
+    options.prefetch = static_cast<unsigned>(1 + random() % 3);
+    options.device_prefetch = static_cast<unsigned>(1 + random() % 3);
+    if (random() % 3 == 0) options.on_batch = [](Batch&) {};
+    std::vector<Batch> kept;
+    {
+      Loader loader(dataset, options);
+      try {
+        for (auto take = random() % 8; take > 0; --take) {
+          auto batch = loader.next();
+          if (!batch) break;
+          if (random() % 2 == 0) batch->wait(kDefaultStream);
+          if (kept.empty() && random() % 3 == 0) kept.push_back(*batch);
+          if (random() % 5 == 0) loader.set_epoch(random() % 3);
+        }
+      } catch (const Error& error) {
+        CHECK(error.kind() == ErrorKind::resource);
+      }
+      if (random() % 3 == 0) std::this_thread::sleep_for(std::chrono::microseconds(random() % 500));
+    }
+    kept.clear();
+    CHECK(device->allocated() == 0);
+    CHECK(device->pinned() == 0);
+  }
+  CHECK(thread_count() <= before);
+}
+
+TEST_CASE("a copy that never ends does not keep its loader from ending") {
+  const Arrays data(64);
+  std::promise<void> opened;
+  const auto open = opened.get_future().share();
+  const auto device = device_with([open](const HostWork&) { open.wait(); });
+  const auto begun = std::chrono::steady_clock::now();
+  { const Loader loader(data.dataset(), on(device)); }
+  CHECK(std::chrono::steady_clock::now() - begun < 8s);
+  opened.set_value();
+}
