@@ -1,14 +1,8 @@
-#include <array>
-#include <cstdlib>
+// LMDB files that others wrote: which samples, keys and fields their names tell.
+#include <cstdint>
 #include <filesystem>
 #include <map>
-#include <memory>
-#include <random>
 #include <string>
-#include <support/field_bytes.hpp>
-#include <support/file_size_limit.hpp>
-#include <support/random_samples.hpp>
-#include <support/temporary_folder.hpp>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -16,156 +10,15 @@
 
 #include <penstock/formats/error.hpp>
 #include <penstock/formats/lmdb.hpp>
-#include <penstock/formats/lmdb_pages.hpp>
+
+#include "support/field_bytes.hpp"
+#include "support/kind_of_failure.hpp"
+#include "support/lmdb_files.hpp"
+#include "support/temporary_folder.hpp"
 
 namespace fs = std::filesystem;
 using namespace penstock;
 using namespace penstock::test;
-
-namespace {
-
-constexpr unsigned kSeed = 7411;
-
-// liblmdb, as writer of foreign files and as the oracle.
-class Reference {
- public:
-  explicit Reference(const fs::path& folder, unsigned flags = 0) {
-    fs::create_directories(folder);
-    REQUIRE(mdb_env_create(&environment_) == 0);
-    REQUIRE(mdb_env_set_mapsize(environment_, std::size_t{64} << 20) == 0);
-    REQUIRE(mdb_env_set_maxdbs(environment_, 4) == 0);
-    const int code = mdb_env_open(environment_, folder.c_str(), flags | MDB_NOLOCK, 0644);
-    INFO(mdb_strerror(code));
-    REQUIRE(code == 0);
-  }
-  Reference(const Reference&) = delete;
-  Reference& operator=(const Reference&) = delete;
-  ~Reference() { mdb_env_close(environment_); }
-
-  void put(const std::map<std::string, std::string>& values, const char* database = nullptr, unsigned flags = 0) {
-    MDB_txn* transaction = nullptr;
-    REQUIRE(mdb_txn_begin(environment_, nullptr, 0, &transaction) == 0);
-    MDB_dbi number = 0;
-    REQUIRE(mdb_dbi_open(transaction, database, flags, &number) == 0);
-    for (const auto& [name, value] : values) {
-      MDB_val key{name.size(), const_cast<char*>(name.data())};
-      MDB_val data{value.size(), const_cast<char*>(value.data())};
-      REQUIRE(mdb_put(transaction, number, &key, &data, 0) == 0);
-    }
-    REQUIRE(mdb_txn_commit(transaction) == 0);
-  }
-
-  void erase(const std::string& name) {
-    MDB_txn* transaction = nullptr;
-    REQUIRE(mdb_txn_begin(environment_, nullptr, 0, &transaction) == 0);
-    MDB_dbi number = 0;
-    REQUIRE(mdb_dbi_open(transaction, nullptr, 0, &number) == 0);
-    MDB_val key{name.size(), const_cast<char*>(name.data())};
-    REQUIRE(mdb_del(transaction, number, &key, nullptr) == 0);
-    REQUIRE(mdb_txn_commit(transaction) == 0);
-  }
-
-  std::map<std::string, std::string> all() const {
-    MDB_txn* transaction = nullptr;
-    REQUIRE(mdb_txn_begin(environment_, nullptr, MDB_RDONLY, &transaction) == 0);
-    MDB_dbi number = 0;
-    REQUIRE(mdb_dbi_open(transaction, nullptr, 0, &number) == 0);
-    MDB_cursor* cursor = nullptr;
-    REQUIRE(mdb_cursor_open(transaction, number, &cursor) == 0);
-    std::map<std::string, std::string> values;
-    MDB_val key{};
-    MDB_val data{};
-    while (mdb_cursor_get(cursor, &key, &data, MDB_NEXT) == 0) {
-      values[std::string(static_cast<char*>(key.mv_data), key.mv_size)] =
-          std::string(static_cast<char*>(data.mv_data), data.mv_size);
-    }
-    mdb_cursor_close(cursor);
-    mdb_txn_abort(transaction);
-    return values;
-  }
-
- private:
-  MDB_env* environment_ = nullptr;
-};
-
-std::map<std::string, std::string> walked(const fs::path& file) {
-  const LmdbPages pages(file);
-  const std::string content = read_file(file);
-  std::map<std::string, std::string> values;
-  pages.walk(pages.meta().main, [&](const LmdbEntry& entry) {
-    values[std::string(entry.name)] = content.substr(entry.offset, entry.length);
-  });
-  return values;
-}
-
-std::map<std::string, std::string> random_values(std::size_t count) {
-  std::mt19937 random(kSeed);
-  std::map<std::string, std::string> values;
-  for (std::size_t i = 0; i < count; ++i) {
-    const std::size_t length = i % 7 == 0 ? random() % 40'000 : random() % 2500;
-    values[random_bytes(random, 1 + random() % 511)] = random_bytes(random, length);
-  }
-  return values;
-}
-
-ErrorKind kind_of_failure(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error.kind();
-  }
-  FAIL("no error");
-  return ErrorKind::io;
-}
-
-Index index_of(const fs::path& shard) {
-  return kLmdb.index(shard, shard.parent_path(), {});
-}
-
-}  // namespace
-
-TEST_CASE("the page walker finds every value that liblmdb finds, through splits, deletions and rewrites") {
-  const TemporaryFolder folder;
-  Reference reference(folder.path());
-  const auto values = random_values(3000);
-  reference.put(values);
-  CHECK(walked(folder / "data.mdb") == values);
-  std::size_t i = 0;
-  for (const auto& [name, value] : values) {
-    if (i++ % 20 == 0) reference.erase(name);
-    if (i % 90 == 0) reference.put({{name, value + "longer"}});
-  }
-  CHECK(walked(folder / "data.mdb") == reference.all());
-}
-
-TEST_CASE("an empty database has no entries") {
-  const TemporaryFolder folder;
-  Reference reference(folder.path());
-  CHECK(walked(folder / "data.mdb").empty());
-  CHECK(index_of(folder.path()).size() == 0);
-}
-
-TEST_CASE("real files hold the values that liblmdb reads from them") {
-  const char* data = std::getenv("PENSTOCK_TEST_DATA");
-  const fs::path root = data == nullptr ? fs::path() : fs::path(data) / "lmdb";
-  if (data == nullptr || !fs::exists(root)) {
-    MESSAGE("skipped: PENSTOCK_TEST_DATA has no lmdb folder");
-    return;
-  }
-  std::size_t files = 0;
-  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(root)) {
-    if (entry.path().filename() != "data.mdb") continue;
-    CAPTURE(entry.path());
-    ++files;
-    const auto found = walked(entry.path());
-    CHECK_FALSE(found.empty());
-    CHECK(found == Reference(entry.path().parent_path(), MDB_RDONLY).all());
-    const Index index = index_of(entry.path().parent_path());
-    CHECK(index.size() != 0);
-    CHECK_FALSE(all_fields(index, entry.path().parent_path().parent_path()).empty());
-  }
-  CHECK(files == 6);
-}
 
 TEST_CASE("names are split at the first dot behind the last slash, and grouped by key whatever lies between them") {
   const TemporaryFolder folder;
@@ -287,16 +140,6 @@ TEST_CASE("a file that counts its samples has fields before their numbers, and v
   CHECK(index_of(folder / "dashed").key(1) == "dog-1");
 }
 
-TEST_CASE("a commit while the pages are walked is an error") {
-  const TemporaryFolder folder;
-  Reference reference(folder.path());
-  reference.put({{"a.txt", "1"}});
-  const LmdbPages pages(folder / "data.mdb");
-  pages.require_unchanged();
-  reference.put({{"b.txt", "2"}});
-  CHECK(kind_of_failure([&] { pages.require_unchanged(); }) == ErrorKind::resource);
-}
-
 TEST_CASE("Caffe's Datum is an array and a class; with pixels of several sizes each array says its own") {
   const TemporaryFolder folder;
   const auto datum = [](int height, const std::string& label) {
@@ -368,107 +211,4 @@ TEST_CASE("a shard is found as folder, as file, and in a folder of shards; its s
     reference.put({{"1.txt", "two"}});
   }
   CHECK(stamp != kLmdb.stamp(folder / "b.lmdb"));
-}
-
-TEST_CASE("a packed shard reads back byte for byte, in the order given, with liblmdb and without its index") {
-  const TemporaryFolder folder;
-  const auto fields = random_sample_fields();
-  const auto samples = random_samples(700, kSeed);
-  const fs::path shard = folder / "shard-000000.lmdb";
-  const auto writer = kLmdb.write(shard, {.fields = fields});
-  const Index written = write_samples(*writer, fields, samples);
-  REQUIRE(written.size() == samples.size());
-  CHECK(written.fields().size() == fields.size());
-  std::map<std::string, std::string> expected;
-  for (std::uint64_t i = 0; i < samples.size(); ++i) {
-    CHECK(written.key(i) == samples[i].key);
-    for (const auto& [name, value] : samples[i].fields) expected[samples[i].key + "." + name] = value;
-    REQUIRE(written.header(i, 0).size() == 3);
-    CHECK(written.crc32c(i, 0) == crc32c(bytes_of(samples[i].fields.at("jpg"))));
-  }
-  CHECK(Reference(shard, MDB_RDONLY).all() == expected);
-  const auto found = all_fields(written, folder.path());
-  for (const MadeSample& sample : samples) CHECK(found.at(sample.key) == sample.fields);
-  CHECK(all_fields(index_of(shard), folder.path()) == found);
-  CHECK(std::distance(fs::directory_iterator(shard), {}) == 1);  // no lock file
-}
-
-TEST_CASE("two packs of the same samples are the same bytes") {
-  const TemporaryFolder folder;
-  const auto fields = random_sample_fields();
-  auto samples = random_samples(1500, kSeed);
-  std::mt19937 random(kSeed);
-  samples.push_back({"zz-large", {{"jpg", random_bytes(random, 6'000'000)}}});  // more than the first map has room for
-  std::shuffle(samples.begin(), samples.end(), random);
-  std::vector<std::string> contents;
-  for (const char* name : {"one.lmdb", "two.lmdb"}) {
-    std::vector<std::unique_ptr<char[]>> litter;  // so that fresh memory is not by chance the same
-    for (std::size_t i = 0; i < 200; ++i) {
-      litter.push_back(std::make_unique<char[]>(4096));
-      std::fill_n(litter.back().get(), 4096, name[0]);
-    }
-    litter.clear();
-    write_samples(*kLmdb.write(folder / name, {.fields = fields}), fields, samples);
-    contents.push_back(read_file(folder / name / "data.mdb"));
-  }
-  CHECK(contents[0].size() > 6'000'000);
-  CHECK(contents[0] == contents[1]);
-}
-
-TEST_CASE("names that are too long or there already are refused by name") {
-  const TemporaryFolder folder;
-  const auto fields = random_sample_fields();
-  const auto writer = kLmdb.write(folder / "s.lmdb", {.fields = fields});
-  const std::vector<FieldValue> values{{1, {}, 0, {}}};
-  writer->add(std::string(507, 'k'), values);
-  CHECK(kind_of_failure([&] { writer->add(std::string(508, 'k'), values); }) == ErrorKind::unsupported);
-  CHECK(kind_of_failure([&] { writer->add(std::string(507, 'k'), values); }) == ErrorKind::invalid_argument);
-  CHECK(kind_of_failure([&] { kLmdb.write(folder / "absent" / "s.lmdb", {.fields = fields}); }) == ErrorKind::io);
-}
-
-TEST_CASE("cut and flipped files give an error or an index, never more") {
-  const TemporaryFolder folder;
-  {
-    Reference reference(folder / "good");
-    reference.put(random_values(400));
-  }
-  const std::string good = read_file(folder / "good" / "data.mdb");
-  const fs::path broken = folder / "broken.mdb";
-  std::size_t refused = 0;
-  auto attempt = [&](const std::string& content) {
-    write_file(broken, content);
-    try {
-      const Index index = index_of(broken);
-      CHECK(index.size() <= 400);
-    } catch (const Error& error) {
-      ++refused;
-      CHECK((error.kind() == ErrorKind::corrupt || error.kind() == ErrorKind::unsupported));
-    }
-  };
-  for (std::size_t length = 0; length < good.size(); length += good.size() / 60) attempt(good.substr(0, length));
-  CHECK(refused >= 60);
-  std::mt19937 random(kSeed);
-  for (int round = 0; round < 150; ++round) {
-    std::string flipped = good;
-    const std::size_t page = random() % (good.size() / 4096) * 4096;
-    for (int i = 0; i < 3; ++i) flipped[page + random() % 160] ^= static_cast<char>(1U << random() % 8);  // headers
-    attempt(flipped);
-  }
-}
-
-TEST_CASE("a full disk is an i/o error that names the shard, wherever the disk fills up") {
-  const auto fields = random_sample_fields();
-  const auto samples = random_samples(200, kSeed);
-  for (const rlim_t limit : {1'000U, 10'000U, 100'000U, 500'000U, 1'000'000U}) {
-    const TemporaryFolder folder;
-    const FileSizeLimit full(limit);
-    CAPTURE(limit);
-    try {
-      write_samples(*kLmdb.write(folder / "s.lmdb", {.fields = fields}), fields, samples);
-      FAIL("no error");
-    } catch (const Error& error) {
-      CHECK(error.kind() == ErrorKind::io);
-      CHECK(std::string(error.what()).find("s.lmdb") != std::string::npos);
-    }
-  }
 }
