@@ -1,0 +1,160 @@
+// Disks that fail or fill up while a dataset is written, and what was damaged since.
+#include <cerrno>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <future>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+#include <penstock/formats/dataset.hpp>
+#include <penstock/formats/dataset_writer.hpp>
+#include <penstock/formats/error.hpp>
+#include <penstock/formats/packed.hpp>
+
+#include "support/dataset_writing.hpp"
+#include "support/temporary_folder.hpp"
+
+namespace fs = std::filesystem;
+using namespace penstock;
+using namespace penstock::test;
+
+namespace {
+
+std::string host_name() {
+  char name[256] = {};
+  ::gethostname(name, sizeof(name) - 1);
+  return name;
+}
+
+}  // namespace
+
+TEST_CASE("what fails aside ends the writer, and only shards that are whole stay") {
+  const TemporaryFolder folder;
+  DatasetWriterOptions options = small_shards();
+  int begun = 0;
+  options.aside = [&begun](std::function<void()> work) {
+    return std::async(std::launch::async, [number = begun++, work = std::move(work)] {
+      if (number == 2) throw Error::io(EIO, "cannot fsync");
+      work();
+    });
+  };
+  {
+    DatasetWriter writer(folder / "set", options);
+    std::string message;
+    std::uint64_t i = 0;
+    try {
+      for (; i < kSamples; ++i) add(writer, i);
+    } catch (const Error& error) {
+      message = error.what();
+    }
+    CHECK(message.find("cannot fsync") != std::string::npos);
+    CHECK(message.find("set.partial") != std::string::npos);
+    CHECK_THROWS_AS(add(writer, i), Error);
+    CHECK_THROWS_AS(writer.finish(), Error);
+  }
+  std::vector<std::string> left;
+  for (const auto& [name, content] : content_of(folder / "set.partial")) left.push_back(name);
+  const std::vector<std::string> whole{"shard-000000.idx", "shard-000000.tar", "shard-000001.idx", "shard-000001.tar",
+                                       "unfinished.jsonl"};
+  CHECK(left == whole);
+  options = completed_aside();
+  options.resume = true;
+  write_all_samples(folder / "set", options);
+  check_content(folder / "set");
+}
+
+TEST_CASE("a full disk is one error that names the file, and the whole shards stay") {
+  if (!fs::exists("/dev/full")) {
+    MESSAGE("skipped: no /dev/full");
+    return;
+  }
+  const TemporaryFolder folder;
+  DatasetWriterOptions options;
+  SUBCASE("each shard is completed before the next begins") {
+    options = small_shards();
+  }
+  SUBCASE("shards are completed aside") {
+    options = completed_aside();
+  }
+  {
+    DatasetWriter writer(folder / "set", options);
+    for (std::uint64_t i = 0; i < 20; ++i) add(writer, i);
+    // The next .idx cannot be written: its temporary name leads to a disk that is always full.
+    for (int shard = 0; shard < 8; ++shard) {
+      const std::string name =
+          ".shard-00000" + std::to_string(shard) + ".idx." + host_name() + "-" + std::to_string(::getpid()) + ".tmp";
+      fs::create_symlink("/dev/full", folder / "set.partial" / name);
+    }
+    std::string message;
+    try {
+      for (std::uint64_t i = 20; i < kSamples; ++i) add(writer, i);
+    } catch (const Error& error) {
+      message = error.what();
+      CHECK(error.kind() == ErrorKind::io);
+    }
+    CHECK_MESSAGE(message.find("No space left on device") != std::string::npos, message);
+    CHECK(message.find("set.partial") != std::string::npos);
+    CHECK_THROWS_AS(add(writer, 39), Error);
+  }
+  options.resume = true;
+  write_all_samples(folder / "set", options);
+  check_content(folder / "set");
+}
+
+TEST_CASE("damage to a packed dataset is an error that names the file") {
+  const TemporaryFolder folder;
+  write_all_samples(folder / "set", small_shards());
+  const fs::path shard = folder / "set" / "shard-000001.tar", index = folder / "set" / "shard-000001.idx";
+  const std::string bytes = read_file(shard), index_bytes = read_file(index);
+
+  SUBCASE("a shard cut short is noticed by open") {
+    fs::resize_file(shard, bytes.size() - 512);
+    CHECK_THROWS_WITH_AS(penstock::open(folder / "set"), doctest::Contains("shard-000001.tar"), Error);
+  }
+  SUBCASE("a missing shard is noticed by open") {
+    fs::remove(shard);
+    CHECK_THROWS_WITH_AS(penstock::open(folder / "set"), doctest::Contains("shard-000001.tar"), Error);
+  }
+  SUBCASE("a missing index is noticed by open") {
+    fs::remove(index);
+    CHECK_THROWS_WITH_AS(penstock::open(folder / "set"), doctest::Contains("shard-000001.idx"), Error);
+  }
+  SUBCASE("another shard's index is noticed by open") {
+    write_file(index, read_file(folder / "set" / "shard-000002.idx"));
+    CHECK_THROWS_WITH_AS(penstock::open(folder / "set"), doctest::Contains("shard-000001.tar"), Error);
+  }
+  SUBCASE("a flipped byte of a shard is noticed by verify_shard alone") {
+    std::string flipped = bytes;
+    flipped[700] ^= 1;
+    write_file(shard, flipped);
+    const Dataset dataset = penstock::open(folder / "set");
+    verify_shard(dataset, 0);
+    CHECK_THROWS_WITH_AS(verify_shard(dataset, 1), doctest::Contains("shard-000001.tar"), Error);
+  }
+  SUBCASE("a flipped byte anywhere in an index is noticed by open or by verify_shard") {
+    for (std::size_t i = 0; i < index_bytes.size(); i += 5) {
+      std::string flipped = index_bytes;
+      flipped[i] = static_cast<char>(flipped[i] ^ 0x10);
+      write_file(index, flipped);
+      CHECK_THROWS_AS(verify_shard(penstock::open(folder / "set"), 1), Error);
+    }
+  }
+  SUBCASE("a manifest cut anywhere is an error") {
+    const std::string manifest = read_file(folder / "set" / "penstock.json");
+    for (std::size_t length = 0; length + 2 < manifest.size(); length += 11) {
+      write_file(folder / "set" / "penstock.json", manifest.substr(0, length));
+      CHECK_THROWS_WITH_AS(penstock::open(folder / "set"), doctest::Contains("penstock.json"), Error);
+    }
+  }
+  SUBCASE("a manifest that names files elsewhere is an error") {
+    std::string manifest = read_file(folder / "set" / "penstock.json");
+    manifest.replace(manifest.find("shard-000001.tar"), 16, "../shard-0001.tar");
+    write_file(folder / "set" / "penstock.json", manifest);
+    CHECK_THROWS_WITH_AS(penstock::open(folder / "set"), doctest::Contains("bad name of a shard"), Error);
+  }
+}
