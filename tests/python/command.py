@@ -3,7 +3,7 @@
 import os
 import subprocess
 
-COMMAND = os.environ["PENSTOCK_COMMAND"]
+COMMAND = os.environ.get("PENSTOCK_COMMAND", "penstock")
 FORMATS = ["tar", "lmdb", "hdf5", "zip", "tfrecord", "mds"]
 
 

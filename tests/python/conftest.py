@@ -1,22 +1,17 @@
 """Data that several test files share."""
 
 import io
-import os
-import subprocess
 
 import numpy as np
 import pytest
+from command import FORMATS, run
 
-pytest.register_assert_rewrite("augmentations", "clouds", "command")  # so that their asserts tell values, too
-
-
-def penstock(*words):
-    subprocess.run([os.environ["PENSTOCK_COMMAND"], *map(str, words)], check=True, capture_output=True)
+pytest.register_assert_rewrite("augmentations", "clouds")  # so that their asserts tell values, too
 
 
 def synth(tmp_path_factory, kind, *options):
     folder = tmp_path_factory.mktemp("data") / kind
-    penstock("synth", kind, folder, *options)
+    run("synth", kind, folder, *options)
     return folder
 
 
@@ -36,10 +31,9 @@ def icons_fixture(tmp_path_factory):
 def packed_fixture(tmp_path_factory, icons):
     """{format: the icons packed so}, in several shards each."""
     folder = tmp_path_factory.mktemp("packed")
-    formats = ["tar", "lmdb", "hdf5", "zip", "tfrecord", "mds"]
-    for format in formats:
-        penstock("pack", icons, folder / format, "--format", format, "--shard-size", "500KB")
-    return {format: folder / format for format in formats}
+    for format in FORMATS:
+        run("pack", icons, folder / format, "--format", format, "--shard-size", "500KB")
+    return {format: folder / format for format in FORMATS}
 
 
 @pytest.fixture(name="arrays", scope="session")

@@ -8,8 +8,8 @@ import subprocess
 import time
 
 import pytest
+from command import COMMAND, bytes_of
 
-COMMAND = os.environ["PENSTOCK_COMMAND"]
 FORMATS = ["tar", "lmdb", "hdf5"]
 LAUNCHERS = ("RANK", "WORLD_SIZE", "OMPI_", "PMI", "SLURM_")
 needs_mpirun = pytest.mark.skipif(shutil.which("mpirun") is None, reason="no mpirun here (Debian: openmpi-bin)")
@@ -37,10 +37,6 @@ def fails(*words, code=2, **options):
     result = penstock(*words, check=False, **options)
     assert result.returncode == code, result.stderr.decode()
     return result.stderr.decode()
-
-
-def bytes_of(folder):
-    return {p.relative_to(folder): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}
 
 
 def samples_of(dataset):

@@ -3,16 +3,15 @@
 import inspect
 import os
 import signal
-import subprocess
 
 import pytest
 
 distributed = pytest.importorskip("distributed", reason="Dask is not installed: pip install dask distributed")
 
 import penstock as ps
+from command import bytes_of, run
 from penstock._packing import OPTIONS
 
-COMMAND = os.environ["PENSTOCK_COMMAND"]
 SMALL = {"shard_size": 100_000, "progress": False}
 
 
@@ -32,12 +31,8 @@ def client_fixture(cluster):
         yield client
 
 
-def bytes_of(folder):
-    return {p.relative_to(folder): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}
-
-
 def verify(dataset, source):
-    subprocess.run([COMMAND, "verify", dataset, "--against", source], check=True, capture_output=True)
+    run("verify", dataset, "--against", source)
 
 
 def partial(destination):
