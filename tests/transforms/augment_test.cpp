@@ -179,7 +179,7 @@ TEST_CASE("chains of augmentations read back as they were written, and are told 
     CHECK(to_string(parse_chain(text)) == to_string(chain));
   };
   reads_as("image.random_crop(32, padding=4)", image::random_crop(32, {.padding = Padding::all(4)}));
-  reads_as("image.random_crop((3, 4), padding=[1, 2], padding_mode=edge, pad_if_needed=true)",
+  reads_as("image.random_crop((3, 4), padding=[1, 2], padding_mode=edge, pad_if_needed=True)",
            image::random_crop(3, 4, {.padding = {1, 2, 1, 2}, .pad_if_needed = true, .padding_mode = "edge"}));
   reads_as("image.color_jitter(0.4, hue=0.1)", image::color_jitter(0.4, 0, 0, 0.1));
   reads_as("image.random_affine(10, shear=5)", image::random_affine({-10, 10}, {.shear_x = {-5, 5}}));

@@ -33,7 +33,7 @@ Chain random_crop(StepArguments& given) {
   const std::int64_t height = sides ? sides->first : given.whole(0, "size");
   return image::random_crop(height, sides ? sides->second : height,
                             {.padding = given.padding(StepArguments::kByKeyword, "padding"),
-                             .pad_if_needed = given.flag(StepArguments::kByKeyword, "pad_if_needed"),
+                             .pad_if_needed = given.flag("pad_if_needed"),
                              .fill = given.fill(StepArguments::kByKeyword),
                              .padding_mode = given.text(StepArguments::kByKeyword, "padding_mode", "constant")});
 }

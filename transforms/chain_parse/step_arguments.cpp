@@ -66,12 +66,6 @@ bool StepArguments::flag(std::string_view keyword) {
   return false;
 }
 
-bool StepArguments::flag(std::size_t place, std::string_view keyword) {
-  const std::string word = text(place, keyword, "false");
-  if (word != "true" && word != "false") throw misfit(std::string(keyword) + " is to be true or false");
-  return word == "true";
-}
-
 std::vector<float> StepArguments::floats(std::size_t place, std::string_view keyword) {
   const Argument& argument = get(place, keyword);
   if (!argument.word.empty()) throw misfit(std::string(keyword) + " is to be a list of numbers");

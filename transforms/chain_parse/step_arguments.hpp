@@ -46,8 +46,6 @@ class StepArguments {
   std::string text(std::size_t place, std::string_view keyword, std::string usual);
   /// true or True, false or False; false without it.
   bool flag(std::string_view keyword);
-  /// true or false; false without it.
-  bool flag(std::size_t place, std::string_view keyword);
   std::vector<float> floats(std::size_t place, std::string_view keyword);
   DType dtype();  ///< the first
 
