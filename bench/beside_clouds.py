@@ -345,8 +345,8 @@ def main():
     options = parser.parse_args()
     if options.run:
         case, number = options.run.split("/")
-        options.batch_size = batch_size_of(case, options)
         options.clouds = clouds_in(made(options, CASES[case][int(number)].data), options)
+        options.batch_size = min(batch_size_of(case, options), options.clouds)  # a short batch would be dropped
         return measure(case, int(number), options)
 
     for case in options.only:
