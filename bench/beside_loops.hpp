@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <exception>
 #include <optional>
 #include <span>
 #include <string>
@@ -122,6 +123,18 @@ inline void print(const Line& line) {
     std::printf("  %.3f [%.3f-%.3f]", median(line.ratios), std::ranges::min(line.ratios),
                 std::ranges::max(line.ratios));
   std::printf("\n");
+}
+
+/// main(): runs `run` with the options that are given; 1 after an error, which goes to stderr.
+template <class Run>
+int run_program(const char* program, std::span<char*> arguments, Run run) {
+  try {
+    run(parse(arguments.subspan(1), arguments[0]));
+    return 0;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s: error: %s\n", program, error.what());
+    return 1;
+  }
 }
 
 }  // namespace penstock::beside

@@ -5,7 +5,6 @@
 // FIELD holds images of one size; labels come along where there are any. The plain loop has all rows in one block of
 // memory, knows no index, keys, queue or order, and copies row after row into slabs of the loader's number and size.
 #include <cstring>
-#include <exception>
 #include <utility>
 
 #include <penstock/loader/permutation.hpp>
@@ -83,11 +82,5 @@ void run(Options options) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  try {
-    run(parse({argv + 1, static_cast<std::size_t>(argc - 1)}, argv[0]));
-    return 0;
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "penstock_cache_speed: error: %s\n", error.what());
-    return 1;
-  }
+  return run_program("penstock_cache_speed", {argv, static_cast<std::size_t>(argc)}, run);
 }

@@ -6,7 +6,6 @@
 // draw rows at random, pread each into a slab of the loader's size (or into a buffer of the thread's, then normalize it
 // into the slab), and know no index, queue or order. Windows of all rows take turns; ratios are of neighbours in time.
 #include <array>
-#include <exception>
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -158,11 +157,5 @@ void run(Options options) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  try {
-    run(parse({argv + 1, static_cast<std::size_t>(argc - 1)}, argv[0]));
-    return 0;
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "penstock_raw_speed: error: %s\n", error.what());
-    return 1;
-  }
+  return run_program("penstock_raw_speed", {argv, static_cast<std::size_t>(argc)}, run);
 }
