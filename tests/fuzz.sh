@@ -91,8 +91,10 @@ fuzz() {
     -artifact_prefix="$findings/$target/")
   local dictionary=tests/fuzz/dictionaries/$target.dict
   [ -f "$dictionary" ] && options+=(-dict="$dictionary")
-  local seeds=("$corpus/$target" "$build/seeds/$target")
-  [ -d "tests/fuzz/regressions/$target" ] && seeds+=("tests/fuzz/regressions/$target")
+  local seeds=("$corpus/$target") folder
+  for folder in "$build/seeds/$target" "tests/fuzz/regressions/$target"; do
+    [ -d "$folder" ] && seeds+=("$folder")
+  done
   local rest=$seconds executions=0
   # A finding ends libFuzzer: it goes on, with the input kept, until the time is up.
   : >"$log"
