@@ -5,6 +5,7 @@
 #include <cuda_runtime_api.h>
 
 #include <penstock/device/cuda_entry.hpp>
+#include <penstock/device/cufile.hpp>
 #include <penstock/device/kernels.hpp>
 #include <penstock/formats/error.hpp>
 
@@ -163,6 +164,12 @@ class CudaDevice final : public Device {
   void copy_out(void* to, const void* from, std::uint64_t bytes, StreamHandle stream) override {
     const Current here = current();
     require(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, native(stream)), "cudaMemcpyAsync to the host");
+  }
+  std::shared_ptr<FileReads> file_reads() override {
+    return open_cufile([this](const std::function<void()>& work) {
+      const Current here = current();
+      work();
+    });
   }
   void run(const ImagePass& pass, StreamHandle stream) override { launch_checked(pass, stream); }
   void run(const PointPass& pass, StreamHandle stream) override { launch_checked(pass, stream); }

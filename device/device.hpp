@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include <penstock/device/file_reads.hpp>
 #include <penstock/device/passes.hpp>
 
 namespace penstock {
@@ -79,6 +80,9 @@ class Device {
   /// Asynchronous where the host's memory is pinned; both stay as they are until an event behind the copy is done.
   virtual void copy_in(void* to, const void* from, std::uint64_t bytes, StreamHandle stream) = 0;
   virtual void copy_out(void* to, const void* from, std::uint64_t bytes, StreamHandle stream) = 0;
+
+  /// Its way to read files without the host's copies. Throws Error: unsupported, where it has none, saying why.
+  virtual std::shared_ptr<FileReads> file_reads() = 0;
 
   virtual void run(const ImagePass& pass, StreamHandle stream) = 0;
   virtual void run(const PointPass& pass, StreamHandle stream) = 0;

@@ -12,6 +12,12 @@ namespace {
 
 constexpr std::align_val_t kAlignment{256};  // as CUDA's
 
+std::uint64_t sum_of(const std::map<void*, std::uint64_t>& memory) {
+  std::uint64_t all = 0;
+  for (const auto& [data, bytes] : memory) all += bytes;
+  return all;
+}
+
 }  // namespace
 
 class HostEvent final : public Event {
@@ -94,8 +100,7 @@ void HostDevice::unpin(void* data) noexcept {
 void* HostDevice::allocate(std::uint64_t bytes) {
   require_sound("allocate");
   const std::scoped_lock lock(mutex_);
-  std::uint64_t all = bytes;
-  for (const auto& [data, size] : allocations_) all += size;
+  const std::uint64_t all = bytes + sum_of(allocations_);
   void* data = options_.memory_bytes != 0 && all > options_.memory_bytes
                    ? nullptr
                    : ::operator new(static_cast<std::size_t>(bytes), kAlignment, std::nothrow);
@@ -177,12 +182,16 @@ void HostDevice::work(StreamHandle stream, HostWork::Kind kind, std::uint64_t by
   require_sound("work");
   queue(stream).push([this, kind, bytes, work = std::move(work)] {
     try {
-      if (options_.before) options_.before({kind, bytes, begun_.fetch_add(1, std::memory_order_relaxed)});
+      begin(kind, bytes);
       if (failure().empty()) work();
     } catch (const std::exception& error) {
       fail(error.what());
     }
   });
+}
+
+void HostDevice::begin(HostWork::Kind kind, std::uint64_t bytes) {
+  if (options_.before) options_.before({kind, bytes, begun_.fetch_add(1, std::memory_order_relaxed)});
 }
 
 void HostDevice::fail(const std::string& cause) {
@@ -203,16 +212,17 @@ void HostDevice::require_sound(const char* call) const {
 
 std::uint64_t HostDevice::allocated() const {
   const std::scoped_lock lock(mutex_);
-  std::uint64_t all = 0;
-  for (const auto& [data, bytes] : allocations_) all += bytes;
-  return all;
+  return sum_of(allocations_);
 }
 
 std::uint64_t HostDevice::pinned() const {
   const std::scoped_lock lock(mutex_);
-  std::uint64_t all = 0;
-  for (const auto& [data, bytes] : pins_) all += bytes;
-  return all;
+  return sum_of(pins_);
+}
+
+std::uint64_t HostDevice::attached() const {
+  const std::scoped_lock lock(mutex_);
+  return sum_of(attached_);
 }
 
 }  // namespace penstock

@@ -16,21 +16,26 @@ namespace penstock {
 
 /// A piece of work, as HostDeviceOptions::before sees it.
 struct HostWork {
-  enum class Kind : std::uint8_t { copy_in, copy_out, image, points } kind;
-  std::uint64_t bytes;   ///< of a copy; else 0
+  enum class Kind : std::uint8_t { copy_in, copy_out, image, points, file_read } kind;
+  std::uint64_t bytes;   ///< of a copy or of a read; else 0
   std::uint64_t number;  ///< of this device's pieces of work as they are begun, from 0
 };
 
 struct HostDeviceOptions {
-  /// Called in the stream's thread before each piece of work. It may take its time; what it throws fails the device for
-  /// good, as a fault of a kernel does: no later work is done, and whoever asks for a result gets Error: resource.
+  /// Called in the stream's thread before each piece of work, and in the caller's before reads of files. It may take
+  /// its time; what it throws fails the device for good, as a fault of a kernel does: no later work is done, and
+  /// whoever asks for a result gets Error: resource.
   std::function<void(const HostWork&)> before = {};
-  std::string refuse_pin = {};     ///< not empty: what pin() throws
+  std::string refuse_pin = {};    ///< not empty: what pin() throws
+  std::string refuse_files = {};  ///< not empty: what file_reads() throws
+  /// Stands between the system's answer to a read of a file (bytes, or -errno) and who asked. May make it worse.
+  std::function<std::int64_t(std::int64_t answer)> file_answer = {};
   std::uint64_t memory_bytes = 0;  ///< more than that allocate() refuses; 0: as the system has
 };
 
 class HostQueue;
 class HostEvent;
+class HostFile;
 
 /// One thread for each stream. Work is done in order within a stream and in any order between them; a stream that waits
 /// for an event stands still. "Device memory" is ordinary memory.
@@ -51,6 +56,7 @@ class HostDevice final : public Device {
   std::chrono::nanoseconds between(const Event& from, const Event& to) const override;
   void copy_in(void* to, const void* from, std::uint64_t bytes, StreamHandle stream) override;
   void copy_out(void* to, const void* from, std::uint64_t bytes, StreamHandle stream) override;
+  std::shared_ptr<FileReads> file_reads() override;  ///< by pread, in the caller's thread
   void run(const ImagePass& pass, StreamHandle stream) override;
   void run(const PointPass& pass, StreamHandle stream) override;
 
@@ -59,13 +65,17 @@ class HostDevice final : public Device {
 
   std::uint64_t allocated() const;  ///< bytes
   std::uint64_t pinned() const;     ///< bytes
+  std::uint64_t attached() const;   ///< bytes, for reads of files
 
  private:
   friend class HostEvent;
+  friend class HostFile;
   class OwnStream;
+  class OwnFileReads;
 
   HostQueue& queue(StreamHandle stream);  ///< throws Error: invalid_argument, for a number that no stream has
   void work(StreamHandle stream, HostWork::Kind kind, std::uint64_t bytes, std::function<void()> work);
+  void begin(HostWork::Kind kind, std::uint64_t bytes);
   void fail(const std::string& cause);
   std::string failure() const;
   void require_sound(const char* call) const;
@@ -77,7 +87,7 @@ class HostDevice final : public Device {
   std::map<StreamHandle, std::unique_ptr<HostQueue>> queues_;
   std::vector<std::unique_ptr<HostQueue>> ended_;  // their threads end when their work is done
   StreamHandle next_handle_ = kThreadStream + 1;
-  std::map<void*, std::uint64_t> allocations_, pins_;
+  std::map<void*, std::uint64_t> allocations_, pins_, attached_;
   std::string failure_;
 };
 

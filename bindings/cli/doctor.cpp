@@ -6,6 +6,7 @@
 
 #include <penstock/bench/units.hpp>
 #include <penstock/device/cuda.hpp>
+#include <penstock/device/cufile.hpp>
 #include <penstock/device/nvjpeg.hpp>
 #include <penstock/formats/format.hpp>
 #include <penstock/loader/machine.hpp>
@@ -44,6 +45,11 @@ std::string gpu_text() {
 
 std::string nvjpeg_text() {
   const NvJpegFacts facts = nvjpeg_facts();
+  return facts.problem.empty() ? facts.version + " at " + facts.library : "none: " + facts.problem;
+}
+
+std::string cufile_text() {
+  const CuFileFacts facts = cufile_facts();
   return facts.problem.empty() ? facts.version + " at " + facts.library : "none: " + facts.problem;
 }
 
@@ -95,6 +101,7 @@ int run(const std::string& path) {
   line("open files", with_commas(machine.open_files_limit));
   line("GPU", gpu_text());
   line("nvJPEG", nvjpeg_text());
+  line("cuFile", cufile_text());
   line("packings", packings());
   line("libraries", libraries_text(machine));
   line("disk", disk_text(path));

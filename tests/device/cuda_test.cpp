@@ -6,8 +6,11 @@
 #include <vector>
 
 #include <doctest/doctest.h>
+#include <fcntl.h>
+#include <unistd.h>
 
 #include <penstock/device/cuda.hpp>
+#include <penstock/device/cufile.hpp>
 #include <penstock/device/device_memory.hpp>
 #include <penstock/device/device_use.hpp>
 #include <penstock/device/host_device.hpp>
@@ -192,5 +195,61 @@ TEST_CASE("memory that goes round between streams of a GPU: each reader finds it
   for (std::size_t round = 0; round < kRounds; ++round) {
     CHECK(results[round * 2] == static_cast<std::byte>(round));
     CHECK(results[round * 2 + 1] == static_cast<std::byte>(round));
+  }
+}
+
+TEST_CASE("cuFile reads a file to the device's memory, at any offset and length, past the page cache and through it") {
+  if (skipped()) return;
+  const CuFileFacts facts = cufile_facts();
+  if (!facts.problem.empty()) {
+    MESSAGE("skipped: " << facts.problem);
+    return;
+  }
+  const auto device = open_device("cuda");
+  std::shared_ptr<FileReads> reads;
+  try {
+    reads = device->file_reads();
+  } catch (const Error& error) {
+    MESSAGE("skipped: " << error.cause());
+    return;
+  }
+  constexpr std::size_t kBytes = 3 << 20;
+  std::vector<std::byte> stored(kBytes);
+  std::mt19937 random(1);
+  for (std::byte& byte : stored) byte = static_cast<std::byte>(random());
+  const DeviceMemory memory(device, kBytes);
+  const FileAttachment attachment(reads, memory.data(), memory.size());
+  for (const int more : {O_DIRECT, 0}) {
+    const std::string path = "penstock-cufile-test." + std::to_string(::getpid());
+    const int written = ::open(path.c_str(), O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0600);
+    CHECK(::write(written, stored.data(), kBytes) == static_cast<ssize_t>(kBytes));
+    CHECK(::fsync(written) == 0);
+    ::close(written);
+    const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | more);
+    ::unlink(path.c_str());
+    if (fd < 0) {
+      MESSAGE("left out: no O_DIRECT here");
+      continue;
+    }
+    {
+      std::unique_ptr<DeviceFile> file;
+      try {
+        file = reads->open(fd);
+      } catch (const Error& error) {
+        MESSAGE("left out: " << error.cause());
+      }
+      if (file != nullptr) {
+        MESSAGE("cuFile " << facts.version << ": "
+                          << (file->bounced().empty() ? "direct" : "bounce buffer, " + file->bounced()));
+        const std::uint64_t cases[][3] = {{0, 1 << 20, 0}, {4096, 8192, 4096}, {100, 5000, 777}, {7, 1 << 20, 12'289}};
+        for (const auto& [at, bytes, offset] : cases) {
+          CHECK(file->read(memory.data(), at, bytes, offset) == static_cast<std::int64_t>(bytes));
+          const std::vector<std::byte> there = fetched(*device, memory);
+          CHECK(std::memcmp(there.data() + at, stored.data() + offset, bytes) == 0);
+        }
+        CHECK(file->read(memory.data(), 0, 4096, kBytes) == 0);
+      }
+    }
+    ::close(fd);
   }
 }

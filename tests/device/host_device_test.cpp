@@ -1,6 +1,9 @@
 // The stand-in for a device is as asynchronous, as ordered and as unforgiving as a real one.
 #include <atomic>
+#include <cerrno>
 #include <chrono>
+#include <cstdio>
+#include <cstring>
 #include <future>
 #include <numeric>
 #include <stdexcept>
@@ -161,6 +164,33 @@ TEST_CASE("memory and pins are counted, bounded and given back; a refusal to pin
   CHECK_FALSE(pin.pinned());
   CHECK(pin.refusal() == "host:1: pin: no more of it");
   CHECK(Pin(nullptr, pages).refusal().empty());
+}
+
+TEST_CASE("files are read to their place in the device's memory, and answers are passed on, or made worse") {
+  std::atomic<bool> failing{false};
+  HostDeviceOptions options{.before = [](const HostWork& work) {
+    if (work.number == 3) throw std::runtime_error("struck by lightning");
+  }};
+  options.file_answer = [&](std::int64_t answer) { return failing ? -EIO : answer; };
+  const auto device = std::make_shared<HostDevice>(0, options);
+  const auto reads = device->file_reads();
+  const DeviceMemory memory(device, 8);
+  const FileAttachment attachment(reads, memory.data(), memory.size());
+  CHECK(device->attached() == 8);
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> stored(std::tmpfile(), std::fclose);
+  std::fputs("0123456789", stored.get());
+  std::fflush(stored.get());
+  const auto file = reads->open(::fileno(stored.get()));
+  CHECK_FALSE(file->bounced().empty());
+  CHECK(file->read(memory.data(), 2, 5, 4) == 5);
+  CHECK(std::memcmp(memory.data() + 2, "45678", 5) == 0);
+  CHECK(file->read(memory.data(), 0, 5, 10) == 0);
+  failing = true;
+  CHECK(file->read(memory.data(), 0, 1, 0) == -EIO);
+  CHECK_THROWS_WITH(file->read(memory.data(), 0, 1, 0), "resource: host:0: read: struck by lightning");
+  CHECK_THROWS_AS(device->make_stream(), Error);
+  HostDevice without(1, {.refuse_files = "no cuFile"});
+  CHECK_THROWS_WITH(without.file_reads(), "unsupported: host:1: no cuFile");
 }
 
 TEST_CASE("streams that nobody made are refused") {

@@ -1,0 +1,52 @@
+#include <cstdlib>
+
+#include <penstock/device/cufile_calls.hpp>
+#include <penstock/device/late_library.hpp>
+
+namespace penstock::cufile {
+namespace {
+
+constexpr const char* kNames[] = {"libcufile.so.0", "libcufile.so"};
+constexpr const char* kInWheels[] = {"nvidia/cu13/lib/libcufile.so.0", "nvidia/cufile/lib/libcufile.so.0"};
+constexpr LateLibrary kLibrary{kVariable, kNames, kInWheels};
+
+bool find_all(void* file, Calls& calls) {
+  find(file, "cuFileGetVersion", calls.version);
+  return find(file, "cuFileDriverOpen", calls.open_driver) &&
+         find(file, "cuFileDriverGetProperties", calls.properties) &&
+         find(file, "cuFileHandleRegister", calls.add_file) &&
+         find(file, "cuFileHandleDeregister", calls.remove_file) && find(file, "cuFileBufRegister", calls.add_memory) &&
+         find(file, "cuFileBufDeregister", calls.remove_memory) && find(file, "cuFileRead", calls.read);
+}
+
+std::string version_of(const Calls& calls) {
+  int version = 0;
+  if (calls.version == nullptr || calls.version(&version).error != 0) return "of a version that it does not tell";
+  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+}
+
+Library load() {
+  Library found;
+  void* const file = opened(kLibrary);
+  if (file == nullptr) {
+    const char* const why = std::getenv(kVariable) != nullptr ? ::dlerror() : nullptr;
+    found.problem = why != nullptr ? std::string("cannot load cuFile: ") + why : "no cuFile";
+    return found;
+  }
+  if (!find_all(file, found.calls)) {
+    found.problem = "a cuFile without the calls that are wanted";
+    return found;
+  }
+  found.path = file_of(reinterpret_cast<const void*>(found.calls.read));
+  found.version = version_of(found.calls);
+  return found;
+}
+
+}  // namespace
+
+const Library& library() {
+  static const Library once = load();
+  return once;
+}
+
+}  // namespace penstock::cufile
