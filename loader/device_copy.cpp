@@ -5,11 +5,12 @@
 namespace penstock {
 
 DeviceCopy::DeviceCopy(std::shared_ptr<DevicePool> pool, std::shared_ptr<SlabPool> host, Source source, unsigned ahead,
-                       StageClocks& clocks)
+                       StageClocks& clocks, DeviceReads* reads)
     : pool_(std::move(pool)),
       host_(std::move(host)),
       source_(std::move(source)),
       clocks_(clocks),
+      reads_(reads),
       stream_(pool_->device().make_stream()),
       queue_(ahead, {}) {}
 
@@ -30,19 +31,27 @@ bool DeviceCopy::advance(std::uint64_t generation, std::uint64_t sequence) {
         queue_.wait_for_room(generation) ? pool_->acquire([&] { return !queue_.wants(generation); }) : nullptr;
     clocks_.copy.stalled_out.add(watch.lap());
     if (slab == nullptr) return false;
-    copy(*finished, slab);
+    copy(*finished, slab, generation);
   }
   return queue_.put(generation, std::move(*finished));
 }
 
-void DeviceCopy::copy(Finished& finished, DeviceSlab* slab) {
+void DeviceCopy::copy(Finished& finished, DeviceSlab* slab, std::uint64_t generation) {
   InFlight copy{std::exchange(finished.batch, Batch(DevicePool::lend(pool_, slab))), nullptr, nullptr, nullptr};
   finished.batch.attach(copy.host.attached());
   try {
+    const auto& host = static_cast<const Slab&>(*copy.host.slab());
     copy.begun = event();
+    if (reads_ != nullptr) {
+      Stopwatch watch;
+      slab->await_readers(stream_->handle(), *copy.begun);
+      clocks_.copy.stalled_out.add(watch.lap());
+      slab->read(host, *reads_, [&] { return !queue_.wants(generation); });
+      clocks_.copy.busy.add(watch.lap());
+    }
     copy.copied = event();
     copy.ended = event();
-    copy.bytes = slab->fill(static_cast<const Slab&>(*copy.host.slab()), stream_->handle(), *copy.begun, *copy.copied);
+    copy.bytes = slab->fill(host, stream_->handle(), *copy.begun, *copy.copied);
     copy.ended->record(stream_->handle());
   } catch (...) {
     finished.failure = std::current_exception();
@@ -113,13 +122,18 @@ void DeviceCopy::close() {
   pool_->wake();
 }
 
-Batch DeviceCopy::copied(const std::shared_ptr<DevicePool>& pool, const Batch& batch) {
+Batch DeviceCopy::copied(const std::shared_ptr<DevicePool>& pool, const Batch& batch, DeviceReads* reads) {
   DeviceSlab* slab = pool->acquire([] { return false; });
   Batch made(DevicePool::lend(pool, slab));
   made.attach(batch.attached());
   const auto stream = pool->device().make_stream();
   const auto begun = pool->device().make_event(), copied = pool->device().make_event();
-  slab->fill(static_cast<const Slab&>(*batch.slab()), stream->handle(), *begun, *copied);
+  const auto& host = static_cast<const Slab&>(*batch.slab());
+  if (reads != nullptr) {
+    slab->await_readers(stream->handle(), *begun);
+    slab->read(host, *reads, [] { return false; });
+  }
+  slab->fill(host, stream->handle(), *begun, *copied);
   slab->use().synchronize();
   return made;
 }

@@ -17,16 +17,18 @@
 
 namespace penstock {
 
-/// One thread enqueues copies on a stream of its own, and hands each batch on as soon as its copy is enqueued: readers
-/// wait for it on the device. Another thread waits until copies are over, and then gives the host's slabs back. Copies
-/// that are enqueued are bounded by the device's slabs, and by the host's.
+/// One thread enqueues copies on a stream of its own, and hands each batch on as soon as its copy is enqueued (and the
+/// rows that the device reads itself are there): readers wait for it on the device. Another thread waits until copies
+/// are over, and then gives the host's slabs back. Copies that are enqueued are bounded by the device's slabs, and by
+/// the host's.
 class DeviceCopy {
  public:
   /// The next batch of a generation, in order; nothing once that has passed.
   using Source = std::function<std::optional<Finished>(std::uint64_t generation, std::uint64_t sequence)>;
 
+  /// `reads`: of rows that the device reads itself; null where there are none.
   DeviceCopy(std::shared_ptr<DevicePool> pool, std::shared_ptr<SlabPool> host, Source source, unsigned ahead,
-             StageClocks& clocks);
+             StageClocks& clocks, DeviceReads* reads = nullptr);
 
   void run();     ///< what the first thread does, until close()
   void settle();  ///< what the second one does, until run() has ended and the last copy is over
@@ -40,7 +42,7 @@ class DeviceCopy {
   std::size_t ready() const { return queue_.ready(); }
 
   /// As the stage would, in the calling thread, which waits until the copy is over.
-  static Batch copied(const std::shared_ptr<DevicePool>& pool, const Batch& batch);
+  static Batch copied(const std::shared_ptr<DevicePool>& pool, const Batch& batch, DeviceReads* reads);
 
  private:
   struct InFlight {
@@ -49,7 +51,7 @@ class DeviceCopy {
     std::uint64_t bytes = 0;
   };
   bool advance(std::uint64_t generation, std::uint64_t sequence);
-  void copy(Finished& finished, DeviceSlab* slab);
+  void copy(Finished& finished, DeviceSlab* slab, std::uint64_t generation);
   void await(InFlight& copy);
   std::unique_ptr<Event> event();
 
@@ -57,6 +59,7 @@ class DeviceCopy {
   const std::shared_ptr<SlabPool> host_;
   const Source source_;
   StageClocks& clocks_;
+  DeviceReads* const reads_;
   const std::unique_ptr<Stream> stream_;
   FinishedQueue queue_;
   Queue<InFlight> in_flight_;

@@ -38,16 +38,17 @@ bool wants_row_table(std::span<const DeviceOutput> outputs) {
 }
 
 DeviceSlab::DeviceSlab(const std::shared_ptr<Device>& device, std::span<const Output> copied,
-                       std::span<const DeviceOutput> outputs, std::uint32_t batch_size, std::uint64_t max_items)
+                       std::span<const DeviceOutput> outputs, std::uint32_t batch_size, std::uint64_t max_items,
+                       std::span<const std::uint8_t> direct, const std::shared_ptr<FileReads>& files)
     : device_(device),
       copied_(copied),
       outputs_(outputs),
-      layout_(copied, batch_size, wants_row_table(outputs)),
+      layout_(copied, batch_size, wants_row_table(outputs), direct),
       made_(outputs.size()),
       arenas_(outputs.size()),
       offsets_(outputs.size()),
       use_(device) {
-  std::uint64_t bytes = layout_.bytes;
+  std::uint64_t bytes = layout_.direct_columns;
   std::uint64_t ragged = 0;
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     if (outputs[i].output.ragged) {
@@ -59,7 +60,31 @@ DeviceSlab::DeviceSlab(const std::shared_ptr<Device>& device, std::span<const Ou
     }
   }
   memory_ = DeviceMemory(device, bytes);
-  bytes_ = bytes + ragged;
+  if (const std::uint64_t columns = layout_.bytes - layout_.direct_columns; columns != 0) {
+    direct_ = DeviceMemory(device, columns);
+    attachment_ = FileAttachment(files, direct_.data(), columns);
+  }
+  bytes_ = bytes + direct_.size() + ragged;
+}
+
+void DeviceSlab::await_readers(StreamHandle stream, Event& begun) {
+  use_.begin_write(stream);
+  begun.record(stream);
+  begun.wait();
+}
+
+void DeviceSlab::read(const Slab& host, DeviceReads& reads, const std::function<bool()>& cancelled) {
+  rows_.clear();
+  for (std::uint32_t i = 0; i < copied_.size(); ++i) {
+    if (!layout_.is_direct(i)) continue;
+    const std::uint64_t column = layout_.column[i] - layout_.direct_columns, row_bytes = copied_[i].row_bytes();
+    for (std::uint32_t row = 0; row < host.rows; ++row) {
+      const Extent& extent = host.direct_rows(i)[row];
+      if (extent.length == 0) continue;
+      rows_.push_back({extent, direct_.data(), column + row * row_bytes, host.keys[row], copied_[i].name});
+    }
+  }
+  reads.bring(rows_, cancelled);
 }
 
 std::uint64_t DeviceSlab::fill(const Slab& host, StreamHandle stream, Event& begun, Event& copied) {
@@ -73,9 +98,23 @@ std::uint64_t DeviceSlab::fill(const Slab& host, StreamHandle stream, Event& beg
     if (bytes != 0) device_->copy_in(arenas_[i].data(), host.fields[i].values.data, bytes, stream);
     all += bytes;
   }
+  all += copy_rows(host, stream);
   copied.record(stream);
   run_passes(stream);
   use_.written(stream);
+  return all;
+}
+
+std::uint64_t DeviceSlab::copy_rows(const Slab& host, StreamHandle stream) {
+  std::uint64_t all = 0;
+  for (std::uint32_t i = 0; i < copied_.size(); ++i) {
+    const std::uint64_t row_bytes = layout_.is_direct(i) ? copied_[i].row_bytes() : 0;
+    for (std::uint32_t row = 0; row < host.rows && row_bytes != 0; ++row) {
+      if (host.direct_rows(i)[row].length != 0) continue;
+      device_->copy_in(copied(i) + row * row_bytes, host.fields[i].values.data + row * row_bytes, row_bytes, stream);
+      all += row_bytes;
+    }
+  }
   return all;
 }
 
@@ -111,6 +150,7 @@ void DeviceSlab::make_room(std::size_t output, std::uint64_t copied) {
 
 std::byte* DeviceSlab::copied(std::size_t output) const {
   if (outputs_[output].output.ragged) return arenas_[output].data();
+  if (layout_.is_direct(output)) return direct_.data() + (layout_.column[output] - layout_.direct_columns);
   return memory_.data() + layout_.column[output];
 }
 
@@ -148,13 +188,13 @@ void DeviceSlab::run(PointPass pass, std::size_t output, StreamHandle stream) {
 
 DevicePool::DevicePool(std::shared_ptr<Device> device, Dataset dataset, std::span<const Output> copied,
                        std::vector<DeviceOutput> outputs, std::uint32_t batch_size, std::uint64_t max_items,
-                       unsigned slabs)
+                       unsigned slabs, std::vector<std::uint8_t> direct, const std::shared_ptr<FileReads>& files)
     : device_(std::move(device)),
       dataset_(std::move(dataset)),
       copied_(copied.begin(), copied.end()),
       outputs_(std::move(outputs)) {
   for (unsigned i = 0; i < slabs; ++i) {
-    slabs_.push_back(std::make_unique<DeviceSlab>(device_, copied_, outputs_, batch_size, max_items));
+    slabs_.push_back(std::make_unique<DeviceSlab>(device_, copied_, outputs_, batch_size, max_items, direct, files));
     free_.push_back(slabs_.back().get());
   }
 }

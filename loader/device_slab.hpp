@@ -18,6 +18,7 @@
 #include <penstock/device/device_use.hpp>
 #include <penstock/formats/dataset.hpp>
 #include <penstock/loader/batch_record.hpp>
+#include <penstock/loader/device_reads.hpp>
 #include <penstock/loader/slab.hpp>
 #include <penstock/transforms/program.hpp>
 
@@ -35,11 +36,18 @@ struct DeviceOutput {
 bool wants_row_table(std::span<const DeviceOutput> outputs);
 
 /// Laid out as the host's slab, so that one copy brings all fixed columns; behind them the columns that passes make.
+/// Columns that the device reads itself are an allocation of their own, which storage may write to.
 class DeviceSlab {
  public:
   DeviceSlab(const std::shared_ptr<Device>& device, std::span<const Output> copied,
-             std::span<const DeviceOutput> outputs, std::uint32_t batch_size, std::uint64_t max_items);
+             std::span<const DeviceOutput> outputs, std::uint32_t batch_size, std::uint64_t max_items,
+             std::span<const std::uint8_t> direct, const std::shared_ptr<FileReads>& files);
 
+  /// Blocks until nobody reads this memory any more: before read(), which is in no stream that could wait for it.
+  void await_readers(StreamHandle stream, Event& begun);
+  /// Brings the rows that are the device's share, and returns when they are there: before fill(). Throws what `reads`
+  /// throws.
+  void read(const Slab& host, DeviceReads& reads, const std::function<bool()>& cancelled);
   /// Enqueues everything that makes a batch of `host`, whose memory must stay until the stream has come by; `begun` is
   /// recorded where the copy may begin, because nobody reads this memory any more, and `copied` behind all copies,
   /// before passes. Returns bytes to copy.
@@ -52,6 +60,7 @@ class DeviceSlab {
 
  private:
   void describe(const Slab& host);
+  std::uint64_t copy_rows(const Slab& host, StreamHandle stream);  ///< that read() left out, of the columns it fills
   void make_room(std::size_t output, std::uint64_t copied);
   void run_passes(StreamHandle stream);
   void run(ImagePass pass, std::size_t output, StreamHandle stream);
@@ -63,7 +72,9 @@ class DeviceSlab {
   const std::span<const DeviceOutput> outputs_;
   const SlabLayout layout_;
   std::vector<std::uint64_t> made_;  ///< offset of each pass's column
-  DeviceMemory memory_;
+  DeviceMemory memory_, direct_;
+  FileAttachment attachment_;  // ends before what it attaches
+  std::vector<DeviceRow> rows_;
   std::vector<DeviceMemory> arenas_;  ///< by output; of ragged ones, with what passes make of them behind
   std::vector<std::vector<std::int64_t>> offsets_;
   BatchRecord record_;
@@ -78,7 +89,8 @@ class DevicePool {
   /// Keeps dataset and outputs: batches refer to their keys and names. `copied` are the outputs as slabs of the host
   /// hold them, `outputs` as the reader gets them, in the same order.
   DevicePool(std::shared_ptr<Device> device, Dataset dataset, std::span<const Output> copied,
-             std::vector<DeviceOutput> outputs, std::uint32_t batch_size, std::uint64_t max_items, unsigned slabs);
+             std::vector<DeviceOutput> outputs, std::uint32_t batch_size, std::uint64_t max_items, unsigned slabs,
+             std::vector<std::uint8_t> direct = {}, const std::shared_ptr<FileReads>& files = nullptr);
 
   Device& device() const { return *device_; }
 

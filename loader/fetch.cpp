@@ -4,6 +4,7 @@
 #include <string>
 
 #include <penstock/formats/error.hpp>
+#include <penstock/loader/device_reads.hpp>
 #include <penstock/loader/fetch.hpp>
 
 namespace penstock {
@@ -77,6 +78,14 @@ void Fetch::copy(std::span<const std::byte> bytes, std::byte* slot) {
   specials_.push_back({piece, slot, 0});
 }
 
+bool Fetch::leave_to_device(const FetchFrom& from, std::uint32_t output) {
+  if (from.device_outputs.empty() || from.device_outputs[output] == 0) return false;
+  if (pieces_.size() != 1 || pieces_[0].kind != Piece::Kind::extent) return false;
+  if (!from.device->takes(pieces_[0].extent)) return false;
+  direct_[output] = pieces_[0].extent;
+  return true;
+}
+
 void Fetch::plan(const FetchFrom& from, const SampleContext& sample, std::span<const std::span<std::byte>> slots,
                  std::span<const std::span<std::byte>> rows) {
   const std::span<const Output> outputs = from.program.outputs();
@@ -87,6 +96,7 @@ void Fetch::plan(const FetchFrom& from, const SampleContext& sample, std::span<c
   specials_.clear();
   field_of_.assign(outputs.size(), 0);
   fetch_of_.assign(outputs.size(), kInSlot);
+  if (from.device != nullptr) direct_.assign(outputs.size(), {});
   for (std::uint32_t i = 0; i < outputs.size(); ++i) {
     if (from.cache != nullptr && add_row(from, i, sample, rows[i])) continue;
     const auto field = serving_field(from.dataset, outputs[i], sample.sample, pieces_);
@@ -101,7 +111,7 @@ void Fetch::plan(const FetchFrom& from, const SampleContext& sample, std::span<c
       throw Error::shape("the stored value has " + std::to_string(length) + " bytes, a row of this output " +
                              std::to_string(slots[i].size()),
                          {.field = outputs[i].name});
-    } else {
+    } else if (!leave_to_device(from, i)) {
       place(pieces_, slots[i].data(), 0);
       stored_ += length;
     }

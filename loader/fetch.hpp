@@ -14,6 +14,8 @@
 
 namespace penstock {
 
+class DeviceReads;
+
 inline constexpr std::uint64_t kOverread = 64;  ///< bytes that codecs may look at beyond a value's end
 
 /// The bytes of one field in a sample's buffer: all of them, or the ranges that its codec selected.
@@ -34,6 +36,8 @@ struct FetchFrom {
   /// Storage moves pages, so records here and there are worth reading apart only where most pages are left out. False
   /// for a mapping of what is in memory.
   bool by_page = true;
+  DeviceReads* device = nullptr;                      ///< that reads some outputs itself
+  std::span<const std::uint8_t> device_outputs = {};  ///< 1 for those; empty without
 };
 
 /// Planned anew for each sample; its vectors are reused, so steady state allocates nothing.
@@ -64,12 +68,15 @@ class Fetch {
   std::uint64_t bytes() const { return bytes_; }  ///< of the buffer
   std::uint64_t stored_bytes() const { return stored_; }
   std::uint32_t field_of(std::uint32_t output) const { return field_of_[output]; }
+  /// What a device is to read in the slot's place; of no length: nothing.
+  const Extent& direct(std::uint32_t output) const { return direct_[output]; }
   /// Null when the output's bytes go straight into its slot.
   const FieldFetch* of(std::uint32_t output) const;
   std::uint32_t hits() const { return hits_; }      ///< values that the cache had
   std::uint32_t misses() const { return misses_; }  ///< and those that it had not
 
  private:
+  bool leave_to_device(const FetchFrom& from, std::uint32_t output);
   bool add_row(const FetchFrom& from, std::uint32_t output, const SampleContext& sample, std::span<std::byte> slot);
   bool add_kept(const FetchFrom& from, std::uint32_t output, std::uint32_t field, const SampleContext& sample,
                 std::span<std::byte> slot);
@@ -86,6 +93,7 @@ class Fetch {
   std::size_t used_ = 0;  // entries of fields_ that belong to this sample: the others keep their memory for the next
   std::vector<std::uint32_t> field_of_;
   std::vector<std::uint32_t> fetch_of_;
+  std::vector<Extent> direct_;
   std::vector<Read> reads_;
   std::vector<Special> specials_;
   std::vector<Piece> pieces_;

@@ -81,9 +81,9 @@ void Loader::restore(const LoaderState& saved) {
 Batch Loader::at(std::uint64_t epoch, std::uint64_t batch) {
   Pipeline& pipeline = *pipeline_;
   pipeline.require_same_process();
-  const auto pool =
-      std::make_shared<SlabPool>(pipeline.dataset, pipeline.program.outputs(), pipeline.options.batch_size,
-                                 pipeline.options.max_items, 1, 0, nullptr, wants_row_table(pipeline.programs.outputs));
+  const auto pool = std::make_shared<SlabPool>(pipeline.dataset, pipeline.program.outputs(),
+                                               pipeline.options.batch_size, pipeline.options.max_items, 1, 0, nullptr,
+                                               wants_row_table(pipeline.programs.outputs), pipeline.direct.outputs);
   Slab& slab = pool->slab(0);
   Assembly assembly(slab, pipeline.program.outputs().size());
   const std::uint64_t seed = pipeline.cursor.position().seed;
@@ -104,7 +104,9 @@ Batch Loader::at(std::uint64_t epoch, std::uint64_t batch) {
     pipeline.options.on_batch(given);
     rebuilt.attach(given.attached());
   }
-  if (pipeline.device != nullptr) return DeviceCopy::copied(pipeline.make_device_pool(1), rebuilt);
+  if (pipeline.device != nullptr) {
+    return DeviceCopy::copied(pipeline.make_device_pool(1), rebuilt, pipeline.direct.reads.get());
+  }
   return rebuilt;
 }
 

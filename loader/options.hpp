@@ -62,6 +62,11 @@ struct LoaderOptions {
   unsigned device_prefetch = 2;  ///< batches ahead of the consumer on the device, those on their way included
   Where where = Where::automatic;
   std::shared_ptr<Device> on_device = {};  ///< an open one, in place of the name
+  /// With a device: outputs of fixed shape whose rows are stored as they are, each in one piece of a page or more, are
+  /// read from their files straight into the device's memory (GPUDirect Storage). The batches are the same. Where that
+  /// cannot be had they go through the host, and the stats say why. Neither with on_batch nor mix nor cache, which work
+  /// on rows in the host's memory.
+  bool gpu_direct = false;
 
   Last last = Last::keep;
   std::uint32_t rank = 0, world = 1;

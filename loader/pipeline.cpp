@@ -38,6 +38,7 @@ Pipeline::Pipeline(Dataset opened, LoaderOptions chosen, const Loader::EngineFac
       options(resolved(dataset, std::move(chosen))),
       device(options.on_device),
       programs(programs_of(dataset, options)),
+      direct(gpu_direct_of(dataset, options, program.outputs())),
       mixer(options.mix, program.outputs()),
       selection(select_samples(dataset, program, options)),
       cursor(plan_options(options, selection)),
@@ -48,8 +49,8 @@ Pipeline::Pipeline(Dataset opened, LoaderOptions chosen, const Loader::EngineFac
       window(options.read_window),
       slabs(std::make_shared<SlabPool>(dataset, program.outputs(), options.batch_size, options.max_items,
                                        slab_count(options, program.outputs(), !engine.engine->synchronous()),
-                                       device == nullptr ? options.held : 0, device,
-                                       wants_row_table(programs.outputs))),
+                                       device == nullptr ? options.held : 0, device, wants_row_table(programs.outputs),
+                                       direct.outputs)),
       delivery(slabs),
       failures(options.max_error_rate, (selection.samples + options.world - 1) / options.world),
       waits(clocks, !engine.engine->synchronous(), stages_behind(options, clocks)) {
@@ -64,14 +65,15 @@ Pipeline::Pipeline(Dataset opened, LoaderOptions chosen, const Loader::EngineFac
     device_copy = std::make_unique<DeviceCopy>(
         device_slabs, slabs,
         [this](std::uint64_t generation, std::uint64_t number) { return next_of(generation, number); },
-        options.device_prefetch, clocks);
+        options.device_prefetch, clocks, direct.reads.get());
   }
   feeder = std::make_unique<Feeder>(shop, plan_options(options, selection), *engine.engine, assemblies);
 }
 
 std::shared_ptr<DevicePool> Pipeline::make_device_pool(unsigned count) const {
   return std::make_shared<DevicePool>(device, dataset, program.outputs(), programs.outputs, options.batch_size,
-                                      options.max_items, count);
+                                      options.max_items, count, direct.outputs,
+                                      direct.reads != nullptr ? direct.reads->reads() : nullptr);
 }
 
 void Pipeline::start(const std::shared_ptr<Pipeline>& pipeline) {
@@ -82,6 +84,10 @@ void Pipeline::start(const std::shared_ptr<Pipeline>& pipeline) {
   if (pipeline->batch_stage != nullptr) {
     pipeline->batch_thread =
         std::make_unique<Thread>("penstock-batch", [pipeline](std::stop_token) { pipeline->batch_stage->run(); });
+  }
+  for (unsigned i = 0; pipeline->direct.reads != nullptr && i < pipeline->direct.reads->threads(); ++i) {
+    pipeline->direct_threads.emplace_back("gds-" + std::to_string(i),
+                                          [pipeline](std::stop_token) { pipeline->direct.reads->run(); });
   }
   if (pipeline->device_copy != nullptr) {
     pipeline->settle_thread =
@@ -104,6 +110,7 @@ bool Pipeline::stop() {
   delivery.close();
   if (batch_stage != nullptr) batch_stage->close();
   if (device_copy != nullptr) device_copy->close();
+  if (direct.reads != nullptr) direct.reads->close();
   bool ended = feeder_thread->join_for(kGrace);
   ended &= workers->join_for(kGrace);
   ended &= engine.engine->stop(kGrace);
@@ -117,6 +124,11 @@ bool Pipeline::stop() {
   if (device_copy != nullptr) {
     ended &= copy_thread->join_for(kGrace);
     ended &= settle_thread->join_for(kGrace);
+  }
+  const auto deadline = Clock::now() + kGrace;
+  for (Thread& thread : direct_threads) {
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now());
+    ended &= thread.join_for(std::max(left, std::chrono::milliseconds(0)));
   }
   return ended;
 }
@@ -243,6 +255,9 @@ Stats Pipeline::stats() const {
     stats.device_bytes = device_slabs->bytes();
     stats.copied_bytes = clocks.crossed_bytes.load(std::memory_order_relaxed);
     stats.copy_time = clocks.crossing.get();
+    stats.gpu_direct = direct.said;
+    if (direct.reads != nullptr) stats.gpu_direct_bytes = direct.reads->bytes();
+    stats.bytes_read += stats.gpu_direct_bytes;
   }
   stats.window_bytes = window.reserved();
   stats.cache_bytes = blocks.bytes();

@@ -17,6 +17,7 @@
 #include <penstock/loader/device_copy.hpp>
 #include <penstock/loader/failures.hpp>
 #include <penstock/loader/feeder.hpp>
+#include <penstock/loader/gpu_direct.hpp>
 #include <penstock/loader/loader.hpp>
 #include <penstock/loader/prepare.hpp>
 #include <penstock/loader/selection.hpp>
@@ -56,6 +57,7 @@ struct Pipeline {
   const std::shared_ptr<Device> device;  // null: batches stay on the host
   const Programs programs;
   const Program& program = programs.workers;
+  const GpuDirect direct;
   const BatchMixer mixer;
   const Selection selection;
   Cursor cursor;               // consumer's thread alone
@@ -70,7 +72,9 @@ struct Pipeline {
                        .program = program,
                        .headers = headers,
                        .cache = cache.on() ? &cache : nullptr,
-                       .by_page = engine.engine->kind() != EngineKind::gather};
+                       .by_page = engine.engine->kind() != EngineKind::gather,
+                       .device = direct.reads.get(),
+                       .device_outputs = direct.outputs};
   BlockCache blocks;
   ReadWindow window;
   GroupPool groups;
@@ -106,6 +110,7 @@ struct Pipeline {
   std::stop_source stopping;
   std::unique_ptr<WorkerPool> workers;
   std::unique_ptr<Thread> feeder_thread, batch_thread, copy_thread, settle_thread;
+  std::vector<Thread> direct_threads;
   const pid_t process = ::getpid();
 };
 

@@ -110,6 +110,9 @@ LoaderOptions resolved(const Dataset& dataset, LoaderOptions options) {
   require(options.device_prefetch > 0, "device_prefetch must be at least 1");
   if (options.on_device == nullptr && !options.device.empty()) options.on_device = open_device(options.device);
   if (options.on_device != nullptr) options.device = to_string(options.on_device->id());
+  require(!options.gpu_direct || options.on_device != nullptr, "gpu_direct takes a device");
+  require(!options.gpu_direct || (!options.on_batch && options.mix.empty() && options.cache == CacheKind::none),
+          "gpu_direct goes with none of on_batch, mix and cache: they work on rows in the host's memory");
   options.shuffle_block = shuffle_block(dataset, options);
   try {
     ask_for_classes(options, dataset.fields());

@@ -21,9 +21,11 @@ void RowSlots::of(Assembly& assembly, std::span<const Output> outputs, std::uint
   places.assign(outputs.size(), {});
   verbatim.assign(outputs.size(), {});
   staged.assign(outputs.size(), nullptr);
+  direct.assign(outputs.size(), nullptr);
   for (std::uint32_t i = 0; i < outputs.size(); ++i) {
     if (!outputs[i].ragged) {
       places[i] = assembly.slab().row(i, row);
+      direct[i] = assembly.slab().direct_row(i, row);
     } else if (assembly.staged[i] != 0) {
       staged[i] = &assembly.slab().ragged(i).staged[row];
       continue;
@@ -40,6 +42,9 @@ void RowSlots::clear_row() {
   }
   for (std::vector<std::byte>* row : staged) {
     if (row != nullptr) row->clear();
+  }
+  for (Extent* row : direct) {
+    if (row != nullptr) *row = {};
   }
 }
 
@@ -105,6 +110,9 @@ void RowFiller::fill(const SampleContext& sample, const Fetch& fetch, std::byte*
   hits_ += fetch.hits();
   misses_ += fetch.misses();
   read_specials(fetch, buffer, ahead);
+  for (std::uint32_t output = 0; output < slots.direct.size(); ++output) {
+    if (slots.direct[output] != nullptr) *slots.direct[output] = fetch.direct(output);
+  }
   filler_.begin(sample);
   for (const std::uint32_t output : program_.order()) {
     const FieldFetch* field = fetch.of(output);

@@ -24,9 +24,10 @@ struct RowSlots {
   std::vector<std::span<std::byte>> places;     ///< empty where staged
   std::vector<std::vector<std::byte>*> staged;  ///< null where there is a place
   std::vector<std::span<std::byte>> verbatim;   ///< places of the outputs whose bytes need no work, else empty
+  std::vector<Extent*> direct;  ///< of outputs that a device may read itself: takes where, or nothing; else null
   /// The slots of row `row` of an assembly's slab.
   void of(Assembly& assembly, std::span<const Output> outputs, std::uint32_t row);
-  void clear_row();  ///< zeros in every place, nothing staged: a row marked bad
+  void clear_row();  ///< zeros in every place, nothing staged or left to a device: a row marked bad
 };
 
 /// One per worker thread: owns the decoders' state and the scratch memory. Throws Error with shard, key and field.

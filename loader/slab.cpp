@@ -9,7 +9,7 @@ namespace penstock {
 namespace {
 
 constexpr std::uint64_t kColumnAlignment = 256;  // of a copy to a device, and above every SIMD width
-constexpr std::uint64_t kSlabAlignment = 4096;   // a page
+constexpr std::uint64_t kPage = 4096;            // of storage and of memory: slabs begin on one
 
 std::uint64_t rounded_up(std::uint64_t bytes, std::uint64_t to) {
   return (bytes + to - 1) / to * to;
@@ -17,8 +17,9 @@ std::uint64_t rounded_up(std::uint64_t bytes, std::uint64_t to) {
 
 }  // namespace
 
-SlabLayout::SlabLayout(std::span<const Output> outputs, std::uint32_t batch_size, bool table)
-    : row_table(table), column(outputs.size()), begins(outputs.size()) {
+SlabLayout::SlabLayout(std::span<const Output> outputs, std::uint32_t batch_size, bool table,
+                       std::span<const std::uint8_t> of_device)
+    : row_table(table), column(outputs.size()), begins(outputs.size()), direct(of_device.begin(), of_device.end()) {
   if (row_table) bytes = aligned(batch_size * sizeof(std::uint64_t));
   for (std::size_t i = 0; i < outputs.size() && row_table; ++i) {
     begins[i] = bytes;
@@ -27,7 +28,14 @@ SlabLayout::SlabLayout(std::span<const Output> outputs, std::uint32_t batch_size
   first_column = bytes;
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     column[i] = bytes;
-    if (!outputs[i].ragged) bytes += aligned(outputs[i].row_bytes() * batch_size);
+    if (!outputs[i].ragged && !is_direct(i)) bytes += aligned(outputs[i].row_bytes() * batch_size);
+  }
+  direct_columns = direct.empty() ? bytes : rounded_up(bytes, kPage);
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    if (!is_direct(i)) continue;
+    bytes = std::max(bytes, direct_columns);
+    column[i] = bytes;
+    bytes += rounded_up(outputs[i].row_bytes() * batch_size, kPage);
   }
 }
 
@@ -38,7 +46,7 @@ std::uint64_t SlabLayout::aligned(std::uint64_t bytes) {
 std::uint64_t SlabLayout::used(std::span<const Output> outputs, std::uint32_t rows) const {
   std::uint64_t end = first_column;
   for (std::size_t i = 0; i < outputs.size(); ++i) {
-    if (!outputs[i].ragged) end = column[i] + outputs[i].row_bytes() * rows;
+    if (!outputs[i].ragged && !is_direct(i)) end = column[i] + outputs[i].row_bytes() * rows;
   }
   return end;
 }
@@ -51,9 +59,11 @@ Slab::Slab(std::span<const Output> outputs, const SlabLayout& layout, std::byte*
       layout_(layout),
       memory_(memory),
       staging_(staging),
-      ragged_(outputs.size()) {
+      ragged_(outputs.size()),
+      direct_(outputs.size()) {
   std::uint64_t arenas = 0;
   for (std::size_t i = 0; i < outputs.size(); ++i) {
+    if (layout.is_direct(i)) direct_[i].resize(batch_size);
     if (!outputs[i].ragged) continue;
     ragged_[i].offsets.resize(batch_size + 1);
     ragged_[i].staged.resize(batch_size);
@@ -82,6 +92,10 @@ void Slab::begin(std::uint64_t new_epoch, std::uint64_t new_number, std::uint32_
 std::span<std::byte> Slab::row(std::uint32_t output, std::uint32_t row) {
   const std::uint64_t bytes = outputs_[output].row_bytes();
   return {memory_ + layout_.column[output] + bytes * row, static_cast<std::size_t>(bytes)};
+}
+
+Extent* Slab::direct_row(std::uint32_t output, std::uint32_t row) {
+  return direct_[output].empty() ? nullptr : &direct_[output][row];
 }
 
 void Slab::set_items(std::uint32_t output, std::span<const std::uint64_t> items) {
@@ -148,15 +162,16 @@ void Slab::write_table() {
 }
 
 SlabPool::SlabPool(Dataset dataset, std::span<const Output> outputs, std::uint32_t batch_size, std::uint64_t max_items,
-                   unsigned slabs, unsigned held, std::shared_ptr<Device> device, bool row_table)
+                   unsigned slabs, unsigned held, std::shared_ptr<Device> device, bool row_table,
+                   std::span<const std::uint8_t> direct)
     : dataset_(std::move(dataset)),
       outputs_(outputs.begin(), outputs.end()),
-      layout_(outputs_, batch_size, row_table),
+      layout_(outputs_, batch_size, row_table, direct),
       held_(held),
       staging_(std::move(device)),
-      memory_(staging_, rounded_up(layout_.bytes, kSlabAlignment) * slabs) {
+      memory_(staging_, rounded_up(layout_.bytes, kPage) * slabs) {
   for (unsigned i = 0; i < slabs; ++i) {
-    std::byte* const columns = memory_.data() + rounded_up(layout_.bytes, kSlabAlignment) * i;
+    std::byte* const columns = memory_.data() + rounded_up(layout_.bytes, kPage) * i;
     slabs_.push_back(std::make_unique<Slab>(outputs_, layout_, columns, staging_, batch_size, max_items));
     free_.push_back(slabs_.back().get());
   }

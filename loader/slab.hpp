@@ -31,16 +31,21 @@ struct RaggedColumn {
 
 /// Where the fixed columns of a batch lie in one stretch of memory, on the host and on a device alike.
 struct SlabLayout {
-  /// `row_table`: whether passes of a device want to know the rows' samples, and where ragged rows begin.
-  SlabLayout(std::span<const Output> outputs, std::uint32_t batch_size, bool row_table = false);
+  /// `row_table`: whether passes of a device want to know the rows' samples, and where ragged rows begin. `direct`: 1
+  /// for outputs that a device reads itself; empty: none.
+  SlabLayout(std::span<const Output> outputs, std::uint32_t batch_size, bool row_table = false,
+             std::span<const std::uint8_t> direct = {});
   static std::uint64_t aligned(std::uint64_t bytes);  ///< to what columns begin at
-  /// Up to the end of the last row of a batch of `rows` rows.
+  bool is_direct(std::size_t output) const { return !direct.empty() && direct[output] != 0; }
+  /// Up to the end of the last row to copy, of a batch of `rows` rows.
   std::uint64_t used(std::span<const Output> outputs, std::uint32_t rows) const;
 
   bool row_table;
   std::vector<std::uint64_t> column;  ///< offset of each fixed output
   std::vector<std::uint64_t> begins;  ///< with the table: of each ragged output's `rows + 1` int64; samples lie at 0
   std::uint64_t first_column = 0;     ///< behind the table
+  std::vector<std::uint8_t> direct;
+  std::uint64_t direct_columns = 0;  ///< where those begin: behind all others, on a page
   std::uint64_t bytes = 0;
 };
 
@@ -59,6 +64,9 @@ class Slab : public BatchRecord {
   /// Makes room for a batch of `rows` rows.
   void begin(std::uint64_t epoch, std::uint64_t number, std::uint32_t rows);
   std::span<std::byte> row(std::uint32_t output, std::uint32_t row);  ///< slot of a fixed output
+  /// Where a device reads that row itself; of no length: the row is in its slot. Null for other outputs.
+  Extent* direct_row(std::uint32_t output, std::uint32_t row);
+  std::span<const Extent> direct_rows(std::uint32_t output) const { return direct_[output]; }
   RaggedColumn& ragged(std::uint32_t output) { return ragged_[output]; }
   /// In-place ragged rows: fixes offsets from the items of each row and returns nothing until the arena holds them all.
   void set_items(std::uint32_t output, std::span<const std::uint64_t> items);
@@ -79,6 +87,7 @@ class Slab : public BatchRecord {
   std::byte* const memory_;
   Staging& staging_;
   std::vector<RaggedColumn> ragged_;
+  std::vector<std::vector<Extent>> direct_;
   std::atomic<std::uint64_t> reserved_{0};
 };
 
@@ -90,7 +99,8 @@ class SlabPool {
   /// the slabs are the consumer's: as many as it does not hold stay free, and their memory is not touched before it
   /// does. Memory is page-locked for `device`, where there is one.
   SlabPool(Dataset dataset, std::span<const Output> outputs, std::uint32_t batch_size, std::uint64_t max_items,
-           unsigned slabs, unsigned held = 0, std::shared_ptr<Device> device = nullptr, bool row_table = false);
+           unsigned slabs, unsigned held = 0, std::shared_ptr<Device> device = nullptr, bool row_table = false,
+           std::span<const std::uint8_t> direct = {});
 
   /// Waits for a free slab that is not kept for the consumer; null when stopped, or once `cancelled` is true (looked at
   /// on every wake()).

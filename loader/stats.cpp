@@ -58,6 +58,11 @@ std::ostream& operator<<(std::ostream& out, const Stats& stats) {
       print(out, "copies      %.1f MB, %.2f GB/s while they ran\n", static_cast<double>(stats.copied_bytes) / 1e6,
             static_cast<double>(stats.copied_bytes) / copying / 1e9);
   }
+  if (!stats.gpu_direct.empty()) {
+    out << "gpu direct  ";
+    if (stats.gpu_direct_bytes != 0) print(out, "%.1f MB, ", static_cast<double>(stats.gpu_direct_bytes) / 1e6);
+    out << stats.gpu_direct << "\n";
+  }
   if (stats.blocks_undone != 0)
     print(out, "blocks      %llu undone\n", static_cast<unsigned long long>(stats.blocks_undone));
   if (stats.cache_kind != CacheKind::none) {

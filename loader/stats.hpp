@@ -46,7 +46,11 @@ struct Stats {
   std::uint64_t device_bytes = 0, device_slabs = 0;  ///< reserved on the device
   std::uint64_t copied_bytes = 0;                    ///< to the device, by copies that are over
   std::chrono::nanoseconds copy_time{};              ///< that they took there, without kernels
-  std::uint64_t blocks_undone = 0;  ///< filtered blocks (HDF5 chunks); one that serves many samples counts once
+  /// Of LoaderOptions::gpu_direct: "direct: OUTPUTS"; "bounce buffer, WHY: OUTPUTS", where their bytes still pass
+  /// through the host's memory; "not used: WHY"; empty: not asked for. As the first file is read.
+  std::string gpu_direct;
+  std::uint64_t gpu_direct_bytes = 0;  ///< that the device read itself; counted in bytes_read
+  std::uint64_t blocks_undone = 0;     ///< filtered blocks (HDF5 chunks); one that serves many samples counts once
   CacheKind cache_kind = CacheKind::none;
   CacheStats cache;  ///< of samples; cache_bytes above are those of blocks
   std::uint64_t bad_samples = 0, excluded_samples = 0, later_failures = 0;
