@@ -43,6 +43,7 @@ void RowRecord::add(const Trial& trial, double loop_samples_per_s, std::uint64_t
   row_.engine = name(stats.engine);
   row_.engine_reason = stats.engine_reason;
   row_.notes = stats.notes;
+  if (!stats.gpu_direct.empty()) row_.notes += (row_.notes.empty() ? "" : "; ") + ("gpu direct: " + stats.gpu_direct);
   row_.device = stats.device;
   if (!stats.device.empty()) row_.staging = stats.staging;
   copied_bytes_ += stats.copied_bytes;

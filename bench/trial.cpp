@@ -50,6 +50,7 @@ LoaderOptions loader_options(const Task& task, const Setting& setting, const Tri
   loader.engine = options.engine;
   loader.on_device = options.device;
   loader.where = options.where;
+  loader.gpu_direct = options.gpu_direct;
   loader.cache = options.cache;
   loader.cache_bytes = options.cache_bytes;
   return loader;

@@ -33,6 +33,7 @@ struct TrialOptions {
   std::uint64_t cache_bytes = LoaderOptions{}.cache_bytes;
   std::shared_ptr<Device> device = {};  ///< that batches are copied to; null: they stay in memory of the host
   Where where = Where::automatic;
+  bool gpu_direct = false;
   std::function<bool()> keep_going;  ///< asked between batches; false ends with Error: resource, "interrupted"
 };
 

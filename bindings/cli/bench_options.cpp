@@ -36,6 +36,8 @@ void BenchOptions::declare(CLI::App& command) {
   command.add_option("--where", where, "With a device: where the last steps of images and points are done")
       ->check(CLI::IsMember({"auto", "host", "device"}))
       ->capture_default_str();
+  command.add_flag("--gpu-direct", gpu_direct,
+                   "With a device: it reads rows that are stored as they are itself (GPUDirect Storage)");
   command.add_option("--seed", seed, "Of the order and of every random draw")->capture_default_str();
 }
 
@@ -46,6 +48,7 @@ TrialOptions BenchOptions::trial() const {
   trial.consumer = Consumer::parse(consumer);
   if (!device.empty()) trial.device = open_device(device);
   trial.where = where == "host" ? Where::host : where == "device" ? Where::device : Where::automatic;
+  trial.gpu_direct = gpu_direct;
   trial.seed = seed;
   trial.cold = cold;
   trial.cache = cache_named(cache);

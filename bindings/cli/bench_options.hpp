@@ -16,7 +16,7 @@ struct BenchOptions {
   std::vector<std::uint32_t> batch_sizes = {64};
   double seconds = 5;
   std::uint64_t seed = 0;
-  bool direct_io = false, cold = false;
+  bool direct_io = false, cold = false, gpu_direct = false;
   std::string cache = "none", cache_bytes = "1GiB";
 
   void declare(CLI::App& command);

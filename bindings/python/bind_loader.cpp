@@ -66,7 +66,7 @@ void construct(PythonLoader* self, const nb::object& source, std::uint32_t batch
                std::uint64_t read_window, std::uint64_t block_cache, const std::optional<std::string>& cache,
                std::uint64_t cache_bytes, const std::optional<std::variant<Mix, std::vector<Mix>>>& mix,
                const nb::object& on_batch, const std::optional<std::string>& device, unsigned device_prefetch,
-               const std::string& where) {
+               const std::string& where, bool gpu_direct) {
   LoaderOptions options{.batch_size = batch_size,
                         .shuffle = shuffle,
                         .seed = seed,
@@ -77,6 +77,7 @@ void construct(PythonLoader* self, const nb::object& source, std::uint32_t batch
                         .device = device.value_or(""),
                         .device_prefetch = device_prefetch,
                         .where = where_named(where),
+                        .gpu_direct = gpu_direct,
                         .last = last_named(last, drop_last),
                         .held = held,
                         .on_error = on_error_named(on_error),
@@ -235,7 +236,9 @@ constexpr const char* kInitDoc =
     "device: \"cuda:0\", where batches are copied ahead of the program, device_prefetch of them; None: memory of the "
     "host.\n"
     "where: the last steps of images (normalize, cast) and of points (center, unit_sphere, rotate, jitter, cast, ...)\n"
-    "on the \"host\" or the \"device\", with the same bytes; \"auto\": on the device, where no more bytes cross.\n\n"
+    "on the \"host\" or the \"device\", with the same bytes; \"auto\": on the device, where no more bytes cross.\n"
+    "gpu_direct: rows that are stored as they are, of a page or more, are read from their files straight into the\n"
+    "device's memory (GPUDirect Storage); where that cannot be had they go through the host, and the stats say why.\n\n"
     "Raises Error: invalid_argument, for options that do not fit each other or the dataset; and what opening raises.";
 
 void bind_loader_class(nb::module_& module) {
@@ -253,7 +256,8 @@ void bind_loader_class(nb::module_& module) {
            nb::arg("block_cache") = defaults.block_cache, nb::arg("cache") = nb::none(),
            nb::arg("cache_bytes") = defaults.cache_bytes, nb::arg("mix") = nb::none(),
            nb::arg("on_batch").sig("None") = nb::none(), nb::arg("device") = nb::none(),
-           nb::arg("device_prefetch") = defaults.device_prefetch, nb::arg("where") = "auto", kInitDoc)
+           nb::arg("device_prefetch") = defaults.device_prefetch, nb::arg("where") = "auto",
+           nb::arg("gpu_direct") = defaults.gpu_direct, kInitDoc)
       .def("__iter__", iterate, "Begins an epoch. Only the latest iterator gives batches.")
       .def(
           "__len__", [](PythonLoader& self) { return self.use([](Loader& loader) { return loader.batches(); }); },

@@ -94,6 +94,8 @@ nb::object to_python(const Stats& stats) {
   all["device_bytes"] = stats.device_bytes;
   all["copied_bytes"] = stats.copied_bytes;
   all["copy_s"] = seconds(stats.copy_time);
+  all["gpu_direct"] = text(stats.gpu_direct);
+  all["gpu_direct_bytes"] = stats.gpu_direct_bytes;
   all["window_bytes"] = stats.window_bytes;
   all["cache_bytes"] = stats.cache_bytes;
   all["blocks_undone"] = stats.blocks_undone;

@@ -52,6 +52,26 @@ def points_as_on_the_host(folder: pathlib.Path) -> None:
     print("points on the GPU       equal to those on the host: " + ", ".join(chains))
 
 
+def rows_as_on_the_host(folder: pathlib.Path, device: str = "cuda:0") -> None:
+    np.save(folder / "rows.npy", np.random.default_rng(5).integers(0, 256, (400, 96, 96, 3), dtype=np.uint8))
+    value = ps.field("value")
+    fields = {
+        "rows": value | ps.array.decode(),
+        "numbers": value | ps.image.decode() | ps.image.normalize(MEAN, DEVIATION),
+    }
+    options = {"batch_size": 32, "shuffle": True, "fields": fields}
+    loader = ps.Loader(folder / "rows.npy", device=device, gpu_direct=True, **options)
+    for _ in range(EPOCHS):
+        for here, there in zip(ps.Loader(folder / "rows.npy", **options), loader):
+            for name in fields:
+                assert torch.equal(torch.from_dlpack(here[name]), torch.from_dlpack(there[name]).cpu()), name
+        loader.set_epoch(0)
+    stats = loader.stats()
+    print(
+        f"rows by gpu_direct      equal to those on the host: {stats['gpu_direct']}, {stats['gpu_direct_bytes']} bytes"
+    )
+
+
 def share_of_a_step(dataset: pathlib.Path) -> None:
     model = (
         torch.nn.Sequential(torch.nn.Conv2d(3, 64, 7, 4), torch.nn.ReLU(), torch.nn.AdaptiveAvgPool2d(1)).cuda().half()
@@ -82,6 +102,7 @@ def main() -> None:
         dataset = synth(pathlib.Path(folder))
         same_as_on_the_host(dataset)
         points_as_on_the_host(pathlib.Path(folder))
+        rows_as_on_the_host(pathlib.Path(folder))
         share_of_a_step(dataset)
 
 

@@ -131,8 +131,34 @@ def test_points_are_moved_on_the_device_with_the_same_bytes(tmp_path):
             assert len({(batch[name].shape, batch[name].dtype) for batch in batches}) == 1
 
 
+def test_rows_that_the_device_reads_itself_are_those_of_the_host(tmp_path):
+    rows = np.random.default_rng(3).integers(0, 256, (50, 40, 40, 3), dtype=np.uint8)
+    np.save(tmp_path / "rows.npy", rows)
+    value = ps.field("value")
+    fields = {"rows": value | ps.array.decode(), "crop": value | ps.image.random_resized_crop(8)}
+    more = {"batch_size": 8, "shuffle": True, "workers": 2, "fields": fields}
+    here = ps.Loader(tmp_path / "rows.npy", **more)
+    there = ps.Loader(tmp_path / "rows.npy", device="host", gpu_direct=True, **more)
+    for _ in range(2):
+        for batch, same in zip(there, here, strict=True):
+            assert batch["__key__"] == same["__key__"]
+            assert all(batch[name].tobytes() == same[name].tobytes() for name in fields)
+    stats = there.stats()
+    assert stats["gpu_direct"] == "bounce buffer, the device is a processor: rows"
+    assert stats["gpu_direct_bytes"] >= 2 * rows.nbytes
+    assert "gpu direct" in str(stats) and "gpu direct" not in str(here.stats())
+    assert here.stats()["gpu_direct"] == "" and here.stats()["gpu_direct_bytes"] == 0
+
+
+def test_why_a_device_reads_no_rows_itself_is_told(arrays):
+    stats = ps.Loader(arrays, **options(device="host", gpu_direct=True)).stats()
+    assert stats["gpu_direct"].startswith("not used: no output's rows are stored as they are")
+
+
 def test_what_does_not_go_together_is_refused(arrays):
     for wrong, message in [
+        ({"gpu_direct": True}, "gpu_direct takes a device"),
+        ({"device": "host", "gpu_direct": True, "cache": "encoded"}, "gpu_direct goes with none of"),
         ({"device": "tpu"}, "a device is"),
         ({"device": "host", "on_batch": lambda batch: batch}, "on_batch"),
         ({"device": "host", "where": "moon"}, "where"),
