@@ -169,6 +169,7 @@ bool parse_example(Bytes record, std::vector<ExampleFeature>& features) {
 std::vector<float> float_values(const ExampleFeature& feature) {
   std::vector<float> values;
   each_run(feature.list, Wire::fixed32, [&](Bytes run, bool) {
+    if (run.empty()) return true;  // a packed run of nothing, which may point nowhere
     const std::size_t before = values.size();
     values.resize(before + run.size() / sizeof(float));
     std::memcpy(values.data() + before, run.data(), (values.size() - before) * sizeof(float));

@@ -12,8 +12,8 @@
 namespace penstock {
 namespace {
 
-constexpr std::size_t kMostWords = 1'000'000;
-constexpr std::size_t kMostBytes = std::size_t{256} << 20;  // of all words: a long pattern may stand for many
+constexpr std::size_t kMostWords = 100'000;
+constexpr std::size_t kMostBytes = std::size_t{32} << 20;  // of all words: a long pattern may stand for many
 constexpr std::size_t kLongestRange = 64;
 constexpr std::string_view kWildcards = "*?[";
 
@@ -42,7 +42,7 @@ std::optional<std::uint64_t> whole(std::string_view digits) {
 
 Error too_many(std::string_view text) {
   return Error::invalid_argument(std::string(text) + " stands for more than " + std::to_string(kMostWords) +
-                                 " files, or for names of more than 256 MiB");
+                                 " files, or for names of more than 32 MiB");
 }
 
 // "000..146"; nothing when it is no range.
