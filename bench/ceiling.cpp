@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <atomic>
 #include <exception>
 #include <mutex>
 #include <optional>
@@ -76,12 +75,19 @@ struct Ceiling::State {
     return {.dataset = dataset.path().string(), .key = sample.key, .field = program.outputs()[output].name};
   }
 
+  /// Of all slabs, as many for each thread: a thread takes every so-manyth turn, and so has rows of its own.
+  static std::uint64_t rows(const LoopOptions& options) {
+    return std::max<std::uint64_t>(1, std::uint64_t{options.slabs} * options.batch_size / options.threads) *
+           options.threads;
+  }
+
   void fill_row(SlotFiller& filler, std::uint64_t turn, std::vector<std::vector<std::byte>>& ragged,
                 const LoopOptions& options) {
     const StoredSample& sample = samples[turn % samples.size()];
     filler.begin({.seed = seed, .epoch = turn / samples.size(), .sample = sample.number, .key = sample.key});
-    const std::uint64_t row = turn % options.batch_size;
-    std::vector<std::byte>& slab = slabs[turn / options.batch_size % options.slabs];
+    const std::uint64_t slot = turn % rows(options);
+    const std::uint64_t row = slot % options.batch_size;
+    std::vector<std::byte>& slab = slabs[slot / options.batch_size];
     const auto fill = [&](std::uint32_t number) {
       const Output& output = program.outputs()[number];
       const StoredField& value = sample.values[sample.value_of_output[number]];
@@ -124,15 +130,15 @@ Ceiling::~Ceiling() = default;
 double Ceiling::run(const LoopOptions& options, std::chrono::nanoseconds duration) {
   using Clock = std::chrono::steady_clock;
   State& state = *state_;
-  state.slabs.resize(std::max<std::size_t>(state.slabs.size(), options.slabs));
+  const std::uint64_t slabs = (State::rows(options) + options.batch_size - 1) / options.batch_size;
+  state.slabs.resize(std::max<std::size_t>(state.slabs.size(), slabs));
   for (std::vector<std::byte>& slab : state.slabs)
     slab.resize(std::max<std::size_t>(slab.size(), options.batch_size * state.row_bytes));
 
-  std::atomic<std::uint64_t> next{0};
   std::mutex mutex;  // guards what the threads leave at their end
   double rate = 0;
   std::exception_ptr failure;
-  const auto run_thread = [&] {
+  const auto run_thread = [&](std::uint64_t thread) {
     try {
       SlotFiller filler(state.program);
       std::vector<std::vector<std::byte>> ragged(state.program.outputs().size());
@@ -140,7 +146,7 @@ double Ceiling::run(const LoopOptions& options, std::chrono::nanoseconds duratio
       auto now = begin;
       std::uint64_t done = 0;
       for (; now - begin < duration; now = Clock::now(), ++done)
-        state.fill_row(filler, next.fetch_add(1, std::memory_order_relaxed), ragged, options);  // a ticket, no more
+        state.fill_row(filler, done * options.threads + thread, ragged, options);
       const std::lock_guard lock(mutex);
       rate += static_cast<double>(done) / std::chrono::duration<double>(now - begin).count();
     } catch (...) {
@@ -150,7 +156,7 @@ double Ceiling::run(const LoopOptions& options, std::chrono::nanoseconds duratio
   };
   {
     std::vector<std::jthread> threads;
-    for (unsigned i = 0; i < options.threads; ++i) threads.emplace_back(run_thread);
+    for (unsigned i = 0; i < options.threads; ++i) threads.emplace_back(run_thread, i);
   }
   if (failure) std::rethrow_exception(failure);
   return rate;

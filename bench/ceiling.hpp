@@ -19,8 +19,9 @@ struct LoopOptions {
   std::uint32_t slabs = 4;        ///< written in turn: as many as the loader it is compared with
 };
 
-/// What a loader could reach at best: no index, no reads, no queues, no order. Each thread takes the next sample, runs
-/// the compiled chains over its bytes and writes its row of a slab that is used again and again, as the loader's are.
+/// What a loader could reach at best: no index, no reads, no queues, no order. Of the samples in turn, each
+/// thread takes every so-manyth, runs the compiled chains over its bytes and writes a row of its own in slabs that are
+/// used again and again, as the loader's are.
 class Ceiling {
  public:
   /// Reads stored bytes, of samples spread over the dataset, until `budget_bytes` are held.
