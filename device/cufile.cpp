@@ -143,13 +143,12 @@ class CuFileReads final : public FileReads {
 
 }  // namespace
 
-CuFileFacts cufile_facts() {
-  const cufile::Library& library = cufile::library();
-  return {.library = library.path, .version = library.version, .problem = library.problem};
+LibraryFacts cufile_facts() {
+  return cufile::library().facts;
 }
 
 std::shared_ptr<FileReads> open_cufile(InContext in_context) {
-  if (const std::string& problem = cufile::library().problem; !problem.empty()) throw Error::unsupported(problem);
+  if (const std::string& problem = cufile::library().facts.problem; !problem.empty()) throw Error::unsupported(problem);
   // In containers that hide it cuFile has no direct path, and may hang while it looks for one.
   if (std::getenv(cufile::kVariable) == nullptr && ::access(kDevices, R_OK) != 0) {
     throw Error::unsupported(std::string("cuFile needs ") + kDevices +

@@ -3,22 +3,16 @@
 
 #include <functional>
 #include <memory>
-#include <string>
 
 #include <penstock/device/file_reads.hpp>
+#include <penstock/device/library_facts.hpp>
 
 namespace penstock {
-
-struct CuFileFacts {
-  std::string library;  ///< the file that was loaded; empty: none
-  std::string version;  ///< "1.20"
-  std::string problem;  ///< why there is none, in one line; empty where there is one
-};
 
 /// Looks for the file that PENSTOCK_CUFILE names, else for one that the program has loaded already, for one of the
 /// nvidia-cufile wheel beside penstock's, and where the system looks for libraries. Once for the process; never fails,
 /// and opens no driver.
-CuFileFacts cufile_facts();
+LibraryFacts cufile_facts();
 
 /// Runs work in the calling thread with the context of a device of CUDA's current.
 using InContext = std::function<void(const std::function<void()>& work)>;

@@ -1,5 +1,3 @@
-#include <cstdlib>
-
 #include <penstock/device/cufile_calls.hpp>
 #include <penstock/device/late_library.hpp>
 
@@ -8,7 +6,7 @@ namespace {
 
 constexpr const char* kNames[] = {"libcufile.so.0", "libcufile.so"};
 constexpr const char* kInWheels[] = {"nvidia/cu13/lib/libcufile.so.0", "nvidia/cufile/lib/libcufile.so.0"};
-constexpr LateLibrary kLibrary{kVariable, kNames, kInWheels};
+constexpr LateLibrary kLibrary{"cuFile", kVariable, kNames, kInWheels, "a cuFile without the calls that are wanted"};
 
 bool find_all(void* file, Calls& calls) {
   find(file, "cuFileGetVersion", calls.version);
@@ -25,27 +23,10 @@ std::string version_of(const Calls& calls) {
   return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
 
-Library load() {
-  Library found;
-  void* const file = opened(kLibrary);
-  if (file == nullptr) {
-    const char* const why = std::getenv(kVariable) != nullptr ? ::dlerror() : nullptr;
-    found.problem = why != nullptr ? std::string("cannot load cuFile: ") + why : "no cuFile";
-    return found;
-  }
-  if (!find_all(file, found.calls)) {
-    found.problem = "a cuFile without the calls that are wanted";
-    return found;
-  }
-  found.path = file_of(reinterpret_cast<const void*>(found.calls.read));
-  found.version = version_of(found.calls);
-  return found;
-}
-
 }  // namespace
 
 const Library& library() {
-  static const Library once = load();
+  static const Library once = load(kLibrary, find_all, version_of);
   return once;
 }
 

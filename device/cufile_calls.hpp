@@ -3,9 +3,10 @@
 #pragma once
 
 #include <cstddef>
-#include <string>
 
 #include <sys/types.h>
+
+#include <penstock/device/late_library.hpp>
 
 namespace penstock::cufile {
 
@@ -48,11 +49,8 @@ struct Calls {
 /// Of the environment: names the file.
 inline constexpr const char* kVariable = "PENSTOCK_CUFILE";
 
-/// Once for the process; `problem` says why there are no calls.
-struct Library {
-  Calls calls;
-  std::string path, version, problem;
-};
+using Library = LoadedLibrary<Calls>;
+/// Once for the process.
 const Library& library();
 
 }  // namespace penstock::cufile

@@ -1,6 +1,8 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include <link.h>
+
 #include <penstock/device/late_library.hpp>
 
 namespace penstock {
@@ -11,14 +13,13 @@ void* open_file(const char* file, int more = 0) {
 }
 
 std::filesystem::path site_packages() {
+  Dl_info here{};
+  if (::dladdr(reinterpret_cast<const void*>(&opened), &here) == 0 || here.dli_fname == nullptr) return {};
   std::error_code unknown;
-  const auto here = std::filesystem::canonical(file_of(reinterpret_cast<const void*>(&opened)), unknown);
-  return here.parent_path().parent_path();
+  return std::filesystem::canonical(here.dli_fname, unknown).parent_path().parent_path();
 }
 
-}  // namespace
-
-void* opened(const LateLibrary& library) {
+void* open_somewhere(const LateLibrary& library) {
   if (const char* named = std::getenv(library.variable)) return open_file(named);
   for (const char* name : library.names) {
     if (void* loaded = open_file(name, RTLD_NOLOAD)) return loaded;
@@ -33,9 +34,19 @@ void* opened(const LateLibrary& library) {
   return nullptr;
 }
 
-std::string file_of(const void* symbol) {
-  Dl_info where{};
-  return ::dladdr(symbol, &where) != 0 && where.dli_fname != nullptr ? where.dli_fname : "";
+}  // namespace
+
+void* opened(const LateLibrary& library, LibraryFacts& facts) {
+  void* const file = open_somewhere(library);
+  if (file == nullptr) {
+    const char* const why = std::getenv(library.variable) != nullptr ? ::dlerror() : nullptr;
+    facts.problem =
+        why != nullptr ? std::string("cannot load ") + library.name + ": " + why : std::string("no ") + library.name;
+    return nullptr;
+  }
+  const link_map* loaded = nullptr;
+  if (::dlinfo(file, RTLD_DI_LINKMAP, &loaded) == 0) facts.library = loaded->l_name;
+  return file;
 }
 
 }  // namespace penstock

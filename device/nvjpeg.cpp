@@ -19,7 +19,7 @@ const unsigned char* bytes_of(std::span<const std::byte> jpeg) {
 
 const nvjpeg::Calls& calls() {
   const nvjpeg::Library& library = nvjpeg::library();
-  if (!library.problem.empty()) throw Error::unsupported("JPEG on the GPU: " + library.problem);
+  if (!library.facts.problem.empty()) throw Error::unsupported("JPEG on the GPU: " + library.facts.problem);
   return library.calls;
 }
 
@@ -30,9 +30,8 @@ void require(Status status, const char* call) {
 
 }  // namespace
 
-NvJpegFacts nvjpeg_facts() {
-  const nvjpeg::Library& library = nvjpeg::library();
-  return {.library = library.path, .version = library.version, .problem = library.problem};
+LibraryFacts nvjpeg_facts() {
+  return nvjpeg::library().facts;
 }
 
 struct NvJpegDecoder::State {

@@ -10,19 +10,14 @@
 #include <vector>
 
 #include <penstock/device/device.hpp>
+#include <penstock/device/library_facts.hpp>
 
 namespace penstock {
-
-struct NvJpegFacts {
-  std::string library;  ///< the file that was loaded; empty: none
-  std::string version;  ///< "13.3.2"
-  std::string problem;  ///< why there is none, in one line; empty where there is one
-};
 
 /// Looks for the file that PENSTOCK_NVJPEG names, else for one that the program has loaded already, for one of the
 /// nvidia-nvjpeg wheel beside penstock's, and where the system looks for libraries. Once for the process; never fails,
 /// and begins no context.
-NvJpegFacts nvjpeg_facts();
+LibraryFacts nvjpeg_facts();
 
 /// Where the bits of a JPEG are undone.
 enum class JpegEngine : std::uint8_t {

@@ -1,5 +1,3 @@
-#include <cstdlib>
-
 #include <penstock/device/late_library.hpp>
 #include <penstock/device/nvjpeg_calls.hpp>
 
@@ -8,7 +6,7 @@ namespace {
 
 constexpr const char* kNames[] = {"libnvjpeg.so.13", "libnvjpeg.so.12", "libnvjpeg.so"};
 constexpr const char* kInWheels[] = {"nvidia/cu13/lib/libnvjpeg.so.13", "nvidia/nvjpeg/lib/libnvjpeg.so.12"};
-constexpr LateLibrary kLibrary{"PENSTOCK_NVJPEG", kNames, kInWheels};
+constexpr LateLibrary kLibrary{"nvJPEG", "PENSTOCK_NVJPEG", kNames, kInWheels, "an nvJPEG without batched decoding"};
 
 bool find_all(void* file, Calls& calls) {
   return find(file, "nvjpegGetProperty", calls.get_property) && find(file, "nvjpegCreateEx", calls.create) &&
@@ -34,27 +32,10 @@ std::string version_of(const Calls& calls) {
   return text;
 }
 
-Library load() {
-  Library found;
-  void* const file = opened(kLibrary);
-  if (file == nullptr) {
-    const char* const why = std::getenv(kLibrary.variable) != nullptr ? ::dlerror() : nullptr;
-    found.problem = why != nullptr ? std::string("cannot load nvJPEG: ") + why : "no nvJPEG";
-    return found;
-  }
-  if (!find_all(file, found.calls)) {
-    found.problem = "an nvJPEG without batched decoding";
-    return found;
-  }
-  found.path = file_of(reinterpret_cast<const void*>(found.calls.create));
-  found.version = version_of(found.calls);
-  return found;
-}
-
 }  // namespace
 
 const Library& library() {
-  static const Library once = load();
+  static const Library once = load(kLibrary, find_all, version_of);
   return once;
 }
 

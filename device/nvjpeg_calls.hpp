@@ -3,7 +3,8 @@
 #pragma once
 
 #include <cstddef>
-#include <string>
+
+#include <penstock/device/late_library.hpp>
 
 namespace penstock::nvjpeg {
 
@@ -39,11 +40,8 @@ struct Calls {
                          Image* images, CudaStream stream) = nullptr;
 };
 
-/// Once for the process; `problem` says why there are no calls.
-struct Library {
-  Calls calls;
-  std::string path, version, problem;
-};
+using Library = LoadedLibrary<Calls>;
+/// Once for the process.
 const Library& library();
 
 }  // namespace penstock::nvjpeg

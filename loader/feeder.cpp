@@ -122,12 +122,12 @@ bool Feeder::feed_batch(const Position& at, const Plan& plan, std::uint64_t gene
 // As many rows as make a worthwhile task, yet few enough that every worker has some of the batch.
 std::uint32_t Feeder::group_rows(Assembly& assembly, std::uint32_t first) {
   const auto total = static_cast<std::uint32_t>(assembly.rows.size());
-  const std::uint32_t share = std::max(1U, total / (4 * shop_.options.workers));
-  const Slab& slab = assembly.slab();
   if (shop_.cache.rows_alone()) {
-    const std::uint32_t groups = (total + copied_rows() - 1) / copied_rows();
+    const std::uint32_t most = copied_rows(), groups = (total + most - 1) / most;
     return std::min((total + groups - 1) / groups, total - first);
   }
+  const std::uint32_t share = std::max(1U, total / (4 * shop_.options.workers));
+  const Slab& slab = assembly.slab();
   std::uint64_t bytes = 0;
   std::uint32_t count = 0;
   while (first + count < total && count < share && bytes < kGroupBytes) {

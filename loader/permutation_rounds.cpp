@@ -19,8 +19,8 @@ using Lanes = hn::CappedTag<std::uint64_t, kRoundLanes>;
 using V = hn::Vec<Lanes>;
 
 HWY_INLINE V mixed(V x) {
-  x = hn::Mul(hn::Xor(x, hn::ShiftRight<30>(x)), hn::Set(Lanes(), 0xbf58476d1ce4e5b9));
-  x = hn::Mul(hn::Xor(x, hn::ShiftRight<27>(x)), hn::Set(Lanes(), 0x94d049bb133111eb));
+  x = hn::Mul(hn::Xor(x, hn::ShiftRight<30>(x)), hn::Set(Lanes(), kMixFirst));
+  x = hn::Mul(hn::Xor(x, hn::ShiftRight<27>(x)), hn::Set(Lanes(), kMixSecond));
   return hn::Xor(x, hn::ShiftRight<31>(x));
 }
 

@@ -16,10 +16,12 @@ struct FeistelNetwork {
   std::uint64_t mask() const { return (std::uint64_t{1} << half_bits) - 1; }
 };
 
+inline constexpr std::uint64_t kMixFirst = 0xbf58476d1ce4e5b9, kMixSecond = 0x94d049bb133111eb;
+
 /// splitmix64's finalizer: every input bit reaches every output bit. Source: Steele, Lea and Flood, OOPSLA 2014.
 inline std::uint64_t mix(std::uint64_t x) {
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
+  x = (x ^ (x >> 30)) * kMixFirst;
+  x = (x ^ (x >> 27)) * kMixSecond;
   return x ^ (x >> 31);
 }
 

@@ -125,11 +125,8 @@ bool Pipeline::stop() {
     ended &= copy_thread->join_for(kGrace);
     ended &= settle_thread->join_for(kGrace);
   }
-  const auto deadline = Clock::now() + kGrace;
-  for (Thread& thread : direct_threads) {
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now());
-    ended &= thread.join_for(std::max(left, std::chrono::milliseconds(0)));
-  }
+  const Deadline deadline(kGrace);
+  for (Thread& thread : direct_threads) ended &= thread.join_for(deadline.left());
   return ended;
 }
 

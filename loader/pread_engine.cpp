@@ -128,12 +128,9 @@ PreadEngine::~PreadEngine() {
 bool PreadEngine::stop(std::chrono::milliseconds grace) {
   state_->desk->gate.close();
   for (Thread& thread : threads_) thread.request_stop();
-  const auto deadline = std::chrono::steady_clock::now() + grace;
+  const Deadline deadline(grace);
   for (Thread& thread : threads_) {
-    const auto left = deadline - std::chrono::steady_clock::now();
-    const auto wait =
-        std::max(std::chrono::duration_cast<std::chrono::milliseconds>(left), std::chrono::milliseconds(0));
-    if (!thread.join_for(wait)) abandoned_ = true;
+    if (!thread.join_for(deadline.left())) abandoned_ = true;
   }
   threads_.clear();
   return !abandoned_;

@@ -1,6 +1,7 @@
 // A named thread that its owner joins.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -9,6 +10,19 @@
 #include <thread>
 
 namespace penstock {
+
+/// A time that several waits share.
+class Deadline {
+ public:
+  explicit Deadline(std::chrono::milliseconds grace) : at_(std::chrono::steady_clock::now() + grace) {}
+  std::chrono::milliseconds left() const {
+    const auto left = at_ - std::chrono::steady_clock::now();
+    return std::max(std::chrono::duration_cast<std::chrono::milliseconds>(left), std::chrono::milliseconds(0));
+  }
+
+ private:
+  std::chrono::steady_clock::time_point at_;
+};
 
 /// Runs `body` with a token that asks it to stop. Move-only; joined when destroyed, replaced or moved onto.
 ///

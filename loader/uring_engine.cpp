@@ -46,11 +46,9 @@ bool UringEngine::stop(std::chrono::milliseconds grace) {
     threads_[i].request_stop();
     readers_[i]->wake();
   }
-  const auto deadline = std::chrono::steady_clock::now() + grace;
+  const Deadline deadline(grace);
   for (std::size_t i = 0; i < threads_.size(); ++i) {
-    const auto left =
-        std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
-    if (!threads_[i].join_for(std::max(left, std::chrono::milliseconds(0))) || readers_[i]->broken()) abandoned_ = true;
+    if (!threads_[i].join_for(deadline.left()) || readers_[i]->broken()) abandoned_ = true;
   }
   threads_.clear();
   return !abandoned_;

@@ -189,12 +189,9 @@ WorkerPool::WorkerPool(std::shared_ptr<void> keeps_alive, Workshop& shop, unsign
 WorkerPool::~WorkerPool() = default;
 
 bool WorkerPool::join_for(std::chrono::milliseconds grace) {
-  const Clock::time_point deadline = Clock::now() + grace;
+  const Deadline deadline(grace);
   bool joined = true;
-  for (const auto& thread : state_->threads) {
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now());
-    joined &= thread->join_for(std::max(left, std::chrono::milliseconds(0)));
-  }
+  for (const auto& thread : state_->threads) joined &= thread->join_for(deadline.left());
   return joined;
 }
 

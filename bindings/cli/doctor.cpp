@@ -43,13 +43,7 @@ std::string gpu_text() {
   return text + (facts.driver.empty() ? "" : ", driver for CUDA " + facts.driver);
 }
 
-std::string nvjpeg_text() {
-  const NvJpegFacts facts = nvjpeg_facts();
-  return facts.problem.empty() ? facts.version + " at " + facts.library : "none: " + facts.problem;
-}
-
-std::string cufile_text() {
-  const CuFileFacts facts = cufile_facts();
+std::string library_text(const LibraryFacts& facts) {
   return facts.problem.empty() ? facts.version + " at " + facts.library : "none: " + facts.problem;
 }
 
@@ -100,8 +94,8 @@ int run(const std::string& path) {
   line("memlock", limit_text(machine.memlock_limit));
   line("open files", with_commas(machine.open_files_limit));
   line("GPU", gpu_text());
-  line("nvJPEG", nvjpeg_text());
-  line("cuFile", cufile_text());
+  line("nvJPEG", library_text(nvjpeg_facts()));
+  line("cuFile", library_text(cufile_facts()));
   line("packings", packings());
   line("libraries", libraries_text(machine));
   line("disk", disk_text(path));

@@ -200,7 +200,7 @@ TEST_CASE("memory that goes round between streams of a GPU: each reader finds it
 
 TEST_CASE("cuFile reads a file to the device's memory, at any offset and length, past the page cache and through it") {
   if (skipped()) return;
-  const CuFileFacts facts = cufile_facts();
+  const LibraryFacts facts = cufile_facts();
   if (!facts.problem.empty()) {
     MESSAGE("skipped: " << facts.problem);
     return;

@@ -54,7 +54,7 @@ std::shared_ptr<FileReads> opened(int& entered) {
 
 TEST_CASE("cuFile is found where the environment says, and told with its version") {
   fake();
-  const CuFileFacts facts = cufile_facts();
+  const LibraryFacts facts = cufile_facts();
   CHECK(facts.problem.empty());
   CHECK(facts.version == "1.20");
   CHECK(facts.library == PENSTOCK_FAKE_CUFILE);

@@ -51,7 +51,7 @@ int largest_error(const std::vector<std::byte>& pixels, bool gray) {
 }  // namespace
 
 TEST_CASE("what there is of nvJPEG is told, and a device that has none is refused with the reason") {
-  const NvJpegFacts facts = nvjpeg_facts();
+  const LibraryFacts facts = nvjpeg_facts();
   MESSAGE("nvJPEG " << facts.version << " " << facts.library << facts.problem);
   CHECK((facts.problem.empty() != facts.version.empty()));
   try {
