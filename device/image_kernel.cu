@@ -5,6 +5,7 @@
 #include <cuda_fp16.h>
 
 #include <penstock/device/kernels.hpp>
+#include <penstock/device/launch.cuh>
 
 namespace penstock {
 namespace {
@@ -124,9 +125,9 @@ void launch_as(const ImagePass& pass, cudaStream_t stream) {
   const std::int64_t places = std::int64_t{(pass.width + kPixels - 1) / kPixels} * pass.height;
   const dim3 grid(static_cast<unsigned>((places + kThreads - 1) / kThreads), static_cast<unsigned>(pass.rows));
   if (pass.channels_last) {
-    image_kernel<Out, C, true><<<grid, kThreads, 0, stream>>>(pass);
+    launch_kernel(image_kernel<Out, C, true>, grid, kThreads, stream, pass);
   } else {
-    image_kernel<Out, C, false><<<grid, kThreads, 0, stream>>>(pass);
+    launch_kernel(image_kernel<Out, C, false>, grid, kThreads, stream, pass);
   }
 }
 

@@ -5,6 +5,7 @@
 #include <cuda_fp16.h>
 
 #include <penstock/device/kernels.hpp>
+#include <penstock/device/launch.cuh>
 #include <penstock/device/point_team.hpp>
 
 namespace penstock {
@@ -87,7 +88,7 @@ __global__ void __launch_bounds__(kThreads) point_kernel(const __grid_constant__
 
 template <typename Out>
 void launch_as(const PointPass& pass, cudaStream_t stream) {
-  point_kernel<Out><<<static_cast<unsigned>(pass.clouds), kThreads, 0, stream>>>(pass);
+  launch_team_kernel(point_kernel<Out>, static_cast<unsigned>(pass.clouds), kThreads, stream, pass);
 }
 
 }  // namespace

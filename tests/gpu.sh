@@ -15,7 +15,7 @@ cmake -S tests/device/standalone -B "$build" -DCMAKE_BUILD_TYPE=Release >"$build
   { cat "$build.configure.log" >&2; exit 1; }
 grep '^-- penstock:' "$build.configure.log"
 cmake --build "$build" --parallel "$(nproc)" >"$build.build.log" 2>&1 || { cat "$build.build.log" >&2; exit 1; }
-for test in host_device device_use passes cufile cuda nvjpeg; do
+for test in host_device device_use passes kernels cufile cuda nvjpeg; do
   echo "== $test"
   "$build/${test}_test"
 done
