@@ -43,7 +43,11 @@ void RowRecord::add(const Trial& trial, double loop_samples_per_s, std::uint64_t
   row_.engine = name(stats.engine);
   row_.engine_reason = stats.engine_reason;
   row_.notes = stats.notes;
-  if (!stats.gpu_direct.empty()) row_.notes += (row_.notes.empty() ? "" : "; ") + ("gpu direct: " + stats.gpu_direct);
+  const auto note = [this](const std::string& what, const std::string& said) {
+    if (!said.empty()) row_.notes += (row_.notes.empty() ? "" : "; ") + (what + said);
+  };
+  note("gpu direct: ", stats.gpu_direct);
+  note("gpu jpeg: ", stats.gpu_jpeg);
   row_.device = stats.device;
   if (!stats.device.empty()) row_.staging = stats.staging;
   copied_bytes_ += stats.copied_bytes;

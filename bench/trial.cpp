@@ -51,6 +51,7 @@ LoaderOptions loader_options(const Task& task, const Setting& setting, const Tri
   loader.on_device = options.device;
   loader.where = options.where;
   loader.gpu_direct = options.gpu_direct;
+  loader.gpu_jpeg = options.gpu_jpeg;
   loader.cache = options.cache;
   loader.cache_bytes = options.cache_bytes;
   return loader;

@@ -34,6 +34,7 @@ struct TrialOptions {
   std::shared_ptr<Device> device = {};  ///< that batches are copied to; null: they stay in memory of the host
   Where where = Where::automatic;
   bool gpu_direct = false;
+  double gpu_jpeg = 0;               ///< LoaderOptions::gpu_jpeg
   std::function<bool()> keep_going;  ///< asked between batches; false ends with Error: resource, "interrupted"
 };
 

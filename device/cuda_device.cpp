@@ -173,6 +173,7 @@ class CudaDevice final : public Device {
   }
   void run(const ImagePass& pass, StreamHandle stream) override { launch_checked(pass, stream); }
   void run(const PointPass& pass, StreamHandle stream) override { launch_checked(pass, stream); }
+  void run(const ResamplePass& pass, StreamHandle stream) override { launch_checked(pass, stream); }
 
   Current current() const { return Current(calls_, context_); }
   void require(cudaError_t error, const std::string& call) const {

@@ -86,6 +86,7 @@ class Device {
 
   virtual void run(const ImagePass& pass, StreamHandle stream) = 0;
   virtual void run(const PointPass& pass, StreamHandle stream) = 0;
+  virtual void run(const ResamplePass& pass, StreamHandle stream) = 0;
 };
 
 /// The device of that name, opened once per process and shared while anybody has it.

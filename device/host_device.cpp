@@ -173,6 +173,11 @@ void HostDevice::run(const PointPass& pass, StreamHandle stream) {
   work(stream, HostWork::Kind::points, 0, [pass] { run_on_host(pass); });
 }
 
+void HostDevice::run(const ResamplePass& pass, StreamHandle stream) {
+  check(pass);
+  work(stream, HostWork::Kind::resample, 0, [pass] { run_on_host(pass); });
+}
+
 void HostDevice::enqueue(StreamHandle stream, std::function<void()> work) {
   require_sound("enqueue");
   queue(stream).push(std::move(work));

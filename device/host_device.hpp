@@ -16,7 +16,7 @@ namespace penstock {
 
 /// A piece of work, as HostDeviceOptions::before sees it.
 struct HostWork {
-  enum class Kind : std::uint8_t { copy_in, copy_out, image, points, file_read } kind;
+  enum class Kind : std::uint8_t { copy_in, copy_out, image, points, resample, file_read } kind;
   std::uint64_t bytes;   ///< of a copy or of a read; else 0
   std::uint64_t number;  ///< of this device's pieces of work as they are begun, from 0
 };
@@ -59,6 +59,7 @@ class HostDevice final : public Device {
   std::shared_ptr<FileReads> file_reads() override;  ///< by pread, in the caller's thread
   void run(const ImagePass& pass, StreamHandle stream) override;
   void run(const PointPass& pass, StreamHandle stream) override;
+  void run(const ResamplePass& pass, StreamHandle stream) override;
 
   /// Any other work, in order with the rest: what a program's own kernels are to a real device.
   void enqueue(StreamHandle stream, std::function<void()> work);
@@ -94,5 +95,6 @@ class HostDevice final : public Device {
 /// The same pass, at once, in the calling thread: what the kernels of devices are measured against.
 void run_on_host(const ImagePass& pass);
 void run_on_host(const PointPass& pass);
+void run_on_host(const ResamplePass& pass);
 
 }  // namespace penstock

@@ -4,6 +4,7 @@
 
 #include <penstock/device/host_device.hpp>
 #include <penstock/device/point_team.hpp>
+#include <penstock/device/resample_math.hpp>
 
 namespace penstock {
 namespace {
@@ -91,6 +92,14 @@ void run_on_host(const PointPass& pass) {
   OneThread team;
   const auto put = [dtype = pass.dtype](void* out, std::int64_t at, float value) { store(out, at, dtype, value); };
   for (std::int64_t cloud = 0; cloud < pass.clouds; ++cloud) point_team::run(team, pass, cloud, put);
+}
+
+void run_on_host(const ResamplePass& pass) {
+  for (std::int32_t n = 0; n < pass.images; ++n) {
+    for (std::int32_t y = 0; y < pass.height; ++y) {
+      for (std::int32_t x = 0; x < pass.width; ++x) resample_math::write(pass, n, x, y);
+    }
+  }
 }
 
 }  // namespace penstock

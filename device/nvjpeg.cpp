@@ -1,4 +1,6 @@
+#include <mutex>
 #include <utility>
+#include <vector>
 
 #include <penstock/device/cuda.hpp>
 #include <penstock/device/nvjpeg.hpp>
@@ -25,7 +27,10 @@ const nvjpeg::Calls& calls() {
 
 void require(Status status, const char* call) {
   if (status == Status::success) return;
-  throw Error::resource(std::string("nvJPEG: ") + call + ": status " + std::to_string(static_cast<int>(status)));
+  const std::string cause = std::string("nvJPEG: ") + call + ": status " + std::to_string(static_cast<int>(status));
+  if (status == Status::bad_jpeg) throw Error::corrupt(cause);
+  if (status == Status::not_supported) throw Error::unsupported(cause);
+  throw Error::resource(cause);
 }
 
 }  // namespace
@@ -55,7 +60,6 @@ struct NvJpegDecoder::State {
         throw Error::unsupported("nvJPEG cannot decode on " + to_string(device->id()));
       }
       require(call.create_state(handle, &state), "nvjpegJpegStateCreate");
-      require(call.create_stream(handle, &header), "nvjpegJpegStreamCreate");
     } catch (...) {
       end();
       throw;
@@ -71,20 +75,38 @@ struct NvJpegDecoder::State {
     return true;
   }
   void end() noexcept {
-    if (header != nullptr) call.destroy_stream(std::exchange(header, nullptr));
+    for (const nvjpeg::JpegStream header : std::exchange(headers, {})) call.destroy_stream(header);
     if (state != nullptr) call.destroy_state(std::exchange(state, nullptr));
     if (handle != nullptr) call.destroy(std::exchange(handle, nullptr));
   }
 
-  std::optional<Size> size(std::span<const std::byte> jpeg) {
+  std::optional<JpegSize> size(std::span<const std::byte> jpeg) {
+    const nvjpeg::JpegStream header = take_header();
     unsigned width = 0, height = 0, components = 0;
     int not_supported = 1;
     const bool told = call.parse_header(handle, bytes_of(jpeg), jpeg.size(), header) == Status::success &&
                       call.frame_size(header, &width, &height) == Status::success &&
                       call.components(header, &components) == Status::success &&
                       call.supported(handle, header, &not_supported) == Status::success;
+    {
+      const std::scoped_lock lock(mutex);
+      headers.push_back(header);
+    }
     if (!told || not_supported != 0 || (components != 1 && components != 3) || width == 0 || height == 0) return {};
-    return Size{static_cast<std::int32_t>(width), static_cast<std::int32_t>(height)};
+    return JpegSize{static_cast<std::int32_t>(width), static_cast<std::int32_t>(height)};
+  }
+  nvjpeg::JpegStream take_header() {
+    {
+      const std::scoped_lock lock(mutex);
+      if (!headers.empty()) {
+        const nvjpeg::JpegStream header = headers.back();
+        headers.pop_back();
+        return header;
+      }
+    }
+    nvjpeg::JpegStream header = nullptr;
+    require(call.create_stream(handle, &header), "nvjpegJpegStreamCreate");
+    return header;
   }
 
   void decode(std::span<const JpegOnDevice> images, StreamHandle stream) {
@@ -120,8 +142,9 @@ struct NvJpegDecoder::State {
   JpegEngine engine = JpegEngine::cuda;
   nvjpeg::Handle handle = nullptr;
   nvjpeg::JpegState state = nullptr;
-  nvjpeg::JpegStream header = nullptr;
-  std::size_t batch = 0;  ///< images that `state` is made for
+  std::size_t batch = 0;                    ///< images that `state` is made for
+  std::mutex mutex;                         ///< guards the rest
+  std::vector<nvjpeg::JpegStream> headers;  ///< not in use: a thread that parses has one of its own
 };
 
 NvJpegDecoder::NvJpegDecoder(std::shared_ptr<Device> device, JpegEngine engine)
@@ -133,8 +156,13 @@ JpegEngine NvJpegDecoder::engine() const {
   return state_->engine;
 }
 
-std::optional<NvJpegDecoder::Size> NvJpegDecoder::size(std::span<const std::byte> jpeg) {
-  std::optional<Size> found;
+std::string NvJpegDecoder::description() const {
+  const bool hardware = state_->engine == JpegEngine::hardware;
+  return "nvJPEG " + nvjpeg_facts().version + (hardware ? ", hardware engine" : ", CUDA");
+}
+
+std::optional<JpegSize> NvJpegDecoder::size(std::span<const std::byte> jpeg) {
+  std::optional<JpegSize> found;
   in_context(*state_->device, [&] { found = state_->size(jpeg); });
   return found;
 }

@@ -7,9 +7,8 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <vector>
 
-#include <penstock/device/device.hpp>
+#include <penstock/device/jpeg_decoder.hpp>
 #include <penstock/device/library_facts.hpp>
 
 namespace penstock {
@@ -26,39 +25,25 @@ enum class JpegEngine : std::uint8_t {
   cuda,
 };
 
-/// A JPEG, and where its pixels go: RGB of uint8, row by row, on the device.
-struct JpegOnDevice {
-  std::span<const std::byte> jpeg;
-  void* pixels = nullptr;
-  std::size_t pitch = 0;  ///< bytes from a row to the next; at least 3 * width
-};
-
 /// Pixels differ from those of the processor's decoder: JPEG allows for another inverse DCT, and for another upsampling
 /// of colors.
-class NvJpegDecoder {
+class NvJpegDecoder final : public JpegDecoder {
  public:
-  struct Size {
-    std::int32_t width, height;
-    friend bool operator==(const Size&, const Size&) = default;
-  };
-
   /// Throws Error: unsupported, for a device that is none of CUDA's, without nvJPEG, and for JpegEngine::hardware on a
   /// GPU without that engine; resource, where nvJPEG or the driver refuses.
   explicit NvJpegDecoder(std::shared_ptr<Device> device, JpegEngine engine = JpegEngine::automatic);
-  ~NvJpegDecoder();
+  ~NvJpegDecoder() override;
   NvJpegDecoder(const NvJpegDecoder&) = delete;
   NvJpegDecoder& operator=(const NvJpegDecoder&) = delete;
 
   JpegEngine engine() const;  ///< the one in use
+  std::string description() const override;
 
-  /// Nothing for bytes that this decoder does not take: no JPEG, a broken header, four colors, or a kind that the
-  /// engine has not (the hardware's: progressive). Those are the processor's share.
-  std::optional<Size> size(std::span<const std::byte> jpeg);
+  /// Not taken: no JPEG, a broken header, four colors, or a kind that the engine has not (the hardware's: progressive).
+  std::optional<JpegSize> size(std::span<const std::byte> jpeg) override;
 
-  /// Enqueues the decoding of all of them; their bytes and pixels must stay until an event behind it is done. Where the
-  /// hardware decodes, which does not wait for what the stream was given before, this thread does. One call at a time.
-  /// Throws Error: invalid_argument, for one that size() has nothing for; resource.
-  void decode(std::span<const JpegOnDevice> images, StreamHandle stream);
+  /// Where the hardware decodes, which does not wait for what the stream was given before, this thread does.
+  void decode(std::span<const JpegOnDevice> images, StreamHandle stream) override;
 
  private:
   struct State;

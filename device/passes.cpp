@@ -70,6 +70,18 @@ void check(const PointPass& pass) {
   }
 }
 
+void check(const ResamplePass& pass) {
+  require(pass.images > 0 && pass.images <= ResamplePass::kMostImages, "a resample pass takes 1 to 32 images");
+  require(pass.width > 0 && pass.height > 0 && std::int64_t{pass.width} * pass.height * 3 < kMostPixels,
+          "a resample pass writes smaller images, and none without pixels");
+  for (std::int32_t i = 0; i < pass.images; ++i) {
+    const ResampledImage& image = pass.image[i];
+    require(image.pixels != nullptr && image.out != nullptr && image.tables != nullptr,
+            "a resample pass needs memory to read and to write");
+    require(image.taps_x > 0 && image.taps_y > 0, "a resample pass needs a tap in each direction");
+  }
+}
+
 std::uint64_t key_of_draws(std::uint64_t seed, std::uint64_t epoch) {
   return pass_math::draws_key(seed, epoch);
 }

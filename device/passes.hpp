@@ -41,6 +41,35 @@ void check(const ImagePass& pass);
 /// (pixel / 255 - mean) / stddev, as `scale` and `bias` of each channel.
 void normalize(ImagePass& pass, const float* mean, const float* stddev);
 
+/// One decoded image, and what becomes of it. `tables` are weights in units of 2^-22 for the output before it is
+/// mirrored, int32 one after the other:
+///
+///   x begins (width), x weights (width, taps_x), y begins (height), y weights (height, taps_y)
+///
+/// Pixel (x, y) is the sum over the taps from pixel (x begin, y begin) on; begin + taps must lie inside the image,
+/// which the device does not check.
+struct ResampledImage {
+  const std::uint8_t* pixels = nullptr;  ///< RGB, row by row
+  std::int64_t pitch = 0;                ///< bytes from a row to the next
+  std::uint8_t* out = nullptr;           ///< (height, width, 3), without gaps
+  const std::int32_t* tables = nullptr;
+  std::int32_t taps_x = 1, taps_y = 1;
+  bool vertical_first = false;  ///< the pass whose sums are rounded to uint8 before the other sees them
+  bool flip = false, flip_vertical = false;
+};
+
+/// Crops, antialiased resizes and flips of decoded images, each its own, to one size: the same bytes as the loader's
+/// processors make of the same pixels. Source of weights and rounding: Pillow, Resample.c.
+struct ResamplePass {
+  static constexpr std::int32_t kMostImages = 32;
+
+  ResampledImage image[kMostImages] = {};
+  std::int32_t images = 0;
+  std::int32_t height = 0, width = 0;  ///< of the outputs
+};
+
+void check(const ResamplePass& pass);  ///< as for images
+
 /// A step of a point pass: what points:: of chains has by that name, with the same draws.
 struct PointMove {
   enum class Kind : std::uint8_t {

@@ -16,6 +16,7 @@ class DeviceUse;  // penstock/device/device_use.hpp
 
 struct BatchRecord {
   std::uint64_t seed = 0, epoch = 0, number = 0;
+  std::uint64_t start = 0;  ///< position of the epoch's permutation that numbers count from
   std::uint32_t rows = 0;
   std::vector<std::uint64_t> samples;
   std::vector<std::string_view> keys;

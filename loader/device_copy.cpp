@@ -5,12 +5,12 @@
 namespace penstock {
 
 DeviceCopy::DeviceCopy(std::shared_ptr<DevicePool> pool, std::shared_ptr<SlabPool> host, Source source, unsigned ahead,
-                       StageClocks& clocks, DeviceReads* reads)
+                       StageClocks& clocks, DeviceTasks tasks)
     : pool_(std::move(pool)),
       host_(std::move(host)),
       source_(std::move(source)),
       clocks_(clocks),
-      reads_(reads),
+      tasks_(std::move(tasks)),
       stream_(pool_->device().make_stream()),
       queue_(ahead, {}) {}
 
@@ -37,27 +37,47 @@ bool DeviceCopy::advance(std::uint64_t generation, std::uint64_t sequence) {
 }
 
 void DeviceCopy::copy(Finished& finished, DeviceSlab* slab, std::uint64_t generation) {
-  InFlight copy{std::exchange(finished.batch, Batch(DevicePool::lend(pool_, slab))), nullptr, nullptr, nullptr};
+  InFlight copy{.host = std::exchange(finished.batch, Batch(DevicePool::lend(pool_, slab)))};
   finished.batch.attach(copy.host.attached());
   try {
-    const auto& host = static_cast<const Slab&>(*copy.host.slab());
     copy.begun = event();
-    if (reads_ != nullptr) {
+    if (tasks_.reads != nullptr) {
       Stopwatch watch;
       slab->await_readers(stream_->handle(), *copy.begun);
       clocks_.copy.stalled_out.add(watch.lap());
-      slab->read(host, *reads_, [&] { return !queue_.wants(generation); });
+      slab->read(static_cast<const Slab&>(*copy.host.slab()), *tasks_.reads, [&] { return !queue_.wants(generation); });
       clocks_.copy.busy.add(watch.lap());
     }
-    copy.copied = event();
-    copy.ended = event();
-    copy.bytes = slab->fill(host, stream_->handle(), *copy.begun, *copy.copied);
-    copy.ended->record(stream_->handle());
+    fill(finished, slab, copy);
   } catch (...) {
     finished.failure = std::current_exception();
     finished.batch = {};
   }
   in_flight_.push(std::move(copy));
+}
+
+void DeviceCopy::fill(Finished& finished, DeviceSlab* slab, InFlight& copy) {
+  copy.copied = event();
+  const auto enqueue = [&] {
+    const auto& host = static_cast<const Slab&>(*copy.host.slab());
+    copy.bytes = slab->fill(host, tasks_.jpegs, stream_->handle(), *copy.begun, *copy.copied);
+  };
+  const auto end = [&] {
+    copy.ended = event();
+    copy.ended->record(stream_->handle());
+  };
+  try {
+    enqueue();
+  } catch (const Error& error) {
+    end();  // what was enqueued reads the host's memory yet
+    if (!error.is_data_fault()) throw;
+    Finished again = tasks_.filled_by_host(copy.host);
+    tasks_.jpegs->count_refused();
+    finished.bad = std::move(again.bad);
+    copy.refused = std::exchange(copy.host, std::move(again.batch));
+    enqueue();
+  }
+  end();
 }
 
 void DeviceCopy::settle() {
@@ -122,19 +142,28 @@ void DeviceCopy::close() {
   pool_->wake();
 }
 
-Batch DeviceCopy::copied(const std::shared_ptr<DevicePool>& pool, const Batch& batch, DeviceReads* reads) {
+Batch DeviceCopy::copied(const std::shared_ptr<DevicePool>& pool, const Batch& batch, const DeviceTasks& tasks) {
   DeviceSlab* slab = pool->acquire([] { return false; });
   Batch made(DevicePool::lend(pool, slab));
   made.attach(batch.attached());
   const auto stream = pool->device().make_stream();
   const auto begun = pool->device().make_event(), copied = pool->device().make_event();
-  const auto& host = static_cast<const Slab&>(*batch.slab());
-  if (reads != nullptr) {
+  const auto fill = [&](const Batch& from) {
+    slab->fill(static_cast<const Slab&>(*from.slab()), tasks.jpegs, stream->handle(), *begun, *copied);
+    slab->use().synchronize();
+  };
+  if (tasks.reads != nullptr) {
     slab->await_readers(stream->handle(), *begun);
-    slab->read(host, *reads, [] { return false; });
+    slab->read(static_cast<const Slab&>(*batch.slab()), *tasks.reads, [] { return false; });
   }
-  slab->fill(host, stream->handle(), *begun, *copied);
-  slab->use().synchronize();
+  try {
+    fill(batch);
+  } catch (const Error& error) {
+    begun->record(stream->handle());
+    begun->wait();  // what was enqueued reads the host's memory yet
+    if (!error.is_data_fault()) throw;
+    fill(tasks.filled_by_host(batch).batch);
+  }
   return made;
 }
 

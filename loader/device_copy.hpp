@@ -17,6 +17,14 @@
 
 namespace penstock {
 
+/// What a device does of batches itself; null: nothing of the kind.
+struct DeviceTasks {
+  DeviceReads* reads = nullptr;
+  DeviceJpegs* jpegs = nullptr;
+  /// The same batch, filled by the host alone: where the device finds a bad JPEG. Throws what filling it throws.
+  std::function<Finished(const Batch&)> filled_by_host = {};
+};
+
 /// One thread enqueues copies on a stream of its own, and hands each batch on as soon as its copy is enqueued (and the
 /// rows that the device reads itself are there): readers wait for it on the device. Another thread waits until copies
 /// are over, and then gives the host's slabs back. Copies that are enqueued are bounded by the device's slabs, and by
@@ -26,9 +34,8 @@ class DeviceCopy {
   /// The next batch of a generation, in order; nothing once that has passed.
   using Source = std::function<std::optional<Finished>(std::uint64_t generation, std::uint64_t sequence)>;
 
-  /// `reads`: of rows that the device reads itself; null where there are none.
   DeviceCopy(std::shared_ptr<DevicePool> pool, std::shared_ptr<SlabPool> host, Source source, unsigned ahead,
-             StageClocks& clocks, DeviceReads* reads = nullptr);
+             StageClocks& clocks, DeviceTasks tasks);
 
   void run();     ///< what the first thread does, until close()
   void settle();  ///< what the second one does, until run() has ended and the last copy is over
@@ -42,16 +49,17 @@ class DeviceCopy {
   std::size_t ready() const { return queue_.ready(); }
 
   /// As the stage would, in the calling thread, which waits until the copy is over.
-  static Batch copied(const std::shared_ptr<DevicePool>& pool, const Batch& batch, DeviceReads* reads);
+  static Batch copied(const std::shared_ptr<DevicePool>& pool, const Batch& batch, const DeviceTasks& tasks);
 
  private:
   struct InFlight {
-    Batch host;
-    std::unique_ptr<Event> begun, copied, ended;
+    Batch host, refused = {};  ///< that one's JPEGs may be under way yet
+    std::unique_ptr<Event> begun = nullptr, copied = nullptr, ended = nullptr;
     std::uint64_t bytes = 0;
   };
   bool advance(std::uint64_t generation, std::uint64_t sequence);
   void copy(Finished& finished, DeviceSlab* slab, std::uint64_t generation);
+  void fill(Finished& finished, DeviceSlab* slab, InFlight& copy);
   void await(InFlight& copy);
   std::unique_ptr<Event> event();
 
@@ -59,7 +67,7 @@ class DeviceCopy {
   const std::shared_ptr<SlabPool> host_;
   const Source source_;
   StageClocks& clocks_;
-  DeviceReads* const reads_;
+  const DeviceTasks tasks_;
   const std::unique_ptr<Stream> stream_;
   FinishedQueue queue_;
   Queue<InFlight> in_flight_;

@@ -39,11 +39,11 @@ bool wants_row_table(std::span<const DeviceOutput> outputs) {
 
 DeviceSlab::DeviceSlab(const std::shared_ptr<Device>& device, std::span<const Output> copied,
                        std::span<const DeviceOutput> outputs, std::uint32_t batch_size, std::uint64_t max_items,
-                       std::span<const std::uint8_t> direct, const std::shared_ptr<FileReads>& files)
+                       const DeviceShare& share, const std::shared_ptr<FileReads>& files)
     : device_(device),
       copied_(copied),
       outputs_(outputs),
-      layout_(copied, batch_size, wants_row_table(outputs), direct),
+      layout_(copied, batch_size, share),
       made_(outputs.size()),
       arenas_(outputs.size()),
       offsets_(outputs.size()),
@@ -76,7 +76,7 @@ void DeviceSlab::await_readers(StreamHandle stream, Event& begun) {
 void DeviceSlab::read(const Slab& host, DeviceReads& reads, const std::function<bool()>& cancelled) {
   rows_.clear();
   for (std::uint32_t i = 0; i < copied_.size(); ++i) {
-    if (!layout_.is_direct(i)) continue;
+    if (!layout_.share.reads_output(i)) continue;
     const std::uint64_t column = layout_.column[i] - layout_.direct_columns, row_bytes = copied_[i].row_bytes();
     for (std::uint32_t row = 0; row < host.rows; ++row) {
       const Extent& extent = host.direct_rows(i)[row];
@@ -87,7 +87,7 @@ void DeviceSlab::read(const Slab& host, DeviceReads& reads, const std::function<
   reads.bring(rows_, cancelled);
 }
 
-std::uint64_t DeviceSlab::fill(const Slab& host, StreamHandle stream, Event& begun, Event& copied) {
+std::uint64_t DeviceSlab::fill(const Slab& host, DeviceJpegs* jpegs, StreamHandle stream, Event& begun, Event& copied) {
   describe(host);
   use_.begin_write(stream);
   begun.record(stream);
@@ -99,7 +99,9 @@ std::uint64_t DeviceSlab::fill(const Slab& host, StreamHandle stream, Event& beg
     all += bytes;
   }
   all += copy_rows(host, stream);
+  all += copy_jpeg_tables(host, stream);
   copied.record(stream);
+  if (jpegs != nullptr) decode(host, *jpegs, stream);
   run_passes(stream);
   use_.written(stream);
   return all;
@@ -108,7 +110,7 @@ std::uint64_t DeviceSlab::fill(const Slab& host, StreamHandle stream, Event& beg
 std::uint64_t DeviceSlab::copy_rows(const Slab& host, StreamHandle stream) {
   std::uint64_t all = 0;
   for (std::uint32_t i = 0; i < copied_.size(); ++i) {
-    const std::uint64_t row_bytes = layout_.is_direct(i) ? copied_[i].row_bytes() : 0;
+    const std::uint64_t row_bytes = layout_.share.reads_output(i) ? copied_[i].row_bytes() : 0;
     for (std::uint32_t row = 0; row < host.rows && row_bytes != 0; ++row) {
       if (host.direct_rows(i)[row].length != 0) continue;
       device_->copy_in(copied(i) + row * row_bytes, host.fields[i].values.data + row * row_bytes, row_bytes, stream);
@@ -118,9 +120,25 @@ std::uint64_t DeviceSlab::copy_rows(const Slab& host, StreamHandle stream) {
   return all;
 }
 
+std::uint64_t DeviceSlab::copy_jpeg_tables(const Slab& host, StreamHandle stream) {
+  const std::span<const std::byte> tables = host.jpeg_tables();
+  if (tables.empty()) return 0;
+  device_->copy_in(jpeg_tables_.data(), tables.data(), tables.size(), stream);
+  return tables.size();
+}
+
+void DeviceSlab::decode(const Slab& host, DeviceJpegs& jpegs, StreamHandle stream) {
+  for (std::uint32_t i = 0; i < copied_.size(); ++i) {
+    if (host.jpeg_rows(i).empty()) continue;
+    jpegs.decode(host.jpeg_rows(i).first(host.rows), jpeg_tables_.data(),
+                 {.pixels = copied(i), .height = copied_[i].shape[0], .width = copied_[i].shape[1]}, stream);
+  }
+}
+
 void DeviceSlab::describe(const Slab& host) {
   record_ = host;
   record_.use = &use_;
+  make_room(jpeg_tables_, host.jpeg_tables().size());
   for (std::size_t i = 0; i < outputs_.size(); ++i) {
     const Output& made = outputs_[i].output;
     Field& field = record_.fields[i];
@@ -140,17 +158,21 @@ void DeviceSlab::describe(const Slab& host) {
 }
 
 void DeviceSlab::make_room(std::size_t output, std::uint64_t copied) {
-  const std::uint64_t bytes = with_made(outputs_[output], copied), before = arenas_[output].size();
+  make_room(arenas_[output], with_made(outputs_[output], copied));
+}
+
+void DeviceSlab::make_room(DeviceMemory& memory, std::uint64_t bytes) {
+  const std::uint64_t before = memory.size();
   if (bytes <= before) return;
   use_.finish();  // the old one ends here
-  arenas_[output] = {};
-  arenas_[output] = DeviceMemory(device_, std::max(bytes, before + before / 2));
-  bytes_.fetch_add(arenas_[output].size() - before, std::memory_order_relaxed);
+  memory = {};
+  memory = DeviceMemory(device_, std::max(bytes, before + before / 2));
+  bytes_.fetch_add(memory.size() - before, std::memory_order_relaxed);
 }
 
 std::byte* DeviceSlab::copied(std::size_t output) const {
   if (outputs_[output].output.ragged) return arenas_[output].data();
-  if (layout_.is_direct(output)) return direct_.data() + (layout_.column[output] - layout_.direct_columns);
+  if (layout_.share.reads_output(output)) return direct_.data() + (layout_.column[output] - layout_.direct_columns);
   return memory_.data() + layout_.column[output];
 }
 
@@ -188,13 +210,13 @@ void DeviceSlab::run(PointPass pass, std::size_t output, StreamHandle stream) {
 
 DevicePool::DevicePool(std::shared_ptr<Device> device, Dataset dataset, std::span<const Output> copied,
                        std::vector<DeviceOutput> outputs, std::uint32_t batch_size, std::uint64_t max_items,
-                       unsigned slabs, std::vector<std::uint8_t> direct, const std::shared_ptr<FileReads>& files)
+                       unsigned slabs, const DeviceShare& share, const std::shared_ptr<FileReads>& files)
     : device_(std::move(device)),
       dataset_(std::move(dataset)),
       copied_(copied.begin(), copied.end()),
       outputs_(std::move(outputs)) {
   for (unsigned i = 0; i < slabs; ++i) {
-    slabs_.push_back(std::make_unique<DeviceSlab>(device_, copied_, outputs_, batch_size, max_items, direct, files));
+    slabs_.push_back(std::make_unique<DeviceSlab>(device_, copied_, outputs_, batch_size, max_items, share, files));
     free_.push_back(slabs_.back().get());
   }
 }

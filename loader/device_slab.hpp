@@ -18,6 +18,7 @@
 #include <penstock/device/device_use.hpp>
 #include <penstock/formats/dataset.hpp>
 #include <penstock/loader/batch_record.hpp>
+#include <penstock/loader/device_jpegs.hpp>
 #include <penstock/loader/device_reads.hpp>
 #include <penstock/loader/slab.hpp>
 #include <penstock/transforms/program.hpp>
@@ -41,7 +42,7 @@ class DeviceSlab {
  public:
   DeviceSlab(const std::shared_ptr<Device>& device, std::span<const Output> copied,
              std::span<const DeviceOutput> outputs, std::uint32_t batch_size, std::uint64_t max_items,
-             std::span<const std::uint8_t> direct, const std::shared_ptr<FileReads>& files);
+             const DeviceShare& share, const std::shared_ptr<FileReads>& files);
 
   /// Blocks until nobody reads this memory any more: before read(), which is in no stream that could wait for it.
   void await_readers(StreamHandle stream, Event& begun);
@@ -50,8 +51,8 @@ class DeviceSlab {
   void read(const Slab& host, DeviceReads& reads, const std::function<bool()>& cancelled);
   /// Enqueues everything that makes a batch of `host`, whose memory must stay until the stream has come by; `begun` is
   /// recorded where the copy may begin, because nobody reads this memory any more, and `copied` behind all copies,
-  /// before passes. Returns bytes to copy.
-  std::uint64_t fill(const Slab& host, StreamHandle stream, Event& begun, Event& copied);
+  /// before decoding and passes. Returns bytes to copy. Throws what `jpegs` throws, and may then be called again.
+  std::uint64_t fill(const Slab& host, DeviceJpegs* jpegs, StreamHandle stream, Event& begun, Event& copied);
 
   const BatchRecord& record() const { return record_; }
   DeviceUse& use() { return use_; }
@@ -61,7 +62,10 @@ class DeviceSlab {
  private:
   void describe(const Slab& host);
   std::uint64_t copy_rows(const Slab& host, StreamHandle stream);  ///< that read() left out, of the columns it fills
+  std::uint64_t copy_jpeg_tables(const Slab& host, StreamHandle stream);
+  void decode(const Slab& host, DeviceJpegs& jpegs, StreamHandle stream);
   void make_room(std::size_t output, std::uint64_t copied);
+  void make_room(DeviceMemory& memory, std::uint64_t bytes);
   void run_passes(StreamHandle stream);
   void run(ImagePass pass, std::size_t output, StreamHandle stream);
   void run(PointPass pass, std::size_t output, StreamHandle stream);
@@ -72,7 +76,7 @@ class DeviceSlab {
   const std::span<const DeviceOutput> outputs_;
   const SlabLayout layout_;
   std::vector<std::uint64_t> made_;  ///< offset of each pass's column
-  DeviceMemory memory_, direct_;
+  DeviceMemory memory_, direct_, jpeg_tables_;
   FileAttachment attachment_;  // ends before what it attaches
   std::vector<DeviceRow> rows_;
   std::vector<DeviceMemory> arenas_;  ///< by output; of ragged ones, with what passes make of them behind
@@ -90,7 +94,7 @@ class DevicePool {
   /// hold them, `outputs` as the reader gets them, in the same order.
   DevicePool(std::shared_ptr<Device> device, Dataset dataset, std::span<const Output> copied,
              std::vector<DeviceOutput> outputs, std::uint32_t batch_size, std::uint64_t max_items, unsigned slabs,
-             std::vector<std::uint8_t> direct = {}, const std::shared_ptr<FileReads>& files = nullptr);
+             const DeviceShare& share, const std::shared_ptr<FileReads>& files = nullptr);
 
   Device& device() const { return *device_; }
 

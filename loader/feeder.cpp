@@ -17,6 +17,7 @@ void name_rows(Assembly& assembly, const Workshop& shop, const Position& positio
   Slab& slab = assembly.slab();
   slab.begin(position.epoch, position.batch, static_cast<std::uint32_t>(assembly.rows.size()));
   slab.seed = position.seed;
+  slab.start = position.start;
   for (std::uint32_t i = 0; i < slab.rows; ++i) {
     const Row& row = assembly.rows[i];
     slab.samples[i] = shop.included.empty() ? row.sample : shop.included[row.sample];

@@ -81,11 +81,6 @@ void Loader::restore(const LoaderState& saved) {
 Batch Loader::at(std::uint64_t epoch, std::uint64_t batch) {
   Pipeline& pipeline = *pipeline_;
   pipeline.require_same_process();
-  const auto pool = std::make_shared<SlabPool>(pipeline.dataset, pipeline.program.outputs(),
-                                               pipeline.options.batch_size, pipeline.options.max_items, 1, 0, nullptr,
-                                               wants_row_table(pipeline.programs.outputs), pipeline.direct.outputs);
-  Slab& slab = pool->slab(0);
-  Assembly assembly(slab, pipeline.program.outputs().size());
   const std::uint64_t seed = pipeline.cursor.position().seed;
   PlanOptions options = plan_options(pipeline.options, pipeline.selection);
   options.seed = seed;
@@ -94,18 +89,14 @@ Batch Loader::at(std::uint64_t epoch, std::uint64_t batch) {
     throw Error::invalid_argument("batch " + std::to_string(batch) + " of an epoch of " +
                                   std::to_string(plan.batches()));
   }
-  plan.batch(batch, assembly.rows);
-  name_rows(assembly, pipeline.shop, {.seed = seed, .epoch = epoch, .start = 0, .batch = batch});
-  assembly.begin(seed, 0, 0);
-  Worker(pipeline.shop).fill_batch(assembly);
-  Batch rebuilt(SlabPool::lend(pool, &slab));
+  Batch rebuilt = pipeline.filled_here({.seed = seed, .epoch = epoch, .batch = batch}, pipeline.share).batch;
   if (pipeline.options.on_batch) {
     Batch given = rebuilt;
     pipeline.options.on_batch(given);
     rebuilt.attach(given.attached());
   }
   if (pipeline.device != nullptr) {
-    return DeviceCopy::copied(pipeline.make_device_pool(1), rebuilt, pipeline.direct.reads.get());
+    return DeviceCopy::copied(pipeline.make_device_pool(1), rebuilt, pipeline.device_tasks());
   }
   return rebuilt;
 }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <penstock/device/device.hpp>
+#include <penstock/device/jpeg_decoder.hpp>
 #include <penstock/loader/batch.hpp>
 #include <penstock/loader/read_engine.hpp>
 #include <penstock/loader/sample_cache.hpp>
@@ -67,6 +68,14 @@ struct LoaderOptions {
   /// cannot be had they go through the host, and the stats say why. Neither with on_batch nor mix nor cache, which work
   /// on rows in the host's memory.
   bool gpu_direct = false;
+  /// With a device: the share, 0 to 1, of JPEGs that it decodes, crops, resizes and flips in the cores' place (nvJPEG
+  /// on a GPU), of outputs whose images cross as uint8 pixels. Which ones is drawn for each sample, so batches depend
+  /// on nothing else; but a GPU's decoder gives other pixels than the processor's, by a few levels. Where it cannot be
+  /// had, and for images that it does not take, the cores do it, and the stats say why. Neither with on_batch nor mix
+  /// nor cache, which work on rows in the host's memory.
+  double gpu_jpeg = 0;
+  std::uint64_t gpu_jpeg_bytes = std::uint64_t{256} << 20;  ///< of the device, for images that it decodes
+  std::shared_ptr<JpegDecoder> on_device_jpeg = {};         ///< an open one, in place of the device's own
 
   Last last = Last::keep;
   std::uint32_t rank = 0, world = 1;

@@ -39,6 +39,8 @@ Pipeline::Pipeline(Dataset opened, LoaderOptions chosen, const Loader::EngineFac
       device(options.on_device),
       programs(programs_of(dataset, options)),
       direct(gpu_direct_of(dataset, options, program.outputs())),
+      jpeg(gpu_jpeg_of(options, program.outputs())),
+      share{wants_row_table(programs.outputs), direct.outputs, jpeg.outputs},
       mixer(options.mix, program.outputs()),
       selection(select_samples(dataset, program, options)),
       cursor(plan_options(options, selection)),
@@ -49,8 +51,7 @@ Pipeline::Pipeline(Dataset opened, LoaderOptions chosen, const Loader::EngineFac
       window(options.read_window),
       slabs(std::make_shared<SlabPool>(dataset, program.outputs(), options.batch_size, options.max_items,
                                        slab_count(options, program.outputs(), !engine.engine->synchronous()),
-                                       device == nullptr ? options.held : 0, device, wants_row_table(programs.outputs),
-                                       direct.outputs)),
+                                       device == nullptr ? options.held : 0, device, share)),
       delivery(slabs),
       failures(options.max_error_rate, (selection.samples + options.world - 1) / options.world),
       waits(clocks, !engine.engine->synchronous(), stages_behind(options, clocks)) {
@@ -65,15 +66,43 @@ Pipeline::Pipeline(Dataset opened, LoaderOptions chosen, const Loader::EngineFac
     device_copy = std::make_unique<DeviceCopy>(
         device_slabs, slabs,
         [this](std::uint64_t generation, std::uint64_t number) { return next_of(generation, number); },
-        options.device_prefetch, clocks, direct.reads.get());
+        options.device_prefetch, clocks, device_tasks());
   }
   feeder = std::make_unique<Feeder>(shop, plan_options(options, selection), *engine.engine, assemblies);
 }
 
 std::shared_ptr<DevicePool> Pipeline::make_device_pool(unsigned count) const {
   return std::make_shared<DevicePool>(device, dataset, program.outputs(), programs.outputs, options.batch_size,
-                                      options.max_items, count, direct.outputs,
+                                      options.max_items, count, share,
                                       direct.reads != nullptr ? direct.reads->reads() : nullptr);
+}
+
+DeviceTasks Pipeline::device_tasks() {
+  const auto filled_by_host = [this](const Batch& batch) {
+    const BatchRecord& record = *batch.slab();
+    const Position at{.seed = record.seed, .epoch = record.epoch, .start = record.start, .batch = record.number};
+    return filled_here(at, {.row_table = share.row_table, .reads = share.reads});
+  };
+  return {.reads = direct.reads.get(), .jpegs = jpeg.jpegs.get(), .filled_by_host = filled_by_host};
+}
+
+Finished Pipeline::filled_here(const Position& at, const DeviceShare& of_device) {
+  const auto pool = std::make_shared<SlabPool>(dataset, program.outputs(), options.batch_size, options.max_items, 1, 0,
+                                               nullptr, of_device);
+  Assembly assembly(pool->slab(0), program.outputs().size());
+  PlanOptions terms = plan_options(options, selection);
+  terms.seed = at.seed;
+  Plan(terms, at.epoch, at.start).batch(at.batch, assembly.rows);
+  name_rows(assembly, shop, at);
+  assembly.begin(at.seed, 0, 0);
+  Worker(shop).fill_batch(assembly);
+  return Finished(assembly, pool, SlabPool::To::stage);
+}
+
+std::string Pipeline::version() const {
+  std::string text = whole_program().version() + version_of(options.mix);
+  if (jpeg.jpegs != nullptr) text += " jpeg: " + jpeg.said;
+  return text;
 }
 
 void Pipeline::start(const std::shared_ptr<Pipeline>& pipeline) {
@@ -254,6 +283,12 @@ Stats Pipeline::stats() const {
     stats.copy_time = clocks.crossing.get();
     stats.gpu_direct = direct.said;
     if (direct.reads != nullptr) stats.gpu_direct_bytes = direct.reads->bytes();
+    stats.gpu_jpeg = jpeg.said;
+    if (jpeg.jpegs != nullptr) {
+      stats.device_bytes += jpeg.jpegs->bytes();
+      stats.gpu_jpeg_rows = jpeg.jpegs->rows();
+      stats.gpu_jpeg_refused = jpeg.jpegs->refused();
+    }
     stats.bytes_read += stats.gpu_direct_bytes;
   }
   stats.window_bytes = window.reserved();

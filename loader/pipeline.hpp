@@ -15,9 +15,11 @@
 #include <penstock/loader/batch_stage.hpp>
 #include <penstock/loader/cursor.hpp>
 #include <penstock/loader/device_copy.hpp>
+#include <penstock/loader/device_share.hpp>
 #include <penstock/loader/failures.hpp>
 #include <penstock/loader/feeder.hpp>
 #include <penstock/loader/gpu_direct.hpp>
+#include <penstock/loader/gpu_jpeg.hpp>
 #include <penstock/loader/loader.hpp>
 #include <penstock/loader/prepare.hpp>
 #include <penstock/loader/selection.hpp>
@@ -37,6 +39,10 @@ struct Pipeline {
   const Program& whole_program() const { return programs.whole ? *programs.whole : program; }
   unsigned lent() const;  ///< batches in the consumer's hands
   std::shared_ptr<DevicePool> make_device_pool(unsigned slabs) const;
+  DeviceTasks device_tasks();
+  /// A batch filled in the calling thread, in memory of its own. `of_device`: what is left to the device of it. Throws
+  /// what filling it throws.
+  Finished filled_here(const Position& at, const DeviceShare& of_device);
   static void start(const std::shared_ptr<Pipeline>& pipeline);
   bool stop();
   void go_to(const Position& position);
@@ -48,8 +54,8 @@ struct Pipeline {
   std::optional<Finished> take(std::uint64_t number, std::chrono::milliseconds timeout);
   std::optional<Finished> next_of(std::uint64_t generation, std::uint64_t number);
   std::string dump() const;
-  /// Codecs, transforms and mixes: part of a state.
-  std::string version() const { return whole_program().version() + version_of(options.mix); }
+  /// Codecs, transforms, mixes, and who decodes: part of a state.
+  std::string version() const;
   Stats stats() const;
 
   const Dataset dataset;
@@ -58,6 +64,8 @@ struct Pipeline {
   const Programs programs;
   const Program& program = programs.workers;
   const GpuDirect direct;
+  const GpuJpeg jpeg;
+  const DeviceShare share;
   const BatchMixer mixer;
   const Selection selection;
   Cursor cursor;               // consumer's thread alone
@@ -95,6 +103,7 @@ struct Pipeline {
                 .samples = selection.samples,
                 .included = selection.included,
                 .from = from,
+                .jpegs = jpeg.jpegs.get(),
                 .direct = direct_engine(),
                 .blocks = blocks,
                 .cache = cache,

@@ -22,10 +22,12 @@ void RowSlots::of(Assembly& assembly, std::span<const Output> outputs, std::uint
   verbatim.assign(outputs.size(), {});
   staged.assign(outputs.size(), nullptr);
   direct.assign(outputs.size(), nullptr);
+  jpeg.assign(outputs.size(), nullptr);
   for (std::uint32_t i = 0; i < outputs.size(); ++i) {
     if (!outputs[i].ragged) {
       places[i] = assembly.slab().row(i, row);
       direct[i] = assembly.slab().direct_row(i, row);
+      jpeg[i] = assembly.slab().jpeg_row(i, row);
     } else if (assembly.staged[i] != 0) {
       staged[i] = &assembly.slab().ragged(i).staged[row];
       continue;
@@ -46,16 +48,20 @@ void RowSlots::clear_row() {
   for (Extent* row : direct) {
     if (row != nullptr) *row = {};
   }
+  for (JpegRow* row : jpeg) {
+    if (row != nullptr) row->bytes.clear();
+  }
 }
 
 RowFiller::RowFiller(const FetchFrom& from, ReadEngine& direct, BlockCache& blocks, SampleCache& cache,
-                     std::uint64_t max_items)
+                     std::uint64_t max_items, const DeviceJpegs* jpegs)
     : from_(from),
       dataset_(from.dataset),
       program_(from.program),
       direct_(direct),
       blocks_(blocks),
       max_items_(max_items),
+      jpegs_(jpegs),
       filler_(from.program),
       keeper_(from.dataset, from.program, cache) {}
 
@@ -124,12 +130,28 @@ void RowFiller::fill(const SampleContext& sample, const Fetch& fetch, std::byte*
                           {buffer + field->begin, static_cast<std::size_t>(field->length)},
                           field->ranges};
     try {
+      if (leave_to_device(sample, output, read, slots.jpeg[output])) continue;
       fill_output(output, keeper_.value(sample.sample, output, *field, read), slots);
       keeper_.row(sample.sample, output, field->field, slots.places[output]);
     } catch (const Error& error) {
       throw error.in(place_of(dataset_, sample.sample, field->field));
     }
   }
+}
+
+bool RowFiller::leave_to_device(const SampleContext& sample, std::uint32_t output, const FieldBytes& bytes,
+                                JpegRow* row) {
+  if (row == nullptr) return false;
+  row->bytes.clear();
+  if (!jpegs_->wants(sample)) return false;
+  const std::optional<JpegSize> size = jpegs_->size(bytes.bytes);
+  if (!size) return false;
+  const std::optional<Geometry> geometry = filler_.place(output, bytes);
+  if (!geometry || geometry->source != Size{size->width, size->height}) return false;
+  tabulator_.tabulate(*geometry, row->tables);
+  row->size = *size;
+  row->bytes.assign(bytes.bytes.begin(), bytes.bytes.end());
+  return true;
 }
 
 void RowFiller::fill_output(std::uint32_t output, const FieldBytes& bytes, RowSlots& slots) {

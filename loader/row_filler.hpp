@@ -9,6 +9,7 @@
 #include <penstock/formats/dataset.hpp>
 #include <penstock/formats/error.hpp>
 #include <penstock/loader/block_cache.hpp>
+#include <penstock/loader/device_jpegs.hpp>
 #include <penstock/loader/fetch.hpp>
 #include <penstock/loader/group.hpp>
 #include <penstock/loader/memory.hpp>
@@ -16,6 +17,7 @@
 #include <penstock/loader/sample_keeper.hpp>
 #include <penstock/loader/stage_clock.hpp>
 #include <penstock/transforms/program.hpp>
+#include <penstock/transforms/resample_tables.hpp>
 
 namespace penstock {
 
@@ -25,6 +27,7 @@ struct RowSlots {
   std::vector<std::vector<std::byte>*> staged;  ///< null where there is a place
   std::vector<std::span<std::byte>> verbatim;   ///< places of the outputs whose bytes need no work, else empty
   std::vector<Extent*> direct;  ///< of outputs that a device may read itself: takes where, or nothing; else null
+  std::vector<JpegRow*> jpeg;   ///< of outputs that a device may decode: takes the JPEG, or nothing; else null
   /// The slots of row `row` of an assembly's slab.
   void of(Assembly& assembly, std::span<const Output> outputs, std::uint32_t row);
   void clear_row();  ///< zeros in every place, nothing staged or left to a device: a row marked bad
@@ -33,8 +36,10 @@ struct RowSlots {
 /// One per worker thread: owns the decoders' state and the scratch memory. Throws Error with shard, key and field.
 class RowFiller {
  public:
-  /// `direct` must be synchronous; it serves whatever was not read ahead. All must outlive the filler.
-  RowFiller(const FetchFrom& from, ReadEngine& direct, BlockCache& blocks, SampleCache& cache, std::uint64_t max_items);
+  /// `direct` must be synchronous; it serves whatever was not read ahead. `jpegs`: of slots that have places for them.
+  /// All must outlive the filler.
+  RowFiller(const FetchFrom& from, ReadEngine& direct, BlockCache& blocks, SampleCache& cache, std::uint64_t max_items,
+            const DeviceJpegs* jpegs = nullptr);
 
   /// Reads the sample here and now, then fills. I/O errors are tried three times.
   void read_and_fill(const SampleContext& sample, RowSlots& slots);
@@ -54,6 +59,7 @@ class RowFiller {
   // `buffer` holds the bytes that `fetch` planned.
   void fill(const SampleContext& sample, const Fetch& fetch, std::byte* buffer, RowSlots& slots, const Group* ahead);
   void fill_output(std::uint32_t output, const FieldBytes& bytes, RowSlots& slots);
+  bool leave_to_device(const SampleContext& sample, std::uint32_t output, const FieldBytes& bytes, JpegRow* row);
   void read(const Fetch& fetch, std::byte* buffer);
   void read_specials(const Fetch& fetch, std::byte* buffer, const Group* ahead);
   void copy_block(const Piece& piece, std::byte* destination, const Group* ahead);
@@ -66,7 +72,9 @@ class RowFiller {
   ReadEngine& direct_;
   BlockCache& blocks_;
   const std::uint64_t max_items_;
+  const DeviceJpegs* const jpegs_;
   SlotFiller filler_;
+  ResampleTabulator tabulator_;
   SampleKeeper keeper_;
   Fetch fetch_;
   Memory buffer_;

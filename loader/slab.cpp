@@ -17,22 +17,21 @@ std::uint64_t rounded_up(std::uint64_t bytes, std::uint64_t to) {
 
 }  // namespace
 
-SlabLayout::SlabLayout(std::span<const Output> outputs, std::uint32_t batch_size, bool table,
-                       std::span<const std::uint8_t> of_device)
-    : row_table(table), column(outputs.size()), begins(outputs.size()), direct(of_device.begin(), of_device.end()) {
-  if (row_table) bytes = aligned(batch_size * sizeof(std::uint64_t));
-  for (std::size_t i = 0; i < outputs.size() && row_table; ++i) {
+SlabLayout::SlabLayout(std::span<const Output> outputs, std::uint32_t batch_size, DeviceShare of_device)
+    : share(std::move(of_device)), column(outputs.size()), begins(outputs.size()) {
+  if (share.row_table) bytes = aligned(batch_size * sizeof(std::uint64_t));
+  for (std::size_t i = 0; i < outputs.size() && share.row_table; ++i) {
     begins[i] = bytes;
     if (outputs[i].ragged) bytes += aligned((batch_size + std::uint64_t{1}) * sizeof(std::int64_t));
   }
   first_column = bytes;
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     column[i] = bytes;
-    if (!outputs[i].ragged && !is_direct(i)) bytes += aligned(outputs[i].row_bytes() * batch_size);
+    if (!outputs[i].ragged && !share.reads_output(i)) bytes += aligned(outputs[i].row_bytes() * batch_size);
   }
-  direct_columns = direct.empty() ? bytes : rounded_up(bytes, kPage);
+  direct_columns = share.reads.empty() ? bytes : rounded_up(bytes, kPage);
   for (std::size_t i = 0; i < outputs.size(); ++i) {
-    if (!is_direct(i)) continue;
+    if (!share.reads_output(i)) continue;
     bytes = std::max(bytes, direct_columns);
     column[i] = bytes;
     bytes += rounded_up(outputs[i].row_bytes() * batch_size, kPage);
@@ -46,7 +45,7 @@ std::uint64_t SlabLayout::aligned(std::uint64_t bytes) {
 std::uint64_t SlabLayout::used(std::span<const Output> outputs, std::uint32_t rows) const {
   std::uint64_t end = first_column;
   for (std::size_t i = 0; i < outputs.size(); ++i) {
-    if (!outputs[i].ragged && !is_direct(i)) end = column[i] + outputs[i].row_bytes() * rows;
+    if (!outputs[i].ragged && !share.reads_output(i)) end = column[i] + outputs[i].row_bytes() * rows;
   }
   return end;
 }
@@ -60,10 +59,12 @@ Slab::Slab(std::span<const Output> outputs, const SlabLayout& layout, std::byte*
       memory_(memory),
       staging_(staging),
       ragged_(outputs.size()),
-      direct_(outputs.size()) {
+      direct_(outputs.size()),
+      jpegs_(outputs.size()) {
   std::uint64_t arenas = 0;
   for (std::size_t i = 0; i < outputs.size(); ++i) {
-    if (layout.is_direct(i)) direct_[i].resize(batch_size);
+    if (layout.share.reads_output(i)) direct_[i].resize(batch_size);
+    if (layout.share.decodes_output(i)) jpegs_[i].resize(batch_size);
     if (!outputs[i].ragged) continue;
     ragged_[i].offsets.resize(batch_size + 1);
     ragged_[i].staged.resize(batch_size);
@@ -96,6 +97,10 @@ std::span<std::byte> Slab::row(std::uint32_t output, std::uint32_t row) {
 
 Extent* Slab::direct_row(std::uint32_t output, std::uint32_t row) {
   return direct_[output].empty() ? nullptr : &direct_[output][row];
+}
+
+JpegRow* Slab::jpeg_row(std::uint32_t output, std::uint32_t row) {
+  return jpegs_[output].empty() ? nullptr : &jpegs_[output][row];
 }
 
 void Slab::set_items(std::uint32_t output, std::span<const std::uint64_t> items) {
@@ -150,7 +155,29 @@ void Slab::seal(std::span<const std::uint8_t> staged_outputs) {
     field.values.shape.insert(field.values.shape.end(), output.shape.begin(), output.shape.end());
     fields.push_back(std::move(field));
   }
-  if (layout_.row_table) write_table();
+  if (layout_.share.row_table) write_table();
+  if (!layout_.share.decodes.empty()) gather_jpeg_tables();
+}
+
+void Slab::gather_jpeg_tables() {
+  const auto each = [this](auto visit) {
+    for (std::vector<JpegRow>& column : jpegs_) {
+      for (std::uint32_t r = 0; r < rows && !column.empty(); ++r) {
+        if (!column[r].bytes.empty()) visit(column[r]);
+      }
+    }
+  };
+  tables_bytes_ = 0;
+  each([this](JpegRow& row) {
+    row.tables_at = tables_bytes_;
+    tables_bytes_ += std::span(row.tables.numbers).size_bytes();
+  });
+  const std::uint64_t before = tables_.size();
+  tables_.reserve(staging_, tables_bytes_);
+  reserved_.fetch_add(tables_.size() - before, std::memory_order_relaxed);
+  each([this](const JpegRow& row) {
+    std::memcpy(tables_.data() + row.tables_at, row.tables.numbers.data(), std::span(row.tables.numbers).size_bytes());
+  });
 }
 
 void Slab::write_table() {
@@ -162,11 +189,10 @@ void Slab::write_table() {
 }
 
 SlabPool::SlabPool(Dataset dataset, std::span<const Output> outputs, std::uint32_t batch_size, std::uint64_t max_items,
-                   unsigned slabs, unsigned held, std::shared_ptr<Device> device, bool row_table,
-                   std::span<const std::uint8_t> direct)
+                   unsigned slabs, unsigned held, std::shared_ptr<Device> device, DeviceShare share)
     : dataset_(std::move(dataset)),
       outputs_(outputs.begin(), outputs.end()),
-      layout_(outputs_, batch_size, row_table, direct),
+      layout_(outputs_, batch_size, std::move(share)),
       held_(held),
       staging_(std::move(device)),
       memory_(staging_, rounded_up(layout_.bytes, kPage) * slabs) {

@@ -16,6 +16,8 @@
 
 #include <penstock/formats/dataset.hpp>
 #include <penstock/loader/batch_record.hpp>
+#include <penstock/loader/device_share.hpp>
+#include <penstock/loader/jpeg_row.hpp>
 #include <penstock/loader/staging.hpp>
 #include <penstock/transforms/program.hpp>
 
@@ -31,21 +33,16 @@ struct RaggedColumn {
 
 /// Where the fixed columns of a batch lie in one stretch of memory, on the host and on a device alike.
 struct SlabLayout {
-  /// `row_table`: whether passes of a device want to know the rows' samples, and where ragged rows begin. `direct`: 1
-  /// for outputs that a device reads itself; empty: none.
-  SlabLayout(std::span<const Output> outputs, std::uint32_t batch_size, bool row_table = false,
-             std::span<const std::uint8_t> direct = {});
+  SlabLayout(std::span<const Output> outputs, std::uint32_t batch_size, DeviceShare share = {});
   static std::uint64_t aligned(std::uint64_t bytes);  ///< to what columns begin at
-  bool is_direct(std::size_t output) const { return !direct.empty() && direct[output] != 0; }
   /// Up to the end of the last row to copy, of a batch of `rows` rows.
   std::uint64_t used(std::span<const Output> outputs, std::uint32_t rows) const;
 
-  bool row_table;
+  DeviceShare share;
   std::vector<std::uint64_t> column;  ///< offset of each fixed output
   std::vector<std::uint64_t> begins;  ///< with the table: of each ragged output's `rows + 1` int64; samples lie at 0
   std::uint64_t first_column = 0;     ///< behind the table
-  std::vector<std::uint8_t> direct;
-  std::uint64_t direct_columns = 0;  ///< where those begin: behind all others, on a page
+  std::uint64_t direct_columns = 0;   ///< where those begin that a device reads: behind all others, on a page
   std::uint64_t bytes = 0;
 };
 
@@ -67,6 +64,10 @@ class Slab : public BatchRecord {
   /// Where a device reads that row itself; of no length: the row is in its slot. Null for other outputs.
   Extent* direct_row(std::uint32_t output, std::uint32_t row);
   std::span<const Extent> direct_rows(std::uint32_t output) const { return direct_[output]; }
+  /// What a device decodes in the slot's place; without bytes: the row is in its slot. Null for other outputs.
+  JpegRow* jpeg_row(std::uint32_t output, std::uint32_t row);
+  std::span<const JpegRow> jpeg_rows(std::uint32_t output) const { return jpegs_[output]; }
+  std::span<const std::byte> jpeg_tables() const { return tables_.first(tables_bytes_); }  ///< of all of them
   RaggedColumn& ragged(std::uint32_t output) { return ragged_[output]; }
   /// In-place ragged rows: fixes offsets from the items of each row and returns nothing until the arena holds them all.
   void set_items(std::uint32_t output, std::span<const std::uint64_t> items);
@@ -79,6 +80,7 @@ class Slab : public BatchRecord {
 
  private:
   void write_table();
+  void gather_jpeg_tables();
 
   std::span<const Output> outputs_;
   std::uint32_t capacity_;
@@ -88,6 +90,9 @@ class Slab : public BatchRecord {
   Staging& staging_;
   std::vector<RaggedColumn> ragged_;
   std::vector<std::vector<Extent>> direct_;
+  std::vector<std::vector<JpegRow>> jpegs_;
+  StagedMemory tables_;
+  std::uint64_t tables_bytes_ = 0;
   std::atomic<std::uint64_t> reserved_{0};
 };
 
@@ -99,8 +104,7 @@ class SlabPool {
   /// the slabs are the consumer's: as many as it does not hold stay free, and their memory is not touched before it
   /// does. Memory is page-locked for `device`, where there is one.
   SlabPool(Dataset dataset, std::span<const Output> outputs, std::uint32_t batch_size, std::uint64_t max_items,
-           unsigned slabs, unsigned held = 0, std::shared_ptr<Device> device = nullptr, bool row_table = false,
-           std::span<const std::uint8_t> direct = {});
+           unsigned slabs, unsigned held = 0, std::shared_ptr<Device> device = nullptr, DeviceShare share = {});
 
   /// Waits for a free slab that is not kept for the consumer; null when stopped, or once `cancelled` is true (looked at
   /// on every wake()).

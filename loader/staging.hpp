@@ -36,6 +36,7 @@ class StagedMemory {
   StagedMemory(Staging& staging, std::uint64_t bytes);
   std::byte* data() const { return memory_.data(); }
   std::uint64_t size() const { return memory_.size(); }
+  std::span<std::byte> first(std::uint64_t bytes) const { return memory_.first(bytes); }
   /// At least `bytes`, contents lost; keeps what is large enough, else grows by half at least.
   void reserve(Staging& staging, std::uint64_t bytes);
 

@@ -63,6 +63,14 @@ std::ostream& operator<<(std::ostream& out, const Stats& stats) {
     if (stats.gpu_direct_bytes != 0) print(out, "%.1f MB, ", static_cast<double>(stats.gpu_direct_bytes) / 1e6);
     out << stats.gpu_direct << "\n";
   }
+  if (!stats.gpu_jpeg.empty()) {
+    out << "gpu jpeg    ";
+    if (stats.gpu_jpeg_rows != 0) print(out, "%llu images, ", static_cast<unsigned long long>(stats.gpu_jpeg_rows));
+    out << stats.gpu_jpeg << "\n";
+    if (stats.gpu_jpeg_refused != 0)
+      print(out, "            %llu batches were decoded by the cores, because the device found a bad JPEG in them\n",
+            static_cast<unsigned long long>(stats.gpu_jpeg_refused));
+  }
   if (stats.blocks_undone != 0)
     print(out, "blocks      %llu undone\n", static_cast<unsigned long long>(stats.blocks_undone));
   if (stats.cache_kind != CacheKind::none) {

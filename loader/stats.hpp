@@ -50,6 +50,11 @@ struct Stats {
   /// through the host's memory; "not used: WHY"; empty: not asked for. As the first file is read.
   std::string gpu_direct;
   std::uint64_t gpu_direct_bytes = 0;  ///< that the device read itself; counted in bytes_read
+  /// Of LoaderOptions::gpu_jpeg: "50 % by nvJPEG 13.0, hardware engine: OUTPUTS"; "not used: WHY"; empty: not asked
+  /// for.
+  std::string gpu_jpeg;
+  std::uint64_t gpu_jpeg_rows = 0;     ///< that the device decoded
+  std::uint64_t gpu_jpeg_refused = 0;  ///< batches in which it found a bad JPEG, and which the cores then decoded
   std::uint64_t blocks_undone = 0;     ///< filtered blocks (HDF5 chunks); one that serves many samples counts once
   CacheKind cache_kind = CacheKind::none;
   CacheStats cache;  ///< of samples; cache_bytes above are those of blocks

@@ -17,7 +17,7 @@ constexpr std::uint32_t kReplacementStream = 0x5eb1ace;  // a transform number o
 }  // namespace
 
 Worker::Worker(Workshop& shop)
-    : shop_(shop), filler_(shop.from, shop.direct, shop.blocks, shop.cache, shop.options.max_items) {}
+    : shop_(shop), filler_(shop.from, shop.direct, shop.blocks, shop.cache, shop.options.max_items, shop.jpegs) {}
 
 void Worker::run(std::stop_token stop) {
   Stopwatch watch;

@@ -24,6 +24,7 @@ struct Workshop {
   std::uint64_t samples;                       ///< that an epoch delivers
   const std::vector<std::uint64_t>& included;  ///< sample numbers by position's value; empty: all
   const FetchFrom& from;
+  const DeviceJpegs* jpegs;  ///< null: all images are decoded here
   ReadEngine& direct;
   BlockCache& blocks;
   SampleCache& cache;

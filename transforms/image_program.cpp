@@ -6,6 +6,7 @@
 #include <penstock/transforms/compile.hpp>
 #include <penstock/transforms/decoders.hpp>
 #include <penstock/transforms/eraser.hpp>
+#include <penstock/transforms/exif.hpp>
 #include <penstock/transforms/pass_runner.hpp>
 #include <penstock/transforms/pixel_steps.hpp>
 #include <penstock/transforms/shrink.hpp>
@@ -48,8 +49,7 @@ class ImageRunner final : public OutputRunner {
     const Peeked peeked = decoders_.peek(row.field);
     PixelGrid pixels = pixels_of(peeked.layout);
     check_channels(pixels.channels);
-    plan_.steps.draw(pixels.size, row.sample, placement_);
-    if (placement_.output() != plan_.size) throw wrong_size(placement_.output());
+    draw(pixels.size, row.sample);
 
     PixelSink sink = plan_.sink;
     sink.data = row.slot.data();
@@ -68,9 +68,24 @@ class ImageRunner final : public OutputRunner {
     row.watch.lap(row.watch.times.transform);
   }
 
+  std::optional<Geometry> place(const SlotRow& row) override {
+    if (!row.field.ranges.empty()) return std::nullopt;
+    const Peeked peeked = decoders_.peek(row.field);
+    if (peeked.codec->name() != "jpeg") return std::nullopt;
+    if (plan_.decoding.upright && exif_orientation(row.field.bytes) != 1) return std::nullopt;
+    draw(pixels_of(peeked.layout).size, row.sample);
+    if (!placement_.plain()) return std::nullopt;
+    return placement_.geometry();
+  }
+
   const Placement* placement() const override { return &placement_; }
 
  private:
+  void draw(Size stored, const SampleContext& sample) {
+    plan_.steps.draw(stored, sample, placement_);
+    if (placement_.output() != plan_.size) throw wrong_size(placement_.output());
+  }
+
   void check_channels(std::int64_t channels) const {
     if (plan_.decoded != 1 || channels == 1) return;
     throw Error::shape("has " + std::to_string(channels) + " channels, but the output is gray");
@@ -365,6 +380,8 @@ std::unique_ptr<OutputProgram> compile_image(const OutputRequest& request) {
     const bool row = output.dtype == DType::u8 && !draws(request.chain);
     output.keep = row ? Keep::row : plan.fast || decoding.upright ? Keep::bytes : Keep::pixels;  // not other pixels
     output.pixels = decoding.pixels;
+    output.placeable = output.dtype == DType::u8 && plan.sink.channels_last && plan.erasings.empty() && decoded == 3 &&
+                       plan.channels == 3;
   }
   return std::make_unique<ImageProgram>(std::move(output), std::move(plan));
 }

@@ -17,6 +17,7 @@
 #include <penstock/transforms/account.hpp>
 #include <penstock/transforms/chain.hpp>
 #include <penstock/transforms/codec.hpp>
+#include <penstock/transforms/geometry.hpp>
 
 namespace penstock {
 
@@ -70,6 +71,7 @@ struct Output {
   Pixels pixels = Pixels::rgb;  ///< of Keep::pixels
   bool upright = false;         ///< of images: decoded with their EXIF orientation applied
   RowKind kind = RowKind::other;
+  bool placeable = false;  ///< of images as uint8 (H, W, 3): SlotFiller::place() may serve
   std::uint64_t row_bytes() const { return element_count(shape) * size_of(dtype); }  ///< ragged: of one item
 };
 
@@ -124,6 +126,11 @@ class SlotFiller {
   /// Writes the sample's row: row_bytes() bytes, or items() * row_bytes() for a ragged output. The whole slot is
   /// written or an Error thrown: corrupt, unsupported, shape (a row of another shape than the output's).
   void fill(std::uint32_t output, const FieldBytes& field, std::span<std::byte> slot);
+
+  /// In the place of fill(), for whoever decodes a JPEG elsewhere: what becomes of its pixels, which are RGB; outputs
+  /// that follow go on as after fill(). Nothing, and nothing is done, where fill() must: for values that are no JPEG or
+  /// not whole, that an orientation turns, and whose steps are more than crops, resizes and flips. Throws as fill().
+  std::optional<Geometry> place(std::uint32_t output, const FieldBytes& field);
 
   /// Time spent so far in codecs and in transforms, for the stage table.
   struct Times {

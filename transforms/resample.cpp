@@ -4,6 +4,7 @@
 #include <penstock/formats/error.hpp>
 #include <penstock/transforms/pixel_rows.hpp>
 #include <penstock/transforms/resample.hpp>
+#include <penstock/transforms/resample_axes.hpp>
 
 namespace penstock {
 namespace {
@@ -22,24 +23,6 @@ T* grown(std::vector<T>& scratch, std::size_t count) {
   return scratch.data();
 }
 
-Axis horizontal_axis(const Geometry& g) {
-  return {g.box_x - static_cast<double>(g.visible.x),
-          g.box_width,
-          g.visible.width,
-          g.grid.width,
-          g.window.x,
-          g.window.width};
-}
-
-Axis vertical_axis(const Geometry& g) {
-  return {g.box_y - static_cast<double>(g.visible.y),
-          g.box_height,
-          g.visible.height,
-          g.grid.height,
-          g.window.y,
-          g.window.height};
-}
-
 const std::uint8_t* pixel_at(const PixelSource& source, std::int64_t x, std::int64_t y) {
   return source.data + (y - source.region.y) * source.stride + (x - source.region.x) * source.channels;
 }
@@ -47,13 +30,6 @@ const std::uint8_t* pixel_at(const PixelSource& source, std::int64_t x, std::int
 bool contains(const Region& outer, const Region& inner) {
   return inner.x >= outer.x && inner.y >= outer.y && inner.x + inner.width <= outer.x + outer.width &&
          inner.y + inner.height <= outer.y + outer.height;
-}
-
-/// The passes' order decides how a pixel is rounded. Source: Pillow 13, ImagingResampleInner (until 12 the horizontal
-/// pass always came first).
-bool vertical_first(const Geometry& g) {
-  const std::int64_t lost_rows = g.visible.height - g.grid.height;
-  return lost_rows > 0 && lost_rows > (g.visible.width - g.grid.width) * 2;
 }
 
 }  // namespace

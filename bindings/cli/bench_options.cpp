@@ -38,6 +38,9 @@ void BenchOptions::declare(CLI::App& command) {
       ->capture_default_str();
   command.add_flag("--gpu-direct", gpu_direct,
                    "With a device: it reads rows that are stored as they are itself (GPUDirect Storage)");
+  command.add_option("--gpu-jpeg", gpu_jpeg, "With a device: the share of JPEGs that it decodes, 0 to 1")
+      ->check(CLI::Range(0.0, 1.0))
+      ->capture_default_str();
   command.add_option("--seed", seed, "Of the order and of every random draw")->capture_default_str();
 }
 
@@ -49,6 +52,7 @@ TrialOptions BenchOptions::trial() const {
   if (!device.empty()) trial.device = open_device(device);
   trial.where = where == "host" ? Where::host : where == "device" ? Where::device : Where::automatic;
   trial.gpu_direct = gpu_direct;
+  trial.gpu_jpeg = gpu_jpeg;
   trial.seed = seed;
   trial.cold = cold;
   trial.cache = cache_named(cache);

@@ -17,6 +17,7 @@ struct BenchOptions {
   double seconds = 5;
   std::uint64_t seed = 0;
   bool direct_io = false, cold = false, gpu_direct = false;
+  double gpu_jpeg = 0;
   std::string cache = "none", cache_bytes = "1GiB";
 
   void declare(CLI::App& command);

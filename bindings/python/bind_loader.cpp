@@ -66,7 +66,7 @@ void construct(PythonLoader* self, const nb::object& source, std::uint32_t batch
                std::uint64_t read_window, std::uint64_t block_cache, const std::optional<std::string>& cache,
                std::uint64_t cache_bytes, const std::optional<std::variant<Mix, std::vector<Mix>>>& mix,
                const nb::object& on_batch, const std::optional<std::string>& device, unsigned device_prefetch,
-               const std::string& where, bool gpu_direct) {
+               const std::string& where, bool gpu_direct, double gpu_jpeg, std::uint64_t gpu_jpeg_bytes) {
   LoaderOptions options{.batch_size = batch_size,
                         .shuffle = shuffle,
                         .seed = seed,
@@ -78,6 +78,8 @@ void construct(PythonLoader* self, const nb::object& source, std::uint32_t batch
                         .device_prefetch = device_prefetch,
                         .where = where_named(where),
                         .gpu_direct = gpu_direct,
+                        .gpu_jpeg = gpu_jpeg,
+                        .gpu_jpeg_bytes = gpu_jpeg_bytes,
                         .last = last_named(last, drop_last),
                         .held = held,
                         .on_error = on_error_named(on_error),
@@ -238,7 +240,9 @@ constexpr const char* kInitDoc =
     "where: the last steps of images (normalize, cast) and of points (center, unit_sphere, rotate, jitter, cast, ...)\n"
     "on the \"host\" or the \"device\", with the same bytes; \"auto\": on the device, where no more bytes cross.\n"
     "gpu_direct: rows that are stored as they are, of a page or more, are read from their files straight into the\n"
-    "device's memory (GPUDirect Storage); where that cannot be had they go through the host, and the stats say why.\n\n"
+    "device's memory (GPUDirect Storage); where that cannot be had they go through the host, and the stats say why.\n"
+    "gpu_jpeg: the share, 0 to 1, of JPEGs that the device decodes (nvJPEG), crops, resizes and flips in the cores'\n"
+    "place, drawn for each sample; its pixels differ by a few levels. gpu_jpeg_bytes: of the device, for that.\n\n"
     "Raises Error: invalid_argument, for options that do not fit each other or the dataset; and what opening raises.";
 
 void bind_loader_class(nb::module_& module) {
@@ -257,7 +261,8 @@ void bind_loader_class(nb::module_& module) {
            nb::arg("cache_bytes") = defaults.cache_bytes, nb::arg("mix") = nb::none(),
            nb::arg("on_batch").sig("None") = nb::none(), nb::arg("device") = nb::none(),
            nb::arg("device_prefetch") = defaults.device_prefetch, nb::arg("where") = "auto",
-           nb::arg("gpu_direct") = defaults.gpu_direct, kInitDoc)
+           nb::arg("gpu_direct") = defaults.gpu_direct, nb::arg("gpu_jpeg") = defaults.gpu_jpeg,
+           nb::arg("gpu_jpeg_bytes") = defaults.gpu_jpeg_bytes, kInitDoc)
       .def("__iter__", iterate, "Begins an epoch. Only the latest iterator gives batches.")
       .def(
           "__len__", [](PythonLoader& self) { return self.use([](Loader& loader) { return loader.batches(); }); },

@@ -96,6 +96,9 @@ nb::object to_python(const Stats& stats) {
   all["copy_s"] = seconds(stats.copy_time);
   all["gpu_direct"] = text(stats.gpu_direct);
   all["gpu_direct_bytes"] = stats.gpu_direct_bytes;
+  all["gpu_jpeg"] = text(stats.gpu_jpeg);
+  all["gpu_jpeg_rows"] = stats.gpu_jpeg_rows;
+  all["gpu_jpeg_refused"] = stats.gpu_jpeg_refused;
   all["window_bytes"] = stats.window_bytes;
   all["cache_bytes"] = stats.cache_bytes;
   all["blocks_undone"] = stats.blocks_undone;

@@ -244,7 +244,7 @@ std::vector<std::byte> bytes_of(const char* path) {
 
 /// A batch of files, decoded again and again into the same memory; the time is the host's clock, parsing included.
 void jpegs(const std::shared_ptr<Device>& device, int count, char** paths) {
-  const NvJpegFacts facts = nvjpeg_facts();
+  const LibraryFacts facts = nvjpeg_facts();
   if (!facts.problem.empty() || count == 0) {
     std::printf("nvJPEG                 left out: %s\n", count == 0 ? "no files named" : facts.problem.c_str());
     return;

@@ -71,8 +71,8 @@ TEST_CASE("batches are decoded on the GPU, and what it does not take is told bef
     NvJpegDecoder decoder(device, wanted);
     MESSAGE("engine: " << (decoder.engine() == JpegEngine::hardware ? "hardware" : "CUDA"));
     const auto is = [&](const std::vector<std::uint8_t>& jpeg) { return decoder.size(bytes_of(jpeg)); };
-    CHECK(is(test::kColor) == NvJpegDecoder::Size{kWidth, kHeight});
-    CHECK(is(test::kGray) == NvJpegDecoder::Size{kWidth, kHeight});
+    CHECK(is(test::kColor) == JpegSize{kWidth, kHeight});
+    CHECK(is(test::kGray) == JpegSize{kWidth, kHeight});
     if (decoder.engine() == JpegEngine::cuda) CHECK(is(test::kProgressive).has_value());
     if (decoder.engine() == JpegEngine::hardware) CHECK_FALSE(is(test::kProgressive).has_value());
     CHECK_FALSE(is({1, 2, 3, 4}).has_value());
