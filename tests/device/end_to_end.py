@@ -72,6 +72,30 @@ def rows_as_on_the_host(folder: pathlib.Path, device: str = "cuda:0") -> None:
     )
 
 
+def shares_of_jpeg(dataset: pathlib.Path, device: str = "cuda:0") -> None:
+    """Pixels of the device's decoder beside the cores', and how fast batches come at each share."""
+    crop = ps.image.random_resized_crop(224) | ps.image.random_flip()
+    fields = {"jpg": crop | ps.image.normalize((0, 0, 0), (1, 1, 1))}
+    options = {"batch_size": 64, "shuffle": True, "fields": fields}
+    for share in (0, 0.25, 0.5, 0.75, 1):
+        loader = ps.Loader(dataset, device=device, gpu_jpeg=share, **options)
+        far, pixels, rates = 0.0, 0, []
+        for here, there in zip(ps.Loader(dataset, **options), loader, strict=True):
+            apart = (torch.from_dlpack(here["jpg"]) - torch.from_dlpack(there["jpg"]).cpu()).abs() * 255
+            far, pixels = far + apart.sum().item(), pixels + apart.numel()
+        for _ in range(EPOCHS):
+            begun, rows = time.perf_counter(), 0
+            for batch in loader:
+                rows += len(torch.from_dlpack(batch["jpg"]))
+            rates.append(rows / (time.perf_counter() - begun))
+        stats = loader.stats()
+        assert far / pixels < 2, f"{far / pixels:.2f} levels from the cores' pixels"
+        print(
+            f"gpu_jpeg={share:<15}{statistics.median(rates):.0f} images/s; {far / pixels:.3f} levels from the cores' pixels; "
+            f"{stats['gpu_jpeg']}, {stats['gpu_jpeg_rows']} images"
+        )
+
+
 def share_of_a_step(dataset: pathlib.Path) -> None:
     model = (
         torch.nn.Sequential(torch.nn.Conv2d(3, 64, 7, 4), torch.nn.ReLU(), torch.nn.AdaptiveAvgPool2d(1)).cuda().half()
@@ -103,6 +127,7 @@ def main() -> None:
         same_as_on_the_host(dataset)
         points_as_on_the_host(pathlib.Path(folder))
         rows_as_on_the_host(pathlib.Path(folder))
+        shares_of_jpeg(dataset)
         share_of_a_step(dataset)
 
 

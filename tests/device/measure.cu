@@ -189,6 +189,39 @@ void point_pass(const std::shared_ptr<Device>& device, std::int64_t clouds, std:
       static_cast<double>(clouds * points) * kTimes / median(ours) / 1e6, median(theirs) / kTimes * 1e3);
 }
 
+/// Crops of photographs of 500 x 375 to 224 x 224, bilinear, as a training draws them: half of each side.
+void resample_pass(const std::shared_ptr<Device>& device) {
+  constexpr int kWidth = 500, kHeight = 375, kSide = 224, kTaps = 3, kTimes = 50;
+  constexpr std::size_t kImages = ResamplePass::kMostImages;
+  std::vector<std::int32_t> tables;
+  for (const int length : {kWidth, kHeight}) {
+    for (int i = 0; i < kSide; ++i) tables.push_back(length / 4 + i * (length / 2 - kTaps) / kSide);
+    for (int i = 0; i < kSide * kTaps; ++i) tables.push_back((1 << 22) / kTaps);
+  }
+  const DeviceMemory pixels(device, kImages * kWidth * kHeight * 3), out(device, kImages * kSide * kSide * 3),
+      numbers(device, tables.size() * sizeof(std::int32_t));
+  require(cudaMemcpy(numbers.data(), tables.data(), numbers.size(), cudaMemcpyHostToDevice), "copy");
+  ResamplePass pass{};
+  pass.images = static_cast<std::int32_t>(kImages);
+  pass.width = pass.height = kSide;
+  for (std::size_t n = 0; n < kImages; ++n) {
+    pass.image[n].pixels = reinterpret_cast<const std::uint8_t*>(pixels.data()) + n * kWidth * kHeight * 3;
+    pass.image[n].pitch = kWidth * 3;
+    pass.image[n].out = reinterpret_cast<std::uint8_t*>(out.data()) + n * kSide * kSide * 3;
+    pass.image[n].tables = reinterpret_cast<const std::int32_t*>(numbers.data());
+    pass.image[n].taps_x = pass.image[n].taps_y = kTaps;
+  }
+  const auto stream = device->make_stream();
+  std::vector<double> times;
+  for (int round = 0; round < kRounds; ++round) {
+    times.push_back(seconds(reinterpret_cast<cudaStream_t>(stream->handle()), [&] {
+      for (int i = 0; i < kTimes; ++i) device->run(pass, stream->handle());
+    }));
+  }
+  std::printf("crops                  %.0f images/s of 250 x 187 pixels to 224 x 224\n",
+              static_cast<double>(kImages) * kTimes / median(times));
+}
+
 /// A step of T ms, and beside it the copy of the next batch, which takes nearly as long.
 void overlap(const std::shared_ptr<Device>& device) {
   constexpr std::size_t kBatch = std::size_t{128} << 20;
@@ -302,6 +335,7 @@ int main(int count, char** words) {
   }
   point_pass(device, 64, 4096);
   point_pass(device, 8, 200'000);
+  resample_pass(device);
   overlap(device);
   jpegs(device, count - 1, words + 1);
   return 0;

@@ -155,10 +155,33 @@ def test_why_a_device_reads_no_rows_itself_is_told(arrays):
     assert stats["gpu_direct"].startswith("not used: no output's rows are stored as they are")
 
 
+def test_jpegs_that_the_device_decodes_are_those_of_the_host(tmp_path):
+    command = os.environ["PENSTOCK_COMMAND"]
+    subprocess.run([command, "synth", "images", str(tmp_path / "images"), "-n", "60", "--seed", "1"], check=True)
+    crop = ps.image.random_resized_crop(32) | ps.image.random_flip()
+    fields = {"jpg": crop | ps.image.normalize(MEAN, DEVIATION)}
+    more = {"batch_size": 16, "shuffle": True, "workers": 2, "fields": fields}
+    here = ps.Loader(tmp_path / "images", **more)
+    there = ps.Loader(tmp_path / "images", device="host", gpu_jpeg=0.5, gpu_jpeg_bytes=8 << 20, **more)
+    for _ in range(2):
+        for batch, same in zip(there, here, strict=True):
+            assert batch["__key__"] == same["__key__"]
+            assert batch["jpg"].tobytes() == same["jpg"].tobytes()
+    stats = there.stats()
+    assert stats["gpu_jpeg"] == "50 % by the processor's decoder: jpg"
+    assert 30 <= stats["gpu_jpeg_rows"] <= 200 and stats["gpu_jpeg_refused"] == 0
+    assert stats["device_bytes"] >= 8 << 20
+    assert "gpu jpeg" in str(stats) and "gpu jpeg" not in str(here.stats())
+    assert "jpeg" in there.state_dict()["transforms"]
+
+
 def test_what_does_not_go_together_is_refused(arrays):
     for wrong, message in [
         ({"gpu_direct": True}, "gpu_direct takes a device"),
         ({"device": "host", "gpu_direct": True, "cache": "encoded"}, "gpu_direct goes with none of"),
+        ({"gpu_jpeg": 0.5}, "gpu_jpeg takes a device"),
+        ({"device": "host", "gpu_jpeg": 2}, "gpu_jpeg must be between 0 and 1"),
+        ({"device": "host", "gpu_jpeg": 0.5, "cache": "encoded"}, "gpu_jpeg goes with none of"),
         ({"device": "tpu"}, "a device is"),
         ({"device": "host", "on_batch": lambda batch: batch}, "on_batch"),
         ({"device": "host", "where": "moon"}, "where"),
