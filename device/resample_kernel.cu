@@ -1,6 +1,7 @@
-// Crops and resizes of decoded images: a thread makes one pixel. What it reads twice comes from the caches, and decoding
-// the images takes far longer than this.
+// Crops and resizes of decoded images: a thread makes one pixel. What it reads twice comes from the caches, and
+// decoding the images takes far longer than this.
 #include <penstock/device/kernels.hpp>
+#include <penstock/device/launch.cuh>
 #include <penstock/device/resample_math.hpp>
 
 namespace penstock {
@@ -20,7 +21,7 @@ __global__ void __launch_bounds__(kThreads) resample_kernel(ResamplePass pass) {
 void launch(const ResamplePass& pass, CUstream_st* stream) {
   const std::int64_t places = std::int64_t{pass.width} * pass.height;
   const dim3 grid(static_cast<unsigned>((places + kThreads - 1) / kThreads), static_cast<unsigned>(pass.images));
-  resample_kernel<<<grid, kThreads, 0, stream>>>(pass);
+  launch_kernel(resample_kernel, grid, kThreads, stream, pass);
 }
 
 }  // namespace penstock

@@ -1,5 +1,4 @@
 // What can only be seen on a GPU; and, without one, that its absence is told in one line.
-#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -16,6 +15,8 @@
 #include <penstock/device/device_use.hpp>
 #include <penstock/device/host_device.hpp>
 #include <penstock/formats/error.hpp>
+
+#include "random_resample.hpp"
 
 using namespace penstock;
 
@@ -164,53 +165,15 @@ TEST_CASE("the resample kernel gives the bytes of the processor, whatever weight
   if (skipped()) return;
   const auto device = open_device("cuda");
   std::minstd_rand random(17);
-  const auto below = [&](std::int32_t bound) {
-    return static_cast<std::int32_t>(random() % static_cast<unsigned>(bound));
-  };
   for (int round = 0; round < 40; ++round) {
-    ResamplePass pass{.images = 1 + below(ResamplePass::kMostImages), .height = 1 + below(60), .width = 1 + below(60)};
-    const std::size_t out_bytes = static_cast<std::size_t>(pass.height) * static_cast<std::size_t>(pass.width) * 3;
-    std::vector<std::uint8_t> pixels;
-    std::vector<std::int32_t> tables;
-    struct Place {
-      std::size_t pixels, tables;
-    };
-    std::vector<Place> places;
-    const auto axis = [&](std::int32_t count, std::int32_t length, std::int32_t taps) {
-      for (std::int32_t i = 0; i < count; ++i) tables.push_back(below(length - taps + 1));
-      for (std::int32_t i = 0; i < count * taps; ++i) tables.push_back(below(2 << 22) / taps - (1 << 20) / taps);
-    };
-    for (std::int32_t n = 0; n < pass.images; ++n) {
-      const std::int32_t width = 1 + below(50), height = 1 + below(50);
-      places.push_back({pixels.size(), tables.size()});
-      ResampledImage& image = pass.image[n];
-      image = {.pitch = 3 * width + below(20),
-               .taps_x = 1 + below(std::min(width, 7)),
-               .taps_y = 1 + below(std::min(height, 7)),
-               .vertical_first = below(2) == 1,
-               .flip = below(2) == 1,
-               .flip_vertical = below(2) == 1};
-      for (std::int64_t i = 0; i < image.pitch * height; ++i)
-        pixels.push_back(static_cast<std::uint8_t>(random() >> 8));
-      axis(pass.width, width, image.taps_x);
-      axis(pass.height, height, image.taps_y);
-    }
-    const auto placed = [&](const std::uint8_t* from, const std::int32_t* numbers, std::uint8_t* to) {
-      ResamplePass made = pass;
-      for (std::size_t n = 0; n < places.size(); ++n) {
-        made.image[n].pixels = from + places[n].pixels;
-        made.image[n].tables = numbers + places[n].tables;
-        made.image[n].out = to + n * out_bytes;
-      }
-      return made;
-    };
-    std::vector<std::byte> expected(out_bytes * places.size());
-    run_on_host(placed(pixels.data(), tables.data(), reinterpret_cast<std::uint8_t*>(expected.data())));
+    const test::RandomResample sample(random);
+    std::vector<std::byte> expected(sample.bytes());
+    run_on_host(sample.over(sample.pixels.data(), sample.tables.data(), expected.data()));
 
-    const Uploaded<std::uint8_t> there(device, pixels);
-    const Uploaded<std::int32_t> numbers(device, tables);
+    const Uploaded<std::uint8_t> pixels(device, sample.pixels);
+    const Uploaded<std::int32_t> tables(device, sample.tables);
     const DeviceMemory out(device, expected.size());
-    device->run(placed(there.data(), numbers.data(), reinterpret_cast<std::uint8_t*>(out.data())), kDefaultStream);
+    device->run(sample.over(pixels.data(), tables.data(), out.data()), kDefaultStream);
     CHECK(fetched(*device, out) == expected);
   }
 }

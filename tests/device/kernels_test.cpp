@@ -15,6 +15,8 @@
 #include <penstock/device/host_device.hpp>
 #include <penstock/device/kernels.hpp>
 
+#include "random_resample.hpp"
+
 using namespace penstock;
 
 namespace penstock::test {
@@ -129,6 +131,22 @@ TEST_CASE("the image kernel writes the bytes of the host and no others: types, c
         }
       }
     }
+  }
+}
+
+TEST_CASE("the resample kernel writes the bytes of the host and no others, whatever weights and sizes") {
+  std::minstd_rand random(17);
+  for (int round = 0; round < 60; ++round) {
+    const test::RandomResample sample(random);
+    const std::vector<std::uint8_t> pixels = sample.pixels;  // copies end with their allocation
+    const std::vector<std::int32_t> tables = sample.tables;
+    Guarded expected(0, sample.bytes()), out(0, sample.bytes());
+    const auto pass_to = [&](Guarded& to) { return sample.over(pixels.data(), tables.data(), to.data()); };
+    check(pass_to(out));
+    run_on_host(pass_to(expected));
+    launch(pass_to(out), nullptr);
+    CHECK(out.content() == expected.content());
+    CHECK(out.sound());
   }
 }
 
