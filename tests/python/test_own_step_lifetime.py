@@ -33,7 +33,8 @@ def test_it_cannot_use_its_own_loader(arrays):
 
 
 def test_another_loader_may_be_used_in_it(arrays):
-    other = ps.Loader(arrays, batch_size=4, fields=FIELDS, on_batch=same)
+    # The outer loader may have five of its batches at once: two ready, one being made, two with the consumer.
+    other = ps.Loader(arrays, batch_size=4, fields=FIELDS, on_batch=same, held=5)
     batches = iter(other)
     loader = ps.Loader(arrays, batch_size=8, fields=FIELDS, on_batch=lambda batch: (batch, next(batches)))
     assert [second["__key__"][0] for _, second in loader] == ["000", "004", "008", "012", "016"]
