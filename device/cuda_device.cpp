@@ -22,7 +22,10 @@ std::string describe(cudaError_t error) {
 
 std::string description_of(int number) {
   cudaDeviceProp properties{};
-  if (cudaGetDeviceProperties(&properties, number) != cudaSuccess) return "cuda:" + std::to_string(number);
+  if (cudaGetDeviceProperties(&properties, number) != cudaSuccess) {
+    cudaGetLastError();  // see require()
+    return "cuda:" + std::to_string(number);
+  }
   char text[400];
   std::snprintf(text, sizeof text, "%s, %.1f GiB, compute capability %d.%d", properties.name,
                 static_cast<double>(properties.totalGlobalMem) / (1U << 30), properties.major, properties.minor);
@@ -49,24 +52,27 @@ Call driver_call(const char* name) {
   cudaDriverEntryPointQueryResult result{};
   constexpr unsigned kSince = 4000;  // CUDA 4.0 has both
   const cudaError_t error = cudaGetDriverEntryPointByVersion(name, &found, kSince, cudaEnableDefault, &result);
-  if (error != cudaSuccess || found == nullptr) {
+  cudaGetLastError();
+  if (error != cudaSuccess)
     throw Error::unsupported(std::string("CUDA's driver has no ") + name + ": " + describe(error));
-  }
+  if (found == nullptr) throw Error::unsupported(std::string("CUDA's driver has no ") + name);
   return reinterpret_cast<Call>(found);
 }
 
-// A thread's context for the length of a call.
+// A thread's context for the length of a call; what it was before comes back.
 class Current {
  public:
-  Current(const ContextCalls& calls, ContextCalls::Context wanted) : calls_(calls) {
-    calls_.get(&before_);
-    if (before_ != wanted) {
-      calls_.set(wanted);
-      changed_ = true;
-    }
+  explicit Current(const ContextCalls& calls) : calls_(calls) { calls_.get(&before_); }
+  Current(const ContextCalls& calls, ContextCalls::Context wanted, int device) : Current(calls) {
+    if (before_ == wanted) return;
+    const int error = calls_.set(wanted);
+    if (error == 0) return;
+    throw Error::resource("cuda:" + std::to_string(device) + ": cuCtxSetCurrent: error " + std::to_string(error));
   }
   ~Current() {
-    if (changed_) calls_.set(before_);
+    ContextCalls::Context now = nullptr;
+    calls_.get(&now);
+    if (now != before_) calls_.set(before_);
   }
   Current(const Current&) = delete;
   Current& operator=(const Current&) = delete;
@@ -74,7 +80,6 @@ class Current {
  private:
   const ContextCalls& calls_;
   ContextCalls::Context before_ = nullptr;
-  bool changed_ = false;
 };
 
 class CudaDevice;
@@ -110,12 +115,10 @@ class CudaDevice final : public Device {
       : number_(number),
         description_(description_of(number)),
         calls_{driver_call<ContextCalls::Get>("cuCtxGetCurrent"), driver_call<ContextCalls::Set>("cuCtxSetCurrent")} {
-    ContextCalls::Context before = nullptr;
-    calls_.get(&before);
+    const Current before(calls_);
     require(cudaSetDevice(number_), "cudaSetDevice");
     require(cudaFree(nullptr), "begin");  // before CUDA 12, cudaSetDevice alone began no context
     calls_.get(&context_);
-    calls_.set(before);
   }
 
   DeviceId id() const override { return {DeviceId::Kind::cuda, number_}; }
@@ -126,8 +129,7 @@ class CudaDevice final : public Device {
     require(cudaHostRegister(data, bytes, cudaHostRegisterPortable), "cudaHostRegister");
   }
   void unpin(void* data) noexcept override {
-    const Current here = current();
-    cudaHostUnregister(data);
+    end([&] { return cudaHostUnregister(data); });
   }
   void* allocate(std::uint64_t bytes) override {
     const Current here = current();
@@ -136,8 +138,7 @@ class CudaDevice final : public Device {
     return data;
   }
   void deallocate(void* data) noexcept override {
-    const Current here = current();
-    cudaFree(data);
+    end([&] { return cudaFree(data); });
   }
 
   std::unique_ptr<Stream> make_stream() override { return std::make_unique<CudaStream>(*this); }
@@ -175,11 +176,20 @@ class CudaDevice final : public Device {
   void run(const PointPass& pass, StreamHandle stream) override { launch_checked(pass, stream); }
   void run(const ResamplePass& pass, StreamHandle stream) override { launch_checked(pass, stream); }
 
-  Current current() const { return Current(calls_, context_); }
+  Current current() const { return Current(calls_, context_, number_); }
   void require(cudaError_t error, const std::string& call) const {
     if (error == cudaSuccess) return;
-    cudaGetLastError();  // or a later launch would report it once more
+    cudaGetLastError();  // or a later launch in this thread would report it once more
     throw Error::resource("cuda:" + std::to_string(number_) + ": " + call + ": " + describe(error));
+  }
+  /// For calls whose failure is nobody's business: the device has failed, or the process is ending.
+  template <typename Call>
+  void end(Call call) const noexcept {
+    try {
+      const Current here = current();
+      if (call() != cudaSuccess) cudaGetLastError();
+    } catch (const Error&) {
+    }
   }
 
  private:
@@ -206,8 +216,7 @@ CudaStream::CudaStream(const CudaDevice& device) : device_(device) {
 }
 
 CudaStream::~CudaStream() {
-  const Current here = device_.current();
-  cudaStreamDestroy(stream_);
+  device_.end([this] { return cudaStreamDestroy(stream_); });
 }
 
 CudaEvent::CudaEvent(const CudaDevice& device) : device_(device) {
@@ -216,8 +225,7 @@ CudaEvent::CudaEvent(const CudaDevice& device) : device_(device) {
 }
 
 CudaEvent::~CudaEvent() {
-  const Current here = device_.current();
-  cudaEventDestroy(event_);
+  device_.end([this] { return cudaEventDestroy(event_); });
 }
 
 void CudaEvent::record(StreamHandle stream) {

@@ -110,7 +110,7 @@ TEST_CASE("the point kernel gives the bytes of the processor, whatever the moves
   if (skipped()) return;
   const auto device = open_device("cuda");
   std::minstd_rand random(11);
-  for (int round = 0; round < 80; ++round) {
+  for (int round = 0; round < 40; ++round) {
     PointPass pass{};
     pass.clouds = 1 + static_cast<std::int64_t>(random() % 6);
     pass.columns = 3 + static_cast<std::int32_t>(random() % 5);

@@ -4,7 +4,9 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
+#include <string>
 
+#include <fcntl.h>
 #include <unistd.h>
 
 extern "C" {
@@ -40,11 +42,14 @@ Answer cuFileHandleRegister(void** file, Descriptor* descriptor) {
   if (descriptor->type != 1 || descriptor->operations != nullptr) return {5022, 0};
   if (fake_cufile.refuse_files != 0) return {fake_cufile.refuse_files, 0};
   ++fake_cufile.files;
-  *file = new File{descriptor->fd};
+  // Where the file is open past the page cache, the real one takes places and lengths that are not aligned all the
+  // same.
+  *file = new File{::open(("/proc/self/fd/" + std::to_string(descriptor->fd)).c_str(), O_RDONLY | O_CLOEXEC)};
   return {0, 0};
 }
 void cuFileHandleDeregister(void* file) {
   --fake_cufile.files;
+  ::close(static_cast<File*>(file)->fd);
   delete static_cast<File*>(file);
 }
 Answer cuFileBufRegister(const void*, std::size_t, int) {
