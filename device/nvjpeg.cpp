@@ -122,10 +122,9 @@ struct NvJpegDecoder::State {
       lengths.push_back(image.jpeg.size());
       targets.push_back({{static_cast<unsigned char*>(image.pixels)}, {image.pitch}});
     }
-    if (batch != images.size()) {
+    if (std::exchange(batch, 0) != images.size()) {
       require(call.begin_batch(handle, state, static_cast<int>(images.size()), kThreads, nvjpeg::kInterleavedRgb),
               "nvjpegDecodeBatchedInitialize");
-      batch = images.size();
     }
     if (engine == JpegEngine::hardware) {
       arrived->record(stream);
@@ -134,6 +133,7 @@ struct NvJpegDecoder::State {
     require(call.decode_batch(handle, state, data.data(), lengths.data(), targets.data(),
                               reinterpret_cast<nvjpeg::CudaStream>(stream)),
             "nvjpegDecodeBatched");
+    batch = images.size();
   }
 
   const nvjpeg::Calls& call;
@@ -142,7 +142,7 @@ struct NvJpegDecoder::State {
   JpegEngine engine = JpegEngine::cuda;
   nvjpeg::Handle handle = nullptr;
   nvjpeg::JpegState state = nullptr;
-  std::size_t batch = 0;                    ///< images that `state` is made for
+  std::size_t batch = 0;                    ///< images that `state` is made for; 0: unknown, after a failure
   std::mutex mutex;                         ///< guards the rest
   std::vector<nvjpeg::JpegStream> headers;  ///< not in use: a thread that parses has one of its own
 };

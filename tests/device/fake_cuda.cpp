@@ -169,6 +169,12 @@ std::vector<std::string> complaints() {
   return std::exchange(all.complaints, {});
 }
 
+void complain(const std::string& what) {
+  State& all = state();
+  const std::scoped_lock lock(all.mutex);
+  all.complain(what);
+}
+
 std::vector<int> devices_with_context() {
   State& all = state();
   const std::scoped_lock lock(all.mutex);
@@ -225,6 +231,11 @@ CUcontext new_context(int device) {
   const std::scoped_lock lock(all.mutex);
   all.contexts.push_back(std::make_unique<CUctx_st>(device));
   return all.contexts.back().get();
+}
+
+bool failed(CUcontext context) {
+  const std::scoped_lock lock(state().mutex);
+  return context->failure != cudaSuccess;
 }
 
 }  // namespace penstock::test::cuda

@@ -22,6 +22,7 @@ void begin_anew();
 /// What should not have been done: calls without a current context, objects used in another context than theirs, after
 /// their end or ended twice, copies outside of memory, memory given back while a copy uses it, ...
 std::vector<std::string> complaints();
+void complain(const std::string& what);  ///< for libraries that stand beside the runtime
 
 std::vector<int> devices_with_context();
 
@@ -44,5 +45,6 @@ void before_work(std::function<void()> call);
 CUcontext current_context();
 void make_current(CUcontext context);
 CUcontext new_context(int device);  ///< a program's own, beside the one that the runtime begins
+bool failed(CUcontext context);
 
 }  // namespace penstock::test::cuda
