@@ -239,3 +239,7 @@ bool failed(CUcontext context) {
 }
 
 }  // namespace penstock::test::cuda
+
+bool fake_cuda_has_context() {
+  return penstock::test::cuda::current_context() != nullptr;
+}

@@ -48,3 +48,6 @@ CUcontext new_context(int device);  ///< a program's own, beside the one that th
 bool failed(CUcontext context);
 
 }  // namespace penstock::test::cuda
+
+/// For libraries that are loaded into programs without the stand-in, too.
+extern "C" bool fake_cuda_has_context();

@@ -13,9 +13,16 @@ extern "C" {
 
 FakeCuFile fake_cufile;
 
+/// Of CUDA's stand-in, where the program has it.
+[[gnu::weak]] bool fake_cuda_has_context();
+
 struct Answer {
   int error, cuda;
 };
+constexpr Answer kNoContext{5011, 201};
+static bool without_context() {
+  return fake_cuda_has_context != nullptr && !fake_cuda_has_context();
+}
 struct Descriptor {
   int type;
   union {
@@ -40,6 +47,7 @@ Answer cuFileDriverGetProperties(void* properties) {
 }
 Answer cuFileHandleRegister(void** file, Descriptor* descriptor) {
   if (descriptor->type != 1 || descriptor->operations != nullptr) return {5022, 0};
+  if (without_context()) return kNoContext;
   if (fake_cufile.refuse_files != 0) return {fake_cufile.refuse_files, 0};
   ++fake_cufile.files;
   // Where the file is open past the page cache, the real one takes places and lengths that are not aligned all the
@@ -53,6 +61,7 @@ void cuFileHandleDeregister(void* file) {
   delete static_cast<File*>(file);
 }
 Answer cuFileBufRegister(const void*, std::size_t, int) {
+  if (without_context()) return kNoContext;
   ++fake_cufile.memory;
   return {0, 0};
 }
@@ -61,6 +70,7 @@ Answer cuFileBufDeregister(const void*) {
   return {0, 0};
 }
 ssize_t cuFileRead(void* file, void* memory, std::size_t bytes, off_t offset, off_t at) {
+  if (without_context()) return -kNoContext.error;
   if (fake_cufile.refuse_reads != 0) return -fake_cufile.refuse_reads;
   if (fake_cufile.errnum != 0) {
     errno = fake_cufile.errnum;

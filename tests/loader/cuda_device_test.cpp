@@ -10,6 +10,8 @@
 
 #include <doctest/doctest.h>
 
+#include <penstock/formats/npy_text.hpp>
+
 #include "device/fake_cuda.hpp"
 #include "support/device_loading.hpp"
 
@@ -98,6 +100,33 @@ TEST_CASE("clouds that kernels moved are those of the host") {
     CHECK(digests_of(loader) == digests_of(plain));
   }
   check_ended({2});
+}
+
+TEST_CASE("rows that cuFile reads straight into the device's memory are those of the host") {
+  constexpr std::int64_t kRows = 40;
+  const TemporaryFolder folder;
+  std::string file = npy_header_text(DType::u8, {kRows, 40, 50, 3});
+  std::minstd_rand random(5);
+  for (std::int64_t i = 0; i < kRows * 40 * 50 * 3; ++i) file.push_back(static_cast<char>(random() >> 8));
+  write_file(folder / "images.npy", file);
+  const Dataset dataset = open(folder / "images.npy");
+  const std::vector<float> half{0.5F, 0.5F, 0.5F};
+  LoaderOptions options{.batch_size = 6, .shuffle = true, .workers = 2};
+  options.fields = {{"rows", field("value") | array::decode()},
+                    {"numbers", field("value") | image::decode() | image::normalize(half, half)}};
+  test::cuda::begin_anew();
+  Loader plain(dataset, options);
+  options.device = "cuda:1";
+  options.gpu_direct = true;
+  {
+    Loader loader(dataset, options);
+    for (int epoch = 0; epoch < 2; ++epoch) CHECK(digests_of(loader) == digests_of(plain));
+    const Stats stats = loader.stats();
+    CHECK(stats.gpu_direct.find("bounce buffer, ") == 0);
+    CHECK(stats.gpu_direct.find(": rows, numbers") != std::string::npos);
+    CHECK(stats.gpu_direct_bytes >= 2 * 2 * kRows * 40 * 50 * 3);
+  }
+  check_ended({1});
 }
 
 TEST_CASE("without page-locked memory the stats say why, and batches come all the same") {
