@@ -2,6 +2,7 @@
 
 #include <array>
 #include <barrier>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <stdexcept>
@@ -65,6 +66,41 @@ void for_each_block(dim3 grid, const std::function<void()>& block) {
   }
 }
 
+/// Threads that stay, because they take longer to make than most kernels do; they end with the process.
+class Crew {
+ public:
+  explicit Crew(unsigned threads)
+      : begun_(static_cast<std::ptrdiff_t>(threads) + 1), ended_(static_cast<std::ptrdiff_t>(threads) + 1) {
+    for (unsigned t = 0; t < threads; ++t) {
+      members_.emplace_back([this, t] {
+        for (;;) {
+          begun_.arrive_and_wait();
+          (*work_)(t);
+          ended_.arrive_and_wait();
+        }
+      });
+    }
+  }
+  void run(const std::function<void(unsigned)>& work) {
+    work_ = &work;
+    begun_.arrive_and_wait();
+    ended_.arrive_and_wait();
+  }
+
+ private:
+  std::barrier<> begun_, ended_;
+  const std::function<void(unsigned)>* work_ = nullptr;  // written between kernels
+  std::vector<std::thread> members_;
+};
+
+/// One caller at a time.
+Crew& crew_of(unsigned threads) {
+  static auto& crews = *new std::map<unsigned, Crew*>;  // kernels may still run when statics end
+  Crew*& crew = crews[threads];
+  if (crew == nullptr) crew = new Crew(threads);
+  return *crew;
+}
+
 }  // namespace
 
 void run_threads(dim3 grid, unsigned threads, const std::function<void()>& kernel) {
@@ -81,17 +117,14 @@ void run_team(dim3 grid, unsigned threads, const std::function<void()>& kernel) 
   static std::mutex one_block;  // what is __shared__ is there once
   const std::scoped_lock lock(one_block);
   Team team(threads);
-  std::vector<std::jthread> members;
-  for (unsigned t = 0; t < threads; ++t) {
-    members.emplace_back([&, t] {
-      team_here = &team;
-      gridDim = grid, blockDim = dim3(threads), threadIdx = {t, 0, 0};
-      for_each_block(grid, [&] {
-        kernel();
-        team.ended.arrive_and_wait();
-      });
+  crew_of(threads).run([&](unsigned t) {
+    team_here = &team;
+    gridDim = grid, blockDim = dim3(threads), threadIdx = {t, 0, 0};
+    for_each_block(grid, [&] {
+      kernel();
+      team.ended.arrive_and_wait();
     });
-  }
+  });
 }
 
 void meet() {
