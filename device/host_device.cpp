@@ -113,8 +113,10 @@ void* HostDevice::allocate(std::uint64_t bytes) {
 
 void HostDevice::deallocate(void* data) noexcept {
   {
-    const std::scoped_lock lock(mutex_);
+    std::unique_lock lock(mutex_);
     allocations_.erase(data);
+    // Events say nothing any more of what other streams are at.
+    if (!failure_.empty()) rested_.wait(lock, [this] { return running_ == 0; });
   }
   ::operator delete(data, kAlignment);
 }
@@ -180,12 +182,11 @@ void HostDevice::run(const ResamplePass& pass, StreamHandle stream) {
 
 void HostDevice::enqueue(StreamHandle stream, std::function<void()> work) {
   require_sound("enqueue");
-  queue(stream).push(std::move(work));
+  queue(stream).push([this, work = std::move(work)] { run_if_sound(work); });
 }
 
 void HostDevice::work(StreamHandle stream, HostWork::Kind kind, std::uint64_t bytes, std::function<void()> work) {
-  require_sound("work");
-  queue(stream).push([this, kind, bytes, work = std::move(work)] {
+  enqueue(stream, [this, kind, bytes, work = std::move(work)] {
     try {
       begin(kind, bytes);
       if (failure().empty()) work();
@@ -193,6 +194,17 @@ void HostDevice::work(StreamHandle stream, HostWork::Kind kind, std::uint64_t by
       fail(error.what());
     }
   });
+}
+
+void HostDevice::run_if_sound(const std::function<void()>& work) {
+  {
+    const std::scoped_lock lock(mutex_);
+    if (!failure_.empty()) return;
+    ++running_;
+  }
+  work();
+  const std::scoped_lock lock(mutex_);
+  if (--running_ == 0) rested_.notify_all();
 }
 
 void HostDevice::begin(HostWork::Kind kind, std::uint64_t bytes) {

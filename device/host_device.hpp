@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
 #include <functional>
 #include <map>
 #include <memory>
@@ -23,8 +24,8 @@ struct HostWork {
 
 struct HostDeviceOptions {
   /// Called in the stream's thread before each piece of work, and in the caller's before reads of files. It may take
-  /// its time; what it throws fails the device for good, as a fault of a kernel does: no later work is done, and
-  /// whoever asks for a result gets Error: resource.
+  /// its time; what it throws fails the device for good, as a fault of a kernel does: no later work is done, whoever
+  /// asks for a result gets Error: resource, and memory ends when what was under way has ended.
   std::function<void(const HostWork&)> before = {};
   std::string refuse_pin = {};    ///< not empty: what pin() throws
   std::string refuse_files = {};  ///< not empty: what file_reads() throws
@@ -76,6 +77,7 @@ class HostDevice final : public Device {
 
   HostQueue& queue(StreamHandle stream);  ///< throws Error: invalid_argument, for a number that no stream has
   void work(StreamHandle stream, HostWork::Kind kind, std::uint64_t bytes, std::function<void()> work);
+  void run_if_sound(const std::function<void()>& work);
   void begin(HostWork::Kind kind, std::uint64_t bytes);
   void fail(const std::string& cause);
   std::string failure() const;
@@ -90,6 +92,8 @@ class HostDevice final : public Device {
   StreamHandle next_handle_ = kThreadStream + 1;
   std::map<void*, std::uint64_t> allocations_, pins_, attached_;
   std::string failure_;
+  unsigned running_ = 0;  // pieces of work
+  std::condition_variable rested_;
 };
 
 /// The same pass, at once, in the calling thread: what the kernels of devices are measured against.
