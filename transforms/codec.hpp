@@ -68,7 +68,7 @@ enum class Pixels : std::uint8_t {
 
 struct DecodeOptions {
   Pixels pixels = Pixels::rgb;               ///< of images; others ignore it
-  bool upright = false;                      ///< of JPEG and jpt: the orientation in their EXIF block is applied
+  bool upright = false;                      ///< of images: the orientation in their EXIF block is applied
   std::vector<std::string> attributes = {};  ///< of clouds: those that will be asked for beside the coordinates
 };
 

@@ -2,6 +2,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <string_view>
 
 #include <penstock/transforms/exif.hpp>
 
@@ -46,8 +47,16 @@ unsigned orientation_in(const Tiff& tiff) {
   return 1;
 }
 
+bool begins_with(Bytes bytes, Bytes with) {
+  return bytes.size() >= with.size() && std::ranges::equal(bytes.first(with.size()), with);
+}
+
+unsigned orientation_of(const std::optional<Bytes>& tiff) {
+  return tiff ? orientation_in(Tiff(*tiff)) : 1;
+}
+
 /// The payload of the first Exif segment before the image's data.
-std::optional<Bytes> exif_of(Bytes file) {
+std::optional<Bytes> segment_of_jpeg(Bytes file) {
   const auto at = [&](std::size_t offset) { return std::to_integer<unsigned>(file[offset]); };
   for (std::size_t i = 2; i + 4 <= file.size() && at(i) == kMark;) {
     const unsigned marker = at(i + 1);
@@ -58,9 +67,34 @@ std::optional<Bytes> exif_of(Bytes file) {
     const std::size_t length = at(i + 2) << 8 | at(i + 3);
     if (marker == kStartOfScan || length < 2 || i + 2 + length > file.size()) return std::nullopt;
     const Bytes payload = file.subspan(i + 4, length - 2);
-    const bool exif = payload.size() >= kExif.size() && std::ranges::equal(payload.first(kExif.size()), kExif);
-    if (marker == kApplication1 && exif) return payload.subspan(kExif.size());
+    if (marker == kApplication1 && begins_with(payload, kExif)) return payload.subspan(kExif.size());
     i += 2 + length;
+  }
+  return std::nullopt;
+}
+
+/// How a file's chunks are written, one behind the other.
+struct Chunks {
+  std::size_t first;   ///< where they begin
+  std::size_t name;    ///< place of the name in a chunk's head of eight bytes; its length is the other half
+  bool little_endian;  ///< the length
+  std::size_t behind;  ///< bytes of a checksum
+  std::size_t even;    ///< what a chunk is padded to
+};
+constexpr Chunks kPng{8, 4, false, 4, 1}, kRiff{12, 0, true, 0, 2};
+constexpr std::size_t kHead = 8;
+
+/// The first chunk of that name.
+std::optional<Bytes> chunk_of(Bytes file, const Chunks& chunks, std::string_view name) {
+  const auto at = [&](std::size_t offset) { return std::to_integer<std::size_t>(file[offset]); };
+  for (std::size_t i = chunks.first; i <= file.size() && file.size() - i >= kHead;) {
+    const std::size_t number = i + 4 - chunks.name;
+    std::size_t length = 0;
+    for (std::size_t b = 0; b < 4; ++b) length |= at(number + b) << 8 * (chunks.little_endian ? b : 3 - b);
+    if (length > file.size() - i - kHead) return std::nullopt;
+    const Bytes payload = file.subspan(i + kHead, length);
+    if (begins_with(file.subspan(i + chunks.name), std::as_bytes(std::span(name)))) return payload;
+    i += kHead + (length + chunks.even - 1) / chunks.even * chunks.even + chunks.behind;
   }
   return std::nullopt;
 }
@@ -69,8 +103,17 @@ std::optional<Bytes> exif_of(Bytes file) {
 
 unsigned exif_orientation(Bytes jpeg_file) {
   if (jpeg_file.size() < 2 || std::to_integer<unsigned>(jpeg_file[1]) != kStartOfImage) return 1;
-  const std::optional<Bytes> exif = exif_of(jpeg_file);
-  return exif ? orientation_in(Tiff(*exif)) : 1;
+  return orientation_of(segment_of_jpeg(jpeg_file));
+}
+
+unsigned png_orientation(Bytes png_file) {
+  return orientation_of(chunk_of(png_file, kPng, "eXIf"));
+}
+
+unsigned webp_orientation(Bytes webp_file) {
+  std::optional<Bytes> exif = chunk_of(webp_file, kRiff, "EXIF");
+  if (exif && begins_with(*exif, kExif)) exif = exif->subspan(kExif.size());  // some writers' habit
+  return orientation_of(exif);
 }
 
 }  // namespace penstock

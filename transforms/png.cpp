@@ -7,7 +7,9 @@
 
 #include <penstock/formats/checks_sums.hpp>
 #include <penstock/formats/error.hpp>
+#include <penstock/transforms/exif.hpp>
 #include <penstock/transforms/image_decoder.hpp>
+#include <penstock/transforms/oriented_decoder.hpp>
 #include <penstock/transforms/png.hpp>
 #include <penstock/transforms/png_filters.hpp>
 #include <penstock/transforms/png_pixels.hpp>
@@ -202,7 +204,10 @@ class PngCodec final : public Codec {
     return first_bytes.size() >= 8 && std::memcmp(first_bytes.data(), kSignature, 8) == 0;
   }
   std::unique_ptr<Decoder> decoder(const FieldSchema&, const DecodeOptions& options) const override {
-    return std::make_unique<PngDecoder>(options.pixels);
+    auto decoder = std::make_unique<PngDecoder>(options.pixels);
+    if (!options.upright) return decoder;
+    return std::make_unique<OrientedDecoder>(std::move(decoder),
+                                             [](const FieldBytes& field) { return png_orientation(field.bytes); });
   }
 };
 

@@ -5,7 +5,9 @@
 #include <webp/decode.h>
 
 #include <penstock/formats/error.hpp>
+#include <penstock/transforms/exif.hpp>
 #include <penstock/transforms/image_decoder.hpp>
+#include <penstock/transforms/oriented_decoder.hpp>
 #include <penstock/transforms/webp.hpp>
 
 namespace penstock {
@@ -77,8 +79,11 @@ class WebpCodec final : public Codec {
  public:
   std::string_view name() const override { return "webp"; }
   bool recognises(std::span<const std::byte> first_bytes) const override { return begins_as_webp(first_bytes); }
-  std::unique_ptr<Decoder> decoder(const FieldSchema&, const DecodeOptions&) const override {
-    return std::make_unique<WebpDecoder>();
+  std::unique_ptr<Decoder> decoder(const FieldSchema&, const DecodeOptions& options) const override {
+    auto decoder = std::make_unique<WebpDecoder>();
+    if (!options.upright) return decoder;
+    return std::make_unique<OrientedDecoder>(std::move(decoder),
+                                             [](const FieldBytes& field) { return webp_orientation(field.bytes); });
   }
 };
 

@@ -232,7 +232,7 @@ void bind_image_chain(nb::module_ module) {
   module.def(
       "decode", image::decode, nb::kw_only(), nb::arg("fast") = false, nb::arg("apply_exif_orientation") = false,
       "Decoded pixels: uint8 (C, H, W). fast: JPEGs that the chain makes at least twice smaller are decoded at 1/2,\n"
-      "1/4 or 1/8 of their size, which is sooner done and gives slightly other pixels. apply_exif_orientation: JPEGs\n"
+      "1/4 or 1/8 of their size, which is sooner done and gives slightly other pixels. apply_exif_orientation: images\n"
       "are turned and mirrored as their EXIF block says, before all other steps.");
   bind_places(module);
   bind_colors(module);

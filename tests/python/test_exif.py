@@ -21,7 +21,8 @@ def save(path, orientation, size=(56, 40), exif=None):
     if exif is None:
         exif = Image.Exif()
         exif[ORIENTATION] = orientation
-    smooth.save(path, quality=90, exif=exif)
+    options = {".jpg": {"quality": 90}, ".png": {}, ".webp": {"lossless": True}}[path.suffix]
+    smooth.save(path, exif=exif, **options)
 
 
 @pytest.fixture(name="folder", scope="module")
@@ -94,6 +95,37 @@ def test_blocks_that_say_nothing_leave_the_image_as_it_is(tmp_path):
     for number, image in enumerate(made):
         with Image.open(tmp_path / f"{number}.jpg") as stored:
             assert np.array_equal(image, np.asarray(stored.convert("RGB"))), number
+
+
+@pytest.mark.parametrize("suffix", [".png", ".webp"])
+def test_png_and_webp_are_pillows(tmp_path, suffix):
+    for orientation in range(1, 9):
+        save(tmp_path / f"{orientation}{suffix}", orientation, (56, 40) if orientation < 5 else (40, 56))
+    try:
+        made = images(tmp_path, ps.field(suffix[1:]) | ps.image.decode(apply_exif_orientation=True))
+    except ps.Error as error:
+        if "has no libwebp" not in str(error):
+            raise
+        pytest.skip(str(error))
+    stored = images(tmp_path, ps.field(suffix[1:]) | ps.image.resize((37, 53)))
+    for orientation, (image, plain) in enumerate(zip(made, stored, strict=True), start=1):
+        path = tmp_path / f"{orientation}{suffix}"
+        assert np.array_equal(image, upright(path)), path.name
+        with Image.open(path) as file:
+            assert np.array_equal(plain, np.asarray(file.convert("RGB").resize((53, 37), Image.BILINEAR))), path.name
+
+
+@pytest.mark.parametrize("suffix", [".png", ".webp"])
+def test_chunks_that_are_cut_leave_the_image_to_its_decoder(tmp_path, suffix):
+    save(tmp_path / f"0{suffix}", 6, (40, 56))
+    whole = (tmp_path / f"0{suffix}").read_bytes()
+    chain = ps.field(suffix[1:]) | ps.image.decode(apply_exif_orientation=True)
+    for cut in range(12, len(whole), 7):
+        (tmp_path / f"0{suffix}").write_bytes(whole[:cut])
+        try:
+            images(tmp_path, chain)
+        except ps.Error as error:
+            assert error.kind in ("corrupt", "shape", "unsupported")  # noqa: PT017
 
 
 @pytest.mark.skipif(not DATA.is_dir(), reason="no images in PENSTOCK_TEST_DATA")
