@@ -3,6 +3,22 @@
 #include <penstock/loader/device_copy.hpp>
 
 namespace penstock {
+namespace {
+
+const Slab& slab_of(const Batch& host) {
+  return static_cast<const Slab&>(*host.slab());
+}
+
+/// While a fault of fill() is handled: the batch whose JPEGs the device could not decode, as the host fills it. Throws
+/// other faults on.
+Finished filled_by_host(const Batch& refused, const Error& fault, const DeviceTasks& tasks) {
+  if (!fault.is_data_fault()) throw;
+  Finished again = tasks.filled_by_host(refused);
+  tasks.jpegs->count_refused();
+  return again;
+}
+
+}  // namespace
 
 DeviceCopy::DeviceCopy(std::shared_ptr<DevicePool> pool, std::shared_ptr<SlabPool> host, Source source, unsigned ahead,
                        StageClocks& clocks, DeviceTasks tasks)
@@ -39,45 +55,45 @@ bool DeviceCopy::advance(std::uint64_t generation, std::uint64_t sequence) {
 void DeviceCopy::copy(Finished& finished, DeviceSlab* slab, std::uint64_t generation) {
   InFlight copy{.host = std::exchange(finished.batch, Batch(DevicePool::lend(pool_, slab)))};
   finished.batch.attach(copy.host.attached());
+  const auto read = [&] {
+    if (tasks_.reads == nullptr) return;
+    Stopwatch watch;
+    slab->read(slab_of(copy.host), *tasks_.reads, [&] { return !queue_.wants(generation); });
+    clocks_.copy.busy.add(watch.lap());
+  };
+  const auto fill = [&] {
+    copy.bytes = slab->fill(slab_of(copy.host), tasks_.jpegs, stream_->handle(), *copy.begun, *copy.copied);
+  };
+  const auto end = [&] {
+    if (copy.ended == nullptr) copy.ended = event();
+    copy.ended->record(stream_->handle());
+  };
   try {
     copy.begun = event();
+    copy.copied = event();
     if (tasks_.reads != nullptr) {
       Stopwatch watch;
       slab->await_readers(stream_->handle(), *copy.begun);
       clocks_.copy.stalled_out.add(watch.lap());
-      slab->read(static_cast<const Slab&>(*copy.host.slab()), *tasks_.reads, [&] { return !queue_.wants(generation); });
-      clocks_.copy.busy.add(watch.lap());
     }
-    fill(finished, slab, copy);
+    read();
+    try {
+      fill();
+    } catch (const Error& fault) {
+      end();
+      copy.ended->wait();  // what was enqueued uses the memory of both sides
+      Finished again = filled_by_host(copy.host, fault, tasks_);
+      finished.bad = std::move(again.bad);
+      copy.host = std::move(again.batch);
+      read();
+      fill();
+    }
+    end();
   } catch (...) {
     finished.failure = std::current_exception();
     finished.batch = {};
   }
   in_flight_.push(std::move(copy));
-}
-
-void DeviceCopy::fill(Finished& finished, DeviceSlab* slab, InFlight& copy) {
-  copy.copied = event();
-  const auto enqueue = [&] {
-    const auto& host = static_cast<const Slab&>(*copy.host.slab());
-    copy.bytes = slab->fill(host, tasks_.jpegs, stream_->handle(), *copy.begun, *copy.copied);
-  };
-  const auto end = [&] {
-    copy.ended = event();
-    copy.ended->record(stream_->handle());
-  };
-  try {
-    enqueue();
-  } catch (const Error& error) {
-    end();  // what was enqueued reads the host's memory yet
-    if (!error.is_data_fault()) throw;
-    Finished again = tasks_.filled_by_host(copy.host);
-    tasks_.jpegs->count_refused();
-    finished.bad = std::move(again.bad);
-    copy.refused = std::exchange(copy.host, std::move(again.batch));
-    enqueue();
-  }
-  end();
 }
 
 void DeviceCopy::settle() {
@@ -148,21 +164,23 @@ Batch DeviceCopy::copied(const std::shared_ptr<DevicePool>& pool, const Batch& b
   made.attach(batch.attached());
   const auto stream = pool->device().make_stream();
   const auto begun = pool->device().make_event(), copied = pool->device().make_event();
-  const auto fill = [&](const Batch& from) {
-    slab->fill(static_cast<const Slab&>(*from.slab()), tasks.jpegs, stream->handle(), *begun, *copied);
+  const auto read = [&](const Batch& host) {
+    if (tasks.reads != nullptr) slab->read(slab_of(host), *tasks.reads, [] { return false; });
+  };
+  const auto fill = [&](const Batch& host) {
+    slab->fill(slab_of(host), tasks.jpegs, stream->handle(), *begun, *copied);
     slab->use().synchronize();
   };
-  if (tasks.reads != nullptr) {
-    slab->await_readers(stream->handle(), *begun);
-    slab->read(static_cast<const Slab&>(*batch.slab()), *tasks.reads, [] { return false; });
-  }
+  if (tasks.reads != nullptr) slab->await_readers(stream->handle(), *begun);
+  read(batch);
   try {
     fill(batch);
-  } catch (const Error& error) {
+  } catch (const Error& fault) {
     begun->record(stream->handle());
-    begun->wait();  // what was enqueued reads the host's memory yet
-    if (!error.is_data_fault()) throw;
-    fill(tasks.filled_by_host(batch).batch);
+    begun->wait();  // what was enqueued uses the memory of both sides
+    const Finished again = filled_by_host(batch, fault, tasks);
+    read(again.batch);
+    fill(again.batch);
   }
   return made;
 }

@@ -53,13 +53,12 @@ class DeviceCopy {
 
  private:
   struct InFlight {
-    Batch host, refused = {};  ///< that one's JPEGs may be under way yet
+    Batch host;
     std::unique_ptr<Event> begun = nullptr, copied = nullptr, ended = nullptr;
     std::uint64_t bytes = 0;
   };
   bool advance(std::uint64_t generation, std::uint64_t sequence);
   void copy(Finished& finished, DeviceSlab* slab, std::uint64_t generation);
-  void fill(Finished& finished, DeviceSlab* slab, InFlight& copy);
   void await(InFlight& copy);
   std::unique_ptr<Event> event();
 

@@ -19,6 +19,8 @@
 
 #include <doctest/doctest.h>
 
+#include <penstock/formats/crc32c.hpp>
+#include <penstock/formats/dataset_writer.hpp>
 #include <penstock/loader/host_jpeg_decoder.hpp>
 
 #include "support/device_loading.hpp"
@@ -311,6 +313,43 @@ TEST_CASE("a JPEG that the device finds bad meets the error policy, as on the ho
     CHECK(table.str().find("batches were decoded by the cores") != std::string::npos);
     CHECK(digest_of(loader.at(0, 3)) == digest_of(plain.at(0, 3)));
   }
+}
+
+TEST_CASE("rows that the device reads itself stand beside JPEGs that it decodes, also where it finds one bad") {
+  const Pictures data(40);
+  const std::string whole = data.bytes_of(9);
+  data.replace(9, whole.substr(0, whole.size() / 2) + std::string(whole.size() - whole.size() / 2, '\0'));
+  DatasetWriterOptions as;
+  as.fields = {{.name = "jpg", .codec = "jpeg"},
+               {.name = "row", .codec = "raw", .dtype = DType::u8, .shape = {4096}, .fixed = true}};
+  {
+    DatasetWriter writer(data.folder / "packed", as);
+    for (std::uint64_t i = 0; i < 40; ++i) {
+      const std::string jpeg = data.bytes_of(i), row(4096, static_cast<char>(i));
+      writer.add(
+          number_key(i),
+          std::vector<FieldValue>{{.field = 0, .bytes = bytes_of(jpeg), .crc32c = crc32c(bytes_of(jpeg)), .header = {}},
+                                  {.field = 1, .bytes = bytes_of(row), .crc32c = crc32c(bytes_of(row)), .header = {}}});
+    }
+    writer.finish();
+  }
+  const Dataset dataset = open(data.folder / "packed");
+  LoaderOptions options = on_host(4);
+  options.fields.resize(1);
+  options.fields.emplace_back("row", array::decode());
+  options.on_error = OnError::replace;
+  options.max_error_rate = 1;
+  Loader plain(dataset, options);
+  options.on_device = device_with();
+  options.gpu_jpeg = 1;
+  options.gpu_direct = true;
+  Loader loader(dataset, options);
+  for (int epoch = 0; epoch < 3; ++epoch) CHECK(digests_of(loader) == digests_of(plain));
+  const Stats stats = loader.stats();
+  CHECK(stats.gpu_direct == "bounce buffer, the device is a processor: row");
+  CHECK(stats.gpu_jpeg_refused >= 3);
+  for (std::uint64_t batch = 0; batch < 10; ++batch)
+    CHECK(digest_of(loader.at(0, batch)) == digest_of(plain.at(0, batch)));
 }
 
 TEST_CASE("a decoder that fails fails its batch, with its words, and those after it come") {
