@@ -10,6 +10,7 @@
 #include <doctest/doctest.h>
 
 #include "support/device_loading.hpp"
+#include "support/restless.hpp"
 #include "support/thread_count.hpp"
 
 using namespace penstock;
@@ -69,33 +70,10 @@ TEST_CASE("a loader that ends or jumps at random moments gives everything back, 
   const std::ptrdiff_t before = thread_count();
   std::mt19937 random(21);
   for (int round = 0; round < 400; ++round) {
-    const bool slow = random() % 2 == 0;
-    const std::uint64_t failing = random() % 8 == 0 ? random() % 6 : ~std::uint64_t{0};
-    auto device = device_with([=](const HostWork& work) {
-      if (slow) std::this_thread::sleep_for(std::chrono::microseconds(work.number * 97 % 400));
-      if (work.number == failing) throw std::runtime_error("off");
-    });
-    LoaderOptions options = on(device, static_cast<std::uint32_t>(1 + random() % 16));
-    options.prefetch = static_cast<unsigned>(1 + random() % 3);
-    options.device_prefetch = static_cast<unsigned>(1 + random() % 3);
+    const auto device = restless_device(random, 6);
+    LoaderOptions options = on(device);
     if (random() % 3 == 0) options.on_batch = [](Batch&) {};
-    std::vector<Batch> kept;
-    {
-      Loader loader(dataset, options);
-      try {
-        for (auto take = random() % 8; take > 0; --take) {
-          auto batch = loader.next();
-          if (!batch) break;
-          if (random() % 2 == 0) batch->wait(kDefaultStream);
-          if (kept.empty() && random() % 3 == 0) kept.push_back(*batch);
-          if (random() % 5 == 0) loader.set_epoch(random() % 3);
-        }
-      } catch (const Error& error) {
-        CHECK(error.kind() == ErrorKind::resource);
-      }
-      if (random() % 3 == 0) std::this_thread::sleep_for(std::chrono::microseconds(random() % 500));
-    }
-    kept.clear();
+    restless_life(dataset, std::move(options), random);
     CHECK(device->allocated() == 0);
     CHECK(device->pinned() == 0);
   }

@@ -17,6 +17,7 @@
 #include <penstock/formats/npy_text.hpp>
 
 #include "support/device_loading.hpp"
+#include "support/restless.hpp"
 
 using namespace penstock;
 using namespace penstock::test;
@@ -106,24 +107,16 @@ TEST_CASE("batches with rows that the device reads are those of the host, for ev
     LoaderOptions options = images_on(device);
     options.engine.kind = kind;
     Loader loader(dataset, options);
-    plain.set_epoch(0);
-    for (int epoch = 0; epoch < 3; ++epoch) CHECK(digests_of(loader) == digests_of(plain));
+    check_alike(loader, plain, 3);
     CHECK(read >= 3 * 53 * 2 * kRowBytes);
     CHECK(crossed < read);  // "stored" and the crops: no row of the others
     const Stats stats = loader.stats();
     CHECK(stats.gpu_direct == "bounce buffer, the device is a processor: rows, numbers");
-    CHECK(stats.gpu_direct_bytes == read);
+    CHECK(stats.gpu_direct_bytes >= 3 * 53 * 2 * kRowBytes);
+    CHECK(stats.gpu_direct_bytes <= read);  // some may be under way
     std::ostringstream table;
     table << stats;
     CHECK(table.str().find(" MB, bounce buffer, the device is a processor: rows, numbers\n") != std::string::npos);
-
-    const LoaderState state = loader.state();
-    loader.next();
-    loader.restore(state);
-    plain.restore(state);
-    CHECK(digests_of(loader) == digests_of(plain));
-    const Batch again = loader.at(1, 2), same = plain.at(1, 2);
-    CHECK(digest_of(again) == digest_of(same));
   }
 }
 
@@ -314,33 +307,11 @@ TEST_CASE("a loader that ends or jumps while reads are under way gives everythin
   const std::ptrdiff_t before = thread_count();
   std::mt19937 random(21);
   for (int round = 0; round < 120; ++round) {
-    const bool slow = random() % 2 == 0;
-    const std::uint64_t failing = random() % 8 == 0 ? random() % 60 : ~std::uint64_t{0};
-    const auto device = device_with([=](const HostWork& work) {
-      if (slow) std::this_thread::sleep_for(std::chrono::microseconds(work.number * 97 % 400));
-      if (work.number == failing) throw std::runtime_error("off");
-    });
-    LoaderOptions options = images_on(device, static_cast<std::uint32_t>(1 + random() % 16));
-    options.device_prefetch = static_cast<unsigned>(1 + random() % 3);
+    const auto device = restless_device(random, 60);
+    LoaderOptions options = images_on(device);
     options.engine.threads = static_cast<unsigned>(1 + random() % 4);
     options.engine.kind = random() % 2 == 0 ? EngineKind::pread : EngineKind::direct;
-    std::vector<Batch> kept;
-    {
-      Loader loader(dataset, options);
-      try {
-        for (auto take = random() % 8; take > 0; --take) {
-          auto batch = loader.next();
-          if (!batch) break;
-          if (random() % 2 == 0) batch->wait(kDefaultStream);
-          if (kept.empty() && random() % 3 == 0) kept.push_back(*batch);
-          if (random() % 4 == 0) loader.set_epoch(random() % 3);
-          if (random() % 8 == 0) loader.at(0, 0);
-        }
-      } catch (const Error& error) {
-        CHECK(error.kind() == ErrorKind::resource);
-      }
-    }
-    kept.clear();
+    restless_life(dataset, std::move(options), random);
     CHECK(device->allocated() == 0);
     CHECK(device->attached() == 0);
   }

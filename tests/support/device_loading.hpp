@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include <doctest/doctest.h>
+
 #include <penstock/device/host_device.hpp>
 
 #include "support/loading.hpp"
@@ -42,6 +44,18 @@ inline std::vector<std::uint64_t> digests_of(Loader& loader) {
   std::vector<std::uint64_t> digests;
   while (const auto batch = loader.next()) digests.push_back(digest_of(*batch));
   return digests;
+}
+
+/// Over some epochs, behind a restored state, and by at(). A state's notes may differ: who decodes is part of it.
+inline void check_alike(Loader& loader, Loader& plain, int epochs) {
+  plain.set_epoch(0);
+  for (int epoch = 0; epoch < epochs; ++epoch) CHECK(digests_of(loader) == digests_of(plain));
+  const LoaderState state = loader.state();
+  loader.next();
+  loader.restore(state);
+  plain.restore(state);
+  CHECK(digests_of(loader) == digests_of(plain));
+  CHECK(digest_of(loader.at(1, 2)) == digest_of(plain.at(1, 2)));
 }
 
 }  // namespace penstock::test
