@@ -42,7 +42,8 @@ class NvJpegDecoder final : public JpegDecoder {
   /// Not taken: no JPEG, a broken header, four colors, or a kind that the engine has not (the hardware's: progressive).
   std::optional<JpegSize> size(std::span<const std::byte> jpeg) override;
 
-  /// Where the hardware decodes, which does not wait for what the stream was given before, this thread does.
+  /// This thread waits for the batch before; and, where the hardware decodes, which does not wait for what the stream
+  /// was given before, for that. Bytes in page-locked memory reach the device sooner.
   void decode(std::span<const JpegOnDevice> images, StreamHandle stream) override;
 
  private:

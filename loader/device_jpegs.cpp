@@ -65,7 +65,7 @@ void DeviceJpegs::decode(std::span<const JpegRow> rows, const std::byte* tables,
     std::uint64_t filled = 0;
     placed_.clear();
     for (; next < rows.size(); ++next) {
-      if (rows[next].bytes.empty()) continue;
+      if (rows[next].staged.empty()) continue;
       const std::uint64_t bytes = bytes_of(rows[next].size);
       if (filled + bytes > half_bytes_) break;
       placed_.push_back({&rows[next], next, half.memory.data() + filled});
@@ -78,7 +78,7 @@ void DeviceJpegs::decode(std::span<const JpegRow> rows, const std::byte* tables,
 void DeviceJpegs::decode(std::span<const Placed> images, Half& half, const std::byte* tables, const ImageColumn& column,
                          StreamHandle stream) {
   images_.clear();
-  for (const Placed& image : images) images_.push_back({image.row->bytes, image.pixels, pitch_of(image.row->size)});
+  for (const Placed& image : images) images_.push_back({image.row->staged, image.pixels, pitch_of(image.row->size)});
   device_->wait(stream_->handle(), *half.used);
   const auto join = [&] {
     half.decoded->record(stream_->handle());

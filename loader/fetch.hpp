@@ -9,14 +9,13 @@
 
 #include <penstock/formats/dataset.hpp>
 #include <penstock/loader/field_headers.hpp>
+#include <penstock/loader/memory.hpp>
 #include <penstock/loader/sample_cache.hpp>
 #include <penstock/transforms/program.hpp>
 
 namespace penstock {
 
 class DeviceReads;
-
-inline constexpr std::uint64_t kOverread = 64;  ///< bytes that codecs may look at beyond a value's end
 
 /// The bytes of one field in a sample's buffer: all of them, or the ranges that its codec selected.
 struct FieldFetch {

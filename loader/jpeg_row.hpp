@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include <penstock/device/jpeg_decoder.hpp>
@@ -11,10 +12,13 @@
 namespace penstock {
 
 struct JpegRow {
-  std::vector<std::byte> bytes;  ///< empty: the row is in its slot
+  std::vector<std::byte> bytes;  ///< as its worker leaves it; empty: the row is in its slot
   JpegSize size{};
   ResampleTables tables;
-  std::uint64_t tables_at = 0;  ///< where they begin among those of the batch, in bytes; set when it is sealed
+
+  // Once the batch is sealed, in memory of the slab's:
+  std::span<const std::byte> staged = {};  ///< the JPEG; empty: the row is in its slot
+  std::uint64_t tables_at = 0;             ///< where its tables begin among those of the batch, in bytes
 };
 
 }  // namespace penstock

@@ -8,6 +8,8 @@
 
 namespace penstock {
 
+inline constexpr std::uint64_t kOverread = 64;  ///< bytes that codecs may look at beyond a value's end
+
 /// An anonymous mapping, aligned to the page and advised to huge pages where it is large. Contents start as zeros and
 /// survive nothing: growing loses them.
 class Memory {

@@ -156,27 +156,35 @@ void Slab::seal(std::span<const std::uint8_t> staged_outputs) {
     fields.push_back(std::move(field));
   }
   if (layout_.share.row_table) write_table();
-  if (!layout_.share.decodes.empty()) gather_jpeg_tables();
+  if (!layout_.share.decodes.empty()) stage_jpegs();
 }
 
-void Slab::gather_jpeg_tables() {
+void Slab::stage_jpegs() {
   const auto each = [this](auto visit) {
     for (std::vector<JpegRow>& column : jpegs_) {
-      for (std::uint32_t r = 0; r < rows && !column.empty(); ++r) {
-        if (!column[r].bytes.empty()) visit(column[r]);
-      }
+      for (std::uint32_t r = 0; r < rows && !column.empty(); ++r) visit(column[r]);
     }
   };
   tables_bytes_ = 0;
-  each([this](JpegRow& row) {
+  std::uint64_t jpeg_bytes = 0;
+  each([&](JpegRow& row) {
     row.tables_at = tables_bytes_;
+    if (row.bytes.empty()) return;
     tables_bytes_ += std::span(row.tables.numbers).size_bytes();
+    jpeg_bytes += row.bytes.size();
   });
-  const std::uint64_t before = tables_.size();
-  tables_.reserve(staging_, tables_bytes_);
-  reserved_.fetch_add(tables_.size() - before, std::memory_order_relaxed);
-  each([this](const JpegRow& row) {
-    std::memcpy(tables_.data() + row.tables_at, row.tables.numbers.data(), std::span(row.tables.numbers).size_bytes());
+  const std::uint64_t before = jpeg_memory_.size();
+  jpeg_memory_.reserve(staging_, tables_bytes_ + jpeg_bytes + kOverread);
+  reserved_.fetch_add(jpeg_memory_.size() - before, std::memory_order_relaxed);
+  std::byte* to = jpeg_memory_.data() + tables_bytes_;
+  each([&](JpegRow& row) {
+    row.staged = {to, row.bytes.size()};
+    if (row.bytes.empty()) return;
+    const auto tables = std::as_bytes(std::span(row.tables.numbers));
+    std::memcpy(jpeg_memory_.data() + row.tables_at, tables.data(), tables.size());
+    std::memcpy(to, row.bytes.data(), row.bytes.size());
+    to += row.bytes.size();
+    row.bytes = {};
   });
 }
 

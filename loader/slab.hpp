@@ -67,7 +67,7 @@ class Slab : public BatchRecord {
   /// What a device decodes in the slot's place; without bytes: the row is in its slot. Null for other outputs.
   JpegRow* jpeg_row(std::uint32_t output, std::uint32_t row);
   std::span<const JpegRow> jpeg_rows(std::uint32_t output) const { return jpegs_[output]; }
-  std::span<const std::byte> jpeg_tables() const { return tables_.first(tables_bytes_); }  ///< of all of them
+  std::span<const std::byte> jpeg_tables() const { return jpeg_memory_.first(tables_bytes_); }  ///< of all of them
   RaggedColumn& ragged(std::uint32_t output) { return ragged_[output]; }
   /// In-place ragged rows: fixes offsets from the items of each row and returns nothing until the arena holds them all.
   void set_items(std::uint32_t output, std::span<const std::uint64_t> items);
@@ -80,7 +80,7 @@ class Slab : public BatchRecord {
 
  private:
   void write_table();
-  void gather_jpeg_tables();
+  void stage_jpegs();
 
   std::span<const Output> outputs_;
   std::uint32_t capacity_;
@@ -91,7 +91,7 @@ class Slab : public BatchRecord {
   std::vector<RaggedColumn> ragged_;
   std::vector<std::vector<Extent>> direct_;
   std::vector<std::vector<JpegRow>> jpegs_;
-  StagedMemory tables_;
+  StagedMemory jpeg_memory_;  ///< of a batch: tables, then JPEGs
   std::uint64_t tables_bytes_ = 0;
   std::atomic<std::uint64_t> reserved_{0};
 };
