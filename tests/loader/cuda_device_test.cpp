@@ -14,6 +14,7 @@
 
 #include "device/fake_cuda.hpp"
 #include "support/device_loading.hpp"
+#include "support/restless.hpp"
 
 using namespace penstock;
 using namespace penstock::test;
@@ -168,18 +169,7 @@ TEST_CASE("a device that fails midway is what next() throws from then on, and en
     });
     {
       Loader loader(data.dataset(), options);
-      int thrown = 0;
-      std::string said;
-      for (int i = 0; i < 60 && thrown < 3; ++i) {
-        try {
-          loader.next();
-        } catch (const Error& error) {
-          CHECK(error.kind() == ErrorKind::resource);
-          said = error.what();
-          ++thrown;
-        }
-      }
-      CHECK(thrown == 3);
+      const std::string said = words_of_failure(loader);
       CHECK(said.find("cuda:1: ") != std::string::npos);
       CHECK(said.find("cudaErrorIllegalAddress") != std::string::npos);
     }
@@ -197,22 +187,9 @@ TEST_CASE("a loader that ends or jumps at random moments gives everything back t
     if (random() % 2 == 0) {
       test::cuda::before_work([&] { std::this_thread::sleep_for(std::chrono::microseconds(seed++ * 97 % 400)); });
     }
-    LoaderOptions options = on(nullptr, static_cast<std::uint32_t>(1 + random() % 16));
+    LoaderOptions options = on(nullptr);
     options.device = "cuda:1";
-    options.prefetch = static_cast<unsigned>(1 + random() % 3);
-    options.device_prefetch = static_cast<unsigned>(1 + random() % 3);
-    std::vector<Batch> kept;
-    {
-      Loader loader(dataset, options);
-      for (auto take = random() % 8; take > 0; --take) {
-        auto batch = loader.next();
-        if (!batch) break;
-        if (random() % 2 == 0) batch->wait(random() % 2 == 0 ? kDefaultStream : kThreadStream);
-        if (kept.empty() && random() % 3 == 0) kept.push_back(*batch);
-        if (random() % 5 == 0) loader.set_epoch(random() % 3);
-      }
-    }
-    kept.clear();
+    restless_life(dataset, std::move(options), random);
     check_ended({1});
   }
 }

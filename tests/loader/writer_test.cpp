@@ -108,7 +108,8 @@ TEST_CASE("a sample that cannot be taken is refused at once, by name, and the ot
   const TemporaryFolder folder;
   Writer writer(folder / "out", {.pack = small_shards("lmdb")});
   add(writer, "one", "cls", "1");
-  CHECK_THROWS_WITH_AS(add(writer, "one", "cls", "2"), doctest::Contains("sample one: invalid argument: two samples"), Error);
+  CHECK_THROWS_WITH_AS(add(writer, "one", "cls", "2"), doctest::Contains("sample one: invalid argument: two samples"),
+                       Error);
   CHECK_THROWS_AS(add(writer, "", "cls", "1"), Error);
   CHECK_THROWS_AS(add(writer, "folder/", "cls", "1"), Error);
   CHECK_THROWS_AS(add(writer, "two", "a/b", "1"), Error);

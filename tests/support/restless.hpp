@@ -1,11 +1,14 @@
 // Programs that end, jump and hold on to batches at any moment, on devices that are slow and fail.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <random>
 #include <stdexcept>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -46,6 +49,51 @@ inline void restless_life(const Dataset& dataset, LoaderOptions options, std::mt
     CHECK(error.kind() == ErrorKind::resource);
   }
   if (random() % 3 == 0) std::this_thread::sleep_for(std::chrono::microseconds(random() % 500));
+}
+
+/// What next() throws once the device has failed: again and again. The last words of three.
+inline std::string words_of_failure(Loader& loader) {
+  int thrown = 0;
+  std::string said;
+  for (int i = 0; i < 60 && thrown < 3; ++i) {
+    try {
+      loader.next();
+    } catch (const Error& error) {
+      CHECK(error.kind() == ErrorKind::resource);
+      said = error.what();
+      ++thrown;
+    }
+  }
+  CHECK(thrown == 3);
+  return said;
+}
+
+/// Epoch 0 some times over, each batch given to a stream that looks at it when it comes to that, and let go at once;
+/// the loader ends first. `look` says of a batch how much is wrong with it, by what it takes along. Returns batches
+/// seen.
+inline int looked_at_late(HostDevice& device, const Dataset& dataset, const LoaderOptions& options, int epochs,
+                          const std::function<std::function<int()>(const Batch&)>& look) {
+  std::atomic<int> wrong{0}, seen{0};
+  const auto stream = device.make_stream();
+  {
+    Loader loader(dataset, options);
+    for (int epoch = 0; epoch < epochs; ++epoch) {
+      loader.set_epoch(0);
+      while (const auto batch = loader.next()) {
+        batch->wait(stream->handle());
+        device.enqueue(stream->handle(), [&, wrongs = look(*batch)] {
+          wrong += wrongs();
+          ++seen;
+        });
+      }
+    }
+  }
+  const auto done = device.make_event();
+  done->record(stream->handle());
+  done->wait();
+  CHECK(wrong == 0);
+  CHECK(device.allocated() == 0);
+  return seen;
 }
 
 }  // namespace penstock::test
