@@ -91,29 +91,32 @@ void DeviceJpegs::decode(std::span<const Placed> images, Half& half, const std::
     throw;
   }
   join();
+  resample(images, tables, column, stream);
+  half.used->record(stream);
+  rows_.fetch_add(images.size(), std::memory_order_relaxed);
+}
+
+void DeviceJpegs::resample(std::span<const Placed> images, const std::byte* tables, const ImageColumn& column,
+                           StreamHandle stream) {
   ResamplePass pass;
   pass.height = static_cast<std::int32_t>(column.height);
   pass.width = static_cast<std::int32_t>(column.width);
   const std::int64_t row_bytes = column.height * column.width * 3;
   for (std::size_t i = 0; i < images.size(); ++i) {
-    const Placed& placed = images[i];
-    const ResampleTables& how = placed.row->tables;
-    pass.image[pass.images++] = {.pixels = reinterpret_cast<const std::uint8_t*>(placed.pixels),
-                                 .pitch = static_cast<std::int64_t>(images_[i].pitch),
-                                 .out = reinterpret_cast<std::uint8_t*>(column.pixels + placed.number * row_bytes),
-                                 .tables = reinterpret_cast<const std::int32_t*>(tables + placed.row->tables_at),
-                                 .taps_x = how.taps_x,
-                                 .taps_y = how.taps_y,
-                                 .vertical_first = how.vertical_first,
-                                 .flip = how.flip,
-                                 .flip_vertical = how.flip_vertical};
-    if (pass.images == ResamplePass::kMostImages || i + 1 == images.size()) {
-      device_->run(pass, stream);
-      pass.images = 0;
-    }
+    const JpegRow& row = *images[i].row;
+    pass.image[pass.images++] = {.pixels = reinterpret_cast<const std::uint8_t*>(images[i].pixels),
+                                 .pitch = static_cast<std::int64_t>(pitch_of(row.size)),
+                                 .out = reinterpret_cast<std::uint8_t*>(column.pixels + images[i].number * row_bytes),
+                                 .tables = reinterpret_cast<const std::int32_t*>(tables + row.tables_at),
+                                 .taps_x = row.tables.taps_x,
+                                 .taps_y = row.tables.taps_y,
+                                 .vertical_first = row.tables.vertical_first,
+                                 .flip = row.tables.flip,
+                                 .flip_vertical = row.tables.flip_vertical};
+    if (pass.images < ResamplePass::kMostImages && i + 1 < images.size()) continue;
+    device_->run(pass, stream);
+    pass.images = 0;
   }
-  half.used->record(stream);
-  rows_.fetch_add(images.size(), std::memory_order_relaxed);
 }
 
 }  // namespace penstock

@@ -59,11 +59,14 @@ class DeviceJpegs {
   };
   struct Placed {
     const JpegRow* row;
-    std::uint32_t number;
-    std::byte* pixels;
+    std::uint32_t number;  ///< of the row in its batch
+    std::byte* pixels;     ///< in a half
   };
   void decode(std::span<const Placed> images, Half& half, const std::byte* tables, const ImageColumn& column,
               StreamHandle stream);
+
+  void resample(std::span<const Placed> images, const std::byte* tables, const ImageColumn& column,
+                StreamHandle stream);
 
   const std::shared_ptr<Device> device_;
   const std::shared_ptr<JpegDecoder> decoder_;

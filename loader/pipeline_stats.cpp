@@ -1,0 +1,81 @@
+// What a pipeline tells of itself: to people who wait for a batch in vain, and in figures.
+#include <string>
+
+#include <penstock/loader/pipeline.hpp>
+
+namespace penstock {
+
+std::string Pipeline::dump() const {
+  std::string text = std::to_string(delivery.ready()) + " batches ready, " + std::to_string(slabs->free_slabs()) +
+                     " of " + std::to_string(slabs->size()) + " slabs free, " + std::to_string(lent()) + " held, " +
+                     std::to_string(tasks.size()) + " tasks queued, engine " + std::string(name(engine.engine->kind()));
+  const auto key_of = [this](const Row& row) {
+    return dataset.key(selection.included.empty() ? row.sample : selection.included[row.sample]);
+  };
+  if (batch_stage != nullptr)
+    text += ", " + std::to_string(batch_stage->ready()) + " batches done by " + options.on_batch_stage;
+  if (device_copy != nullptr)
+    text += ", " + std::to_string(device_copy->ready()) + " batches on " + to_string(device->id());
+  for (const auto& assembly : assemblies) {
+    if (assembly->in_progress() && assembly->generation() == delivery.generation())
+      text += "; " + assembly->describe(key_of);
+  }
+  return text;
+}
+
+Stats Pipeline::stats() const {
+  Stats stats;
+  waits.report(stats);
+  {
+    const std::scoped_lock lock(failures_mutex);
+    failures.report(stats);
+  }
+  stats.excluded_samples = selection.excluded;
+  stats.engine = engine.engine->kind();
+  stats.engine_reason = engine.reason;
+  stats.reads = engine.engine->stats();
+  if (fallback.engine != nullptr) stats.reads += fallback.engine->stats();
+  stats.bytes_read = stats.reads.bytes;
+  stats.workers = options.workers;
+  stats.workers_observed = workers_observed.load(std::memory_order_relaxed);
+  stats.slabs = slabs->size();
+  stats.slab_bytes = slabs->bytes();
+  stats.staging = slabs->staging();
+  if (device != nullptr) {
+    stats.device = to_string(device->id()) + ": " + device->description();
+    stats.device_slabs = device_slabs->size();
+    stats.device_bytes = device_slabs->bytes();
+    stats.copied_bytes = clocks.crossed_bytes.load(std::memory_order_relaxed);
+    stats.copy_time = clocks.crossing.get();
+    stats.gpu_direct = direct.said;
+    if (direct.reads != nullptr) stats.gpu_direct_bytes = direct.reads->bytes();
+    stats.gpu_jpeg = jpeg.said;
+    if (jpeg.jpegs != nullptr) {
+      stats.device_bytes += jpeg.jpegs->bytes();
+      stats.gpu_jpeg_rows = jpeg.jpegs->rows();
+      stats.gpu_jpeg_refused = jpeg.jpegs->refused();
+    }
+    stats.bytes_read += stats.gpu_direct_bytes;
+  }
+  stats.window_bytes = window.reserved();
+  stats.cache_bytes = blocks.bytes();
+  stats.blocks_undone = blocks.made();
+  stats.cache = cache.stats();
+  stats.cache_kind = options.cache;
+  stats.notes = notes;
+  const unsigned readers = engine.engine->synchronous() ? stats.workers : engine.engine->threads();
+  const auto stage = [&](const char* name, unsigned threads, const StageClock& clock) {
+    stats.stages.push_back({name, threads, clock.busy.get(), clock.stalled_in.get(), clock.stalled_out.get()});
+  };
+  stage("plan", 1, clocks.plan);
+  stage("read", readers, clocks.read);
+  if (!engine.engine->synchronous()) stats.stages.back().busy += stats.reads.busy;
+  stage("decode", stats.workers, clocks.decode);
+  stage("transform", stats.workers, clocks.transform);
+  stage("deliver", stats.workers, clocks.deliver);
+  if (batch_stage != nullptr) stage(options.on_batch_stage.c_str(), 1, clocks.on_batch);
+  if (device_copy != nullptr) stage("copy", 1, clocks.copy);
+  return stats;
+}
+
+}  // namespace penstock
