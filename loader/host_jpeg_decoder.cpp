@@ -19,13 +19,16 @@ JpegSize size_of_image(const Layout& layout) {
 }  // namespace
 
 HostJpegDecoder::HostJpegDecoder(std::shared_ptr<HostDevice> device)
-    : device_(std::move(device)), schema_{.name = "jpeg", .codec = "jpeg"}, decoder_(jpeg().decoder(schema_)) {}
+    : device_(std::move(device)),
+      schema_{.name = "jpeg", .codec = "jpeg"},
+      decoder_(jpeg().decoder(schema_)),
+      headers_(jpeg().decoder(schema_)) {}
 
 std::optional<JpegSize> HostJpegDecoder::size(std::span<const std::byte> bytes) {
   if (!jpeg().recognises(bytes)) return std::nullopt;
   const std::scoped_lock lock(mutex_);
   try {
-    return size_of_image(decoder_->peek({.schema = &schema_, .bytes = bytes}));
+    return size_of_image(headers_->peek({.schema = &schema_, .bytes = bytes}));
   } catch (const Error&) {
     return std::nullopt;
   }
@@ -35,15 +38,10 @@ void HostJpegDecoder::decode(std::span<const JpegOnDevice> images, StreamHandle 
   for (const JpegOnDevice& image : images) {
     const FieldBytes field{.schema = &schema_, .bytes = image.jpeg};
     const auto pixels = std::make_shared<std::vector<std::byte>>();
-    JpegSize size{};
-    {
-      const std::scoped_lock lock(mutex_);
-      const Layout layout = decoder_->peek(field);
-      size = size_of_image(layout);
-      pixels->resize(element_count(layout.shape));
-      decoder_->decode(field, nullptr, {pixels->data(), DType::u8, layout.shape});
-    }
-    device_->enqueue(stream, [pixels, image, size] {
+    const Layout layout = decoder_->peek(field);
+    pixels->resize(element_count(layout.shape));
+    decoder_->decode(field, nullptr, {pixels->data(), DType::u8, layout.shape});
+    device_->enqueue(stream, [pixels, image, size = size_of_image(layout)] {
       const std::size_t line = 3 * static_cast<std::size_t>(size.width);
       for (std::size_t y = 0; y < static_cast<std::size_t>(size.height); ++y) {
         std::memcpy(static_cast<std::byte*>(image.pixels) + y * image.pitch, pixels->data() + y * line, line);

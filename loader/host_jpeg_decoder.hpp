@@ -22,8 +22,9 @@ class HostJpegDecoder final : public JpegDecoder {
  private:
   const std::shared_ptr<HostDevice> device_;
   const FieldSchema schema_;
-  std::mutex mutex_;  // guards decoder_
-  std::unique_ptr<Decoder> decoder_;
+  const std::unique_ptr<Decoder> decoder_;  // of decode() alone
+  std::mutex mutex_;                        // guards headers_
+  const std::unique_ptr<Decoder> headers_;
 };
 
 }  // namespace penstock
