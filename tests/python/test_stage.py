@@ -220,8 +220,10 @@ def test_in_python_ctrl_c_and_what_progress_raises_come_out(large, tmp_path):
 
     with pytest.raises(Mine):
         ps.stage(large, tmp_path / "copy.npy", progress=stop)
-    program = f"import penstock as ps; ps.stage({str(large)!r}, {str(tmp_path / 'copy.npy')!r}, progress=False)"
-    child = subprocess.Popen([sys.executable, "-c", program], stderr=subprocess.PIPE)
+    copy = str(tmp_path / "copy.npy")
+    program = f"import penstock as ps; print(flush=True); ps.stage({str(large)!r}, {copy!r}, progress=False)"
+    child = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    child.stdout.readline()  # Python minds signals now; what the first attempt left may be large already
     temporary = tmp_path / ".copy.npy.staging"
     while child.poll() is None:
         if temporary.exists() and temporary.stat().st_size > 100_000_000:
