@@ -1,113 +1,25 @@
 // CudaDevice itself, on CUDA's stand-in (fake_cuda.hpp): which device each call works on, what becomes of the caller's
-// own context, of refusals and of failures. Complaints of the stand-in fail the program.
+// own context and of refusals. Complaints of the stand-in fail the program.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <cstring>
 #include <functional>
 #include <memory>
-#include <new>
-#include <numeric>
 #include <random>
-#include <span>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include <doctest/doctest.h>
 
-#include <penstock/device/cuda.hpp>
-#include <penstock/device/device_memory.hpp>
-#include <penstock/device/device_use.hpp>
-#include <penstock/device/host_device.hpp>
-#include <penstock/formats/error.hpp>
-
-#include "fake_cuda.hpp"
+#include "fake_cuda_things.hpp"
 
 using namespace penstock;
+using namespace penstock::test::cuda;
 using namespace std::chrono_literals;
 namespace cuda = penstock::test::cuda;
 
 namespace {
-
-/// The error that a call ends in; empty: none.
-std::string error_of(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return {};
-}
-
-bool says(const std::string& error, const std::string& text) {
-  return error.find(text) != std::string::npos;
-}
-
-/// Work that stands still in a stream until it is let go.
-class Gate {
- public:
-  Gate(Device& device, StreamHandle stream) {
-    const auto wait = [](void* opened) { static_cast<std::atomic<bool>*>(opened)->wait(false); };
-    in_context(device,
-               [&] { CHECK(cudaLaunchHostFunc(reinterpret_cast<cudaStream_t>(stream), wait, &open_) == cudaSuccess); });
-  }
-  void open() {
-    open_ = true;
-    open_.notify_all();
-  }
-
- private:
-  std::atomic<bool> open_{false};
-};
-
-/// Zeroes in pages of their own: two ranges that share one cannot both be pinned.
-template <typename T>
-class Pages {
- public:
-  explicit Pages(std::size_t count) : count_(count), data_(new (kPage) T[count]()) {}
-  T* data() const { return data_.get(); }
-  std::size_t bytes() const { return count_ * sizeof(T); }
-  std::span<T> values() const { return {data(), count_}; }
-
- private:
-  static constexpr std::align_val_t kPage{4096};
-  struct Delete {
-    void operator()(T* data) const { ::operator delete[](data, kPage); }
-  };
-  std::size_t count_;
-  std::unique_ptr<T[], Delete> data_;
-};
-
-/// A device that closed everything behind it.
-struct Opened {
-  explicit Opened(const char* name) {
-    cuda::begin_anew();
-    device = open_device(name);
-  }
-  std::shared_ptr<Device> device;
-};
-
-/// One image of four pixels, on the device and as it becomes there.
-struct Picture {
-  explicit Picture(std::shared_ptr<Device> on) : in(on, 12), out(on, 48) {
-    for (std::size_t i = 0; i < 12; ++i) pixels[i] = static_cast<std::uint8_t>(i * 20);
-    on->copy_in(in.data(), pixels, 12, kDefaultStream);
-    pass.in_height = pass.height = 1, pass.in_width = pass.width = 4, pass.rows = 1;
-    pass.in = pixels, pass.out = expected;
-    run_on_host(pass);
-    pass.in = reinterpret_cast<const std::uint8_t*>(in.data()), pass.out = out.data();
-  }
-  bool right(Device& device) const {
-    float found[12] = {};
-    device.copy_out(found, out.data(), 48, kDefaultStream);
-    return std::memcmp(found, expected, sizeof found) == 0;
-  }
-  std::uint8_t pixels[12];
-  float expected[12] = {};
-  DeviceMemory in, out;
-  ImagePass pass;
-};
 
 struct NamedCall {
   const char* name;
@@ -222,62 +134,6 @@ TEST_CASE("a device that cannot be opened says why, and leaves the thread its co
   }
 }
 
-TEST_CASE("work is done in order within a stream, beside other streams, and nobody waits who does not ask to") {
-  const Opened opened("cuda:1");
-  Device& device = *opened.device;
-  const Pages<int> host(1000), back(1000);
-  std::iota(host.data(), host.data() + 1000, 1);
-  const auto bytes = host.bytes();
-  const Pin pin(opened.device, std::as_writable_bytes(host.values()));
-  const Pin pin_back(opened.device, std::as_writable_bytes(back.values()));
-  const DeviceMemory memory(opened.device, bytes);
-  const auto a = device.make_stream(), b = device.make_stream();
-  const auto copied = device.make_event(), read = device.make_event();
-  CHECK(copied->done());  // never recorded
-  copied->wait();
-  Gate gate(device, a->handle());
-  device.copy_in(memory.data(), host.data(), bytes, a->handle());
-  copied->record(a->handle());
-  device.wait(b->handle(), *copied);
-  copied->record(b->handle());  // the wait keeps the place that was recorded before
-  device.copy_out(back.data(), memory.data(), bytes, b->handle());
-  read->record(b->handle());
-  std::this_thread::sleep_for(10ms);
-  CHECK_FALSE(read->done());
-  CHECK_FALSE(copied->done());
-  CHECK(back.data()[999] == 0);
-  gate.open();
-  read->wait();
-  CHECK(read->done());
-  CHECK(std::ranges::equal(back.values(), host.values()));
-  CHECK(cuda::copies_of_plain_memory() == 0);
-}
-
-TEST_CASE("kernels take their turn in a stream, and the time between events is that of the work between them") {
-  const Opened opened("cuda:1");
-  Device& device = *opened.device;
-  const Picture picture(opened.device);
-  const auto stream = device.make_stream();
-  const auto uploaded = device.make_event(), from = device.make_event(), to = device.make_event();
-  uploaded->record(kDefaultStream);
-  device.wait(stream->handle(), *uploaded);
-  from->record(stream->handle());
-  from->wait();
-  Gate gate(device, stream->handle());
-  device.run(picture.pass, stream->handle());
-  to->record(stream->handle());
-  std::this_thread::sleep_for(20ms);
-  CHECK_FALSE(to->done());  // which is no failure that a later kernel hears of
-  device.run(picture.pass, stream->handle());
-  CHECK_THROWS_AS(device.between(*from, *to), Error);
-  CHECK_FALSE(picture.right(device));
-  gate.open();
-  to->wait();
-  CHECK(device.between(*from, *to) >= 20ms);
-  CHECK(device.between(*from, *to) < 20s);
-  CHECK(picture.right(device));
-}
-
 TEST_CASE("a refusal is an error that names device, call and reason; nothing later, or elsewhere, hears of it") {
   const Opened opened("cuda:1");
   Device& device = *opened.device;
@@ -340,47 +196,6 @@ TEST_CASE("what fails where nobody can be told does not come back as the failure
   CHECK(picture.right(device));
 }
 
-TEST_CASE("work that fails is told by the event behind it, and by all later calls; other devices go on") {
-  for (const bool asks : {false, true}) {
-    const Opened opened("cuda:1");
-    Device& device = *opened.device;
-    const auto other = open_device("cuda:2");
-    {
-      const Picture picture(opened.device), sound(other);
-      const DeviceUse use(opened.device);
-      const auto stream = device.make_stream();
-      const auto before = device.make_event(), after = device.make_event();
-      before->record(kDefaultStream);
-      before->wait();
-      Gate gate(device, stream->handle());
-      device.run(picture.pass, stream->handle());
-      after->record(stream->handle());
-      cuda::strike(1, cudaErrorIllegalAddress);
-      gate.open();
-      std::string error;
-      if (asks) {
-        error = error_of([&] {
-          while (!after->done()) std::this_thread::yield();
-        });
-        CHECK(says(error, "resource: cuda:1: cudaEventQuery: "));
-      } else {
-        error = error_of([&] { after->wait(); });
-        CHECK(says(error, "resource: cuda:1: cudaEventSynchronize: "));
-      }
-      CHECK(says(error, "(cudaErrorIllegalAddress)"));
-      for (int time = 0; time < 2; ++time) {  // as long as the process lives
-        CHECK_THROWS_AS(before->done(), Error);
-        CHECK_THROWS_AS(device.run(picture.pass, stream->handle()), Error);
-        CHECK_THROWS_AS(device.allocate(64), Error);
-      }
-      other->run(sound.pass, kDefaultStream);
-      CHECK(sound.right(*other));
-    }
-    CHECK(cuda::alive() == cuda::Alive{});
-    CHECK(cuda::complaints().empty());
-  }
-}
-
 TEST_CASE("a context that is gone is an error: no call works in another") {
   const Opened opened("cuda:1");
   Device& device = *opened.device;
@@ -393,43 +208,6 @@ TEST_CASE("a context that is gone is an error: no call works in another") {
   CHECK(cuda::alive().allocations == 1);
   CHECK(cuda::devices_with_context() == std::vector{1});
   device.deallocate(memory);
-}
-
-TEST_CASE("memory that goes round between streams, with delays everywhere: each reader sees its own round, whole") {
-  const Opened opened("cuda:0");
-  Device& device = *opened.device;
-  std::atomic<unsigned> seed{1};
-  cuda::before_work([&] { std::this_thread::sleep_for(std::chrono::microseconds(std::minstd_rand(seed++)() % 200)); });
-  constexpr std::size_t kWords = 1024, kBuffers = 3, kRounds = 200;
-  const Pages<std::uint32_t> sources(kBuffers * kWords), results(kRounds * kWords);
-  const Pin pins[] = {{opened.device, std::as_writable_bytes(sources.values())},
-                      {opened.device, std::as_writable_bytes(results.values())}};
-  std::vector<DeviceMemory> memory;
-  std::vector<std::unique_ptr<DeviceUse>> uses;
-  std::vector<std::unique_ptr<Event>> copied;
-  for (std::size_t i = 0; i < kBuffers; ++i) {
-    memory.emplace_back(opened.device, kWords * 4);
-    uses.push_back(std::make_unique<DeviceUse>(opened.device));
-    copied.push_back(device.make_event());
-  }
-  const auto writer = device.make_stream(), reader = device.make_stream();
-  for (std::size_t round = 0; round < kRounds; ++round) {
-    const std::size_t i = round % kBuffers;
-    copied[i]->wait();
-    std::fill_n(sources.data() + i * kWords, kWords, static_cast<std::uint32_t>(round));
-    uses[i]->begin_write(writer->handle());
-    device.copy_in(memory[i].data(), sources.data() + i * kWords, kWords * 4, writer->handle());
-    uses[i]->written(writer->handle());
-    copied[i]->record(writer->handle());
-    uses[i]->wait(reader->handle());
-    device.copy_out(results.data() + round * kWords, memory[i].data(), kWords * 4, reader->handle());
-    uses[i]->released();
-  }
-  uses.clear();
-  std::size_t wrong = 0;
-  for (std::size_t i = 0; i < kRounds * kWords; ++i) wrong += results.data()[i] != i / kWords;
-  CHECK(wrong == 0);
-  CHECK(cuda::copies_of_plain_memory() == 0);
 }
 
 TEST_CASE("threads that share devices, each with streams of its own, do not meet in a wrong context") {

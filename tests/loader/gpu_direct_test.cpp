@@ -18,6 +18,7 @@
 
 #include "support/device_loading.hpp"
 #include "support/restless.hpp"
+#include "support/thread_count.hpp"
 
 using namespace penstock;
 using namespace penstock::test;
@@ -76,20 +77,6 @@ LoaderOptions rows_alone(std::shared_ptr<Device> device, std::uint32_t batch_siz
 
 std::shared_ptr<HostDevice> answering(std::function<std::int64_t(std::int64_t)> answer) {
   return std::make_shared<HostDevice>(0, HostDeviceOptions{.file_answer = std::move(answer)});
-}
-
-/// What the loader throws before its epoch ends.
-Error failure_of(Loader& loader) {
-  try {
-    digests_of(loader);
-  } catch (const Error& error) {
-    return error;
-  }
-  return Error::invalid_argument("nothing was thrown");
-}
-
-std::ptrdiff_t thread_count() {
-  return std::distance(std::filesystem::directory_iterator("/proc/self/task"), {});
 }
 
 }  // namespace

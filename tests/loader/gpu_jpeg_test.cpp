@@ -116,15 +116,6 @@ class ToldDecoder final : public JpegDecoder {
   HostJpegDecoder inner_;
 };
 
-Error failure_of(Loader& loader) {
-  try {
-    digests_of(loader);
-  } catch (const Error& error) {
-    return error;
-  }
-  return Error::invalid_argument("nothing was thrown");
-}
-
 }  // namespace
 
 TEST_CASE("batches are those of the host, whatever the device's share, for every engine") {

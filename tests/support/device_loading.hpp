@@ -46,6 +46,16 @@ inline std::vector<std::uint64_t> digests_of(Loader& loader) {
   return digests;
 }
 
+/// What the loader throws before its epoch ends.
+inline Error failure_of(Loader& loader) {
+  try {
+    digests_of(loader);
+  } catch (const Error& error) {
+    return error;
+  }
+  return Error::invalid_argument("nothing was thrown");
+}
+
 /// Over some epochs, behind a restored state, and by at(). A state's notes may differ: who decodes is part of it.
 inline void check_alike(Loader& loader, Loader& plain, int epochs) {
   plain.set_epoch(0);
