@@ -9,15 +9,6 @@ const Slab& slab_of(const Batch& host) {
   return static_cast<const Slab&>(*host.slab());
 }
 
-/// While a fault of fill() is handled: the batch whose JPEGs the device could not decode, as the host fills it. Throws
-/// other faults on.
-Finished filled_by_host(const Batch& refused, const Error& fault, const DeviceTasks& tasks) {
-  if (!fault.is_data_fault()) throw;
-  Finished again = tasks.filled_by_host(refused);
-  tasks.jpegs->count_refused();
-  return again;
-}
-
 }  // namespace
 
 DeviceCopy::DeviceCopy(std::shared_ptr<DevicePool> pool, std::shared_ptr<SlabPool> host, Source source, unsigned ahead,
@@ -79,14 +70,17 @@ void DeviceCopy::copy(Finished& finished, DeviceSlab* slab, std::uint64_t genera
     read();
     try {
       fill();
-    } catch (const Error& fault) {
+    } catch (const RefusedJpeg&) {
       end();
       copy.ended->wait();  // what was enqueued uses the memory of both sides
-      Finished again = filled_by_host(copy.host, fault, tasks_);
+      Finished again = tasks_.filled_by_host(copy.host);
       finished.bad = std::move(again.bad);
       copy.host = std::move(again.batch);
       read();
       fill();
+    } catch (const Error&) {
+      end();  // what was enqueued reads the host's memory yet
+      throw;
     }
     end();
   } catch (...) {
@@ -175,10 +169,10 @@ Batch DeviceCopy::copied(const std::shared_ptr<DevicePool>& pool, const Batch& b
   read(batch);
   try {
     fill(batch);
-  } catch (const Error& fault) {
+  } catch (const RefusedJpeg&) {
     begun->record(stream->handle());
     begun->wait();  // what was enqueued uses the memory of both sides
-    const Finished again = filled_by_host(batch, fault, tasks);
+    const Finished again = tasks.filled_by_host(batch);
     read(again.batch);
     fill(again.batch);
   }

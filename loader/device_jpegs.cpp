@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <utility>
 
+#include <penstock/formats/error.hpp>
 #include <penstock/loader/device_jpegs.hpp>
+#include <penstock/loader/memory.hpp>
 #include <penstock/transforms/random.hpp>
 
 namespace penstock {
@@ -10,10 +12,6 @@ namespace {
 constexpr std::uint32_t kShareStream = 0x6b1e6d;  // a transform number of its own for the draws of the share
 constexpr std::uint64_t kImageAlignment = 256;    // as memory of devices begins
 constexpr std::uint64_t kRowAlignment = 16;
-
-std::uint64_t rounded_up(std::uint64_t bytes, std::uint64_t to) {
-  return (bytes + to - 1) / to * to;
-}
 
 std::uint64_t pitch_of(JpegSize size) {
   return rounded_up(3 * static_cast<std::uint64_t>(size.width), kRowAlignment);
@@ -86,8 +84,12 @@ void DeviceJpegs::decode(std::span<const Placed> images, Half& half, const std::
   };
   try {
     decoder_->decode(images_, stream_->handle());
-  } catch (...) {
+  } catch (const Error& fault) {
     join();  // some may be under way
+    if (fault.is_data_fault()) throw RefusedJpeg(fault);
+    throw;
+  } catch (...) {
+    join();
     throw;
   }
   join();

@@ -13,10 +13,17 @@
 
 #include <penstock/device/device_memory.hpp>
 #include <penstock/device/jpeg_decoder.hpp>
+#include <penstock/formats/error.hpp>
 #include <penstock/loader/jpeg_row.hpp>
 #include <penstock/transforms/program.hpp>
 
 namespace penstock {
+
+/// A JPEG whose bytes the device found bad. Which one, and what becomes of it, is for the host's decoder to say.
+class RefusedJpeg final : public Error {
+ public:
+  explicit RefusedJpeg(const Error& fault) : Error(fault) {}
+};
 
 /// A batch's images on the device: uint8 (rows, height, width, 3).
 struct ImageColumn {
@@ -43,7 +50,7 @@ class DeviceJpegs {
 
   /// Enqueues what fills the column's rows whose JPEGs are staged in `rows`; `stream` is behind it. `tables` are
   /// theirs, on the device, in order of the stream. All must stay until an event of the stream behind this is done,
-  /// also where it throws: what JpegDecoder::decode() does.
+  /// also where it throws: RefusedJpeg; Error: resource, where the device fails.
   void decode(std::span<const JpegRow> rows, const std::byte* tables, const ImageColumn& column, StreamHandle stream);
 
   const JpegDecoder& decoder() const { return *decoder_; }
@@ -64,7 +71,6 @@ class DeviceJpegs {
   };
   void decode(std::span<const Placed> images, Half& half, const std::byte* tables, const ImageColumn& column,
               StreamHandle stream);
-
   void resample(std::span<const Placed> images, const std::byte* tables, const ImageColumn& column,
                 StreamHandle stream);
 

@@ -3,7 +3,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
+#include <string>
 #include <vector>
+
+#include <penstock/transforms/program.hpp>
 
 namespace penstock {
 
@@ -15,5 +19,14 @@ struct DeviceShare {
   bool reads_output(std::size_t output) const { return !reads.empty() && reads[output] != 0; }
   bool decodes_output(std::size_t output) const { return !decodes.empty() && decodes[output] != 0; }
 };
+
+/// For the stats: the names of the chosen ones.
+inline std::string names_of(std::span<const Output> outputs, std::span<const std::uint8_t> chosen) {
+  std::string names;
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    if (chosen[i] != 0) names += (names.empty() ? "" : ", ") + outputs[i].name;
+  }
+  return names;
+}
 
 }  // namespace penstock

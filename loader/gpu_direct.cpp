@@ -2,6 +2,7 @@
 #include <optional>
 
 #include <penstock/formats/error.hpp>
+#include <penstock/loader/device_share.hpp>
 #include <penstock/loader/fetch.hpp>
 #include <penstock/loader/gpu_direct.hpp>
 
@@ -31,13 +32,11 @@ GpuDirect gpu_direct_of(const Dataset& dataset, const LoaderOptions& options, st
   if (!options.gpu_direct) return {};
   std::optional<std::uint32_t> file;
   std::vector<std::uint8_t> chosen(outputs.size(), 0);
-  std::string names;
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const auto found = file_of_plain_rows(dataset, outputs[i]);
     if (!found) continue;
     file = found;
     chosen[i] = 1;
-    names += (names.empty() ? "" : ", ") + outputs[i].name;
   }
   const std::string not_used = "not used: ";
   if (!file)
@@ -45,9 +44,8 @@ GpuDirect gpu_direct_of(const Dataset& dataset, const LoaderOptions& options, st
   try {
     auto reads = std::make_shared<DeviceReads>(dataset, options.on_device->file_reads(), options.engine.threads);
     const std::string bounced = reads->bounced(*file);
-    return {.reads = std::move(reads),
-            .outputs = std::move(chosen),
-            .said = (bounced.empty() ? "direct" : "bounce buffer, " + bounced) + ": " + names};
+    std::string said = (bounced.empty() ? "direct" : "bounce buffer, " + bounced) + ": " + names_of(outputs, chosen);
+    return {.reads = std::move(reads), .outputs = std::move(chosen), .said = std::move(said)};
   } catch (const Error& error) {
     return {.said = not_used + error.cause()};
   }

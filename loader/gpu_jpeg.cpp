@@ -3,6 +3,7 @@
 #include <penstock/device/host_device.hpp>
 #include <penstock/device/nvjpeg.hpp>
 #include <penstock/formats/error.hpp>
+#include <penstock/loader/device_share.hpp>
 #include <penstock/loader/gpu_jpeg.hpp>
 #include <penstock/loader/host_jpeg_decoder.hpp>
 
@@ -26,13 +27,9 @@ std::string percent(double share) {
 
 GpuJpeg gpu_jpeg_of(const LoaderOptions& options, std::span<const Output> outputs) {
   if (options.gpu_jpeg <= 0) return {};
-  std::vector<std::uint8_t> chosen(outputs.size(), 0);
-  std::string names;
-  for (std::size_t i = 0; i < outputs.size(); ++i) {
-    if (!outputs[i].placeable) continue;
-    chosen[i] = 1;
-    names += (names.empty() ? "" : ", ") + outputs[i].name;
-  }
+  std::vector<std::uint8_t> chosen;
+  for (const Output& output : outputs) chosen.push_back(output.placeable ? 1 : 0);
+  const std::string names = names_of(outputs, chosen);
   const std::string not_used = "not used: ";
   if (names.empty()) {
     return {.said = not_used +

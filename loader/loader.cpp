@@ -81,15 +81,13 @@ void Loader::restore(const LoaderState& saved) {
 Batch Loader::at(std::uint64_t epoch, std::uint64_t batch) {
   Pipeline& pipeline = *pipeline_;
   pipeline.require_same_process();
-  const std::uint64_t seed = pipeline.cursor.position().seed;
-  PlanOptions options = plan_options(pipeline.options, pipeline.selection);
-  options.seed = seed;
-  const Plan plan(options, epoch);
+  const Position at{.seed = pipeline.cursor.position().seed, .epoch = epoch, .batch = batch};
+  const Plan plan = pipeline.plan_of(at);
   if (batch >= plan.batches()) {
     throw Error::invalid_argument("batch " + std::to_string(batch) + " of an epoch of " +
                                   std::to_string(plan.batches()));
   }
-  Batch rebuilt = pipeline.filled_here({.seed = seed, .epoch = epoch, .batch = batch}, pipeline.share).batch;
+  Batch rebuilt = pipeline.filled_here(at, plan, pipeline.share).batch;
   if (pipeline.options.on_batch) {
     Batch given = rebuilt;
     pipeline.options.on_batch(given);

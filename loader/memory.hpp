@@ -10,6 +10,11 @@ namespace penstock {
 
 inline constexpr std::uint64_t kOverread = 64;  ///< bytes that codecs may look at beyond a value's end
 
+/// To a multiple of `to`.
+constexpr std::uint64_t rounded_up(std::uint64_t bytes, std::uint64_t to) {
+  return (bytes + to - 1) / to * to;
+}
+
 /// An anonymous mapping, aligned to the page and advised to huge pages where it is large. Contents start as zeros and
 /// survive nothing: growing loses them.
 class Memory {

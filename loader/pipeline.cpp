@@ -81,18 +81,24 @@ DeviceTasks Pipeline::device_tasks() {
   const auto filled_by_host = [this](const Batch& batch) {
     const BatchRecord& record = *batch.slab();
     const Position at{.seed = record.seed, .epoch = record.epoch, .start = record.start, .batch = record.number};
-    return filled_here(at, {.row_table = share.row_table, .reads = share.reads});
+    Finished again = filled_here(at, plan_of(at), {.row_table = share.row_table, .reads = share.reads});
+    jpeg.jpegs->count_refused();
+    return again;
   };
   return {.reads = direct.reads.get(), .jpegs = jpeg.jpegs.get(), .filled_by_host = filled_by_host};
 }
 
-Finished Pipeline::filled_here(const Position& at, const DeviceShare& of_device) {
+Plan Pipeline::plan_of(const Position& at) const {
+  PlanOptions terms = plan_options(options, selection);
+  terms.seed = at.seed;
+  return {terms, at.epoch, at.start};
+}
+
+Finished Pipeline::filled_here(const Position& at, const Plan& plan, const DeviceShare& of_device) {
   const auto pool = std::make_shared<SlabPool>(dataset, program.outputs(), options.batch_size, options.max_items, 1, 0,
                                                nullptr, of_device);
   Assembly assembly(pool->slab(0), program.outputs().size());
-  PlanOptions terms = plan_options(options, selection);
-  terms.seed = at.seed;
-  Plan(terms, at.epoch, at.start).batch(at.batch, assembly.rows);
+  plan.batch(at.batch, assembly.rows);
   name_rows(assembly, shop, at);
   assembly.begin(at.seed, 0, 0);
   Worker(shop).fill_batch(assembly);

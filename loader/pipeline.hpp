@@ -42,7 +42,8 @@ struct Pipeline {
   DeviceTasks device_tasks();
   /// A batch filled in the calling thread, in memory of its own. `of_device`: what is left to the device of it. Throws
   /// what filling it throws.
-  Finished filled_here(const Position& at, const DeviceShare& of_device);
+  Finished filled_here(const Position& at, const Plan& plan, const DeviceShare& of_device);
+  Plan plan_of(const Position& at) const;  ///< of the epoch, from its start
   static void start(const std::shared_ptr<Pipeline>& pipeline);
   bool stop();
   void go_to(const Position& position);

@@ -113,9 +113,10 @@ LoaderOptions resolved(const Dataset& dataset, LoaderOptions options) {
   require(!options.gpu_direct || options.on_device != nullptr, "gpu_direct takes a device");
   require(options.gpu_jpeg >= 0 && options.gpu_jpeg <= 1, "gpu_jpeg must be between 0 and 1");
   require(options.gpu_jpeg == 0 || options.on_device != nullptr, "gpu_jpeg takes a device");
-  require(options.gpu_jpeg == 0 || (!options.on_batch && options.mix.empty() && options.cache == CacheKind::none),
+  const bool no_step_on_host_rows = !options.on_batch && options.mix.empty() && options.cache == CacheKind::none;
+  require(options.gpu_jpeg == 0 || no_step_on_host_rows,
           "gpu_jpeg goes with none of on_batch, mix and cache: they work on rows in the host's memory");
-  require(!options.gpu_direct || (!options.on_batch && options.mix.empty() && options.cache == CacheKind::none),
+  require(!options.gpu_direct || no_step_on_host_rows,
           "gpu_direct goes with none of on_batch, mix and cache: they work on rows in the host's memory");
   options.shuffle_block = shuffle_block(dataset, options);
   try {

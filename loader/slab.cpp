@@ -11,10 +11,6 @@ namespace {
 constexpr std::uint64_t kColumnAlignment = 256;  // of a copy to a device, and above every SIMD width
 constexpr std::uint64_t kPage = 4096;            // of storage and of memory: slabs begin on one
 
-std::uint64_t rounded_up(std::uint64_t bytes, std::uint64_t to) {
-  return (bytes + to - 1) / to * to;
-}
-
 }  // namespace
 
 SlabLayout::SlabLayout(std::span<const Output> outputs, std::uint32_t batch_size, DeviceShare of_device)
