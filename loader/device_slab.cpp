@@ -210,14 +210,40 @@ void DeviceSlab::run(PointPass pass, std::size_t output, StreamHandle stream) {
 
 DevicePool::DevicePool(std::shared_ptr<Device> device, Dataset dataset, std::span<const Output> copied,
                        std::vector<DeviceOutput> outputs, std::uint32_t batch_size, std::uint64_t max_items,
-                       unsigned slabs, const DeviceShare& share, const std::shared_ptr<FileReads>& files)
+                       unsigned slabs, const DeviceShare& share, const std::shared_ptr<FileReads>& files,
+                       unsigned held, unsigned more)
     : device_(std::move(device)),
       dataset_(std::move(dataset)),
       copied_(copied.begin(), copied.end()),
-      outputs_(std::move(outputs)) {
+      outputs_(std::move(outputs)),
+      batch_size_(batch_size),
+      max_items_(max_items),
+      share_(share),
+      files_(files),
+      held_(held),
+      more_(more) {
   for (unsigned i = 0; i < slabs; ++i) {
-    slabs_.push_back(std::make_unique<DeviceSlab>(device_, copied_, outputs_, batch_size, max_items, share, files));
+    slabs_.push_back(made());
     free_.push_back(slabs_.back().get());
+  }
+  if (slabs != 0) slab_bytes_ = slabs_.front()->bytes();
+}
+
+std::unique_ptr<DeviceSlab> DevicePool::made() const {
+  return std::make_unique<DeviceSlab>(device_, copied_, outputs_, batch_size_, max_items_, share_, files_);
+}
+
+void DevicePool::allow_held(unsigned held) {
+  while (held_ < held && more_ != 0) {  // changed by this thread alone
+    auto slab = made();
+    {
+      const std::scoped_lock lock(mutex_);
+      slabs_.push_back(std::move(slab));
+      free_.push_back(slabs_.back().get());
+      ++held_;
+      --more_;
+    }
+    freed_.notify_all();
   }
 }
 
@@ -257,7 +283,18 @@ unsigned DevicePool::lent() const {
   return lent_;
 }
 
+std::size_t DevicePool::size() const {
+  const std::scoped_lock lock(mutex_);
+  return slabs_.size();
+}
+
+std::uint64_t DevicePool::bytes_to_add() const {
+  const std::scoped_lock lock(mutex_);
+  return more_ * slab_bytes_;
+}
+
 std::uint64_t DevicePool::bytes() const {
+  const std::scoped_lock lock(mutex_);
   std::uint64_t bytes = 0;
   for (const auto& slab : slabs_) bytes += slab->bytes();
   return bytes;

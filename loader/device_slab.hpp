@@ -86,17 +86,21 @@ class DeviceSlab {
   DeviceUse use_;  // ends first: it waits for whoever uses the memory
 };
 
-/// A fixed number of them that go round: free, being copied to, ready, held by the consumer, free. Held batches keep
-/// the pool and the device alive.
+/// They go round: free, being copied to, ready, held by the consumer, free. Their number is fixed but for those that
+/// allow_held() adds. Held batches keep the pool and the device alive.
 class DevicePool {
  public:
   /// Keeps dataset and outputs: batches refer to their keys and names. `copied` are the outputs as slabs of the host
   /// hold them, `outputs` as the reader gets them, in the same order.
   DevicePool(std::shared_ptr<Device> device, Dataset dataset, std::span<const Output> copied,
              std::vector<DeviceOutput> outputs, std::uint32_t batch_size, std::uint64_t max_items, unsigned slabs,
-             const DeviceShare& share, const std::shared_ptr<FileReads>& files = nullptr);
+             const DeviceShare& share, const std::shared_ptr<FileReads>& files = nullptr, unsigned held = 0,
+             unsigned more = 0);
 
   Device& device() const { return *device_; }
+  /// Lets the consumer hold so many of them, where that is more than `held`: adds some for it, up to `more`. One thread
+  /// at a time. Throws Error: resource, when the device has no memory for them; the pool is then as before.
+  void allow_held(unsigned held);
 
   /// Waits for a free one; null once `cancelled` is true (looked at on every wake()).
   template <typename Cancelled>
@@ -115,17 +119,25 @@ class DevicePool {
   void hand_over(const BatchRecord* record);
   unsigned lent() const;  ///< in the consumer's hands
   std::uint64_t bytes() const;
-  std::size_t size() const { return slabs_.size(); }
+  std::uint64_t bytes_to_add() const;  ///< that allow_held() may still take
+  std::size_t size() const;
 
  private:
+  std::unique_ptr<DeviceSlab> made() const;
   void give_back(DeviceSlab* slab) noexcept;
 
   const std::shared_ptr<Device> device_;
   const Dataset dataset_;
   const std::vector<Output> copied_;
   const std::vector<DeviceOutput> outputs_;
+  const std::uint32_t batch_size_;
+  const std::uint64_t max_items_;
+  const DeviceShare share_;
+  const std::shared_ptr<FileReads> files_;
   std::vector<std::unique_ptr<DeviceSlab>> slabs_;
-  mutable std::mutex mutex_;  // guards free_, lent_ and the slabs' counted
+  std::uint64_t slab_bytes_ = 0;  // of one, at first
+  mutable std::mutex mutex_;      // guards slabs_, held_, more_, free_, lent_ and the slabs' counted
+  unsigned held_, more_;
   std::condition_variable freed_;
   // The one let go longest ago comes first: copies are in order, and one that waits for the latest reader holds up all.
   std::deque<DeviceSlab*> free_;

@@ -79,7 +79,9 @@ struct LoaderOptions {
 
   Last last = Last::keep;
   std::uint32_t rank = 0, world = 1;
-  unsigned held = 2;  ///< batches the consumer may hold at once
+  unsigned held = 2;  ///< batches the consumer may hold at once, in memory that is reserved for them
+  /// Up to so many it may hold all the same: memory for one more is taken as it comes to that, and kept. 0: as `held`.
+  unsigned held_max = 0;
   OnError on_error = OnError::raise;
   double max_error_rate = 0.05;  ///< of the samples of an epoch, for replace and mark; more raises
   Missing missing = Missing::raise;

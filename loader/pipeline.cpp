@@ -51,7 +51,8 @@ Pipeline::Pipeline(Dataset opened, LoaderOptions chosen, const Loader::EngineFac
       window(options.read_window),
       slabs(std::make_shared<SlabPool>(dataset, program.outputs(), options.batch_size, options.max_items,
                                        slab_count(options, program.outputs(), !engine.engine->synchronous()),
-                                       device == nullptr ? options.held : 0, device, share)),
+                                       device == nullptr ? options.held : 0, device, share,
+                                       device == nullptr ? options.held_max - options.held : 0)),
       delivery(slabs),
       failures(options.max_error_rate, (selection.samples + options.world - 1) / options.world),
       waits(clocks, !engine.engine->synchronous(), stages_behind(options, clocks)) {
@@ -62,7 +63,8 @@ Pipeline::Pipeline(Dataset opened, LoaderOptions chosen, const Loader::EngineFac
     batch_stage = std::make_unique<BatchStage>(delivery, slabs, options.on_batch, options.prefetch, clocks.on_batch);
   }
   if (device != nullptr) {
-    device_slabs = make_device_pool(options.device_prefetch + options.held);
+    device_slabs = make_device_pool(options.device_prefetch + options.held, options.held,
+                                    options.held_max - options.held);
     device_copy = std::make_unique<DeviceCopy>(
         device_slabs, slabs,
         [this](std::uint64_t generation, std::uint64_t number) { return next_of(generation, number); },
@@ -71,10 +73,10 @@ Pipeline::Pipeline(Dataset opened, LoaderOptions chosen, const Loader::EngineFac
   feeder = std::make_unique<Feeder>(shop, plan_options(options, selection), *engine.engine, assemblies);
 }
 
-std::shared_ptr<DevicePool> Pipeline::make_device_pool(unsigned count) const {
+std::shared_ptr<DevicePool> Pipeline::make_device_pool(unsigned count, unsigned held, unsigned more) const {
   return std::make_shared<DevicePool>(device, dataset, program.outputs(), programs.outputs, options.batch_size,
                                       options.max_items, count, share,
-                                      direct.reads != nullptr ? direct.reads->reads() : nullptr);
+                                      direct.reads != nullptr ? direct.reads->reads() : nullptr, held, more);
 }
 
 DeviceTasks Pipeline::device_tasks() {
@@ -218,10 +220,28 @@ std::optional<Finished> Pipeline::take(std::uint64_t number, const std::function
   }
 }
 
-void Pipeline::require_room() const {
-  if (const unsigned holds = lent(); holds >= options.held) {
-    throw Error::resource("the consumer holds " + std::to_string(holds) + " batches, as many as held = " +
-                          std::to_string(options.held) + " allows: let go of one, or raise held");
+void Pipeline::require_room() {
+  const auto refuse = [&](unsigned holds, const std::string& limit) {
+    throw Error::resource("the program holds " + std::to_string(holds) + " batches, as many as " + limit +
+                              " allows: let go of some, keep copies of what you need of them (tensor.clone()), or "
+                              "give held_max a higher number",
+                          {.dataset = dataset.path().string()});
+  };
+  if (device_slabs != nullptr) {  // what on_batch keeps on the host must leave slabs to go round
+    const unsigned spare = std::min<unsigned>(options.held, static_cast<unsigned>(slabs->size()) - 1);
+    if (const unsigned kept = slabs->lent(); kept >= spare) refuse(kept, "held = " + std::to_string(options.held));
+  }
+  const unsigned holds = device_slabs == nullptr ? slabs->lent() : device_slabs->lent();
+  if (holds < options.held) return;
+  if (holds >= options.held_max) {
+    refuse(holds, options.held_max == options.held ? "held = " + std::to_string(options.held)
+                                                   : "held_max = " + std::to_string(options.held_max) + " (held = " +
+                                                         std::to_string(options.held) + ")");
+  }
+  if (device_slabs != nullptr) {
+    device_slabs->allow_held(holds + 1);
+  } else {
+    slabs->allow_held(holds + 1);
   }
 }
 

@@ -38,7 +38,7 @@ struct Pipeline {
   /// Of the batches as the reader gets them.
   const Program& whole_program() const { return programs.whole ? *programs.whole : program; }
   unsigned lent() const;  ///< batches in the consumer's hands
-  std::shared_ptr<DevicePool> make_device_pool(unsigned slabs) const;
+  std::shared_ptr<DevicePool> make_device_pool(unsigned slabs, unsigned held = 0, unsigned more = 0) const;
   DeviceTasks device_tasks();
   /// A batch filled in the calling thread, in memory of its own. `of_device`: what is left to the device of it. Throws
   /// what filling it throws.
@@ -48,7 +48,9 @@ struct Pipeline {
   bool stop();
   void go_to(const Position& position);
   void require_same_process() const;
-  void require_room() const;  ///< throws Error: resource, when the consumer holds all it may
+  /// Memory for a batch more than the consumer holds. Throws Error: resource, when it holds all it may, or when there is
+  /// no such memory.
+  void require_room();
   /// `while_waiting`, when not empty, is called now and then meanwhile, and may throw.
   Finished await(std::uint64_t number, const std::function<void()>& while_waiting);
   std::optional<Finished> take(std::uint64_t number, const std::function<void()>& while_waiting);

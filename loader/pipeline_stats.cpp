@@ -7,7 +7,7 @@ namespace penstock {
 
 std::string Pipeline::dump() const {
   std::string text = std::to_string(delivery.ready()) + " batches ready, " + std::to_string(slabs->free_slabs()) +
-                     " of " + std::to_string(slabs->size()) + " slabs free, " + std::to_string(lent()) + " held, " +
+                     " of " + std::to_string(slabs->made()) + " slabs free, " + std::to_string(lent()) + " held, " +
                      std::to_string(tasks.size()) + " tasks queued, engine " + std::string(name(engine.engine->kind()));
   const auto key_of = [this](const Row& row) {
     return dataset.key(selection.included.empty() ? row.sample : selection.included[row.sample]);
@@ -38,8 +38,9 @@ Stats Pipeline::stats() const {
   stats.bytes_read = stats.reads.bytes;
   stats.workers = options.workers;
   stats.workers_observed = workers_observed.load(std::memory_order_relaxed);
-  stats.slabs = slabs->size();
+  stats.slabs = slabs->made();
   stats.slab_bytes = slabs->bytes();
+  stats.held_max_bytes = device_slabs == nullptr ? slabs->bytes_to_add() : device_slabs->bytes_to_add();
   stats.staging = slabs->staging();
   if (device != nullptr) {
     stats.device = to_string(device->id()) + ": " + device->description();

@@ -100,6 +100,9 @@ LoaderOptions resolved(const Dataset& dataset, LoaderOptions options) {
   require(options.batch_size > 0, "batch_size must be at least 1");
   require(options.prefetch > 0, "prefetch must be at least 1");
   require(options.held > 0, "held must be at least 1");
+  if (options.held_max == 0) options.held_max = options.held;
+  require(options.held_max >= options.held, "held_max must be at least held");
+  require(options.held_max <= 65536, "held and held_max must be at most 65536");
   require(options.world > 0, "world must be at least 1");
   require(options.rank < options.world, "rank must be less than world");
   require(options.max_error_rate >= 0 && options.max_error_rate <= 1, "max_error_rate must be between 0 and 1");

@@ -46,32 +46,38 @@ std::uint64_t SlabLayout::used(std::span<const Output> outputs, std::uint32_t ro
   return end;
 }
 
-Slab::Slab(std::span<const Output> outputs, const SlabLayout& layout, std::byte* memory, Staging& staging,
-           std::uint32_t batch_size, std::uint64_t max_items)
+Slab::Slab(std::span<const Output> outputs, const SlabLayout& layout, Staging& staging, std::uint32_t batch_size,
+           std::uint64_t max_items)
     : outputs_(outputs),
       capacity_(batch_size),
       max_items_(max_items),
       layout_(layout),
-      memory_(memory),
       staging_(staging),
       ragged_(outputs.size()),
       direct_(outputs.size()),
       jpegs_(outputs.size()) {
-  std::uint64_t arenas = 0;
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     if (layout.share.reads_output(i)) direct_[i].resize(batch_size);
     if (layout.share.decodes_output(i)) jpegs_[i].resize(batch_size);
     if (!outputs[i].ragged) continue;
     ragged_[i].offsets.resize(batch_size + 1);
     ragged_[i].staged.resize(batch_size);
-    ragged_[i].arena.reserve(staging, max_items * outputs[i].row_bytes() * batch_size);
-    arenas += ragged_[i].arena.size();
   }
-  reserved_ = layout.bytes + arenas;
   samples.reserve(batch_size);
   keys.reserve(batch_size);
   valid.reserve(batch_size);
   fields.reserve(outputs.size());
+}
+
+void Slab::adopt(std::byte* memory) {
+  std::uint64_t arenas = 0;
+  for (std::size_t i = 0; i < outputs_.size(); ++i) {
+    if (!outputs_[i].ragged) continue;
+    ragged_[i].arena.reserve(staging_, max_items_ * outputs_[i].row_bytes() * capacity_);
+    arenas += ragged_[i].arena.size();
+  }
+  memory_ = memory;
+  reserved_ = layout_.bytes + arenas;
 }
 
 void Slab::begin(std::uint64_t new_epoch, std::uint64_t new_number, std::uint32_t new_rows) {
@@ -193,17 +199,38 @@ void Slab::write_table() {
 }
 
 SlabPool::SlabPool(Dataset dataset, std::span<const Output> outputs, std::uint32_t batch_size, std::uint64_t max_items,
-                   unsigned slabs, unsigned held, std::shared_ptr<Device> device, DeviceShare share)
+                   unsigned slabs, unsigned held, std::shared_ptr<Device> device, DeviceShare share, unsigned more)
     : dataset_(std::move(dataset)),
       outputs_(outputs.begin(), outputs.end()),
       layout_(outputs_, batch_size, std::move(share)),
-      held_(held),
       staging_(std::move(device)),
-      memory_(staging_, rounded_up(layout_.bytes, kPage) * slabs) {
-  for (unsigned i = 0; i < slabs; ++i) {
-    std::byte* const columns = memory_.data() + rounded_up(layout_.bytes, kPage) * i;
-    slabs_.push_back(std::make_unique<Slab>(outputs_, layout_, columns, staging_, batch_size, max_items));
-    free_.push_back(slabs_.back().get());
+      memory_(staging_, rounded_up(layout_.bytes, kPage) * slabs),
+      held_(held) {
+  for (unsigned i = 0; i < slabs + more; ++i) {
+    slabs_.push_back(std::make_unique<Slab>(outputs_, layout_, staging_, batch_size, max_items));
+  }
+  free_.reserve(slabs_.size());
+  added_.reserve(more);
+  for (; made_ < slabs; ++made_) {
+    slabs_[made_]->adopt(memory_.data() + rounded_up(layout_.bytes, kPage) * made_);
+    free_.push_back(slabs_[made_].get());
+  }
+  if (slabs != 0) slab_bytes_ = slabs_.front()->bytes();
+}
+
+void SlabPool::allow_held(unsigned held) {
+  while (held_ < held && made_ < slabs_.size()) {  // changed by this thread alone
+    StagedMemory columns(staging_, rounded_up(layout_.bytes, kPage));
+    Slab* const slab = slabs_[made_].get();
+    slab->adopt(columns.data());
+    added_.push_back(std::move(columns));
+    {
+      const std::scoped_lock lock(mutex_);
+      free_.push_back(slab);
+      ++held_;
+      ++made_;
+    }
+    freed_.notify_all();
   }
 }
 
@@ -253,6 +280,15 @@ unsigned SlabPool::lent() const {
 std::size_t SlabPool::free_slabs() const {
   const std::scoped_lock lock(mutex_);
   return free_.size();
+}
+
+std::size_t SlabPool::made() const {
+  const std::scoped_lock lock(mutex_);
+  return made_;
+}
+
+std::uint64_t SlabPool::bytes_to_add() const {
+  return (size() - made()) * slab_bytes_;
 }
 
 std::uint64_t SlabPool::bytes() const {

@@ -49,9 +49,12 @@ struct SlabLayout {
 /// Written by the stages before delivery, one row by one worker; constant from then on until it is recycled.
 class Slab : public BatchRecord {
  public:
-  /// `memory` holds the fixed columns; it and `staging` outlive the slab.
-  Slab(std::span<const Output> outputs, const SlabLayout& layout, std::byte* memory, Staging& staging,
-       std::uint32_t batch_size, std::uint64_t max_items);
+  /// Without memory: adopt() comes before anything else. `staging` outlives the slab.
+  Slab(std::span<const Output> outputs, const SlabLayout& layout, Staging& staging, std::uint32_t batch_size,
+       std::uint64_t max_items);
+  /// `memory` is for the fixed columns and outlives the slab. Throws Error: resource, when there is none for the ragged
+  /// ones.
+  void adopt(std::byte* memory);
 
   std::uint32_t capacity() const { return capacity_; }  ///< rows
   std::uint64_t bytes() const {
@@ -86,7 +89,7 @@ class Slab : public BatchRecord {
   std::uint32_t capacity_;
   std::uint64_t max_items_;
   const SlabLayout& layout_;
-  std::byte* const memory_;
+  std::byte* memory_ = nullptr;
   Staging& staging_;
   std::vector<RaggedColumn> ragged_;
   std::vector<std::vector<Extent>> direct_;
@@ -96,15 +99,20 @@ class Slab : public BatchRecord {
   std::atomic<std::uint64_t> reserved_{0};
 };
 
-/// A fixed number of slabs that go round: free, filling, ready, held by the consumer, free.
-/// Held batches keep the pool alive, so it may outlive its loader.
+/// Slabs that go round: free, filling, ready, held by the consumer, free. Their number is fixed but for those that
+/// allow_held() adds. Held batches keep the pool alive, so it may outlive its loader.
 class SlabPool {
  public:
   /// Keeps the outputs and the dataset: batches refer to their names and keys for as long as the pool lives. `held` of
   /// the slabs are the consumer's: as many as it does not hold stay free, and their memory is not touched before it
-  /// does. Memory is page-locked for `device`, where there is one.
+  /// does. Memory is page-locked for `device`, where there is one. `more` slabs have no memory before allow_held().
   SlabPool(Dataset dataset, std::span<const Output> outputs, std::uint32_t batch_size, std::uint64_t max_items,
-           unsigned slabs, unsigned held = 0, std::shared_ptr<Device> device = nullptr, DeviceShare share = {});
+           unsigned slabs, unsigned held = 0, std::shared_ptr<Device> device = nullptr, DeviceShare share = {},
+           unsigned more = 0);
+
+  /// Lets the consumer hold so many slabs, where that is more than it may already: adds slabs for it. One thread at a
+  /// time. Throws Error: resource, when the system has no memory for them; the pool is then as before.
+  void allow_held(unsigned held);
 
   /// Waits for a free slab that is not kept for the consumer; null when stopped, or once `cancelled` is true (looked at
   /// on every wake()).
@@ -129,8 +137,10 @@ class SlabPool {
   unsigned lent() const;  ///< in the consumer's hands
   std::size_t free_slabs() const;
   std::uint64_t bytes() const;
+  std::uint64_t bytes_to_add() const;  ///< that allow_held() may still take
   std::string staging() const { return staging_.description(); }  ///< for the stats
-  std::size_t size() const { return slabs_.size(); }
+  std::size_t size() const { return slabs_.size(); }  ///< with those that allow_held() may still add
+  std::size_t made() const;                           ///< without them
   Slab& slab(std::size_t number) { return *slabs_[number]; }
   std::size_t number_of(const BatchRecord* slab) const;
 
@@ -140,13 +150,16 @@ class SlabPool {
   Dataset dataset_;
   std::vector<Output> outputs_;
   const SlabLayout layout_;
-  const unsigned held_;
   Staging staging_;
-  StagedMemory memory_;  // the fixed columns of all slabs
+  StagedMemory memory_;              // the fixed columns of all slabs that there are from the start
+  std::vector<StagedMemory> added_;  // of each one that was added; touched by allow_held() alone
   std::vector<std::unique_ptr<Slab>> slabs_;
-  mutable std::mutex mutex_;  // guards free_, lent_ and the slabs' counted
+  mutable std::mutex mutex_;  // guards free_, held_, made_, lent_ and the slabs' counted
   std::condition_variable_any freed_;
   std::vector<Slab*> free_;
+  unsigned held_;
+  std::size_t made_ = 0;
+  std::uint64_t slab_bytes_ = 0;  // of one, at first
   unsigned lent_ = 0;
 };
 

@@ -41,6 +41,9 @@ struct Stats {
   unsigned workers = 0;                                                        ///< asked for
   unsigned workers_observed = 0;                                               ///< threads that decoded something
   std::uint64_t slab_bytes = 0, slabs = 0, window_bytes = 0, cache_bytes = 0;  ///< reserved
+  /// That more batches in the consumer's hands may still take, up to LoaderOptions::held_max: on the device where
+  /// batches lie there, else on the host.
+  std::uint64_t held_max_bytes = 0;
   std::string staging;  ///< whether slabs are page-locked for the device, or why not
   std::string device;   ///< "cuda:0: NVIDIA H200, ..."; empty: batches stay in memory of the host
   std::uint64_t device_bytes = 0, device_slabs = 0;  ///< reserved on the device

@@ -10,11 +10,24 @@
 namespace penstock::python {
 namespace {
 
+// Values so small are copied: labels that a program keeps then hold no slab, with the images beside them.
+constexpr std::uint64_t kCopiedRowBytes = 256;
+
+Tensor handed_out(const Batch& batch, Tensor values) {
+  const bool small = values.bytes() <= kCopiedRowBytes * batch.size();
+  return small && values.use() == nullptr ? values.copy() : values;
+}
+
+Tensor of_host(const Batch& batch, const void* data, DType dtype, std::size_t size) {
+  return Tensor(batch.slab(), data, dtype, {static_cast<std::int64_t>(size)}).copy();
+}
+
 nb::object column(const Batch& batch, const Field& field) {
-  Tensor values(batch.slab(), field.values.data, field.values.dtype, field.values.shape, batch.slab()->use);
+  const TensorView& view = field.values;
+  Tensor values = handed_out(batch, Tensor(batch.slab(), view.data, view.dtype, view.shape, batch.slab()->use));
   if (field.offsets.empty()) return nb::cast(std::move(values));
-  Tensor offsets(batch.slab(), field.offsets.data(), DType::i64, {static_cast<std::int64_t>(field.offsets.size())});
-  return nb::cast(Ragged{std::move(values), std::move(offsets)});
+  return nb::cast(
+      Ragged{std::move(values), of_host(batch, field.offsets.data(), DType::i64, field.offsets.size())});
 }
 
 }  // namespace
@@ -25,8 +38,7 @@ nb::dict batch_dict(const Batch& batch) {
   nb::list keys;
   for (const std::string_view key : batch.keys()) keys.append(text(key));
   columns["__key__"] = keys;
-  columns["__valid__"] =
-      Tensor(batch.slab(), batch.valid().data(), DType::boolean, {static_cast<std::int64_t>(batch.size())});
+  columns["__valid__"] = of_host(batch, batch.valid().data(), DType::boolean, batch.size());
   return columns;
 }
 

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstdint>
 #include <new>
 #include <optional>
@@ -26,8 +27,9 @@
 namespace penstock::python {
 namespace {
 
-// More than in C++: a name left over from the last loop, or from a comprehension, still holds a batch.
-constexpr unsigned kHeld = 4;
+// More than in C++: a name left over from the last loop, or from a comprehension, still holds a batch, and programs keep
+// some in a list, or in zip(). Memory for the second number is taken as it comes to that.
+constexpr unsigned kHeld = 4, kHeldMax = 16;
 
 struct LoaderIterator {
   nb::object owner;  // keeps the loader
@@ -59,7 +61,7 @@ std::vector<Mix> mixes_of(const std::optional<std::variant<Mix, std::vector<Mix>
 void construct(PythonLoader* self, const nb::object& source, std::uint32_t batch_size, bool shuffle, std::uint64_t seed,
                unsigned workers, unsigned prefetch, const std::optional<FieldsDict>& fields, const std::string& last,
                bool drop_last, const std::variant<std::uint32_t, std::string>& rank, std::optional<std::uint32_t> world,
-               unsigned held, const std::string& on_error, double max_error_rate, const std::string& missing,
+               std::optional<unsigned> held, std::optional<unsigned> held_max, const std::string& on_error, double max_error_rate, const std::string& missing,
                std::optional<std::vector<std::uint64_t>> subset, std::optional<double> timeout,
                std::optional<std::uint64_t> shuffle_block, std::uint64_t max_items,
                const std::optional<std::vector<std::string>>& classes, const std::string& engine, bool direct_io,
@@ -81,7 +83,8 @@ void construct(PythonLoader* self, const nb::object& source, std::uint32_t batch
                         .gpu_jpeg = gpu_jpeg,
                         .gpu_jpeg_bytes = gpu_jpeg_bytes,
                         .last = last_named(last, drop_last),
-                        .held = held,
+                        .held = held.value_or(std::min(kHeld, held_max.value_or(kHeld))),
+                        .held_max = held_max.value_or(held.value_or(kHeldMax)),
                         .on_error = on_error_named(on_error),
                         .max_error_rate = max_error_rate,
                         .missing = missing_named(missing),
@@ -223,8 +226,10 @@ constexpr const char* kInitDoc =
     "fields: output name -> chain; None: every field, decoded by its codec. Fields not named are not read.\n"
     "last: \"keep\", \"drop\" or \"pad\" what does not fill a batch; drop_last=True is last=\"drop\".\n"
     "rank, world: this process among several; rank=\"env\" takes both from torchrun's, MPI's or Slurm's variables.\n"
-    "held: batches the program may hold at once. on_error: \"raise\", \"replace\" or \"mark\" for samples with broken\n"
-    "bytes, up to max_error_rate. missing: \"raise\", \"exclude\" or \"empty\" for samples that lack a field.\n"
+    "held: batches the program may hold at once in memory that is reserved for them; None: 4. held_max: how many it may\n"
+    "hold all the same, in memory that is taken when it comes to that; None: held where that is given, else 16. Values of\n"
+    "at most 256 bytes a row are copies, and count for neither.\n"
+    "on_error: \"raise\", \"replace\" or \"mark\" for samples with broken bytes, up to max_error_rate. missing: \"raise\", \"exclude\" or \"empty\" for samples that lack a field.\n"
     "subset: sample numbers that an epoch delivers. timeout: seconds after which a wait raises, with what is in\n"
     "flight. shuffle_block: samples per block of a block shuffle, 0 for none. max_items: bound of a ragged row.\n"
     "classes: names that the dataset's must equal. engine: \"auto\", \"io_uring\", \"pread\", \"direct\", \"gather\".\n"
@@ -252,7 +257,8 @@ void bind_loader_class(nb::module_& module) {
            nb::arg("shuffle") = defaults.shuffle, nb::arg("seed") = defaults.seed,
            nb::arg("workers") = defaults.workers, nb::arg("prefetch") = defaults.prefetch,
            nb::arg("fields") = nb::none(), nb::arg("last") = "keep", nb::arg("drop_last") = false, nb::arg("rank") = 0,
-           nb::arg("world") = nb::none(), nb::arg("held") = kHeld, nb::arg("on_error") = "raise",
+           nb::arg("world") = nb::none(), nb::arg("held") = nb::none(), nb::arg("held_max") = nb::none(),
+           nb::arg("on_error") = "raise",
            nb::arg("max_error_rate") = defaults.max_error_rate, nb::arg("missing") = "raise",
            nb::arg("subset") = nb::none(), nb::arg("timeout") = nb::none(), nb::arg("shuffle_block") = nb::none(),
            nb::arg("max_items") = defaults.max_items, nb::arg("classes") = nb::none(), nb::arg("engine") = "auto",

@@ -88,6 +88,7 @@ nb::object to_python(const Stats& stats) {
   all["workers_observed"] = stats.workers_observed;
   all["slabs"] = stats.slabs;
   all["slab_bytes"] = stats.slab_bytes;
+  all["held_max_bytes"] = stats.held_max_bytes;
   all["staging"] = text(stats.staging);
   all["device"] = text(stats.device);
   all["device_slabs"] = stats.device_slabs;

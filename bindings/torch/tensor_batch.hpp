@@ -22,9 +22,10 @@ struct TensorField {
   at::Tensor offsets;  ///< ragged: int64 (rows + 1,), positions in `values`; else undefined
 };
 
-/// The outputs of one batch as tensors, in the slab's own memory: nothing is copied. The slab goes back to its pool
-/// when this, its copies and every tensor taken from it (with their views) are gone; until then its memory stays as it
-/// is, also after the loader. On a GPU, torch's current stream finds the values there; another stream that uses them
+/// The outputs of one batch as tensors, in the slab's own memory: nothing is copied but offsets, `__valid__` and outputs
+/// of at most 256 bytes a row, such as labels, which a program may keep as long as it likes. The slab goes back to its
+/// pool when this, its copies and every other tensor taken from it (with their views) are gone; until then its memory
+/// stays as it is, also after the loader. On a GPU, torch's current stream finds the values there; another stream that uses them
 /// must be named by record_stream(). Offsets and `__valid__` are always on the CPU. Labels are int64, fields otherwise
 /// of the dtype that their chain says.
 class TensorBatch {
@@ -38,9 +39,10 @@ class TensorBatch {
       batch_.synchronize();
     }
     for (const Field& field : batch_.fields()) {
-      fields_.push_back({field.name,
-                         tensor_of(field.values.data, field.values.dtype, field.values.shape, batch_.slab(), device),
-                         {}});
+      at::Tensor values =
+          tensor_of(field.values.data, field.values.dtype, field.values.shape, batch_.slab(), device);
+      const bool small = field.values.bytes() <= kCopiedRowBytes * batch_.size();
+      fields_.push_back({field.name, small ? values.clone() : values, {}});
       if (!field.offsets.empty()) fields_.back().offsets = vector(field.offsets, DType::i64);
     }
     valid_ = vector(batch_.valid(), DType::boolean);
@@ -80,6 +82,8 @@ class TensorBatch {
   std::uint64_t number() const { return batch_.number(); }  ///< as Batch counts
 
  private:
+  static constexpr std::uint64_t kCopiedRowBytes = 256;
+
   const TensorField& field(std::string_view name) const {
     for (const TensorField& field : fields_) {
       if (field.name == name) return field;
@@ -87,12 +91,9 @@ class TensorBatch {
     static_cast<void>(batch_[name]);  // throws, with the names that there are
     return fields_.front();
   }
-  at::Tensor tensor(const void* data, DType dtype, const Shape& shape) const {
-    return tensor_of(data, dtype, shape, batch_.slab());
-  }
   template <typename Element>
   at::Tensor vector(std::span<const Element> elements, DType dtype) const {
-    return tensor(elements.data(), dtype, {static_cast<std::int64_t>(elements.size())});
+    return tensor_of(elements.data(), dtype, {static_cast<std::int64_t>(elements.size())}, batch_.slab()).clone();
   }
 
   Batch batch_;

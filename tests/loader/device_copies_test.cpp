@@ -104,6 +104,25 @@ TEST_CASE("copies run ahead by device_prefetch and no further, and holding more 
   CHECK(loader.stats().device_slabs == 3 + 2);
 }
 
+TEST_CASE("on a device held grows to held_max, in memory that was counted before") {
+  const Arrays data(400);
+  const auto device = device_with([](const HostWork&) {});
+  LoaderOptions options = on(device, 4);
+  options.fields = {{"npy", array::decode()}};
+  options.held = 1;
+  options.held_max = 4;
+  Loader loader(data.dataset(), options);
+  const std::uint64_t one = loader.stats().device_bytes / loader.stats().device_slabs;
+  CHECK(loader.stats().held_max_bytes == 3 * one);
+  for (int round = 0; round < 3; ++round) {
+    std::vector<Batch> kept;
+    for (int i = 0; i < 4; ++i) kept.push_back(*loader.next());
+    CHECK_THROWS_WITH(loader.next(), doctest::Contains("held_max = 4"));
+    CHECK(loader.stats().device_slabs == options.device_prefetch + 4);
+    CHECK(loader.stats().held_max_bytes == 0);
+  }
+}
+
 TEST_CASE("the copy is a stage: its time is the device's, and what the consumer waited for adds up") {
   const Arrays data(160);
   const auto device = device_with([](const HostWork&) { std::this_thread::sleep_for(5ms); });

@@ -116,6 +116,39 @@ TEST_CASE("holding every slab and asking for more is an error that names held, a
   CHECK(loader.next()->keys()[0] == number_key(6));
 }
 
+TEST_CASE("held grows to held_max, in memory that was counted before and is used again") {
+  const Arrays data(200);
+  LoaderOptions options{.batch_size = 2, .held = 2, .held_max = 5};
+  Loader loader(data.dataset(), options);
+  const Stats before = loader.stats();
+  CHECK(before.held_max_bytes == 3 * (before.slab_bytes / before.slabs));
+  for (int round = 0; round < 4; ++round) {
+    std::vector<Batch> kept;
+    for (int i = 0; i < 5; ++i) kept.push_back(*loader.next());
+    for (int again = 0; again < 2; ++again)
+      CHECK_THROWS_WITH_AS(loader.next(), doctest::Contains("held_max = 5 (held = 2)"), Error);
+    for (std::uint64_t i = 0; i < 5; ++i) {
+      CHECK(kept[i]["npy"].as<float>()[0] == static_cast<float>(10 * static_cast<unsigned>(round) + 2 * i));
+    }
+    const Stats stats = loader.stats();
+    CHECK(stats.slabs == before.slabs + 3);
+    CHECK(stats.slab_bytes == before.slab_bytes + before.held_max_bytes);
+    CHECK(stats.held_max_bytes == 0);
+  }
+  std::map<std::uint64_t, int> counts;
+  loader.set_epoch(0);
+  count_samples(loader, counts);
+  CHECK(counts.size() == 200);
+}
+
+TEST_CASE("held_max is held unless it is given, and not less") {
+  const Arrays data(8);
+  CHECK(Loader(data.dataset(), {.held = 3}).options().held_max == 3);
+  CHECK(Loader(data.dataset(), {.held = 3}).stats().held_max_bytes == 0);
+  CHECK_THROWS_WITH_AS(Loader(data.dataset(), {.held = 3, .held_max = 2}), doctest::Contains("held_max"), Error);
+  CHECK_THROWS_WITH_AS(Loader(data.dataset(), {.held_max = 1U << 31}), doctest::Contains("held_max"), Error);
+}
+
 TEST_CASE("batches outlive their loader and its dataset") {
   const TemporaryFolder folder;
   write_arrays(folder / "data", 8);

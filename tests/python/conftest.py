@@ -36,14 +36,23 @@ def packed_fixture(tmp_path_factory, icons):
     return {format: folder / format for format in FORMATS}
 
 
-@pytest.fixture(name="arrays", scope="session")
-def arrays_fixture(tmp_path_factory):
-    """A folder of 40 arrays of shape (5,), float32, with a class number each; array i is i, i + 1, ..."""
-    folder = tmp_path_factory.mktemp("data") / "arrays"
+def write_arrays(folder, length):
     folder.mkdir()
     for i in range(40):
         encoded = io.BytesIO()
-        np.save(encoded, np.arange(i, i + 5, dtype=np.float32))
+        np.save(encoded, np.arange(i, i + length, dtype=np.float32))
         (folder / f"{i:03}.npy").write_bytes(encoded.getvalue())
         (folder / f"{i:03}.cls").write_text(str(i % 4))
     return folder
+
+
+@pytest.fixture(name="arrays", scope="session")
+def arrays_fixture(tmp_path_factory):
+    """A folder of 40 arrays of shape (5,), float32, with a class number each; array i is i, i + 1, ..."""
+    return write_arrays(tmp_path_factory.mktemp("data") / "arrays", 5)
+
+
+@pytest.fixture(name="long_arrays", scope="session")
+def long_arrays_fixture(tmp_path_factory):
+    """The same of shape (100,): rows too long to be handed out as copies."""
+    return write_arrays(tmp_path_factory.mktemp("data") / "long_arrays", 100)

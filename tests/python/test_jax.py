@@ -41,8 +41,8 @@ def test_memory_stays_as_it_is_while_jax_has_it(arrays):
     assert np.array_equal(kept, values)
 
 
-def test_batches_that_jax_still_has_count_as_held(arrays):
-    iterator = iter(ps.Loader(arrays, batch_size=4, held=2, fields=FIELDS))
+def test_batches_that_jax_still_has_count_as_held(long_arrays):
+    iterator = iter(ps.Loader(long_arrays, batch_size=4, held=2, fields=FIELDS))
     kept = [jax.dlpack.from_dlpack(next(iterator)["npy"]) for _ in range(2)]
     with pytest.raises(ps.Error, match="held"):
         next(iterator)

@@ -17,6 +17,23 @@ class Model(lightning.LightningModule):
         super().__init__()
         self.layer = torch.nn.Linear(5, 4)
         self.seen = []
+        self.evaluated = []
+
+    def rows(self, batch, loader=0):
+        values, labels = (batch["npy"], batch["cls"]) if isinstance(batch, dict) else batch
+        values, labels = torch.as_tensor(values), torch.as_tensor(labels)
+        self.evaluated.append((loader, values[:, 0].int().tolist()))
+        return values, labels
+
+    def validation_step(self, batch, index, dataloader_idx=0):
+        values, labels = self.rows(batch, dataloader_idx)
+        right = (self.layer(values).argmax(1) == labels).float().mean()
+        self.log("right", right, batch_size=len(labels))
+
+    test_step = validation_step
+
+    def predict_step(self, batch, index, dataloader_idx=0):
+        return self.rows(batch, dataloader_idx)
 
     def training_step(self, batch, index):
         self.seen.append((self.current_epoch, index, tuple(batch["__key__"])))
@@ -72,3 +89,56 @@ def test_a_checkpoint_continues_at_the_next_batch(loader, arrays, tmp_path):
         options = {"ckpt_path": tmp_path / f"{name}.ckpt", "weights_only": False}
         trainer(tmp_path, enable_checkpointing=False).fit(rest, LOADERS[loader](arrays), **options)
         assert rest.seen == whole.seen[steps:], name
+
+
+def plain(arrays, **options):
+    return {"batch_size": 8, "fields": {"npy": ps.array.decode(), "cls": ps.label()}, **options}
+
+
+EVALUATED = {
+    "the dataset itself": lambda arrays: ps.torch.IterableDataset(arrays, **plain(arrays)),
+    "columns": lambda arrays: ps.torch.IterableDataset(arrays, **plain(arrays, columns=("npy", "cls"))),
+    "DataLoader": lambda arrays: torch.utils.data.DataLoader(
+        ps.torch.IterableDataset(arrays, **plain(arrays)), batch_size=None
+    ),
+    "ps.Loader": lambda arrays: ps.Loader(arrays, **plain(arrays)),
+}
+ALL = [list(range(first, first + 8)) for first in range(0, 40, 8)]
+
+
+@pytest.mark.parametrize("loader", EVALUATED)
+@pytest.mark.parametrize("stage", ["validate", "test", "predict"])
+def test_evaluation_sees_every_sample_once_in_order(loader, stage, arrays, tmp_path):
+    make = EVALUATED[loader]
+    for loaders, expected in (
+        (make(arrays), [(0, rows) for rows in ALL]),
+        ([make(arrays), make(arrays)], [(0, rows) for rows in ALL] + [(1, rows) for rows in ALL]),
+    ):
+        model = Model()
+        told = getattr(trainer(tmp_path, enable_checkpointing=False), stage)(model, loaders)
+        assert model.evaluated == expected
+        if stage == "predict" and not isinstance(loaders, list):
+            assert torch.cat([labels for _, labels in told]).tolist() == [i % 4 for i in range(40)]
+
+
+@pytest.mark.parametrize("loader", EVALUATED)
+def test_fit_validates_with_sanity_steps_and_a_limit(loader, arrays, tmp_path):
+    model = Model()
+    options = {"num_sanity_val_steps": 1, "limit_val_batches": 2, "enable_checkpointing": False}
+    trainer(tmp_path, **options).fit(model, dataset(arrays), EVALUATED[loader](arrays))
+    assert [rows for _, rows in model.evaluated] == ALL[:1] + ALL[:2] + ALL[:2]
+    assert len(model.seen) == 10
+
+
+def test_several_training_loaders_and_overfitting(arrays, tmp_path):
+    class Both(Model):
+        def training_step(self, batch, index):
+            self.seen.append(batch["a"]["__key__"] == batch["b"]["__key__"])
+            return self.layer(batch["a"]["npy"]).sum()
+
+    model = Both()
+    trainer(tmp_path, enable_checkpointing=False).fit(model, {"a": dataset(arrays), "b": dataset(arrays)})
+    assert model.seen == [True] * 10
+    model = Model()
+    trainer(tmp_path, enable_checkpointing=False, overfit_batches=2).fit(model, dataset(arrays))
+    assert len(model.seen) == 4

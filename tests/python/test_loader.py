@@ -1,6 +1,7 @@
 """penstock.Loader: order, position, options, errors and stats, as a training script meets them."""
 
 import gc
+import itertools
 import json
 import os
 import subprocess
@@ -229,11 +230,51 @@ def test_bad_samples_are_marked_or_replaced_and_listed(broken):
         assert loader.stats()["bad"][0]["key"] == "13"
 
 
-def test_holding_more_than_held_names_held(arrays):
-    with pytest.raises(ps.Error, match="held = 2") as raised:
-        list(ps.Loader(arrays, batch_size=4, fields=FIELDS, held=2))
+def test_holding_more_than_held_names_held(long_arrays):
+    with pytest.raises(ps.Error, match=r"held = 2 .*\.clone\(\).*held_max") as raised:
+        list(ps.Loader(long_arrays, batch_size=4, fields=FIELDS, held=2))
     assert raised.value.kind == "resource"
-    assert len(list(ps.Loader(arrays, batch_size=4, fields=FIELDS, held=10))) == 10
+    assert len(list(ps.Loader(long_arrays, batch_size=4, fields=FIELDS, held=10))) == 10
+
+
+def test_held_max_lets_held_grow(long_arrays):
+    def kept(**options):
+        loader = ps.Loader(long_arrays, batch_size=4, fields=FIELDS, **options)
+        bound = loader.stats()["slab_bytes"] + loader.stats()["held_max_bytes"]
+        values = np.concatenate([batch["npy"] for batch in list(loader)])
+        assert np.array_equal(values[:, 0], np.arange(40, dtype=np.float32))
+        assert loader.stats()["slab_bytes"] <= bound
+        return loader.stats()["slabs"]
+
+    assert kept(held=2, held_max=10) > kept(held=10) - 10
+    kept()
+    with pytest.raises(ps.Error, match=r"held_max = 9 \(held = 4\)"):
+        kept(held_max=9)
+    with pytest.raises(ps.Error, match=r"held_max = 16 \(held = 4\)"):
+        list(ps.Loader(long_arrays, batch_size=1, fields=FIELDS))
+    with pytest.raises(ps.Error, match="held_max must be at least held"):
+        kept(held=3, held_max=2)
+    assert len(list(itertools.islice(ps.Loader(long_arrays, batch_size=1, fields=FIELDS, held_max=3), 3))) == 3
+
+
+def test_small_rows_are_copies_that_hold_no_memory_of_the_loader(arrays, long_arrays):
+    fields = {**FIELDS, "text": ps.field("cls") | ps.raw()}
+
+    def loader(source=long_arrays):
+        return ps.Loader(source, batch_size=4, fields=fields, held=2)
+
+    labels, valid, text = [], [], []
+    for batch in loader():
+        labels.append(batch["cls"])
+        valid.append(batch["__valid__"])
+        text.append(batch["text"])
+    assert np.concatenate(labels).tolist() == [i % 4 for i in range(40)]
+    assert np.concatenate(valid).all()
+    assert b"".join(rows[3].tobytes() for rows in text) == b"3" * 10
+    assert len(list(loader(arrays))) == 10
+    assert all((np.asarray(a["npy"]) == b["npy"]).all() for a, b in zip(loader(arrays), loader(arrays)))
+    ordered = sorted(loader(arrays), key=lambda batch: -np.asarray(batch["npy"])[0, 0])
+    assert [batch["__key__"][0] for batch in ordered] == [f"{i:03}" for i in range(36, -1, -4)]
 
 
 def test_a_subset_is_delivered_in_its_order(arrays):

@@ -130,8 +130,8 @@ def test_errors_of_the_data_pass_it_by(tmp_path):
     assert caught.value.key == "b"
 
 
-def test_batches_that_the_program_holds_are_an_error_and_never_a_deadlock(arrays):
-    loader = ps.Loader(arrays, batch_size=1, held=2, fields=FIELDS, on_batch=same)
+def test_batches_that_the_program_holds_are_an_error_and_never_a_deadlock(long_arrays):
+    loader = ps.Loader(long_arrays, batch_size=1, held=2, fields=FIELDS, on_batch=same)
     iterator = iter(loader)
     kept = [next(iterator), next(iterator)]
     with pytest.raises(ps.Error, match="held = 2"):
@@ -139,11 +139,11 @@ def test_batches_that_the_program_holds_are_an_error_and_never_a_deadlock(arrays
     kept.clear()
     next(iterator)
     hoard = []
-    hoarding = ps.Loader(arrays, batch_size=1, held=2, fields=FIELDS, on_batch=lambda b: hoard.append(b) or b)
+    hoarding = ps.Loader(long_arrays, batch_size=1, held=2, fields=FIELDS, on_batch=lambda b: hoard.append(b) or b)
     with pytest.raises(ps.Error, match="held = 2"):
         for _ in hoarding:
             pass
-    copies = ps.Loader(arrays, batch_size=1, held=1, fields=FIELDS, on_batch=lambda b: np.array(b["npy"]))
+    copies = ps.Loader(long_arrays, batch_size=1, held=1, fields=FIELDS, on_batch=lambda b: np.array(b["npy"]))
     assert len(list(copies)) == 40
 
 

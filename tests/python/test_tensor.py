@@ -72,8 +72,8 @@ def test_rows_of_a_ragged_field_are_slices(batch):
             ragged[row]
 
 
-def test_a_slab_goes_back_when_the_last_array_is_gone(arrays):
-    loader = ps.Loader(arrays, batch_size=4, fields={"npy": ps.array.decode()}, held=2)
+def test_a_slab_goes_back_when_the_last_array_is_gone(long_arrays):
+    loader = ps.Loader(long_arrays, batch_size=4, fields={"npy": ps.array.decode()}, held=2)
     iterator = iter(loader)
     kept = [np.asarray(next(iterator)["npy"]), np.asarray(next(iterator)["npy"])]
     with pytest.raises(ps.Error, match="held"):

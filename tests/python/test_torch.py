@@ -1,6 +1,7 @@
 """penstock.torch: the dataset for PyTorch's DataLoader, and the wait in its profiler."""
 
 import pickle
+import warnings
 
 import penstock as ps
 import pytest
@@ -118,3 +119,20 @@ def test_functions_of_the_program_get_and_give_tensors(arrays):
         torch.testing.assert_close(batch["sum"], batch["npy"].sum(dim=1), check_dtype=False)
     dataset = ps.torch.IterableDataset(arrays, batch_size=8, fields=FIELDS, on_batch=lambda batch: batch["cls"].sum())
     assert sum(dataset).item() == 60
+
+
+def test_columns_without_valid_warn_once_where_rows_do_not_count(arrays):
+    def dataset(**options):
+        return ps.torch.IterableDataset(arrays, batch_size=16, fields=FIELDS, **options)
+
+    padded = dataset(columns=("npy", "cls"), last="pad")
+    with pytest.warns(UserWarning, match=r"8 of the 16 rows .*__valid__") as warned:
+        assert sum(len(labels) for _, labels in padded) == 48
+        assert sum(len(labels) for _, labels in padded) == 48
+    assert len(warned) == 1 and "\n" not in str(warned[0].message)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        counted = dataset(columns=("cls", "__valid__"), last="pad")
+        assert sum(int(valid.sum()) for _, valid in counted) == 40
+        assert sum(len(labels) for (labels,) in dataset(columns=("cls",))) == 40
+        assert sum(len(batch["cls"]) for batch in dataset(last="pad")) == 48

@@ -10,6 +10,7 @@
 
 #include "doctest_after_torch.hpp"
 #include "support/loading.hpp"
+#include "torch/long_arrays.hpp"
 
 namespace {
 
@@ -182,7 +183,7 @@ TEST_CASE("a batch size that is not the loader's is refused with the way out") {
 
 TEST_CASE("what a worker failed with reaches the loop as penstock's Error, and holding too many names held") {
   const TemporaryFolder folder;
-  write_arrays(folder / "data", 40);
+  write_long_arrays(folder / "data", 40);
   write_file(folder / "data" / (number_key(39) + ".npy"), "no array");
   const penstock::torch::Dataset dataset(
       Loader(penstock::open(folder / "data"), {.batch_size = 8, .workers = 2, .held = 2}));

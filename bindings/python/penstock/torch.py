@@ -6,6 +6,7 @@ import functools
 import multiprocessing.sharedctypes
 import os
 import sys
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from multiprocessing.context import get_spawning_popen
 from typing import Any
@@ -19,11 +20,12 @@ from . import Dataset, Loader, Ragged, Tensor
 __all__ = ["IterableDataset", "tensors"]
 
 
+_COPIED_ROW_BYTES = 256  # as penstock copies it on the host, so that labels which a program keeps hold no slab
 _TAKES_BOOL = tuple(int(n) for n in torch.__version__.split(".")[:2]) >= (2, 2)  # by DLPack; "__valid__" is bool
 
 
 def tensors(batch: dict[str, Any]) -> dict[str, Any]:
-    """A loader's batch with torch tensors in place of penstock's, without a copy.
+    """A loader's batch with torch tensors in place of penstock's, without a copy but of at most 256 bytes a row.
 
     A Ragged becomes a pair (values, offsets), the numpy array of a ps.transform() a tensor too; "__key__" stays a list.
     """
@@ -43,7 +45,9 @@ def _torch(value: Any) -> Any:
     if isinstance(value, Tensor):
         if value.dtype == "bool" and not _TAKES_BOOL:
             return torch.frombuffer(bytearray(value.tobytes()), dtype=torch.bool)
-        return torch.from_dlpack(value)
+        tensor = torch.from_dlpack(value)
+        small = tensor.is_cuda and value.nbytes <= _COPIED_ROW_BYTES * len(value)
+        return tensor.clone() if small else tensor
     if isinstance(value, Ragged):
         return torch.from_dlpack(value.values), torch.from_dlpack(value.offsets)
     numpy = sys.modules.get("numpy")  # what ps.transform() made
@@ -100,7 +104,8 @@ class IterableDataset(_IterableDataset):
         for batch in torch.utils.data.DataLoader(dataset, batch_size=None): ...
 
     A batch is a dict as penstock.Loader gives it, or with `columns` a tuple of these outputs: columns=("jpg", "cls")
-    gives (images, labels).
+    gives (images, labels). Where rows may pad or be marked bad, name "__valid__" among them too, and leave out the rows
+    that it is False for; without it a warning says so once.
 
     The loader has threads of its own: leave DataLoader's num_workers at 0. Worker processes are served correctly, each
     with a share of the epoch as if it were a rank, but they copy every batch.
@@ -123,6 +128,7 @@ class IterableDataset(_IterableDataset):
         self._state: dict[str, Any] | None = None  # and in that epoch
         self._restored = False  # and no batch was taken since
         self._shared_epoch: _SharedEpoch | None = _SharedEpoch()
+        self._warns = columns is not None and "__valid__" not in columns
 
     @property
     def loader(self) -> Loader:
@@ -165,7 +171,25 @@ class IterableDataset(_IterableDataset):
             return batch
         if self._columns is None:
             return tensors(batch)
+        if self._warns:
+            self._warn_of_rows_that_do_not_count(batch)
         return tuple(_torch(batch[name]) for name in self._columns)
+
+    def _warn_of_rows_that_do_not_count(self, batch: dict[str, Any]) -> None:
+        valid = batch.get("__valid__")
+        if valid is None:
+            return
+        valid = _torch(valid)
+        rows = len(valid) - int(valid.sum())
+        if rows == 0:
+            return
+        self._warns = False
+        warnings.warn(
+            f"{rows} of the {len(valid)} rows of a batch of {os.fspath(self.loader.dataset.path)} pad it or are marked "
+            'bad, and columns= does not tell which: name "__valid__" among them and count the rows that it is True for '
+            '(or give last="drop")',
+            stacklevel=4,
+        )
 
     def __len__(self) -> int:
         """Batches of a full epoch, of this rank."""
@@ -187,6 +211,11 @@ class IterableDataset(_IterableDataset):
     def sampler(self) -> IterableDataset:
         """Itself: Lightning tells `sampler.set_epoch` of a loader which epoch begins."""
         return self
+
+    @property
+    def batch_sampler(self) -> None:
+        """None, as of a DataLoader without one: what asks for `sampler` asks for this too."""
+        return None
 
     def _go_to(self, epoch: int, state: dict[str, Any] | None) -> None:
         self._epoch, self._state, self._restored = epoch, state, state is not None
