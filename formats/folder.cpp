@@ -60,6 +60,11 @@ std::uint64_t stamp_folder(const fs::path& shard) {
   return sum;
 }
 
+// Walking the folder tells as much as the index does.
+std::vector<fs::path> nothing_watched(const fs::path&) {
+  return {};
+}
+
 }  // namespace
 
 constinit const Format kFolder{.name = "folder",
@@ -67,6 +72,7 @@ constinit const Format kFolder{.name = "folder",
                                .find_shards = find_folder,
                                .index = index_folder,
                                .stamp = stamp_folder,
-                               .write = nullptr};
+                               .write = nullptr,
+                               .watched = nothing_watched};
 
 }  // namespace penstock

@@ -143,20 +143,15 @@ Index index_hdf5(const fs::path& shard, const fs::path& root, const OpenProgress
   }
 }
 
-// Sidecars that an earlier version made lack what only this one reads.
-std::uint64_t stamp_of(const fs::path& shard) {
-  constexpr std::uint64_t kReader = 2;
-  return hdf5_stamp(shard) ^ kReader << 56;
-}
-
 }  // namespace
 
 constinit const Format kHdf5{.name = "hdf5",
                              .extension = ".h5",
                              .find_shards = find_hdf5,
                              .index = index_hdf5,
-                             .stamp = stamp_of,
+                             .stamp = hdf5_stamp,
                              .write = write_hdf5,
-                             .room = hdf5_room};
+                             .room = hdf5_room,
+                             .reader = 2};
 
 }  // namespace penstock

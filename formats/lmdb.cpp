@@ -175,6 +175,10 @@ std::uint64_t stamp_lmdb(const fs::path& shard) {
   return LmdbPages(data_file(shard)).stamp();
 }
 
+std::vector<fs::path> watched_lmdb(const fs::path& shard) {
+  return {data_file(shard)};
+}
+
 }  // namespace
 
 constinit const Format kLmdb{.name = "lmdb",
@@ -184,6 +188,7 @@ constinit const Format kLmdb{.name = "lmdb",
                              .stamp = stamp_lmdb,
                              .write = write_lmdb,
                              .longest_name = 511,  // as LMDB is built unless told otherwise: MDB_MAXKEYSIZE
-                             .room = lmdb_room};
+                             .room = lmdb_room,
+                             .watched = watched_lmdb};
 
 }  // namespace penstock

@@ -304,6 +304,17 @@ std::uint64_t stamp_mds(const fs::path& folder) {
   return stamp;
 }
 
+std::vector<fs::path> watched_mds(const fs::path& folder) {
+  std::vector<fs::path> files{folder / kIndexName};
+  for (const Description& shard : read_index_json(folder)) {
+    std::error_code ignored;
+    for (const std::string& name : {shard.raw_name, shard.zip_name}) {
+      if (!name.empty() && fs::is_regular_file(folder / name, ignored)) files.push_back(folder / name);
+    }
+  }
+  return files;
+}
+
 }  // namespace
 
 constinit const Format kMds{.name = "mds",
@@ -313,6 +324,7 @@ constinit const Format kMds{.name = "mds",
                             .stamp = stamp_mds,
                             .write = write_mds,
                             .room = mds_room,
-                            .complete = write_mds_index};
+                            .complete = write_mds_index,
+                            .watched = watched_mds};
 
 }  // namespace penstock

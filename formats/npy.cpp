@@ -94,9 +94,10 @@ class NpyIndexer {
 
   Index index() {
     const std::span<const std::byte> first = file_.read(0, std::min<std::uint64_t>(file_.size(), 4));
-    text_of(first).starts_with("PK") || file_.path().extension() == ".npz" ? read_archive() : read_array();
+    const bool archive = text_of(first).starts_with("PK") || file_.path().extension() == ".npz";
+    archive ? read_archive() : read_array();
     const std::uint64_t count = leave_out_other_counts();
-    builder_.add_file({.path = file_.shard(), .size = file_.size(), .stamp = probe_stamp(file_.path())});
+    builder_.add_file({.path = file_.shard(), .size = file_.size(), .stamp = archive ? zip_stamp(file_) : 0});
     std::vector<std::uint32_t> fields;
     for (Array& array : arrays_) {
       fields.push_back(builder_.field({.name = array.name,
@@ -194,6 +195,11 @@ Index index_npy(const fs::path& shard, const fs::path& root, const OpenProgress&
   return NpyIndexer(shard, root).index();
 }
 
+// What an array alone tells costs no more to read again.
+bool npy_proves(const fs::path& shard, const Index& index, const OpenProgress& progress) {
+  return index.file_count() == 1 && index.file(0).stamp != 0 && zip_proves(shard, index, progress);
+}
+
 std::vector<fs::path> find_npy(const fs::path& path) {
   std::error_code ignored;
   if (!fs::is_regular_file(path, ignored)) return {};
@@ -210,6 +216,7 @@ constinit const Format kNpy{.name = "npy",
                             .find_shards = find_npy,
                             .index = index_npy,
                             .stamp = probe_stamp,
-                            .write = nullptr};
+                            .write = nullptr,
+                            .proves = npy_proves};
 
 }  // namespace penstock

@@ -83,7 +83,7 @@ Dataset open_foreign(const Format& format, const fs::path& path, const std::vect
   for (const fs::path& file : files) {
     const std::string name = name_of(file, path);
     try {
-      shards.push_back({.index = sidecar_index(format, file, progress), .root = root_of(file), .name = name});
+      shards.push_back({.index = sidecar_index(format, file, progress).index, .root = root_of(file), .name = name});
     } catch (const Error& error) {
       throw error.in({.dataset = path.string(), .shard = file == path ? "" : name});
     }

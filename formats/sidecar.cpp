@@ -1,16 +1,21 @@
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
 #include <optional>
 #include <string>
+#include <thread>
+#include <utility>
+
+#include <fcntl.h>
 
 #include <penstock/formats/atomic_file.hpp>
 #include <penstock/formats/crc32c.hpp>
+#include <penstock/formats/descriptor.hpp>
 #include <penstock/formats/error.hpp>
 #include <penstock/formats/file_lock.hpp>
 #include <penstock/formats/hash.hpp>
-#include <penstock/formats/mapping.hpp>
 #include <penstock/formats/sidecar.hpp>
 
 namespace penstock {
@@ -27,53 +32,187 @@ struct SidecarHeader {
   std::uint64_t stamp;
   std::uint64_t name_hash;  // of the shard's file name, which its index repeats
   char format[16];
-  std::uint64_t reserved;
+  std::uint64_t identity;  // of the watched files; 0 (always in version 1): not known, so the index has to be proved
 
   friend bool operator==(const SidecarHeader&, const SidecarHeader&) = default;
 };
 static_assert(sizeof(SidecarHeader) == 64);
 constexpr std::uint64_t kMagic = 0x0A52414344534E50;  // "PNSDCAR\n"
-constexpr std::uint32_t kVersion = 1;
+constexpr std::uint32_t kVersion = 2, kOldest = 1;
+constexpr int kMostAttempts = 3;  // to index files that somebody is writing to
 
-SidecarHeader describe(const Format& format, const fs::path& shard) {
+std::uint32_t crc_of(SidecarHeader header) {
+  header.crc = 0;
+  return crc32c(std::as_bytes(std::span(&header, 1)));
+}
+
+/// What can be told of a shard without reading it.
+SidecarHeader name_of(const Format& format, const fs::path& shard) {
   SidecarHeader header{.magic = kMagic,
                        .version = kVersion,
                        .crc = 0,
                        .size = 0,
-                       .stamp = format.stamp(shard),
+                       .stamp = 0,
                        .name_hash = 0,
                        .format = {},
-                       .reserved = 0};
+                       .identity = 0};
   std::error_code ignored;
   if (fs::is_regular_file(shard, ignored)) {
     header.size = fs::file_size(shard, ignored);
     header.name_hash = hash64(shard.filename().string());
   }
   std::memcpy(header.format, format.name.data(), std::min(format.name.size(), sizeof(header.format)));
-  header.crc = crc32c(std::as_bytes(std::span(&header, 1)));
   return header;
 }
 
-std::optional<Index> open_matching(const fs::path& sidecar, const SidecarHeader& wanted) {
+/// The watched files of a shard at one moment.
+struct Look {
+  std::vector<ProvenIndex::File> files;
+
+  bool equals(const Look& other) const {
+    return std::ranges::equal(files, other.files, [](const ProvenIndex::File& a, const ProvenIndex::File& b) {
+      return a.path == b.path && a.identity == b.identity;
+    });
+  }
+
+  // Never 0 but where there is nothing to look at.
+  std::uint64_t hash(const Format& format) const {
+    if (files.empty()) return 0;
+    std::uint64_t hash = mix64(format.reader + 1U);
+    for (const auto& [path, identity] : files) {
+      for (const std::uint64_t part : {identity.device, identity.inode, identity.size,
+                                       static_cast<std::uint64_t>(identity.modified),
+                                       static_cast<std::uint64_t>(identity.changed)}) {
+        hash = mix64(hash ^ part) + 1;
+      }
+    }
+    return hash == 0 ? 1 : hash;
+  }
+
+  std::int64_t until_settled(std::int64_t now) const {
+    std::int64_t longest = 0;
+    for (const ProvenIndex::File& file : files) longest = std::max(longest, penstock::until_settled(file.identity, now));
+    return longest;
+  }
+};
+
+Look look_at(const Format& format, const fs::path& shard) {
+  Look look;
+  for (fs::path& path : format.watched == nullptr ? std::vector{shard} : format.watched(shard)) {
+    const FileIdentity identity = identity_of(path);
+    look.files.push_back({.path = std::move(path), .identity = identity});
+  }
+  return look;
+}
+
+std::uint64_t stamp_of(const Format& format, const fs::path& shard) {
+  return format.stamp(shard) ^ std::uint64_t{format.reader} << 56;
+}
+
+struct Sidecar {
+  SidecarHeader header;
+  Index index;
+};
+
+// Nothing where there is none of this shard, or none that is whole: it is made again.
+std::optional<Sidecar> read_sidecar(const fs::path& place, const SidecarHeader& wanted) {
   std::error_code ignored;
-  if (!fs::exists(sidecar, ignored)) return std::nullopt;
+  if (!fs::exists(place, ignored)) return std::nullopt;
   try {
-    const Mapping mapping(sidecar);
     SidecarHeader found{};
-    if (mapping.bytes().size() < sizeof(found)) return std::nullopt;
-    std::memcpy(&found, mapping.bytes().data(), sizeof(found));
-    if (found != wanted) return std::nullopt;
-    return Index::open(sidecar, sizeof(SidecarHeader));
+    {
+      const Descriptor file = Descriptor::open(place, O_RDONLY);
+      if (read_at(file.get(), std::as_writable_bytes(std::span(&found, 1)), 0, place) != sizeof(found))
+        return std::nullopt;
+    }
+    const bool whole = found.magic == kMagic && found.version >= kOldest && found.version <= kVersion &&
+                       found.crc == crc_of(found);
+    if (!whole || found.size != wanted.size || found.name_hash != wanted.name_hash ||
+        std::memcmp(found.format, wanted.format, sizeof(found.format)) != 0) {
+      return std::nullopt;
+    }
+    return Sidecar{found, Index::open(place, sizeof(SidecarHeader))};
   } catch (const Error&) {
-    return std::nullopt;  // broken or not readable: it is made again
+    return std::nullopt;
   }
 }
 
-// Keeps the index at `sidecar` and gives back the mapped one, or the index itself where that fails (a full disk).
-Index keep(Index index, const fs::path& sidecar, const SidecarHeader& header) {
+// The time, once the files' last changes lie behind it as far as they must, where that is soon: a clock that runs in fine
+// steps is worth waiting for.
+std::int64_t settled_clock(const Format& format, const fs::path& shard, const fs::path& touched) {
+  constexpr std::int64_t kSoon = 50'000'000;  // nanoseconds
+  const std::int64_t now = file_clock(touched);
+  const std::int64_t left = look_at(format, shard).until_settled(now);
+  if (left == 0 || left > kSoon) return now;
+  std::this_thread::sleep_for(std::chrono::nanoseconds(left));
+  return file_clock(touched);
+}
+
+/// Proves or makes the index of one shard.
+class Renewal {
+ public:
+  Renewal(const Format& format, const fs::path& shard, const OpenProgress& progress)
+      : format_(format), shard_(shard), progress_(progress) {}
+
+  /// Sidecars that were found, not proved yet.
+  std::vector<Sidecar> found = {};
+
+  struct Result {
+    ProvenIndex index;
+    std::optional<SidecarHeader> header;  ///< for its sidecar; none where it should not have one
+  };
+
+  /// The index as one of `found` has it, or made anew. `touched` lies where the sidecar will, or is empty.
+  Result run(const fs::path& touched) {
+    for (int attempt = 1;; ++attempt) {
+      const std::int64_t now = settled_clock(format_, shard_, touched);
+      const Look before = look_at(format_, shard_);
+      std::optional<Index> index;
+      SidecarHeader header = name_of(format_, shard_);
+      try {
+        header.stamp = stamp_of(format_, shard_);
+        index = proven(header, before);
+        if (!index) index = format_.index(shard_, root_of(shard_), progress_);
+      } catch (const Error&) {  // of a file that was half written, most likely
+        if (attempt == kMostAttempts || look_at(format_, shard_).equals(before)) throw;
+        continue;
+      }
+      if (!look_at(format_, shard_).equals(before)) {
+        if (attempt == kMostAttempts)
+          throw Error::resource("is being written to: it changed while it was indexed", {.shard = shard_.string()});
+        continue;
+      }
+      if (before.until_settled(now) == 0) header.identity = before.hash(format_);
+      header.crc = crc_of(header);
+      ProvenIndex result{std::move(*index), before.files};
+      if (before.files.empty() && stamp_of(format_, shard_) != header.stamp) return {std::move(result), std::nullopt};
+      return {std::move(result), header};
+    }
+  }
+
+ private:
+  std::optional<Index> proven(const SidecarHeader& now, const Look& look) {
+    for (Sidecar& sidecar : found) {
+      if (sidecar.header.stamp != now.stamp || sidecar.header.size != now.size) continue;
+      const bool told = look.files.empty() ||
+                        (format_.proves != nullptr && format_.proves(shard_, sidecar.index, progress_));
+      if (!told) continue;
+      return std::move(sidecar.index);
+    }
+    found.clear();
+    return std::nullopt;
+  }
+
+  const Format& format_;
+  const fs::path& shard_;
+  const OpenProgress& progress_;
+};
+
+// Keeps the index at `place` and gives back the one kept, or the index itself where that fails (a full disk).
+Index keep(Index index, const fs::path& place, const SidecarHeader& header) {
   try {
-    write_atomically(sidecar, {std::as_bytes(std::span(&header, 1)), index.bytes()});
-    return Index::open(sidecar, sizeof(SidecarHeader));
+    write_atomically(place, {std::as_bytes(std::span(&header, 1)), index.bytes()});
+    return Index::open(place, sizeof(SidecarHeader));
   } catch (const Error&) {
     return index;
   }
@@ -124,31 +263,52 @@ std::vector<fs::path> sidecar_paths(const fs::path& shard) {
 }
 
 void keep_sidecar(const Format& format, const fs::path& shard, const Index& index) {
-  const SidecarHeader wanted = describe(format, shard);
   const fs::path place = beside(shard);
-  if (open_matching(place, wanted)) return;
+  const std::int64_t now = settled_clock(format, shard, {});
+  const Look look = look_at(format, shard);
+  SidecarHeader header = name_of(format, shard);
+  header.stamp = stamp_of(format, shard);
+  if (look.until_settled(now) == 0) header.identity = look.hash(format);
+  header.crc = crc_of(header);
+  if (const auto sidecar = read_sidecar(place, header); sidecar && sidecar->header == header) return;
   try {
-    write_atomically(place, {std::as_bytes(std::span(&wanted, 1)), index.bytes()});
+    write_atomically(place, {std::as_bytes(std::span(&header, 1)), index.bytes()});
   } catch (const Error&) {  // whoever opens the copy makes one
   }
 }
 
-Index sidecar_index(const Format& format, const fs::path& shard, const OpenProgress& progress) {
-  const SidecarHeader wanted = describe(format, shard);
+ProvenIndex sidecar_index(const Format& format, const fs::path& shard, const OpenProgress& progress) {
   const std::vector<fs::path> places = sidecar_paths(shard);
+  const SidecarHeader wanted = name_of(format, shard);
+  const Look look = look_at(format, shard);
+  const std::uint64_t identity = look.hash(format), stamp = look.files.empty() ? stamp_of(format, shard) : 0;
+  const auto is_good = [&](const Sidecar& sidecar) {
+    return look.files.empty() ? sidecar.header.stamp == stamp : sidecar.header.identity == identity;
+  };
+  Renewal renewal(format, shard, progress);
   for (const fs::path& place : places) {
-    if (auto index = open_matching(place, wanted)) return std::move(*index);
+    auto sidecar = read_sidecar(place, wanted);
+    if (sidecar && is_good(*sidecar)) return {std::move(sidecar->index), look.files};
+    if (sidecar) renewal.found.push_back(std::move(*sidecar));
   }
   for (const fs::path& place : places) {
     std::error_code ignored;
     fs::create_directories(place.parent_path(), ignored);
     if (marked_read_only(place.parent_path())) continue;
-    const auto lock = FileLock::wait(place.string() + ".lock");
+    const fs::path lock_file = place.string() + ".lock";
+    const auto lock = FileLock::wait(lock_file);
     if (!lock) continue;
-    if (auto index = open_matching(place, wanted)) return std::move(*index);  // made while we waited
-    return keep(format.index(shard, root_of(shard), progress), place, wanted);
+    auto sidecar = read_sidecar(place, wanted);
+    if (sidecar && is_good(*sidecar)) return {std::move(sidecar->index), look.files};  // made while we waited
+    const SidecarHeader there = sidecar ? sidecar->header : SidecarHeader{};
+    if (sidecar) renewal.found.insert(renewal.found.begin(), std::move(*sidecar));
+    Renewal::Result result = renewal.run(lock_file);
+    if (result.header && there != *result.header) {
+      result.index.index = keep(std::move(result.index.index), place, *result.header);
+    }
+    return std::move(result.index);
   }
-  return format.index(shard, root_of(shard), progress);
+  return std::move(renewal.run({}).index);
 }
 
 }  // namespace penstock

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include <penstock/formats/file_identity.hpp>
 #include <penstock/formats/format.hpp>
 
 namespace penstock {
@@ -20,13 +21,28 @@ std::vector<std::filesystem::path> sidecar_paths(const std::filesystem::path& sh
 /// folder that holds it.
 std::filesystem::path root_of(const std::filesystem::path& shard);
 
-/// The shard's index: mapped from its sidecar where one is whole and matches, else made by format.index and kept.
+/// An index, and what the files it was made from (Format::watched) were when it was the right one for them.
+struct ProvenIndex {
+  struct File {
+    std::filesystem::path path;
+    FileIdentity identity;
+  };
+  Index index;
+  std::vector<File> files;
+};
+
+/// The shard's index: from its sidecar where one is right, else made by format.index and kept.
 ///
-/// A sidecar matches by name of the format, name and size of the shard, and Format::stamp, so it stays good when data
-/// and sidecar are copied together. One that is broken or does not match is replaced. Processes that need the same
-/// sidecar build it once: the others wait for its lock. It appears by rename. Where none can be written, the index is
-/// held in memory. Throws Error: what format.index and format.stamp throw.
-Index sidecar_index(const Format& format, const std::filesystem::path& shard, const OpenProgress& progress);
+/// A sidecar names the format, the name and size of the shard, Format::stamp, and the identities of its files (device,
+/// inode, size, times of modification and of change), which alone are looked at where all is as it was. Where anything
+/// differs (a copy, chgrp, touch, a file written again), Format::proves compares the shard with the index, and what
+/// holds is kept with the new identities; what does not is indexed again. Identities that could belong to another state
+/// of the files as well, for they were taken too soon after a change (until_settled), are not kept: the next open proves.
+/// Processes that need the same sidecar prove or build it once: the others wait for its lock. It appears by rename. Where
+/// none can be written, each open proves, or holds its index in memory.
+/// Throws Error: what format.index, format.stamp and format.watched throw; resource, when the shard is written to while
+/// it is indexed.
+ProvenIndex sidecar_index(const Format& format, const std::filesystem::path& shard, const OpenProgress& progress);
 
 /// Puts `index`, made of a shard with the same content and the same file name, beside the copy at `shard` unless a good
 /// one is there. Does nothing where it cannot be written. Throws Error: what format.stamp throws.

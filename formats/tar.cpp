@@ -18,6 +18,7 @@
 #include <penstock/formats/tar_header.hpp>
 #include <penstock/formats/tar_members.hpp>
 #include <penstock/formats/tar_names.hpp>
+#include <penstock/formats/tar_proof.hpp>
 #include <penstock/formats/tar_writer.hpp>
 
 namespace penstock {
@@ -165,6 +166,7 @@ const Format kTar{.name = "tar",
                   .index = index_tar,
                   .stamp = probe_stamp,
                   .write = write_tar,
-                  .room = tar_room};
+                  .room = tar_room,
+                  .proves = tar_proves};
 
 }  // namespace penstock

@@ -94,12 +94,13 @@ class TfrecordIndexer {
     constexpr std::uint64_t kReportEvery = 4096;
     builder_ = IndexBuilder();
     lists_.clear();
-    builder_.add_file({.path = file_.shard(), .size = file_.size(), .stamp = probe_stamp(file_.path())});
     TfrecordFrames frames(file_);
     for (std::uint64_t number = 0; frames.next(frame_); ++number) {
       if (!add_record(number)) return false;
       if (progress && number % kReportEvery == 0) progress(frame_.header, file_.size());
     }
+    // The extents say file 0 already: there is no other.
+    builder_.add_file({.path = file_.shard(), .size = file_.size(), .stamp = frames.stamp()});
     if (progress) progress(file_.size(), file_.size());
     return true;
   }
@@ -224,6 +225,23 @@ Index index_tfrecord(const fs::path& shard, const fs::path& root, const OpenProg
   return TfrecordIndexer(shard, root).index(progress);
 }
 
+// By the lengths and checksums of all records: index() put them into the stamp of the file.
+bool tfrecord_proves(const fs::path& shard, const Index& index, const OpenProgress& progress) {
+  constexpr std::uint64_t kReportEvery = 4096;
+  HeaderWindow file(shard, shard.filename().string());
+  if (index.file_count() != 1 || index.file(0).size != file.size()) return false;
+  try {
+    TfrecordFrames frames(file);
+    for (std::uint64_t number = 1; frames.skip(); ++number) {
+      if (progress && number % kReportEvery == 0) progress(number, std::max(number, index.size()));
+    }
+    return frames.stamp() == index.file(0).stamp;
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::io) throw;
+    return false;  // indexing it says why
+  }
+}
+
 /// "x-00000-of-00010" -> "x"; names without that as they are.
 std::string_view without_part(std::string_view name) {
   constexpr std::size_t kDigits = 5, kLength = 1 + kDigits + 4 + kDigits;
@@ -272,6 +290,7 @@ constinit const Format kTfrecord{.name = "tfrecord",
                                  .index = index_tfrecord,
                                  .stamp = probe_stamp,
                                  .write = write_tfrecord,
-                                 .room = tfrecord_room};
+                                 .room = tfrecord_room,
+                                 .proves = tfrecord_proves};
 
 }  // namespace penstock

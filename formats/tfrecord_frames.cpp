@@ -2,6 +2,7 @@
 
 #include <penstock/formats/checks_sums.hpp>
 #include <penstock/formats/crc32c.hpp>
+#include <penstock/formats/hash.hpp>
 #include <penstock/formats/tfrecord_frames.hpp>
 
 namespace penstock {
@@ -27,12 +28,12 @@ std::uint32_t masked_crc32c(std::uint32_t crc) {
   return (crc >> 15 | crc << 17) + 0xA282EAD8;
 }
 
-bool TfrecordFrames::next(TfrecordFrame& frame) {
+std::optional<std::uint64_t> TfrecordFrames::next_length(std::uint64_t ahead) {
   const std::uint64_t size = file_.size(), begin = next_;
-  if (begin == size) return false;
+  if (begin == size) return std::nullopt;
   if (begin == 0) refuse_compressed();
   if (size - begin < kTfrecordHeader) throw file_.corrupt("the file ends inside the header of a record", begin);
-  const std::span<const std::byte> header = file_.read(begin, kTfrecordHeader);
+  const std::span<const std::byte> header = file_.read(begin, kTfrecordHeader, ahead);
   if (!header_is_right(header)) throw file_.corrupt("the checksum of a record's length differs", begin);
   const auto length = little_endian<std::uint64_t>(header, 0);
   const std::uint64_t left = size - begin - kTfrecordHeader;
@@ -41,13 +42,36 @@ bool TfrecordFrames::next(TfrecordFrame& frame) {
         "the file is cut off: a record of " + std::to_string(length) + " bytes has " + std::to_string(left) + " left",
         begin);
   }
-  const std::span<const std::byte> whole = file_.read(begin, kTfrecordHeader + length + kTfrecordTrailer);
-  frame = {.header = begin, .data = begin + kTfrecordHeader, .bytes = whole.subspan(kTfrecordHeader, length)};
-  if (little_endian<std::uint32_t>(whole, kTfrecordHeader + length) != masked_crc32c(crc32c(frame.bytes)) &&
-      kChecksSums) {
+  return length;
+}
+
+void TfrecordFrames::take(std::uint64_t length, std::uint32_t checksum) {
+  stamp_ = mix64(mix64(stamp_ ^ length) ^ checksum);
+  next_ += kTfrecordHeader + length + kTfrecordTrailer;
+}
+
+bool TfrecordFrames::next(TfrecordFrame& frame) {
+  const std::optional<std::uint64_t> length = next_length(HeaderWindow::kAhead);
+  if (!length) return false;
+  const std::uint64_t begin = next_;
+  const std::span<const std::byte> whole = file_.read(begin, kTfrecordHeader + *length + kTfrecordTrailer);
+  frame = {.header = begin, .data = begin + kTfrecordHeader, .bytes = whole.subspan(kTfrecordHeader, *length)};
+  const auto checksum = little_endian<std::uint32_t>(whole, kTfrecordHeader + *length);
+  if (checksum != masked_crc32c(crc32c(frame.bytes)) && kChecksSums) {
     throw file_.corrupt("the checksum of a record's bytes differs", begin);
   }
-  next_ = begin + whole.size();
+  take(*length, checksum);
+  return true;
+}
+
+bool TfrecordFrames::skip() {
+  constexpr std::uint64_t kSmallRecord = std::uint64_t{64} << 10, kSmallAhead = std::uint64_t{4} << 10;
+  const std::optional<std::uint64_t> length = next_length(HeaderWindow::kAhead);
+  if (!length) return false;
+  // The next record's header is read with this one's checksum.
+  const std::uint64_t trailer = next_ + kTfrecordHeader + *length;
+  const std::uint64_t ahead = *length > kSmallRecord ? kSmallAhead : HeaderWindow::kAhead;
+  take(*length, little_endian<std::uint32_t>(file_.read(trailer, kTfrecordTrailer, ahead), 0));
   return true;
 }
 

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <span>
 
 #include <penstock/formats/header_window.hpp>
@@ -33,12 +34,21 @@ class TfrecordFrames {
   /// False at the end of the file. Throws Error: io; corrupt, with shard and offset (a checksum differs, the file ends
   /// inside a record); unsupported, when the file is compressed as a whole.
   bool next(TfrecordFrame& frame);
+  /// Passes over the next record by its length and its checksum alone, which is not compared. Returns and throws as
+  /// next().
+  bool skip();
+  /// A hash of the lengths and checksums of all records so far: another one for other content.
+  std::uint64_t stamp() const { return stamp_; }
 
  private:
   void refuse_compressed();
+  /// Bytes of the next record; nothing at the end of the file.
+  std::optional<std::uint64_t> next_length(std::uint64_t ahead);
+  void take(std::uint64_t length, std::uint32_t checksum);
 
   HeaderWindow& file_;
   std::uint64_t next_ = 0;
+  std::uint64_t stamp_ = 0;
 };
 
 /// True when a whole record header with a right checksum stands at the start.

@@ -38,7 +38,7 @@ Index index_zip(const fs::path& shard, const fs::path& root, const OpenProgress&
     throw Error::invalid_argument("the archive holds no file that can be a sample", {.shard = file.shard()});
   }
   IndexBuilder builder;
-  builder.add_file({.path = file.shard(), .size = file.size(), .stamp = probe_stamp(shard)});
+  builder.add_file({.path = file.shard(), .size = file.size(), .stamp = zip_stamp(file)});
   try {
     std::move(paths).build(builder, SamplePaths::Order::by_number,
                            [&](IndexBuilder& index, std::uint32_t field, std::string_view, std::uint64_t number) {
@@ -81,6 +81,7 @@ constinit const Format kZip{.name = "zip",
                             .stamp = probe_stamp,
                             .write = write_zip,
                             .longest_name = 65535,
-                            .room = zip_room};
+                            .room = zip_room,
+                            .proves = zip_proves};
 
 }  // namespace penstock

@@ -7,6 +7,7 @@
 
 #include <penstock/formats/deflate.hpp>
 #include <penstock/formats/filters.hpp>
+#include <penstock/formats/hash.hpp>
 #include <penstock/formats/printable.hpp>
 #include <penstock/formats/zip_entries.hpp>
 #include <penstock/formats/zip_layout.hpp>
@@ -77,6 +78,14 @@ class ZipReader {
     }
     find_data(directory);
     return std::move(entries_);
+  }
+
+  std::uint64_t stamp() {
+    constexpr std::uint64_t kAtOnce = std::uint64_t{1} << 20;
+    std::uint64_t hash = fnv1a(std::to_string(file_.size()));
+    for (std::uint64_t at = find_directory().begin; at < file_.size(); at += kAtOnce)
+      hash = fnv1a(text_of(file_.read(at, std::min(kAtOnce, file_.size() - at))), hash);
+    return hash;
   }
 
  private:
@@ -319,6 +328,21 @@ void ZipReader::read_local_header(ZipEntry& entry, std::uint64_t ahead) {
 
 std::vector<ZipEntry> read_zip_entries(HeaderWindow& file) {
   return ZipReader(file).read();
+}
+
+std::uint64_t zip_stamp(HeaderWindow& file) {
+  return ZipReader(file).stamp();
+}
+
+bool zip_proves(const std::filesystem::path& shard, const Index& index, const OpenProgress&) {
+  HeaderWindow file(shard, shard.filename().string());
+  if (index.file_count() != 1 || index.file(0).size != file.size()) return false;
+  try {
+    return zip_stamp(file) == index.file(0).stamp;
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::io) throw;
+    return false;  // indexing it says why
+  }
 }
 
 bool is_stored(const ZipEntry& entry) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include <penstock/formats/dataset.hpp>
 #include <penstock/formats/extent.hpp>
 #include <penstock/formats/header_window.hpp>
 
@@ -38,6 +39,12 @@ struct ZipEntry {
 /// than stored, deflate and, where libzstd is linked, zstd; several disks).
 /// Source: PKWARE APPNOTE 6.3.10.
 std::vector<ZipEntry> read_zip_entries(HeaderWindow& file);
+
+/// A hash of the central directory and of all behind it: of the names, places, sizes and checksums of all entries.
+/// Throws Error: io, corrupt, unsupported.
+std::uint64_t zip_stamp(HeaderWindow& file);
+/// True when `shard` still has the directory of which index() put the zip_stamp into the index. Throws Error: io.
+bool zip_proves(const std::filesystem::path& shard, const Index& index, const OpenProgress& progress);
 
 /// True when the entry's bytes stand in the archive as they are.
 bool is_stored(const ZipEntry& entry);

@@ -48,7 +48,7 @@ struct Setting {
   }
   ~Setting() { ::unsetenv("PENSTOCK_INDEX_DIR"); }
 
-  std::uint64_t open() const { return sidecar_index(format, data, {}).size(); }
+  std::uint64_t open() const { return sidecar_index(format, data, {}).index.size(); }
   std::size_t built() const { return fs::exists(g_built) ? fs::file_size(g_built) : 0; }
 };
 
@@ -72,7 +72,7 @@ TEST_CASE("a sidecar copied with its data stays good") {
   const fs::path copy = setting.folder / "copy";
   fs::copy(setting.data, copy, fs::copy_options::recursive);
   fs::remove_all(setting.data);
-  const Index index = sidecar_index(setting.format, copy, {});
+  const Index index = sidecar_index(setting.format, copy, {}).index;
   CHECK(setting.built() == 1);
   CHECK(index.file(0).path == "a/0.jpg");
 }

@@ -257,7 +257,8 @@ TEST_CASE("what was packed reads back byte for byte, from the writer's index and
     for (const auto& sample : samples) CHECK(read.at(sample.key) == sample.fields);
   }
   CHECK(written.crc32c(0, 0) == crc32c(bytes_of(samples[0].fields.at("jpg"))));
-  CHECK(written.file(0) == scanned.file(0));
+  CHECK(written.file(0).path == scanned.file(0).path);
+  CHECK(written.file(0).size == scanned.file(0).size);
 }
 
 TEST_CASE("a class that is no plain number is written as the bytes it is") {
