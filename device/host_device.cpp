@@ -11,6 +11,7 @@ namespace penstock {
 namespace {
 
 constexpr std::align_val_t kAlignment{256};  // as CUDA's
+constexpr const char* kNoMemory = "no memory";  // short enough for a string to hold by itself
 
 std::uint64_t sum_of(const std::map<void*, std::uint64_t>& memory) {
   std::uint64_t all = 0;
@@ -27,7 +28,14 @@ class HostEvent final : public Event {
   void record(StreamHandle stream) override {
     device_.require_sound("record");
     auto mark = std::make_shared<HostMark>();
-    device_.queue(stream).push([mark, &device = device_] { mark->reach(device.failure()); });
+    device_.queue(stream).push([mark, &device = device_] {
+      std::string failure = kNoMemory;
+      try {
+        failure = device.failure();
+      } catch (const std::bad_alloc&) {  // whoever waits is told all the same
+      }
+      mark->reach(std::move(failure));
+    });
     const std::scoped_lock lock(mutex_);
     mark_ = std::move(mark);
   }
@@ -192,6 +200,8 @@ void HostDevice::work(StreamHandle stream, HostWork::Kind kind, std::uint64_t by
       if (failure().empty()) work();
     } catch (const std::exception& error) {
       fail(error.what());
+    } catch (...) {
+      fail("an exception of an unknown type");
     }
   });
 }
@@ -211,9 +221,14 @@ void HostDevice::begin(HostWork::Kind kind, std::uint64_t bytes) {
   if (options_.before) options_.before({kind, bytes, begun_.fetch_add(1, std::memory_order_relaxed)});
 }
 
-void HostDevice::fail(const std::string& cause) {
+void HostDevice::fail(const char* cause) noexcept {
   const std::scoped_lock lock(mutex_);
-  if (failure_.empty()) failure_ = cause;
+  if (!failure_.empty()) return;
+  try {
+    failure_ = cause;
+  } catch (const std::bad_alloc&) {
+    failure_ = kNoMemory;
+  }
 }
 
 std::string HostDevice::failure() const {

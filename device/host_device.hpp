@@ -79,7 +79,7 @@ class HostDevice final : public Device {
   void work(StreamHandle stream, HostWork::Kind kind, std::uint64_t bytes, std::function<void()> work);
   void run_if_sound(const std::function<void()>& work);
   void begin(HostWork::Kind kind, std::uint64_t bytes);
-  void fail(const std::string& cause);
+  void fail(const char* cause) noexcept;
   std::string failure() const;
   void require_sound(const char* call) const;
 

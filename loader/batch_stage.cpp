@@ -1,6 +1,7 @@
 #include <utility>
 
 #include <penstock/loader/batch_stage.hpp>
+#include <penstock/loader/caught.hpp>
 
 namespace penstock {
 
@@ -26,18 +27,17 @@ bool BatchStage::advance(std::uint64_t generation, std::uint64_t sequence) {
   Assembly* assembly = delivery_.take_of(generation, sequence);
   clock_.stalled_in.add(watch.lap());
   if (assembly == nullptr) return false;
-  Finished finished(*assembly, slabs_, SlabPool::To::stage);
+  std::list<Finished> one;
+  Finished& finished = one.emplace_back(*assembly, slabs_, SlabPool::To::stage);
   if (finished.failure == nullptr) {
-    try {
+    finished.failure = caught([&] {
       Batch given = finished.batch;
       step_(given);
       finished.batch.attach(given.attached());
-    } catch (...) {
-      finished.failure = std::current_exception();
-    }
+    });
   }
   clock_.busy.add(watch.lap());
-  const bool wanted = queue_.put(generation, std::move(finished));
+  const bool wanted = queue_.put(generation, std::move(one));
   clock_.stalled_out.add(watch.lap());
   return wanted;
 }

@@ -33,6 +33,7 @@ class BatchStage {
   /// Discards what is done; batches come from that generation of the delivery, which has begun.
   void go_to(std::uint64_t generation) { queue_.go_to(generation); }
   void close() { queue_.close(); }
+  void fail(const std::exception_ptr& failure) noexcept { queue_.fail(failure); }  ///< what take() throws from now on
   std::size_t ready() const { return queue_.ready(); }
 
  private:

@@ -7,6 +7,10 @@ constexpr std::size_t kMostSpare = 4;  // one evicted block per worker or so is 
 
 }  // namespace
 
+BlockCache::Spares::Spares() {
+  buffers.reserve(kMostSpare);  // a buffer that comes back needs no memory
+}
+
 BlockCache::Bytes BlockCache::get(std::uint32_t block, const std::function<void(std::vector<std::byte>&)>& make) {
   std::unique_lock lock(mutex_);
   for (auto found = entries_.find(block); found != entries_.end(); found = entries_.find(block)) {
@@ -16,13 +20,21 @@ BlockCache::Bytes BlockCache::get(std::uint32_t block, const std::function<void(
     }
     made_.wait(lock);
   }
-  recent_.push_front({block, nullptr});
-  const auto entry = recent_.begin();
-  entries_[block] = entry;
+  const auto place = entries_.try_emplace(block).first;
+  std::list<Entry> made;
+  try {
+    made.push_front({block, nullptr});
+  } catch (...) {
+    entries_.erase(place);
+    throw;
+  }
+  const auto entry = place->second = made.begin();
+  recent_.splice(recent_.begin(), made);
   lock.unlock();
 
-  const auto bytes = buffer();
+  std::shared_ptr<std::vector<std::byte>> bytes;
   try {
+    bytes = buffer();
     make(*bytes);
   } catch (...) {
     lock.lock();

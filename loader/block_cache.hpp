@@ -41,6 +41,7 @@ class BlockCache {
 
   // Buffers of blocks that nobody holds any more: fresh memory costs page faults.
   struct Spares {
+    Spares();
     std::mutex mutex;
     std::vector<std::vector<std::byte>> buffers;
   };

@@ -13,7 +13,7 @@ BlockRead::BlockRead(std::uint32_t block, const Extent& extent, ReadWindow& wind
       pending_(std::make_unique<PendingRead>(PendingRead{.block = this})) {}
 
 BlockRead::~BlockRead() {
-  window_.release(buffer_, extent_.length);
+  window_.release(buffer_);
 }
 
 ReadRequest BlockRead::request() {

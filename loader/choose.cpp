@@ -89,6 +89,7 @@ ChosenEngine named(EngineKind kind, const std::string& who, const EngineFiles& f
   try {
     return {make(kind, files, options, on_read), who + direct_io_note(kind, options)};
   } catch (const Error& error) {
+    if (error.kind() == ErrorKind::resource) throw;
     throw Error::invalid_argument("the engine " + std::string(name(kind)) + " (" + who +
                                   ") cannot be had: " + error.what());
   }

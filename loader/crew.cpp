@@ -4,11 +4,11 @@
 #include <condition_variable>
 #include <exception>
 #include <mutex>
-#include <string>
 #include <utility>
 #include <vector>
 
 #include <penstock/formats/error.hpp>
+#include <penstock/loader/caught.hpp>
 #include <penstock/loader/crew.hpp>
 #include <penstock/loader/thread.hpp>
 
@@ -32,16 +32,13 @@ void run_crew(std::uint64_t count, unsigned workers,
               const std::function<bool()>& watch) {
   Crew crew;
   const auto work = [&](unsigned worker, const std::stop_token& stop) {
-    std::exception_ptr failure;
-    try {
+    std::exception_ptr failure = caught([&] {
       for (std::uint64_t item; !stop.stop_requested();) {
         item = crew.next.fetch_add(1, std::memory_order_relaxed);
         if (item >= count) break;
         body(worker, item, stop);
       }
-    } catch (...) {
-      failure = std::current_exception();
-    }
+    });
     const std::lock_guard lock(crew.mutex);
     if (failure && !crew.failure) crew.failure = std::move(failure);
     --crew.at_work;
@@ -49,11 +46,10 @@ void run_crew(std::uint64_t count, unsigned workers,
   };
   crew.at_work = static_cast<unsigned>(std::min<std::uint64_t>(workers, count));
   std::vector<Thread> threads;  // asked to stop, and joined, when this scope is left
-  for (unsigned worker = 0, all = crew.at_work; worker < all; ++worker)
-    threads.emplace_back("crew-" + std::to_string(worker), [&, worker](std::stop_token stop) { work(worker, stop); });
+  start_threads(threads, "crew-", crew.at_work, work);
 
   bool go_on = true;
-  {
+  const std::exception_ptr watched = caught([&] {
     std::unique_lock lock(crew.mutex);
     while (crew.at_work > 0 && !crew.failure && go_on) {
       crew.ended.wait_for(lock, kWatchEvery, [&] { return crew.at_work == 0 || crew.failure; });
@@ -61,9 +57,10 @@ void run_crew(std::uint64_t count, unsigned workers,
       go_on = watch();
       lock.lock();
     }
-  }
+  });
   for (Thread& thread : threads) thread.request_stop();
   threads.clear();
+  if (watched) std::rethrow_exception(watched);
   if (crew.failure && go_on) std::rethrow_exception(crew.failure);
   if (!go_on) throw Error::resource("interrupted");
 }

@@ -1,46 +1,51 @@
+#include <algorithm>
+
 #include <penstock/loader/delivery.hpp>
 
 namespace penstock {
 
-void Delivery::put(Assembly& assembly) {
+bool Delivery::contains(std::uint64_t sequence) const {
+  return std::ranges::any_of(ready_, [&](const Assembly* ready) { return ready->sequence() == sequence; });
+}
+
+Assembly* Delivery::pick(std::uint64_t sequence) {
+  const auto found = std::ranges::find(ready_, sequence, &Assembly::sequence);
+  if (found == ready_.end()) return nullptr;
+  Assembly* assembly = *found;
+  ready_.erase(found);
+  return assembly;
+}
+
+void Delivery::put(Assembly& assembly) noexcept {
   {
     const std::scoped_lock lock(mutex_);
-    if (assembly.generation() != generation_.load(std::memory_order_relaxed)) {
+    if (failure_ != nullptr || assembly.generation() != generation_.load(std::memory_order_relaxed)) {
       slabs_->release(&assembly.slab());
       return;
     }
-    ready_.emplace(assembly.sequence(), &assembly);
+    ready_.push_back(&assembly);
   }
   arrived_.notify_all();
 }
 
 Assembly* Delivery::take(std::uint64_t sequence, std::chrono::milliseconds timeout) {
   std::unique_lock lock(mutex_);
-  const auto arrived = [&] { return closed_ || ready_.contains(sequence); };
+  const auto arrived = [&] { return closed_ || contains(sequence); };
   if (timeout.count() == 0) {
     arrived_.wait(lock, arrived);
   } else if (!arrived_.wait_for(lock, timeout, arrived)) {
     return nullptr;
   }
-  const auto found = ready_.find(sequence);
-  if (found == ready_.end()) {
-    if (failure_ != nullptr) std::rethrow_exception(failure_);
-    return nullptr;
-  }
-  Assembly* assembly = found->second;
-  ready_.erase(found);
+  Assembly* assembly = pick(sequence);
+  if (assembly == nullptr && failure_ != nullptr) std::rethrow_exception(failure_);
   return assembly;
 }
 
 Assembly* Delivery::take_of(std::uint64_t generation, std::uint64_t sequence) {
   std::unique_lock lock(mutex_);
   const auto passed = [&] { return closed_ || generation_.load(std::memory_order_relaxed) != generation; };
-  arrived_.wait(lock, [&] { return passed() || ready_.contains(sequence); });
-  if (passed()) return nullptr;
-  const auto found = ready_.find(sequence);
-  Assembly* assembly = found->second;
-  ready_.erase(found);
-  return assembly;
+  arrived_.wait(lock, [&] { return passed() || contains(sequence); });
+  return passed() ? nullptr : pick(sequence);
 }
 
 std::size_t Delivery::ready() const {
@@ -52,7 +57,7 @@ std::uint64_t Delivery::begin_generation() {
   std::uint64_t generation = 0;
   {
     const std::scoped_lock lock(mutex_);
-    for (const auto& [sequence, assembly] : ready_) slabs_->release(&assembly->slab());
+    for (Assembly* assembly : ready_) slabs_->release(&assembly->slab());
     ready_.clear();
     generation = generation_.fetch_add(1, std::memory_order_release) + 1;
   }
@@ -60,7 +65,7 @@ std::uint64_t Delivery::begin_generation() {
   return generation;
 }
 
-void Delivery::close(std::exception_ptr failure) {
+void Delivery::close(std::exception_ptr failure) noexcept {
   {
     const std::scoped_lock lock(mutex_);
     closed_ = true;

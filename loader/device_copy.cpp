@@ -1,5 +1,6 @@
 #include <utility>
 
+#include <penstock/loader/caught.hpp>
 #include <penstock/loader/device_copy.hpp>
 
 namespace penstock {
@@ -22,10 +23,13 @@ DeviceCopy::DeviceCopy(std::shared_ptr<DevicePool> pool, std::shared_ptr<SlabPoo
       queue_(ahead, {}) {}
 
 void DeviceCopy::run() {
-  while (const auto generation = queue_.next_generation()) {
-    for (std::uint64_t sequence = 0; advance(*generation, sequence);) ++sequence;
-  }
+  const auto failure = caught([&] {
+    while (const auto generation = queue_.next_generation()) {
+      for (std::uint64_t sequence = 0; advance(*generation, sequence);) ++sequence;
+    }
+  });
   in_flight_.close();
+  if (failure != nullptr) std::rethrow_exception(failure);
 }
 
 bool DeviceCopy::advance(std::uint64_t generation, std::uint64_t sequence) {
@@ -40,7 +44,9 @@ bool DeviceCopy::advance(std::uint64_t generation, std::uint64_t sequence) {
     if (slab == nullptr) return false;
     copy(*finished, slab, generation);
   }
-  return queue_.put(generation, std::move(*finished));
+  std::list<Finished> one;
+  one.push_back(std::move(*finished));
+  return queue_.put(generation, std::move(one));
 }
 
 void DeviceCopy::copy(Finished& finished, DeviceSlab* slab, std::uint64_t generation) {
@@ -87,7 +93,10 @@ void DeviceCopy::copy(Finished& finished, DeviceSlab* slab, std::uint64_t genera
     finished.failure = std::current_exception();
     finished.batch = {};
   }
-  in_flight_.push(std::move(copy));
+  if (const auto failure = caught([&] { in_flight_.push(std::move(copy)); })) {
+    await(copy);  // nobody else will, and the host's memory is in use until then
+    std::rethrow_exception(failure);
+  }
 }
 
 void DeviceCopy::settle() {

@@ -39,6 +39,7 @@ class DeviceCopy {
 
   void run();     ///< what the first thread does, until close()
   void settle();  ///< what the second one does, until run() has ended and the last copy is over
+  void end() { in_flight_.close(); }  ///< for settle(), where run() will never be called
 
   /// The next batch; nothing after `timeout` (0 waits for ever), or once closed. A copy that failed after its batch was
   /// handed on is what the next one fails with.
@@ -46,6 +47,7 @@ class DeviceCopy {
   /// Discards what is ready; batches come from that generation of the source, which has begun.
   void go_to(std::uint64_t generation);
   void close();
+  void fail(const std::exception_ptr& failure) noexcept { queue_.fail(failure); }  ///< what take() throws from now on
   std::size_t ready() const { return queue_.ready(); }
 
   /// As the stage would, in the calling thread, which waits until the copy is over.

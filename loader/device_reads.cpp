@@ -2,6 +2,7 @@
 #include <utility>
 
 #include <penstock/formats/error.hpp>
+#include <penstock/loader/caught.hpp>
 #include <penstock/loader/device_reads.hpp>
 
 namespace penstock {
@@ -88,18 +89,17 @@ void DeviceReads::close() {
 }
 
 std::exception_ptr DeviceReads::failure_of(const DeviceRow& row, const std::function<bool()>& cancelled) {
-  try {
+  auto failure = caught([&] {
     if (!cancelled()) read(row);
-    return nullptr;
-  } catch (const Error& error) {
-    return std::make_exception_ptr(error.in({.dataset = dataset_.path().string(),
-                                             .shard = {},
-                                             .key = std::string(row.key),
-                                             .field = std::string(row.field),
-                                             .offset = row.extent.offset}));
-  } catch (...) {
-    return std::current_exception();
-  }
+  });
+  if (failure == nullptr) return nullptr;
+  return explained(std::move(failure), [&] {
+    return ErrorContext{.dataset = dataset_.path().string(),
+                        .shard = {},
+                        .key = std::string(row.key),
+                        .field = std::string(row.field),
+                        .offset = row.extent.offset};
+  });
 }
 
 void DeviceReads::read(const DeviceRow& row) {

@@ -25,20 +25,16 @@ void DirectEngine::submit(std::span<const ReadRequest> requests) {
 
 void DirectEngine::read(const ReadRequest& request) {
   const Extent& extent = request.extent;
-  std::exception_ptr failure;
-  try {
+  auto failure = caught([&] {
     const auto file = desk_->files.open(extent.file);
     Scatter scatter;
     scatter.assign(request.destination, extent.length);
     const ReadEnd end = read_fully(file->fd, extent.offset, scatter, desk_->counters, filter_);
     if (end.errnum != 0) throw desk_->files.failed(extent, end.errnum);
     if (!scatter.full()) throw desk_->files.ends_inside(extent);
-  } catch (const Error& error) {
-    failure = std::make_exception_ptr(error.in({.offset = extent.offset}));
-  } catch (...) {
-    failure = std::current_exception();
-  }
-  desk_->answer(request.tag, std::move(failure));
+  });
+  if (failure == nullptr) return desk_->answer(request.tag);
+  desk_->fail(request, std::move(failure));
 }
 
 }  // namespace penstock

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include <penstock/formats/error.hpp>
+#include <penstock/loader/caught.hpp>
 #include <penstock/loader/feeder.hpp>
 
 namespace penstock {
@@ -88,36 +89,48 @@ bool Feeder::feed_batch(const Position& at, const Plan& plan, std::uint64_t gene
   shop_.clocks.plan.stalled_out.add(watch.lap());
   if (slab == nullptr) return false;
   Assembly& assembly = *assemblies_[shop_.slabs.number_of(slab)];
-  plan.batch(at.batch, assembly.rows);
-  std::exception_ptr failure;
-  try {
+  slab->epoch = at.epoch;
+  const auto where = [&] { return ErrorContext{.dataset = shop_.dataset.path().string()}; };
+  std::uint32_t first = 0;
+  auto failure = caught([&] {
+    plan.batch(at.batch, assembly.rows);
     name_rows(assembly, shop_, at);
-  } catch (const Error& error) {
-    failure = std::make_exception_ptr(error.in({.dataset = shop_.dataset.path().string()}));
-  }
+  });
   assembly.begin(at.seed, generation, sequence_++);
-  if (failure != nullptr) {
-    assembly.fail(0, failure);
-    shop_.delivery.put(assembly);
-    return true;
-  }
-  for (std::uint32_t first = 0; first < slab->rows;) {
-    Group* group = shop_.groups.acquire();
-    group->assembly = &assembly;
-    group->first = first;
-    group->count = group_rows(assembly, first);
-    group->buffer = nullptr;
-    group->read_ahead = !engine_.synchronous();
-    group->ready = &shop_.tasks;
-    first += group->count;
-    if (!group->read_ahead || !read_ahead(*group, stop)) {
-      group->read_ahead = false;
-      shop_.tasks.push(group);
-    }
+  const auto rows = static_cast<std::uint32_t>(assembly.rows.size());
+  if (failure == nullptr) {
+    failure = caught([&] {
+      while (first < rows) first += feed_group(assembly, first, stop);
+    });
   }
   flush();
+  if (failure != nullptr) {
+    assembly.fail(first, explained(std::move(failure), where));
+    if (rows == first || assembly.finish_rows(rows - first)) shop_.delivery.put(assembly);
+  }
   shop_.clocks.plan.busy.add(watch.lap());
   return true;
+}
+
+// Some rows from `first` on go their way: as many as the answer says. Where this throws, none of them has begun to.
+std::uint32_t Feeder::feed_group(Assembly& assembly, std::uint32_t first, std::stop_token stop) {
+  Group* group = shop_.groups.acquire();
+  group->buffer = nullptr;
+  try {
+    const std::uint32_t count = group_rows(assembly, first);
+    group->assembly = &assembly;
+    group->first = first;
+    group->count = count;
+    group->ready = &shop_.tasks;
+    group->read_ahead = !engine_.synchronous() && read_ahead(*group, stop);
+    if (!group->read_ahead) shop_.tasks.push(*group);
+    return count;
+  } catch (...) {
+    if (group->buffer != nullptr) shop_.window.release(group->buffer);
+    group->blocks.clear();
+    shop_.groups.release(group);
+    throw;
+  }
 }
 
 // As many rows as make a worthwhile task, yet few enough that every worker has some of the batch.
@@ -133,7 +146,8 @@ std::uint32_t Feeder::group_rows(Assembly& assembly, std::uint32_t first) {
   std::uint32_t count = 0;
   while (first + count < total && count < share && bytes < kGroupBytes) {
     for (const Output& output : shop_.program.outputs()) {
-      bytes += shop_.dataset.length(slab.samples[first + count], output.sources.front());
+      const std::uint64_t length = shop_.dataset.length(slab.samples[first + count], output.sources.front());
+      bytes += std::min(length, kGroupBytes);
     }
     ++count;
   }
@@ -147,18 +161,12 @@ std::uint32_t Feeder::copied_rows() const {
   return static_cast<std::uint32_t>(std::max<std::uint64_t>(1, kCopiedBytes / row_bytes));
 }
 
+// False where the workers are to read themselves: the loader is stopped, or there is no memory for that much at once.
 bool Feeder::read_ahead(Group& group, std::stop_token stop) {
   plan_reads(group);
-  group.buffer = shop_.window.try_acquire(group.buffer_bytes);
-  if (group.buffer == nullptr) {
-    flush();  // what was planned so far must be under way before waiting for its memory
-    Stopwatch watch;
-    group.buffer = shop_.window.acquire(group.buffer_bytes, stop, [&] { return stale(group.assembly->generation()); });
-    const nanoseconds waited = watch.lap();
-    shop_.clocks.read.stalled_out.add(waited);
-    shop_.clocks.plan.busy.add(-waited);
-    if (group.buffer == nullptr) return false;
-  }
+  if (!take_window(group, stop)) return false;
+  make_room_for(group);
+  // From here on nothing fails, but blocks, which are left to the worker then.
   std::size_t next = 0;
   for (std::uint32_t i = 0; i < group.count; ++i) {
     for (const Fetch::Read& read : group.fetches[i].reads()) {
@@ -177,34 +185,69 @@ bool Feeder::read_ahead(Group& group, std::stop_token stop) {
   return true;
 }
 
+bool Feeder::take_window(Group& group, std::stop_token stop) {
+  const auto take = [&](auto acquire) {
+    try {
+      group.buffer = acquire();
+      return true;
+    } catch (const Error&) {
+      return false;  // a worker needs such memory for one row alone, and tells which row it is where there is none
+    }
+  };
+  if (!take([&] { return shop_.window.try_acquire(group.buffer_bytes); })) return false;
+  if (group.buffer != nullptr) return true;
+  flush();  // what was planned so far must be under way before waiting for its memory
+  Stopwatch watch;
+  take([&] {
+    return shop_.window.acquire(group.buffer_bytes, stop, [&] { return stale(group.assembly->generation()); });
+  });
+  const nanoseconds waited = watch.lap();
+  shop_.clocks.read.stalled_out.add(waited);
+  shop_.clocks.plan.busy.add(-waited);
+  return group.buffer != nullptr;
+}
+
+void Feeder::make_room_for(Group& group) {
+  std::size_t blocks = 0;
+  for (std::uint32_t i = 0; i < group.count; ++i) blocks += group.fetches[i].specials().size();
+  requests_.reserve(requests_.size() + group.reads.size() + blocks);
+  unsent_.reserve(unsent_.size() + 1);
+  group.blocks.reserve(blocks);
+}
+
 // The group waits for its blocks, whoever asked for them. Those that the cache holds are not read; should one be gone
-// by then, the worker reads it, as it does where the window has no room now: waiting here would keep the room that the
-// group's other blocks have.
+// by then, the worker reads it, as it does where the window has no room now, or memory ran out: waiting here would keep
+// the room that the group's other blocks have.
 void Feeder::bring_block(std::uint32_t number, Group& group) {
   const auto same = [number](const auto& read) { return read->block() == number; };
   if (std::any_of(group.blocks.begin(), group.blocks.end(), same) || shop_.blocks.holds(number)) return;
   std::shared_ptr<BlockRead> read = block_reads_.find(number);
-  if (read == nullptr) {
-    read = begin_block(number);
-    if (read == nullptr) return;
-    requests_.push_back(read->request());
-  }
+  const bool begins = read == nullptr;
   group.outstanding.fetch_add(1, std::memory_order_relaxed);  // published by flush(), as all of the group
-  if (!read->join(group)) group.outstanding.fetch_sub(1, std::memory_order_relaxed);
+  bool awaited = false;
+  const auto failure = caught([&] {
+    if (begins) read = begin_block(number);
+    awaited = read != nullptr && read->join(group);
+  });
+  if (!awaited) group.outstanding.fetch_sub(1, std::memory_order_relaxed);
+  if (read == nullptr || failure != nullptr) return;
+  if (begins) requests_.push_back(read->request());
   group.blocks.push_back(std::move(read));
 }
 
+// Null where it is too long, where there is no room for it now, or where the worker will meet what is wrong with it.
 std::shared_ptr<BlockRead> Feeder::begin_block(std::uint32_t number) {
-  Extent extent{};
-  try {
-    extent = shop_.dataset.block(number).extent;
-  } catch (const Error&) {
-    return nullptr;  // the worker meets it again, and applies the policy
-  }
+  const Extent extent = shop_.dataset.block(number).extent;
   if (extent.length == 0 || extent.length > kLongestBlock) return nullptr;
   std::byte* buffer = shop_.window.try_acquire(extent.length);
   if (buffer == nullptr) return nullptr;
-  auto read = std::make_shared<BlockRead>(number, extent, shop_.window, buffer);
+  std::shared_ptr<BlockRead> read;
+  try {
+    read = std::make_shared<BlockRead>(number, extent, shop_.window, buffer);
+  } catch (...) {
+    shop_.window.release(buffer);
+    throw;
+  }
   block_reads_.add(read);
   return read;
 }
@@ -219,13 +262,12 @@ void Feeder::plan_reads(Group& group) {
   for (std::uint32_t i = 0; i < group.count; ++i) {
     const std::uint32_t row = group.first + i;
     slots_.of(*group.assembly, shop_.program.outputs(), row);
-    try {
+    // The worker meets a failure again, and applies the policy.
+    group.failures[i] = caught([&] {
       group.fetches[i].plan(shop_.from, {group.assembly->seed(), slab.epoch, slab.samples[row], slab.keys[row]},
                             slots_.verbatim, slots_.places);
-    } catch (const Error&) {
-      group.failures[i] = std::current_exception();  // the worker meets it again, and applies the policy
-      group.fetches[i] = {};
-    }
+    });
+    if (group.failures[i] != nullptr) group.fetches[i] = {};
     group.begins[i] = bytes;
     bytes += (group.fetches[i].bytes() + kRowAlignment - 1) / kRowAlignment * kRowAlignment;
     group.reads.resize(group.reads.size() + group.fetches[i].reads().size(), {&group, i});

@@ -45,9 +45,12 @@ class Feeder {
   void feed(const Command& command, std::stop_token stop);
   bool feed_batch(const Position& at, const Plan& plan, std::uint64_t generation, std::stop_token stop);
   bool stale(std::uint64_t generation) const { return shop_.delivery.generation() != generation; }
+  std::uint32_t feed_group(Assembly& assembly, std::uint32_t first, std::stop_token stop);
   std::uint32_t group_rows(Assembly& assembly, std::uint32_t first);
   std::uint32_t copied_rows() const;
   bool read_ahead(Group& group, std::stop_token stop);
+  bool take_window(Group& group, std::stop_token stop);
+  void make_room_for(Group& group);
   void plan_reads(Group& group);
   void bring_block(std::uint32_t number, Group& group);
   std::shared_ptr<BlockRead> begin_block(std::uint32_t number);

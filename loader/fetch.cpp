@@ -13,11 +13,17 @@ namespace {
 constexpr std::uint32_t kInSlot = std::numeric_limits<std::uint32_t>::max();
 constexpr std::uint64_t kFieldAlignment = 64;
 constexpr std::uint64_t kPage = 4096;
+constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 46;  // of a sample's values: what an address space may hold
 constexpr std::size_t kFewRanges = 16;  ///< that are read apart without looking at pages
 
 std::uint64_t total_length(std::span<const Piece> pieces) {
   std::uint64_t length = 0;
-  for (const Piece& piece : pieces) length += piece.length;
+  for (const Piece& piece : pieces) {
+    if (piece.length > kMostBytes - length) {
+      throw Error::corrupt("the value would have " + std::to_string(piece.length) + " bytes: no memory is that large");
+    }
+    length += piece.length;
+  }
   return length;
 }
 
@@ -187,6 +193,7 @@ void Fetch::add(const FetchFrom& from, std::uint32_t output, std::uint32_t field
     place_ranges(fetch, pieces_[0]);
   }
   stored_ += fetch.length;
+  if (fetch.length > kMostBytes - bytes_) throw Error::corrupt("the sample's values are larger than any memory");
   bytes_ = (bytes_ + fetch.length + kFieldAlignment - 1) / kFieldAlignment * kFieldAlignment;
 }
 

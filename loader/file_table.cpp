@@ -94,7 +94,13 @@ std::shared_ptr<const OpenFile> FileTable::adopt(std::uint32_t file, int fd, boo
 
 // Null when O_DIRECT turns out not to be usable.
 std::shared_ptr<const OpenFile> FileTable::checked(std::uint32_t file, int fd, bool direct_io) const {
-  auto open = std::make_shared<OpenFile>(fd);  // closes fd on every way out
+  std::shared_ptr<OpenFile> open;  // closes fd on every way out
+  try {
+    open = std::make_shared<OpenFile>(fd);
+  } catch (...) {
+    close(fd);
+    throw;
+  }
   struct stat status {};
   if (fstat(fd, &status) != 0) throw Error::io(errno, "cannot open", {.shard = shard(file)});
   if (!S_ISREG(status.st_mode)) throw Error::unsupported("not a regular file", {.shard = shard(file)});

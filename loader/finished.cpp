@@ -1,16 +1,21 @@
+#include <penstock/loader/caught.hpp>
 #include <penstock/loader/finished.hpp>
 
 namespace penstock {
 
 Finished::Finished(Assembly& assembly, const std::shared_ptr<SlabPool>& slabs, SlabPool::To to)
     : epoch(assembly.slab().epoch), other_failures(assembly.other_failures()), failure(assembly.failure()) {
+  if (failure == nullptr) {
+    failure = caught([&] {
+      bad = assembly.take_bad();
+      assembly.slab().bad = bad;
+    });
+  }
   if (failure != nullptr) {
     slabs->release(&assembly.slab());
     return;
   }
-  bad = assembly.take_bad();
-  assembly.slab().bad = bad;
-  batch = Batch(SlabPool::lend(slabs, &assembly.slab(), to));
+  failure = caught([&] { batch = Batch(SlabPool::lend(slabs, &assembly.slab(), to)); });
 }
 
 }  // namespace penstock

@@ -20,32 +20,39 @@ bool FinishedQueue::wait_for_room(std::uint64_t generation) {
   return !passed(generation);
 }
 
-bool FinishedQueue::put(std::uint64_t generation, Finished finished) {
-  std::deque<Finished> unwanted;
+bool FinishedQueue::put(std::uint64_t generation, std::list<Finished> finished) {
   {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return passed(generation) || done_.size() < ahead_; });
     if (!passed(generation)) {
-      done_.push_back(std::move(finished));
+      done_.splice(done_.end(), finished);
       changed_.notify_all();
       return true;
     }
-    unwanted.push_back(std::move(finished));
   }
-  discard(unwanted);
+  discard(finished);
   return false;
 }
 
 std::optional<Finished> FinishedQueue::take(std::chrono::milliseconds timeout) {
   std::unique_lock lock(mutex_);
-  const auto arrived = [this] { return closed_ || !done_.empty(); };
+  const auto arrived = [this] { return closed_ || failure_ != nullptr || !done_.empty(); };
   if (timeout.count() == 0) {
     changed_.wait(lock, arrived);
   } else {
     changed_.wait_for(lock, timeout, arrived);
   }
-  if (done_.empty()) return std::nullopt;
-  return pop();
+  if (!done_.empty()) return pop();
+  if (failure_ != nullptr) std::rethrow_exception(failure_);
+  return std::nullopt;
+}
+
+void FinishedQueue::fail(const std::exception_ptr& failure) noexcept {
+  {
+    const std::scoped_lock lock(mutex_);
+    if (failure_ == nullptr) failure_ = failure;
+  }
+  changed_.notify_all();
 }
 
 std::optional<Finished> FinishedQueue::take_of(std::uint64_t generation) {
@@ -64,7 +71,7 @@ Finished FinishedQueue::pop() {
 }
 
 void FinishedQueue::go_to(std::uint64_t generation) {
-  std::deque<Finished> unwanted;
+  std::list<Finished> unwanted;
   {
     const std::scoped_lock lock(mutex_);
     begun_ = generation_ = generation;
@@ -75,7 +82,7 @@ void FinishedQueue::go_to(std::uint64_t generation) {
 }
 
 void FinishedQueue::close() {
-  std::deque<Finished> unwanted;
+  std::list<Finished> unwanted;
   {
     const std::scoped_lock lock(mutex_);
     closed_ = true;
@@ -86,7 +93,7 @@ void FinishedQueue::close() {
 }
 
 // Outside the lock: what is attached to a batch may need the interpreter, or whatever else its user holds, to go.
-void FinishedQueue::discard(const std::deque<Finished>& unwanted) const {
+void FinishedQueue::discard(const std::list<Finished>& unwanted) const {
   if (!discard_) return;
   for (const Finished& each : unwanted) discard_(each);
 }

@@ -95,8 +95,8 @@ void GatherEngine::serve(std::span<const ReadRequest> requests) {
         copy(requests.front(), *mapping, size);
         desk_->answer(requests.front().tag);
       }
-    } catch (const Error& error) {
-      desk_->fail(requests.front().tag, error.in({.offset = requests.front().extent.offset}));
+    } catch (...) {
+      desk_->fail(requests.front(), std::current_exception());
     }
     requests = requests.subspan(1);
   }

@@ -23,7 +23,7 @@ void Group::arrived() {
   // acq_rel: whoever takes the group must see what every read wrote.
   if (outstanding.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
   for (std::uint32_t row = first; row < first + count; ++row) assembly->set_stage(row, Assembly::RowStage::queued);
-  ready->push(this);
+  ready->push(*this);
 }
 
 std::optional<std::span<const std::byte>> Group::stored(std::uint32_t block) const {
@@ -33,9 +33,45 @@ std::optional<std::span<const std::byte>> Group::stored(std::uint32_t block) con
   return std::nullopt;
 }
 
+void GroupQueue::push(Group& group) noexcept {
+  {
+    const std::scoped_lock lock(mutex_);
+    group.behind = nullptr;
+    (last_ == nullptr ? first_ : last_->behind) = &group;
+    last_ = &group;
+    ++size_;
+  }
+  arrived_.notify_one();
+}
+
+Group* GroupQueue::pop(std::stop_token stop) {
+  std::unique_lock lock(mutex_);
+  arrived_.wait(lock, stop, [this] { return first_ != nullptr || closed_; });
+  if (first_ == nullptr) return nullptr;
+  Group* group = first_;
+  first_ = group->behind;
+  if (first_ == nullptr) last_ = nullptr;
+  --size_;
+  return group;
+}
+
+void GroupQueue::close() {
+  {
+    const std::scoped_lock lock(mutex_);
+    closed_ = true;
+  }
+  arrived_.notify_all();
+}
+
+std::size_t GroupQueue::size() const {
+  const std::scoped_lock lock(mutex_);
+  return size_;
+}
+
 Group* GroupPool::acquire() {
   const std::scoped_lock lock(mutex_);
   if (free_.empty()) {
+    if (free_.capacity() <= groups_.size()) free_.reserve(2 * groups_.size() + 1);
     groups_.push_back(std::make_unique<Group>());
     free_.push_back(groups_.back().get());
   }
@@ -44,7 +80,7 @@ Group* GroupPool::acquire() {
   return group;
 }
 
-void GroupPool::release(Group* group) {
+void GroupPool::release(Group* group) noexcept {
   const std::scoped_lock lock(mutex_);
   free_.push_back(group);
 }

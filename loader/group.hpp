@@ -2,18 +2,19 @@
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
 #include <cstdint>
 #include <exception>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
+#include <stop_token>
 #include <vector>
 
 #include <penstock/loader/assembly.hpp>
 #include <penstock/loader/block_read.hpp>
 #include <penstock/loader/fetch.hpp>
-#include <penstock/loader/queue.hpp>
 #include <penstock/loader/read_engine.hpp>
 
 namespace penstock {
@@ -32,6 +33,23 @@ struct PendingRead {
   static void done(std::uint64_t tag, std::exception_ptr failure);
 };
 
+/// Groups on their way to the workers, in order. push() neither waits nor fails: a group is a link of the queue itself.
+class GroupQueue {
+ public:
+  void push(Group& group) noexcept;
+  /// The next group; null where there is none and it was stopped, or closed.
+  Group* pop(std::stop_token stop);
+  void close();
+  std::size_t size() const;
+
+ private:
+  mutable std::mutex mutex_;  // guards what follows
+  std::condition_variable_any arrived_;
+  Group *first_ = nullptr, *last_ = nullptr;
+  std::size_t size_ = 0;
+  bool closed_ = false;
+};
+
 struct Group {
   Assembly* assembly = nullptr;
   std::uint32_t first = 0, count = 0;  ///< rows of the batch
@@ -47,7 +65,8 @@ struct Group {
   std::vector<std::exception_ptr> failures;        ///< by row of the group
   std::mutex mutex;                                ///< guards failures while reads are under way
   std::atomic<std::uint32_t> outstanding{0};
-  Queue<Group*>* ready = nullptr;  ///< where the group goes when nothing is outstanding
+  GroupQueue* ready = nullptr;  ///< where the group goes when nothing is outstanding
+  Group* behind = nullptr;      ///< the next one in that queue, which uses this
 
   /// One read less is outstanding; the last hands the group over.
   void arrived();
@@ -59,10 +78,10 @@ struct Group {
 class GroupPool {
  public:
   Group* acquire();
-  void release(Group* group);
+  void release(Group* group) noexcept;
 
  private:
-  std::mutex mutex_;  // guards both
+  std::mutex mutex_;  // guards both; free_ has room for all groups
   std::vector<std::unique_ptr<Group>> groups_;
   std::vector<Group*> free_;
 };

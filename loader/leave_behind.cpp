@@ -1,4 +1,5 @@
 #include <mutex>
+#include <new>
 #include <utility>
 #include <vector>
 
@@ -10,7 +11,17 @@ void leave_behind(std::shared_ptr<void> state) {
   static std::mutex mutex;  // guards left
   static std::vector<std::shared_ptr<void>> left;
   const std::scoped_lock lock(mutex);
-  left.push_back(std::move(state));
+  try {
+    left.push_back(std::move(state));
+  } catch (const std::bad_alloc&) {
+    // Nothing can remember it, so its last owner is one that never ends.
+    union Forever {
+      explicit Forever(std::shared_ptr<void> last) : state(std::move(last)) {}
+      ~Forever() {}
+      std::shared_ptr<void> state;
+    };
+    const Forever owner(std::move(state));
+  }
 }
 
 }  // namespace penstock

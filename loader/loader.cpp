@@ -1,22 +1,44 @@
+#include <filesystem>
+#include <new>
 #include <string>
+#include <system_error>
 #include <utility>
 
 #include <unistd.h>
 
 #include <penstock/formats/error.hpp>
+#include <penstock/loader/caught.hpp>
 #include <penstock/loader/leave_behind.hpp>
 #include <penstock/loader/loader.hpp>
 #include <penstock/loader/pipeline.hpp>
 #include <penstock/loader/prepare.hpp>
 
 namespace penstock {
+namespace {
+
+// What the system refuses meanwhile is told like any other error.
+std::shared_ptr<Pipeline> made(Dataset dataset, LoaderOptions options, const Loader::EngineFactory& make_engine) {
+  const std::filesystem::path path = dataset.path();
+  try {
+    return std::make_shared<Pipeline>(std::move(dataset), std::move(options), make_engine);
+  } catch (const std::bad_alloc&) {
+    throw error_of(std::current_exception(), {.dataset = path.string()});
+  } catch (const std::system_error&) {
+    throw error_of(std::current_exception(), {.dataset = path.string()});
+  }
+}
+
+}  // namespace
 
 Loader::Loader(Dataset dataset, LoaderOptions options)
     : Loader(std::move(dataset), std::move(options), choose_engine) {}
 
 Loader::Loader(Dataset dataset, LoaderOptions options, EngineFactory make_engine)
-    : pipeline_(std::make_shared<Pipeline>(std::move(dataset), std::move(options), make_engine)) {
-  Pipeline::start(pipeline_);
+    : pipeline_(made(std::move(dataset), std::move(options), make_engine)) {
+  const auto failure = caught([&] { Pipeline::start(pipeline_); });
+  if (failure == nullptr) return;
+  if (!pipeline_->stop()) leave_behind(pipeline_);
+  throw error_of(failure, {.dataset = pipeline_->dataset.path().string()});
 }
 
 Loader::Loader(Loader&&) noexcept = default;

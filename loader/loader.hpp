@@ -25,7 +25,8 @@ struct Pipeline;
 ///   Dataset -> Plan -> ReadEngine -> Worker (codec + transforms) -> Slab -> next()
 class Loader {
  public:
-  /// Throws Error: invalid_argument, for options that do not fit each other or the dataset, before any thread starts.
+  /// Throws Error: invalid_argument, for options that do not fit each other or the dataset, before any thread starts;
+  /// resource, when the system gives too few threads or too little memory: no thread is left then.
   explicit Loader(Dataset dataset, LoaderOptions options = {});
   /// For tests and special storage: reads go through engines made by `make_engine`.
   using EngineFactory = std::function<ChosenEngine(const Dataset&, const EngineOptions&, OnRead)>;
@@ -35,7 +36,9 @@ class Loader {
 
   /// The next batch of the current epoch; nothing at its end, after which the following call begins the next epoch.
   /// Throws what a worker or the reader failed with (Error, with dataset, shard, key, field and offset); Error:
-  /// resource, when the consumer holds every slab it may (`held`), and, with `timeout`, when nothing came in time.
+  /// resource, when the consumer holds every slab it may (`held`), and, with `timeout`, when nothing came in time. The
+  /// following call goes on with the next batch. Only where a thread of the loader has ended (memory ran out where no
+  /// batch could be blamed) does each later call throw the same: what state() gives is then for another loader.
   std::optional<Batch> next();
   /// As next(), for a consumer that must notice something else meanwhile: `while_waiting` is called every 50 ms of the
   /// wait, in this thread. What it throws leaves next(), and the loader where it is.

@@ -27,7 +27,7 @@ Memory::Memory(std::uint64_t bytes) {
 void Memory::reserve(std::uint64_t bytes) {
   if (bytes <= size()) return;
   const std::uint64_t grown = std::max(bytes, size() + size() / 2);
-  data_.reset();
+  *this = {};  // also of no size, should there be no memory for the rest
   *this = Memory(grown);
 }
 

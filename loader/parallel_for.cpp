@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <penstock/formats/error.hpp>
+#include <penstock/loader/caught.hpp>
 #include <penstock/loader/options.hpp>
 #include <penstock/loader/parallel_for.hpp>
 #include <penstock/loader/thread.hpp>
@@ -21,12 +22,7 @@ class Work {
     for (;;) {
       const std::uint64_t number = next_.fetch_add(1, std::memory_order_relaxed);  // a ticket: it orders nothing
       if (number >= count_ || stop.stop_requested()) return;
-      std::exception_ptr failure;
-      try {
-        body_(number);
-      } catch (...) {
-        failure = std::current_exception();
-      }
+      const std::exception_ptr failure = caught([&] { body_(number); });
       const std::lock_guard lock(mutex_);
       if (failure && !failure_) failure_ = failure;
       if (!failure) ++done_;
@@ -64,8 +60,8 @@ void parallel_for(std::uint64_t count, unsigned workers, const std::function<voi
   Work work(count, body);
   std::vector<Thread> threads;  // joined before `work` goes, and asked to stop when watch() throws
   const std::uint64_t wanted = workers == 0 ? usable_cores() : workers;
-  for (std::uint64_t i = 0; i < std::min(wanted, count); ++i)
-    threads.emplace_back("parallel", [&](std::stop_token stop) { work.run(std::move(stop)); });
+  start_threads(threads, "parallel-", static_cast<unsigned>(std::min(wanted, count)),
+                [&](unsigned, const std::stop_token& stop) { work.run(stop); });
   work.watch(progress);
 }
 

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <penstock/formats/error.hpp>
+#include <penstock/loader/caught.hpp>
 #include <penstock/loader/pipeline.hpp>
 #include <penstock/loader/prepare.hpp>
 
@@ -115,29 +116,39 @@ std::string Pipeline::version() const {
 
 void Pipeline::start(const std::shared_ptr<Pipeline>& pipeline) {
   const std::stop_token stop = pipeline->stopping.get_token();
-  pipeline->workers = std::make_unique<WorkerPool>(pipeline, pipeline->shop, pipeline->options.workers, stop);
-  pipeline->feeder_thread =
-      std::make_unique<Thread>("penstock-feed", [pipeline, stop](std::stop_token) { pipeline->feeder->run(stop); });
+  const Thread::Failed failed = [pipeline](const std::exception_ptr& failure) { pipeline->fail(failure); };
+  const auto begin = [&](std::unique_ptr<Thread>& thread, const std::string& name, std::function<void()> body) {
+    thread = std::make_unique<Thread>(name, [body = std::move(body)](const std::stop_token&) { body(); }, failed);
+  };
+  pipeline->workers = std::make_unique<WorkerPool>(pipeline->options.workers);
+  pipeline->workers->start(pipeline, pipeline->shop, stop, failed);
+  begin(pipeline->feeder_thread, "penstock-feed", [pipeline, stop] { pipeline->feeder->run(stop); });
   if (pipeline->batch_stage != nullptr) {
-    pipeline->batch_thread =
-        std::make_unique<Thread>("penstock-batch", [pipeline](std::stop_token) { pipeline->batch_stage->run(); });
+    begin(pipeline->batch_thread, "penstock-batch", [pipeline] { pipeline->batch_stage->run(); });
   }
-  for (unsigned i = 0; pipeline->direct.reads != nullptr && i < pipeline->direct.reads->threads(); ++i) {
-    pipeline->direct_threads.emplace_back("gds-" + std::to_string(i),
-                                          [pipeline](std::stop_token) { pipeline->direct.reads->run(); });
+  if (pipeline->direct.reads != nullptr) {
+    start_threads(pipeline->direct_threads, "gds-", pipeline->direct.reads->threads(),
+                  [pipeline](unsigned, const std::stop_token&) { pipeline->direct.reads->run(); }, failed);
   }
   if (pipeline->device_copy != nullptr) {
-    pipeline->settle_thread =
-        std::make_unique<Thread>("penstock-settle", [pipeline](std::stop_token) { pipeline->device_copy->settle(); });
-    pipeline->copy_thread =
-        std::make_unique<Thread>("penstock-copy", [pipeline](std::stop_token) { pipeline->device_copy->run(); });
+    begin(pipeline->settle_thread, "penstock-settle", [pipeline] { pipeline->device_copy->settle(); });
+    begin(pipeline->copy_thread, "penstock-copy", [pipeline] { pipeline->device_copy->run(); });
   }
   pipeline->go_to(pipeline->cursor.position());
 }
 
+void Pipeline::fail(const std::exception_ptr& failure) noexcept {
+  const auto where = [this] { return ErrorContext{.dataset = dataset.path().string()}; };
+  const std::exception_ptr told = explained(failure, where);
+  delivery.close(told);
+  if (batch_stage != nullptr) batch_stage->fail(told);
+  if (device_copy != nullptr) device_copy->fail(told);
+}
+
 // From the source to the sink: nothing new begins, what is under way is skipped, then every thread is joined.
 // False when some read, or some copy to a device, never came back: what it may still write to must then live on. So it
-// must where the loader is destroyed by its own on_batch, which cannot wait for itself.
+// must where the loader is destroyed by its own on_batch, which cannot wait for itself. Threads that were never started
+// need no joining.
 bool Pipeline::stop() {
   delivery.begin_generation();
   stopping.request_stop();
@@ -148,10 +159,11 @@ bool Pipeline::stop() {
   if (batch_stage != nullptr) batch_stage->close();
   if (device_copy != nullptr) device_copy->close();
   if (direct.reads != nullptr) direct.reads->close();
-  bool ended = feeder_thread->join_for(kGrace);
-  ended &= workers->join_for(kGrace);
+  const auto join = [](const std::unique_ptr<Thread>& thread) { return !thread || thread->join_for(kGrace); };
+  bool ended = join(feeder_thread);
+  ended &= !workers || workers->join_for(kGrace);
   ended &= engine.engine->stop(kGrace);
-  if (batch_stage != nullptr) {
+  if (batch_thread != nullptr) {
     if (batch_stage->runs_here()) {
       ended &= batch_thread->join_for({});
     } else {
@@ -159,8 +171,9 @@ bool Pipeline::stop() {
     }
   }
   if (device_copy != nullptr) {
-    ended &= copy_thread->join_for(kGrace);
-    ended &= settle_thread->join_for(kGrace);
+    if (copy_thread == nullptr) device_copy->end();
+    ended &= join(copy_thread);
+    ended &= join(settle_thread);
   }
   const Deadline deadline(kGrace);
   for (Thread& thread : direct_threads) ended &= thread.join_for(deadline.left());

@@ -44,8 +44,11 @@ struct Pipeline {
   /// what filling it throws.
   Finished filled_here(const Position& at, const Plan& plan, const DeviceShare& of_device);
   Plan plan_of(const Position& at) const;  ///< of the epoch, from its start
+  /// Throws Error: resource, where a thread cannot be started; stop() then joins those that were.
   static void start(const std::shared_ptr<Pipeline>& pipeline);
   bool stop();
+  /// A thread has ended with that failure: what take() throws from now on. Any thread.
+  void fail(const std::exception_ptr& failure) noexcept;
   void go_to(const Position& position);
   void require_same_process() const;
   /// Memory for a batch more than the consumer holds. Throws Error: resource, when it holds all it may, or when there is
@@ -89,7 +92,7 @@ struct Pipeline {
   BlockCache blocks;
   ReadWindow window;
   GroupPool groups;
-  Queue<Group*> tasks;
+  GroupQueue tasks;
   std::shared_ptr<SlabPool> slabs;
   std::vector<std::unique_ptr<Assembly>> assemblies;
   Delivery delivery;

@@ -1,10 +1,11 @@
 #include <algorithm>
 #include <condition_variable>
-#include <deque>
+#include <exception>
+#include <list>
 #include <mutex>
-#include <optional>
 #include <utility>
 
+#include <penstock/loader/caught.hpp>
 #include <penstock/loader/pread_engine.hpp>
 
 namespace penstock {
@@ -15,6 +16,7 @@ constexpr unsigned kThreads = 16;
 struct Job {
   MergedRead read{};
   std::vector<ReadRequest> requests;  // sorted, disjoint
+  std::size_t answered = 0;           // of them
 };
 
 }  // namespace
@@ -24,10 +26,10 @@ struct PreadEngine::State {
       : desk(std::move(answers)), options(engine_options), filter(std::move(answer_filter)) {}
 
   void push(std::span<const ReadRequest> requests);
-  std::optional<Job> pop(std::stop_token stop);
-  void recycle(Job job);
-  void run(std::stop_token stop);
-  void serve(const Job& job, Scatter& scatter, std::span<std::byte> bin, const std::stop_token& stop);
+  std::list<Job> pop(std::stop_token stop);  // one, or none when stopped
+  void recycle(std::list<Job>& job);
+  void run(const std::stop_token& stop, std::span<std::byte> bin);
+  void serve(Job& job, Scatter& scatter, std::span<std::byte> bin, const std::stop_token& stop);
 
   std::shared_ptr<ReadDesk> desk;
   const EngineOptions options;
@@ -35,90 +37,92 @@ struct PreadEngine::State {
 
   std::mutex mutex;  // guards what follows
   std::condition_variable_any changed;
-  std::deque<Job> jobs;
-  std::vector<Job> spare;           // served, kept for their memory
+  std::list<Job> jobs;
+  std::list<Job> spare;             // served, kept for their memory
   std::vector<ReadRequest> sorted;  // of the submission being queued
   std::vector<MergedRead> reads;
 };
 
+// All of them or, where memory runs out, none.
 void PreadEngine::State::push(std::span<const ReadRequest> requests) {
   const std::lock_guard lock(mutex);
   sorted.assign(requests.begin(), requests.end());
   coalesce(sorted, options.merge_gap, options.merge_bytes, reads);
+  std::list<Job> made;
   for (const MergedRead& read : reads) {
-    Job job;
-    if (!spare.empty()) {
-      job = std::move(spare.back());
-      spare.pop_back();
+    if (spare.empty()) {
+      made.emplace_back();
+    } else {
+      made.splice(made.end(), spare, spare.begin());
     }
+    Job& job = made.back();
     job.read = read;
+    job.answered = 0;
     const auto members = std::span(sorted).subspan(read.first, read.count);
     job.requests.assign(members.begin(), members.end());
-    jobs.push_back(std::move(job));
   }
+  jobs.splice(jobs.end(), made);
   if (reads.size() == 1)
     changed.notify_one();
   else
     changed.notify_all();
 }
 
-std::optional<Job> PreadEngine::State::pop(std::stop_token stop) {
+std::list<Job> PreadEngine::State::pop(std::stop_token stop) {
+  std::list<Job> job;
   std::unique_lock lock(mutex);
-  if (!changed.wait(lock, stop, [this] { return !jobs.empty(); }) || stop.stop_requested()) return std::nullopt;
-  Job job = std::move(jobs.front());
-  jobs.pop_front();
+  if (!changed.wait(lock, stop, [this] { return !jobs.empty(); }) || stop.stop_requested()) return job;
+  job.splice(job.end(), jobs, jobs.begin());
   return job;
 }
 
-void PreadEngine::State::recycle(Job job) {
+void PreadEngine::State::recycle(std::list<Job>& job) {
   const std::lock_guard lock(mutex);
-  spare.push_back(std::move(job));
+  spare.splice(spare.begin(), job);
 }
 
-void PreadEngine::State::run(std::stop_token stop) {
+void PreadEngine::State::run(const std::stop_token& stop, std::span<std::byte> bin) {
   Scatter scatter;
-  std::vector<std::byte> bin(std::min(options.merge_gap, options.merge_bytes));
-  while (auto job = pop(stop)) {
+  for (auto job = pop(stop); !job.empty(); job = pop(stop)) {
+    Job& own = job.front();
     {
       const BusyTime busy(desk->counters);
-      serve(*job, scatter, bin, stop);
+      if (const auto failure = caught([&] { serve(own, scatter, bin, stop); }))
+        desk->fail(std::span(own.requests).subspan(own.answered), failure);
     }
-    recycle(std::move(*job));
+    recycle(job);
   }
 }
 
-void PreadEngine::State::serve(const Job& job, Scatter& scatter, std::span<std::byte> bin,
-                               const std::stop_token& stop) {
-  std::shared_ptr<const OpenFile> file;
-  try {
-    file = desk->files.open(job.read.file);
-  } catch (const Error& error) {
-    for (const ReadRequest& request : job.requests)
-      desk->fail(request.tag, error.in({.offset = request.extent.offset}));
-    return;
-  }
+void PreadEngine::State::serve(Job& job, Scatter& scatter, std::span<std::byte> bin, const std::stop_token& stop) {
+  const std::shared_ptr<const OpenFile> file = desk->files.open(job.read.file);
   const auto stopping = [&stop] { return stop.stop_requested(); };
   const auto read = [&](std::span<const ReadRequest> requests) {
     scatter.assign(requests, bin);
     return read_fully(file->fd, requests.front().extent.offset, scatter, desk->counters, filter, stopping);
   };
+  const auto answer = [&](std::span<const ReadRequest> requests, std::uint64_t begin, const ReadEnd& end) {
+    job.answered += requests.size();
+    desk->answer_merged(requests, begin, end.bytes, end.errnum);
+  };
   const ReadEnd end = read(job.requests);
   if (stopping()) return;
-  if (end.errnum == 0 || job.requests.size() == 1)
-    return desk->answer_merged(job.requests, job.read.offset, end.bytes, end.errnum);
+  if (end.errnum == 0 || job.requests.size() == 1) return answer(job.requests, job.read.offset, end);
   for (const ReadRequest& request : job.requests) {  // a bad place in one of them must not fail its neighbours
     const ReadEnd own = read({&request, 1});
     if (stopping()) return;
-    desk->answer_merged({&request, 1}, request.extent.offset, own.bytes, own.errnum);
+    answer({&request, 1}, request.extent.offset, own);
   }
 }
 
 PreadEngine::PreadEngine(std::shared_ptr<ReadDesk> desk, const EngineOptions& options, AnswerFilter filter)
     : state_(std::make_shared<State>(std::move(desk), options, std::move(filter))) {
   const unsigned threads = options.threads != 0 ? options.threads : kThreads;
-  for (unsigned i = 0; i < threads; ++i)
-    threads_.emplace_back("pread-" + std::to_string(i),
-                          [state = state_](std::stop_token stop) { state->run(std::move(stop)); });
+  const auto bins = std::make_shared<std::vector<std::vector<std::byte>>>(
+      threads, std::vector<std::byte>(std::min(options.merge_gap, options.merge_bytes)));
+  start_threads(threads_, "pread-", threads, [state = state_, bins](unsigned number, const std::stop_token& stop) {
+    state->run(stop, (*bins)[number]);
+  });
 }
 
 PreadEngine::~PreadEngine() {
@@ -137,12 +141,7 @@ bool PreadEngine::stop(std::chrono::milliseconds grace) {
 }
 
 void PreadEngine::submit(std::span<const ReadRequest> requests) {
-  state_->desk->counters.asked(requests);
-  std::vector<ReadRequest> admitted;
-  admitted.reserve(requests.size());
-  for (const ReadRequest& request : requests)
-    if (state_->desk->admits(request)) admitted.push_back(request);
-  if (!admitted.empty()) state_->push(admitted);
+  state_->desk->submit(requests, [this](std::span<const ReadRequest> admitted) { state_->push(admitted); });
 }
 
 EngineStats PreadEngine::stats() const {

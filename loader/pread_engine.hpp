@@ -15,6 +15,7 @@ namespace penstock {
 /// submission are read as one. O_DIRECT is not used.
 class PreadEngine : public ReadEngine {
  public:
+  /// Throws Error: resource, when a thread cannot be started.
   PreadEngine(std::shared_ptr<ReadDesk> desk, const EngineOptions& options, AnswerFilter filter = {});
   ~PreadEngine() override;
   bool stop(std::chrono::milliseconds grace) override;

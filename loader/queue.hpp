@@ -15,7 +15,8 @@ namespace penstock {
 template <typename T>
 class Queue {
  public:
-  void push(T item) {
+  /// Throws std::bad_alloc; the caller then still has the item.
+  void push(T&& item) {
     {
       const std::scoped_lock lock(mutex_);
       items_.push_back(std::move(item));

@@ -6,7 +6,9 @@
 #include <limits>
 #include <span>
 #include <utility>
+#include <vector>
 
+#include <penstock/loader/caught.hpp>
 #include <penstock/loader/file_table.hpp>
 #include <penstock/loader/gate.hpp>
 #include <penstock/loader/read_counters.hpp>
@@ -33,9 +35,26 @@ struct ReadDesk {
       for (const ReadRequest& request : requests) on_read(request.tag, nullptr);
     });
   }
-  template <typename Failure>
-  void fail(std::uint64_t tag, Failure&& failure) {
-    answer(tag, std::make_exception_ptr(std::forward<Failure>(failure)));
+
+  /// Answers with what was thrown, and where.
+  void fail(const ReadRequest& request, std::exception_ptr failure) {
+    answer(request.tag, placed(std::move(failure), request.extent));
+  }
+  void fail(std::span<const ReadRequest> requests, const std::exception_ptr& failure) {
+    for (const ReadRequest& request : requests) fail(request, failure);
+  }
+
+  /// Asks `push` to take the requests that are to be read, which it does wholly or, where it throws, not at all. Every
+  /// request is answered in the end, also where memory runs out.
+  template <typename Push>
+  void submit(std::span<const ReadRequest> requests, Push&& push) {
+    counters.asked(requests);
+    std::vector<ReadRequest> admitted;
+    if (auto failure = caught([&] { admitted.reserve(requests.size()); })) return fail(requests, failure);
+    for (const ReadRequest& request : requests)
+      if (admits(request)) admitted.push_back(request);
+    if (admitted.empty()) return;
+    if (auto failure = caught([&] { push(std::span<const ReadRequest>(admitted)); })) fail(admitted, failure);
   }
 
   /// True when `request` is to be read. Empty ones, and those that no file can hold, are answered.
@@ -47,11 +66,7 @@ struct ReadDesk {
       return false;
     }
     if (extent.offset > kLargest || extent.length > kLargest - extent.offset) {
-      try {
-        fail(request.tag, files.ends_inside(extent));
-      } catch (...) {  // the file does not exist either
-        answer(request.tag, std::current_exception());
-      }
+      answer(request.tag, caught([&] { throw files.ends_inside(extent); }));  // or: the file does not exist either
       return false;
     }
     return true;
@@ -62,13 +77,19 @@ struct ReadDesk {
   void answer_merged(std::span<const ReadRequest> requests, std::uint64_t begin, std::uint64_t bytes, int errnum) {
     for (const ReadRequest& request : requests) {
       const Extent& extent = request.extent;
-      if (extent.offset + extent.length <= begin + bytes)
-        answer(request.tag);
-      else if (errnum != 0)
-        fail(request.tag, files.failed(extent, errnum));
-      else
-        fail(request.tag, files.ends_inside(extent));
+      const bool whole = extent.offset + extent.length <= begin + bytes;
+      answer(request.tag, whole ? nullptr : failure_of(extent, errnum));
     }
+  }
+  /// Of a read that ended before its end: with `errnum`, or 0 at the file's end.
+  std::exception_ptr failure_of(const Extent& extent, int errnum) const {
+    return caught([&] { throw errnum != 0 ? files.failed(extent, errnum) : files.ends_inside(extent); });
+  }
+  /// `failure`, with the extent's place where it names none.
+  std::exception_ptr placed(std::exception_ptr failure, const Extent& extent) const {
+    return explained(std::move(failure), [&] {
+      return ErrorContext{.shard = files.shard(extent.file), .offset = extent.offset};
+    });
   }
 };
 

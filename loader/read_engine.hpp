@@ -61,7 +61,8 @@ class ReadEngine {
   virtual bool synchronous() const = 0;
   virtual unsigned threads() const { return 0; }  ///< of its own; none where the callers read
   /// Safe from any thread. Does not wait for data unless synchronous(). The caller bounds what is in flight.
-  /// Requests of one call may be answered in any order; those that lie close together are read as one.
+  /// Requests of one call may be answered in any order; those that lie close together are read as one. Never throws:
+  /// what keeps a request from being read, lack of memory too, is its answer.
   virtual void submit(std::span<const ReadRequest> requests) = 0;
   virtual EngineStats stats() const = 0;
 };

@@ -66,23 +66,37 @@ RowFiller::RowFiller(const FetchFrom& from, ReadEngine& direct, BlockCache& bloc
       keeper_(from.dataset, from.program, cache) {}
 
 void RowFiller::read_and_fill(const SampleContext& sample, RowSlots& slots) {
-  try {
-    fetch_.plan(from_, sample, slots.verbatim, slots.places);
-    buffer_.reserve(fetch_.bytes() + kOverread);
-    for (int attempt = 1;; ++attempt) {
-      try {
-        read(fetch_, buffer_.data());
-        break;
-      } catch (const Error& error) {
-        if (error.kind() != ErrorKind::io || attempt == kReadAttempts) throw;
-      }
+  name_sample(sample, [&] {
+    insist([&] {
+      fetch_.plan(from_, sample, slots.verbatim, slots.places);
+      buffer_.reserve(fetch_.bytes() + kOverread);
+      read(fetch_, buffer_.data());
+    });
+  });
+  fill(sample, fetch_, buffer_.data(), slots, nullptr);
+}
+
+// I/O errors, and only those, may pass.
+template <typename Read>
+void RowFiller::insist(Read read) {
+  for (int attempt = 1;; ++attempt) {
+    try {
+      return read();
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::io || attempt == kReadAttempts) throw;
     }
+  }
+}
+
+template <typename Work>
+void RowFiller::name_sample(const SampleContext& sample, Work work) const {
+  try {
+    work();
   } catch (const Error& error) {
     throw error.in({.dataset = dataset_.path().string(),
                     .shard = dataset_.shard(dataset_.shard_of(sample.sample)).name,
                     .key = std::string(sample.key)});
   }
-  fill(sample, fetch_, buffer_.data(), slots, nullptr);
 }
 
 void RowFiller::fill_ahead(const SampleContext& sample, const Group& group, std::uint32_t index, RowSlots& slots) {
@@ -115,7 +129,7 @@ void RowFiller::fill(const SampleContext& sample, const Fetch& fetch, std::byte*
                      const Group* ahead) {
   hits_ += fetch.hits();
   misses_ += fetch.misses();
-  read_specials(fetch, buffer, ahead);
+  name_sample(sample, [&] { read_specials(fetch, buffer, ahead); });
   for (std::uint32_t output = 0; output < slots.direct.size(); ++output) {
     if (slots.direct[output] != nullptr) *slots.direct[output] = fetch.direct(output);
   }
@@ -201,9 +215,11 @@ void RowFiller::copy_block(const Piece& piece, std::byte* destination, const Gro
 
 std::span<const std::byte> RowFiller::read_stored(const Block& block) {
   stored_.resize(block.extent.length);
-  pending_.assign(1, {});
-  const ReadRequest request{block.extent, stored_.data(), PendingRead::tag(pending_[0])};
-  submit({&request, 1});
+  insist([&] {
+    pending_.assign(1, {});
+    const ReadRequest request{block.extent, stored_.data(), PendingRead::tag(pending_[0])};
+    submit({&request, 1});
+  });
   return stored_;
 }
 

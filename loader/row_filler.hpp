@@ -56,6 +56,10 @@ class RowFiller {
   std::uint64_t misses() const { return misses_; }  ///< and those that it had not
 
  private:
+  template <typename Read>
+  static void insist(Read read);
+  template <typename Work>
+  void name_sample(const SampleContext& sample, Work work) const;
   // `buffer` holds the bytes that `fetch` planned.
   void fill(const SampleContext& sample, const Fetch& fetch, std::byte* buffer, RowSlots& slots, const Group* ahead);
   void fill_output(std::uint32_t output, const FieldBytes& bytes, RowSlots& slots);

@@ -119,7 +119,12 @@ void Slab::set_items(std::uint32_t output, std::span<const std::uint64_t> items)
   }
   column.offsets[rows] = total;
   const std::uint64_t before = column.arena.size();
-  column.arena.reserve(staging_, static_cast<std::uint64_t>(total) * outputs_[output].row_bytes());
+  try {
+    column.arena.reserve(staging_, static_cast<std::uint64_t>(total) * outputs_[output].row_bytes());
+  } catch (const Error& error) {
+    const auto longest = std::max_element(items.begin(), items.end()) - items.begin();
+    throw error.in({.key = std::string(keys[static_cast<std::size_t>(longest)]), .field = outputs_[output].name});
+  }
   reserved_.fetch_add(column.arena.size() - before, std::memory_order_relaxed);
 }
 

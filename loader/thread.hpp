@@ -2,12 +2,15 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <stop_token>
 #include <string>
 #include <thread>
+#include <vector>
 
 namespace penstock {
 
@@ -31,8 +34,13 @@ class Deadline {
 /// `body` holds shared ownership of all of its state, and owners that call join_for() say what stays in memory.
 class Thread {
  public:
+  /// What a body threw. Called in the thread, when the body is over; it should not throw.
+  using Failed = std::function<void(const std::exception_ptr& failure)>;
+
   Thread() = default;
-  Thread(const std::string& name, std::function<void(std::stop_token)> body);  ///< `name`: the system shows 15 bytes
+  /// The system shows 15 bytes of `name`. No exception leaves the thread: what `body` throws goes to `failed`, where
+  /// that is given. Throws Error: resource, when the system gives no thread.
+  Thread(const std::string& name, std::function<void(std::stop_token)> body, Failed failed = {});
   ~Thread();
   Thread(Thread&&) noexcept = default;
   Thread& operator=(Thread&& other) noexcept;
@@ -48,5 +56,15 @@ class Thread {
   std::shared_ptr<End> end_;  // shared with the thread, which may outlive this object
   std::thread thread_;
 };
+
+/// Adds `count` threads NAME0, NAME1, ... to `threads`; each gets its number. Throws Error: resource, that tells how
+/// many were wanted and which the system refused; those that were added are asked to stop, the caller joins them.
+void start_threads(std::vector<Thread>& threads, const std::string& name, unsigned count,
+                   const std::function<void(unsigned number, const std::stop_token& stop)>& body,
+                   const Thread::Failed& failed = {});
+
+/// For tests: called with the name before each thread begins, in the thread that begins it; may throw in the system's
+/// place. Null: nothing is called.
+inline std::atomic<void (*)(const std::string& name)> before_thread{nullptr};
 
 }  // namespace penstock

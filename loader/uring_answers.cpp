@@ -34,15 +34,18 @@ void UringReader::opened(UringRead& read, std::int64_t answer) {
   }
   std::vector<UringRead*> waiters = std::move(opening_[read.file]);
   opening_.erase(read.file);
-  try {
-    if (answer < 0) throw desk_->files.failed(read.requests.front().extent, static_cast<int>(-answer), "cannot open");
-    const auto file = desk_->files.adopt(read.file, static_cast<int>(answer), options_.direct_io && read.open_direct);
-    for (auto waiter = waiters.rbegin(); waiter != waiters.rend(); ++waiter) {
+  std::shared_ptr<const OpenFile> file;
+  const auto failure = caught([&] {
+    if (answer < 0) throw Error::io(static_cast<int>(-answer), "cannot open", {.shard = desk_->files.shard(read.file)});
+    file = desk_->files.adopt(read.file, static_cast<int>(answer), options_.direct_io && read.open_direct);
+  });
+  for (auto waiter = waiters.rbegin(); waiter != waiters.rend(); ++waiter) {
+    if (failure != nullptr) {
+      fail(**waiter, failure);
+    } else {
       (*waiter)->open = file;
       waiting_.push_front(*waiter);
     }
-  } catch (const Error& error) {
-    for (UringRead* waiter : waiters) fail(*waiter, error);
   }
 }
 
@@ -86,11 +89,8 @@ void UringReader::ask_again(UringRead& read) {
 
 // The file system took O_DIRECT at open and refuses it at read.
 void UringReader::read_buffered(UringRead& read) {
-  try {
-    read.open = desk_->files.open_buffered(read.file, true);
-  } catch (const Error& error) {
-    return fail(read, error);
-  }
+  if (const auto failure = caught([&] { read.open = desk_->files.open_buffered(read.file, true); }))
+    return fail(read, failure);
   if (!read.scratch.empty()) scratch_->give_back(std::exchange(read.scratch, {}));
   read.scatter.assign(read.requests, bin_);
   read.done = 0;
@@ -98,50 +98,44 @@ void UringReader::read_buffered(UringRead& read) {
 }
 
 void UringReader::finish_with_pread(UringRead& read) {
-  try {
+  ReadEnd end;
+  const auto failure = caught([&] {
     const auto file = read.open->direct_io() ? desk_->files.open_buffered(read.file, false) : read.open;
     read.scatter.assign(read.requests, bin_);
-    const ReadEnd end = read_fully(file->fd, read.begin, read.scatter, desk_->counters, filter_,
-                                   [this] { return desk_->gate.closed(); });
-    finish(read, end.bytes, end.errnum);
-  } catch (const Error& error) {
-    fail(read, error);
-  }
+    end = read_fully(file->fd, read.begin, read.scatter, desk_->counters, filter_,
+                     [this] { return desk_->gate.closed(); });
+  });
+  if (failure != nullptr) return fail(read, failure);
+  finish(read, end.bytes, end.errnum);
 }
 
 // `bytes` of the read are in their destinations, and no more will come.
 void UringReader::finish(UringRead& read, std::uint64_t bytes, int errnum) {
   if (read.split != nullptr) {
-    const Extent& extent = read.split->request.extent;
-    if (read.begin + bytes >= read.end)
-      answer_piece(read, nullptr);
-    else if (errnum != 0)
-      answer_piece(read, std::make_exception_ptr(desk_->files.failed(extent, errnum)));
-    else
-      answer_piece(read, std::make_exception_ptr(desk_->files.ends_inside(extent)));
+    const bool whole = read.begin + bytes >= read.end;
+    answer_piece(read, whole ? nullptr : desk_->failure_of(read.split->request.extent, errnum));
   } else if (errnum != 0 && read.requests.size() > 1) {
     // A bad place in one request must not fail its neighbours: each is read again on its own.
-    for (const ReadRequest& request : read.requests) waiting_.push_back(&new_read({&request, 1}));
+    while (!read.requests.empty()) {
+      UringRead& alone = new_read({&read.requests.back(), 1});
+      read.requests.pop_back();
+      waiting_.push_front(&alone);
+    }
   } else {
     desk_->answer_merged(read.requests, read.begin, bytes, errnum);
   }
   recycle(read);
 }
 
-void UringReader::fail(UringRead& read, const Error& error) {
-  if (read.split != nullptr) {
-    answer_piece(read, std::make_exception_ptr(error.in({.offset = read.split->request.extent.offset})));
-  } else {
-    for (const ReadRequest& request : read.requests) {
-      ErrorContext context = error.context();
-      context.offset = request.extent.offset;
-      desk_->fail(request.tag, Error(error.kind(), error.cause(), std::move(context)));
-    }
-  }
+void UringReader::fail(UringRead& read, const std::exception_ptr& failure) noexcept {
+  if (read.split != nullptr)
+    answer_piece(read, desk_->placed(failure, read.split->request.extent));
+  else
+    desk_->fail(read.requests, failure);
   recycle(read);
 }
 
-void UringReader::answer_piece(UringRead& read, std::exception_ptr failure) {
+void UringReader::answer_piece(UringRead& read, std::exception_ptr failure) noexcept {
   SplitRequest& whole = *read.split;
   if (failure && !whole.failure) whole.failure = std::move(failure);
   if (--whole.pieces_left != 0) return;
@@ -149,9 +143,10 @@ void UringReader::answer_piece(UringRead& read, std::exception_ptr failure) {
   spare_splits_.push_back(&whole);
 }
 
-void UringReader::recycle(UringRead& read) {
+void UringReader::recycle(UringRead& read) noexcept {
   if (!read.scratch.empty()) scratch_->give_back(std::exchange(read.scratch, {}));
   read.open.reset();
+  read.requests.clear();
   spare_.push_back(&read);
 }
 

@@ -20,20 +20,23 @@ EngineOptions within_limits(EngineOptions options) {
 
 UringEngine::UringEngine(std::shared_ptr<ReadDesk> desk, const EngineOptions& options, AnswerFilter filter)
     : desk_(std::move(desk)) {
-  for (unsigned i = 0; i < std::max(options.threads, 1u); ++i) {
-    auto reader = std::make_shared<UringReader>(desk_, within_limits(options), filter);
-    auto ready = std::make_shared<std::promise<void>>();
-    std::future<void> answer = ready->get_future();
-    readers_.push_back(reader);
-    threads_.emplace_back("ring-" + std::to_string(i),
-                          [reader, ready](const std::stop_token& stop) { reader->run(stop, *ready); });
-    try {
-      answer.get();
-    } catch (...) {
-      stop(kStopGrace);
-      throw;
-    }
+  try {
+    for (unsigned i = 0; i < std::max(options.threads, 1u); ++i) start_reader(within_limits(options), filter);
+  } catch (...) {
+    stop(kStopGrace);
+    throw;
   }
+}
+
+// Waits until the thread has its ring.
+void UringEngine::start_reader(const EngineOptions& options, const AnswerFilter& filter) {
+  auto reader = std::make_shared<UringReader>(desk_, options, filter);
+  auto ready = std::make_shared<std::promise<void>>();
+  std::future<void> answer = ready->get_future();
+  readers_.push_back(reader);
+  threads_.emplace_back("ring-" + std::to_string(threads_.size()),
+                        [reader, ready](const std::stop_token& stop) { reader->run(stop, *ready); });
+  answer.get();
 }
 
 UringEngine::~UringEngine() {
@@ -55,13 +58,10 @@ bool UringEngine::stop(std::chrono::milliseconds grace) {
 }
 
 void UringEngine::submit(std::span<const ReadRequest> requests) {
-  desk_->counters.asked(requests);
-  std::vector<ReadRequest> admitted;
-  admitted.reserve(requests.size());
-  for (const ReadRequest& request : requests)
-    if (desk_->admits(request)) admitted.push_back(request);
-  // relaxed: only spreads submissions over the readers
-  if (!admitted.empty()) readers_[next_.fetch_add(1, std::memory_order_relaxed) % readers_.size()]->submit(admitted);
+  desk_->submit(requests, [this](std::span<const ReadRequest> admitted) {
+    // relaxed: only spreads submissions over the readers
+    readers_[next_.fetch_add(1, std::memory_order_relaxed) % readers_.size()]->submit(admitted);
+  });
 }
 
 int uring_refusal() {

@@ -17,7 +17,8 @@ class UringReader;
 /// One ring per reader thread. A submission goes to one reader, which reads close requests as one and splits long ones.
 class UringEngine : public ReadEngine {
  public:
-  /// Throws Error: io, with the errno of io_uring_setup; unsupported, when built without liburing.
+  /// Throws Error: io, with the errno of io_uring_setup; resource, when a thread cannot be started;
+  /// unsupported, when built without liburing.
   UringEngine(std::shared_ptr<ReadDesk> desk, const EngineOptions& options, AnswerFilter filter = {});
   ~UringEngine() override;
   bool stop(std::chrono::milliseconds grace) override;
@@ -29,6 +30,8 @@ class UringEngine : public ReadEngine {
   EngineStats stats() const override { return desk_->counters.total(); }
 
  private:
+  void start_reader(const EngineOptions& options, const AnswerFilter& filter);
+
   std::shared_ptr<ReadDesk> desk_;
   std::vector<std::shared_ptr<UringReader>> readers_;  // shared with the threads, which a stuck read may keep
   std::vector<Thread> threads_;

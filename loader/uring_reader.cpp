@@ -17,20 +17,24 @@ constexpr std::uint64_t kWake = 0, kCancel = 1;
 constexpr std::size_t kAlignSlack = 128 << 10;  // what alignment adds to a read at both ends
 constexpr std::size_t kLargeBuffers = 24;
 
+// One more of `all`, that is spare: spare ones come back without any memory being needed.
+template <typename T>
+void add_spare(std::vector<std::unique_ptr<T>>& all, std::vector<T*>& spare) {
+  if (spare.capacity() <= all.size()) spare.reserve(2 * all.size() + 1);
+  all.push_back(std::make_unique<T>());
+  spare.push_back(all.back().get());
+}
+
 }  // namespace
 
 UringReader::UringReader(std::shared_ptr<ReadDesk> desk, const EngineOptions& options, AnswerFilter filter)
-    : desk_(std::move(desk)), options_(options), filter_(std::move(filter)), wake_fd_(eventfd(0, EFD_CLOEXEC)) {
-  if (wake_fd_ < 0) throw Error::io(errno, "eventfd");
-}
-
-UringReader::~UringReader() {
-  close(wake_fd_);
+    : desk_(std::move(desk)), options_(options), filter_(std::move(filter)), wake_(eventfd(0, EFD_CLOEXEC)) {
+  if (wake_.get() < 0) throw Error::io(errno, "eventfd");
 }
 
 void UringReader::wake() {
   const std::uint64_t one = 1;
-  while (write(wake_fd_, &one, sizeof one) < 0 && errno == EINTR) {
+  while (write(wake_.get(), &one, sizeof one) < 0 && errno == EINTR) {
   }
 }
 
@@ -39,7 +43,7 @@ void UringReader::submit(std::span<const ReadRequest> requests) {
   if (broken_ != 0) {
     const int errnum = broken_;
     lock.unlock();
-    for (const ReadRequest& request : requests) desk_->fail(request.tag, desk_->files.failed(request.extent, errnum));
+    for (const ReadRequest& request : requests) desk_->answer(request.tag, desk_->failure_of(request.extent, errnum));
     return;
   }
   const bool asleep = incoming_.empty();
@@ -70,10 +74,15 @@ void UringReader::run(const std::stop_token& stop, std::promise<void>& ready) {
 
 void UringReader::loop(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
-    listen();
-    take_over();
-    start_waiting();
-    if (!wait()) return;
+    bool sound = true;
+    const auto failure = caught([&] {
+      listen();
+      take_over();
+      start_waiting();
+      sound = wait();
+    });
+    if (failure != nullptr) begin_anew(failure);
+    if (!sound) return;
   }
   drain();
 }
@@ -81,29 +90,33 @@ void UringReader::loop(const std::stop_token& stop) {
 void UringReader::listen() {
   if (listening_) return;
   io_uring_sqe* sqe = ring_->entry();
-  io_uring_prep_read(sqe, wake_fd_, &wakes_, sizeof wakes_, 0);
+  io_uring_prep_read(sqe, wake_.get(), &wakes_, sizeof wakes_, 0);
   io_uring_sqe_set_data64(sqe, kWake);
   listening_ = true;
 }
 
 void UringReader::take_over() {
   taken_.clear();
+  reading_ = 0;
   {
     const std::lock_guard lock(mutex_);
     std::swap(taken_, incoming_);
   }
   coalesce(taken_, options_.merge_gap, options_.merge_bytes, merged_);
   for (const MergedRead& merged : merged_) {
-    if (merged.count == 1 && merged.length > kSplitBytes)
+    if (merged.count == 1 && merged.length > kSplitBytes) {
       split(taken_[merged.first]);
-    else
-      waiting_.push_back(&new_read(std::span(taken_).subspan(merged.first, merged.count)));
+    } else {
+      UringRead& read = new_read(std::span(taken_).subspan(merged.first, merged.count));
+      reading_ = merged.first + merged.count;
+      waiting_.push_back(&read);
+    }
   }
 }
 
 // Cuts at multiples of kSplitBytes of the file, so that O_DIRECT pieces do not overlap.
 void UringReader::split(const ReadRequest& request) {
-  if (spare_splits_.empty()) spare_splits_.push_back(splits_.emplace_back(std::make_unique<SplitRequest>()).get());
+  if (spare_splits_.empty()) add_spare(splits_, spare_splits_);
   SplitRequest& whole = *spare_splits_.back();
   spare_splits_.pop_back();
   whole = {request, 0, nullptr};
@@ -115,24 +128,25 @@ void UringReader::split(const ReadRequest& request) {
     UringRead& read = new_read({&piece, 1});
     read.split = &whole;
     ++whole.pieces_left;
+    reading_ = static_cast<std::size_t>(&request - taken_.data()) + 1;
     waiting_.push_back(&read);
     at = next;
   }
 }
 
 UringRead& UringReader::new_read(std::span<const ReadRequest> requests) {
-  if (spare_.empty()) spare_.push_back(reads_.emplace_back(std::make_unique<UringRead>()).get());
+  if (spare_.empty()) add_spare(reads_, spare_);
   UringRead& read = *spare_.back();
-  spare_.pop_back();
   const Extent& first = requests.front().extent;
   const Extent& last = requests.back().extent;
   read.file = first.file;
   read.begin = first.offset;
   read.end = last.offset + last.length;
-  read.requests.assign(requests.begin(), requests.end());
+  read.scatter.assign(requests, bin_);
+  read.requests.assign(requests.begin(), requests.end());  // the last that may fail
+  spare_.pop_back();
   read.split = nullptr;
   read.open_direct = true;
-  read.scatter.assign(requests, bin_);
   read.done = 0;
   read.attempts = 0;
   return read;
@@ -151,18 +165,21 @@ void UringReader::start_waiting() {
 bool UringReader::start(UringRead& read) {
   if (!read.open) read.open = desk_->files.find_open(read.file);
   if (read.open) return ask_read(read);
-  const auto [waiters, first] = opening_.try_emplace(read.file);
-  waiters->second.push_back(&read);
-  if (first) ask_open(read);
+  std::vector<UringRead*>& waiters = opening_[read.file];
+  waiters.push_back(&read);
+  if (waiters.size() == 1) ask_open(read);
   return true;
 }
 
 void UringReader::ask_open(UringRead& read) {
   try {
     read.path = desk_->files.file(read.file).path.string();
-  } catch (const Error& error) {
+  } catch (const Error&) {
+    const std::exception_ptr failure = std::current_exception();
+    const std::vector<UringRead*> waiters = std::move(opening_[read.file]);
     opening_.erase(read.file);
-    return fail(read, error);
+    for (UringRead* waiter : waiters) fail(*waiter, failure);
+    return;
   }
   int flags = desk_->files.open_flags();
   if (!read.open_direct) flags &= ~O_DIRECT;
@@ -252,18 +269,31 @@ void UringReader::drain() {
   }
 }
 
+// Memory ran out on the way: every read under way is over, and fails; those that come later are served again.
+void UringReader::begin_anew(const std::exception_ptr& failure) {
+  drain();
+  draining_ = false;
+  fail_all(failure);
+}
+
 void UringReader::give_up(int errnum) {
+  std::vector<ReadRequest> incoming;
   {
     const std::lock_guard lock(mutex_);
     broken_ = errnum;
-    taken_.swap(incoming_);
-    incoming_.clear();
+    incoming.swap(incoming_);
   }
-  for (const ReadRequest& request : taken_) desk_->fail(request.tag, desk_->files.failed(request.extent, errnum));
-  std::vector<UringRead*> unanswered;
+  for (const ReadRequest& request : incoming) desk_->answer(request.tag, desk_->failure_of(request.extent, errnum));
+  fail_all(caught([&] { throw Error::io(errnum, "cannot read"); }));
+}
+
+void UringReader::fail_all(const std::exception_ptr& failure) noexcept {
+  waiting_.clear();
+  opening_.clear();
+  desk_->fail(std::span(taken_).subspan(reading_), failure);
+  reading_ = taken_.size();
   for (const auto& read : reads_)
-    if (std::find(spare_.begin(), spare_.end(), read.get()) == spare_.end()) unanswered.push_back(read.get());
-  for (UringRead* read : unanswered) fail(*read, desk_->files.failed(read->requests.front().extent, errnum));
+    if (!read->requests.empty()) fail(*read, failure);
 }
 
 }  // namespace penstock

@@ -14,6 +14,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include <penstock/formats/descriptor.hpp>
+#include <penstock/loader/caught.hpp>
 #include <penstock/loader/coalesce.hpp>
 #include <penstock/loader/read_desk.hpp>
 #include <penstock/loader/scatter.hpp>
@@ -53,7 +55,6 @@ struct UringRead {
 class UringReader {
  public:
   UringReader(std::shared_ptr<ReadDesk> desk, const EngineOptions& options, AnswerFilter filter);
-  ~UringReader();
   UringReader(const UringReader&) = delete;
   UringReader& operator=(const UringReader&) = delete;
 
@@ -77,7 +78,9 @@ class UringReader {
   bool take_scratch(UringRead& read, std::uint64_t align);
   bool wait();  // false: the ring itself failed
   void drain();
+  void begin_anew(const std::exception_ptr& failure);
   void give_up(int errnum);
+  void fail_all(const std::exception_ptr& failure) noexcept;
 
   // uring_answers.cpp: from the ring's answers to answered requests
   void completed(UringRead& read, std::int64_t answer);
@@ -89,14 +92,14 @@ class UringReader {
   void read_buffered(UringRead& read);
   void finish_with_pread(UringRead& read);
   void finish(UringRead& read, std::uint64_t bytes, int errnum);
-  void fail(UringRead& read, const Error& error);
-  void answer_piece(UringRead& read, std::exception_ptr failure);
-  void recycle(UringRead& read);
+  void fail(UringRead& read, const std::exception_ptr& failure) noexcept;
+  void answer_piece(UringRead& read, std::exception_ptr failure) noexcept;
+  void recycle(UringRead& read) noexcept;
 
   const std::shared_ptr<ReadDesk> desk_;
   const EngineOptions options_;
   const AnswerFilter filter_;
-  const int wake_fd_;  // eventfd: a read of it stays in the ring, so that one wait serves requests and answers
+  const Descriptor wake_;  // eventfd: a read of it stays in the ring, so that one wait serves requests and answers
 
   std::mutex mutex_;  // guards incoming_ and broken_
   std::vector<ReadRequest> incoming_;
@@ -108,13 +111,14 @@ class UringReader {
   std::vector<std::byte> bin_;
   std::uint64_t wakes_ = 0;  // where the eventfd is read to
   std::vector<ReadRequest> taken_;
+  std::size_t reading_ = 0;  // of taken_: those that a read of reads_ answers
   std::vector<MergedRead> merged_;
   std::unordered_map<std::uint32_t, std::vector<UringRead*>> opening_;  // file -> reads that wait for it
   std::deque<UringRead*> waiting_;                                      // for room in the ring, or scratch
-  std::vector<std::unique_ptr<UringRead>> reads_;                       // all there are
-  std::vector<UringRead*> spare_;
+  std::vector<std::unique_ptr<UringRead>> reads_;                       // all there are; without requests: spare
+  std::vector<UringRead*> spare_;                                       // has room for all
   std::vector<std::unique_ptr<SplitRequest>> splits_;
-  std::vector<SplitRequest*> spare_splits_;
+  std::vector<SplitRequest*> spare_splits_;  // likewise
   unsigned in_flight_ = 0;
   bool listening_ = false;
   bool draining_ = false;

@@ -4,6 +4,7 @@
 #include <tbb/task_arena.h>
 
 #include <penstock/formats/error.hpp>
+#include <penstock/loader/caught.hpp>
 #include <penstock/loader/thread.hpp>
 #include <penstock/loader/worker.hpp>
 #include <penstock/transforms/random.hpp>
@@ -22,10 +23,10 @@ Worker::Worker(Workshop& shop)
 void Worker::run(std::stop_token stop) {
   Stopwatch watch;
   bool observed = false;
-  while (std::optional<Group*> group = shop_.tasks.pop(stop)) {
+  while (Group* group = shop_.tasks.pop(stop)) {
     const nanoseconds stalled = watch.lap();
     if (!std::exchange(observed, true)) shop_.workers_observed.fetch_add(1, std::memory_order_relaxed);
-    run_group(**group);
+    run_group(*group);
     record_times(stalled, watch.lap());
   }
 }
@@ -52,19 +53,26 @@ void Worker::run_group(Group& group) {
   const std::uint32_t first = group.first;
   const std::uint32_t count = group.count;
   const bool wanted = assembly.generation() == shop_.delivery.generation();
-  if (wanted) copy_rows(assembly, first, count);
+  bool to_fill = wanted;
+  if (wanted) {
+    if (auto failure = caught([&] { copy_rows(assembly, first, count); })) {
+      fail_row(assembly, first, std::move(failure));
+      to_fill = false;
+    }
+  }
   for (std::uint32_t i = 0; i < count; ++i) {
-    if (wanted && missing_[i] != 0) run_row(assembly, first + i, group.read_ahead ? &group : nullptr, i);
+    if (to_fill && missing_[i] != 0) run_row(assembly, first + i, group.read_ahead ? &group : nullptr, i);
     assembly.set_stage(first + i, Assembly::RowStage::done);
   }
-  if (group.buffer != nullptr) shop_.window.release(group.buffer, group.buffer_bytes);
+  if (group.buffer != nullptr) shop_.window.release(group.buffer);
   group.blocks.clear();
   shop_.groups.release(&group);  // before the batch can be seen finished: all that is in flight belongs to some batch
   if (!assembly.finish_rows(count)) return;
-  try {
-    if (wanted && assembly.failure() == nullptr) finish(assembly);
-  } catch (...) {
-    assembly.fail(0, std::current_exception());
+  if (wanted && assembly.failure() == nullptr) {
+    if (auto failure = caught([&] { finish(assembly); })) {
+      const auto where = [&] { return ErrorContext{.dataset = shop_.dataset.path().string()}; };
+      assembly.fail(0, explained(std::move(failure), where));
+    }
   }
   shop_.delivery.put(assembly);
 }
@@ -105,17 +113,25 @@ void Worker::copy_rows(Assembly& assembly, std::uint32_t first, std::uint32_t co
   copied_ += std::uint64_t{outputs} * static_cast<std::uint64_t>(std::ranges::count(missing_, 0));
 }
 
+// Whatever goes wrong, in a replacement too, becomes the row's failure: no exception leaves the worker.
 void Worker::run_row(Assembly& assembly, std::uint32_t row, Group* ahead, std::uint32_t index) {
   assembly.set_stage(row, Assembly::RowStage::decoding);
-  try {
-    fill_row(assembly, row, ahead, index);
-  } catch (const Error& error) {
-    fall_short(assembly, row, error);
-  } catch (const std::exception& error) {
-    assembly.fail(
-        row, std::make_exception_ptr(Error::resource(error.what(), {.dataset = shop_.dataset.path().string(),
-                                                                    .key = std::string(assembly.slab().keys[row])})));
-  }
+  auto failure = caught([&] {
+    try {
+      fill_row(assembly, row, ahead, index);
+    } catch (const Error& error) {
+      if (shop_.options.on_error == OnError::raise || !error.is_data_fault()) throw;
+      fall_short(assembly, row, error);
+    }
+  });
+  if (failure != nullptr) fail_row(assembly, row, std::move(failure));
+}
+
+void Worker::fail_row(Assembly& assembly, std::uint32_t row, std::exception_ptr failure) {
+  const auto where = [&] {
+    return ErrorContext{.dataset = shop_.dataset.path().string(), .key = std::string(assembly.slab().keys[row])};
+  };
+  assembly.fail(row, explained(std::move(failure), where));
 }
 
 void Worker::fill_row(Assembly& assembly, std::uint32_t row, Group* ahead, std::uint32_t index) {
@@ -130,26 +146,19 @@ void Worker::fill_row(Assembly& assembly, std::uint32_t row, Group* ahead, std::
 }
 
 void Worker::fall_short(Assembly& assembly, std::uint32_t row, const Error& error) {
-  const OnError policy = shop_.options.on_error;
-  if (policy == OnError::raise || !error.is_data_fault()) {
-    assembly.fail(row, std::make_exception_ptr(error));
-    return;
-  }
   assembly.add_bad(row, {error.context().key, error.context().field, error.what(), assembly.slab().samples[row],
                          assembly.slab().epoch});
-  if (policy == OnError::mark) {
+  if (shop_.options.on_error == OnError::mark) {
     slots_.of(assembly, shop_.program.outputs(), row);
     slots_.clear_row();
     assembly.slab().valid[row] = 0;
     return;
   }
   std::string last;
-  if (!replace(assembly, row, last)) {
-    assembly.fail(row, std::make_exception_ptr(Error(error.kind(),
-                                                     error.cause() + "; " + std::to_string(kReplacements) +
-                                                         " replacements failed too; the last: " + last,
-                                                     error.context())));
-  }
+  if (replace(assembly, row, last)) return;
+  throw Error(error.kind(),
+              error.cause() + "; " + std::to_string(kReplacements) + " replacements failed too; the last: " + last,
+              error.context());
 }
 
 bool Worker::replace(Assembly& assembly, std::uint32_t row, std::string& last) {
@@ -171,19 +180,22 @@ bool Worker::replace(Assembly& assembly, std::uint32_t row, std::string& last) {
 }
 
 struct WorkerPool::State {
+  unsigned workers;
   tbb::task_arena arena;
-  std::vector<std::unique_ptr<Thread>> threads;
+  std::vector<Thread> threads;
 };
 
-WorkerPool::WorkerPool(std::shared_ptr<void> keeps_alive, Workshop& shop, unsigned workers, std::stop_token stop)
-    : state_(std::make_unique<State>()) {
+WorkerPool::WorkerPool(unsigned workers) : state_(std::make_unique<State>()) {
+  state_->workers = workers;
   state_->arena.initialize(static_cast<int>(workers), workers);
-  for (unsigned i = 0; i < workers; ++i) {
-    state_->threads.push_back(std::make_unique<Thread>(
-        "penstock-w" + std::to_string(i), [keeps_alive, &shop, stop, arena = &state_->arena](std::stop_token) {
-          arena->execute([&] { Worker(shop).run(stop); });
-        }));
-  }
+}
+
+void WorkerPool::start(const std::shared_ptr<void>& keeps_alive, Workshop& shop, const std::stop_token& stop,
+                       const Thread::Failed& failed) {
+  const auto work = [keeps_alive, &shop, stop, arena = &state_->arena](unsigned, const std::stop_token&) {
+    arena->execute([&] { Worker(shop).run(stop); });
+  };
+  start_threads(state_->threads, "penstock-w", state_->workers, work, failed);
 }
 
 WorkerPool::~WorkerPool() = default;
@@ -191,7 +203,7 @@ WorkerPool::~WorkerPool() = default;
 bool WorkerPool::join_for(std::chrono::milliseconds grace) {
   const Deadline deadline(grace);
   bool joined = true;
-  for (const auto& thread : state_->threads) joined &= thread->join_for(deadline.left());
+  for (Thread& thread : state_->threads) joined &= thread.join_for(deadline.left());
   return joined;
 }
 

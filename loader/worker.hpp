@@ -12,6 +12,7 @@
 #include <penstock/loader/options.hpp>
 #include <penstock/loader/row_filler.hpp>
 #include <penstock/loader/stage_clock.hpp>
+#include <penstock/loader/thread.hpp>
 #include <penstock/loader/window.hpp>
 
 namespace penstock {
@@ -31,7 +32,7 @@ struct Workshop {
   const BatchMixer& mixer;
   ReadWindow& window;
   GroupPool& groups;
-  Queue<Group*>& tasks;
+  GroupQueue& tasks;
   Delivery& delivery;
   SlabPool& slabs;
   StageClocks& clocks;
@@ -51,6 +52,7 @@ class Worker {
   void copy_rows(Assembly& assembly, std::uint32_t first, std::uint32_t count);
   void run_row(Assembly& assembly, std::uint32_t row, Group* ahead, std::uint32_t index);
   void fill_row(Assembly& assembly, std::uint32_t row, Group* ahead, std::uint32_t index);
+  void fail_row(Assembly& assembly, std::uint32_t row, std::exception_ptr failure);
   void fall_short(Assembly& assembly, std::uint32_t row, const Error& error);
   bool replace(Assembly& assembly, std::uint32_t row, std::string& last);
   void finish(Assembly& assembly);  ///< once its last row is written
@@ -71,8 +73,12 @@ class Worker {
 /// within a codec stays within `workers` threads, and the host program's arenas are left alone.
 class WorkerPool {
  public:
-  WorkerPool(std::shared_ptr<void> keeps_alive, Workshop& shop, unsigned workers, std::stop_token stop);
+  explicit WorkerPool(unsigned workers);
   ~WorkerPool();
+  /// Throws Error: resource, when a thread cannot be started; those that were are joined in the end, as all are.
+  /// `failed` is told what a thread ends with.
+  void start(const std::shared_ptr<void>& keeps_alive, Workshop& shop, const std::stop_token& stop,
+             const Thread::Failed& failed);
   /// Joins the threads; false when one of them did not come back within `grace` and was left behind.
   bool join_for(std::chrono::milliseconds grace);
 

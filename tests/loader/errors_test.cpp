@@ -3,7 +3,9 @@
 #include <stdexcept>
 
 #include <doctest/doctest.h>
+#include <sys/mman.h>
 
+#include "support/faulty_engine.hpp"
 #include "support/loading.hpp"
 #include "support/stuck_engine.hpp"
 
@@ -147,6 +149,123 @@ TEST_CASE("replace: another good sample takes the row, the same one whatever the
   }
 }
 
+namespace {
+
+// Reads go through a FaultyEngine. `seen` is the last that was made.
+Loader::EngineFactory faulty(Faults faults, FaultyEngine** seen = nullptr) {
+  return [=](const Dataset& dataset, const EngineOptions& options, OnRead on_read) {
+    const auto make = [&](OnRead answer) { return choose_engine(dataset, options, std::move(answer)).engine; };
+    auto engine = std::make_unique<FaultyEngine>(make, faults, std::move(on_read));
+    if (seen != nullptr) *seen = engine.get();
+    return ChosenEngine{std::move(engine), "faulty"};
+  };
+}
+
+}  // namespace
+
+TEST_CASE("replace: a replacement that cannot be read is an error of its batch, and the loader goes on") {
+  const TemporaryFolder folder;
+  write_arrays(folder / "data", 3);
+  write_file(folder / "data" / (number_key(0) + ".npy"), "\x93NUMPY");  // replaced by one of the others, or itself
+  const Dataset dataset = open(folder / "data");
+  for (const EngineKind kind : {EngineKind::direct, EngineKind::pread}) {
+    LoaderOptions options = shuffled(OnError::replace);
+    options.shuffle = false;
+    options.batch_size = 1;
+    options.max_error_rate = 1;
+    options.engine.kind = kind;
+    options.fields = {{"npy", array::decode()}};
+    Loader good(dataset, options);
+    const std::uint64_t replacement = good.next()->samples()[0];
+    REQUIRE(replacement != 0);
+    std::filesystem::rename(folder / "data" / (number_key(replacement) + ".npy"), folder / "away");
+    Loader loader(dataset, options);
+    try {
+      loader.next();
+      FAIL("nothing was thrown");
+    } catch (const Error& error) {
+      CHECK(error.kind() == ErrorKind::io);
+      CHECK(error.context().key == number_key(replacement));
+      CHECK(error.context().dataset == (folder / "data").string());
+    }
+    std::filesystem::rename(folder / "away", folder / "data" / (number_key(replacement) + ".npy"));
+    for (const std::uint64_t sample : {1U, 2U}) {  // either read ahead, or not yet when it was away
+      try {
+        const auto batch = loader.next();
+        CHECK(batch->samples()[0] == sample);
+      } catch (const Error& error) {
+        CHECK(error.context().key == number_key(sample));
+        CHECK(sample == replacement);
+      }
+    }
+    CHECK_FALSE(loader.next().has_value());
+  }
+}
+
+TEST_CASE("replace: what takes a row is drawn from its position, so that others do not change it") {
+  const TemporaryFolder folder;
+  const Dataset dataset = damaged(folder / "data");
+  std::map<std::uint64_t, std::uint64_t> taken;  // by position
+  for (const std::uint32_t batch_size : {1U, 5U, 8U, 40U}) {
+    LoaderOptions options = shuffled(OnError::replace);
+    options.shuffle = false;
+    options.batch_size = batch_size;
+    options.max_error_rate = 1;
+    Loader loader(dataset, options);
+    for (std::uint64_t position = 0; const auto batch = loader.next();) {
+      for (const std::uint64_t sample : batch->samples()) {
+        if (sample != position) CHECK(taken.try_emplace(position, sample).first->second == sample);
+        ++position;
+      }
+    }
+  }
+  REQUIRE(taken.size() == 2);
+  CHECK(taken.at(7) != taken.at(23));
+  LoaderOptions options = shuffled(OnError::replace);
+  options.shuffle = false;
+  options.max_error_rate = 1;
+  std::set<std::uint64_t> drawn;  // each epoch draws anew
+  Loader loader(dataset, options);
+  for (int epoch = 0; epoch < 8; ++epoch) {
+    for (std::uint64_t position = 0; const auto batch = loader.next();) {
+      for (const std::uint64_t sample : batch->samples()) {
+        if (position++ == 7) drawn.insert(sample);
+      }
+    }
+  }
+  CHECK(drawn.size() > 3);
+}
+
+TEST_CASE("I/O errors are tried three times, corrupt bytes once, and what failed ahead of its row is tried again") {
+  const Arrays arrays(1);
+  const Dataset dataset = packed(arrays.dataset(), arrays.folder / "tar", "tar");
+  LoaderOptions options;
+  options.batch_size = 1;
+  options.workers = 1;
+  options.prefetch = 1;
+  options.fields = {{"npy", array::decode()}};
+  const auto reads_until = [&](EngineKind kind, Faults faults) {
+    FaultyEngine* engine = nullptr;  // the workers' own
+    options.engine.kind = kind;
+    std::string ended;
+    Loader loader(dataset, options, faulty(faults, &engine));
+    try {
+      const auto batch = loader.next();
+      CHECK(batch->samples()[0] == 0);
+    } catch (const Error& error) {
+      ended = name(error.kind());
+    }
+    loader.set_epoch(0);  // what was ahead is over
+    return ended;
+  };
+  for (const unsigned times : {0U, 1U, 2U}) CHECK(reads_until(EngineKind::direct, {.fail_file = 0, .times = times}) == "");
+  CHECK(reads_until(EngineKind::direct, {.fail_file = 0, .times = 3}) == "i/o");
+  CHECK(reads_until(EngineKind::direct, {.fail_file = 0, .corrupt = true, .times = 1}) == "corrupt");
+  // Of an engine that reads ahead, each fails so often.
+  for (const unsigned times : {0U, 1U, 2U}) CHECK(reads_until(EngineKind::pread, {.fail_file = 0, .times = times}) == "");
+  CHECK(reads_until(EngineKind::pread, {.fail_file = 0, .times = 3}) == "i/o");
+}
+
 TEST_CASE("more bad samples than max_error_rate raise, at the same batch whatever the workers") {
   const TemporaryFolder folder;
   const Dataset dataset = damaged(folder / "data");
@@ -199,6 +318,53 @@ TEST_CASE("a file that vanished or shrank after it was indexed is one clear erro
     } catch (const Error& error) {
       CHECK(error.kind() == ErrorKind::io);
       CHECK(error.context().key == number_key(6));
+    }
+  }
+}
+
+TEST_CASE("a value larger than memory is an error that names it, with every engine, and other batches come") {
+  constexpr std::uint64_t kBytes = std::uint64_t{1} << 39;
+  void* memory = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory != MAP_FAILED) {
+    munmap(memory, kBytes);
+    MESSAGE("skipped: this system promises more memory than it has");
+    return;
+  }
+  const TemporaryFolder folder;
+  write_arrays(folder / "data", 12);
+  std::error_code refused;  // a sparse file
+  std::filesystem::resize_file(folder / "data" / (number_key(5) + ".npy"), kBytes, refused);
+  if (refused) {
+    MESSAGE("skipped: no file may be that large here");
+    return;
+  }
+  const Dataset dataset = open(folder / "data");
+  for (const EngineKind kind : {EngineKind::direct, EngineKind::pread, EngineKind::io_uring, EngineKind::gather}) {
+    for (const bool stored : {false, true}) {
+      CAPTURE(name(kind));
+      CAPTURE(stored);
+      LoaderOptions options;
+      options.batch_size = 4;
+      options.engine.kind = kind;
+      options.fields = {{"npy", stored ? raw() : array::decode()}};
+      std::optional<Loader> loader;
+      try {
+        loader.emplace(dataset, options);
+      } catch (const Error& error) {
+        MESSAGE("skipped: " << error.what());
+        continue;
+      }
+      CHECK(loader->next()->size() == 4);
+      try {
+        loader->next();
+        FAIL("nothing was thrown");
+      } catch (const Error& error) {
+        CAPTURE(error.what());
+        CHECK(error.context().key == number_key(5));
+        CHECK(error.context().dataset == (folder / "data").string());
+        CHECK((error.kind() == ErrorKind::resource || error.is_data_fault()));
+      }
+      CHECK(loader->next()->size() == 4);
     }
   }
 }

@@ -1,0 +1,39 @@
+// What is planned to be read for a sample.
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include <penstock/loader/fetch.hpp>
+#include <penstock/loader/prepare.hpp>
+
+#include "support/kind_of_failure.hpp"
+#include "support/loading.hpp"
+
+using namespace penstock;
+using namespace penstock::test;
+
+TEST_CASE("a value that is stored as its row must fill the slot: no shorter one, and no longer one, is taken") {
+  const Arrays arrays(2);
+  const Dataset dataset = packed(arrays.dataset(), arrays.folder / "tar", "tar");
+  LoaderOptions options;
+  options.fields = {{"npy", raw()}};
+  const Program program = compiled(dataset, options);
+  FieldHeaders headers(dataset);
+  const FetchFrom from{.dataset = dataset, .program = program, .headers = headers};
+  const std::uint32_t field = program.outputs().front().sources.front();
+  const std::uint64_t length = dataset.length(0, field);
+  std::vector<std::byte> memory(length + 64);
+  Fetch fetch;
+  const auto plan_for = [&](std::uint64_t bytes) {
+    const std::vector<std::span<std::byte>> slots{std::span(memory).first(bytes)};
+    fetch.plan(from, {0, 0, 0, dataset.key(0)}, slots, slots);
+  };
+  plan_for(length);
+  REQUIRE(fetch.reads().size() == 1);
+  CHECK(fetch.reads()[0].slot == memory.data());
+  CHECK(fetch.reads()[0].extent.length == length);
+  for (const std::uint64_t bytes : {length - 1, length + 1, length - 64, length + 64, std::uint64_t{1}}) {
+    CAPTURE(bytes);
+    CHECK(kind_of_failure([&] { plan_for(bytes); }) == ErrorKind::shape);
+  }
+}
