@@ -146,3 +146,32 @@ TEST_CASE("a block whose reading ahead fails is read by the worker that wants it
   CHECK(never.digests == expected.digests);
   CHECK(never.by_workers == kChunks);
 }
+
+TEST_CASE("a block that cannot be read is tried three times, and its error names dataset, file and sample") {
+  const TemporaryFolder folder;
+  write_chunks(folder / "x.h5");
+  LoaderOptions options{.batch_size = 32, .workers = 1};
+  options.engine.kind = EngineKind::direct;
+  for (const unsigned times : {1U, 2U, 3U}) {
+    CAPTURE(times);
+    Loader loader(open(folder / "x.h5"), options,
+                  [&](const Dataset& dataset, const EngineOptions& engine, OnRead on_read) {
+                    const FaultyEngine::Make inner = [&](OnRead answer) {
+                      return choose_engine(dataset, engine, std::move(answer)).engine;
+                    };
+                    const Faults faults{.fail_file = 0, .times = times};
+                    return ChosenEngine{std::make_unique<FaultyEngine>(inner, faults, std::move(on_read)), "faulty"};
+                  });
+    std::string failed;
+    try {
+      const auto batch = loader.next();
+      CHECK(batch->size() == 32);
+    } catch (const Error& error) {
+      CHECK(error.kind() == ErrorKind::io);
+      CHECK(error.context().dataset == (folder / "x.h5").string());
+      CHECK_FALSE(error.context().key.empty());
+      failed = error.what();
+    }
+    CHECK(failed.empty() == (times < 3));
+  }
+}
