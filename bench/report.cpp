@@ -9,6 +9,8 @@
 namespace penstock {
 namespace {
 
+constexpr double kHardlyWaits = 5;  // percent of its time
+
 double seconds(std::chrono::nanoseconds time) {
   return std::chrono::duration<double>(time).count();
 }
@@ -73,10 +75,7 @@ std::string stages_text(const BenchReport& report, const BenchRow& row) {
                row.samples > 0 ? fixed(busy * 1e6 / static_cast<double>(row.samples), 1) : "-"});
   }
   text += table.text("  ");
-  std::string waits;
-  for (const auto& [stage, time] : row.waited_for)
-    if (time.count() > 0) waits += (waits.empty() ? "" : ", ") + stage + " " + fixed(seconds(time), 2) + " s";
-  if (!waits.empty()) text += "  the consumer waited for: " + waits + "\n";
+  if (const std::string waits = waits_text(row); !waits.empty()) text += "  " + waits + "\n";
   if (!row.engine_reason.empty()) text += "  engine " + row.engine + ": " + row.engine_reason + "\n";
   if (row.efficiency)
     text += "  efficiency: against " + rate_text(row.loop_samples_per_s) + " samples/s of a plain loop with " +
@@ -100,16 +99,18 @@ std::string copies_text(const BenchRow& row) {
 }
 
 std::string bottleneck(const BenchRow& row) {
-  const StageStats* busiest = nullptr;
-  double most = 0;
-  for (const StageStats& stage : row.stages) {
-    const double share = seconds(stage.busy) / std::max(1U, stage.threads);
-    if (share > most) {
-      most = share;
-      busiest = &stage;
-    }
-  }
-  return busiest == nullptr ? "" : busiest->name;
+  if (row.waited_for.empty()) return "";
+  if (row.stall_percent < kHardlyWaits) return std::string(kConsumer);
+  return std::ranges::max_element(row.waited_for, {}, [](const auto& wait) { return wait.second; })->first;
+}
+
+std::string waits_text(const BenchRow& row) {
+  std::string text;
+  for (const auto& [stage, time] : row.waited_for)
+    if (time.count() > 0) text += (text.empty() ? "" : ", ") + stage + " " + fixed(seconds(time), 2) + " s";
+  if (!text.empty()) text = "the consumer waited for: " + text + "; ";
+  const std::string stage = bottleneck(row);
+  return stage.empty() ? text : text + "the bottleneck is " + (stage == kConsumer ? "the consumer" : stage);
 }
 
 std::vector<const BenchRow*> BenchReport::fastest() const {

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <penstock/bench/dataset_summary.hpp>
@@ -51,7 +52,12 @@ std::string to_html(const BenchReport& report);
 /// a plain loop of them. Empty for other rows.
 std::string copies_text(const BenchRow& row);
 
-/// The stage that limits the row: the one that works the greatest share of its threads' time. Empty without stages.
+/// What limits the row: the stage that the consumer waited for longest; kConsumer, where it waited for less than 5 % of
+/// its time. Empty where no loader was measured.
 std::string bottleneck(const BenchRow& row);
+inline constexpr std::string_view kConsumer = "consumer";
+
+/// "the consumer waited for: read 1.20 s, decode 0.10 s; the bottleneck is read". Empty where bottleneck() is.
+std::string waits_text(const BenchRow& row);
 
 }  // namespace penstock

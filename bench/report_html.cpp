@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cctype>
 #include <filesystem>
 
 #include <penstock/bench/html.hpp>
@@ -62,6 +63,12 @@ std::string rows_section(const BenchReport& report) {
   return html + "</table></section>\n";
 }
 
+std::string sentence(std::string text) {
+  if (text.empty()) return text;
+  text.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(text.front())));
+  return text + ".";
+}
+
 std::string stages_section(const BenchReport& report, const BenchRow& row) {
   if (row.stages.empty()) return {};
   std::string bars, table;
@@ -82,7 +89,8 @@ std::string stages_section(const BenchReport& report, const BenchRow& row) {
          "<span style=\"background:var(--room)\"></span>waits for room</p>"
          "<table><tr><th>stage</th><th>threads</th><th>busy s</th><th>waits for input s</th><th>waits for room s</th>"
          "</tr>\n" +
-         table + "</table><p>Engine " + html_escaped(row.engine) + ": " + html_escaped(row.engine_reason) + "</p>" +
+         table + "</table><p>" + html_escaped(sentence(waits_text(row))) +
+         "</p><p>Engine " + html_escaped(row.engine) + ": " + html_escaped(row.engine_reason) + "</p>" +
          (row.device.empty() ? "" : "<p>" + html_escaped(copies_text(row)) + "</p>") + "</section>\n";
 }
 

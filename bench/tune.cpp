@@ -133,8 +133,10 @@ class Search {
   std::vector<BenchRow> rows_;
 };
 
-std::string reason_of(const BenchRow& best, const TrialOptions& options) {
+std::string reason_of(const BenchRow& best) {
   const std::string stage = bottleneck(best);
+  if (stage == kConsumer)
+    return "the consumer hardly waits (stall " + fixed(best.stall_percent, 1) + " %): more workers cannot help";
   std::string text = "the bottleneck is " + (stage.empty() ? "unknown" : stage);
   for (const StageStats& stats : best.stages) {
     if (stats.name != stage || best.seconds <= 0) continue;
@@ -143,8 +145,6 @@ std::string reason_of(const BenchRow& best, const TrialOptions& options) {
     text += ": it works " + fixed(100 * share, 0) + " % of the time on " + std::to_string(stats.threads) +
             (stats.threads == 1 ? " thread" : " threads");
   }
-  if (options.consumer.kind != Consumer::Kind::none && best.stall_percent < 1)
-    return "the consumer never waits (stall " + fixed(best.stall_percent, 1) + " %): more workers cannot help";
   if (best.setting.workers >= usable_cores())
     text += "; all " + std::to_string(usable_cores()) + " usable cores have a worker";
   return text;
@@ -157,7 +157,7 @@ TuneResult tune(const Subject& subject, const TuneOptions& options) {
   const Setting& best = result.best.setting;
   const std::string batch = std::to_string(best.batch_size), workers = std::to_string(best.workers),
                     prefetch = std::to_string(best.prefetch), path = subject.dataset.path().string();
-  result.reason = reason_of(result.best, options.trial);
+  result.reason = reason_of(result.best);
   const std::string device = options.trial.device != nullptr ? to_string(options.trial.device->id()) : "";
   result.cpp_line = "penstock::Loader loader(penstock::open(\"" + path + "\"), {.batch_size = " + batch +
                     ", .workers = " + workers + ", .prefetch = " + prefetch +

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include <penstock/loader/journey.hpp>
 #include <penstock/loader/plan.hpp>
 #include <penstock/loader/slab.hpp>
 #include <penstock/loader/stats.hpp>
@@ -54,6 +55,7 @@ class Assembly {
  public:
   std::vector<Row> rows;
   std::vector<std::uint8_t> staged;  ///< by output: ragged rows of this batch are staged, not written in place
+  Journey journey;                   ///< from whoever delivers
 
  private:
   std::uint64_t seed_ = 0, sequence_ = 0;

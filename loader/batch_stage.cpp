@@ -37,6 +37,7 @@ bool BatchStage::advance(std::uint64_t generation, std::uint64_t sequence) {
     });
   }
   clock_.busy.add(watch.lap());
+  finished.journey.stepped = watch.last();
   const bool wanted = queue_.put(generation, std::move(one));
   clock_.stalled_out.add(watch.lap());
   return wanted;

@@ -44,6 +44,7 @@ bool DeviceCopy::advance(std::uint64_t generation, std::uint64_t sequence) {
     if (slab == nullptr) return false;
     copy(*finished, slab, generation);
   }
+  finished->journey.copied = Clock::now();
   std::list<Finished> one;
   one.push_back(std::move(*finished));
   return queue_.put(generation, std::move(one));

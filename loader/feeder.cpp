@@ -63,9 +63,26 @@ std::optional<Feeder::Command> Feeder::next_command(std::stop_token stop) {
 
 void Feeder::run(std::stop_token stop) {
   while (const auto command = next_command(stop)) {
+    shop_.clocks.plan.stalled_in.add(watch_.lap());
     sequence_ = 0;
     feed(*command, stop);
+    planned();
   }
+}
+
+void Feeder::planned() {
+  const Clock::time_point began = watch_.last();
+  const nanoseconds time = watch_.lap();
+  shop_.clocks.plan.busy.add(time);
+  shop_.feeder_log.add(began, Activity::plan, time);
+}
+
+void Feeder::waited(StageClock& stage, Activity::Kind kind) {
+  const Clock::time_point began = watch_.last();
+  const nanoseconds time = watch_.lap();
+  stage.stalled_out.add(time);
+  shop_.feeder_log.add(began, kind, time);
+  shop_.tasks.waits_for_room(watch_.last(), false);
 }
 
 void Feeder::feed(const Command& command, std::stop_token stop) {
@@ -84,9 +101,10 @@ void Feeder::feed(const Command& command, std::stop_token stop) {
 }
 
 bool Feeder::feed_batch(const Position& at, const Plan& plan, std::uint64_t generation, std::stop_token stop) {
-  Stopwatch watch;
+  planned();
+  shop_.tasks.waits_for_room(watch_.last(), true);
   Slab* slab = shop_.slabs.acquire(stop, [&] { return stale(generation); });
-  shop_.clocks.plan.stalled_out.add(watch.lap());
+  waited(shop_.clocks.plan, Activity::no_slab);
   if (slab == nullptr) return false;
   Assembly& assembly = *assemblies_[shop_.slabs.number_of(slab)];
   slab->epoch = at.epoch;
@@ -106,9 +124,13 @@ bool Feeder::feed_batch(const Position& at, const Plan& plan, std::uint64_t gene
   flush();
   if (failure != nullptr) {
     assembly.fail(first, explained(std::move(failure), where));
-    if (rows == first || assembly.finish_rows(rows - first)) shop_.delivery.put(assembly);
+    planned();
+    const Journey journey{.sent = watch_.last(), .queued = watch_.last(), .finished = watch_.last()};
+    if (rows == first || assembly.finish_rows(rows - first)) {
+      assembly.journey = journey;
+      shop_.delivery.put(assembly);
+    }
   }
-  shop_.clocks.plan.busy.add(watch.lap());
   return true;
 }
 
@@ -121,9 +143,13 @@ std::uint32_t Feeder::feed_group(Assembly& assembly, std::uint32_t first, std::s
     group->assembly = &assembly;
     group->first = first;
     group->count = count;
-    group->ready = &shop_.tasks;
+    group->tasks = &shop_.tasks;
     group->read_ahead = !engine_.synchronous() && read_ahead(*group, stop);
-    if (!group->read_ahead) shop_.tasks.push(*group);
+    if (!group->read_ahead) {
+      planned();
+      group->sent = watch_.last();
+      shop_.tasks.push(*group, group->sent);
+    }
     return count;
   } catch (...) {
     if (group->buffer != nullptr) shop_.window.release(group->buffer);
@@ -197,13 +223,12 @@ bool Feeder::take_window(Group& group, std::stop_token stop) {
   if (!take([&] { return shop_.window.try_acquire(group.buffer_bytes); })) return false;
   if (group.buffer != nullptr) return true;
   flush();  // what was planned so far must be under way before waiting for its memory
-  Stopwatch watch;
+  planned();
+  shop_.tasks.waits_for_room(watch_.last(), true);
   take([&] {
     return shop_.window.acquire(group.buffer_bytes, stop, [&] { return stale(group.assembly->generation()); });
   });
-  const nanoseconds waited = watch.lap();
-  shop_.clocks.read.stalled_out.add(waited);
-  shop_.clocks.plan.busy.add(-waited);
+  waited(shop_.clocks.read, Activity::no_room);
   return group.buffer != nullptr;
 }
 
@@ -278,6 +303,10 @@ void Feeder::plan_reads(Group& group) {
 
 // The extra count of each group is taken off only after its requests are handed over: none can be complete before.
 void Feeder::flush() {
+  if (unsent_.empty()) return;
+  planned();
+  for (Group* group : unsent_) group->sent = watch_.last();
+  shop_.tasks.sent(unsent_.size(), watch_.last());
   if (!requests_.empty()) engine_.submit(requests_);
   requests_.clear();
   for (Group* group : unsent_) group->arrived();

@@ -55,6 +55,8 @@ class Feeder {
   void bring_block(std::uint32_t number, Group& group);
   std::shared_ptr<BlockRead> begin_block(std::uint32_t number);
   void flush();
+  void planned();                                   ///< the time since the last look at the clock was the plan's
+  void waited(StageClock& stage, Activity::Kind kind);  ///< or a wait, of that stage for room
 
   Workshop& shop_;
   PlanOptions plan_options_;
@@ -65,6 +67,7 @@ class Feeder {
   RowSlots slots_;
   BlockReads block_reads_;
   std::vector<Piece> pieces_;
+  Stopwatch watch_;
   std::uint64_t sequence_ = 0;
   std::mutex mutex_;  // guards command_
   std::condition_variable_any commanded_;

@@ -4,7 +4,10 @@
 namespace penstock {
 
 Finished::Finished(Assembly& assembly, const std::shared_ptr<SlabPool>& slabs, SlabPool::To to)
-    : epoch(assembly.slab().epoch), other_failures(assembly.other_failures()), failure(assembly.failure()) {
+    : epoch(assembly.slab().epoch),
+      other_failures(assembly.other_failures()),
+      failure(assembly.failure()),
+      journey(assembly.journey) {
   if (failure == nullptr) {
     failure = caught([&] {
       bad = assembly.take_bad();

@@ -21,6 +21,7 @@ struct Finished {
   std::uint64_t other_failures;
   std::exception_ptr failure;  ///< what next() throws in place of giving the batch
   Batch batch;                 ///< empty where it failed
+  Journey journey;
 };
 
 }  // namespace penstock

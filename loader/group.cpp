@@ -23,7 +23,7 @@ void Group::arrived() {
   // acq_rel: whoever takes the group must see what every read wrote.
   if (outstanding.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
   for (std::uint32_t row = first; row < first + count; ++row) assembly->set_stage(row, Assembly::RowStage::queued);
-  ready->push(*this);
+  tasks->push(*this);
 }
 
 std::optional<std::span<const std::byte>> Group::stored(std::uint32_t block) const {
@@ -31,41 +31,6 @@ std::optional<std::span<const std::byte>> Group::stored(std::uint32_t block) con
     if (read->block() == block) return read->bytes();
   }
   return std::nullopt;
-}
-
-void GroupQueue::push(Group& group) noexcept {
-  {
-    const std::scoped_lock lock(mutex_);
-    group.behind = nullptr;
-    (last_ == nullptr ? first_ : last_->behind) = &group;
-    last_ = &group;
-    ++size_;
-  }
-  arrived_.notify_one();
-}
-
-Group* GroupQueue::pop(std::stop_token stop) {
-  std::unique_lock lock(mutex_);
-  arrived_.wait(lock, stop, [this] { return first_ != nullptr || closed_; });
-  if (first_ == nullptr) return nullptr;
-  Group* group = first_;
-  first_ = group->behind;
-  if (first_ == nullptr) last_ = nullptr;
-  --size_;
-  return group;
-}
-
-void GroupQueue::close() {
-  {
-    const std::scoped_lock lock(mutex_);
-    closed_ = true;
-  }
-  arrived_.notify_all();
-}
-
-std::size_t GroupQueue::size() const {
-  const std::scoped_lock lock(mutex_);
-  return size_;
 }
 
 Group* GroupPool::acquire() {

@@ -2,20 +2,19 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <exception>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
-#include <stop_token>
 #include <vector>
 
 #include <penstock/loader/assembly.hpp>
 #include <penstock/loader/block_read.hpp>
 #include <penstock/loader/fetch.hpp>
 #include <penstock/loader/read_engine.hpp>
+#include <penstock/loader/task_queue.hpp>
 
 namespace penstock {
 
@@ -33,26 +32,10 @@ struct PendingRead {
   static void done(std::uint64_t tag, std::exception_ptr failure);
 };
 
-/// Groups on their way to the workers, in order. push() neither waits nor fails: a group is a link of the queue itself.
-class GroupQueue {
- public:
-  void push(Group& group) noexcept;
-  /// The next group; null where there is none and it was stopped, or closed.
-  Group* pop(std::stop_token stop);
-  void close();
-  std::size_t size() const;
-
- private:
-  mutable std::mutex mutex_;  // guards what follows
-  std::condition_variable_any arrived_;
-  Group *first_ = nullptr, *last_ = nullptr;
-  std::size_t size_ = 0;
-  bool closed_ = false;
-};
-
 struct Group {
   Assembly* assembly = nullptr;
   std::uint32_t first = 0, count = 0;  ///< rows of the batch
+  Clock::time_point sent{}, queued{};  ///< as Journey has them
 
   // Where an asynchronous engine reads ahead of the workers:
   bool read_ahead = false;
@@ -65,8 +48,8 @@ struct Group {
   std::vector<std::exception_ptr> failures;        ///< by row of the group
   std::mutex mutex;                                ///< guards failures while reads are under way
   std::atomic<std::uint32_t> outstanding{0};
-  GroupQueue* ready = nullptr;  ///< where the group goes when nothing is outstanding
-  Group* behind = nullptr;      ///< the next one in that queue, which uses this
+  TaskQueue* tasks = nullptr;  ///< where the group goes when nothing is outstanding
+  Group* behind = nullptr;     ///< the next one in that queue, which uses this
 
   /// One read less is outstanding; the last hands the group over.
   void arrived();

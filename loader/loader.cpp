@@ -71,7 +71,7 @@ std::optional<Batch> Loader::next(const std::function<void()>& while_waiting) {
                              failed ? finished.other_failures : 0);
   }
   if (finished.failure != nullptr) std::rethrow_exception(std::exchange(finished.failure, nullptr));
-  pipeline.waits.got_batch(finished.batch.size(), finished.batch.slab()->delivered_bytes());
+  pipeline.waits.got_batch(finished.batch.size(), finished.batch.slab()->delivered_bytes(), Clock::now());
   return std::move(finished.batch);
 }
 
@@ -142,8 +142,7 @@ Stats Loader::stats() const {
 }
 
 void Loader::reset_stats() {
-  pipeline_->clocks.reset();
-  pipeline_->waits.reset();
+  pipeline_->reset_stats();
 }
 
 const Dataset& Loader::dataset() const {

@@ -25,11 +25,16 @@ ChosenEngine synchronous_beside(const ChosenEngine& engine, const Dataset& datas
   return make_engine(dataset, options, PendingRead::done);
 }
 
-std::vector<Waits::Behind> stages_behind(const LoaderOptions& options, const StageClocks& clocks) {
-  std::vector<Waits::Behind> stages;
-  if (options.on_batch) stages.push_back({options.on_batch_stage, &clocks.on_batch});
-  if (options.on_device != nullptr) stages.push_back({"copy", &clocks.copy});
-  return stages;
+WorkLogs work_logs(unsigned workers) {
+  WorkLogs logs;
+  for (unsigned i = 0; i < workers; ++i) logs.push_back(std::make_unique<WorkLog>());
+  return logs;
+}
+
+Waits::Terms terms_of(const LoaderOptions& options, const ReadEngine& engine) {
+  return {.reads_ahead = !engine.synchronous(),
+          .on_batch = options.on_batch ? std::optional(options.on_batch_stage) : std::nullopt,
+          .copies = options.on_device != nullptr};
 }
 
 }  // namespace
@@ -50,13 +55,14 @@ Pipeline::Pipeline(Dataset opened, LoaderOptions chosen, const Loader::EngineFac
       cache(options.cache, options.cache_bytes, dataset.size(), program),
       blocks(options.block_cache),
       window(options.read_window),
+      worker_logs(work_logs(options.workers)),
       slabs(std::make_shared<SlabPool>(dataset, program.outputs(), options.batch_size, options.max_items,
                                        slab_count(options, program.outputs(), !engine.engine->synchronous()),
                                        device == nullptr ? options.held : 0, device, share,
                                        device == nullptr ? options.held_max - options.held : 0)),
       delivery(slabs),
       failures(options.max_error_rate, (selection.samples + options.world - 1) / options.world),
-      waits(clocks, !engine.engine->synchronous(), stages_behind(options, clocks)) {
+      waits(feeder_log, worker_logs, terms_of(options, *engine.engine), Clock::now()) {
   for (std::size_t i = 0; i < slabs->size(); ++i) {
     assemblies.push_back(std::make_unique<Assembly>(slabs->slab(i), program.outputs().size()));
   }
@@ -268,8 +274,9 @@ Finished Pipeline::await(std::uint64_t number, const std::function<void()>& whil
   };
   std::optional<Finished> finished;
   {
-    const Waiting waiting(waits);
+    Waiting waiting(waits);
     finished = take(number, may_fill ? std::function<void()>(look_up) : while_waiting);
+    if (finished) waiting.got(finished->journey);
   }
   if (!finished) {
     throw Error::resource("no batch within " + std::to_string(options.timeout.count()) + " ms: " + dump(),

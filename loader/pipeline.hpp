@@ -63,6 +63,10 @@ struct Pipeline {
   /// Codecs, transforms, mixes, and who decodes: part of a state.
   std::string version() const;
   Stats stats() const;
+  void reset_stats();
+  /// What was read since the loader was made. `busy`: time in which reads were under way, or of all of the engine's
+  /// threads inside them, where that is more; without what workers read themselves, whose clocks have it.
+  EngineStats reads() const;
 
   const Dataset dataset;
   const LoaderOptions options;
@@ -92,13 +96,17 @@ struct Pipeline {
   BlockCache blocks;
   ReadWindow window;
   GroupPool groups;
-  GroupQueue tasks;
+  TaskQueue tasks;
+  WorkLog feeder_log;
+  WorkLogs worker_logs;
   std::shared_ptr<SlabPool> slabs;
   std::vector<std::unique_ptr<Assembly>> assemblies;
   Delivery delivery;
   Failures failures;
   mutable std::mutex failures_mutex;  // guards failures: stats() may come from another thread
   Waits waits;
+  EngineStats reads_before;          // the last reset_stats()
+  mutable std::mutex reads_mutex;    // guards reads_before, likewise
   std::unique_ptr<BatchStage> batch_stage;   // null without on_batch
   std::shared_ptr<DevicePool> device_slabs;  // null without a device, like the next
   std::unique_ptr<DeviceCopy> device_copy;
@@ -120,6 +128,8 @@ struct Pipeline {
                 .delivery = delivery,
                 .slabs = *slabs,
                 .clocks = clocks,
+                .feeder_log = feeder_log,
+                .worker_logs = worker_logs,
                 .workers_observed = workers_observed};
   std::unique_ptr<Feeder> feeder;
   std::stop_source stopping;

@@ -1,9 +1,22 @@
 // What a pipeline tells of itself: to people who wait for a batch in vain, and in figures.
+#include <algorithm>
 #include <string>
 
 #include <penstock/loader/pipeline.hpp>
 
 namespace penstock {
+namespace {
+
+void subtract(EngineStats& stats, const EngineStats& before) {
+  stats.requests -= before.requests;
+  stats.bytes -= before.bytes;
+  stats.reads -= before.reads;
+  stats.read_bytes -= before.read_bytes;
+  stats.retries -= before.retries;
+  stats.busy -= before.busy;
+}
+
+}  // namespace
 
 std::string Pipeline::dump() const {
   std::string text = std::to_string(delivery.ready()) + " batches ready, " + std::to_string(slabs->free_slabs()) +
@@ -23,6 +36,23 @@ std::string Pipeline::dump() const {
   return text;
 }
 
+EngineStats Pipeline::reads() const {
+  EngineStats all = engine.engine->stats();
+  if (engine.engine->synchronous()) return all;
+  all.busy = std::max(all.busy, tasks.reading(Clock::now()));
+  if (fallback.engine == nullptr) return all;
+  EngineStats of_workers = fallback.engine->stats();
+  of_workers.busy = {};
+  return all += of_workers;
+}
+
+void Pipeline::reset_stats() {
+  clocks.reset();
+  waits.reset(Clock::now());
+  const std::scoped_lock lock(reads_mutex);
+  reads_before = reads();
+}
+
 Stats Pipeline::stats() const {
   Stats stats;
   waits.report(stats);
@@ -33,8 +63,11 @@ Stats Pipeline::stats() const {
   stats.excluded_samples = selection.excluded;
   stats.engine = engine.engine->kind();
   stats.engine_reason = engine.reason;
-  stats.reads = engine.engine->stats();
-  if (fallback.engine != nullptr) stats.reads += fallback.engine->stats();
+  stats.reads = reads();
+  {
+    const std::scoped_lock lock(reads_mutex);
+    subtract(stats.reads, reads_before);
+  }
   stats.bytes_read = stats.reads.bytes;
   stats.workers = options.workers;
   stats.workers_observed = workers_observed.load(std::memory_order_relaxed);

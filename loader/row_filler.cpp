@@ -54,7 +54,7 @@ void RowSlots::clear_row() {
 }
 
 RowFiller::RowFiller(const FetchFrom& from, ReadEngine& direct, BlockCache& blocks, SampleCache& cache,
-                     std::uint64_t max_items, const DeviceJpegs* jpegs)
+                     std::uint64_t max_items, const DeviceJpegs* jpegs, WorkLog* log)
     : from_(from),
       dataset_(from.dataset),
       program_(from.program),
@@ -62,6 +62,7 @@ RowFiller::RowFiller(const FetchFrom& from, ReadEngine& direct, BlockCache& bloc
       blocks_(blocks),
       max_items_(max_items),
       jpegs_(jpegs),
+      log_(log),
       filler_(from.program),
       keeper_(from.dataset, from.program, cache) {}
 
@@ -105,7 +106,7 @@ void RowFiller::fill_ahead(const SampleContext& sample, const Group& group, std:
 
 void RowFiller::read(const Fetch& fetch, std::byte* buffer) {
   if (fetch.reads().empty()) return;
-  Stopwatch watch;
+  const ReadTime time(log_, read_time_);
   pending_.resize(fetch.reads().size());
   requests_.clear();
   for (std::size_t i = 0; i < fetch.reads().size(); ++i) {
@@ -114,7 +115,6 @@ void RowFiller::read(const Fetch& fetch, std::byte* buffer) {
     requests_.push_back({read.extent, destination_of(read.slot, read.offset, buffer), PendingRead::tag(pending_[i])});
   }
   submit(requests_);
-  read_time_ += watch.lap();
 }
 
 void RowFiller::submit(std::span<const ReadRequest> requests) {
@@ -199,7 +199,7 @@ void RowFiller::read_specials(const Fetch& fetch, std::byte* buffer, const Group
 }
 
 void RowFiller::copy_block(const Piece& piece, std::byte* destination, const Group* ahead) {
-  Stopwatch watch;
+  const ReadTime time(log_, read_time_);
   const BlockCache::Bytes bytes = blocks_.get(piece.block, [&](std::vector<std::byte>& undone) {
     const Block block = dataset_.block(piece.block);
     const auto brought = ahead != nullptr ? ahead->stored(piece.block) : std::nullopt;
@@ -210,7 +210,6 @@ void RowFiller::copy_block(const Piece& piece, std::byte* destination, const Gro
     throw Error::corrupt("a value lies outside its block of " + std::to_string(bytes->size()) + " bytes");
   }
   std::memcpy(destination, bytes->data() + piece.offset, piece.length);
-  read_time_ += watch.lap();
 }
 
 std::span<const std::byte> RowFiller::read_stored(const Block& block) {

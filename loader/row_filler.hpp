@@ -16,6 +16,7 @@
 #include <penstock/loader/read_engine.hpp>
 #include <penstock/loader/sample_keeper.hpp>
 #include <penstock/loader/stage_clock.hpp>
+#include <penstock/loader/work_log.hpp>
 #include <penstock/transforms/program.hpp>
 #include <penstock/transforms/resample_tables.hpp>
 
@@ -37,9 +38,9 @@ struct RowSlots {
 class RowFiller {
  public:
   /// `direct` must be synchronous; it serves whatever was not read ahead. `jpegs`: of slots that have places for them.
-  /// All must outlive the filler.
+  /// `log`: is told when a read is under way. All must outlive the filler.
   RowFiller(const FetchFrom& from, ReadEngine& direct, BlockCache& blocks, SampleCache& cache, std::uint64_t max_items,
-            const DeviceJpegs* jpegs = nullptr);
+            const DeviceJpegs* jpegs = nullptr, WorkLog* log = nullptr);
 
   /// Reads the sample here and now, then fills. I/O errors are tried three times.
   void read_and_fill(const SampleContext& sample, RowSlots& slots);
@@ -77,6 +78,7 @@ class RowFiller {
   BlockCache& blocks_;
   const std::uint64_t max_items_;
   const DeviceJpegs* const jpegs_;
+  WorkLog* const log_;
   SlotFiller filler_;
   ResampleTabulator tabulator_;
   SampleKeeper keeper_;

@@ -34,10 +34,9 @@ struct StageClock {
 /// Time between two looks at the clock.
 class Stopwatch {
  public:
-  nanoseconds lap() {
-    const Clock::time_point now = Clock::now();
-    return now - std::exchange(last_, now);
-  }
+  nanoseconds lap() { return lap_at(Clock::now()); }
+  /// Where somebody has just looked.
+  nanoseconds lap_at(Clock::time_point now) { return now - std::exchange(last_, now); }
   Clock::time_point last() const { return last_; }
 
  private:

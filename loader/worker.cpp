@@ -17,41 +17,59 @@ constexpr std::uint32_t kReplacementStream = 0x5eb1ace;  // a transform number o
 
 }  // namespace
 
-Worker::Worker(Workshop& shop)
-    : shop_(shop), filler_(shop.from, shop.direct, shop.blocks, shop.cache, shop.options.max_items, shop.jpegs) {}
+Worker::Worker(Workshop& shop, WorkLog* log)
+    : shop_(shop),
+      log_(log),
+      filler_(shop.from, shop.direct, shop.blocks, shop.cache, shop.options.max_items, shop.jpegs, log) {}
 
 void Worker::run(std::stop_token stop) {
-  Stopwatch watch;
   bool observed = false;
-  while (Group* group = shop_.tasks.pop(stop)) {
-    const nanoseconds stalled = watch.lap();
+  while (const std::optional<TaskQueue::Task> task = shop_.tasks.pop(stop, watch_.last())) {
     if (!std::exchange(observed, true)) shop_.workers_observed.fetch_add(1, std::memory_order_relaxed);
-    run_group(*group);
-    record_times(stalled, watch.lap());
+    take_up(*task);
+    run_group(*task->group);
   }
 }
 
-void Worker::record_times(nanoseconds stalled, nanoseconds busy) {
+void Worker::take_up(const TaskQueue::Task& task) {
+  const nanoseconds idle = watch_.lap_at(task.taken);
+  shop_.clocks.decode.stalled_out.add(task.no_room);
+  shop_.clocks.decode.stalled_in.add(idle - task.no_room);
+  log_->open(task.taken);
+}
+
+nanoseconds Worker::unrecorded() const {
   const SlotFiller::Times fill = filler_.fill_times();
-  const nanoseconds read = filler_.read_time() - std::exchange(read_, filler_.read_time());
-  const nanoseconds decode = fill.decode - std::exchange(decode_, fill.decode);
-  const nanoseconds transform =
-      fill.transform - std::exchange(transform_, fill.transform) + std::exchange(mixing_, nanoseconds{});
-  if (shop_.cache.on()) {
-    const std::uint64_t hits = filler_.hits() - std::exchange(hits_, filler_.hits());
-    shop_.cache.count(hits + std::exchange(copied_, 0), filler_.misses() - std::exchange(misses_, filler_.misses()));
-  }
-  shop_.clocks.decode.stalled_in.add(stalled);
-  shop_.clocks.read.busy.add(read);
-  shop_.clocks.decode.busy.add(decode);
-  shop_.clocks.transform.busy.add(transform);
-  shop_.clocks.deliver.busy.add(busy - read - decode - transform);
+  return filler_.read_time() - read_ + fill.decode - decode_ + fill.transform - transform_;
 }
 
+void Worker::record(bool goes_on) {
+  const Clock::time_point began = watch_.last();
+  const nanoseconds busy = watch_.lap();
+  const SlotFiller::Times fill = filler_.fill_times();
+  ActivityTimes times{};
+  times[Activity::read] = filler_.read_time() - std::exchange(read_, filler_.read_time());
+  times[Activity::decode] = fill.decode - std::exchange(decode_, fill.decode);
+  times[Activity::transform] =
+      fill.transform - std::exchange(transform_, fill.transform) + std::exchange(mixing_, nanoseconds{});
+  times[Activity::deliver] = busy - sum_of(times);
+  shop_.clocks.read.busy.add(times[Activity::read]);
+  shop_.clocks.decode.busy.add(times[Activity::decode]);
+  shop_.clocks.transform.busy.add(times[Activity::transform]);
+  shop_.clocks.deliver.busy.add(times[Activity::deliver]);
+  log_->add(began, times, goes_on);
+  if (!shop_.cache.on()) return;
+  const std::uint64_t hits = filler_.hits() - std::exchange(hits_, filler_.hits());
+  shop_.cache.count(hits + std::exchange(copied_, 0), filler_.misses() - std::exchange(misses_, filler_.misses()));
+}
+
+// Times are recorded before others can see what they were spent on: rows before they count as finished, and the batch
+// before it is delivered.
 void Worker::run_group(Group& group) {
   Assembly& assembly = *group.assembly;
   const std::uint32_t first = group.first;
   const std::uint32_t count = group.count;
+  Journey journey{.sent = group.sent, .queued = group.queued, .worker = log_};
   const bool wanted = assembly.generation() == shop_.delivery.generation();
   bool to_fill = wanted;
   if (wanted) {
@@ -63,10 +81,12 @@ void Worker::run_group(Group& group) {
   for (std::uint32_t i = 0; i < count; ++i) {
     if (to_fill && missing_[i] != 0) run_row(assembly, first + i, group.read_ahead ? &group : nullptr, i);
     assembly.set_stage(first + i, Assembly::RowStage::done);
+    if (unrecorded() >= WorkLog::kShort) record(true);
   }
   if (group.buffer != nullptr) shop_.window.release(group.buffer);
   group.blocks.clear();
   shop_.groups.release(&group);  // before the batch can be seen finished: all that is in flight belongs to some batch
+  record(false);
   if (!assembly.finish_rows(count)) return;
   if (wanted && assembly.failure() == nullptr) {
     if (auto failure = caught([&] { finish(assembly); })) {
@@ -74,6 +94,9 @@ void Worker::run_group(Group& group) {
       assembly.fail(0, explained(std::move(failure), where));
     }
   }
+  record(false);
+  journey.finished = watch_.last();
+  assembly.journey = journey;
   shop_.delivery.put(assembly);
 }
 
@@ -192,8 +215,8 @@ WorkerPool::WorkerPool(unsigned workers) : state_(std::make_unique<State>()) {
 
 void WorkerPool::start(const std::shared_ptr<void>& keeps_alive, Workshop& shop, const std::stop_token& stop,
                        const Thread::Failed& failed) {
-  const auto work = [keeps_alive, &shop, stop, arena = &state_->arena](unsigned, const std::stop_token&) {
-    arena->execute([&] { Worker(shop).run(stop); });
+  const auto work = [keeps_alive, &shop, stop, arena = &state_->arena](unsigned worker, const std::stop_token&) {
+    arena->execute([&] { Worker(shop, shop.worker_logs[worker].get()).run(stop); });
   };
   start_threads(state_->threads, "penstock-w", state_->workers, work, failed);
 }

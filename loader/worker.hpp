@@ -14,6 +14,7 @@
 #include <penstock/loader/stage_clock.hpp>
 #include <penstock/loader/thread.hpp>
 #include <penstock/loader/window.hpp>
+#include <penstock/loader/work_log.hpp>
 
 namespace penstock {
 
@@ -32,17 +33,20 @@ struct Workshop {
   const BatchMixer& mixer;
   ReadWindow& window;
   GroupPool& groups;
-  GroupQueue& tasks;
+  TaskQueue& tasks;
   Delivery& delivery;
   SlabPool& slabs;
   StageClocks& clocks;
+  WorkLog& feeder_log;
+  const WorkLogs& worker_logs;
   std::atomic<unsigned>& workers_observed;
 };
 
 /// One worker: what its thread runs.
 class Worker {
  public:
-  explicit Worker(Workshop& shop);
+  /// `log`: null for one that only fills batches.
+  explicit Worker(Workshop& shop, WorkLog* log = nullptr);
   void run(std::stop_token stop);
   /// Fills a whole batch in the calling thread. Throws what failed.
   void fill_batch(Assembly& assembly);
@@ -56,9 +60,13 @@ class Worker {
   void fall_short(Assembly& assembly, std::uint32_t row, const Error& error);
   bool replace(Assembly& assembly, std::uint32_t row, std::string& last);
   void finish(Assembly& assembly);  ///< once its last row is written
-  void record_times(nanoseconds stalled, nanoseconds busy);
+  void take_up(const TaskQueue::Task& task);
+  nanoseconds unrecorded() const;   ///< in rows, but for what is neither read nor decoded nor transformed
+  void record(bool goes_on);        ///< what was done since the last look at the clock
 
   Workshop& shop_;
+  WorkLog* const log_;
+  Stopwatch watch_;
   RowFiller filler_;
   RowSlots slots_;
   std::vector<std::byte> mixed_row_;             // scratch

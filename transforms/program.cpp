@@ -268,7 +268,12 @@ void SlotFiller::fill(std::uint32_t output, const FieldBytes& field, std::span<s
   const SlotRow row = state.row(output, field, slot);
   named(state.sample, *field.schema, [&] {
     state.watch.start();
-    state.runners[output]->fill(row);
+    try {
+      state.runners[output]->fill(row);
+    } catch (...) {
+      state.watch.lap(state.watch.times.decode);  // of a row that cannot be decoded, the time was spent all the same
+      throw;
+    }
     state.filled[output] = true;
   });
 }

@@ -36,6 +36,8 @@ BenchReport sample_report() {
   row.seconds = 4;
   row.stages.push_back({"read", 2, 1s, 2s, 500ms});
   row.stages.push_back({"decode", 2, 6s, 1s, 0s});
+  row.stall_percent = 90;
+  row.waited_for = {{"plan", 0s}, {"read", 500ms}, {"decode", 3s}, {"transform", 0s}, {"deliver", 100ms}};
   report.result.rows.push_back(row);
   row.efficiency.reset();
   row.digest = 0xABC;
@@ -68,6 +70,34 @@ TEST_CASE("the text names the rate, the efficiency and the stages") {
   const std::string text = penstock::to_text(sample_report());
   for (const char* part : {"1,234", "0.930 [0.910-0.950]", "0000000000000abc", "decode", "direct: resident"})
     CHECK_MESSAGE(text.find(part) != std::string::npos, part);
+}
+
+TEST_CASE("the bottleneck is what the consumer waited for longest, and the consumer where it hardly waited") {
+  BenchRow row = sample_report().result.rows.front();
+  CHECK(penstock::bottleneck(row) == "decode");
+  CHECK(penstock::waits_text(row) ==
+        "the consumer waited for: read 0.50 s, decode 3.00 s, deliver 0.10 s; the bottleneck is decode");
+  row.stages[0].busy = 100s;  // reads under way all the time do not make storage the limit
+  CHECK(penstock::bottleneck(row) == "decode");
+  row.waited_for.back() = {"deliver", 4s};
+  CHECK(penstock::bottleneck(row) == "deliver");
+  row.stall_percent = 5;
+  CHECK(penstock::bottleneck(row) == "deliver");
+  row.stall_percent = 4.9;
+  CHECK(penstock::bottleneck(row) == "consumer");
+  CHECK(penstock::waits_text(row).ends_with("; the bottleneck is the consumer"));
+  row.waited_for.clear();
+  CHECK(penstock::bottleneck(row).empty());
+  CHECK(penstock::waits_text(row).empty());
+}
+
+TEST_CASE("text and page say what the consumer waited for, and what the bottleneck is") {
+  const std::string said =
+      "he consumer waited for: read 0.50 s, decode 3.00 s, deliver 0.10 s; the bottleneck is decode";
+  CHECK(penstock::to_text(sample_report()).find("  t" + said + "\n") != std::string::npos);
+  CHECK(penstock::to_html(sample_report()).find("<p>T" + said + ".</p>") != std::string::npos);
+  const auto json = nlohmann::json::parse(penstock::to_json(sample_report()));
+  CHECK(json["rows"][0]["waited_for_s"]["decode"] == 3.0);
 }
 
 TEST_CASE("the page is one file that escapes what it shows") {

@@ -1,13 +1,20 @@
 // Stage times add up to wall time, and what the consumer waited for is attributed.
+#include <cmath>
+#include <map>
+#include <optional>
 #include <sstream>
+#include <string>
 #include <thread>
 
 #include <doctest/doctest.h>
 
-#include "support/loading.hpp"
+#include "support/device_loading.hpp"
+#include "support/slow_stages.hpp"
 
 using namespace penstock;
 using namespace penstock::test;
+using namespace std::chrono_literals;
+using std::chrono::milliseconds;
 
 namespace {
 
@@ -20,6 +27,66 @@ const StageStats& stage(const Stats& stats, std::string_view name) {
     if (stage.name == name) return stage;
   }
   throw std::runtime_error("no such stage");
+}
+
+std::chrono::nanoseconds waited(const Stats& stats, std::string_view name) {
+  for (const auto& [stage, time] : stats.waited_for) {
+    if (stage == name) return time;
+  }
+  throw std::runtime_error("no such stage");
+}
+
+constexpr milliseconds kDelay{30};
+
+/// A dataset of tiny rows, of which the first of each batch is slow, and a consumer.
+struct Scene {
+  std::uint32_t rows, batches;
+  milliseconds consumer{0};
+  bool ahead = false, own = false, device = false;  ///< the stages that there are besides
+  unsigned workers = 1;
+
+  /// One epoch, in which stages take so long for a slow row, or a batch.
+  Stats run(const std::map<std::string, milliseconds>& delays) const {
+    const auto of = [&](const char* name) {
+      const auto found = delays.find(name);
+      return found == delays.end() ? 0ms : found->second;
+    };
+    const TemporaryFolder folder;
+    for (std::uint32_t i = 0; i < rows * batches; ++i)
+      write_file(folder / "data" / (number_key(i) + ".bin"), std::string(16, i % rows == rows / 2 ? kSlow : '.'));
+    LoaderOptions options;
+    options.batch_size = rows;
+    options.workers = workers;
+    options.prefetch = 1;
+    options.fields = {{"bin", decode(std::make_shared<SlowCodec>(of("decode"))) |
+                                  transform(std::make_shared<SlowTransform>(of("transform")))}};
+    if (own) options.on_batch = [&](Batch&) { std::this_thread::sleep_for(of("own")); };
+    options.on_batch_stage = "own";
+    if (device) options.on_device = device_with([&](const HostWork&) { std::this_thread::sleep_for(of("copy")); });
+    Loader loader(open(folder / "data"), options, SlowEngine::factory(ahead, of("read")));
+    std::optional<Batch> last;  // whose copy is over after all others
+    while (auto batch = loader.next()) {
+      last = std::move(batch);
+      std::this_thread::sleep_for(consumer);
+    }
+    last->synchronize();
+    return loader.stats();
+  }
+};
+
+/// What speaks against a run. On a loaded machine its delays may be longer than ours: then there is another run.
+struct Verdict {
+  std::string against;
+  void expect(bool good, const std::string& what) {
+    if (!good) against += (against.empty() ? "" : "; ") + what;
+  }
+};
+
+template <typename Attempt>
+void check_soon(Attempt attempt) {
+  std::string against = "not tried";
+  for (int i = 0; i < 6 && !against.empty(); ++i) against = attempt().against;
+  CHECK(against == "");
 }
 
 }  // namespace
@@ -40,7 +107,7 @@ TEST_CASE("workers' busy and stalled times add up to workers times wall time") {
     }
   }
   const Stats stats = loader.stats();
-  double sum = seconds(stage(stats, "decode").stalled_in);
+  double sum = seconds(stage(stats, "decode").stalled_in + stage(stats, "decode").stalled_out);
   for (const char* name : {"read", "decode", "transform", "deliver"}) sum += seconds(stage(stats, name).busy);
   const double wall = seconds(stats.wall);
   MESSAGE("wall " << wall << " s, two workers accounted for " << sum << " s");
@@ -67,4 +134,56 @@ TEST_CASE("a slow consumer does not wait, and the plan stalls for room") {
   const Stats stats = loader.stats();
   CHECK(seconds(stats.consumer_busy) > 10 * seconds(stats.consumer_wait));
   CHECK(seconds(stage(stats, "plan").stalled_out) > 0.5 * seconds(stats.wall));
+  CHECK(seconds(stage(stats, "decode").stalled_out) > 0.5 * seconds(stats.wall));
+  CHECK(seconds(stage(stats, "decode").stalled_in) < 0.2 * seconds(stats.wall));
+}
+
+TEST_CASE("a stage's delay makes it busy, and the consumer waits for it alone, be it hidden, in part or not") {
+  for (const std::string delayed : {"read", "read ahead", "decode", "transform", "own", "copy"}) {
+    CAPTURE(delayed);
+    const bool ahead = delayed == "read ahead";
+    const std::string name = ahead ? "read" : delayed;
+    for (const milliseconds consumer : {0ms, 15ms, 45ms}) {
+      CAPTURE(consumer.count());
+      check_soon([&] {
+        const std::uint32_t at_once = name == "copy" ? 6 : 0;  // copies that the consumer need not wait for
+        const Scene scene{.rows = 4,
+                          .batches = 8 + at_once,
+                          .consumer = consumer,
+                          .ahead = ahead,
+                          .own = name == "own",
+                          .device = name == "copy"};
+        const Stats plain = scene.run({}), slow = scene.run({{name, kDelay}});
+        const double wall = seconds(slow.wall), delays = (8 + at_once) * seconds(kDelay);
+        Verdict verdict;
+        const double busier = seconds(stage(slow, name).busy) - seconds(stage(plain, name).busy);
+        verdict.expect(busier > 0.9 * delays, name + " is busy for " + std::to_string(busier) + " s more");
+        const double shown = std::max(0.0, 8 * seconds(kDelay) - (8 + at_once) * seconds(consumer));
+        verdict.expect(seconds(waited(slow, name)) > 0.75 * shown, "waited for " + name + " too little");
+        for (const auto& [other, time] : slow.waited_for) {
+          if (other == name) continue;
+          const double change = seconds(time - waited(plain, other)) / wall;
+          verdict.expect(std::abs(change) < 0.05, other + " changes by " + std::to_string(change) + " of all");
+        }
+        return verdict;
+      });
+    }
+  }
+}
+
+TEST_CASE("one slow row in 64: the consumer waits for what is slow in it, while other workers have nothing to do") {
+  for (const bool ahead : {false, true}) {
+    CAPTURE(ahead);
+    for (const std::string name : {"read", "decode", "transform"}) {
+      CAPTURE(name);
+      check_soon([&] {
+        const Scene scene{.rows = 64, .batches = 6, .ahead = ahead, .workers = 2};
+        const Stats stats = scene.run({{name, kDelay}});
+        Verdict verdict;
+        verdict.expect(waited(stats, name) > 0.9 * stats.consumer_wait,
+                       name + " had " + std::to_string(seconds(waited(stats, name)) / seconds(stats.consumer_wait)));
+        return verdict;
+      });
+    }
+  }
 }
