@@ -82,6 +82,18 @@ std::map<std::string, std::string> left_out(const Dataset& dataset) {
   return all;
 }
 
+std::map<std::string, std::string> costs(const Dataset& dataset) {
+  std::map<std::string, std::string> all;
+  for (std::size_t shard = 0; shard < dataset.shard_count(); ++shard) {
+    const auto json = nlohmann::json::parse(dataset.shard(shard).index.attributes(), nullptr, false);
+    if (!json.is_object() || !json.contains("costs") || !json["costs"].is_object()) continue;
+    for (const auto& [name, cost] : json["costs"].items()) {
+      if (cost.is_string()) all.emplace(name, cost.get<std::string>());
+    }
+  }
+  return all;
+}
+
 double mean_bytes(const FieldSummary& field) {
   return field.samples == 0 ? 0.0 : static_cast<double>(field.bytes) / static_cast<double>(field.samples);
 }
@@ -116,6 +128,7 @@ DatasetSummary summarise(const Dataset& dataset, std::uint64_t probes) {
   summary.fingerprint = dataset.fingerprint();
   summary.classes.assign(dataset.classes().begin(), dataset.classes().end());
   summary.left_out = left_out(dataset);
+  summary.costs = costs(dataset);
   for (std::uint32_t file = 0; file < dataset.file_count(); ++file) summary.bytes += dataset.file(file).size;
   for (std::uint32_t number = 0; number < dataset.fields().size(); ++number) {
     FieldSummary field;
@@ -156,6 +169,7 @@ std::string to_json(const DatasetSummary& summary) {
   }
   json["classes"] = summary.classes;
   if (!summary.left_out.empty()) json["left_out"] = summary.left_out;
+  if (!summary.costs.empty()) json["costs"] = summary.costs;
   return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
@@ -189,6 +203,7 @@ std::string to_text(const DatasetSummary& summary) {
     for (std::size_t i = 0; i < summary.classes.size() && i < 8; ++i) out << (i ? ", " : "") << summary.classes[i];
     out << (summary.classes.size() > 8 ? ", ...\n" : "\n");
   }
+  for (const auto& [name, cost] : summary.costs) out << "  slow to read " << name << ": " << cost << "\n";
   for (const auto& [name, reason] : summary.left_out) out << "  left out     " << name << ": " << reason << "\n";
   return out.str();
 }

@@ -242,6 +242,7 @@ Block Dataset::block(std::uint32_t number) const {
     return state_->shards[shard].index.block(static_cast<std::uint32_t>(number - numbering.first_block));
   });
   block.extent.file += static_cast<std::uint32_t>(numbering.first_file);
+  if (block.mosaic) block.mosaic->first_block += static_cast<std::uint32_t>(numbering.first_block);
   return block;
 }
 

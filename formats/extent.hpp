@@ -3,8 +3,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
+
+#include <penstock/formats/mosaic.hpp>
 
 namespace penstock {
 
@@ -37,11 +40,13 @@ struct Filter {
   friend bool operator==(const Filter&, const Filter&) = default;
 };
 
-/// An extent and the filters to undo. Several samples may share one (an HDF5 chunk).
+/// An extent and the filters to undo; or a mosaic of other blocks, and then neither. Several samples may share one (an
+/// HDF5 chunk).
 struct Block {
   Extent extent;
   std::vector<Filter> filters;   ///< in the order they were applied when written
   std::uint64_t decoded_length;  ///< bytes once all filters are undone
+  std::optional<Mosaic> mosaic = {};
   friend bool operator==(const Block&, const Block&) = default;
 };
 

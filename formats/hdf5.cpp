@@ -70,10 +70,27 @@ Error nothing_readable(const std::map<std::string, std::string>& left_out) {
   return Error::unsupported(cause);
 }
 
-nlohmann::json attributes_json(const std::vector<std::string>& classes,
+// What reading rows that share chunks over several axes costs, field by field.
+nlohmann::json costs_of(const Hdf5Contents& contents) {
+  nlohmann::json costs = nlohmann::json::object();
+  for (const Hdf5Field& field : contents.fields) {
+    const Hdf5Rows& rows = field.rows();
+    if (rows.chunks_per_row() == 0) continue;
+    std::string whole = "1";
+    for (const std::int64_t dim : rows.shape()) whole += "x" + std::to_string(dim);
+    costs[field.name()] = "each row is put together from " + std::to_string(rows.chunks_per_row()) +
+                          " chunks, each of " + std::to_string(rows.rows_per_chunk()) +
+                          " rows; packed, or with chunks of one row (h5repack -l " + field.name() +
+                          ":CHUNK=" + whole + "), it is read many times faster";
+  }
+  return costs;
+}
+
+nlohmann::json attributes_json(const std::vector<std::string>& classes, const nlohmann::json& costs,
                                const std::map<std::string, std::string>& left_out) {
   nlohmann::json attributes = nlohmann::json::object();
   if (!classes.empty()) attributes["classes"] = classes;
+  if (!costs.empty()) attributes["costs"] = costs;
   if (!left_out.empty()) attributes["left_out"] = left_out;
   return attributes;
 }
@@ -110,11 +127,13 @@ void add_rows(Hdf5Contents& contents, std::uint64_t count, IndexBuilder& builder
 Index build(const Hdf5File& file, IndexBuilder builder, const OpenProgress& progress) {
   Hdf5Contents contents = read_hdf5_contents(file);
   const std::uint64_t count = contents.keys ? contents.keys->size() : shared_count(contents.fields);
+  nlohmann::json costs = nlohmann::json::object();
   const bool columns = contents.fields.size() <= kMostHdf5Columns;
   if (columns) leave_out_other_counts(contents, count);
   if (columns && !contents.fields.empty()) {
     spend_for_index(file, contents, count);
     require_row_limit(count, contents.fields.size(), file.size());
+    costs = costs_of(contents);
     add_rows(contents, count, builder, progress);
   } else {
     std::map<std::string, std::string> left_out;
@@ -122,7 +141,7 @@ Index build(const Hdf5File& file, IndexBuilder builder, const OpenProgress& prog
     if (builder.size() == 0) throw nothing_readable(left_out.empty() ? contents.left_out : left_out);
     contents.left_out = std::move(left_out);
   }
-  const nlohmann::json attributes = attributes_json(contents.classes, contents.left_out);
+  const nlohmann::json attributes = attributes_json(contents.classes, costs, contents.left_out);
   if (!attributes.empty()) builder.set_attributes(attributes.dump());
   return std::move(builder).finish();
 }
@@ -152,6 +171,6 @@ constinit const Format kHdf5{.name = "hdf5",
                              .stamp = hdf5_stamp,
                              .write = write_hdf5,
                              .room = hdf5_room,
-                             .reader = 2};
+                             .reader = 3};
 
 }  // namespace penstock

@@ -9,6 +9,7 @@
 #include <penstock/formats/hdf5_links.hpp>
 #include <penstock/formats/hdf5_names.hpp>
 #include <penstock/formats/hdf5_texts.hpp>
+#include <penstock/formats/inline_piece.hpp>
 #include <penstock/formats/printable.hpp>
 
 namespace penstock {
@@ -103,8 +104,12 @@ class Reader {
       contents_.keys = checked_keys(read_texts(file_, rows, heap_));
     } else if (kind == Hdf5Type::Kind::number || kind == Hdf5Type::Kind::opaque) {
       contents_.fields.push_back(row_field(object, name, std::move(rows)));
+    } else if (!rows.shape().empty() && !text) {
+      throw Error::unsupported("rows of several sequences");
     } else if (!rows.shape().empty()) {
-      throw Error::unsupported("rows of several strings or sequences");
+      std::vector<std::string> lists = json_texts(file_, rows, heap_);
+      contents_.fields.push_back(
+          Hdf5Field::of_values({.name = name, .codec = "json"}, std::move(rows), std::move(lists)));
     } else {
       contents_.fields.push_back(kind == Hdf5Type::Kind::fixed_text ? text_field(name, std::move(rows))
                                                                     : heap_field(name, std::move(rows)));
@@ -205,7 +210,7 @@ class Reader {
       for (const Hdf5Field& field : contents_.fields) {
         const Hdf5Type::Kind kind = field.rows().type().kind;
         const bool text = kind == Hdf5Type::Kind::fixed_text || kind == Hdf5Type::Kind::text;
-        if (field.name() != name || !text) continue;
+        if (field.name() != name || !text || !field.rows().shape().empty()) continue;
         std::vector<std::string> keys = read_texts(file_, field.rows(), heap_);
         std::unordered_set<std::string_view> different;
         const bool good = std::all_of(keys.begin(), keys.end(), [&](const std::string& key) {
@@ -273,6 +278,13 @@ Hdf5Field Hdf5Field::of_places(FieldSchema schema, Hdf5Rows rows, std::vector<Hd
   return field;
 }
 
+Hdf5Field Hdf5Field::of_values(FieldSchema schema, Hdf5Rows rows, std::vector<std::string> values) {
+  Hdf5Field field(std::move(schema), std::move(rows));
+  field.kind_ = Kind::values;
+  field.values_ = std::move(values);
+  return field;
+}
+
 std::uint64_t Hdf5Field::count() const {
   return kind_ == Kind::offsets ? numbers_.size() - 1 : rows_.count();
 }
@@ -283,7 +295,7 @@ void Hdf5Field::set_present(std::vector<std::uint8_t> present) {
 }
 
 void Hdf5Field::add_blocks(IndexBuilder& builder) {
-  if (kind_ == Kind::places) return;
+  if (kind_ == Kind::places || kind_ == Kind::values) return;
   if (kind_ != Kind::swapped_places) return rows_.add_blocks(builder);
   const auto element = static_cast<std::uint32_t>(size_of(schema_.dtype));
   for (const Hdf5Collections::Place& place : places_) {
@@ -323,6 +335,9 @@ bool Hdf5Field::locate(std::uint64_t sample, std::vector<Piece>& pieces) const {
         piece.length = piece.extent.length = numbers_[sample];
         if (piece.kind == Piece::Kind::bytes) piece.inline_bytes = piece.inline_bytes.first(piece.length);
       }
+      break;
+    case Kind::values:
+      pieces.push_back(inline_piece(std::as_bytes(std::span(values_[sample]))));
       break;
     case Kind::places:
     case Kind::swapped_places:

@@ -28,6 +28,9 @@ class Hdf5Field {
   static Hdf5Field of_places(FieldSchema schema, Hdf5Rows rows, std::vector<Hdf5Collections::Place> places,
                              bool swapped);
 
+  /// A field whose sample i is values[i], kept in the index.
+  static Hdf5Field of_values(FieldSchema schema, Hdf5Rows rows, std::vector<std::string> values);
+
   const std::string& name() const { return schema_.name; }
   const FieldSchema& schema() const { return schema_; }
   const Hdf5Rows& rows() const { return rows_; }
@@ -39,7 +42,7 @@ class Hdf5Field {
   bool locate(std::uint64_t sample, std::vector<Piece>& pieces) const;
 
  private:
-  enum class Kind : std::uint8_t { rows, offsets, lengths, places, swapped_places };
+  enum class Kind : std::uint8_t { rows, offsets, lengths, places, swapped_places, values };
   void append_place(std::uint64_t sample, std::vector<Piece>& pieces) const;
 
   FieldSchema schema_;
@@ -47,6 +50,7 @@ class Hdf5Field {
   Kind kind_ = Kind::rows;
   std::vector<std::uint64_t> numbers_;  // offsets or lengths
   std::vector<Hdf5Collections::Place> places_;
+  std::vector<std::string> values_;
   std::vector<std::uint32_t> blocks_;  // swapped_places: of each sample
   std::vector<std::uint8_t> present_;  // empty when every sample has the field
 };

@@ -10,6 +10,7 @@
 #include <penstock/formats/crc32c.hpp>
 #include <penstock/formats/hdf5_checksum.hpp>
 #include <penstock/formats/hdf5_file.hpp>
+#include <penstock/formats/hdf5_object.hpp>
 
 namespace penstock {
 namespace {
@@ -115,12 +116,73 @@ void Hdf5File::read_later_kind(Hdf5Cursor& cursor, unsigned version) {
   }
   Hdf5Cursor sized(cursor.rest(), sizes_);
   const std::uint64_t written_at = sized.address();
-  sized.skip(sizes_.offset);
+  const std::uint64_t extension = sized.address();
   const std::uint64_t end = sized.address();
   if (end == kNoAddress || end - written_at > size_ - base_)
     throw Error::corrupt("file is shorter than it was written");
   root_ = sized.address();
+  if (extension != kNoAddress) read_cache_image(extension);
   read_checked(0, kSignature.size() + 4 + 4U * sizes_.offset + 4);
+}
+
+// Message: version, address, length. Source: section IV.A.2.y, "The Metadata Cache Image Message".
+void Hdf5File::read_cache_image(std::uint64_t extension) {
+  const Hdf5Object object(*this, extension);
+  const Hdf5Message* message = object.find(Hdf5MessageType::cache_image);
+  if (message == nullptr) return;
+  Hdf5Cursor cursor(message->bytes, sizes_);
+  if (const unsigned version = cursor.u8(); version > 1)
+    throw Error::unsupported("a metadata cache image of version " + std::to_string(version));
+  const std::uint64_t address = cursor.address();
+  const std::uint64_t length = cursor.length();
+  if (address == kNoAddress || length == 0) return;  // taken back by a later writer
+  overlay(read_checked(address, length));
+}
+
+// "MDCI", version, flags, length, number of entries; then entries: type, flags, ring, age (1 each), three counts (2
+// each), rank (4), address, length, as many addresses as the third count says, and the bytes; a checksum at the end.
+// Source: H5Cimage.c of HDF5 1.10, which writes it.
+void Hdf5File::overlay(std::span<const std::byte> image) {
+  Hdf5Cursor cursor(image, sizes_);
+  cursor.expect("MDCI");
+  if (const unsigned version = cursor.u8(); version != 0)
+    throw Error::unsupported("a metadata cache image of version " + std::to_string(version));
+  cursor.skip(1);
+  cursor.skip(sizes_.length);
+  for (std::uint32_t left = cursor.u32(); left > 0; --left) {
+    cursor.skip(4 + 2 + 2);
+    const std::uint64_t parents = cursor.u16();
+    cursor.skip(4);
+    const std::uint64_t address = cursor.address();
+    const std::uint64_t length = cursor.length();
+    cursor.skip(parents * sizes_.offset);
+    const auto bytes = cursor.take(length);
+    if (address == 0) continue;  // the superblock, which has been read
+    if (length > size_ - std::min(size_, offset_of(address)))
+      throw Error::corrupt("a metadata cache image that leads behind the file's end");
+    image_[address].assign(bytes.begin(), bytes.end());
+  }
+}
+
+bool Hdf5File::overlaid(std::uint64_t address, std::uint64_t length) const {
+  auto next = image_.lower_bound(address);
+  if (next != image_.end() && next->first - address < length) return true;
+  if (next == image_.begin()) return false;
+  --next;
+  return address - next->first < next->second.size();
+}
+
+void Hdf5File::apply_overlay(std::uint64_t address, std::span<std::byte> bytes) const {
+  if (image_.empty()) return;
+  auto entry = image_.upper_bound(address);
+  if (entry != image_.begin()) --entry;
+  for (; entry != image_.end() && entry->first < address + bytes.size(); ++entry) {
+    const std::uint64_t begin = std::max(address, entry->first);
+    const std::uint64_t end = std::min(address + bytes.size(), entry->first + entry->second.size());
+    if (begin >= end) continue;
+    std::copy_n(entry->second.begin() + static_cast<std::ptrdiff_t>(begin - entry->first), end - begin,
+                bytes.begin() + static_cast<std::ptrdiff_t>(begin - address));
+  }
 }
 
 std::uint64_t Hdf5File::offset_of(std::uint64_t address) const {
@@ -147,6 +209,7 @@ std::vector<std::byte> Hdf5File::read(std::uint64_t address, std::uint64_t lengt
   std::vector<std::byte> bytes(length);
   if (length > kPageBytes) {
     read_values(offset, bytes);
+    apply_overlay(address, bytes);
     return bytes;
   }
   for (std::uint64_t done = 0; done < length;) {
@@ -157,6 +220,7 @@ std::vector<std::byte> Hdf5File::read(std::uint64_t address, std::uint64_t lengt
                 bytes.begin() + static_cast<std::ptrdiff_t>(done));
     done += run;
   }
+  apply_overlay(address, bytes);
   return bytes;
 }
 

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <span>
 #include <vector>
@@ -47,6 +48,8 @@ class Hdf5File {
   /// Counts what metadata ask for and do not hold (copies of a name, rows, chunks) as if so many bytes of them were
   /// read. Throws Error: corrupt, when no file of this size means that much.
   void spend(std::uint64_t bytes) const;
+  /// Whether a metadata cache image has a part of these bytes: they may be stale in the file.
+  bool overlaid(std::uint64_t address, std::uint64_t length) const;
   /// Stored values: not counted as metadata, and offset is from the start of the file.
   void read_values(std::uint64_t offset, std::span<std::byte> bytes) const;
 
@@ -57,6 +60,10 @@ class Hdf5File {
     std::vector<std::byte> bytes;
   };
 
+  /// Takes what a metadata cache image says of metadata, which the file itself may have in an older state.
+  void overlay(std::span<const std::byte> image);
+  void apply_overlay(std::uint64_t address, std::span<std::byte> bytes) const;
+  void read_cache_image(std::uint64_t extension);
   void read_superblock(std::uint64_t start);
   void read_first_kind(Hdf5Cursor& cursor, unsigned version);
   void read_later_kind(Hdf5Cursor& cursor, unsigned version);
@@ -68,6 +75,7 @@ class Hdf5File {
   std::uint64_t base_ = 0;
   std::uint64_t root_ = 0;
   Hdf5Sizes sizes_;
+  std::map<std::uint64_t, std::vector<std::byte>> image_;  // by address; they do not overlap
   mutable std::vector<Page> pages_;  // the ones read last: metadata come in small pieces that lie close together
   mutable std::uint64_t left_ = 0;   // of what may be read as metadata
 };

@@ -27,6 +27,7 @@ enum class Hdf5MessageType : std::uint16_t {
   continuation = 0x10,
   symbol_table = 0x11,
   attribute_table = 0x15,
+  cache_image = 0x18,
 };
 
 struct Hdf5Message {

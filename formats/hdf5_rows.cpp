@@ -9,7 +9,8 @@
 namespace penstock {
 namespace {
 
-constexpr std::uint64_t kMostPiecesPerRow = 1024;
+constexpr std::uint64_t kMostPiecesPerRow = 64;                   // of more, rows are read from mosaics
+constexpr std::uint64_t kMostOfMosaic = std::uint64_t{256} << 20;  // bytes of the rows that chunks share
 constexpr std::uint64_t kMostUnwrittenRows = std::uint64_t{1} << 20;  // more is a broken file, or useless
 constexpr std::uint64_t kFreeChunks = 65536;                          // beside one per 8 bytes of the file
 constexpr std::uint64_t kFletcherTrailer = 4;
@@ -150,10 +151,15 @@ void Hdf5Rows::read_grid(const Hdf5File& file) {
   if (split_ == 0) return;
   row_pieces_ = grid_[split_];
   for (std::size_t i = 1; i < split_; ++i) row_pieces_ = product(row_pieces_, dims_[i]);
-  if (row_pieces_ > kMostPiecesPerRow) {
-    throw Error::unsupported("each row lies in " + std::to_string(row_pieces_) +
-                             " pieces of its chunks; rewrite it with chunks of whole rows (h5repack -l)");
+  if (row_pieces_ <= kMostPiecesPerRow) return;
+  const std::uint64_t together = product(std::min(dataset_.chunk_dims.front(), count()), row_bytes_);
+  if (together > kMostOfMosaic) {
+    throw Error::unsupported("each row lies in " + std::to_string(row_pieces_) + " pieces of chunks that " +
+                             std::to_string(together >> 20) +
+                             " MiB of rows share; rewrite it with chunks of whole rows (h5repack -l)");
   }
+  mosaics_ = true;
+  row_pieces_ = 1;
 }
 
 void Hdf5Rows::place_chunks(const Hdf5File& file) {
@@ -165,6 +171,7 @@ void Hdf5Rows::place_chunks(const Hdf5File& file) {
   std::uint64_t stored = 0;
   for (std::uint64_t number = 0; number < chunks.size(); ++number) {
     const Hdf5Chunk& chunk = chunks[number];
+    if (chunk.length == 0 && mosaics_) blocks_.push_back({.extent = {}, .filters = {}, .decoded_length = 0});
     if (chunk.length == 0) continue;
     places_[number] = {chunk.offset, true, kPlain};
     stored += chunk.length;
@@ -176,11 +183,31 @@ void Hdf5Rows::place_chunks(const Hdf5File& file) {
     }
     Block block{{0, chunk.offset, chunk.length}, filters_of(chunk, number), dataset_.chunk_bytes};
     check_block(block);
-    if (block.filters.empty()) continue;
+    if (block.filters.empty() && !mosaics_) continue;
     places_[number].block = static_cast<std::uint32_t>(blocks_.size());
     blocks_.push_back(std::move(block));
   }
   refuse_rows(unwritten_rows);
+  if (mosaics_) add_mosaics();
+}
+
+void Hdf5Rows::add_mosaics() {
+  const std::uint64_t chunk_rows = dataset_.chunk_dims.front();
+  const std::uint64_t each = chunks_per_row();
+  const auto chunks = static_cast<std::uint32_t>(places_.size());
+  for (std::uint64_t first = 0; first < grid_.front(); ++first) {
+    Mosaic mosaic{.first_block = static_cast<std::uint32_t>(first * each),
+                  .element_bytes = static_cast<std::uint32_t>(dataset_.type.size),
+                  .dims = dims_,
+                  .tile_dims = dataset_.chunk_dims,
+                  .fill = dataset_.fill};
+    mosaic.dims.front() = std::min(chunk_rows, count() - first * chunk_rows);
+    blocks_.push_back({.extent = {},
+                       .filters = {},
+                       .decoded_length = mosaic.dims.front() * row_bytes_,
+                       .mosaic = std::move(mosaic)});
+  }
+  first_mosaic_ = chunks;
 }
 
 bool Hdf5Rows::is_partial(std::uint64_t number) const {
@@ -204,9 +231,11 @@ std::vector<Filter> Hdf5Rows::filters_of(const Hdf5Chunk& chunk, std::uint64_t n
 
 void Hdf5Rows::add_blocks(IndexBuilder& builder) {
   bool first = true;
-  for (const Block& block : std::exchange(blocks_, {})) {
+  std::uint32_t before = 0;
+  for (Block& block : std::exchange(blocks_, {})) {
+    if (block.mosaic) block.mosaic->first_block += before;
     const std::uint32_t number = builder.add_block(block);
-    if (std::exchange(first, false)) first_block_ = number;
+    if (std::exchange(first, false)) before = first_block_ = number;
   }
 }
 
@@ -232,12 +261,22 @@ void Hdf5Rows::append(std::uint64_t first, std::uint64_t rows, std::vector<Piece
   const std::uint64_t chunk_rows = dataset_.chunk_dims.front();
   const std::uint64_t end = first + rows;
   for (std::uint64_t row = first; row < end;) {
-    if (split_ != 0) {
+    if (split_ != 0 && !mosaics_) {
       append_row(row++, pieces);
       continue;
     }
     const std::uint64_t inside = row % chunk_rows;
     const std::uint64_t run = std::min(end - row, chunk_rows - inside);
+    if (mosaics_) {
+      append_piece({.kind = Piece::Kind::block,
+                    .block = first_block_ + first_mosaic_ + static_cast<std::uint32_t>(row / chunk_rows),
+                    .offset = inside * row_bytes_,
+                    .length = run * row_bytes_,
+                    .inline_bytes = {}},
+                   pieces);
+      row += run;
+      continue;
+    }
     append_run(places_[row / chunk_rows], inside * row_bytes_, run * row_bytes_, pieces);
     row += run;
   }
@@ -310,12 +349,23 @@ const std::vector<std::byte>& Hdf5RowReader::undone(std::uint32_t number) {
   if (held_ == number) return block_;
   const Block& block = rows_.blocks().at(number);
   held_ = ~std::uint64_t{0};
+  if (block.mosaic) {
+    assemble(*block.mosaic, block_, [this](std::uint32_t tile, std::vector<std::byte>& out) { undo(tile, out); });
+  } else {
+    undo(number, block_);
+  }
+  held_ = number;
+  return block_;
+}
+
+void Hdf5RowReader::undo(std::uint32_t number, std::vector<std::byte>& out) {
+  const Block& block = rows_.blocks().at(number);
+  out.clear();
+  if (block.decoded_length == 0) return;
   if (!block.filters.empty()) file_.spend(block.decoded_length / kUndonePerSpent);
   stored_.resize(block.extent.length);
   file_.read_values(block.extent.offset, stored_);
-  undo_filters(block, stored_, block_, scratch_);
-  held_ = number;
-  return block_;
+  undo_filters(block, stored_, out, scratch_);
 }
 
 void Hdf5RowReader::read(std::uint64_t first, std::uint64_t rows, std::vector<std::byte>& out) {

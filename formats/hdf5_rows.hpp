@@ -19,7 +19,7 @@ namespace penstock {
 
 /// Contiguous datasets are arithmetic. Compact ones lie in the index. The chunks of chunked ones are listed here, once;
 /// a chunk with filters is a block that its rows share, and a row that spans several chunks, or only part of their
-/// width, is several pieces. Big-endian numbers are blocks whose bytes are swapped. What was never written is the fill
+/// width, is several pieces; where that would be many, the chunks that a run of rows shares are one Mosaic. Big-endian numbers are blocks whose bytes are swapped. What was never written is the fill
 /// value. A scalar is one row.
 class Hdf5Rows {
  public:
@@ -32,6 +32,9 @@ class Hdf5Rows {
   const Shape& shape() const { return shape_; }
   std::uint64_t row_bytes() const { return row_bytes_; }
   std::uint64_t pieces_per_row() const { return row_pieces_; }
+  /// Chunks that each row is put together from, where they are a Mosaic; else 0.
+  std::uint64_t chunks_per_row() const { return mosaics_ ? places_.size() / std::max<std::uint64_t>(grid_.front(), 1) : 0; }
+  std::uint64_t rows_per_chunk() const { return dataset_.chunk_dims.empty() ? 0 : dataset_.chunk_dims.front(); }
 
   /// Chunks with filters, and runs of big-endian rows; pieces name them by their place here plus first_block().
   const std::vector<Block>& blocks() const { return blocks_; }
@@ -57,6 +60,7 @@ class Hdf5Rows {
   void read_contiguous(const Hdf5File& file);
   void read_grid(const Hdf5File& file);
   void place_chunks(const Hdf5File& file);
+  void add_mosaics();
   bool is_partial(std::uint64_t number) const;
   std::vector<Filter> filters_of(const Hdf5Chunk& chunk, std::uint64_t number) const;
   void add_swapped_runs(std::uint64_t offset);
@@ -74,7 +78,9 @@ class Hdf5Rows {
   std::uint64_t rows_per_block_ = 1;  // swapped
   std::vector<Block> blocks_;
   std::uint32_t first_block_ = 0;
+  std::uint32_t first_mosaic_ = 0;   // in blocks_
   std::vector<std::uint64_t> grid_;  // chunks along each dimension
+  bool mosaics_ = false;             // blocks_ are all chunks in order, and behind them a mosaic per chunk_dims[0] rows
   std::size_t split_ = 0;            // the last dimension that the chunks do not cover as a whole, 0 when none
   std::vector<Place> places_;        // of chunks, in row-major order
 };
@@ -88,6 +94,7 @@ class Hdf5RowReader {
 
  private:
   const std::vector<std::byte>& undone(std::uint32_t block);
+  void undo(std::uint32_t block, std::vector<std::byte>& out);
 
   const Hdf5File& file_;
   const Hdf5Rows& rows_;

@@ -19,6 +19,7 @@ namespace {
 
 constexpr unsigned kDeepestGroup = 32;
 constexpr std::size_t kLongestPath = 1024;  // every dataset below a group has a copy of the group's path
+constexpr std::uint64_t kMostTexts = 65536;  // of one value: they are kept in the index
 constexpr const char* kOnlyField = "value";
 constexpr const char* kClassField = "cls";
 
@@ -174,12 +175,14 @@ class Indexer {
     try {
       Hdf5Dataset described = describe(file_, Hdf5Object(file_, dataset.address));
       shape = whole_shape(described);
-      const bool reference = described.type.kind == Hdf5Type::Kind::text ||
-                             described.type.kind == Hdf5Type::Kind::sequence ||
-                             described.type.kind == Hdf5Type::Kind::fixed_text;
+      const bool sequence = described.type.kind == Hdf5Type::Kind::sequence;
+      const bool text =
+          described.type.kind == Hdf5Type::Kind::text || described.type.kind == Hdf5Type::Kind::fixed_text;
+      const std::uint64_t elements = described.elements();
       Hdf5Rows rows(file_, std::move(described));
-      if (reference && (rows.count() != 1 || !rows.shape().empty()))
-        throw Error::unsupported("several strings or sequences in one value");
+      if (sequence && elements != 1) throw Error::unsupported("several sequences in one value");
+      if (text && elements > kMostTexts)
+        throw Error::unsupported(std::to_string(elements) + " strings in one value");
       return rows;
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::unsupported) throw error.in({.key = key_of(dataset), .field = field_of(dataset)});
@@ -191,7 +194,9 @@ class Indexer {
   Value value_of(const Found& dataset, const Hdf5Rows& rows, const Shape& shape) {
     const Hdf5Type& type = rows.type();
     const std::string codec = field_from_extension(field_of(dataset)).codec;
-    if (type.kind == Hdf5Type::Kind::fixed_text || type.kind == Hdf5Type::Kind::text)
+    const bool text = type.kind == Hdf5Type::Kind::fixed_text || type.kind == Hdf5Type::Kind::text;
+    if (text && rows.count() * rows.row_bytes() != type.size) return {"json", DType::u8, {}, false};  // a list
+    if (text)
       return {codec == "cls" || codec == "json" ? codec : "txt", DType::u8, {}, false};
     if (type.kind == Hdf5Type::Kind::sequence) return {type.dtype == DType::u8 ? codec : "raw", type.dtype, {}, false};
     const bool bytes = type.kind == Hdf5Type::Kind::opaque || (type.dtype == DType::u8 && shape.size() == 1);
@@ -246,15 +251,22 @@ class Indexer {
     Shape shape;
     std::optional<Hdf5Rows> rows = rows_of(dataset, shape);
     if (!rows) return;
-    rows->add_blocks(builder_);
     std::vector<Piece> pieces;
+    std::vector<std::byte> json;
     const Hdf5Type& type = rows->type();
-    if (type.kind == Hdf5Type::Kind::text || type.kind == Hdf5Type::Kind::sequence) {
+    const bool text = type.kind == Hdf5Type::Kind::text || type.kind == Hdf5Type::Kind::fixed_text;
+    if (text && rows->count() * rows->row_bytes() != type.size) {
+      json = as_bytes(json_list(json_texts(file_, *rows, heap_)));
+      pieces.push_back(inline_piece(json));
+    } else if (type.kind == Hdf5Type::Kind::text || type.kind == Hdf5Type::Kind::sequence) {
       append_reference(*rows, pieces);
     } else {
       if (rows->pieces_per_row() > 1) file_.spend(rows->count() * rows->pieces_per_row());
+      const bool padded = type.kind == Hdf5Type::Kind::fixed_text;
+      const std::size_t length = padded ? length_of_text(*rows) : 0;
+      rows->add_blocks(builder_);  // nothing is read of the rows from here on
       rows->append(0, rows->count(), pieces);
-      if (type.kind == Hdf5Type::Kind::fixed_text) cut_padding(*rows, pieces);
+      if (padded) cut_to(length, pieces);
     }
     const std::uint32_t number = builder_.field(field.schema);
     if (builder_.has(number)) throw Error::corrupt("two values for one field", {.key = key_of(dataset)});
@@ -278,10 +290,13 @@ class Indexer {
     pieces.push_back(piece);
   }
 
-  void cut_padding(const Hdf5Rows& rows, std::vector<Piece>& pieces) const {
+  std::size_t length_of_text(const Hdf5Rows& rows) const {
     std::vector<std::byte> bytes;
     Hdf5RowReader(file_, rows).read(0, 1, bytes);
-    const std::size_t length = text_length(rows.type(), bytes);
+    return text_length(rows.type(), bytes);
+  }
+
+  static void cut_to(std::size_t length, std::vector<Piece>& pieces) {
     if (length == 0) pieces.clear();
     if (pieces.empty()) return;
     pieces.front().length = pieces.front().extent.length = length;

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include <penstock/formats/hdf5_texts.hpp>
 
@@ -68,6 +69,35 @@ std::vector<std::string> read_texts(const Hdf5File& file, const Hdf5Rows& rows, 
   for_each_row(file, rows,
                [&](std::span<const std::byte> row) { texts.push_back(read_text(file, rows.type(), row, heap)); });
   return texts;
+}
+
+std::string json_list(std::span<const std::string> values) {
+  std::string list = "[";
+  for (const std::string& value : values) list += (list.size() == 1 ? "" : ",") + value;
+  return list + "]";
+}
+
+std::vector<std::string> json_texts(const Hdf5File& file, const Hdf5Rows& rows, Hdf5Collections& heap) {
+  if (!is_text(rows.type())) throw Error::unsupported("not strings");
+  spend_for_texts(file, rows);
+  std::vector<std::string> of_rows;
+  for_each_row(file, rows, [&](std::span<const std::byte> row) {
+    const std::size_t each = rows.type().size;
+    std::vector<std::string> texts;
+    for (std::size_t at = 0; each != 0 && at + each <= row.size(); at += each) {
+      const nlohmann::json text = read_text(file, rows.type(), row.subspan(at, each), heap);
+      texts.push_back(text.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+    }
+    for (std::size_t d = rows.shape().size(); d-- > 0;) {  // from the innermost lists outwards
+      const auto length = static_cast<std::size_t>(rows.shape()[d]);
+      std::vector<std::string> lists;
+      for (std::size_t at = 0; length != 0 && at + length <= texts.size(); at += length)
+        lists.push_back(json_list(std::span(texts).subspan(at, length)));
+      texts = std::move(lists);
+    }
+    of_rows.push_back(texts.empty() ? "[]" : texts.front());
+  });
+  return of_rows;
 }
 
 std::optional<std::vector<std::string>> texts_of(const Hdf5File& file, const Hdf5Attribute& attribute,

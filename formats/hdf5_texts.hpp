@@ -37,6 +37,12 @@ void spend_for_texts(const Hdf5File& file, const Hdf5Rows& rows);
 /// All elements of a dataset of one dimension, or the scalar. Throws Error: unsupported, unless it holds strings.
 std::vector<std::string> read_texts(const Hdf5File& file, const Hdf5Rows& rows, Hdf5Collections& heap);
 
+/// Of each row of strings in several dimensions, what it is in JSON: "text", ["text", ...], [["text", ...], ...]. What
+/// is no UTF-8 becomes U+FFFD. Throws as read_texts.
+std::vector<std::string> json_texts(const Hdf5File& file, const Hdf5Rows& rows, Hdf5Collections& heap);
+/// ["text", ...] of such.
+std::string json_list(std::span<const std::string> values);
+
 /// The strings of an attribute; nothing when it holds something else. Throws Error: corrupt; io.
 std::optional<std::vector<std::string>> texts_of(const Hdf5File& file, const Hdf5Attribute& attribute,
                                                  Hdf5Collections& heap);

@@ -324,6 +324,14 @@ Block Index::block(std::uint32_t number) const {
   }
   const auto record =
       load<BlockRecord>(state_->section(SectionId::blocks), std::uint64_t{number} * sizeof(BlockRecord), "blocks");
+  if (record.file == kMosaic) {
+    const auto bytes =
+        slice(state_->section(SectionId::inline_bytes), record.offset, record.length, "a block of several chunks");
+    return {.extent = {},
+            .filters = {},
+            .decoded_length = record.decoded_length,
+            .mosaic = mosaic_of(bytes, record.decoded_length, block_count())};
+  }
   Block block{
       .extent = {record.file, record.offset, record.length}, .filters = {}, .decoded_length = record.decoded_length};
   state_->check(block.extent);

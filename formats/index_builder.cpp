@@ -95,6 +95,15 @@ std::uint32_t IndexBuilder::field(const FieldSchema& schema) {
 }
 
 std::uint32_t IndexBuilder::add_block(const Block& block) {
+  if (block.mosaic) {
+    const std::vector<std::byte> bytes = to_bytes(*block.mosaic);
+    state_->blocks.push_back({.offset = state_->keep(bytes),
+                              .length = bytes.size(),
+                              .decoded_length = block.decoded_length,
+                              .file = kMosaic,
+                              .pipeline = 0});
+    return static_cast<std::uint32_t>(state_->blocks.size() - 1);
+  }
   std::vector<std::pair<std::uint16_t, std::uint32_t>> pipeline;
   for (const Filter& filter : block.filters) {
     pipeline.emplace_back(static_cast<std::uint16_t>(filter.id), filter.parameter);

@@ -134,6 +134,8 @@ struct BlockRecord {
 };
 static_assert(sizeof(BlockRecord) == 32);
 
+constexpr std::uint32_t kMosaic = 0xFFFFFFFF;  // BlockRecord::file: [offset, offset + length) of inline_bytes is a Mosaic
+
 struct FilterRecord {
   std::uint16_t id;
   std::uint16_t reserved;

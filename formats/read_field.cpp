@@ -37,6 +37,14 @@ std::vector<std::byte> read_extent(const Dataset& dataset, const Extent& extent)
 
 std::vector<std::byte> read_block(const Dataset& dataset, std::uint32_t number) {
   const Block block = dataset.block(number);
+  if (block.mosaic) {
+    std::vector<std::byte> whole;
+    assemble(*block.mosaic, whole, [&](std::uint32_t of, std::vector<std::byte>& tile) {
+      if (dataset.block(of).mosaic) throw Error::corrupt("broken index: a block of several chunks inside another");
+      tile = read_block(dataset, of);
+    });
+    return whole;
+  }
   std::vector<std::byte> stored = read_extent(dataset, block.extent);
   if (block.filters.empty() && block.decoded_length == stored.size()) return stored;
   std::vector<std::byte> decoded, scratch;

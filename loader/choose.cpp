@@ -8,6 +8,7 @@
 
 #include <penstock/loader/direct_engine.hpp>
 #include <penstock/loader/gather_engine.hpp>
+#include <penstock/loader/place.hpp>
 #include <penstock/loader/pread_engine.hpp>
 #include <penstock/loader/read_engine.hpp>
 #include <penstock/loader/residency.hpp>
@@ -32,7 +33,7 @@ std::vector<Extent> sampled_extents(const Dataset& dataset) {
       for (const Piece& piece : pieces) {
         Extent extent{0, 0, 0};
         if (piece.kind == Piece::Kind::extent) extent = piece.extent;
-        if (piece.kind == Piece::Kind::block) extent = dataset.block(piece.block).extent;
+        if (piece.kind == Piece::Kind::block) extent = stored_extent(dataset, piece.block);
         if (extent.length > largest.length) largest = extent;
       }
     }

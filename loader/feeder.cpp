@@ -262,7 +262,7 @@ void Feeder::bring_block(std::uint32_t number, Group& group) {
 
 // Null where it is too long, where there is no room for it now, or where the worker will meet what is wrong with it.
 std::shared_ptr<BlockRead> Feeder::begin_block(std::uint32_t number) {
-  const Extent extent = shop_.dataset.block(number).extent;
+  const Extent extent = shop_.dataset.block(number).extent;  // of no length: a mosaic, which the worker puts together
   if (extent.length == 0 || extent.length > kLongestBlock) return nullptr;
   std::byte* buffer = shop_.window.try_acquire(extent.length);
   if (buffer == nullptr) return nullptr;

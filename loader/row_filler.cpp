@@ -202,6 +202,13 @@ void RowFiller::copy_block(const Piece& piece, std::byte* destination, const Gro
   const ReadTime time(log_, read_time_);
   const BlockCache::Bytes bytes = blocks_.get(piece.block, [&](std::vector<std::byte>& undone) {
     const Block block = dataset_.block(piece.block);
+    if (block.mosaic) {
+      return assemble(*block.mosaic, undone, [this](std::uint32_t number, std::vector<std::byte>& tile) {
+        const Block of = dataset_.block(number);
+        tile.clear();
+        if (of.decoded_length != 0) undo_filters(of, read_stored(of), tile, filter_scratch_);
+      });
+    }
     const auto brought = ahead != nullptr ? ahead->stored(piece.block) : std::nullopt;
     const std::span<const std::byte> stored = brought ? *brought : read_stored(block);
     undo_filters(block, stored, undone, filter_scratch_);
