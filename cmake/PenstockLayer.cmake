@@ -47,6 +47,15 @@ function(penstock_unity target)
   endif()
 endfunction()
 
+# penstock_precompile(TARGET header...): headers of others that nearly every source of the target includes are read once.
+# ccache needs -fpch-preprocess to see through them.
+function(penstock_precompile target)
+  if(PENSTOCK_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+    target_precompile_headers(${target} PRIVATE ${ARGN})
+    target_compile_options(${target} PRIVATE -fpch-preprocess)
+  endif()
+endfunction()
+
 # penstock_layer(NAME SOURCES file... [USES layer...] [PRIVATE library...] [ALONE file...])
 function(penstock_layer name)
   cmake_parse_arguments(LAYER "" "" "SOURCES;USES;PRIVATE;ALONE" ${ARGN})
