@@ -10,7 +10,6 @@ namespace penstock {
 namespace {
 
 constexpr std::uint64_t kMostPiecesPerRow = 64;                   // of more, rows are read from mosaics
-constexpr std::uint64_t kMostOfMosaic = std::uint64_t{256} << 20;  // bytes of the rows that chunks share
 constexpr std::uint64_t kMostUnwrittenRows = std::uint64_t{1} << 20;  // more is a broken file, or useless
 constexpr std::uint64_t kFreeChunks = 65536;                          // beside one per 8 bytes of the file
 constexpr std::uint64_t kFletcherTrailer = 4;
@@ -153,7 +152,7 @@ void Hdf5Rows::read_grid(const Hdf5File& file) {
   for (std::size_t i = 1; i < split_; ++i) row_pieces_ = product(row_pieces_, dims_[i]);
   if (row_pieces_ <= kMostPiecesPerRow) return;
   const std::uint64_t together = product(std::min(dataset_.chunk_dims.front(), count()), row_bytes_);
-  if (together > kMostOfMosaic) {
+  if (std::max(together, dataset_.chunk_bytes) > kLongestMosaic) {
     throw Error::unsupported("each row lies in " + std::to_string(row_pieces_) + " pieces of chunks that " +
                              std::to_string(together >> 20) +
                              " MiB of rows share; rewrite it with chunks of whole rows (h5repack -l)");

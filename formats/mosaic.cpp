@@ -90,7 +90,9 @@ Mosaic mosaic_of(std::span<const std::byte> bytes, std::uint64_t decoded_length,
     if (mosaic.tile_dims.emplace_back(number()) == 0) broken_mosaic();
   }
   mosaic.fill.assign(bytes.begin(), bytes.end());
-  if (length != decoded_length || length == 0 || mosaic.tiles() > blocks - first) broken_mosaic();
+  if (length != decoded_length || length == 0 || length > kLongestMosaic || mosaic.tile_bytes() > kLongestMosaic ||
+      mosaic.tiles() > blocks - first)
+    broken_mosaic();
   return mosaic;
 }
 

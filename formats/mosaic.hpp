@@ -9,6 +9,9 @@
 
 namespace penstock {
 
+/// Bytes of a mosaic, and of a tile, at the very most.
+inline constexpr std::uint64_t kLongestMosaic = std::uint64_t{256} << 20;
+
 /// An array of `dims` elements in row-major order, cut into tiles of `tile_dims`. Tile t, counted in row-major order too,
 /// holds the undone bytes of block first_block + t; tiles at an edge reach over it. A block of no bytes is a tile that
 /// was never written: its elements are `fill`.
