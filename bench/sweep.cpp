@@ -11,7 +11,8 @@ namespace {
 using Seconds = std::chrono::duration<double>;
 
 std::chrono::nanoseconds nanoseconds_of(double seconds) {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(Seconds(seconds));
+  constexpr double kLongest = 1e9;  // 31 years: any time of the clock and it add up
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(Seconds(std::min(seconds, kLongest)));
 }
 
 std::vector<Setting> settings_of(const SweepOptions& options) {

@@ -28,7 +28,8 @@ struct TrialOptions {
   EngineOptions engine = {};
   Consumer consumer = {};
   std::uint64_t seed = 0;
-  bool cold = false;  ///< drop the dataset's pages first
+  /// Drop the dataset's pages first. What one epoch has read is warm afterwards, so a window then ends with its epoch.
+  bool cold = false;
   CacheKind cache = CacheKind::none;
   std::uint64_t cache_bytes = LoaderOptions{}.cache_bytes;
   Checksums checksums = LoaderOptions{}.checksums;
@@ -53,7 +54,8 @@ struct Trial {
 /// The loader's options for a setting.
 LoaderOptions loader_options(const Task& task, const Setting& setting, const TrialOptions& options);
 
-/// Runs epoch after epoch until `duration` of measured time is over. Throws what the loader throws.
+/// Runs epoch after epoch until `duration` of measured time is over; with `cold`, to the epoch's end at most, and the
+/// stats' notes say so. Throws what the loader throws.
 Trial run_trial(const Dataset& dataset, const Task& task, const Setting& setting, const TrialOptions& options,
                 std::chrono::nanoseconds duration);
 /// Exactly one epoch, measured from the first batch on, with its digest.

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <string>
 #include <vector>
@@ -13,6 +14,7 @@
 #include <penstock/bench/workload.hpp>
 #include <penstock/device/host_device.hpp>
 #include <penstock/formats/error.hpp>
+#include <penstock/loader/loader.hpp>
 
 #include "support/temporary_folder.hpp"
 
@@ -44,6 +46,28 @@ SweepOptions quick() {
 }
 
 }  // namespace
+
+TEST_CASE("a cold window ends with its epoch, because what the epoch has read is warm, and says so") {
+  const Icons icons;
+  const Subject& subject = icons.subjects.front();
+  const penstock::LoaderOptions probe = loader_options(subject.task, {.batch_size = 16}, {});
+  const std::uint64_t batches = penstock::Loader(subject.dataset, probe).batches();
+  for (const auto cache : {penstock::CacheKind::none, penstock::CacheKind::encoded}) {
+    for (const unsigned prefetch : {2U, 40U}) {  // fills the pipeline in the epoch's time, or does not
+      const Setting setting{.workers = 1, .prefetch = prefetch, .batch_size = 16};
+      penstock::TrialOptions cold;
+      cold.cold = true;
+      cold.cache = cache;
+      const auto trial = penstock::run_trial(subject.dataset, subject.task, setting, cold, std::chrono::minutes(5));
+      CHECK(trial.stats.notes.find("the cold window ended with its epoch") != std::string::npos);
+      CHECK(trial.stats.batches == (prefetch == 2 ? batches - 4 : batches));
+      CHECK(trial.first_batch > 0);
+    }
+  }
+  const auto warm = penstock::run_trial(subject.dataset, subject.task, {.batch_size = 16}, {}, std::chrono::seconds(1));
+  CHECK(warm.stats.batches > batches);
+  CHECK(warm.stats.notes.empty());
+}
 
 TEST_CASE("a sweep measures every combination once and gives the fastest first") {
   const Icons icons;
