@@ -46,7 +46,7 @@ DeviceJpegs::~DeviceJpegs() {
 }
 
 bool DeviceJpegs::wants(const SampleContext& sample) const {
-  return Random(sample.seed, sample.epoch, sample.sample, kShareStream).uniform() < share_;
+  return Random(sample.seed, sample.epoch, sample.draws(), kShareStream).uniform() < share_;
 }
 
 std::optional<JpegSize> DeviceJpegs::size(std::span<const std::byte> jpeg) const {

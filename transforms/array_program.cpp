@@ -28,7 +28,7 @@ std::int64_t window_start(const ArrayPlan& plan, std::int64_t rows, const Sample
     throw Error::shape("has " + std::to_string(rows) + " rows, fewer than array.random_window(" +
                        std::to_string(plan.window) + ")");
   }
-  Random random(sample.seed, sample.epoch, sample.sample, plan.transform);
+  Random random(sample.seed, sample.epoch, sample.draws(), plan.transform);
   return static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(rows - plan.window + 1)));
 }
 

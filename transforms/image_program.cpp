@@ -104,7 +104,7 @@ class ImageRunner final : public OutputRunner {
   }
 
   void erase(const NumberedErasing& erasing, const SampleContext& sample, const PixelSink& sink) {
-    Random random(sample.seed, sample.epoch, sample.sample, erasing.transform);
+    Random random(sample.seed, sample.epoch, sample.draws(), erasing.transform);
     const std::optional<Region> box = draw_erasing(erasing.step, plan_.size, random);
     if (box) eraser_.run(erasing.step, *box, sink, plan_.size, plan_.channels, random);
   }
@@ -187,7 +187,7 @@ class ImageProgram final : public OutputProgram {
   Outcomes explain(const Layout& stored, const SampleContext& sample) const override {
     Outcomes told = plan_.steps.explain(pixels_of(stored).size, sample);
     for (const NumberedErasing& erasing : plan_.erasings) {
-      Random random(sample.seed, sample.epoch, sample.sample, erasing.transform);
+      Random random(sample.seed, sample.epoch, sample.draws(), erasing.transform);
       const std::optional<Region> box = draw_erasing(erasing.step, plan_.size, random);
       told.steps.push_back({to_string(erasing.step), box ? "erased " + text(*box) : "not erased"});
     }

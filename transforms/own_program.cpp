@@ -31,7 +31,7 @@ class OwnRunner final : public OutputRunner {
       const bool last = i + 1 == plan_.steps.size();
       TensorView out{.dtype = step.out.dtype, .shape = step.out.shape};
       out.data = last ? row.slot.data() : scratch_[(i + 1) % 2].get(out.bytes());
-      Random random(row.sample.seed, row.sample.epoch, row.sample.sample, step.number);
+      Random random(row.sample.seed, row.sample.epoch, row.sample.draws(), step.number);
       step.transform->apply(in, out, random);
       in = std::move(out);
     }

@@ -64,7 +64,7 @@ std::optional<Size> PixelSteps::fixed_size() const {
 void PixelSteps::draw(Size source, const SampleContext& sample, Placement& placement) const {
   placement.begin(source);
   for (const Numbered& numbered : steps_) {
-    const Random random(sample.seed, sample.epoch, sample.sample, numbered.transform);
+    const Random random(sample.seed, sample.epoch, sample.draws(), numbered.transform);
     std::visit(StepDraw{placement, random, nullptr}, numbered.step);
   }
   placement.finish();
@@ -75,7 +75,7 @@ Outcomes PixelSteps::explain(Size source, const SampleContext& sample) const {
   placement.begin(source);
   Outcomes told;
   for (const Numbered& numbered : steps_) {
-    const Random random(sample.seed, sample.epoch, sample.sample, numbered.transform);
+    const Random random(sample.seed, sample.epoch, sample.draws(), numbered.transform);
     std::string outcome;
     std::visit(StepDraw{placement, random, &outcome}, numbered.step);
     told.steps.push_back({to_string(numbered.step), outcome});

@@ -18,6 +18,7 @@
 #include <penstock/transforms/chain.hpp>
 #include <penstock/transforms/codec.hpp>
 #include <penstock/transforms/geometry.hpp>
+#include <penstock/transforms/random.hpp>
 
 namespace penstock {
 
@@ -79,6 +80,8 @@ struct Output {
 struct SampleContext {
   std::uint64_t seed = 0, epoch = 0, sample = 0;
   std::string_view key = {};
+  std::uint32_t occurrence = 0;  ///< how often the epoch's list of samples has this one before
+  std::uint64_t draws() const { return draw_number(sample, occurrence); }
 };
 
 /// Immutable; shared by all workers.

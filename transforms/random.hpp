@@ -1,4 +1,5 @@
-// Counter-based randomness: the draws of a transform depend on (seed, epoch, sample, transform) and on nothing else.
+// Counter-based randomness: the draws of a transform depend on (seed, epoch, sample, occurrence, transform) and on nothing
+// else.
 #pragma once
 
 #include <array>
@@ -9,6 +10,12 @@ namespace penstock {
 /// One block of Philox4x32-10: 128 random bits from a counter and a key.
 /// Source: Salmon et al., "Parallel Random Numbers: As Easy as 1, 2, 3", SC 2011, section 3.3.
 std::array<std::uint32_t, 4> philox(std::array<std::uint32_t, 4> counter, std::array<std::uint32_t, 2> key);
+
+/// What a sample's draws are keyed by. A sample that an epoch delivers several times has an occurrence, 0, 1, 2, ..., for
+/// each, and draws anew for each of them; of the first one the number is the sample's own.
+constexpr std::uint64_t draw_number(std::uint64_t sample, std::uint32_t occurrence) {
+  return sample + (std::uint64_t{occurrence} << 40);
+}
 
 /// One generator yields the same sequence on every machine, whatever thread calls it.
 ///

@@ -42,7 +42,7 @@ bool FirstDraw::draw(const CloudHeader& cloud, const SampleContext& sample, std:
     draw_window(cloud.points, wanted, 0, 0, numbers);
   } else if (method == SampleMethod::random &&
              (cloud.order == PointOrder::random || cloud.order == PointOrder::stratified)) {
-    Random once(sample.seed, 0, sample.sample, transform_);  // the same in every epoch
+    Random once(sample.seed, 0, sample.draws(), transform_);  // the same in every epoch
     draw_window(cloud.points, wanted, sample.epoch, once.below(cloud.points), numbers);
   } else if (method == SampleMethod::random) {
     choose_random(cloud.points, wanted, random, numbers);
@@ -54,11 +54,11 @@ bool FirstDraw::draw(const CloudHeader& cloud, const SampleContext& sample, std:
 }
 
 Random FirstDraw::draws(const SampleContext& sample) const {
-  return {sample.seed, sample.epoch, sample.sample, transform_};
+  return {sample.seed, sample.epoch, sample.draws(), transform_};
 }
 
 Random FirstDraw::fill_draws(const SampleContext& sample) const {
-  return {sample.seed, sample.epoch, sample.sample, transform_ ^ kFillDraws};
+  return {sample.seed, sample.epoch, sample.draws(), transform_ ^ kFillDraws};
 }
 
 }  // namespace penstock

@@ -61,7 +61,7 @@ class PointsRunner final : public OutputRunner {
       first_->apply(cloud_, random);
     }
     for (std::size_t i = 0; i < steps_.size(); ++i) {
-      Random random(row.sample.seed, row.sample.epoch, row.sample.sample, plan_.steps[i].transform);
+      Random random(row.sample.seed, row.sample.epoch, row.sample.draws(), plan_.steps[i].transform);
       steps_[i]->apply(cloud_, random);
     }
     trace_.numbers = cloud_.numbers();
@@ -102,7 +102,7 @@ class PointsRunner final : public OutputRunner {
     if (mesh == nullptr) throw Error::shape("is no mesh, so it has no surface");
     const auto count = static_cast<std::size_t>(*plan_.surface);
     auto* rows = reinterpret_cast<float*>(scratch_.get(count * kAxes * sizeof(float)));
-    Random random(row.sample.seed, row.sample.epoch, row.sample.sample, plan_.surface_transform);
+    Random random(row.sample.seed, row.sample.epoch, row.sample.draws(), plan_.surface_transform);
     mesh->surface(row.field, count, random, rows);
     cloud_.reset(count, kAxes);
     cloud_.set(rows, kAxes);
