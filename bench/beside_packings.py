@@ -186,13 +186,13 @@ KINDS = {  # what is done with a value: title, kind, penstock's chain, the other
 
 
 def cases():
-    full = lambda path, options: rows_by_penstock(path, options, shuffle_block=0)
+    by_blocks = lambda path, options: rows_by_penstock(path, options, shuffle_block=CHUNK)
     blocks = lambda path, options: with_h5py(path, options, block=CHUNK)
     found = {
-        "chunks": Case("HDF5, gzip, 32 samples a chunk, each by default", "chunks.h5", SAMPLES["rows"], rows_by_penstock,
+        "chunks": Case("HDF5, gzip, 32 samples a chunk, penstock by blocks", "chunks.h5", SAMPLES["rows"], by_blocks,
                        "h5py + DataLoader", with_h5py),
-        "chunks-full": Case("the same, both in full shuffle", "chunks.h5", SAMPLES["rows"], full, "h5py + DataLoader", with_h5py),
-        "chunks-blocks": Case("the same, both by blocks", "chunks.h5", SAMPLES["rows"], rows_by_penstock, "h5py + DataLoader", blocks),
+        "chunks-full": Case("the same, both in full shuffle", "chunks.h5", SAMPLES["rows"], rows_by_penstock, "h5py + DataLoader", with_h5py),
+        "chunks-blocks": Case("the same, both by blocks", "chunks.h5", SAMPLES["rows"], by_blocks, "h5py + DataLoader", blocks),
         "single": Case("HDF5, gzip, 1 sample a chunk", "single.h5", SAMPLES["rows"], rows_by_penstock, "h5py + DataLoader", with_h5py),
     }  # fmt: skip
     readers = {"lmdb": ("LMDB", "lmdb", "py-lmdb + DataLoader", with_py_lmdb),

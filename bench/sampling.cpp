@@ -83,7 +83,7 @@ class Study {
     options.workers = 1;
     options.seed = options_.seed;
     options.fields = {{field_, chain}};
-    options.subset = {sample};
+    options.subset = {{sample}};
     Loader loader(dataset, options);
     const std::optional<Batch> batch = loader.next();
     if (!batch) throw Error::invalid_argument("an epoch holds no batch", {.dataset = dataset.path().string()});

@@ -103,8 +103,8 @@ ConvertResult pack(const Dataset& source, const PackedFields& fields, const Shar
   result.resumed = writer.resumed_samples();
   const std::uint64_t position = position_after(source, share, writer.last_key());
   LoaderOptions chosen = loader_options(source, fields, options);
-  chosen.subset.assign(share.samples.begin() + static_cast<std::ptrdiff_t>(position), share.samples.end());
-  if (!chosen.subset.empty()) {
+  chosen.subset.emplace(share.samples.begin() + static_cast<std::ptrdiff_t>(position), share.samples.end());
+  if (!chosen.subset->empty()) {
     Loader loader(source, chosen);
     std::optional<ValueRecoder> recoder;
     if (!options.recoding.keeps_all()) recoder.emplace(fields, options.recoding, loader.options().workers);

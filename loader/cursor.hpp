@@ -2,7 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include <penstock/loader/feeder.hpp>
 #include <penstock/loader/plan.hpp>
@@ -10,25 +13,38 @@
 
 namespace penstock {
 
+/// Where a state goes on, and what its owner should know of it: sentences whose subject is the state.
+struct Restored {
+  Position position;
+  std::vector<std::string> notes = {};
+};
+
 class Cursor {
  public:
-  explicit Cursor(const PlanOptions& plan) : options_(plan), position_{.seed = plan.seed}, plan_(options_, 0) {}
+  /// `subset` is the fingerprint of the epoch's list of samples. `block_of_version_1` is the block shuffle that a state
+  /// of version 1 means where that says nothing; 0: a full shuffle.
+  Cursor(const PlanOptions& plan, std::optional<std::uint64_t> subset, std::uint64_t block_of_version_1);
 
   void go_to(const Position& position);
   bool at_end() const { return position_.batch >= plan_.batches(); }
   void advance() { ++position_.batch; }
-  void next_epoch() { go_to({.seed = position_.seed, .epoch = position_.epoch + 1}); }
+  void next_epoch() { go_to(position_.first_of(position_.epoch + 1)); }
 
   const Position& position() const { return position_; }
+  std::uint64_t reached() const { return plan_.position_after(position_.batch); }  ///< what all ranks have, lies before
   std::uint64_t batches_per_epoch() const { return Plan(options_, 0).batches(); }
 
-  /// The position in a form that outlives this process, and back. Throws Error: invalid_argument, when the state
-  /// belongs to another dataset or to another number of samples.
+  /// The position in a form that outlives this process, and back. Throws Error: invalid_argument, naming the difference,
+  /// when the state belongs to another dataset or to another order of its samples.
   LoaderState save(std::uint64_t fingerprint, std::string transforms) const;
-  Position load(const LoaderState& state, std::uint64_t fingerprint) const;
+  Restored load(const LoaderState& state, std::uint64_t fingerprint, std::string_view transforms) const;
 
  private:
-  PlanOptions options_;
+  SavedOrder order() const;  // of the loader's own options
+
+  const PlanOptions options_;
+  const std::optional<std::uint64_t> subset_;
+  const std::uint64_t block_of_version_1_;
   Position position_;
   Plan plan_;
 };

@@ -18,10 +18,12 @@ void name_rows(Assembly& assembly, const Workshop& shop, const Position& positio
   Slab& slab = assembly.slab();
   slab.begin(position.epoch, position.batch, static_cast<std::uint32_t>(assembly.rows.size()));
   slab.seed = position.seed;
+  slab.shuffle_block = position.shuffle_block;
   slab.start = position.start;
   for (std::uint32_t i = 0; i < slab.rows; ++i) {
     const Row& row = assembly.rows[i];
-    slab.samples[i] = shop.included.empty() ? row.sample : shop.included[row.sample];
+    slab.samples[i] = shop.selection.sample(row.sample);
+    slab.occurrences[i] = shop.selection.occurrence(row.sample);
     slab.keys[i] = shop.dataset.key(slab.samples[i]);
     slab.valid[i] = row.valid ? 1 : 0;
   }
@@ -88,15 +90,13 @@ void Feeder::waited(StageClock& stage, Activity::Kind kind) {
 void Feeder::feed(const Command& command, std::stop_token stop) {
   Position at = command.position;
   while (true) {
-    PlanOptions options = plan_options_;
-    options.seed = at.seed;
-    const Plan plan(options, at.epoch, at.start);
+    const Plan plan = at.plan(plan_options_);
     const bool endless_nothing = plan.batches() == 0 && at.start == 0;  // too few samples for one full batch
     if (endless_nothing) return;
     for (; at.batch < plan.batches(); ++at.batch) {
       if (!feed_batch(at, plan, command.generation, stop)) return;
     }
-    at = {.seed = at.seed, .epoch = at.epoch + 1};
+    at = at.first_of(at.epoch + 1);
   }
 }
 
@@ -291,8 +291,7 @@ void Feeder::plan_reads(Group& group) {
     slots_.of(*group.assembly, shop_.program.outputs(), row);
     // The worker meets a failure again, and applies the policy.
     group.failures[i] = caught([&] {
-      group.fetches[i].plan(shop_.from, {group.assembly->seed(), slab.epoch, slab.samples[row], slab.keys[row]},
-                            slots_.verbatim, slots_.places);
+      group.fetches[i].plan(shop_.from, slab.context(row), slots_.verbatim, slots_.places);
     });
     if (group.failures[i] != nullptr) group.fetches[i] = {};
     group.begins[i] = bytes;

@@ -64,13 +64,15 @@ std::optional<Batch> Loader::next(const std::function<void()>& while_waiting) {
   Finished finished = pipeline.await(pipeline.sequence, while_waiting);
   ++pipeline.sequence;
   pipeline.cursor.advance();
+  const bool failed = finished.failure != nullptr;
+  const bool has_bad = !failed && !finished.bad.empty();
   {
     const std::scoped_lock lock(pipeline.failures_mutex);
-    const bool failed = finished.failure != nullptr;
-    pipeline.failures.record(finished.epoch, failed ? std::vector<BadSample>{} : std::move(finished.bad),
+    pipeline.failures.record(pipeline.cursor.position(), failed ? std::vector<BadSample>{} : std::move(finished.bad),
                              failed ? finished.other_failures : 0);
   }
-  if (finished.failure != nullptr) std::rethrow_exception(std::exchange(finished.failure, nullptr));
+  if (failed) std::rethrow_exception(std::exchange(finished.failure, nullptr));
+  pipeline.require_few_failures(has_bad);
   pipeline.waits.got_batch(finished.batch.size(), finished.batch.slab()->delivered_bytes(), Clock::now());
   return std::move(finished.batch);
 }
@@ -85,25 +87,28 @@ std::uint64_t Loader::epoch() const {
 
 void Loader::set_epoch(std::uint64_t epoch) {
   pipeline_->require_same_process();
-  pipeline_->go_to({.seed = pipeline_->cursor.position().seed, .epoch = epoch});
+  pipeline_->go_to(pipeline_->cursor.position().first_of(epoch));
 }
 
 LoaderState Loader::state() const {
   return pipeline_->cursor.save(pipeline_->dataset.fingerprint(), pipeline_->version());
 }
 
-void Loader::restore(const LoaderState& saved) {
+std::string Loader::restore(const LoaderState& saved) {
   pipeline_->require_same_process();
-  pipeline_->go_to(pipeline_->cursor.load(saved, pipeline_->dataset.fingerprint()));
-  if (saved.transforms != pipeline_->version()) {
-    pipeline_->notes = "the restored state was made with other codecs or transforms: " + saved.transforms;
-  }
+  Restored restored = pipeline_->cursor.load(saved, pipeline_->dataset.fingerprint(), pipeline_->version());
+  std::string said;
+  for (const std::string& note : restored.notes) said += (said.empty() ? "the restored state " : "; it ") + note;
+  pipeline_->go_to(restored.position);
+  const std::scoped_lock lock(pipeline_->note_mutex);
+  return pipeline_->restore_note = std::move(said);
 }
 
 Batch Loader::at(std::uint64_t epoch, std::uint64_t batch) {
   Pipeline& pipeline = *pipeline_;
   pipeline.require_same_process();
-  const Position at{.seed = pipeline.cursor.position().seed, .epoch = epoch, .batch = batch};
+  Position at = pipeline.cursor.position().first_of(epoch);
+  at.batch = batch;
   const Plan plan = pipeline.plan_of(at);
   if (batch >= plan.batches()) {
     throw Error::invalid_argument("batch " + std::to_string(batch) + " of an epoch of " +
@@ -126,10 +131,7 @@ RowAccount Loader::explain(const Batch& batch, std::uint32_t row) const {
     throw Error::invalid_argument("row " + std::to_string(row) + " of a batch of " + std::to_string(batch.size()));
   }
   RowAccount account = account_for(pipeline_->dataset, pipeline_->whole_program(),
-                                   {.seed = pipeline_->cursor.position().seed,
-                                    .epoch = batch.epoch(),
-                                    .sample = batch.samples()[row],
-                                    .key = batch.keys()[row]});
+                                   batch.slab()->context(row));
   if (batch.mix() && batch.valid()[row] != 0) {
     const std::uint32_t partner = partner_of(batch.valid(), row);
     account.mix = MixAccount{*batch.mix(), partner, std::string(batch.keys()[partner])};

@@ -88,13 +88,20 @@ struct LoaderOptions {
   /// of the sample's data, to which `on_error` applies. What the stats call unchecked has no checksum, or is read by a
   /// device.
   Checksums checksums = Checksums::first;
-  double max_error_rate = 0.05;  ///< of the samples of an epoch, for replace and mark; more raises
+  /// Of the samples of an epoch, for replace and mark; more raises. A sample counts once an epoch, however often the
+  /// epoch is begun again. With several ranks each minds the limit for its own share, unless:
+  double max_error_rate = 0.05;
+  /// The sum over all ranks of a number that each of them gives, by whatever they talk with: all ranks then pass the
+  /// limit at the same batch. Called by next(), in its thread, behind the same batches on every rank: every 16th of an
+  /// epoch and its last. What it throws is what next() throws for that batch. It must not use the loader.
+  std::function<std::uint64_t(std::uint64_t)> sum_over_ranks = {};
   Missing missing = Missing::raise;
-  std::vector<std::uint64_t> subset =
-      {};  ///< sample numbers that an epoch delivers, in their unshuffled order; empty: all
+  /// Sample numbers that an epoch delivers, in their unshuffled order; unset: all. A sample may stand there several
+  /// times: each time it draws anew.
+  std::optional<std::vector<std::uint64_t>> subset = {};
   std::chrono::milliseconds timeout{0};  ///< of next(); 0 waits for ever
-  /// Samples per block of a block shuffle; 0: full shuffle. Unset: full, but by blocks where samples share filtered
-  /// blocks, which a full shuffle would undo many times.
+  /// Samples per block of a block shuffle, for storage that is slow at random and for samples that share filtered blocks,
+  /// which a full shuffle undoes many times (the stats then say so); 0 or unset: full shuffle.
   std::optional<std::uint64_t> shuffle_block = {};
   std::uint64_t max_items = 0;  ///< bound of a ragged output's items per sample; 0: as the data has
   EngineOptions engine = {};

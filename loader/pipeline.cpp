@@ -26,6 +26,18 @@ ChosenEngine synchronous_beside(const ChosenEngine& engine, const Dataset& datas
   return make_engine(dataset, options, PendingRead::done);
 }
 
+std::string notes_on(const Dataset& dataset, const Program& program, const LoaderOptions& options,
+                     const Selection& selection) {
+  std::string notes = cost_of_shuffle(dataset, program, options, selection);
+  const bool counts_bad = options.on_error != OnError::raise && options.max_error_rate < 1;
+  if (options.world > 1 && counts_bad && !options.sum_over_ranks) {
+    notes += std::string(notes.empty() ? "" : "; ") +
+             "each rank minds max_error_rate for its own share, so ranks may raise at different batches; sum_over_ranks "
+             "makes them raise at the same one";
+  }
+  return notes;
+}
+
 WorkLogs work_logs(unsigned workers) {
   WorkLogs logs;
   for (unsigned i = 0; i < workers; ++i) logs.push_back(std::make_unique<WorkLog>());
@@ -56,7 +68,9 @@ Pipeline::Pipeline(Dataset opened, LoaderOptions chosen, const Loader::EngineFac
       share{wants_row_table(programs.outputs), direct.outputs, jpeg.outputs},
       mixer(options.mix, program.outputs()),
       selection(select_samples(dataset, program, options)),
-      cursor(plan_options(options, selection)),
+      option_notes(notes_on(dataset, program, options, selection)),
+      cursor(plan_options(options, selection), selection.fingerprint(),
+             options.shuffle_block ? 0 : block_of_version_1(dataset)),
       engine(make_engine(dataset, engine_options(options, program), PendingRead::done)),
       fallback(synchronous_beside(engine, dataset, options.engine, make_engine)),
       cache(options.cache, options.cache_bytes, dataset.size(), program),
@@ -69,7 +83,7 @@ Pipeline::Pipeline(Dataset opened, LoaderOptions chosen, const Loader::EngineFac
                                        device == nullptr ? options.held : 0, device, share,
                                        device == nullptr ? options.held_max - options.held : 0)),
       delivery(slabs),
-      failures(options.max_error_rate, (selection.samples + options.world - 1) / options.world),
+      failures(options.max_error_rate, selection.samples, options.world),
       waits(feeder_log, worker_logs, terms_of(options, *engine.engine), Clock::now()) {
   from.streams = slabs->bytes() > last_cache_bytes() / 2;
   for (std::size_t i = 0; i < slabs->size(); ++i) {
@@ -98,7 +112,11 @@ std::shared_ptr<DevicePool> Pipeline::make_device_pool(unsigned count, unsigned 
 DeviceTasks Pipeline::device_tasks() {
   const auto filled_by_host = [this](const Batch& batch) {
     const BatchRecord& record = *batch.slab();
-    const Position at{.seed = record.seed, .epoch = record.epoch, .start = record.start, .batch = record.number};
+    const Position at{.seed = record.seed,
+                      .shuffle_block = record.shuffle_block,
+                      .epoch = record.epoch,
+                      .start = record.start,
+                      .batch = record.number};
     Finished again = filled_here(at, plan_of(at), {.row_table = share.row_table, .reads = share.reads});
     jpeg.jpegs->count_refused();
     return again;
@@ -107,9 +125,7 @@ DeviceTasks Pipeline::device_tasks() {
 }
 
 Plan Pipeline::plan_of(const Position& at) const {
-  PlanOptions terms = plan_options(options, selection);
-  terms.seed = at.seed;
-  return {terms, at.epoch, at.start};
+  return at.plan(plan_options(options, selection));
 }
 
 Finished Pipeline::filled_here(const Position& at, const Plan& plan, const DeviceShare& of_device) {
@@ -246,6 +262,20 @@ std::optional<Finished> Pipeline::take(std::uint64_t number, const std::function
     if (auto finished = take(number, slice)) return finished;
     while_waiting();
   }
+}
+
+// Behind the batch that was taken last.
+void Pipeline::require_few_failures(bool has_bad) {
+  constexpr std::uint64_t kAskEvery = 16;  // batches
+  if (options.on_error == OnError::raise) return;
+  // Without the lock: stats() need not wait for other ranks. Only this thread changes the failures.
+  const std::uint64_t bad = failures.before(cursor.reached());
+  if (!options.sum_over_ranks) {
+    if (has_bad) failures.require_within_share(bad);
+    return;
+  }
+  const bool ask = cursor.position().batch % kAskEvery == 0 || cursor.at_end();
+  if (ask) failures.require_within_all(options.sum_over_ranks(bad));
 }
 
 void Pipeline::require_room() {

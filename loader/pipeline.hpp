@@ -51,6 +51,8 @@ struct Pipeline {
   void fail(const std::exception_ptr& failure) noexcept;
   void go_to(const Position& position);
   void require_same_process() const;
+  /// Throws Error: corrupt, when the batch that was taken last has bad samples, and the epoch by then more than it may.
+  void require_few_failures(bool has_bad);
   /// Memory for a batch more than the consumer holds. Throws Error: resource, when it holds all it may, or when there is
   /// no such memory.
   void require_room();
@@ -78,10 +80,12 @@ struct Pipeline {
   const DeviceShare share;
   const BatchMixer mixer;
   const Selection selection;
+  const std::string option_notes;
   Cursor cursor;               // consumer's thread alone
   std::uint64_t sequence = 0;  // of the next batch in its generation; consumer's thread alone
   bool iterating = false;      // a `for` is under way; consumer's thread alone
-  std::string notes;           // consumer's thread alone
+  std::string restore_note;    // of the state that was restored last
+  mutable std::mutex note_mutex;  // guards restore_note: stats() may come from another thread
   StageClocks clocks;
   ChosenEngine engine, fallback;
   FieldHeaders headers{dataset};
@@ -116,8 +120,7 @@ struct Pipeline {
   Workshop shop{.dataset = dataset,
                 .program = program,
                 .options = options,
-                .samples = selection.samples,
-                .included = selection.included,
+                .selection = selection,
                 .from = from,
                 .jpegs = jpeg.jpegs.get(),
                 .direct = direct_engine(),

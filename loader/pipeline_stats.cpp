@@ -23,7 +23,7 @@ std::string Pipeline::dump() const {
                      " of " + std::to_string(slabs->made()) + " slabs free, " + std::to_string(lent()) + " held, " +
                      std::to_string(tasks.size()) + " tasks queued, engine " + std::string(name(engine.engine->kind()));
   const auto key_of = [this](const Row& row) {
-    return dataset.key(selection.included.empty() ? row.sample : selection.included[row.sample]);
+    return dataset.key(selection.sample(row.sample));
   };
   if (batch_stage != nullptr)
     text += ", " + std::to_string(batch_stage->ready()) + " batches done by " + options.on_batch_stage;
@@ -98,7 +98,11 @@ Stats Pipeline::stats() const {
   stats.cache_kind = options.cache;
   stats.checksums = options.checksums;
   stats.checks = checks.stats();
-  stats.notes = notes;
+  stats.notes = option_notes;
+  {
+    const std::scoped_lock lock(note_mutex);
+    if (!restore_note.empty()) stats.notes += (stats.notes.empty() ? "" : "; ") + restore_note;
+  }
   const unsigned readers = engine.engine->synchronous() ? stats.workers : engine.engine->threads();
   const auto stage = [&](const char* name, unsigned threads, const StageClock& clock) {
     stats.stages.push_back({name, threads, clock.busy.get(), clock.stalled_in.get(), clock.stalled_out.get()});

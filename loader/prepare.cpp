@@ -21,6 +21,8 @@ constexpr std::uint32_t kReadAheadRows = 64;    // reads in flight that keep a d
 constexpr std::uint64_t kSmallBatch = 8 << 20;  // bytes: filled about as fast as handed from thread to thread
 constexpr std::uint64_t kLongRow = 4096;  // bytes: from which mapping its file is cheaper than copying it by the kernel
 constexpr int kValuesTried = 16;
+constexpr std::chrono::seconds kLongestTimeout{1'000'000'000};  // 31 years; any time of the clock and it add up
+constexpr unsigned kMostBatches = 65536;                        // any few of them and some workers' add up
 
 std::vector<std::byte> read_prefix(const Dataset& dataset, const Extent& extent, std::uint64_t length) {
   const std::filesystem::path path = dataset.file(extent.file).path;
@@ -81,6 +83,19 @@ FirstBytes first_sound_value(const Dataset& dataset, std::uint32_t field, const 
   return first.value_or(FirstBytes());
 }
 
+// Sizes that are multiplied later must not overflow.
+void require_addressable(const LoaderOptions& options, std::span<const Output> outputs, unsigned batches) {
+  constexpr double kAddresses = 0x1p47, kRowOverhead = 64;  // of a process; bytes of a row's name and table
+  double row_bytes = kRowOverhead;
+  for (const Output& output : outputs) {
+    row_bytes += static_cast<double>(output.row_bytes()) * (output.ragged ? static_cast<double>(options.max_items) : 1);
+  }
+  if (row_bytes * options.batch_size * batches <= kAddresses) return;
+  throw Error::invalid_argument(std::to_string(batches) + " batches of " + std::to_string(options.batch_size) +
+                                " rows take more memory than a process can address: lower batch_size, prefetch, held" +
+                                (options.max_items != 0 ? " or max_items" : ""));
+}
+
 Program compiled(const Dataset& dataset, std::span<const FieldChain> chains) {
   const FieldCatalog catalog{dataset.fields(), [&](std::uint32_t field, const Codec* codec) {
                                return first_sound_value(dataset, field, codec);
@@ -103,11 +118,14 @@ LoaderOptions resolved(const Dataset& dataset, LoaderOptions options) {
   require(options.held > 0, "held must be at least 1");
   if (options.held_max == 0) options.held_max = options.held;
   require(options.held_max >= options.held, "held_max must be at least held");
-  require(options.held_max <= 65536, "held and held_max must be at most 65536");
+  require(options.held_max <= kMostBatches, "held and held_max must be at most 65536");
   require(options.world > 0, "world must be at least 1");
   require(options.rank < options.world, "rank must be less than world");
   require(options.max_error_rate >= 0 && options.max_error_rate <= 1, "max_error_rate must be between 0 and 1");
   require(options.timeout.count() >= 0, "timeout must not be negative");
+  options.timeout = std::min<std::chrono::milliseconds>(options.timeout, kLongestTimeout);
+  require(options.prefetch <= kMostBatches, "prefetch must be at most 65536");
+  require(options.device_prefetch <= kMostBatches, "device_prefetch must be at most 65536");
   require(options.workers <= 1024, "workers must be at most 1024");
   if (options.workers == 0)
     options.workers = cores_of_rank(cores_in_affinity_mask(), cores_online(), cpu_quota(), local_ranks());
@@ -122,7 +140,6 @@ LoaderOptions resolved(const Dataset& dataset, LoaderOptions options) {
           "gpu_jpeg goes with none of on_batch, mix and cache: they work on rows in the host's memory");
   require(!options.gpu_direct || no_step_on_host_rows,
           "gpu_direct goes with none of on_batch, mix and cache: they work on rows in the host's memory");
-  options.shuffle_block = shuffle_block(dataset, options);
   try {
     ask_for_classes(options, dataset.fields());
   } catch (const Error& error) {
@@ -167,7 +184,7 @@ EngineOptions engine_options(const LoaderOptions& options, const Program& progra
 PlanOptions plan_options(const LoaderOptions& options, const Selection& selection) {
   return {.samples = selection.samples,
           .shuffle = options.shuffle,
-          .shuffle_block = *options.shuffle_block,
+          .shuffle_block = options.shuffle_block.value_or(0),
           .seed = options.seed,
           .batch_size = options.batch_size,
           .rank = options.rank,
@@ -176,15 +193,17 @@ PlanOptions plan_options(const LoaderOptions& options, const Selection& selectio
 }
 
 unsigned slab_count(const LoaderOptions& options, std::span<const Output> outputs, bool reads_ahead) {
-  const std::uint32_t rows = std::max(2 * options.workers, reads_ahead ? kReadAheadRows : 0);
-  const unsigned filling = 1 + (rows + options.batch_size - 1) / options.batch_size;
+  const std::uint64_t rows = std::max(2 * options.workers, reads_ahead ? kReadAheadRows : 0);
+  const auto filling = static_cast<unsigned>(1 + (rows + options.batch_size - 1) / options.batch_size);
   std::uint64_t row_bytes = 0;
   for (const Output& output : outputs) row_bytes += output.ragged ? 0 : output.row_bytes();
-  const bool small = row_bytes * options.batch_size <= kSmallBatch;
+  const bool small = row_bytes <= kSmallBatch / options.batch_size;
   const unsigned ahead = small ? options.prefetch + filling : std::max(options.prefetch, filling);
   const unsigned on_batch = options.on_batch ? options.prefetch + 1 : 0;
   const unsigned behind = options.on_device != nullptr ? options.device_prefetch + 1 : options.held;
-  return ahead + on_batch + behind;
+  const unsigned slabs = ahead + on_batch + behind;
+  require_addressable(options, outputs, slabs);
+  return slabs;
 }
 
 }  // namespace penstock

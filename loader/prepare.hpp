@@ -37,6 +37,7 @@ PlanOptions plan_options(const LoaderOptions& options, const Selection& selectio
 /// Batches ahead of the consumer, and the consumer's; with a device, those being copied in place of the consumer's.
 /// What is ahead is `prefetch` ready ones and those being filled (enough rows to keep every worker, or the disk, busy);
 /// of large batches either as many as there are more of, since while batches wait ready none need be filled.
+/// Throws Error: invalid_argument, for more memory than a process can address.
 unsigned slab_count(const LoaderOptions& options, std::span<const Output> outputs, bool reads_ahead);
 
 }  // namespace penstock

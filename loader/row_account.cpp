@@ -9,6 +9,7 @@ RowAccount account_for(const Dataset& dataset, const Program& program, const Sam
                  .sample = sample.sample,
                  .seed = sample.seed,
                  .epoch = sample.epoch,
+                 .occurrence = sample.occurrence,
                  .outputs = {}};
   std::vector<Piece> pieces;
   for (std::uint32_t output = 0; output < program.outputs().size(); ++output) {

@@ -30,6 +30,7 @@ struct MixAccount {
 struct RowAccount {
   std::string key;
   std::uint64_t sample, seed, epoch;
+  std::uint32_t occurrence = 0;  ///< of the sample in the loader's subset: how often it stands there before
   std::optional<MixAccount> mix = {};
   std::vector<OutputOrigin> outputs;  ///< without those that the sample has no field for
 };

@@ -64,6 +64,7 @@ Slab::Slab(std::span<const Output> outputs, const SlabLayout& layout, Staging& s
     ragged_[i].staged.resize(batch_size);
   }
   samples.reserve(batch_size);
+  occurrences.reserve(batch_size);
   keys.reserve(batch_size);
   valid.reserve(batch_size);
   fields.reserve(outputs.size());
@@ -85,6 +86,7 @@ void Slab::begin(std::uint64_t new_epoch, std::uint64_t new_number, std::uint32_
   number = new_number;
   rows = new_rows;
   samples.assign(rows, 0);
+  occurrences.assign(rows, 0);
   keys.assign(rows, {});
   valid.assign(rows, 1);
   mix.reset();
@@ -196,7 +198,8 @@ void Slab::stage_jpegs() {
 }
 
 void Slab::write_table() {
-  std::memcpy(memory_, samples.data(), rows * sizeof(std::uint64_t));
+  auto* const draws = reinterpret_cast<std::uint64_t*>(memory_);
+  for (std::uint32_t row = 0; row < rows; ++row) draws[row] = draw_number(samples[row], occurrences[row]);
   for (std::size_t i = 0; i < outputs_.size(); ++i) {
     if (!outputs_[i].ragged) continue;
     std::memcpy(memory_ + layout_.begins[i], ragged_[i].offsets.data(), (rows + std::size_t{1}) * sizeof(std::int64_t));

@@ -3,13 +3,14 @@
 #include <nlohmann/json.hpp>
 
 #include <penstock/formats/error.hpp>
+#include <penstock/formats/hash.hpp>
 #include <penstock/loader/state.hpp>
 
 namespace penstock {
 namespace {
 
 using Json = nlohmann::ordered_json;
-constexpr std::uint64_t kVersion = 1;
+constexpr std::uint64_t kVersion = 2;
 
 [[noreturn]] void refuse(const std::string& cause) {
   throw Error::invalid_argument("loader state: " + cause);
@@ -35,36 +36,58 @@ std::string text(const Json& json, const char* name) {
   return value.get<std::string>();
 }
 
-// The fingerprint is text: JSON readers that keep numbers as doubles would round it.
-std::string to_hex(std::uint64_t value) {
-  static constexpr char kDigits[] = "0123456789abcdef";
-  std::string digits(16, '0');
-  for (std::size_t i = 16; i-- > 0; value >>= 4) digits[i] = kDigits[value & 15];
-  return digits;
+bool yes_or_no(const Json& json, const char* name) {
+  const Json& value = member(json, name);
+  if (!value.is_boolean()) refuse(std::string("\"") + name + "\" is neither true nor false");
+  return value.get<bool>();
 }
 
-std::uint64_t from_hex(const std::string& digits) {
+// Fingerprints are text: JSON readers that keep numbers as doubles would round them.
+std::uint64_t fingerprint(const Json& json, const char* name) {
+  const std::string digits = text(json, name);
   std::uint64_t value = 0;
   const auto end = digits.data() + digits.size();
   const auto result = std::from_chars(digits.data(), end, value, 16);
   if (digits.size() != 16 || result.ec != std::errc() || result.ptr != end)
-    refuse("\"dataset\" is no fingerprint of 16 hexadecimal digits");
+    refuse(std::string("\"") + name + "\" is no fingerprint of 16 hexadecimal digits");
   return value;
+}
+
+Last last_named(const std::string& given) {
+  for (const Last last : {Last::keep, Last::drop, Last::pad})
+    if (given == name(last)) return last;
+  refuse("\"last\" is neither keep, drop nor pad");
+}
+
+SavedOrder order_of(const Json& json) {
+  SavedOrder order{.shuffle = yes_or_no(json, "shuffle"),
+                   .shuffle_block = number<std::uint64_t>(json, "shuffle_block"),
+                   .last = last_named(text(json, "last"))};
+  if (json.contains("block_of_version_1")) order.block_of_version_1 = yes_or_no(json, "block_of_version_1");
+  if (!member(json, "subset").is_null()) order.subset = fingerprint(json, "subset");
+  return order;
 }
 
 }  // namespace
 
 std::string LoaderState::to_json() const {
-  const Json json = {{"penstock_state", kVersion},
-                     {"dataset", to_hex(dataset)},
-                     {"samples", samples},
-                     {"seed", seed},
-                     {"epoch", epoch},
-                     {"start", start},
-                     {"batch", batch},
-                     {"world", world},
-                     {"batch_size", batch_size},
-                     {"transforms", transforms}};
+  Json json = {{"penstock_state", order ? kVersion : 1},
+               {"dataset", hexadecimal(dataset)},
+               {"samples", samples},
+               {"seed", seed},
+               {"epoch", epoch},
+               {"start", start},
+               {"batch", batch},
+               {"world", world},
+               {"batch_size", batch_size},
+               {"transforms", transforms}};
+  if (order) {
+    json["shuffle"] = order->shuffle;
+    json["shuffle_block"] = order->shuffle_block;
+    if (order->block_of_version_1) json["block_of_version_1"] = true;
+    json["subset"] = order->subset ? Json(hexadecimal(*order->subset)) : Json(nullptr);
+    json["last"] = name(order->last);
+  }
   return json.dump();
 }
 
@@ -72,9 +95,13 @@ LoaderState LoaderState::from_json(std::string_view text_in) {
   const Json json = Json::parse(text_in, nullptr, /*allow_exceptions=*/false);
   if (!json.is_object()) refuse("not a JSON object");
   const auto version = number<std::uint64_t>(json, "penstock_state");
-  if (version != kVersion) refuse("version " + std::to_string(version) + " is not read here, only version 1");
+  if (version > kVersion) {
+    refuse("version " + std::to_string(version) + " was written by a newer penstock; this one reads versions 1 and " +
+           std::to_string(kVersion));
+  }
+  if (version == 0) refuse("there is no version 0");
   LoaderState state;
-  state.dataset = from_hex(text(json, "dataset"));
+  state.dataset = fingerprint(json, "dataset");
   state.samples = number<std::uint64_t>(json, "samples");
   state.seed = number<std::uint64_t>(json, "seed");
   state.epoch = number<std::uint64_t>(json, "epoch");
@@ -83,6 +110,7 @@ LoaderState LoaderState::from_json(std::string_view text_in) {
   state.world = number<std::uint32_t>(json, "world");
   state.batch_size = number<std::uint32_t>(json, "batch_size");
   state.transforms = text(json, "transforms");
+  if (version > 1) state.order = order_of(json);
   if (state.world == 0 || state.batch_size == 0) refuse("\"world\" and \"batch_size\" must be at least 1");
   if (state.start > state.samples) refuse("\"start\" lies behind \"samples\"");
   return state;

@@ -2,10 +2,23 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
+#include <penstock/loader/options.hpp>
+
 namespace penstock {
+
+/// What the order of an epoch is made of beside dataset, seed and epoch.
+struct SavedOrder {
+  bool shuffle = false;
+  std::uint64_t shuffle_block = 0;           ///< 0: none
+  bool block_of_version_1 = false;           ///< the block is not the loader's own, but what a state of version 1 meant
+  std::optional<std::uint64_t> subset = {};  ///< fingerprint of the epoch's list of samples; nothing: all of them
+  Last last = Last::keep;
+  friend bool operator==(const SavedOrder&, const SavedOrder&) = default;
+};
 
 /// Any rank's state serves all ranks. With another world or batch size the rest of the epoch begins at the first
 /// position not delivered.
@@ -17,11 +30,15 @@ struct LoaderState {
   std::uint64_t start = 0;  ///< position of batch 0
   std::uint64_t batch = 0;  ///< batches delivered since `start`, by every rank
   std::uint32_t world = 1, batch_size = 1;
-  std::string transforms;  ///< Program::version()
+  std::string transforms = {};  ///< Program::version()
+  /// Nothing in states of version 1, which do not say it. Restoring into another order is an error.
+  std::optional<SavedOrder> order = {};
   friend bool operator==(const LoaderState&, const LoaderState&) = default;
 
+  /// Of version 2; of version 1 without an order.
   std::string to_json() const;
-  /// Throws Error: invalid_argument, when the text is no loader state or of a version not read here.
+  /// Of either version. Members that are not known here are left out of account: a version never changes what its
+  /// members mean. Throws Error: invalid_argument, when the text is no loader state or of a later version.
   static LoaderState from_json(std::string_view text);
 };
 

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <iosfwd>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,8 @@ struct StageStats {
 struct BadSample {
   std::string key, field, cause;
   std::uint64_t sample, epoch;
+  /// In the epoch's order; nothing for a repeat that pads, which counts for no limit.
+  std::optional<std::uint64_t> position = {};
 };
 
 struct Stats {

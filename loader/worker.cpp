@@ -158,8 +158,7 @@ void Worker::fail_row(Assembly& assembly, std::uint32_t row, std::exception_ptr 
 }
 
 void Worker::fill_row(Assembly& assembly, std::uint32_t row, Group* ahead, std::uint32_t index) {
-  const SampleContext sample{assembly.seed(), assembly.slab().epoch, assembly.slab().samples[row],
-                             assembly.slab().keys[row]};
+  const SampleContext sample = assembly.slab().context(row);
   slots_.of(assembly, shop_.program.outputs(), row);
   if (ahead != nullptr && ahead->failures[index] == nullptr) {
     filler_.fill_ahead(sample, *ahead, index, slots_);
@@ -169,8 +168,9 @@ void Worker::fill_row(Assembly& assembly, std::uint32_t row, Group* ahead, std::
 }
 
 void Worker::fall_short(Assembly& assembly, std::uint32_t row, const Error& error) {
+  const Row& planned = assembly.rows[row];
   assembly.add_bad(row, {error.context().key, error.context().field, error.what(), assembly.slab().samples[row],
-                         assembly.slab().epoch});
+                         assembly.slab().epoch, planned.valid ? std::optional(planned.position) : std::nullopt});
   if (shop_.options.on_error == OnError::mark) {
     slots_.of(assembly, shop_.program.outputs(), row);
     slots_.clear_row();
@@ -188,8 +188,9 @@ bool Worker::replace(Assembly& assembly, std::uint32_t row, std::string& last) {
   Slab& slab = assembly.slab();
   Random random(assembly.seed(), slab.epoch, assembly.rows[row].position, kReplacementStream);
   for (std::uint64_t attempt = 0; attempt < kReplacements; ++attempt) {
-    const std::uint64_t position = random.below(shop_.samples);
-    slab.samples[row] = shop_.included.empty() ? position : shop_.included[position];
+    const std::uint64_t place = random.below(shop_.selection.samples);
+    slab.samples[row] = shop_.selection.sample(place);
+    slab.occurrences[row] = shop_.selection.occurrence(place);
     slab.keys[row] = shop_.dataset.key(slab.samples[row]);
     try {
       fill_row(assembly, row, nullptr, 0);

@@ -11,6 +11,7 @@
 #include <penstock/loader/group.hpp>
 #include <penstock/loader/options.hpp>
 #include <penstock/loader/row_filler.hpp>
+#include <penstock/loader/selection.hpp>
 #include <penstock/loader/stage_clock.hpp>
 #include <penstock/loader/thread.hpp>
 #include <penstock/loader/window.hpp>
@@ -23,8 +24,7 @@ struct Workshop {
   const Dataset& dataset;
   const Program& program;
   const LoaderOptions& options;
-  std::uint64_t samples;                       ///< that an epoch delivers
-  const std::vector<std::uint64_t>& included;  ///< sample numbers by position's value; empty: all
+  const Selection& selection;
   const FetchFrom& from;
   const DeviceJpegs* jpegs;  ///< null: all images are decoded here
   ReadEngine& direct;

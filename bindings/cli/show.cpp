@@ -15,6 +15,7 @@
 #include <penstock/formats/error.hpp>
 #include <penstock/loader/batch_mixer.hpp>
 #include <penstock/loader/loader.hpp>
+#include <penstock/loader/selection.hpp>
 
 #include "command.hpp"
 #include "open.hpp"
@@ -95,6 +96,15 @@ Wanted wanted_of(const Options& given, const Dataset& dataset) {
     wanted.options.mix = mixes_of(state.transforms);
     wanted.epoch = state.epoch;
     wanted.batch = state.batch;
+    if (state.order) {
+      if (state.order->subset)
+        throw Error::invalid_argument(given.state + ": it was saved with a subset, which a state does not hold");
+      wanted.options.shuffle = state.order->shuffle;
+      wanted.options.last = state.order->last;
+    }
+    if (!given.block_given) {
+      wanted.options.shuffle_block = state.order ? state.order->shuffle_block : block_of_version_1(dataset);
+    }
   }
   for (const std::string& field : given.fields) wanted.options.fields.push_back(parse_field(field));
   for (const std::string& mix : given.mixes) wanted.options.mix.push_back(parse_mix(mix));

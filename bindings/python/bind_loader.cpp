@@ -58,6 +58,11 @@ std::vector<Mix> mixes_of(const std::optional<std::variant<Mix, std::vector<Mix>
   return std::get<std::vector<Mix>>(*given);
 }
 
+// Of what a program should know and would not look for in the stats.
+void warn(const std::string& note) {
+  if (!note.empty() && PyErr_WarnEx(PyExc_UserWarning, ("penstock: " + note).c_str(), 1) < 0) throw nb::python_error();
+}
+
 void construct(PythonLoader* self, const nb::object& source, std::uint32_t batch_size, bool shuffle, std::uint64_t seed,
                unsigned workers, unsigned prefetch, const std::optional<FieldsDict>& fields, const std::string& last,
                bool drop_last, const std::variant<std::uint32_t, std::string>& rank, std::optional<std::uint32_t> world,
@@ -69,7 +74,8 @@ void construct(PythonLoader* self, const nb::object& source, std::uint32_t batch
                std::uint64_t read_window, std::uint64_t block_cache, const std::optional<std::string>& cache,
                std::uint64_t cache_bytes, const std::optional<std::variant<Mix, std::vector<Mix>>>& mix,
                const nb::object& on_batch, const std::optional<std::string>& device, unsigned device_prefetch,
-               const std::string& where, bool gpu_direct, double gpu_jpeg, std::uint64_t gpu_jpeg_bytes) {
+               const std::string& where, bool gpu_direct, double gpu_jpeg, std::uint64_t gpu_jpeg_bytes,
+               const nb::object& sum_over_ranks) {
   LoaderOptions options{.batch_size = batch_size,
                         .shuffle = shuffle,
                         .seed = seed,
@@ -89,8 +95,9 @@ void construct(PythonLoader* self, const nb::object& source, std::uint32_t batch
                         .on_error = on_error_named(on_error),
                         .checksums = checksums_named(checksums),
                         .max_error_rate = max_error_rate,
+                        .sum_over_ranks = sum_of(sum_over_ranks),
                         .missing = missing_named(missing),
-                        .subset = std::move(subset).value_or(std::vector<std::uint64_t>{}),
+                        .subset = std::move(subset),
                         .timeout = timeout_of(timeout),
                         .shuffle_block = shuffle_block,
                         .max_items = max_items,
@@ -107,6 +114,12 @@ void construct(PythonLoader* self, const nb::object& source, std::uint32_t batch
     throw Error::invalid_argument(
         "device goes with neither on_batch nor transforms in Python: what they make is Python's own, for them to move");
   new (self) PythonLoader(std::move(dataset), std::move(options), std::move(note), std::move(step));
+  try {
+    warn(self->use([](Loader& loader) { return loader.stats().notes; }));
+  } catch (...) {  // warnings that are errors: what is not made is not destroyed by Python
+    self->~PythonLoader();
+    throw;
+  }
 }
 
 nb::object json(const char* function, const nb::object& argument) {
@@ -118,7 +131,7 @@ nb::object state_dict(PythonLoader& self) {
 }
 
 void load_state_dict(PythonLoader& self, const nb::dict& state) {
-  self.restore(LoaderState::from_json(nb::str(json("dumps", state)).c_str()));
+  warn(self.restore(LoaderState::from_json(nb::str(json("dumps", state)).c_str())));
 }
 
 nb::object stats_of(PythonLoader& self) {
@@ -181,6 +194,7 @@ nb::dict explain(PythonLoader& self, std::uint64_t epoch, std::uint64_t batch, s
   told["sample"] = account.sample;
   told["seed"] = account.seed;
   told["epoch"] = account.epoch;
+  told["occurrence"] = account.occurrence;
   if (account.mix) told["mix"] = mix_dict(*account.mix);
   nb::dict outputs;
   for (const OutputOrigin& origin : account.outputs) outputs[text(origin.account.output)] = output_dict(origin);
@@ -231,12 +245,16 @@ constexpr const char* kInitDoc =
     "held: batches the program may hold at once in memory that is reserved for them; None: 4. held_max: how many it may\n"
     "hold all the same, in memory that is taken when it comes to that; None: held where that is given, else 16. Values of\n"
     "at most 256 bytes a row are copies, and count for neither.\n"
-    "on_error: \"raise\", \"replace\" or \"mark\" for samples with broken bytes, up to max_error_rate.\n"
+    "on_error: \"raise\", \"replace\" or \"mark\" for samples with broken bytes, up to max_error_rate. sum_over_ranks: a\n"
+    "function of a number that returns its sum over all ranks (ps.torch.sum_over_ranks), so that all of them pass\n"
+    "max_error_rate at the same batch; None: each minds its share.\n"
     "checksums: \"off\", \"first\" or \"always\": values are compared with the CRC-32C that pack recorded never, the\n"
     "first time this loader reads them, or each time.\n"
     "missing: \"raise\", \"exclude\" or \"empty\" for samples that lack a field.\n"
-    "subset: sample numbers that an epoch delivers. timeout: seconds after which a wait raises, with what is in\n"
-    "flight. shuffle_block: samples per block of a block shuffle, 0 for none. max_items: bound of a ragged row.\n"
+    "subset: sample numbers that an epoch delivers; None: all. One that stands there twice draws anew each time.\n"
+    "timeout: seconds after which a wait raises, with what is in flight. shuffle_block: samples per block of a block\n"
+    "shuffle, which spares samples that share filtered blocks; None or 0: a full shuffle, which warns where it undoes\n"
+    "each block many times. max_items: bound of a ragged row.\n"
     "classes: names that the dataset's must equal. engine: \"auto\", \"io_uring\", \"pread\", \"direct\", \"gather\".\n"
     "direct_io: O_DIRECT. read_window, block_cache: bytes.\n"
     "cache: what is kept of samples for later epochs, \"encoded\" (stored bytes) or \"decoded\" (images as pixels, "
@@ -273,7 +291,8 @@ void bind_loader_class(nb::module_& module) {
            nb::arg("on_batch").sig("None") = nb::none(), nb::arg("device") = nb::none(),
            nb::arg("device_prefetch") = defaults.device_prefetch, nb::arg("where") = "auto",
            nb::arg("gpu_direct") = defaults.gpu_direct, nb::arg("gpu_jpeg") = defaults.gpu_jpeg,
-           nb::arg("gpu_jpeg_bytes") = defaults.gpu_jpeg_bytes, kInitDoc)
+           nb::arg("gpu_jpeg_bytes") = defaults.gpu_jpeg_bytes, nb::arg("sum_over_ranks").sig("None") = nb::none(),
+           kInitDoc)
       .def("__iter__", iterate, "Begins an epoch. Only the latest iterator gives batches.")
       .def(
           "__len__", [](PythonLoader& self) { return self.use([](Loader& loader) { return loader.batches(); }); },
@@ -288,7 +307,9 @@ void bind_loader_class(nb::module_& module) {
            "The position after the last batch taken: a small dict, fit for JSON. Any rank's serves all ranks.")
       .def("load_state_dict", load_state_dict, nb::arg("state_dict"),
            "The next batch is the one after the last taken, without replay; before or after iter(), also with another\n"
-           "world or batch size. Raises Error: invalid_argument, for another dataset or what is no state.")
+           "world or batch size. Warns where the loader's seed or transforms are others than the state's. Raises Error:\n"
+           "invalid_argument, for another dataset, another order of its samples (shuffle, shuffle_block, subset, last), or\n"
+           "what is no state.")
       .def(
           "at",
           [](PythonLoader& self, std::uint64_t epoch, std::uint64_t batch) {

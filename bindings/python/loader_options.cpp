@@ -23,6 +23,8 @@ bool is_transform(nb::handle value) {
   return nb::isinstance(value, own_step_module().attr("Transform"));
 }
 
+thread_local bool summing = false;
+
 constexpr double kLongestTimeout = 1e9;  // seconds: 31 years
 
 }  // namespace
@@ -80,6 +82,33 @@ std::shared_ptr<PythonStep> own_step(const std::optional<FieldsDict>& fields, co
   const nb::object given = fields ? nb::object(*fields) : nb::object(nb::dict());
   nb::object made = own_step_module().attr("own_step")(given, on_batch, marks);
   return made.is_none() ? nullptr : std::make_shared<PythonStep>(std::move(made));
+}
+
+std::function<std::uint64_t(std::uint64_t)> sum_of(const nb::object& function) {
+  if (function.is_none()) return {};
+  if (PyCallable_Check(function.ptr()) == 0)
+    throw Error::invalid_argument("sum_over_ranks is a function of a number, or None");
+  const std::shared_ptr<PyObject> kept(nb::object(function).release().ptr(), [](PyObject* held) {
+    if (Py_IsInitialized() == 0) return;
+    const nb::gil_scoped_acquire interpreter;
+    Py_DECREF(held);
+  });
+  return [kept](std::uint64_t number) {
+    const nb::gil_scoped_acquire interpreter;
+    summing = true;
+    try {
+      const nb::object sum = nb::borrow(kept.get())(number);
+      summing = false;
+      return nb::cast<std::uint64_t>(nb::int_(sum));
+    } catch (...) {
+      summing = false;
+      throw;
+    }
+  };
+}
+
+bool in_sum_over_ranks() {
+  return summing;
 }
 
 std::chrono::milliseconds timeout_of(std::optional<double> seconds) {

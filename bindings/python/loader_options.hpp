@@ -1,6 +1,8 @@
 // Options as Python spells them.
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -32,6 +34,9 @@ std::vector<FieldChain> fields_of(const std::optional<FieldsDict>& fields);
 /// The penstock._own_step.OwnStep of the functions that a program adds; null without any.
 std::shared_ptr<PythonStep> own_step(const std::optional<FieldsDict>& fields, const nanobind::object& on_batch,
                                      bool marks);
+/// What calls a function of Python's with the interpreter held; empty for None. While it runs, no loader may be used.
+std::function<std::uint64_t(std::uint64_t)> sum_of(const nanobind::object& function);
+bool in_sum_over_ranks();  ///< this thread is inside such a call
 std::chrono::milliseconds timeout_of(std::optional<double> seconds);
 /// Sets rank and world, and returns where they came from (empty when they were given).
 std::string set_rank(LoaderOptions& options, const std::variant<std::uint32_t, std::string>& rank,

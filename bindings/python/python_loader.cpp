@@ -7,6 +7,7 @@
 
 #include "bind.hpp"
 #include "interpreter.hpp"
+#include "loader_options.hpp"
 
 namespace penstock::python {
 namespace {
@@ -100,10 +101,11 @@ void PythonLoader::set_epoch(std::uint64_t epoch) {
   });
 }
 
-void PythonLoader::restore(const LoaderState& state) {
-  use([&](Loader& loader) {
-    loader.restore(state);
+std::string PythonLoader::restore(const LoaderState& state) {
+  return use([&](Loader& loader) {
+    std::string said = loader.restore(state);
     under_way_ = false;
+    return said;
   });
 }
 
@@ -114,6 +116,7 @@ Stats PythonLoader::stats() const {
 }
 
 void PythonLoader::require_elsewhere() const {
+  if (in_sum_over_ranks()) throw Error::invalid_argument("sum_over_ranks cannot use a loader, which waits for it");
   if (step_ == nullptr || !step_->runs_here()) return;
   throw Error::invalid_argument("a function that a loader runs on its batches cannot use that loader");
 }

@@ -36,7 +36,7 @@ class PythonLoader {
   /// later `for` has begun; and what Python's signal handlers raise meanwhile.
   std::optional<Batch> next(std::uint64_t iteration);
   void set_epoch(std::uint64_t epoch);
-  void restore(const LoaderState& state);
+  std::string restore(const LoaderState& state);  ///< and what the program should know of it
   Stats stats() const;  ///< also while another thread waits in next()
 
   /// work(loader), one call at a time, without the interpreter.

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include <penstock/loader/batch_record.hpp>
+
 #include "batch_dict.hpp"
 #include "bind.hpp"
 
@@ -59,9 +61,9 @@ void PythonStep::run(Batch& batch) {
   const nb::object function = function_;  // close() may let go of it meanwhile
   if (!function.is_valid()) return;
   const Running here(this);
-  nb::list samples;
-  for (const std::uint64_t sample : batch.samples()) samples.append(sample);
-  batch.attach(shared(function(batch_dict(batch), batch.seed(), batch.epoch(), batch.number(), samples)));
+  nb::list draws;
+  for (std::uint32_t row = 0; row < batch.size(); ++row) draws.append(batch.slab()->context(row).draws());
+  batch.attach(shared(function(batch_dict(batch), batch.seed(), batch.epoch(), batch.number(), draws)));
 }
 
 bool PythonStep::runs_here() const {

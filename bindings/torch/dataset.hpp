@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include <c10/util/Exception.h>
 #include <torch/data/dataloader_options.h>
 #include <torch/data/datasets/stateful.h>
 #include <torch/data/example.h>
@@ -78,13 +79,14 @@ class DatasetBase : public ::torch::data::datasets::StatefulDataset<Self, Given,
     archive.write("penstock", c10::IValue(shared_->loader->state().to_json()));
   }
   /// Goes on after the last batch delivered before save(): torch::load(dataset, path). Throws Error: invalid_argument,
-  /// when the archive holds no position, or one in other data.
+  /// when the archive holds no position, or one in other data or another order of them. Warns as Loader::restore() returns.
   void load(::torch::serialize::InputArchive& archive) override {
     c10::IValue state;
     if (!archive.try_read("penstock", state) || !state.isString())
       throw Error::invalid_argument("the archive holds no position of a penstock dataset");
     const std::scoped_lock lock(shared_->mutex);
-    shared_->loader->restore(LoaderState::from_json(state.toStringRef()));
+    const std::string said = shared_->loader->restore(LoaderState::from_json(state.toStringRef()));
+    if (!said.empty()) TORCH_WARN("penstock: ", said);
     shared_->untouched = shared_->ended = false;
   }
 

@@ -1,5 +1,6 @@
 // Filtered blocks that samples share: each is undone once while it is wanted, whichever engine brings its bytes.
 #include <map>
+#include <optional>
 #include <numeric>
 #include <support/faulty_engine.hpp>
 #include <support/loading.hpp>
@@ -9,6 +10,7 @@
 #include <hdf5.h>
 
 #include <penstock/formats/hdf5_handle.hpp>
+#include <penstock/loader/selection.hpp>
 
 using namespace penstock;
 using namespace penstock::test;
@@ -104,6 +106,105 @@ TEST_CASE("batches of shared blocks are the same with every engine and every siz
       }
     }
   }
+}
+
+namespace {
+
+std::vector<std::uint64_t> samples_of(Loader& loader) {
+  std::vector<std::uint64_t> samples;
+  while (const auto batch = loader.next()) {
+    for (std::uint32_t row = 0; row < batch->size(); ++row)
+      if (batch->valid()[row] != 0) samples.push_back(batch->samples()[row]);
+  }
+  return samples;
+}
+
+LoaderOptions in_small_batches(std::optional<std::uint64_t> block = std::nullopt) {
+  return {.batch_size = 32, .shuffle = true, .seed = 5, .workers = 2, .shuffle_block = block};
+}
+
+}  // namespace
+
+TEST_CASE("shuffle=true is the same order whether samples share filtered blocks or not, and a state serves both") {
+  const TemporaryFolder folder;
+  write_chunks(folder / "x.h5");
+  const Dataset chunked = open(folder / "x.h5"), plain = packed(chunked, folder / "tar", "tar");
+  REQUIRE(chunked.block_count() == kChunks);
+  for (const std::optional<std::uint64_t> block : {std::optional<std::uint64_t>(), std::optional<std::uint64_t>(0),
+                                                   std::optional<std::uint64_t>(48)}) {
+    Loader one(chunked, in_small_batches(block)), other(plain, in_small_batches(block));
+    REQUIRE(one.next().has_value());
+    other.restore(LoaderState::from_json(one.state().to_json()));
+    CHECK(samples_of(one) == samples_of(other));
+    CHECK(samples_of(one) == samples_of(other));
+  }
+  Loader full(chunked, in_small_batches()), by_blocks(chunked, in_small_batches(16));
+  CHECK_THROWS_WITH_AS(full.restore(by_blocks.state()), doctest::Contains("shuffle_block=16, this loader has none"),
+                       Error);
+}
+
+TEST_CASE("what a full shuffle over shared blocks costs is told, with the options that cure it") {
+  const TemporaryFolder folder;
+  write_chunks(folder / "x.h5");
+  const auto told = [](const Dataset& dataset, LoaderOptions options) {
+    return Loader(dataset, std::move(options)).stats().notes;
+  };
+  const Dataset dataset = open(folder / "x.h5");
+  LoaderOptions small = in_small_batches();
+  small.block_cache = 1000;
+  CHECK(told(dataset, small) ==
+        "a full shuffle undoes each filtered block of the dataset about 16 times an epoch, because about 16 samples "
+        "share one; shuffle_block=16 shuffles blocks and undoes each once, block_cache of 1 MB keeps them all");
+  small.shuffle_block = 0;
+  CHECK(told(dataset, small).find("about 16 times") != std::string::npos);
+  small.shuffle_block = 16;
+  CHECK(told(dataset, small).empty());
+  small.shuffle_block.reset();
+  small.shuffle = false;
+  CHECK(told(dataset, small).empty());
+  CHECK(told(dataset, in_small_batches()).empty());  // the cache keeps all
+  LoaderOptions half = in_small_batches();
+  half.block_cache = kRows * kColumns * sizeof(std::int32_t) / 2;
+  CHECK(told(dataset, half).find("about 8 times") != std::string::npos);
+  const Dataset plain = packed(dataset, folder / "tar", "tar");
+  CHECK(told(plain, small).empty());
+}
+
+TEST_CASE("a state of version 1 goes on with the block shuffle that it meant, also through states of its own") {
+  const TemporaryFolder folder;
+  write_chunks(folder / "x.h5");
+  const Dataset dataset = open(folder / "x.h5");
+  REQUIRE(block_of_version_1(dataset) == 16);
+  Loader then(dataset, in_small_batches(16));
+  std::vector<std::uint64_t> all = samples_of(then), rest(all.begin() + 64, all.end());
+  const std::vector<std::uint64_t> next = samples_of(then);
+  then.set_epoch(0);
+  for (int i = 0; i < 2; ++i) REQUIRE(then.next().has_value());
+  LoaderState saved = then.state();
+  saved.order.reset();
+
+  Loader now(dataset, in_small_batches());
+  CHECK(now.restore(LoaderState::from_json(saved.to_json())).find("shuffle_block=16 makes it this loader's own") !=
+        std::string::npos);
+  CHECK(samples_of(now) == rest);
+  CHECK(samples_of(now) == next);
+  now.restore(saved);
+  const LoaderState again = LoaderState::from_json(now.state().to_json());
+  REQUIRE(again.order.has_value());
+  CHECK(again.order->block_of_version_1);
+
+  Loader later(dataset, in_small_batches());
+  later.restore(again);
+  CHECK(samples_of(later) == rest);
+  later.set_epoch(0);
+  CHECK(samples_of(later) == all);
+  Loader own(dataset, in_small_batches(16));
+  own.restore(again);
+  CHECK(samples_of(own) == rest);
+  Loader without(dataset, in_small_batches(0));
+  CHECK_THROWS_WITH_AS(without.restore(again), doctest::Contains("shuffle_block=16, this loader has none"), Error);
+  without.restore(saved);  // of version 1: the loader says that it was saved without
+  CHECK(samples_of(without) != rest);
 }
 
 TEST_CASE("a block is undone once for all the samples that share it") {

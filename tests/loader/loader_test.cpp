@@ -1,6 +1,12 @@
 // What a consumer sees: batches, their values, limits and misuse.
+#include <atomic>
+#include <chrono>
 #include <cstring>
+#include <functional>
+#include <limits>
 #include <set>
+#include <string>
+#include <thread>
 
 #include <doctest/doctest.h>
 #include <sys/wait.h>
@@ -175,15 +181,97 @@ TEST_CASE("wrong options fail in the constructor") {
   refuses([](LoaderOptions& o) { o.held = 0; }, "held");
   refuses([](LoaderOptions& o) { o.rank = 1; }, "rank");
   refuses([](LoaderOptions& o) { o.max_error_rate = 2; }, "max_error_rate");
-  refuses([](LoaderOptions& o) { o.subset = {4}; }, "subset");
+  refuses([](LoaderOptions& o) { o.subset = {{4}}; }, "subset");
+  refuses([](LoaderOptions& o) { o.timeout = std::chrono::milliseconds(-1); }, "timeout");
+  refuses([](LoaderOptions& o) { o.timeout = std::chrono::milliseconds::min(); }, "timeout");
   refuses([](LoaderOptions& o) { o.fields = {{"jpg", raw()}}; }, "jpg");
+}
+
+TEST_CASE("the largest numbers that options take neither overflow nor end a wait at once") {
+  const TemporaryFolder folder;
+  write_arrays(folder / "data", 8);
+  const Dataset dataset = open(folder / "data");
+  constexpr unsigned kMost = std::numeric_limits<unsigned>::max();
+  constexpr std::uint64_t kMostBytes = std::numeric_limits<std::uint64_t>::max();
+  const auto refuses = [&](auto change, const char* word) {
+    LoaderOptions options{.workers = 1};
+    change(options);
+    CHECK_THROWS_WITH_AS(Loader(dataset, options), doctest::Contains(word), Error);
+  };
+  refuses([](LoaderOptions& o) { o.prefetch = kMost; }, "prefetch must be at most");
+  refuses([](LoaderOptions& o) { o.held = kMost; }, "held_max must be at most");
+  refuses([](LoaderOptions& o) { o.device_prefetch = kMost; }, "device_prefetch must be at most");
+  refuses([](LoaderOptions& o) { o.batch_size = kMost, o.prefetch = 1 << 16; }, "than a process can address");
+  refuses(
+      [](LoaderOptions& o) {
+        o.max_items = kMostBytes;
+        o.fields = {{"cls", raw()}};
+      },
+      "lower batch_size, prefetch, held or max_items");
+  refuses([](LoaderOptions& o) { o.cache = CacheKind::encoded, o.cache_bytes = kMostBytes; }, "cannot map");
+
+  using std::chrono::milliseconds;
+  for (const milliseconds timeout : {milliseconds::max(), milliseconds::max() - milliseconds(1),
+                                     milliseconds(std::chrono::hours(24 * 365 * 290))}) {
+    for (const bool looks_up : {false, true}) {
+      LoaderOptions options{.batch_size = 4, .workers = 1, .timeout = timeout};
+      options.read_window = options.block_cache = kMostBytes;
+      options.engine.kind = EngineKind::pread;
+      for (const bool own_step : {false, true}) {
+        if (own_step) options.on_batch = [](Batch&) {};
+        Loader loader(dataset, options);
+        const std::function<void()> look = looks_up ? [] {} : std::function<void()>();
+        CHECK(loader.next(look).has_value());
+        CHECK(loader.next(look).has_value());
+        CHECK_FALSE(loader.next(look).has_value());
+      }
+    }
+  }
+}
+
+TEST_CASE("stats may be asked for from another thread while the consumer restores, jumps and fails") {
+  const TemporaryFolder folder;
+  write_arrays(folder / "data", 40);
+  write_file(folder / "data" / (number_key(7) + ".npy"), "\x93NUMPY");
+  LoaderOptions options{.batch_size = 4, .shuffle = true, .workers = 2};
+  options.on_error = OnError::mark;
+  options.max_error_rate = 1;
+  options.cache = CacheKind::encoded;
+  options.cache_bytes = 1 << 20;
+  options.on_batch = [](Batch&) {};
+  options.engine.kind = EngineKind::pread;
+  options.on_device = open_device("host");
+  Loader loader(open(folder / "data"), options);
+  LoaderState own = loader.state(), foreign = own;
+  foreign.transforms = std::string(300, 'x');
+  foreign.seed = 9;
+  const std::set<std::string> whole{"", loader.restore(foreign)};
+  std::atomic<bool> ended{false};
+  std::atomic<int> torn{0}, asked{0};
+  std::thread other([&] {
+    while (!ended.load()) {
+      const Stats stats = loader.stats();
+      if (!whole.contains(stats.notes)) ++torn;
+      ++asked;
+    }
+  });
+  for (int round = 0; round < 50 || asked.load() < 50; ++round) {
+    loader.restore(round % 2 == 0 ? own : foreign);
+    for (int batch = 0; batch < 3; ++batch) CHECK(loader.next().has_value());
+    loader.set_epoch(static_cast<std::uint64_t>(round));
+    loader.at(0, 1);
+    loader.reset_stats();
+  }
+  ended = true;
+  other.join();
+  CHECK(torn == 0);
 }
 
 TEST_CASE("a subset delivers those samples in that order") {
   const TemporaryFolder folder;
   write_arrays(folder / "data", 10);
   LoaderOptions options;
-  options.subset = {7, 2, 5};
+  options.subset = {{7, 2, 5}};
   Loader loader(open(folder / "data"), options);
   const auto batch = loader.next();
   CHECK(std::vector(batch->samples().begin(), batch->samples().end()) == std::vector<std::uint64_t>{7, 2, 5});

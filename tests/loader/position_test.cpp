@@ -132,6 +132,103 @@ TEST_CASE("a state of another dataset is refused; one of another transform is no
   CHECK(a.stats().notes.find("jpeg 0") != std::string::npos);
 }
 
+TEST_CASE("a state restored into another order of its samples is an error that names the difference") {
+  const TemporaryFolder folder;
+  write_arrays(folder / "data", 20);
+  const Dataset dataset = open(folder / "data");
+  using Change = void (*)(LoaderOptions&);
+  const auto refused = [&](Change saved_with, Change into, const char* difference) {
+    LoaderOptions one = array_options(4), other = array_options(4);
+    saved_with(one);
+    into(other);
+    Loader first(dataset, one), second(dataset, other);
+    REQUIRE(first.next().has_value());
+    second.set_epoch(3);
+    REQUIRE(second.next().has_value());
+    const LoaderState before = second.state();
+    const LoaderState saved = LoaderState::from_json(first.state().to_json());
+    CHECK_THROWS_WITH_AS(second.restore(saved), doctest::Contains(difference), Error);
+    CHECK(second.state() == before);
+    first.restore(saved);
+    CHECK(first.state() == saved);
+  };
+  const Change none = [](LoaderOptions&) {};
+  refused([](LoaderOptions& o) { o.shuffle_block = 8; }, none,
+          "the state was saved with shuffle_block=8, this loader has none");
+  refused(none, [](LoaderOptions& o) { o.shuffle_block = 8; },
+          "the state was saved with no shuffle_block, this loader has shuffle_block=8");
+  refused([](LoaderOptions& o) { o.shuffle_block = 8; }, [](LoaderOptions& o) { o.shuffle_block = 5; },
+          "saved with shuffle_block=8, this loader has shuffle_block=5");
+  refused(none, [](LoaderOptions& o) { o.shuffle = false; }, "saved with shuffle=true, this loader has shuffle=false");
+  refused(none, [](LoaderOptions& o) { o.last = Last::drop; }, "saved with last=keep, this loader has last=drop");
+  refused(none, [](LoaderOptions& o) { o.subset = {{1, 2, 3, 4, 5}}; }, "20 samples an epoch, this loader 5");
+  refused([](LoaderOptions& o) { o.subset.emplace(20, 7); }, none,
+          "a subset of the samples, this loader has all samples");
+  refused([](LoaderOptions& o) { o.subset = {{1, 2, 3}}; }, [](LoaderOptions& o) { o.subset = {{1, 3, 2}}; },
+          "another subset");
+}
+
+TEST_CASE("what changes no order is no difference: the whole as a subset, and a block where nothing is shuffled") {
+  const TemporaryFolder folder;
+  write_arrays(folder / "data", 5);
+  const Dataset dataset = open(folder / "data");
+  LoaderOptions whole = array_options(2);
+  whole.subset = {{0, 1, 2, 3, 4}};
+  Loader one(dataset, whole), other(dataset, array_options(2));
+  CHECK(other.restore(one.state()).empty());
+  LoaderOptions blocks = array_options(2), plain = array_options(2);
+  blocks.shuffle = plain.shuffle = false;
+  blocks.shuffle_block = 2;
+  Loader third(dataset, blocks), fourth(dataset, plain);
+  CHECK(fourth.restore(third.state()).empty());
+  CHECK(third.restore(fourth.state()).empty());
+}
+
+TEST_CASE("the epochs after a restored one go on with the state's seed, and the other seed is told") {
+  const TemporaryFolder folder;
+  write_arrays(folder / "data", 20);
+  const Dataset dataset = open(folder / "data");
+  LoaderOptions of_state = array_options(4), of_loader = array_options(4);
+  of_state.seed = 7;
+  of_state.prefetch = 8;  // reads ahead into the next epochs
+  of_loader.prefetch = 8;
+  Loader first(dataset, of_state), second(dataset, of_loader);
+  REQUIRE(first.next().has_value());
+  const LoaderState saved = first.state();
+  const auto expected = digests_of(first, 3);
+  const std::string said = second.restore(saved);
+  CHECK(said.find("its own seed=7, not with this loader's seed=5") != std::string::npos);
+  CHECK(second.stats().notes == said);
+  CHECK(digests_of(second, 3) == expected);
+  CHECK(second.state() == first.state());
+  second.set_epoch(1);
+  first.set_epoch(1);
+  CHECK(digests_of(second, 1) == digests_of(first, 1));
+  Digest rebuilt, delivered;
+  rebuilt.add(second.at(4, 2));
+  delivered.add(first.at(4, 2));
+  CHECK(rebuilt.value() == delivered.value());
+
+  Loader own(dataset, of_loader);
+  CHECK(second.restore(own.state()).empty());
+  CHECK(second.stats().notes.empty());  // what was told of the state before holds no more
+}
+
+TEST_CASE("a state of version 1 is taken on trust, and says so") {
+  const TemporaryFolder folder;
+  write_arrays(folder / "data", 20);
+  const Dataset dataset = open(folder / "data");
+  LoaderOptions blocks = array_options(4);
+  blocks.shuffle_block = 5;
+  Loader first(dataset, blocks), second(dataset, blocks);
+  REQUIRE(first.next().has_value());
+  LoaderState saved = first.state();
+  saved.order.reset();
+  CHECK(second.restore(LoaderState::from_json(saved.to_json())).find("is of version 1, which does not say shuffle") !=
+        std::string::npos);
+  CHECK(digests_of(second, 2) == digests_of(first, 2));
+}
+
 TEST_CASE("one for is one epoch; a broken-off one is followed by the next epoch; set_epoch goes anywhere") {
   const TemporaryFolder folder;
   write_arrays(folder / "data", 20);

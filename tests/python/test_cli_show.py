@@ -46,6 +46,32 @@ def test_show_takes_everything_from_a_loaders_state(images, tmp_path):
     assert "another world or batch size" in fails("show", images, "--state", tmp_path / "state.json", code=2)
 
 
+def test_show_takes_the_order_from_a_state_that_says_it(images, tmp_path):
+    state = {
+        "penstock_state": 2,
+        "dataset": "0" * 16,
+        "samples": 60,
+        "seed": 7,
+        "epoch": 3,
+        "start": 0,
+        "batch": 1,
+        "world": 1,
+        "batch_size": 8,
+        "transforms": "transforms 1; jpeg 1; cls = label()",
+        "shuffle": True,
+        "shuffle_block": 4,
+        "subset": None,
+        "last": "drop",
+    }
+    chosen = ["--field", "cls=label()"]
+    for changed, words in (({}, ["--shuffle-block", 4]), ({"shuffle": False, "shuffle_block": 0}, ["--no-shuffle"])):
+        (tmp_path / "state.json").write_text(json.dumps({**state, **changed}))
+        told = run("show", images, "--state", tmp_path / "state.json", "--row", 5).stdout
+        assert told == run("show", images, *SHOWN, *words, *chosen).stdout
+    (tmp_path / "state.json").write_text(json.dumps({**state, "subset": "0" * 16}))
+    assert "saved with a subset" in fails("show", images, "--state", tmp_path / "state.json", code=2)
+
+
 def test_show_guesses_the_task_and_names_classes(packed):
     texts = {run("show", packed[format], "--batch", 2).stdout.decode().split("stored")[0] for format in FORMATS}
     assert len(texts) == 1

@@ -7,6 +7,7 @@ import os
 import subprocess
 import threading
 import time
+import warnings
 
 import h5py
 import numpy as np
@@ -94,6 +95,40 @@ def test_a_state_of_another_dataset_or_of_nothing_is_refused(arrays, icons):
         loader.load_state_dict(ps.Loader(icons, fields={"cls": ps.label()}).state_dict())
     with pytest.raises(ps.Error, match="loader state"):
         loader.load_state_dict({})
+
+
+def test_a_state_of_another_order_is_refused_and_another_seed_or_chain_is_told(arrays):
+    options = {"batch_size": 8, "shuffle": True, "fields": FIELDS}
+    state = json.loads(json.dumps(ps.Loader(arrays, seed=7, shuffle_block=16, **options).state_dict()))
+    loader = ps.Loader(arrays, **options)
+    with pytest.raises(ps.Error, match="saved with shuffle_block=16, this loader has none") as raised:
+        loader.load_state_dict(state)
+    assert raised.value.kind == "invalid_argument"
+    state = ps.Loader(arrays, seed=7, batch_size=8, shuffle=True, fields={"cls": ps.label()}).state_dict()
+    with pytest.warns(UserWarning, match="its own seed=7, not with this loader's seed=0.*other codecs or transforms"):
+        loader.load_state_dict(state)
+    assert "seed=7" in loader.stats()["notes"]
+    with pytest.warns(UserWarning, match="version 1, which does not say shuffle"):
+        loader.load_state_dict({**state, "penstock_state": 1})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        loader.load_state_dict({**ps.Loader(arrays, **options).state_dict(), "of a later penstock": [1]})
+    assert loader.stats()["notes"] == ""
+    with pytest.raises(ps.Error, match="version 3 was written by a newer penstock"):
+        loader.load_state_dict({**state, "penstock_state": 3})
+
+
+def test_what_a_full_shuffle_over_shared_blocks_costs_is_a_warning(tmp_path):
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        file.create_dataset("x", data=np.zeros((64, 8), "int32"), chunks=(16, 8), compression="gzip")
+    with pytest.warns(UserWarning, match="about 16 samples share one; shuffle_block=16 shuffles blocks"):
+        loader = ps.Loader(tmp_path / "x.h5", shuffle=True, block_cache=100)
+    assert "shuffle_block=16" in loader.stats()["notes"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ps.Loader(tmp_path / "x.h5", shuffle=True, block_cache=100, shuffle_block=16)
+        with pytest.raises(UserWarning, match="full shuffle"):
+            ps.Loader(tmp_path / "x.h5", shuffle=True, block_cache=100)
 
 
 def test_any_batch_is_rebuilt_without_moving(arrays):
@@ -275,6 +310,38 @@ def test_small_rows_are_copies_that_hold_no_memory_of_the_loader(arrays, long_ar
     assert all((np.asarray(a["npy"]) == b["npy"]).all() for a, b in zip(loader(arrays), loader(arrays)))
     ordered = sorted(loader(arrays), key=lambda batch: -np.asarray(batch["npy"])[0, 0])
     assert [batch["__key__"][0] for batch in ordered] == [f"{i:03}" for i in range(36, -1, -4)]
+
+
+def test_a_sum_over_ranks_is_asked_for_bad_samples_at_fixed_batches(arrays):
+    asked = []
+
+    def summed(number):
+        asked.append(number)
+        return number
+
+    options = {"batch_size": 1, "fields": FIELDS, "on_error": "mark", "world": 2}
+    assert "sum_over_ranks" in ps.Loader(arrays, **options, rank=0).stats()["notes"]
+    loader = ps.Loader(arrays, **options, rank=0, sum_over_ranks=summed)
+    assert "sum_over_ranks" not in loader.stats()["notes"]
+    for _ in loader:
+        pass
+    assert asked == [0] * -(-len(loader) // 16)
+
+    def fails(number):
+        raise KeyError("no such group")
+
+    with pytest.raises(KeyError, match="no such group"):
+        list(batch["__key__"] for batch in ps.Loader(arrays, **options, rank=0, sum_over_ranks=fails))
+    with pytest.raises(ps.Error, match="is a function of a number"):
+        ps.Loader(arrays, sum_over_ranks=3)
+    own = ps.Loader(arrays, **options, rank=0, sum_over_ranks=lambda number: len(own))
+    with pytest.raises(ps.Error, match="sum_over_ranks cannot use a loader"):
+        list(batch["__key__"] for batch in own)
+
+
+def test_an_empty_subset_is_an_error(arrays):
+    with pytest.raises(ps.Error, match="subset is empty"):
+        ps.Loader(arrays, fields=FIELDS, subset=[])
 
 
 def test_a_subset_is_delivered_in_its_order(arrays):

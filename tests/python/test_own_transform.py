@@ -40,6 +40,15 @@ def test_transforms_and_chains_compose_only_where_they_fit():
     assert repr(pickle.loads(pickle.dumps(ps.array.decode() | step))) == "array.decode() | transform(sort)"
 
 
+def test_a_sample_that_a_subset_names_twice_draws_anew(arrays):
+    def drawn(subset):
+        fields = {"npy": ps.transform(lambda row, random: row * 0 + random.uniform()), "cls": ps.label()}
+        return next(iter(ps.Loader(arrays, batch_size=4, fields=fields, subset=subset)))["npy"][:, 0].tolist()
+
+    alone, again = drawn([3, 5]), drawn([3, 5, 3, 3])
+    assert again[:2] == alone and len(set(again)) == 4
+
+
 def test_draws_are_a_function_of_the_sample_also_after_a_restore_and_in_at(arrays):
     def noisy(row, random):
         return row + random.random(5)

@@ -97,6 +97,26 @@ def test_set_epoch_after_a_state_of_that_epoch_keeps_the_position(arrays):
     assert [batch["__key__"] for batch in other] == whole
 
 
+@pytest.mark.filterwarnings("ignore:penstock")
+@pytest.mark.parametrize("workers", [0, 1])
+def test_the_epochs_after_a_restored_one_have_the_seed_of_its_state(arrays, workers):
+    def dataset(seed):
+        return ps.torch.IterableDataset(arrays, batch_size=8, shuffle=True, seed=seed, fields={"cls": ps.label()})
+
+    whole = dataset(7)
+    epochs = [[batch["__key__"] for batch in whole] for _ in range(3)]
+    saved = dataset(7)
+    next(iter(saved))
+    restored = dataset(0)
+    restored.load_state_dict(saved.state_dict())
+    loader = torch.utils.data.DataLoader(restored, batch_size=None, num_workers=workers)
+    assert [[batch["__key__"] for batch in loader] for _ in range(3)] == [epochs[0][1:], *epochs[1:]]
+    restored.set_epoch(1)
+    assert [batch["__key__"] for batch in loader] == epochs[1]
+    restored.set_epoch(0)
+    assert [batch["__key__"] for batch in loader] == epochs[0]
+
+
 def test_the_wait_is_dataloader_time_in_the_profiler(arrays):
     loader = ps.Loader(arrays, batch_size=8, fields=FIELDS)
     with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profile:

@@ -151,7 +151,7 @@ class _Rows:
                 if number is None:
                     value = step.function(value)
                 else:
-                    value = step.function(value, _generator(batch.seed, batch.epoch, batch.samples[row], number))
+                    value = step.function(value, _generator(batch.seed, batch.epoch, batch.draws[row], number))
             except BaseException as error:
                 _add_note(error, f"penstock: {step} of output {self.output!r}, sample {batch.keys[row]!r}, row {row}")
                 raise
@@ -176,10 +176,10 @@ class _Rows:
 
 
 class _Place:
-    __slots__ = ("epoch", "keys", "number", "samples", "seed")
+    __slots__ = ("draws", "epoch", "keys", "number", "seed")
 
-    def __init__(self, keys: list[str], seed: int, epoch: int, number: int, samples: list[int]) -> None:
-        self.keys, self.seed, self.epoch, self.number, self.samples = keys, seed, epoch, number, samples
+    def __init__(self, keys: list[str], seed: int, epoch: int, number: int, draws: list[int]) -> None:
+        self.keys, self.seed, self.epoch, self.number, self.draws = keys, seed, epoch, number, draws
 
 
 class OwnStep:
@@ -200,8 +200,8 @@ class OwnStep:
         names = [rows.output for rows in self._outputs] + (["on_batch"] if self._on_batch is not None else [])
         self.seconds.update(dict.fromkeys(names, 0.0))
 
-    def __call__(self, batch: dict[str, Any], seed: int, epoch: int, number: int, samples: list[int]) -> Any:
-        place = _Place(batch["__key__"], seed, epoch, number, samples)
+    def __call__(self, batch: dict[str, Any], seed: int, epoch: int, number: int, draws: list[int]) -> Any:
+        place = _Place(batch["__key__"], seed, epoch, number, draws)
         try:
             return self._run(batch, place)
         except StopIteration as error:  # would pass for the end of the epoch
@@ -226,7 +226,7 @@ class OwnStep:
         if self._on_batch_number is None:
             made = self._on_batch(batch)
         else:
-            made = self._on_batch(batch, _generator(place.seed, place.epoch, place.samples[0], self._on_batch_number))
+            made = self._on_batch(batch, _generator(place.seed, place.epoch, place.draws[0], self._on_batch_number))
         self.seconds["on_batch"] += time.perf_counter() - began
         if made is None:
             raise TypeError("on_batch returned None: return the batch, or what the loop should get in its place")

@@ -17,7 +17,7 @@ from torch.utils.data import get_worker_info
 
 from . import Dataset, Loader, Ragged, Tensor
 
-__all__ = ["IterableDataset", "tensors"]
+__all__ = ["IterableDataset", "sum_over_ranks", "tensors"]
 
 
 _COPIED_ROW_BYTES = 256  # as penstock copies it on the host, so that labels which a program keeps hold no slab
@@ -54,6 +54,25 @@ def _torch(value: Any) -> Any:
     if numpy is not None and isinstance(value, numpy.ndarray) and value.dtype.kind in "biufc":
         return _of_numpy(value)
     return value
+
+
+def sum_over_ranks(group: Any = None) -> Callable[[int], int]:
+    """For the option of that name: sums a number over the ranks of a process group of torch.distributed.
+
+        loader = ps.Loader(..., rank="env", on_error="mark", sum_over_ranks=ps.torch.sum_over_ranks())
+
+    group: a group of its own, best one of backend "gloo" (torch.distributed.new_group(backend="gloo")), so that it does not
+    stand between the collectives of the training step; None: the default group.
+    """
+
+    def summed(number: int) -> int:
+        distributed = torch.distributed
+        on_gpu = distributed.get_backend(group) == "nccl"
+        value = torch.tensor([number], dtype=torch.int64, device="cuda" if on_gpu else "cpu")
+        distributed.all_reduce(value, group=group)
+        return int(value.item())
+
+    return summed
 
 
 class _SharedEpoch:
@@ -125,7 +144,8 @@ class IterableDataset(_IterableDataset):
         self._loader: Loader | None = None
         self._process: int | None = None
         self._epoch = 0  # where a loader that is made later begins
-        self._state: dict[str, Any] | None = None  # and in that epoch
+        self._state: dict[str, Any] | None = None  # the last that was restored
+        self._from_state = False  # a loader that is made later begins where it says
         self._restored = False  # and no batch was taken since
         self._shared_epoch: _SharedEpoch | None = _SharedEpoch()
         self._warns = columns is not None and "__valid__" not in columns
@@ -148,9 +168,11 @@ class IterableDataset(_IterableDataset):
         epoch = self._epoch
         if iteration is not None and self._shared_epoch is not None:
             epoch = self._shared_epoch.of(iteration)
-        if self._state is not None and self._epoch == epoch:
+        if self._state is not None:  # its seed is also that of the epochs behind it
             self._loader.load_state_dict(self._state)
-        elif epoch > 0:
+            if self._from_state and self._epoch == epoch:
+                return
+        if self._state is not None or epoch > 0:
             self._loader.set_epoch(epoch)
 
     def _shared_out(self) -> dict[str, Any]:
@@ -203,7 +225,7 @@ class IterableDataset(_IterableDataset):
         """
         if self._restored and epoch == self._epoch:
             return
-        self._go_to(epoch, None)
+        self._go_to(epoch)
         if self._loader is not None and self._process == os.getpid():
             self._loader.set_epoch(epoch)
 
@@ -217,8 +239,8 @@ class IterableDataset(_IterableDataset):
         """None, as of a DataLoader without one: what asks for `sampler` asks for this too."""
         return None
 
-    def _go_to(self, epoch: int, state: dict[str, Any] | None) -> None:
-        self._epoch, self._state, self._restored = epoch, state, state is not None
+    def _go_to(self, epoch: int, from_state: bool = False) -> None:
+        self._epoch, self._from_state, self._restored = epoch, from_state, from_state
         if self._shared_epoch is not None:
             self._shared_epoch.set(epoch, _iteration_seed())
 
@@ -227,7 +249,8 @@ class IterableDataset(_IterableDataset):
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """The next batch is the one after the last that the state knows of."""
-        self._go_to(int(state_dict.get("epoch", 0)), state_dict)
+        self._state = state_dict
+        self._go_to(int(state_dict.get("epoch", 0)), from_state=True)
         if self._loader is not None and self._process == os.getpid():
             self._loader.load_state_dict(state_dict)
 

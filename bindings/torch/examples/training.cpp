@@ -59,8 +59,8 @@ penstock::Loader training_loader(const penstock::Dataset& dataset, const Split& 
                                     .subset = split.training});
 }
 
-penstock::Loader test_loader(const penstock::Dataset& dataset, std::vector<std::uint64_t> subset, const Chains& chains,
-                             const Arguments& told) {
+penstock::Loader test_loader(const penstock::Dataset& dataset, std::optional<std::vector<std::uint64_t>> subset,
+                             const Chains& chains, const Arguments& told) {
   return penstock::Loader(dataset, {.batch_size = told.batch_size,
                                     .workers = told.workers,
                                     .fields = {{"input", chains.check}, {"cls", penstock::label()}},
@@ -140,7 +140,7 @@ int run(const Arguments& told, const Chains& chains, const std::function<Learner
 
   std::optional<penstock::Loader> tests;
   if (!told.mock_loader && !told.mock_trainer && (second || !split.held_out.empty()))
-    tests.emplace(second ? test_loader(penstock::open(told.test_dataset), {}, chains, told)
+    tests.emplace(second ? test_loader(penstock::open(told.test_dataset), std::nullopt, chains, told)
                          : test_loader(dataset, split.held_out, chains, told));
   torch::manual_seed(told.seed);
   const Learner learner = make_learner(static_cast<std::int64_t>(dataset.classes().size()));
