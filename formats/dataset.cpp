@@ -11,6 +11,7 @@
 
 #include <penstock/formats/dataset.hpp>
 #include <penstock/formats/error.hpp>
+#include <penstock/formats/shard_pins.hpp>
 
 namespace penstock {
 namespace {
@@ -322,6 +323,37 @@ DataFile Dataset::file(std::uint32_t number) const {
   const IndexedFile indexed = state_->named(
       s, [&] { return shard.index.file(static_cast<std::uint32_t>(number - state_->numbering[s].first_file)); });
   return {.path = shard.root / indexed.path, .size = indexed.size};
+}
+
+void Dataset::require_unchanged(std::uint32_t number, const FileIdentity& now) const {
+  const DataFile file = this->file(number);
+  const std::size_t s = state_->holder(number, &Numbering::first_file);
+  const Shard& shard = state_->shards[s];
+  if (shard.pins == nullptr) return;
+  const auto own = static_cast<std::uint32_t>(number - state_->numbering[s].first_file);
+  const std::string path = shard.index.file(own).path;
+  const std::string name = shard.index.file_count() == 1 ? shard.name : path;
+  if (now.size != file.size) {
+    throw Error::invalid_argument("was replaced or written to since the dataset was opened: it has " +
+                                      std::to_string(now.size) + " bytes, its index says " +
+                                      std::to_string(file.size) + "; open it and make the loader again",
+                                  {.dataset = this->path().string(), .shard = name});
+  }
+  const bool holds = state_->named(s, [&] { return shard.pins->hold(own, path, now, shard.index); });
+  if (!holds) {
+    throw Error::invalid_argument(
+        "was replaced or written to since the dataset was opened; open it and make the loader again",
+        {.dataset = this->path().string(), .shard = name});
+  }
+}
+
+std::uint64_t Dataset::mark(std::uint32_t number) const {
+  const DataFile file = this->file(number);
+  const std::size_t s = state_->holder(number, &Numbering::first_file);
+  const Shard& shard = state_->shards[s];
+  if (shard.pins == nullptr) return 0;
+  const auto own = static_cast<std::uint32_t>(number - state_->numbering[s].first_file);
+  return shard.pins->mark(own, shard.index.file(own).path) ^ file.size;
 }
 
 std::size_t Dataset::shard_count() const {

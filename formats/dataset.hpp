@@ -18,6 +18,9 @@
 
 namespace penstock {
 
+class ShardPins;
+struct FileIdentity;
+
 /// A file of the dataset, as the read engines open it.
 struct DataFile {
   std::filesystem::path path;  ///< absolute, or relative to the working directory
@@ -32,6 +35,7 @@ class Dataset {
     Index index;
     std::filesystem::path root;
     std::string name;  ///< for messages: path of the shard inside the dataset
+    std::shared_ptr<const ShardPins> pins = {};  ///< what its files were when opened; null: nobody compares
   };
 
   /// `attributes` is the manifest's JSON, or the attributes of a foreign dataset ("{}" when there are none).
@@ -63,6 +67,12 @@ class Dataset {
 
   std::uint32_t file_count() const;
   DataFile file(std::uint32_t number) const;
+  /// For who has opened a file: it is `now` the one that was there when the dataset was opened. A file that was touched or
+  /// copied since is proved (shard_pins.hpp). Throws Error: invalid_argument, naming the file, when it was replaced or
+  /// written to; what proving throws.
+  void require_unchanged(std::uint32_t file, const FileIdentity& now) const;
+  /// A number that tells a state of the file from others, by its length and times; 0 where they are not known.
+  std::uint64_t mark(std::uint32_t file) const;
   std::size_t shard_count() const;
   std::size_t shard_of(std::uint64_t sample) const;
   const Shard& shard(std::size_t number) const;

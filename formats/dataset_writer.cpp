@@ -15,6 +15,7 @@
 #include <penstock/formats/error.hpp>
 #include <penstock/formats/filled_shard.hpp>
 #include <penstock/formats/format.hpp>
+#include <penstock/formats/hash.hpp>
 #include <penstock/formats/journal.hpp>
 #include <penstock/formats/manifest.hpp>
 #include <penstock/formats/ownership.hpp>
@@ -72,6 +73,11 @@ void require_place(const fs::path& destination, const fs::path& partial, bool ov
   }
 }
 
+// A hash of 63 bits, as numbers in JSON may have.
+std::uint64_t with_source(std::uint64_t hash, std::uint64_t of_sample) {
+  return mix64(hash ^ of_sample) >> 1;
+}
+
 // The number in "shard-000012.tar"; nothing when that is no name of a shard.
 std::optional<std::size_t> shard_number_of(const std::string& name, std::string_view extension) {
   constexpr std::string_view kBefore = "shard-";
@@ -101,6 +107,7 @@ struct DatasetWriter::State {
   std::uint64_t shard_samples = 0;
   std::vector<FieldValue> values = {};                      // of the sample that is added
   std::vector<std::vector<std::uint32_t>> range_sums = {};  // of these
+  std::uint64_t shard_source = 0;  // a hash of options.source_of() its samples
   std::uint64_t resumed = 0;
   std::uint64_t whole_bytes = 0;  // of the shards in the journal
   bool over = false;              // finished, or failed: nothing may be added
@@ -110,6 +117,7 @@ struct DatasetWriter::State {
   bool continues(const ManifestShard& entry);
   void remove_all_but_whole_shards();
   bool is_whole(const ManifestShard& entry) const;
+  bool has_source(const ManifestShard& entry, std::uint64_t source) const;
   std::string shard_name() const;
   void begin_shard(std::uint64_t wanted);
   void open_shard();
@@ -155,7 +163,8 @@ void DatasetWriter::State::resume() {
   require_same_options(journal->options(), describe(options), "was begun with other options");
   const std::vector<ManifestShard>& shards = journal->shards();
   std::size_t whole = 0;
-  while (whole < shards.size() && continues(shards[whole]) && is_whole(shards[whole])) {
+  while (whole < shards.size() && continues(shards[whole]) && is_whole(shards[whole]) &&
+         has_source(shards[whole], journal->source(whole))) {
     number = *shard_number_of(shards[whole].name, format.extension) + 1;
     resumed += shards[whole].samples;
     whole_bytes += shards[whole].bytes;
@@ -185,6 +194,16 @@ bool DatasetWriter::State::is_whole(const ManifestShard& entry) const {
   } catch (const Error&) {
     return false;
   }
+}
+
+// The source may have changed since the shard was packed.
+bool DatasetWriter::State::has_source(const ManifestShard& entry, std::uint64_t source) const {
+  if (source == 0 || !options.source_of) return true;
+  const Index index = Index::open(partial / index_name(entry.name));
+  std::uint64_t now = 0;
+  for (std::uint64_t sample = 0; sample < index.size(); ++sample)
+    now = with_source(now, options.source_of(index.key(sample)));
+  return now == source;
 }
 
 void DatasetWriter::State::remove_all_but_whole_shards() {
@@ -219,6 +238,7 @@ void DatasetWriter::State::open_shard() {
   }
   shard = format.write(partial / shard_name(), {.fields = options.fields, .align = options.align});
   shard_samples = 0;
+  shard_source = 0;
 }
 
 // Of values longer than a range, which may be read in part.
@@ -245,6 +265,7 @@ void DatasetWriter::State::add(std::string_view key, std::span<const FieldValue>
   sum_ranges(fields);
   shard->add(key, values);
   ++shard_samples;
+  if (options.source_of) shard_source = with_source(shard_source, options.source_of(key));
   last_key = key;
   any_key = true;
   skipped_before_last = report.lines();
@@ -259,6 +280,7 @@ void DatasetWriter::State::close_shard(bool last) {
                        .samples = shard_samples,
                        .bytes = 0,
                        .skipped = skipped_before_last,
+                       .source = shard_source,
                        .last = last};
   filled->bytes = filled->writer->bytes();
   ++number;
@@ -272,7 +294,7 @@ void DatasetWriter::State::close_shard(bool last) {
 
 void DatasetWriter::State::complete_filled() {
   const ManifestShard entry = complete(partial, *filled);
-  journal->add(entry, filled->skipped, !filled->last);
+  journal->add(entry, filled->skipped, filled->source, !filled->last);
 }
 
 void DatasetWriter::State::await_filled() {

@@ -17,6 +17,7 @@ struct FilledShard {
   std::uint64_t samples = 0;  ///< that the writer was given
   std::uint64_t bytes = 0;    ///< about
   std::uint64_t skipped = 0;  ///< lines of the report of samples left out when the last sample was added
+  std::uint64_t source = 0;   ///< Journal::source
   bool last = false;          ///< penstock.json follows at once, and with it the folder is fsynced
 };
 

@@ -52,12 +52,19 @@ Index index_folder(const fs::path& shard, const fs::path&, const OpenProgress& p
 }
 
 // A sum, so that the order in which the folder is listed does not matter.
+void add_file(std::uint64_t& stamp, std::string_view path, std::uint64_t size) {
+  stamp += mix64(hash64(path) ^ mix64(size + 1));
+}
+
+void add_folder(std::uint64_t& stamp, std::string_view path) {
+  stamp += mix64(hash64(path));
+}
+
 std::uint64_t stamp_folder(const fs::path& shard) {
-  std::uint64_t sum = 0;
-  walk_folder(shard,
-              {.file = [&](std::string_view path, std::uint64_t size) { sum += mix64(hash64(path) ^ mix64(size + 1)); },
-               .folder = [&](std::string_view path) { sum += mix64(hash64(path)); }});
-  return sum;
+  std::uint64_t stamp = 0;
+  walk_folder(shard, {.file = [&](std::string_view path, std::uint64_t size) { add_file(stamp, path, size); },
+                      .folder = [&](std::string_view path) { add_folder(stamp, path); }});
+  return stamp;
 }
 
 // Walking the folder tells as much as the index does.
@@ -66,6 +73,16 @@ std::vector<fs::path> nothing_watched(const fs::path&) {
 }
 
 }  // namespace
+
+FolderLook look_at_folder(const fs::path& folder) {
+  FolderLook look;
+  walk_folder(folder,
+              {.file = [&](std::string_view path, std::uint64_t size) { add_file(look.stamp, path, size); },
+               .folder = [&](std::string_view path) { add_folder(look.stamp, path); },
+               .identity = [&](std::string_view path, const FileIdentity& file) { look.pins.add(path, file); }});
+  look.pins.sort();
+  return look;
+}
 
 constinit const Format kFolder{.name = "folder",
                                .extension = "",

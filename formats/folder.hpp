@@ -2,6 +2,7 @@
 #pragma once
 
 #include <penstock/formats/format.hpp>
+#include <penstock/formats/shard_pins.hpp>
 
 namespace penstock {
 
@@ -27,5 +28,12 @@ namespace penstock {
 /// corrupt, naming both files, when two are the same field of one sample ("a.jpg", "a.jpeg"); unsupported, naming a
 /// symbolic link that leads back into a folder above it.
 extern const Format kFolder;
+
+/// kFolder.stamp, and what the files were that it is of.
+struct FolderLook {
+  std::uint64_t stamp = 0;
+  FolderPins pins;
+};
+FolderLook look_at_folder(const std::filesystem::path& folder);
 
 }  // namespace penstock

@@ -65,8 +65,9 @@ class Walk {
     if (S_ISDIR(status.st_mode)) {
       if (visitor_.folder) visitor_.folder(path_);
       visit(folder, name);
-    } else if (S_ISREG(status.st_mode) && visitor_.file) {
-      visitor_.file(path_, static_cast<std::uint64_t>(status.st_size));
+    } else if (S_ISREG(status.st_mode)) {
+      if (visitor_.identity) visitor_.identity(path_, identity_of(status));
+      if (visitor_.file) visitor_.file(path_, static_cast<std::uint64_t>(status.st_size));
     }
     path_.resize(length);
   }

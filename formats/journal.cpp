@@ -30,6 +30,11 @@ std::uint64_t skipped_in(const std::string& line) {
   }
 }
 
+std::uint64_t source_in(const std::string& line) {
+  const Json json = Json::parse(line);
+  return json.contains("source") ? whole_number(json.at("source")) : 0;
+}
+
 Descriptor open_locked(const fs::path& path, int flags) {
   Descriptor file = Descriptor::open(path, O_RDWR | O_APPEND | O_NOFOLLOW | flags);
   if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
@@ -75,8 +80,11 @@ Journal Journal::resume(const fs::path& folder) {
       if (start == 0) {
         journal.options_ = line;
       } else {
-        journal.shards_.push_back(shard_from_json(line));
-        journal.skipped_.push_back(skipped_in(line));
+        const ManifestShard shard = shard_from_json(line);
+        const std::uint64_t skipped = skipped_in(line), source = source_in(line);
+        journal.shards_.push_back(shard);
+        journal.skipped_.push_back(skipped);
+        journal.sources_.push_back(source);
       }
     } catch (const Error&) {
       break;  // what follows a broken line is not trusted: those shards are packed again
@@ -94,7 +102,7 @@ void Journal::require_unused(const fs::path& folder) {
   open_locked(folder / kFileName, 0);
 }
 
-void Journal::add(const ManifestShard& shard, std::uint64_t skipped, bool fsyncs) {
+void Journal::add(const ManifestShard& shard, std::uint64_t skipped, std::uint64_t source, bool fsyncs) {
   // Locks do not reach from host to host everywhere, but a journal that another process wrote to has another length.
   struct stat now {};
   if (::fstat(file_.get(), &now) != 0) throw Error::io(errno, "cannot look at " + path_.string());
@@ -103,14 +111,17 @@ void Journal::add(const ManifestShard& shard, std::uint64_t skipped, bool fsyncs
   }
   Json line = Json::parse(to_json(shard));
   if (skipped != 0) line["skipped"] = skipped;
+  if (source != 0) line["source"] = source;
   append(line.dump(), fsyncs);
   shards_.push_back(shard);
   skipped_.push_back(skipped);
+  sources_.push_back(source);
 }
 
 void Journal::keep(std::size_t count) {
   shards_.resize(count);
   skipped_.resize(count);
+  sources_.resize(count);
   ends_.resize(count + 1);
   if (::ftruncate(file_.get(), static_cast<off_t>(ends_.back())) != 0) {
     throw Error::io(errno, "cannot write " + path_.string());

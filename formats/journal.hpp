@@ -33,8 +33,10 @@ class Journal {
   const std::vector<ManifestShard>& shards() const { return shards_; }
 
   /// `skipped` is how many lines the report of samples left out had when the shard's last sample was added.
+  /// `source` is a hash of what its samples are made from, 0 where that is not known.
   /// `fsyncs` is false where penstock.json follows at once: without it the shard would only be packed again.
-  void add(const ManifestShard& shard, std::uint64_t skipped, bool fsyncs = true);
+  void add(const ManifestShard& shard, std::uint64_t skipped, std::uint64_t source, bool fsyncs = true);
+  std::uint64_t source(std::size_t shard) const { return sources_.at(shard); }
   /// Of the last shard; 0 when there is none.
   std::uint64_t skipped() const { return shards_.empty() ? 0 : skipped_[shards_.size() - 1]; }
   /// Forgets all shards from number `count` on.
@@ -49,6 +51,7 @@ class Journal {
   std::string options_;
   std::vector<ManifestShard> shards_;
   std::vector<std::uint64_t> skipped_;  // beside shards_
+  std::vector<std::uint64_t> sources_;  // likewise
   std::vector<std::uint64_t> ends_;     // in the file: of the options' line, then of each shard's
 };
 

@@ -83,7 +83,10 @@ Dataset open_foreign(const Format& format, const fs::path& path, const std::vect
   for (const fs::path& file : files) {
     const std::string name = name_of(file, path);
     try {
-      shards.push_back({.index = sidecar_index(format, file, progress).index, .root = root_of(file), .name = name});
+      ProvenIndex proven = sidecar_index(format, file, progress);
+      auto pins = proven.pins(format, file);
+      shards.push_back(
+          {.index = std::move(proven.index), .root = root_of(file), .name = name, .pins = std::move(pins)});
     } catch (const Error& error) {
       throw error.in({.dataset = path.string(), .shard = file == path ? "" : name});
     }

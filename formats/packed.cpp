@@ -1,10 +1,13 @@
+#include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <penstock/formats/error.hpp>
 #include <penstock/formats/file_bytes.hpp>
 #include <penstock/formats/manifest.hpp>
 #include <penstock/formats/packed.hpp>
+#include <penstock/formats/shard_pins.hpp>
 #include <penstock/formats/shard_sum.hpp>
 
 namespace penstock {
@@ -22,7 +25,21 @@ auto in_shard(const std::filesystem::path& folder, const std::string& shard, con
 
 }  // namespace
 
-Dataset open_packed(const std::filesystem::path& folder) {
+namespace {
+
+/// A shard that was touched since has to have the content that penstock.json tells of.
+std::shared_ptr<const ShardPins> pins_of(const std::filesystem::path& folder, const ManifestShard& entry,
+                                         const Index& index) {
+  std::vector<FileIdentity> files;
+  for (std::uint32_t file = 0; file < index.file_count(); ++file)
+    files.push_back(identity_of(folder / index.file(file).path));
+  const auto prove = [folder, entry](const Index& known, std::uint32_t file, const FileIdentity& now) {
+    return describe_shard(folder, entry.name, known) == entry && identity_of(folder / known.file(file).path) == now;
+  };
+  return std::make_shared<const ShardPins>(std::move(files), ShardPins::Options{.prove = prove, .of_content = true});
+}
+
+Dataset open_as_it_is(const std::filesystem::path& folder) {
   const std::string manifest_name(Manifest::kFileName);
   std::string text;
   Manifest manifest = in_shard(folder, manifest_name, [&] {
@@ -38,7 +55,8 @@ Dataset open_packed(const std::filesystem::path& folder) {
     shards.push_back(in_shard(folder, entry.name, [&] {
       Index index = Index::open(folder / index_name(entry.name));
       check_shard(folder, entry, index);
-      return Dataset::Shard{.index = std::move(index), .root = folder, .name = entry.name};
+      auto pins = pins_of(folder, entry, index);
+      return Dataset::Shard{.index = std::move(index), .root = folder, .name = entry.name, .pins = std::move(pins)};
     }));
     samples += entry.samples;
   }
@@ -48,6 +66,26 @@ Dataset open_packed(const std::filesystem::path& folder) {
   }
   return Dataset(folder, std::move(manifest.format), std::move(shards), std::move(manifest.classes), true,
                  std::move(text));
+}
+
+}  // namespace
+
+// Description, indexes and shards are those of one dataset, also while another one takes its place.
+Dataset open_packed(const std::filesystem::path& folder) {
+  constexpr int kMostAttempts = 3;
+  const auto described_by = [&] { return identity_of(folder / Manifest::kFileName); };
+  for (int attempt = 1;; ++attempt) {
+    const FileIdentity before = described_by();
+    try {
+      Dataset dataset = open_as_it_is(folder);
+      if (described_by() == before) return dataset;
+    } catch (const Error&) {
+      if (attempt == kMostAttempts || described_by() == before) throw;
+    }
+    if (attempt == kMostAttempts) {
+      throw Error::resource("was replaced again and again while it was opened", {.dataset = folder.string()});
+    }
+  }
 }
 
 void verify_shard(const Dataset& dataset, std::size_t shard) {

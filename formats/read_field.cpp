@@ -1,13 +1,12 @@
-#include <cerrno>
 #include <new>
 #include <stdexcept>
 
 #include <fcntl.h>
-#include <sys/stat.h>
 
 #include <penstock/formats/dataset.hpp>
 #include <penstock/formats/descriptor.hpp>
 #include <penstock/formats/error.hpp>
+#include <penstock/formats/file_identity.hpp>
 #include <penstock/formats/filters.hpp>
 
 namespace penstock {
@@ -19,9 +18,9 @@ std::vector<std::byte> read_extent(const Dataset& dataset, const Extent& extent)
   const ErrorContext context{.shard = path.string(), .offset = extent.offset};
   try {
     const Descriptor file = Descriptor::open(path, O_RDONLY);
-    struct stat status {};
-    if (::fstat(file.get(), &status) != 0) throw Error::io(errno, "cannot stat " + path.string());
-    const auto size = static_cast<std::uint64_t>(status.st_size);
+    const FileIdentity identity = identity_of(file.get(), path);
+    dataset.require_unchanged(extent.file, identity);
+    const std::uint64_t size = identity.size;
     if (extent.offset > size || extent.length > size - extent.offset) {
       throw Error::corrupt("file ends inside the field");
     }

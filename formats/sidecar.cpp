@@ -11,7 +11,9 @@
 #include <penstock/formats/atomic_file.hpp>
 #include <penstock/formats/crc32c.hpp>
 #include <penstock/formats/error.hpp>
+#include <penstock/formats/folder.hpp>
 #include <penstock/formats/hash.hpp>
+#include <penstock/formats/index_difference.hpp>
 #include <penstock/formats/sidecar.hpp>
 #include <penstock/formats/sidecar_file.hpp>
 
@@ -182,8 +184,11 @@ class Renewal {
       if (before.until_settled(now) == 0) header.identity = before.hash(format_);
       header.crc = crc_of(header);
       ProvenIndex result{std::move(*index), before.files};
-      if (before.files.empty() && stamp_of(format_, shard_) != header.stamp) return {std::move(result), std::nullopt};
-      return {std::move(result), header};
+      if (!before.files.empty()) return {std::move(result), header};
+      FolderLook walked = look_at_folder(shard_);
+      const bool same = (walked.stamp ^ std::uint64_t{format_.reader} << 56) == header.stamp;
+      result.folder = std::move(walked.pins);
+      return {std::move(result), same ? std::optional(header) : std::nullopt};
     }
   }
 
@@ -259,6 +264,23 @@ std::vector<fs::path> sidecar_paths(const fs::path& shard) {
   return paths;
 }
 
+std::shared_ptr<const ShardPins> ProvenIndex::pins(const Format& format, const fs::path& shard) const {
+  if (files.empty()) return std::make_shared<const ShardPins>(folder);
+  std::vector<FileIdentity> pinned;
+  const fs::path root = root_of(shard);
+  for (std::uint32_t number = 0; number < index.file_count(); ++number) {
+    const fs::path path = root / index.file(number).path;
+    const auto looked = std::ranges::find(files, path, &File::path);
+    pinned.push_back(looked != files.end() ? looked->identity : identity_of(path));
+  }
+  const auto prove = [format, shard, root](const Index& known, std::uint32_t file, const FileIdentity& now) {
+    const bool holds = format.proves != nullptr ? format.proves(shard, known, {})
+                                                : !index_difference(known, format.index(shard, root, {})).has_value();
+    return holds && identity_of(root / known.file(file).path) == now;
+  };
+  return std::make_shared<const ShardPins>(std::move(pinned), ShardPins::Options{.prove = prove});
+}
+
 void keep_sidecar(const Format& format, const fs::path& shard, const Index& index) {
   const fs::path place = beside(shard);
   const std::int64_t now = settled_clock(format, shard, {});
@@ -279,14 +301,17 @@ ProvenIndex sidecar_index(const Format& format, const fs::path& shard, const Ope
   const std::vector<fs::path> places = sidecar_paths(shard);
   const SidecarHeader wanted = name_of(format, shard);
   const Look look = look_at(format, shard);
-  const std::uint64_t identity = look.hash(format), stamp = look.files.empty() ? stamp_of(format, shard) : 0;
+  const std::uint64_t identity = look.hash(format);
+  FolderLook walked;
+  if (look.files.empty()) walked = look_at_folder(shard);
+  const std::uint64_t stamp = walked.stamp ^ std::uint64_t{format.reader} << 56;
   const auto is_good = [&](const Sidecar& sidecar) {
     return look.files.empty() ? sidecar.header.stamp == stamp : sidecar.header.identity == identity;
   };
   Renewal renewal(format, shard, progress);
   for (const fs::path& place : places) {
     auto sidecar = read_sidecar(place, shard, wanted);
-    if (sidecar && is_good(*sidecar)) return {std::move(sidecar->index), look.files};
+    if (sidecar && is_good(*sidecar)) return {std::move(sidecar->index), look.files, std::move(walked.pins)};
     if (sidecar) renewal.found.push_back(std::move(*sidecar));
   }
   SidecarTurn turn(progress);
@@ -298,7 +323,7 @@ ProvenIndex sidecar_index(const Format& format, const fs::path& shard, const Ope
     const auto lock = turn.wait(lock_file);
     if (!lock) continue;
     auto sidecar = read_sidecar(place, shard, wanted);
-    if (sidecar && is_good(*sidecar)) return {std::move(sidecar->index), look.files};  // made while we waited
+    if (sidecar && is_good(*sidecar)) return {std::move(sidecar->index), look.files, std::move(walked.pins)};  // made meanwhile
     const SidecarHeader there = sidecar ? sidecar->header : SidecarHeader{};
     if (sidecar) renewal.found.insert(renewal.found.begin(), std::move(*sidecar));
     Renewal::Result result = renewal.run(lock_file);

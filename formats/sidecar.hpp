@@ -7,6 +7,7 @@
 
 #include <penstock/formats/file_identity.hpp>
 #include <penstock/formats/format.hpp>
+#include <penstock/formats/shard_pins.hpp>
 
 namespace penstock {
 
@@ -29,6 +30,10 @@ struct ProvenIndex {
   };
   Index index;
   std::vector<File> files;
+  FolderPins folder = {};  ///< in place of `files` where none is watched
+
+  /// The same, to be compared with what is opened later.
+  std::shared_ptr<const ShardPins> pins(const Format& format, const std::filesystem::path& shard) const;
 };
 
 /// The shard's index: from its sidecar where one is right, else made by format.index and kept.

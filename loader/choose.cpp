@@ -47,6 +47,7 @@ EngineFiles files_of(const Dataset& dataset) {
   return {.count = dataset.file_count(),
           .lookup = [dataset](std::uint32_t file) { return dataset.file(file); },
           .root = dataset.path(),
+          .check = [dataset](std::uint32_t file, const FileIdentity& now) { dataset.require_unchanged(file, now); },
           .random_access = true};
 }
 
@@ -55,7 +56,8 @@ std::shared_ptr<ReadDesk> make_desk(const EngineFiles& files, EngineKind kind, c
   const bool waits_for_storage = kind == EngineKind::io_uring || kind == EngineKind::pread;
   const FileTableOptions table{.root = files.root,
                                .direct_io = options.direct_io && kind == EngineKind::io_uring,
-                               .random_access = files.random_access && waits_for_storage};
+                               .random_access = files.random_access && waits_for_storage,
+                               .check = files.check};
   return std::make_shared<ReadDesk>(files.count, files.lookup, table, std::move(on_read));
 }
 

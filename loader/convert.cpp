@@ -8,8 +8,10 @@
 
 #include <penstock/formats/appear.hpp>
 #include <penstock/formats/atomic_file.hpp>
+#include <penstock/formats/crc32c.hpp>
 #include <penstock/formats/dataset_writer.hpp>
 #include <penstock/formats/error.hpp>
+#include <penstock/formats/hash.hpp>
 #include <penstock/formats/manifest.hpp>
 #include <penstock/formats/parts.hpp>
 #include <penstock/loader/aside.hpp>
@@ -97,6 +99,49 @@ std::uint64_t position_after(const Dataset& source, const Share& share, const st
   return static_cast<std::uint64_t>(found - share.samples.begin());
 }
 
+/// What the samples of a source are made from: numbers that change with their content, told without reading it.
+class SourceMarks {
+ public:
+  SourceMarks(const Dataset& source, const PackedFields& fields, const Share& share)
+      : source_(source), fields_(fields), share_(share) {}
+
+  std::uint64_t of(std::string_view key) {
+    const auto found = std::ranges::lower_bound(share_.samples, key, {},
+                                                [&](std::uint64_t sample) { return source_.key(sample); });
+    if (found == share_.samples.end() || source_.key(*found) != key) return 0;
+    std::uint64_t mark = hash64(key);
+    for (std::uint32_t field = 0; field < fields_.schemas().size(); ++field)
+      mark = mix64(mark ^ of_value(*found, field));
+    return mark;
+  }
+
+ private:
+  // By its checksum where there is one, else by its place and the state of the file.
+  std::uint64_t of_value(std::uint64_t sample, std::uint32_t field) {
+    const std::optional<std::uint32_t> stored = fields_.stored(field);
+    if (!stored) return crc32c(fields_.label(sample));
+    if (!source_.locate(sample, *stored, pieces_)) return 1;
+    if (const auto crc = source_.crc32c(sample, *stored)) return mix64(source_.length(sample, *stored)) ^ *crc;
+    std::uint64_t mark = 0;
+    for (const Piece& piece : pieces_) {
+      const bool inside = piece.kind == Piece::Kind::bytes || piece.kind == Piece::Kind::fill;
+      if (inside) {
+        mark = mix64(mark ^ crc32c(piece.inline_bytes));
+        continue;
+      }
+      const Extent extent = piece.kind == Piece::Kind::extent ? piece.extent : source_.block(piece.block).extent;
+      for (const std::uint64_t part : {source_.mark(extent.file), extent.offset, piece.offset, piece.length})
+        mark = mix64(mark ^ part) + 1;
+    }
+    return mark;
+  }
+
+  const Dataset& source_;
+  const PackedFields& fields_;
+  const Share& share_;
+  std::vector<Piece> pieces_;
+};
+
 ConvertResult pack(const Dataset& source, const PackedFields& fields, const Share& share, DatasetWriter& writer,
                    const ConvertOptions& options, const std::function<bool(const ConvertProgress&)>& progress) {
   ConvertResult result;
@@ -128,7 +173,7 @@ ConvertResult pack(const Dataset& source, const PackedFields& fields, const Shar
 
 /// The thread `aside` completes full shards; it outlives the writer.
 DatasetWriterOptions writer_options(const PackedFields& fields, const ConvertOptions& options, const Json& made_with,
-                                    Aside& aside) {
+                                    SourceMarks& marks, Aside& aside) {
   return {.format = options.format,
           .shard_size = options.shard_size,
           .align = options.align,
@@ -137,6 +182,7 @@ DatasetWriterOptions writer_options(const PackedFields& fields, const ConvertOpt
           .made_with = made_with.dump(),
           .overwrite = options.overwrite,
           .resume = options.resume,
+          .source_of = [&marks](std::string_view key) { return marks.of(key); },
           .aside = [&aside](std::function<void()> work) { return aside.begin(std::move(work)); }};
 }
 
@@ -178,7 +224,8 @@ ConvertResult convert_part(const Dataset& source, const fs::path& destination, c
     if (const auto finished = finished_part(place, made)) return *finished;
   }
   Aside aside(kCompleting);
-  DatasetWriterOptions chosen = writer_options(fields, options, made, aside);
+  SourceMarks marks(source, fields, share);
+  DatasetWriterOptions chosen = writer_options(fields, options, made, marks, aside);
   chosen.planned = true;
   DatasetWriter writer(place, chosen);
   return pack(source, fields, share, writer, options, progress);
@@ -199,8 +246,10 @@ ConvertResult convert(const Dataset& source, const fs::path& destination, const 
   if (options.world != 0) return convert_part(source, without_slash(destination), options, progress);
   const PackedFields fields(source, options.labels, options.classes, options.recoding);
   Aside aside(kCompleting);
-  DatasetWriter writer(destination, writer_options(fields, options, made_with(source, options), aside));
-  const ConvertResult result = pack(source, fields, {.samples = key_order(source)}, writer, options, progress);
+  const Share share{.samples = key_order(source)};
+  SourceMarks marks(source, fields, share);
+  DatasetWriter writer(destination, writer_options(fields, options, made_with(source, options), marks, aside));
+  const ConvertResult result = pack(source, fields, share, writer, options, progress);
   write_report(options.report, destination);
   return result;
 }

@@ -23,7 +23,7 @@ struct ConvertOptions {
   std::vector<std::string> classes;  ///< names that class indexes must follow; empty: the source's own
   Recoding recoding = {};            ///< what becomes of images and point clouds; by default they stay
   unsigned workers = 0;
-  bool overwrite = false, resume = false;
+  bool overwrite = false, resume = false;  ///< resume packs shards again whose values changed in the source meanwhile
   bool skip_bad = false;  ///< leave out samples that cannot be read, and report them; otherwise the first raises
   std::filesystem::path report = {};  ///< gets the lines of skip_report.hpp when done; the dataset has them anyway
   /// This process packs one of `world` parts, and finish_convert() joins them; 0: this process packs all samples.

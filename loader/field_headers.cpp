@@ -5,6 +5,7 @@
 #include <fcntl.h>
 
 #include <penstock/formats/descriptor.hpp>
+#include <penstock/formats/file_identity.hpp>
 #include <penstock/loader/field_headers.hpp>
 #include <penstock/transforms/codec.hpp>
 
@@ -33,6 +34,7 @@ std::vector<std::byte> FieldHeaders::read(const Codec& codec, const Extent& exte
   const std::uint64_t prefix = std::min(codec.prefix_bytes(), extent.length);
   const std::filesystem::path path = dataset_.file(extent.file).path;
   const Descriptor file = Descriptor::open(path, O_RDONLY);
+  dataset_.require_unchanged(extent.file, identity_of(file.get(), path));
   ::posix_fadvise(file.get(), 0, 0, POSIX_FADV_RANDOM);  // or the kernel reads ahead, up to megabytes for each header
   std::vector<std::byte> bytes(prefix);
   bytes.resize(read_at(file.get(), bytes, extent.offset, path));

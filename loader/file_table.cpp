@@ -104,6 +104,7 @@ std::shared_ptr<const OpenFile> FileTable::checked(std::uint32_t file, int fd, b
   struct stat status {};
   if (fstat(fd, &status) != 0) throw Error::io(errno, "cannot open", {.shard = shard(file)});
   if (!S_ISREG(status.st_mode)) throw Error::unsupported("not a regular file", {.shard = shard(file)});
+  if (options_.check) options_.check(file, identity_of(status));
   const Alignment align = direct_io ? direct_alignment(fd) : Alignment{};
   if (direct_io && align.offset == 0) return nullptr;
   if (options_.random_access && !direct_io) posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM);

@@ -10,6 +10,7 @@
 
 #include <penstock/formats/dataset.hpp>
 #include <penstock/formats/error.hpp>
+#include <penstock/formats/file_identity.hpp>
 #include <penstock/loader/lru_cache.hpp>
 
 namespace penstock {
@@ -33,6 +34,8 @@ struct FileTableOptions {
   bool direct_io = false;           ///< O_DIRECT where the file system allows it, file by file
   bool random_access = false;       ///< tells the kernel not to read ahead
   std::size_t keep_open = 0;        ///< descriptors kept; 0: 512, or a quarter of the process's limit if that is less
+  /// Throws where a file that was opened is not the one it should be.
+  std::function<void(std::uint32_t file, const FileIdentity& now)> check = {};
 };
 
 /// Opens files by their number in the dataset. Those used last stay open; a file still being read stays open with its
@@ -42,7 +45,8 @@ class FileTable {
   /// `lookup` gives path and indexed size of files [0, count); it is called from any thread.
   FileTable(std::uint32_t count, std::function<DataFile(std::uint32_t)> lookup, FileTableOptions options = {});
 
-  /// Throws Error: io (shard); unsupported, for what is not a regular file; corrupt, for a number that is no file.
+  /// Throws Error: io (shard); unsupported, for what is not a regular file; corrupt, for a number that is no file; what
+  /// the check throws.
   std::shared_ptr<const OpenFile> open(std::uint32_t file);
   std::shared_ptr<const OpenFile> find_open(std::uint32_t file);  ///< null when it would have to be opened
   /// Takes over a descriptor that was opened with open_flags(). Throws as open().

@@ -7,6 +7,7 @@
 
 #include <penstock/formats/descriptor.hpp>
 #include <penstock/formats/error.hpp>
+#include <penstock/formats/file_identity.hpp>
 #include <penstock/loader/batch_mixer.hpp>
 #include <penstock/loader/cores.hpp>
 #include <penstock/loader/device_plan.hpp>
@@ -27,6 +28,7 @@ constexpr unsigned kMostBatches = 65536;                        // any few of th
 std::vector<std::byte> read_prefix(const Dataset& dataset, const Extent& extent, std::uint64_t length) {
   const std::filesystem::path path = dataset.file(extent.file).path;
   const Descriptor file = Descriptor::open(path, O_RDONLY);
+  dataset.require_unchanged(extent.file, identity_of(file.get(), path));
   ::posix_fadvise(file.get(), 0, 0, POSIX_FADV_RANDOM);  // or the kernel reads ahead, up to megabytes
   std::vector<std::byte> bytes(std::min(length, extent.length));
   bytes.resize(read_at(file.get(), bytes, extent.offset, path));

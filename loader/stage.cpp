@@ -12,6 +12,7 @@
 
 #include <penstock/formats/atomic_file.hpp>
 #include <penstock/formats/error.hpp>
+#include <penstock/formats/file_identity.hpp>
 #include <penstock/formats/folder_walk.hpp>
 #include <penstock/formats/format.hpp>
 #include <penstock/formats/path_inside.hpp>
@@ -215,7 +216,8 @@ class Staging {
   void finish(const StageJournal& journal) {
     if (!list_.single && !missing_.empty()) remove_others(journal);
     if (dataset_.format() == "folder") require_no_others();
-    if (!dataset_.packed() && !place_.renamed()) keep_sidecars();
+    require_same_source();
+    if (!dataset_.packed() && dataset_.format() != "folder" && !place_.renamed()) keep_sidecars();
     if (!missing_.empty()) sync_folders();
     require_equal();
     place_.appear(options_.overwrite);
@@ -244,6 +246,13 @@ class Staging {
                                          {.dataset = work_.folder.string(), .shard = std::string(name)});
                                    },
                                .folder = {}});
+  }
+
+  // What was copied is what the indexes tell of.
+  void require_same_source() const {
+    if (dataset_.format() == "folder") return;  // the copy gets an index of its own, which has to be equal
+    for (std::uint32_t file = 0; file < dataset_.file_count(); ++file)
+      dataset_.require_unchanged(file, identity_of(dataset_.file(file).path));
   }
 
   // The dataset's indexes are those of the copy, too.

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <functional>
 
+#include <penstock/formats/file_identity.hpp>
 #include <penstock/loader/read_engine.hpp>
 
 namespace penstock {
@@ -14,6 +15,7 @@ struct EngineFiles {
   std::uint32_t count = 0;
   std::function<DataFile(std::uint32_t)> lookup;  ///< of [0, count); called from any thread, kept by the engine
   std::filesystem::path root = {};                ///< messages name files relative to it
+  std::function<void(std::uint32_t, const FileIdentity&)> check = {};  ///< as in FileTableOptions
   bool random_access = false;                     ///< tells the kernel not to read ahead of waiting engines
 };
 

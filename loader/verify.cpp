@@ -9,10 +9,13 @@
 
 #include <penstock/formats/crc32c.hpp>
 #include <penstock/formats/error.hpp>
+#include <penstock/formats/format.hpp>
+#include <penstock/formats/index_difference.hpp>
 #include <penstock/formats/manifest.hpp>
 #include <penstock/formats/packed.hpp>
 #include <penstock/loader/parallel_for.hpp>
 #include <penstock/loader/recoding.hpp>
+#include <penstock/loader/stage_list.hpp>
 #include <penstock/loader/verify.hpp>
 #include <penstock/transforms/jpt.hpp>
 #include <penstock/transforms/jpt/encoder.hpp>
@@ -82,6 +85,24 @@ class Verification {
     } catch (const Error& error) {
       if (error.kind() == ErrorKind::resource) throw;
       note(found, {}, {}, error.what());
+    }
+    add(found, dataset_.size() + shard);
+  }
+
+  // Shards that others packed have no checksum, but what their index tells can be found out again.
+  void check_index(std::size_t shard) {
+    const Format* format = format_named(dataset_.format());
+    if (format == nullptr) return;
+    VerifyResult found;
+    found.indexes_compared = 1;
+    const Dataset::Shard& opened = dataset_.shard(shard);
+    try {
+      const Index now = format->index(shard_path(dataset_, shard), opened.root, {});
+      if (const auto difference = index_difference(opened.index, now))
+        note(found, {}, {}, opened.name + ": the index is not that of the files: it has " + *difference);
+    } catch (const Error& error) {
+      if (error.kind() == ErrorKind::resource) throw;
+      note(found, {}, {}, opened.name + ": no index can be made of it any more: " + error.what());
     }
     add(found, dataset_.size() + shard);
   }
@@ -176,6 +197,7 @@ class Verification {
     result_.checked += found.checked;
     result_.compared += found.compared;
     result_.shards_checked += found.shards_checked;
+    result_.indexes_compared += found.indexes_compared;
     result_.bad_count += found.bad_count;
     for (BadValue& bad : found.bad)
       if (bad_.size() < kMostBad) bad_.emplace_back(place, std::move(bad));
@@ -195,14 +217,15 @@ class Verification {
 VerifyResult verify(const Dataset& dataset, const VerifyOptions& options,
                     const std::function<bool(std::uint64_t, std::uint64_t)>& progress) {
   Verification verification(dataset, options.against);
-  const std::uint64_t shards = dataset.packed() ? dataset.shard_count() : 0;
   parallel_for(
-      dataset.size() + shards, options.workers,
+      dataset.size() + dataset.shard_count(), options.workers,
       [&](std::uint64_t number) {
         if (number < dataset.size())
           verification.check_sample(number);
-        else
+        else if (dataset.packed())
           verification.check_shard(number - dataset.size());
+        else
+          verification.check_index(number - dataset.size());
       },
       progress);
   return verification.result();

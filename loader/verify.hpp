@@ -25,6 +25,7 @@ struct VerifyResult {
   std::uint64_t checked = 0;                         ///< values that had a CRC32C to compare with
   std::uint64_t compared = 0;                        ///< values that had a source to compare with
   std::uint64_t shards_checked = 0;
+  std::uint64_t indexes_compared = 0;  ///< of shards that others packed, with an index made of what is there now
   std::uint64_t bad_count = 0;
   std::vector<BadValue> bad;  ///< the first 10,000, in sample order; shards last
 };

@@ -41,6 +41,9 @@ int run(const Options& options) {
                      " values, " + bytes_text(result.bytes) + " read; CRC-32C of " + with_commas(result.checked) +
                      " values";
   if (result.shards_checked > 0) text += " and of " + with_commas(result.shards_checked) + " shards";
+  if (result.indexes_compared > 0)
+    text += "; the index of " + with_commas(result.indexes_compared) +
+            (result.indexes_compared == 1 ? " shard" : " shards") + " compared with the files";
   if (source) text += "; " + with_commas(result.compared) + " values compared with " + options.against;
   if (result.bad_count == 0) {
     print(text + ": good\n");

@@ -136,3 +136,66 @@ TEST_CASE("labels kept apart become a field, and classes are renumbered by their
   renumber.classes = {"dog"};
   CHECK_THROWS_WITH_AS(convert(source, folder / "never", renumber), doctest::Contains("cat"), Error);
 }
+
+namespace {
+
+// 200 values of 2,000 bytes, each of its number and a version.
+void write_values(const std::filesystem::path& folder, int from, int to, char version) {
+  for (int i = from; i < to; ++i)
+    write_file(folder / (std::to_string(1000 + i) + ".bin"), std::to_string(i) + std::string(1995, version));
+}
+
+ConvertOptions of_small_shards(bool resume) {
+  ConvertOptions options;
+  options.shard_size = 32 << 10;
+  options.workers = 1;
+  options.resume = resume;
+  return options;
+}
+
+void packed_in_one(const std::filesystem::path& source, const std::filesystem::path& destination) {
+  ConvertOptions options = of_small_shards(false);
+  options.shard_size = 1 << 20;
+  convert(open(source), destination, options);
+}
+
+// Packs until about half of the samples are written.
+void pack_half(const std::filesystem::path& source, const std::filesystem::path& destination) {
+  const auto enough = [](const ConvertProgress& progress) { return progress.bytes < 300'000; };
+  CHECK_THROWS_AS(convert(open(source), destination, of_small_shards(false), enough), Error);
+}
+
+}  // namespace
+
+TEST_CASE("values that changed between a kill and the resume are packed as they are now, the others are kept") {
+  for (const bool whole_file : {false, true}) {
+    CAPTURE(whole_file);
+    const TemporaryFolder folder;
+    const std::filesystem::path data = whole_file ? folder / "data.tar" : folder / "data";
+    const auto write = [&](int from, int to, char version) {
+      write_values(folder / "values", from, to, version);
+      if (!whole_file) return write_values(data, from, to, version);
+      std::filesystem::remove_all(folder / "tar.d");
+      packed_in_one(folder / "values", folder / "tar.d");
+      std::filesystem::copy_file(folder / "tar.d" / "shard-000000.tar", data,
+                                 std::filesystem::copy_options::overwrite_existing);
+    };
+    write(0, 200, 'a');
+    pack_half(data, folder / "packed");
+    write(40, 60, 'b');  // in shards that are whole, of equal length
+    const ConvertResult result = convert(open(data), folder / "packed", of_small_shards(true));
+    if (!whole_file) CHECK(result.resumed > 0);
+    CHECK(result.resumed <= 40);
+    CHECK(result.resumed + result.samples == 200);
+    check_equal(open(data), open(folder / "packed"));
+  }
+}
+
+TEST_CASE("a source that is as it was is resumed behind its last whole shard") {
+  const TemporaryFolder folder;
+  write_values(folder / "data", 0, 200, 'a');
+  pack_half(folder / "data", folder / "packed");
+  const ConvertResult result = convert(open(folder / "data"), folder / "packed", of_small_shards(true));
+  CHECK(result.resumed > 80);
+  check_equal(open(folder / "data"), open(folder / "packed"));
+}

@@ -123,3 +123,32 @@ def test_a_pattern_of_shards_is_one_dataset_in_their_order(tmp_path):
     assert "matches no file" in refused("ls", tmp_path / "*.nothing")
     (tmp_path / "part-notes.txt").write_text("no shard")
     assert "part-notes.txt, which is no tar shard" in refused("ls", tmp_path / "part-*")
+
+
+@pytest.mark.parametrize("set_back", [False, True])
+def test_a_tar_made_again_in_another_order_is_listed_packed_and_verified_as_it_is(tmp_path, set_back):
+    archive, other = tmp_path / "data.tar", tmp_path / "other.tar"
+
+    def make(path, order):
+        with tarfile.open(path, "w", format=tarfile.USTAR_FORMAT) as made:
+            for number in order:
+                member = tarfile.TarInfo(f"{number:04}.txt")
+                content = f"{number:04}\n".encode() * 200
+                member.size = len(content)
+                made.addfile(member, io.BytesIO(content))
+
+    order = list(range(400))
+    make(archive, order)
+    assert penstock("cat", archive, "0100.txt") == b"0100\n" * 200
+    before = archive.stat()
+    make(other, order[:60] + order[60:140][::-1] + order[140:])
+    assert other.stat().st_size == before.st_size
+    archive.write_bytes(other.read_bytes())
+    if set_back:
+        os.utime(archive, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert penstock("cat", archive, "0100.txt") == b"0100\n" * 200
+    assert b"0139" in penstock("ls", archive).splitlines()[60]
+    penstock("pack", archive, tmp_path / "packed", "--format", "tar")
+    assert penstock("cat", tmp_path / "packed", "0100.txt") == b"0100\n" * 200
+    assert b"the index of 1 shard compared with the files" in penstock("verify", archive)
+    penstock("verify", tmp_path / "packed", "--against", archive)
