@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstring>
 
 #include <penstock/formats/example.hpp>
@@ -163,7 +164,9 @@ bool parse_example(Bytes record, std::vector<ExampleFeature>& features) {
              return entry_number == 1 && parse_entry(entry, features);
            });
   });
-  return read && !features.empty();
+  // Other messages may have the form of an Example, such as ExampleListWithContext, but no values where that has them.
+  return read && std::ranges::any_of(
+                     features, [](const ExampleFeature& feature) { return feature.kind != ExampleFeature::Kind::none; });
 }
 
 std::vector<float> float_values(const ExampleFeature& feature) {

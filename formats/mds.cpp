@@ -97,6 +97,7 @@ std::vector<Description> read_index_json(const fs::path& folder) {
     file.require_whole();
     std::vector<Description> shards;
     for (const Json& shard : json.at("shards")) shards.push_back(description_from(shard));
+    if (shards.empty()) throw Error::invalid_argument("index.json lists no shards, so there are no samples");
     return shards;
   });
 }
@@ -277,13 +278,27 @@ Index index_mds(const fs::path& shard, const fs::path&, const OpenProgress& prog
   return MdsIndexer(shard).index(progress);
 }
 
+constexpr std::string_view kShards = "\"shards\"";
+
+// Whether what follows a name in JSON is a list of nothing.
+bool is_empty_list(std::string_view text) {
+  for (const char wanted : {':', '[', ']'}) {
+    text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
+    if (!text.starts_with(wanted)) return false;
+    text.remove_prefix(1);
+  }
+  return true;
+}
+
 bool lists_mds_shards(const fs::path& index) {
   std::error_code ignored;
   if (!fs::is_regular_file(index, ignored)) return false;
   const FileBytes file(index);
   const std::string_view text = text_of(file.bytes());
-  const bool found = text.find("\"shards\"") != std::string_view::npos &&
-                     text.find("\"column_encodings\"") != std::string_view::npos;
+  const std::size_t shards = text.find(kShards);
+  const bool found =
+      shards != std::string_view::npos && (text.find("\"column_encodings\"") != std::string_view::npos ||
+                                           is_empty_list(text.substr(shards + kShards.size())));
   file.require_whole();
   return found;
 }

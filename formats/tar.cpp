@@ -13,6 +13,7 @@
 
 #include <penstock/formats/descriptor.hpp>
 #include <penstock/formats/error.hpp>
+#include <penstock/formats/printable.hpp>
 #include <penstock/formats/probe_stamp.hpp>
 #include <penstock/formats/tar.hpp>
 #include <penstock/formats/tar_header.hpp>
@@ -42,21 +43,35 @@ class TarIndexer {
       progress(reported, members_.size());
     }
     if (progress) progress(members_.size(), members_.size());
+    if (builder_.size() == 0 && !left_out_.empty()) throw no_samples();
     return std::move(builder_).finish();
   }
 
  private:
   void add(const TarMember& member) {
-    if (member.type != '0' && member.type != '1') return;
+    if (member.type != '0' && member.type != '1') return leave_out(member);
     if (targets_) remember(member);
     const std::optional<TarMemberName> name = split_member_name(member.name);
-    if (!name) return;
+    if (!name) return leave_out(member);
     if (builder_.size() == 0 || name->key != key_) begin_sample(name->key, member);
     const std::uint32_t field = builder_.field(field_from_extension(name->extension));
     if (builder_.has(field)) {
       throw fault("the sample has this field twice", member, field_from_extension(name->extension).name);
     }
     builder_.set(field, member.type == '1' ? target_of(member) : extent_of(member));
+  }
+
+  // Only the first names are kept: they matter where no member counts.
+  void leave_out(const TarMember& member) {
+    constexpr std::size_t kNamed = 3;
+    if (left_out_count_++ < kNamed) left_out_ += (left_out_.empty() ? "" : ", ") + one_line(member.name);
+  }
+
+  Error no_samples() const {
+    return Error::invalid_argument("none of the archive's " + std::to_string(left_out_count_) +
+                                       " members is a file with an extension, which would name its field: " +
+                                       left_out_ + (left_out_count_ > 3 ? ", ..." : ""),
+                                   {.shard = shard_});
   }
 
   void begin_sample(std::string_view key, const TarMember& member) {
@@ -111,6 +126,8 @@ class TarIndexer {
   std::string shard_;
   TarMembers members_;
   IndexBuilder builder_;
+  std::string left_out_;                                            // names of members that belong to no sample
+  std::uint64_t left_out_count_ = 0;
   std::string key_;                                                 // of the current sample
   std::unordered_set<std::size_t> seen_;                            // hashes of all keys so far
   std::optional<std::unordered_map<std::string, Extent>> targets_;  // by name: files, and links to them

@@ -117,8 +117,10 @@ std::string_view TarMembers::extension_body(std::uint64_t header, std::uint64_t 
 bool TarMembers::ends_here(std::string_view block, std::uint64_t offset) {
   if (!is_zero_block(block)) return false;
   const std::optional<std::string_view> second = header_at(offset + kTarBlock);
-  // Some readers stop at a single zero block and others go on, so the samples behind it would silently come and go.
-  if (second && !is_zero_block(*second)) throw corrupt("a lone block of zeros between members", offset);
+  // Some readers stop at a single zero block and others go on, so members behind it would silently come and go. What is
+  // no member is padding, whatever its bytes are.
+  if (second && !is_zero_block(*second) && tar_checksum_matches(*second))
+    throw corrupt("a lone block of zeros between members", offset);
   return true;
 }
 

@@ -18,6 +18,17 @@ bool may_be_jpeg(const FieldSchema& field) {
          field.codec.empty();  // a JPEG may be called .png
 }
 
+// As a loader tells it: a JPEG file's first bytes may be strange where the field's name says what it is.
+bool is_photograph(const FieldSchema& field, std::span<const std::byte> value) {
+  try {
+    const Codec& codec = codec_for(field, value);
+    return &codec == &jpeg_codec() || &codec == &jpt_codec();
+  } catch (const Error& error) {
+    if (!error.is_data_fault()) throw;
+    return false;
+  }
+}
+
 constexpr std::array<std::string_view, 3> kImageNames{"jpg", "png", "webp"};
 constexpr std::uint64_t kLooked = 1000;  // samples that tell what a field holds
 constexpr std::uint64_t kTries = 16;     // values looked into: the first ones may be broken
@@ -176,8 +187,7 @@ std::span<const std::byte> FieldRecoder::recode(const FieldSchema& field, std::s
   kept_ = {};
   if (pixels_ && decoded_.takes(field.name)) return pixels_->recode(field, value);
   if (clouds_ && CloudRecoder::takes(field)) return clouds_->recode(field, key, value);
-  const bool photograph = jpeg_codec().recognises(value) || jpt_codec().recognises(value);
-  if (!jpeg_ || !may_be_jpeg(field) || !photograph) return value;
+  if (!jpeg_ || !may_be_jpeg(field) || !is_photograph(field, value)) return value;
   const std::span<const std::byte> made = jpeg_->recode(value);
   kept_ = jpeg_->kept_because();
   return made;

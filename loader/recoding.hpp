@@ -47,7 +47,7 @@ class FieldRecoder {
   /// The bytes to store in place of `value`: `value` itself where nothing is to be done, else bytes that stay until the
   /// next call. `field` is the source's. Throws Error: corrupt, unsupported, shape.
   std::span<const std::byte> recode(const FieldSchema& field, std::string_view key, std::span<const std::byte> value);
-  /// Why the last value stayed a JPEG file though `recode` was asked for; empty where it did not.
+  /// Why the last value stayed a JPEG file though it was to be made over; empty where it did not.
   std::string_view kept_because() const { return kept_; }
 
  private:

@@ -13,6 +13,7 @@
 #include <penstock/formats/index_difference.hpp>
 #include <penstock/formats/manifest.hpp>
 #include <penstock/formats/packed.hpp>
+#include <penstock/loader/delivery_proof.hpp>
 #include <penstock/loader/parallel_for.hpp>
 #include <penstock/loader/recoding.hpp>
 #include <penstock/loader/stage_list.hpp>
@@ -145,14 +146,22 @@ class Verification {
     if (!source_field || !source_->locate(source_sample, *source_field, pieces)) return;
     const std::vector<std::byte> expected = read_field(*source_, source_sample, *source_field);
     ++found.compared;
-    if (std::ranges::equal(value, expected)) return;
-    if (is_file_of(value, expected)) return;
-    if (was_recoded_from(sample, source_->fields()[*source_field], expected, value)) return;
-    if (field_name == "cls") {
-      const auto ours = class_name(dataset_, value), theirs = class_name(*source_, expected);
-      if (ours && theirs && *ours == *theirs) return;
+    const Compared pair{dataset_.key(sample), dataset_.fields()[field], source_->fields()[*source_field], value,
+                        expected};
+    const std::string fault = difference(pair);
+    if (!fault.empty()) note(found, std::string(dataset_.key(sample)), field_name, fault);
+  }
+
+  // Empty where the value is the source's, or what packing makes of that, and a loader delivers it as it should.
+  std::string difference(const Compared& pair) const {
+    if (std::ranges::equal(pair.ours, pair.theirs)) return fault_of_copy(pair);
+    if (is_file_of(pair.ours, pair.theirs)) return fault_of_file(pair);
+    if (was_recoded(pair)) return fault_of_recoding(recoding_, pair);
+    if (pair.our_schema.name == "cls") {
+      const auto ours = class_name(dataset_, pair.ours), theirs = class_name(*source_, pair.theirs);
+      if (ours && theirs && *ours == *theirs) return {};
     }
-    note(found, std::string(dataset_.key(sample)), field_name, "the bytes differ from the source's");
+    return "the bytes differ from the source's";
   }
 
   // A photograph that was recoded holds the source's file, whatever program recoded it.
@@ -162,12 +171,11 @@ class Verification {
   }
 
   // Packing that made values over does so alike each time.
-  bool was_recoded_from(std::uint64_t sample, const FieldSchema& field, std::span<const std::byte> expected,
-                        std::span<const std::byte> value) const {
+  bool was_recoded(const Compared& pair) const {
     if (recoding_.keeps_all()) return false;
-    const FieldSchema source_field = recognised(field, expected);
+    const FieldSchema source_field = recognised(pair.their_schema, pair.theirs);
     if (!recoding_.takes(source_field)) return false;
-    return std::ranges::equal(FieldRecoder(recoding_).recode(source_field, dataset_.key(sample), expected), value);
+    return std::ranges::equal(FieldRecoder(recoding_).recode(source_field, pair.key, pair.theirs), pair.ours);
   }
 
   // The sample must be the source's, with every field that it has there.

@@ -90,6 +90,8 @@ const Codec& codec_for(const FieldSchema& schema, std::span<const std::byte> byt
   for (const Codec* codec : with_magic()) {
     if (codec->recognises(bytes)) return *codec;
   }
+  // Of photographs that were recoded those that could not be are JPEG files, whatever their first bytes are.
+  if (named == &jpt_codec() && !bytes.empty()) return jpeg_codec();
   if (named != nullptr) return *named;
   if (schema.fixed) return raw_codec();
   throw Error::unsupported("neither the schema nor the first bytes tell the codec", {.field = schema.name});

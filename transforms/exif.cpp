@@ -58,9 +58,9 @@ unsigned orientation_of(const std::optional<Bytes>& tiff) {
 /// The payload of the first Exif segment before the image's data.
 std::optional<Bytes> segment_of_jpeg(Bytes file) {
   const auto at = [&](std::size_t offset) { return std::to_integer<unsigned>(file[offset]); };
-  for (std::size_t i = 2; i + 4 <= file.size() && at(i) == kMark;) {
+  for (std::size_t i = 2; i + 4 <= file.size();) {
     const unsigned marker = at(i + 1);
-    if (marker == kMark) {  // a fill byte
+    if (at(i) != kMark || marker == kMark || marker == 0) {  // a fill byte, or a stray one as libjpeg skips them
       ++i;
       continue;
     }

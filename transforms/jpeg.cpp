@@ -164,12 +164,28 @@ class JpegDecoder final : public Decoder {
   std::vector<std::uint8_t> lines_;
 };
 
+constexpr std::byte kMark{0xFF}, kStartOfImage{0xD8};
+constexpr std::size_t kMostStray = 4096;  // bytes between the start of the image and its first marker
+
+/// Whether what follows the start of the image leads to a segment that may come first, over stray bytes as libjpeg skips
+/// them: tables, a frame, an application's data or a comment.
+bool reaches_marker(std::span<const std::byte> bytes) {
+  const std::size_t end = std::min(bytes.size(), kMostStray);
+  for (std::size_t i = 0; i + 1 < end; ++i) {
+    if (bytes[i] != kMark || bytes[i + 1] == kMark || bytes[i + 1] == std::byte{0}) continue;
+    const auto code = std::to_integer<unsigned>(bytes[i + 1]);
+    return (code >= 0xC0 && code <= 0xCF) || code == 0xDB || code == 0xDD || (code >= 0xE0 && code <= 0xEF) ||
+           code == 0xFE;
+  }
+  return false;
+}
+
 class JpegCodec final : public Codec {
  public:
   std::string_view name() const override { return "jpeg"; }
   bool recognises(std::span<const std::byte> first_bytes) const override {
-    return first_bytes.size() >= 3 && first_bytes[0] == std::byte{0xFF} && first_bytes[1] == std::byte{0xD8} &&
-           first_bytes[2] == std::byte{0xFF};
+    if (first_bytes.size() < 3 || first_bytes[0] != kMark || first_bytes[1] != kStartOfImage) return false;
+    return first_bytes[2] == kMark || reaches_marker(first_bytes.subspan(2));
   }
   std::unique_ptr<Decoder> decoder(const FieldSchema&, const DecodeOptions& options) const override {
     auto decoder = std::make_unique<JpegDecoder>(options.pixels);

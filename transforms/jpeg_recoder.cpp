@@ -13,6 +13,7 @@
 #include <penstock/transforms/jpt.hpp>
 #include <penstock/transforms/jpt/encoder.hpp>
 #include <penstock/transforms/resample.hpp>
+#include <penstock/transforms/value_reader.hpp>
 
 namespace penstock {
 namespace {
@@ -26,6 +27,8 @@ Size shrunk(Size size, std::int64_t side) {
   return size.width >= size.height ? Size{side, other(size.height, size.width)}
                                    : Size{other(size.width, size.height), side};
 }
+
+const FieldSchema kFile{.name = "jpg", .codec = "jpeg"}, kNameless{.name = "jpg", .codec = {}};
 
 constexpr std::array kNamed{std::pair{std::string_view("keep"), JpegRecoding::Policy::keep},
                             std::pair{std::string_view("baseline"), JpegRecoding::Policy::baseline},
@@ -42,13 +45,18 @@ struct JpegRecoder::State : JpegRewriter {
   bool copy_coefficients();  ///< false when the pixels would change
   void compress_again();
   std::span<const std::byte> finish();
+  std::span<const std::byte> shrunk_or_again(std::span<const std::byte> file);
   std::span<const std::byte> to_jpt(std::span<const std::byte> file);
+  std::span<const std::byte> to_baseline(std::span<const std::byte> file);
+  std::span<const std::byte> proven(std::span<const std::byte> file, std::span<const std::byte> made);
 
   const JpegRecoding recoding;
   std::vector<std::uint8_t> pixels, small;
   Resampler resampler;
   std::optional<jpt::Encoder> encoder;  // made when first needed, like the next
   std::optional<jpt::Restorer> restorer;
+  ValueReader reader;
+  ReadValue before, after;
   std::string kept;
 };
 
@@ -136,9 +144,55 @@ std::span<const std::byte> JpegRecoder::State::finish() {
 std::span<const std::byte> JpegRecoder::State::to_jpt(std::span<const std::byte> file) {
   if (!encoder) encoder.emplace();
   const std::span<const std::byte> field = encoder->encode(file);
-  if (!field.empty()) return field;
+  if (!field.empty()) return proven(file, field);
   kept = encoder->kept_because();
   return file;
+}
+
+// `made` where a loader finds its codec by the bytes alone and delivers the pixels of `file`, upright too; else `file`.
+std::span<const std::byte> JpegRecoder::State::proven(std::span<const std::byte> file,
+                                                      std::span<const std::byte> made) {
+  try {
+    reader.read(kFile, file, before);
+    reader.read(kNameless, made, after);
+    if (before == after) return made;
+    kept = "its pixels would change";
+  } catch (const Error& error) {
+    if (!error.is_data_fault()) throw;
+    kept = error.cause();
+  }
+  return file;
+}
+
+std::span<const std::byte> JpegRecoder::State::to_baseline(std::span<const std::byte> file) {
+  try {
+    read_header(file);
+    if (from.progressive_mode == 0) return file;
+    if (copy_coefficients()) return proven(file, finish());
+    kept = "damaged: its pixels would change";
+  } catch (const Error& error) {
+    if (!error.is_data_fault()) throw;
+    reader.read(kFile, file, before);  // what a loader cannot read either is an error here
+    kept = error.cause();
+  }
+  return file;
+}
+
+// The file compressed again where its size or the quality asks for that, else `file`.
+std::span<const std::byte> JpegRecoder::State::shrunk_or_again(std::span<const std::byte> file) {
+  read_header(file);
+  if (recoding.policy != JpegRecoding::Policy::quality && !is_shrunk()) return file;
+  if (from.num_components != 1 && from.num_components != 3) {
+    kept = std::to_string(from.num_components) + " components: not compressed again";
+    return file;
+  }
+  compress_again();
+  const Shape shape{to.image_height, to.image_width, to.input_components};
+  const std::span<const std::byte> made = finish();
+  reader.read(kNameless, made, after);
+  const bool turned = after.layout.shape == Shape{shape[1], shape[0], shape[2]};  // by its EXIF block
+  if (after.layout.shape != shape && !turned) throw Error::corrupt("jpeg: compressed again, its size is another");
+  return made;
 }
 
 JpegRecoding jpeg_recoding(std::string_view policy, std::int64_t max_side) {
@@ -188,16 +242,11 @@ std::span<const std::byte> JpegRecoder::recode(std::span<const std::byte> file) 
   }
   if (state.recoding.policy == Policy::recode && !shrinks) return state.to_jpt(file);
   if (state.recoding.policy == Policy::original && !shrinks) return file;
-  state.read_header(file);
-  const bool pixels = state.from.num_components == 1 || state.from.num_components == 3;
-  const bool again = pixels && (state.recoding.policy == Policy::quality || state.is_shrunk());
-  if (again) {
-    state.compress_again();
-    file = state.finish();
-  }
-  if (state.recoding.policy == Policy::recode) return state.to_jpt(file);
-  if (again || state.from.progressive_mode == 0 || state.recoding.policy != Policy::baseline) return file;
-  return state.copy_coefficients() ? state.finish() : file;
+  if (state.recoding.policy == Policy::baseline && !shrinks) return state.to_baseline(file);
+  const std::span<const std::byte> made = state.shrunk_or_again(file);
+  if (state.recoding.policy == Policy::recode) return state.to_jpt(made);
+  const bool as_it_was = made.data() == file.data();
+  return state.recoding.policy == Policy::baseline && as_it_was ? state.to_baseline(file) : made;
 }
 
 const std::string& JpegRecoder::kept_because() const {

@@ -14,7 +14,7 @@ struct JpegRecoding {
   enum class Policy : std::uint8_t {
     keep,      ///< files stay as they are, unless `max_side` shrinks them
     baseline,  ///< progressive files become baseline ones of the same coefficients: identical pixels, decoded at least
-               ///< twice as fast; others stay as they are
+               ///< twice as fast; others stay as they are, and so does what cannot be made over
     recode,  ///< files become `jpt` fields (jpt.hpp): identical pixels at a multiple of the speed, the file can be had
              ///< back; what that cannot hold stays as it is
     original,  ///< `jpt` fields become the JPEG files they were made of; files stay as they are
@@ -45,11 +45,13 @@ class JpegRecoder {
   /// The bytes to store in place of `file`: `file` itself where nothing is to be done, else bytes that stay until the
   /// next call. Chroma sampling stays; so do all markers: comments, ICC profile, and EXIF with its orientation, which
   /// is not applied. Files of other than one or three components (CMYK) are made baseline, never compressed again;
-  /// damaged progressive files stay as they are, for a baseline file would show other pixels. A `jpt` field is taken
-  /// for the file it was made of. Throws Error: corrupt, unsupported; `recode` throws neither unless it shrinks the
-  /// file.
+  /// damaged progressive files stay as they are, for a baseline file would show other pixels. What `baseline` and
+  /// `recode` make of a file is taken only once it was read as a loader reads it, without a name, with the same pixels.
+  /// A `jpt` field is taken for the file it was made of. Other files that cannot be made over stay as they are.
+  /// Throws Error: corrupt, unsupported, for `jpt` fields that are damaged, files that are to be compressed again and
+  /// cannot be, and, of `baseline`, progressive files that a loader cannot read either.
   std::span<const std::byte> recode(std::span<const std::byte> file);
-  /// Why `recode` left the last file as it is; empty when it did not.
+  /// Why the last file was left as it is though it was to be made over; empty when it was not.
   const std::string& kept_because() const;
 
  private:

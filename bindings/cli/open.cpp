@@ -2,6 +2,9 @@
 
 #include <chrono>
 #include <cstdio>
+#include <string>
+
+#include <penstock/formats/emptiness.hpp>
 
 #include "output.hpp"
 #include "progress.hpp"
@@ -13,7 +16,7 @@ constexpr std::chrono::milliseconds kTellAfter{1000};
 
 }  // namespace
 
-Dataset open_with_progress(const std::filesystem::path& path) {
+Dataset open_quietly(const std::filesystem::path& path) {
   Progress progress("indexing", "parts");
   try {
     const auto indexing = [&](std::uint64_t done, std::uint64_t total) {
@@ -30,6 +33,13 @@ Dataset open_with_progress(const std::filesystem::path& path) {
   } catch (const Error& error) {
     throw OpenFailure(error);
   }
+}
+
+Dataset open_with_progress(const std::filesystem::path& path) {
+  Dataset dataset = open_quietly(path);
+  const std::string empty = emptiness(dataset);
+  if (!empty.empty()) std::fprintf(stderr, "penstock: warning: %s: %s\n", path.c_str(), empty.c_str());
+  return dataset;
 }
 
 }  // namespace penstock::cli

@@ -14,6 +14,8 @@ struct OpenFailure : Error {
 };
 
 /// As penstock::open(). Throws OpenFailure.
+Dataset open_quietly(const std::filesystem::path& path);
+/// The same, and says on stderr where there is nothing to load.
 Dataset open_with_progress(const std::filesystem::path& path);
 
 }  // namespace penstock::cli

@@ -5,6 +5,7 @@
 
 #include <penstock/bench/units.hpp>
 #include <penstock/formats/dataset.hpp>
+#include <penstock/formats/emptiness.hpp>
 #include <penstock/formats/error.hpp>
 #include <penstock/formats/format.hpp>
 #include <penstock/loader/convert.hpp>
@@ -106,7 +107,12 @@ int run(const Options& options) {
                               .pixels = pixels_of(options)};
   convert_options.skip_bad = options.on_error == "skip";
   if (!options.classes.empty()) convert_options.classes = read_classes(options.classes);
-  const Dataset source = open_with_progress(options.source);
+  const Dataset source = open_quietly(options.source);
+  try {
+    require_something_to_pack(source);
+  } catch (const Error& error) {
+    throw OpenFailure(error);
+  }
   ConvertResult result;
   {
     Progress progress(doing, "samples");

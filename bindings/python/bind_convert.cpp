@@ -13,6 +13,7 @@
 #include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
+#include <penstock/formats/emptiness.hpp>
 #include <penstock/formats/error.hpp>
 #include <penstock/loader/convert.hpp>
 
@@ -78,6 +79,7 @@ nb::dict pack(nb::handle source, const std::filesystem::path& destination, Conve
   options.report = std::move(report);
   take_rank(options, rank, world);
   const Dataset dataset = open_dataset(source);
+  require_something_to_pack(dataset);
   ConvertResult result;
   {
     const WithoutInterpreter released;

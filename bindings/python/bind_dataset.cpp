@@ -11,6 +11,7 @@
 #include <nanobind/stl/string_view.h>
 
 #include <penstock/formats/dataset.hpp>
+#include <penstock/formats/emptiness.hpp>
 
 #include "bind.hpp"
 #include "interpreter.hpp"
@@ -126,7 +127,6 @@ Dataset open_dataset(nb::handle path_or_dataset, const nb::object& progress) {
   if (nb::isinstance<Dataset>(path_or_dataset)) return nb::cast<Dataset>(path_or_dataset);
   std::filesystem::path path;
   if (!nb::try_cast(path_or_dataset, path)) throw nb::type_error("a path or a penstock.Dataset is wanted");
-  const WithoutInterpreter released;
   const auto indexing = [&progress](std::uint64_t done, std::uint64_t total) {
     check_signals();
     if (progress.is_none()) return;
@@ -143,7 +143,17 @@ Dataset open_dataset(nb::handle path_or_dataset, const nb::object& progress) {
     const std::string message = "waiting for another process, which makes the index (it holds " + lock.string() + ")";
     if (PyErr_WarnEx(PyExc_RuntimeWarning, message.c_str(), 1) != 0) throw nb::python_error();
   };
-  return open(path, OpenProgress(indexing, waiting));
+  std::optional<Dataset> dataset;
+  {
+    const WithoutInterpreter released;
+    dataset = open(path, OpenProgress(indexing, waiting));
+  }
+  const std::string empty = emptiness(*dataset);
+  if (!empty.empty()) {
+    const std::string told = path.string() + ": " + empty;
+    if (PyErr_WarnEx(PyExc_UserWarning, told.c_str(), 1) != 0) throw nb::python_error();
+  }
+  return *dataset;
 }
 
 void bind_dataset(nb::module_& module) {

@@ -300,7 +300,7 @@ TEST_CASE("real and broken archives list as many members as an independent reade
     MESSAGE("skipped: PENSTOCK_TEST_DATA names no folder with EXPECTED.tsv");
     return;
   }
-  std::size_t listed = 0, refused = 0;
+  std::size_t listed = 0, without_samples = 0, refused = 0;
   std::ifstream expected(root / "EXPECTED.tsv");
   for (std::string line; std::getline(expected, line);) {
     const std::filesystem::path path = root / line.substr(0, line.find('\t'));
@@ -317,13 +317,17 @@ TEST_CASE("real and broken archives list as many members as an independent reade
       contents(path, kTar.index(path, path.parent_path(), {}));
       ++listed;
     } catch (const Error& error) {
+      if (error.cause().starts_with("none of the archive's ")) {
+        ++without_samples;
+        continue;
+      }
       CHECK(error.is_data_fault());
       CHECK(error.context().offset);
       ++refused;
     }
   }
-  MESSAGE(listed, " archives listed, ", refused, " refused");
-  CHECK(listed > 60);
+  MESSAGE(listed, " archives with samples, ", without_samples, " without, ", refused, " refused");
+  CHECK(listed + without_samples > 60);
   const std::filesystem::path webdataset = root / "tar/webdataset+webdataset";
   CHECK(kTar.index(webdataset / "mpdata.tar", webdataset, {}).key(99) == "000099");
 }

@@ -104,6 +104,44 @@ def test_a_row_of_nulls_is_no_sample(tmp_path):
     assert pack(tmp_path / "t.parquet", tmp_path, on_error="skip")[0].keys == [f"{i:012}" for i in (0, 2)]
 
 
+def test_a_source_without_samples_is_an_error(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    import pyarrow.parquet as pq
+
+    pq.write_table(pa.table({"x": pa.array([], pa.int32())}), tmp_path / "t.parquet")
+    with pytest.raises(ps.Error, match="t.parquet: invalid argument: nothing to pack: the source gave no samples$"):
+        pack(tmp_path / "t.parquet", tmp_path)
+    pq.write_table(pa.table({"x": pa.array([None, None], pa.int32())}), tmp_path / "t.parquet")
+    with pytest.raises(ps.Error, match="the source gave no samples, 2 were left out"):
+        pack(tmp_path / "t.parquet", tmp_path, on_error="skip")
+    assert os.listdir(tmp_path) == ["t.parquet"]
+
+
+def test_bytes_inside_json_are_text_or_an_error_that_says_what_to_do(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    import pyarrow.parquet as pq
+
+    pq.write_table(pa.table({"x": [[b"a", "ö".encode()], [b"\xff"]]}), tmp_path / "t.parquet")
+    with pytest.raises(ps.Error, match="field x.json: .*bytes that are no UTF-8 have no form in JSON; name the other col"):
+        pack(tmp_path / "t.parquet", tmp_path)
+    dataset, told = pack(tmp_path / "t.parquet", tmp_path, on_error="skip")
+    assert json.loads(dataset[0]["x.json"]) == ["a", "ö"] and told["skipped"] == 1
+
+
+def test_real_parquet_files_are_never_packed_to_nothing(tmp_path):
+    files = sorted(pathlib.Path(os.environ.get("PENSTOCK_TEST_DATA", "/nowhere")).glob("found/parquet/**/*.parquet"))
+    if not files:
+        pytest.skip("no found files in PENSTOCK_TEST_DATA")
+    for number, file in enumerate(files):
+        try:
+            told = ps.pack(ps.sources.parquet(file), tmp_path / str(number), format="tar")
+        except ps.Error as error:
+            assert str(file) in str(error) or "field" in str(error)
+            assert not (tmp_path / str(number)).exists()
+        else:
+            assert told["samples"] > 0 and file.name != "parquet_column_num_values_mismatch.parquet"
+
+
 def test_a_broken_parquet_file_raises_with_its_name_whatever_is_to_be_skipped(table, tmp_path):
     import pyarrow.parquet as pq
 

@@ -1,5 +1,8 @@
 #include <cstdlib>
+#include <map>
+#include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -9,6 +12,8 @@
 #include <penstock/formats/error.hpp>
 #include <penstock/transforms/jpeg.hpp>
 #include <penstock/transforms/jpeg_recoder.hpp>
+#include <penstock/transforms/jpt.hpp>
+#include <penstock/transforms/value_reader.hpp>
 
 #include "support/encoded.hpp"
 #include "support/jpeg_files.hpp"
@@ -51,6 +56,27 @@ bool is_progressive(std::span<const std::byte> file) {
     i += 2 + (std::to_integer<std::size_t>(file[i + 2]) << 8 | std::to_integer<std::size_t>(file[i + 3]));
   }
   return false;
+}
+
+Bytes with_stray_bytes(Bytes file, std::size_t count = 3) {
+  file.insert(file.begin() + 2, count, std::byte{0x07});
+  return file;
+}
+
+// As a loader reads a value of that name, turned upright.
+Decoded read(std::span<const std::byte> value) {
+  ReadValue read;
+  ValueReader().read(kSchema, value, read);
+  return {read.layout.shape, read.elements};
+}
+
+std::optional<Decoded> try_read(std::span<const std::byte> value) {
+  try {
+    return read(value);
+  } catch (const Error& error) {
+    CHECK(error.is_data_fault());
+    return std::nullopt;
+  }
 }
 
 // Sampling factors of the first component.
@@ -136,22 +162,59 @@ TEST_CASE("bad bytes are an error, and the recoder goes on") {
   CHECK_THROWS_AS(JpegRecoder({.max_side = -1}), Error);
 }
 
-TEST_CASE("real files become baseline with the same pixels, or give one error") {
-  JpegRecoder recoder({.policy = JpegRecoding::Policy::baseline});
+TEST_CASE("a file with stray bytes behind its first marker is a JPEG, upright as any, and is made over") {
+  for (const bool progressive : {false, true}) {
+    Bytes file = with_stray_bytes(with_markers(make_jpeg(123, 77, {.progressive = progressive})));
+    REQUIRE(jpeg_codec().recognises(file));
+    CHECK(&codec_for({.name = "x", .codec = {}}, file) == &jpeg_codec());
+    for (const char* policy : {"recode", "baseline"}) {
+      JpegRecoder recoder(jpeg_recoding(policy, 0));
+      const Bytes made = recoded(recoder, file);
+      CHECK(recoder.kept_because().empty());
+      CHECK((made == file) == (!progressive && policy == std::string_view("baseline")));
+      CHECK(read(made) == decoded(file));
+      JpegRecoder back(jpeg_recoding("original", 0));
+      if (policy == std::string_view("recode")) CHECK(recoded(back, made) == file);
+    }
+  }
+  CHECK_FALSE(jpeg_codec().recognises(Bytes{std::byte{0xFF}, std::byte{0xD8}, std::byte{0}, std::byte{0}}));
+  CHECK_FALSE(jpeg_codec().recognises(
+      Bytes{std::byte{0xFF}, std::byte{0xD8}, std::byte{0}, std::byte{0xFF}, std::byte{0x11}, std::byte{0}}));
+  const FieldSchema recoded_field{.name = "jpg", .codec = "jpt"};
+  const Bytes strange = with_stray_bytes(make_jpeg(20, 20, {}), 8000);  // more than are looked at
+  CHECK_FALSE(jpeg_codec().recognises(strange));
+  CHECK(&codec_for(recoded_field, strange) == &jpeg_codec());
+  CHECK(&codec_for(recoded_field, {}) == &jpt_codec());
+}
+
+TEST_CASE("real files made over are read as before, and what cannot be made over stays, for a reason") {
+  std::map<std::string, int> kept;
   int compared = 0;
-  for (const char* folder : {"images/jpeg_valid", "images/jpeg_odd", "images/jpeg_corrupt"}) {
-    for (const auto& path : ::test::data_files(folder)) {
-      const Bytes file = ::test::read_file(path);
-      CAPTURE(path.string());
-      try {
-        const Bytes made = recoded(recoder, file);
-        if (made == file) continue;
-        CHECK(decoded(made) == decoded(file));
-        ++compared;
-      } catch (const Error& error) {
-        CHECK(error.kind() != ErrorKind::io);
+  for (const char* policy : {"baseline", "recode"}) {
+    JpegRecoder recoder(jpeg_recoding(policy, 0));
+    for (const char* folder : {"images/jpeg_valid", "images/jpeg_odd", "images/jpeg_corrupt",
+                               "images/exif_orientation", "found/images"}) {
+      for (const auto& path : ::test::data_files(folder)) {
+        const Bytes file = ::test::read_file(path);
+        CAPTURE(path.string());
+        CAPTURE(policy);
+        const std::optional<Decoded> before = try_read(file);
+        try {
+          const Bytes made = recoded(recoder, file);
+          if (!recoder.kept_because().empty()) ++kept[recoder.kept_because()];
+          if (made == file) continue;
+          CHECK(recoder.kept_because().empty());
+          REQUIRE(before);
+          CHECK(read(made) == *before);
+          ++compared;
+        } catch (const Error& error) {
+          CHECK(error.is_data_fault());
+          CHECK(policy == std::string_view("baseline"));
+          CHECK_FALSE(before);
+        }
       }
     }
   }
-  MESSAGE(compared << " progressive files compared");
+  for (const auto& [reason, files] : kept) MESSAGE(files << " kept: " << reason);
+  MESSAGE(compared << " files compared");
 }

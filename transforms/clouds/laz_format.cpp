@@ -105,8 +105,9 @@ LazFormat read_laz_format(const LasHeader& header) {
   if (vlr.size() < kFixedPart + kItemPart * items) throw Error::corrupt("laz: the VLR ends before its last item");
   LazFormat format{
       .chunked = compressor != 1, .layered = compressor == 3, .chunk_points = load<std::uint32_t>(vlr, 12)};
+  // LASlib writes 0 for chunks of different sizes, as in COPC files, and LASzip reads it so.
+  if (format.chunked && format.chunk_points == 0) format.chunk_points = kVariable;
   format.variable = format.chunked && format.chunk_points == kVariable;
-  if (format.chunked && format.chunk_points == 0) throw Error::corrupt("laz: chunks of no points");
   std::uint32_t at = 0;
   std::size_t after = 0;
   for (std::size_t i = 0; i < items; ++i) {

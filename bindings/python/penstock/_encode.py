@@ -38,7 +38,7 @@ def encode(field: str, value: Any, *, quality: int = 95, classes: Sequence[str] 
     jpg, png, webp, bmp, tif, ...   a Pillow image, or an array (H, W), (H, W, 3) or (H, W, 4), encoded by Pillow
     str                             UTF-8
     txt                             also numbers, as Python prints them
-    json                            whatever json.dumps takes; in it also arrays, as lists, dates and decimals, as text
+    json                            whatever json.dumps takes; in it also arrays, as lists, dates, decimals and UTF-8, as text
     any other: arrays, tensors      .npy (what has __array__ or __dlpack__, of numbers or bool)
                numbers, bool        .npy of shape (), int64, float64 or bool
                dict, list, tuple    JSON; a list in a field `npy` is an array
@@ -164,6 +164,11 @@ def _json(value: Any) -> bytes:
     def plain(part: Any) -> Any:
         if _is_array(part):
             return _numpy_array(part).tolist()
+        if isinstance(part, (bytes, bytearray, memoryview)):  # as columns of strings come that are not marked as such
+            try:
+                return str(part, "utf-8")
+            except UnicodeDecodeError:
+                raise ValueError("bytes that are no UTF-8 have no form in JSON; name the other columns in fields=") from None
         if hasattr(part, "isoformat"):  # a date, a time
             return part.isoformat()
         if isinstance(part, numbers.Number):  # a decimal, a fraction: what JSON's numbers would round

@@ -42,10 +42,13 @@ def pack_items(
         **options,
     ) as writer:
         try:
-            _gather(source, writer, failures, tell)
+            written = _gather(source, writer, failures, tell)
         finally:
             if bar is not None:
                 bar.end()
+        if written == 0:
+            left_out = f", {failures.count} were left out" if failures.count else ""
+            raise made("invalid_argument", f"nothing to pack: the source gave no samples{left_out}", dataset=source.name)
         result = writer.finish()
     result["skipped"] += failures.count
     result["bad"] = (failures.first + result["bad"])[:_MOST_TOLD]
@@ -77,17 +80,18 @@ def _tell_nobody(samples: int, total: int, nbytes: int) -> None:
     pass
 
 
-def _gather(source: Source, writer: Writer, failures: _Failures, tell: Callable[[int, int, int], object]) -> None:
-    """Adds all samples."""
-    total = _length(source)
+def _gather(source: Source, writer: Writer, failures: _Failures, tell: Callable[[int, int, int], object]) -> int:
+    """Adds all samples, and returns how many there were."""
+    total, written = _length(source), 0
     items = iter(source)
     for number in itertools.count():
         try:
             try:
                 sample = next(items)
             except StopIteration:
-                return
+                return written
             writer.write(sample)
+            written += 1
         except Error as error:
             if not failures.take(error, number):
                 raise

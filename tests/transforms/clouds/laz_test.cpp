@@ -90,12 +90,14 @@ TEST_CASE("what the bytes cannot hold is refused before memory is asked for") {
   CHECK(refusal(laz_codec(), single_point_file(0, 4'000'000'000U, 0xFFFFFFFE)) ==
         "corrupt: laz: the header counts 4000000000 points, which 32 bytes cannot hold");
   CHECK(refusal(laz_codec(), single_point_file(0, 1, 0xFFFFFFFF)) == "corrupt: laz: there is no table of the chunks");
-  CHECK(refusal(laz_codec(), single_point_file(0, 1, 0)) == "corrupt: laz: chunks of no points");
+  CHECK(refusal(laz_codec(), single_point_file(0, 1, 0)) == "corrupt: laz: there is no table of the chunks");  // variable
 }
 
 TEST_CASE("real files have the points and bounds that laspy finds, and chosen points are theirs") {
   int read = 0, refused = 0;
-  for (const ExpectedFile& file : expected_files("pointcloud/")) {
+  std::vector<ExpectedFile> files = expected_files("pointcloud/");
+  std::ranges::copy(expected_files("found/pointcloud/"), std::back_inserter(files));
+  for (const ExpectedFile& file : files) {
     if (file.reader != "laspy") continue;
     const auto bytes = ::test::read_file(file.path);
     if (!laz_codec().recognises(bytes)) continue;

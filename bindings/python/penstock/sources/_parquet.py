@@ -168,6 +168,7 @@ class parquet(Source):
         for path in self._files:
             folders = self._folder_columns(path)
             stored = [name for name in columns if name not in folders]
+            before = number
             with _opened(path) as file:
                 missing = [name for name in stored if name not in file.schema_arrow.names]
                 if missing:
@@ -179,6 +180,9 @@ class parquet(Source):
                     ]
                     yield number, pa.RecordBatch.from_arrays(arrays, names=columns)
                     number += batch.num_rows
+                if stored and number - before != file.metadata.num_rows:
+                    cause = f"has {number - before} rows in its columns, but {file.metadata.num_rows} in its footer"
+                    raise made("corrupt", cause, dataset=str(path))
 
     def __iter__(self) -> Iterator[Sample]:
         return Items(self._rows(), self._sample)

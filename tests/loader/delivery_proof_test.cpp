@@ -1,0 +1,97 @@
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include <penstock/loader/delivery_proof.hpp>
+#include <penstock/transforms/clouds/packed_cloud.hpp>
+
+#include "support/encoded.hpp"
+
+using namespace penstock;
+using namespace penstock::test;
+
+namespace {
+
+const FieldSchema kJpeg{.name = "jpg", .codec = "jpeg"}, kPng{.name = "jpg", .codec = "png"},
+    kRaw{.name = "jpg", .codec = "raw", .shape = {4, 4, 3}, .fixed = true},
+    kPoints{.name = "points", .codec = "points"};
+
+std::string of_copy(const FieldSchema& ours, const Bytes& value) {
+  return fault_of_copy({"key", ours, kJpeg, value, value});
+}
+
+std::string made_over(const Recoding& recoding, const FieldSchema& schema, const Bytes& ours, const Bytes& theirs) {
+  return fault_of_recoding(recoding, {"key", schema, schema, ours, theirs});
+}
+
+Bytes cloud_of(const std::vector<float>& coordinates, const std::vector<std::uint8_t>& shade) {
+  CloudHeader header{.points = shade.size(), .attributes = {{"shade", DType::u8}}};
+  CloudColumns columns{.coordinates = coordinates, .attributes = {std::as_bytes(std::span(shade))}};
+  Bytes made;
+  encode_cloud(header, columns, made);
+  return made;
+}
+
+}  // namespace
+
+TEST_CASE("equal bytes must be readable wherever the source's are") {
+  Bytes strange = jpeg(picture(4, 4, 3, 1));
+  CHECK(of_copy(kPng, strange).empty());  // its first bytes tell
+  strange.insert(strange.begin() + 2, 8000, std::byte{7});
+  CHECK(of_copy(kJpeg, strange).empty());
+  CHECK(of_copy({.name = "jpg", .codec = "jpt"}, strange).empty());
+  CHECK(of_copy(kPng, strange).find("a loader reads the source's value, but not this one") == 0);
+  CHECK_FALSE(of_copy(kRaw, strange).empty());
+  CHECK(of_copy(kPng, bytes_of("neither can be read")).empty());
+}
+
+TEST_CASE("photographs made over must be what was asked for") {
+  const Bytes file = jpeg(picture(64, 48, 3, 1)), other = jpeg(picture(64, 48, 3, 2));
+  const Bytes half = jpeg(picture(32, 24, 3, 1)), skew = jpeg(picture(32, 30, 3, 1)), gray = jpeg(picture(32, 24, 1, 1));
+  const Recoding baseline{.jpeg = jpeg_recoding("baseline", 0)}, quality{.jpeg = jpeg_recoding("quality:50", 0)},
+      small{.jpeg = jpeg_recoding("keep", 32)};
+  CHECK(fault_of_file({"key", kJpeg, kJpeg, file, file}).empty());
+  CHECK_FALSE(fault_of_file({"key", kJpeg, kJpeg, other, file}).empty());
+  CHECK(made_over(baseline, kJpeg, file, file).empty());
+  CHECK_FALSE(made_over(baseline, kJpeg, other, file).empty());
+  CHECK(made_over(quality, kJpeg, other, file).empty());
+  CHECK_FALSE(made_over(quality, kJpeg, half, file).empty());
+  CHECK(made_over(small, kJpeg, half, file).empty());
+  CHECK_FALSE(made_over(small, kJpeg, skew, file).empty());
+  CHECK_FALSE(made_over(small, kJpeg, gray, file).empty());
+  CHECK_FALSE(made_over(small, kJpeg, Bytes(half.begin(), half.begin() + 200), file).empty());
+  CHECK(made_over(baseline, kJpeg, {}, Bytes(file.begin(), file.begin() + 100)).empty());  // nothing to be compared
+}
+
+TEST_CASE("decoded images must have the size that was asked for") {
+  const Bytes file = jpeg(picture(64, 48, 3, 1)), pixels(48);
+  const auto fault = [&](std::int64_t height) {
+    const Recoding recoding{.pixels = {.decodes = true, .fields = {"jpg"}, .height = height, .width = 4}};
+    return fault_of_recoding(recoding, {"key", kRaw, kJpeg, pixels, file});
+  };
+  CHECK(fault(4).empty());
+  CHECK_FALSE(fault(5).empty());
+}
+
+TEST_CASE("clouds made over hold points of the source, with their attributes") {
+  const Bytes cloud = cloud_of({1, 2, 3, 4, 5, 6, 1, 2, 3}, {7, 8, 7});
+  const Recoding ordered{.clouds = cloud_recoding("", "progressive", "all")},
+      fewer{.clouds = cloud_recoding("random:2", "keep", "all")}, cells{.clouds = cloud_recoding("voxel:9", "keep", "all")};
+  const auto fault = [&](const Recoding& recoding, const std::vector<float>& coordinates,
+                         const std::vector<std::uint8_t>& shade) {
+    return made_over(recoding, kPoints, cloud_of(coordinates, shade), cloud);
+  };
+  CHECK(fault(ordered, {4, 5, 6, 1, 2, 3, 1, 2, 3}, {8, 7, 7}).empty());
+  CHECK_FALSE(fault(ordered, {4, 5, 6, 1, 2, 3, 1, 2, 3}, {7, 8, 7}).empty());     // attributes of others
+  CHECK_FALSE(fault(ordered, {4, 5, 6, 4, 5, 6, 1, 2, 3}, {8, 8, 7}).empty());     // one of them twice
+  CHECK_FALSE(fault(ordered, {4, 5, 6, 1, 2, 3}, {8, 7}).empty());                 // too few
+  CHECK(fault(fewer, {1, 2, 3, 1, 2, 3}, {7, 7}).empty());
+  CHECK_FALSE(fault(fewer, {4, 5, 6, 4, 5, 6}, {8, 8}).empty());
+  CHECK_FALSE(fault(fewer, {4, 5, 6, 4, 5, 7}, {8, 8}).empty());
+  CHECK(fault(cells, {2, 3, 4}, {7}).empty());
+  CHECK_FALSE(fault(cells, {2, 3, 4, 2, 3, 4, 2, 3, 4, 2, 3, 4}, {7, 7, 7, 7}).empty());
+  CHECK_FALSE(made_over(ordered, kPoints, bytes_of("PSPOINTS"), cloud).empty());
+}
