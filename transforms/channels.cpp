@@ -7,7 +7,8 @@ PixelGrid pixels_of(const Layout& layout) {
   const Shape& shape = layout.shape;
   const std::int64_t channels = shape.size() == 2 ? 1 : shape.size() == 3 ? shape[2] : 0;
   const bool known = channels == 1 || channels == 3 || channels == 4;
-  if (layout.dtype != DType::u8 || !known || shape[0] < 1 || shape[1] < 1) {
+  const bool deep = layout.image && layout.dtype == DType::u16;
+  if ((layout.dtype != DType::u8 && !deep) || !known || shape[0] < 1 || shape[1] < 1) {
     throw Error::shape("is a " + std::string(name(layout.dtype)) + " array " + to_string(shape) + ", not an image");
   }
   return {{shape[1], shape[0]}, channels};

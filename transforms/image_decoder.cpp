@@ -19,7 +19,8 @@ Region checked_region(const Layout& layout, const Region* region, const TensorVi
   if (r.x < 0 || r.y < 0 || r.width < 1 || r.height < 1 || r.x > width - r.width || r.y > height - r.height) {
     throw Error::invalid_argument("the region to decode lies outside the image");
   }
-  if (out.dtype != DType::u8 || out.bytes() != static_cast<std::uint64_t>(r.width * r.height * channels)) {
+  const std::uint64_t bytes = static_cast<std::uint64_t>(r.width * r.height * channels) * size_of(layout.dtype);
+  if (out.dtype != layout.dtype || out.bytes() != bytes) {
     throw Error::invalid_argument("the output does not hold the region's pixels");
   }
   return r;

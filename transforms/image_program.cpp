@@ -1,10 +1,13 @@
 #include <algorithm>
 #include <cmath>
+#include <cstring>
+#include <vector>
 
 #include <penstock/formats/error.hpp>
 #include <penstock/transforms/channels.hpp>
 #include <penstock/transforms/compile.hpp>
 #include <penstock/transforms/decoders.hpp>
+#include <penstock/transforms/elements.hpp>
 #include <penstock/transforms/eraser.hpp>
 #include <penstock/transforms/exif.hpp>
 #include <penstock/transforms/pass_runner.hpp>
@@ -28,6 +31,7 @@ struct ImagePlan {
   std::int64_t channels;  ///< delivered: 1 or 3
   PixelSink sink{};       ///< without its memory
   bool fast = false;      ///< JPEGs may be decoded smaller
+  bool deep = false;      ///< pixels have 16 bits: those of 8 are multiplied by 257
   DecodeOptions decoding{};
   std::shared_ptr<const Codec> codec{};  ///< the user's own; null: the field's
 };
@@ -43,9 +47,11 @@ std::string text(const Region& region) {
 
 class ImageRunner final : public OutputRunner {
  public:
-  explicit ImageRunner(const ImagePlan& plan) : plan_(plan), decoders_(plan.decoding, plan.codec.get()) {}
+  explicit ImageRunner(const ImagePlan& plan)
+      : plan_(plan), decoders_(plan.decoding, plan.codec.get()), deep_decoders_(deep_decoding(plan.decoding)) {}
 
   void fill(const SlotRow& row) override {
+    if (plan_.deep) return fill_deep(row);
     const Peeked peeked = decoders_.peek(row.field);
     PixelGrid pixels = pixels_of(peeked.layout);
     check_channels(pixels.channels);
@@ -68,8 +74,40 @@ class ImageRunner final : public OutputRunner {
     row.watch.lap(row.watch.times.transform);
   }
 
+  // Pixels are only moved here, as masks are: one channel after the other, two bytes each.
+  void fill_deep(const SlotRow& row) {
+    Peeked peeked = deep_decoders_.peek(row.field);
+    const bool deep = peeked.layout.image && peeked.layout.dtype == DType::u16;
+    if (!deep) peeked = decoders_.peek(row.field);
+    const PixelGrid pixels = pixels_of(peeked.layout);
+    check_channels(pixels.channels);
+    draw(pixels.size, row.sample);
+    Region region = placement_.needed(true);
+    if (!peeked.layout.image) region = {0, 0, pixels.size.width, pixels.size.height};
+    const auto count = static_cast<std::size_t>(region.width * region.height);
+    const std::byte* found = row.field.bytes.data();
+    if (!peeked.in_place) {
+      const Shape shape{region.height, region.width, pixels.channels};
+      std::byte* memory =
+          scratch_.get(count * static_cast<std::size_t>(pixels.channels) * size_of(peeked.layout.dtype));
+      peeked.decoder->decode(row.field, peeked.layout.image ? &region : nullptr,
+                             {memory, peeked.layout.dtype, peeked.layout.image ? shape : peeked.layout.shape});
+      found = memory;
+    }
+    row.watch.lap(row.watch.times.decode);
+    PixelSink sink = plan_.sink;
+    sink.data = row.slot.data();
+    for (std::int64_t channel = 0; channel < plan_.channels; ++channel) {
+      take_channel(found, deep, pixels.channels == 1 ? 0 : channel, pixels.channels, count);
+      move_channel(region);
+      give_channel(channel, sink);
+    }
+    for (const NumberedErasing& erasing : plan_.erasings) erase(erasing, row.sample, sink);
+    row.watch.lap(row.watch.times.transform);
+  }
+
   std::optional<Geometry> place(const SlotRow& row) override {
-    if (!row.field.ranges.empty()) return std::nullopt;
+    if (plan_.deep || !row.field.ranges.empty()) return std::nullopt;
     const Peeked peeked = decoders_.peek(row.field);
     if (peeked.codec->name() != "jpeg") return std::nullopt;
     if (plan_.decoding.upright && exif_orientation(row.field.bytes) != 1) return std::nullopt;
@@ -81,6 +119,49 @@ class ImageRunner final : public OutputRunner {
   const Placement* placement() const override { return &placement_; }
 
  private:
+  static DecodeOptions deep_decoding(DecodeOptions options) {
+    options.pixels = Pixels::stored;
+    return options;
+  }
+
+  void take_channel(const std::byte* pixels, bool deep, std::int64_t channel, std::int64_t channels,
+                    std::size_t count) {
+    constexpr unsigned kWidened = 257;  // 255 becomes 65535
+    taken_.resize(count);
+    const auto step = static_cast<std::size_t>(channels);
+    const std::byte* at = pixels + static_cast<std::size_t>(channel) * (deep ? 2 : 1);
+    for (std::size_t i = 0; i < count; ++i) {
+      if (deep)
+        std::memcpy(&taken_[i], at + i * step * 2, 2);
+      else
+        taken_[i] = static_cast<std::uint16_t>(std::to_integer<unsigned>(at[i * step]) * kWidened);
+    }
+  }
+
+  void move_channel(const Region& region) {
+    moved_.resize(static_cast<std::size_t>(plan_.size.width * plan_.size.height));
+    passes_.run({reinterpret_cast<const std::uint8_t*>(taken_.data()), region.width * 2, 2, region}, placement_,
+                PixelKind::values, {.data = reinterpret_cast<std::byte*>(moved_.data()), .channels_last = true});
+  }
+
+  void give_channel(std::int64_t channel, const PixelSink& sink) {
+    const auto c = static_cast<std::size_t>(channel), channels = static_cast<std::size_t>(plan_.channels);
+    const std::size_t count = moved_.size(), bytes = size_of(sink.dtype);
+    std::byte* to = sink.data + (sink.channels_last ? c : c * count) * bytes;
+    const std::size_t step = (sink.channels_last ? channels : 1) * bytes;
+    for (std::size_t i = 0; i < count; ++i, to += step) {
+      if (sink.dtype == DType::u16) {
+        std::memcpy(to, &moved_[i], 2);
+        continue;
+      }
+      const float value = static_cast<float>(moved_[i]) * sink.scale[c] + sink.bias[c];
+      if (sink.dtype == DType::f32)
+        std::memcpy(to, &value, sizeof value);
+      else
+        convert_elements(reinterpret_cast<const std::byte*>(&value), DType::f32, to, sink.dtype, 1);
+    }
+  }
+
   void draw(Size stored, const SampleContext& sample) {
     plan_.steps.draw(stored, sample, placement_);
     if (placement_.output() != plan_.size) throw wrong_size(placement_.output());
@@ -122,11 +203,16 @@ class ImageRunner final : public OutputRunner {
            channels == plan_.decoded && placement_.plain() && placement_.geometry().copies();
   }
 
-  static void decode(const Peeked& peeked, const FieldBytes& field, const PixelGrid& pixels, const Region& region,
-                     std::byte* out) {
+  void decode(const Peeked& peeked, const FieldBytes& field, const PixelGrid& pixels, const Region& region,
+              std::byte* out) {
     const bool all = region.width == pixels.size.width && region.height == pixels.size.height;
+    const Shape shape{region.height, region.width, pixels.channels};
+    if (peeked.layout.dtype == DType::u8)
+      return peeked.decoder->decode(field, all ? nullptr : &region, {out, DType::u8, shape});
+    taken_.resize(element_count(shape));
     peeked.decoder->decode(field, all ? nullptr : &region,
-                           {out, DType::u8, {region.height, region.width, pixels.channels}});
+                           {reinterpret_cast<std::byte*>(taken_.data()), DType::u16, shape});
+    std::ranges::transform(taken_, out, [](std::uint16_t value) { return static_cast<std::byte>(value >> 8); });
   }
 
   PixelSource load(const Peeked& peeked, const FieldBytes& field, const PixelGrid& pixels, Region region) {
@@ -152,8 +238,9 @@ class ImageRunner final : public OutputRunner {
   }
 
   const ImagePlan& plan_;
-  Decoders decoders_;
+  Decoders decoders_, deep_decoders_;
   ScratchMemory scratch_;
+  std::vector<std::uint16_t> taken_, moved_;  ///< 16 bits: one channel, before and behind the geometry
   PassRunner passes_;
   Eraser eraser_;
   Placement placement_;
@@ -253,6 +340,16 @@ void check_erasing(const OutputRequest& request, const step::RandomErasing& eras
   }
 }
 
+// Steps that leave every pixel's number as it is.
+bool moves_only(const Chain& chain) {
+  return std::ranges::all_of(chain.steps, [](const Step& step) {
+    if (const auto* crop = std::get_if<step::RandomCrop>(&step))
+      return crop->padding == Padding{} && !crop->pad_if_needed;
+    return !PixelSteps::is_one(step) || std::holds_alternative<step::CenterCrop>(step) ||
+           std::holds_alternative<step::RandomFlip>(step) || std::holds_alternative<step::RandomVerticalFlip>(step);
+  });
+}
+
 ImagePlan plan_steps(const OutputRequest& request, std::int64_t decoded, std::int64_t delivered) {
   ImagePlan plan{.decoded = decoded, .channels = delivered};
   const auto& steps = request.chain.steps;
@@ -279,8 +376,13 @@ ImagePlan plan_steps(const OutputRequest& request, std::int64_t decoded, std::in
     if (const auto* step = std::get_if<step::Cast>(&steps[i])) {
       const DType dtype = step->dtype;
       const bool known = dtype == DType::u8 || dtype == DType::f32 || dtype == DType::f16 || dtype == DType::bf16;
-      if (!known) throw request.misuse("images are cast to float32, float16, bfloat16 or uint8");
-      if (normalized && dtype == DType::u8) throw request.misuse("normalized values do not fit uint8");
+      if (!known && dtype != DType::u16)
+        throw request.misuse("images are cast to float32, float16, bfloat16, uint8 or uint16");
+      if (normalized && is_integer(dtype))
+        throw request.misuse("normalized values do not fit " + std::string(name(dtype)));
+      if (dtype == DType::u16 && !moves_only(request.chain))
+        throw request.misuse("images keep 16 bits through image.center_crop(), image.random_crop() without padding and "
+                             "flips alone");
       plan.sink.dtype = dtype;
     }
     if (std::holds_alternative<step::ChannelsLast>(steps[i])) plan.sink.channels_last = true;
@@ -289,6 +391,29 @@ ImagePlan plan_steps(const OutputRequest& request, std::int64_t decoded, std::in
   }
   for (const NumberedErasing& erasing : plan.erasings) check_erasing(request, erasing.step, plan);
   return plan;
+}
+
+// Whether the 16 bits of a first value, or those that cast() asks for, are kept: not where it asks for 8, nor where
+// pixels are computed.
+bool keeps_16_bits(const OutputRequest& request, const DecodeOptions& decoding) {
+  if (request.own_codec() != nullptr || !moves_only(request.chain)) return false;
+  if (const auto* cast = find_step<step::Cast>(request.chain)) {
+    if (is_integer(cast->dtype)) return cast->dtype == DType::u16;
+  }
+  DecodeOptions stored = decoding;
+  stored.pixels = Pixels::stored;
+  const FirstValue first = request.probe(stored);
+  return first.layout && first.layout->image && first.layout->dtype == DType::u16;
+}
+
+// Numbers of pixels of 16 bits.
+void deepen(const OutputRequest& request, ImagePlan& plan) {
+  plan.deep = true;
+  if (plan.sink.dtype == DType::u8) plan.sink.dtype = DType::u16;
+  if (plan.sink.dtype == DType::u16 && !plan.erasings.empty())
+    throw request.misuse("image.random_erasing() does not fit uint16 pixels; image.cast(\"uint8\") makes them fit");
+  if (find_step<step::Normalize>(request.chain) == nullptr) return;
+  for (float& scale : plan.sink.scale) scale = static_cast<float>(double{scale} * 255 / 65535);
 }
 
 // Whether rows may differ from epoch to epoch. Steps not known here may draw.
@@ -356,6 +481,7 @@ std::unique_ptr<OutputProgram> compile_image(const OutputRequest& request) {
   ImagePlan plan = plan_steps(request, decoded, delivered_channels(request, asked, decoded));
   plan.decoding = decoding;
   plan.codec = request.own_codec();
+  if (keeps_16_bits(request, decoding)) deepen(request, plan);
   if (const std::optional<Size> fixed = plan.steps.fixed_size()) {
     plan.size = *fixed;
   } else {
@@ -378,7 +504,8 @@ std::unique_ptr<OutputProgram> compile_image(const OutputRequest& request) {
                     element_count(sample.layout->shape) == output.row_bytes();
   if (plan.codec == nullptr) {
     const bool row = output.dtype == DType::u8 && !draws(request.chain);
-    output.keep = row ? Keep::row : plan.fast || decoding.upright ? Keep::bytes : Keep::pixels;  // not other pixels
+    const bool others = plan.fast || plan.deep || decoding.upright;  // than the cache keeps
+    output.keep = row ? Keep::row : others ? Keep::bytes : Keep::pixels;
     output.pixels = decoding.pixels;
     output.placeable = output.dtype == DType::u8 && plan.sink.channels_last && plan.erasings.empty() && decoded == 3 &&
                        plan.channels == 3;

@@ -48,19 +48,21 @@ void OrientedDecoder::decode(const FieldBytes& field, const Region* region, Tens
   ready_ = nullptr;
   if (!transposed_ && !flipped_x_ && !flipped_y_) return inner_->decode(field, region, out);
   const Region want = checked_region(layout_, region, out), from = stored(want);
-  const std::int64_t channels = stored_.shape[2], stride = from.width * channels;
+  const std::int64_t channels = stored_.shape[2];
+  const std::int64_t pixel_bytes = channels * static_cast<std::int64_t>(size_of(stored_.dtype));
+  const std::int64_t stride = from.width * pixel_bytes;
   pixels_.resize(static_cast<std::size_t>(from.height * stride));
   inner_->decode(field, &from, {pixels_.data(), out.dtype, {from.height, from.width, channels}});
   // Going right and going down in the upright image, in bytes of the stored one.
-  const std::int64_t step_x = flipped_x_ ? -channels : channels, step_y = flipped_y_ ? -stride : stride;
+  const std::int64_t step_x = flipped_x_ ? -pixel_bytes : pixel_bytes, step_y = flipped_y_ ? -stride : stride;
   const std::int64_t right = transposed_ ? step_y : step_x, down = transposed_ ? step_x : step_y;
   const std::byte* first =
-      pixels_.data() + (flipped_x_ ? stride - channels : 0) + (flipped_y_ ? (from.height - 1) * stride : 0);
+      pixels_.data() + (flipped_x_ ? stride - pixel_bytes : 0) + (flipped_y_ ? (from.height - 1) * stride : 0);
   std::byte* to = out.data;
   for (std::int64_t y = 0; y < want.height; ++y) {
     const std::byte* pixel = first + y * down;
-    for (std::int64_t x = 0; x < want.width; ++x, pixel += right, to += channels)
-      std::memcpy(to, pixel, static_cast<std::size_t>(channels));
+    for (std::int64_t x = 0; x < want.width; ++x, pixel += right, to += pixel_bytes)
+      std::memcpy(to, pixel, static_cast<std::size_t>(pixel_bytes));
   }
 }
 

@@ -110,7 +110,8 @@ class PngDecoder final : public Decoder {
                            std::to_string(header_.height) + " pixels");
     }
     stored_ = pixels_ == Pixels::stored && header_.has_one_channel();
-    if (stored_ && header_.depth == 16) throw Error::unsupported("png: 16-bit values as stored");
+    deep_ = pixels_ == Pixels::stored && header_.depth == 16;
+    layout_.dtype = deep_ ? DType::u16 : DType::u8;
     layout_.image = true;
     layout_.shape.assign({header_.height, header_.width, stored_ ? 1 : 3});
     return layout_;
@@ -120,11 +121,13 @@ class PngDecoder final : public Decoder {
     const Region want = checked_region(layout_, region, out);
     if (!read_plain(field.bytes, want)) read_any(field.bytes);
     const auto x = static_cast<std::size_t>(want.x), count = static_cast<std::size_t>(want.width);
-    const std::size_t row_bytes = count * static_cast<std::size_t>(layout_.shape[2]);
+    const std::size_t row_bytes = count * static_cast<std::size_t>(layout_.shape[2]) * size_of(layout_.dtype);
     auto* to = reinterpret_cast<std::uint8_t*>(out.data);
     for (std::int64_t y = want.y; y < want.y + want.height; ++y, to += row_bytes) {
       const std::uint8_t* row = first_row_ + static_cast<std::size_t>(y) * row_stride_;
-      if (stored_) {
+      if (deep_) {
+        png_row_deep(header_, row, x, count, reinterpret_cast<std::byte*>(to));
+      } else if (stored_) {
         png_row_as_stored(header_, row, x, count, to);
       } else {
         png_row_to_rgb(header_, chunks_.palette, row, x, count, to);
@@ -188,7 +191,7 @@ class PngDecoder final : public Decoder {
   Pixels pixels_;
   std::unique_ptr<libdeflate_decompressor, FreeInflater> inflater_;
   PngHeader header_{};
-  bool stored_ = false;
+  bool stored_ = false, deep_ = false;
   Layout layout_;
   Chunks chunks_;
   std::vector<std::uint8_t> rows_;

@@ -86,10 +86,7 @@ void png_row_to_rgb(const PngHeader& header, const PngPalette& palette, const st
       return;
     case PngColor::gray:
       if (header.depth == 16) {
-        for (std::size_t i = 0; i < count; ++i) {
-          const std::uint8_t* at = row + (x + i) * 2;
-          replicate(at[0] != 0 ? 255 : at[1], rgb + i * 3);
-        }
+        for (std::size_t i = 0; i < count; ++i) replicate(row[(x + i) * 2], rgb + i * 3);
         return;
       }
       for (std::size_t i = 0; i < count; ++i) {
@@ -118,6 +115,18 @@ void png_row_as_stored(const PngHeader& header, const std::uint8_t* row, std::si
   const std::size_t samples = header.samples();
   for (std::size_t i = 0; i < count; ++i) {
     out[i] = static_cast<std::uint8_t>(sample(row, (x + i) * samples, header.depth));
+  }
+}
+
+void png_row_deep(const PngHeader& header, const std::uint8_t* row, std::size_t x, std::size_t count,
+                  std::byte* out) {
+  const std::size_t samples = header.samples(), kept = header.has_one_channel() ? 1 : 3;
+  for (std::size_t i = 0; i < count; ++i) {
+    for (std::size_t c = 0; c < kept; ++c, out += 2) {
+      const std::uint8_t* at = row + ((x + i) * samples + c) * 2;
+      const auto value = static_cast<std::uint16_t>(at[0] << 8 | at[1]);
+      std::memcpy(out, &value, sizeof value);
+    }
   }
 }
 

@@ -28,9 +28,12 @@ PngHeader read_png_header(std::span<const std::byte> bytes);
 using PngPalette = std::array<std::array<std::uint8_t, 3>, 256>;  ///< entries that are not stored are black
 
 /// Pixels [x, x + count) of a stored row as RGB, as Pillow's convert("RGB") makes them: low depths scaled to 255, alpha
-/// dropped, of 16 bits the upper 8, but plain gray of 16 bits clipped to 255.
+/// dropped. Of 16 bits the upper 8, as torchvision's to_dtype(uint8, scale=True) does, also where Pillow clips (gray).
 void png_row_to_rgb(const PngHeader& header, const PngPalette& palette, const std::uint8_t* row, std::size_t x,
                     std::size_t count, std::uint8_t* rgb);
+
+/// Pixels [x, x + count) of 16 bits as uint16 in the machine's order, one channel or three, without alpha.
+void png_row_deep(const PngHeader& header, const std::uint8_t* row, std::size_t x, std::size_t count, std::byte* out);
 
 /// Pixels [x, x + count) as stored: gray levels or palette indices. Only where has_one_channel(), up to 8 bits.
 void png_row_as_stored(const PngHeader& header, const std::uint8_t* row, std::size_t x, std::size_t count,

@@ -80,20 +80,24 @@ def test_pack_recodes_photographs_and_gives_the_files_back(photographs, tmp_path
         (photographs / "class_0" / "ink.jpg").unlink()
 
 
+def digest_of(dataset):
+    told = run("bench", dataset, "--digest", "--task", "image-eval", "--batch-size", 3, "--seconds", 0.1, "--json", "-")
+    return json.loads(told.stdout)["rows"][0]["digest"]
+
+
 def test_a_photograph_with_stray_bytes_behind_its_first_marker_is_read_after_packing_as_before(photographs, tmp_path):
     folder = tmp_path / "strange"
     folder.mkdir()
     for number, stray in enumerate([b"\0\0", bytes(range(255)), b"\7" * 8000]):
         file = (photographs / "class_0" / "00.jpg").read_bytes()  # a progressive one
         (folder / f"{number}.jpg").write_bytes(file[:2] + stray + file[2:])
-    run("pack", folder, tmp_path / "plain", "--format", "tar")
-    pixels = run("bench", tmp_path / "plain", "--digest", "--task", "image-eval").stdout
+    run("pack", folder, tmp_path / "keep", "--format", "tar")
+    pixels = digest_of(tmp_path / "keep")
     for policy in ["recode", "baseline"]:
         told = run("pack", folder, tmp_path / policy, "--format", "tar", "--jpeg", policy).stderr.decode()
-        kept = [line for line in told.splitlines() if "kept as JPEG" in line]
-        assert len(kept) == 1 and kept[0].startswith("penstock: 1 kept as JPEG: "), told  # not to be told by its bytes
+        assert "kept" not in told
         run("verify", tmp_path / policy, "--against", folder)
-        assert run("bench", tmp_path / policy, "--digest", "--task", "image-eval").stdout == pixels
+        assert digest_of(tmp_path / policy) == pixels
     for file in folder.iterdir():
         assert run("cat", tmp_path / "recode", file.name).stdout == file.read_bytes()
 

@@ -51,6 +51,8 @@ def oracle(*arguments):
 def pillow(path, mode="RGB"):
     try:
         with Image.open(path) as image:
+            if mode == "RGB" and image.mode.startswith("I"):  # 16 bits of gray, of which convert() clips all but black
+                return (np.asarray(image) >> 8).astype(np.uint8)[..., None].repeat(3, -1)
             return np.asarray(image.convert(mode) if mode else image)
     except Exception:
         return None

@@ -174,7 +174,7 @@ TEST_CASE("numbers that make no sense are refused before any sample is read") {
   refuses("jpg", image::normalize({0.5F, 0.5F}, {1, 1}), "as many means as deviations");
   refuses("jpg", image::normalize({0.5F, 0.5F, 0.5F}, {1}), "as many means as deviations");
   refuses("jpg", image::normalize(kMean, {1, 0, 1}), "deviations above 0");
-  refuses("jpg", image::cast(DType::i64), "float32, float16, bfloat16 or uint8");
+  refuses("jpg", image::cast(DType::i64), "float32, float16, bfloat16, uint8 or uint16");
   refuses("jpg", image::normalize(kMean, kDeviation) | image::cast(DType::u8), "do not fit uint8");
   refuses("npy", array::random_window(0), "at least 1 row");
   refuses("cls", array::random_window(1), "arrays of rows");

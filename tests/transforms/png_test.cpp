@@ -61,10 +61,11 @@ std::vector<std::byte> make_png(const Made& made) {
 
 Bytes decode(Decoder& decoder, std::span<const std::byte> bytes, const Region* region = nullptr) {
   const FieldBytes field{.schema = &kSchema, .bytes = bytes};
-  Shape shape = decoder.peek(field).shape;
+  const Layout layout = decoder.peek(field);
+  Shape shape = layout.shape;
   if (region != nullptr) shape = {region->height, region->width, shape[2]};
-  Bytes pixels(element_count(shape));
-  decoder.decode(field, region, {reinterpret_cast<std::byte*>(pixels.data()), DType::u8, shape});
+  Bytes pixels(element_count(shape) * size_of(layout.dtype));
+  decoder.decode(field, region, {reinterpret_cast<std::byte*>(pixels.data()), layout.dtype, shape});
   return pixels;
 }
 
@@ -117,9 +118,24 @@ TEST_CASE("every colour type becomes RGB, and one-channel ones can be had as sto
   const auto indexed = make_png({3, 1, 4, 3, {0, 0x10, 0x50}, {1, 2, 3, 4, 5, 6}});
   CHECK(rgb(indexed) == Bytes{4, 5, 6, 1, 2, 3, 0, 0, 0});
   CHECK(stored(indexed) == Bytes{1, 0, 5});
-  const auto deep = make_png({2, 1, 16, 0, {0, 0, 9, 1, 0}});
-  CHECK(rgb(deep) == Bytes{9, 9, 9, 255, 255, 255});
-  CHECK_THROWS_AS(stored(deep), Error);
+}
+
+TEST_CASE("of 16 bits the upper 8 become RGB, and all are stored as uint16, without alpha") {
+  const auto gray = make_png({2, 1, 16, 0, {0, 0, 9, 1, 2}}), both = make_png({1, 1, 16, 4, {0, 3, 4, 5, 6}});
+  CHECK(rgb(gray) == Bytes{0, 0, 0, 1, 1, 1});
+  CHECK(stored(gray) == Bytes{9, 0, 2, 1});  // little-endian
+  CHECK(rgb(both) == Bytes{3, 3, 3});
+  CHECK(stored(both) == Bytes{4, 3});
+  const auto color = make_png({1, 1, 16, 2, {0, 1, 2, 3, 4, 5, 6}});
+  const auto clear = make_png({1, 1, 16, 6, {0, 1, 2, 3, 4, 5, 6, 7, 8}});
+  for (const auto& file : {color, clear}) {
+    CHECK(rgb(file) == Bytes{1, 3, 5});
+    CHECK(stored(file) == Bytes{2, 1, 4, 3, 6, 5});
+  }
+  const Region right{1, 0, 1, 1};
+  CHECK(decode(*png_codec().decoder(kSchema, {.pixels = Pixels::stored}), gray, &right) == Bytes{2, 1});
+  const FieldBytes field{.schema = &kSchema, .bytes = gray};
+  CHECK(png_codec().decoder(kSchema, {.pixels = Pixels::stored})->peek(field).dtype == DType::u16);
 }
 
 TEST_CASE("data in several chunks, and regions") {
