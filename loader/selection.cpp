@@ -106,7 +106,7 @@ std::optional<std::uint64_t> Selection::fingerprint() const {
 
 Selection select_samples(const Dataset& dataset, const Program& program, const LoaderOptions& options) {
   const ErrorContext here{.dataset = dataset.path().string()};
-  if (dataset.size() == 0) throw Error::invalid_argument("the dataset has no samples: " + emptiness(dataset), here);
+  if (dataset.size() == 0) throw Error::invalid_argument("nothing to load: " + emptiness(dataset), here);
   if (options.subset) require_inside(dataset, *options.subset);
   std::vector<const Output*> doubtful;
   for (const Output& output : program.outputs()) {

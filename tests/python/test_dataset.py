@@ -153,3 +153,15 @@ def test_images_packed_as_pixels_load_as_they_did_encoded(icons, tmp_path):
         with pytest.raises(ps.Error) as raised:
             ps.pack(icons, tmp_path / "x", format="tar", decode=decode, progress=False)
         assert raised.value.kind == "invalid_argument"
+
+
+def test_a_dataset_of_nothing_is_said_so(tmp_path):
+    (tmp_path / "a.tar").write_bytes(bytes(10240))
+    with pytest.warns(UserWarning, match="a.tar: 0 samples: its tar files hold no members"):
+        dataset = ps.open(tmp_path / "a.tar")
+    assert len(dataset) == 0
+    with pytest.raises(ps.Error, match="nothing to pack: 0 samples"):
+        ps.pack(dataset, tmp_path / "packed", format="tar")
+    with pytest.raises(ps.Error, match="a.tar"):
+        ps.Loader(dataset, fields={"jpg": ps.raw()})
+    assert not (tmp_path / "packed").exists()
