@@ -59,29 +59,6 @@ void probe_images(const Dataset& dataset, std::uint32_t number, std::uint64_t pr
   field.min_width = widths.front(), field.max_width = widths.back();
 }
 
-// Of foreign data: each shard's index has its own attributes. A number counts files; an object gives names and reasons.
-std::map<std::string, std::string> left_out(const Dataset& dataset) {
-  std::map<std::string, std::string> all;
-  std::uint64_t files = 0, databases = 0;
-  for (std::size_t shard = 0; shard < dataset.shard_count(); ++shard) {
-    const auto json = nlohmann::json::parse(dataset.shard(shard).index.attributes(), nullptr, false);
-    if (!json.is_object()) continue;
-    if (json.contains("left_out_databases") && json["left_out_databases"].is_number_unsigned()) {
-      databases += json["left_out_databases"].get<std::uint64_t>();
-    }
-    if (!json.contains("left_out")) continue;
-    const auto& what = json["left_out"];
-    if (what.is_number_unsigned()) files += what.get<std::uint64_t>();
-    if (!what.is_object()) continue;
-    for (const auto& [name, reason] : what.items()) {
-      if (reason.is_string()) all.emplace(name, reason.get<std::string>());
-    }
-  }
-  if (files != 0) all.emplace("files", with_commas(files) + " that are no fields of a sample");
-  if (databases != 0) all.emplace("databases", with_commas(databases) + " named ones inside the main one");
-  return all;
-}
-
 std::map<std::string, std::string> costs(const Dataset& dataset) {
   std::map<std::string, std::string> all;
   for (std::size_t shard = 0; shard < dataset.shard_count(); ++shard) {
@@ -106,6 +83,33 @@ std::string codec_text(const FieldSchema& schema) {
 
 }  // namespace
 
+// Each shard's index has its own attributes. A number counts files; an object gives names and reasons.
+std::map<std::string, std::string> left_out(const Dataset& dataset) {
+  std::map<std::string, std::string> all;
+  std::uint64_t files = 0, databases = 0;
+  std::string example;
+  for (std::size_t shard = 0; shard < dataset.shard_count(); ++shard) {
+    const auto json = nlohmann::json::parse(dataset.shard(shard).index.attributes(), nullptr, false);
+    if (!json.is_object()) continue;
+    if (json.contains("left_out_databases") && json["left_out_databases"].is_number_unsigned()) {
+      databases += json["left_out_databases"].get<std::uint64_t>();
+    }
+    if (!json.contains("left_out")) continue;
+    const auto& what = json["left_out"];
+    if (what.is_number_unsigned()) files += what.get<std::uint64_t>();
+    if (const auto& named = json.value("left_out_example", nlohmann::json()); named.is_string()) example = named;
+    if (!what.is_object()) continue;
+    for (const auto& [name, reason] : what.items()) {
+      if (reason.is_string()) all.emplace(name, reason.get<std::string>());
+    }
+  }
+  if (files != 0)
+    all.emplace("files", with_commas(files) + " that are no fields of a sample" +
+                             (example.empty() ? "" : ", such as " + example));
+  if (databases != 0) all.emplace("databases", with_commas(databases) + " named ones inside the main one");
+  return all;
+}
+
 std::string DatasetSummary::checksums() const {
   std::uint64_t values = 0, checked = 0;
   for (const FieldSummary& field : fields) {
@@ -127,7 +131,7 @@ DatasetSummary summarise(const Dataset& dataset, std::uint64_t probes) {
   summary.shards = dataset.shard_count();
   summary.fingerprint = dataset.fingerprint();
   summary.classes.assign(dataset.classes().begin(), dataset.classes().end());
-  summary.left_out = left_out(dataset);
+  summary.left_out = penstock::left_out(dataset);
   summary.costs = costs(dataset);
   for (std::uint32_t file = 0; file < dataset.file_count(); ++file) summary.bytes += dataset.file(file).size;
   for (std::uint32_t number = 0; number < dataset.fields().size(); ++number) {

@@ -36,6 +36,9 @@ struct DatasetSummary {
   std::string checksums() const;  ///< "every value", "none", "12 of 2,000 values"
 };
 
+/// Of foreign data: what was left out of its index, and why, as DatasetSummary has it.
+std::map<std::string, std::string> left_out(const Dataset& dataset);
+
 /// Reads the index, and the heads of at most `probes` values of each field.
 DatasetSummary summarise(const Dataset& dataset, std::uint64_t probes = 64);
 

@@ -4,6 +4,7 @@
 
 #include <penstock/formats/error.hpp>
 #include <penstock/formats/folder.hpp>
+#include <penstock/formats/folder_names.hpp>
 #include <penstock/formats/folder_walk.hpp>
 #include <penstock/formats/hash.hpp>
 #include <penstock/formats/sample_paths.hpp>
@@ -90,6 +91,7 @@ constinit const Format kFolder{.name = "folder",
                                .index = index_folder,
                                .stamp = stamp_folder,
                                .write = nullptr,
-                               .watched = nothing_watched};
+                               .watched = nothing_watched,
+                               .reader = 1};  // 1: files that are no media do not take labels away
 
 }  // namespace penstock

@@ -9,8 +9,9 @@ namespace penstock {
 /// Which files count: regular files, also through symbolic links, whose name has an extension. Left out are hidden
 /// files and folders (a leading dot), "Thumbs.db", "desktop.ini", and files without an extension. If there are images,
 /// arrays or clouds anywhere (folder_names.hpp lists their extensions), files of other kinds that lie at the top level
-/// and share their stem with no other file are left out too (README.md, labels.csv); the attributes count them
-/// ("left_out").
+/// and share their stem with no other file are left out too (README.md, labels.csv). So are, anywhere, files
+/// of other kinds whose stem is no image's, array's or cloud's, where without them the layout is class folders and they
+/// are fewer than what stays. The attributes count all of them ("left_out") and name one ("left_out_example").
 ///
 /// Key: the path relative to the folder, without extension. Field: the extension, as field_from_extension names it.
 /// Samples stand in the bytewise order of their keys.

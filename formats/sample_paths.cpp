@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cctype>
 #include <nlohmann/json.hpp>
 #include <tuple>
 #include <unordered_map>
@@ -12,9 +13,12 @@
 namespace penstock {
 namespace {
 
+// What desktops leave behind.
 bool is_clutter(std::string_view path) {
-  const std::string_view name = path.substr(path.rfind('/') + 1);
-  return name == "Thumbs.db" || name == "desktop.ini";
+  std::string name(path.substr(path.rfind('/') + 1));
+  std::transform(name.begin(), name.end(), name.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return name == "thumbs.db" || name == "ehthumbs.db" || name == "desktop.ini";
 }
 
 void add_class(IndexBuilder& builder, const std::string& number) {
@@ -32,10 +36,7 @@ std::unordered_map<std::string, std::string> numbered(const std::vector<std::str
 
 void SamplePaths::add_file(std::string_view path, std::uint64_t number) {
   const FileName name = split_file_name(path);
-  if (name.extension.empty() || is_clutter(path)) {
-    ++left_out_;
-    return;
-  }
+  if (name.extension.empty() || is_clutter(path)) return leave_out(path);
   files_.push_back({.path = std::string(path),
                     .number = number,
                     .key_length = static_cast<std::uint32_t>(name.key.size()),
@@ -44,6 +45,19 @@ void SamplePaths::add_file(std::string_view path, std::uint64_t number) {
 
 void SamplePaths::add_folder(std::string_view path) {
   if (path.find('/') == std::string_view::npos) first_level_.emplace_back(path);
+}
+
+void SamplePaths::leave_out(std::string_view path) {
+  ++left_out_;
+  if (left_out_example_.empty() || path < left_out_example_) left_out_example_ = path;
+}
+
+void SamplePaths::leave_out(const std::vector<bool>& which) {
+  std::size_t i = 0;
+  std::erase_if(files_, [&](const File& file) {
+    if (which[i]) leave_out(file.path);
+    return which[i++];
+  });
 }
 
 bool SamplePaths::shares_key(std::size_t i) const {
@@ -65,8 +79,21 @@ void SamplePaths::leave_out_notes() {
   for (std::size_t i = 0; i < files_.size(); ++i) {
     note[i] = files_[i].top_level() && !files_[i].media && !shares_key(i);
   }
-  std::size_t i = 0;
-  left_out_ += std::erase_if(files_, [&](const File&) { return note[i++]; });
+  leave_out(note);
+}
+
+// A few texts and the like among class folders, which would take all labels away: see the rule in folder.hpp.
+void SamplePaths::leave_out_strays() {
+  std::vector<bool> stray(files_.size());
+  std::size_t strays = 0;
+  for (const auto& [first, last] : samples(Order::by_key)) {
+    const bool media = std::any_of(first, last, [](const File& file) { return file.media; });
+    if (media && (last - first > 1 || first->top_level())) return;  // shared stems
+    if (media) continue;
+    std::fill_n(stray.begin() + (first - files_.cbegin()), last - first, true);
+    strays += static_cast<std::size_t>(last - first);
+  }
+  if (2 * strays < files_.size()) leave_out(stray);
 }
 
 // Tables beside photographs are labels or notes; a folder of nothing but tables holds clouds.
@@ -111,6 +138,7 @@ void SamplePaths::build(IndexBuilder& builder, Order order, const Place& place) 
   });
   leave_out_notes();
   count_tables_as_media();
+  leave_out_strays();
   const bool classes = is_class_folders();
   if (classes) {
     for (const File& file : files_) first_level_.emplace_back(file.first_folder());
@@ -124,6 +152,7 @@ void SamplePaths::build(IndexBuilder& builder, Order order, const Place& place) 
     if (classes) add_class(builder, class_of.at(std::string(first->first_folder())));
   }
   nlohmann::json attributes{{"layout", classes ? "class folders" : "shared stems"}, {"left_out", left_out_}};
+  if (left_out_ != 0) attributes["left_out_example"] = left_out_example_;
   if (classes) attributes["classes"] = first_level_;
   builder.set_attributes(attributes.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
 }

@@ -47,7 +47,10 @@ class SamplePaths {
 
   bool shares_key(std::size_t i) const;
   bool is_class_folders() const;
+  void leave_out(std::string_view path);
+  void leave_out(const std::vector<bool>& which);
   void leave_out_notes();
+  void leave_out_strays();
   void count_tables_as_media();
   std::vector<std::pair<Files, Files>> samples(Order order) const;
   static void add_field(IndexBuilder& builder, Files first, Files file, const Place& place);
@@ -55,6 +58,7 @@ class SamplePaths {
   std::vector<File> files_;
   std::vector<std::string> first_level_;  // folders
   std::uint64_t left_out_ = 0;
+  std::string left_out_example_;  // the first of them
 };
 
 }  // namespace penstock

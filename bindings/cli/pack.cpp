@@ -3,6 +3,7 @@
 #include <memory>
 #include <string>
 
+#include <penstock/bench/dataset_summary.hpp>
 #include <penstock/bench/units.hpp>
 #include <penstock/formats/dataset.hpp>
 #include <penstock/formats/emptiness.hpp>
@@ -42,6 +43,11 @@ void report_bad(const ConvertResult& result) {
     std::fprintf(stderr, "penstock: skipped %s: field %s: %s\n", bad.key.c_str(), bad.field.c_str(), bad.cause.c_str());
   if (result.skipped > result.bad.size())
     std::fprintf(stderr, "penstock: skipped %s more\n", with_commas(result.skipped - result.bad.size()).c_str());
+}
+
+void report_left_out(const Dataset& source) {
+  for (const auto& [what, why] : left_out(source))
+    std::fprintf(stderr, "penstock: left out %s: %s\n", what.c_str(), why.c_str());
 }
 
 void report_kept(const ConvertResult& result) {
@@ -113,6 +119,7 @@ int run(const Options& options) {
   } catch (const Error& error) {
     throw OpenFailure(error);
   }
+  report_left_out(source);
   ConvertResult result;
   {
     Progress progress(doing, "samples");

@@ -138,6 +138,39 @@ TEST_CASE("folders of texts, or with a text beside the images, are not class fol
   CHECK(keys_of(index_of(mixed.path())) == Strings{"a/1", "a/2"});
 }
 
+TEST_CASE("a few files that are no media do not take the labels of class folders away") {
+  const TemporaryFolder folder;
+  for (const char* name : {"cat/1.jpg", "cat/2.jpg", "dog/1.jpg", "dog/2.png", "dog/deep/3.jpg"})
+    write_file(folder / name, name);
+  const std::vector<std::string> keys = keys_of(index_of(folder.path()));
+  const std::uint64_t stamp = kFolder.stamp(folder.path());
+  for (const char* stray : {"cat/README.txt", "dog/labels.csv", "dog/deep/notes.json", "cat/thumbs.DB", "notes.md"}) {
+    CAPTURE(stray);
+    write_file(folder / stray, "no media");
+    const Index index = index_of(folder.path());
+    CHECK(keys_of(index) == keys);
+    CHECK(fields_of(index) == Strings{"jpg", "cls", "png"});
+    CHECK(value_of(folder.path(), "dog/deep/3", "cls") == "1");
+    CHECK(std::string(index.attributes()).find("\"left_out\":1") != std::string::npos);
+    CHECK(std::string(index.attributes()).find("\"left_out_example\":\"" + std::string(stray)) != std::string::npos);
+    CHECK(kFolder.stamp(folder.path()) != stamp);
+    fs::remove(folder / stray);
+  }
+  write_file(folder / "notes.md", "two files");
+  write_file(folder / "notes.txt", "of one stem");
+  CHECK(keys_of(index_of(folder.path())) == keys);
+  CHECK(std::string(index_of(folder.path()).attributes()).find("\"left_out\":2") != std::string::npos);
+}
+
+TEST_CASE("a text beside the image of its stem stays a field, and so does every other text then") {
+  const TemporaryFolder folder;
+  for (const char* name : {"cat/1.jpg", "cat/1.txt", "cat/2.jpg", "dog/1.jpg", "dog/lost.txt"})
+    write_file(folder / name, name);
+  CHECK(keys_of(index_of(folder.path())) == Strings{"cat/1", "cat/2", "dog/1", "dog/lost"});
+  CHECK(fields_of(index_of(folder.path())) == Strings{"jpg", "txt"});
+  CHECK(penstock::open(folder.path()).classes().empty());
+}
+
 TEST_CASE("keys are in bytewise order, not in the order of paths") {
   const TemporaryFolder folder;
   for (const char* name : {"a.jpg", "a-b.jpg", "a/x.jpg", "A.jpg", "\xC3\xA4.jpg"}) write_file(folder / name, "");
