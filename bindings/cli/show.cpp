@@ -31,7 +31,7 @@ struct Options {
   std::vector<std::string> fields, mixes;
   std::uint64_t seed = 0, epoch = 0, batch = 0, shuffle_block = 0;
   std::uint32_t row = 0, batch_size = 64, rank = 0, world = 1;
-  bool no_shuffle = false, block_given = false;
+  bool shuffle = LoaderOptions().shuffle, block_given = false;
 };
 
 std::string file_text(const std::string& path) {
@@ -75,7 +75,7 @@ struct Wanted {
 
 Wanted wanted_of(const Options& given, const Dataset& dataset) {
   Wanted wanted{.options = {.batch_size = given.batch_size,
-                            .shuffle = !given.no_shuffle,
+                            .shuffle = given.shuffle,
                             .seed = given.seed,
                             .workers = 1,
                             .prefetch = 1,
@@ -111,7 +111,6 @@ Wanted wanted_of(const Options& given, const Dataset& dataset) {
   if (wanted.options.fields.empty()) {
     const Task task = given.task.empty() ? guess_task(dataset) : task_named(given.task, dataset);
     wanted.options.fields = task.fields;
-    wanted.options.shuffle = wanted.options.shuffle && task.shuffle;
   }
   return wanted;
 }
@@ -204,6 +203,7 @@ int run(const Options& given) {
   text += line("place", "row " + std::to_string(given.row) + " of batch " + std::to_string(wanted.batch) + ", epoch " +
                             std::to_string(account.epoch) + ", seed " + std::to_string(account.seed) + ", rank " +
                             std::to_string(given.rank) + " of " + std::to_string(wanted.options.world) +
+                            (wanted.options.shuffle ? ", shuffled" : ", not shuffled") +
                             (batch.valid()[given.row] != 0 ? "" : "; it does not count: padding"));
   if (account.mix) text += line("mixed", mix_text(*account.mix));
   std::optional<Picture> shown;
@@ -239,7 +239,7 @@ Command show_command(CLI::App& app) {
   command->add_option("--last", options->last, "The loader's")
       ->check(CLI::IsMember({"keep", "drop", "pad"}))
       ->capture_default_str();
-  command->add_flag("--no-shuffle", options->no_shuffle, "The loader does not shuffle");
+  command->add_flag("--shuffle,!--no-shuffle", options->shuffle, "The loader shuffles (it does not unless it is told)");
   CLI::Option* block = command->add_option("--shuffle-block", options->shuffle_block, "The loader's, where it has one");
   const auto tasks = task_names();
   CLI::Option* task =
@@ -255,7 +255,7 @@ Command show_command(CLI::App& app) {
   command->footer(
       "A terminal also shows the picture itself.\n"
       "Examples:\n"
-      "  penstock show train.tar.d --seed 7 --epoch 3 --batch 812 --row 5 --batch-size 256\n"
+      "  penstock show train.tar.d --shuffle --seed 7 --epoch 3 --batch 812 --row 5 --batch-size 256\n"
       "  penstock show train.tar.d --field 'jpg=image.random_resized_crop(224) | image.random_flip()' --picture "
       "row.png\n"
       "  penstock show train.tar.d --state state.json --row 0      the batch that this state's loader gives next");

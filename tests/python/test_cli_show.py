@@ -92,3 +92,11 @@ def test_show_guesses_the_task_and_names_classes(packed):
 )
 def test_show_refuses_what_is_not_there(packed, words, text):
     assert text in fails("show", packed["tar"], *words, code=1 if "--state" in words else 2)
+
+
+def test_show_shuffles_where_the_loader_is_told_to(arrays):
+    shown = ["--seed", 7, "--epoch", 3, "--batch", 1, "--row", 5, "--batch-size", 8, "--field", "cls=label()"]
+    texts = {words: run("show", arrays, *shown, *words).stdout.decode() for words in ((), ("--no-shuffle",), ("--shuffle",))}
+    assert texts[()] == texts[("--no-shuffle",)] and ", not shuffled" in texts[()]
+    assert re.search(r"^sample +013 ", texts[()], re.M)
+    assert texts[("--shuffle",)] != texts[()] and ", shuffled" in texts[("--shuffle",)]
