@@ -17,6 +17,7 @@
 #include <penstock/formats/error.hpp>
 
 #include "random_resample.hpp"
+#include "support/skip.hpp"
 
 using namespace penstock;
 
@@ -25,7 +26,7 @@ namespace {
 bool skipped() {
   const CudaFacts facts = cuda_facts();
   if (facts.problem.empty()) return false;
-  MESSAGE("skipped: " << facts.problem);
+  penstock::test::skip(facts.problem);
   return true;
 }
 
@@ -221,7 +222,7 @@ TEST_CASE("cuFile reads a file to the device's memory, at any offset and length,
   if (skipped()) return;
   const LibraryFacts facts = cufile_facts();
   if (!facts.problem.empty()) {
-    MESSAGE("skipped: " << facts.problem);
+    penstock::test::skip(facts.problem);
     return;
   }
   const auto device = open_device("cuda");
@@ -229,7 +230,7 @@ TEST_CASE("cuFile reads a file to the device's memory, at any offset and length,
   try {
     reads = device->file_reads();
   } catch (const Error& error) {
-    MESSAGE("skipped: " << error.cause());
+    penstock::test::skip(error.cause());
     return;
   }
   constexpr std::size_t kBytes = 3 << 20;

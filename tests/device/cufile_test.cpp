@@ -15,6 +15,7 @@
 #include <penstock/formats/error.hpp>
 
 #include "fake_cufile.hpp"
+#include "support/skip.hpp"
 
 using namespace penstock;
 
@@ -120,7 +121,7 @@ TEST_CASE("bytes go directly only where O_DIRECT, a driver and the kind of stora
   const auto bounced = [&] { return reads->open(numbers.fd)->bounced(); };
   CHECK(bounced() == "the file system has no O_DIRECT");
   if (::fcntl(numbers.fd, F_SETFL, O_DIRECT) != 0) {
-    MESSAGE("skipped: no O_DIRECT here");
+    penstock::test::skip("no O_DIRECT here");
     return;
   }
   CHECK(bounced() == "cuFile found no driver of a direct path (nvidia-fs)");

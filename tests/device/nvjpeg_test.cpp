@@ -12,6 +12,7 @@
 #include <penstock/formats/error.hpp>
 
 #include "jpeg_samples.hpp"
+#include "support/skip.hpp"
 
 using namespace penstock;
 
@@ -27,7 +28,7 @@ std::span<const std::byte> bytes_of(const std::vector<std::uint8_t>& jpeg) {
 bool skipped() {
   for (const std::string& problem : {cuda_facts().problem, nvjpeg_facts().problem}) {
     if (problem.empty()) continue;
-    MESSAGE("skipped: " << problem);
+    penstock::test::skip(problem);
     return true;
   }
   return false;

@@ -17,6 +17,7 @@
 #include <penstock/formats/packed.hpp>
 
 #include "support/dataset_writing.hpp"
+#include "support/skip.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace fs = std::filesystem;

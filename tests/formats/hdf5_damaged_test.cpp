@@ -15,6 +15,7 @@
 #include "support/hdf5_files.hpp"
 #include "support/random_samples.hpp"
 #include "support/read_in_child.hpp"
+#include "support/skip.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace fs = std::filesystem;
@@ -97,7 +98,7 @@ TEST_CASE("foreign files of every layout, cut anywhere or with any byte changed,
 TEST_CASE("real files give an index or an error, in time") {
   const char* data = std::getenv("PENSTOCK_TEST_DATA");
   if (data == nullptr || !fs::exists(fs::path(data) / "hdf5")) {
-    MESSAGE("skipped: PENSTOCK_TEST_DATA has no hdf5 folder");
+    penstock::test::skip("PENSTOCK_TEST_DATA has no hdf5 folder");
     return;
   }
   std::map<int, std::size_t> exits;

@@ -16,6 +16,7 @@
 #include "support/kind_of_failure.hpp"
 #include "support/lmdb_files.hpp"
 #include "support/random_samples.hpp"
+#include "support/skip.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace fs = std::filesystem;
@@ -73,7 +74,7 @@ TEST_CASE("real files hold the values that liblmdb reads from them") {
   const char* data = std::getenv("PENSTOCK_TEST_DATA");
   const fs::path root = data == nullptr ? fs::path() : fs::path(data) / "lmdb";
   if (data == nullptr || !fs::exists(root)) {
-    MESSAGE("skipped: PENSTOCK_TEST_DATA has no lmdb folder");
+    penstock::test::skip("PENSTOCK_TEST_DATA has no lmdb folder");
     return;
   }
   std::size_t files = 0;

@@ -15,6 +15,7 @@
 
 #include "support/field_bytes.hpp"
 #include "support/random_samples.hpp"
+#include "support/skip.hpp"
 #include "support/survive.hpp"
 #include "support/temporary_folder.hpp"
 
@@ -223,7 +224,7 @@ TEST_CASE("real datasets of mosaicml-streaming are read") {
   const char* data = std::getenv("PENSTOCK_TEST_DATA");
   const std::filesystem::path root = std::filesystem::path(data == nullptr ? "" : data) / "mds";
   if (!std::filesystem::is_directory(root)) {
-    MESSAGE("skipped: no test data in PENSTOCK_TEST_DATA/mds");
+    penstock::test::skip("no test data in PENSTOCK_TEST_DATA/mds");
     return;
   }
   std::size_t read = 0;

@@ -16,6 +16,7 @@
 #include <penstock/formats/tar_members.hpp>
 #include <penstock/formats/tar_pax.hpp>
 
+#include "support/skip.hpp"
 #include "support/temporary_folder.hpp"
 
 using namespace penstock;
@@ -297,7 +298,7 @@ TEST_CASE("real and broken archives list as many members as an independent reade
   const char* data = std::getenv("PENSTOCK_TEST_DATA");
   const std::filesystem::path root = data == nullptr ? "" : data;
   if (!std::filesystem::exists(root / "EXPECTED.tsv")) {
-    MESSAGE("skipped: PENSTOCK_TEST_DATA names no folder with EXPECTED.tsv");
+    penstock::test::skip("PENSTOCK_TEST_DATA names no folder with EXPECTED.tsv");
     return;
   }
   std::size_t listed = 0, without_samples = 0, refused = 0;

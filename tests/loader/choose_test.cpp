@@ -13,6 +13,8 @@
 #include <penstock/loader/read_engine.hpp>
 #include <penstock/loader/residency.hpp>
 
+#include "support/skip.hpp"
+
 using namespace penstock;
 using namespace penstock::test;
 
@@ -69,7 +71,7 @@ TEST_CASE("data in memory is read by the workers, other data by io_uring, and by
   CHECK(chosen(shard.dataset, {.rows = true}) ==
         "gather: rows as they are stored, resident: 64 of 64 probed extents in memory");
   if (!shard.drop_from_memory()) {
-    MESSAGE("skipped: this file system keeps dropped pages in memory");
+    penstock::test::skip("this file system keeps dropped pages in memory");
     return;
   }
   if (uring_refusal() == 0) CHECK(chosen(shard.dataset) == "io_uring: storage: 0 of 64 probed extents in memory");

@@ -19,6 +19,7 @@
 #include "support/killed_at.hpp"
 #include "support/loading.hpp"
 #include "support/random_samples.hpp"
+#include "support/skip.hpp"
 
 using namespace penstock;
 using namespace penstock::test;
@@ -314,7 +315,7 @@ TEST_CASE("finishing that is killed at any step leaves no half dataset, and is f
       if (replace) fs::copy(folder / "before", set, fs::copy_options::recursive);
       const auto answer = killed_at(steps, [&] { finish_convert(set, {.overwrite = replace}); });
       if (!answer) {
-        MESSAGE("skipped: processes may not be traced here");
+        penstock::test::skip("processes may not be traced here");
         return;
       }
       killed = *answer;

@@ -23,6 +23,8 @@
 #include <penstock/loader/residency.hpp>
 #include <penstock/base/sigbus_guard.hpp>
 
+#include "support/skip.hpp"
+
 using namespace penstock;
 using namespace penstock::test;
 using namespace std::chrono_literals;
@@ -92,7 +94,7 @@ TEST_CASE("io_uring that the kernel refuses is refused with its errno") {
   for (const int errnum : {EPERM, ENOSYS, ENOMEM}) {
     const std::string refusal = with_uring_refused(errnum, [] { return std::to_string(uring_refusal()); });
     if (refusal == "cannot filter") {
-      MESSAGE("skipped: no seccomp here");
+      penstock::test::skip("no seccomp here");
       return;
     }
     CHECK(refusal == std::to_string(errnum));

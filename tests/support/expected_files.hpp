@@ -12,6 +12,8 @@
 
 #include <doctest/doctest.h>
 
+#include "support/skip.hpp"
+
 namespace penstock::test {
 
 /// One line of the table. A file has one for each reader.
@@ -35,7 +37,7 @@ inline std::vector<ExpectedFile> expected_files(std::string_view beginning) {
   const std::filesystem::path root = data == nullptr ? "" : data;
   std::vector<ExpectedFile> files;
   std::ifstream table(root / "EXPECTED.tsv");
-  if (data == nullptr || !table) MESSAGE("skipped: PENSTOCK_TEST_DATA names no folder with EXPECTED.tsv");
+  if (data == nullptr || !table) penstock::test::skip("PENSTOCK_TEST_DATA names no folder with EXPECTED.tsv");
   for (std::string line; data != nullptr && std::getline(table, line);) {
     std::istringstream columns(line);
     ExpectedFile file;

@@ -11,6 +11,8 @@
 
 #include <doctest/doctest.h>
 
+#include "support/skip.hpp"
+
 namespace test {
 
 inline std::vector<std::byte> read_file(const std::filesystem::path& path) {
@@ -25,7 +27,7 @@ inline std::vector<std::filesystem::path> data_files(const std::string& folder) 
   const char* root = std::getenv("PENSTOCK_TEST_DATA");
   std::vector<std::filesystem::path> files;
   if (root == nullptr || !std::filesystem::is_directory(std::filesystem::path(root) / folder)) {
-    MESSAGE("skipped: no test data in PENSTOCK_TEST_DATA/" << folder);
+    penstock::test::skip("no test data in PENSTOCK_TEST_DATA/" + folder);
     return files;
   }
   for (const auto& entry : std::filesystem::recursive_directory_iterator(std::filesystem::path(root) / folder)) {

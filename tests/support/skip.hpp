@@ -1,0 +1,18 @@
+// How a test case says that it cannot run here.
+#pragma once
+
+#include <string>
+
+#include <doctest/doctest.h>
+
+namespace penstock::test {
+
+inline constexpr const char* kSkipMark = "skipped: ";
+
+/// The test case counts as skipped, for that reason; it then returns. A program whose cases are all skipped is a skipped
+/// test for ctest.
+inline void skip(const std::string& reason) {
+  MESSAGE(kSkipMark << reason);
+}
+
+}  // namespace penstock::test
