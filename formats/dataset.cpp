@@ -11,6 +11,7 @@
 
 #include <penstock/formats/dataset.hpp>
 #include <penstock/formats/error.hpp>
+#include <penstock/formats/handled_error.hpp>
 #include <penstock/formats/shard_pins.hpp>
 
 namespace penstock {
@@ -70,8 +71,8 @@ struct Dataset::State {
   auto named(std::size_t shard, const Read& read) const {
     try {
       return read();
-    } catch (const Error& error) {
-      throw error.in({.dataset = path.string(), .shard = shards[shard].name});
+    } catch (...) {
+      throw handled_error({.dataset = path.string(), .shard = shards[shard].name});
     }
   }
 

@@ -8,14 +8,25 @@
 namespace penstock {
 namespace {
 
+// A path that says nothing more beside the rest of the message: the folder that the program is in, a file that is the
+// dataset itself, or a path that the cause goes on from.
+bool names_nothing_new(const std::string& dataset, const std::string& cause) {
+  const bool unmistakable = dataset.find('/') != std::string::npos;
+  return dataset == "." || dataset == "./" || (unmistakable && cause.find(dataset) != std::string::npos);
+}
+
+bool names_dataset(const std::string& shard, const std::string& dataset) {
+  return shard == "." || shard == dataset || dataset.ends_with("/" + shard) || dataset.ends_with("/" + shard + "/");
+}
+
 std::string compose(ErrorKind kind, const std::string& cause, const ErrorContext& context) {
   std::string text;
   auto part = [&text](std::string_view label, std::string_view value) {
     if (value.empty()) return;
     text.append(label).append(value).append(": ");
   };
-  part("", context.dataset);
-  part("", context.shard);
+  if (!names_nothing_new(context.dataset, cause)) part("", context.dataset);
+  if (!names_dataset(context.shard, context.dataset)) part("", context.shard);
   part("sample ", context.key);
   part("field ", context.field);
   if (context.offset) part("offset ", std::to_string(*context.offset));

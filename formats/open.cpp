@@ -10,6 +10,7 @@
 #include <penstock/formats/error.hpp>
 #include <penstock/formats/folder.hpp>
 #include <penstock/formats/format.hpp>
+#include <penstock/formats/handled_error.hpp>
 #include <penstock/formats/hdf5.hpp>
 #include <penstock/formats/journal.hpp>
 #include <penstock/formats/lmdb.hpp>
@@ -77,6 +78,11 @@ std::string name_of(const fs::path& file, const fs::path& dataset) {
   return relative.empty() || *relative.begin() == ".." ? file.string() : relative.string();
 }
 
+// What the user's own function threw on its way through open(), which is not open()'s to change.
+struct Stopped {
+  std::exception_ptr by;
+};
+
 Dataset open_foreign(const Format& format, const fs::path& path, const std::vector<fs::path>& files,
                      const OpenProgress& progress) {
   std::vector<Dataset::Shard> shards;
@@ -87,8 +93,10 @@ Dataset open_foreign(const Format& format, const fs::path& path, const std::vect
       auto pins = proven.pins(format, file);
       shards.push_back(
           {.index = std::move(proven.index), .root = root_of(file), .name = name, .pins = std::move(pins)});
-    } catch (const Error& error) {
-      throw error.in({.dataset = path.string(), .shard = file == path ? "" : name});
+    } catch (const Stopped&) {
+      throw;
+    } catch (...) {
+      throw handled_error({.dataset = path.string(), .shard = file == path ? "" : name});
     }
   }
   std::string attributes(shards.front().index.attributes());
@@ -157,7 +165,9 @@ const Format* format_named(std::string_view name) {
   return nullptr;
 }
 
-Dataset open(const fs::path& path, const OpenProgress& progress) {
+namespace {
+
+Dataset open_any(const fs::path& path, const OpenProgress& progress) {
   std::error_code absent;
   if (is_pattern(path.native()) && !fs::exists(path, absent)) return open_pattern(path, progress);
   require_readable(path);
@@ -170,6 +180,25 @@ Dataset open(const fs::path& path, const OpenProgress& progress) {
     if (!shards.empty()) return open_foreign(format, path, shards, progress);
   }
   refuse_unknown(path);
+}
+
+}  // namespace
+
+Dataset open(const fs::path& path, const OpenProgress& progress) {
+  const OpenProgress told = [&progress](std::uint64_t done, std::uint64_t total) {
+    try {
+      progress(done, total);
+    } catch (...) {
+      throw Stopped{std::current_exception()};
+    }
+  };
+  try {
+    return open_any(path, progress ? told : OpenProgress());
+  } catch (const Stopped& stopped) {
+    std::rethrow_exception(stopped.by);
+  } catch (...) {
+    throw handled_error({.dataset = path.string()});
+  }
 }
 
 }  // namespace penstock

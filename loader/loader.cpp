@@ -1,12 +1,11 @@
 #include <filesystem>
-#include <new>
 #include <string>
-#include <system_error>
 #include <utility>
 
 #include <unistd.h>
 
 #include <penstock/formats/error.hpp>
+#include <penstock/formats/handled_error.hpp>
 #include <penstock/loader/caught.hpp>
 #include <penstock/loader/leave_behind.hpp>
 #include <penstock/loader/loader.hpp>
@@ -16,15 +15,13 @@
 namespace penstock {
 namespace {
 
-// What the system refuses meanwhile is told like any other error.
+// What nobody thought of is told like any other error.
 std::shared_ptr<Pipeline> made(Dataset dataset, LoaderOptions options, const Loader::EngineFactory& make_engine) {
   const std::filesystem::path path = dataset.path();
   try {
     return std::make_shared<Pipeline>(std::move(dataset), std::move(options), make_engine);
-  } catch (const std::bad_alloc&) {
-    throw error_of(std::current_exception(), {.dataset = path.string()});
-  } catch (const std::system_error&) {
-    throw error_of(std::current_exception(), {.dataset = path.string()});
+  } catch (...) {
+    throw handled_error({.dataset = path.string()});
   }
 }
 

@@ -24,6 +24,7 @@ constexpr std::uint64_t kLongRow = 4096;  // bytes: from which mapping its file 
 constexpr int kValuesTried = 16;
 constexpr std::chrono::seconds kLongestTimeout{1'000'000'000};  // 31 years; any time of the clock and it add up
 constexpr unsigned kMostBatches = 65536;                        // any few of them and some workers' add up
+constexpr int kBadValuesTried = 1024;  // where bad ones are to be got over
 
 std::vector<std::byte> read_prefix(const Dataset& dataset, const Extent& extent, std::uint64_t length) {
   const std::filesystem::path path = dataset.file(extent.file).path;
@@ -65,13 +66,17 @@ std::optional<FirstBytes> sound_prefix(const Dataset& dataset, std::uint32_t fie
 }
 
 /// The first of some values of the field whose header can be read; the first of all where none can; empty without any.
-FirstBytes first_sound_value(const Dataset& dataset, std::uint32_t field, const Codec* codec) {
+/// `key` becomes the name of its sample.
+FirstBytes first_sound_value(const Dataset& dataset, std::uint32_t field, const Codec* codec, int most,
+                             std::string& key) {
   std::optional<FirstBytes> first;
+  std::uint64_t first_sample = 0;
   std::vector<Piece> pieces;
   int tried = 0;
-  for (std::uint64_t sample = 0; sample < dataset.size() && tried < kValuesTried; ++sample) {
+  for (std::uint64_t sample = 0; sample < dataset.size() && tried < most; ++sample) {
     if (!dataset.locate(sample, field, pieces)) continue;
     ++tried;
+    key = dataset.key(sample);
     if (codec == nullptr) {
       try {
         if (auto prefix = sound_prefix(dataset, field, pieces)) return *std::move(prefix);
@@ -80,8 +85,12 @@ FirstBytes first_sound_value(const Dataset& dataset, std::uint32_t field, const 
     }
     FirstBytes value(read_field(dataset, sample, field));
     if (is_sound(dataset.fields()[field], value, codec)) return value;
-    if (!first) first = std::move(value);
+    if (!first) {
+      first = std::move(value);
+      first_sample = sample;
+    }
   }
+  key = first ? std::string(dataset.key(first_sample)) : std::string();
   return first.value_or(FirstBytes());
 }
 
@@ -98,14 +107,17 @@ void require_addressable(const LoaderOptions& options, std::span<const Output> o
                                 (options.max_items != 0 ? " or max_items" : ""));
 }
 
-Program compiled(const Dataset& dataset, std::span<const FieldChain> chains) {
+Program compiled(const Dataset& dataset, std::span<const FieldChain> chains, OnError policy) {
+  const int most = policy == OnError::raise ? kValuesTried : kBadValuesTried;
+  std::string probed;  // the sample that an output's shape was last asked of
   const FieldCatalog catalog{dataset.fields(), [&](std::uint32_t field, const Codec* codec) {
-                               return first_sound_value(dataset, field, codec);
+                               return first_sound_value(dataset, field, codec, most, probed);
                              }};
   try {
     return Program(chains, catalog);
   } catch (const Error& error) {
-    throw error.in({.dataset = dataset.path().string()});
+    const bool of_sample = error.kind() == ErrorKind::corrupt || error.kind() == ErrorKind::unsupported;
+    throw error.in({.dataset = dataset.path().string(), .key = of_sample ? probed : ""});
   }
 }
 
@@ -151,13 +163,13 @@ LoaderOptions resolved(const Dataset& dataset, LoaderOptions options) {
 }
 
 Program compiled(const Dataset& dataset, const LoaderOptions& options) {
-  return compiled(dataset, options.fields);
+  return compiled(dataset, options.fields, options.on_error);
 }
 
 Programs programs_of(const Dataset& dataset, const LoaderOptions& options) {
   Program whole = compiled(dataset, options);
   if (const auto chains = chains_before_device(options)) {
-    Program workers = compiled(dataset, *chains);
+    Program workers = compiled(dataset, *chains, options.on_error);
     if (auto outputs = device_outputs(options, workers.outputs(), whole.outputs()))
       return {std::move(workers), std::move(whole), std::move(*outputs)};
   }

@@ -2,11 +2,11 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
-#include <exception>
 #include <string>
 #include <vector>
 
 #include <penstock/formats/error.hpp>
+#include <penstock/formats/handled_error.hpp>
 
 #include "command.hpp"
 #include "open.hpp"
@@ -33,9 +33,30 @@ std::vector<Command> add_commands(CLI::App& app) {
           tune_command(app),  doctor_command(app)};
 }
 
+// The dataset that the command was given.
+std::string subject(const CLI::App& parser) {
+  for (const char* name : {"DATASET", "SRC"}) {
+    const CLI::Option* option = parser.get_option_no_throw(name);
+    if (option != nullptr && !option->results().empty()) return option->results().front();
+  }
+  return {};
+}
+
 int run(const std::vector<Command>& commands) {
-  for (const Command& command : commands)
-    if (command.parser->parsed()) return command.run();
+  for (const Command& command : commands) {
+    if (!command.parser->parsed()) continue;
+    try {
+      return command.run();
+    } catch (const penstock::cli::BrokenPipe&) {
+      throw;
+    } catch (const CLI::Error&) {
+      throw;
+    } catch (const Error&) {
+      throw;
+    } catch (...) {
+      throw penstock::handled_error({.dataset = subject(*command.parser)});
+    }
+  }
   return kGood;
 }
 
@@ -63,7 +84,7 @@ int main(int argc, char** argv) {
     if (penstock::cli::interrupted()) return complain("interrupted", kInterrupted);
     const bool data = dynamic_cast<const penstock::cli::OpenFailure*>(&error) != nullptr;
     return complain(error.what(), error.kind() == ErrorKind::invalid_argument && !data ? kUsage : kFailed);
-  } catch (const std::exception& error) {
-    return complain(error.what(), kFailed);
+  } catch (...) {
+    return complain(penstock::handled_error().what(), kFailed);
   }
 }

@@ -4,6 +4,7 @@
 #include <nanobind/stl/optional.h>
 
 #include <penstock/formats/error.hpp>
+#include <penstock/formats/handled_error.hpp>
 
 #include "bind.hpp"
 
@@ -50,8 +51,14 @@ void bind_error(nb::module_&) {
   nb::register_exception_translator([](const std::exception_ptr& thrown, void*) {
     try {
       std::rethrow_exception(thrown);
-    } catch (const Error& error) {
-      raise(error);
+    } catch (const nb::python_error&) {
+      throw;
+    } catch (const nb::builtin_exception&) {
+      throw;
+    } catch (const nb::cast_error&) {
+      PyErr_SetString(PyExc_TypeError, "penstock: a value is of a type that cannot be taken here");
+    } catch (...) {
+      raise(handled_error());
     }
   });
 }

@@ -47,7 +47,8 @@ std::shared_ptr<Loader> started(Dataset dataset, LoaderOptions options, const st
     options.on_batch_stage = "python";
   }
   const WithoutInterpreter released;
-  return std::make_shared<Loader>(std::move(dataset), std::move(options));
+  const ErrorContext where{.dataset = dataset.path().string()};
+  return through_door(where, [&] { return std::make_shared<Loader>(std::move(dataset), std::move(options)); });
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 
 #include <penstock/loader/loader.hpp>
 
+#include "door.hpp"
 #include "interpreter.hpp"
 #include "python_step.hpp"
 
@@ -47,7 +48,7 @@ class PythonLoader {
     const WithoutInterpreter released;
     const std::shared_ptr<Loader> loader = std::move(kept);  // ends without the interpreter, which its step may need
     const std::scoped_lock lock(mutex_);
-    return work(*loader);
+    return through_door({.dataset = loader->dataset().path().string()}, [&] { return work(*loader); });
   }
 
   /// Ends the threads, once the step has returned; a wait in another thread ends with an Error. Batches stay valid. May

@@ -1,8 +1,12 @@
+#include <new>
+#include <stdexcept>
 #include <string>
+#include <system_error>
 
 #include <doctest/doctest.h>
 
 #include <penstock/formats/error.hpp>
+#include <penstock/formats/handled_error.hpp>
 
 using penstock::Error;
 using penstock::ErrorKind;
@@ -35,4 +39,43 @@ TEST_CASE("only faults of a sample's bytes are data faults") {
   CHECK_FALSE(Error::io(5, "x").is_data_fault());
   CHECK_FALSE(Error::resource("x").is_data_fault());
   CHECK_FALSE(Error::invalid_argument("x").is_data_fault());
+}
+
+namespace {
+
+// handled_error() of what is thrown.
+template <typename Thrown>
+Error handled(const Thrown& thrown) {
+  try {
+    throw thrown;
+  } catch (...) {
+    return penstock::handled_error({.dataset = "train", .shard = "a.h5"});
+  }
+}
+
+}  // namespace
+
+TEST_CASE("whatever is thrown becomes one line that names dataset and file") {
+  const Error known = handled(Error::corrupt("bad", {.shard = "b.h5", .key = "7"}));
+  CHECK(std::string(known.what()) == "train: b.h5: sample 7: corrupt: bad");
+  CHECK(std::string(handled(std::bad_alloc()).what()) == "train: a.h5: resource: there is not enough memory");
+  const Error system = handled(std::system_error(EIO, std::generic_category(), "reading"));
+  CHECK(system.kind() == ErrorKind::io);
+  CHECK(system.cause() == "reading: Input/output error");
+  const Error unknown = handled(std::out_of_range("vector::_M_range_check"));
+  CHECK(unknown.kind() == ErrorKind::resource);
+  CHECK(unknown.cause() == "an unexpected failure: vector::_M_range_check");
+  CHECK(std::string(handled(7).what()) == "train: a.h5: resource: an exception of an unknown type");
+}
+
+TEST_CASE("what() says no path twice") {
+  const auto text = [](std::string cause, penstock::ErrorContext context) {
+    return std::string(Error::corrupt(std::move(cause), std::move(context)).what());
+  };
+  CHECK(text("bad", {.dataset = "/data/a.tar", .shard = "a.tar", .key = "7"}) == "/data/a.tar: sample 7: corrupt: bad");
+  CHECK(text("bad", {.dataset = "a.tar", .shard = "a.tar"}) == "a.tar: corrupt: bad");
+  CHECK(text("bad", {.dataset = "/data/photos/", .shard = "photos"}) == "/data/photos/: corrupt: bad");
+  CHECK(text("bad", {.dataset = "/data", .shard = "a.tar"}) == "/data: a.tar: corrupt: bad");
+  CHECK(text("bad", {.dataset = ".", .shard = ".", .key = "7"}) == "sample 7: corrupt: bad");
+  CHECK(text("cannot open /data/a.jpg", {.dataset = "/data", .key = "a"}) == "sample a: corrupt: cannot open /data/a.jpg");
 }

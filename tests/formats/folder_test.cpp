@@ -185,6 +185,14 @@ TEST_CASE("two files for one field of a sample are an error that names both") {
   CHECK_THROWS_WITH_AS(index_of(folder.path()), doctest::Contains("x/a.JPG and x/a.jpeg"), Error);
 }
 
+TEST_CASE("what the caller's own function throws leaves open() as it is") {
+  const TemporaryFolder folder;
+  for (int i = 0; i < 4096; ++i) write_file(folder / (std::to_string(i) + ".txt"), "");
+  struct Own {};
+  const auto stop = [](std::uint64_t, std::uint64_t) { throw Own(); };
+  CHECK_THROWS_AS(penstock::open(folder.path(), stop), Own);
+}
+
 TEST_CASE("an empty folder, and one without samples, are errors that name it") {
   const TemporaryFolder folder;
   CHECK_THROWS_WITH_AS(penstock::open(folder.path()), doctest::Contains("empty folder"), Error);

@@ -490,3 +490,52 @@ TEST_CASE("storage that never answers: next() raises after the timeout with a du
     latch->open();
   }
 }
+
+TEST_CASE("images of which none can be decoded are no rows of bytes: the error names the sample") {
+  const TemporaryFolder folder;
+  for (const std::string& bytes : {std::string("GIF89a"), std::string("no image"),
+                                   std::string("\xFF\xD8\xFF\xC3\x00\x0B\x08\x00\x08\x00\x08\x01\x01\x11\x00\xFF\xDA", 17),
+                                   std::string("\xFF\xD8\xFF\xC1\x00\x0B\x0C\x00\x08\x00\x08\x01\x01\x11\x00\xFF\xDA", 17)}) {
+    CAPTURE(bytes);
+    for (std::uint64_t i = 0; i < 20; ++i) write_file(folder / "data" / (number_key(i) + ".jpg"), bytes);
+    for (const OnError policy : {OnError::raise, OnError::replace, OnError::mark}) {
+      std::optional<Error> error;
+      try {
+        Loader loader(open(folder / "data"), {.batch_size = 4, .on_error = policy});
+      } catch (const Error& thrown) {
+        error = thrown;
+      }
+      REQUIRE(error.has_value());
+      CHECK(error->is_data_fault());
+      CHECK(error->context().dataset == (folder / "data").string());
+      CHECK(error->context().key == number_key(0));
+      CHECK(error->context().field == "jpg");
+    }
+  }
+}
+
+TEST_CASE("on_error gets over many bad samples before the first good one, whose shape the others have") {
+  const TemporaryFolder folder;
+  for (std::uint64_t i = 0; i < 40; ++i) write_file(folder / "data" / (number_key(i) + ".npy"), "\x93NUMPY");
+  write_file(folder / "data" / (number_key(40) + ".npy"), npy_file({1, 2, 3}, "(3,)"));
+  LoaderOptions options{.batch_size = 41, .on_error = OnError::mark, .max_error_rate = 1};
+  Loader loader(open(folder / "data"), options);
+  const Batch batch = *loader.next();
+  CHECK(batch["npy"].values.shape == Shape{41, 3});
+  CHECK(batch.bad().size() == 40);
+  CHECK(batch.valid()[40] == 1);
+  options.on_error = OnError::raise;
+  CHECK_THROWS_WITH_AS(Loader(open(folder / "data"), options), doctest::Contains(number_key(0).c_str()), Error);
+}
+
+TEST_CASE("what an engine's maker throws, whatever it is, is an error that names the dataset") {
+  const Arrays data(8);
+  const auto made_by = [&](const auto& thrown) {
+    Loader loader(data.dataset(), {.batch_size = 4},
+                  [&](const Dataset&, const EngineOptions&, OnRead) -> ChosenEngine { throw thrown; });
+  };
+  const std::string path = data.dataset().path().string();
+  CHECK_THROWS_WITH_AS(made_by(std::out_of_range("range")), (path + ": resource: an unexpected failure: range").c_str(),
+                       Error);
+  CHECK_THROWS_WITH_AS(made_by(7), (path + ": resource: an exception of an unknown type").c_str(), Error);
+}

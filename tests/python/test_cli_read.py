@@ -3,11 +3,12 @@
 import os
 import pathlib
 import shutil
+import subprocess
 import tarfile
 import tempfile
 
 import pytest
-from command import FORMATS, fails, run
+from command import COMMAND, FORMATS, fails, run
 
 
 @pytest.mark.parametrize("format", FORMATS)
@@ -119,3 +120,19 @@ def test_a_truncated_tar_is_named(packed, tmp_path):
     with open(sorted(dataset.glob("*.tar"))[0], "r+b") as file:
         file.truncate(10_000)
     assert "shard-000000.tar" in fails("info", dataset)
+
+
+def test_memory_that_runs_out_is_one_line_that_names_the_dataset(tmp_path):
+    (tmp_path / "data").mkdir()
+    with open(tmp_path / "data" / "large.bin", "wb") as file:
+        file.truncate(8 << 30)
+    run("info", tmp_path / "data")
+    limited = subprocess.run(
+        ["bash", "-c", 'ulimit -v 2000000; exec "$0" "$@"', COMMAND, "cat", tmp_path / "data", "large.bin"],
+        capture_output=True,
+        check=False,
+        timeout=300,
+    )
+    lines = limited.stderr.decode().splitlines()
+    assert limited.returncode == 1 and len(lines) == 1, lines
+    assert lines[0].startswith(f"penstock: error: {tmp_path / 'data'}") and "memory" in lines[0]

@@ -2,6 +2,8 @@
 
 import pickle
 import shutil
+import subprocess
+import sys
 
 import numpy as np
 import penstock as ps
@@ -165,3 +167,22 @@ def test_a_dataset_of_nothing_is_said_so(tmp_path):
     with pytest.raises(ps.Error, match="a.tar"):
         ps.Loader(dataset, fields={"jpg": ps.raw()})
     assert not (tmp_path / "packed").exists()
+
+
+def test_memory_that_runs_out_is_an_error_of_penstock(tmp_path):
+    (tmp_path / "data").mkdir()
+    with open(tmp_path / "data" / "large.bin", "wb") as file:
+        file.truncate(64 << 30)
+    program = """
+import resource, sys, penstock as ps
+dataset = ps.open(sys.argv[1])
+resource.setrlimit(resource.RLIMIT_AS, (8 << 30, 8 << 30))
+try:
+    dataset[0]["bin"]
+except ps.Error as error:
+    print(error.kind, error.cause)
+"""
+    told = subprocess.run(
+        [sys.executable, "-c", program, tmp_path / "data"], capture_output=True, text=True, check=True, timeout=300
+    )
+    assert told.stdout == "resource there is not enough memory\n"

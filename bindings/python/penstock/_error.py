@@ -26,6 +26,7 @@ class Error(RuntimeError):
 
 def made(kind: str, cause: str, *, dataset: str = "", key: str = "", field: str = "") -> Error:
     """An Error whose text is put together as the compiled part does it."""
+    cause = " ".join(cause.splitlines())
     where = [dataset, f"sample {key}" if key else "", f"field {field}" if field else ""]
     error = Error(": ".join([part for part in where if part] + [kind.replace("_", " "), cause]))
     error.kind, error.cause, error.dataset, error.key, error.field = kind, cause, dataset, key, field
