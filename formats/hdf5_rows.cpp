@@ -17,7 +17,7 @@ constexpr std::uint64_t kUndonePerSpent =
     8;  // with what a file may spend per byte: valid texts and numbers shrink less
 constexpr std::uint64_t kSwappedBytes = 64 << 10;  // of a run of big-endian rows: enough to read at once
 
-std::uint64_t product(std::uint64_t a, std::uint64_t b) {
+std::uint64_t checked_product(std::uint64_t a, std::uint64_t b) {
   if (b != 0 && a > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()) / b) {
     throw Error::corrupt("dataset of more than 2^63 bytes");
   }
@@ -86,8 +86,8 @@ Hdf5Rows::Hdf5Rows(const Hdf5File& file, Hdf5Dataset dataset) : dataset_(std::mo
 void Hdf5Rows::read_shape() {
   row_bytes_ = dataset_.type.size;
   for (std::size_t i = 1; i < dims_.size(); ++i) {
-    row_bytes_ = product(row_bytes_, dims_[i]);
-    shape_.push_back(static_cast<std::int64_t>(product(dims_[i], 1)));
+    row_bytes_ = checked_product(row_bytes_, dims_[i]);
+    shape_.push_back(static_cast<std::int64_t>(checked_product(dims_[i], 1)));
   }
   for (const std::uint64_t dim : dataset_.type.dims) shape_.push_back(static_cast<std::int64_t>(dim));
   if (dataset_.type.kind == Hdf5Type::Kind::opaque) {
@@ -95,7 +95,7 @@ void Hdf5Rows::read_shape() {
     for (const std::uint64_t dim : dataset_.type.dims) elements *= dim;
     shape_.push_back(static_cast<std::int64_t>(elements == 0 ? 0 : dataset_.type.size / elements));
   }
-  product(row_bytes_, count());
+  checked_product(row_bytes_, count());
   if (row_bytes_ == 0) refuse_rows(count());
 }
 
@@ -138,7 +138,7 @@ void Hdf5Rows::read_grid(const Hdf5File& file) {
   for (std::size_t i = 0; i < dims_.size(); ++i) {
     const std::uint64_t chunk = dataset_.chunk_dims[i];
     grid_.push_back(dims_[i] / chunk + (dims_[i] % chunk != 0 ? 1 : 0));
-    chunks = product(chunks, grid_[i]);
+    chunks = checked_product(chunks, grid_[i]);
   }
   if (chunks > kFreeChunks + file.size() / 8)
     throw Error::unsupported("has room for more chunks than the file can hold");
@@ -149,9 +149,9 @@ void Hdf5Rows::read_grid(const Hdf5File& file) {
   while (split_ > 0 && dataset_.chunk_dims[split_] == dims_[split_]) --split_;
   if (split_ == 0) return;
   row_pieces_ = grid_[split_];
-  for (std::size_t i = 1; i < split_; ++i) row_pieces_ = product(row_pieces_, dims_[i]);
+  for (std::size_t i = 1; i < split_; ++i) row_pieces_ = checked_product(row_pieces_, dims_[i]);
   if (row_pieces_ <= kMostPiecesPerRow) return;
-  const std::uint64_t together = product(std::min(dataset_.chunk_dims.front(), count()), row_bytes_);
+  const std::uint64_t together = checked_product(std::min(dataset_.chunk_dims.front(), count()), row_bytes_);
   if (std::max(together, dataset_.chunk_bytes) > kLongestMosaic) {
     throw Error::unsupported("each row lies in " + std::to_string(row_pieces_) + " pieces of chunks that " +
                              std::to_string(together >> 20) +

@@ -179,11 +179,11 @@ Block Index::State::block(std::uint32_t number) const {
   const auto record =
       load<BlockRecord>(section(SectionId::blocks), std::uint64_t{number} * sizeof(BlockRecord), "blocks");
   if (record.file == kMosaic) {
-    const auto bytes = slice(section(SectionId::inline_bytes), record.offset, record.length, "a block of several chunks");
+    const auto told = slice(section(SectionId::inline_bytes), record.offset, record.length, "a block of several chunks");
     return {.extent = {},
             .filters = {},
             .decoded_length = record.decoded_length,
-            .mosaic = mosaic_of(bytes, record.decoded_length, header.block_count)};
+            .mosaic = mosaic_of(told, record.decoded_length, header.block_count)};
   }
   Block block{
       .extent = {record.file, record.offset, record.length}, .filters = {}, .decoded_length = record.decoded_length};

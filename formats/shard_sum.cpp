@@ -124,6 +124,7 @@ void check_shard(const fs::path& folder, const ManifestShard& shard, const Index
     throw Error::corrupt("its index is not the one it was packed with", context);
   }
   std::uint64_t bytes = 0;
+  std::string cut;
   for (std::uint32_t i = 0; i < index.file_count(); ++i) {
     std::error_code failure;
     const IndexedFile indexed = index.file(i);
@@ -132,14 +133,14 @@ void check_shard(const fs::path& folder, const ManifestShard& shard, const Index
     const fs::path path = path_inside(folder, indexed.path);
     const std::uint64_t size = fs::file_size(path, failure);
     if (failure) throw Error::io(failure.value(), "cannot read " + path.string(), context);
-    if (size < indexed.size)
-      throw Error::corrupt("has " + std::to_string(size) + " bytes, its index says " + std::to_string(indexed.size), context);
+    if (size < indexed.size) cut = path.string();
     bytes += size;
   }
   if (bytes != shard.bytes) {
     throw Error::corrupt("has " + std::to_string(bytes) + " bytes, was packed with " + std::to_string(shard.bytes),
                          context);
   }
+  if (!cut.empty()) throw Error::corrupt("is shorter than its index says: " + cut, context);
 }
 
 }  // namespace penstock

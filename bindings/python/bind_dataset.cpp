@@ -150,8 +150,8 @@ Dataset open_dataset(nb::handle path_or_dataset, const nb::object& progress) {
   }
   const std::string empty = emptiness(*dataset);
   if (!empty.empty()) {
-    const std::string told = path.string() + ": " + empty;
-    if (PyErr_WarnEx(PyExc_UserWarning, told.c_str(), 1) != 0) throw nb::python_error();
+    const std::string warning = path.string() + ": " + empty;
+    if (PyErr_WarnEx(PyExc_UserWarning, warning.c_str(), 1) != 0) throw nb::python_error();
   }
   return *dataset;
 }

@@ -185,4 +185,4 @@ except ps.Error as error:
     told = subprocess.run(
         [sys.executable, "-c", program, tmp_path / "data"], capture_output=True, text=True, check=True, timeout=300
     )
-    assert told.stdout == "resource there is not enough memory\n"
+    assert told.stdout.startswith("resource ") and "enough memory" in told.stdout
