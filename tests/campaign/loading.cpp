@@ -61,6 +61,7 @@ LoaderOptions draw_options(const Dataset& dataset, const Variant& variant, Draws
   options.engine.kind = kEngines.at(below(draws, uring_refusal() == 0 ? 5 : 4));
   options.engine.direct_io = one_in(draws, 4);
   options.on_error = static_cast<OnError>(below(draws, 3));
+  options.checksums = static_cast<Checksums>(below(draws, 3));
   options.max_error_rate = one_in(draws, 3) ? 0.3 : 1;
   options.cache = one_in(draws, 3) ? static_cast<CacheKind>(1 + below(draws, 2)) : CacheKind::none;
   options.cache_bytes = std::uint64_t{1} << (10 + below(draws, 14));
@@ -76,7 +77,7 @@ LoaderOptions draw_options(const Dataset& dataset, const Variant& variant, Draws
   if (one_in(draws, 8)) options.gpu_direct = !options.device.empty() && options.cache == CacheKind::none;
   if (one_in(draws, 6) && !options.gpu_direct) options.on_batch = [](Batch&) {};
   if (one_in(draws, 6)) options.shuffle_block = below(draws, 5);
-  if (one_in(draws, 6) && dataset.size() > 3) options.subset = {0, dataset.size() - 1, 2, 0};
+  if (one_in(draws, 6) && dataset.size() > 3) options.subset = {{0, dataset.size() - 1, 2, 1}};
   return options;
 }
 
@@ -86,8 +87,8 @@ std::string to_string(const LoaderOptions& options) {
          std::to_string(options.prefetch) + (options.shuffle ? ", shuffled" : "") + ", " +
          std::string(name(options.on_error)) + ", cache " + std::to_string(static_cast<int>(options.cache)) + ":" +
          std::to_string(options.cache_bytes) + ", window " + std::to_string(options.read_window) + ", blocks " +
-         std::to_string(options.block_cache) + ", last " + std::string(name(options.last)) + ", rank " +
-         std::to_string(options.rank) + "/" + std::to_string(options.world) + (options.device.empty() ? "" : ", device") +
+         std::to_string(options.block_cache) + ", last " + std::string(name(options.last)) + ", checksums " +
+         std::string(name(options.checksums)) + ", rank " + std::to_string(options.rank) + "/" + std::to_string(options.world) + (options.device.empty() ? "" : ", device") +
          (options.gpu_direct ? ", gpu_direct" : "") + (options.on_batch ? ", on_batch" : "");
 }
 

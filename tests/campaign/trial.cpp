@@ -84,16 +84,18 @@ std::optional<std::string> load(Trial& trial, Draws& draws, Damaging& damaging, 
   const Dataset dataset = open(trial.data / trial.kind->opens);
   damaging.at(Damage::opened, ledger);
   LoaderOptions options = draw_options(dataset, *trial.variant, draws);
-  const bool subset = !options.subset.empty();
+  const bool subset = options.subset.has_value();
   const bool complete = options.last == Last::keep && options.world == 1 && !subset;
   const Life life = draw_life(draws);
   trial.told += "; " + to_string(options);
   ledger.tell(trial.told);
   const OnError policy = options.on_error;
+  const Checksums checksums = options.gpu_direct ? Checksums::off : options.checksums;  // a device's reads are unchecked
   Loader loader(dataset, std::move(options));
   damaging.at(Damage::meanwhile, ledger);
   std::uint64_t delivered = 0;
-  const Rows* expected = trial.promised(false) ? &trial.variant->expected : nullptr;
+  const bool checked = checksums == Checksums::always || (checksums == Checksums::first && trial.damage == Damage::before);
+  const Rows* expected = trial.promised(checked) ? &trial.variant->expected : nullptr;
   if (auto wrong = live(loader, life, expected, delivered)) return wrong;
   if (trial.damage != Damage::none || life.batches != ~std::uint64_t{0} || life.restores || !complete) return std::nullopt;
   const Stats stats = loader.stats();

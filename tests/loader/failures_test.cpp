@@ -50,16 +50,23 @@ TEST_CASE("the first row in plan order decides what a batch fails with, whicheve
   CHECK(making.assembly.other_failures() == 0);
 }
 
-TEST_CASE("bad samples are counted for each epoch by itself") {
-  Failures failures(0.1, 40);
+TEST_CASE("bad samples are counted for each epoch by itself, and once each") {
+  Failures failures(0.1, 40, 1);
+  const auto at = [](std::uint64_t position) {
+    std::vector<BadSample> one = bad(1);
+    one.front().position = position;
+    return one;
+  };
   for (std::uint64_t epoch = 0; epoch < 20; ++epoch) {
-    CHECK_NOTHROW(failures.record(epoch, bad(2), 0));
-    CHECK_NOTHROW(failures.record(epoch, bad(2), 0));
+    for (const std::uint64_t position : {3U, 5U, 3U, 7U, 9U}) failures.record({.epoch = epoch}, at(position), 0);
+    CHECK(failures.before(40) == 4);
+    CHECK_NOTHROW(failures.require_within_share(failures.before(40)));
   }
-  CHECK_THROWS_WITH_AS(failures.record(19, bad(1), 0), doctest::Contains("5 of 40"), Error);
+  failures.record({.epoch = 19}, at(8), 0);
+  CHECK_THROWS_WITH_AS(failures.require_within_share(failures.before(40)), doctest::Contains("5 of 40"), Error);
   Stats stats;
   failures.report(stats);
-  CHECK(stats.bad_samples == 81);
+  CHECK(stats.bad_samples == 101);
 }
 
 TEST_CASE("a delivery that is closed with a failure gives what is ready, then throws the failure each time") {

@@ -109,11 +109,11 @@ TEST_CASE("what is not a plain array is refused") {
 
 TEST_CASE("real files give an array or a data fault") {
   int arrays = 0, faults = 0;
-  for (const auto& path : test::data_files("npy")) {
+  for (const auto& path : ::test::data_files("npy")) {
     CAPTURE(path.string());
     Layout layout;
     try {
-      decode(test::read_file(path), layout);
+      decode(::test::read_file(path), layout);
       ++arrays;
     } catch (const Error& error) {
       CHECK(error.is_data_fault());

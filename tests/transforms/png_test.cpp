@@ -177,9 +177,9 @@ TEST_CASE("odd and damaged files give an image or a data fault") {
   const auto masks = png_codec().decoder(kSchema, {.pixels = Pixels::stored});
   for (const char* folder : {"images/pngsuite", "images/png_odd", "images/png_corrupt"}) {
     int images = 0, faults = 0;
-    for (const auto& path : test::data_files(folder)) {
+    for (const auto& path : ::test::data_files(folder)) {
       CAPTURE(path.string());
-      const auto bytes = test::read_file(path);
+      const auto bytes = ::test::read_file(path);
       for (Decoder* each : {decoder.get(), masks.get()}) {
         try {
           decode(*each, bytes);
