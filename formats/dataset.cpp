@@ -348,6 +348,18 @@ void Dataset::require_unchanged(std::uint32_t number, const FileIdentity& now) c
   }
 }
 
+void Dataset::require_not_written_to() const {
+  for (std::size_t s = 0; s < state_->shards.size(); ++s) {
+    const Shard& shard = state_->shards[s];
+    if (shard.pins == nullptr || shard.pins->of_folder()) continue;
+    for (std::uint32_t own = 0; own < shard.index.file_count(); ++own) {
+      const auto now = identity_by_name(shard.root / shard.index.file(own).path);
+      if (!now || !shard.pins->is_same_file(own, *now)) continue;
+      require_unchanged(static_cast<std::uint32_t>(state_->numbering[s].first_file) + own, *now);
+    }
+  }
+}
+
 std::uint64_t Dataset::mark(std::uint32_t number) const {
   const DataFile file = this->file(number);
   const std::size_t s = state_->holder(number, &Numbering::first_file);

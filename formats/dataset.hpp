@@ -71,6 +71,10 @@ class Dataset {
   /// copied since is proved (shard_pins.hpp). Throws Error: invalid_argument, naming the file, when it was replaced or
   /// written to; what proving throws.
   void require_unchanged(std::uint32_t file, const FileIdentity& now) const;
+  /// Looks at the files of all shards: those that others may have open, and that are written to in place, do not have to be
+  /// opened again. One that another file took the place of is passed over, and so are the files of a folder. Throws as
+  /// the above.
+  void require_not_written_to() const;
   /// A number that tells a state of the file from others, by its length and times; 0 where they are not known.
   std::uint64_t mark(std::uint32_t file) const;
   std::size_t shard_count() const;

@@ -40,6 +40,12 @@ FileIdentity identity_of(const std::filesystem::path& path) {
   return identity_of(Descriptor::open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY).get(), path);
 }
 
+std::optional<FileIdentity> identity_by_name(const std::filesystem::path& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) return std::nullopt;
+  return identity_of(status);
+}
+
 std::int64_t until_settled(const FileIdentity& file, std::int64_t now) {
   // A modification time in the future was set by hand, or by a clock that is wrong: the next write sets another one.
   const std::int64_t latest = std::max(file.changed, file.modified <= now ? file.modified : file.changed);

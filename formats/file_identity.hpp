@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 
 struct stat;
 
@@ -22,6 +23,9 @@ FileIdentity identity_of(const struct stat& status);
 FileIdentity identity_of(int fd, const std::filesystem::path& path);
 /// Opens the file for it, since network file systems ask their server then. Throws Error: io.
 FileIdentity identity_of(const std::filesystem::path& path);
+
+/// By stat alone: of files that are open already, many at a time. Nothing where there is none.
+std::optional<FileIdentity> identity_by_name(const std::filesystem::path& path);
 
 /// Nanoseconds after `now` from which on a write to the file gives it another identity; 0 where `now` will do. A file
 /// system's clock goes in steps, so a file written twice within one step looks the same after both. Steps are taken to be

@@ -61,6 +61,12 @@ bool ShardPins::hold(std::uint32_t file, std::string_view path, const FileIdenti
   return proved;
 }
 
+bool ShardPins::is_same_file(std::uint32_t file, const FileIdentity& now) const {
+  const std::lock_guard lock(mutex_);
+  const FileIdentity& known = pins_.at(file).good;
+  return known.device == now.device && known.inode == now.inode;
+}
+
 // Without device and inode, which may be others after the next boot.
 std::uint64_t ShardPins::mark(std::uint32_t file, std::string_view path) const {
   if (!options_.prove) return folder_.mark(path);

@@ -47,6 +47,9 @@ class ShardPins {
   /// True while the file of that number and path is what it was. Where its identity is another one (it was touched,
   /// copied, written to, replaced), the shard is proved once for that identity. Throws what that throws.
   bool hold(std::uint32_t file, std::string_view path, const FileIdentity& now, const Index& index) const;
+  bool of_folder() const { return !options_.prove; }
+  /// True for the file that was pinned, in whatever state. Not of a folder.
+  bool is_same_file(std::uint32_t file, const FileIdentity& now) const;
   /// Another number for another state of the file.
   std::uint64_t mark(std::uint32_t file, std::string_view path) const;
 

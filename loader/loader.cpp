@@ -54,6 +54,7 @@ std::optional<Batch> Loader::next(const std::function<void()>& while_waiting) {
   Pipeline& pipeline = *pipeline_;
   pipeline.require_same_process();
   if (pipeline.cursor.at_end()) {
+    pipeline.dataset.require_not_written_to();  // what is read through files that stay open
     pipeline.cursor.next_epoch();
     pipeline.iterating = false;
     return std::nullopt;

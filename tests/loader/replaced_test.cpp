@@ -151,6 +151,21 @@ TEST_CASE("a packed shard that was written to in place is refused, with its time
   CHECK(says_replaced(outcome.error, "shard-000002.tar"));
 }
 
+TEST_CASE("a shard that is written to in place while it is open is found at the end of the epoch") {
+  const TemporaryFolder folder;
+  pack_rows(folder / "rows", folder / "packed", "tar", 0);
+  const fs::path shard = folder / "one.tar";
+  fs::copy_file(folder / "packed" / "shard-000000.tar", shard);
+  const Dataset dataset = open(shard);
+  Loader loader(dataset, {.batch_size = 8, .workers = 1, .prefetch = 1});
+  CHECK(drained(loader, 0).error.empty());
+  touch(shard);
+  CHECK(drained(loader, 0).error.empty());
+  REQUIRE(loader.next());
+  write_file(shard, read_file(folder / "packed" / "shard-000001.tar"));
+  CHECK(says_replaced(drained(loader, 0).error, "one.tar"));
+}
+
 TEST_CASE("shards that others packed are compared like those that pack made") {
   for (const EngineKind kind : engine_kinds()) {
     CAPTURE(name(kind));
