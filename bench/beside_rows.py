@@ -89,7 +89,7 @@ def with_ffcv(data, options):
     from ffcv.loader import Loader, OrderOption
     from ffcv.transforms import Squeeze, ToTensor
 
-    passes = 100  # one iteration's: longer than any run
+    passes = 2 + int(options.seconds * 500_000 / options.rows)  # one iteration's: longer than the run
     loader = Loader(str(data / "rows.beton"), batch_size=options.batch_size, num_workers=options.workers,
                     order=OrderOption.RANDOM, os_cache=True, drop_last=True, batches_ahead=2,
                     indices=np.tile(np.arange(options.rows), passes),
@@ -162,7 +162,7 @@ def measure(options):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--folder", type=pathlib.Path, default=pathlib.Path.home() / ".cache/penstock-rows")
-    parser.add_argument("--times", type=float, default=12, help="the rows have so many times the last-level cache's size")
+    parser.add_argument("--times", type=float, default=64, help="the rows have so many times the last-level cache's size")
     parser.add_argument("--rows", type=int, default=0, help="so many, whatever the cache's size")
     parser.add_argument("--workers", type=int, default=2, help="threads, on both sides")
     parser.add_argument("--batch-size", type=int, default=64)
