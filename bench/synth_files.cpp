@@ -10,12 +10,15 @@
 
 #include <penstock/bench/synth_files.hpp>
 #include <penstock/formats/error.hpp>
+#include <penstock/formats/ownership.hpp>
 #include <penstock/loader/parallel_for.hpp>
 
 namespace penstock {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr std::string_view kMarker = ".penstock-synth";  // in a folder that is not complete
 
 std::string padded(std::uint64_t number, std::size_t digits) {
   std::string text = std::to_string(number);
@@ -52,6 +55,18 @@ void refuse_unless_free(const fs::path& destination) {
   if (!empty) throw Error::invalid_argument(destination.string() + " exists and is not empty");
 }
 
+// Only what an earlier run left here is removed.
+void clear(const fs::path& growing) {
+  require_own_folder(growing);
+  std::error_code failure;
+  if (fs::exists(growing, failure) && !fs::is_empty(growing, failure) && !fs::exists(growing / kMarker, failure))
+    throw Error::invalid_argument(growing.string() + " is left from something else than synth: remove it");
+  fs::remove_all(growing, failure);
+  if (failure) throw Error::io(failure.value(), "cannot clear " + growing.string());
+  make_folder(growing);
+  write_file(growing / kMarker, {});
+}
+
 }  // namespace
 
 void synth_files(const fs::path& destination, std::string_view extension, const SynthOptions& options,
@@ -62,8 +77,7 @@ void synth_files(const fs::path& destination, std::string_view extension, const 
   const fs::path target = destination.has_filename() ? destination : destination.parent_path();
   const fs::path growing = target.string() + ".partial";
   std::error_code failure;
-  fs::remove_all(growing, failure);
-  if (failure) throw Error::io(failure.value(), "cannot clear " + growing.string());
+  clear(growing);
 
   const std::size_t class_digits = std::max<std::size_t>(2, std::to_string(options.classes - 1).size());
   const std::size_t digits = std::max<std::size_t>(6, std::to_string(options.count - 1).size());
@@ -76,6 +90,7 @@ void synth_files(const fs::path& destination, std::string_view extension, const 
     write_file(folder_of(label) / (padded(number, digits) + "." + std::string(extension)), make(number, label));
   };
   parallel_for(options.count, options.workers, make_one, progress);
+  fs::remove(growing / kMarker, failure);
   fs::rename(growing, target, failure);
   if (failure) throw Error::io(failure.value(), "cannot rename " + growing.string() + " to " + target.string());
 }

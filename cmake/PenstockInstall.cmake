@@ -3,7 +3,7 @@ include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 # Headers that show a third-party library stay behind: a user's program needs no package but penstock.
-foreach(layer formats device transforms loader bench)
+foreach(layer base formats device transforms loader bench)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/${layer}/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/penstock/${layer}
     FILES_MATCHING PATTERN "*.hpp" PATTERN "hdf5_*" EXCLUDE PATTERN "uring_*" EXCLUDE PATTERN "*-inl.hpp" EXCLUDE
     PATTERN "jpeg_codecs.hpp" EXCLUDE PATTERN "jpeg_errors.hpp" EXCLUDE PATTERN "jpeg_frame.hpp" EXCLUDE

@@ -43,6 +43,11 @@ void make_appear(const fs::path& partial, const fs::path& destination, const std
 }
 
 void remove_dataset(const fs::path& folder) {
+  if (fs::is_symlink(folder)) {
+    fs::remove(folder);
+    return;
+  }
+  require_ours(folder);
   std::vector<fs::path> rest;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
     if (entry.path().filename() != Manifest::kFileName) rest.push_back(entry.path());

@@ -18,7 +18,8 @@ void make_appear(const std::filesystem::path& partial, const std::filesystem::pa
 /// Throws Error: invalid_argument, when `folder` is anything else.
 void require_ours(const std::filesystem::path& folder);
 
-/// Removes a packed dataset, penstock.json last: what a crash leaves of it is still known as ours.
+/// Removes a packed dataset, penstock.json last: what a crash leaves of it is still known as ours. Of a link to one,
+/// the link alone is removed. Throws Error: invalid_argument, when `folder` is anything else; io.
 void remove_dataset(const std::filesystem::path& folder);
 
 /// In a copy that `stage` makes, complete or not.

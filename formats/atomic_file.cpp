@@ -1,57 +1,75 @@
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdint>
 #include <cstdio>
 #include <string>
 
 #include <fcntl.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 #include <penstock/formats/atomic_file.hpp>
 #include <penstock/formats/descriptor.hpp>
 #include <penstock/formats/error.hpp>
+#include <penstock/formats/hash.hpp>
 
 namespace penstock {
 namespace {
 
 namespace fs = std::filesystem;
 
+constexpr int kAttempts = 100;  // to find a name that is free
+
 fs::path folder_of(const fs::path& path) {
   return path.has_parent_path() ? path.parent_path() : fs::path(".");
 }
 
-std::string host() {
-  std::array<char, 256> name{};
-  if (::gethostname(name.data(), name.size() - 1) != 0) return "host";
-  return name.data();
+std::string unpredictable() {
+  std::uint64_t number = 0;
+  if (::getrandom(&number, sizeof(number), 0) != sizeof(number)) throw Error::io(errno, "cannot get random bytes");
+  return hexadecimal(number);
 }
 
-// Removed at the end of the scope unless it has been renamed away. The host stands in the name because processes of two
-// machines, or of two containers, that write into a shared folder may well have the same number.
+// Beside its target, below a folder that is held open, under a name that nobody could have prepared. Removed at the end
+// of the scope unless it has been renamed away.
 class TemporaryFile {
  public:
-  explicit TemporaryFile(const fs::path& target)
-      : path_(folder_of(target) /
-              ("." + target.filename().string() + "." + host() + "-" + std::to_string(::getpid()) + ".tmp")),
-        file_(Descriptor::open(path_, O_WRONLY | O_CREAT | O_TRUNC)) {}
+  TemporaryFile(const fs::path& target, unsigned mode)
+      : target_(target), folder_(Descriptor::open(folder_of(target), O_RDONLY | O_DIRECTORY)) {
+    constexpr std::size_t kLongest = 200;  // of the target's name: names have 255 bytes
+    const std::string begin = "." + target.filename().string().substr(0, kLongest) + ".";
+    for (int attempt = 0; file_.get() < 0; ++attempt) {
+      const std::string name = begin + unpredictable() + ".tmp";
+      file_ = Descriptor(::openat(folder_.get(), name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
+      if (file_.get() >= 0) name_ = name;
+      if (file_.get() < 0 && (errno != EEXIST || attempt == kAttempts))
+        throw Error::io(errno, "cannot make a file for " + target.string());
+    }
+  }
   TemporaryFile(const TemporaryFile&) = delete;
   TemporaryFile& operator=(const TemporaryFile&) = delete;
   ~TemporaryFile() {
-    if (!path_.empty()) ::unlink(path_.c_str());
+    if (!name_.empty()) ::unlinkat(folder_.get(), name_.c_str(), 0);
   }
 
   void fill(std::initializer_list<std::span<const std::byte>> parts) {
-    for (const auto part : parts) write_all(file_.get(), part, path_);
-    sync(file_.get(), path_);
+    for (const auto part : parts) write_all(file_.get(), part, target_);
+    sync(file_.get(), target_);
   }
 
-  void rename_to(const fs::path& target) {
-    if (::rename(path_.c_str(), target.c_str()) != 0) throw Error::io(errno, "cannot rename to " + target.string());
-    path_.clear();
+  void appear() {
+    if (::renameat(folder_.get(), name_.c_str(), folder_.get(), target_.filename().c_str()) != 0)
+      throw Error::io(errno, "cannot rename to " + target_.string());
+    name_.clear();
   }
+
+  void sync_name() const { sync(folder_.get(), folder_of(target_)); }
 
  private:
-  fs::path path_;
-  Descriptor file_;
+  const fs::path target_;
+  Descriptor folder_, file_;
+  std::string name_;
 };
 
 }  // namespace
@@ -61,16 +79,16 @@ void write_atomically(const fs::path& path, std::span<const std::byte> bytes) {
 }
 
 void write_synced(const fs::path& path, std::span<const std::byte> bytes) {
-  TemporaryFile file(path);
+  TemporaryFile file(path, 0666);
   file.fill({bytes});
-  file.rename_to(path);
+  file.appear();
 }
 
-void write_atomically(const fs::path& path, std::initializer_list<std::span<const std::byte>> parts) {
-  TemporaryFile file(path);
+void write_atomically(const fs::path& path, std::initializer_list<std::span<const std::byte>> parts, unsigned mode) {
+  TemporaryFile file(path, mode);
   file.fill(parts);
-  file.rename_to(path);
-  sync_folder(folder_of(path));
+  file.appear();
+  file.sync_name();
 }
 
 void sync_folder(const fs::path& folder) {
@@ -89,10 +107,14 @@ void rename_durably(const fs::path& from, const fs::path& to) {
 fs::path replace_folder(const fs::path& from, const fs::path& to) {
   fs::path old = from;
   if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_EXCHANGE) != 0) {
-    old = to.string() + ".replaced";
-    fs::remove_all(old);
+    old = to.string() + ".replaced-" + unpredictable();
+    if (fs::exists(fs::symlink_status(old))) throw Error::io(EEXIST, "cannot rename to " + old.string());
     if (::rename(to.c_str(), old.c_str()) != 0) throw Error::io(errno, "cannot rename " + to.string());
-    if (::rename(from.c_str(), to.c_str()) != 0) throw Error::io(errno, "cannot rename to " + to.string());
+    if (::rename(from.c_str(), to.c_str()) != 0) {
+      const int failure = errno;
+      ::rename(old.c_str(), to.c_str());
+      throw Error::io(failure, "cannot rename to " + to.string());
+    }
   }
   sync_folder(folder_of(to));
   return old;

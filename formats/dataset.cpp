@@ -1,8 +1,13 @@
 #include <algorithm>
+#include <atomic>
+#include <cerrno>
 #include <limits>
+#include <memory>
 #include <string>
 #include <unordered_map>
 #include <utility>
+
+#include <sys/stat.h>
 
 #include <penstock/formats/dataset.hpp>
 #include <penstock/formats/error.hpp>
@@ -10,6 +15,7 @@
 namespace penstock {
 namespace {
 
+constexpr std::uint64_t kBelieved = std::uint64_t{1} << 20;  // bytes that an index's word is enough for
 constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
 
 // How one shard's numbers become the dataset's: field `f` of the dataset is field_of[f] of the shard, or kNone.
@@ -44,6 +50,8 @@ struct Dataset::State {
   std::vector<bool> complete = {};
   std::vector<Numbering> numbering = {};  // one more than shards: the last holds the totals
   std::uint64_t fingerprint = 0;
+  // Per file: it is at least as long as its index says. Relaxed: whoever reads a stale no looks again.
+  std::unique_ptr<std::atomic<bool>[]> proven = {};
 
   void number_shards();
   void find_complete_fields();
@@ -82,6 +90,30 @@ struct Dataset::State {
     return static_cast<std::size_t>(next - numbering.begin()) - 1;
   }
 
+  // Memory is taken for an extent before its file is opened, so an index that names more bytes than there are must not
+  // get that far. The file is looked at once. `extent` has the shard's own number of its file.
+  void prove(std::size_t s, const Extent& extent) const {
+    std::atomic<bool>& known = proven[numbering[s].first_file + extent.file];
+    if (known.load(std::memory_order_relaxed)) return;
+    const IndexedFile indexed = shards[s].index.file(extent.file);
+    const std::filesystem::path file = shards[s].root / indexed.path;
+    struct stat status {};
+    if (::stat(file.c_str(), &status) != 0) throw Error::io(errno, "cannot stat " + file.string());
+    const auto size = static_cast<std::uint64_t>(status.st_size);
+    if (extent.offset > size || extent.length > size - extent.offset) {
+      throw Error::corrupt("file ends inside the field: the index places " + std::to_string(extent.length) +
+                               " bytes in a file of " + std::to_string(size),
+                           {.offset = extent.offset});
+    }
+    if (indexed.size <= size) known.store(true, std::memory_order_relaxed);
+  }
+
+  void prove(std::size_t s, const Piece& piece) const {
+    if (piece.length <= kBelieved) return;
+    if (piece.kind == Piece::Kind::extent) prove(s, piece.extent);
+    if (piece.kind == Piece::Kind::block) prove(s, shards[s].index.block(piece.block).extent);
+  }
+
   std::uint32_t local_field(const Numbering& entry, std::uint32_t field) const {
     if (field >= fields.size()) {
       throw Error::invalid_argument("field " + std::to_string(field) + " does not exist", {.dataset = path.string()});
@@ -111,6 +143,7 @@ void Dataset::State::number_shards() {
   if (files >= kNone || blocks >= kNone) {
     throw Error::unsupported("more than 4294967294 files or blocks", {.dataset = path.string()});
   }
+  proven = std::make_unique<std::atomic<bool>[]>(files);
   for (std::size_t s = 0; s < shards.size(); ++s) {
     numbering[s].field_of.assign(fields.size(), kNone);
     const auto own = shards[s].index.fields();
@@ -195,6 +228,7 @@ bool Dataset::locate(std::uint64_t sample, std::uint32_t field, std::vector<Piec
     pieces.clear();
     if (own == kNone || !shard.index.locate(local, own, pieces)) return false;
     for (Piece& piece : pieces) {
+      state_->prove(static_cast<std::size_t>(&shard - state_->shards.data()), piece);
       if (piece.kind == Piece::Kind::extent) piece.extent.file += static_cast<std::uint32_t>(numbering.first_file);
       if (piece.kind == Piece::Kind::block) piece.block += static_cast<std::uint32_t>(numbering.first_block);
     }
@@ -239,7 +273,9 @@ Block Dataset::block(std::uint32_t number) const {
   const std::size_t shard = state_->holder(number, &Numbering::first_block);
   const Numbering& numbering = state_->numbering[shard];
   Block block = state_->named(shard, [&] {
-    return state_->shards[shard].index.block(static_cast<std::uint32_t>(number - numbering.first_block));
+    Block own = state_->shards[shard].index.block(static_cast<std::uint32_t>(number - numbering.first_block));
+    if (std::max(own.extent.length, own.decoded_length) > kBelieved) state_->prove(shard, own.extent);
+    return own;
   });
   block.extent.file += static_cast<std::uint32_t>(numbering.first_file);
   return block;

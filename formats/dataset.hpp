@@ -13,6 +13,7 @@
 
 #include <penstock/formats/extent.hpp>
 #include <penstock/formats/index.hpp>
+#include <penstock/formats/open_progress.hpp>
 #include <penstock/formats/schema.hpp>
 
 namespace penstock {
@@ -49,8 +50,8 @@ class Dataset {
 
   std::string_view key(std::uint64_t sample) const;
   std::optional<std::uint64_t> find(std::string_view key) const;
-  bool locate(std::uint64_t sample, std::uint32_t field,
-              std::vector<Piece>& pieces) const;  ///< file and block numbers are the dataset's
+  /// File and block numbers are the dataset's. A piece of more than 1 MiB lies inside its file as that is now.
+  bool locate(std::uint64_t sample, std::uint32_t field, std::vector<Piece>& pieces) const;
   std::uint64_t length(std::uint64_t sample, std::uint32_t field) const;
   bool complete(std::uint32_t field) const;
   std::optional<std::uint32_t> crc32c(std::uint64_t sample, std::uint32_t field) const;
@@ -75,10 +76,10 @@ class Dataset {
 
 /// Opens a packed dataset, a foreign one of any packing listed in open.cpp, or a folder of files.
 /// Builds and keeps a sidecar index where there is none (see sidecar.hpp); `progress`, when given, is called with
-/// (bytes or files done, total) while that goes on.
+/// (bytes or files done, total) while that goes on, and where another process is at it. That one is waited for, for
+/// $PENSTOCK_INDEX_WAIT seconds (60 unless set); then this process makes an index of its own.
 /// Throws Error: io, when the path cannot be read; invalid_argument, when nothing there is a dataset; corrupt,
 /// unsupported.
-using OpenProgress = std::function<void(std::uint64_t done, std::uint64_t total)>;
 Dataset open(const std::filesystem::path& path, const OpenProgress& progress = {});
 
 /// Reads one field's stored bytes, filters undone, by plain pread: for random access, tools and tests.

@@ -15,6 +15,7 @@
 #include <penstock/formats/format.hpp>
 #include <penstock/formats/journal.hpp>
 #include <penstock/formats/manifest.hpp>
+#include <penstock/formats/ownership.hpp>
 #include <penstock/formats/parts.hpp>
 #include <penstock/formats/shard_sum.hpp>
 
@@ -133,6 +134,7 @@ struct DatasetWriter::State {
 
 void DatasetWriter::State::begin() {
   require_place(destination, partial, options.overwrite, options.resume);
+  require_own_folder(partial);
   const bool begun = fs::exists(partial / Journal::kFileName);
   if (options.resume && Journal::is_in(partial)) return resume();
   if (fs::exists(partial)) {

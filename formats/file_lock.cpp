@@ -20,32 +20,31 @@ bool still_named(int fd, const std::filesystem::path& path) {
          held.st_dev == named.st_dev;
 }
 
-}  // namespace
-
-std::optional<FileLock> FileLock::wait(const std::filesystem::path& path) {
-  while (true) {
-    Descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
-    if (file.get() < 0) return std::nullopt;
-    int result;
-    do {
-      result = ::flock(file.get(), LOCK_EX);
-    } while (result != 0 && errno == EINTR);
-    if (result != 0) {
-      ::unlink(path.c_str());
-      return std::nullopt;
-    }
-    if (still_named(file.get(), path)) return FileLock(path, std::move(file));
+// No descriptor where there can be no such file, or something else has its name.
+Descriptor open_or_make(const std::filesystem::path& path, bool& made) {
+  constexpr int kFlags = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
+  for (int attempt = 0; attempt < 100; ++attempt) {  // others make and remove it meanwhile
+    Descriptor file(::open(path.c_str(), kFlags | O_CREAT | O_EXCL, 0666));
+    made = file.get() >= 0;
+    if (!made && errno == EEXIST) file = Descriptor(::open(path.c_str(), kFlags));
+    struct stat status {};
+    if (file.get() >= 0 && ::fstat(file.get(), &status) == 0 && S_ISREG(status.st_mode)) return file;
+    if (file.get() >= 0 || errno != ENOENT) return Descriptor();
   }
+  return Descriptor();
 }
+
+}  // namespace
 
 std::optional<FileLock> FileLock::wait_while(const std::filesystem::path& path, const std::function<bool()>& go_on) {
   while (true) {
-    Descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
+    bool made = false;
+    Descriptor file = open_or_make(path, made);
     if (file.get() < 0) return std::nullopt;
     if (::flock(file.get(), LOCK_EX | LOCK_NB) == 0) {
       if (still_named(file.get(), path)) return FileLock(path, std::move(file));
     } else if (errno != EWOULDBLOCK && errno != EINTR) {
-      ::unlink(path.c_str());
+      if (made) ::unlink(path.c_str());
       return std::nullopt;
     } else if (!go_on()) {
       return std::nullopt;

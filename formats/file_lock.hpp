@@ -9,13 +9,12 @@
 
 namespace penstock {
 
-/// Holds `path` (created when missing) by flock, and removes it when done. The kernel lets go when a process dies.
+/// Holds `path` (created when missing, never followed where it is a link) by flock, and removes it when done. The kernel
+/// lets go when a process dies.
 class FileLock {
  public:
-  /// Waits for whoever holds it. Nothing when the file cannot be created there, or its file system has no locks.
-  static std::optional<FileLock> wait(const std::filesystem::path& path);
-  /// The same for as long as `go_on`, which is called ten times a second while another process holds it, returns true;
-  /// else nothing.
+  /// Waits for whoever holds it, for as long as `go_on`, which is called ten times a second meanwhile, returns true.
+  /// Nothing when it does not, when the file cannot be created there, or when its file system has no locks.
   static std::optional<FileLock> wait_while(const std::filesystem::path& path, const std::function<bool()>& go_on);
 
   FileLock(FileLock&&) noexcept = default;

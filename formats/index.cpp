@@ -6,16 +6,20 @@
 
 #include <penstock/formats/crc32c.hpp>
 #include <penstock/formats/error.hpp>
+#include <penstock/formats/file_bytes.hpp>
 #include <penstock/formats/filters.hpp>
 #include <penstock/formats/index.hpp>
 #include <penstock/formats/index_layout.hpp>
-#include <penstock/formats/mapping.hpp>
+#include <penstock/formats/path_inside.hpp>
 
 namespace penstock {
 
 using namespace index_layout;
 
 namespace {
+
+constexpr std::uint64_t kLongestFill = UINT32_MAX;  // where no shape bounds it: what a chunk of HDF5 can have
+constexpr std::uint64_t kSmallSlice = std::uint64_t{1} << 20;
 
 [[noreturn]] void broken(const char* what) {
   throw Error::corrupt(std::string("broken index: ") + what);
@@ -53,23 +57,53 @@ std::span<const std::byte> between(std::span<const std::byte> offsets, std::uint
   return slice(bytes, first, last - first, what);
 }
 
+// What a value of that shape takes, or kLongestFill where it says nothing of a value's length.
+std::uint64_t bytes_of_shape(const FieldSchema& schema) {
+  std::uint64_t bytes = size_of(schema.dtype);
+  for (const std::int64_t side : schema.shape) {
+    require(side >= 0 || !schema.fixed, "shape of a field");
+    if (side < 0) continue;
+    require(side == 0 || bytes <= kLongestField / static_cast<std::uint64_t>(side), "shape of a field");
+    bytes *= static_cast<std::uint64_t>(side);
+  }
+  return schema.fixed ? bytes : kLongestFill;
+}
+
 }  // namespace
 
 struct Index::State {
-  Mapping mapping;
+  FileBytes file;
+  bool from_disk = false;  // what this process made itself may name files anywhere
   std::vector<std::byte> owned;
   std::span<const std::byte> bytes;
   Header header{};
   std::span<const std::byte> sections[kSectionCount];
   std::vector<FieldSchema> fields;
   std::vector<FieldRecord> records;
+  std::vector<std::uint64_t> longest_fill;  // per field: bytes of a value that fill patterns may make
 
   void parse();
+  void check_content() const;
   void parse_sections();
   void check_lengths() const;
   void parse_fields();
 
+  // What `read` reads, unless the file was cut short under its mapping.
+  template <typename Read>
+  auto whole(const Read& read) const {
+    try {
+      auto value = read();
+      file.require_whole();
+      return value;
+    } catch (const Error&) {  // it may be of the zeros that stand where the file has ended
+      file.require_whole();
+      throw;
+    }
+  }
+
   std::span<const std::byte> section(SectionId id) const { return sections[static_cast<std::size_t>(id)]; }
+
+  bool locate(std::uint64_t sample, std::uint32_t field, std::vector<Piece>& pieces) const;
 
   Entry entry(std::uint64_t sample, std::uint32_t field) const {
     if (sample >= header.samples || field >= fields.size()) {
@@ -79,10 +113,26 @@ struct Index::State {
     return load<Entry>(section(SectionId::entries), (field * header.samples + sample) * sizeof(Entry), "entries");
   }
 
+  // An extent lies inside its file as that was when it was indexed; Dataset compares long ones with the file itself.
   void check(const Extent& extent) const {
     require(extent.file < header.file_count, "file number");
-    require(extent.offset <= UINT64_MAX - extent.length, "extent");
+    const auto [path, size, stamp] =
+        load<FileRecord>(section(SectionId::files), std::uint64_t{extent.file} * sizeof(FileRecord), "files");
+    require(extent.offset <= size && extent.length <= size - extent.offset, "a value ends behind its file");
   }
+
+  // A slice lies inside the block's bytes once they are undone. What a long one's block says of these is looked at.
+  void check_slice(std::uint32_t number, std::uint64_t offset, std::uint64_t length) const {
+    require(number < header.block_count, "block number");
+    const std::uint64_t holds =
+        load<BlockRecord>(section(SectionId::blocks), std::uint64_t{number} * sizeof(BlockRecord), "blocks")
+            .decoded_length;
+    require(offset <= holds && length <= holds - offset, "a value ends behind its block");
+    if (length > kSmallSlice) block(number);
+  }
+
+  Block block(std::uint32_t number) const;
+  IndexedFile indexed_file(std::uint32_t number) const;
 
   Piece piece(std::uint64_t number) const {
     const auto pieces = section(SectionId::pieces);
@@ -99,7 +149,7 @@ struct Index::State {
       case Piece::Kind::block:
         piece.block = record.number;
         piece.offset = record.offset;
-        require(record.number < header.block_count, "block number");
+        check_slice(record.number, record.offset, record.length);
         break;
       case Piece::Kind::bytes:
       case Piece::Kind::fill:
@@ -112,6 +162,36 @@ struct Index::State {
     return piece;
   }
 };
+
+IndexedFile Index::State::indexed_file(std::uint32_t number) const {
+  const auto files = section(SectionId::files);
+  const auto record = load<FileRecord>(files, std::uint64_t{number} * sizeof(FileRecord), "files");
+  const auto next = load<FileRecord>(files, std::uint64_t{number} * sizeof(FileRecord) + sizeof(FileRecord), "files");
+  require(record.path_offset <= next.path_offset, "file paths");
+  const auto path =
+      slice(section(SectionId::file_paths), record.path_offset, next.path_offset - record.path_offset, "file paths");
+  require(!from_disk || is_inside(text(path)), "it names a file outside the dataset");
+  return {.path = std::string(text(path)), .size = record.size, .stamp = record.stamp};
+}
+
+Block Index::State::block(std::uint32_t number) const {
+  const auto record =
+      load<BlockRecord>(section(SectionId::blocks), std::uint64_t{number} * sizeof(BlockRecord), "blocks");
+  Block block{
+      .extent = {record.file, record.offset, record.length}, .filters = {}, .decoded_length = record.decoded_length};
+  check(block.extent);
+  const auto pipelines = section(SectionId::pipelines);
+  const auto filters = section(SectionId::filters);
+  const auto first = load<std::uint32_t>(pipelines, std::uint64_t{record.pipeline} * 4, "pipelines");
+  const auto last = load<std::uint32_t>(pipelines, std::uint64_t{record.pipeline} * 4 + 4, "pipelines");
+  require(first <= last && last <= filters.size() / sizeof(FilterRecord), "pipelines");
+  for (std::uint64_t i = first; i < last; ++i) {
+    const auto filter = load<FilterRecord>(filters, i * sizeof(FilterRecord), "filters");
+    block.filters.push_back({static_cast<Filter::Id>(filter.id), filter.parameter});
+  }
+  require(block.decoded_length <= longest_decoded(record.length, block.filters), "decoded length of a block");
+  return block;
+}
 
 void Index::State::parse() {
   require(bytes.size() >= sizeof(Header), "shorter than its header");
@@ -126,6 +206,11 @@ void Index::State::parse() {
   parse_sections();
   check_lengths();
   parse_fields();
+}
+
+void Index::State::check_content() const {
+  const std::size_t body = sizeof(Header) + kSectionCount * sizeof(SectionEntry);
+  require(penstock::crc32c(bytes.subspan(body)) == header.body_crc, "checksum of the content");
 }
 
 void Index::State::parse_sections() {
@@ -170,6 +255,7 @@ void Index::State::parse_fields() {
     for (std::uint32_t d = 0; d < record.rank; ++d, at += 8) {
       schema.shape.push_back(load<std::int64_t>(whole, at, "shape of a field"));
     }
+    longest_fill.push_back(bytes_of_shape(schema));
     schema.name = text(slice(whole, at, record.name_length, "name of a field"));
     schema.codec = text(slice(whole, at + record.name_length, record.codec_length, "codec of a field"));
     fields.push_back(std::move(schema));
@@ -183,12 +269,19 @@ Index::Index(Index&&) noexcept = default;
 Index& Index::operator=(Index&&) noexcept = default;
 Index::~Index() = default;
 
-Index Index::open(const std::filesystem::path& path, std::size_t skip) {
+Index Index::open(const std::filesystem::path& path) {
+  return open(FileBytes(path), path);
+}
+
+Index Index::open(FileBytes file, const std::filesystem::path& path, std::size_t skip) {
   auto state = std::make_unique<State>();
-  state->mapping = Mapping(path);
-  state->bytes = state->mapping.bytes().subspan(std::min(skip, state->mapping.bytes().size()));
+  state->file = std::move(file);
+  state->from_disk = true;
+  state->bytes = state->file.bytes().subspan(std::min(skip, state->file.bytes().size()));
   try {
     state->parse();
+    state->check_content();
+    state->file.require_whole();
   } catch (const Error& error) {
     throw error.in({.shard = path.string()});
   }
@@ -219,18 +312,17 @@ IndexedFile Index::file(std::uint32_t number) const {
   if (number >= file_count()) {
     throw Error::invalid_argument("file " + std::to_string(number) + " is outside the index");
   }
-  const auto files = state_->section(SectionId::files);
-  const auto record = load<FileRecord>(files, std::uint64_t{number} * sizeof(FileRecord), "files");
-  const auto next = load<FileRecord>(files, std::uint64_t{number} * sizeof(FileRecord) + sizeof(FileRecord), "files");
-  require(record.path_offset <= next.path_offset, "file paths");
-  const auto path = slice(state_->section(SectionId::file_paths), record.path_offset,
-                          next.path_offset - record.path_offset, "file paths");
-  return {.path = std::string(text(path)), .size = record.size, .stamp = record.stamp};
+  return state_->whole([&] { return state_->indexed_file(number); });
 }
 
 std::string_view Index::key(std::uint64_t sample) const {
   if (sample >= size()) throw Error::invalid_argument("sample " + std::to_string(sample) + " is outside the index");
-  return text(between(state_->section(SectionId::key_offsets), sample, state_->section(SectionId::key_bytes), "keys"));
+  return state_->whole([&] {
+    const auto bytes =
+        between(state_->section(SectionId::key_offsets), sample, state_->section(SectionId::key_bytes), "keys");
+    state_->file.require_whole(bytes);
+    return text(bytes);
+  });
 }
 
 std::optional<std::uint64_t> Index::find(std::string_view wanted) const {
@@ -255,18 +347,26 @@ std::optional<std::uint64_t> Index::find(std::string_view wanted) const {
 
 bool Index::locate(std::uint64_t sample, std::uint32_t field, std::vector<Piece>& pieces) const {
   pieces.clear();
-  const Entry entry = state_->entry(sample, field);
+  return state_->whole([&] {
+    const bool there = state_->locate(sample, field, pieces);
+    for (const Piece& piece : pieces) state_->file.require_whole(piece.inline_bytes);
+    return there;
+  });
+}
+
+bool Index::State::locate(std::uint64_t sample, std::uint32_t field, std::vector<Piece>& pieces) const {
+  const Entry entry = this->entry(sample, field);
   Piece piece{.length = entry.length(), .inline_bytes = {}};
   switch (entry.kind) {
     case EntryKind::absent:
       return false;
     case EntryKind::extent:
       piece.extent = {entry.number, entry.offset, piece.length};
-      state_->check(piece.extent);
+      check(piece.extent);
       pieces.push_back(piece);
       return true;
     case EntryKind::block:
-      require(entry.number < block_count(), "block number");
+      check_slice(entry.number, entry.offset, piece.length);
       piece.kind = Piece::Kind::block;
       piece.block = entry.number;
       piece.offset = entry.offset;
@@ -274,17 +374,21 @@ bool Index::locate(std::uint64_t sample, std::uint32_t field, std::vector<Piece>
       return true;
     case EntryKind::bytes:
       piece.kind = Piece::Kind::bytes;
-      piece.inline_bytes = slice(state_->section(SectionId::inline_bytes), entry.offset, piece.length, "inline bytes");
+      piece.inline_bytes = slice(section(SectionId::inline_bytes), entry.offset, piece.length, "inline bytes");
       pieces.push_back(piece);
       return true;
     case EntryKind::pieces: {
-      std::uint64_t sum = 0;
+      std::uint64_t sum = 0, filled = 0;
+      const std::uint64_t count = section(SectionId::pieces).size() / sizeof(PieceRecord);
+      require(entry.offset <= count && entry.number <= count - entry.offset, "piece number");
       for (std::uint64_t i = 0; i < entry.number; ++i) {
-        pieces.push_back(state_->piece(entry.offset + i));
+        pieces.push_back(this->piece(entry.offset + i));
         sum += pieces.back().length;
+        if (pieces.back().kind == Piece::Kind::fill) filled += pieces.back().length;
         require(sum <= piece.length, "lengths of pieces");
       }
       require(sum == piece.length, "lengths of pieces");
+      require(filled <= longest_fill[field], "a fill value longer than the field's shape");
       return true;
     }
   }
@@ -292,7 +396,7 @@ bool Index::locate(std::uint64_t sample, std::uint32_t field, std::vector<Piece>
 }
 
 std::uint64_t Index::length(std::uint64_t sample, std::uint32_t field) const {
-  const Entry entry = state_->entry(sample, field);
+  const Entry entry = state_->whole([&] { return state_->entry(sample, field); });
   return entry.kind == EntryKind::absent ? 0 : entry.length();
 }
 
@@ -301,7 +405,7 @@ bool Index::complete(std::uint32_t field) const {
 }
 
 std::optional<std::uint32_t> Index::crc32c(std::uint64_t sample, std::uint32_t field) const {
-  const Entry entry = state_->entry(sample, field);
+  const Entry entry = state_->whole([&] { return state_->entry(sample, field); });
   if (entry.kind == EntryKind::absent || (entry.flags & kHasCrc) == 0) return std::nullopt;
   return entry.crc32c;
 }
@@ -310,8 +414,12 @@ std::span<const std::byte> Index::header(std::uint64_t sample, std::uint32_t fie
   if (sample >= size() || field >= state_->records.size()) return {};
   const std::uint64_t column = state_->records[field].header_column;
   if (column == kNoHeaders) return {};
-  return between(state_->section(SectionId::header_offsets), column * (size() + 1) + sample,
-                 state_->section(SectionId::header_bytes), "headers");
+  return state_->whole([&] {
+    const auto bytes = between(state_->section(SectionId::header_offsets), column * (size() + 1) + sample,
+                               state_->section(SectionId::header_bytes), "headers");
+    state_->file.require_whole(bytes);
+    return bytes;
+  });
 }
 
 std::uint32_t Index::block_count() const {
@@ -322,25 +430,11 @@ Block Index::block(std::uint32_t number) const {
   if (number >= block_count()) {
     throw Error::invalid_argument("block " + std::to_string(number) + " is outside the index");
   }
-  const auto record =
-      load<BlockRecord>(state_->section(SectionId::blocks), std::uint64_t{number} * sizeof(BlockRecord), "blocks");
-  Block block{
-      .extent = {record.file, record.offset, record.length}, .filters = {}, .decoded_length = record.decoded_length};
-  state_->check(block.extent);
-  const auto pipelines = state_->section(SectionId::pipelines);
-  const auto filters = state_->section(SectionId::filters);
-  const auto first = load<std::uint32_t>(pipelines, std::uint64_t{record.pipeline} * 4, "pipelines");
-  const auto last = load<std::uint32_t>(pipelines, std::uint64_t{record.pipeline} * 4 + 4, "pipelines");
-  require(first <= last && last <= filters.size() / sizeof(FilterRecord), "pipelines");
-  for (std::uint64_t i = first; i < last; ++i) {
-    const auto filter = load<FilterRecord>(filters, i * sizeof(FilterRecord), "filters");
-    block.filters.push_back({static_cast<Filter::Id>(filter.id), filter.parameter});
-  }
-  require(block.decoded_length <= longest_decoded(record.length, block.filters), "decoded length of a block");
-  return block;
+  return state_->whole([&] { return state_->block(number); });
 }
 
 std::string_view Index::attributes() const {
+  state_->file.require_whole(state_->section(SectionId::attributes));
   const auto json = text(state_->section(SectionId::attributes));
   return json.empty() ? "{}" : json;
 }
@@ -354,8 +448,8 @@ std::span<const std::byte> Index::bytes() const {
 }
 
 void Index::verify() const {
-  const std::size_t body = sizeof(Header) + kSectionCount * sizeof(SectionEntry);
-  require(penstock::crc32c(state_->bytes.subspan(body)) == state_->header.body_crc, "checksum of the content");
+  state_->check_content();
+  state_->file.require_whole();
 }
 
 }  // namespace penstock

@@ -16,6 +16,8 @@
 
 namespace penstock {
 
+class FileBytes;
+
 /// A file that the index points into.
 struct IndexedFile {
   std::string path;     ///< relative to the folder the dataset was opened at, or absolute
@@ -24,14 +26,17 @@ struct IndexedFile {
   friend bool operator==(const IndexedFile&, const IndexedFile&) = default;
 };
 
-/// An immutable index, memory-mapped from an .idx file or held in memory. Cheap to open whatever its size: nothing is
-/// parsed but the header. Any number of threads may read it.
+/// An immutable index, held in memory or, where it is large, mapped from its .idx file. Nothing is parsed but the header;
+/// opening costs one pass over the bytes for their checksum. Any number of threads may read it. A mapped one that is cut
+/// short while in use gives Error: io from then on.
 class Index {
  public:
-  /// Maps `path`. Throws Error: io; corrupt, when the file is not a whole index; unsupported, when it is of another
-  /// version. What the header does not vouch for is checked where it is used: every accessor may throw Error: corrupt.
-  /// The index begins `skip` bytes into the file, a multiple of 8.
-  static Index open(const std::filesystem::path& path, std::size_t skip = 0);
+  /// Throws Error: io; resource; corrupt, when the file is not a whole index or its checksums differ; unsupported, when
+  /// it is of another version. Nothing is believed for its checksum's sake, which anyone can compute: numbers are checked
+  /// where they are used, and every accessor may throw Error: corrupt.
+  static Index open(const std::filesystem::path& path);
+  /// The same of what was read of `path`. The index begins `skip` bytes into it, a multiple of 8.
+  static Index open(FileBytes file, const std::filesystem::path& path, std::size_t skip = 0);
   static Index from_bytes(std::vector<std::byte> bytes);
 
   Index(Index&&) noexcept;
@@ -46,7 +51,8 @@ class Index {
   /// First sample of that key; logarithmic when the keys are in bytewise order, else linear.
   std::optional<std::uint64_t> find(std::string_view key) const;
 
-  /// Replaces `pieces` by those of a field; false (and empty) when the sample lacks the field.
+  /// Replaces `pieces` by those of a field; false (and empty) when the sample lacks the field. Extents lie inside their
+  /// files (as long as they were when indexed), slices inside their blocks, and fill patterns inside the field's shape.
   bool locate(std::uint64_t sample, std::uint32_t field, std::vector<Piece>& pieces) const;
   std::uint64_t length(std::uint64_t sample, std::uint32_t field) const;  ///< bytes of the field, 0 when absent
   bool complete(std::uint32_t field) const;                               ///< every sample has the field
@@ -62,7 +68,7 @@ class Index {
   /// dataset's hash does not depend on how its samples are spread over shards.
   std::uint64_t key_hash() const;
   std::span<const std::byte> bytes() const;  ///< the .idx file's content
-  /// Reads the whole index and compares its checksum, which open() leaves out. Throws Error: corrupt.
+  /// Compares the checksum of the whole index once more. Throws Error: corrupt.
   void verify() const;
 
  private:
@@ -83,6 +89,7 @@ class IndexBuilder {
   IndexBuilder& operator=(IndexBuilder&&) noexcept;
 
   std::uint32_t add_file(IndexedFile file);
+  void set_file_size(std::uint32_t file, std::uint64_t size);  ///< of one that has grown since it was added
   /// Number of the field of that name, added on first use; a later call with another codec leaves the first one's.
   std::uint32_t field(const FieldSchema& schema);
   std::uint32_t add_block(const Block& block);

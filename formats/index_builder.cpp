@@ -87,6 +87,10 @@ std::uint32_t IndexBuilder::add_file(IndexedFile file) {
   return static_cast<std::uint32_t>(state_->files.size() - 1);
 }
 
+void IndexBuilder::set_file_size(std::uint32_t file, std::uint64_t size) {
+  state_->files.at(file).size = size;
+}
+
 std::uint32_t IndexBuilder::field(const FieldSchema& schema) {
   const auto [known, added] =
       state_->column_named.try_emplace(schema.name, static_cast<std::uint32_t>(state_->columns.size()));

@@ -9,11 +9,11 @@
 #include <penstock/formats/appear.hpp>
 #include <penstock/formats/atomic_file.hpp>
 #include <penstock/formats/error.hpp>
+#include <penstock/formats/file_bytes.hpp>
 #include <penstock/formats/join.hpp>
 #include <penstock/formats/json_depth.hpp>
 #include <penstock/formats/json_number.hpp>
 #include <penstock/formats/manifest.hpp>
-#include <penstock/formats/mapping.hpp>
 #include <penstock/formats/parts.hpp>
 #include <penstock/formats/shard_sum.hpp>
 #include <penstock/formats/skip_report.hpp>
@@ -25,8 +25,10 @@ namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 std::string text_of(const fs::path& path) {
-  const Mapping file(path);
-  return {reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size()};
+  const FileBytes file(path);
+  std::string text(reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size());
+  file.require_whole();
+  return text;
 }
 
 void write_text(const fs::path& path, const std::string& text) {

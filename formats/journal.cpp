@@ -31,7 +31,7 @@ std::uint64_t skipped_in(const std::string& line) {
 }
 
 Descriptor open_locked(const fs::path& path, int flags) {
-  Descriptor file = Descriptor::open(path, O_RDWR | O_APPEND | flags);
+  Descriptor file = Descriptor::open(path, O_RDWR | O_APPEND | O_NOFOLLOW | flags);
   if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
     throw Error::invalid_argument("another process is packing into " + path.parent_path().string());
   }

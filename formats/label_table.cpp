@@ -6,9 +6,9 @@
 #include <optional>
 
 #include <penstock/formats/error.hpp>
+#include <penstock/formats/file_bytes.hpp>
 #include <penstock/formats/json_depth.hpp>
 #include <penstock/formats/label_table.hpp>
-#include <penstock/formats/mapping.hpp>
 
 namespace penstock {
 namespace {
@@ -276,10 +276,12 @@ LabelTable read_json(std::string_view text, const std::string& wanted) {
 }  // namespace
 
 std::string read_text_file(const std::filesystem::path& path) {
-  const Mapping file(path);
+  const FileBytes file(path);
   std::string_view text(reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size());
   if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
-  return std::string(text);
+  std::string copy(text);
+  file.require_whole();
+  return copy;
 }
 
 std::vector<std::string_view> lines_of(std::string_view text) {

@@ -6,13 +6,13 @@
 #include <vector>
 
 #include <penstock/formats/error.hpp>
+#include <penstock/formats/file_bytes.hpp>
 #include <penstock/formats/filters.hpp>
 #include <penstock/formats/hash.hpp>
 #include <penstock/formats/header_window.hpp>
 #include <penstock/formats/inline_piece.hpp>
 #include <penstock/formats/json_depth.hpp>
 #include <penstock/formats/json_number.hpp>
-#include <penstock/formats/mapping.hpp>
 #include <penstock/formats/mds.hpp>
 #include <penstock/formats/mds_columns.hpp>
 #include <penstock/formats/mds_writer.hpp>
@@ -89,11 +89,12 @@ Description description_from(const Json& json) {
 }
 
 std::vector<Description> read_index_json(const fs::path& folder) {
-  const Mapping file(folder / kIndexName);
+  const FileBytes file(folder / kIndexName);
   return reading_json([&] {
     const std::string_view text = text_of(file.bytes());
     require_shallow_json(text);
     const Json json = Json::parse(text.begin(), text.end());
+    file.require_whole();
     std::vector<Description> shards;
     for (const Json& shard : json.at("shards")) shards.push_back(description_from(shard));
     return shards;
@@ -279,10 +280,12 @@ Index index_mds(const fs::path& shard, const fs::path&, const OpenProgress& prog
 bool lists_mds_shards(const fs::path& index) {
   std::error_code ignored;
   if (!fs::is_regular_file(index, ignored)) return false;
-  const Mapping file(index);
+  const FileBytes file(index);
   const std::string_view text = text_of(file.bytes());
-  return text.find("\"shards\"") != std::string_view::npos &&
-         text.find("\"column_encodings\"") != std::string_view::npos;
+  const bool found = text.find("\"shards\"") != std::string_view::npos &&
+                     text.find("\"column_encodings\"") != std::string_view::npos;
+  file.require_whole();
+  return found;
 }
 
 std::vector<fs::path> find_mds(const fs::path& path) {
@@ -292,8 +295,9 @@ std::vector<fs::path> find_mds(const fs::path& path) {
 }
 
 std::uint64_t stamp_mds(const fs::path& folder) {
-  const Mapping index(folder / kIndexName);
+  const FileBytes index(folder / kIndexName);
   std::uint64_t stamp = hash64(text_of(index.bytes()));
+  index.require_whole();
   for (const Description& shard : read_index_json(folder)) {
     std::error_code ignored;
     for (const std::string& name : {shard.raw_name, shard.zip_name}) {

@@ -2,8 +2,8 @@
 #include <utility>
 
 #include <penstock/formats/error.hpp>
+#include <penstock/formats/file_bytes.hpp>
 #include <penstock/formats/manifest.hpp>
-#include <penstock/formats/mapping.hpp>
 #include <penstock/formats/packed.hpp>
 #include <penstock/formats/shard_sum.hpp>
 
@@ -26,8 +26,9 @@ Dataset open_packed(const std::filesystem::path& folder) {
   const std::string manifest_name(Manifest::kFileName);
   std::string text;
   Manifest manifest = in_shard(folder, manifest_name, [&] {
-    const Mapping file(folder / manifest_name);
+    const FileBytes file(folder / manifest_name);
     text.assign(reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size());
+    file.require_whole();
     return Manifest::from_json(text);
   });
 

@@ -8,6 +8,7 @@
 #include <penstock/formats/error.hpp>
 #include <penstock/formats/journal.hpp>
 #include <penstock/formats/manifest.hpp>
+#include <penstock/formats/ownership.hpp>
 #include <penstock/formats/parts.hpp>
 
 namespace penstock {
@@ -70,6 +71,7 @@ fs::path place_of_part(const fs::path& destination, std::uint32_t rank, std::uin
   const auto refuse = [&](const std::string& why) {
     throw Error::invalid_argument(why, {.dataset = partial.string()});
   };
+  require_own_folder(partial);
   if (fs::exists(partial / kJoining)) refuse("its parts are being joined: pack --finish goes on with it");
   if (fs::exists(partial / Journal::kFileName) || fs::exists(partial / Manifest::kFileName)) {
     refuse("is left from a run of one process; remove it, or finish that run with resume and without a rank");

@@ -11,6 +11,7 @@
 #include <penstock/formats/crc32c.hpp>
 #include <penstock/formats/descriptor.hpp>
 #include <penstock/formats/error.hpp>
+#include <penstock/formats/path_inside.hpp>
 #include <penstock/formats/shard_sum.hpp>
 
 namespace penstock {
@@ -23,14 +24,6 @@ struct Summed {
   std::uint64_t offset, length;
   std::uint32_t crc32c;
 };
-
-// An index of a packed dataset points to files inside its folder only.
-fs::path path_inside(const fs::path& folder, const IndexedFile& file) {
-  const fs::path path(file.path);
-  const bool inside = path.is_relative() && std::find(path.begin(), path.end(), "..") == path.end();
-  if (!inside) throw Error::corrupt("the index points outside the dataset: " + file.path);
-  return folder / path;
-}
 
 std::uint32_t crc_of_header(const Index& index) {
   return crc32c(index.bytes().first(64));
@@ -100,7 +93,7 @@ ManifestShard describe(const fs::path& folder, std::string name, const Index& in
   ManifestShard shard{.name = std::move(name), .samples = index.size(), .index = crc_of_header(index)};
   for (std::uint32_t i = 0; i < index.file_count(); ++i) {
     const IndexedFile indexed = index.file(i);
-    const fs::path path = path_inside(folder, indexed);
+    const fs::path path = path_inside(folder, indexed.path);
     FileSum sum(path, shard.crc32c);
     if (sum.size() != indexed.size) {
       throw Error::corrupt(
@@ -131,16 +124,23 @@ void check_shard(const fs::path& folder, const ManifestShard& shard, const Index
     throw Error::corrupt("its index is not the one it was packed with", context);
   }
   std::uint64_t bytes = 0;
+  std::string cut;
   for (std::uint32_t i = 0; i < index.file_count(); ++i) {
     std::error_code failure;
-    const fs::path path = path_inside(folder, index.file(i));
-    bytes += fs::file_size(path, failure);
+    const IndexedFile indexed = index.file(i);
+    if (indexed.path != shard.name && !indexed.path.starts_with(shard.name + "/"))
+      throw Error::corrupt("its index names a file that is not the shard's: " + indexed.path, context);
+    const fs::path path = path_inside(folder, indexed.path);
+    const std::uint64_t size = fs::file_size(path, failure);
     if (failure) throw Error::io(failure.value(), "cannot read " + path.string(), context);
+    if (size < indexed.size) cut = path.string();
+    bytes += size;
   }
   if (bytes != shard.bytes) {
     throw Error::corrupt("has " + std::to_string(bytes) + " bytes, was packed with " + std::to_string(shard.bytes),
                          context);
   }
+  if (!cut.empty()) throw Error::corrupt("is shorter than its index says: " + cut, context);
 }
 
 }  // namespace penstock

@@ -8,15 +8,12 @@
 #include <thread>
 #include <utility>
 
-#include <fcntl.h>
-
 #include <penstock/formats/atomic_file.hpp>
 #include <penstock/formats/crc32c.hpp>
-#include <penstock/formats/descriptor.hpp>
 #include <penstock/formats/error.hpp>
-#include <penstock/formats/file_lock.hpp>
 #include <penstock/formats/hash.hpp>
 #include <penstock/formats/sidecar.hpp>
+#include <penstock/formats/sidecar_file.hpp>
 
 namespace penstock {
 namespace {
@@ -114,24 +111,24 @@ struct Sidecar {
   Index index;
 };
 
-// Nothing where there is none of this shard, or none that is whole: it is made again.
-std::optional<Sidecar> read_sidecar(const fs::path& place, const SidecarHeader& wanted) {
+// Nothing where there is none of this shard, or none that is whole and may be believed: it is made again.
+std::optional<Sidecar> read_sidecar(const fs::path& place, const fs::path& shard, const SidecarHeader& wanted) {
   std::error_code ignored;
   if (!fs::exists(place, ignored)) return std::nullopt;
   try {
+    auto file = read_believed(place, shard);
     SidecarHeader found{};
-    {
-      const Descriptor file = Descriptor::open(place, O_RDONLY);
-      if (read_at(file.get(), std::as_writable_bytes(std::span(&found, 1)), 0, place) != sizeof(found))
-        return std::nullopt;
-    }
+    if (!file || file->bytes().size() < sizeof(found)) return std::nullopt;
+    std::memcpy(&found, file->bytes().data(), sizeof(found));
     const bool whole = found.magic == kMagic && found.version >= kOldest && found.version <= kVersion &&
                        found.crc == crc_of(found);
     if (!whole || found.size != wanted.size || found.name_hash != wanted.name_hash ||
         std::memcmp(found.format, wanted.format, sizeof(found.format)) != 0) {
       return std::nullopt;
     }
-    return Sidecar{found, Index::open(place, sizeof(SidecarHeader))};
+    Sidecar sidecar{found, Index::open(std::move(*file), place, sizeof(SidecarHeader))};
+    if (!names_only(sidecar.index, shard)) return std::nullopt;
+    return sidecar;
   } catch (const Error&) {
     return std::nullopt;
   }
@@ -211,8 +208,8 @@ class Renewal {
 // Keeps the index at `place` and gives back the one kept, or the index itself where that fails (a full disk).
 Index keep(Index index, const fs::path& place, const SidecarHeader& header) {
   try {
-    write_atomically(place, {std::as_bytes(std::span(&header, 1)), index.bytes()});
-    return Index::open(place, sizeof(SidecarHeader));
+    write_atomically(place, {std::as_bytes(std::span(&header, 1)), index.bytes()}, kSidecarMode);
+    return Index::open(FileBytes(place), place, sizeof(SidecarHeader));
   } catch (const Error&) {
     return index;
   }
@@ -270,9 +267,10 @@ void keep_sidecar(const Format& format, const fs::path& shard, const Index& inde
   header.stamp = stamp_of(format, shard);
   if (look.until_settled(now) == 0) header.identity = look.hash(format);
   header.crc = crc_of(header);
-  if (const auto sidecar = read_sidecar(place, header); sidecar && sidecar->header == header) return;
+  if (const auto sidecar = read_sidecar(place, shard, header); sidecar && sidecar->header == header) return;
+  if (belongs_to_another(place)) return;
   try {
-    write_atomically(place, {std::as_bytes(std::span(&header, 1)), index.bytes()});
+    write_atomically(place, {std::as_bytes(std::span(&header, 1)), index.bytes()}, kSidecarMode);
   } catch (const Error&) {  // whoever opens the copy makes one
   }
 }
@@ -287,18 +285,19 @@ ProvenIndex sidecar_index(const Format& format, const fs::path& shard, const Ope
   };
   Renewal renewal(format, shard, progress);
   for (const fs::path& place : places) {
-    auto sidecar = read_sidecar(place, wanted);
+    auto sidecar = read_sidecar(place, shard, wanted);
     if (sidecar && is_good(*sidecar)) return {std::move(sidecar->index), look.files};
     if (sidecar) renewal.found.push_back(std::move(*sidecar));
   }
+  SidecarTurn turn(progress);
   for (const fs::path& place : places) {
     std::error_code ignored;
     fs::create_directories(place.parent_path(), ignored);
-    if (marked_read_only(place.parent_path())) continue;
+    if (marked_read_only(place.parent_path()) || belongs_to_another(place)) continue;
     const fs::path lock_file = place.string() + ".lock";
-    const auto lock = FileLock::wait(lock_file);
+    const auto lock = turn.wait(lock_file);
     if (!lock) continue;
-    auto sidecar = read_sidecar(place, wanted);
+    auto sidecar = read_sidecar(place, shard, wanted);
     if (sidecar && is_good(*sidecar)) return {std::move(sidecar->index), look.files};  // made while we waited
     const SidecarHeader there = sidecar ? sidecar->header : SidecarHeader{};
     if (sidecar) renewal.found.insert(renewal.found.begin(), std::move(*sidecar));

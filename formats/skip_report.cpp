@@ -38,7 +38,7 @@ void SkipReport::keep(std::uint64_t lines) {
 }
 
 void SkipReport::add(const SkippedSample& sample) {
-  if (file_.get() < 0) file_ = Descriptor::open(path_, O_WRONLY | O_CREAT | O_APPEND);
+  if (file_.get() < 0) file_ = Descriptor::open(path_, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW);
   const std::string line = line_of(sample);
   write_all(file_.get(), std::as_bytes(std::span(line.data(), line.size())), path_);
   ++lines_;

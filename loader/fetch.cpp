@@ -6,6 +6,7 @@
 #include <penstock/formats/error.hpp>
 #include <penstock/loader/device_reads.hpp>
 #include <penstock/loader/fetch.hpp>
+#include <penstock/loader/memory.hpp>
 
 namespace penstock {
 namespace {
@@ -121,6 +122,10 @@ void Fetch::plan(const FetchFrom& from, const SampleContext& sample, std::span<c
       place(pieces_, slots[i].data(), 0);
       stored_ += length;
     }
+  }
+  if (bytes_ > physical_memory()) {  // the system might well lend that much, and end the process once it is touched
+    throw Error::resource("the sample's values take " + std::to_string(bytes_) + " bytes, more than this machine's " +
+                          std::to_string(physical_memory()) + " bytes of memory");
   }
 }
 

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <penstock/formats/error.hpp>
 #include <penstock/loader/memory.hpp>
@@ -14,6 +15,12 @@ constexpr std::uint64_t kHugePage = std::uint64_t{2} << 20;
 
 void Memory::Unmap::operator()(std::byte* data) const {
   ::munmap(data, bytes);
+}
+
+std::uint64_t physical_memory() {
+  static const std::uint64_t bytes =
+      static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  return bytes;
 }
 
 Memory::Memory(std::uint64_t bytes) {

@@ -8,6 +8,8 @@
 
 namespace penstock {
 
+std::uint64_t physical_memory();  ///< bytes that this machine has
+
 inline constexpr std::uint64_t kOverread = 64;  ///< bytes that codecs may look at beyond a value's end
 
 /// To a multiple of `to`.

@@ -14,6 +14,7 @@
 #include <penstock/formats/error.hpp>
 #include <penstock/formats/folder_walk.hpp>
 #include <penstock/formats/format.hpp>
+#include <penstock/formats/path_inside.hpp>
 #include <penstock/formats/sidecar.hpp>
 #include <penstock/loader/crew.hpp>
 #include <penstock/loader/leave_behind.hpp>
@@ -225,10 +226,9 @@ class Staging {
     std::set<std::string_view> names;
     for (const StageFile& file : list_.files) names.insert(file.name);
     for (const std::string& name : journal.names()) {
-      const fs::path plain = fs::path(name).lexically_normal();
-      if (names.contains(name) || plain.is_absolute() || plain.empty() || *plain.begin() == "..") continue;
-      fs::remove(work_.folder / plain);
-      fs::remove(growing_name(work_.folder / plain));
+      if (names.contains(name) || !is_inside(name)) continue;
+      fs::remove(work_.folder / name);
+      fs::remove(growing_name(work_.folder / name));
     }
   }
 

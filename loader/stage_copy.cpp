@@ -146,7 +146,7 @@ class PartialCopy {
 
   // Goes on behind the last checkpoint whose bytes are still right.
   void open(const std::stop_token& stop) {
-    copy_ = Descriptor::open(temporary_, O_RDWR | O_CREAT);
+    copy_ = Descriptor::open(temporary_, O_RDWR | O_CREAT | O_NOFOLLOW);
     const off_t there = ::lseek(copy_.get(), 0, SEEK_END);
     const auto marks = work_->journal->checkpoints(*file_);
     for (auto mark = marks.rbegin(); mark != marks.rend(); ++mark) {

@@ -60,14 +60,14 @@ std::optional<StageJournal::Origin> StageJournal::origin_in(const fs::path& jour
   std::error_code ignored;
   if (!fs::exists(journal, ignored)) return std::nullopt;
   std::optional<Origin> origin;
-  for_each_line(text_of(Descriptor::open(journal, O_RDONLY), journal), [&](const Json& json) {
+  for_each_line(text_of(Descriptor::open(journal, O_RDONLY | O_NOFOLLOW | O_NONBLOCK), journal), [&](const Json& json) {
     if (auto told = origin_of(json)) origin = std::move(told);
   });
   return origin;
 }
 
 StageJournal::StageJournal(fs::path path, const Origin& origin)
-    : path_(std::move(path)), file_(Descriptor::open(path_, O_RDWR | O_CREAT | O_APPEND)) {
+    : path_(std::move(path)), file_(Descriptor::open(path_, O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW)) {
   const std::string text = text_of(file_, path_);
   const std::size_t whole = text.rfind('\n') == std::string::npos ? 0 : text.rfind('\n') + 1;
   if (::ftruncate(file_.get(), static_cast<off_t>(whole)) != 0)

@@ -5,6 +5,7 @@
 #include <penstock/formats/atomic_file.hpp>
 #include <penstock/formats/error.hpp>
 #include <penstock/formats/manifest.hpp>
+#include <penstock/formats/ownership.hpp>
 #include <penstock/loader/stage_place.hpp>
 
 namespace penstock {
@@ -15,6 +16,13 @@ namespace fs = std::filesystem;
 bool is_inside(const fs::path& path, const fs::path& folder) {
   const fs::path relative = fs::weakly_canonical(path).lexically_relative(fs::weakly_canonical(folder));
   return !relative.empty() && *relative.begin() != "..";
+}
+
+// What stood in the place of a copy: settle() has seen that it was one, or a dataset, or empty. Of a link the link goes.
+void remove_replaced(const fs::path& old) {
+  const bool ours = fs::is_symlink(old) || fs::is_empty(old) || fs::exists(old / StageJournal::kFileName) ||
+                    fs::exists(old / Manifest::kFileName);
+  if (ours) fs::remove_all(old);
 }
 
 fs::path parent_of(const fs::path& path) {
@@ -56,6 +64,7 @@ std::optional<FileLock> StagePlace::lock(const std::function<bool()>& go_on, boo
 }
 
 void StagePlace::settle(const StageJournal::Origin& origin, bool packed, bool overwrite) {
+  if (!list_.single) require_own_folder(partial_);
   const bool there = fs::exists(fs::symlink_status(destination_));
   if (list_.single) {
     if (there && !fs::is_regular_file(destination_)) refuse(destination_, "is no file");
@@ -95,7 +104,7 @@ void StagePlace::appear(bool overwrite) const {
   if (list_.single || folder_ == destination_) return;
   sync_folder(folder_);
   if (overwrite && fs::exists(destination_)) {
-    fs::remove_all(replace_folder(partial_, destination_));
+    remove_replaced(replace_folder(partial_, destination_));
   } else {
     rename_durably(partial_, destination_);
   }

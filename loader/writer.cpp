@@ -195,6 +195,7 @@ Dataset Writer::State::gathered() {
   require_usable();
   over = true;
   keys = KeyTable({});
+  builder.set_file_size(0, spool.size());
   builder.sort();
   std::vector<Dataset::Shard> shards;
   shards.push_back({.index = std::move(builder).finish(), .root = "/", .name = "samples"});

@@ -1,15 +1,32 @@
 #include "open.hpp"
 
+#include <chrono>
+#include <cstdio>
+
+#include "output.hpp"
 #include "progress.hpp"
 
 namespace penstock::cli {
+namespace {
+
+constexpr std::chrono::milliseconds kTellAfter{1000};
+
+}  // namespace
 
 Dataset open_with_progress(const std::filesystem::path& path) {
   Progress progress("indexing", "parts");
   try {
-    return open(path, [&](std::uint64_t done, std::uint64_t total) {
+    const auto indexing = [&](std::uint64_t done, std::uint64_t total) {
       if (!progress(done, total)) throw Error::resource("interrupted");
-    });
+    };
+    bool told = false;
+    const auto waiting = [&](const std::filesystem::path& lock, std::chrono::milliseconds waited) {
+      if (interrupted()) throw Error::resource("interrupted");
+      if (told || waited < kTellAfter) return;
+      told = true;
+      std::fprintf(stderr, "penstock: waiting for another process, which makes the index (it holds %s)\n", lock.c_str());
+    };
+    return open(path, OpenProgress(indexing, waiting));
   } catch (const Error& error) {
     throw OpenFailure(error);
   }

@@ -127,12 +127,23 @@ Dataset open_dataset(nb::handle path_or_dataset, const nb::object& progress) {
   std::filesystem::path path;
   if (!nb::try_cast(path_or_dataset, path)) throw nb::type_error("a path or a penstock.Dataset is wanted");
   const WithoutInterpreter released;
-  return open(path, [&progress](std::uint64_t done, std::uint64_t total) {
+  const auto indexing = [&progress](std::uint64_t done, std::uint64_t total) {
     check_signals();
     if (progress.is_none()) return;
     const nb::gil_scoped_acquire held;
     progress(done, total);
-  });
+  };
+  bool told = false;
+  const auto waiting = [&told](const std::filesystem::path& lock, std::chrono::milliseconds waited) {
+    constexpr std::chrono::milliseconds kTellAfter{1000};
+    check_signals();
+    if (told || waited < kTellAfter) return;
+    told = true;
+    const nb::gil_scoped_acquire held;
+    const std::string message = "waiting for another process, which makes the index (it holds " + lock.string() + ")";
+    if (PyErr_WarnEx(PyExc_RuntimeWarning, message.c_str(), 1) != 0) throw nb::python_error();
+  };
+  return open(path, OpenProgress(indexing, waiting));
 }
 
 void bind_dataset(nb::module_& module) {

@@ -40,7 +40,7 @@ Dataset three_shards(const std::filesystem::path& root) {
   {
     IndexBuilder builder;
     builder.add_file({.path = "gone.bin", .size = 10, .stamp = 0});
-    builder.add_file({.path = "b.bin", .size = 10, .stamp = 0});
+    builder.add_file({.path = "b.bin", .size = 11, .stamp = 0});
     builder.add_block({.extent = {1, 0, 3}, .filters = {}, .decoded_length = 3});
     const auto block = builder.add_block({.extent = {1, 3, 3}, .filters = {}, .decoded_length = 3});
     const auto txt = builder.field({.name = "txt", .codec = "txt"});

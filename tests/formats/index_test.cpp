@@ -22,7 +22,7 @@ namespace {
 Index small_index() {
   IndexBuilder builder;
   builder.add_file({.path = "a.bin", .size = 1000, .stamp = 7});
-  builder.add_file({.path = "deep/b.bin", .size = 2000, .stamp = 8});
+  builder.add_file({.path = "deep/b.bin", .size = std::uint64_t{1} << 41, .stamp = 8});
   const std::uint32_t jpg = builder.field({.name = "jpg", .codec = "jpeg"});
   const std::uint32_t row =
       builder.field({.name = "row", .codec = "raw", .dtype = DType::f32, .shape = {3, 4}, .fixed = true});
@@ -100,7 +100,7 @@ TEST_CASE("an index gives back what the builder was told") {
   CHECK(index.complete(0));
   CHECK_FALSE(index.complete(1));
   CHECK_FALSE(index.complete(2));
-  CHECK(index.file(1) == IndexedFile{.path = "deep/b.bin", .size = 2000, .stamp = 8});
+  CHECK(index.file(1) == IndexedFile{.path = "deep/b.bin", .size = std::uint64_t{1} << 41, .stamp = 8});
   CHECK(index.attributes() == R"({"classes": ["x"]})");
 
   std::vector<Piece> pieces;
@@ -243,14 +243,28 @@ TEST_CASE("an index with any byte flipped gives an error or values within bounds
   }
 }
 
-TEST_CASE("verify() notices every flipped byte that open() does not") {
+TEST_CASE("an index file with any byte flipped is not opened") {
+  const test::TemporaryFolder folder;
+  const Index whole = small_index();
+  const std::string bytes = text_of(whole.bytes());
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    std::string copy = bytes;
+    copy[i] = static_cast<char>(copy[i] ^ (1 << i % 8));
+    test::write_file(folder / "flipped.idx", copy);
+    REQUIRE_THROWS_AS(Index::open(folder / "flipped.idx"), Error);
+  }
+  test::write_file(folder / "whole.idx", bytes);
+  CHECK(Index::open(folder / "whole.idx").size() == whole.size());
+}
+
+TEST_CASE("verify() notices flipped content in memory") {
   const Index whole = small_index();
   std::vector<std::byte> bytes(whole.bytes().begin(), whole.bytes().end());
   bytes.back() ^= std::byte{1};
   CHECK_THROWS_WITH_AS(Index::from_bytes(bytes).verify(), doctest::Contains("checksum"), Error);
 }
 
-TEST_CASE("opening an index does not depend on its number of samples") {
+TEST_CASE("opening an index takes one pass over its bytes") {
   const test::TemporaryFolder folder;
   constexpr std::uint64_t kSamples = 1'000'000;
   {

@@ -1,13 +1,18 @@
+#include <chrono>
 #include <cstdlib>
 #include <string>
 
 #include <doctest/doctest.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <penstock/formats/dataset.hpp>
 #include <penstock/formats/error.hpp>
 #include <penstock/formats/folder.hpp>
+#include <penstock/formats/ownership.hpp>
 #include <penstock/formats/sidecar.hpp>
 
 #include "support/temporary_folder.hpp"
@@ -172,4 +177,125 @@ TEST_CASE("an open that fails leaves neither sidecar nor lock") {
   CHECK_THROWS_AS(penstock::open(folder.path()), Error);
   CHECK_FALSE(fs::exists(folder / ".penstock-idx"));
   CHECK_FALSE(fs::exists(folder / ".penstock-idx.lock"));
+}
+
+TEST_CASE("a sidecar that others can write is not believed") {
+  const Setting setting;
+  setting.open();
+  const fs::path sidecar = setting.data / ".penstock-idx";
+  std::size_t built = 1;
+  fs::permissions(sidecar, fs::perms::others_write, fs::perm_options::add);
+  setting.open();
+  CHECK(setting.built() == ++built);
+  CHECK((fs::status(sidecar).permissions() & fs::perms::others_write) == fs::perms::none);
+  fs::permissions(setting.data, fs::perms(0755));
+  fs::permissions(sidecar, fs::perms::group_write, fs::perm_options::add);
+  setting.open();
+  CHECK(setting.built() == ++built);
+  fs::permissions(sidecar, fs::perms::group_write, fs::perm_options::add);
+  fs::permissions(setting.data, fs::perms(0775));  // whoever could write the sidecar can write the data
+  setting.open();
+  CHECK(setting.built() == built);
+}
+
+TEST_CASE("whose sidecars are believed") {
+  struct stat index {
+  }, data{};
+  index.st_mode = S_IFREG | 0644;
+  data.st_mode = S_IFREG | 0664;
+  const uid_t me = ::geteuid();
+  data.st_uid = me + 1;
+  data.st_gid = 5;
+  for (const uid_t owner : {me, uid_t{0}, me + 1}) {
+    index.st_uid = owner;
+    CHECK(is_believable(index, data));
+  }
+  index.st_uid = me + 2;
+  CHECK_FALSE(is_believable(index, data));
+  index.st_uid = me;
+  index.st_mode = S_IFREG | 0646;
+  CHECK_FALSE(is_believable(index, data));
+  index.st_mode = S_IFREG | 0664;
+  index.st_gid = 5;
+  CHECK(is_believable(index, data));
+  index.st_gid = 6;
+  CHECK_FALSE(is_believable(index, data));
+  index.st_gid = 5;
+  data.st_mode = S_IFREG | 0644;
+  CHECK_FALSE(is_believable(index, data));
+  index.st_mode = S_IFDIR | 0755;
+  CHECK_FALSE(is_believable(index, data));
+}
+
+TEST_CASE("a sidecar that names what a walk of its folder would not come to is not believed") {
+  const Setting setting;
+  write_file(setting.folder / "outside.jpg", "secret!");
+  write_file(setting.data / ".hidden" / "key.jpg", "private");
+  fs::create_symlink(setting.folder / "outside.jpg", setting.data / "a" / "link.jpg");  // a walk follows it
+  REQUIRE(setting.open() == 21);
+  const fs::path sidecar = setting.data / ".penstock-idx";
+  const std::string whole = read_file(sidecar);
+  CHECK(setting.open() == 21);
+  CHECK(setting.built() == 1);
+  std::size_t built = 1;
+  for (const std::string name : {"a/0.jpg", "/etc/passwd", "../outside.jpg", ".hidden/key.jpg", "a/../../outside.jpg"}) {
+    CAPTURE(name);
+    IndexBuilder builder;
+    builder.add_file({.path = name, .size = 7, .stamp = 0});
+    builder.add_sample("one");
+    builder.set(builder.field({.name = "jpg", .codec = "jpeg"}), Extent{0, 0, 7});
+    const Index index = std::move(builder).finish();
+    write_file(sidecar, whole.substr(0, 64) + penstock::test::text_of(index.bytes()));
+    if (name == "a/0.jpg") {
+      CHECK(setting.open() == 1);  // nothing tells that it is not the whole
+    } else {
+      CHECK(setting.open() == 21);
+      ++built;
+    }
+    CHECK(setting.built() == built);
+  }
+}
+
+TEST_CASE("a lock that another process keeps is waited for, with word of it, and not for ever") {
+  const Setting setting;
+  const fs::path lock = setting.data / ".penstock-idx.lock";
+  const int held = ::open(lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  REQUIRE(::flock(held, LOCK_EX) == 0);  // of another open file: as good as another process
+  ::setenv("PENSTOCK_INDEX_WAIT", "1", 1);
+  int told = 0;
+  const OpenProgress progress([](std::uint64_t, std::uint64_t) {},
+                              [&](const fs::path& path, std::chrono::milliseconds) {
+                                CHECK(path == lock);
+                                ++told;
+                              });
+  CHECK(sidecar_index(setting.format, setting.data, progress).index.size() == 20);
+  CHECK(told > 0);
+  CHECK_FALSE(fs::exists(setting.data / ".penstock-idx"));
+  CHECK(fs::exists(lock));  // it is not ours to remove
+
+  const OpenProgress interrupting([](std::uint64_t, std::uint64_t) {},
+                                  [](const fs::path&, std::chrono::milliseconds) { throw Error::resource("interrupted"); });
+  ::setenv("PENSTOCK_INDEX_WAIT", "1000", 1);
+  for (const fs::directory_entry& entry : fs::directory_iterator(setting.folder / "indexes")) fs::remove(entry.path());
+  CHECK_THROWS_WITH_AS(sidecar_index(setting.format, setting.data, interrupting), doctest::Contains("interrupted"), Error);
+  ::unsetenv("PENSTOCK_INDEX_WAIT");
+  ::close(held);
+  CHECK(setting.open() == 20);
+  CHECK(fs::exists(setting.data / ".penstock-idx"));
+}
+
+TEST_CASE("a link or a pipe under the lock's name is not followed, nor waited for") {
+  const Setting setting;
+  const fs::path lock = setting.data / ".penstock-idx.lock";
+  write_file(setting.folder / "precious", "kept");
+  SUBCASE("a link") {
+    fs::create_symlink(setting.folder / "precious", lock);
+  }
+  SUBCASE("a pipe") {
+    REQUIRE(::mkfifo(lock.c_str(), 0666) == 0);
+  }
+  CHECK(setting.open() == 20);
+  CHECK_FALSE(fs::exists(setting.data / ".penstock-idx"));
+  CHECK(fs::exists(fs::symlink_status(lock)));
+  CHECK(read_file(setting.folder / "precious") == "kept");
 }

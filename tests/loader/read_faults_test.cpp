@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 #include <penstock/loader/residency.hpp>
-#include <penstock/loader/sigbus_guard.hpp>
+#include <penstock/base/sigbus_guard.hpp>
 
 using namespace penstock;
 using namespace penstock::test;

@@ -94,3 +94,14 @@ def test_synth_clouds_has_two_layouts_and_as_many_points_as_asked_for(tmp_path):
             assert header[:4] == b"LASF" and header[25] == version
             at, size = (247, 8) if version == 4 else (107, 4)
             assert 2000 <= int.from_bytes(header[at : at + size], "little") <= 3000
+
+
+def test_synth_leaves_what_others_put_beside_it_alone(tmp_path):
+    kept = tmp_path / "set.partial" / "precious"
+    kept.parent.mkdir()
+    kept.write_text("kept")
+    assert "left from something else" in fails("synth", "icons", tmp_path / "set", "-n", 2, code=2)
+    assert kept.read_text() == "kept" and not (tmp_path / "set").exists()
+    kept.unlink()
+    run("synth", "icons", tmp_path / "set", "-n", 2)
+    assert not any(path.name.startswith(".") for path in (tmp_path / "set").iterdir())

@@ -1,0 +1,18 @@
+// Whose a file is, before what it says is believed or what it holds is removed.
+#pragma once
+
+#include <filesystem>
+
+struct stat;
+
+namespace penstock {
+
+/// What `index` says of `data` may be believed: it belongs to this user, to root or to the data's owner, and nobody else
+/// can write it. Writable for its group is good only where the same group can write the data as well.
+bool is_believable(const struct stat& index, const struct stat& data);
+
+/// What grows in `folder` is this user's alone: where it exists, it is a folder, not a link to one, and belongs to this
+/// user, or to whoever owns the folder around it (file systems that know no users). Throws Error: invalid_argument; io.
+void require_own_folder(const std::filesystem::path& folder);
+
+}  // namespace penstock
