@@ -54,6 +54,7 @@ LoaderOptions loader_options(const Task& task, const Setting& setting, const Tri
   loader.gpu_jpeg = options.gpu_jpeg;
   loader.cache = options.cache;
   loader.cache_bytes = options.cache_bytes;
+  loader.checksums = options.checksums;
   return loader;
 }
 

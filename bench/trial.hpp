@@ -31,6 +31,7 @@ struct TrialOptions {
   bool cold = false;  ///< drop the dataset's pages first
   CacheKind cache = CacheKind::none;
   std::uint64_t cache_bytes = LoaderOptions{}.cache_bytes;
+  Checksums checksums = LoaderOptions{}.checksums;
   std::shared_ptr<Device> device = {};  ///< that batches are copied to; null: they stay in memory of the host
   Where where = Where::automatic;
   bool gpu_direct = false;

@@ -23,6 +23,7 @@ struct Numbering {
   std::uint64_t first_sample;
   std::uint64_t first_file;
   std::uint64_t first_block;
+  std::uint64_t first_range;
   std::vector<std::uint32_t> field_of;
 };
 
@@ -123,7 +124,7 @@ struct Dataset::State {
 };
 
 void Dataset::State::number_shards() {
-  std::uint64_t samples = 0, files = 0, blocks = 0;
+  std::uint64_t samples = 0, files = 0, blocks = 0, ranges = 0;
   for (const Shard& shard : shards) {
     for (const FieldSchema& schema : shard.index.fields()) {
       const auto [known, added] = field_named.try_emplace(schema.name, static_cast<std::uint32_t>(fields.size()));
@@ -133,13 +134,22 @@ void Dataset::State::number_shards() {
         unify(fields[known->second], schema);
       }
     }
-    numbering.push_back({.first_sample = samples, .first_file = files, .first_block = blocks, .field_of = {}});
+    numbering.push_back({.first_sample = samples,
+                         .first_file = files,
+                       .first_block = blocks,
+                       .first_range = ranges,
+                       .field_of = {}});
     samples += shard.index.size();
     files += shard.index.file_count();
     blocks += shard.index.block_count();
+    ranges += shard.index.range_count();
     fingerprint = fingerprint * key_hash_power(shard.index.size()) + shard.index.key_hash();
   }
-  numbering.push_back({.first_sample = samples, .first_file = files, .first_block = blocks, .field_of = {}});
+  numbering.push_back({.first_sample = samples,
+                       .first_file = files,
+                       .first_block = blocks,
+                       .first_range = ranges,
+                       .field_of = {}});
   if (files >= kNone || blocks >= kNone) {
     throw Error::unsupported("more than 4294967294 files or blocks", {.dataset = path.string()});
   }
@@ -264,6 +274,19 @@ std::span<const std::byte> Dataset::header(std::uint64_t sample, std::uint32_t f
         if (own == kNone) return {};
         return shard.index.header(local, own);
       });
+}
+
+RangeSums Dataset::range_sums(std::uint64_t sample, std::uint32_t field) const {
+  return state_->in_shard_of(sample, [&](const Shard& shard, const Numbering& numbering, std::uint64_t local) {
+    const std::uint32_t own = state_->local_field(numbering, field);
+    RangeSums sums = own == kNone ? RangeSums() : shard.index.range_sums(local, own);
+    sums.first += numbering.first_range;
+    return sums;
+  });
+}
+
+std::uint64_t Dataset::range_count() const {
+  return state_->numbering.back().first_range;
 }
 
 Block Dataset::block(std::uint32_t number) const {

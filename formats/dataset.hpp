@@ -56,6 +56,8 @@ class Dataset {
   bool complete(std::uint32_t field) const;
   std::optional<std::uint32_t> crc32c(std::uint64_t sample, std::uint32_t field) const;
   std::span<const std::byte> header(std::uint64_t sample, std::uint32_t field) const;
+  RangeSums range_sums(std::uint64_t sample, std::uint32_t field) const;  ///< numbers are the dataset's
+  std::uint64_t range_count() const;
   Block block(std::uint32_t number) const;
   std::uint32_t block_count() const;
 

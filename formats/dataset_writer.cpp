@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <charconv>
 #include <cstdio>
 #include <future>
@@ -9,6 +10,7 @@
 
 #include <penstock/formats/appear.hpp>
 #include <penstock/formats/atomic_file.hpp>
+#include <penstock/formats/crc32c.hpp>
 #include <penstock/formats/dataset_writer.hpp>
 #include <penstock/formats/error.hpp>
 #include <penstock/formats/filled_shard.hpp>
@@ -97,6 +99,8 @@ struct DatasetWriter::State {
   SkipReport report = SkipReport(partial);
   std::uint64_t skipped_before_last = 0;  // lines of the report when the last sample was added
   std::uint64_t shard_samples = 0;
+  std::vector<FieldValue> values = {};                      // of the sample that is added
+  std::vector<std::vector<std::uint32_t>> range_sums = {};  // of these
   std::uint64_t resumed = 0;
   std::uint64_t whole_bytes = 0;  // of the shards in the journal
   bool over = false;              // finished, or failed: nothing may be added
@@ -110,6 +114,7 @@ struct DatasetWriter::State {
   void begin_shard(std::uint64_t wanted);
   void open_shard();
   void add(std::string_view key, std::span<const FieldValue> fields);
+  void sum_ranges(std::span<const FieldValue> fields);
   void close_shard(bool last = false);
   void complete_filled();
   void await_filled();
@@ -216,13 +221,29 @@ void DatasetWriter::State::open_shard() {
   shard_samples = 0;
 }
 
+// Of values longer than a range, which may be read in part.
+void DatasetWriter::State::sum_ranges(std::span<const FieldValue> fields) {
+  values.assign(fields.begin(), fields.end());
+  range_sums.resize(std::max(range_sums.size(), values.size()));
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    range_sums[i].clear();
+    std::span<const std::byte> rest = values[i].bytes;
+    if (rest.size() > RangeSums::kRange) {
+      for (; !rest.empty(); rest = rest.subspan(std::min<std::size_t>(RangeSums::kRange, rest.size())))
+        range_sums[i].push_back(crc32c(rest.first(std::min<std::size_t>(RangeSums::kRange, rest.size()))));
+    }
+    values[i].range_sums = range_sums[i];
+  }
+}
+
 void DatasetWriter::State::add(std::string_view key, std::span<const FieldValue> fields) {
   if (any_key && key == last_key) throw Error::corrupt("two samples have this key", {.key = last_key});
   std::uint64_t incoming = 0;
   for (const FieldValue& value : fields) incoming += value.bytes.size();
   if (!options.planned && shard != nullptr && shard->bytes() + incoming > options.shard_size) close_shard();
   if (shard == nullptr) open_shard();
-  shard->add(key, fields);
+  sum_ranges(fields);
+  shard->add(key, values);
   ++shard_samples;
   last_key = key;
   any_key = true;

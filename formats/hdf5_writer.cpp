@@ -32,14 +32,17 @@ struct Column {
   std::vector<std::uint32_t> crcs = {};
   std::vector<std::byte> headers = {};
   std::vector<std::uint64_t> header_ends = {0};
+  std::vector<std::uint32_t> range_sums = {};
+  std::vector<std::uint64_t> range_ends = {0};
   std::uint64_t offset = 0;  // of the values in the file
 
   std::uint64_t row_bytes() const { return element_count(schema.shape) * size_of(schema.dtype); }
   bool complete() const { return std::find(present.begin(), present.end(), 0) == present.end(); }
 
-  void add(std::span<const std::byte> bytes, std::uint32_t crc, std::span<const std::byte> header) {
-    values.append(bytes);
-    close_sample(1, crc, header);
+  void add(const FieldValue& value) {
+    values.append(value.bytes);
+    range_sums.insert(range_sums.end(), value.range_sums.begin(), value.range_sums.end());
+    close_sample(1, value.crc32c, value.header);
   }
   void add_absent() {
     const std::vector<std::byte> zeros(schema.fixed ? row_bytes() : 0);
@@ -52,6 +55,7 @@ struct Column {
     crcs.push_back(crc);
     headers.insert(headers.end(), header.begin(), header.end());
     header_ends.push_back(headers.size());
+    range_ends.push_back(range_sums.size());
   }
 };
 
@@ -162,10 +166,9 @@ class Hdf5Writer final : public ShardWriter {
                          {.shard = path_.string(), .key = std::string(key), .field = schema.name});
     }
     for (std::size_t i = 0; i < columns_.size(); ++i) {
-      values[i] != nullptr ? columns_[i].add(values[i]->bytes, values[i]->crc32c, values[i]->header)
-                           : columns_[i].add_absent();
+      values[i] != nullptr ? columns_[i].add(*values[i]) : columns_[i].add_absent();
     }
-    keys_.add(std::as_bytes(std::span(key)), 0, {});
+    keys_.add({.field = 0, .bytes = std::as_bytes(std::span(key)), .crc32c = 0, .header = {}});
   }
 
   std::uint64_t bytes() const override {
@@ -264,6 +267,9 @@ class Hdf5Writer final : public ShardWriter {
         const std::uint64_t header = column.header_ends[sample];
         const std::uint64_t header_length = column.header_ends[sample + 1] - header;
         if (header_length != 0) builder.set_header(field, std::span(column.headers).subspan(header, header_length));
+        const std::uint64_t ranges = column.range_ends[sample + 1] - column.range_ends[sample];
+        if (ranges != 0)
+          builder.set_range_sums(field, std::span(column.range_sums).subspan(column.range_ends[sample], ranges));
       }
     }
     return std::move(builder).finish();

@@ -80,6 +80,7 @@ struct Index::State {
   std::span<const std::byte> sections[kSectionCount];
   std::vector<FieldSchema> fields;
   std::vector<FieldRecord> records;
+  std::vector<std::uint32_t> range_columns;  // per field: its column of range_offsets, or kNoHeaders
   std::vector<std::uint64_t> longest_fill;  // per field: bytes of a value that fill patterns may make
 
   void parse();
@@ -197,11 +198,11 @@ void Index::State::parse() {
   require(bytes.size() >= sizeof(Header), "shorter than its header");
   header = load<Header>(bytes, 0, "header");
   require(header.magic == kMagic, "not an index (wrong magic)");
-  if (header.version != kVersion) {
-    throw Error::unsupported("index of version " + std::to_string(header.version) + "; this build reads version " +
-                             std::to_string(kVersion));
+  if (header.version < kFirstVersion || header.version > kVersion) {
+    throw Error::unsupported("index of version " + std::to_string(header.version) + "; this build reads versions " +
+                             std::to_string(kFirstVersion) + " to " + std::to_string(kVersion));
   }
-  require(header.section_count == kSectionCount, "section count");
+  require(header.section_count == sections_of(header.version), "section count");
   require(header.total_length == bytes.size(), "its length is not the one it was written with");
   parse_sections();
   check_lengths();
@@ -209,15 +210,15 @@ void Index::State::parse() {
 }
 
 void Index::State::check_content() const {
-  const std::size_t body = sizeof(Header) + kSectionCount * sizeof(SectionEntry);
+  const std::size_t body = sizeof(Header) + header.section_count * sizeof(SectionEntry);
   require(penstock::crc32c(bytes.subspan(body)) == header.body_crc, "checksum of the content");
 }
 
 void Index::State::parse_sections() {
-  const auto table = slice(bytes, sizeof(Header), kSectionCount * sizeof(SectionEntry), "section table");
+  const auto table = slice(bytes, sizeof(Header), header.section_count * sizeof(SectionEntry), "section table");
   const std::uint32_t crc = penstock::crc32c(table, penstock::crc32c(bytes.first(offsetof(Header, header_crc))));
   require(crc == header.header_crc, "checksum of the header");
-  for (std::uint32_t i = 0; i < kSectionCount; ++i) {
+  for (std::uint32_t i = 0; i < header.section_count; ++i) {
     const auto entry = load<SectionEntry>(table, i * sizeof(SectionEntry), "section table");
     require(entry.id == i, "section order");
     sections[i] = slice(bytes, entry.offset, entry.length, "section outside the file");
@@ -242,10 +243,15 @@ void Index::State::check_lengths() const {
 void Index::State::parse_fields() {
   auto rest = section(SectionId::fields);
   const std::uint64_t columns = section(SectionId::header_offsets).size() / 8 / (header.samples + 1);
+  const std::uint64_t range_offsets = section(SectionId::range_offsets).size() / 8 / (header.samples + 1);
+  std::uint32_t ranged_fields = 0;
   for (std::uint32_t i = 0; i < header.field_count; ++i) {
     const auto record = load<FieldRecord>(rest, 0, "fields");
     const auto whole = slice(rest, 0, record.record_length, "fields");
     require(record.header_column == kNoHeaders || record.header_column < columns, "header column");
+    const bool ranged = header.version != kFirstVersion && record.ranged != 0;
+    range_columns.push_back(ranged ? ranged_fields++ : kNoHeaders);
+    require(ranged_fields <= range_offsets, "range column");
     require(record.dtype <= static_cast<std::uint8_t>(DType::boolean), "dtype of a field");
     FieldSchema schema;
     schema.dtype = static_cast<DType>(record.dtype);
@@ -420,6 +426,28 @@ std::span<const std::byte> Index::header(std::uint64_t sample, std::uint32_t fie
     state_->file.require_whole(bytes);
     return bytes;
   });
+}
+
+RangeSums Index::range_sums(std::uint64_t sample, std::uint32_t field) const {
+  if (sample >= size() || field >= state_->records.size()) return {};
+  const std::uint64_t column = state_->range_columns[field];
+  if (column == kNoHeaders) return {};
+  const auto sums = state_->section(SectionId::range_sums);
+  return state_->whole([&]() -> RangeSums {
+    const auto own = between(state_->section(SectionId::range_offsets), column * (size() + 1) + sample, sums, "ranges");
+    if (own.empty()) return {};
+    const auto begin = static_cast<std::uint64_t>(own.data() - sums.data());
+    require(begin % sizeof(std::uint32_t) == 0 && own.size() % sizeof(std::uint32_t) == 0, "ranges");
+    const RangeSums found(begin / sizeof(std::uint32_t), own);
+    const std::uint64_t length = state_->entry(sample, field).length();
+    require(found.size() == (length + RangeSums::kRange - 1) / RangeSums::kRange, "number of ranges");
+    state_->file.require_whole(own);
+    return found;
+  });
+}
+
+std::uint64_t Index::range_count() const {
+  return state_->section(SectionId::range_sums).size() / sizeof(std::uint32_t);
 }
 
 std::uint32_t Index::block_count() const {

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -24,6 +25,25 @@ struct IndexedFile {
   std::uint64_t size;   ///< bytes when indexed
   std::uint64_t stamp;  ///< of content, chosen by the format (tar: hash of first and last header, LMDB: transaction id)
   friend bool operator==(const IndexedFile&, const IndexedFile&) = default;
+};
+
+/// Checksums of the parts of a value that may be read in part: CRC-32C of each kRange bytes of it, the last one shorter.
+class RangeSums {
+ public:
+  static constexpr std::uint64_t kRange = 64 << 10;
+  RangeSums() = default;
+  RangeSums(std::uint64_t number, std::span<const std::byte> sums) : first(number), sums_(sums) {}
+
+  std::uint64_t size() const { return sums_.size() / sizeof(std::uint32_t); }
+  std::uint32_t operator[](std::uint64_t range) const {
+    std::uint32_t sum;
+    std::memcpy(&sum, sums_.data() + range * sizeof(sum), sizeof(sum));
+    return sum;
+  }
+  std::uint64_t first = 0;  ///< number of the value's first range among all of the index, or of the dataset
+
+ private:
+  std::span<const std::byte> sums_;
 };
 
 /// An immutable index, held in memory or, where it is large, mapped from its .idx file. Nothing is parsed but the header;
@@ -59,6 +79,9 @@ class Index {
   std::optional<std::uint32_t> crc32c(std::uint64_t sample, std::uint32_t field) const;
   /// What the field's codec wants to know before its bytes are read (empty when nothing was recorded).
   std::span<const std::byte> header(std::uint64_t sample, std::uint32_t field) const;
+  /// Of a value longer than a range; empty for others, and where none were recorded.
+  RangeSums range_sums(std::uint64_t sample, std::uint32_t field) const;
+  std::uint64_t range_count() const;  ///< of all values
   std::uint32_t block_count() const;
   Block block(std::uint32_t number) const;
 
@@ -99,6 +122,8 @@ class IndexBuilder {
   /// Inline bytes are copied. No pieces are a value of no bytes.
   void set(std::uint32_t field, std::span<const Piece> pieces, std::optional<std::uint32_t> crc32c = std::nullopt);
   void set_header(std::uint32_t field, std::span<const std::byte> header);
+  /// As RangeSums has them, of a value longer than one range.
+  void set_range_sums(std::uint32_t field, std::span<const std::uint32_t> sums);
   void set_attributes(std::string json);
   bool has(std::uint32_t field) const;  ///< the current sample has it already
   std::uint64_t size() const;

@@ -94,7 +94,7 @@ void IndexBuilder::set_file_size(std::uint32_t file, std::uint64_t size) {
 std::uint32_t IndexBuilder::field(const FieldSchema& schema) {
   const auto [known, added] =
       state_->column_named.try_emplace(schema.name, static_cast<std::uint32_t>(state_->columns.size()));
-  if (added) state_->columns.push_back({.schema = schema, .entries = {}, .headers = {}});
+  if (added) state_->columns.push_back({.schema = schema, .entries = {}, .headers = {}, .range_sums = {}});
   return known->second;
 }
 
@@ -167,13 +167,20 @@ void IndexBuilder::set(std::uint32_t field, std::span<const Piece> pieces, std::
   state_->put(field, entry, length, crc32c);
 }
 
+void IndexBuilder::State::put_behind(BuiltHeaders& column, std::span<const std::byte> bytes) const {
+  if (column.ends.size() >= samples()) throw Error::invalid_argument("a header is set twice, or before any sample");
+  if (bytes.empty()) return;
+  column.ends.resize(samples() - 1, column.bytes.size());
+  column.bytes.insert(column.bytes.end(), bytes.begin(), bytes.end());
+  column.ends.push_back(column.bytes.size());
+}
+
 void IndexBuilder::set_header(std::uint32_t field, std::span<const std::byte> header) {
-  BuiltHeaders& headers = state_->columns.at(field).headers;
-  if (headers.ends.size() >= size()) throw Error::invalid_argument("a header is set twice, or before any sample");
-  if (header.empty()) return;
-  headers.ends.resize(size() - 1, headers.bytes.size());
-  headers.bytes.insert(headers.bytes.end(), header.begin(), header.end());
-  headers.ends.push_back(headers.bytes.size());
+  state_->put_behind(state_->columns.at(field).headers, header);
+}
+
+void IndexBuilder::set_range_sums(std::uint32_t field, std::span<const std::uint32_t> sums) {
+  state_->put_behind(state_->columns.at(field).range_sums, std::as_bytes(sums));
 }
 
 void IndexBuilder::set_attributes(std::string json) {
@@ -193,6 +200,23 @@ std::string_view IndexBuilder::key(std::uint64_t sample) const {
   return state_->key(sample);
 }
 
+namespace {
+
+void reorder(BuiltHeaders& column, std::span<const std::uint64_t> order) {
+  if (column.bytes.empty()) return;
+  column.ends.resize(order.size(), column.bytes.size());
+  BuiltHeaders made;
+  for (const std::uint64_t from : order) {
+    const auto begin = static_cast<std::ptrdiff_t>(from == 0 ? 0 : column.ends[from - 1]);
+    const auto end = static_cast<std::ptrdiff_t>(column.ends[from]);
+    made.bytes.insert(made.bytes.end(), column.bytes.begin() + begin, column.bytes.begin() + end);
+    made.ends.push_back(made.bytes.size());
+  }
+  column = std::move(made);
+}
+
+}  // namespace
+
 // Sample i becomes the one that was order[i]. One column at a time, so that little lies in memory twice.
 void IndexBuilder::State::reorder(std::span<const std::uint64_t> order) {
   const std::vector<std::uint64_t> offsets = std::exchange(key_offsets, {0});
@@ -210,17 +234,8 @@ void IndexBuilder::State::reorder(std::span<const std::uint64_t> order) {
     entries.reserve(order.size());
     for (const std::uint64_t from : order) entries.push_back(column.entries[from]);
     column.entries = std::move(entries);
-    if (column.headers.bytes.empty()) continue;
-    column.headers.ends.resize(order.size(), column.headers.bytes.size());
-    BuiltHeaders headers;
-    for (const std::uint64_t from : order) {
-      const auto begin = static_cast<std::ptrdiff_t>(from == 0 ? 0 : column.headers.ends[from - 1]);
-      const auto end = static_cast<std::ptrdiff_t>(column.headers.ends[from]);
-      headers.bytes.insert(headers.bytes.end(), column.headers.bytes.begin() + begin,
-                           column.headers.bytes.begin() + end);
-      headers.ends.push_back(headers.bytes.size());
-    }
-    column.headers = std::move(headers);
+    penstock::reorder(column.headers, order);
+    penstock::reorder(column.range_sums, order);
   }
 }
 

@@ -21,6 +21,8 @@
 //   header_offsets  u64[samples + 1] into header_bytes, per field that has headers
 //   header_bytes
 //   attributes      JSON
+//   range_offsets   u64[samples + 1] into range_sums, per field that has them    (version 2)
+//   range_sums      u32[]: CRC-32C of each 64 KiB of a value, the last one shorter  (version 2)
 #pragma once
 
 #include <bit>
@@ -31,7 +33,8 @@ namespace penstock::index_layout {
 static_assert(std::endian::native == std::endian::little, "the .idx format is mapped as little-endian structures");
 
 constexpr std::uint64_t kMagic = 0x0A58444B54534E50;  // "PNSTKDX\n"
-constexpr std::uint32_t kVersion = 1;
+constexpr std::uint32_t kVersion = 2;       // with the sections of checksums of ranges
+constexpr std::uint32_t kFirstVersion = 1;  // without them: written where no value is longer than a range
 constexpr std::uint64_t kLongestField = (std::uint64_t{1} << 40) - 1;  // lengths have 40 bits
 
 struct Header {
@@ -66,8 +69,14 @@ enum class SectionId : std::uint32_t {
   header_offsets,
   header_bytes,
   attributes,
+  range_offsets,
+  range_sums,
 };
-constexpr std::uint32_t kSectionCount = 14;
+constexpr std::uint32_t kSectionCount = 16;
+
+constexpr std::uint32_t sections_of(std::uint32_t version) {
+  return version == kFirstVersion ? 14 : kSectionCount;
+}
 
 struct SectionEntry {
   std::uint32_t id;
@@ -86,7 +95,7 @@ struct FieldRecord {
   std::uint8_t dtype;
   std::uint8_t fixed;
   std::uint8_t complete;  // every sample has the field
-  std::uint8_t reserved;
+  std::uint8_t ranged;    // the field has a range_offsets column: as many as fields before it that have one
 };
 static_assert(sizeof(FieldRecord) == 24);
 constexpr std::uint32_t kNoHeaders = 0xFFFFFFFF;

@@ -2,6 +2,7 @@
 #include <string_view>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include <penstock/formats/crc32c.hpp>
 #include <penstock/formats/index_state.hpp>
@@ -27,9 +28,9 @@ void append(std::vector<std::byte>& out, std::string_view text) {
 // Lays the sections one behind the other, each freed once it is copied: the index never lies in memory twice.
 class Writer {
  public:
-  explicit Writer(std::size_t about) {
+  Writer(std::uint32_t sections, std::size_t about) : table_(sections) {
     out_.reserve(about + 4096);
-    out_.resize(sizeof(Header) + kSectionCount * sizeof(SectionEntry));
+    out_.resize(sizeof(Header) + table_.size() * sizeof(SectionEntry));
   }
 
   void begin(SectionId id) {
@@ -54,11 +55,11 @@ class Writer {
 
   std::vector<std::byte> finish(Header header) {
     header.total_length = out_.size();
-    const std::size_t body = sizeof(Header) + kSectionCount * sizeof(SectionEntry);
-    header.body_crc = crc32c(std::span(out_).subspan(body));
-    std::memcpy(out_.data() + sizeof(Header), table_, sizeof(table_));
+    const std::size_t table = table_.size() * sizeof(SectionEntry);
+    header.body_crc = crc32c(std::span(out_).subspan(sizeof(Header) + table));
+    std::memcpy(out_.data() + sizeof(Header), table_.data(), table);
     std::memcpy(out_.data(), &header, sizeof(Header));
-    header.header_crc = crc32c(std::span(out_).subspan(sizeof(Header), sizeof(table_)),
+    header.header_crc = crc32c(std::span(out_).subspan(sizeof(Header), table),
                                crc32c(std::span(out_).first(offsetof(Header, header_crc))));
     std::memcpy(out_.data(), &header, sizeof(Header));
     return std::move(out_);
@@ -66,7 +67,7 @@ class Writer {
 
  private:
   std::vector<std::byte> out_;
-  SectionEntry table_[kSectionCount]{};
+  std::vector<SectionEntry> table_;
   SectionEntry* current_ = nullptr;
 };
 
@@ -80,7 +81,8 @@ std::uint64_t IndexBuilder::State::stored_bytes() const {
                         attributes.size();
   for (const BuiltColumn& column : columns) {
     total += samples() * sizeof(Entry) + column.schema.name.size() + column.schema.codec.size() + 256;
-    if (!column.headers.bytes.empty()) total += (samples() + 1) * 8 + column.headers.bytes.size();
+    for (const BuiltHeaders* part : {&column.headers, &column.range_sums})
+      if (!part->bytes.empty()) total += (samples() + 1) * 8 + part->bytes.size();
   }
   return total;
 }
@@ -100,7 +102,7 @@ std::vector<std::byte> IndexBuilder::State::field_section() const {
                             .dtype = static_cast<std::uint8_t>(schema.dtype),
                             .fixed = schema.fixed,
                             .complete = column.present == samples(),
-                            .reserved = 0});
+                            .ranged = !column.range_sums.bytes.empty()});
     for (const std::int64_t extent : schema.shape) append(out, extent);
     append(out, std::string_view(schema.name));
     append(out, std::string_view(schema.codec));
@@ -109,10 +111,16 @@ std::vector<std::byte> IndexBuilder::State::field_section() const {
   return out;
 }
 
+std::uint32_t IndexBuilder::State::version() const {
+  for (const BuiltColumn& column : columns)
+    if (!column.range_sums.bytes.empty()) return kVersion;
+  return kFirstVersion;
+}
+
 std::vector<std::byte> IndexBuilder::State::serialize() {
   const Header header{.magic = kMagic,
-                      .version = kVersion,
-                      .section_count = kSectionCount,
+                      .version = version(),
+                      .section_count = sections_of(version()),
                       .total_length = 0,
                       .samples = samples(),
                       .key_hash = key_hash,
@@ -125,7 +133,22 @@ std::vector<std::byte> IndexBuilder::State::serialize() {
   const std::uint64_t sample_count = samples();
   files.push_back({.path_offset = file_paths.size(), .size = 0, .stamp = 0});
 
-  Writer writer(stored_bytes());
+  Writer writer(header.section_count, stored_bytes());
+  const auto add_columns = [&](SectionId offsets, SectionId bytes, BuiltHeaders BuiltColumn::*part) {
+    writer.begin(offsets);
+    std::uint64_t base = 0;
+    for (BuiltColumn& column : columns) {
+      BuiltHeaders& built = column.*part;
+      if (built.bytes.empty()) continue;
+      built.ends.resize(sample_count, built.bytes.size());
+      for (std::uint64_t& end : built.ends) end += base;
+      writer.add(std::vector<std::uint64_t>{base});
+      writer.add(built.ends);
+      base += built.bytes.size();
+    }
+    writer.begin(bytes);
+    for (BuiltColumn& column : columns) writer.add((column.*part).bytes);
+  };
   writer.add(SectionId::fields, field_section());
   writer.add(SectionId::key_offsets, key_offsets);
   writer.add(SectionId::key_bytes, key_bytes);
@@ -141,20 +164,10 @@ std::vector<std::byte> IndexBuilder::State::serialize() {
   writer.add(SectionId::filters, filters);
   writer.add(SectionId::files, files);
   writer.add(SectionId::file_paths, file_paths);
-  writer.begin(SectionId::header_offsets);
-  std::uint64_t base = 0;
-  for (BuiltColumn& column : columns) {
-    if (column.headers.bytes.empty()) continue;
-    std::vector<std::uint64_t>& ends = column.headers.ends;
-    ends.resize(sample_count, column.headers.bytes.size());
-    for (std::uint64_t& end : ends) end += base;
-    writer.add(std::vector<std::uint64_t>{base});
-    writer.add(ends);
-    base += column.headers.bytes.size();
-  }
-  writer.begin(SectionId::header_bytes);
-  for (BuiltColumn& column : columns) writer.add(column.headers.bytes);
+  add_columns(SectionId::header_offsets, SectionId::header_bytes, &BuiltColumn::headers);
   writer.add(SectionId::attributes, attributes);
+  if (header.version != kFirstVersion)
+    add_columns(SectionId::range_offsets, SectionId::range_sums, &BuiltColumn::range_sums);
   return writer.finish(header);
 }
 

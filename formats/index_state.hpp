@@ -27,6 +27,7 @@ struct BuiltColumn {
   std::vector<index_layout::Entry> entries;  // may end before the current sample: the rest is absent
   std::uint64_t present = 0;
   BuiltHeaders headers;
+  BuiltHeaders range_sums;
 };
 
 struct IndexBuilder::State {
@@ -67,10 +68,12 @@ struct IndexBuilder::State {
     return std::string_view(key_bytes).substr(key_offsets[sample], key_offsets[sample + 1] - key_offsets[sample]);
   }
 
+  void put_behind(BuiltHeaders& column, std::span<const std::byte> bytes) const;
   void add_key(std::string_view key);
   void reorder(std::span<const std::uint64_t> order);
   std::uint64_t stored_bytes() const;
   void refuse_sparse(std::uint64_t wanted) const;
+  std::uint32_t version() const;
   std::vector<std::byte> field_section() const;
   std::vector<std::byte> serialize();
 };

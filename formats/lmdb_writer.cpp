@@ -58,7 +58,10 @@ class LmdbWriter final : public ShardWriter {
     samples_.push_back({std::string(key), {}});
     for (const FieldValue& value : ordered) {
       put(name_of(key, value.field), value.bytes);
-      samples_.back().values.push_back({value.field, value.crc32c, {value.header.begin(), value.header.end()}});
+      samples_.back().values.push_back({.field = value.field,
+                                        .crc32c = value.crc32c,
+                                        .header = {value.header.begin(), value.header.end()},
+                                        .range_sums = {value.range_sums.begin(), value.range_sums.end()}});
     }
   }
 
@@ -79,6 +82,7 @@ class LmdbWriter final : public ShardWriter {
     std::uint32_t field;
     std::uint32_t crc32c;
     std::vector<std::byte> header;
+    std::vector<std::uint32_t> range_sums;
   };
   struct Sample {
     std::string key;
@@ -172,6 +176,7 @@ class LmdbWriter final : public ShardWriter {
         if (place == places.end()) throw Error::corrupt("a value is missing after writing", {.shard = path_.string()});
         builder.set(value.field, place->second, value.crc32c);
         if (!value.header.empty()) builder.set_header(value.field, value.header);
+        if (!value.range_sums.empty()) builder.set_range_sums(value.field, value.range_sums);
       }
     }
     return std::move(builder).finish();

@@ -141,6 +141,7 @@ class MdsWriter final : public ShardWriter {
     std::uint32_t crc32c;
     std::uint64_t offset, length;
     std::vector<std::byte> header;
+    std::vector<std::uint32_t> range_sums;
   };
 
   static std::span<const std::byte> bytes_of(const Column& column, std::string_view key,
@@ -169,7 +170,8 @@ class MdsWriter final : public ShardWriter {
                          .crc32c = value->crc32c,
                          .offset = samples_.size(),
                          .length = bytes.size(),
-                         .header = {value->header.begin(), value->header.end()}});
+                         .header = {value->header.begin(), value->header.end()},
+                         .range_sums = {value->range_sums.begin(), value->range_sums.end()}});
     }
     samples_.append(bytes);
   }
@@ -178,6 +180,7 @@ class MdsWriter final : public ShardWriter {
     const Extent extent{.file = 0, .offset = begin + value.offset, .length = value.length};
     builder_.set(value.field, extent, value.crc32c);
     if (!value.header.empty()) builder_.set_header(value.field, value.header);
+    if (!value.range_sums.empty()) builder_.set_range_sums(value.field, value.range_sums);
   }
 
   // Every size stands in the samples: what is wanted of a column may change until the last value.

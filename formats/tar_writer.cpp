@@ -88,6 +88,7 @@ class TarWriter final : public ShardWriter {
     const std::uint64_t offset = append_member(name, '0', value.bytes);
     builder_.set(value.field, Extent{.file = 0, .offset = offset, .length = value.bytes.size()}, value.crc32c);
     if (!value.header.empty()) builder_.set_header(value.field, value.header);
+    if (!value.range_sums.empty()) builder_.set_range_sums(value.field, value.range_sums);
   }
 
   /// Returns where the data begins.

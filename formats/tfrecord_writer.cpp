@@ -153,6 +153,7 @@ class TfrecordWriter final : public ShardWriter {
         builder_.set(value.field, extent, value.crc32c);
       }
       if (!value.header.empty()) builder_.set_header(value.field, value.header);
+      if (!value.range_sums.empty()) builder_.set_range_sums(value.field, value.range_sums);
       at += entry.size();
     }
   }

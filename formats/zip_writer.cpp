@@ -145,6 +145,7 @@ class ZipWriter final : public ShardWriter {
 
     builder_.set(value.field, Extent{.file = 0, .offset = data, .length = size}, value.crc32c);
     if (!value.header.empty()) builder_.set_header(value.field, value.header);
+    if (!value.range_sums.empty()) builder_.set_range_sums(value.field, value.range_sums);
   }
 
   void write_end(std::uint64_t begin) {

@@ -67,7 +67,7 @@ std::unique_ptr<ReadEngine> make(EngineKind kind, const EngineFiles& files, cons
     case EngineKind::pread:
       return std::make_unique<PreadEngine>(std::move(desk), options);
     case EngineKind::gather:
-      return std::make_unique<GatherEngine>(std::move(desk));
+      return std::make_unique<GatherEngine>(std::move(desk), options.scattered);
     case EngineKind::direct:
     case EngineKind::automatic:
       break;
@@ -132,6 +132,8 @@ ChosenEngine choose_engine(const Dataset& dataset, const EngineOptions& options,
   const std::string found = to_string(residency);
   if (residency.resident() && !options.direct_io && options.scattered)
     return {make(EngineKind::gather, files, options, on_read), "records here and there, resident: " + found};
+  if (residency.resident() && !options.direct_io && options.rows && files.count <= GatherEngine::kMappings)
+    return {make(EngineKind::gather, files, options, on_read), "rows as they are stored, resident: " + found};
   if (residency.resident() && !options.direct_io)
     return {make(EngineKind::direct, files, options, on_read), "resident: " + found};
   return waiting_for_storage(found, files, options, on_read);

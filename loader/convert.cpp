@@ -36,6 +36,7 @@ LoaderOptions loader_options(const Dataset& source, const PackedFields& fields, 
   loader.on_error = options.skip_bad ? OnError::mark : OnError::raise;
   loader.max_error_rate = 1.0;
   loader.missing = Missing::empty;
+  loader.checksums = Checksums::always;
   std::uint64_t bytes = 0;
   const std::uint64_t looked = std::min<std::uint64_t>(source.size(), 1000);
   for (std::uint32_t i = 0; i < fields.schemas().size(); ++i) {

@@ -8,7 +8,7 @@ namespace penstock {
 namespace {
 
 constexpr std::uint64_t kGroupBytes = 128 << 10;   // of stored data: enough to hide scheduling, small enough to spread
-constexpr std::uint64_t kCopiedBytes = 512 << 10;  // of rows that the cache has
+constexpr std::uint64_t kCopiedBytes = 512 << 10;  // of rows that the cache has, or that are stored as they are
 constexpr std::uint64_t kRowAlignment = 64;
 constexpr std::uint64_t kLongestBlock = 16 << 20;  // stored; longer ones are read by the worker that wants them
 
@@ -167,10 +167,12 @@ std::uint32_t Feeder::group_rows(Assembly& assembly, std::uint32_t first) {
     return std::min((total + groups - 1) / groups, total - first);
   }
   const std::uint32_t share = std::max(1U, total / (4 * shop_.options.workers));
+  const bool copied = std::ranges::all_of(shop_.program.outputs(), &Output::verbatim);
+  const std::uint64_t enough = copied ? kCopiedBytes : kGroupBytes;
   const Slab& slab = assembly.slab();
   std::uint64_t bytes = 0;
   std::uint32_t count = 0;
-  while (first + count < total && count < share && bytes < kGroupBytes) {
+  while (first + count < total && count < share && bytes < enough) {
     for (const Output& output : shop_.program.outputs()) {
       const std::uint64_t length = shop_.dataset.length(slab.samples[first + count], output.sources.front());
       bytes += std::min(length, kGroupBytes);

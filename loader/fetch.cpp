@@ -69,8 +69,9 @@ bool Fetch::add_kept(const FetchFrom& from, std::uint32_t output, std::uint32_t 
   FieldFetch& fetch = fields_[used_];
   fetch_of_[output] = static_cast<std::uint32_t>(used_++);
   fetch.field = field;
-  fetch.begin = fetch.length = 0;
+  fetch.begin = fetch.length = fetch.selected = 0;
   fetch.ranges.clear();
+  fetch.widened.clear();
   fetch.kept = kept;
   fetch.pixels = from.cache->holds_pixels(column);
   return true;
@@ -101,6 +102,7 @@ void Fetch::plan(const FetchFrom& from, const SampleContext& sample, std::span<c
   hits_ = misses_ = 0;
   reads_.clear();
   specials_.clear();
+  in_slots_.clear();
   field_of_.assign(outputs.size(), 0);
   fetch_of_.assign(outputs.size(), kInSlot);
   if (from.device != nullptr) direct_.assign(outputs.size(), {});
@@ -119,6 +121,7 @@ void Fetch::plan(const FetchFrom& from, const SampleContext& sample, std::span<c
                              std::to_string(slots[i].size()),
                          {.field = outputs[i].name});
     } else if (!leave_to_device(from, i)) {
+      check_in_slot(from, sample.sample, *field, slots[i]);
       place(pieces_, slots[i].data(), 0);
       stored_ += length;
     }
@@ -127,6 +130,14 @@ void Fetch::plan(const FetchFrom& from, const SampleContext& sample, std::span<c
     throw Error::resource("the sample's values take " + std::to_string(bytes_) + " bytes, more than this machine's " +
                           std::to_string(physical_memory()) + " bytes of memory");
   }
+}
+
+// Of the value that is placed next.
+void Fetch::check_in_slot(const FetchFrom& from, std::uint64_t sample, std::uint32_t field,
+                          std::span<std::byte> slot) {
+  if (from.checks == nullptr || !from.checks->wants(sample, field)) return;
+  const bool one_read = pieces_.size() == 1 && pieces_[0].kind == Piece::Kind::extent && pieces_[0].length != 0;
+  in_slots_.push_back({field, slot, one_read ? reads_.size() : kSeveral});
 }
 
 void Fetch::select(const FetchFrom& from, std::uint32_t output, const FieldHeader& header,
@@ -183,19 +194,26 @@ void Fetch::add(const FetchFrom& from, std::uint32_t output, std::uint32_t field
   fetch.begin = bytes_;
   fetch.kept.reset();
   fetch.ranges.assign(ranges_.begin(), ranges_.end());
+  fetch.widened.clear();
   if (fetch.ranges.empty()) {
-    fetch.length = length;
+    fetch.length = fetch.selected = length;
     place(pieces_, nullptr, fetch.begin);
   } else {
-    fetch.length = 0;
+    fetch.selected = 0;
     for (const ByteRange& range : fetch.ranges) {
       if (range.begin > range.end || range.end > length) {
         throw Error::corrupt("the codec selects bytes " + std::to_string(range.begin) + " to " +
                              std::to_string(range.end) + " of a value of " + std::to_string(length));
       }
-      fetch.length += range.end - range.begin;
+      fetch.selected += range.end - range.begin;
     }
-    place_ranges(fetch, pieces_[0]);
+    fetch.length = fetch.selected;
+    if (from.checks != nullptr) from.checks->widen(sample.sample, field, length, fetch.ranges, fetch.widened);
+    if (!fetch.widened.empty()) {
+      fetch.length = 0;
+      for (const ByteRange& range : fetch.widened) fetch.length += range.end - range.begin;
+    }
+    place_ranges(fetch.begin, fetch.widened.empty() ? fetch.ranges : fetch.widened, pieces_[0]);
   }
   stored_ += fetch.length;
   if (fetch.length > kMostBytes - bytes_) throw Error::corrupt("the sample's values are larger than any memory");
@@ -205,7 +223,8 @@ void Fetch::add(const FetchFrom& from, std::uint32_t output, std::uint32_t field
 void Fetch::place(std::span<const Piece> pieces, std::byte* slot, std::uint64_t offset) {
   for (const Piece& piece : pieces) {
     if (piece.kind == Piece::Kind::extent) {
-      if (piece.length != 0) reads_.push_back({piece.extent, slot, offset});
+      const bool summed = slot != nullptr && !in_slots_.empty() && in_slots_.back().read == reads_.size();
+      if (piece.length != 0) reads_.push_back({piece.extent, slot, offset, summed});
     } else {
       specials_.push_back({piece, slot, offset});
     }
@@ -217,9 +236,9 @@ void Fetch::place(std::span<const Piece> pieces, std::byte* slot, std::uint64_t 
   }
 }
 
-void Fetch::place_ranges(const FieldFetch& fetch, const Piece& piece) {
-  std::uint64_t offset = fetch.begin;
-  for (const ByteRange& range : fetch.ranges) {
+void Fetch::place_ranges(std::uint64_t begin, std::span<const ByteRange> ranges, const Piece& piece) {
+  std::uint64_t offset = begin;
+  for (const ByteRange& range : ranges) {
     const Extent part{piece.extent.file, piece.extent.offset + range.begin, range.end - range.begin};
     if (part.length != 0) reads_.push_back({part, nullptr, offset});
     offset += part.length;

@@ -11,6 +11,7 @@
 #include <penstock/loader/field_headers.hpp>
 #include <penstock/loader/memory.hpp>
 #include <penstock/loader/sample_cache.hpp>
+#include <penstock/loader/value_checks.hpp>
 #include <penstock/transforms/program.hpp>
 
 namespace penstock {
@@ -21,7 +22,9 @@ class DeviceReads;
 struct FieldFetch {
   std::uint32_t field = 0;
   std::uint64_t begin = 0, length = 0;          ///< in the buffer
+  std::uint64_t selected = 0;                   ///< bytes of the ranges; those of the whole field, without any
   std::vector<ByteRange> ranges;                ///< empty: the whole field
+  std::vector<ByteRange> widened = {};          ///< what is read in place of `ranges`, to be checked and then cut
   std::optional<SampleCache::Value> kept = {};  ///< in the cache: nothing is read
   bool pixels = false;                          ///< what is kept is an image, decoded
 };
@@ -32,9 +35,11 @@ struct FetchFrom {
   const Program& program;
   FieldHeaders& headers;
   const SampleCache* cache = nullptr;  ///< null, or one that is on
+  ValueChecks* checks = nullptr;       ///< likewise
   /// Storage moves pages, so records here and there are worth reading apart only where most pages are left out. False
   /// for a mapping of what is in memory.
   bool by_page = true;
+  bool streams = false;  ///< the slabs are larger than the caches: rows that are stored as they are go past these
   DeviceReads* device = nullptr;                      ///< that reads some outputs itself
   std::span<const std::uint8_t> device_outputs = {};  ///< 1 for those; empty without
 };
@@ -47,7 +52,15 @@ class Fetch {
     Extent extent;
     std::byte* slot;
     std::uint64_t offset;
+    bool summed = false;  ///< its checksum is a value's, and wanted
   };
+  /// A value that lies in its slot as it is stored, and is to be checked there.
+  struct InSlot {
+    std::uint32_t field;
+    std::span<std::byte> bytes;
+    std::size_t read;  ///< the one that brings all of it, or kSeveral
+  };
+  static constexpr std::size_t kSeveral = static_cast<std::size_t>(-1);
   /// A piece that is not read by the engine: inline bytes, a fill value, or a slice of a filtered block.
   struct Special {
     Piece piece;
@@ -64,6 +77,8 @@ class Fetch {
 
   std::span<const Read> reads() const { return reads_; }
   std::span<const Special> specials() const { return specials_; }
+  std::span<const InSlot> in_slots() const { return in_slots_; }
+  std::span<const FieldFetch> fields() const { return {fields_.data(), used_}; }
   std::uint64_t bytes() const { return bytes_; }  ///< of the buffer
   std::uint64_t stored_bytes() const { return stored_; }
   std::uint32_t field_of(std::uint32_t output) const { return field_of_[output]; }
@@ -86,7 +101,8 @@ class Fetch {
                      const SampleContext& sample) const;
   void select(const FetchFrom& from, std::uint32_t output, const FieldHeader& header, const SampleContext& sample);
   void place(std::span<const Piece> pieces, std::byte* slot, std::uint64_t offset);
-  void place_ranges(const FieldFetch& fetch, const Piece& piece);
+  void place_ranges(std::uint64_t begin, std::span<const ByteRange> ranges, const Piece& piece);
+  void check_in_slot(const FetchFrom& from, std::uint64_t sample, std::uint32_t field, std::span<std::byte> slot);
 
   std::vector<FieldFetch> fields_;
   std::size_t used_ = 0;  // entries of fields_ that belong to this sample: the others keep their memory for the next
@@ -95,6 +111,7 @@ class Fetch {
   std::vector<Extent> direct_;
   std::vector<Read> reads_;
   std::vector<Special> specials_;
+  std::vector<InSlot> in_slots_;
   std::vector<Piece> pieces_;
   std::vector<ByteRange> ranges_;
   std::vector<std::byte> header_;

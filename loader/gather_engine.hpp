@@ -1,4 +1,4 @@
-// Copies out of mapped files: for many small reads of data that is in memory.
+// Copies out of mapped files: for data that is in memory, in many small reads or as rows that nothing is done with.
 #pragma once
 
 #include <memory>
@@ -12,11 +12,15 @@ namespace penstock {
 
 class MappedFile;
 
-/// Answers before submit() returns. A record costs a memcpy instead of a system call; data that is not in memory is
-/// faulted in page by page, which is slow. A file cut short is an Error like in any other engine.
+/// Answers before submit() returns. A record costs a memcpy instead of a system call, and a long row about two thirds of
+/// what the kernel's own copy takes; data that is not in memory is faulted in page by page, which is slow. A file cut
+/// short is an Error like in any other engine. A file that cannot be mapped is read.
 class GatherEngine : public ReadEngine {
  public:
-  explicit GatherEngine(std::shared_ptr<ReadDesk> desk);
+  static constexpr std::size_t kMappings = 512;  ///< kept: far below the system's limit of 65,530 per process
+
+  /// `scattered`: records lie here and there, so the system shall not read what lies around them.
+  explicit GatherEngine(std::shared_ptr<ReadDesk> desk, bool scattered = true);
   ~GatherEngine() override;
   bool stop(std::chrono::milliseconds grace) override;
   EngineKind kind() const override { return EngineKind::gather; }
@@ -27,9 +31,11 @@ class GatherEngine : public ReadEngine {
  private:
   std::shared_ptr<const MappedFile> mapped(std::uint32_t file);
   void serve(std::span<const ReadRequest> requests);
+  void read(const ReadRequest& request, const OpenFile& file);
   void copy(const ReadRequest& request, const MappedFile& file, std::uint64_t size);
 
   std::shared_ptr<ReadDesk> desk_;
+  const bool scattered_;
   std::mutex mutex_;  // guards mappings_
   LruCache<MappedFile> mappings_;
 };

@@ -13,6 +13,7 @@
 #include <penstock/device/device.hpp>
 #include <penstock/device/jpeg_decoder.hpp>
 #include <penstock/loader/batch.hpp>
+#include <penstock/loader/checksums.hpp>
 #include <penstock/loader/read_engine.hpp>
 #include <penstock/loader/sample_cache.hpp>
 #include <penstock/transforms/chain.hpp>
@@ -83,6 +84,10 @@ struct LoaderOptions {
   /// Up to so many it may hold all the same: memory for one more is taken as it comes to that, and kept. 0: as `held`.
   unsigned held_max = 0;
   OnError on_error = OnError::raise;
+  /// When values are compared with the CRC-32C that their index has. A difference is read once more, and is then a fault
+  /// of the sample's data, to which `on_error` applies. What the stats call unchecked has no checksum, or is read by a
+  /// device.
+  Checksums checksums = Checksums::first;
   double max_error_rate = 0.05;  ///< of the samples of an epoch, for replace and mark; more raises
   Missing missing = Missing::raise;
   std::vector<std::uint64_t> subset =

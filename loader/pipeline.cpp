@@ -9,6 +9,7 @@
 #include <penstock/loader/caught.hpp>
 #include <penstock/loader/pipeline.hpp>
 #include <penstock/loader/prepare.hpp>
+#include <penstock/loader/streamed_copy.hpp>
 
 namespace penstock {
 namespace {
@@ -37,6 +38,12 @@ Waits::Terms terms_of(const LoaderOptions& options, const ReadEngine& engine) {
           .copies = options.on_device != nullptr};
 }
 
+// What a cache takes serves all later epochs, so each value is checked that it does not have.
+Checksums checks_of(const LoaderOptions& options) {
+  const bool keeps = options.cache != CacheKind::none && options.checksums == Checksums::first;
+  return keeps ? Checksums::always : options.checksums;
+}
+
 }  // namespace
 
 Pipeline::Pipeline(Dataset opened, LoaderOptions chosen, const Loader::EngineFactory& make_engine)
@@ -53,6 +60,7 @@ Pipeline::Pipeline(Dataset opened, LoaderOptions chosen, const Loader::EngineFac
       engine(make_engine(dataset, engine_options(options, program), PendingRead::done)),
       fallback(synchronous_beside(engine, dataset, options.engine, make_engine)),
       cache(options.cache, options.cache_bytes, dataset.size(), program),
+      checks(dataset, program, checks_of(options)),
       blocks(options.block_cache),
       window(options.read_window),
       worker_logs(work_logs(options.workers)),
@@ -63,6 +71,7 @@ Pipeline::Pipeline(Dataset opened, LoaderOptions chosen, const Loader::EngineFac
       delivery(slabs),
       failures(options.max_error_rate, (selection.samples + options.world - 1) / options.world),
       waits(feeder_log, worker_logs, terms_of(options, *engine.engine), Clock::now()) {
+  from.streams = slabs->bytes() > last_cache_bytes() / 2;
   for (std::size_t i = 0; i < slabs->size(); ++i) {
     assemblies.push_back(std::make_unique<Assembly>(slabs->slab(i), program.outputs().size()));
   }

@@ -86,13 +86,15 @@ struct Pipeline {
   ChosenEngine engine, fallback;
   FieldHeaders headers{dataset};
   SampleCache cache;
-  const FetchFrom from{.dataset = dataset,
-                       .program = program,
-                       .headers = headers,
-                       .cache = cache.on() ? &cache : nullptr,
-                       .by_page = engine.engine->kind() != EngineKind::gather,
-                       .device = direct.reads.get(),
-                       .device_outputs = direct.outputs};
+  ValueChecks checks;
+  FetchFrom from{.dataset = dataset,  // constant once there are slabs
+                 .program = program,
+                 .headers = headers,
+                 .cache = cache.on() ? &cache : nullptr,
+                 .checks = checks.on() ? &checks : nullptr,
+                 .by_page = engine.engine->kind() != EngineKind::gather,
+                 .device = direct.reads.get(),
+                 .device_outputs = direct.outputs};
   BlockCache blocks;
   ReadWindow window;
   GroupPool groups;

@@ -96,6 +96,8 @@ Stats Pipeline::stats() const {
   stats.blocks_undone = blocks.made();
   stats.cache = cache.stats();
   stats.cache_kind = options.cache;
+  stats.checksums = options.checksums;
+  stats.checks = checks.stats();
   stats.notes = notes;
   const unsigned readers = engine.engine->synchronous() ? stats.workers : engine.engine->threads();
   const auto stage = [&](const char* name, unsigned threads, const StageClock& clock) {

@@ -19,6 +19,7 @@ namespace {
 
 constexpr std::uint32_t kReadAheadRows = 64;    // reads in flight that keep a disk busy
 constexpr std::uint64_t kSmallBatch = 8 << 20;  // bytes: filled about as fast as handed from thread to thread
+constexpr std::uint64_t kLongRow = 4096;  // bytes: from which mapping its file is cheaper than copying it by the kernel
 constexpr int kValuesTried = 16;
 
 std::vector<std::byte> read_prefix(const Dataset& dataset, const Extent& extent, std::uint64_t length) {
@@ -157,6 +158,9 @@ Programs programs_of(const Dataset& dataset, const LoaderOptions& options) {
 EngineOptions engine_options(const LoaderOptions& options, const Program& program) {
   EngineOptions engine = options.engine;
   engine.scattered = std::ranges::any_of(program.outputs(), [](const Output& output) { return output.scattered; });
+  engine.rows = std::ranges::any_of(program.outputs(), [](const Output& output) {
+    return output.verbatim && !output.ragged && output.row_bytes() >= kLongRow;
+  });
   return engine;
 }
 

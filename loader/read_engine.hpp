@@ -15,11 +15,19 @@
 
 namespace penstock {
 
+/// The CRC-32C of what a read brought, where the engine has computed it on the way.
+struct ReadSum {
+  std::uint32_t crc32c = 0;
+  bool known = false;
+};
+
 /// One extent to fetch. `destination` holds extent.length bytes and must live until the request completes.
 struct ReadRequest {
   Extent extent;
   std::byte* destination;
-  std::uint64_t tag;  ///< given back on completion
+  std::uint64_t tag;         ///< given back on completion
+  bool streamed = false;     ///< nobody reads the destination soon: an engine that copies need not leave it in the caches
+  ReadSum* sum = nullptr;    ///< wanted: an engine that copies sums up the same bytes in the same pass
 };
 
 /// Called once per request, from any thread (that of submit() too, inside it): null, or an Error with shard and offset
@@ -71,6 +79,7 @@ struct EngineOptions {
   EngineKind kind = EngineKind::automatic;
   bool direct_io = false;  ///< O_DIRECT where the file system allows it
   bool scattered = false;  ///< many small records of large values are read: what is resident is gathered from a mapping
+  bool rows = false;       ///< values are rows as they are: what is resident is copied from a mapping, without a system call
   unsigned threads = 0;    ///< reader threads: rings, or pread threads; 0 chooses (1 ring, 16 pread threads)
   unsigned depth = 256;    ///< requests in flight per ring
   std::uint64_t merge_gap = 32 << 10;   ///< extents this close are read as one

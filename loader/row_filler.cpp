@@ -1,6 +1,7 @@
 #include <cstring>
 #include <string>
 
+#include <penstock/formats/crc32c.hpp>
 #include <penstock/formats/error.hpp>
 #include <penstock/formats/filters.hpp>
 #include <penstock/loader/place.hpp>
@@ -108,11 +109,16 @@ void RowFiller::read(const Fetch& fetch, std::byte* buffer) {
   if (fetch.reads().empty()) return;
   const ReadTime time(log_, read_time_);
   pending_.resize(fetch.reads().size());
+  sums_.assign(fetch.reads().size(), {});
   requests_.clear();
   for (std::size_t i = 0; i < fetch.reads().size(); ++i) {
     const Fetch::Read& read = fetch.reads()[i];
     pending_[i] = {};
-    requests_.push_back({read.extent, destination_of(read.slot, read.offset, buffer), PendingRead::tag(pending_[i])});
+    requests_.push_back({.extent = read.extent,
+                         .destination = destination_of(read.slot, read.offset, buffer),
+                         .tag = PendingRead::tag(pending_[i]),
+                         .streamed = read.slot != nullptr && from_.streams,
+                         .sum = read.summed ? &sums_[i] : nullptr});
   }
   submit(requests_);
 }
@@ -129,9 +135,15 @@ void RowFiller::fill(const SampleContext& sample, const Fetch& fetch, std::byte*
                      const Group* ahead) {
   hits_ += fetch.hits();
   misses_ += fetch.misses();
-  name_sample(sample, [&] { read_specials(fetch, buffer, ahead); });
+  name_sample(sample, [&] {
+    read_specials(fetch, buffer, ahead);
+    if (from_.checks != nullptr) check(sample.sample, fetch, buffer, ahead == nullptr);
+  });
   for (std::uint32_t output = 0; output < slots.direct.size(); ++output) {
-    if (slots.direct[output] != nullptr) *slots.direct[output] = fetch.direct(output);
+    if (slots.direct[output] == nullptr) continue;
+    *slots.direct[output] = fetch.direct(output);
+    if (from_.checks != nullptr && fetch.direct(output).length != 0)
+      from_.checks->count_unchecked(fetch.direct(output).length);
   }
   filler_.begin(sample);
   for (const std::uint32_t output : program_.order()) {
@@ -141,7 +153,7 @@ void RowFiller::fill(const SampleContext& sample, const Fetch& fetch, std::byte*
       continue;
     }
     const FieldBytes read{&dataset_.fields()[field->field],
-                          {buffer + field->begin, static_cast<std::size_t>(field->length)},
+                          {buffer + field->begin, static_cast<std::size_t>(field->selected)},
                           field->ranges};
     try {
       if (leave_to_device(sample, output, read, slots.jpeg[output])) continue;
@@ -196,6 +208,83 @@ void RowFiller::read_specials(const Fetch& fetch, std::byte* buffer, const Group
       std::memcpy(destination + done, piece.inline_bytes.data(), length);
     }
   }
+}
+
+// Before anything is made of the bytes, or kept of them. `just_read`: by this filler's last read().
+void RowFiller::check(std::uint64_t sample, const Fetch& fetch, std::byte* buffer, bool just_read) {
+  if (fetch.in_slots().empty() && fetch.fields().empty()) return;
+  const ReadTime time(log_, read_time_);
+  for (const Fetch::InSlot& value : fetch.in_slots()) {
+    const bool summed = just_read && value.read != Fetch::kSeveral;
+    check_value(sample, value.field, value.bytes, summed ? sums_[value.read] : ReadSum{});
+  }
+  for (const FieldFetch& field : fetch.fields()) {
+    if (field.kept) continue;
+    std::byte* bytes = buffer + field.begin;
+    if (field.ranges.empty()) {
+      if (from_.checks->wants(sample, field.field)) check_value(sample, field.field, {bytes, field.length}, {});
+    } else if (!field.widened.empty()) {
+      check_ranges(sample, field, bytes);
+      cut(field, bytes);
+    } else if (from_.checks->wants(sample, field.field) && dataset_.range_sums(sample, field.field).size() == 0) {
+      from_.checks->count_unchecked(field.length);
+    }
+  }
+}
+
+void RowFiller::check_value(std::uint64_t sample, std::uint32_t field, std::span<std::byte> bytes,
+                            const ReadSum& sum) {
+  const std::optional<std::uint32_t> recorded = dataset_.crc32c(sample, field);
+  if (recorded) {
+    require_sum(sample, field, 0, bytes, *recorded, sum.known ? sum.crc32c : crc32c(bytes));
+    from_.checks->count_checked(1, bytes.size());
+  } else {
+    from_.checks->count_unchecked(bytes.size());
+  }
+  from_.checks->done(sample, field);
+}
+
+void RowFiller::check_ranges(std::uint64_t sample, const FieldFetch& fetch, std::byte* bytes) {
+  const RangeSums sums = dataset_.range_sums(sample, fetch.field);
+  if (sums.size() == 0) return check_value(sample, fetch.field, {bytes, fetch.length}, {});
+  const std::uint64_t length = dataset_.length(sample, fetch.field);
+  for (const ByteRange& part : fetch.widened) {
+    for (std::uint64_t i = (part.begin + RangeSums::kRange - 1) / RangeSums::kRange; i < sums.size(); ++i) {
+      const std::uint64_t begin = i * RangeSums::kRange, end = std::min(begin + RangeSums::kRange, length);
+      if (end > part.end) break;
+      if (!from_.checks->wants_range(sample, fetch.field, sums.first + i)) continue;
+      const std::span<std::byte> range(bytes + (begin - part.begin), end - begin);
+      require_sum(sample, fetch.field, begin, range, sums[i], crc32c(range));
+      from_.checks->count_checked(1, range.size());
+      from_.checks->range_done(sums.first + i);
+    }
+    bytes += part.end - part.begin;
+  }
+}
+
+// Leaves of what was read what the codec had asked for.
+void RowFiller::cut(const FieldFetch& fetch, std::byte* bytes) {
+  cut_scratch_.resize(fetch.selected);
+  std::uint64_t made = 0, from = 0;
+  auto part = fetch.widened.begin();  // both rise, unless all of the value was read
+  for (const ByteRange& range : fetch.ranges) {
+    if (range.begin == range.end) continue;
+    for (; part->end < range.end; ++part) from += part->end - part->begin;
+    const std::uint64_t length = range.end - range.begin;
+    std::memcpy(cut_scratch_.data() + made, bytes + from + (range.begin - part->begin), length);
+    made += length;
+  }
+  std::memcpy(bytes, cut_scratch_.data(), made);
+}
+
+void RowFiller::require_sum(std::uint64_t sample, std::uint32_t field, std::uint64_t begin,
+                            std::span<std::byte> bytes, std::uint32_t recorded, std::uint32_t found) {
+  if (found == recorded) return;
+  from_.checks->count_mismatch();
+  const std::vector<std::byte> again = read_again(dataset_, sample, field, begin, bytes.size());
+  if (const std::uint32_t second = crc32c(again); second != recorded)
+    throw checksum_error(dataset_, sample, field, begin, recorded, second);
+  std::memcpy(bytes.data(), again.data(), bytes.size());
 }
 
 void RowFiller::copy_block(const Piece& piece, std::byte* destination, const Group* ahead) {

@@ -67,6 +67,12 @@ class RowFiller {
   bool leave_to_device(const SampleContext& sample, std::uint32_t output, const FieldBytes& bytes, JpegRow* row);
   void read(const Fetch& fetch, std::byte* buffer);
   void read_specials(const Fetch& fetch, std::byte* buffer, const Group* ahead);
+  void check(std::uint64_t sample, const Fetch& fetch, std::byte* buffer, bool just_read);
+  void check_value(std::uint64_t sample, std::uint32_t field, std::span<std::byte> bytes, const ReadSum& sum);
+  void check_ranges(std::uint64_t sample, const FieldFetch& fetch, std::byte* bytes);
+  void cut(const FieldFetch& fetch, std::byte* bytes);
+  void require_sum(std::uint64_t sample, std::uint32_t field, std::uint64_t begin, std::span<std::byte> bytes,
+                   std::uint32_t recorded, std::uint32_t found);
   void copy_block(const Piece& piece, std::byte* destination, const Group* ahead);
   std::span<const std::byte> read_stored(const Block& block);
   void submit(std::span<const ReadRequest> requests);
@@ -86,7 +92,8 @@ class RowFiller {
   Memory buffer_;
   std::vector<ReadRequest> requests_;
   std::vector<PendingRead> pending_;
-  std::vector<std::byte> stored_, filter_scratch_;
+  std::vector<ReadSum> sums_;  // by read of the fetch read last
+  std::vector<std::byte> stored_, filter_scratch_, cut_scratch_;
   nanoseconds read_time_{};
   std::uint64_t hits_ = 0, misses_ = 0;
 };

@@ -31,6 +31,20 @@ void print_wait(std::ostream& out, const Stats& stats) {
   out << "\n";
 }
 
+void print_checks(std::ostream& out, const Stats& stats) {
+  out << "checksums   " << name(stats.checksums);
+  if (stats.checksums != Checksums::off) {
+    print(out, ": %llu values or parts checked (%.1f MB)", static_cast<unsigned long long>(stats.checks.checked),
+          static_cast<double>(stats.checks.checked_bytes) / 1e6);
+    if (stats.checks.unchecked != 0)
+      print(out, ", %llu have none (%.1f MB)", static_cast<unsigned long long>(stats.checks.unchecked),
+            static_cast<double>(stats.checks.unchecked_bytes) / 1e6);
+    if (stats.checks.mismatches != 0)
+      print(out, ", %llu did not match at first", static_cast<unsigned long long>(stats.checks.mismatches));
+  }
+  out << "\n";
+}
+
 }  // namespace
 
 std::ostream& operator<<(std::ostream& out, const Stats& stats) {
@@ -82,6 +96,7 @@ std::ostream& operator<<(std::ostream& out, const Stats& stats) {
           static_cast<double>(stats.cache.reserved) / 1e6, static_cast<unsigned long long>(stats.cache.values),
           static_cast<unsigned long long>(stats.cache.hits), static_cast<unsigned long long>(stats.cache.misses));
   }
+  print_checks(out, stats);
   print(out, "workers     %u asked for, %u observed\n", stats.workers, stats.workers_observed);
   if (stats.bad_samples != 0) {
     print(out, "bad samples %llu; the first: ", static_cast<unsigned long long>(stats.bad_samples));

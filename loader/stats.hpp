@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include <penstock/loader/checksums.hpp>
 #include <penstock/loader/read_engine.hpp>
 #include <penstock/loader/sample_cache.hpp>
 
@@ -61,6 +62,8 @@ struct Stats {
   std::uint64_t blocks_undone = 0;     ///< filtered blocks (HDF5 chunks); one that serves many samples counts once
   CacheKind cache_kind = CacheKind::none;
   CacheStats cache;  ///< of samples; cache_bytes above are those of blocks
+  Checksums checksums = Checksums::off;
+  CheckStats checks;
   std::uint64_t bad_samples = 0, excluded_samples = 0, later_failures = 0;
   std::vector<BadSample> bad;  ///< the first 1,000
   std::string notes;           ///< what a user should know (fallbacks, where rank and world came from)

@@ -29,6 +29,11 @@ void BenchOptions::declare(CLI::App& command) {
       ->check(CLI::IsMember({"none", "encoded", "decoded"}))
       ->capture_default_str();
   command.add_option("--cache-bytes", cache_bytes, "Limit of the cache")->capture_default_str();
+  command
+      .add_option("--checksums", checksums,
+                  "Compare values with the CRC-32C that pack recorded: off, first (the first time they are read), always")
+      ->check(CLI::IsMember({"off", "first", "always"}))
+      ->capture_default_str();
   command.add_option("--consumer", consumer, "Stand-in for training, for each batch: none, busy:MS or sleep:MS")
       ->capture_default_str();
   command.add_option("--device", device,
@@ -57,6 +62,7 @@ TrialOptions BenchOptions::trial() const {
   trial.cold = cold;
   trial.cache = cache_named(cache);
   trial.cache_bytes = parse_size(cache_bytes);
+  trial.checksums = checksums_named(checksums);
   trial.keep_going = [] { return !interrupted(); };
   return trial;
 }

@@ -18,7 +18,7 @@ struct BenchOptions {
   std::uint64_t seed = 0;
   bool direct_io = false, cold = false, gpu_direct = false;
   double gpu_jpeg = 0;
-  std::string cache = "none", cache_bytes = "1GiB";
+  std::string cache = "none", cache_bytes = "1GiB", checksums{name(LoaderOptions{}.checksums)};
 
   void declare(CLI::App& command);
   /// Opens the device. Throws Error: invalid_argument; unsupported, where there is no such device.

@@ -61,7 +61,8 @@ std::vector<Mix> mixes_of(const std::optional<std::variant<Mix, std::vector<Mix>
 void construct(PythonLoader* self, const nb::object& source, std::uint32_t batch_size, bool shuffle, std::uint64_t seed,
                unsigned workers, unsigned prefetch, const std::optional<FieldsDict>& fields, const std::string& last,
                bool drop_last, const std::variant<std::uint32_t, std::string>& rank, std::optional<std::uint32_t> world,
-               std::optional<unsigned> held, std::optional<unsigned> held_max, const std::string& on_error, double max_error_rate, const std::string& missing,
+               std::optional<unsigned> held, std::optional<unsigned> held_max, const std::string& on_error,
+               const std::string& checksums, double max_error_rate, const std::string& missing,
                std::optional<std::vector<std::uint64_t>> subset, std::optional<double> timeout,
                std::optional<std::uint64_t> shuffle_block, std::uint64_t max_items,
                const std::optional<std::vector<std::string>>& classes, const std::string& engine, bool direct_io,
@@ -86,6 +87,7 @@ void construct(PythonLoader* self, const nb::object& source, std::uint32_t batch
                         .held = held.value_or(std::min(kHeld, held_max.value_or(kHeld))),
                         .held_max = held_max.value_or(held.value_or(kHeldMax)),
                         .on_error = on_error_named(on_error),
+                        .checksums = checksums_named(checksums),
                         .max_error_rate = max_error_rate,
                         .missing = missing_named(missing),
                         .subset = std::move(subset).value_or(std::vector<std::uint64_t>{}),
@@ -229,7 +231,10 @@ constexpr const char* kInitDoc =
     "held: batches the program may hold at once in memory that is reserved for them; None: 4. held_max: how many it may\n"
     "hold all the same, in memory that is taken when it comes to that; None: held where that is given, else 16. Values of\n"
     "at most 256 bytes a row are copies, and count for neither.\n"
-    "on_error: \"raise\", \"replace\" or \"mark\" for samples with broken bytes, up to max_error_rate. missing: \"raise\", \"exclude\" or \"empty\" for samples that lack a field.\n"
+    "on_error: \"raise\", \"replace\" or \"mark\" for samples with broken bytes, up to max_error_rate.\n"
+    "checksums: \"off\", \"first\" or \"always\": values are compared with the CRC-32C that pack recorded never, the\n"
+    "first time this loader reads them, or each time.\n"
+    "missing: \"raise\", \"exclude\" or \"empty\" for samples that lack a field.\n"
     "subset: sample numbers that an epoch delivers. timeout: seconds after which a wait raises, with what is in\n"
     "flight. shuffle_block: samples per block of a block shuffle, 0 for none. max_items: bound of a ragged row.\n"
     "classes: names that the dataset's must equal. engine: \"auto\", \"io_uring\", \"pread\", \"direct\", \"gather\".\n"
@@ -258,7 +263,7 @@ void bind_loader_class(nb::module_& module) {
            nb::arg("workers") = defaults.workers, nb::arg("prefetch") = defaults.prefetch,
            nb::arg("fields") = nb::none(), nb::arg("last") = "keep", nb::arg("drop_last") = false, nb::arg("rank") = 0,
            nb::arg("world") = nb::none(), nb::arg("held") = nb::none(), nb::arg("held_max") = nb::none(),
-           nb::arg("on_error") = "raise",
+           nb::arg("on_error") = "raise", nb::arg("checksums") = name(defaults.checksums).data(),
            nb::arg("max_error_rate") = defaults.max_error_rate, nb::arg("missing") = "raise",
            nb::arg("subset") = nb::none(), nb::arg("timeout") = nb::none(), nb::arg("shuffle_block") = nb::none(),
            nb::arg("max_items") = defaults.max_items, nb::arg("classes") = nb::none(), nb::arg("engine") = "auto",

@@ -104,6 +104,12 @@ nb::object to_python(const Stats& stats) {
   all["cache_bytes"] = stats.cache_bytes;
   all["blocks_undone"] = stats.blocks_undone;
   all["cache"] = cache(stats);
+  all["checksums"] = text(name(stats.checksums));
+  all["checked"] = stats.checks.checked;
+  all["checked_bytes"] = stats.checks.checked_bytes;
+  all["unchecked"] = stats.checks.unchecked;
+  all["unchecked_bytes"] = stats.checks.unchecked_bytes;
+  all["checksum_mismatches"] = stats.checks.mismatches;
   all["bad_samples"] = stats.bad_samples;
   all["excluded_samples"] = stats.excluded_samples;
   all["later_failures"] = stats.later_failures;

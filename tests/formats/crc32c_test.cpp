@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <random>
 #include <string>
 #include <vector>
@@ -8,7 +9,9 @@
 
 #include "support/temporary_folder.hpp"
 
+using penstock::copy_with_crc32c;
 using penstock::crc32c;
+using penstock::crc32c_by_instruction;
 using penstock::crc32c_joined;
 using penstock::crc32c_portable;
 using penstock::test::bytes_of;
@@ -22,7 +25,46 @@ std::vector<std::byte> random_bytes(std::size_t count) {
   return bytes;
 }
 
+// As the polynomial defines it, a bit at a time.
+std::uint32_t by_bits(std::span<const std::byte> bytes) {
+  std::uint32_t crc = ~0U;
+  for (const std::byte byte : bytes) {
+    crc ^= static_cast<std::uint32_t>(byte);
+    for (int bit = 0; bit < 8; ++bit) crc = (crc >> 1) ^ ((crc & 1) != 0 ? 0x82F63B78U : 0);
+  }
+  return ~crc;
+}
+
 }  // namespace
+
+TEST_CASE("every way to compute a checksum agrees with its definition, at every length and place") {
+  const std::vector<std::byte> bytes = random_bytes(7000);
+  for (std::size_t length = 0; length < 6000; length += length < 1300 ? 1 : 61) {
+    for (const std::size_t begin : {0U, 1U, 40U, 64U}) {
+      const auto part = std::span(bytes).subspan(begin, length);
+      const std::uint32_t expected = by_bits(part);
+      REQUIRE(crc32c(part) == expected);
+      REQUIRE(crc32c_by_instruction(part) == expected);
+      REQUIRE(crc32c_portable(part) == expected);
+      REQUIRE(crc32c(part.subspan(length / 5), crc32c(part.first(length / 5))) == expected);
+    }
+  }
+}
+
+TEST_CASE("a copy with its checksum is a copy, wherever it begins, and touches nothing else") {
+  const std::vector<std::byte> bytes = random_bytes(70'000);
+  for (const std::size_t length : {0U, 1U, 63U, 64U, 1023U, 1024U, 1025U, 1500U, 4096U, 16'385U, 69'000U}) {
+    for (const std::size_t begin : {0U, 1U, 17U, 63U}) {
+      std::vector<std::byte> copy(70'000, std::byte{0xAA});
+      const auto part = std::span(bytes).subspan(begin, length);
+      const std::size_t to = 100 + 3 * begin;
+      REQUIRE(copy_with_crc32c(copy.data() + to, part) == crc32c(part));
+      REQUIRE(std::ranges::equal(std::span(copy).subspan(to, length), part));
+      REQUIRE(copy[to - 1] == std::byte{0xAA});
+      REQUIRE(copy[to + length] == std::byte{0xAA});
+    }
+  }
+}
 
 TEST_CASE("crc32c gives the values of RFC 3720, B.4") {
   CHECK(crc32c(bytes_of(std::string(32, '\0'))) == 0x8A9136AA);

@@ -16,13 +16,16 @@ namespace layout = index_layout;
 // The index with its length and the checksum of its header put right: what is behind them is the parser.
 std::vector<std::byte> repaired(Input input) {
   std::vector<std::byte> bytes(input.begin(), input.end());
-  constexpr std::size_t kTable = layout::kSectionCount * sizeof(layout::SectionEntry);
-  if (bytes.size() < sizeof(layout::Header) + kTable) return bytes;
+  if (bytes.size() < sizeof(layout::Header)) return bytes;
+  layout::Header header;
+  std::memcpy(&header, bytes.data(), sizeof(header));
+  const std::size_t table = layout::sections_of(header.version) * sizeof(layout::SectionEntry);
+  if (bytes.size() < sizeof(layout::Header) + table) return bytes;
   const std::uint64_t length = bytes.size();
   std::memcpy(bytes.data() + offsetof(layout::Header, total_length), &length, sizeof(length));
   const Input whole(bytes);
   const std::uint32_t head = crc32c(whole.first(offsetof(layout::Header, header_crc)));
-  const std::uint32_t crc = crc32c(whole.subspan(sizeof(layout::Header), kTable), head);
+  const std::uint32_t crc = crc32c(whole.subspan(sizeof(layout::Header), table), head);
   std::memcpy(bytes.data() + offsetof(layout::Header, header_crc), &crc, sizeof(crc));
   return bytes;
 }

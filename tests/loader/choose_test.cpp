@@ -66,6 +66,8 @@ TEST_CASE("data in memory is read by the workers, other data by io_uring, and by
   unsetenv("PENSTOCK_ENGINE");
   const Shard shard;
   CHECK(chosen(shard.dataset) == "direct: resident: 64 of 64 probed extents in memory");
+  CHECK(chosen(shard.dataset, {.rows = true}) ==
+        "gather: rows as they are stored, resident: 64 of 64 probed extents in memory");
   if (!shard.drop_from_memory()) {
     MESSAGE("skipped: this file system keeps dropped pages in memory");
     return;

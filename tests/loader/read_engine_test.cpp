@@ -10,6 +10,8 @@
 
 #include <doctest/doctest.h>
 
+#include <penstock/formats/crc32c.hpp>
+
 using namespace penstock;
 using namespace penstock::test;
 
@@ -35,9 +37,14 @@ void check_reads(const EngineUnderTest& under_test, const Files& data, const std
   Answers answers;
   std::vector<std::vector<std::byte>> memory;
   std::vector<ReadRequest> requests;
+  std::vector<ReadSum> sums(extents.size());
   for (std::size_t i = 0; i < extents.size(); ++i) {
     memory.emplace_back(extents[i].length + 2 * kGuard, kUntouched);
-    requests.push_back({extents[i], memory.back().data() + kGuard, i});
+    requests.push_back({.extent = extents[i],
+                        .destination = memory.back().data() + kGuard,
+                        .tag = i,
+                        .streamed = i % 2 == 1,
+                        .sum = i % 3 != 0 ? &sums[i] : nullptr});
   }
   auto engine = make_engine(under_test, data.files, answers.collect(), filter, keep_open);
   for (std::size_t at = 0; at < requests.size(); at += 50)
@@ -57,6 +64,10 @@ void check_reads(const EngineUnderTest& under_test, const Files& data, const std
     const auto& content = data.contents[extent.file];
     REQUIRE(std::equal(memory[i].begin() + kGuard, memory[i].end() - kGuard,
                        content.begin() + static_cast<std::ptrdiff_t>(extent.offset)));
+    const std::span<const std::byte> read(memory[i].data() + kGuard, extent.length);
+    if (sums[i].known) REQUIRE(sums[i].crc32c == crc32c(read));
+    const bool copies = under_test.kind == EngineKind::gather && extent.length != 0;
+    REQUIRE(sums[i].known == (copies && i % 2 == 1 && i % 3 != 0));
     REQUIRE(std::count(memory[i].begin(), memory[i].begin() + kGuard, kUntouched) == kGuard);
     REQUIRE(std::count(memory[i].end() - kGuard, memory[i].end(), kUntouched) == kGuard);
   }

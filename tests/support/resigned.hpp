@@ -34,7 +34,8 @@ void change(std::span<std::byte> section, std::size_t number, const Change& chan
 
 inline std::vector<std::byte> resigned(std::vector<std::byte> index) {
   using namespace index_layout;
-  const std::size_t body = sizeof(Header) + kSectionCount * sizeof(SectionEntry);
+  const std::size_t sections = record<Header>(index, 0).section_count;
+  const std::size_t body = sizeof(Header) + sections * sizeof(SectionEntry);
   change<Header>(index, 0, [&](Header& header) { header.body_crc = crc32c(std::span(index).subspan(body)); });
   const std::span<const std::byte> head = std::span(index).first(body);
   change<Header>(index, 0, [&](Header& header) {

@@ -29,6 +29,7 @@ def tune(
     engine: str = "auto",
     direct_io: bool = False,
     cold: bool = False,
+    checksums: str = "first",
     consumer: str = "none",
     seed: int = 0,
     progress: bool | Callable[[str], object] = True,
@@ -40,7 +41,7 @@ def tune(
 
     It runs in a process of its own and takes some seconds to minutes. task: "image-train", "image-eval", "points" or
     "raw"; guessed from the fields when empty. workers, prefetch, batch_size: what to choose from; empty: as fits this
-    machine. seconds: measured for each setting. cold: without the page cache. consumer: what stands in for the training
+    machine. seconds: measured for each setting. cold: without the page cache. checksums: as in Loader. consumer: what stands in for the training
     step of each batch: "none", "busy:MS" or "sleep:MS". progress: True for a line on stderr about each setting that was
     tried, or a function of that line.
 
@@ -56,6 +57,7 @@ def tune(
         if listed:
             arguments += [option, ",".join(map(str, listed))]
     arguments += ["--seconds", str(seconds), "--engine", engine, "--consumer", consumer, "--seed", str(seed)]
+    arguments += ["--checksums", checksums]
     arguments += [*(["--task", task] if task else []), *["--direct-io"] * direct_io, *["--cold"] * cold]
     tell = _on_stderr if progress is True else progress or None
     return _run(arguments, tell)
