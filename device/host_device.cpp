@@ -134,8 +134,14 @@ std::unique_ptr<Stream> HostDevice::make_stream() {
   auto queue = std::make_unique<HostQueue>();
   const std::scoped_lock lock(mutex_);
   const StreamHandle handle = next_handle_++;
-  queues_.emplace(handle, std::move(queue));
-  return std::make_unique<OwnStream>(*this, handle);
+  ended_.reserve(ended_.size() + queues_.size() + 1);  // so that no stream's end needs memory
+  const auto placed = queues_.emplace(handle, std::move(queue)).first;
+  try {
+    return std::make_unique<OwnStream>(*this, handle);
+  } catch (...) {
+    queues_.erase(placed);
+    throw;
+  }
 }
 
 std::unique_ptr<Event> HostDevice::make_event() {
@@ -149,6 +155,7 @@ HostQueue& HostDevice::queue(StreamHandle stream) {
   if (stream != kDefaultStream && stream != kThreadStream) {
     throw Error::invalid_argument(to_string(id()) + " has no stream " + std::to_string(stream));
   }
+  ended_.reserve(ended_.size() + queues_.size() + 1);
   return *queues_.emplace(stream, std::make_unique<HostQueue>()).first->second;
 }
 

@@ -224,6 +224,7 @@ DevicePool::DevicePool(std::shared_ptr<Device> device, Dataset dataset, std::spa
       more_(more) {
   for (unsigned i = 0; i < slabs; ++i) {
     slabs_.push_back(made());
+    free_.reserve(slabs_.size());
     free_.push_back(slabs_.back().get());
   }
   if (slabs != 0) slab_bytes_ = slabs_.front()->bytes();
@@ -239,6 +240,7 @@ void DevicePool::allow_held(unsigned held) {
     {
       const std::scoped_lock lock(mutex_);
       slabs_.push_back(std::move(slab));
+      free_.reserve(slabs_.size());
       free_.push_back(slabs_.back().get());
       ++held_;
       --more_;

@@ -5,7 +5,6 @@
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -109,7 +108,7 @@ class DevicePool {
     freed_.wait(lock, [&] { return !free_.empty() || cancelled(); });
     if (cancelled()) return nullptr;
     DeviceSlab* slab = free_.front();
-    free_.pop_front();
+    free_.erase(free_.begin());
     return slab;
   }
   void wake();
@@ -140,7 +139,7 @@ class DevicePool {
   unsigned held_, more_;
   std::condition_variable freed_;
   // The one let go longest ago comes first: copies are in order, and one that waits for the latest reader holds up all.
-  std::deque<DeviceSlab*> free_;
+  std::vector<DeviceSlab*> free_;  // has room for all slabs: giving one back needs no memory
   unsigned lent_ = 0;
 };
 

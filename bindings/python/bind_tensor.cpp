@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <cstring>
+#include <new>
 #include <optional>
 #include <string>
 #include <utility>
@@ -187,19 +189,23 @@ Tensor Tensor::slice(std::int64_t begin, std::int64_t end) const {
 }
 
 Tensor Tensor::copy() const {
-  const auto memory = std::make_shared<std::vector<std::byte>>(static_cast<std::size_t>(bytes()));
+  // Aligned as a slab's columns are: some programs copy what is not.
+  constexpr std::align_val_t kAlignment{64};
+  const auto length = static_cast<std::size_t>(bytes());
+  const std::shared_ptr<void> memory(::operator new(std::max<std::size_t>(length, 1), kAlignment),
+                                     [](void* taken) { ::operator delete(taken, kAlignment); });
   if (use_ != nullptr) use_->synchronize();
   if (gpu()) {
     Device& device = use_->device();
     const auto stream = device.make_stream();
     const auto done = device.make_event();
-    device.copy_out(memory->data(), data(), bytes(), stream->handle());
+    device.copy_out(memory.get(), data(), bytes(), stream->handle());
     done->record(stream->handle());
     done->wait();
-  } else if (!memory->empty()) {
-    std::memcpy(memory->data(), data(), memory->size());
+  } else if (length != 0) {
+    std::memcpy(memory.get(), data(), length);
   }
-  return {memory, memory->data(), dtype_, shape_};
+  return {memory, memory.get(), dtype_, shape_};
 }
 
 std::optional<int> Tensor::gpu() const {

@@ -17,7 +17,7 @@ TEST_CASE("a flipped byte in the source is reported with shard, key, field and o
   write_folder(folder / "files");
   for (const std::string& format : written_formats()) {
     CAPTURE(format);
-    const Dataset source = packed(open(folder / "files"), folder / format, format);
+    Dataset source = packed(open(folder / "files"), folder / format, format);
     const std::uint32_t jpg = source.field("jpg").value();
     std::vector<Piece> pieces;
     std::uint64_t sample = source.size();
@@ -26,6 +26,7 @@ TEST_CASE("a flipped byte in the source is reported with shard, key, field and o
     REQUIRE(source.locate(sample, jpg, pieces));
     const Extent extent = pieces.front().extent;
     flip_byte(source.file(extent.file).path, extent.offset + 4000);
+    source = open(folder / format);  // what was open before would say that its file was written to
     const fs::path copy = folder / (format + "-copy");
     const Error error = error_of([&] { stage(source, copy); });
     CHECK(error.kind() == ErrorKind::corrupt);

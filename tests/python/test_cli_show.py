@@ -64,7 +64,7 @@ def test_show_takes_the_order_from_a_state_that_says_it(images, tmp_path):
         "last": "drop",
     }
     chosen = ["--field", "cls=label()"]
-    for changed, words in (({}, ["--shuffle-block", 4]), ({"shuffle": False, "shuffle_block": 0}, ["--no-shuffle"])):
+    for changed, words in (({}, ["--shuffle", "--shuffle-block", 4]), ({"shuffle": False, "shuffle_block": 0}, ["--no-shuffle"])):
         (tmp_path / "state.json").write_text(json.dumps({**state, **changed}))
         told = run("show", images, "--state", tmp_path / "state.json", "--row", 5).stdout
         assert told == run("show", images, *SHOWN, *words, *chosen).stdout
