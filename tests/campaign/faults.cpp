@@ -18,6 +18,8 @@
 namespace penstock::campaign {
 namespace {
 
+thread_local int spared = 0;
+
 // Counts calls, and says which fail. Relaxed: the count orders nothing, and which of two racing calls fails is no matter.
 struct Countdown {
   std::atomic<std::uint64_t> calls{0}, first{0}, last{0};
@@ -29,7 +31,7 @@ struct Countdown {
   }
   bool fails() {
     const std::uint64_t from = first.load(std::memory_order_relaxed);
-    if (from == 0) return false;
+    if (from == 0 || spared != 0) return false;
     const std::uint64_t number = calls.fetch_add(1, std::memory_order_relaxed) + 1;
     return number >= from && number <= last.load(std::memory_order_relaxed);
   }
@@ -49,6 +51,7 @@ Function* real(const char* name) {
 // What becomes of a read: an errno, or 0 and how much of it is asked of the system.
 int fault_of_read(std::size_t& bytes) {
   if (reads.fails()) return EIO;
+  if (spared != 0) return 0;
   const bool halved = short_reads.load(std::memory_order_relaxed);
   const bool interrupted = interrupted_reads.load(std::memory_order_relaxed);
   if (!halved && !interrupted) return 0;
@@ -71,10 +74,10 @@ FaultPlan draw_faults(Draws& draws, bool writes_files) {
   FaultPlan plan;
   const std::uint64_t kinds = below(draws, 3) == 0 ? 1 + below(draws, 2) : 0;
   for (std::uint64_t i = 0; i < kinds; ++i) {
-    switch (below(draws, writes_files ? 12 : 9)) {
+    switch (writes_files ? 2 + below(draws, 10) : below(draws, 9)) {
       case 0:
       case 1:
-        plan.allocation = 1 + below(draws, one_in(draws, 2) ? 300 : 6000);
+        plan.allocation = 1 + below(draws, one_in(draws, 2) ? 300 : 3000);
         plan.allocations = one_in(draws, 3) ? 1 + below(draws, 50) : 1;
         break;
       case 2:
@@ -153,7 +156,18 @@ Faults::Faults(const FaultPlan& plan) {
     const itimerval every{{0, 300}, {0, 300}};
     ::setitimer(ITIMER_REAL, &every, nullptr);
   }
+}
+
+void arm_memory(const FaultPlan& plan) {
   allocations.set(plan.allocation, plan.allocations);
+}
+
+Spared::Spared() {
+  ++spared;
+}
+
+Spared::~Spared() {
+  --spared;
 }
 
 Faults::~Faults() {

@@ -31,13 +31,26 @@ FaultPlan draw_faults(Draws& draws, bool writes);
 std::string to_string(const FaultPlan& plan);
 bool any(const FaultPlan& plan);
 
-/// One at a time.
+/// One at a time. Memory fails only from arm_memory() on: GCC's std::filesystem and nlohmann's JSON, by which datasets are
+/// opened, end the process themselves where they get none.
 class Faults {
  public:
   explicit Faults(const FaultPlan& plan);
   ~Faults();
   Faults(const Faults&) = delete;
   Faults& operator=(const Faults&) = delete;
+};
+
+/// Of the Faults that are alive.
+void arm_memory(const FaultPlan& plan);
+
+/// Nothing fails that this thread asks for while one is alive: what the campaign itself does.
+class Spared {
+ public:
+  Spared();
+  ~Spared();
+  Spared(const Spared&) = delete;
+  Spared& operator=(const Spared&) = delete;
 };
 
 }  // namespace penstock::campaign

@@ -9,6 +9,8 @@
 #include <penstock/formats/error.hpp>
 #include <penstock/loader/uring_engine.hpp>
 
+#include "campaign/faults.hpp"
+
 namespace penstock::campaign {
 namespace {
 
@@ -17,6 +19,7 @@ class Watcher {
  public:
   explicit Watcher(const Loader& loader)
       : thread_([this, &loader] {
+          const Spared spared;
           while (!stop_.load(std::memory_order_relaxed)) {
             std::ostringstream text;
             text << loader.stats();
@@ -104,7 +107,10 @@ Life draw_life(Draws& draws) {
 
 std::optional<std::string> live(Loader& loader, const Life& life, const Rows* expected, std::uint64_t& delivered) {
   std::optional<Watcher> watcher;
-  if (life.watched) watcher.emplace(loader);
+  if (life.watched) {
+    const Spared spared;
+    watcher.emplace(loader);
+  }
   std::uint64_t taken = 0;
   unsigned tries = life.tries;
   for (std::uint64_t epoch = 0; epoch < kEpochs; ++epoch) {

@@ -70,6 +70,7 @@ class Damaging {
   Damaging(Trial& trial, std::uint64_t seed) : trial_(trial), draws_(seed) {}
   void at(Damage moment, Ledger& ledger) {
     if (trial_.damage != moment) return;
+    const Spared spared;
     for (std::uint64_t i = 0, count = one_in(draws_, 4) ? 3 : 1; i < count; ++i)
       trial_.told += "; " + mutate(trial_.data, draws_, trial_.forged);
     ledger.tell(trial_.told);
@@ -91,6 +92,7 @@ std::optional<std::string> load(Trial& trial, Draws& draws, Damaging& damaging, 
   ledger.tell(trial.told);
   const OnError policy = options.on_error;
   const Checksums checksums = options.gpu_direct ? Checksums::off : options.checksums;  // a device's reads are unchecked
+  arm_memory(trial.faults);
   Loader loader(dataset, std::move(options));
   damaging.at(Damage::meanwhile, ledger);
   std::uint64_t delivered = 0;
@@ -107,12 +109,16 @@ std::optional<std::string> load(Trial& trial, Draws& draws, Damaging& damaging, 
 std::optional<std::string> verify_it(Trial& trial, Damaging& damaging, Ledger& ledger) {
   const Dataset dataset = open(trial.data / trial.kind->opens);
   damaging.at(Damage::opened, ledger);
+  arm_memory(trial.faults);
   const VerifyResult result = verify(dataset, {.workers = 2});
   if (trial.damage == Damage::none && !any(trial.faults) && result.bad_count != 0)
     return "verify finds fault with what is right: " + result.bad.front().cause;
   if (result.bad_count != 0) throw Error::corrupt(result.bad.front().cause);
   // `opened`: the files were changed behind an index that was whole when it was read.
-  if (trial.promised(true) && trial.damage != Damage::meanwhile) return compare_all(dataset, *trial.variant);
+  if (trial.promised(true) && trial.damage != Damage::meanwhile) {
+    const Faults off({});
+    return compare_all(open(trial.data / trial.kind->opens), *trial.variant);
+  }
   return std::nullopt;
 }
 
@@ -175,6 +181,7 @@ std::optional<std::string> stage_it(Trial& trial, Damaging& damaging, Ledger& le
 std::optional<std::string> read_values(Trial& trial, Damaging& damaging, Ledger& ledger) {
   const Dataset dataset = open(trial.data / trial.kind->opens);
   damaging.at(Damage::opened, ledger);
+  arm_memory(trial.faults);
   for (std::uint64_t sample = 0; sample < dataset.size(); ++sample) {
     for (std::uint32_t field = 0; field < dataset.fields().size(); ++field) {
       std::vector<Piece> pieces;
@@ -268,7 +275,8 @@ Verdict run_trial(std::uint64_t seed, std::uint64_t number, std::span<const Kind
   Damaging damaging(trial, mix64(number ^ seed));
   damaging.at(Damage::before, ledger);
   const std::size_t descriptors = open_descriptors();
-  Verdict verdict = left_behind(judge(trial, draws, damaging, ledger), descriptors);
+  const Verdict judged = judge(trial, draws, damaging, ledger);
+  Verdict verdict = left_behind(judged, descriptors);
   if (verdict.outcome == Outcome::wrong) verdict.text += " [" + trial.told + "]";
   return verdict;
 }
