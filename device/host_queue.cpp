@@ -1,12 +1,22 @@
 #include <utility>
 
+#include <string>
+#include <system_error>
+
 #include <pthread.h>
 
 #include <penstock/device/host_queue.hpp>
+#include <penstock/formats/error.hpp>
 
 namespace penstock {
 
-HostQueue::HostQueue() : thread_([this] { run(); }) {}
+HostQueue::HostQueue() {
+  try {
+    thread_ = std::thread([this] { run(); });
+  } catch (const std::system_error& error) {
+    throw Error::resource(std::string("cannot start the thread penstock-host-q: ") + error.code().message());
+  }
+}
 
 HostQueue::~HostQueue() {
   close();

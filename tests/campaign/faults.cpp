@@ -77,11 +77,11 @@ void on_alarm(int) {}
 
 }  // namespace
 
-FaultPlan draw_faults(Draws& draws, bool writes_files) {
+FaultPlan draw_faults(Draws& draws, bool memory) {
   FaultPlan plan;
   const std::uint64_t kinds = below(draws, 3) == 0 ? 1 + below(draws, 2) : 0;
   for (std::uint64_t i = 0; i < kinds; ++i) {
-    switch (writes_files ? 2 + below(draws, 10) : below(draws, 9)) {
+    switch (memory ? below(draws, 9) : 2 + below(draws, 10)) {
       case 0:
       case 1:
         plan.allocation = 1 + below(draws, one_in(draws, 2) ? 300 : 3000);

@@ -27,12 +27,13 @@ struct FaultPlan {
 };
 
 /// Nothing, in most cases; else one sort of failure, sometimes two.
-FaultPlan draw_faults(Draws& draws, bool writes);
+/// `memory`: it may be memory; else it may be what writing needs.
+FaultPlan draw_faults(Draws& draws, bool memory);
 std::string to_string(const FaultPlan& plan);
 bool any(const FaultPlan& plan);
 
-/// One at a time. Memory fails only from arm_memory() on: GCC's std::filesystem and nlohmann's JSON, by which datasets are
-/// opened, end the process themselves where they get none.
+/// One at a time. Memory fails only from arm_memory() on, and only where values are read and loaded: GCC's std::filesystem
+/// and nlohmann's JSON, by which datasets are opened and made, end the process themselves where they get none.
 class Faults {
  public:
   explicit Faults(const FaultPlan& plan);

@@ -117,7 +117,10 @@ std::optional<std::string> live(Loader& loader, const Life& life, const Rows* ex
     loader.set_epoch(epoch);
     for (;;) {
       if (taken++ >= life.batches) return std::nullopt;
-      if (life.restores && taken == 3) loader.restore(LoaderState::from_json(loader.state().to_json()));
+      if (life.restores && taken == 3) {
+        const Spared spared;
+        loader.restore(LoaderState::from_json(loader.state().to_json()));
+      }
       try {
         const auto batch = loader.next();
         if (!batch) break;

@@ -55,7 +55,7 @@ Trial draw_trial(std::span<const Kind> kinds, const fs::path& scratch, Draws& dr
   static constexpr std::array kDamages{Damage::none,   Damage::before, Damage::before,
                                        Damage::before, Damage::opened, Damage::meanwhile};
   trial.damage = kDamages.at(below(draws, kDamages.size()));
-  trial.faults = draw_faults(draws, trial.action == Action::pack || trial.action == Action::stage);
+  trial.faults = draw_faults(draws, trial.action == Action::load || trial.action == Action::values);
   trial.data = scratch / "trial";
   trial.destination = scratch / "out" / "made";
   static constexpr std::array<const char*, 5> kNames{"load", "verify", "pack", "stage", "values"};
@@ -109,7 +109,6 @@ std::optional<std::string> load(Trial& trial, Draws& draws, Damaging& damaging, 
 std::optional<std::string> verify_it(Trial& trial, Damaging& damaging, Ledger& ledger) {
   const Dataset dataset = open(trial.data / trial.kind->opens);
   damaging.at(Damage::opened, ledger);
-  arm_memory(trial.faults);
   const VerifyResult result = verify(dataset, {.workers = 2});
   if (trial.damage == Damage::none && !any(trial.faults) && result.bad_count != 0)
     return "verify finds fault with what is right: " + result.bad.front().cause;
