@@ -1,7 +1,6 @@
-#include <utility>
-
 #include <string>
 #include <system_error>
+#include <utility>
 
 #include <pthread.h>
 
