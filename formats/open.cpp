@@ -185,13 +185,16 @@ Dataset open_any(const fs::path& path, const OpenProgress& progress) {
 }  // namespace
 
 Dataset open(const fs::path& path, const OpenProgress& progress) {
-  const OpenProgress told = [&progress](std::uint64_t done, std::uint64_t total) {
+  const auto passed_on = [](const auto& tell) {
     try {
-      progress(done, total);
+      tell();
     } catch (...) {
       throw Stopped{std::current_exception()};
     }
   };
+  const OpenProgress told(
+      [&](std::uint64_t done, std::uint64_t total) { passed_on([&] { progress(done, total); }); },
+      [&](const fs::path& lock, std::chrono::milliseconds waited) { passed_on([&] { progress.wait(lock, waited); }); });
   try {
     return open_any(path, progress ? told : OpenProgress());
   } catch (const Stopped& stopped) {
