@@ -131,7 +131,7 @@ Plan Pipeline::plan_of(const Position& at) const {
 Finished Pipeline::filled_here(const Position& at, const Plan& plan, const DeviceShare& of_device) {
   const auto pool = std::make_shared<SlabPool>(dataset, program.outputs(), options.batch_size, options.max_items, 1, 0,
                                                nullptr, of_device);
-  Assembly assembly(pool->slab(0), program.outputs().size());
+  Assembly assembly(*pool->acquire({}, [] { return false; }), program.outputs().size());
   plan.batch(at.batch, assembly.rows);
   name_rows(assembly, shop, at);
   assembly.begin(at.seed, 0, 0);

@@ -31,7 +31,7 @@ struct Making {
   Making() { assembly.rows.resize(4); }
   Arrays arrays{4};
   std::shared_ptr<SlabPool> slabs = std::make_shared<SlabPool>(arrays.dataset(), std::span<const Output>{}, 4, 0, 1);
-  Assembly assembly{slabs->slab(0), 0};
+  Assembly assembly{*slabs->acquire({}, [] { return false; }), 0};
 };
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <functional>
 #include <iterator>
 #include <new>
+#include <optional>
 #include <string>
 #include <system_error>
 #include <thread>
@@ -239,6 +240,22 @@ TEST_CASE("memory that runs out at any moment of an epoch is an error of next(),
     CHECK(failed > 0);
     CHECK(thread_count() <= threads);
     CHECK(descriptors() <= files);
+  }
+}
+
+TEST_CASE("a batch that is let go needs no memory, whichever way it came") {
+  const Arrays arrays(8);
+  const Dataset dataset = packed(arrays.dataset(), arrays.folder / "tar", "tar");
+  for (const Setup& setup : setups()) {
+    CAPTURE(std::string(setup.name));
+    Loader loader(dataset, setup.options());
+    std::optional<Batch> next = loader.next();
+    std::optional<Batch> at = loader.at(0, 0);
+    next->synchronize();
+    at->synchronize();
+    const Refusing refusing(allocations_left, 0);
+    at.reset();  // these destructors may not throw
+    next.reset();
   }
 }
 
