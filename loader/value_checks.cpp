@@ -1,10 +1,10 @@
 #include <algorithm>
-#include <cstdio>
 #include <string>
 
 #include <fcntl.h>
 
 #include <penstock/formats/descriptor.hpp>
+#include <penstock/formats/hash.hpp>
 #include <penstock/loader/place.hpp>
 #include <penstock/loader/value_checks.hpp>
 
@@ -21,10 +21,8 @@ std::uint64_t& word_of(const Memory& bits, std::uint64_t number) {
   return reinterpret_cast<std::uint64_t*>(bits.data())[number / kWordBits];
 }
 
-std::string hexadecimal(std::uint32_t sum) {
-  char digits[16];
-  std::snprintf(digits, sizeof(digits), "%08x", sum);
-  return digits;
+std::string digits_of(std::uint32_t sum) {
+  return hexadecimal(sum).substr(2 * sizeof(sum));
 }
 
 // Clean pages that no mapping holds are read from storage again.
@@ -154,7 +152,7 @@ Error checksum_error(const Dataset& dataset, std::uint64_t sample, std::uint32_t
                      std::uint32_t recorded, std::uint32_t found) {
   ErrorContext place = place_of(dataset, sample, field);
   if (place.offset) *place.offset += begin;
-  return Error::corrupt("the bytes have the CRC-32C " + hexadecimal(found) + ", recorded is " + hexadecimal(recorded) +
+  return Error::corrupt("the bytes have the CRC-32C " + digits_of(found) + ", recorded is " + digits_of(recorded) +
                             "; they were read twice",
                         place);
 }
