@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <penstock/formats/dataset.hpp>
@@ -15,6 +14,7 @@
 #include <penstock/formats/ownership.hpp>
 #include <penstock/formats/sidecar.hpp>
 
+#include "support/processes.hpp"
 #include "support/temporary_folder.hpp"
 
 using namespace penstock;
@@ -148,24 +148,7 @@ TEST_CASE("the cache folder is PENSTOCK_INDEX_DIR, else XDG_CACHE_HOME, else the
 
 TEST_CASE("processes that open at the same time make the index once") {
   const Setting setting;
-  constexpr int kProcesses = 6;
-  for (int i = 0; i < kProcesses; ++i) {
-    const pid_t child = ::fork();
-    REQUIRE(child >= 0);
-    if (child == 0) {
-      int failed = 1;
-      try {
-        failed = setting.open() == 20 ? 0 : 1;
-      } catch (...) {
-      }
-      ::_exit(failed);
-    }
-  }
-  for (int i = 0; i < kProcesses; ++i) {
-    int status = 1;
-    REQUIRE(::wait(&status) > 0);
-    CHECK(status == 0);
-  }
+  test::check_in_processes(6, [&] { return setting.open() == 20; });
   CHECK(setting.built() == 1);
   CHECK_FALSE(fs::exists(setting.data / ".penstock-idx.lock"));
 }

@@ -9,7 +9,6 @@
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <penstock/formats/crc32c.hpp>
@@ -21,6 +20,7 @@
 #include <penstock/formats/sidecar.hpp>
 #include <penstock/formats/tar.hpp>
 
+#include "support/processes.hpp"
 #include "support/temporary_folder.hpp"
 
 using namespace penstock;
@@ -215,24 +215,7 @@ TEST_CASE("64 processes that open a shard after touch make no index, and prove i
   const Setting setting;
   setting.open();
   touch(setting.shard);
-  constexpr int kProcesses = 64;
-  for (int i = 0; i < kProcesses; ++i) {
-    const pid_t child = ::fork();
-    REQUIRE(child >= 0);
-    if (child == 0) {
-      int failed = 1;
-      try {
-        failed = setting.open().index.size() == kSamples ? 0 : 1;
-      } catch (...) {
-      }
-      ::_exit(failed);
-    }
-  }
-  for (int i = 0; i < kProcesses; ++i) {
-    int status = 1;
-    REQUIRE(::wait(&status) > 0);
-    CHECK(status == 0);
-  }
+  test::check_in_processes(64, [&] { return setting.open().index.size() == kSamples; });
   CHECK(setting.done() == "ip");
 }
 
