@@ -149,6 +149,9 @@ class CudaDevice final : public Device {
     require(cudaStreamWaitEvent(native(stream), static_cast<const CudaEvent&>(event).native(), 0),
             "cudaStreamWaitEvent");
   }
+  void drain(StreamHandle stream) noexcept override {
+    end([&] { return cudaStreamSynchronize(native(stream)); });
+  }
   std::chrono::nanoseconds between(const Event& from, const Event& to) const override {
     const Current here = current();
     float milliseconds = 0;

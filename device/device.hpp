@@ -74,6 +74,9 @@ class Device {
   virtual std::unique_ptr<Event> make_event() = 0;
   /// What enters the stream from now on runs after the event's place; the calling thread goes on at once.
   virtual void wait(StreamHandle stream, const Event& event) = 0;
+  /// Blocks this thread until all that is in the stream now is over, or the device has failed and does no more of it.
+  /// Needs no memory: what is left where no event could be recorded behind work that uses somebody's memory.
+  virtual void drain(StreamHandle stream) noexcept = 0;
   /// Between two places whose work is done.
   virtual std::chrono::nanoseconds between(const Event& from, const Event& to) const = 0;
 

@@ -69,8 +69,10 @@ void DeviceUse::released(bool read) noexcept {
     }
     streams_.clear();
   } catch (const std::exception&) {
-    // The device is failing or the process is ending: the next copy, if there is one, reports it.
+    // The device is failing, and the next copy reports it, or there is no memory to remember the readers in.
     const std::scoped_lock lock(mutex_);
+    if (streams_.empty() && read) device_->drain(kDefaultStream);
+    for (const StreamHandle stream : streams_) device_->drain(stream);
     streams_.clear();
   }
 }

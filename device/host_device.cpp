@@ -166,6 +166,15 @@ void HostDevice::wait(StreamHandle stream, const Event& event) {
   if (mark != nullptr) waiter.push([mark] { mark->wait(); });
 }
 
+void HostDevice::drain(StreamHandle stream) noexcept {
+  HostQueue* queue = nullptr;
+  {
+    const std::scoped_lock lock(mutex_);
+    if (const auto found = queues_.find(stream); found != queues_.end()) queue = found->second.get();
+  }
+  if (queue != nullptr) queue->drain();
+}
+
 std::chrono::nanoseconds HostDevice::between(const Event& from, const Event& to) const {
   const auto begun = static_cast<const HostEvent&>(from).mark(), ended = static_cast<const HostEvent&>(to).mark();
   if (begun == nullptr || ended == nullptr) return {};

@@ -54,6 +54,7 @@ class HostDevice final : public Device {
   std::unique_ptr<Stream> make_stream() override;
   std::unique_ptr<Event> make_event() override;
   void wait(StreamHandle stream, const Event& event) override;
+  void drain(StreamHandle stream) noexcept override;
   std::chrono::nanoseconds between(const Event& from, const Event& to) const override;
   void copy_in(void* to, const void* from, std::uint64_t bytes, StreamHandle stream) override;
   void copy_out(void* to, const void* from, std::uint64_t bytes, StreamHandle stream) override;

@@ -26,6 +26,7 @@ void HostQueue::push(std::function<void()> work) {
   {
     const std::scoped_lock lock(mutex_);
     work_.push_back(std::move(work));
+    ++pushed_;
   }
   arrived_.notify_one();
 }
@@ -36,6 +37,11 @@ void HostQueue::close() {
     closed_ = true;
   }
   arrived_.notify_one();
+}
+
+void HostQueue::drain() {
+  std::unique_lock lock(mutex_);
+  done_.wait(lock, [this, all = pushed_] { return finished_ >= all; });
 }
 
 void HostQueue::run() {
@@ -49,6 +55,8 @@ void HostQueue::run() {
     lock.unlock();
     work();
     lock.lock();
+    ++finished_;
+    done_.notify_all();
   }
 }
 

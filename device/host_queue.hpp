@@ -21,13 +21,15 @@ class HostQueue {
 
   void push(std::function<void()> work);
   void close();  ///< the thread ends once all is done
+  void drain();  ///< waits until all that was pushed so far is done; needs no memory
 
  private:
   void run();
 
-  std::mutex mutex_;  // guards work_ and closed_
-  std::condition_variable arrived_;
+  std::mutex mutex_;  // guards all below
+  std::condition_variable arrived_, done_;
   std::deque<std::function<void()>> work_;
+  std::uint64_t pushed_ = 0, finished_ = 0;
   bool closed_ = false;
   std::thread thread_;
 };

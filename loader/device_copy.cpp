@@ -62,10 +62,6 @@ void DeviceCopy::copy(Finished& finished, DeviceSlab* slab, std::uint64_t genera
   const auto fill = [&] {
     copy.bytes = slab->fill(slab_of(copy.host), tasks_.jpegs, stream_->handle(), *copy.begun, *copy.copied);
   };
-  const auto end = [&] {
-    if (copy.ended == nullptr) copy.ended = event();
-    copy.ended->record(stream_->handle());
-  };
   try {
     copy.begun = event();
     copy.copied = event();
@@ -78,19 +74,17 @@ void DeviceCopy::copy(Finished& finished, DeviceSlab* slab, std::uint64_t genera
     try {
       fill();
     } catch (const RefusedJpeg&) {
-      end();
-      copy.ended->wait();  // what was enqueued uses the memory of both sides
+      pool_->device().drain(stream_->handle());  // what was enqueued uses the memory of both sides
       Finished again = tasks_.filled_by_host(copy.host);
       finished.bad = std::move(again.bad);
       copy.host = std::move(again.batch);
       read();
       fill();
-    } catch (const Error&) {
-      end();  // what was enqueued reads the host's memory yet
-      throw;
     }
-    end();
+    copy.ended = event();
+    copy.ended->record(stream_->handle());
   } catch (...) {
+    pool_->device().drain(stream_->handle());  // what was enqueued uses the memory of both sides
     finished.failure = std::current_exception();
     finished.batch = {};
   }
@@ -108,7 +102,7 @@ void DeviceCopy::settle() {
   }
 }
 
-// A copy whose enqueueing failed has recorded no end; then the device has failed and copies nothing more.
+// A copy whose enqueueing failed may have recorded no end; then nothing of it is under way.
 void DeviceCopy::await(InFlight& copy) {
   if (copy.ended == nullptr) return;
   try {
@@ -175,16 +169,21 @@ Batch DeviceCopy::copied(const std::shared_ptr<DevicePool>& pool, const Batch& b
     slab->fill(slab_of(host), tasks.jpegs, stream->handle(), *begun, *copied);
     slab->use().synchronize();
   };
-  if (tasks.reads != nullptr) slab->await_readers(stream->handle(), *begun);
-  read(batch);
+  std::optional<Finished> again;
   try {
-    fill(batch);
-  } catch (const RefusedJpeg&) {
-    begun->record(stream->handle());
-    begun->wait();  // what was enqueued uses the memory of both sides
-    const Finished again = tasks.filled_by_host(batch);
-    read(again.batch);
-    fill(again.batch);
+    if (tasks.reads != nullptr) slab->await_readers(stream->handle(), *begun);
+    read(batch);
+    try {
+      fill(batch);
+    } catch (const RefusedJpeg&) {
+      pool->device().drain(stream->handle());  // what was enqueued uses the memory of both sides
+      again.emplace(tasks.filled_by_host(batch));
+      read(again->batch);
+      fill(again->batch);
+    }
+  } catch (...) {
+    pool->device().drain(stream->handle());
+    throw;
   }
   return made;
 }

@@ -36,9 +36,9 @@ DeviceJpegs::DeviceJpegs(std::shared_ptr<Device> device, std::shared_ptr<JpegDec
 }
 
 DeviceJpegs::~DeviceJpegs() {
+  device_->drain(stream_->handle());
   for (const Half& half : halves_) {
     try {
-      half.decoded->wait();
       half.used->wait();
     } catch (const std::exception&) {  // a device that failed does nothing more
     }
@@ -78,21 +78,18 @@ void DeviceJpegs::decode(std::span<const Placed> images, Half& half, const std::
   images_.clear();
   for (const Placed& image : images) images_.push_back({image.row->staged, image.pixels, pitch_of(image.row->size)});
   device_->wait(stream_->handle(), *half.used);
-  const auto join = [&] {
-    half.decoded->record(stream_->handle());
-    device_->wait(stream, *half.decoded);
-  };
   try {
     decoder_->decode(images_, stream_->handle());
+    half.decoded->record(stream_->handle());
+    device_->wait(stream, *half.decoded);
   } catch (const Error& fault) {
-    join();  // some may be under way
+    device_->drain(stream_->handle());  // some may be under way
     if (fault.is_data_fault()) throw RefusedJpeg(fault);
     throw;
   } catch (...) {
-    join();
+    device_->drain(stream_->handle());
     throw;
   }
-  join();
   resample(images, tables, column, stream);
   half.used->record(stream);
   rows_.fetch_add(images.size(), std::memory_order_relaxed);

@@ -136,7 +136,9 @@ Finished Pipeline::filled_here(const Position& at, const Plan& plan, const Devic
   name_rows(assembly, shop, at);
   assembly.begin(at.seed, 0, 0);
   Worker(shop).fill_batch(assembly);
-  return Finished(assembly, pool, SlabPool::To::stage);
+  Finished finished(assembly, pool, SlabPool::To::stage);
+  if (finished.failure != nullptr) std::rethrow_exception(finished.failure);
+  return finished;
 }
 
 std::string Pipeline::version() const {

@@ -63,6 +63,17 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
   });
 }
 
+cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+  return in_context("cudaStreamSynchronize", [&](CUctx_st& here, Lock& lock) {
+    HostQueue* const queue = state().queue("cudaStreamSynchronize", stream, here);
+    if (queue == nullptr) return cudaErrorInvalidResourceHandle;
+    lock.unlock();
+    queue->drain();
+    lock.lock();
+    return here.failure;
+  });
+}
+
 cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void* data) {
   return in_context("cudaLaunchHostFunc", [&](CUctx_st& here, Lock&) {
     HostQueue* const queue = state().queue("cudaLaunchHostFunc", stream, here);

@@ -243,6 +243,27 @@ TEST_CASE("memory that runs out at any moment of an epoch is an error of next(),
   }
 }
 
+TEST_CASE("memory that runs out at any moment of at() is its error, and never a batch without rows") {
+  const Arrays arrays(8);
+  const Dataset dataset = packed(arrays.dataset(), arrays.folder / "tar", "tar");
+  for (const Setup& setup : setups()) {
+    CAPTURE(std::string(setup.name));
+    Loader loader(dataset, setup.options());
+    while (loader.next()) {  // all files are open from now on
+    }
+    const auto outcomes = with_each_refused(allocations_left, [&] {
+      const Batch batch = loader.at(0, 1);
+      const std::int64_t left = allocations_left.exchange(kNever);  // the checks need memory, too
+      REQUIRE(batch.slab() != nullptr);
+      batch.synchronize();
+      CHECK(batch.samples()[3] == 7);
+      CHECK(batch["npy"].as<float>()[9] == 7);
+      allocations_left = left;
+    });
+    CHECK(outcomes.size() >= 10);
+  }
+}
+
 TEST_CASE("a batch that is let go needs no memory, whichever way it came") {
   const Arrays arrays(8);
   const Dataset dataset = packed(arrays.dataset(), arrays.folder / "tar", "tar");
