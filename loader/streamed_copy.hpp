@@ -10,7 +10,7 @@ namespace penstock {
 /// overwritten. Done when it returns, for every thread that learns of it.
 void copy_streamed(std::byte* to, std::span<const std::byte> bytes);
 
-/// What all processors here have in common as their last cache, in bytes; 32 MiB where the system does not say.
+/// The last cache that one core reaches, in bytes; 32 MiB where the system does not say.
 std::size_t last_cache_bytes();
 
 }  // namespace penstock
