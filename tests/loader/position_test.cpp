@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include <penstock/loader/plan.hpp>
+
 #include "support/loading.hpp"
 
 using namespace penstock;
@@ -212,6 +214,42 @@ TEST_CASE("the epochs after a restored one go on with the state's seed, and the 
   Loader own(dataset, of_loader);
   CHECK(second.restore(own.state()).empty());
   CHECK(second.stats().notes.empty());  // what was told of the state before holds no more
+}
+
+TEST_CASE("each epoch behind a restored state is the plan's: with the state's seed, and from its first sample on") {
+  const TemporaryFolder folder;
+  write_arrays(folder / "data", 20);
+  const Dataset dataset = open(folder / "data");
+  const auto matches = [](const Batch& batch, const Plan& plan) {
+    std::vector<Row> rows;
+    plan.batch(batch.number(), rows);
+    return std::ranges::equal(batch.samples(), rows, {}, {}, &Row::sample);
+  };
+  for (const std::uint64_t block : {0U, 3U}) {
+    CAPTURE(block);
+    LoaderOptions options = array_options(4);
+    options.shuffle_block = block;
+    options.seed = 7;
+    Loader saving(dataset, options);
+    REQUIRE(saving.next().has_value());
+    options.seed = 5;
+    options.batch_size = 6;  // the restored epoch begins at its fifth sample
+    Loader loader(dataset, options);
+    loader.restore(saving.state());
+    PlanOptions expected{.samples = 20, .shuffle = true, .shuffle_block = block, .seed = 7, .batch_size = 6};
+    while (const auto batch = loader.next()) CHECK(matches(*batch, Plan(expected, 0, 4)));
+    for (const std::uint64_t epoch : {1U, 2U, 6U}) {
+      CAPTURE(epoch);
+      const Plan plan(expected, epoch);
+      if (epoch == 6) loader.set_epoch(epoch);
+      std::uint64_t batches = 0;
+      for (; const auto batch = loader.next(); ++batches) {
+        CHECK(matches(*batch, plan));
+        CHECK(matches(loader.at(epoch, batches), plan));
+      }
+      CHECK(batches == 4);
+    }
+  }
 }
 
 TEST_CASE("a state of version 1 is taken on trust, and says so") {
