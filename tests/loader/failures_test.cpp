@@ -26,6 +26,12 @@ std::vector<BadSample> bad(std::size_t count) {
   return std::vector<BadSample>(count, BadSample{"key", "field", "cause", 0, 0});
 }
 
+std::vector<BadSample> bad_at(std::initializer_list<std::uint64_t> positions) {
+  std::vector<BadSample> all = bad(positions.size());
+  for (std::size_t i = 0; i < all.size(); ++i) all[i].position = positions.begin()[i];
+  return all;
+}
+
 /// A batch in the making, of four rows.
 struct Making {
   Making() { assembly.rows.resize(4); }
@@ -52,21 +58,75 @@ TEST_CASE("the first row in plan order decides what a batch fails with, whicheve
 
 TEST_CASE("bad samples are counted for each epoch by itself, and once each") {
   Failures failures(0.1, 40, 1);
-  const auto at = [](std::uint64_t position) {
-    std::vector<BadSample> one = bad(1);
-    one.front().position = position;
-    return one;
-  };
   for (std::uint64_t epoch = 0; epoch < 20; ++epoch) {
-    for (const std::uint64_t position : {3U, 5U, 3U, 7U, 9U}) failures.record({.epoch = epoch}, at(position), 0);
+    for (const std::uint64_t position : {3U, 5U, 3U, 7U, 9U}) failures.record({.epoch = epoch}, bad_at({position}), 0);
     CHECK(failures.before(40) == 4);
     CHECK_NOTHROW(failures.require_within_share(failures.before(40)));
   }
-  failures.record({.epoch = 19}, at(8), 0);
+  failures.record({.epoch = 19}, bad_at({8}), 0);
   CHECK_THROWS_WITH_AS(failures.require_within_share(failures.before(40)), doctest::Contains("5 of 40"), Error);
   Stats stats;
   failures.report(stats);
   CHECK(stats.bad_samples == 101);
+}
+
+TEST_CASE("another order of the same epoch is counted by itself") {
+  Failures failures(1, 40, 1);
+  const Position order{.seed = 1, .shuffle_block = 8, .epoch = 3, .start = 4, .batch = 2};
+  const auto record = [&](Position at) {
+    failures.record(order, bad_at({5, 6}), 0);
+    failures.record(at, bad_at({7}), 0);
+    return failures.before(40);
+  };
+  const auto changed = [&](auto member, std::uint64_t value) {
+    Position other = order;
+    other.*member = value;
+    return record(other);
+  };
+  CHECK(changed(&Position::seed, 2) == 1);
+  CHECK(changed(&Position::shuffle_block, 0) == 1);
+  CHECK(changed(&Position::epoch, 4) == 1);
+  CHECK(changed(&Position::start, 0) == 3);  // another place in the same order
+  CHECK(changed(&Position::batch, 0) == 3);
+  CHECK(failures.before(7) == 2);
+  CHECK(failures.before(6) == 1);
+}
+
+TEST_CASE("bad samples of a batch come in the order of its rows, whichever failed first") {
+  Making making;
+  making.assembly.begin(0, 0, 0);
+  for (const std::uint32_t row : {2U, 0U, 3U, 1U}) making.assembly.add_bad(row, bad_at({row}).front());
+  std::vector<std::uint64_t> rows;
+  for (const BadSample& sample : making.assembly.take_bad()) rows.push_back(*sample.position);
+  CHECK(rows == std::vector<std::uint64_t>{0, 1, 2, 3});
+  CHECK(making.assembly.take_bad().empty());
+}
+
+TEST_CASE("a rank's share is that of the fullest one, and all ranks have all samples") {
+  Failures failures(0.1, 41, 4);
+  CHECK_NOTHROW(failures.require_within_share(1));
+  CHECK_THROWS_WITH_AS(failures.require_within_share(2), doctest::Contains("2 of 11 samples of epoch 0, on this rank"),
+                       Error);
+  CHECK_NOTHROW(failures.require_within_all(4));
+  CHECK_THROWS_WITH_AS(failures.require_within_all(5), doctest::Contains("5 of 41 samples of epoch 0, over all ranks"),
+                       Error);
+  std::vector<BadSample> two = bad_at({3, 4});
+  two.back().cause = "cut short";
+  failures.record({}, std::move(two), 0);
+  CHECK_THROWS_WITH_AS(failures.require_within_share(2), doctest::Contains("allows; the last: cut short"), Error);
+}
+
+TEST_CASE("the first thousand bad samples are listed, the others counted") {
+  Failures failures(1, 3000, 1);
+  for (std::uint64_t position = 0; position < 1003; ++position)
+    failures.record({}, bad_at({position}), position == 0 ? 2 : 0);
+  Stats stats;
+  failures.report(stats);
+  CHECK(stats.bad.size() == 1000);
+  CHECK(stats.bad.back().position == 999);
+  CHECK(stats.bad_samples == 1003);
+  CHECK(stats.later_failures == 2);
+  CHECK(failures.before(3000) == 1003);
 }
 
 TEST_CASE("a delivery that is closed with a failure gives what is ready, then throws the failure each time") {
