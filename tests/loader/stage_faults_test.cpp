@@ -43,11 +43,19 @@ TEST_CASE("reads that fail for a moment are tried again; those that go on failin
   const TemporaryFolder folder;
   write_arrays(folder / "source", 40);
   const Dataset source = open(folder / "source");
-  stage(source, folder / "copy", {.wrap_engine = with_faults({.fail_nth = 5, .fail_file = 7, .times = 2})});
-  CHECK(visible_files(folder / "copy") == visible_files(folder / "source"));
+  for (const unsigned times : {1U, 2U}) {
+    const fs::path copy = folder / ("copy-" + std::to_string(times));
+    stage(source, copy, {.wrap_engine = with_faults({.fail_file = 7, .times = times})});
+    CHECK(visible_files(copy) == visible_files(folder / "source"));
+  }
+  const Error broken = error_of([&] {  // what is no failed read is told at once
+    stage(source, folder / "broken", {.wrap_engine = with_faults({.fail_file = 7, .corrupt = true, .times = 1})});
+  });
+  CHECK(broken.kind() == ErrorKind::corrupt);
 
-  const Error error =
-      error_of([&] { stage(source, folder / "other", {.wrap_engine = with_faults({.fail_file = 7, .error = EIO})}); });
+  const Error error = error_of([&] {
+    stage(source, folder / "other", {.wrap_engine = with_faults({.fail_file = 7, .error = EIO, .times = 3})});
+  });
   CHECK(error.kind() == ErrorKind::io);
   CHECK(says(error, {"source", "file 7", "offset 0", "Input/output error"}));
 }
