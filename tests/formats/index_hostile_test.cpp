@@ -10,6 +10,8 @@
 #include <penstock/formats/dataset.hpp>
 #include <penstock/formats/error.hpp>
 #include <penstock/formats/index.hpp>
+#include <penstock/formats/path_inside.hpp>
+#include <penstock/formats/shard_sum.hpp>
 
 #include "support/resigned.hpp"
 #include "support/temporary_folder.hpp"
@@ -24,6 +26,11 @@ using penstock::test::write_file;
 namespace {
 
 constexpr std::uint64_t kHuge = (std::uint64_t{1} << 40) - 1;
+
+const std::vector<std::string> kOutside{
+    "/etc/passwd", "/",  "../a.bin",    "deep/../../a.bin", "deep/..",      "..",
+    ".",           "",   "deep//a.bin", "./a.bin",          "deep/./a.bin", "deep/",
+    std::string("a.bin\0", 6), std::string("..\0/a.bin", 9), std::string("\0", 1)};
 
 // One sample: "raw" of fixed shape (3, 4) float32 from an extent and a fill pattern, "jpg" an extent, "txt" a slice of a
 // deflated block.
@@ -100,6 +107,14 @@ TEST_CASE("no length of an index is believed beyond what it is of") {
         }).find("a fill value longer than the field's shape") != std::string::npos);
 }
 
+TEST_CASE("bytes behind an index, or fewer than it was written with, are not taken for it") {
+  std::vector<std::byte> longer = honest(), shorter = honest();
+  longer.push_back(std::byte{0});
+  shorter.pop_back();
+  for (const std::vector<std::byte>& bytes : {longer, shorter})
+    CHECK(failure_of(test::resigned(bytes), 1).find("its length is not the one") != std::string::npos);
+}
+
 TEST_CASE("a block of few bytes does not become more than its filters can make of them") {
   std::vector<std::byte> bytes = honest();
   change<BlockRecord>(test::section(bytes, SectionId::blocks), 0,
@@ -138,8 +153,37 @@ TEST_CASE("an index that gives a file more bytes than it has takes no memory for
   CHECK_THROWS_WITH_AS(read_field(dataset, 0, 1), doctest::Contains("hostile: a.bin: sample one: field jpg"), Error);
 }
 
+TEST_CASE("what of paths stays inside the dataset by its spelling, and is visible there") {
+  for (const std::string& path : kOutside) {
+    CAPTURE(path);
+    CHECK_FALSE(is_inside(path));
+    CHECK_FALSE(is_inside_and_visible(path));
+    CHECK_THROWS_WITH_AS(path_inside("data", path), doctest::Contains("outside the dataset"), Error);
+  }
+  for (const std::string path : {"a", "deep/a.bin", "..a", "a..", "...", "deep/.../a", ".hidden", "deep/.hidden/a"}) {
+    CAPTURE(path);
+    CHECK(is_inside(path));
+    CHECK(is_inside_and_visible(path) == (path.front() != '.' && path.find("/.") == std::string::npos));
+    CHECK(path_inside("data", path) == "data/" + path);
+  }
+}
+
+TEST_CASE("a shard that names a file outside its folder is not summed up") {
+  const TemporaryFolder folder;
+  write_file(folder / "a.bin", std::string(100, 'x'));
+  write_file(folder / "set" / "a.bin", std::string(100, 'x'));
+  const auto describe = [&](const std::string& path) {
+    IndexBuilder builder;
+    builder.add_file({.path = path, .size = 100, .stamp = 0});
+    return describe_shard(folder / "set", "a.bin", std::move(builder).finish());
+  };
+  CHECK(describe("a.bin").bytes == 100);
+  CHECK_THROWS_WITH_AS(describe("../a.bin"), doctest::Contains("outside the dataset"), Error);
+  CHECK_THROWS_WITH_AS(describe((folder / "a.bin").string()), doctest::Contains("outside the dataset"), Error);
+}
+
 TEST_CASE("an index on disk names no file outside its dataset") {
-  for (const std::string path : {"/etc/passwd", "../a.bin", "deep/../../a.bin", "..", "", "deep//a.bin", "./a.bin", "deep/"}) {
+  for (const std::string& path : kOutside) {
     CAPTURE(path);
     const TemporaryFolder folder;
     IndexBuilder builder;
