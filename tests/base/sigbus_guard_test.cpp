@@ -13,6 +13,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -186,6 +187,21 @@ TEST_CASE("two that take turns in each other's place take no memory, and lose no
         }) == 0);
 }
 
+TEST_CASE("a handler that is put in place again and again pushes none out that was there before") {
+  const TemporaryFolder folder;
+  CHECK(status_of([&] {
+          const Cut cut(folder);
+          handle(count);
+          guard_against_sigbus();
+          for (int i = 0; i < 20; ++i) {
+            handle(put_back_and_raise, SA_NODEFER);
+            guard_against_sigbus();
+          }
+          ::kill(::getpid(), SIGBUS);
+          return g_called == 2 && copies(cut) ? 0 : 1;
+        }) == 0);
+}
+
 TEST_CASE("many threads fault at once") {
   const TemporaryFolder folder;
   CHECK(status_of([&] {
@@ -213,6 +229,32 @@ TEST_CASE("a guarded mapping reads as zeros where its file has ended, and says s
           for (int t = 0; t < 8; ++t) threads.emplace_back([&] { sum += cut.touch(); });
           for (std::thread& thread : threads) thread.join();
           return sum == 0 && guard.torn() && *cut.bytes() == std::byte{'x'} ? 0 : 2;
+        }) == 0);
+}
+
+TEST_CASE("a mapping is guarded while its guard lives, and against faults alone") {
+  const TemporaryFolder folder;
+  CHECK(status_of([&] {
+          const Cut cut(folder);
+          { const GuardedMapping guard({cut.bytes(), kBytes}); }
+          return static_cast<int>(cut.touch()) * 0;
+        }) == -SIGBUS);
+  CHECK(status_of([&] {
+          handle(count);
+          const TemporaryFolder other;
+          const Cut first(folder), second(other);
+          {
+            const GuardedMapping guard({first.bytes(), kBytes});
+            if (first.touch() != 0 || !guard.torn()) return 1;
+          }
+          const GuardedMapping guard({second.bytes(), kBytes});
+          if (guard.torn()) return 2;
+          siginfo_t sent{};  // with an address in the mapping, but by nobody's fault
+          sent.si_signo = SIGBUS;
+          sent.si_code = SI_QUEUE;
+          sent.si_addr = const_cast<std::byte*>(second.bytes());
+          if (::syscall(SYS_rt_sigqueueinfo, ::getpid(), SIGBUS, &sent) != 0) return 3;
+          return g_called == 1 && !guard.torn() ? 0 : 4;
         }) == 0);
 }
 
