@@ -1,5 +1,6 @@
 // The calls that make files durable are taken down here: this program's own fsync and rename come before libc's.
 #include <algorithm>
+#include <cstring>
 #include <filesystem>
 #include <mutex>
 #include <string>
@@ -7,6 +8,8 @@
 
 #include <doctest/doctest.h>
 #include <fcntl.h>
+#include <sys/random.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -14,6 +17,8 @@
 #include <penstock/formats/crc32c.hpp>
 #include <penstock/formats/dataset_writer.hpp>
 #include <penstock/formats/error.hpp>
+#include <penstock/formats/hash.hpp>
+#include <penstock/formats/journal.hpp>
 
 #include "support/temporary_folder.hpp"
 
@@ -29,7 +34,8 @@ namespace {
 
 std::mutex g_mutex;  // guards what follows: shards may be completed on a thread of their own
 std::vector<std::string> g_calls;
-std::string g_refused;  // the call that fails
+std::string g_refused;                // the call that fails
+std::vector<std::uint64_t> g_random;  // what getrandom gives, the last first; then the system's
 
 bool note(const std::string& call) {
   const std::lock_guard lock(g_mutex);
@@ -76,6 +82,12 @@ __attribute__((visibility("default"))) int renameat(int from_folder, const char*
   note("rename " + (path_of(from_folder) / from).string() + " " + (path_of(to_folder) / to).string());
   return answered(::syscall(SYS_renameat, from_folder, from, to_folder, to));
 }
+__attribute__((visibility("default"))) ssize_t getrandom(void* into, std::size_t bytes, unsigned flags) {
+  if (g_random.empty() || bytes != sizeof(g_random.back())) return ::syscall(SYS_getrandom, into, bytes, flags);
+  std::memcpy(into, &g_random.back(), bytes);
+  g_random.pop_back();
+  return static_cast<ssize_t>(bytes);
+}
 __attribute__((visibility("default"))) int rename(const char* from, const char* to) noexcept {
   return renameat(AT_FDCWD, from, AT_FDCWD, to);
 }
@@ -93,6 +105,75 @@ TEST_CASE("a file is durable before it has its name, and its name before the cal
   CHECK(g_calls[0] == "fsync " + temporary);
   CHECK(g_calls[1] == "rename " + temporary + " " + (folder / "a.json").string());
   CHECK(g_calls[2] == "fsync " + folder.path().string());
+}
+
+TEST_CASE("a temporary name is drawn, and what lies under it already is left as it is") {
+  const TemporaryFolder folder;
+  const auto name = [&](std::uint64_t number) { return folder / (".a.json." + hexadecimal(number) + ".tmp"); };
+  write_file(folder / "precious", "kept");
+  write_file(name(1), "of another");
+  fs::create_symlink(folder / "precious", name(2));
+  fs::create_symlink(folder / "nowhere", name(3));
+  g_random = {4, 3, 2, 1};
+  const Taken taken;
+  write_atomically(folder / "a.json", bytes_of("content"));
+  position("rename " + name(4).string() + " " + (folder / "a.json").string());
+  CHECK(read_file(folder / "a.json") == "content");
+  CHECK(read_file(folder / "precious") == "kept");
+  CHECK(read_file(name(1)) == "of another");
+  CHECK(fs::read_symlink(name(2)) == folder / "precious");
+  CHECK_FALSE(fs::exists(folder / "nowhere"));
+}
+
+TEST_CASE("a file has the permissions that are asked for") {
+  const TemporaryFolder folder;
+  const mode_t before = ::umask(0);
+  write_atomically(folder / "a", bytes_of("content"));
+  write_atomically(folder / "b", {bytes_of("con"), bytes_of("tent")}, 0640);
+  ::umask(before);
+  CHECK(fs::status(folder / "a").permissions() == fs::perms(0666));
+  CHECK(fs::status(folder / "b").permissions() == fs::perms(0640));
+  CHECK(read_file(folder / "b") == "content");
+}
+
+TEST_CASE("what stands under the name that a folder is to have stays") {
+  const TemporaryFolder folder;
+  write_file(folder / "new", "new");
+  write_file(folder / "file", "kept");
+  fs::create_symlink(folder / "nowhere", folder / "link");
+  for (const char* there : {"file", "link"}) {
+    CAPTURE(there);
+    CHECK_THROWS_WITH_AS(rename_durably(folder / "new", folder / there), doctest::Contains("cannot rename"), Error);
+  }
+  CHECK(read_file(folder / "new") == "new");
+  CHECK(read_file(folder / "file") == "kept");
+  CHECK(fs::is_symlink(folder / "link"));
+}
+
+TEST_CASE("of a packing that goes on, each whole shard is in the journal on the disk, and what a resume leaves out") {
+  const TemporaryFolder folder;
+  DatasetWriterOptions options{.format = "tar", .fields = {{.name = "bin", .codec = ""}}, .classes = {}};
+  options.shard_size = 1;
+  const std::string journal = "fsync " + (folder / "set.partial" / Journal::kFileName).string();
+  const Taken taken;
+  const auto add = [](DatasetWriter& writer, int number) {
+    const auto bytes = bytes_of("content");
+    const std::vector<FieldValue> values{{.field = 0, .bytes = bytes, .crc32c = crc32c(bytes), .header = {}}};
+    writer.add(std::to_string(number), values);
+  };
+  const auto synced = [&] { return std::count(g_calls.begin(), g_calls.end(), journal); };
+  {
+    DatasetWriter writer(folder / "set", options);
+    const auto begun = synced();
+    for (int i = 0; i < 4; ++i) {
+      add(writer, i);
+      CHECK(synced() == begun + i);  // the shard of this one is not full yet
+    }
+  }
+  options.resume = true;
+  const auto before = synced();
+  const DatasetWriter resumed(folder / "set", options);
+  CHECK(synced() > before);
 }
 
 TEST_CASE("a file whose fsync fails does not appear, and leaves nothing") {
@@ -162,8 +243,10 @@ TEST_CASE("a folder takes another's place and nothing else's") {
   write_file(folder / "new" / "a", "new");
   write_file(folder / "old" / "a", "old");
   write_file(folder / "old.replaced" / "precious", "kept");
+  const Taken taken;
   const fs::path old = replace_folder(folder / "new", folder / "old");
   CHECK(read_file(folder / "old" / "a") == "new");
   CHECK(read_file(old / "a") == "old");
+  position("fsync " + folder.path().string());
   CHECK(read_file(folder / "old.replaced" / "precious") == "kept");
 }
