@@ -7,6 +7,8 @@
 #include <doctest/doctest.h>
 #include <sys/mman.h>
 
+#include <penstock/loader/plan.hpp>
+
 #include "support/faulty_engine.hpp"
 #include "support/loading.hpp"
 #include "support/stuck_engine.hpp"
@@ -236,6 +238,33 @@ TEST_CASE("replace: what takes a row is drawn from its position, so that others 
     }
   }
   CHECK(drawn.size() > 3);
+  drawn.clear();
+  for (options.seed = 0; options.seed < 8; ++options.seed) {  // and so does each seed
+    Loader seeded(dataset, options);
+    drawn.insert(seeded.at(0, 0).samples()[7]);
+  }
+  CHECK(drawn.size() > 3);
+
+  // The same samples in the same places, as a list that is not shuffled: the same places of it take them.
+  options.seed = 10;  // of which no first draw is a bad one
+  options.shuffle = true;
+  const Plan plan({.samples = 40, .shuffle = true, .seed = options.seed, .batch_size = 8}, 0);
+  LoaderOptions listed = options;
+  listed.shuffle = false;
+  listed.subset.emplace();
+  for (std::uint64_t position = 0; position < 40; ++position) listed.subset->push_back(plan.sample_at(position));
+  Loader mixed(dataset, options), of_list(dataset, listed);
+  std::size_t compared = 0;
+  for (std::uint64_t position = 0; const auto batch = mixed.next();) {
+    const auto other = of_list.next();
+    for (std::uint32_t row = 0; row < batch->size(); ++row, ++position) {
+      const std::uint64_t sample = batch->samples()[row];
+      if (sample == plan.sample_at(position)) continue;
+      CHECK(other->samples()[row] == plan.sample_at(sample));
+      ++compared;
+    }
+  }
+  CHECK(compared == 2);
 }
 
 TEST_CASE("I/O errors are tried three times, corrupt bytes once, and what failed ahead of its row is tried again") {
