@@ -203,6 +203,41 @@ TEST_CASE("answers that stay bad become an i/o error of the requests they concer
   }
 }
 
+TEST_CASE("EAGAIN is asked again so many times in a row, and counted anew once some bytes have come") {
+  std::mt19937_64 random(30);
+  Files data;
+  data.add(1000, random);
+  for (const EngineUnderTest& under_test : engines_under_test()) {
+    if (under_test.kind == EngineKind::gather) continue;
+    CAPTURE(under_test.name);
+    std::byte memory[1000];
+    const ReadRequest request{{0, 0, 1000}, memory, 0};
+    std::atomic<unsigned> asked{0};
+    const auto answered = [&](const AnswerFilter& filter) {
+      asked = 0;
+      Answers answers;
+      auto engine = make_engine(under_test, data.files, answers.collect(), filter);
+      engine->submit({&request, 1});
+      REQUIRE(answers.wait_for(1));
+      return answers.failure(0);
+    };
+    CHECK(answered([&](std::int64_t answer) -> std::int64_t {
+            const unsigned number = asked++;
+            if (number % kAttempts != kAttempts - 1) return -EAGAIN;
+            return number < kAttempts ? answer / 2 : answer;
+          }) == "");
+    CHECK(asked == 2 * kAttempts);
+    CHECK(std::equal(memory, memory + 1000, data.contents[0].begin()));
+    const unsigned in_vain = (under_test.kind == EngineKind::io_uring ? 2 : 1) * kAttempts;  // a ring hands over to pread
+    for (const unsigned before : {0U, kAttempts}) {  // some bytes come with the last of these
+      CHECK(answered([&](std::int64_t answer) -> std::int64_t {
+              return ++asked == before ? answer / 2 : -EAGAIN;
+            }).find("cannot read") != std::string::npos);
+      CHECK(asked == before + in_vain);
+    }
+  }
+}
+
 TEST_CASE("a short read is counted as a retry") {
   std::mt19937_64 random(10);
   Files data;
