@@ -45,6 +45,9 @@ TEST_CASE("equal bytes must be readable wherever the source's are") {
   CHECK(of_copy({.name = "jpg", .codec = "jpt"}, strange).empty());
   CHECK(of_copy(kPng, strange).find("a loader reads the source's value, but not this one") == 0);
   CHECK_FALSE(of_copy(kRaw, strange).empty());
+  const auto length = static_cast<std::int64_t>(strange.size());
+  const FieldSchema numbers{.name = "jpg", .codec = "raw", .shape = {length}, .fixed = true};
+  CHECK(of_copy(numbers, strange).find("a loader makes other values of them") != std::string::npos);
   CHECK(of_copy(kPng, bytes_of("neither can be read")).empty());
 }
 
@@ -61,6 +64,7 @@ TEST_CASE("photographs made over must be what was asked for") {
   CHECK_FALSE(made_over(quality, kJpeg, half, file).empty());
   CHECK(made_over(small, kJpeg, half, file).empty());
   CHECK_FALSE(made_over(small, kJpeg, skew, file).empty());
+  CHECK_FALSE(made_over(small, kJpeg, half, jpeg(picture(16, 12, 3, 1))).empty());  // enlarged
   CHECK_FALSE(made_over(small, kJpeg, gray, file).empty());
   CHECK_FALSE(made_over(small, kJpeg, Bytes(half.begin(), half.begin() + 200), file).empty());
   CHECK(made_over(baseline, kJpeg, {}, Bytes(file.begin(), file.begin() + 100)).empty());  // nothing to be compared
@@ -68,12 +72,13 @@ TEST_CASE("photographs made over must be what was asked for") {
 
 TEST_CASE("decoded images must have the size that was asked for") {
   const Bytes file = jpeg(picture(64, 48, 3, 1)), pixels(48);
-  const auto fault = [&](std::int64_t height) {
-    const Recoding recoding{.pixels = {.decodes = true, .fields = {"jpg"}, .height = height, .width = 4}};
+  const auto fault = [&](std::int64_t height, std::int64_t width) {
+    const Recoding recoding{.pixels = {.decodes = true, .fields = {"jpg"}, .height = height, .width = width}};
     return fault_of_recoding(recoding, {"key", kRaw, kJpeg, pixels, file});
   };
-  CHECK(fault(4).empty());
-  CHECK_FALSE(fault(5).empty());
+  CHECK(fault(4, 4).empty());
+  CHECK_FALSE(fault(5, 4).empty());
+  CHECK_FALSE(fault(4, 5).empty());
 }
 
 TEST_CASE("clouds made over hold points of the source, with their attributes") {
