@@ -204,6 +204,7 @@ TEST_CASE("a packed dataset is on the disk, file by file and name by name, befor
             {.field = 0, .bytes = bytes_of("content"), .crc32c = crc32c(bytes_of("content")), .header = {}}};
         writer.add(std::to_string(i), values);
       }
+      writer.skip({.sample = 3, .key = "3", .field = "bin", .cause = "left out"});
       writer.finish();
     }
     const fs::path partial = folder / "set.partial";
