@@ -1,7 +1,13 @@
 // The read window: sizes, what it keeps, and what it does when memory runs out.
+#include <atomic>
+#include <chrono>
 #include <cstring>
+#include <functional>
+#include <future>
 #include <map>
 #include <random>
+#include <stop_token>
+#include <thread>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -63,6 +69,8 @@ TEST_CASE("one value larger than the window is lent alone, in whole pages, and n
   CHECK(window.try_acquire(1) == nullptr);
   window.release(large);
   CHECK(window.reserved() == 0);
+  window.release(window.try_acquire(16 * 4096));  // nor if it is a power of two
+  CHECK(window.reserved() == 0);
   ReadWindow odd(6 * 4096);  // what would not fit as a power of two
   std::byte* five = odd.try_acquire(5 * 4096);
   REQUIRE(five != nullptr);
@@ -71,6 +79,33 @@ TEST_CASE("one value larger than the window is lent alone, in whole pages, and n
   CHECK(odd.try_acquire(1) == nullptr);
   odd.release(five);
   CHECK(odd.try_acquire(5 * 4096) != nullptr);
+}
+
+TEST_CASE("who waits for room is woken by what comes back, by wake() and by a stop") {
+  ReadWindow window(4096);
+  std::byte* const all = window.try_acquire(4096);
+  const auto waits = [&](const std::function<void(std::stop_source&, std::atomic<bool>&)>& wake) {
+    std::stop_source stop;
+    std::atomic<bool> cancelled{false}, waiting{false};
+    auto got = std::async(std::launch::async, [&] {
+      return window.acquire(4096, stop.get_token(), [&] {
+        waiting = true;
+        return cancelled.load();
+      });
+    });
+    while (!waiting) std::this_thread::yield();
+    wake(stop, cancelled);  // takes the lock that the other holds until it waits
+    const bool woken = got.wait_for(std::chrono::seconds(60)) == std::future_status::ready;
+    CHECK(woken);
+    stop.request_stop();
+    return got.get();
+  };
+  CHECK(waits([&](std::stop_source&, std::atomic<bool>& cancelled) {
+          cancelled = true;
+          window.wake();
+        }) == nullptr);
+  CHECK(waits([](std::stop_source& stop, std::atomic<bool>&) { stop.request_stop(); }) == nullptr);
+  CHECK(waits([&](std::stop_source&, std::atomic<bool>&) { window.release(all); }) == all);
 }
 
 TEST_CASE("what no memory can hold is an error, and lends nothing") {
