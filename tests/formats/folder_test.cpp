@@ -162,6 +162,15 @@ TEST_CASE("a few files that are no media do not take the labels of class folders
   CHECK(std::string(index_of(folder.path()).attributes()).find("\"left_out\":2") != std::string::npos);
 }
 
+TEST_CASE("what desktops leave behind is no sample, however much of it there is, in whatever case") {
+  const TemporaryFolder folder;
+  for (const char* name : {"a/1.jpg", "b/2.jpg", "a/Thumbs.db", "b/THUMBS.DB", "a/desktop.ini", "b/ehthumbs.db"})
+    write_file(folder / name, name);
+  const Index index = index_of(folder.path());
+  CHECK(keys_of(index) == Strings{"a/1", "b/2"});
+  CHECK(fields_of(index) == Strings{"jpg", "cls"});
+}
+
 TEST_CASE("a text beside the image of its stem stays a field, and so does every other text then") {
   const TemporaryFolder folder;
   for (const char* name : {"cat/1.jpg", "cat/1.txt", "cat/2.jpg", "dog/1.jpg", "dog/lost.txt"})
