@@ -18,7 +18,7 @@
 namespace penstock {
 
 // One guarded mapping. Ranges are used again and never freed, so that the handler may walk them at any moment.
-struct Range {
+struct sigbus_guard::Range {
   std::atomic<std::uintptr_t> begin{0};  // 0: free
   std::atomic<std::size_t> bytes{0};
   std::atomic<bool> torn{false};
@@ -27,6 +27,7 @@ struct Range {
 
 namespace {
 
+using sigbus_guard::Range;
 using Handled = struct sigaction;
 
 // The actions that were in place before ours, the latest last. Never changed once the handler can see them.

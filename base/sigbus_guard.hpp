@@ -15,6 +15,7 @@ namespace penstock {
 void guard_against_sigbus() noexcept;
 
 namespace sigbus_guard {
+struct Range;
 void enter(sigjmp_buf* landing) noexcept;
 void leave() noexcept;
 }  // namespace sigbus_guard
@@ -55,7 +56,7 @@ class GuardedMapping {
   bool torn() const noexcept;
 
  private:
-  struct Range* range_ = nullptr;
+  sigbus_guard::Range* range_ = nullptr;
 };
 
 }  // namespace penstock

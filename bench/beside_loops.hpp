@@ -15,9 +15,9 @@
 #include <thread>
 #include <vector>
 
-#include <penstock/formats/error.hpp>
+#include <penstock/base/error.hpp>
+#include <penstock/base/memory.hpp>
 #include <penstock/loader/loader.hpp>
-#include <penstock/loader/memory.hpp>
 
 namespace penstock::beside {
 

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <utility>
 
-#include <penstock/loader/permutation.hpp>
+#include <penstock/loader/plan/permutation.hpp>
 
 #include "beside_loops.hpp"
 

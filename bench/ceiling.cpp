@@ -6,10 +6,10 @@
 #include <thread>
 #include <vector>
 
+#include <penstock/base/error.hpp>
 #include <penstock/bench/ceiling.hpp>
-#include <penstock/formats/error.hpp>
-#include <penstock/loader/plan.hpp>
-#include <penstock/transforms/program.hpp>
+#include <penstock/loader/plan/plan.hpp>
+#include <penstock/transforms/program/program.hpp>
 
 namespace penstock {
 namespace {

@@ -2,8 +2,8 @@
 #include <cmath>
 #include <thread>
 
+#include <penstock/base/error.hpp>
 #include <penstock/bench/consumer.hpp>
-#include <penstock/formats/error.hpp>
 
 namespace penstock {
 

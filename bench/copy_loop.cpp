@@ -1,8 +1,8 @@
 #include <algorithm>
 
+#include <penstock/base/memory.hpp>
 #include <penstock/bench/copy_loop.hpp>
 #include <penstock/device/device_memory.hpp>
-#include <penstock/loader/memory.hpp>
 
 namespace penstock {
 namespace {

@@ -2,8 +2,8 @@
 #include <cmath>
 #include <limits>
 
+#include <penstock/base/error.hpp>
 #include <penstock/bench/coverage.hpp>
-#include <penstock/formats/error.hpp>
 
 namespace penstock {
 namespace {

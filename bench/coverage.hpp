@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include <penstock/transforms/clouds/sampler.hpp>
+#include <penstock/transforms/clouds/samplers/sampler.hpp>
 
 namespace penstock {
 

@@ -3,9 +3,9 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include <penstock/base/error.hpp>
 #include <penstock/bench/dataset_summary.hpp>
 #include <penstock/bench/units.hpp>
-#include <penstock/formats/error.hpp>
 #include <penstock/transforms/codec.hpp>
 
 namespace penstock {

@@ -7,7 +7,7 @@
 #include <functional>
 #include <span>
 
-#include <penstock/loader/batch.hpp>
+#include <penstock/loader/batch/batch.hpp>
 
 namespace penstock {
 

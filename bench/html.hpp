@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include <penstock/loader/machine.hpp>
+#include <penstock/base/machine.hpp>
 
 namespace penstock {
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include <penstock/base/error.hpp>
 #include <penstock/bench/las_writer.hpp>
-#include <penstock/formats/error.hpp>
 
 namespace penstock {
 namespace {

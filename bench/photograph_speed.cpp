@@ -25,13 +25,13 @@
 #include <zstd.h>
 #endif
 
-#include <penstock/transforms/jpeg.hpp>
-#include <penstock/transforms/jpeg_codecs.hpp>
-#include <penstock/transforms/jpt.hpp>
-#include <penstock/transforms/jpt/encoder.hpp>
-#include <penstock/transforms/jpt/idct.hpp>
-#include <penstock/transforms/jpt/picture.hpp>
-#include <penstock/transforms/resample.hpp>
+#include <penstock/transforms/image/dct/idct.hpp>
+#include <penstock/transforms/image/jpeg/codecs.hpp>
+#include <penstock/transforms/image/jpeg/jpeg.hpp>
+#include <penstock/transforms/image/jpt/encoder.hpp>
+#include <penstock/transforms/image/jpt/jpt.hpp>
+#include <penstock/transforms/image/jpt/picture.hpp>
+#include <penstock/transforms/image/kernels/resample.hpp>
 
 namespace {
 

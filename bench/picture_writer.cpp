@@ -7,8 +7,8 @@
 #include <jpeglib.h>
 #include <spng.h>
 
+#include <penstock/base/error.hpp>
 #include <penstock/bench/picture_writer.hpp>
-#include <penstock/formats/error.hpp>
 
 namespace penstock {
 namespace {

@@ -6,10 +6,10 @@
 #include <string_view>
 #include <vector>
 
+#include <penstock/base/machine.hpp>
 #include <penstock/bench/dataset_summary.hpp>
 #include <penstock/bench/sweep.hpp>
 #include <penstock/bench/tune.hpp>
-#include <penstock/loader/machine.hpp>
 
 namespace penstock {
 

@@ -3,11 +3,12 @@
 #include <cmath>
 #include <unordered_map>
 
+#include <penstock/base/error.hpp>
 #include <penstock/bench/sampling.hpp>
 #include <penstock/formats/dataset.hpp>
-#include <penstock/formats/error.hpp>
-#include <penstock/loader/convert.hpp>
 #include <penstock/loader/loader.hpp>
+#include <penstock/loader/read/uring_refusal.hpp>
+#include <penstock/pack/convert.hpp>
 #include <penstock/transforms/codec.hpp>
 
 namespace penstock {
@@ -35,7 +36,7 @@ class Study {
   SamplingReport run() {
     SamplingReport report;
     report.dataset = summarise(source_);
-    report.machine = this_machine();
+    report.machine = this_machine(uring_refusal());
     report.file_system = disk_of(source_.path()).file_system;
     report.field = field_;
     report.points = options_.points;

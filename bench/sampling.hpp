@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
+#include <penstock/base/machine.hpp>
 #include <penstock/bench/coverage.hpp>
 #include <penstock/bench/dataset_summary.hpp>
 #include <penstock/bench/sweep.hpp>
 #include <penstock/formats/dataset.hpp>
-#include <penstock/loader/machine.hpp>
 
 namespace penstock {
 

@@ -1,9 +1,10 @@
 #include <algorithm>
 #include <memory>
 
+#include <penstock/base/cores.hpp>
+#include <penstock/base/error.hpp>
 #include <penstock/bench/ceiling.hpp>
 #include <penstock/bench/sweep.hpp>
-#include <penstock/formats/error.hpp>
 
 namespace penstock {
 namespace {

@@ -2,11 +2,11 @@
 #include <cmath>
 #include <string>
 
+#include <penstock/base/error.hpp>
 #include <penstock/bench/forest.hpp>
 #include <penstock/bench/las_writer.hpp>
 #include <penstock/bench/laser_scan.hpp>
 #include <penstock/bench/synth_files.hpp>
-#include <penstock/formats/error.hpp>
 
 namespace penstock {
 namespace {

@@ -8,10 +8,10 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <penstock/base/error.hpp>
+#include <penstock/base/parallel_for.hpp>
 #include <penstock/bench/synth_files.hpp>
-#include <penstock/formats/error.hpp>
-#include <penstock/formats/ownership.hpp>
-#include <penstock/loader/parallel_for.hpp>
+#include <penstock/formats/io/ownership.hpp>
 
 namespace penstock {
 namespace {

@@ -2,9 +2,9 @@
 #include <array>
 #include <optional>
 
+#include <penstock/base/error.hpp>
 #include <penstock/bench/task.hpp>
-#include <penstock/formats/error.hpp>
-#include <penstock/transforms/clouds/cloud.hpp>
+#include <penstock/transforms/clouds/codecs/cloud.hpp>
 #include <penstock/transforms/codec.hpp>
 
 namespace penstock {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include <penstock/formats/dataset.hpp>
-#include <penstock/transforms/chain.hpp>
+#include <penstock/transforms/chain/chain.hpp>
 
 namespace penstock {
 

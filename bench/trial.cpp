@@ -1,12 +1,12 @@
 #include <algorithm>
 #include <string>
 
+#include <penstock/base/error.hpp>
 #include <penstock/bench/copy_loop.hpp>
 #include <penstock/bench/digest.hpp>
 #include <penstock/bench/memory.hpp>
 #include <penstock/bench/residency.hpp>
 #include <penstock/bench/trial.hpp>
-#include <penstock/formats/error.hpp>
 #include <penstock/loader/loader.hpp>
 
 namespace penstock {

@@ -11,7 +11,7 @@
 #include <penstock/bench/task.hpp>
 #include <penstock/formats/dataset.hpp>
 #include <penstock/loader/options.hpp>
-#include <penstock/loader/stats.hpp>
+#include <penstock/loader/time/stats.hpp>
 
 namespace penstock {
 

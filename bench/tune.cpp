@@ -2,10 +2,11 @@
 #include <map>
 #include <tuple>
 
+#include <penstock/base/cores.hpp>
+#include <penstock/base/error.hpp>
 #include <penstock/bench/report.hpp>
 #include <penstock/bench/tune.hpp>
 #include <penstock/bench/units.hpp>
-#include <penstock/formats/error.hpp>
 
 namespace penstock {
 namespace {

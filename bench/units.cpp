@@ -5,8 +5,8 @@
 #include <cmath>
 #include <cstdio>
 
+#include <penstock/base/error.hpp>
 #include <penstock/bench/units.hpp>
-#include <penstock/formats/error.hpp>
 
 namespace penstock {
 

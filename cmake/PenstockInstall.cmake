@@ -3,11 +3,9 @@ include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 # Headers that show a third-party library stay behind: a user's program needs no package but penstock.
-foreach(layer base formats device transforms loader bench)
+foreach(layer base formats device transforms loader staging pack bench)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/${layer}/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/penstock/${layer}
-    FILES_MATCHING PATTERN "*.hpp" PATTERN "hdf5_*" EXCLUDE PATTERN "uring_*" EXCLUDE PATTERN "*-inl.hpp" EXCLUDE
-    PATTERN "jpeg_codecs.hpp" EXCLUDE PATTERN "jpeg_errors.hpp" EXCLUDE PATTERN "jpeg_frame.hpp" EXCLUDE
-    PATTERN "jpeg_output.hpp" EXCLUDE PATTERN "baseline_decoder.hpp" EXCLUDE)
+    FILES_MATCHING PATTERN "*.hpp" PATTERN "hdf5" EXCLUDE PATTERN "uring_*" EXCLUDE PATTERN "dct" EXCLUDE PATTERN "jpeg" EXCLUDE)
 endforeach()
 # The libtorch adapter needs PyTorch where it is used, not here.
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/bindings/torch/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/penstock/torch

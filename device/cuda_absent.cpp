@@ -1,6 +1,6 @@
 // In the place of cuda_device.cpp, where there was no CUDA toolkit to build with.
+#include <penstock/base/error.hpp>
 #include <penstock/device/cuda.hpp>
-#include <penstock/formats/error.hpp>
 
 namespace penstock {
 

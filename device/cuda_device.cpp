@@ -4,10 +4,10 @@
 
 #include <cuda_runtime_api.h>
 
+#include <penstock/base/error.hpp>
 #include <penstock/device/cuda_entry.hpp>
 #include <penstock/device/cufile.hpp>
 #include <penstock/device/kernels.hpp>
-#include <penstock/formats/error.hpp>
 
 namespace penstock {
 namespace {

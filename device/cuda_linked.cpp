@@ -1,6 +1,6 @@
 // In the place of cuda_loaded.cpp, where CUDA's part is in the program itself.
+#include <penstock/base/error.hpp>
 #include <penstock/device/cuda_entry.hpp>
-#include <penstock/formats/error.hpp>
 
 namespace penstock {
 

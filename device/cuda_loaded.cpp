@@ -3,8 +3,8 @@
 
 #include <dlfcn.h>
 
+#include <penstock/base/error.hpp>
 #include <penstock/device/cuda_entry.hpp>
-#include <penstock/formats/error.hpp>
 
 namespace penstock {
 namespace {

@@ -6,9 +6,9 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include <penstock/base/error.hpp>
 #include <penstock/device/cufile.hpp>
 #include <penstock/device/cufile_calls.hpp>
-#include <penstock/formats/error.hpp>
 
 namespace penstock {
 namespace {

@@ -2,10 +2,10 @@
 #include <map>
 #include <mutex>
 
+#include <penstock/base/error.hpp>
 #include <penstock/device/cuda.hpp>
 #include <penstock/device/device.hpp>
 #include <penstock/device/host_device.hpp>
-#include <penstock/formats/error.hpp>
 
 namespace penstock {
 namespace {

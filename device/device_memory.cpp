@@ -1,7 +1,7 @@
 #include <utility>
 
+#include <penstock/base/error.hpp>
 #include <penstock/device/device_memory.hpp>
-#include <penstock/formats/error.hpp>
 
 namespace penstock {
 

@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <penstock/base/error.hpp>
 #include <penstock/device/device_use.hpp>
-#include <penstock/formats/error.hpp>
 
 namespace penstock {
 

@@ -3,9 +3,9 @@
 #include <new>
 #include <utility>
 
+#include <penstock/base/error.hpp>
 #include <penstock/device/host_device.hpp>
 #include <penstock/device/host_queue.hpp>
-#include <penstock/formats/error.hpp>
 
 namespace penstock {
 namespace {

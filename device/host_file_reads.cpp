@@ -2,8 +2,8 @@
 
 #include <unistd.h>
 
+#include <penstock/base/error.hpp>
 #include <penstock/device/host_device.hpp>
-#include <penstock/formats/error.hpp>
 
 namespace penstock {
 

@@ -4,8 +4,8 @@
 
 #include <pthread.h>
 
+#include <penstock/base/error.hpp>
 #include <penstock/device/host_queue.hpp>
-#include <penstock/formats/error.hpp>
 
 namespace penstock {
 

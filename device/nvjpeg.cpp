@@ -2,10 +2,10 @@
 #include <utility>
 #include <vector>
 
+#include <penstock/base/error.hpp>
 #include <penstock/device/cuda.hpp>
 #include <penstock/device/nvjpeg.hpp>
 #include <penstock/device/nvjpeg_calls.hpp>
-#include <penstock/formats/error.hpp>
 
 namespace penstock {
 namespace {

@@ -1,8 +1,8 @@
 #include <string>
 
+#include <penstock/base/error.hpp>
 #include <penstock/device/pass_math.hpp>
 #include <penstock/device/passes.hpp>
-#include <penstock/formats/error.hpp>
 
 namespace penstock {
 namespace {

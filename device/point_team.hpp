@@ -17,7 +17,7 @@
 namespace penstock::point_team {
 
 constexpr unsigned kAxes = 3;
-constexpr unsigned kLanes = 8;  // in which the host adds, transforms/clouds/point_steps.cpp
+constexpr unsigned kLanes = 8;  // in which the host adds, transforms/clouds/steps/point_steps.cpp
 
 /// What the threads of a team share, besides the cloud.
 struct Shared {

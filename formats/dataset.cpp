@@ -9,10 +9,10 @@
 
 #include <sys/stat.h>
 
+#include <penstock/base/error.hpp>
+#include <penstock/base/handled_error.hpp>
 #include <penstock/formats/dataset.hpp>
-#include <penstock/formats/error.hpp>
-#include <penstock/formats/handled_error.hpp>
-#include <penstock/formats/shard_pins.hpp>
+#include <penstock/formats/index/shard_pins.hpp>
 
 namespace penstock {
 namespace {

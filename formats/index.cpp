@@ -4,13 +4,13 @@
 #include <type_traits>
 #include <utility>
 
-#include <penstock/formats/crc32c.hpp>
-#include <penstock/formats/error.hpp>
-#include <penstock/formats/file_bytes.hpp>
-#include <penstock/formats/filters.hpp>
+#include <penstock/base/error.hpp>
+#include <penstock/formats/filters/filters.hpp>
 #include <penstock/formats/index.hpp>
-#include <penstock/formats/index_layout.hpp>
-#include <penstock/formats/path_inside.hpp>
+#include <penstock/formats/index/layout.hpp>
+#include <penstock/formats/io/crc32c.hpp>
+#include <penstock/formats/io/file_bytes.hpp>
+#include <penstock/formats/io/path_inside.hpp>
 
 namespace penstock {
 

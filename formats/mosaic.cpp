@@ -2,7 +2,7 @@
 #include <cstring>
 #include <string>
 
-#include <penstock/formats/error.hpp>
+#include <penstock/base/error.hpp>
 #include <penstock/formats/mosaic.hpp>
 
 namespace penstock {

@@ -6,24 +6,24 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <penstock/formats/appear.hpp>
-#include <penstock/formats/error.hpp>
-#include <penstock/formats/folder.hpp>
+#include <penstock/base/error.hpp>
+#include <penstock/base/handled_error.hpp>
+#include <penstock/formats/folder/folder.hpp>
 #include <penstock/formats/format.hpp>
-#include <penstock/formats/handled_error.hpp>
-#include <penstock/formats/hdf5.hpp>
-#include <penstock/formats/journal.hpp>
-#include <penstock/formats/lmdb.hpp>
-#include <penstock/formats/manifest.hpp>
-#include <penstock/formats/mds.hpp>
-#include <penstock/formats/npy.hpp>
-#include <penstock/formats/packed.hpp>
-#include <penstock/formats/parts.hpp>
-#include <penstock/formats/path_pattern.hpp>
-#include <penstock/formats/sidecar.hpp>
-#include <penstock/formats/tar.hpp>
-#include <penstock/formats/tfrecord.hpp>
-#include <penstock/formats/zip.hpp>
+#include <penstock/formats/hdf5/hdf5.hpp>
+#include <penstock/formats/index/sidecar.hpp>
+#include <penstock/formats/io/path_pattern.hpp>
+#include <penstock/formats/lmdb/lmdb.hpp>
+#include <penstock/formats/mds/mds.hpp>
+#include <penstock/formats/npy/npy.hpp>
+#include <penstock/formats/packed/appear.hpp>
+#include <penstock/formats/packed/journal.hpp>
+#include <penstock/formats/packed/manifest.hpp>
+#include <penstock/formats/packed/packed.hpp>
+#include <penstock/formats/packed/parts.hpp>
+#include <penstock/formats/tar/tar.hpp>
+#include <penstock/formats/tfrecord/tfrecord.hpp>
+#include <penstock/formats/zip/zip.hpp>
 
 namespace penstock {
 namespace {

@@ -3,11 +3,11 @@
 
 #include <fcntl.h>
 
+#include <penstock/base/error.hpp>
 #include <penstock/formats/dataset.hpp>
-#include <penstock/formats/descriptor.hpp>
-#include <penstock/formats/error.hpp>
-#include <penstock/formats/file_identity.hpp>
-#include <penstock/formats/filters.hpp>
+#include <penstock/formats/filters/filters.hpp>
+#include <penstock/formats/io/descriptor.hpp>
+#include <penstock/formats/io/file_identity.hpp>
 
 namespace penstock {
 namespace {

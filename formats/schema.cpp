@@ -3,7 +3,7 @@
 #include <cctype>
 #include <limits>
 
-#include <penstock/formats/error.hpp>
+#include <penstock/base/error.hpp>
 #include <penstock/formats/schema.hpp>
 
 namespace penstock {

@@ -4,10 +4,10 @@
 
 #include <unistd.h>
 
-#include <penstock/formats/error.hpp>
-#include <penstock/formats/handled_error.hpp>
-#include <penstock/loader/caught.hpp>
-#include <penstock/loader/leave_behind.hpp>
+#include <penstock/base/caught.hpp>
+#include <penstock/base/error.hpp>
+#include <penstock/base/handled_error.hpp>
+#include <penstock/base/leave_behind.hpp>
 #include <penstock/loader/loader.hpp>
 #include <penstock/loader/pipeline.hpp>
 #include <penstock/loader/prepare.hpp>

@@ -9,11 +9,11 @@
 #include <string_view>
 
 #include <penstock/formats/dataset.hpp>
-#include <penstock/loader/batch.hpp>
+#include <penstock/loader/batch/batch.hpp>
 #include <penstock/loader/options.hpp>
-#include <penstock/loader/row_account.hpp>
-#include <penstock/loader/state.hpp>
-#include <penstock/loader/stats.hpp>
+#include <penstock/loader/plan/state.hpp>
+#include <penstock/loader/time/stats.hpp>
+#include <penstock/loader/work/row_account.hpp>
 
 namespace penstock {
 

@@ -12,11 +12,11 @@
 
 #include <penstock/device/device.hpp>
 #include <penstock/device/jpeg_decoder.hpp>
-#include <penstock/loader/batch.hpp>
+#include <penstock/loader/batch/batch.hpp>
 #include <penstock/loader/checksums.hpp>
-#include <penstock/loader/read_engine.hpp>
-#include <penstock/loader/sample_cache.hpp>
-#include <penstock/transforms/chain.hpp>
+#include <penstock/loader/fetch/sample_cache.hpp>
+#include <penstock/loader/read/read_engine.hpp>
+#include <penstock/transforms/chain/chain.hpp>
 #include <penstock/transforms/mix.hpp>
 
 namespace penstock {
@@ -115,8 +115,5 @@ struct LoaderOptions {
   CacheKind cache = CacheKind::none;
   std::uint64_t cache_bytes = std::uint64_t{1} << 30;  ///< limit of the cache; what comes when it is full is not kept
 };
-
-/// Cores this process may use: affinity mask and cgroup CPU quota, at least 1.
-unsigned usable_cores();
 
 }  // namespace penstock

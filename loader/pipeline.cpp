@@ -5,11 +5,11 @@
 
 #include <unistd.h>
 
-#include <penstock/formats/error.hpp>
-#include <penstock/loader/caught.hpp>
+#include <penstock/base/caught.hpp>
+#include <penstock/base/error.hpp>
 #include <penstock/loader/pipeline.hpp>
 #include <penstock/loader/prepare.hpp>
-#include <penstock/loader/streamed_copy.hpp>
+#include <penstock/loader/read/streamed_copy.hpp>
 
 namespace penstock {
 namespace {

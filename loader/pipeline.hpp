@@ -11,20 +11,20 @@
 
 #include <sys/types.h>
 
-#include <penstock/loader/batch_mixer.hpp>
-#include <penstock/loader/batch_stage.hpp>
-#include <penstock/loader/cursor.hpp>
-#include <penstock/loader/device_copy.hpp>
-#include <penstock/loader/device_share.hpp>
-#include <penstock/loader/failures.hpp>
-#include <penstock/loader/feeder.hpp>
-#include <penstock/loader/gpu_direct.hpp>
-#include <penstock/loader/gpu_jpeg.hpp>
+#include <penstock/loader/batch/batch_stage.hpp>
+#include <penstock/loader/batch/device_share.hpp>
+#include <penstock/loader/device/device_copy.hpp>
+#include <penstock/loader/device/gpu_direct.hpp>
+#include <penstock/loader/device/gpu_jpeg.hpp>
+#include <penstock/loader/fetch/feeder.hpp>
 #include <penstock/loader/loader.hpp>
+#include <penstock/loader/plan/cursor.hpp>
+#include <penstock/loader/plan/selection.hpp>
 #include <penstock/loader/prepare.hpp>
-#include <penstock/loader/selection.hpp>
-#include <penstock/loader/waits.hpp>
-#include <penstock/loader/worker.hpp>
+#include <penstock/loader/time/waits.hpp>
+#include <penstock/loader/work/batch_mixer.hpp>
+#include <penstock/loader/work/failures.hpp>
+#include <penstock/loader/work/worker.hpp>
 
 namespace penstock {
 

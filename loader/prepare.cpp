@@ -5,14 +5,14 @@
 
 #include <fcntl.h>
 
-#include <penstock/formats/descriptor.hpp>
-#include <penstock/formats/error.hpp>
-#include <penstock/formats/file_identity.hpp>
-#include <penstock/loader/batch_mixer.hpp>
-#include <penstock/loader/cores.hpp>
-#include <penstock/loader/device_plan.hpp>
-#include <penstock/loader/launcher.hpp>
+#include <penstock/base/cores.hpp>
+#include <penstock/base/error.hpp>
+#include <penstock/formats/io/descriptor.hpp>
+#include <penstock/formats/io/file_identity.hpp>
+#include <penstock/loader/device/device_plan.hpp>
+#include <penstock/loader/plan/launcher.hpp>
 #include <penstock/loader/prepare.hpp>
+#include <penstock/loader/work/batch_mixer.hpp>
 #include <penstock/transforms/codec.hpp>
 
 namespace penstock {

@@ -6,11 +6,11 @@
 #include <vector>
 
 #include <penstock/formats/dataset.hpp>
-#include <penstock/loader/device_slab.hpp>
+#include <penstock/loader/device/device_slab.hpp>
 #include <penstock/loader/options.hpp>
-#include <penstock/loader/plan.hpp>
-#include <penstock/loader/selection.hpp>
-#include <penstock/transforms/program.hpp>
+#include <penstock/loader/plan/plan.hpp>
+#include <penstock/loader/plan/selection.hpp>
+#include <penstock/transforms/program/program.hpp>
 
 namespace penstock {
 

@@ -1,11 +1,11 @@
 // Everything a training program needs of penstock.
 #pragma once
 
+#include <penstock/base/error.hpp>
 #include <penstock/formats/dataset.hpp>
-#include <penstock/formats/error.hpp>
-#include <penstock/loader/convert.hpp>
 #include <penstock/loader/loader.hpp>
-#include <penstock/loader/writer.hpp>
-#include <penstock/transforms/chain.hpp>
+#include <penstock/pack/convert.hpp>
+#include <penstock/pack/writer.hpp>
+#include <penstock/transforms/chain/chain.hpp>
 #include <penstock/transforms/codec.hpp>
 #include <penstock/transforms/transform.hpp>

@@ -2,22 +2,22 @@
 #include <array>
 #include <string>
 
-#include <penstock/formats/error.hpp>
-#include <penstock/transforms/clouds/las.hpp>
-#include <penstock/transforms/clouds/laz.hpp>
-#include <penstock/transforms/clouds/off.hpp>
-#include <penstock/transforms/clouds/packed_cloud.hpp>
-#include <penstock/transforms/clouds/pcd.hpp>
-#include <penstock/transforms/clouds/ply.hpp>
-#include <penstock/transforms/clouds/xyz.hpp>
+#include <penstock/base/error.hpp>
+#include <penstock/transforms/clouds/codecs/las.hpp>
+#include <penstock/transforms/clouds/codecs/off.hpp>
+#include <penstock/transforms/clouds/codecs/packed_cloud.hpp>
+#include <penstock/transforms/clouds/codecs/pcd.hpp>
+#include <penstock/transforms/clouds/codecs/ply.hpp>
+#include <penstock/transforms/clouds/codecs/xyz.hpp>
+#include <penstock/transforms/clouds/laz/laz.hpp>
 #include <penstock/transforms/codec.hpp>
-#include <penstock/transforms/jpeg.hpp>
-#include <penstock/transforms/jpt.hpp>
-#include <penstock/transforms/npy.hpp>
-#include <penstock/transforms/png.hpp>
-#include <penstock/transforms/raw.hpp>
-#include <penstock/transforms/text.hpp>
-#include <penstock/transforms/webp.hpp>
+#include <penstock/transforms/image/codecs/png.hpp>
+#include <penstock/transforms/image/codecs/webp.hpp>
+#include <penstock/transforms/image/jpeg/jpeg.hpp>
+#include <penstock/transforms/image/jpt/jpt.hpp>
+#include <penstock/transforms/values/npy.hpp>
+#include <penstock/transforms/values/raw.hpp>
+#include <penstock/transforms/values/text.hpp>
 
 namespace penstock {
 namespace {

@@ -5,7 +5,7 @@
 #include <type_traits>
 #include <utility>
 
-#include <penstock/formats/error.hpp>
+#include <penstock/base/error.hpp>
 #include <penstock/transforms/elements.hpp>
 
 namespace penstock {

@@ -2,7 +2,7 @@
 #include <cmath>
 #include <string>
 
-#include <penstock/formats/error.hpp>
+#include <penstock/base/error.hpp>
 #include <penstock/transforms/geometry.hpp>
 
 namespace penstock {

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include <penstock/transforms/interpolation.hpp>
+#include <penstock/transforms/chain/interpolation.hpp>
 
 namespace penstock {
 

@@ -4,10 +4,10 @@
 #include <cstdlib>
 #include <cstring>
 
-#include <penstock/formats/error.hpp>
-#include <penstock/transforms/clouds/normal_draws.hpp>
+#include <penstock/base/error.hpp>
 #include <penstock/transforms/elements.hpp>
 #include <penstock/transforms/mix.hpp>
+#include <penstock/transforms/normal_draws.hpp>
 
 namespace penstock {
 namespace {

@@ -1,8 +1,9 @@
 #include <memory>
 #include <string>
 
+#include <penstock/base/error.hpp>
 #include <penstock/bench/report.hpp>
-#include <penstock/formats/error.hpp>
+#include <penstock/loader/read/uring_refusal.hpp>
 
 #include "bench_options.hpp"
 #include "command.hpp"
@@ -39,7 +40,7 @@ int run(const Options& options) {
     sweep_options.progress = [&](std::uint64_t done, std::uint64_t total) { progress(done, total); };
     report.result = sweep(subjects, sweep_options);
   }
-  report.machine = this_machine();
+  report.machine = this_machine(uring_refusal());
   report.file_system = disk_of(subjects.front().dataset.path()).file_system;
   report.consumer = sweep_options.trial.consumer.name();
   for (const Subject& subject : subjects)

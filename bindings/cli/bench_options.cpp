@@ -2,7 +2,7 @@
 
 #include <penstock/bench/units.hpp>
 #include <penstock/device/device.hpp>
-#include <penstock/loader/read_engine.hpp>
+#include <penstock/loader/read/read_engine.hpp>
 
 #include "open.hpp"
 #include "output.hpp"

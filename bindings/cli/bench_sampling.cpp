@@ -3,8 +3,8 @@
 #include <optional>
 #include <string>
 
+#include <penstock/base/error.hpp>
 #include <penstock/bench/sampling.hpp>
-#include <penstock/formats/error.hpp>
 
 #include "command.hpp"
 #include "open.hpp"

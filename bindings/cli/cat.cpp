@@ -5,10 +5,10 @@
 #include <utility>
 #include <vector>
 
+#include <penstock/base/error.hpp>
 #include <penstock/formats/dataset.hpp>
-#include <penstock/formats/error.hpp>
-#include <penstock/transforms/jpt.hpp>
-#include <penstock/transforms/jpt/encoder.hpp>
+#include <penstock/transforms/image/jpt/encoder.hpp>
+#include <penstock/transforms/image/jpt/jpt.hpp>
 
 #include "command.hpp"
 #include "open.hpp"

@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include <penstock/formats/error.hpp>
+#include <penstock/base/error.hpp>
 
 #include "open.hpp"
 

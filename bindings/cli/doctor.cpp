@@ -4,12 +4,13 @@
 #include <string>
 #include <utility>
 
+#include <penstock/base/machine.hpp>
 #include <penstock/bench/units.hpp>
 #include <penstock/device/cuda.hpp>
 #include <penstock/device/cufile.hpp>
 #include <penstock/device/nvjpeg.hpp>
 #include <penstock/formats/format.hpp>
-#include <penstock/loader/machine.hpp>
+#include <penstock/loader/read/uring_refusal.hpp>
 
 #include "command.hpp"
 #include "output.hpp"
@@ -80,7 +81,7 @@ std::string packings() {
 }
 
 int run(const std::string& path) {
-  const Machine machine = this_machine();
+  const Machine machine = this_machine(uring_refusal());
   std::string text = "penstock " PENSTOCK_VERSION "\n";
   const auto line = [&](std::string name, const std::string& value) {
     name.resize(14, ' ');

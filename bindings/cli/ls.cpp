@@ -2,8 +2,8 @@
 #include <string>
 #include <vector>
 
+#include <penstock/base/error.hpp>
 #include <penstock/formats/dataset.hpp>
-#include <penstock/formats/error.hpp>
 
 #include "command.hpp"
 #include "open.hpp"

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include <penstock/formats/error.hpp>
-#include <penstock/formats/handled_error.hpp>
+#include <penstock/base/error.hpp>
+#include <penstock/base/handled_error.hpp>
 
 #include "command.hpp"
 #include "open.hpp"

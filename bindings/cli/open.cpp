@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <string>
 
-#include <penstock/formats/emptiness.hpp>
+#include <penstock/formats/labels/emptiness.hpp>
 
 #include "output.hpp"
 #include "progress.hpp"

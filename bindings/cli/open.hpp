@@ -3,8 +3,8 @@
 
 #include <filesystem>
 
+#include <penstock/base/error.hpp>
 #include <penstock/formats/dataset.hpp>
-#include <penstock/formats/error.hpp>
 
 namespace penstock::cli {
 

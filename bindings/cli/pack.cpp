@@ -3,14 +3,14 @@
 #include <memory>
 #include <string>
 
+#include <penstock/base/error.hpp>
 #include <penstock/bench/dataset_summary.hpp>
 #include <penstock/bench/units.hpp>
 #include <penstock/formats/dataset.hpp>
-#include <penstock/formats/emptiness.hpp>
-#include <penstock/formats/error.hpp>
 #include <penstock/formats/format.hpp>
-#include <penstock/loader/convert.hpp>
-#include <penstock/loader/launcher.hpp>
+#include <penstock/formats/labels/emptiness.hpp>
+#include <penstock/loader/plan/launcher.hpp>
+#include <penstock/pack/convert.hpp>
 
 #include "classes.hpp"
 #include "command.hpp"

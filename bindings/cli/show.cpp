@@ -8,14 +8,14 @@
 
 #include <unistd.h>
 
+#include <penstock/base/error.hpp>
 #include <penstock/bench/picture_writer.hpp>
 #include <penstock/bench/row_view.hpp>
 #include <penstock/bench/task.hpp>
 #include <penstock/bench/units.hpp>
-#include <penstock/formats/error.hpp>
-#include <penstock/loader/batch_mixer.hpp>
 #include <penstock/loader/loader.hpp>
-#include <penstock/loader/selection.hpp>
+#include <penstock/loader/plan/selection.hpp>
+#include <penstock/loader/work/batch_mixer.hpp>
 
 #include "command.hpp"
 #include "open.hpp"

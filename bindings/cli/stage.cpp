@@ -3,7 +3,7 @@
 #include <string>
 
 #include <penstock/bench/units.hpp>
-#include <penstock/loader/stage.hpp>
+#include <penstock/staging/stage.hpp>
 
 #include "command.hpp"
 #include "open.hpp"

@@ -3,9 +3,9 @@
 #include <optional>
 #include <string>
 
+#include <penstock/base/error.hpp>
 #include <penstock/bench/units.hpp>
 #include <penstock/bench/workload.hpp>
-#include <penstock/formats/error.hpp>
 
 #include "command.hpp"
 #include "output.hpp"

@@ -1,12 +1,13 @@
 #include <cstdio>
 #include <memory>
 
+#include <penstock/base/error.hpp>
+#include <penstock/base/machine.hpp>
 #include <penstock/bench/report.hpp>
 #include <penstock/bench/table.hpp>
 #include <penstock/bench/tune.hpp>
 #include <penstock/bench/units.hpp>
-#include <penstock/formats/error.hpp>
-#include <penstock/loader/machine.hpp>
+#include <penstock/loader/read/uring_refusal.hpp>
 
 #include "bench_options.hpp"
 #include "command.hpp"
@@ -37,7 +38,7 @@ struct Options : BenchOptions {
 
 std::string json_of(const Subject& subject, const TuneResult& result, const TrialOptions& trial) {
   BenchReport report;
-  report.machine = this_machine();
+  report.machine = this_machine(uring_refusal());
   report.file_system = disk_of(subject.dataset.path()).file_system;
   report.consumer = trial.consumer.name();
   report.subjects.push_back({summarise(subject.dataset), subject.task.name, subject.task.reason});

@@ -4,7 +4,7 @@
 #include <string>
 
 #include <penstock/bench/units.hpp>
-#include <penstock/loader/verify.hpp>
+#include <penstock/pack/verify.hpp>
 
 #include "command.hpp"
 #include "open.hpp"

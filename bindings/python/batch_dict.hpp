@@ -3,7 +3,7 @@
 
 #include <nanobind/nanobind.h>
 
-#include <penstock/loader/batch.hpp>
+#include <penstock/loader/batch/batch.hpp>
 
 namespace penstock::python {
 

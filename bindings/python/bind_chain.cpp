@@ -12,8 +12,8 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include <penstock/formats/error.hpp>
-#include <penstock/transforms/chain.hpp>
+#include <penstock/base/error.hpp>
+#include <penstock/transforms/chain/chain.hpp>
 
 namespace penstock::python {
 namespace {

@@ -13,9 +13,9 @@
 #include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
-#include <penstock/formats/emptiness.hpp>
-#include <penstock/formats/error.hpp>
-#include <penstock/loader/convert.hpp>
+#include <penstock/base/error.hpp>
+#include <penstock/formats/labels/emptiness.hpp>
+#include <penstock/pack/convert.hpp>
 
 #include "bind.hpp"
 #include "convert_result.hpp"

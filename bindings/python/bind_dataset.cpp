@@ -11,7 +11,7 @@
 #include <nanobind/stl/string_view.h>
 
 #include <penstock/formats/dataset.hpp>
-#include <penstock/formats/emptiness.hpp>
+#include <penstock/formats/labels/emptiness.hpp>
 
 #include "bind.hpp"
 #include "interpreter.hpp"

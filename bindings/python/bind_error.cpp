@@ -3,8 +3,8 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
 
-#include <penstock/formats/error.hpp>
-#include <penstock/formats/handled_error.hpp>
+#include <penstock/base/error.hpp>
+#include <penstock/base/handled_error.hpp>
 
 #include "bind.hpp"
 

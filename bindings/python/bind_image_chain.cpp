@@ -13,8 +13,8 @@
 #include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
-#include <penstock/formats/error.hpp>
-#include <penstock/transforms/chain.hpp>
+#include <penstock/base/error.hpp>
+#include <penstock/transforms/chain/chain.hpp>
 
 #include "bind_chain.hpp"
 

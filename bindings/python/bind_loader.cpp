@@ -13,7 +13,7 @@
 #include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
-#include <penstock/formats/error.hpp>
+#include <penstock/base/error.hpp>
 
 #include "batch_dict.hpp"
 #include "bind.hpp"

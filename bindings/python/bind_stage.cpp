@@ -8,7 +8,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
-#include <penstock/loader/stage.hpp>
+#include <penstock/staging/stage.hpp>
 
 #include "bind.hpp"
 #include "interpreter.hpp"

@@ -9,7 +9,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include <penstock/loader/writer.hpp>
+#include <penstock/pack/writer.hpp>
 
 #include "bind.hpp"
 #include "convert_result.hpp"

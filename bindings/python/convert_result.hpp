@@ -5,7 +5,7 @@
 
 #include <nanobind/nanobind.h>
 
-#include <penstock/loader/convert.hpp>
+#include <penstock/pack/convert.hpp>
 
 namespace penstock::python {
 

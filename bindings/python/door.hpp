@@ -3,7 +3,7 @@
 
 #include <nanobind/nanobind.h>
 
-#include <penstock/formats/handled_error.hpp>
+#include <penstock/base/handled_error.hpp>
 
 namespace penstock::python {
 

@@ -6,7 +6,7 @@
 
 #include <unistd.h>
 
-#include <penstock/formats/error.hpp>
+#include <penstock/base/error.hpp>
 
 namespace penstock::python {
 namespace {

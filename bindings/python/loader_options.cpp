@@ -3,8 +3,8 @@
 #include <cmath>
 #include <utility>
 
-#include <penstock/formats/error.hpp>
-#include <penstock/loader/launcher.hpp>
+#include <penstock/base/error.hpp>
+#include <penstock/loader/plan/launcher.hpp>
 
 #include "bind.hpp"
 

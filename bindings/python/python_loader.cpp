@@ -3,7 +3,7 @@
 #include <set>
 #include <vector>
 
-#include <penstock/formats/error.hpp>
+#include <penstock/base/error.hpp>
 
 #include "bind.hpp"
 #include "interpreter.hpp"

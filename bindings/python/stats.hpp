@@ -5,7 +5,7 @@
 
 #include <nanobind/nanobind.h>
 
-#include <penstock/loader/stats.hpp>
+#include <penstock/loader/time/stats.hpp>
 
 namespace penstock::python {
 

@@ -17,7 +17,7 @@
 #include <torch/data/example.h>
 #include <torch/serialize/archive.h>
 
-#include <penstock/formats/error.hpp>
+#include <penstock/base/error.hpp>
 #include <penstock/loader/loader.hpp>
 #include <penstock/torch/batches.hpp>
 #include <penstock/torch/tensor_batch.hpp>

@@ -13,8 +13,8 @@
 #include <c10/core/impl/VirtualGuardImpl.h>
 #include <torch/version.h>
 
+#include <penstock/base/error.hpp>
 #include <penstock/device/device.hpp>
-#include <penstock/formats/error.hpp>
 #include <penstock/formats/schema.hpp>
 
 namespace penstock::torch {

@@ -4,8 +4,8 @@
 
 #include <doctest/doctest.h>
 
+#include <penstock/base/error.hpp>
 #include <penstock/bench/coverage.hpp>
-#include <penstock/formats/error.hpp>
 
 #include "transforms/clouds/some_clouds.hpp"
 

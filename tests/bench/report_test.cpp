@@ -3,9 +3,9 @@
 
 #include <doctest/doctest.h>
 
+#include <penstock/base/error.hpp>
 #include <penstock/bench/report.hpp>
 #include <penstock/bench/units.hpp>
-#include <penstock/formats/error.hpp>
 
 using namespace std::chrono_literals;
 using penstock::BenchReport;

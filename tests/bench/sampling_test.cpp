@@ -4,7 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <penstock/bench/sampling.hpp>
-#include <penstock/transforms/clouds/packed_cloud.hpp>
+#include <penstock/transforms/clouds/codecs/packed_cloud.hpp>
 
 #include "support/loading.hpp"
 #include "transforms/clouds/some_clouds.hpp"

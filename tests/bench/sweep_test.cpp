@@ -7,13 +7,13 @@
 
 #include <doctest/doctest.h>
 
+#include <penstock/base/error.hpp>
 #include <penstock/bench/ceiling.hpp>
 #include <penstock/bench/report.hpp>
 #include <penstock/bench/sweep.hpp>
 #include <penstock/bench/tune.hpp>
 #include <penstock/bench/workload.hpp>
 #include <penstock/device/host_device.hpp>
-#include <penstock/formats/error.hpp>
 #include <penstock/loader/loader.hpp>
 
 #include "support/temporary_folder.hpp"

@@ -10,10 +10,10 @@
 
 #include <doctest/doctest.h>
 
+#include <penstock/base/error.hpp>
 #include <penstock/bench/las_writer.hpp>
 #include <penstock/bench/units.hpp>
 #include <penstock/bench/workload.hpp>
-#include <penstock/formats/error.hpp>
 
 #include "support/temporary_folder.hpp"
 

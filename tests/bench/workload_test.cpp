@@ -8,8 +8,8 @@
 
 #include <doctest/doctest.h>
 
+#include <penstock/base/error.hpp>
 #include <penstock/bench/workload.hpp>
-#include <penstock/formats/error.hpp>
 #include <penstock/formats/schema.hpp>
 #include <penstock/transforms/codec.hpp>
 

@@ -9,10 +9,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <penstock/formats/error.hpp>
-#include <penstock/formats/hash.hpp>
-#include <penstock/loader/convert.hpp>
-#include <penstock/loader/stage.hpp>
+#include <penstock/base/error.hpp>
+#include <penstock/formats/io/hash.hpp>
+#include <penstock/pack/convert.hpp>
+#include <penstock/staging/stage.hpp>
 
 #include "campaign/loading.hpp"
 

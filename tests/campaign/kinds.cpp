@@ -2,9 +2,9 @@
 
 #include <stdexcept>
 
-#include <penstock/formats/error.hpp>
-#include <penstock/formats/hash.hpp>
-#include <penstock/loader/convert.hpp>
+#include <penstock/base/error.hpp>
+#include <penstock/formats/io/hash.hpp>
+#include <penstock/pack/convert.hpp>
 
 #include "campaign/values.hpp"
 #include "support/loading.hpp"

@@ -6,8 +6,8 @@
 #include <thread>
 #include <utility>
 
-#include <penstock/formats/error.hpp>
-#include <penstock/loader/uring_engine.hpp>
+#include <penstock/base/error.hpp>
+#include <penstock/loader/read/uring_refusal.hpp>
 
 #include "campaign/faults.hpp"
 

@@ -8,8 +8,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <penstock/formats/crc32c.hpp>
-#include <penstock/formats/index_layout.hpp>
+#include <penstock/formats/index/layout.hpp>
+#include <penstock/formats/io/crc32c.hpp>
 
 #include "support/temporary_folder.hpp"
 

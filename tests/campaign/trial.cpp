@@ -9,11 +9,11 @@
 
 #include <sys/resource.h>
 
-#include <penstock/formats/error.hpp>
-#include <penstock/formats/hash.hpp>
-#include <penstock/loader/convert.hpp>
-#include <penstock/loader/stage.hpp>
-#include <penstock/loader/verify.hpp>
+#include <penstock/base/error.hpp>
+#include <penstock/formats/io/hash.hpp>
+#include <penstock/pack/convert.hpp>
+#include <penstock/pack/verify.hpp>
+#include <penstock/staging/stage.hpp>
 
 #include "campaign/faults.hpp"
 #include "campaign/loading.hpp"

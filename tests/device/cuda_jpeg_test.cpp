@@ -11,10 +11,10 @@
 
 #include <doctest/doctest.h>
 
+#include <penstock/base/error.hpp>
 #include <penstock/device/cuda.hpp>
 #include <penstock/device/device_memory.hpp>
 #include <penstock/device/nvjpeg.hpp>
-#include <penstock/formats/error.hpp>
 
 #include "fake_cuda.hpp"
 #include "fake_nvjpeg.hpp"

@@ -9,12 +9,12 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <penstock/base/error.hpp>
 #include <penstock/device/cuda.hpp>
 #include <penstock/device/cufile.hpp>
 #include <penstock/device/device_memory.hpp>
 #include <penstock/device/device_use.hpp>
 #include <penstock/device/host_device.hpp>
-#include <penstock/formats/error.hpp>
 
 #include "random_resample.hpp"
 #include "support/skip.hpp"

@@ -11,8 +11,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <penstock/base/error.hpp>
 #include <penstock/device/cufile.hpp>
-#include <penstock/formats/error.hpp>
 
 #include "fake_cufile.hpp"
 #include "support/skip.hpp"

@@ -11,10 +11,10 @@
 
 #include <doctest/doctest.h>
 
+#include <penstock/base/error.hpp>
 #include <penstock/device/cuda.hpp>
 #include <penstock/device/device_memory.hpp>
 #include <penstock/device/host_device.hpp>
-#include <penstock/formats/error.hpp>
 
 #include "fake_cuda.hpp"
 

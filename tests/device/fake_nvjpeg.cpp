@@ -16,9 +16,9 @@
 
 #include <cuda_runtime_api.h>
 
+#include <penstock/base/error.hpp>
 #include <penstock/device/host_queue.hpp>
 #include <penstock/device/nvjpeg_calls.hpp>
-#include <penstock/formats/error.hpp>
 #include <penstock/transforms/codec.hpp>
 
 #include "fake_cuda.hpp"

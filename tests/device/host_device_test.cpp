@@ -12,9 +12,9 @@
 
 #include <doctest/doctest.h>
 
+#include <penstock/base/error.hpp>
 #include <penstock/device/device_memory.hpp>
 #include <penstock/device/host_device.hpp>
-#include <penstock/formats/error.hpp>
 
 using namespace penstock;
 using namespace std::chrono_literals;

@@ -14,11 +14,11 @@
 
 #include <sys/mman.h>
 
+#include <penstock/base/error.hpp>
 #include <penstock/device/cuda.hpp>
 #include <penstock/device/device_memory.hpp>
 #include <penstock/device/device_use.hpp>
 #include <penstock/device/nvjpeg.hpp>
-#include <penstock/formats/error.hpp>
 
 using namespace penstock;
 

@@ -5,11 +5,11 @@
 
 #include <doctest/doctest.h>
 
+#include <penstock/base/error.hpp>
 #include <penstock/device/cuda.hpp>
 #include <penstock/device/device_memory.hpp>
 #include <penstock/device/host_device.hpp>
 #include <penstock/device/nvjpeg.hpp>
-#include <penstock/formats/error.hpp>
 
 #include "jpeg_samples.hpp"
 #include "support/skip.hpp"

@@ -13,9 +13,9 @@
 
 #include <doctest/doctest.h>
 
+#include <penstock/base/error.hpp>
 #include <penstock/device/host_device.hpp>
 #include <penstock/device/point_team.hpp>
-#include <penstock/formats/error.hpp>
 
 using namespace penstock;
 

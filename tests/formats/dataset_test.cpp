@@ -3,8 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include <penstock/base/error.hpp>
 #include <penstock/formats/dataset.hpp>
-#include <penstock/formats/error.hpp>
 
 #include "support/temporary_folder.hpp"
 

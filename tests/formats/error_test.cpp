@@ -5,8 +5,8 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/formats/error.hpp>
-#include <penstock/formats/handled_error.hpp>
+#include <penstock/base/error.hpp>
+#include <penstock/base/handled_error.hpp>
 
 using penstock::Error;
 using penstock::ErrorKind;

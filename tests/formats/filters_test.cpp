@@ -7,9 +7,9 @@
 #include <doctest/doctest.h>
 #include <libdeflate.h>
 
-#include <penstock/formats/error.hpp>
-#include <penstock/formats/filters.hpp>
-#include <penstock/formats/frame_claim.hpp>
+#include <penstock/base/error.hpp>
+#include <penstock/formats/filters/filters.hpp>
+#include <penstock/formats/filters/frame_claim.hpp>
 
 using penstock::Block;
 using penstock::Error;

@@ -7,8 +7,8 @@
 #include <doctest/doctest.h>
 #include <sys/resource.h>
 
+#include <penstock/base/error.hpp>
 #include <penstock/formats/dataset.hpp>
-#include <penstock/formats/error.hpp>
 #include <penstock/formats/index.hpp>
 #include <penstock/formats/path_inside.hpp>
 #include <penstock/formats/shard_sum.hpp>

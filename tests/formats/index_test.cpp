@@ -7,7 +7,7 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/formats/error.hpp>
+#include <penstock/base/error.hpp>
 #include <penstock/formats/index.hpp>
 
 #include "support/temporary_folder.hpp"

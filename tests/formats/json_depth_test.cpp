@@ -2,9 +2,9 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/formats/error.hpp>
-#include <penstock/formats/json_depth.hpp>
-#include <penstock/formats/manifest.hpp>
+#include <penstock/base/error.hpp>
+#include <penstock/formats/packed/manifest.hpp>
+#include <penstock/formats/text/json_depth.hpp>
 
 using namespace penstock;
 

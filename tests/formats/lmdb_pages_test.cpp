@@ -8,9 +8,9 @@
 #include <doctest/doctest.h>
 #include <lmdb.h>
 
-#include <penstock/formats/error.hpp>
-#include <penstock/formats/lmdb.hpp>
-#include <penstock/formats/lmdb_pages.hpp>
+#include <penstock/base/error.hpp>
+#include <penstock/formats/lmdb/lmdb.hpp>
+#include <penstock/formats/lmdb/pages.hpp>
 
 #include "support/field_bytes.hpp"
 #include "support/kind_of_failure.hpp"

@@ -8,11 +8,11 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/formats/error.hpp>
-#include <penstock/formats/npy.hpp>
-#include <penstock/formats/npy_text.hpp>
-#include <penstock/formats/row_limit.hpp>
-#include <penstock/formats/zip.hpp>
+#include <penstock/base/error.hpp>
+#include <penstock/formats/index/row_limit.hpp>
+#include <penstock/formats/npy/npy.hpp>
+#include <penstock/formats/text/numpy_text.hpp>
+#include <penstock/formats/zip/zip.hpp>
 
 #include "support/expected_files.hpp"
 #include "support/field_bytes.hpp"

@@ -2,8 +2,8 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/formats/error.hpp>
-#include <penstock/formats/path_pattern.hpp>
+#include <penstock/base/error.hpp>
+#include <penstock/formats/io/path_pattern.hpp>
 
 using namespace penstock;
 using namespace penstock::test;

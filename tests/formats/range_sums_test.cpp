@@ -5,12 +5,12 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/formats/crc32c.hpp>
+#include <penstock/base/error.hpp>
 #include <penstock/formats/dataset.hpp>
-#include <penstock/formats/dataset_writer.hpp>
-#include <penstock/formats/error.hpp>
 #include <penstock/formats/format.hpp>
 #include <penstock/formats/index.hpp>
+#include <penstock/formats/io/crc32c.hpp>
+#include <penstock/formats/packed/dataset_writer.hpp>
 
 #include "support/temporary_folder.hpp"
 

@@ -11,14 +11,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <penstock/formats/crc32c.hpp>
+#include <penstock/base/error.hpp>
 #include <penstock/formats/dataset.hpp>
-#include <penstock/formats/error.hpp>
-#include <penstock/formats/file_identity.hpp>
-#include <penstock/formats/folder.hpp>
+#include <penstock/formats/folder/folder.hpp>
 #include <penstock/formats/format.hpp>
-#include <penstock/formats/sidecar.hpp>
-#include <penstock/formats/tar.hpp>
+#include <penstock/formats/index/sidecar.hpp>
+#include <penstock/formats/io/crc32c.hpp>
+#include <penstock/formats/io/file_identity.hpp>
+#include <penstock/formats/tar/tar.hpp>
 
 #include "support/processes.hpp"
 #include "support/temporary_folder.hpp"

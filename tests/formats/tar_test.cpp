@@ -10,11 +10,11 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/formats/error.hpp>
-#include <penstock/formats/tar.hpp>
-#include <penstock/formats/tar_header.hpp>
-#include <penstock/formats/tar_members.hpp>
-#include <penstock/formats/tar_pax.hpp>
+#include <penstock/base/error.hpp>
+#include <penstock/formats/tar/header.hpp>
+#include <penstock/formats/tar/members.hpp>
+#include <penstock/formats/tar/pax.hpp>
+#include <penstock/formats/tar/tar.hpp>
 
 #include "support/skip.hpp"
 #include "support/temporary_folder.hpp"

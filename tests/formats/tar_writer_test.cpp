@@ -9,11 +9,11 @@
 #include <doctest/doctest.h>
 #include <sys/resource.h>
 
-#include <penstock/formats/crc32c.hpp>
-#include <penstock/formats/error.hpp>
-#include <penstock/formats/tar.hpp>
-#include <penstock/formats/tar_names.hpp>
-#include <penstock/formats/tar_writer.hpp>
+#include <penstock/base/error.hpp>
+#include <penstock/formats/io/crc32c.hpp>
+#include <penstock/formats/tar/names.hpp>
+#include <penstock/formats/tar/tar.hpp>
+#include <penstock/formats/tar/writer.hpp>
 
 #include "support/temporary_folder.hpp"
 

@@ -14,7 +14,7 @@ void put(std::string& bytes, std::size_t at, T value) {
   std::memcpy(bytes.data() + at, &value, sizeof(value));
 }
 
-// The layout that transforms/clouds/packed_cloud.hpp describes.
+// The layout that transforms/clouds/codecs/packed_cloud.hpp describes.
 std::string points(std::uint32_t count) {
   constexpr std::size_t kBegin = 80, kRecord = 13;
   std::string bytes(kBegin + count * kRecord, '\0');

@@ -3,8 +3,8 @@
 #include <memory>
 #include <vector>
 
-#include <penstock/formats/error.hpp>
-#include <penstock/transforms/clouds/cloud.hpp>
+#include <penstock/base/error.hpp>
+#include <penstock/transforms/clouds/codecs/cloud.hpp>
 
 #include "fuzz/targets.hpp"
 

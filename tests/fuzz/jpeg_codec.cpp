@@ -1,7 +1,7 @@
-#include <penstock/formats/error.hpp>
-#include <penstock/transforms/jpeg.hpp>
-#include <penstock/transforms/jpeg/baseline_decoder.hpp>
-#include <penstock/transforms/jpeg_recoder.hpp>
+#include <penstock/base/error.hpp>
+#include <penstock/transforms/image/jpeg/baseline_decoder.hpp>
+#include <penstock/transforms/image/jpeg/jpeg.hpp>
+#include <penstock/transforms/image/jpeg/recoder.hpp>
 
 #include "fuzz/targets.hpp"
 #include "support/libjpeg_pixels.hpp"

@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <vector>
 
-#include <penstock/transforms/jpt.hpp>
-#include <penstock/transforms/jpt/encoder.hpp>
-#include <penstock/transforms/jpt/extents.hpp>
+#include <penstock/transforms/image/jpt/encoder.hpp>
+#include <penstock/transforms/image/jpt/extents.hpp>
+#include <penstock/transforms/image/jpt/jpt.hpp>
 
 #include "fuzz/targets.hpp"
 

@@ -1,4 +1,4 @@
-#include <penstock/formats/lmdb.hpp>
+#include <penstock/formats/lmdb/lmdb.hpp>
 
 #include "fuzz/targets.hpp"
 

@@ -1,7 +1,7 @@
-#include <penstock/formats/crc32c.hpp>
-#include <penstock/formats/dataset_writer.hpp>
-#include <penstock/formats/manifest.hpp>
-#include <penstock/formats/packed.hpp>
+#include <penstock/formats/io/crc32c.hpp>
+#include <penstock/formats/packed/dataset_writer.hpp>
+#include <penstock/formats/packed/manifest.hpp>
+#include <penstock/formats/packed/packed.hpp>
 
 #include "fuzz/targets.hpp"
 

@@ -1,4 +1,4 @@
-#include <penstock/formats/npy.hpp>
+#include <penstock/formats/npy/npy.hpp>
 
 #include "fuzz/targets.hpp"
 

@@ -2,9 +2,9 @@
 #include <string>
 #include <vector>
 
-#include <penstock/formats/crc32c.hpp>
 #include <penstock/formats/format.hpp>
-#include <penstock/formats/manifest.hpp>
+#include <penstock/formats/io/crc32c.hpp>
+#include <penstock/formats/packed/manifest.hpp>
 
 #include "fuzz/seeds.hpp"
 #include "support/encoded.hpp"

@@ -1,4 +1,4 @@
-#include <penstock/formats/path_pattern.hpp>
+#include <penstock/formats/io/path_pattern.hpp>
 
 #include "fuzz/targets.hpp"
 

@@ -3,8 +3,8 @@
 #include <fstream>
 #include <vector>
 
-#include <penstock/formats/error.hpp>
-#include <penstock/formats/sidecar.hpp>
+#include <penstock/base/error.hpp>
+#include <penstock/formats/index/sidecar.hpp>
 
 #include "fuzz/targets.hpp"
 #include "support/temporary_folder.hpp"

@@ -1,4 +1,4 @@
-#include <penstock/loader/state.hpp>
+#include <penstock/loader/plan/state.hpp>
 
 #include "fuzz/targets.hpp"
 

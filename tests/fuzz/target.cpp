@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include <penstock/formats/error.hpp>
+#include <penstock/base/error.hpp>
 
 #include "fuzz/targets.hpp"
 

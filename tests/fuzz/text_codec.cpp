@@ -1,4 +1,4 @@
-#include <penstock/formats/error.hpp>
+#include <penstock/base/error.hpp>
 
 #include "fuzz/targets.hpp"
 

@@ -9,8 +9,8 @@
 #include <doctest/doctest.h>
 #include <hdf5.h>
 
-#include <penstock/formats/hdf5_handle.hpp>
-#include <penstock/loader/selection.hpp>
+#include <penstock/formats/hdf5/handle.hpp>
+#include <penstock/loader/plan/selection.hpp>
 
 using namespace penstock;
 using namespace penstock::test;

@@ -8,9 +8,9 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/loader/direct_engine.hpp>
-#include <penstock/loader/value_checks.hpp>
-#include <penstock/transforms/clouds/packed_cloud.hpp>
+#include <penstock/loader/fetch/value_checks.hpp>
+#include <penstock/loader/read/direct_engine.hpp>
+#include <penstock/transforms/clouds/codecs/packed_cloud.hpp>
 
 #include "support/loading.hpp"
 

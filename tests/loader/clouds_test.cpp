@@ -6,8 +6,8 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/loader/verify.hpp>
-#include <penstock/transforms/clouds/packed_cloud.hpp>
+#include <penstock/pack/verify.hpp>
+#include <penstock/transforms/clouds/codecs/packed_cloud.hpp>
 
 #include "support/loading.hpp"
 

@@ -4,7 +4,7 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/loader/coalesce.hpp>
+#include <penstock/loader/read/coalesce.hpp>
 
 using namespace penstock;
 

@@ -10,11 +10,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <penstock/formats/join.hpp>
-#include <penstock/formats/manifest.hpp>
-#include <penstock/formats/parts.hpp>
-#include <penstock/formats/skip_report.hpp>
-#include <penstock/loader/verify.hpp>
+#include <penstock/formats/packed/join.hpp>
+#include <penstock/formats/packed/manifest.hpp>
+#include <penstock/formats/packed/parts.hpp>
+#include <penstock/formats/packed/skip_report.hpp>
+#include <penstock/pack/verify.hpp>
 
 #include "support/killed_at.hpp"
 #include "support/loading.hpp"

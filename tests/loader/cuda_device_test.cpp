@@ -10,7 +10,7 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/formats/npy_text.hpp>
+#include <penstock/formats/text/numpy_text.hpp>
 
 #include "device/fake_cuda.hpp"
 #include "support/device_loading.hpp"

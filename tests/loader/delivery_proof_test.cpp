@@ -5,8 +5,8 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/loader/delivery_proof.hpp>
-#include <penstock/transforms/clouds/packed_cloud.hpp>
+#include <penstock/pack/delivery_proof.hpp>
+#include <penstock/transforms/clouds/codecs/packed_cloud.hpp>
 
 #include "support/encoded.hpp"
 

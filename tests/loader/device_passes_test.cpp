@@ -7,7 +7,7 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/transforms/clouds/packed_cloud.hpp>
+#include <penstock/transforms/clouds/codecs/packed_cloud.hpp>
 
 #include "support/device_loading.hpp"
 

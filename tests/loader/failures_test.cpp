@@ -3,9 +3,9 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/loader/assembly.hpp>
-#include <penstock/loader/delivery.hpp>
-#include <penstock/loader/failures.hpp>
+#include <penstock/loader/batch/assembly.hpp>
+#include <penstock/loader/batch/delivery.hpp>
+#include <penstock/loader/work/failures.hpp>
 
 #include "support/loading.hpp"
 

@@ -3,7 +3,7 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/loader/fetch.hpp>
+#include <penstock/loader/fetch/fetch.hpp>
 #include <penstock/loader/prepare.hpp>
 
 #include "support/kind_of_failure.hpp"

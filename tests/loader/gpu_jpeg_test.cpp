@@ -19,9 +19,9 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/formats/crc32c.hpp>
-#include <penstock/formats/dataset_writer.hpp>
-#include <penstock/loader/host_jpeg_decoder.hpp>
+#include <penstock/formats/io/crc32c.hpp>
+#include <penstock/formats/packed/dataset_writer.hpp>
+#include <penstock/loader/device/host_jpeg_decoder.hpp>
 
 #include "support/device_loading.hpp"
 #include "support/picture_files.hpp"

@@ -4,7 +4,7 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/loader/key_table.hpp>
+#include <penstock/pack/key_table.hpp>
 
 using namespace penstock;
 

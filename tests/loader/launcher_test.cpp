@@ -4,8 +4,8 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/formats/error.hpp>
-#include <penstock/loader/launcher.hpp>
+#include <penstock/base/error.hpp>
+#include <penstock/loader/plan/launcher.hpp>
 
 using namespace penstock;
 

@@ -3,10 +3,11 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/formats/error.hpp>
-#include <penstock/loader/cores.hpp>
-#include <penstock/loader/machine.hpp>
+#include <penstock/base/cores.hpp>
+#include <penstock/base/error.hpp>
+#include <penstock/base/machine.hpp>
 #include <penstock/loader/options.hpp>
+#include <penstock/loader/read/uring_refusal.hpp>
 
 using namespace penstock;
 using penstock::test::TemporaryFolder;
@@ -70,7 +71,7 @@ TEST_CASE("ranks on one machine share its cores and its quota, unless the launch
 }
 
 TEST_CASE("this machine is described") {
-  const Machine machine = this_machine();
+  const Machine machine = this_machine(uring_refusal());
   CHECK(machine.kernel.find("Linux") == 0);
   CHECK(machine.cores_usable == usable_cores());
   CHECK(machine.memory_total > machine.memory_available);

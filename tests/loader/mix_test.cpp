@@ -6,7 +6,7 @@
 #include <doctest/doctest.h>
 
 #include <penstock/bench/picture_writer.hpp>
-#include <penstock/loader/batch_mixer.hpp>
+#include <penstock/loader/work/batch_mixer.hpp>
 
 #include "support/loading.hpp"
 

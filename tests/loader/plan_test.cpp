@@ -7,8 +7,8 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/formats/error.hpp>
-#include <penstock/loader/plan.hpp>
+#include <penstock/base/error.hpp>
+#include <penstock/loader/plan/plan.hpp>
 
 using penstock::Last;
 using penstock::Plan;

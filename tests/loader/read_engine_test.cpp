@@ -10,7 +10,7 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/formats/crc32c.hpp>
+#include <penstock/formats/io/crc32c.hpp>
 
 using namespace penstock;
 using namespace penstock::test;

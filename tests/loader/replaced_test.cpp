@@ -7,9 +7,9 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-#include <penstock/loader/read_engine.hpp>
-#include <penstock/loader/uring_engine.hpp>
-#include <penstock/loader/verify.hpp>
+#include <penstock/loader/read/read_engine.hpp>
+#include <penstock/loader/read/uring_engine.hpp>
+#include <penstock/pack/verify.hpp>
 
 #include "support/loading.hpp"
 

@@ -16,12 +16,12 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/loader/crew.hpp>
-#include <penstock/loader/parallel_for.hpp>
-#include <penstock/loader/stage.hpp>
-#include <penstock/loader/thread.hpp>
-#include <penstock/loader/uring_engine.hpp>
-#include <penstock/loader/writer.hpp>
+#include <penstock/base/crew.hpp>
+#include <penstock/base/parallel_for.hpp>
+#include <penstock/base/thread.hpp>
+#include <penstock/loader/read/uring_engine.hpp>
+#include <penstock/pack/writer.hpp>
+#include <penstock/staging/stage.hpp>
 
 #include "support/loading.hpp"
 #include "support/thread_count.hpp"

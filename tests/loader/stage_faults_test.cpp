@@ -3,7 +3,7 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/loader/stage.hpp>
+#include <penstock/staging/stage.hpp>
 
 #include "support/file_size_limit.hpp"
 #include "support/staging.hpp"

@@ -5,7 +5,7 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/loader/stage.hpp>
+#include <penstock/staging/stage.hpp>
 
 #include "support/staging.hpp"
 

@@ -3,9 +3,9 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/formats/sidecar.hpp>
-#include <penstock/loader/stage.hpp>
-#include <penstock/loader/uring_engine.hpp>
+#include <penstock/formats/index/sidecar.hpp>
+#include <penstock/loader/read/uring_engine.hpp>
+#include <penstock/staging/stage.hpp>
 
 #include "support/refuse_uring.hpp"
 #include "support/staging.hpp"

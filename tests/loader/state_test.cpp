@@ -3,8 +3,8 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/formats/error.hpp>
-#include <penstock/loader/state.hpp>
+#include <penstock/base/error.hpp>
+#include <penstock/loader/plan/state.hpp>
 
 using penstock::LoaderState;
 using penstock::SavedOrder;

@@ -5,9 +5,9 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/loader/group.hpp>
-#include <penstock/loader/task_queue.hpp>
-#include <penstock/loader/waits.hpp>
+#include <penstock/loader/fetch/group.hpp>
+#include <penstock/loader/fetch/task_queue.hpp>
+#include <penstock/loader/time/waits.hpp>
 
 using namespace penstock;
 using std::chrono::milliseconds;

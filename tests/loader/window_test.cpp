@@ -12,8 +12,8 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/formats/error.hpp>
-#include <penstock/loader/window.hpp>
+#include <penstock/base/error.hpp>
+#include <penstock/loader/read/window.hpp>
 
 #include "support/kind_of_failure.hpp"
 

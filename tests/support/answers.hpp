@@ -9,8 +9,8 @@
 #include <mutex>
 #include <string>
 
-#include <penstock/formats/error.hpp>
-#include <penstock/loader/read_engine.hpp>
+#include <penstock/base/error.hpp>
+#include <penstock/loader/read/read_engine.hpp>
 
 namespace penstock::test {
 

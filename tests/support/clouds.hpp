@@ -18,8 +18,8 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/formats/error.hpp>
-#include <penstock/transforms/clouds/cloud.hpp>
+#include <penstock/base/error.hpp>
+#include <penstock/transforms/clouds/codecs/cloud.hpp>
 
 namespace penstock::test {
 

@@ -11,10 +11,10 @@
 #include <utility>
 #include <vector>
 
-#include <penstock/loader/direct_engine.hpp>
-#include <penstock/loader/gather_engine.hpp>
-#include <penstock/loader/pread_engine.hpp>
-#include <penstock/loader/uring_engine.hpp>
+#include <penstock/loader/read/direct_engine.hpp>
+#include <penstock/loader/read/gather_engine.hpp>
+#include <penstock/loader/read/pread_engine.hpp>
+#include <penstock/loader/read/uring_engine.hpp>
 
 namespace penstock::test {
 

@@ -16,9 +16,9 @@
 #include <utility>
 #include <vector>
 
-#include <penstock/formats/error.hpp>
-#include <penstock/loader/read_engine.hpp>
-#include <penstock/loader/thread.hpp>
+#include <penstock/base/error.hpp>
+#include <penstock/base/thread.hpp>
+#include <penstock/loader/read/read_engine.hpp>
 
 namespace penstock::test {
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include <penstock/formats/filters.hpp>
+#include <penstock/formats/filters/filters.hpp>
 #include <penstock/formats/index.hpp>
 
 namespace penstock::test {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include <penstock/transforms/program.hpp>
+#include <penstock/transforms/program/program.hpp>
 
 #include "support/encoded.hpp"
 

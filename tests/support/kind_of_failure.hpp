@@ -5,7 +5,7 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/formats/error.hpp>
+#include <penstock/base/error.hpp>
 
 namespace penstock::test {
 

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include <penstock/transforms/jpeg_codecs.hpp>
+#include <penstock/transforms/image/jpeg/codecs.hpp>
 
 namespace penstock::test {
 

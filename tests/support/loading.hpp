@@ -8,12 +8,12 @@
 #include <string>
 #include <vector>
 
+#include <penstock/base/error.hpp>
 #include <penstock/bench/workload.hpp>
 #include <penstock/formats/dataset.hpp>
-#include <penstock/formats/error.hpp>
 #include <penstock/formats/format.hpp>
-#include <penstock/loader/convert.hpp>
 #include <penstock/loader/loader.hpp>
+#include <penstock/pack/convert.hpp>
 
 #include "support/temporary_folder.hpp"
 

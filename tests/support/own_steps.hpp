@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include <penstock/formats/error.hpp>
+#include <penstock/base/error.hpp>
 #include <penstock/transforms/codec.hpp>
-#include <penstock/transforms/image_decoder.hpp>
+#include <penstock/transforms/image/codecs/image_decoder.hpp>
 #include <penstock/transforms/transform.hpp>
 
 namespace penstock::test {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include <penstock/formats/crc32c.hpp>
+#include <penstock/formats/io/crc32c.hpp>
 #include <penstock/formats/schema.hpp>
 #include <penstock/formats/writer.hpp>
 

@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-#include <penstock/formats/crc32c.hpp>
-#include <penstock/formats/index_layout.hpp>
+#include <penstock/formats/index/layout.hpp>
+#include <penstock/formats/io/crc32c.hpp>
 
 namespace penstock::test {
 

@@ -10,7 +10,7 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/loader/verify.hpp>
+#include <penstock/pack/verify.hpp>
 
 #include "faulty_engine.hpp"
 #include "loading.hpp"

@@ -8,7 +8,7 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/formats/error.hpp>
+#include <penstock/base/error.hpp>
 #include <penstock/formats/format.hpp>
 
 #include "support/field_bytes.hpp"

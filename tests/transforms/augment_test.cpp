@@ -8,13 +8,13 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/formats/error.hpp>
-#include <penstock/transforms/color_ops.hpp>
-#include <penstock/transforms/color_rows.hpp>
-#include <penstock/transforms/pixel_rows.hpp>
-#include <penstock/transforms/placement.hpp>
-#include <penstock/transforms/program.hpp>
-#include <penstock/transforms/step_draws.hpp>
+#include <penstock/base/error.hpp>
+#include <penstock/transforms/image/kernels/color_rows.hpp>
+#include <penstock/transforms/image/kernels/pixel_rows.hpp>
+#include <penstock/transforms/image/steps/color_ops.hpp>
+#include <penstock/transforms/image/steps/placement.hpp>
+#include <penstock/transforms/image/steps/step_draws.hpp>
+#include <penstock/transforms/program/program.hpp>
 
 #include "support/filled.hpp"
 #include "support/simd_levels.hpp"

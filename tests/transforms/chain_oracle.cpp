@@ -10,9 +10,9 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include <penstock/formats/error.hpp>
-#include <penstock/transforms/placement.hpp>
-#include <penstock/transforms/program.hpp>
+#include <penstock/base/error.hpp>
+#include <penstock/transforms/image/steps/placement.hpp>
+#include <penstock/transforms/program/program.hpp>
 
 #include "support/filled.hpp"
 

@@ -3,8 +3,8 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/formats/error.hpp>
-#include <penstock/transforms/program.hpp>
+#include <penstock/base/error.hpp>
+#include <penstock/transforms/program/program.hpp>
 
 #include "support/filled.hpp"
 

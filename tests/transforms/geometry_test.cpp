@@ -1,6 +1,6 @@
 #include <doctest/doctest.h>
 
-#include <penstock/formats/error.hpp>
+#include <penstock/base/error.hpp>
 #include <penstock/transforms/geometry.hpp>
 
 using penstock::Error;

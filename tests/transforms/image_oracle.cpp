@@ -13,9 +13,9 @@
 #include <string>
 #include <vector>
 
-#include <penstock/formats/error.hpp>
+#include <penstock/base/error.hpp>
 #include <penstock/transforms/codec.hpp>
-#include <penstock/transforms/resample.hpp>
+#include <penstock/transforms/image/kernels/resample.hpp>
 
 using namespace penstock;
 

@@ -9,10 +9,10 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/formats/error.hpp>
-#include <penstock/transforms/jpeg.hpp>
-#include <penstock/transforms/jpeg_recoder.hpp>
-#include <penstock/transforms/jpt.hpp>
+#include <penstock/base/error.hpp>
+#include <penstock/transforms/image/jpeg/jpeg.hpp>
+#include <penstock/transforms/image/jpeg/recoder.hpp>
+#include <penstock/transforms/image/jpt/jpt.hpp>
 #include <penstock/transforms/value_reader.hpp>
 
 #include "support/encoded.hpp"

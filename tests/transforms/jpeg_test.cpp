@@ -7,8 +7,8 @@
 #include <doctest/doctest.h>
 #include <jpeglib.h>
 
-#include <penstock/formats/error.hpp>
-#include <penstock/transforms/jpeg.hpp>
+#include <penstock/base/error.hpp>
+#include <penstock/transforms/image/jpeg/jpeg.hpp>
 
 #include "support/jpeg_files.hpp"
 #include "support/test_data.hpp"

@@ -7,12 +7,12 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/formats/error.hpp>
-#include <penstock/transforms/jpeg.hpp>
-#include <penstock/transforms/jpeg_recoder.hpp>
-#include <penstock/transforms/jpt.hpp>
-#include <penstock/transforms/jpt/encoder.hpp>
-#include <penstock/transforms/jpt/extents.hpp>
+#include <penstock/base/error.hpp>
+#include <penstock/transforms/image/jpeg/jpeg.hpp>
+#include <penstock/transforms/image/jpeg/recoder.hpp>
+#include <penstock/transforms/image/jpt/encoder.hpp>
+#include <penstock/transforms/image/jpt/extents.hpp>
+#include <penstock/transforms/image/jpt/jpt.hpp>
 
 #include "support/encoded.hpp"
 #include "support/jpeg_files.hpp"

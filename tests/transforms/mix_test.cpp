@@ -3,7 +3,7 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/formats/error.hpp>
+#include <penstock/base/error.hpp>
 #include <penstock/transforms/mix.hpp>
 
 using namespace penstock;

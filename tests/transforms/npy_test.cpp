@@ -4,9 +4,9 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/formats/error.hpp>
-#include <penstock/transforms/npy.hpp>
-#include <penstock/transforms/raw.hpp>
+#include <penstock/base/error.hpp>
+#include <penstock/transforms/values/npy.hpp>
+#include <penstock/transforms/values/raw.hpp>
 
 #include "support/test_data.hpp"
 

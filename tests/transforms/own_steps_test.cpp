@@ -8,8 +8,8 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/formats/error.hpp>
-#include <penstock/transforms/output_program.hpp>
+#include <penstock/base/error.hpp>
+#include <penstock/transforms/program/output_program.hpp>
 #include <penstock/transforms/transform.hpp>
 
 #include "support/filled.hpp"

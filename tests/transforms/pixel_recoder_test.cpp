@@ -2,8 +2,8 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/formats/error.hpp>
-#include <penstock/transforms/pixel_recoder.hpp>
+#include <penstock/base/error.hpp>
+#include <penstock/transforms/image/codecs/pixel_recoder.hpp>
 
 using namespace penstock;
 

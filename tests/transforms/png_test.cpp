@@ -4,9 +4,9 @@
 #include <doctest/doctest.h>
 #include <libdeflate.h>
 
-#include <penstock/formats/error.hpp>
-#include <penstock/transforms/png.hpp>
-#include <penstock/transforms/png_filters.hpp>
+#include <penstock/base/error.hpp>
+#include <penstock/transforms/image/codecs/png.hpp>
+#include <penstock/transforms/image/codecs/png_filters.hpp>
 
 #include "support/test_data.hpp"
 

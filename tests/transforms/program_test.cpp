@@ -5,10 +5,10 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/formats/error.hpp>
-#include <penstock/transforms/placement.hpp>
-#include <penstock/transforms/program.hpp>
-#include <penstock/transforms/step_draws.hpp>
+#include <penstock/base/error.hpp>
+#include <penstock/transforms/image/steps/placement.hpp>
+#include <penstock/transforms/image/steps/step_draws.hpp>
+#include <penstock/transforms/program/program.hpp>
 
 #include "support/filled.hpp"
 

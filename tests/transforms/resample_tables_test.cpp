@@ -7,10 +7,10 @@
 
 #include <doctest/doctest.h>
 
+#include <penstock/base/error.hpp>
 #include <penstock/device/host_device.hpp>
-#include <penstock/formats/error.hpp>
-#include <penstock/transforms/resample.hpp>
-#include <penstock/transforms/resample_tables.hpp>
+#include <penstock/transforms/image/kernels/resample.hpp>
+#include <penstock/transforms/image/kernels/resample_tables.hpp>
 
 using namespace penstock;
 

@@ -7,9 +7,9 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/formats/error.hpp>
-#include <penstock/transforms/pixel_rows.hpp>
-#include <penstock/transforms/resample.hpp>
+#include <penstock/base/error.hpp>
+#include <penstock/transforms/image/kernels/pixel_rows.hpp>
+#include <penstock/transforms/image/kernels/resample.hpp>
 
 #include "support/simd_levels.hpp"
 

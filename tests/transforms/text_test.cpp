@@ -4,9 +4,9 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/formats/error.hpp>
+#include <penstock/base/error.hpp>
 #include <penstock/transforms/codec.hpp>
-#include <penstock/transforms/text.hpp>
+#include <penstock/transforms/values/text.hpp>
 
 using namespace penstock;
 

@@ -13,9 +13,9 @@
 #include <string>
 #include <vector>
 
-#include <penstock/formats/error.hpp>
+#include <penstock/base/error.hpp>
 #include <penstock/formats/schema.hpp>
-#include <penstock/transforms/clouds/cloud.hpp>
+#include <penstock/transforms/clouds/codecs/cloud.hpp>
 
 using namespace penstock;
 

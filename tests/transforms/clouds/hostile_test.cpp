@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include <penstock/transforms/clouds/packed_cloud.hpp>
-#include <penstock/transforms/program.hpp>
+#include <penstock/transforms/clouds/codecs/packed_cloud.hpp>
+#include <penstock/transforms/program/program.hpp>
 
 #include "support/clouds.hpp"
 #include "support/filled.hpp"

@@ -5,9 +5,9 @@
 #include <limits>
 #include <sstream>
 
-#include <penstock/transforms/clouds/arithmetic_decoder.hpp>
-#include <penstock/transforms/clouds/las.hpp>
-#include <penstock/transforms/clouds/laz.hpp>
+#include <penstock/transforms/clouds/codecs/las.hpp>
+#include <penstock/transforms/clouds/laz/arithmetic_decoder.hpp>
+#include <penstock/transforms/clouds/laz/laz.hpp>
 
 #include "support/clouds.hpp"
 #include "support/expected_files.hpp"

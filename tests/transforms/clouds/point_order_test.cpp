@@ -7,9 +7,9 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/formats/error.hpp>
-#include <penstock/transforms/clouds/hilbert.hpp>
-#include <penstock/transforms/clouds/point_order.hpp>
+#include <penstock/base/error.hpp>
+#include <penstock/transforms/clouds/samplers/hilbert.hpp>
+#include <penstock/transforms/clouds/samplers/point_order.hpp>
 
 #include "transforms/clouds/some_clouds.hpp"
 

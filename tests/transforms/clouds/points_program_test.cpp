@@ -9,9 +9,9 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/formats/error.hpp>
-#include <penstock/transforms/clouds/packed_cloud.hpp>
-#include <penstock/transforms/program.hpp>
+#include <penstock/base/error.hpp>
+#include <penstock/transforms/clouds/codecs/packed_cloud.hpp>
+#include <penstock/transforms/program/program.hpp>
 
 #include "support/filled.hpp"
 

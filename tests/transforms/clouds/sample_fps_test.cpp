@@ -5,8 +5,8 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/formats/error.hpp>
-#include <penstock/transforms/clouds/sampler.hpp>
+#include <penstock/base/error.hpp>
+#include <penstock/transforms/clouds/samplers/sampler.hpp>
 
 #include "support/simd_levels.hpp"
 #include "transforms/clouds/some_clouds.hpp"

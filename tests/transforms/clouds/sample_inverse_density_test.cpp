@@ -4,7 +4,7 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/transforms/clouds/sampler.hpp>
+#include <penstock/transforms/clouds/samplers/sampler.hpp>
 
 #include "transforms/clouds/some_clouds.hpp"
 

@@ -5,8 +5,8 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/formats/error.hpp>
-#include <penstock/transforms/clouds/sample_random.hpp>
+#include <penstock/base/error.hpp>
+#include <penstock/transforms/clouds/samplers/random.hpp>
 
 namespace {
 

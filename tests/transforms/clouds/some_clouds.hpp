@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include <penstock/transforms/clouds/sampler.hpp>
+#include <penstock/transforms/clouds/samplers/sampler.hpp>
 #include <penstock/transforms/random.hpp>
 
 namespace penstock::test {

@@ -5,8 +5,8 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/formats/error.hpp>
-#include <penstock/transforms/jpeg/baseline_decoder.hpp>
+#include <penstock/base/error.hpp>
+#include <penstock/transforms/image/jpeg/baseline_decoder.hpp>
 
 #include "support/jpeg_files.hpp"
 #include "support/libjpeg_pixels.hpp"

@@ -11,10 +11,10 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/formats/error.hpp>
-#include <penstock/transforms/jpeg.hpp>
-#include <penstock/transforms/jpt.hpp>
-#include <penstock/transforms/jpt/encoder.hpp>
+#include <penstock/base/error.hpp>
+#include <penstock/transforms/image/jpeg/jpeg.hpp>
+#include <penstock/transforms/image/jpt/encoder.hpp>
+#include <penstock/transforms/image/jpt/jpt.hpp>
 
 #include "support/libjpeg_pixels.hpp"
 #include "support/simd_levels.hpp"

@@ -5,8 +5,8 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/formats/error.hpp>
-#include <penstock/transforms/jpt/rans.hpp>
+#include <penstock/base/error.hpp>
+#include <penstock/transforms/image/jpt/rans.hpp>
 
 #include "support/simd_levels.hpp"
 

@@ -1,0 +1,40 @@
+// Exceptions as values, on their way from where they happen to who is told of them.
+#pragma once
+
+#include <exception>
+#include <utility>
+
+#include <cxxabi.h>
+
+#include <penstock/base/error.hpp>
+
+namespace penstock {
+
+/// Calls `work`; returns what it threw, or null. Only the end of the thread itself (pthread_exit, which Python uses
+/// when it shuts down) passes through, as it must.
+template <typename Work>
+std::exception_ptr caught(Work&& work) {
+  try {
+    std::forward<Work>(work)();
+  } catch (const abi::__forced_unwind&) {
+    throw;
+  } catch (...) {
+    return std::current_exception();
+  }
+  return nullptr;
+}
+
+/// `failure` as an Error that says where it happened. An Error keeps what it knows already; any other exception becomes
+/// Error: resource. May throw std::bad_alloc.
+Error error_of(const std::exception_ptr& failure, const ErrorContext& where = {});
+
+/// The same, for who must not throw: where no memory is left to say more, `failure` as it is. `where` gives the
+/// context.
+template <typename Where>
+std::exception_ptr explained(std::exception_ptr failure, Where&& where) {
+  std::exception_ptr error;
+  if (caught([&] { error = std::make_exception_ptr(error_of(failure, where())); }) != nullptr) return failure;
+  return error;
+}
+
+}  // namespace penstock

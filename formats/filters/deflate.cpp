@@ -1,0 +1,50 @@
+#include <memory>
+#include <string>
+
+#include <libdeflate.h>
+
+#include <penstock/base/error.hpp>
+#include <penstock/formats/filters/deflate.hpp>
+
+namespace penstock {
+namespace {
+
+struct CloseInflater {
+  void operator()(libdeflate_decompressor* inflater) const { libdeflate_free_decompressor(inflater); }
+};
+
+// Kept per thread, so that a block costs no allocation; it carries no state from one call to the next.
+libdeflate_decompressor& inflater() {
+  thread_local std::unique_ptr<libdeflate_decompressor, CloseInflater> kept{libdeflate_alloc_decompressor()};
+  if (!kept) throw Error::resource("no memory for a deflate decompressor");
+  return *kept;
+}
+
+template <typename Inflate>
+void inflate(Inflate&& step, std::span<const std::byte> stored, std::span<std::byte> plain) {
+  std::byte nothing{};  // the library wants an address even for no bytes
+  std::byte* target = plain.empty() ? &nothing : plain.data();
+  std::size_t made = 0;
+  const libdeflate_result result = step(&inflater(), stored.data(), stored.size(), target, plain.size(), &made);
+  if (result == LIBDEFLATE_INSUFFICIENT_SPACE || (result == LIBDEFLATE_SUCCESS && made != plain.size())) {
+    throw Error::corrupt("deflated block does not hold " + std::to_string(plain.size()) + " bytes");
+  }
+  if (result != LIBDEFLATE_SUCCESS) throw Error::corrupt("deflated block is broken");
+}
+
+}  // namespace
+
+void inflate_zlib(std::span<const std::byte> stored, std::span<std::byte> plain) {
+  inflate(libdeflate_zlib_decompress, stored, plain);
+}
+
+void inflate_raw(std::span<const std::byte> stored, std::span<std::byte> plain) {
+  inflate(libdeflate_deflate_decompress, stored, plain);
+}
+
+std::uint32_t crc32(std::span<const std::byte> bytes, std::uint32_t crc) {
+  if (bytes.empty()) return crc;  // an address of null means something else to the library
+  return libdeflate_crc32(crc, bytes.data(), bytes.size());
+}
+
+}  // namespace penstock

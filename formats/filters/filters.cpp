@@ -1,0 +1,337 @@
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <string>
+
+#include <penstock/base/error.hpp>
+#include <penstock/formats/filters/blosc.hpp>
+#include <penstock/formats/filters/deflate.hpp>
+#include <penstock/formats/filters/filters.hpp>
+#include <penstock/formats/filters/frame_claim.hpp>
+#include <penstock/formats/filters/lz4.hpp>
+#include <penstock/formats/filters/lzf.hpp>
+#include <penstock/formats/filters/zstd.hpp>
+#include <penstock/formats/io/checks_sums.hpp>
+
+namespace penstock {
+namespace {
+
+using Bytes = std::span<const std::byte>;
+
+constexpr std::size_t kFletcherTrailer = 4;
+
+// What a byte of each kind of compressed data can become at the very most; 0: the filter keeps lengths.
+// deflate: 258 bytes in 2 bits (RFC 1951). varint: an int64 in a byte. lzf: 264 bytes in 3. lz4: a length byte says
+// 255. zstd: a block of 128 KiB in 4 bytes (RFC 8878, RLE_Block); blosc may hold zstd.
+std::uint64_t most_per_byte(Filter::Id id) {
+  switch (id) {
+    case Filter::Id::deflate:
+    case Filter::Id::raw_deflate:
+      return 1032;
+    case Filter::Id::varint:
+      return 8;
+    case Filter::Id::lzf:
+      return 88;
+    case Filter::Id::lz4:
+      return 255;
+    case Filter::Id::zstd:
+    case Filter::Id::blosc:
+      return 32768;
+    case Filter::Id::shuffle:
+    case Filter::Id::fletcher32:
+    case Filter::Id::crc32:
+    case Filter::Id::byte_swap:
+      break;
+  }
+  return 0;
+}
+
+bool compresses(Filter::Id id) {
+  return most_per_byte(id) != 0;
+}
+
+// Stored: byte 0 of every element, then byte 1 of every element, ...; bytes behind the last whole element as they are.
+template <std::size_t Known>
+void unshuffle(const std::byte* stored, std::byte* plain, std::size_t count, std::size_t element) {
+  const std::size_t width = Known != 0 ? Known : element;
+  for (std::size_t i = 0; i < count; ++i) {
+    for (std::size_t b = 0; b < width; ++b) plain[i * width + b] = stored[b * count + i];
+  }
+}
+
+void unshuffle(Bytes stored, std::span<std::byte> plain, std::size_t element) {
+  const std::size_t count = element == 0 ? 0 : stored.size() / element;
+  switch (element) {
+    case 2:
+      unshuffle<2>(stored.data(), plain.data(), count, element);
+      break;
+    case 4:
+      unshuffle<4>(stored.data(), plain.data(), count, element);
+      break;
+    case 8:
+      unshuffle<8>(stored.data(), plain.data(), count, element);
+      break;
+    default:
+      unshuffle<0>(stored.data(), plain.data(), count, element);
+  }
+  const Bytes rest = stored.subspan(count * element);
+  std::copy(rest.begin(), rest.end(), plain.end() - static_cast<std::ptrdiff_t>(rest.size()));
+}
+
+// Sums of big-endian 16-bit words, modulo 65535; an odd last byte counts as a word's high half.
+std::uint32_t fletcher32(Bytes bytes) {
+  constexpr std::size_t kWordsBeforeOverflow = 360;
+  auto fold = [](std::uint32_t sum) { return (sum & 0xFFFF) + (sum >> 16); };
+  auto byte = [&bytes](std::size_t i) { return std::to_integer<std::uint32_t>(bytes[i]); };
+  std::uint32_t first = 0;
+  std::uint32_t second = 0;
+  const std::size_t even = bytes.size() & ~std::size_t{1};
+  for (std::size_t i = 0; i < even;) {
+    const std::size_t end = std::min(even, i + 2 * kWordsBeforeOverflow);
+    for (; i < end; i += 2) {
+      first += byte(i) << 8 | byte(i + 1);
+      second += first;
+    }
+    first = fold(first);
+    second = fold(second);
+  }
+  if (even != bytes.size()) {
+    first = fold(first + (byte(even) << 8));
+    second = fold(second + first);
+  }
+  return fold(second) << 16 | fold(first);
+}
+
+Bytes check_fletcher32(Bytes stored) {
+  if (stored.size() < kFletcherTrailer) throw Error::corrupt("block too short for its fletcher32 checksum");
+  const Bytes plain = stored.first(stored.size() - kFletcherTrailer);
+  std::uint32_t kept = 0;
+  std::memcpy(&kept, stored.data() + plain.size(), kFletcherTrailer);
+  const std::uint32_t sum = fletcher32(plain);
+  // HDF5 before 1.6.3 stored the bytes of each half in the other order; the library accepts both, and so do we.
+  const std::uint32_t swapped = (sum & 0x00FF00FF) << 8 | (sum >> 8 & 0x00FF00FF);
+  if (kept != sum && kept != swapped && kChecksSums) throw Error::corrupt("fletcher32 checksum of a block differs");
+  return plain;
+}
+
+Bytes check_crc32(Bytes stored, std::uint32_t expected) {
+  if (crc32(stored) != expected && kChecksSums) throw Error::corrupt("CRC-32 of a block differs");
+  return stored;
+}
+
+template <typename Word>
+void swap_words(Bytes stored, std::span<std::byte> plain, Word (*swap)(Word)) {
+  for (std::size_t at = 0; at + sizeof(Word) <= stored.size(); at += sizeof(Word)) {
+    Word word;
+    std::memcpy(&word, stored.data() + at, sizeof(Word));
+    word = swap(word);
+    std::memcpy(plain.data() + at, &word, sizeof(Word));
+  }
+}
+
+void swap_bytes(Bytes stored, std::span<std::byte> plain, std::size_t element) {
+  if (element == 0 || stored.size() % element != 0) throw Error::corrupt("block does not hold whole elements");
+  switch (element) {
+    case 2:
+      return swap_words<std::uint16_t>(stored, plain, [](std::uint16_t word) { return __builtin_bswap16(word); });
+    case 4:
+      return swap_words<std::uint32_t>(stored, plain, [](std::uint32_t word) { return __builtin_bswap32(word); });
+    case 8:
+      return swap_words<std::uint64_t>(stored, plain,
+                                       [](std::uint64_t word) -> std::uint64_t { return __builtin_bswap64(word); });
+    default:
+      for (std::size_t at = 0; at < stored.size(); at += element) {
+        std::reverse_copy(stored.data() + at, stored.data() + at + element, plain.data() + at);
+      }
+  }
+}
+
+// Seven bits a byte, the lowest first; the top bit says that more follow. What lies beyond 64 bits is dropped, as
+// protobuf's own readers do.
+void decode_varints(Bytes stored, std::span<std::byte> plain) {
+  constexpr std::size_t kLongest = 10;
+  std::size_t at = 0, made = 0;
+  while (at < stored.size()) {
+    std::uint64_t value = 0;
+    std::size_t length = 0;
+    for (bool more = true; more; ++at, ++length) {
+      if (at == stored.size() || length == kLongest) throw Error::corrupt("a varint does not end");
+      const auto byte = std::to_integer<std::uint64_t>(stored[at]);
+      value |= (byte & 0x7F) << (7 * length);
+      more = (byte & 0x80) != 0;
+    }
+    if (plain.size() - made < sizeof(value)) throw Error::corrupt("block holds more varints than it should");
+    std::memcpy(plain.data() + made, &value, sizeof(value));
+    made += sizeof(value);
+  }
+  if (made != plain.size()) throw Error::corrupt("block holds fewer varints than it should");
+}
+
+Error wrong_length(std::size_t found, std::size_t expected) {
+  return Error::corrupt("block of " + std::to_string(found) + " bytes where " + std::to_string(expected) +
+                        " are expected");
+}
+
+void undo(const Filter& filter, Bytes stored, std::span<std::byte> plain) {
+  switch (filter.id) {
+    case Filter::Id::deflate:
+      return inflate_zlib(stored, plain);
+    case Filter::Id::raw_deflate:
+      return inflate_raw(stored, plain);
+    case Filter::Id::varint:
+      return decode_varints(stored, plain);
+    case Filter::Id::zstd:
+      return zstd_decompress(stored, plain);
+    case Filter::Id::lzf:
+      return lzf_decompress(stored, plain);
+    case Filter::Id::lz4:
+      return lz4_decompress(stored, plain);
+    case Filter::Id::blosc:
+      return blosc_decompress(stored, plain);
+    case Filter::Id::byte_swap:
+      if (stored.size() != plain.size()) throw wrong_length(stored.size(), plain.size());
+      return swap_bytes(stored, plain, filter.parameter);
+    case Filter::Id::shuffle:
+      if (stored.size() != plain.size()) throw wrong_length(stored.size(), plain.size());
+      return unshuffle(stored, plain, filter.parameter);
+    case Filter::Id::fletcher32:
+    case Filter::Id::crc32:
+      break;  // take no place of their own: see undo_filters
+  }
+  throw Error::unsupported("filter number " + std::to_string(static_cast<unsigned>(filter.id)));
+}
+
+bool is_checksum(Filter::Id id) {
+  return id == Filter::Id::fletcher32 || id == Filter::Id::crc32;
+}
+
+// Bytes that go into filter number `position` when writing; nothing when a compression before it hides that.
+std::optional<std::size_t> length_before(const Block& block, std::size_t position) {
+  std::size_t length = static_cast<std::size_t>(block.decoded_length);
+  for (std::size_t i = 0; i < position; ++i) {
+    if (compresses(block.filters[i].id)) return std::nullopt;
+    if (block.filters[i].id == Filter::Id::fletcher32) length += kFletcherTrailer;
+  }
+  return length;
+}
+
+// The most that compressed bytes can become by what their own frames say; nothing where they say nothing: the formats
+// behind the other filters bound them, see longest_decoded.
+std::optional<std::uint64_t> claim_of(Filter::Id id, Bytes stored) {
+  switch (id) {
+    case Filter::Id::zstd:
+      return zstd_claim(stored);
+    case Filter::Id::lz4:
+      return lz4_claim(stored);
+    case Filter::Id::blosc:
+      return blosc_claim(stored);
+    default:
+      return std::nullopt;
+  }
+}
+
+// Looks at the frame before memory is taken for what it holds. Checksums behind it are not part of it; other filters
+// behind it hide it, and cannot be the ones that make much of little.
+void require_claim(const Block& block, Bytes stored) {
+  for (std::size_t i = block.filters.size(); i-- > 0;) {
+    const Filter::Id id = block.filters[i].id;
+    if (id == Filter::Id::fletcher32) stored = stored.first(stored.size() - std::min(stored.size(), kFletcherTrailer));
+    if (is_checksum(id)) continue;
+    const std::optional<std::size_t> length = length_before(block, i);
+    const std::optional<std::uint64_t> claim = length ? claim_of(id, stored) : std::nullopt;
+    if (claim && *claim < *length) {
+      throw Error::corrupt("block does not hold " + std::to_string(*length) + " bytes: by its own account it has " +
+                           std::to_string(*claim) + " at most");
+    }
+    return;
+  }
+}
+
+// A place for the output of the next filter that `current` does not lie in.
+std::span<std::byte> place(Bytes current, std::size_t length, std::span<std::byte> decoded,
+                           std::span<std::byte> scratch) {
+  if (length == decoded.size() && current.data() != decoded.data()) return decoded;
+  const std::size_t half = scratch.size() / 2;
+  const bool in_first = current.data() >= scratch.data() && current.data() < scratch.data() + half;
+  return scratch.subspan(in_first ? half : 0, length);
+}
+
+// One step that makes the block's own bytes goes straight into its place.
+bool needs_scratch(const Block& block) {
+  const auto moving = std::count_if(block.filters.begin(), block.filters.end(),
+                                    [](const Filter& filter) { return !is_checksum(filter.id); });
+  return moving > 1 || std::any_of(block.filters.begin(), block.filters.end(),
+                                   [](const Filter& filter) { return filter.id == Filter::Id::fletcher32; });
+}
+
+}  // namespace
+
+bool can_undo(Filter::Id id) {
+  switch (id) {
+    case Filter::Id::deflate:
+    case Filter::Id::shuffle:
+    case Filter::Id::fletcher32:
+    case Filter::Id::lzf:
+    case Filter::Id::raw_deflate:
+    case Filter::Id::crc32:
+    case Filter::Id::byte_swap:
+    case Filter::Id::varint:
+      return true;
+    case Filter::Id::zstd:
+      return zstd_is_linked();
+    case Filter::Id::lz4:
+      return lz4_is_linked();
+    case Filter::Id::blosc:
+      return blosc_is_linked();
+  }
+  return false;
+}
+
+std::uint64_t longest_decoded(std::uint64_t length, std::span<const Filter> filters) {
+  constexpr std::uint64_t kBeyondAnyFile = std::uint64_t{1} << 40;
+  for (const Filter& filter : filters) {
+    if (!compresses(filter.id)) continue;
+    return length > kBeyondAnyFile ? length : (length + 1) * most_per_byte(filter.id);  // no second one is undone
+  }
+  return length;
+}
+
+void undo_filters(const Block& block, std::span<const std::byte> stored, std::span<std::byte> decoded,
+                  std::vector<std::byte>& scratch) {
+  if (decoded.size() != block.decoded_length) {
+    throw Error::invalid_argument("a block of " + std::to_string(block.decoded_length) +
+                                  " bytes cannot be undone into " + std::to_string(decoded.size()));
+  }
+  if (needs_scratch(block)) {
+    const std::size_t half = std::max(stored.size(), decoded.size() + block.filters.size() * kFletcherTrailer);
+    if (scratch.size() < 2 * half) scratch.resize(2 * half);
+  }
+  Bytes current = stored;
+  for (std::size_t i = block.filters.size(); i-- > 0;) {
+    const Filter& filter = block.filters[i];
+    const std::optional<std::size_t> length = length_before(block, i);
+    if (filter.id == Filter::Id::fletcher32) {
+      current = check_fletcher32(current);
+    } else if (filter.id == Filter::Id::crc32) {
+      current = check_crc32(current, filter.parameter);
+    } else {
+      if (compresses(filter.id) && !length) throw Error::unsupported("a block compressed twice");
+      const std::span<std::byte> plain = place(current, length.value_or(current.size()), decoded, scratch);
+      undo(filter, current, plain);
+      current = plain;
+    }
+    if (length && current.size() != *length) throw wrong_length(current.size(), *length);
+  }
+  if (current.size() != decoded.size()) throw wrong_length(current.size(), decoded.size());
+  if (current.data() != decoded.data()) std::copy(current.begin(), current.end(), decoded.begin());
+}
+
+void undo_filters(const Block& block, std::span<const std::byte> stored, std::vector<std::byte>& decoded,
+                  std::vector<std::byte>& scratch) {
+  require_claim(block, stored);
+  decoded.resize(block.decoded_length);
+  undo_filters(block, stored, std::span(decoded), scratch);
+}
+
+}  // namespace penstock

@@ -1,0 +1,15 @@
+// What stands in for lz4.cpp where liblz4 is not found.
+#include <penstock/base/error.hpp>
+#include <penstock/formats/filters/lz4.hpp>
+
+namespace penstock {
+
+bool lz4_is_linked() {
+  return false;
+}
+
+void lz4_decompress(std::span<const std::byte> /*stored*/, std::span<std::byte> /*plain*/) {
+  throw Error::unsupported("a lz4 block: this build has no lz4 (install liblz4-dev and build again)");
+}
+
+}  // namespace penstock

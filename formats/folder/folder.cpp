@@ -1,0 +1,97 @@
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <penstock/base/error.hpp>
+#include <penstock/formats/folder/folder.hpp>
+#include <penstock/formats/folder/folder_names.hpp>
+#include <penstock/formats/folder/folder_walk.hpp>
+#include <penstock/formats/folder/sample_paths.hpp>
+#include <penstock/formats/io/hash.hpp>
+
+namespace penstock {
+namespace {
+
+namespace fs = std::filesystem;
+
+Index index_files(const fs::path& root, const OpenProgress& progress) {
+  SamplePaths paths;
+  std::vector<std::uint64_t> sizes;  // by number
+  walk_folder(root, {.file =
+                         [&](std::string_view path, std::uint64_t size) {
+                           paths.add_file(path, sizes.size());
+                           sizes.push_back(size);
+                           if (progress && sizes.size() % 4096 == 0) progress(sizes.size(), 0);
+                         },
+                     .folder = [&](std::string_view path) { paths.add_folder(path); }});
+  if (paths.size() == 0) {
+    throw Error::invalid_argument(
+        "the folder holds no file that can be a sample (hidden files and files without an "
+        "extension do not count): " +
+        root.string());
+  }
+  IndexBuilder builder;
+  const auto place = [&](IndexBuilder& index, std::uint32_t field, std::string_view path, std::uint64_t number) {
+    const std::uint32_t file = index.add_file({std::string(path), sizes[number], 0});
+    index.set(field, Extent{.file = file, .offset = 0, .length = sizes[number]});
+  };
+  std::move(paths).build(builder, SamplePaths::Order::by_key, place);
+  return std::move(builder).finish();
+}
+
+std::vector<fs::path> find_folder(const fs::path& path) {
+  std::error_code failure;
+  if (!fs::is_directory(path, failure)) return {};
+  for (const fs::directory_entry& entry : fs::directory_iterator(path, failure)) {
+    if (entry.path().filename().string().front() != '.') return {path};
+  }
+  return {};
+}
+
+Index index_folder(const fs::path& shard, const fs::path&, const OpenProgress& progress) {
+  return index_files(shard, progress);
+}
+
+// A sum, so that the order in which the folder is listed does not matter.
+void add_file(std::uint64_t& stamp, std::string_view path, std::uint64_t size) {
+  stamp += mix64(hash64(path) ^ mix64(size + 1));
+}
+
+void add_folder(std::uint64_t& stamp, std::string_view path) {
+  stamp += mix64(hash64(path));
+}
+
+std::uint64_t stamp_folder(const fs::path& shard) {
+  std::uint64_t stamp = 0;
+  walk_folder(shard, {.file = [&](std::string_view path, std::uint64_t size) { add_file(stamp, path, size); },
+                      .folder = [&](std::string_view path) { add_folder(stamp, path); }});
+  return stamp;
+}
+
+// Walking the folder tells as much as the index does.
+std::vector<fs::path> nothing_watched(const fs::path&) {
+  return {};
+}
+
+}  // namespace
+
+FolderLook look_at_folder(const fs::path& folder) {
+  FolderLook look;
+  walk_folder(folder,
+              {.file = [&](std::string_view path, std::uint64_t size) { add_file(look.stamp, path, size); },
+               .folder = [&](std::string_view path) { add_folder(look.stamp, path); },
+               .identity = [&](std::string_view path, const FileIdentity& file) { look.pins.add(path, file); }});
+  look.pins.sort();
+  return look;
+}
+
+constinit const Format kFolder{.name = "folder",
+                               .extension = "",
+                               .find_shards = find_folder,
+                               .index = index_folder,
+                               .stamp = stamp_folder,
+                               .write = nullptr,
+                               .watched = nothing_watched,
+                               .reader = 1};  // 1: files that are no media do not take labels away
+
+}  // namespace penstock

@@ -1,0 +1,24 @@
+// Visits a folder's files, also those behind symbolic links.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <string_view>
+
+#include <penstock/formats/io/file_identity.hpp>
+
+namespace penstock {
+
+struct FolderVisitor {
+  std::function<void(std::string_view path, std::uint64_t size)> file;  ///< a regular file
+  std::function<void(std::string_view path)> folder;
+  std::function<void(std::string_view path, const FileIdentity& file)> identity = {};  ///< of the same file, before `file`
+};
+
+/// Calls `visitor` for everything below `root` in no particular order, with paths relative to it. Hidden names and
+/// what is neither a file nor a folder are passed over. Throws Error: io, naming what cannot be read (a folder, a link
+/// to nothing); unsupported, naming a symbolic link that leads back into a folder above it.
+void walk_folder(const std::filesystem::path& root, const FolderVisitor& visitor);
+
+}  // namespace penstock

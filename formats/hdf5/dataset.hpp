@@ -1,0 +1,47 @@
+// What a dataset says about itself: shape, type, storage, filters. No values are read.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <penstock/formats/extent.hpp>
+#include <penstock/formats/hdf5/datatype.hpp>
+#include <penstock/formats/hdf5/object.hpp>
+
+namespace penstock {
+
+struct Hdf5Dataset {
+  enum class Storage : std::uint8_t { compact, contiguous, chunked };
+  enum class ChunkIndex : std::uint8_t { tree1, single, implicit, fixed_array, extensible_array, tree2 };
+  static constexpr std::uint64_t kUnlimited = ~std::uint64_t{0};
+
+  Hdf5Type type;
+  std::vector<std::uint64_t> dims, most_dims;  ///< now, and at most; no dims: a scalar
+  std::vector<std::byte> fill;  ///< one element as stored, or a byte that it consists of; zeros where there is none
+
+  Storage storage = Storage::contiguous;
+  std::uint64_t address = kNoAddress;  ///< of the bytes, or of the chunk index; kNoAddress: nothing was written
+  std::vector<std::byte> bytes;        ///< compact
+
+  ChunkIndex index = ChunkIndex::tree1;
+  std::vector<std::uint64_t> chunk_dims;
+  std::uint64_t chunk_bytes = 0;    ///< without filters
+  bool plain_edges = false;         ///< chunks that reach over the dataset's edge have no filters
+  std::uint64_t single_length = 0;  ///< stored bytes of the single chunk, where it has filters
+  std::uint32_t single_mask = 0;
+  std::vector<Filter> filters;  ///< in the order of writing
+  std::string cause;            ///< why its bytes cannot be read; empty: they can
+
+  std::uint64_t elements() const;  ///< 1 for a scalar
+};
+
+/// Throws Error: corrupt; unsupported (the message's versions, null shapes); io.
+Hdf5Dataset describe(const Hdf5File& file, const Hdf5Object& object);
+
+/// The dimensions that a dataspace message names. Throws Error: corrupt; unsupported (null).
+std::vector<std::uint64_t> read_dims(const Hdf5File& file, std::span<const std::byte> message,
+                                     std::vector<std::uint64_t>* most = nullptr);
+
+}  // namespace penstock

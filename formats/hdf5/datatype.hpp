@@ -1,0 +1,41 @@
+// What the elements of a dataset or attribute are.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <penstock/formats/hdf5/file.hpp>
+#include <penstock/formats/schema.hpp>
+
+namespace penstock {
+
+struct Hdf5Type {
+  enum class Kind : std::uint8_t {
+    number,      ///< `dtype`; enumerations are their integers, bool as h5py writes it
+    opaque,      ///< `size` bytes that mean something to others
+    fixed_text,  ///< `size` bytes, ended or filled up as `padding` says
+    text,        ///< a reference to bytes in a global heap
+    sequence,    ///< a reference to elements of `dtype` in a global heap
+    other,       ///< `reason`
+  };
+  enum class Padding : std::uint8_t { terminated, zeros, spaces };
+
+  Kind kind = Kind::other;
+  std::uint64_t size = 0;                ///< bytes of one element, with all of `dims`
+  DType dtype = DType::u8;               ///< of numbers and of a sequence's elements
+  bool swapped = false;                  ///< these are big-endian
+  std::vector<std::uint64_t> dims = {};  ///< of an array that is one element
+  Padding padding = Padding::terminated;
+  std::string reason = {};  ///< why elements of this type are not read
+
+  std::uint64_t unit() const { return kind == Kind::number ? size_of(dtype) : size; }
+};
+
+/// Reads the body of a datatype message; types that are not read have kind other. Throws Error: corrupt.
+/// Source: section IV.A.2.d.
+Hdf5Type read_type(const Hdf5File& file, std::span<const std::byte> message);
+
+}  // namespace penstock

@@ -1,0 +1,360 @@
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <unordered_set>
+#include <utility>
+
+#include <penstock/base/error.hpp>
+#include <penstock/base/printable.hpp>
+#include <penstock/formats/hdf5/fields.hpp>
+#include <penstock/formats/hdf5/links.hpp>
+#include <penstock/formats/hdf5/names.hpp>
+#include <penstock/formats/hdf5/texts.hpp>
+#include <penstock/formats/index/inline_piece.hpp>
+
+namespace penstock {
+namespace {
+
+constexpr std::uint64_t kOfNumber = 2, kOfPlace = 4;  // what a row costs that is kept as one
+constexpr std::uint64_t kKeysPerSpent = 4;            // bytes of keys, which shrink, but not like zeros
+constexpr std::uint64_t kMostPieces = std::uint64_t{1} << 24;
+constexpr std::array<std::string_view, 6> kKeyColumns{"key", "keys", "filename", "filenames", "id", "ids"};
+
+std::string shown(const std::string& name) {
+  return is_printable(name) ? name : hexadecimal(name);
+}
+
+// All values of a one-dimensional dataset, as numbers of 64 bits.
+std::vector<std::uint64_t> numbers_of(const Hdf5File& file, const Hdf5Rows& rows) {
+  const Hdf5Type& type = rows.type();
+  const bool whole = type.kind == Hdf5Type::Kind::number && type.dtype != DType::f16 && type.dtype != DType::bf16 &&
+                     type.dtype != DType::f32 && type.dtype != DType::f64;
+  if (!rows.shape().empty() || !whole)
+    throw Error::unsupported("offsets and presence must be integers in one dimension");
+  std::vector<std::uint64_t> numbers;
+  spend_for_rows(file, rows, kOfNumber);
+  for_each_row(file, rows, [&](std::span<const std::byte> row) {
+    std::uint64_t number = 0;
+    std::memcpy(&number, row.data(), row.size());
+    numbers.push_back(number);
+  });
+  return numbers;
+}
+
+void check_offsets(const std::vector<std::uint64_t>& offsets, std::uint64_t length) {
+  if (offsets.empty()) throw Error::corrupt("no offsets");
+  if (!std::is_sorted(offsets.begin(), offsets.end())) throw Error::corrupt("offsets do not ascend");
+  if (offsets.back() > length) throw Error::corrupt("offsets lead behind the bytes");
+}
+
+class Reader {
+ public:
+  explicit Reader(const Hdf5File& file) : file_(file), heap_(file) {}
+
+  Hdf5Contents read() {
+    const Hdf5Object top(file_, file_.root());
+    for (const Hdf5Attribute& attribute : attributes_of(file_, top)) note_classes(attribute);
+    for (const Hdf5Link& link : links_of(file_, top)) {
+      if (link.address == kNoAddress) {
+        contents_.left_out[shown(link.name)] = "a soft or external link";
+      } else {
+        add(link);
+      }
+    }
+    if (present_) read_presence();
+    if (!contents_.keys) use_key_column();
+    return std::move(contents_);
+  }
+
+ private:
+  void add(const Hdf5Link& link) {
+    try {
+      if (!is_printable(link.name)) throw Error::unsupported("a name that is not printable UTF-8");
+      const Hdf5Object object(file_, link.address);
+      if (object.is_dataset()) {
+        add_dataset(link.name, object);
+      } else if (!object.is_group()) {
+        throw Error::unsupported("neither dataset nor group");
+      } else if (link.name == kHdf5Key) {
+        contents_.keys = read_keys(object);
+      } else if (link.name == kHdf5Present) {
+        present_ = links_of(file_, object);
+      } else {
+        contents_.fields.push_back(byte_field(object, link.name));
+      }
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::unsupported) throw error.in({.field = shown(link.name)});
+      contents_.left_out[shown(link.name)] = error.cause();
+    }
+  }
+
+  void add_dataset(const std::string& name, const Hdf5Object& object) {
+    Hdf5Dataset dataset = describe(file_, object);
+    const bool scalar = dataset.dims.empty();
+    Hdf5Rows rows(file_, std::move(dataset));
+    const Hdf5Type::Kind kind = rows.type().kind;
+    const bool text = kind == Hdf5Type::Kind::fixed_text || kind == Hdf5Type::Kind::text;
+    for (const Hdf5Attribute& attribute : attributes_of(file_, object)) note_classes(attribute);
+    if (text && names_classes(name) && contents_.classes.empty()) {
+      contents_.classes = read_texts(file_, rows, heap_);
+      return;
+    }
+    if (scalar) throw Error::unsupported("a scalar, without rows");
+    if (name == kHdf5Key) {
+      contents_.keys = checked_keys(read_texts(file_, rows, heap_));
+    } else if (kind == Hdf5Type::Kind::number || kind == Hdf5Type::Kind::opaque) {
+      contents_.fields.push_back(row_field(object, name, std::move(rows)));
+    } else if (!rows.shape().empty() && !text) {
+      throw Error::unsupported("rows of several sequences");
+    } else if (!rows.shape().empty()) {
+      std::vector<std::string> lists = json_texts(file_, rows, heap_);
+      contents_.fields.push_back(
+          Hdf5Field::of_values({.name = name, .codec = "json"}, std::move(rows), std::move(lists)));
+    } else {
+      contents_.fields.push_back(kind == Hdf5Type::Kind::fixed_text ? text_field(name, std::move(rows))
+                                                                    : heap_field(name, std::move(rows)));
+    }
+  }
+
+  Hdf5Field row_field(const Hdf5Object& object, const std::string& name, Hdf5Rows rows) {
+    if (rows.pieces_per_row() > 1 && rows.count() > kMostPieces / rows.pieces_per_row()) {
+      throw Error::unsupported("its rows lie in more than " + std::to_string(kMostPieces) +
+                               " pieces of chunks; rewrite it with chunks of whole rows (h5repack -l)");
+    }
+    DType dtype = rows.type().dtype;
+    if (dtype == DType::u16 && text_attribute(file_, object, kHdf5DType, heap_) == penstock::name(DType::bf16))
+      dtype = DType::bf16;
+    FieldSchema schema{.name = name, .codec = "raw", .dtype = dtype, .shape = rows.shape(), .fixed = true};
+    return {std::move(schema), std::move(rows)};
+  }
+
+  static std::string text_codec(const std::string& name) {
+    const std::string codec = field_from_extension(name).codec;
+    return codec == "cls" || codec == "json" ? codec : "txt";
+  }
+
+  Hdf5Field text_field(const std::string& name, Hdf5Rows rows) {
+    std::vector<std::uint64_t> lengths;
+    spend_for_texts(file_, rows);
+    for_each_row(file_, rows,
+                 [&](std::span<const std::byte> row) { lengths.push_back(text_length(rows.type(), row)); });
+    return Hdf5Field::of_lengths({.name = name, .codec = text_codec(name)}, std::move(rows), std::move(lengths));
+  }
+
+  Hdf5Field heap_field(const std::string& name, Hdf5Rows rows) {
+    const Hdf5Type& type = rows.type();
+    const std::uint64_t element = type.kind == Hdf5Type::Kind::text ? 1 : size_of(type.dtype);
+    std::vector<Hdf5Collections::Place> places;
+    spend_for_rows(file_, rows, kOfPlace);
+    for_each_row(file_, rows, [&](std::span<const std::byte> row) {
+      places.push_back(place_of(read_reference(file_, row), element, heap_));
+    });
+    FieldSchema schema{.name = name, .codec = "raw", .dtype = type.dtype};
+    if (type.kind == Hdf5Type::Kind::text) schema.codec = text_codec(name);
+    // Sequences of bytes are, nearly always, encoded values: the codec is that of the name, else that of the bytes.
+    if (type.kind == Hdf5Type::Kind::sequence && type.dtype == DType::u8)
+      schema.codec = field_from_extension(name).codec;
+    const bool swapped = type.swapped;
+    return Hdf5Field::of_places(std::move(schema), std::move(rows), std::move(places), swapped);
+  }
+
+  Hdf5Rows member(const std::vector<Hdf5Link>& links, std::string_view name, const char* otherwise) {
+    const auto found =
+        std::find_if(links.begin(), links.end(), [&](const Hdf5Link& link) { return link.name == name; });
+    if (found == links.end() || found->address == kNoAddress) throw Error::unsupported(otherwise);
+    const Hdf5Object object(file_, found->address);
+    if (!object.is_dataset()) throw Error::unsupported(otherwise);
+    return {file_, describe(file_, object)};
+  }
+
+  Hdf5Field byte_field(const Hdf5Object& group, const std::string& name) {
+    constexpr const char* kOther = "a group without bytes and offsets";
+    const std::vector<Hdf5Link> links = links_of(file_, group);
+    Hdf5Rows bytes = member(links, kHdf5Bytes, kOther);
+    const Hdf5Rows offsets = member(links, kHdf5Offsets, kOther);
+    if (bytes.type().kind != Hdf5Type::Kind::number || !bytes.shape().empty() || bytes.row_bytes() != 1)
+      throw Error::unsupported("its bytes are not uint8 in one dimension");
+    const std::string codec =
+        text_attribute(file_, group, kHdf5Codec, heap_).value_or(field_from_extension(name).codec);
+    return Hdf5Field::of_offsets({.name = name, .codec = codec}, std::move(bytes), numbers_of(file_, offsets));
+  }
+
+  std::vector<std::string> read_keys(const Hdf5Object& group) {
+    constexpr const char* kOther = "keys without bytes and offsets";
+    const std::vector<Hdf5Link> links = links_of(file_, group);
+    const Hdf5Rows rows = member(links, kHdf5Bytes, kOther);
+    if (!rows.shape().empty() || rows.row_bytes() != 1) throw Error::corrupt("keys that are not uint8");
+    std::vector<std::byte> text;
+    file_.spend(rows.count() / kKeysPerSpent);
+    Hdf5RowReader(file_, rows).read(0, rows.count(), text);
+    const std::vector<std::uint64_t> ends = numbers_of(file_, member(links, kHdf5Offsets, kOther));
+    check_offsets(ends, text.size());
+    std::vector<std::string> keys;
+    keys.reserve(ends.size() - 1);
+    for (std::size_t i = 0; i + 1 < ends.size(); ++i) {
+      keys.emplace_back(reinterpret_cast<const char*>(text.data()) + ends[i], ends[i + 1] - ends[i]);
+    }
+    return checked_keys(std::move(keys));
+  }
+
+  static std::vector<std::string> checked_keys(std::vector<std::string> keys) {
+    for (const std::string& key : keys) {
+      if (!is_printable(key)) throw Error::corrupt("a key that is not printable UTF-8", {.key = hexadecimal(key)});
+    }
+    return keys;
+  }
+
+  // A column of different, printable strings that is called like keys are: it stays a field, too.
+  void use_key_column() {
+    for (const std::string_view name : kKeyColumns) {
+      for (const Hdf5Field& field : contents_.fields) {
+        const Hdf5Type::Kind kind = field.rows().type().kind;
+        const bool text = kind == Hdf5Type::Kind::fixed_text || kind == Hdf5Type::Kind::text;
+        if (field.name() != name || !text || !field.rows().shape().empty()) continue;
+        std::vector<std::string> keys = read_texts(file_, field.rows(), heap_);
+        std::unordered_set<std::string_view> different;
+        const bool good = std::all_of(keys.begin(), keys.end(), [&](const std::string& key) {
+          return !key.empty() && is_printable(key) && different.insert(key).second;
+        });
+        if (!good || keys.empty()) continue;
+        contents_.keys = std::move(keys);
+        return;
+      }
+    }
+  }
+
+  void note_classes(const Hdf5Attribute& attribute) {
+    if (!contents_.classes.empty() || !names_classes(attribute.name)) return;
+    try {
+      const auto texts = texts_of(file_, attribute, heap_);
+      const bool good = texts && std::all_of(texts->begin(), texts->end(), is_printable);
+      if (good) contents_.classes = *texts;
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::unsupported) throw;
+    }
+  }
+
+  void read_presence() {
+    for (Hdf5Field& field : contents_.fields) {
+      const auto found = std::find_if(present_->begin(), present_->end(),
+                                      [&](const Hdf5Link& link) { return link.name == field.name(); });
+      if (found == present_->end() || found->address == kNoAddress) continue;
+      const Hdf5Rows rows(file_, describe(file_, Hdf5Object(file_, found->address)));
+      const std::vector<std::uint64_t> numbers = numbers_of(file_, rows);
+      field.set_present(std::vector<std::uint8_t>(numbers.begin(), numbers.end()));
+    }
+  }
+
+  const Hdf5File& file_;
+  Hdf5Collections heap_;
+  Hdf5Contents contents_;
+  std::optional<std::vector<Hdf5Link>> present_;
+};
+
+}  // namespace
+
+Hdf5Field::Hdf5Field(FieldSchema schema, Hdf5Rows rows) : schema_(std::move(schema)), rows_(std::move(rows)) {}
+
+Hdf5Field Hdf5Field::of_offsets(FieldSchema schema, Hdf5Rows bytes, std::vector<std::uint64_t> offsets) {
+  check_offsets(offsets, bytes.count());
+  Hdf5Field field(std::move(schema), std::move(bytes));
+  field.kind_ = Kind::offsets;
+  field.numbers_ = std::move(offsets);
+  return field;
+}
+
+Hdf5Field Hdf5Field::of_lengths(FieldSchema schema, Hdf5Rows rows, std::vector<std::uint64_t> lengths) {
+  Hdf5Field field(std::move(schema), std::move(rows));
+  field.kind_ = Kind::lengths;
+  field.numbers_ = std::move(lengths);
+  return field;
+}
+
+Hdf5Field Hdf5Field::of_places(FieldSchema schema, Hdf5Rows rows, std::vector<Hdf5Collections::Place> places,
+                               bool swapped) {
+  Hdf5Field field(std::move(schema), std::move(rows));
+  field.kind_ = swapped ? Kind::swapped_places : Kind::places;
+  field.places_ = std::move(places);
+  return field;
+}
+
+Hdf5Field Hdf5Field::of_values(FieldSchema schema, Hdf5Rows rows, std::vector<std::string> values) {
+  Hdf5Field field(std::move(schema), std::move(rows));
+  field.kind_ = Kind::values;
+  field.values_ = std::move(values);
+  return field;
+}
+
+std::uint64_t Hdf5Field::count() const {
+  return kind_ == Kind::offsets ? numbers_.size() - 1 : rows_.count();
+}
+
+void Hdf5Field::set_present(std::vector<std::uint8_t> present) {
+  if (present.size() != count()) throw Error::corrupt("presence of another length than the field", {.field = name()});
+  present_ = std::move(present);
+}
+
+void Hdf5Field::add_blocks(IndexBuilder& builder) {
+  if (kind_ == Kind::places || kind_ == Kind::values) return;
+  if (kind_ != Kind::swapped_places) return rows_.add_blocks(builder);
+  const auto element = static_cast<std::uint32_t>(size_of(schema_.dtype));
+  for (const Hdf5Collections::Place& place : places_) {
+    const Block block{{0, place.offset, place.length}, {{Filter::Id::byte_swap, element}}, place.length};
+    blocks_.push_back(place.length == 0 ? 0 : builder.add_block(block));
+  }
+}
+
+void Hdf5Field::append_place(std::uint64_t sample, std::vector<Piece>& pieces) const {
+  const Hdf5Collections::Place& place = places_[sample];
+  if (place.length == 0) return;
+  Piece piece{.length = place.length, .inline_bytes = {}};
+  if (kind_ == Kind::places) {
+    piece.extent = {0, place.offset, place.length};
+  } else {
+    piece.kind = Piece::Kind::block;
+    piece.block = blocks_[sample];
+  }
+  pieces.push_back(piece);
+}
+
+bool Hdf5Field::locate(std::uint64_t sample, std::vector<Piece>& pieces) const {
+  pieces.clear();
+  if (!present_.empty() && present_[sample] == 0) return false;
+  switch (kind_) {
+    case Kind::rows:
+      rows_.append(sample, 1, pieces);
+      break;
+    case Kind::offsets:
+      rows_.append(numbers_[sample], numbers_[sample + 1] - numbers_[sample], pieces);
+      break;
+    case Kind::lengths:
+      rows_.append(sample, 1, pieces);  // of one dimension: one piece
+      if (numbers_[sample] == 0) pieces.clear();
+      if (!pieces.empty()) {
+        Piece& piece = pieces.front();
+        piece.length = piece.extent.length = numbers_[sample];
+        if (piece.kind == Piece::Kind::bytes) piece.inline_bytes = piece.inline_bytes.first(piece.length);
+      }
+      break;
+    case Kind::values:
+      pieces.push_back(inline_piece(std::as_bytes(std::span(values_[sample]))));
+      break;
+    case Kind::places:
+    case Kind::swapped_places:
+      append_place(sample, pieces);
+      break;
+  }
+  return true;
+}
+
+bool names_classes(std::string_view name) {
+  constexpr std::array<std::string_view, 5> kNames{"classes", "class_names", "list_classes", "label_names",
+                                                   "categories"};
+  return std::find(kNames.begin(), kNames.end(), name) != kNames.end();
+}
+
+Hdf5Contents read_hdf5_contents(const Hdf5File& file) {
+  return Reader(file).read();
+}
+
+}  // namespace penstock

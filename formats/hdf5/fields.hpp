@@ -1,0 +1,71 @@
+// The fields of an HDF5 file whose datasets hold a row per sample, as hdf5.hpp describes its layouts.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <penstock/formats/hdf5/file.hpp>
+#include <penstock/formats/hdf5/heap.hpp>
+#include <penstock/formats/hdf5/rows.hpp>
+#include <penstock/formats/index.hpp>
+#include <penstock/formats/schema.hpp>
+
+namespace penstock {
+
+class Hdf5Field {
+ public:
+  /// A field whose sample i is row i.
+  Hdf5Field(FieldSchema schema, Hdf5Rows rows);
+  /// A field whose sample i is the bytes [offsets[i], offsets[i + 1]).
+  /// Throws Error: corrupt, unless the offsets ascend and stay inside.
+  static Hdf5Field of_offsets(FieldSchema schema, Hdf5Rows bytes, std::vector<std::uint64_t> offsets);
+  /// A field whose sample i is the first lengths[i] bytes of row i: strings of fixed length without their padding.
+  static Hdf5Field of_lengths(FieldSchema schema, Hdf5Rows rows, std::vector<std::uint64_t> lengths);
+  /// A field whose sample i lies in a global heap. `swapped`: its elements are big-endian.
+  static Hdf5Field of_places(FieldSchema schema, Hdf5Rows rows, std::vector<Hdf5Collections::Place> places,
+                             bool swapped);
+
+  /// A field whose sample i is values[i], kept in the index.
+  static Hdf5Field of_values(FieldSchema schema, Hdf5Rows rows, std::vector<std::string> values);
+
+  const std::string& name() const { return schema_.name; }
+  const FieldSchema& schema() const { return schema_; }
+  const Hdf5Rows& rows() const { return rows_; }
+  std::uint64_t count() const;
+  /// One byte per sample, 0 where it lacks the field. Throws Error: corrupt, unless there are count() of them.
+  void set_present(std::vector<std::uint8_t> present);
+  void add_blocks(IndexBuilder& builder);
+  /// Replaces `pieces` by the sample's; false when it lacks the field.
+  bool locate(std::uint64_t sample, std::vector<Piece>& pieces) const;
+
+ private:
+  enum class Kind : std::uint8_t { rows, offsets, lengths, places, swapped_places, values };
+  void append_place(std::uint64_t sample, std::vector<Piece>& pieces) const;
+
+  FieldSchema schema_;
+  Hdf5Rows rows_;
+  Kind kind_ = Kind::rows;
+  std::vector<std::uint64_t> numbers_;  // offsets or lengths
+  std::vector<Hdf5Collections::Place> places_;
+  std::vector<std::string> values_;
+  std::vector<std::uint32_t> blocks_;  // swapped_places: of each sample
+  std::vector<std::uint8_t> present_;  // empty when every sample has the field
+};
+
+struct Hdf5Contents {
+  std::vector<Hdf5Field> fields;                 ///< in the order of their names
+  std::optional<std::vector<std::string>> keys;  ///< nothing in files without them
+  std::vector<std::string> classes;              ///< names, where the file has them
+  std::map<std::string, std::string> left_out;   ///< name -> reason
+};
+
+/// Describes everything at the top level. Throws Error: corrupt; io.
+Hdf5Contents read_hdf5_contents(const Hdf5File& file);
+
+/// The names under which files keep class names, as attributes or as datasets of strings.
+bool names_classes(std::string_view name);
+
+}  // namespace penstock

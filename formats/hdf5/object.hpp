@@ -1,0 +1,81 @@
+// Object headers: what a group or dataset says about itself, as a list of messages.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <penstock/formats/hdf5/file.hpp>
+
+namespace penstock {
+
+/// Numbers of section IV.A.2.
+enum class Hdf5MessageType : std::uint16_t {
+  dataspace = 0x01,
+  link_table = 0x02,
+  datatype = 0x03,
+  old_fill_value = 0x04,
+  fill_value = 0x05,
+  link = 0x06,
+  external_files = 0x07,
+  layout = 0x08,
+  filters = 0x0B,
+  attribute = 0x0C,
+  continuation = 0x10,
+  symbol_table = 0x11,
+  attribute_table = 0x15,
+  cache_image = 0x18,
+};
+
+struct Hdf5Message {
+  Hdf5MessageType type;
+  bool shared;  ///< `bytes` say where the message is: see Hdf5Object::body()
+  std::vector<std::byte> bytes;
+};
+
+class Hdf5Object {
+ public:
+  /// Reads the header at `address`, of either version, with all of its continuations.
+  /// Throws Error: corrupt; unsupported; io.
+  Hdf5Object(const Hdf5File& file, std::uint64_t address);
+
+  bool is_dataset() const { return find(Hdf5MessageType::layout) != nullptr; }
+  bool is_group() const {
+    return find(Hdf5MessageType::symbol_table) != nullptr || find(Hdf5MessageType::link_table) != nullptr ||
+           find(Hdf5MessageType::link) != nullptr;
+  }
+  /// Null when there is none.
+  const Hdf5Message* find(Hdf5MessageType type) const;
+  std::span<const Hdf5Message> messages() const { return messages_; }
+  /// What the message says, also where it is shared with another object (a named datatype); nothing without one.
+  /// Throws Error: corrupt; unsupported (a table of messages shared by the whole file); io.
+  std::optional<std::vector<std::byte>> body(const Hdf5File& file, Hdf5MessageType type) const;
+
+ private:
+  struct Run {
+    std::uint64_t address, length;
+  };
+  void read_first_version(const Hdf5File& file, std::uint64_t address);
+  void read_second_version(const Hdf5File& file, std::uint64_t address);
+  void read_messages(const Hdf5File& file, std::span<const std::byte> bytes, bool second, bool ordered,
+                     std::vector<Run>& more);
+  void add(std::uint16_t type, unsigned flags, std::span<const std::byte> bytes);
+
+  std::vector<Hdf5Message> messages_;
+};
+
+/// An attribute message taken apart.
+struct Hdf5Attribute {
+  std::string name;
+  std::vector<std::byte> type, space;  ///< bodies of the messages of that name
+  std::vector<std::byte> value;
+};
+
+/// All attributes of an object, wherever they are kept; those that cannot be read are left out.
+/// Throws Error: corrupt; io.
+std::vector<Hdf5Attribute> attributes_of(const Hdf5File& file, const Hdf5Object& object);
+
+}  // namespace penstock

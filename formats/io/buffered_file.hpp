@@ -1,0 +1,40 @@
+// A new file, written in large steps.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include <penstock/formats/io/descriptor.hpp>
+#include <penstock/formats/io/writeback.hpp>
+
+namespace penstock {
+
+/// What has been appended is in the file after finish(). Each call throws Error: io, naming the file.
+class BufferedFile {
+ public:
+  /// The file must not exist.
+  explicit BufferedFile(std::filesystem::path path);
+
+  void append(std::span<const std::byte> bytes);
+  void append(std::string_view text) { append(std::as_bytes(std::span(text))); }
+  void append_zeros(std::uint64_t count);
+  void finish();  ///< writes what is left and fsyncs
+
+  std::uint64_t position() const { return position_; }  ///< bytes appended
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  void flush();
+
+  std::filesystem::path path_;
+  Descriptor file_;
+  std::vector<std::byte> buffer_;
+  std::uint64_t position_ = 0;
+  Writeback writeback_;
+};
+
+}  // namespace penstock

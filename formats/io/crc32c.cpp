@@ -1,0 +1,275 @@
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include <penstock/formats/io/crc32c.hpp>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace penstock {
+namespace {
+
+constexpr std::uint32_t kPolynomial = 0x82F63B78;  // 0x1EDC6F41, bits reversed
+
+using Tables = std::array<std::array<std::uint32_t, 256>, 8>;
+
+// tables[k][b]: what byte b does to the register once k more bytes have followed it.
+constexpr Tables make_tables() {
+  Tables tables{};
+  for (std::uint32_t byte = 0; byte < 256; ++byte) {
+    std::uint32_t crc = byte;
+    for (int bit = 0; bit < 8; ++bit) crc = (crc >> 1) ^ ((crc & 1) != 0 ? kPolynomial : 0);
+    tables[0][byte] = crc;
+  }
+  for (std::size_t byte = 0; byte < 256; ++byte) {
+    for (std::size_t k = 1; k < 8; ++k) {
+      const std::uint32_t previous = tables[k - 1][byte];
+      tables[k][byte] = (previous >> 8) ^ tables[0][previous & 0xFF];
+    }
+  }
+  return tables;
+}
+
+constexpr Tables kTables = make_tables();
+
+std::uint32_t by_table(std::uint32_t crc, const std::byte* data, std::size_t size) {
+  for (; size >= 8; data += 8, size -= 8) {
+    std::uint32_t next = 0;
+    for (std::size_t i = 0; i < 8; ++i) {
+      const auto byte = static_cast<std::uint32_t>(data[i]);
+      const std::uint32_t index = i < 4 ? byte ^ ((crc >> (8 * i)) & 0xFF) : byte;
+      next ^= kTables[7 - i][index];
+    }
+    crc = next;
+  }
+  for (; size != 0; ++data, --size) crc = (crc >> 8) ^ kTables[0][(crc ^ static_cast<std::uint32_t>(*data)) & 0xFF];
+  return crc;
+}
+
+// Polynomials over GF(2) modulo the one above, as registers hold them: the highest bit is the coefficient of x^0.
+constexpr std::uint32_t multiplied(std::uint32_t a, std::uint32_t b) {
+  std::uint32_t product = 0;
+  for (int bit = 31; bit >= 0; --bit) {
+    product ^= b & (0U - ((a >> bit) & 1));
+    b = (b >> 1) ^ (kPolynomial & (0U - (b & 1)));
+  }
+  return product;
+}
+
+// powers[k]: x^(8 * 2^k), which moves a register behind 2^k more bytes.
+constexpr std::array<std::uint32_t, 64> make_powers() {
+  std::array<std::uint32_t, 64> powers{};
+  std::uint32_t power = 0x00800000;  // x^8
+  for (std::uint32_t& next : powers) {
+    next = power;
+    power = multiplied(power, power);
+  }
+  return powers;
+}
+
+constexpr std::array<std::uint32_t, 64> kPowers = make_powers();
+
+constexpr std::uint32_t power_of(std::uint64_t bytes) {
+  std::uint32_t power = 0x80000000;  // 1
+  for (std::size_t k = 0; bytes != 0; ++k, bytes >>= 1) {
+    if ((bytes & 1) != 0) power = multiplied(kPowers[k], power);
+  }
+  return power;
+}
+
+// x^bits: what power_of() gives where the bits are whole bytes.
+constexpr std::uint32_t power_of_bits(std::uint64_t bits) {
+  return multiplied(power_of(bits / 8), 0x80000000U >> (bits % 8));
+}
+
+#if defined(__x86_64__)
+// A product without carries of registers held in words, as the instruction gives it, is that of the polynomials times x;
+// the checksum of a word from 0 is the word times x^32. Moving a register behind `bytes` more takes the rest.
+__attribute__((target("sse4.2,pclmul"))) std::uint32_t moved(std::uint32_t crc, std::uint32_t power) {
+  const __m128i product = _mm_clmulepi64_si128(_mm_cvtsi32_si128(static_cast<int>(crc)),
+                                               _mm_cvtsi32_si128(static_cast<int>(power)), 0x00);
+  return static_cast<std::uint32_t>(_mm_crc32_u64(0, static_cast<std::uint64_t>(_mm_cvtsi128_si64(product))));
+}
+
+// Three runs of kRun bytes at a time: the instruction takes three cycles, but one may begin in each.
+template <std::size_t kRun>
+__attribute__((target("sse4.2,pclmul"))) std::uint32_t by_threes(std::uint32_t crc, const std::byte*& data,
+                                                                 std::size_t& size) {
+  constexpr std::uint32_t kOneRun = power_of_bits(8 * kRun - 33), kTwoRuns = power_of_bits(16 * kRun - 33);
+  for (; size >= 3 * kRun; data += 3 * kRun, size -= 3 * kRun) {
+    std::uint64_t sums[3] = {crc, 0, 0};
+    for (std::size_t at = 0; at < kRun; at += 8) {
+      std::uint64_t words[3];
+      for (std::size_t run = 0; run < 3; ++run) std::memcpy(&words[run], data + run * kRun + at, 8);
+      for (std::size_t run = 0; run < 3; ++run) sums[run] = _mm_crc32_u64(sums[run], words[run]);
+    }
+    crc = moved(static_cast<std::uint32_t>(sums[0]), kTwoRuns) ^ moved(static_cast<std::uint32_t>(sums[1]), kOneRun) ^
+          static_cast<std::uint32_t>(sums[2]);
+  }
+  return crc;
+}
+
+__attribute__((target("sse4.2"))) std::uint32_t by_words(std::uint32_t crc, const std::byte* data, std::size_t size) {
+  std::uint64_t wide = crc;
+  for (; size >= 8; data += 8, size -= 8) {
+    std::uint64_t word;
+    std::memcpy(&word, data, 8);
+    wide = _mm_crc32_u64(wide, word);
+  }
+  crc = static_cast<std::uint32_t>(wide);
+  for (; size != 0; ++data, --size) crc = _mm_crc32_u8(crc, static_cast<unsigned char>(*data));
+  return crc;
+}
+
+__attribute__((target("sse4.2,pclmul"))) std::uint32_t by_instruction(std::uint32_t crc, const std::byte* data,
+                                                                      std::size_t size) {
+  crc = by_threes<4096>(crc, data, size);
+  crc = by_threes<256>(crc, data, size);
+  return by_words(crc, data, size);
+}
+
+// Folding, after Gopal et al., "Fast CRC Computation for Generic Polynomials Using PCLMULQDQ Instruction" (Intel, 2009):
+// 16 bytes moved behind `bytes` more are their two words times these, added up.
+#define PENSTOCK_WIDE target("avx512f,avx512bw,avx512vl,vpclmulqdq,pclmul,sse4.2")
+
+template <std::size_t kBytes>
+__attribute__((PENSTOCK_WIDE)) inline __m128i fold_factors() {
+  constexpr std::uint64_t kFirst = std::uint64_t{power_of_bits(8 * kBytes + 63)} << 32,
+                          kSecond = std::uint64_t{power_of_bits(8 * kBytes - 1)} << 32;
+  return _mm_set_epi64x(static_cast<long long>(kSecond), static_cast<long long>(kFirst));
+}
+
+__attribute__((PENSTOCK_WIDE)) inline __m512i folded(__m512i sum, __m512i factors, __m512i next) {
+  return _mm512_ternarylogic_epi64(_mm512_clmulepi64_epi128(sum, factors, 0x00),
+                                   _mm512_clmulepi64_epi128(sum, factors, 0x11), next, 0x96);
+}
+
+__attribute__((PENSTOCK_WIDE)) inline __m128i folded(__m128i sum, __m128i factors, __m128i next) {
+  return _mm_ternarylogic_epi64(_mm_clmulepi64_si128(sum, factors, 0x00), _mm_clmulepi64_si128(sum, factors, 0x11),
+                                next, 0x96);
+}
+
+// Masked forms, all bits set: of the plain ones GCC 12 warns that their results may be used uninitialized.
+__attribute__((PENSTOCK_WIDE)) inline __m512i in_all_quarters(__m128i value) {
+  return _mm512_maskz_broadcast_i32x4(0xFFFF, value);
+}
+template <int kNumber>
+__attribute__((PENSTOCK_WIDE)) inline __m128i quarter_of(__m512i value) {
+  return _mm512_maskz_extracti32x4_epi32(0xF, value, kNumber);
+}
+
+constexpr std::size_t kFetchedAhead = 2048;  // of copies, whose source is in no cache
+
+// Each of four sums takes every fourth line of 64 bytes. With kCopies, `to` is at a multiple of 64 and gets the bytes,
+// past the caches; what is summed up is what is stored, even where another process changes the source meanwhile.
+template <bool kCopies>
+__attribute__((PENSTOCK_WIDE)) std::uint32_t by_folding(std::uint32_t crc, const std::byte*& data, std::size_t& size,
+                                                        std::byte* to) {
+  const __m512i by_four = in_all_quarters(fold_factors<256>());
+  __m512i sums[4];
+  for (std::size_t i = 0; i < 4; ++i) {
+    sums[i] = _mm512_loadu_si512(data + 64 * i);
+    if constexpr (kCopies) _mm512_stream_si512(reinterpret_cast<__m512i*>(to + 64 * i), sums[i]);
+  }
+  sums[0] = _mm512_xor_si512(sums[0], _mm512_zextsi128_si512(_mm_cvtsi32_si128(static_cast<int>(crc))));
+  data += 256;
+  size -= 256;
+  if constexpr (kCopies) to += 256;
+  for (; size >= 256; data += 256, size -= 256) {
+    for (std::size_t i = 0; i < 4; ++i) {
+      if constexpr (kCopies) _mm_prefetch(data + kFetchedAhead + 64 * i, _MM_HINT_T0);
+      const __m512i next = _mm512_loadu_si512(data + 64 * i);
+      if constexpr (kCopies) _mm512_stream_si512(reinterpret_cast<__m512i*>(to + 64 * i), next);
+      sums[i] = folded(sums[i], by_four, next);
+    }
+    if constexpr (kCopies) to += 256;
+  }
+  const __m512i by_one = in_all_quarters(fold_factors<64>());
+  for (std::size_t i = 0; i < 3; ++i) sums[i + 1] = folded(sums[i], by_one, sums[i + 1]);
+  const __m128i quarter = fold_factors<16>();
+  __m128i sum = quarter_of<0>(sums[3]);
+  sum = folded(sum, quarter, quarter_of<1>(sums[3]));
+  sum = folded(sum, quarter, quarter_of<2>(sums[3]));
+  sum = folded(sum, quarter, quarter_of<3>(sums[3]));
+  const std::uint64_t first = _mm_crc32_u64(0, static_cast<std::uint64_t>(_mm_cvtsi128_si64(sum)));
+  return static_cast<std::uint32_t>(_mm_crc32_u64(first, static_cast<std::uint64_t>(_mm_extract_epi64(sum, 1))));
+}
+
+constexpr std::size_t kWide = 512;  // bytes from which folding pays
+
+bool can_fold() {
+  static const bool can = __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512bw") != 0 &&
+                          __builtin_cpu_supports("avx512vl") != 0 && __builtin_cpu_supports("vpclmulqdq") != 0 &&
+                          __builtin_cpu_supports("pclmul") != 0 && __builtin_cpu_supports("sse4.2") != 0;
+  return can;
+}
+
+bool has_instruction() {
+  static const bool has = __builtin_cpu_supports("sse4.2") != 0 && __builtin_cpu_supports("pclmul") != 0;
+  return has;
+}
+
+__attribute__((PENSTOCK_WIDE)) std::uint32_t wide(std::uint32_t crc, const std::byte* data, std::size_t size) {
+  if (size >= kWide) crc = by_folding<false>(crc, data, size, nullptr);
+  return by_instruction(crc, data, size);
+}
+
+__attribute__((PENSTOCK_WIDE)) std::uint32_t wide_copy(std::uint32_t crc, std::byte* to, const std::byte* data,
+                                                       std::size_t size) {
+  const std::size_t head = (64 - reinterpret_cast<std::uintptr_t>(to) % 64) % 64;
+  std::memcpy(to, data, head);
+  crc = by_words(crc, to, head);
+  to += head;
+  data += head;
+  size -= head;
+  const std::byte* const folded_from = data;
+  crc = by_folding<true>(crc, data, size, to);
+  _mm_sfence();
+  to += data - folded_from;
+  std::memcpy(to, data, size);
+  return by_words(crc, to, size);
+}
+#undef PENSTOCK_WIDE
+#endif
+
+}  // namespace
+
+std::uint32_t crc32c_portable(std::span<const std::byte> bytes, std::uint32_t crc) {
+  return ~by_table(~crc, bytes.data(), bytes.size());
+}
+
+std::uint32_t crc32c_by_instruction(std::span<const std::byte> bytes, std::uint32_t crc) {
+#if defined(__x86_64__)
+  if (has_instruction()) return ~by_instruction(~crc, bytes.data(), bytes.size());
+#endif
+  return crc32c_portable(bytes, crc);
+}
+
+std::uint32_t crc32c(std::span<const std::byte> bytes, std::uint32_t crc) {
+#if defined(__x86_64__)
+  if (bytes.size() >= kWide && can_fold()) return ~wide(~crc, bytes.data(), bytes.size());
+#endif
+  return crc32c_by_instruction(bytes, crc);
+}
+
+std::uint32_t copy_with_crc32c(std::byte* to, std::span<const std::byte> bytes) {
+#if defined(__x86_64__)
+  if (bytes.size() >= 2 * kWide && can_fold()) return ~wide_copy(~0U, to, bytes.data(), bytes.size());
+#endif
+  constexpr std::size_t kPart = 16 << 10;  // so that a part is summed up before it has left the nearest cache
+  std::uint32_t crc = 0;
+  for (std::size_t at = 0; at < bytes.size(); at += kPart) {
+    const std::span<const std::byte> part = bytes.subspan(at, std::min(kPart, bytes.size() - at));
+    std::memcpy(to + at, part.data(), part.size());
+    crc = crc32c(std::span<const std::byte>(to + at, part.size()), crc);
+  }
+  return crc;
+}
+
+std::uint32_t crc32c_joined(std::uint32_t first, std::uint32_t second, std::uint64_t second_length) {
+  return multiplied(power_of(second_length), first) ^ second;
+}
+
+}  // namespace penstock

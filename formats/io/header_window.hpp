@@ -1,0 +1,63 @@
+// Reads a file's headers through a window, so that many small ones cost few system calls.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include <penstock/base/error.hpp>
+#include <penstock/formats/io/descriptor.hpp>
+
+namespace penstock {
+
+/// The value of type T that begins `at` bytes into `bytes`, little-endian. Throws Error: corrupt, when it ends outside.
+template <typename T>
+T little_endian(std::span<const std::byte> bytes, std::size_t at) {
+  static_assert(std::is_trivially_copyable_v<T> && std::endian::native == std::endian::little);
+  if (at > bytes.size() || sizeof(T) > bytes.size() - at) throw Error::corrupt("ends inside a number");
+  T value;
+  std::memcpy(&value, bytes.data() + at, sizeof(T));
+  return value;
+}
+
+/// One thread at a time.
+class HeaderWindow {
+ public:
+  static constexpr std::uint64_t kAhead = std::uint64_t{1} << 20;
+
+  /// `shard` names the file in messages. Throws Error: io.
+  HeaderWindow(std::filesystem::path path, std::string shard);
+
+  std::uint64_t size() const { return size_; }
+  const std::filesystem::path& path() const { return path_; }
+  const std::string& shard() const { return shard_; }
+
+  /// Bytes [offset, offset + length) of the file, valid until the next call. Where they are not in the window yet, it
+  /// is filled from `offset` on with `ahead` bytes or `length`, whichever is more.
+  /// Throws Error: io; corrupt, with shard and offset, when the file ends before that.
+  std::span<const std::byte> read(std::uint64_t offset, std::uint64_t length, std::uint64_t ahead = kAhead);
+
+  Error corrupt(std::string cause, std::uint64_t offset) const;
+  Error unsupported(std::string cause, std::uint64_t offset) const;
+
+ private:
+  std::filesystem::path path_;
+  std::string shard_;
+  Descriptor file_;
+  std::uint64_t size_ = 0;
+  std::vector<std::byte> window_;  // [begin_, begin_ + window_.size()) of the file
+  std::uint64_t begin_ = 0;
+};
+
+inline std::string_view text_of(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+}  // namespace penstock

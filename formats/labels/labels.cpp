@@ -1,0 +1,311 @@
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <cstring>
+#include <limits>
+#include <unordered_map>
+
+#include <penstock/base/error.hpp>
+#include <penstock/formats/folder/folder_names.hpp>
+#include <penstock/formats/labels/label_table.hpp>
+#include <penstock/formats/labels/labels.hpp>
+
+namespace penstock {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint64_t kNone = std::numeric_limits<std::uint64_t>::max();
+constexpr std::uint64_t kMany = kNone - 1;  // a name that does not say which one
+
+using NumberOf = std::unordered_map<std::string_view, std::uint64_t>;
+
+std::string_view base_of(std::string_view path) {
+  return path.substr(path.rfind('/') + 1);
+}
+
+void note(NumberOf& numbers, std::string_view name, std::uint64_t number) {
+  const auto [known, added] = numbers.try_emplace(name, number);
+  if (!added && known->second != number) known->second = kMany;
+}
+
+std::uint64_t number_in(const NumberOf& numbers, std::string_view name) {
+  const auto known = numbers.find(name);
+  return known == numbers.end() || known->second == kMany ? kNone : known->second;
+}
+
+// "a, b, c and 7 more"
+class Names {
+ public:
+  void add(std::string_view name) {
+    if (count_ < 5) text_ += (count_ == 0 ? "" : ", ") + std::string(name);
+    ++count_;
+  }
+  std::size_t count() const { return count_; }
+  std::string text() const { return count_ <= 5 ? text_ : text_ + " and " + std::to_string(count_ - 5) + " more"; }
+
+ private:
+  std::string text_;
+  std::size_t count_ = 0;
+};
+
+// Which row belongs to each sample.
+std::vector<std::uint64_t> match(const std::vector<LabelRow>& rows, const Dataset& dataset) {
+  NumberOf by_key, by_stem, by_base, samples_by_base;
+  for (std::uint64_t r = 0; r < rows.size(); ++r) {
+    std::string_view key = rows[r].key;
+    if (key.starts_with("./")) key.remove_prefix(2);
+    if (!by_key.try_emplace(key, r).second) throw Error::invalid_argument("two labels of " + rows[r].key);
+    const std::string_view stem = split_file_name(key).key;
+    note(by_stem, stem, r);
+    note(by_base, base_of(stem), r);
+  }
+  for (std::uint64_t s = 0; s < dataset.size(); ++s) note(samples_by_base, base_of(dataset.key(s)), s);
+
+  std::vector<std::uint64_t> row_of(dataset.size()), sample_of(rows.size(), kNone);
+  Names unlabelled, unused;
+  for (std::uint64_t s = 0; s < dataset.size(); ++s) {
+    const std::string_view key = dataset.key(s);
+    std::uint64_t row = number_in(by_key, key);
+    if (row == kNone) row = number_in(by_stem, key);
+    if (row == kNone && number_in(samples_by_base, base_of(key)) == s) row = number_in(by_base, base_of(key));
+    row_of[s] = row;
+    if (row == kNone) {
+      unlabelled.add(key);
+    } else if (sample_of[row] != kNone) {
+      throw Error::invalid_argument("one label, \"" + rows[row].key + "\", for two samples: " +
+                                    std::string(dataset.key(sample_of[row])) + " and " + std::string(key));
+    } else {
+      sample_of[row] = s;
+    }
+  }
+  for (std::uint64_t r = 0; r < rows.size(); ++r) {
+    if (sample_of[r] == kNone) unused.add(rows[r].key);
+  }
+  if (unlabelled.count() != 0) {
+    throw Error::invalid_argument(std::to_string(unlabelled.count()) + " samples have no label: " + unlabelled.text());
+  }
+  if (unused.count() != 0) {
+    throw Error::invalid_argument(std::to_string(unused.count()) + " labels have no sample: " + unused.text());
+  }
+  return row_of;
+}
+
+bool is_whole_number(const LabelItem& item) {
+  return item.number && !item.text.empty() &&
+         std::all_of(item.text.begin(), item.text.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+template <typename Holds>
+bool all_items(const std::vector<LabelRow>& rows, const Holds& holds) {
+  return std::all_of(rows.begin(), rows.end(),
+                     [&](const LabelRow& row) { return std::all_of(row.items.begin(), row.items.end(), holds); });
+}
+
+// Class names and how labels name them: by name or by number.
+class Classes {
+ public:
+  Classes(const std::vector<LabelRow>& rows, std::span<const std::string> given)
+      : names_(given.begin(), given.end()), bounded_(!given.empty()) {
+    for (std::size_t i = 0; i < names_.size(); ++i) numbers_.emplace(names_[i], i);
+    by_name_ = !all_items(rows, is_whole_number) ||
+               (bounded_ && all_items(rows, [&](const LabelItem& item) { return numbers_.contains(item.text); }));
+    if (by_name_ && !bounded_) collect(rows);
+    if (!by_name_) find_largest(rows);
+  }
+
+  std::vector<std::string> names() && { return std::move(names_); }
+  std::uint64_t count() const { return by_name_ || bounded_ ? names_.size() : largest_ + 1; }
+
+  std::uint64_t number(const LabelItem& item, const std::string& key) const {
+    if (by_name_) {
+      const auto known = numbers_.find(item.text);
+      if (known == numbers_.end()) throw Error::invalid_argument("unknown class \"" + item.text + "\"", {.key = key});
+      return known->second;
+    }
+    const std::uint64_t number = parse(item, key);
+    if (bounded_ && number >= names_.size()) {
+      throw Error::invalid_argument(
+          "class number " + item.text + ", but there are " + std::to_string(names_.size()) + " classes", {.key = key});
+    }
+    return number;
+  }
+
+ private:
+  static constexpr std::uint64_t kMostClasses = std::uint64_t{1} << 20;
+
+  static std::uint64_t parse(const LabelItem& item, const std::string& key) {
+    std::uint64_t number = 0;
+    const auto [end, failure] = std::from_chars(item.text.data(), item.text.data() + item.text.size(), number);
+    if (failure != std::errc() || number >= kMostClasses) {
+      throw Error::invalid_argument("class number " + item.text + " is too large", {.key = key});
+    }
+    return number;
+  }
+
+  void collect(const std::vector<LabelRow>& rows) {
+    for (const LabelRow& row : rows) {
+      for (const LabelItem& item : row.items) {
+        if (numbers_.emplace(item.text, 0).second) names_.push_back(item.text);
+      }
+    }
+    std::sort(names_.begin(), names_.end());
+    for (std::size_t i = 0; i < names_.size(); ++i) numbers_[names_[i]] = i;
+  }
+
+  void find_largest(const std::vector<LabelRow>& rows) {
+    for (const LabelRow& row : rows) {
+      for (const LabelItem& item : row.items) largest_ = std::max(largest_, parse(item, row.key));
+    }
+  }
+
+  std::vector<std::string> names_;
+  std::unordered_map<std::string, std::uint64_t> numbers_;
+  bool bounded_;
+  bool by_name_ = false;
+  std::uint64_t largest_ = 0;
+};
+
+float number_of(const LabelItem& item, const std::string& key) {
+  double value = 0;
+  const auto [end, failure] = std::from_chars(item.text.data(), item.text.data() + item.text.size(), value);
+  if (!item.number || failure != std::errc()) throw Error::corrupt("\"" + item.text + "\" is no number", {.key = key});
+  return static_cast<float>(value);
+}
+
+std::string field_name(const std::string& column) {
+  if (column.empty()) return "label";
+  std::string name;
+  for (const char c : column) {
+    const auto byte = static_cast<unsigned char>(c);
+    name += std::isalnum(byte) != 0 || c == '-' ? static_cast<char>(std::tolower(byte)) : '_';
+  }
+  return name;
+}
+
+// Turns rows into bytes, in the order of the samples.
+class Encoder {
+ public:
+  Encoder(const LabelTable& table, const std::vector<std::uint64_t>& row_of, std::span<const std::string> classes)
+      : rows_(table.rows), row_of_(row_of), given_(classes), name_(field_name(table.column)) {}
+
+  Labels encode() {
+    const bool lists = std::any_of(rows_.begin(), rows_.end(), [](const LabelRow& row) { return row.list; });
+    if (lists) {
+      encode_lists();
+    } else {
+      encode_plain();
+    }
+    return std::move(labels_);
+  }
+
+ private:
+  void encode_plain() {
+    for (const LabelRow& row : rows_) {
+      if (row.items.empty()) throw Error::corrupt("the label is empty", {.key = row.key});
+    }
+    const bool all_numbers = all_items(rows_, [](const LabelItem& item) { return item.number; });
+    if (all_numbers && !all_items(rows_, is_whole_number)) return encode_floats(Shape{});
+    Classes classes(rows_, given_);
+    labels_.field = {.name = "cls", .codec = "cls"};
+    each_row([&](const LabelRow& row) {
+      const std::string digits = std::to_string(classes.number(row.items[0], row.key));
+      append(digits.data(), digits.size());
+    });
+    labels_.classes = std::move(classes).names();
+  }
+
+  void encode_lists() {
+    const std::size_t length = rows_.front().items.size();
+    const bool equal = length != 0 && std::all_of(rows_.begin(), rows_.end(),
+                                                  [length](const LabelRow& row) { return row.items.size() == length; });
+    const bool whole = all_items(rows_, is_whole_number);
+    const bool flags =
+        equal && (given_.empty() || given_.size() == length) &&
+        all_items(rows_, [](const LabelItem& item) { return item.number && (item.text == "0" || item.text == "1"); });
+    const bool numbers = all_items(rows_, [](const LabelItem& item) { return item.number; });
+    if (flags) return encode_flags(length);
+    if (!numbers || (whole && (!given_.empty() || !equal))) return encode_several_classes();
+    if (equal) return encode_floats(Shape{static_cast<std::int64_t>(length)});
+    throw Error::corrupt("lists of numbers of different lengths");
+  }
+
+  void encode_flags(std::size_t length) {
+    fixed(DType::u8, Shape{static_cast<std::int64_t>(length)});
+    labels_.classes.assign(given_.begin(), given_.end());
+    each_row([&](const LabelRow& row) {
+      for (const LabelItem& item : row.items) append(item.text == "1" ? "\1" : "\0", 1);
+    });
+  }
+
+  void encode_several_classes() {
+    Classes classes(rows_, given_);
+    std::vector<char> flags(classes.count());
+    fixed(DType::u8, Shape{static_cast<std::int64_t>(flags.size())});
+    each_row([&](const LabelRow& row) {
+      std::fill(flags.begin(), flags.end(), '\0');
+      for (const LabelItem& item : row.items) flags[classes.number(item, row.key)] = 1;
+      append(flags.data(), flags.size());
+    });
+    labels_.classes = std::move(classes).names();
+  }
+
+  void encode_floats(const Shape& shape) {
+    fixed(DType::f32, shape);
+    each_row([&](const LabelRow& row) {
+      for (const LabelItem& item : row.items) {
+        const float value = number_of(item, row.key);
+        append(&value, sizeof(value));
+      }
+    });
+  }
+
+  void fixed(DType dtype, const Shape& shape) {
+    labels_.field = {.name = name_, .codec = "raw", .dtype = dtype, .shape = shape, .fixed = true};
+  }
+
+  template <typename Encode>
+  void each_row(const Encode& encode_row) {
+    for (const std::uint64_t row : row_of_) {
+      encode_row(rows_[row]);
+      labels_.ends.push_back(labels_.bytes.size());
+    }
+  }
+
+  void append(const void* data, std::size_t size) {
+    const auto* bytes = static_cast<const std::byte*>(data);
+    labels_.bytes.insert(labels_.bytes.end(), bytes, bytes + size);
+  }
+
+  const std::vector<LabelRow>& rows_;
+  const std::vector<std::uint64_t>& row_of_;
+  std::span<const std::string> given_;
+  std::string name_;
+  Labels labels_;
+};
+
+}  // namespace
+
+std::span<const std::byte> Labels::of(std::uint64_t sample) const {
+  const std::uint64_t first = sample == 0 ? 0 : ends.at(sample - 1);
+  return std::span(bytes).subspan(first, ends.at(sample) - first);
+}
+
+Labels read_labels(const std::string& file_and_column, const Dataset& dataset, std::span<const std::string> classes) {
+  fs::path path = file_and_column;
+  std::string column;
+  const std::size_t colon = file_and_column.rfind(':');
+  if (colon != std::string::npos && !fs::exists(path)) {
+    path = file_and_column.substr(0, colon);
+    column = file_and_column.substr(colon + 1);
+  }
+  const LabelTable table = read_label_table(path, column);
+  try {
+    const std::vector<std::uint64_t> row_of = match(table.rows, dataset);
+    return Encoder(table, row_of, classes).encode();
+  } catch (const Error& error) {
+    throw error.in({.shard = path.string()});
+  }
+}
+
+}  // namespace penstock

@@ -1,0 +1,89 @@
+// The pages of an LMDB file, walked read-only and without liblmdb: names, and where their values lie in the file.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include <penstock/formats/io/descriptor.hpp>
+
+namespace penstock {
+
+/// A tree of names: the main database, or a named one inside it.
+struct LmdbDatabase {
+  std::uint16_t flags;  ///< MDB_DUPSORT and so on
+  std::uint16_t depth;
+  std::uint64_t tree_pages;  ///< branch and leaf pages
+  std::uint64_t entries;
+  std::uint64_t root;  ///< page number, all ones when the database is empty
+  bool integer_names() const;
+};
+
+/// What the newest of the two meta pages says.
+struct LmdbMeta {
+  std::uint32_t page_size;
+  std::uint64_t transaction;
+  LmdbDatabase main;
+};
+
+/// One name and its value, or a named database inside the main one.
+struct LmdbEntry {
+  std::string_view name;  ///< any bytes; lives until the visitor returns
+  std::uint64_t offset;   ///< of the value, from the start of the file
+  std::uint64_t length;
+  std::optional<LmdbDatabase> database;  ///< set when the value is a named database
+};
+
+/// A file as LMDB 0.9 writes it on a 64-bit little-endian machine. Nothing in it is trusted: a page number, node offset
+/// or length that leads outside, a page of the wrong kind, or a tree with a cycle is an Error.
+///
+/// A page begins with 16 bytes: number (u64), pad (u16), flags (u16), lower and upper bound of its free space (u16
+/// each), or for a run of overflow pages their count (u32). A branch or leaf page goes on with the offsets (u16) of its
+/// nodes, in the order of their names. A node is lo, hi, flags, name length (u16 each), name, data. In a branch lo, hi
+/// and flags are the child's page number; in a leaf lo and hi are the value's length and the data is the value, or the
+/// number (u64) of the first of the contiguous pages that hold it from their byte 16 on.
+/// Source: mdb.c of LMDB 0.9.24, "struct MDB_page", "struct MDB_node", "struct MDB_meta".
+class LmdbPages {
+ public:
+  /// True when the bytes at the start of a file are those of an LMDB file of any kind, readable here or not.
+  static bool begins_like_one(std::span<const std::byte> head);
+  static constexpr std::size_t kHeadBytes = 32;
+
+  /// Reads and checks both meta pages. Throws Error: io; corrupt; unsupported (another version, word size or byte
+  /// order).
+  explicit LmdbPages(std::filesystem::path file);
+
+  const LmdbMeta& meta() const { return meta_; }
+  /// Throws Error: resource, when a transaction was committed since this was constructed: pages that were walked may
+  /// have been used again.
+  void require_unchanged() const;
+  std::uint64_t file_size() const { return size_; }
+  /// Changes with every committed transaction, and differs between files made independently.
+  std::uint64_t stamp() const;
+
+  /// Visits every entry of a database in the order of names, bytewise, or as the machine's integers where they are
+  /// such (4 or 8 bytes). Reads branch and leaf pages alone.
+  /// `progress`, when given, is called with (entries done, all).
+  /// Throws Error: corrupt (with the offset of the page); io; unsupported (several values per name, reversed names).
+  void walk(const LmdbDatabase& database, const std::function<void(const LmdbEntry&)>& visit,
+            const std::function<void(std::uint64_t, std::uint64_t)>& progress = {}) const;
+
+ private:
+  class Walk;
+  LmdbMeta read_meta(std::uint64_t offset) const;
+  LmdbMeta newest_meta() const;
+  LmdbDatabase read_database(std::span<const std::byte> record, std::uint32_t page_size, std::uint64_t offset) const;
+  void read_page(std::uint64_t number, std::span<std::byte> page) const;
+
+  std::filesystem::path path_;
+  Descriptor file_;
+  std::uint64_t size_ = 0;
+  LmdbMeta meta_{};
+};
+
+}  // namespace penstock

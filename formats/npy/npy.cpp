@@ -1,0 +1,222 @@
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <penstock/base/error.hpp>
+#include <penstock/formats/filters/filters.hpp>
+#include <penstock/formats/index/indexed_path.hpp>
+#include <penstock/formats/index/probe_stamp.hpp>
+#include <penstock/formats/index/row_key.hpp>
+#include <penstock/formats/index/row_limit.hpp>
+#include <penstock/formats/npy/header.hpp>
+#include <penstock/formats/npy/npy.hpp>
+#include <penstock/formats/zip/entries.hpp>
+
+namespace penstock {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kLoneArray = "value";
+constexpr std::uint64_t kLongestHeader = std::uint64_t{1} << 20;
+
+/// An array and where its rows lie: in the file, or in a block that holds the whole .npy file.
+struct Array {
+  std::string name;
+  NpyHeader header;
+  std::uint64_t data = 0;           // offset of the first row, in the file or in the block
+  std::optional<Block> block = {};  // of a compressed member
+  std::optional<std::uint32_t> block_number = {};
+
+  std::uint64_t rows() const { return static_cast<std::uint64_t>(header.shape.front()); }
+};
+
+/// `available` bytes follow the header. Throws Error: unsupported, corrupt.
+void require_rows(const NpyHeader& header, std::uint64_t available) {
+  if (header.shape.empty()) throw Error::unsupported("npy: a scalar has no rows");
+  const std::uint64_t row_bytes = header.row_bytes(), rows = static_cast<std::uint64_t>(header.shape.front());
+  if (row_bytes == 0) throw Error::unsupported("npy: rows without a byte, of shape " + to_string(header.shape));
+  if (rows > available / row_bytes) {
+    throw Error::corrupt("npy: ends before the last row of " + to_string(header.shape));
+  }
+}
+
+/// The header that begins at `offset`, of `available` bytes with the rows.
+NpyHeader header_at(HeaderWindow& file, std::uint64_t offset, std::uint64_t available) {
+  try {
+    const std::uint64_t begin = std::min<std::uint64_t>(available, 12);
+    const std::span<const std::byte> first = file.read(offset, begin);
+    std::uint64_t length = 10 + (first.size() < 10 ? 0 : little_endian<std::uint16_t>(first, 8));
+    const bool long_header = first.size() == 12 && first[6] != std::byte{1};
+    if (long_header) length = std::uint64_t{12} + little_endian<std::uint32_t>(first, 8);
+    if (length > kLongestHeader) throw Error::unsupported("npy: a header of " + std::to_string(length) + " bytes");
+    NpyHeader header = read_npy_header(file.read(offset, std::min(length, available)));
+    require_rows(header, available - header.data_begin);
+    return header;
+  } catch (const Error& error) {
+    throw error.in({.shard = file.shard(), .offset = offset});
+  }
+}
+
+Array stored_member(HeaderWindow& file, const ZipEntry& entry) {
+  Array array{.name = {}, .header = header_at(file, entry.data, entry.stored)};
+  array.data = entry.data + array.header.data_begin;
+  return array;
+}
+
+Array compressed_member(HeaderWindow& file, const ZipEntry& entry) {
+  Array array{.name = {}, .header = {}, .block = block_of(entry, 0)};
+  std::vector<std::byte> plain, scratch;
+  try {
+    undo_filters(*array.block, file.read(entry.data, entry.stored), plain, scratch);
+    array.header = read_npy_header(plain);
+    require_rows(array.header, plain.size() - array.header.data_begin);
+  } catch (const Error& error) {
+    throw error.in({.shard = file.shard(), .offset = entry.header});
+  }
+  array.data = array.header.data_begin;
+  if (array.header.swapped && size_of(array.header.dtype) > 1) {
+    const std::size_t element = size_of(array.header.dtype);
+    if (array.data % element != 0) throw file.unsupported("npy: big-endian behind an odd header", entry.header);
+    array.block->filters.insert(array.block->filters.begin(),
+                                {Filter::Id::byte_swap, static_cast<std::uint32_t>(element)});
+  }
+  return array;
+}
+
+class NpyIndexer {
+ public:
+  NpyIndexer(const fs::path& shard, const fs::path& root) : file_(shard, indexed_path(shard, root)) {}
+
+  Index index() {
+    const std::span<const std::byte> first = file_.read(0, std::min<std::uint64_t>(file_.size(), 4));
+    const bool archive = text_of(first).starts_with("PK") || file_.path().extension() == ".npz";
+    archive ? read_archive() : read_array();
+    const std::uint64_t count = leave_out_other_counts();
+    builder_.add_file({.path = file_.shard(), .size = file_.size(), .stamp = archive ? zip_stamp(file_) : 0});
+    std::vector<std::uint32_t> fields;
+    for (Array& array : arrays_) {
+      fields.push_back(builder_.field({.name = array.name,
+                                       .codec = "raw",
+                                       .dtype = array.header.dtype,
+                                       .shape = Shape(array.header.shape.begin() + 1, array.header.shape.end()),
+                                       .fixed = true}));
+      if (array.block) array.block_number = builder_.add_block(*array.block);
+    }
+    require_rows_are_few(count);
+    for (std::uint64_t row = 0; row < count; ++row) {
+      builder_.add_sample(row_key(row, count));
+      for (std::size_t i = 0; i < arrays_.size(); ++i) set_row(fields[i], arrays_[i], row);
+    }
+    if (!left_out_.empty()) {
+      builder_.set_attributes(
+          nlohmann::json{{"left_out", left_out_}}.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+    }
+    return std::move(builder_).finish();
+  }
+
+ private:
+  void read_array() {
+    arrays_.push_back({.name = std::string(kLoneArray), .header = header_at(file_, 0, file_.size())});
+    arrays_.back().data = arrays_.back().header.data_begin;
+  }
+
+  void read_archive() {
+    std::optional<Error> first_failure;
+    for (const ZipEntry& entry : read_zip_entries(file_)) {
+      if (entry.is_folder || !entry.name.ends_with(".npy")) continue;
+      const std::string name = entry.name.substr(0, entry.name.size() - 4);
+      try {
+        arrays_.push_back(is_stored(entry) ? stored_member(file_, entry) : compressed_member(file_, entry));
+        arrays_.back().name = name;
+      } catch (const Error& error) {
+        if (error.kind() != ErrorKind::unsupported) throw;
+        left_out_[name] = error.cause();
+        if (!first_failure) first_failure = error.in({.field = name});
+      }
+    }
+    if (!arrays_.empty()) return;
+    if (first_failure) throw Error(*first_failure);
+    throw file_.unsupported("an archive without arrays (*.npy)", 0);
+  }
+
+  // Rows that most arrays have; the larger count when two are as frequent.
+  std::uint64_t leave_out_other_counts() {
+    std::map<std::uint64_t, std::size_t> votes;
+    for (const Array& array : arrays_) ++votes[array.rows()];
+    const std::uint64_t count = std::max_element(votes.begin(), votes.end(), [](const auto& a, const auto& b) {
+                                  return a.second <= b.second;
+                                })->first;
+    std::erase_if(arrays_, [&](const Array& array) {
+      if (array.rows() == count) return false;
+      left_out_[array.name] = std::to_string(array.rows()) + " rows where the samples are " + std::to_string(count);
+      return true;
+    });
+    return count;
+  }
+
+  void require_rows_are_few(std::uint64_t count) const {
+    try {
+      require_row_limit(count, arrays_.size(), file_.size());
+    } catch (const Error& error) {
+      throw error.in({.shard = file_.shard()});
+    }
+  }
+
+  void set_row(std::uint32_t field, const Array& array, std::uint64_t row) {
+    const std::uint64_t length = array.header.row_bytes();
+    const std::uint64_t offset = array.data + row * length;
+    const Extent extent{.file = 0, .offset = offset, .length = length};
+    Piece piece{.kind = Piece::Kind::block, .offset = offset, .length = length, .inline_bytes = {}};
+    if (array.block_number) {
+      piece.block = *array.block_number;
+    } else if (array.header.swapped && size_of(array.header.dtype) > 1) {
+      const auto element = static_cast<std::uint32_t>(size_of(array.header.dtype));
+      piece.block = builder_.add_block(
+          {.extent = extent, .filters = {{Filter::Id::byte_swap, element}}, .decoded_length = length});
+      piece.offset = 0;
+    } else {
+      return builder_.set(field, extent);
+    }
+    builder_.set(field, std::span(&piece, 1));
+  }
+
+  HeaderWindow file_;
+  IndexBuilder builder_;
+  std::vector<Array> arrays_;
+  std::map<std::string, std::string> left_out_;
+};
+
+Index index_npy(const fs::path& shard, const fs::path& root, const OpenProgress&) {
+  return NpyIndexer(shard, root).index();
+}
+
+// What an array alone tells costs no more to read again.
+bool npy_proves(const fs::path& shard, const Index& index, const OpenProgress& progress) {
+  return index.file_count() == 1 && index.file(0).stamp != 0 && zip_proves(shard, index, progress);
+}
+
+std::vector<fs::path> find_npy(const fs::path& path) {
+  std::error_code ignored;
+  if (!fs::is_regular_file(path, ignored)) return {};
+  if (path.extension() == ".npy" || path.extension() == ".npz") return {path};
+  HeaderWindow file(path, path.filename().string());
+  const bool begins = file.size() >= 6 && text_of(file.read(0, 6, 6)) == "\x93NUMPY";
+  return begins ? std::vector{path} : std::vector<fs::path>();
+}
+
+}  // namespace
+
+constinit const Format kNpy{.name = "npy",
+                            .extension = ".npy",
+                            .find_shards = find_npy,
+                            .index = index_npy,
+                            .stamp = probe_stamp,
+                            .write = nullptr,
+                            .proves = npy_proves};
+
+}  // namespace penstock

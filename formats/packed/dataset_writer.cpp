@@ -1,0 +1,401 @@
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+#include <future>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+
+#include <penstock/base/error.hpp>
+#include <penstock/formats/format.hpp>
+#include <penstock/formats/io/atomic_file.hpp>
+#include <penstock/formats/io/crc32c.hpp>
+#include <penstock/formats/io/hash.hpp>
+#include <penstock/formats/io/ownership.hpp>
+#include <penstock/formats/packed/appear.hpp>
+#include <penstock/formats/packed/dataset_writer.hpp>
+#include <penstock/formats/packed/filled_shard.hpp>
+#include <penstock/formats/packed/journal.hpp>
+#include <penstock/formats/packed/manifest.hpp>
+#include <penstock/formats/packed/parts.hpp>
+#include <penstock/formats/packed/shard_sum.hpp>
+
+namespace penstock {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+const Format& writable_format(const std::string& name) {
+  const Format* format = format_named(name);
+  if (format == nullptr) throw Error::invalid_argument("unknown format: " + name);
+  if (format->write == nullptr) throw Error::invalid_argument("this format is only read: " + name);
+  return *format;
+}
+
+// Everything that decides the bytes, on one line: a resumed run must agree with it.
+std::string describe(const DatasetWriterOptions& options) {
+  Manifest fields{.format = options.format,
+                  .samples = 0,
+                  .fields = options.fields,
+                  .classes = options.classes,
+                  .shards = {},
+                  .made_with = options.made_with};
+  Json json = Json::parse(fields.to_json());
+  json.erase("samples");
+  json.erase("shards");
+  json["shard_size"] = options.shard_size;
+  if (options.planned) json["planned"] = true;
+  json["align"] = options.align;
+  return json.dump();
+}
+
+std::string shard_name_of(std::size_t number, std::string_view extension) {
+  char digits[32];
+  std::snprintf(digits, sizeof(digits), "shard-%06zu", number);
+  return digits + std::string(extension);
+}
+
+void require_place(const fs::path& destination, const fs::path& partial, bool overwrite, bool resume) {
+  const bool exists = fs::exists(fs::symlink_status(destination));
+  if (exists && !overwrite) {
+    throw Error::invalid_argument("exists already: " + destination.string() + " (overwrite replaces it)");
+  }
+  if (exists) require_ours(destination);
+  if (holds_parts(partial)) {
+    throw Error::invalid_argument(
+        "holds parts that several processes packed: pack --finish joins them; remove the folder to begin anew");
+  }
+  if (fs::exists(partial / Journal::kFileName) && !resume && !overwrite) {
+    throw Error::invalid_argument("is left from a run that did not finish: resume continues it, overwrite begins anew");
+  }
+}
+
+// A hash of 63 bits, as numbers in JSON may have.
+std::uint64_t with_source(std::uint64_t hash, std::uint64_t of_sample) {
+  return mix64(hash ^ of_sample) >> 1;
+}
+
+// The number in "shard-000012.tar"; nothing when that is no name of a shard.
+std::optional<std::size_t> shard_number_of(const std::string& name, std::string_view extension) {
+  constexpr std::string_view kBefore = "shard-";
+  std::size_t number = 0;
+  if (!name.starts_with(kBefore)) return std::nullopt;
+  std::from_chars(name.data() + kBefore.size(), name.data() + name.size(), number);
+  if (shard_name_of(number, extension) != name) return std::nullopt;
+  return number;
+}
+
+}  // namespace
+
+struct DatasetWriter::State {
+  fs::path destination, partial;
+  DatasetWriterOptions options;
+  const Format& format;
+  std::optional<Journal> journal = {};
+  std::unique_ptr<ShardWriter> shard = {};  // null between shards
+  std::optional<FilledShard> filled = {};   // the one before, while it is completed: with the journal, it is left alone
+  std::future<void> completed = {};         // until this is there
+  std::string last_key = {};
+  bool any_key = false;
+  std::size_t number = 0;       // of the shard that is open, or comes next
+  std::string last_shard = {};  // the name of the one closed last, by this run or the interrupted one
+  SkipReport report = SkipReport(partial);
+  std::uint64_t skipped_before_last = 0;  // lines of the report when the last sample was added
+  std::uint64_t shard_samples = 0;
+  std::vector<FieldValue> values = {};                      // of the sample that is added
+  std::vector<std::vector<std::uint32_t>> range_sums = {};  // of these
+  std::uint64_t shard_source = 0;  // a hash of options.source_of() its samples
+  std::uint64_t resumed = 0;
+  std::uint64_t whole_bytes = 0;  // of the shards in the journal
+  bool over = false;              // finished, or failed: nothing may be added
+
+  void begin();
+  void resume();
+  bool continues(const ManifestShard& entry);
+  void remove_all_but_whole_shards();
+  bool is_whole(const ManifestShard& entry) const;
+  bool has_source(const ManifestShard& entry, std::uint64_t source) const;
+  std::string shard_name() const;
+  void begin_shard(std::uint64_t wanted);
+  void open_shard();
+  void add(std::string_view key, std::span<const FieldValue> fields);
+  void sum_ranges(std::span<const FieldValue> fields);
+  void close_shard(bool last = false);
+  void complete_filled();
+  void await_filled();
+  void discard_shards();
+  void finish();
+
+  // An error names the partial folder, and ends the writer: whole shards stay for a resume, those begun are removed.
+  template <typename Work>
+  void guarded(const Work& work) {
+    if (over) throw Error::invalid_argument("the dataset is finished, or failed", {.dataset = partial.string()});
+    try {
+      work();
+    } catch (const Error& error) {
+      discard_shards();
+      throw error.in({.dataset = partial.string()});
+    } catch (const fs::filesystem_error& error) {
+      discard_shards();
+      throw Error::io(error.code().value(), "cannot write " + error.path1().string(), {.dataset = partial.string()});
+    }
+  }
+};
+
+void DatasetWriter::State::begin() {
+  require_place(destination, partial, options.overwrite, options.resume);
+  require_own_folder(partial);
+  const bool begun = fs::exists(partial / Journal::kFileName);
+  if (options.resume && Journal::is_in(partial)) return resume();
+  if (fs::exists(partial)) {
+    begun ? Journal::require_unused(partial) : require_ours(partial);
+    begun ? void(fs::remove_all(partial)) : remove_dataset(partial);
+  }
+  fs::create_directories(partial);
+  journal = Journal::begin(partial, describe(options));
+}
+
+void DatasetWriter::State::resume() {
+  journal = Journal::resume(partial);
+  require_same_options(journal->options(), describe(options), "was begun with other options");
+  const std::vector<ManifestShard>& shards = journal->shards();
+  std::size_t whole = 0;
+  while (whole < shards.size() && continues(shards[whole]) && is_whole(shards[whole]) &&
+         has_source(shards[whole], journal->source(whole))) {
+    number = *shard_number_of(shards[whole].name, format.extension) + 1;
+    resumed += shards[whole].samples;
+    whole_bytes += shards[whole].bytes;
+    ++whole;
+  }
+  journal->keep(whole);
+  if (whole != 0) last_shard = journal->shards().back().name;
+  remove_all_but_whole_shards();
+  report.keep(journal->skipped());
+  skipped_before_last = journal->skipped();
+  if (whole == 0) return;
+  const Index last = Index::open(partial / index_name(last_shard));
+  last_key = last.key(last.size() - 1);
+  any_key = true;
+}
+
+// Shards are numbered one after the other, but a plan may leave numbers out.
+bool DatasetWriter::State::continues(const ManifestShard& entry) {
+  const auto found = shard_number_of(entry.name, format.extension);
+  return found && (options.planned ? *found >= number : *found == number);
+}
+
+bool DatasetWriter::State::is_whole(const ManifestShard& entry) const {
+  try {
+    check_shard(partial, entry, Index::open(partial / index_name(entry.name)));
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+// The source may have changed since the shard was packed.
+bool DatasetWriter::State::has_source(const ManifestShard& entry, std::uint64_t source) const {
+  if (source == 0 || !options.source_of) return true;
+  const Index index = Index::open(partial / index_name(entry.name));
+  std::uint64_t now = 0;
+  for (std::uint64_t sample = 0; sample < index.size(); ++sample)
+    now = with_source(now, options.source_of(index.key(sample)));
+  return now == source;
+}
+
+void DatasetWriter::State::remove_all_but_whole_shards() {
+  std::set<fs::path> kept{Journal::kFileName, SkipReport::kFileName};
+  for (const ManifestShard& entry : journal->shards()) {
+    kept.insert(entry.name);
+    kept.insert(index_name(entry.name));
+  }
+  std::vector<fs::path> rest;
+  for (const fs::directory_entry& entry : fs::directory_iterator(partial)) {
+    if (!kept.contains(entry.path().filename())) rest.push_back(entry.path());
+  }
+  for (const fs::path& path : rest) fs::remove_all(path);
+  sync_folder(partial);
+}
+
+std::string DatasetWriter::State::shard_name() const {
+  return shard_name_of(number, format.extension);
+}
+
+void DatasetWriter::State::begin_shard(std::uint64_t wanted) {
+  if (shard != nullptr) close_shard();
+  const bool is_last = last_shard == shard_name_of(wanted, format.extension);
+  if (wanted < number && !is_last) throw Error::invalid_argument("shards are begun in the order of their numbers");
+  number = static_cast<std::size_t>(wanted);
+}
+
+void DatasetWriter::State::open_shard() {
+  if (last_shard == shard_name()) {
+    throw Error::corrupt("its shard was whole without it: the source has changed since packing began",
+                         {.shard = shard_name()});
+  }
+  shard = format.write(partial / shard_name(), {.fields = options.fields, .align = options.align});
+  shard_samples = 0;
+  shard_source = 0;
+}
+
+// Of values longer than a range, which may be read in part.
+void DatasetWriter::State::sum_ranges(std::span<const FieldValue> fields) {
+  values.assign(fields.begin(), fields.end());
+  range_sums.resize(std::max(range_sums.size(), values.size()));
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    range_sums[i].clear();
+    std::span<const std::byte> rest = values[i].bytes;
+    if (rest.size() > RangeSums::kRange) {
+      for (; !rest.empty(); rest = rest.subspan(std::min<std::size_t>(RangeSums::kRange, rest.size())))
+        range_sums[i].push_back(crc32c(rest.first(std::min<std::size_t>(RangeSums::kRange, rest.size()))));
+    }
+    values[i].range_sums = range_sums[i];
+  }
+}
+
+void DatasetWriter::State::add(std::string_view key, std::span<const FieldValue> fields) {
+  if (any_key && key == last_key) throw Error::corrupt("two samples have this key", {.key = last_key});
+  std::uint64_t incoming = 0;
+  for (const FieldValue& value : fields) incoming += value.bytes.size();
+  if (!options.planned && shard != nullptr && shard->bytes() + incoming > options.shard_size) close_shard();
+  if (shard == nullptr) open_shard();
+  sum_ranges(fields);
+  shard->add(key, values);
+  ++shard_samples;
+  if (options.source_of) shard_source = with_source(shard_source, options.source_of(key));
+  last_key = key;
+  any_key = true;
+  skipped_before_last = report.lines();
+}
+
+void DatasetWriter::State::close_shard(bool last) {
+  await_filled();  // so there are never more than two in memory, and they enter the journal in their order
+  report.sync();
+  last_shard = shard_name();
+  filled = FilledShard{.writer = std::move(shard),
+                       .name = last_shard,
+                       .samples = shard_samples,
+                       .bytes = 0,
+                       .skipped = skipped_before_last,
+                       .source = shard_source,
+                       .last = last};
+  filled->bytes = filled->writer->bytes();
+  ++number;
+  if (options.aside) {
+    completed = options.aside([this] { complete_filled(); });
+  } else {
+    complete_filled();
+    await_filled();
+  }
+}
+
+void DatasetWriter::State::complete_filled() {
+  const ManifestShard entry = complete(partial, *filled);
+  journal->add(entry, filled->skipped, filled->source, !filled->last);
+}
+
+void DatasetWriter::State::await_filled() {
+  if (completed.valid()) completed.get();
+  if (!filled) return;
+  filled.reset();
+  whole_bytes += journal->shards().back().bytes;
+}
+
+void DatasetWriter::State::discard_shards() {
+  over = true;
+  if (completed.valid()) completed.wait();
+  std::vector<std::string> begun;
+  if (journal && last_shard != shard_name()) begun.push_back(shard_name());
+  if (filled && (journal->shards().empty() || journal->shards().back().name != filled->name)) {
+    begun.push_back(filled->name);
+  }
+  shard.reset();
+  filled.reset();
+  std::error_code ignored;  // a resume removes what stays
+  for (const std::string& name : begun) {
+    fs::remove_all(partial / name, ignored);
+    fs::remove_all(partial / index_name(name), ignored);
+  }
+}
+
+void DatasetWriter::State::finish() {
+  if (shard != nullptr) close_shard(true);
+  await_filled();
+  report.sync();
+  Manifest manifest{.format = options.format,
+                    .samples = 0,
+                    .fields = options.fields,
+                    .classes = options.classes,
+                    .shards = journal->shards(),
+                    .made_with = options.made_with};
+  for (const ManifestShard& entry : manifest.shards) manifest.samples += entry.samples;
+  make_appear(partial, destination, manifest.to_json(), Journal::kFileName);
+  over = true;
+}
+
+DatasetWriter::DatasetWriter(fs::path destination, DatasetWriterOptions options) {
+  const Format& format = writable_format(options.format);
+  destination = without_slash(destination);
+  fs::path partial = partial_path(destination);
+  state_ = std::make_unique<State>(State{.destination = std::move(destination),
+                                         .partial = std::move(partial),
+                                         .options = std::move(options),
+                                         .format = format});
+  state_->guarded([&] { state_->begin(); });
+}
+
+void DatasetWriter::require_free(const fs::path& destination, const std::string& format, bool overwrite) {
+  writable_format(format);
+  const fs::path named = without_slash(destination);
+  try {
+    require_place(named, named.string() + ".partial", overwrite, false);
+  } catch (const fs::filesystem_error& error) {
+    throw Error::io(error.code().value(), "cannot write " + error.path1().string());
+  }
+}
+
+DatasetWriter::~DatasetWriter() {
+  if (state_ != nullptr && !state_->over) state_->discard_shards();
+}
+
+const fs::path& DatasetWriter::destination() const {
+  return state_->destination;
+}
+
+std::uint64_t DatasetWriter::resumed_samples() const {
+  return state_->resumed;
+}
+
+const std::string& DatasetWriter::last_key() const {
+  return state_->last_key;
+}
+
+void DatasetWriter::add(std::string_view key, std::span<const FieldValue> fields) {
+  state_->guarded([&] { state_->add(key, fields); });
+}
+
+void DatasetWriter::begin_shard(std::uint64_t number) {
+  state_->guarded([&] { state_->begin_shard(number); });
+}
+
+void DatasetWriter::skip(const SkippedSample& sample) {
+  state_->guarded([&] { state_->report.add(sample); });
+}
+
+std::uint64_t DatasetWriter::skipped() const {
+  return state_->report.lines();
+}
+
+std::uint64_t DatasetWriter::bytes() const {
+  return state_->whole_bytes + (state_->filled ? state_->filled->bytes : 0) +
+         (state_->shard == nullptr ? 0 : state_->shard->bytes());
+}
+
+void DatasetWriter::finish() {
+  state_->guarded([&] { state_->finish(); });
+}
+
+}  // namespace penstock

@@ -1,0 +1,21 @@
+#include <penstock/base/error.hpp>
+#include <penstock/formats/io/atomic_file.hpp>
+#include <penstock/formats/packed/filled_shard.hpp>
+#include <penstock/formats/packed/shard_sum.hpp>
+
+namespace penstock {
+
+ManifestShard complete(const std::filesystem::path& folder, FilledShard& shard) {
+  const Index index = shard.writer->finish();
+  shard.writer.reset();
+  if (index.size() != shard.samples) {
+    throw Error::corrupt("the shard lost samples while it was written", {.shard = shard.name});
+  }
+  write_synced(folder / index_name(shard.name), index.bytes());
+  ManifestShard entry = describe_written_shard(folder, shard.name, index);
+  if (std::filesystem::is_directory(folder / shard.name)) sync_folder(folder / shard.name);
+  if (!shard.last) sync_folder(folder);
+  return entry;
+}
+
+}  // namespace penstock

@@ -1,0 +1,28 @@
+// A shard that has got all of its samples, and what is left to do until it is whole.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include <penstock/formats/packed/manifest.hpp>
+#include <penstock/formats/writer.hpp>
+
+namespace penstock {
+
+struct FilledShard {
+  std::unique_ptr<ShardWriter> writer;
+  std::string name;           ///< of its file or folder
+  std::uint64_t samples = 0;  ///< that the writer was given
+  std::uint64_t bytes = 0;    ///< about
+  std::uint64_t skipped = 0;  ///< lines of the report of samples left out when the last sample was added
+  std::uint64_t source = 0;   ///< Journal::source
+  bool last = false;          ///< penstock.json follows at once, and with it the folder is fsynced
+};
+
+/// Writes the rest of the shard and its index into `folder`, where all of it stays after a power cut, and ends its
+/// writer. Uses nothing but the shard and its files, so any thread may do it. Throws Error: io; corrupt.
+ManifestShard complete(const std::filesystem::path& folder, FilledShard& shard);
+
+}  // namespace penstock

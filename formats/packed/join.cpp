@@ -1,0 +1,334 @@
+#include <cstddef>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <penstock/base/error.hpp>
+#include <penstock/formats/io/atomic_file.hpp>
+#include <penstock/formats/io/file_bytes.hpp>
+#include <penstock/formats/packed/appear.hpp>
+#include <penstock/formats/packed/join.hpp>
+#include <penstock/formats/packed/manifest.hpp>
+#include <penstock/formats/packed/parts.hpp>
+#include <penstock/formats/packed/shard_sum.hpp>
+#include <penstock/formats/packed/skip_report.hpp>
+#include <penstock/formats/text/json_depth.hpp>
+#include <penstock/formats/text/json_number.hpp>
+
+namespace penstock {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+std::string text_of(const fs::path& path) {
+  const FileBytes file(path);
+  std::string text(reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size());
+  file.require_whole();
+  return text;
+}
+
+void write_text(const fs::path& path, const std::string& text) {
+  write_atomically(path, std::as_bytes(std::span(text.data(), text.size())));
+}
+
+template <typename Read>
+auto reading(const fs::path& path, const Read& read) {
+  try {
+    return read();
+  } catch (const Json::exception& error) {
+    throw Error::corrupt(std::string("not what packing wrote: ") + error.what(), {.shard = path.string()});
+  } catch (const Error& error) {
+    throw error.in({.shard = path.string()});
+  }
+}
+
+// "1, 4 and 7"; of many only the first.
+std::string list_of(const std::vector<std::uint32_t>& numbers) {
+  constexpr std::size_t kMost = 20;
+  std::string text;
+  for (std::size_t i = 0; i < numbers.size() && i < kMost; ++i) {
+    const bool last = i + 1 == numbers.size();
+    text += (i == 0 ? "" : last ? " and " : ", ") + std::to_string(numbers[i]);
+  }
+  return numbers.size() > kMost ? text + " and " + std::to_string(numbers.size() - kMost) + " more" : text;
+}
+
+// What is to be moved where. Once it stands in joining.json, a join can only go on.
+struct JoiningPlan {
+  struct Source {
+    std::string part;        // "part-00000-of-00003"
+    std::size_t shards = 0;  // of the manifest's, in its order
+  };
+  std::string manifest;  // text of penstock.json
+  std::vector<Source> sources;
+  std::uint64_t skipped = 0;
+
+  std::string to_json() const {
+    Json json{{"manifest", manifest}, {"skipped", skipped}, {"parts", Json::array()}};
+    for (const Source& source : sources) json["parts"].push_back({{"name", source.part}, {"shards", source.shards}});
+    return json.dump(1) + "\n";
+  }
+
+  static JoiningPlan read(const fs::path& path) {
+    return reading(path, [&] {
+      const std::string text = text_of(path);
+      require_shallow_json(text);
+      const Json json = Json::parse(text);
+      JoiningPlan plan{.manifest = json.at("manifest"), .sources = {}, .skipped = whole_number(json.at("skipped"))};
+      for (const Json& part : json.at("parts")) {
+        plan.sources.push_back({part.at("name"), whole_number(part.at("shards"))});
+        if (!PartName::parse(plan.sources.back().part)) throw Error::corrupt("bad name of a part in " + path.string());
+      }
+      return plan;
+    });
+  }
+};
+
+// One finished part, as its penstock.json tells it.
+struct Part {
+  std::uint32_t rank = 0;
+  fs::path folder;
+  Manifest manifest = {};
+  std::string options = {};  // what all parts must agree on
+  std::uint64_t first_shard = 0, end_shard = 0, samples = 0, skipped = 0;
+  std::string first_key = {}, last_key = {};  // empty where the part has no sample
+  std::string report = {};
+
+  std::string name() const { return "rank " + std::to_string(rank); }
+};
+
+Part read_part(const fs::path& folder, std::uint32_t rank) {
+  Part part{.rank = rank, .folder = folder};
+  const fs::path path = folder / Manifest::kFileName;
+  part.manifest = Manifest::from_json(text_of(path));
+  reading(path, [&] {
+    Json made_with = Json::parse(part.manifest.made_with);
+    const Json& share = made_with.at("part");
+    part.first_shard = whole_number(share.at("first_shard"));
+    part.end_shard = whole_number(share.at("end_shard"));
+    part.samples = whole_number(share.at("samples"));
+    made_with.erase("part");
+    part.manifest.made_with = made_with.dump();
+    Json options = Json::parse(part.manifest.to_json());
+    for (const char* own : {"penstock", "samples", "shards", "made_with"}) options.erase(own);
+    options.update(made_with);
+    part.options = options.dump();
+  });
+  part.report = read_skip_report(folder);
+  part.skipped = count_lines(part.report);
+  for (const ManifestShard& shard : part.manifest.shards) {
+    const Index index = Index::open(folder / index_name(shard.name));
+    check_shard(folder, shard, index);
+    if (index.size() == 0) continue;
+    if (part.first_key.empty()) part.first_key = index.key(0);
+    part.last_key = index.key(index.size() - 1);
+  }
+  return part;
+}
+
+/// The parts of one join, checked before anything is moved.
+class Parts {
+ public:
+  explicit Parts(const fs::path& partial) : partial_(partial) {
+    require_all_there(parts_in(partial));
+    for (std::uint32_t rank = 0; rank < world_; ++rank) {
+      const std::string name = PartName{.rank = rank, .world = world_}.text();
+      try {
+        parts_.push_back(read_part(partial / name, rank));
+        require_like_first(parts_.back());
+      } catch (const Error& error) {
+        throw error.in({.dataset = (partial / name).string()});
+      }
+    }
+    require_in_order();
+  }
+
+  JoiningPlan plan() const {
+    Manifest manifest = parts_.front().manifest;
+    manifest.shards.clear();
+    manifest.samples = 0;
+    JoiningPlan plan;
+    for (const Part& part : parts_) {
+      manifest.samples += part.manifest.samples;
+      manifest.shards.insert(manifest.shards.end(), part.manifest.shards.begin(), part.manifest.shards.end());
+      plan.sources.push_back({part.folder.filename().string(), part.manifest.shards.size()});
+      plan.skipped += part.skipped;
+    }
+    plan.manifest = manifest.to_json();
+    return plan;
+  }
+
+  std::string report() const {
+    std::string all;
+    for (const Part& part : parts_) all += part.report;
+    return all;
+  }
+
+ private:
+  [[noreturn]] void refuse(const std::string& why) const {
+    throw Error::invalid_argument("cannot finish: " + why, {.dataset = partial_.string()});
+  }
+
+  void require_all_there(const std::vector<PartName>& found) {
+    world_ = found.front().world;
+    if (found.back().world != world_) {
+      refuse("here are parts of " + std::to_string(world_) + " and of " + std::to_string(found.back().world) +
+             " processes; remove those that are not wanted");
+    }
+    std::set<std::uint32_t> finished, begun;
+    for (const PartName& part : found) (part.finished ? finished : begun).insert(part.rank);
+    std::vector<std::uint32_t> missing, unfinished;
+    for (std::uint32_t rank = 0; rank < world_; ++rank) {
+      if (begun.contains(rank)) unfinished.push_back(rank);
+      if (!begun.contains(rank) && !finished.contains(rank)) missing.push_back(rank);
+    }
+    std::string why;
+    if (!missing.empty()) why = "missing are ranks " + list_of(missing);
+    if (!unfinished.empty()) why += (why.empty() ? "" : ", ") + ("unfinished are ranks " + list_of(unfinished));
+    if (!why.empty()) {
+      refuse("of " + std::to_string(world_) + " parts, " + why + "; run each with pack --rank R --world " +
+             std::to_string(world_) + " --resume");
+    }
+  }
+
+  void require_like_first(const Part& part) const {
+    const std::string what = "cannot finish: " + part.name() + " was packed with other options than rank 0";
+    require_same_options(parts_.front().options, part.options, what);
+  }
+
+  void require_in_order() const {
+    std::uint64_t next_shard = 0;
+    const Part* before = nullptr;  // the last one with samples
+    for (const Part& part : parts_) {
+      if (part.first_shard != next_shard) refuse(part.name() + " does not begin where the rank before it ends");
+      next_shard = part.end_shard;
+      if (part.manifest.samples + part.skipped != part.samples) {
+        refuse(part.name() + " has " + std::to_string(part.manifest.samples) + " samples and reports " +
+               std::to_string(part.skipped) + " as left out, of " + std::to_string(part.samples));
+      }
+      if (part.manifest.samples == 0) continue;
+      if (before != nullptr && before->last_key >= part.first_key) {
+        refuse("the keys of " + before->name() + " and " + part.name() + " overlap: '" + before->last_key +
+               "' does not come before '" + part.first_key + "'");
+      }
+      before = &part;
+    }
+    require_all_samples();
+  }
+
+  // Ranks share out the samples of the source, which the options name.
+  void require_all_samples() const {
+    std::uint64_t sum = 0;
+    for (const Part& part : parts_) sum += part.samples;
+    const std::uint64_t all =
+        reading(partial_, [&] { return whole_number(Json::parse(parts_.front().options).at("source").at("samples")); });
+    if (sum != all)
+      refuse("the parts were made of " + std::to_string(sum) + " samples, the source has " + std::to_string(all));
+  }
+
+  fs::path partial_;
+  std::uint32_t world_ = 1;
+  std::vector<Part> parts_;
+};
+
+// Done already, when an earlier run came so far.
+void move_into(const fs::path& folder, const fs::path& part, const fs::path& name) {
+  if (fs::exists(part / name)) {
+    fs::rename(part / name, folder / name);
+  } else if (!fs::exists(folder / name)) {
+    throw Error::corrupt("has vanished while the parts were joined", {.shard = (part / name).string()});
+  }
+}
+
+// Left behind by a run that was killed while it wrote one.
+void remove_temporary_files(const fs::path& folder) {
+  std::vector<fs::path> found;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with('.') && name.ends_with(".tmp")) found.push_back(entry.path());
+  }
+  for (const fs::path& path : found) fs::remove(path);
+}
+
+void move_shards(const fs::path& partial, const JoiningPlan& plan, const Manifest& manifest) {
+  auto shard = manifest.shards.begin();
+  for (const JoiningPlan::Source& source : plan.sources) {
+    for (std::size_t i = 0; i < source.shards && shard != manifest.shards.end(); ++i, ++shard) {
+      move_into(partial, partial / source.part, shard->name);
+      move_into(partial, partial / source.part, index_name(shard->name));
+    }
+  }
+  sync_folder(partial);
+  remove_temporary_files(partial);
+  for (const JoiningPlan::Source& source : plan.sources) fs::remove_all(partial / source.part);
+}
+
+JoinedDataset told(const Manifest& manifest, std::uint64_t skipped) {
+  JoinedDataset joined{.samples = manifest.samples, .skipped = skipped, .shards = manifest.shards.size()};
+  for (const ManifestShard& shard : manifest.shards) joined.bytes += shard.bytes;
+  return joined;
+}
+
+JoiningPlan begin_joining(const fs::path& partial) {
+  const Parts parts(partial);
+  const JoiningPlan plan = parts.plan();
+  const std::string report = parts.report();
+  report.empty() ? void(fs::remove(partial / SkipReport::kFileName))
+                 : write_text(partial / SkipReport::kFileName, report);
+  write_text(partial / kJoining, plan.to_json());
+  return plan;
+}
+
+// Nothing is to be joined: a run before this one came to the end, or almost.
+JoinedDataset appeared(const fs::path& destination, const fs::path& partial) {
+  if (!fs::exists(destination / Manifest::kFileName)) {
+    throw Error::invalid_argument("there is nothing to finish: no process has packed a part of it",
+                                  {.dataset = destination.string()});
+  }
+  if (fs::exists(destination / kJoining)) {
+    if (fs::exists(partial)) {  // what was replaced
+      require_ours(partial);
+      remove_dataset(partial);
+    }
+    fs::remove(destination / kJoining);
+    sync_folder(destination);
+  }
+  return told(Manifest::from_json(text_of(destination / Manifest::kFileName)),
+              count_lines(read_skip_report(destination)));
+}
+
+JoinedDataset join(const fs::path& destination, bool overwrite) {
+  const fs::path partial = partial_path(destination);
+  if (!holds_parts(partial)) return appeared(destination, partial);
+  if (fs::exists(fs::symlink_status(destination))) {
+    if (!overwrite) {
+      throw Error::invalid_argument("exists already: " + destination.string() + " (overwrite replaces it)");
+    }
+    require_ours(destination);
+  }
+  const JoiningPlan plan =
+      fs::exists(partial / kJoining) ? JoiningPlan::read(partial / kJoining) : begin_joining(partial);
+  const Manifest manifest = Manifest::from_json(plan.manifest);
+  move_shards(partial, plan, manifest);
+  make_appear(partial, destination, plan.manifest, kJoining);
+  return told(manifest, plan.skipped);
+}
+
+}  // namespace
+
+JoinedDataset join_parts(const fs::path& destination, bool overwrite) {
+  const fs::path folder = without_slash(destination);
+  try {
+    return join(folder, overwrite);
+  } catch (const Error& error) {
+    throw error.in({.dataset = folder.string()});
+  } catch (const fs::filesystem_error& error) {
+    throw Error::io(error.code().value(), "cannot change " + error.path1().string(), {.dataset = folder.string()});
+  }
+}
+
+}  // namespace penstock

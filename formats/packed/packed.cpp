@@ -1,0 +1,107 @@
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <penstock/base/error.hpp>
+#include <penstock/formats/index/shard_pins.hpp>
+#include <penstock/formats/io/file_bytes.hpp>
+#include <penstock/formats/packed/manifest.hpp>
+#include <penstock/formats/packed/packed.hpp>
+#include <penstock/formats/packed/shard_sum.hpp>
+
+namespace penstock {
+namespace {
+
+// Adds the dataset and the shard to an error of `read`.
+template <typename Read>
+auto in_shard(const std::filesystem::path& folder, const std::string& shard, const Read& read) {
+  try {
+    return read();
+  } catch (const Error& error) {
+    throw error.in({.dataset = folder.string(), .shard = shard});
+  }
+}
+
+}  // namespace
+
+namespace {
+
+/// A shard that was touched since has to have the content that penstock.json tells of.
+std::shared_ptr<const ShardPins> pins_of(const std::filesystem::path& folder, const ManifestShard& entry,
+                                         const Index& index) {
+  std::vector<FileIdentity> files;
+  for (std::uint32_t file = 0; file < index.file_count(); ++file)
+    files.push_back(identity_of(folder / index.file(file).path));
+  const auto prove = [folder, entry](const Index& known, std::uint32_t file, const FileIdentity& now) {
+    return describe_shard(folder, entry.name, known) == entry && identity_of(folder / known.file(file).path) == now;
+  };
+  return std::make_shared<const ShardPins>(std::move(files), ShardPins::Options{.prove = prove, .of_content = true});
+}
+
+Dataset open_as_it_is(const std::filesystem::path& folder) {
+  const std::string manifest_name(Manifest::kFileName);
+  std::string text;
+  Manifest manifest = in_shard(folder, manifest_name, [&] {
+    const FileBytes file(folder / manifest_name);
+    text.assign(reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size());
+    file.require_whole();
+    return Manifest::from_json(text);
+  });
+
+  std::vector<Dataset::Shard> shards;
+  std::uint64_t samples = 0;
+  for (const ManifestShard& entry : manifest.shards) {
+    shards.push_back(in_shard(folder, entry.name, [&] {
+      Index index = Index::open(folder / index_name(entry.name));
+      check_shard(folder, entry, index);
+      auto pins = pins_of(folder, entry, index);
+      return Dataset::Shard{.index = std::move(index), .root = folder, .name = entry.name, .pins = std::move(pins)};
+    }));
+    samples += entry.samples;
+  }
+  if (samples != manifest.samples) {
+    throw Error::corrupt("its shards do not add up to its number of samples",
+                         {.dataset = folder.string(), .shard = manifest_name});
+  }
+  return Dataset(folder, std::move(manifest.format), std::move(shards), std::move(manifest.classes), true,
+                 std::move(text));
+}
+
+}  // namespace
+
+// Description, indexes and shards are those of one dataset, also while another one takes its place.
+Dataset open_packed(const std::filesystem::path& folder) {
+  constexpr int kMostAttempts = 3;
+  const auto described_by = [&] { return identity_of(folder / Manifest::kFileName); };
+  for (int attempt = 1;; ++attempt) {
+    const FileIdentity before = described_by();
+    try {
+      Dataset dataset = open_as_it_is(folder);
+      if (described_by() == before) return dataset;
+    } catch (const Error&) {
+      if (attempt == kMostAttempts || described_by() == before) throw;
+    }
+    if (attempt == kMostAttempts) {
+      throw Error::resource("was replaced again and again while it was opened", {.dataset = folder.string()});
+    }
+  }
+}
+
+void verify_shard(const Dataset& dataset, std::size_t shard) {
+  if (!dataset.packed()) {
+    throw Error::invalid_argument("only a packed dataset has checksums of its shards",
+                                  {.dataset = dataset.path().string()});
+  }
+  const Manifest manifest = Manifest::from_json(dataset.attributes());
+  const ManifestShard& wanted = manifest.shards.at(shard);
+  in_shard(dataset.path(), wanted.name, [&] {
+    const Dataset::Shard& opened = dataset.shard(shard);
+    opened.index.verify();
+    if (describe_shard(opened.root, wanted.name, opened.index) != wanted) {
+      throw Error::corrupt("its bytes are not those it was packed with (checksum of the shard)");
+    }
+  });
+}
+
+}  // namespace penstock

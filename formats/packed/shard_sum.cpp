@@ -1,0 +1,146 @@
+#include <algorithm>
+#include <cerrno>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <penstock/base/error.hpp>
+#include <penstock/formats/io/crc32c.hpp>
+#include <penstock/formats/io/descriptor.hpp>
+#include <penstock/formats/io/path_inside.hpp>
+#include <penstock/formats/packed/shard_sum.hpp>
+
+namespace penstock {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A run of a file's bytes whose checksum is known.
+struct Summed {
+  std::uint64_t offset, length;
+  std::uint32_t crc32c;
+};
+
+std::uint32_t crc_of_header(const Index& index) {
+  return crc32c(index.bytes().first(64));
+}
+
+/// The values worth leaving out of reading, for each file of the index in the order of their places. One that shares
+/// bytes with another is read.
+std::vector<std::vector<Summed>> long_values(const Index& index) {
+  constexpr std::uint64_t kWorth = std::uint64_t{32} << 10;  // bytes: a read of them takes longer than what saves it
+  std::vector<std::vector<Summed>> known(index.file_count());
+  std::vector<Piece> pieces;
+  for (std::uint64_t sample = 0; sample < index.size(); ++sample) {
+    for (std::uint32_t field = 0; field < index.fields().size(); ++field) {
+      if (!index.locate(sample, field, pieces) || pieces.size() != 1) continue;
+      const Piece& piece = pieces.front();
+      const auto crc = index.crc32c(sample, field);
+      if (piece.kind != Piece::Kind::extent || piece.extent.length < kWorth || !crc) continue;
+      known[piece.extent.file].push_back({piece.extent.offset, piece.extent.length, *crc});
+    }
+  }
+  for (std::vector<Summed>& runs : known) {
+    std::sort(runs.begin(), runs.end(), [](const Summed& a, const Summed& b) { return a.offset < b.offset; });
+  }
+  return known;
+}
+
+/// Sums up one file from its beginning.
+class FileSum {
+ public:
+  FileSum(const fs::path& path, std::uint32_t crc)
+      : path_(path), file_(Descriptor::open(path, O_RDONLY)), crc_(crc), buffer_(std::size_t{1} << 18) {
+    struct stat status {};
+    if (::fstat(file_.get(), &status) != 0) throw Error::io(errno, "cannot look at " + path.string());
+    size_ = static_cast<std::uint64_t>(status.st_size);
+  }
+
+  std::uint64_t size() const { return size_; }
+  std::uint32_t crc() const { return crc_; }
+
+  void skip(const Summed& run) {
+    if (run.offset < position_ || run.offset > size_ || run.length > size_ - run.offset) return;
+    read_to(run.offset);
+    crc_ = crc32c_joined(crc_, run.crc32c, run.length);
+    position_ += run.length;
+  }
+
+  void read_to(std::uint64_t end) {
+    while (position_ < end) {
+      const std::size_t wanted = std::min<std::uint64_t>(buffer_.size(), end - position_);
+      const std::size_t got = read_at(file_.get(), std::span(buffer_).first(wanted), position_, path_);
+      if (got == 0) throw Error::corrupt("became shorter while it was read", {.shard = path_.string()});
+      crc_ = crc32c(std::span(buffer_).first(got), crc_);
+      position_ += got;
+    }
+  }
+
+ private:
+  const fs::path& path_;
+  Descriptor file_;
+  std::uint64_t size_ = 0, position_ = 0;
+  std::uint32_t crc_;
+  std::vector<std::byte> buffer_;  // stays in a core's cache until it is summed up
+};
+
+ManifestShard describe(const fs::path& folder, std::string name, const Index& index,
+                       const std::vector<std::vector<Summed>>& known) {
+  ManifestShard shard{.name = std::move(name), .samples = index.size(), .index = crc_of_header(index)};
+  for (std::uint32_t i = 0; i < index.file_count(); ++i) {
+    const IndexedFile indexed = index.file(i);
+    const fs::path path = path_inside(folder, indexed.path);
+    FileSum sum(path, shard.crc32c);
+    if (sum.size() != indexed.size) {
+      throw Error::corrupt(
+          "the file has " + std::to_string(sum.size()) + " bytes, its index says " + std::to_string(indexed.size),
+          {.shard = path.string()});
+    }
+    for (const Summed& run : known[i]) sum.skip(run);
+    sum.read_to(sum.size());
+    shard.crc32c = sum.crc();
+    shard.bytes += sum.size();
+  }
+  return shard;
+}
+
+}  // namespace
+
+ManifestShard describe_shard(const fs::path& folder, std::string name, const Index& index) {
+  return describe(folder, std::move(name), index, std::vector<std::vector<Summed>>(index.file_count()));
+}
+
+ManifestShard describe_written_shard(const fs::path& folder, std::string name, const Index& index) {
+  return describe(folder, std::move(name), index, long_values(index));
+}
+
+void check_shard(const fs::path& folder, const ManifestShard& shard, const Index& index) {
+  const ErrorContext context{.dataset = folder.string(), .shard = shard.name};
+  if (index.size() != shard.samples || crc_of_header(index) != shard.index) {
+    throw Error::corrupt("its index is not the one it was packed with", context);
+  }
+  std::uint64_t bytes = 0;
+  std::string cut;
+  for (std::uint32_t i = 0; i < index.file_count(); ++i) {
+    std::error_code failure;
+    const IndexedFile indexed = index.file(i);
+    if (indexed.path != shard.name && !indexed.path.starts_with(shard.name + "/"))
+      throw Error::corrupt("its index names a file that is not the shard's: " + indexed.path, context);
+    const fs::path path = path_inside(folder, indexed.path);
+    const std::uint64_t size = fs::file_size(path, failure);
+    if (failure) throw Error::io(failure.value(), "cannot read " + path.string(), context);
+    if (size < indexed.size) cut = path.string();
+    bytes += size;
+  }
+  if (bytes != shard.bytes) {
+    throw Error::corrupt("has " + std::to_string(bytes) + " bytes, was packed with " + std::to_string(shard.bytes),
+                         context);
+  }
+  if (!cut.empty()) throw Error::corrupt("is shorter than its index says: " + cut, context);
+}
+
+}  // namespace penstock

@@ -1,0 +1,43 @@
+// Which samples packing left out, and why: skipped.jsonl in the packed dataset.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include <penstock/formats/io/descriptor.hpp>
+
+namespace penstock {
+
+struct SkippedSample {
+  std::uint64_t sample;  ///< its number in the source
+  std::string key, field, cause;
+};
+
+/// One JSON object a line, in the order of keys: {"sample": 17, "key": "cat/0001", "field": "jpg", "cause": "..."}. What
+/// is not UTF-8 has U+FFFD in its place. The file is there only if it has a line.
+class SkipReport {
+ public:
+  static constexpr std::string_view kFileName = "skipped.jsonl";
+
+  explicit SkipReport(const std::filesystem::path& folder) : path_(folder / kFileName) {}
+
+  /// Forgets all lines but the first `lines` of an interrupted run. Throws Error: io; corrupt, when there are fewer.
+  void keep(std::uint64_t lines);
+  void add(const SkippedSample& sample);
+  void sync();
+  std::uint64_t lines() const { return lines_; }
+
+ private:
+  std::filesystem::path path_;
+  Descriptor file_;
+  std::uint64_t lines_ = 0;
+  bool dirty_ = false;
+};
+
+/// The report of the dataset in `folder` as it stands; empty when nothing was left out. Throws Error: io.
+std::string read_skip_report(const std::filesystem::path& folder);
+std::uint64_t count_lines(std::string_view text);
+
+}  // namespace penstock

@@ -1,0 +1,62 @@
+// Walks the members of a tar archive in file order, reading headers only.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <penstock/base/error.hpp>
+#include <penstock/formats/io/descriptor.hpp>
+#include <penstock/formats/tar/pax.hpp>
+
+namespace penstock {
+
+struct TarMember {
+  std::string name;
+  char type;              ///< '0' file, '1' hard link, '2' symbolic link, '5' directory, ...; '\0' and '7' come as '0'
+  std::string link_name;  ///< of links
+  std::uint64_t header;   ///< offset of its header block
+  std::uint64_t data;     ///< offset of its data
+  std::uint64_t size;     ///< bytes of data, all inside the file
+};
+
+/// Understands v7, ustar, pax (with global records), GNU long names and base-256 sizes. One thread at a time.
+class TarMembers {
+ public:
+  /// Throws Error: io; unsupported, when the archive is compressed as a whole.
+  /// `shard` names the archive in messages.
+  TarMembers(const std::filesystem::path& path, std::string shard);
+
+  /// Replaces `member` by the next one; false at the end marker (two zero blocks; what follows is left alone, as other
+  /// readers do) or at the end of the file.
+  /// Throws Error: io; corrupt, with shard and offset (a header whose checksum is wrong, a header or data beyond the
+  /// end of the file, broken pax records); unsupported (sparse members, members continued from another volume).
+  bool next(TarMember& member);
+
+  std::uint64_t size() const { return size_; }  ///< bytes of the archive
+  Error corrupt(std::string cause, std::uint64_t offset) const;
+  Error unsupported(std::string cause, std::uint64_t offset) const;
+
+ private:
+  struct Overrides;
+  std::string_view bytes_at(std::uint64_t offset, std::uint64_t length);
+  std::optional<std::string_view> header_at(std::uint64_t offset);
+  std::string_view extension_body(std::uint64_t header, std::uint64_t size);
+  bool ends_here(std::string_view block, std::uint64_t offset);
+  void complete(TarMember& member, Overrides&& overrides);
+
+  std::filesystem::path path_;
+  std::string shard_;
+  Descriptor file_;
+  std::uint64_t size_ = 0;
+  std::uint64_t next_ = 0;       // offset of the next header
+  std::uint64_t last_data_ = 0;  // size of the last member: decides how much to read ahead
+  PaxRecords global_;
+  std::string window_;  // bytes [window_begin_, window_begin_ + window_.size()) of the file
+  std::uint64_t window_begin_ = 0;
+};
+
+}  // namespace penstock

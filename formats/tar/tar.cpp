@@ -1,0 +1,189 @@
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <system_error>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+
+#include <fcntl.h>
+
+#include <penstock/base/error.hpp>
+#include <penstock/base/printable.hpp>
+#include <penstock/formats/index/probe_stamp.hpp>
+#include <penstock/formats/io/descriptor.hpp>
+#include <penstock/formats/tar/header.hpp>
+#include <penstock/formats/tar/members.hpp>
+#include <penstock/formats/tar/names.hpp>
+#include <penstock/formats/tar/proof.hpp>
+#include <penstock/formats/tar/tar.hpp>
+#include <penstock/formats/tar/writer.hpp>
+
+namespace penstock {
+namespace {
+
+/// Turns members into samples.
+class TarIndexer {
+ public:
+  TarIndexer(const std::filesystem::path& path, std::string shard)
+      : path_(path), shard_(std::move(shard)), members_(path_, shard_) {}
+
+  Index index(const OpenProgress& progress) {
+    builder_.add_file({.path = shard_, .size = members_.size(), .stamp = kTar.stamp(path_)});
+    TarMember member;
+    std::uint64_t reported = 0;
+    while (members_.next(member)) {
+      add(member);
+      constexpr std::uint64_t kReportEvery = std::uint64_t{16} << 20;
+      if (!progress || member.header - reported < kReportEvery) continue;
+      reported = member.header;
+      progress(reported, members_.size());
+    }
+    if (progress) progress(members_.size(), members_.size());
+    if (builder_.size() == 0 && !left_out_.empty()) throw no_samples();
+    return std::move(builder_).finish();
+  }
+
+ private:
+  void add(const TarMember& member) {
+    if (member.type != '0' && member.type != '1') return leave_out(member);
+    if (targets_) remember(member);
+    const std::optional<TarMemberName> name = split_member_name(member.name);
+    if (!name) return leave_out(member);
+    if (builder_.size() == 0 || name->key != key_) begin_sample(name->key, member);
+    const std::uint32_t field = builder_.field(field_from_extension(name->extension));
+    if (builder_.has(field)) {
+      throw fault("the sample has this field twice", member, field_from_extension(name->extension).name);
+    }
+    builder_.set(field, member.type == '1' ? target_of(member) : extent_of(member));
+  }
+
+  // Only the first names are kept: they matter where no member counts.
+  void leave_out(const TarMember& member) {
+    constexpr std::size_t kNamed = 3;
+    if (left_out_count_++ < kNamed) left_out_ += (left_out_.empty() ? "" : ", ") + one_line(member.name);
+  }
+
+  Error no_samples() const {
+    return Error::invalid_argument("none of the archive's " + std::to_string(left_out_count_) +
+                                       " members is a file with an extension, which would name its field: " +
+                                       left_out_ + (left_out_count_ > 3 ? ", ..." : ""),
+                                   {.shard = shard_});
+  }
+
+  void begin_sample(std::string_view key, const TarMember& member) {
+    key_ = key;
+    if (!seen_.insert(std::hash<std::string_view>{}(key)).second) refuse_if_seen(member);
+    builder_.add_sample(key);
+  }
+
+  /// Two keys may share a hash, so the archive itself is asked.
+  void refuse_if_seen(const TarMember& member) const {
+    TarMembers again(path_, shard_);
+    TarMember earlier;
+    while (again.next(earlier) && earlier.header < member.header) {
+      const std::optional<TarMemberName> name = split_member_name(earlier.name);
+      if ((earlier.type != '0' && earlier.type != '1') || !name || name->key != key_) continue;
+      throw fault("the key comes back after other samples (first at offset " + std::to_string(earlier.header) +
+                      "): the members of a sample must stand side by side; sort the names and pack again",
+                  member);
+    }
+  }
+
+  /// Names are kept from the first hard link on, since most archives have none.
+  Extent target_of(const TarMember& link) {
+    if (!targets_) {
+      targets_.emplace();
+      TarMembers again(path_, shard_);
+      TarMember earlier;
+      while (again.next(earlier) && earlier.header <= link.header) remember(earlier);
+    }
+    const auto found = targets_->find(link.name);
+    if (found == targets_->end()) {
+      throw fault("a hard link whose target is no file before it", link);
+    }
+    return found->second;
+  }
+
+  void remember(const TarMember& member) {
+    if (member.type == '0') targets_->insert_or_assign(member.name, extent_of(member));
+    if (member.type != '1') return;
+    const auto target = targets_->find(member.link_name);
+    if (target != targets_->end()) targets_->insert_or_assign(member.name, Extent(target->second));
+  }
+
+  static Extent extent_of(const TarMember& member) { return {.file = 0, .offset = member.data, .length = member.size}; }
+
+  Error fault(std::string cause, const TarMember& member, std::string field = {}) const {
+    return Error::corrupt(std::move(cause),
+                          {.shard = shard_, .key = key_, .field = std::move(field), .offset = member.header});
+  }
+
+  std::filesystem::path path_;
+  std::string shard_;
+  TarMembers members_;
+  IndexBuilder builder_;
+  std::string left_out_;                                            // names of members that belong to no sample
+  std::uint64_t left_out_count_ = 0;
+  std::string key_;                                                 // of the current sample
+  std::unordered_set<std::size_t> seen_;                            // hashes of all keys so far
+  std::optional<std::unordered_map<std::string, Extent>> targets_;  // by name: files, and links to them
+};
+
+std::string name_below(const std::filesystem::path& shard, const std::filesystem::path& root) {
+  const std::string relative = shard.lexically_relative(root).string();
+  return relative.empty() || relative == "." ? shard.filename().string() : relative;
+}
+
+Index index_tar(const std::filesystem::path& shard, const std::filesystem::path& root, const OpenProgress& progress) {
+  return TarIndexer(shard, name_below(shard, root)).index(progress);
+}
+
+bool named_as_tar(const std::filesystem::path& path) {
+  static constexpr std::array<std::string_view, 12> kEndings{".tar",     ".tar.gz", ".tgz",     ".tar.zst",
+                                                             ".tar.xz",  ".txz",    ".tar.bz2", ".tbz2",
+                                                             ".tar.lz4", ".tar.Z",  ".tzst",    ".taz"};
+  const std::string name = path.filename().string();
+  return std::any_of(kEndings.begin(), kEndings.end(), [&](std::string_view ending) { return name.ends_with(ending); });
+}
+
+bool begins_as_tar(const std::filesystem::path& path) {
+  std::string block(kTarBlock, '\0');
+  const Descriptor file = Descriptor::open(path, O_RDONLY);
+  const std::size_t got = read_at(file.get(), std::as_writable_bytes(std::span(block)), 0, path);
+  return got == kTarBlock && tar_checksum_matches(block);
+}
+
+std::vector<std::filesystem::path> find_tar_shards(const std::filesystem::path& path) {
+  std::error_code error;
+  if (std::filesystem::is_regular_file(path, error)) {
+    if (named_as_tar(path) || begins_as_tar(path)) return {path};
+    return {};
+  }
+  std::vector<std::filesystem::path> shards;
+  if (!std::filesystem::is_directory(path, error)) return shards;
+  std::filesystem::directory_iterator entry(path, error);
+  for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
+    std::error_code gone;
+    if (entry->path().extension() == ".tar" && entry->is_regular_file(gone)) shards.push_back(entry->path());
+  }
+  if (error) throw Error::io(error.value(), "cannot list " + path.string());
+  std::sort(shards.begin(), shards.end(), [](const auto& a, const auto& b) { return a.native() < b.native(); });
+  return shards;
+}
+
+}  // namespace
+
+const Format kTar{.name = "tar",
+                  .extension = ".tar",
+                  .find_shards = find_tar_shards,
+                  .index = index_tar,
+                  .stamp = probe_stamp,
+                  .write = write_tar,
+                  .room = tar_room,
+                  .proves = tar_proves};
+
+}  // namespace penstock

@@ -1,0 +1,22 @@
+// Tar archives as datasets, by the WebDataset convention: adjacent members with the same key are one sample's fields.
+#pragma once
+
+#include <penstock/formats/format.hpp>
+
+namespace penstock {
+
+/// Finds: a file named *.tar, or that begins with a tar header; a folder whose *.tar files are its shards, in bytewise
+/// order of their names. A file with the name of a compressed archive (*.tar.gz, *.tgz, ...) is found too, so that
+/// indexing can say what to do with it.
+///
+/// Indexes: samples in file order. A member "a/b.seg.png" is field "seg.png" of sample "a/b" (see formats/tar/names.hpp and
+/// field_from_extension); a hard link is another name for its target's bytes. Directories, symbolic links, devices and
+/// members that belong to no sample are left out. Reads headers only.
+/// Throws Error: io; corrupt, with shard and offset: what TarMembers finds, a key that comes back after another one
+/// (interleaved samples), a field that a sample has twice, a hard link to nothing; unsupported: sparse members,
+/// compressed archives.
+///
+/// Writes: see formats/tar/writer.hpp.
+extern const Format kTar;
+
+}  // namespace penstock

@@ -1,0 +1,59 @@
+// The records of a TFRecord file.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <span>
+
+#include <penstock/formats/io/header_window.hpp>
+
+namespace penstock {
+
+/// The checksum as TFRecord stores it: CRC32C, rotated right by 15 bits, plus 0xA282EAD8.
+std::uint32_t masked_crc32c(std::uint32_t crc);
+
+inline constexpr std::uint64_t kTfrecordHeader = 8 + 4, kTfrecordTrailer = 4;
+
+struct TfrecordFrame {
+  std::uint64_t header = 0;          ///< offset of the record
+  std::uint64_t data = 0;            ///< offset of its bytes
+  std::span<const std::byte> bytes;  ///< valid until the next call
+};
+
+/// Walks a file's records, each read whole, with both checksums compared:
+///
+///   | length u64 | masked crc of the length u32 | bytes | masked crc of the bytes u32 | next record ...
+///
+/// Source: tensorflow/core/lib/io/record_writer.h.
+class TfrecordFrames {
+ public:
+  explicit TfrecordFrames(HeaderWindow& file) : file_(file) {}
+
+  /// False at the end of the file. Throws Error: io; corrupt, with shard and offset (a checksum differs, the file ends
+  /// inside a record); unsupported, when the file is compressed as a whole.
+  bool next(TfrecordFrame& frame);
+  /// Passes over the next record by its length and its checksum alone, which is not compared. Returns and throws as
+  /// next().
+  bool skip();
+  /// A hash of the lengths and checksums of all records so far: another one for other content.
+  std::uint64_t stamp() const { return stamp_; }
+
+ private:
+  void refuse_compressed();
+  /// Bytes of the next record; nothing at the end of the file.
+  std::optional<std::uint64_t> next_length(std::uint64_t ahead);
+  void take(std::uint64_t length, std::uint32_t checksum);
+
+  HeaderWindow& file_;
+  std::uint64_t next_ = 0;
+  std::uint64_t stamp_ = 0;
+};
+
+/// True when a whole record header with a right checksum stands at the start.
+bool begins_as_tfrecord(const std::filesystem::path& path);
+/// True when the file begins as gzip does.
+bool begins_as_gzip(const std::filesystem::path& path);
+
+}  // namespace penstock

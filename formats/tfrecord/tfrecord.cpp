@@ -1,0 +1,296 @@
+#include <algorithm>
+#include <array>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <penstock/base/error.hpp>
+#include <penstock/base/printable.hpp>
+#include <penstock/formats/filters/filters.hpp>
+#include <penstock/formats/index/indexed_path.hpp>
+#include <penstock/formats/index/inline_piece.hpp>
+#include <penstock/formats/index/probe_stamp.hpp>
+#include <penstock/formats/text/numpy_text.hpp>
+#include <penstock/formats/tfrecord/example.hpp>
+#include <penstock/formats/tfrecord/frames.hpp>
+#include <penstock/formats/tfrecord/tfrecord.hpp>
+#include <penstock/formats/tfrecord/writer.hpp>
+
+namespace penstock {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kKeyFeature = "__key__", kWholeRecord = "value";
+constexpr std::uint64_t kInlineInts = 8;  // a block costs more than so many values in the index
+constexpr std::array<std::string_view, 3> kEndings{".tfrecord", ".tfrecords", ".tfrec"};
+
+// How a feature becomes a field; a file's records must agree, so the widest of them is taken.
+enum class Form : std::uint8_t { bytes, one_int, array, any };
+
+Form form_of(const ExampleFeature& feature) {
+  if (feature.kind == ExampleFeature::Kind::bytes) return Form::bytes;
+  return feature.kind == ExampleFeature::Kind::ints && feature.count == 1 ? Form::one_int : Form::array;
+}
+
+Form both(Form a, Form b) {
+  if (a == b) return a;
+  if (a == Form::bytes || b == Form::bytes || a == Form::any || b == Form::any) return Form::any;
+  return Form::array;
+}
+
+FieldSchema schema_of(std::string_view name, Form form) {
+  FieldSchema schema{.name = std::string(name), .codec = ""};
+  if (form == Form::bytes) schema.codec = field_from_extension(name).codec;
+  if (form == Form::one_int) schema.codec = "cls";
+  if (form == Form::array) schema.codec = "npy";
+  return schema;
+}
+
+bool is_list_of_strings(const ExampleFeature& feature) {
+  return feature.kind == ExampleFeature::Kind::bytes && feature.count > 1;
+}
+
+bool is_absent(const ExampleFeature& feature) {
+  return feature.kind == ExampleFeature::Kind::none ||
+         (feature.kind == ExampleFeature::Kind::bytes && feature.count == 0);
+}
+
+/// "train.tfrecord-00000-of-00010" -> "train-00000-of-00010"
+std::string stem_of(std::string name) {
+  for (const std::string_view ending : {".tfrecords", ".tfrecord", ".tfrec"}) {
+    const std::size_t at = name.rfind(ending);
+    if (at != std::string::npos && at != 0) return name.erase(at, ending.size());
+  }
+  return name;
+}
+
+class TfrecordIndexer {
+ public:
+  TfrecordIndexer(const fs::path& shard, const fs::path& root)
+      : file_(shard, indexed_path(shard, root)), stem_(stem_of(shard.filename().string())) {}
+
+  Index index(const OpenProgress& progress) {
+    if (!build(progress)) {
+      survey();
+      build(progress);
+    }
+    nlohmann::json left_out;
+    for (const auto& [name, records] : lists_) {
+      left_out[name] = "lists of several byte strings (in " + std::to_string(records) + " records)";
+    }
+    if (!left_out.empty()) {
+      builder_.set_attributes(
+          nlohmann::json{{"left_out", left_out}}.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+    }
+    return std::move(builder_).finish();
+  }
+
+ private:
+  // False when a feature turns out to be of a wider form than its field was made for.
+  bool build(const OpenProgress& progress) {
+    constexpr std::uint64_t kReportEvery = 4096;
+    builder_ = IndexBuilder();
+    lists_.clear();
+    TfrecordFrames frames(file_);
+    for (std::uint64_t number = 0; frames.next(frame_); ++number) {
+      if (!add_record(number)) return false;
+      if (progress && number % kReportEvery == 0) progress(frame_.header, file_.size());
+    }
+    // The extents say file 0 already: there is no other.
+    builder_.add_file({.path = file_.shard(), .size = file_.size(), .stamp = frames.stamp()});
+    if (progress) progress(file_.size(), file_.size());
+    return true;
+  }
+
+  void survey() {
+    TfrecordFrames frames(file_);
+    while (frames.next(frame_)) {
+      if (!parse_example(frame_.bytes, features_)) continue;
+      for (const ExampleFeature& feature : features_) {
+        if (!is_absent(feature) && !is_list_of_strings(feature)) widen(feature);
+      }
+    }
+  }
+
+  // The form that holds for the feature in all records seen so far; whether it is another than before.
+  bool widen(const ExampleFeature& feature) {
+    const auto [known, added] = forms_.try_emplace(std::string(feature.name), form_of(feature));
+    const Form form = both(known->second, form_of(feature));
+    return std::exchange(known->second, form) != form;
+  }
+
+  bool add_record(std::uint64_t number) {
+    const bool is_example = parse_example(frame_.bytes, features_);
+    builder_.add_sample(key_of(number, is_example));
+    if (!is_example) {
+      builder_.set(builder_.field({.name = std::string(kWholeRecord), .codec = ""}), extent_of(frame_.bytes));
+      return true;
+    }
+    for (const ExampleFeature& feature : features_) {
+      if (feature.name == kKeyFeature || is_absent(feature)) continue;
+      if (is_list_of_strings(feature)) {
+        ++lists_[std::string(feature.name)];
+        continue;
+      }
+      if (widen(feature)) return false;
+      set(feature);
+    }
+    return true;
+  }
+
+  std::string key_of(std::uint64_t number, bool is_example) const {
+    constexpr std::size_t kDigits = 8;
+    if (is_example) {
+      for (const ExampleFeature& feature : features_) {
+        if (feature.name != kKeyFeature || feature.kind != ExampleFeature::Kind::bytes || feature.first.empty())
+          continue;
+        return std::string(text_of(feature.first));
+      }
+    }
+    const std::string digits = std::to_string(number);
+    return stem_ + "/" + std::string(kDigits - std::min(kDigits, digits.size()), '0') + digits;
+  }
+
+  void set(const ExampleFeature& feature) {
+    const Form form = forms_.at(std::string(feature.name));
+    const std::uint32_t field = builder_.field(schema_of(feature.name, form));
+    if (builder_.has(field)) {
+      throw file_.corrupt("a record has the feature " + shown(feature.name) + " twice", frame_.header);
+    }
+    if (feature.kind == ExampleFeature::Kind::bytes) return builder_.set(field, extent_of(feature.first));
+    if (form == Form::one_int) {
+      const std::string digits = std::to_string(int_values(feature).front());
+      const Piece piece = inline_piece(std::as_bytes(std::span(digits)));
+      return builder_.set(field, std::span(&piece, 1));
+    }
+    set_array(field, feature);
+  }
+
+  void set_array(std::uint32_t field, const ExampleFeature& feature) {
+    const bool floats = feature.kind == ExampleFeature::Kind::floats;
+    std::string header = npy_header_text(floats ? DType::f32 : DType::i64, {static_cast<std::int64_t>(feature.count)});
+    const bool in_place = feature.one_run && feature.count != 0 && (floats || feature.count > kInlineInts);
+    if (!in_place) {
+      append_values(header, feature);
+      const Piece piece = inline_piece(std::as_bytes(std::span(header)));
+      return builder_.set(field, std::span(&piece, 1));
+    }
+    const Extent extent = extent_of(feature.first);
+    Piece values{.kind = Piece::Kind::extent, .extent = extent, .length = extent.length, .inline_bytes = {}};
+    if (!floats) {
+      const std::uint64_t length = feature.count * sizeof(std::int64_t);
+      values = {.kind = Piece::Kind::block,
+                .block = builder_.add_block(
+                    {.extent = extent, .filters = {{Filter::Id::varint, 0}}, .decoded_length = length}),
+                .length = length,
+                .inline_bytes = {}};
+    }
+    builder_.set(field, std::array{inline_piece(std::as_bytes(std::span(header))), values});
+  }
+
+  static void append_values(std::string& value, const ExampleFeature& feature) {
+    if (feature.kind == ExampleFeature::Kind::floats) {
+      const std::vector<float> values = float_values(feature);
+      value.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float));
+    } else {
+      const std::vector<std::int64_t> values = int_values(feature);
+      value.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(std::int64_t));
+    }
+  }
+
+  Extent extent_of(std::span<const std::byte> part) const {
+    if (part.empty()) return {.file = 0, .offset = frame_.data, .length = 0};
+    return {.file = 0,
+            .offset = frame_.data + static_cast<std::uint64_t>(part.data() - frame_.bytes.data()),
+            .length = part.size()};
+  }
+
+  static std::string shown(std::string_view name) {
+    return is_printable(name) ? "'" + std::string(name) + "'" : "0x" + hexadecimal(name);
+  }
+
+  HeaderWindow file_;
+  std::string stem_;
+  IndexBuilder builder_;
+  TfrecordFrame frame_;                         // the current record
+  std::vector<ExampleFeature> features_;        // of it
+  std::map<std::string, Form> forms_;           // by feature
+  std::map<std::string, std::uint64_t> lists_;  // records in which a feature is several byte strings
+};
+
+Index index_tfrecord(const fs::path& shard, const fs::path& root, const OpenProgress& progress) {
+  return TfrecordIndexer(shard, root).index(progress);
+}
+
+// By the lengths and checksums of all records: index() put them into the stamp of the file.
+bool tfrecord_proves(const fs::path& shard, const Index& index, const OpenProgress& progress) {
+  constexpr std::uint64_t kReportEvery = 4096;
+  HeaderWindow file(shard, shard.filename().string());
+  if (index.file_count() != 1 || index.file(0).size != file.size()) return false;
+  try {
+    TfrecordFrames frames(file);
+    for (std::uint64_t number = 1; frames.skip(); ++number) {
+      if (progress && number % kReportEvery == 0) progress(number, std::max(number, index.size()));
+    }
+    return frames.stamp() == index.file(0).stamp;
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::io) throw;
+    return false;  // indexing it says why
+  }
+}
+
+/// "x-00000-of-00010" -> "x"; names without that as they are.
+std::string_view without_part(std::string_view name) {
+  constexpr std::size_t kDigits = 5, kLength = 1 + kDigits + 4 + kDigits;
+  if (name.size() <= kLength) return name;
+  const std::string_view part = name.substr(name.size() - kLength);
+  for (std::size_t i = 0; i < kLength; ++i) {
+    const bool digit = (i >= 1 && i <= kDigits) || i >= kLength - kDigits;
+    if (digit ? part[i] < '0' || part[i] > '9' : part[i] != "-00000-of-"[i]) return name;
+  }
+  return name.substr(0, name.size() - kLength);
+}
+
+// By its name; with `look`, a name that only has a part's number must begin as a TFRecord, or compressed, does.
+bool is_shard(const fs::path& path, bool look) {
+  std::string name = path.filename().string();
+  const bool gzip = name.ends_with(".gz");
+  if (gzip) name.resize(name.size() - 3);
+  const std::string_view base = without_part(name);
+  if (std::any_of(kEndings.begin(), kEndings.end(), [&](std::string_view ending) { return base.ends_with(ending); })) {
+    return true;
+  }
+  if (base.size() == name.size()) return false;
+  return gzip ? name.find("tfrecord") != std::string::npos : look && begins_as_tfrecord(path);
+}
+
+std::vector<fs::path> find_tfrecord_shards(const fs::path& path) {
+  std::error_code ignored;
+  if (fs::is_regular_file(path, ignored)) {
+    return is_shard(path, false) || begins_as_tfrecord(path) ? std::vector{path} : std::vector<fs::path>();
+  }
+  std::vector<fs::path> shards;
+  if (!fs::is_directory(path, ignored)) return shards;
+  for (const fs::directory_entry& entry : fs::directory_iterator(path, ignored)) {
+    const bool hidden = entry.path().filename().string().starts_with('.');
+    if (!hidden && entry.is_regular_file(ignored) && is_shard(entry.path(), true)) shards.push_back(entry.path());
+  }
+  std::sort(shards.begin(), shards.end());
+  return shards;
+}
+
+}  // namespace
+
+constinit const Format kTfrecord{.name = "tfrecord",
+                                 .extension = ".tfrecord",
+                                 .find_shards = find_tfrecord_shards,
+                                 .index = index_tfrecord,
+                                 .stamp = probe_stamp,
+                                 .write = write_tfrecord,
+                                 .room = tfrecord_room,
+                                 .proves = tfrecord_proves};
+
+}  // namespace penstock

@@ -1,0 +1,87 @@
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <penstock/base/error.hpp>
+#include <penstock/formats/folder/folder_names.hpp>
+#include <penstock/formats/folder/sample_paths.hpp>
+#include <penstock/formats/index/indexed_path.hpp>
+#include <penstock/formats/index/probe_stamp.hpp>
+#include <penstock/formats/zip/entries.hpp>
+#include <penstock/formats/zip/writer.hpp>
+#include <penstock/formats/zip/zip.hpp>
+
+namespace penstock {
+namespace {
+
+namespace fs = std::filesystem;
+
+void place(IndexBuilder& builder, std::uint32_t field, const ZipEntry& entry) {
+  if (is_stored(entry)) return builder.set(field, Extent{.file = 0, .offset = entry.data, .length = entry.stored});
+  if (entry.plain == 0) return builder.set(field, std::span<const Piece>());
+  const Piece piece{.kind = Piece::Kind::block,
+                    .block = builder.add_block(block_of(entry, 0)),
+                    .length = entry.plain,
+                    .inline_bytes = {}};
+  builder.set(field, std::span(&piece, 1));
+}
+
+Index index_zip(const fs::path& shard, const fs::path& root, const OpenProgress& progress) {
+  HeaderWindow file(shard, indexed_path(shard, root));
+  const std::vector<ZipEntry> entries = read_zip_entries(file);
+  SamplePaths paths;
+  for (std::uint64_t i = 0; i < entries.size(); ++i) {
+    entries[i].is_folder ? paths.add_folder(entries[i].name) : paths.add_file(entries[i].name, i);
+  }
+  if (paths.size() == 0) {
+    throw Error::invalid_argument("the archive holds no file that can be a sample", {.shard = file.shard()});
+  }
+  IndexBuilder builder;
+  builder.add_file({.path = file.shard(), .size = file.size(), .stamp = zip_stamp(file)});
+  try {
+    std::move(paths).build(builder, SamplePaths::Order::by_number,
+                           [&](IndexBuilder& index, std::uint32_t field, std::string_view, std::uint64_t number) {
+                             place(index, field, entries[number]);
+                           });
+  } catch (const Error& error) {
+    throw error.in({.shard = file.shard()});
+  }
+  if (progress) progress(file.size(), file.size());
+  return std::move(builder).finish();
+}
+
+bool is_zip_file(const fs::path& path) {
+  if (path.extension() == ".zip") return true;
+  HeaderWindow file(path, path.filename().string());
+  return file.size() >= 4 && text_of(file.read(0, 4, 4)) == "PK\3\4" && ends_as_zip(path);
+}
+
+std::vector<fs::path> find_zip_shards(const fs::path& path) {
+  std::error_code ignored;
+  if (fs::is_regular_file(path, ignored)) return is_zip_file(path) ? std::vector{path} : std::vector<fs::path>();
+  std::vector<fs::path> shards;
+  if (!fs::is_directory(path, ignored)) return shards;
+  for (const fs::directory_entry& entry : fs::directory_iterator(path, ignored)) {
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with('.')) continue;
+    if (entry.is_directory(ignored) || is_media(split_file_name(name).extension)) return {};
+    if (entry.path().extension() == ".zip" && entry.is_regular_file(ignored)) shards.push_back(entry.path());
+  }
+  std::sort(shards.begin(), shards.end());
+  return shards;
+}
+
+}  // namespace
+
+constinit const Format kZip{.name = "zip",
+                            .extension = ".zip",
+                            .find_shards = find_zip_shards,
+                            .index = index_zip,
+                            .stamp = probe_stamp,
+                            .write = write_zip,
+                            .longest_name = 65535,
+                            .room = zip_room,
+                            .proves = zip_proves};
+
+}  // namespace penstock

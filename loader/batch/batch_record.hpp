@@ -1,0 +1,42 @@
+// What a batch says of itself, wherever the memory of its values is: in a slab of the host, or of a device.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include <penstock/loader/batch/batch.hpp>
+#include <penstock/loader/time/stats.hpp>
+#include <penstock/transforms/mix.hpp>
+#include <penstock/transforms/program/program.hpp>
+
+namespace penstock {
+
+class DeviceUse;  // penstock/device/device_use.hpp
+
+struct BatchRecord {
+  std::uint64_t seed = 0, epoch = 0, number = 0;
+  std::uint64_t start = 0;          ///< position of the epoch's permutation that numbers count from
+  std::uint64_t shuffle_block = 0;  ///< of the epoch's order
+  std::uint32_t rows = 0;
+  std::vector<std::uint64_t> samples;
+  std::vector<std::uint32_t> occurrences;  ///< of each row's sample in the epoch's list of samples
+  std::vector<std::string_view> keys;
+  std::vector<std::uint8_t> valid;
+  std::optional<MixDraw> mix;  ///< how the rows were mixed
+  std::vector<BadSample> bad;  ///< of rows that are not valid; set at delivery
+  std::vector<Field> fields;   ///< published when the last row is written
+  DeviceUse* use = nullptr;    ///< of values that lie on a device: when they may be read
+
+  SampleContext context(std::uint32_t row) const {
+    return {.seed = seed, .epoch = epoch, .sample = samples[row], .key = keys[row], .occurrence = occurrences[row]};
+  }
+  std::uint64_t delivered_bytes() const {  ///< of all fields' values
+    std::uint64_t bytes = 0;
+    for (const Field& field : fields) bytes += field.values.bytes();
+    return bytes;
+  }
+};
+
+}  // namespace penstock

@@ -1,0 +1,315 @@
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include <penstock/base/error.hpp>
+#include <penstock/loader/batch/slab.hpp>
+
+namespace penstock {
+namespace {
+
+constexpr std::uint64_t kColumnAlignment = 256;  // of a copy to a device, and above every SIMD width
+constexpr std::uint64_t kPage = 4096;            // of storage and of memory: slabs begin on one
+
+}  // namespace
+
+SlabLayout::SlabLayout(std::span<const Output> outputs, std::uint32_t batch_size, DeviceShare of_device)
+    : share(std::move(of_device)), column(outputs.size()), begins(outputs.size()) {
+  if (share.row_table) bytes = aligned(batch_size * sizeof(std::uint64_t));
+  for (std::size_t i = 0; i < outputs.size() && share.row_table; ++i) {
+    begins[i] = bytes;
+    if (outputs[i].ragged) bytes += aligned((batch_size + std::uint64_t{1}) * sizeof(std::int64_t));
+  }
+  first_column = bytes;
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    column[i] = bytes;
+    if (!outputs[i].ragged && !share.reads_output(i)) bytes += aligned(outputs[i].row_bytes() * batch_size);
+  }
+  direct_columns = share.reads.empty() ? bytes : rounded_up(bytes, kPage);
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    if (!share.reads_output(i)) continue;
+    bytes = std::max(bytes, direct_columns);
+    column[i] = bytes;
+    bytes += rounded_up(outputs[i].row_bytes() * batch_size, kPage);
+  }
+}
+
+std::uint64_t SlabLayout::aligned(std::uint64_t bytes) {
+  return rounded_up(bytes, kColumnAlignment);
+}
+
+std::uint64_t SlabLayout::used(std::span<const Output> outputs, std::uint32_t rows) const {
+  std::uint64_t end = first_column;
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    if (!outputs[i].ragged && !share.reads_output(i)) end = column[i] + outputs[i].row_bytes() * rows;
+  }
+  return end;
+}
+
+Slab::Slab(std::span<const Output> outputs, const SlabLayout& layout, Staging& staging, std::uint32_t batch_size,
+           std::uint64_t max_items)
+    : outputs_(outputs),
+      capacity_(batch_size),
+      max_items_(max_items),
+      layout_(layout),
+      staging_(staging),
+      ragged_(outputs.size()),
+      direct_(outputs.size()),
+      jpegs_(outputs.size()) {
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    if (layout.share.reads_output(i)) direct_[i].resize(batch_size);
+    if (layout.share.decodes_output(i)) jpegs_[i].resize(batch_size);
+    if (!outputs[i].ragged) continue;
+    ragged_[i].offsets.resize(batch_size + 1);
+    ragged_[i].staged.resize(batch_size);
+  }
+  samples.reserve(batch_size);
+  occurrences.reserve(batch_size);
+  keys.reserve(batch_size);
+  valid.reserve(batch_size);
+  fields.reserve(outputs.size());
+}
+
+void Slab::adopt(std::byte* memory) {
+  std::uint64_t arenas = 0;
+  for (std::size_t i = 0; i < outputs_.size(); ++i) {
+    if (!outputs_[i].ragged) continue;
+    ragged_[i].arena.reserve(staging_, max_items_ * outputs_[i].row_bytes() * capacity_);
+    arenas += ragged_[i].arena.size();
+  }
+  memory_ = memory;
+  reserved_ = layout_.bytes + arenas;
+}
+
+void Slab::begin(std::uint64_t new_epoch, std::uint64_t new_number, std::uint32_t new_rows) {
+  epoch = new_epoch;
+  number = new_number;
+  rows = new_rows;
+  samples.assign(rows, 0);
+  occurrences.assign(rows, 0);
+  keys.assign(rows, {});
+  valid.assign(rows, 1);
+  mix.reset();
+  bad.clear();
+  fields.clear();
+}
+
+std::span<std::byte> Slab::row(std::uint32_t output, std::uint32_t row) {
+  const std::uint64_t bytes = outputs_[output].row_bytes();
+  return {memory_ + layout_.column[output] + bytes * row, static_cast<std::size_t>(bytes)};
+}
+
+Extent* Slab::direct_row(std::uint32_t output, std::uint32_t row) {
+  return direct_[output].empty() ? nullptr : &direct_[output][row];
+}
+
+JpegRow* Slab::jpeg_row(std::uint32_t output, std::uint32_t row) {
+  return jpegs_[output].empty() ? nullptr : &jpegs_[output][row];
+}
+
+void Slab::set_items(std::uint32_t output, std::span<const std::uint64_t> items) {
+  RaggedColumn& column = ragged_[output];
+  std::int64_t total = 0;
+  for (std::uint32_t i = 0; i < rows; ++i) {
+    if (max_items_ != 0 && items[i] > max_items_) {
+      throw Error::resource(
+          "a row has " + std::to_string(items[i]) + " items, more than max_items = " + std::to_string(max_items_),
+          {.key = std::string(keys[i]), .field = outputs_[output].name});
+    }
+    column.offsets[i] = total;
+    total += static_cast<std::int64_t>(items[i]);
+  }
+  column.offsets[rows] = total;
+  const std::uint64_t before = column.arena.size();
+  try {
+    column.arena.reserve(staging_, static_cast<std::uint64_t>(total) * outputs_[output].row_bytes());
+  } catch (const Error& error) {
+    const auto longest = std::max_element(items.begin(), items.end()) - items.begin();
+    throw error.in({.key = std::string(keys[static_cast<std::size_t>(longest)]), .field = outputs_[output].name});
+  }
+  reserved_.fetch_add(column.arena.size() - before, std::memory_order_relaxed);
+}
+
+std::span<std::byte> Slab::ragged_row(std::uint32_t output, std::uint32_t row) {
+  const RaggedColumn& column = ragged_[output];
+  const std::uint64_t item = outputs_[output].row_bytes();
+  const auto begin = static_cast<std::uint64_t>(column.offsets[row]);
+  const auto end = static_cast<std::uint64_t>(column.offsets[row + 1]);
+  return {column.arena.data() + begin * item, static_cast<std::size_t>((end - begin) * item)};
+}
+
+void Slab::seal(std::span<const std::uint8_t> staged_outputs) {
+  for (std::uint32_t i = 0; i < outputs_.size(); ++i) {
+    const Output& output = outputs_[i];
+    Field field{.name = output.name, .values = {.dtype = output.dtype, .shape = {}}, .offsets = {}};
+    std::int64_t leading = rows;
+    if (output.ragged) {
+      RaggedColumn& column = ragged_[i];
+      if (staged_outputs[i] != 0) {
+        std::vector<std::uint64_t> items(rows);
+        for (std::uint32_t r = 0; r < rows; ++r) items[r] = column.staged[r].size() / output.row_bytes();
+        set_items(i, items);
+        for (std::uint32_t r = 0; r < rows; ++r) {
+          if (!column.staged[r].empty())
+            std::memcpy(ragged_row(i, r).data(), column.staged[r].data(), column.staged[r].size());
+        }
+      }
+      leading = column.offsets[rows];
+      field.values.data = column.arena.data();
+      field.offsets = {column.offsets.data(), rows + std::size_t{1}};
+    } else {
+      field.values.data = memory_ + layout_.column[i];
+    }
+    field.values.shape.push_back(leading);
+    field.values.shape.insert(field.values.shape.end(), output.shape.begin(), output.shape.end());
+    fields.push_back(std::move(field));
+  }
+  if (layout_.share.row_table) write_table();
+  if (!layout_.share.decodes.empty()) stage_jpegs();
+}
+
+void Slab::stage_jpegs() {
+  const auto each = [this](auto visit) {
+    for (std::vector<JpegRow>& column : jpegs_) {
+      for (std::uint32_t r = 0; r < rows && !column.empty(); ++r) visit(column[r]);
+    }
+  };
+  tables_bytes_ = 0;
+  std::uint64_t jpeg_bytes = 0;
+  each([&](JpegRow& row) {
+    row.tables_at = tables_bytes_;
+    if (row.bytes.empty()) return;
+    tables_bytes_ += std::span(row.tables.numbers).size_bytes();
+    jpeg_bytes += row.bytes.size();
+  });
+  const std::uint64_t before = jpeg_memory_.size();
+  jpeg_memory_.reserve(staging_, tables_bytes_ + jpeg_bytes + kOverread);
+  reserved_.fetch_add(jpeg_memory_.size() - before, std::memory_order_relaxed);
+  std::byte* to = jpeg_memory_.data() + tables_bytes_;
+  each([&](JpegRow& row) {
+    row.staged = {to, row.bytes.size()};
+    if (row.bytes.empty()) return;
+    const auto tables = std::as_bytes(std::span(row.tables.numbers));
+    std::memcpy(jpeg_memory_.data() + row.tables_at, tables.data(), tables.size());
+    std::memcpy(to, row.bytes.data(), row.bytes.size());
+    to += row.bytes.size();
+    row.bytes = {};
+  });
+}
+
+void Slab::write_table() {
+  auto* const draws = reinterpret_cast<std::uint64_t*>(memory_);
+  for (std::uint32_t row = 0; row < rows; ++row) draws[row] = draw_number(samples[row], occurrences[row]);
+  for (std::size_t i = 0; i < outputs_.size(); ++i) {
+    if (!outputs_[i].ragged) continue;
+    std::memcpy(memory_ + layout_.begins[i], ragged_[i].offsets.data(), (rows + std::size_t{1}) * sizeof(std::int64_t));
+  }
+}
+
+SlabPool::SlabPool(Dataset dataset, std::span<const Output> outputs, std::uint32_t batch_size, std::uint64_t max_items,
+                   unsigned slabs, unsigned held, std::shared_ptr<Device> device, DeviceShare share, unsigned more)
+    : dataset_(std::move(dataset)),
+      outputs_(outputs.begin(), outputs.end()),
+      layout_(outputs_, batch_size, std::move(share)),
+      staging_(std::move(device)),
+      memory_(staging_, rounded_up(layout_.bytes, kPage) * slabs),
+      held_(held) {
+  for (unsigned i = 0; i < slabs + more; ++i) {
+    slabs_.push_back(std::make_unique<Slab>(outputs_, layout_, staging_, batch_size, max_items));
+  }
+  free_.reserve(slabs_.size());
+  added_.reserve(more);
+  for (; made_ < slabs; ++made_) {
+    slabs_[made_]->adopt(memory_.data() + rounded_up(layout_.bytes, kPage) * made_);
+    free_.push_back(slabs_[made_].get());
+  }
+  if (slabs != 0) slab_bytes_ = slabs_.front()->bytes();
+}
+
+void SlabPool::allow_held(unsigned held) {
+  while (held_ < held && made_ < slabs_.size()) {  // changed by this thread alone
+    StagedMemory columns(staging_, rounded_up(layout_.bytes, kPage));
+    Slab* const slab = slabs_[made_].get();
+    slab->adopt(columns.data());
+    added_.push_back(std::move(columns));
+    {
+      const std::scoped_lock lock(mutex_);
+      free_.push_back(slab);
+      ++held_;
+      ++made_;
+    }
+    freed_.notify_all();
+  }
+}
+
+void SlabPool::release(Slab* slab) {
+  {
+    const std::scoped_lock lock(mutex_);
+    free_.push_back(slab);
+  }
+  freed_.notify_all();
+}
+
+void SlabPool::wake() {
+  { const std::scoped_lock lock(mutex_); }  // a waiter has either seen the change or is waiting by now
+  freed_.notify_all();
+}
+
+std::shared_ptr<const BatchRecord> SlabPool::lend(const std::shared_ptr<SlabPool>& pool, Slab* slab, To to) {
+  {
+    const std::scoped_lock lock(pool->mutex_);
+    slab->counted = to == To::consumer;
+    if (slab->counted) ++pool->lent_;
+  }
+  pool->freed_.notify_all();  // what the consumer holds need not be kept for it
+  return {slab, [pool, slab](const BatchRecord*) {
+            {
+              const std::scoped_lock lock(pool->mutex_);
+              if (std::exchange(slab->counted, false)) --pool->lent_;
+              pool->free_.push_back(slab);
+            }
+            pool->freed_.notify_all();
+          }};
+}
+
+void SlabPool::hand_over(const BatchRecord* slab) {
+  {
+    const std::scoped_lock lock(mutex_);
+    if (!std::exchange(slabs_[number_of(slab)]->counted, true)) ++lent_;
+  }
+  freed_.notify_all();
+}
+
+unsigned SlabPool::lent() const {
+  const std::scoped_lock lock(mutex_);
+  return lent_;
+}
+
+std::size_t SlabPool::free_slabs() const {
+  const std::scoped_lock lock(mutex_);
+  return free_.size();
+}
+
+std::size_t SlabPool::made() const {
+  const std::scoped_lock lock(mutex_);
+  return made_;
+}
+
+std::uint64_t SlabPool::bytes_to_add() const {
+  return (size() - made()) * slab_bytes_;
+}
+
+std::uint64_t SlabPool::bytes() const {
+  std::uint64_t bytes = 0;
+  for (const auto& slab : slabs_) bytes += slab->bytes();
+  return bytes;
+}
+
+std::size_t SlabPool::number_of(const BatchRecord* slab) const {
+  for (std::size_t i = 0; i < slabs_.size(); ++i) {
+    if (slabs_[i].get() == slab) return i;
+  }
+  return slabs_.size();
+}
+
+}  // namespace penstock

@@ -1,0 +1,34 @@
+#include <algorithm>
+
+#include <penstock/loader/batch/staging.hpp>
+
+namespace penstock {
+
+Pin Staging::pin(std::span<std::byte> pages) {
+  Pin pin(device_, pages);
+  if (!pin.refusal().empty()) {
+    const std::scoped_lock lock(mutex_);
+    if (refusal_.empty()) refusal_ = pin.refusal();
+  }
+  return pin;
+}
+
+std::string Staging::description() const {
+  if (device_ == nullptr) return "plain memory: no device was asked for";
+  const std::scoped_lock lock(mutex_);
+  if (refusal_.empty()) return "page-locked memory for " + to_string(device_->id());
+  return "plain memory: page-locking failed: " + refusal_;
+}
+
+StagedMemory::StagedMemory(Staging& staging, std::uint64_t bytes)
+    : memory_(bytes), pin_(staging.pin(memory_.first(bytes))) {}
+
+void StagedMemory::reserve(Staging& staging, std::uint64_t bytes) {
+  if (bytes <= size()) return;
+  const std::uint64_t grown = std::max(bytes, size() + size() / 2);
+  pin_ = {};
+  memory_ = {};
+  *this = StagedMemory(staging, grown);
+}
+
+}  // namespace penstock

@@ -1,0 +1,28 @@
+// Which outputs a device reads itself, and why no others: LoaderOptions::gpu_direct.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <penstock/formats/dataset.hpp>
+#include <penstock/loader/device/device_reads.hpp>
+#include <penstock/loader/options.hpp>
+#include <penstock/transforms/program/program.hpp>
+
+namespace penstock {
+
+struct GpuDirect {
+  std::shared_ptr<DeviceReads> reads = {};  ///< null: all bytes go through the host's memory
+  std::vector<std::uint8_t> outputs = {};   ///< 1 for those that the device reads; empty: none
+  std::string said = {};                    ///< for the stats; empty: nobody asked for it
+};
+
+/// Of `outputs`, those of the workers' program, the ones whose rows are stored as they are, each in one piece of a page
+/// or more. None, and a reason, where there are no such outputs, or the device cannot read files. Throws what the
+/// dataset throws.
+GpuDirect gpu_direct_of(const Dataset& dataset, const LoaderOptions& options, std::span<const Output> outputs);
+
+}  // namespace penstock

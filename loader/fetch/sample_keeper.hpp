@@ -1,0 +1,44 @@
+// A worker's side of the sample cache: what of a sample goes into it, and in what form it comes out again.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include <penstock/formats/dataset.hpp>
+#include <penstock/loader/fetch/fetch.hpp>
+#include <penstock/loader/fetch/sample_cache.hpp>
+#include <penstock/loader/time/stage_clock.hpp>
+#include <penstock/transforms/decoders.hpp>
+#include <penstock/transforms/program/program.hpp>
+
+namespace penstock {
+
+/// One per worker thread.
+class SampleKeeper {
+ public:
+  /// All must outlive it.
+  SampleKeeper(const Dataset& dataset, const Program& program, SampleCache& cache);
+
+  /// The bytes that an output is filled from: the kept value, or `read`, of which the cache takes what it wants. Where
+  /// that is pixels they are decoded here, whole, and serve the output too. Valid until the next call.
+  FieldBytes value(std::uint64_t sample, std::uint32_t output, const FieldFetch& fetch, const FieldBytes& read);
+  /// Offers a row that has been written, `field` behind it.
+  void row(std::uint64_t sample, std::uint32_t output, std::uint32_t field, std::span<const std::byte> row);
+
+  nanoseconds decode_time() const { return decode_time_; }
+
+ private:
+  FieldBytes decoded(std::uint64_t sample, SampleCache::Column column, Pixels pixels, const FieldBytes& read);
+  FieldBytes as_pixels(const FieldSchema& schema, const SampleCache::Value& value);
+
+  const Dataset& dataset_;
+  const Program& program_;
+  SampleCache& cache_;
+  Decoders rgb_{{.pixels = Pixels::rgb}}, stored_{{.pixels = Pixels::stored}};
+  ScratchMemory pixels_;
+  FieldSchema schema_;  // of decoded values: raw uint8 (H, W, C)
+  nanoseconds decode_time_{};
+};
+
+}  // namespace penstock

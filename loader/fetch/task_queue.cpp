@@ -1,0 +1,89 @@
+#include <algorithm>
+
+#include <penstock/loader/fetch/group.hpp>
+#include <penstock/loader/fetch/task_queue.hpp>
+
+namespace penstock {
+
+// Threads look at the clock before they hold the lock, so that `now` may be a little before the last one.
+void TaskQueue::Stretches::set(bool on, Clock::time_point now) {
+  if (on == since_.has_value()) return;
+  sum_ = until(now);
+  since_.reset();
+  if (on) since_ = now;
+}
+
+nanoseconds TaskQueue::Stretches::until(Clock::time_point now) const {
+  return since_ ? sum_ + std::max(nanoseconds{}, now - *since_) : sum_;
+}
+
+// With the lock held.
+void TaskQueue::changed(Clock::time_point now) {
+  reads_.set(reading_ != 0, now);
+  without_room_.set(feeder_waits_ && reading_ == 0, now);
+}
+
+void TaskQueue::push(Group& group, Clock::time_point now) noexcept {
+  {
+    const std::scoped_lock lock(mutex_);
+    group.queued = now;
+    if (group.read_ahead) --reading_;
+    changed(now);
+    group.behind = nullptr;
+    (last_ == nullptr ? first_ : last_->behind) = &group;
+    last_ = &group;
+    ++size_;
+  }
+  arrived_.notify_one();
+}
+
+std::optional<TaskQueue::Task> TaskQueue::pop(std::stop_token stop, Clock::time_point idle_since) {
+  std::unique_lock lock(mutex_);
+  const nanoseconds before = without_room_.until(idle_since);
+  arrived_.wait(lock, stop, [this] { return first_ != nullptr || closed_; });
+  if (first_ == nullptr) return std::nullopt;
+  const Clock::time_point taken = Clock::now();
+  const Task task{first_, taken,
+                  std::clamp<nanoseconds>(without_room_.until(taken) - before, {}, taken - idle_since)};
+  first_ = first_->behind;
+  if (first_ == nullptr) last_ = nullptr;
+  --size_;
+  return task;
+}
+
+void TaskQueue::close() {
+  {
+    const std::scoped_lock lock(mutex_);
+    closed_ = true;
+  }
+  arrived_.notify_all();
+}
+
+std::size_t TaskQueue::size() const {
+  const std::scoped_lock lock(mutex_);
+  return size_;
+}
+
+void TaskQueue::sent(std::size_t groups, Clock::time_point now) {
+  const std::scoped_lock lock(mutex_);
+  reading_ += groups;
+  changed(now);
+}
+
+void TaskQueue::waits_for_room(Clock::time_point now, bool waits) {
+  const std::scoped_lock lock(mutex_);
+  feeder_waits_ = waits;
+  changed(now);
+}
+
+nanoseconds TaskQueue::without_room(Clock::time_point now) const {
+  const std::scoped_lock lock(mutex_);
+  return without_room_.until(now);
+}
+
+nanoseconds TaskQueue::reading(Clock::time_point now) const {
+  const std::scoped_lock lock(mutex_);
+  return reads_.until(now);
+}
+
+}  // namespace penstock

@@ -1,0 +1,117 @@
+#include <utility>
+
+#include <penstock/base/error.hpp>
+#include <penstock/loader/plan/cursor.hpp>
+
+namespace penstock {
+namespace {
+
+std::string yes_or_no(bool yes) {
+  return yes ? "true" : "false";
+}
+
+std::string listed(const std::optional<std::uint64_t>& subset) {
+  return subset ? "a subset of the samples" : "all samples in their order";
+}
+
+std::string block_text(std::uint64_t block) {
+  return block == 0 ? "none" : "shuffle_block=" + std::to_string(block);
+}
+
+void require_same(const SavedOrder& saved, const SavedOrder& own) {
+  const auto require = [](bool same, const std::string& theirs, const std::string& ours) {
+    if (!same) throw Error::invalid_argument("the state was saved with " + theirs + ", this loader has " + ours);
+  };
+  require(saved.shuffle == own.shuffle, "shuffle=" + yes_or_no(saved.shuffle), "shuffle=" + yes_or_no(own.shuffle));
+  require(saved.shuffle_block == own.shuffle_block,
+          saved.shuffle_block == 0 ? "no shuffle_block" : block_text(saved.shuffle_block),
+          block_text(own.shuffle_block));
+  require(saved.last == own.last, "last=" + std::string(name(saved.last)), "last=" + std::string(name(own.last)));
+  require(saved.subset.has_value() == own.subset.has_value(), listed(saved.subset), listed(own.subset));
+  require(saved.subset == own.subset, "another subset of the samples", "one of its own");
+}
+
+}  // namespace
+
+Cursor::Cursor(const PlanOptions& plan, std::optional<std::uint64_t> subset, std::uint64_t block_of_version_1)
+    : options_(plan),
+      subset_(subset),
+      block_of_version_1_(plan.shuffle ? block_of_version_1 : 0),
+      position_{.seed = plan.seed, .shuffle_block = plan.shuffle_block},
+      plan_(options_, 0) {}
+
+void Cursor::go_to(const Position& position) {
+  plan_ = position.plan(options_);
+  position_ = position;
+}
+
+SavedOrder Cursor::order() const {
+  return {.shuffle = options_.shuffle,
+          .shuffle_block = options_.shuffle ? options_.shuffle_block : 0,
+          .subset = subset_,
+          .last = options_.last};
+}
+
+LoaderState Cursor::save(std::uint64_t fingerprint, std::string transforms) const {
+  SavedOrder saved = order();
+  saved.block_of_version_1 = options_.shuffle && position_.shuffle_block != options_.shuffle_block;
+  if (saved.block_of_version_1) saved.shuffle_block = position_.shuffle_block;
+  return {.dataset = fingerprint,
+          .samples = options_.samples,
+          .seed = position_.seed,
+          .epoch = position_.epoch,
+          .start = position_.start,
+          .batch = position_.batch,
+          .world = options_.world,
+          .batch_size = options_.batch_size,
+          .transforms = std::move(transforms),
+          .order = saved};
+}
+
+Restored Cursor::load(const LoaderState& state, std::uint64_t fingerprint, std::string_view transforms) const {
+  if (state.dataset != fingerprint) throw Error::invalid_argument("the state belongs to another dataset");
+  if (state.samples != options_.samples) {
+    throw Error::invalid_argument("the state counts " + std::to_string(state.samples) +
+                                  " samples an epoch, this loader " + std::to_string(options_.samples));
+  }
+  Restored restored{.position = {.seed = state.seed,
+                                 .shuffle_block = options_.shuffle_block,
+                                 .epoch = state.epoch,
+                                 .start = state.start,
+                                 .batch = state.batch}};
+  std::vector<std::string>& notes = restored.notes;
+  if (!state.order)
+    notes.emplace_back(
+        "is of version 1, which does not say shuffle, shuffle_block, subset and last: they are taken to be this "
+        "loader's");
+  const bool by_blocks = block_of_version_1_ != 0 && (!state.order || state.order->block_of_version_1);
+  if (by_blocks) {
+    const std::string block = std::to_string(block_of_version_1_);
+    restored.position.shuffle_block = block_of_version_1_;
+    notes.push_back("goes on with the block shuffle that version 1 did by itself on this dataset: shuffle_block=" +
+                    block + " makes it this loader's own, shuffle_block=0 says that the state was saved without");
+  }
+  if (state.order) {
+    SavedOrder own = order();
+    if (by_blocks) own.shuffle_block = block_of_version_1_;
+    require_same(*state.order, own);
+  }
+  if (state.seed != options_.seed) {
+    notes.push_back("goes on with its own seed=" + std::to_string(state.seed) +
+                    ", not with this loader's seed=" + std::to_string(options_.seed));
+  }
+  if (state.transforms != transforms) {
+    notes.push_back("was made with other codecs or transforms (" + state.transforms + ") than this loader's (" +
+                    std::string(transforms) + ")");
+  }
+  if (state.world == options_.world && state.batch_size == options_.batch_size) return restored;
+  PlanOptions then = options_;
+  then.world = state.world;
+  then.batch_size = state.batch_size;
+  then.rank = 0;
+  restored.position.start = restored.position.plan(then).position_after(state.batch);
+  restored.position.batch = 0;
+  return restored;
+}
+
+}  // namespace penstock

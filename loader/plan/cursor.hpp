@@ -1,0 +1,52 @@
+// Where the consumer is: which batch it gets next, in which epoch.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <penstock/loader/fetch/feeder.hpp>
+#include <penstock/loader/plan/plan.hpp>
+#include <penstock/loader/plan/state.hpp>
+
+namespace penstock {
+
+/// Where a state goes on, and what its owner should know of it: sentences whose subject is the state.
+struct Restored {
+  Position position;
+  std::vector<std::string> notes = {};
+};
+
+class Cursor {
+ public:
+  /// `subset` is the fingerprint of the epoch's list of samples. `block_of_version_1` is the block shuffle that a state
+  /// of version 1 means where that says nothing; 0: a full shuffle.
+  Cursor(const PlanOptions& plan, std::optional<std::uint64_t> subset, std::uint64_t block_of_version_1);
+
+  void go_to(const Position& position);
+  bool at_end() const { return position_.batch >= plan_.batches(); }
+  void advance() { ++position_.batch; }
+  void next_epoch() { go_to(position_.first_of(position_.epoch + 1)); }
+
+  const Position& position() const { return position_; }
+  std::uint64_t reached() const { return plan_.position_after(position_.batch); }  ///< what all ranks have, lies before
+  std::uint64_t batches_per_epoch() const { return Plan(options_, 0).batches(); }
+
+  /// The position in a form that outlives this process, and back. Throws Error: invalid_argument, naming the difference,
+  /// when the state belongs to another dataset or to another order of its samples.
+  LoaderState save(std::uint64_t fingerprint, std::string transforms) const;
+  Restored load(const LoaderState& state, std::uint64_t fingerprint, std::string_view transforms) const;
+
+ private:
+  SavedOrder order() const;  // of the loader's own options
+
+  const PlanOptions options_;
+  const std::optional<std::uint64_t> subset_;
+  const std::uint64_t block_of_version_1_;
+  Position position_;
+  Plan plan_;
+};
+
+}  // namespace penstock

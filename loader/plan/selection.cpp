@@ -1,0 +1,166 @@
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <string>
+#include <unordered_map>
+
+#include <penstock/base/error.hpp>
+#include <penstock/formats/io/hash.hpp>
+#include <penstock/formats/labels/emptiness.hpp>
+#include <penstock/loader/fetch/fetch.hpp>
+#include <penstock/loader/plan/selection.hpp>
+
+namespace penstock {
+namespace {
+
+bool always_served(const Dataset& dataset, const Output& output, Missing missing) {
+  if (missing == Missing::empty && output.ragged && output.verbatim) return true;
+  return std::any_of(output.sources.begin(), output.sources.end(),
+                     [&](std::uint32_t field) { return dataset.complete(field); });
+}
+
+void require_inside(const Dataset& dataset, const std::vector<std::uint64_t>& subset) {
+  const ErrorContext here{.dataset = dataset.path().string()};
+  if (subset.empty())
+    throw Error::invalid_argument("subset is empty, so an epoch would have no samples; leave it out for all samples",
+                                  here);
+  for (const std::uint64_t sample : subset) {
+    if (sample < dataset.size()) continue;
+    throw Error::invalid_argument(
+        "subset names sample " + std::to_string(sample) + " of a dataset of " + std::to_string(dataset.size()), here);
+  }
+}
+
+bool is_all_in_order(const std::vector<std::uint64_t>& list, std::uint64_t samples) {
+  if (list.size() != samples) return false;
+  for (std::uint64_t i = 0; i < samples; ++i)
+    if (list[i] != i) return false;
+  return true;
+}
+
+// Empty where no sample stands twice.
+std::vector<std::uint32_t> occurrences_in(const std::vector<std::uint64_t>& list, std::uint64_t samples) {
+  std::vector<bool> met(samples, false);
+  std::size_t first_again = 0;
+  while (first_again < list.size() && !met[list[first_again]]) met[list[first_again++]] = true;
+  if (first_again == list.size()) return {};
+  std::vector<std::uint32_t> occurrences(list.size(), 0);
+  std::unordered_map<std::uint64_t, std::uint32_t> repeats;  // of samples that were met before
+  for (std::size_t i = first_again; i < list.size(); ++i) {
+    if (met[list[i]]) occurrences[i] = ++repeats[list[i]];
+    met[list[i]] = true;
+  }
+  return occurrences;
+}
+
+Selection selection_of(std::vector<std::uint64_t> list, std::uint64_t samples) {
+  Selection selection{.samples = list.size()};
+  if (is_all_in_order(list, samples)) return selection;
+  selection.occurrences = occurrences_in(list, samples);
+  selection.included = std::move(list);
+  return selection;
+}
+
+// What filtered blocks hold of some samples' values, and how much must be undone for them.
+struct BlockUse {
+  double used = 0, undone = 0;  // bytes of a sample
+};
+
+BlockUse block_use(const Dataset& dataset, const Program& program, const Selection& selection) {
+  constexpr std::uint64_t kProbes = 16;
+  const std::uint64_t probes = std::min(kProbes, selection.samples);
+  BlockUse use;
+  std::vector<std::uint32_t> fields;
+  std::vector<Piece> pieces;
+  for (std::uint64_t i = 0; i < probes; ++i) {
+    const std::uint64_t sample = selection.sample(i * (selection.samples / probes));
+    fields.clear();
+    for (const Output& output : program.outputs()) {
+      const auto field = serving_field(dataset, output, sample, pieces);
+      if (!field || std::ranges::find(fields, *field) != fields.end()) continue;
+      fields.push_back(*field);
+      for (const Piece& piece : pieces) {
+        if (piece.kind != Piece::Kind::block) continue;
+        use.used += static_cast<double>(piece.length) / static_cast<double>(probes);
+        use.undone += static_cast<double>(dataset.block(piece.block).decoded_length) / static_cast<double>(probes);
+      }
+    }
+  }
+  return use;
+}
+
+std::string megabytes(double bytes) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.0f MB", std::ceil(bytes / 1e6));
+  return text;
+}
+
+}  // namespace
+
+std::optional<std::uint64_t> Selection::fingerprint() const {
+  if (included.empty()) return std::nullopt;
+  std::uint64_t hash = kFnvOffset;
+  for (const std::uint64_t sample : included) hash = mix64(hash ^ sample) + kFnvOffset;
+  return hash;
+}
+
+Selection select_samples(const Dataset& dataset, const Program& program, const LoaderOptions& options) {
+  const ErrorContext here{.dataset = dataset.path().string()};
+  if (dataset.size() == 0) throw Error::invalid_argument("nothing to load: " + emptiness(dataset), here);
+  if (options.subset) require_inside(dataset, *options.subset);
+  std::vector<const Output*> doubtful;
+  for (const Output& output : program.outputs()) {
+    if (!always_served(dataset, output, options.missing)) doubtful.push_back(&output);
+  }
+  if (doubtful.empty())
+    return options.subset ? selection_of(*options.subset, dataset.size()) : Selection{.samples = dataset.size()};
+
+  const std::uint64_t candidates = options.subset ? options.subset->size() : dataset.size();
+  std::vector<std::uint64_t> included;
+  std::vector<Piece> pieces;
+  for (std::uint64_t i = 0; i < candidates; ++i) {
+    const std::uint64_t sample = options.subset ? (*options.subset)[i] : i;
+    const auto lacking = std::find_if(doubtful.begin(), doubtful.end(), [&](const Output* output) {
+      return !serving_field(dataset, *output, sample, pieces);
+    });
+    if (lacking == doubtful.end()) {
+      included.push_back(sample);
+    } else if (options.missing != Missing::exclude) {
+      throw Error::invalid_argument(
+          "the sample has no field for output '" + (*lacking)->name + "'; missing = exclude leaves such samples out",
+          {.dataset = here.dataset, .key = std::string(dataset.key(sample))});
+    }
+  }
+  if (included.empty()) throw Error::invalid_argument("no sample has all requested fields", here);
+  Selection selection = selection_of(std::move(included), dataset.size());
+  selection.excluded = candidates - selection.samples;
+  return selection;
+}
+
+std::string cost_of_shuffle(const Dataset& dataset, const Program& program, const LoaderOptions& options,
+                            const Selection& selection) {
+  constexpr double kWorthAWord = 2;
+  if (!options.shuffle || options.shuffle_block.value_or(0) != 0 || dataset.block_count() == 0) return {};
+  BlockUse use;
+  try {
+    use = block_use(dataset, program, selection);
+  } catch (const Error&) {
+    return {};  // whoever delivers the sample meets it again
+  }
+  if (use.used <= 0) return {};
+  const double all = use.used * static_cast<double>(selection.samples);
+  const double share_kept = std::min(1.0, static_cast<double>(options.block_cache) / all);
+  const double times = use.undone / use.used * (1 - share_kept);
+  if (times < kWorthAWord) return {};
+  const std::string block = std::to_string(std::llround(use.undone / use.used));
+  return "a full shuffle undoes each filtered block of the dataset about " + std::to_string(std::llround(times)) +
+         " times an epoch, because about " + block + " samples share one; shuffle_block=" + block +
+         " shuffles blocks and undoes each once, block_cache of " + megabytes(all) + " keeps them all";
+}
+
+std::uint64_t block_of_version_1(const Dataset& dataset) {
+  if (dataset.block_count() == 0 || dataset.block_count() >= dataset.size()) return 0;
+  return std::max<std::uint64_t>(1, dataset.size() * dataset.fields().size() / dataset.block_count());
+}
+
+}  // namespace penstock

@@ -1,0 +1,119 @@
+#include <charconv>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include <penstock/base/error.hpp>
+#include <penstock/formats/io/hash.hpp>
+#include <penstock/loader/plan/state.hpp>
+
+namespace penstock {
+namespace {
+
+using Json = nlohmann::ordered_json;
+constexpr std::uint64_t kVersion = 2;
+
+[[noreturn]] void refuse(const std::string& cause) {
+  throw Error::invalid_argument("loader state: " + cause);
+}
+
+const Json& member(const Json& json, const char* name) {
+  const auto found = json.find(name);
+  if (found == json.end()) refuse(std::string("\"") + name + "\" is missing");
+  return *found;
+}
+
+template <typename T>
+T number(const Json& json, const char* name) {
+  const Json& value = member(json, name);
+  if (!value.is_number_unsigned() || value.get<std::uint64_t>() > std::numeric_limits<T>::max())
+    refuse(std::string("\"") + name + "\" is no number from 0 to " + std::to_string(std::numeric_limits<T>::max()));
+  return value.get<T>();
+}
+
+std::string text(const Json& json, const char* name) {
+  const Json& value = member(json, name);
+  if (!value.is_string()) refuse(std::string("\"") + name + "\" is no text");
+  return value.get<std::string>();
+}
+
+bool yes_or_no(const Json& json, const char* name) {
+  const Json& value = member(json, name);
+  if (!value.is_boolean()) refuse(std::string("\"") + name + "\" is neither true nor false");
+  return value.get<bool>();
+}
+
+// Fingerprints are text: JSON readers that keep numbers as doubles would round them.
+std::uint64_t fingerprint(const Json& json, const char* name) {
+  const std::string digits = text(json, name);
+  std::uint64_t value = 0;
+  const auto end = digits.data() + digits.size();
+  const auto result = std::from_chars(digits.data(), end, value, 16);
+  if (digits.size() != 16 || result.ec != std::errc() || result.ptr != end)
+    refuse(std::string("\"") + name + "\" is no fingerprint of 16 hexadecimal digits");
+  return value;
+}
+
+Last last_named(const std::string& given) {
+  for (const Last last : {Last::keep, Last::drop, Last::pad})
+    if (given == name(last)) return last;
+  refuse("\"last\" is neither keep, drop nor pad");
+}
+
+SavedOrder order_of(const Json& json) {
+  SavedOrder order{.shuffle = yes_or_no(json, "shuffle"),
+                   .shuffle_block = number<std::uint64_t>(json, "shuffle_block"),
+                   .last = last_named(text(json, "last"))};
+  if (json.contains("block_of_version_1")) order.block_of_version_1 = yes_or_no(json, "block_of_version_1");
+  if (!member(json, "subset").is_null()) order.subset = fingerprint(json, "subset");
+  return order;
+}
+
+}  // namespace
+
+std::string LoaderState::to_json() const {
+  Json json = {{"penstock_state", order ? kVersion : 1},
+               {"dataset", hexadecimal(dataset)},
+               {"samples", samples},
+               {"seed", seed},
+               {"epoch", epoch},
+               {"start", start},
+               {"batch", batch},
+               {"world", world},
+               {"batch_size", batch_size},
+               {"transforms", transforms}};
+  if (order) {
+    json["shuffle"] = order->shuffle;
+    json["shuffle_block"] = order->shuffle_block;
+    if (order->block_of_version_1) json["block_of_version_1"] = true;
+    json["subset"] = order->subset ? Json(hexadecimal(*order->subset)) : Json(nullptr);
+    json["last"] = name(order->last);
+  }
+  return json.dump();
+}
+
+LoaderState LoaderState::from_json(std::string_view text_in) {
+  const Json json = Json::parse(text_in, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object()) refuse("not a JSON object");
+  const auto version = number<std::uint64_t>(json, "penstock_state");
+  if (version > kVersion) {
+    refuse("version " + std::to_string(version) + " was written by a newer penstock; this one reads versions 1 and " +
+           std::to_string(kVersion));
+  }
+  if (version == 0) refuse("there is no version 0");
+  LoaderState state;
+  state.dataset = fingerprint(json, "dataset");
+  state.samples = number<std::uint64_t>(json, "samples");
+  state.seed = number<std::uint64_t>(json, "seed");
+  state.epoch = number<std::uint64_t>(json, "epoch");
+  state.start = number<std::uint64_t>(json, "start");
+  state.batch = number<std::uint64_t>(json, "batch");
+  state.world = number<std::uint32_t>(json, "world");
+  state.batch_size = number<std::uint32_t>(json, "batch_size");
+  state.transforms = text(json, "transforms");
+  if (version > 1) state.order = order_of(json);
+  if (state.world == 0 || state.batch_size == 0) refuse("\"world\" and \"batch_size\" must be at least 1");
+  if (state.start > state.samples) refuse("\"start\" lies behind \"samples\"");
+  return state;
+}
+
+}  // namespace penstock

@@ -1,0 +1,150 @@
+// Which engine suits a dataset on this machine, and why.
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include <penstock/loader/read/direct_engine.hpp>
+#include <penstock/loader/read/gather_engine.hpp>
+#include <penstock/loader/read/pread_engine.hpp>
+#include <penstock/loader/read/read_engine.hpp>
+#include <penstock/loader/read/residency.hpp>
+#include <penstock/loader/read/storage_engine.hpp>
+#include <penstock/loader/read/uring_engine.hpp>
+#include <penstock/loader/work/place.hpp>
+
+namespace penstock {
+namespace {
+
+constexpr std::uint64_t kProbes = 64;
+
+// The largest stored extent of samples spread evenly over the dataset.
+std::vector<Extent> sampled_extents(const Dataset& dataset) {
+  std::vector<Extent> extents;
+  std::vector<Piece> pieces;
+  const std::uint64_t probes = std::min(kProbes, dataset.size());
+  for (std::uint64_t i = 0; i < probes; ++i) {
+    const std::uint64_t sample = i * (dataset.size() / probes);
+    Extent largest{0, 0, 0};
+    for (std::uint32_t field = 0; field < dataset.fields().size(); ++field) {
+      dataset.locate(sample, field, pieces);
+      for (const Piece& piece : pieces) {
+        Extent extent{0, 0, 0};
+        if (piece.kind == Piece::Kind::extent) extent = piece.extent;
+        if (piece.kind == Piece::Kind::block) extent = stored_extent(dataset, piece.block);
+        if (extent.length > largest.length) largest = extent;
+      }
+    }
+    if (largest.length != 0) extents.push_back(largest);
+  }
+  return extents;
+}
+
+// A copy of the dataset shares its indexes, and keeps them for a thread that outlives the engine.
+EngineFiles files_of(const Dataset& dataset) {
+  return {.count = dataset.file_count(),
+          .lookup = [dataset](std::uint32_t file) { return dataset.file(file); },
+          .root = dataset.path(),
+          .check = [dataset](std::uint32_t file, const FileIdentity& now) { dataset.require_unchanged(file, now); },
+          .random_access = true};
+}
+
+std::shared_ptr<ReadDesk> make_desk(const EngineFiles& files, EngineKind kind, const EngineOptions& options,
+                                    OnRead on_read) {
+  const bool waits_for_storage = kind == EngineKind::io_uring || kind == EngineKind::pread;
+  const FileTableOptions table{.root = files.root,
+                               .direct_io = options.direct_io && kind == EngineKind::io_uring,
+                               .random_access = files.random_access && waits_for_storage,
+                               .check = files.check};
+  return std::make_shared<ReadDesk>(files.count, files.lookup, table, std::move(on_read));
+}
+
+std::unique_ptr<ReadEngine> make(EngineKind kind, const EngineFiles& files, const EngineOptions& options,
+                                 const OnRead& on_read) {
+  auto desk = make_desk(files, kind, options, on_read);
+  switch (kind) {
+    case EngineKind::io_uring:
+      return std::make_unique<UringEngine>(std::move(desk), options);
+    case EngineKind::pread:
+      return std::make_unique<PreadEngine>(std::move(desk), options);
+    case EngineKind::gather:
+      return std::make_unique<GatherEngine>(std::move(desk), options.scattered);
+    case EngineKind::direct:
+    case EngineKind::automatic:
+      break;
+  }
+  return std::make_unique<DirectEngine>(std::move(desk));
+}
+
+std::string refusal_text(int errnum) {
+  const char* symbol = strerrorname_np(errnum);
+  return "io_uring refused: " + (symbol != nullptr ? std::string(symbol) : std::to_string(errnum));
+}
+
+std::string direct_io_note(EngineKind kind, const EngineOptions& options) {
+  return options.direct_io && kind != EngineKind::io_uring ? "; O_DIRECT is not used, only io_uring does" : "";
+}
+
+ChosenEngine named(EngineKind kind, const std::string& who, const EngineFiles& files, const EngineOptions& options,
+                   const OnRead& on_read) {
+  try {
+    return {make(kind, files, options, on_read), who + direct_io_note(kind, options)};
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::resource) throw;
+    throw Error::invalid_argument("the engine " + std::string(name(kind)) + " (" + who +
+                                  ") cannot be had: " + error.what());
+  }
+}
+
+// The one that the user or the environment names; none where the choice is ours.
+std::optional<ChosenEngine> asked_for(const EngineFiles& files, const EngineOptions& options, const OnRead& on_read) {
+  if (options.kind != EngineKind::automatic) return named(options.kind, "as asked", files, options, on_read);
+  const char* environment = std::getenv("PENSTOCK_ENGINE");
+  if (environment == nullptr || *environment == '\0') return std::nullopt;
+  const EngineKind kind = engine_named(environment);
+  if (kind == EngineKind::automatic) return std::nullopt;
+  return named(kind, "PENSTOCK_ENGINE", files, options, on_read);
+}
+
+// `found` tells of the data, and may be empty.
+ChosenEngine waiting_for_storage(const std::string& found, const EngineFiles& files, const EngineOptions& options,
+                                 const OnRead& on_read) {
+  std::string refused;
+  if (const int errnum = uring_refusal(); errnum != 0) {
+    refused = refusal_text(errnum);
+  } else {
+    try {
+      return {make(EngineKind::io_uring, files, options, on_read), found.empty() ? "storage" : "storage: " + found};
+    } catch (const Error& error) {  // a small ring could be had, this one not: the limit on locked memory
+      refused = "io_uring refused: " + error.cause();
+    }
+  }
+  return {make(EngineKind::pread, files, options, on_read),
+          refused + (found.empty() ? "" : "; " + found) + direct_io_note(EngineKind::pread, options)};
+}
+
+}  // namespace
+
+ChosenEngine choose_engine(const Dataset& dataset, const EngineOptions& options, OnRead on_read) {
+  const EngineFiles files = files_of(dataset);
+  if (auto asked = asked_for(files, options, on_read)) return std::move(*asked);
+  FileTable probed(files.count, files.lookup, {.random_access = true, .keep_open = 8});
+  const Residency residency = probe_residency(probed, sampled_extents(dataset));
+  const std::string found = to_string(residency);
+  if (residency.resident() && !options.direct_io && options.scattered)
+    return {make(EngineKind::gather, files, options, on_read), "records here and there, resident: " + found};
+  if (residency.resident() && !options.direct_io && options.rows && files.count <= GatherEngine::kMappings)
+    return {make(EngineKind::gather, files, options, on_read), "rows as they are stored, resident: " + found};
+  if (residency.resident() && !options.direct_io)
+    return {make(EngineKind::direct, files, options, on_read), "resident: " + found};
+  return waiting_for_storage(found, files, options, on_read);
+}
+
+ChosenEngine choose_storage_engine(const EngineFiles& files, const EngineOptions& options, const OnRead& on_read) {
+  if (auto asked = asked_for(files, options, on_read)) return std::move(*asked);
+  return waiting_for_storage({}, files, options, on_read);
+}
+
+}  // namespace penstock

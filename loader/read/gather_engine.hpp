@@ -1,0 +1,43 @@
+// Copies out of mapped files: for data that is in memory, in many small reads or as rows that nothing is done with.
+#pragma once
+
+#include <memory>
+#include <mutex>
+
+#include <penstock/base/lru_cache.hpp>
+#include <penstock/loader/read/read_desk.hpp>
+#include <penstock/loader/read/read_engine.hpp>
+
+namespace penstock {
+
+class MappedFile;
+
+/// Answers before submit() returns. A record costs a memcpy instead of a system call, and a long row about two thirds of
+/// what the kernel's own copy takes; data that is not in memory is faulted in page by page, which is slow. A file cut
+/// short is an Error like in any other engine. A file that cannot be mapped is read.
+class GatherEngine : public ReadEngine {
+ public:
+  static constexpr std::size_t kMappings = 512;  ///< kept: far below the system's limit of 65,530 per process
+
+  /// `scattered`: records lie here and there, so the system shall not read what lies around them.
+  explicit GatherEngine(std::shared_ptr<ReadDesk> desk, bool scattered = true);
+  ~GatherEngine() override;
+  bool stop(std::chrono::milliseconds grace) override;
+  EngineKind kind() const override { return EngineKind::gather; }
+  bool synchronous() const override { return true; }
+  void submit(std::span<const ReadRequest> requests) override;
+  EngineStats stats() const override { return desk_->counters.total(); }
+
+ private:
+  std::shared_ptr<const MappedFile> mapped(std::uint32_t file);
+  void serve(std::span<const ReadRequest> requests);
+  void read(const ReadRequest& request, const OpenFile& file);
+  void copy(const ReadRequest& request, const MappedFile& file, std::uint64_t size);
+
+  std::shared_ptr<ReadDesk> desk_;
+  const bool scattered_;
+  std::mutex mutex_;  // guards mappings_
+  LruCache<MappedFile> mappings_;
+};
+
+}  // namespace penstock

@@ -1,0 +1,32 @@
+#include <array>
+
+#include <penstock/base/error.hpp>
+#include <penstock/loader/read/read_engine.hpp>
+
+namespace penstock {
+namespace {
+constexpr std::array<std::string_view, 5> kNames{"auto", "io_uring", "direct", "pread", "gather"};
+}
+
+std::string_view name(EngineKind kind) {
+  return kNames.at(static_cast<std::size_t>(kind));
+}
+
+EngineKind engine_named(std::string_view name) {
+  for (std::size_t i = 0; i < kNames.size(); ++i)
+    if (kNames[i] == name) return static_cast<EngineKind>(i);
+  throw Error::invalid_argument("no read engine is named \"" + std::string(name) +
+                                "\": auto, io_uring, direct, pread or gather");
+}
+
+EngineStats& EngineStats::operator+=(const EngineStats& other) {
+  requests += other.requests;
+  bytes += other.bytes;
+  reads += other.reads;
+  read_bytes += other.read_bytes;
+  retries += other.retries;
+  busy += other.busy;
+  return *this;
+}
+
+}  // namespace penstock

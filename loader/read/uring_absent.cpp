@@ -1,0 +1,23 @@
+// Takes the place of the io_uring engine in builds without liburing.
+#include <cerrno>
+
+#include <penstock/loader/read/uring_engine.hpp>
+
+namespace penstock {
+
+class UringReader {};
+
+UringEngine::UringEngine(std::shared_ptr<ReadDesk>, const EngineOptions&, AnswerFilter) {
+  throw Error::unsupported("built without liburing");
+}
+UringEngine::~UringEngine() = default;
+bool UringEngine::stop(std::chrono::milliseconds) {
+  return true;
+}
+void UringEngine::submit(std::span<const ReadRequest>) {}
+
+int uring_refusal() {
+  return ENOSYS;
+}
+
+}  // namespace penstock

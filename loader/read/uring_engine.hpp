@@ -1,0 +1,43 @@
+// Reads through io_uring: for data that is not in memory.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <vector>
+
+#include <penstock/base/thread.hpp>
+#include <penstock/loader/read/read_desk.hpp>
+#include <penstock/loader/read/read_engine.hpp>
+#include <penstock/loader/read/scatter.hpp>
+#include <penstock/loader/read/uring_refusal.hpp>
+
+namespace penstock {
+
+class UringReader;
+
+/// One ring per reader thread. A submission goes to one reader, which reads close requests as one and splits long ones.
+class UringEngine : public ReadEngine {
+ public:
+  /// Throws Error: io, with the errno of io_uring_setup; resource, when a thread cannot be started;
+  /// unsupported, when built without liburing.
+  UringEngine(std::shared_ptr<ReadDesk> desk, const EngineOptions& options, AnswerFilter filter = {});
+  ~UringEngine() override;
+  bool stop(std::chrono::milliseconds grace) override;
+  bool abandoned() const override { return abandoned_; }
+  EngineKind kind() const override { return EngineKind::io_uring; }
+  bool synchronous() const override { return false; }
+  unsigned threads() const override { return static_cast<unsigned>(threads_.size()); }
+  void submit(std::span<const ReadRequest> requests) override;
+  EngineStats stats() const override { return desk_->counters.total(); }
+
+ private:
+  void start_reader(const EngineOptions& options, const AnswerFilter& filter);
+
+  std::shared_ptr<ReadDesk> desk_;
+  std::vector<std::shared_ptr<UringReader>> readers_;  // shared with the threads, which a stuck read may keep
+  std::vector<Thread> threads_;
+  std::atomic<std::size_t> next_{0};  // relaxed: only spreads submissions over the readers
+  bool abandoned_ = false;
+};
+
+}  // namespace penstock

@@ -1,0 +1,127 @@
+// The thread behind one ring: takes requests over, merges and splits them, keeps the ring full, answers.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <future>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include <penstock/base/caught.hpp>
+#include <penstock/formats/io/descriptor.hpp>
+#include <penstock/loader/read/coalesce.hpp>
+#include <penstock/loader/read/read_desk.hpp>
+#include <penstock/loader/read/scatter.hpp>
+#include <penstock/loader/read/scratch.hpp>
+#include <penstock/loader/read/uring_ring.hpp>
+
+namespace penstock {
+
+/// A request longer than one read: its pieces are read side by side, and the last one answers.
+struct SplitRequest {
+  ReadRequest request{};
+  std::uint64_t pieces_left = 0;
+  std::exception_ptr failure;  // of the piece that failed first
+};
+
+/// One read on its way through the ring: its file is opened where it is not open yet, then asked until all is there.
+///
+///   file bytes     ......[gap, begin .............. end, gap).......
+///   buffered       read from begin + done into the requests' own destinations
+///   O_DIRECT       read from an aligned offset at or before begin into `scratch`, then copied
+struct UringRead {
+  std::uint32_t file = 0;
+  std::uint64_t begin = 0, end = 0;
+  std::vector<ReadRequest> requests;     // sorted, disjoint; one when split
+  SplitRequest* split = nullptr;         // set when this is one piece of a request
+  std::shared_ptr<const OpenFile> open;  // null until the ring has opened it
+  std::string path;                      // while it does
+  bool open_direct = true;               // with O_DIRECT, if that is asked for
+  Scatter scatter;
+  std::uint64_t done = 0;   // bytes from begin; O_DIRECT: from aligned_begin
+  std::uint64_t asked = 0;  // bytes of the read in flight
+  std::span<std::byte> scratch;
+  std::uint64_t aligned_begin = 0, aligned_end = 0;
+  unsigned attempts = 0;  // EAGAIN in a row
+};
+
+class UringReader {
+ public:
+  UringReader(std::shared_ptr<ReadDesk> desk, const EngineOptions& options, AnswerFilter filter);
+  UringReader(const UringReader&) = delete;
+  UringReader& operator=(const UringReader&) = delete;
+
+  /// The thread's body. Sets `ready` to nothing, or to the Error with which the ring was refused.
+  void run(const std::stop_token& stop, std::promise<void>& ready);
+  bool broken();                                       ///< the ring failed: reads that were in it may still write
+  void submit(std::span<const ReadRequest> requests);  ///< from any thread; requests are admitted already
+  void wake();                                         ///< from any thread
+
+ private:
+  // uring_reader.cpp: from requests to operations in the ring
+  void loop(const std::stop_token& stop);
+  void listen();
+  void take_over();
+  void split(const ReadRequest& request);
+  UringRead& new_read(std::span<const ReadRequest> requests);
+  void start_waiting();
+  bool start(UringRead& read);  // false: no scratch free
+  void ask_open(UringRead& read);
+  bool ask_read(UringRead& read);
+  bool take_scratch(UringRead& read, std::uint64_t align);
+  bool wait();  // false: the ring itself failed
+  void drain();
+  void begin_anew(const std::exception_ptr& failure);
+  void give_up(int errnum);
+  void fail_all(const std::exception_ptr& failure) noexcept;
+
+  // uring_answers.cpp: from the ring's answers to answered requests
+  void completed(UringRead& read, std::int64_t answer);
+  void opened(UringRead& read, std::int64_t answer);
+  void failed_answer(UringRead& read, int errnum);
+  void into_destinations(UringRead& read, std::uint64_t bytes);
+  void into_scratch(UringRead& read, std::uint64_t bytes);
+  void ask_again(UringRead& read);
+  void read_buffered(UringRead& read);
+  void finish_with_pread(UringRead& read);
+  void finish(UringRead& read, std::uint64_t bytes, int errnum);
+  void fail(UringRead& read, const std::exception_ptr& failure) noexcept;
+  void answer_piece(UringRead& read, std::exception_ptr failure) noexcept;
+  void recycle(UringRead& read) noexcept;
+
+  const std::shared_ptr<ReadDesk> desk_;
+  const EngineOptions options_;
+  const AnswerFilter filter_;
+  const Descriptor wake_;  // eventfd: a read of it stays in the ring, so that one wait serves requests and answers
+
+  std::mutex mutex_;  // guards incoming_ and broken_
+  std::vector<ReadRequest> incoming_;
+  int broken_ = 0;  // errno with which the ring failed for good
+
+  // The rest belongs to the thread.
+  std::optional<UringRing> ring_;
+  std::optional<ScratchPool> scratch_;
+  std::vector<std::byte> bin_;
+  std::uint64_t wakes_ = 0;  // where the eventfd is read to
+  std::vector<ReadRequest> taken_;
+  std::size_t reading_ = 0;  // of taken_: those that a read of reads_ answers
+  std::vector<MergedRead> merged_;
+  std::unordered_map<std::uint32_t, std::vector<UringRead*>> opening_;  // file -> reads that wait for it
+  std::deque<UringRead*> waiting_;                                      // for room in the ring, or scratch
+  std::vector<std::unique_ptr<UringRead>> reads_;                       // all there are; without requests: spare
+  std::vector<UringRead*> spare_;                                       // has room for all
+  std::vector<std::unique_ptr<SplitRequest>> splits_;
+  std::vector<SplitRequest*> spare_splits_;  // likewise
+  unsigned in_flight_ = 0;
+  bool listening_ = false;
+  bool draining_ = false;
+};
+
+}  // namespace penstock

@@ -1,0 +1,77 @@
+// Where the time went: always on, and complete enough to add up.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <iosfwd>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <penstock/loader/checksums.hpp>
+#include <penstock/loader/fetch/sample_cache.hpp>
+#include <penstock/loader/read/read_engine.hpp>
+
+namespace penstock {
+
+/// Times of a stage, summed over its threads.
+struct StageStats {
+  std::string name;  ///< plan, read, decode, transform, copy, deliver
+  unsigned threads = 0;
+  /// Working; waiting for input; waiting for room. Of `copy`, the device works, while its thread waits.
+  std::chrono::nanoseconds busy{}, stalled_in{}, stalled_out{};
+};
+
+struct BadSample {
+  std::string key, field, cause;
+  std::uint64_t sample, epoch;
+  /// In the epoch's order; nothing for a repeat that pads, which counts for no limit.
+  std::optional<std::uint64_t> position = {};
+};
+
+struct Stats {
+  std::uint64_t samples = 0, batches = 0, bytes_read = 0, bytes_delivered = 0;
+  std::chrono::nanoseconds wall{};           ///< since the first next()
+  std::chrono::nanoseconds first_batch{};    ///< from construction until the first batch was in hand
+  std::chrono::nanoseconds consumer_wait{};  ///< inside next()
+  std::chrono::nanoseconds consumer_busy{};  ///< between one next() and the following one
+  /// consumer_wait split over the stage that made it wait: read, decode, transform, plan, deliver, the user's own step,
+  /// copy; adds up to it.
+  std::vector<std::pair<std::string, std::chrono::nanoseconds>> waited_for;
+  std::vector<StageStats> stages;
+  EngineKind engine = EngineKind::automatic;
+  std::string engine_reason;
+  EngineStats reads;
+  unsigned workers = 0;                                                        ///< asked for
+  unsigned workers_observed = 0;                                               ///< threads that decoded something
+  std::uint64_t slab_bytes = 0, slabs = 0, window_bytes = 0, cache_bytes = 0;  ///< reserved
+  /// That more batches in the consumer's hands may still take, up to LoaderOptions::held_max: on the device where
+  /// batches lie there, else on the host.
+  std::uint64_t held_max_bytes = 0;
+  std::string staging;  ///< whether slabs are page-locked for the device, or why not
+  std::string device;   ///< "cuda:0: NVIDIA H200, ..."; empty: batches stay in memory of the host
+  std::uint64_t device_bytes = 0, device_slabs = 0;  ///< reserved on the device
+  std::uint64_t copied_bytes = 0;                    ///< to the device, by copies that are over
+  std::chrono::nanoseconds copy_time{};              ///< that they took there, without kernels
+  /// Of LoaderOptions::gpu_direct: "direct: OUTPUTS"; "bounce buffer, WHY: OUTPUTS", where their bytes still pass
+  /// through the host's memory; "not used: WHY"; empty: not asked for. As the first file is read.
+  std::string gpu_direct;
+  std::uint64_t gpu_direct_bytes = 0;  ///< that the device read itself; counted in bytes_read
+  /// Of LoaderOptions::gpu_jpeg: "50 % by nvJPEG 13.0, hardware engine: OUTPUTS"; "not used: WHY"; empty: not asked
+  /// for.
+  std::string gpu_jpeg;
+  std::uint64_t gpu_jpeg_rows = 0;     ///< that the device decoded
+  std::uint64_t gpu_jpeg_refused = 0;  ///< batches in which it found a bad JPEG, and which the cores then decoded
+  std::uint64_t blocks_undone = 0;     ///< filtered blocks (HDF5 chunks); one that serves many samples counts once
+  CacheKind cache_kind = CacheKind::none;
+  CacheStats cache;  ///< of samples; cache_bytes above are those of blocks
+  Checksums checksums = Checksums::off;
+  CheckStats checks;
+  std::uint64_t bad_samples = 0, excluded_samples = 0, later_failures = 0;
+  std::vector<BadSample> bad;  ///< the first 1,000
+  std::string notes;           ///< what a user should know (fallbacks, where rank and world came from)
+};
+
+std::ostream& operator<<(std::ostream& out, const Stats& stats);  ///< the stage table
+
+}  // namespace penstock

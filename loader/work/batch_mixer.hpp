@@ -1,0 +1,49 @@
+// Mixes the rows of a batch before it is sealed: LoaderOptions::mix.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include <penstock/loader/batch/slab.hpp>
+#include <penstock/transforms/mix.hpp>
+#include <penstock/transforms/program/program.hpp>
+
+namespace penstock {
+
+struct LoaderOptions;
+
+/// Immutable; shared by all workers. Rows that count are mixed with the one of them before; padding and rows marked bad
+/// stay as they are. Whatever is drawn is a function of seed, epoch and the position of the batch's first row.
+class BatchMixer {
+ public:
+  /// Throws Error: invalid_argument, for mixes of different classes and for outputs that cannot be mixed: none that is
+  /// an image or a label, boxes or masks that follow an image, uint8 images for mixup, images of two sizes for cutmix.
+  BatchMixer(std::vector<Mix> mixes, std::span<const Output> outputs);
+  bool empty() const { return mixes_.empty(); }
+  /// After the last row was written; `scratch` is the worker's. Sets slab.mix.
+  void run(Slab& slab, std::uint64_t seed, std::uint64_t position, std::vector<std::byte>& scratch) const;
+
+ private:
+  void mix(Slab& slab, std::uint32_t output, const MixDraw& draw, std::span<const std::uint32_t> rows,
+           std::vector<std::byte>& scratch) const;
+
+  std::vector<Mix> mixes_;
+  std::vector<Output> outputs_;
+  Size image_{};
+};
+
+/// Gives the labels among the outputs the classes that the mixes ask for; makes the fields' own outputs explicit.
+/// Throws Error: invalid_argument.
+void ask_for_classes(LoaderOptions& options, std::span<const FieldSchema> fields);
+
+/// The row whose share 1 - lambda has in `row` of a mixed batch.
+std::uint32_t partner_of(std::span<const std::uint8_t> valid, std::uint32_t row);
+
+/// "; mix: mixup(0.2, classes=10), cutmix(1, classes=10)", as part of a state's transforms; empty without any.
+std::string version_of(std::span<const Mix> mixes);
+/// The mixes of a state's transforms.
+std::vector<Mix> mixes_of(std::string_view version);
+
+}  // namespace penstock

@@ -1,0 +1,42 @@
+// Behind one row of a batch: which sample, where its bytes lie, and what every random draw came to.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <penstock/formats/dataset.hpp>
+#include <penstock/transforms/account.hpp>
+#include <penstock/transforms/mix.hpp>
+#include <penstock/transforms/program/program.hpp>
+
+namespace penstock {
+
+struct OutputOrigin {
+  OutputAccount account;
+  std::string file;                     ///< inside the dataset
+  std::optional<std::uint64_t> offset;  ///< bytes from its start; unknown for values that lie in no extent
+  std::uint64_t length;                 ///< stored bytes
+};
+
+/// How a row was mixed with another one of its batch.
+struct MixAccount {
+  MixDraw draw;
+  std::uint32_t partner;  ///< its row
+  std::string partner_key;
+};
+
+struct RowAccount {
+  std::string key;
+  std::uint64_t sample, seed, epoch;
+  std::uint32_t occurrence = 0;  ///< of the sample in the loader's subset: how often it stands there before
+  std::optional<MixAccount> mix = {};
+  std::vector<OutputOrigin> outputs;  ///< without those that the sample has no field for
+};
+
+/// Reads the sample's fields anew. Throws Error, with dataset, shard, key, field and offset, for what a loader would
+/// raise.
+RowAccount account_for(const Dataset& dataset, const Program& program, const SampleContext& sample);
+
+}  // namespace penstock

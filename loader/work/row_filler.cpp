@@ -1,0 +1,321 @@
+#include <cstring>
+#include <string>
+
+#include <penstock/base/error.hpp>
+#include <penstock/formats/filters/filters.hpp>
+#include <penstock/formats/io/crc32c.hpp>
+#include <penstock/loader/work/place.hpp>
+#include <penstock/loader/work/row_filler.hpp>
+
+namespace penstock {
+namespace {
+
+constexpr int kReadAttempts = 3;
+
+std::byte* destination_of(std::byte* slot, std::uint64_t offset, std::byte* buffer) {
+  return slot != nullptr ? slot : buffer + offset;
+}
+
+}  // namespace
+
+void RowSlots::of(Assembly& assembly, std::span<const Output> outputs, std::uint32_t row) {
+  places.assign(outputs.size(), {});
+  verbatim.assign(outputs.size(), {});
+  staged.assign(outputs.size(), nullptr);
+  direct.assign(outputs.size(), nullptr);
+  jpeg.assign(outputs.size(), nullptr);
+  for (std::uint32_t i = 0; i < outputs.size(); ++i) {
+    if (!outputs[i].ragged) {
+      places[i] = assembly.slab().row(i, row);
+      direct[i] = assembly.slab().direct_row(i, row);
+      jpeg[i] = assembly.slab().jpeg_row(i, row);
+    } else if (assembly.staged[i] != 0) {
+      staged[i] = &assembly.slab().ragged(i).staged[row];
+      continue;
+    } else {
+      places[i] = assembly.slab().ragged_row(i, row);
+    }
+    if (outputs[i].verbatim) verbatim[i] = places[i];
+  }
+}
+
+void RowSlots::clear_row() {
+  for (const std::span<std::byte> place : places) {
+    if (!place.empty()) std::memset(place.data(), 0, place.size());
+  }
+  for (std::vector<std::byte>* row : staged) {
+    if (row != nullptr) row->clear();
+  }
+  for (Extent* row : direct) {
+    if (row != nullptr) *row = {};
+  }
+  for (JpegRow* row : jpeg) {
+    if (row != nullptr) row->bytes.clear();
+  }
+}
+
+RowFiller::RowFiller(const FetchFrom& from, ReadEngine& direct, BlockCache& blocks, SampleCache& cache,
+                     std::uint64_t max_items, const DeviceJpegs* jpegs, WorkLog* log)
+    : from_(from),
+      dataset_(from.dataset),
+      program_(from.program),
+      direct_(direct),
+      blocks_(blocks),
+      max_items_(max_items),
+      jpegs_(jpegs),
+      log_(log),
+      filler_(from.program),
+      keeper_(from.dataset, from.program, cache) {}
+
+void RowFiller::read_and_fill(const SampleContext& sample, RowSlots& slots) {
+  name_sample(sample, [&] {
+    insist([&] {
+      fetch_.plan(from_, sample, slots.verbatim, slots.places);
+      buffer_.reserve(fetch_.bytes() + kOverread);
+      read(fetch_, buffer_.data());
+    });
+  });
+  fill(sample, fetch_, buffer_.data(), slots, nullptr);
+}
+
+// I/O errors, and only those, may pass.
+template <typename Read>
+void RowFiller::insist(Read read) {
+  for (int attempt = 1;; ++attempt) {
+    try {
+      return read();
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::io || attempt == kReadAttempts) throw;
+    }
+  }
+}
+
+template <typename Work>
+void RowFiller::name_sample(const SampleContext& sample, Work work) const {
+  try {
+    work();
+  } catch (const Error& error) {
+    throw error.in({.dataset = dataset_.path().string(),
+                    .shard = dataset_.shard(dataset_.shard_of(sample.sample)).name,
+                    .key = std::string(sample.key)});
+  }
+}
+
+void RowFiller::fill_ahead(const SampleContext& sample, const Group& group, std::uint32_t index, RowSlots& slots) {
+  fill(sample, group.fetches[index], group.buffer + group.begins[index], slots, &group);
+}
+
+void RowFiller::read(const Fetch& fetch, std::byte* buffer) {
+  if (fetch.reads().empty()) return;
+  const ReadTime time(log_, read_time_);
+  pending_.resize(fetch.reads().size());
+  sums_.assign(fetch.reads().size(), {});
+  requests_.clear();
+  for (std::size_t i = 0; i < fetch.reads().size(); ++i) {
+    const Fetch::Read& read = fetch.reads()[i];
+    pending_[i] = {};
+    requests_.push_back({.extent = read.extent,
+                         .destination = destination_of(read.slot, read.offset, buffer),
+                         .tag = PendingRead::tag(pending_[i]),
+                         .streamed = read.slot != nullptr && from_.streams,
+                         .sum = read.summed ? &sums_[i] : nullptr});
+  }
+  submit(requests_);
+}
+
+void RowFiller::submit(std::span<const ReadRequest> requests) {
+  if (requests.empty()) return;
+  direct_.submit(requests);
+  for (const PendingRead& read : pending_) {
+    if (read.failure != nullptr) std::rethrow_exception(read.failure);
+  }
+}
+
+void RowFiller::fill(const SampleContext& sample, const Fetch& fetch, std::byte* buffer, RowSlots& slots,
+                     const Group* ahead) {
+  hits_ += fetch.hits();
+  misses_ += fetch.misses();
+  name_sample(sample, [&] {
+    read_specials(fetch, buffer, ahead);
+    if (from_.checks != nullptr) check(sample.sample, fetch, buffer, ahead == nullptr);
+  });
+  for (std::uint32_t output = 0; output < slots.direct.size(); ++output) {
+    if (slots.direct[output] == nullptr) continue;
+    *slots.direct[output] = fetch.direct(output);
+    if (from_.checks != nullptr && fetch.direct(output).length != 0)
+      from_.checks->count_unchecked(fetch.direct(output).length);
+  }
+  filler_.begin(sample);
+  for (const std::uint32_t output : program_.order()) {
+    const FieldFetch* field = fetch.of(output);
+    if (field == nullptr) {  // in its slot as it is
+      keeper_.row(sample.sample, output, fetch.field_of(output), slots.places[output]);
+      continue;
+    }
+    const FieldBytes read{&dataset_.fields()[field->field],
+                          {buffer + field->begin, static_cast<std::size_t>(field->selected)},
+                          field->ranges};
+    try {
+      if (leave_to_device(sample, output, read, slots.jpeg[output])) continue;
+      fill_output(output, keeper_.value(sample.sample, output, *field, read), slots);
+      keeper_.row(sample.sample, output, field->field, slots.places[output]);
+    } catch (const Error& error) {
+      throw error.in(place_of(dataset_, sample.sample, field->field));
+    }
+  }
+}
+
+bool RowFiller::leave_to_device(const SampleContext& sample, std::uint32_t output, const FieldBytes& bytes,
+                                JpegRow* row) {
+  if (row == nullptr) return false;
+  row->bytes.clear();
+  if (!jpegs_->wants(sample)) return false;
+  const std::optional<JpegSize> size = jpegs_->size(bytes.bytes);
+  if (!size) return false;
+  const std::optional<Geometry> geometry = filler_.place(output, bytes);
+  if (!geometry || geometry->source != Size{size->width, size->height}) return false;
+  tabulator_.tabulate(*geometry, row->tables);
+  row->size = *size;
+  row->bytes.assign(bytes.bytes.begin(), bytes.bytes.end());
+  return true;
+}
+
+void RowFiller::fill_output(std::uint32_t output, const FieldBytes& bytes, RowSlots& slots) {
+  if (slots.staged[output] == nullptr) return filler_.fill(output, bytes, slots.places[output]);
+  const std::uint64_t items = filler_.items(output, bytes);
+  if (max_items_ != 0 && items > max_items_) {
+    throw Error::resource("the sample has " + std::to_string(items) +
+                          " items, more than max_items = " + std::to_string(max_items_));
+  }
+  slots.staged[output]->resize(items * program_.outputs()[output].row_bytes());
+  filler_.fill(output, bytes, *slots.staged[output]);
+}
+
+void RowFiller::read_specials(const Fetch& fetch, std::byte* buffer, const Group* ahead) {
+  for (const Fetch::Special& special : fetch.specials()) {
+    std::byte* destination = destination_of(special.slot, special.offset, buffer);
+    const Piece& piece = special.piece;
+    if (piece.kind == Piece::Kind::block) {
+      copy_block(piece, destination, ahead);
+      continue;
+    }
+    if (piece.inline_bytes.empty()) {
+      std::memset(destination, 0, piece.length);
+      continue;
+    }
+    for (std::uint64_t done = 0; done < piece.length; done += piece.inline_bytes.size()) {
+      const std::uint64_t length = std::min<std::uint64_t>(piece.inline_bytes.size(), piece.length - done);
+      std::memcpy(destination + done, piece.inline_bytes.data(), length);
+    }
+  }
+}
+
+// Before anything is made of the bytes, or kept of them. `just_read`: by this filler's last read().
+void RowFiller::check(std::uint64_t sample, const Fetch& fetch, std::byte* buffer, bool just_read) {
+  if (fetch.in_slots().empty() && fetch.fields().empty()) return;
+  const ReadTime time(log_, read_time_);
+  for (const Fetch::InSlot& value : fetch.in_slots()) {
+    const bool summed = just_read && value.read != Fetch::kSeveral;
+    check_value(sample, value.field, value.bytes, summed ? sums_[value.read] : ReadSum{});
+  }
+  for (const FieldFetch& field : fetch.fields()) {
+    if (field.kept) continue;
+    std::byte* bytes = buffer + field.begin;
+    if (field.ranges.empty()) {
+      if (from_.checks->wants(sample, field.field)) check_value(sample, field.field, {bytes, field.length}, {});
+    } else if (!field.widened.empty()) {
+      check_ranges(sample, field, bytes);
+      cut(field, bytes);
+    } else if (from_.checks->wants(sample, field.field) && dataset_.range_sums(sample, field.field).size() == 0) {
+      from_.checks->count_unchecked(field.length);
+    }
+  }
+}
+
+void RowFiller::check_value(std::uint64_t sample, std::uint32_t field, std::span<std::byte> bytes,
+                            const ReadSum& sum) {
+  const std::optional<std::uint32_t> recorded = dataset_.crc32c(sample, field);
+  if (recorded) {
+    require_sum(sample, field, 0, bytes, *recorded, sum.known ? sum.crc32c : crc32c(bytes));
+    from_.checks->count_checked(1, bytes.size());
+  } else {
+    from_.checks->count_unchecked(bytes.size());
+  }
+  from_.checks->done(sample, field);
+}
+
+void RowFiller::check_ranges(std::uint64_t sample, const FieldFetch& fetch, std::byte* bytes) {
+  const RangeSums sums = dataset_.range_sums(sample, fetch.field);
+  if (sums.size() == 0) return check_value(sample, fetch.field, {bytes, fetch.length}, {});
+  const std::uint64_t length = dataset_.length(sample, fetch.field);
+  for (const ByteRange& part : fetch.widened) {
+    for (std::uint64_t i = (part.begin + RangeSums::kRange - 1) / RangeSums::kRange; i < sums.size(); ++i) {
+      const std::uint64_t begin = i * RangeSums::kRange, end = std::min(begin + RangeSums::kRange, length);
+      if (end > part.end) break;
+      if (!from_.checks->wants_range(sample, fetch.field, sums.first + i)) continue;
+      const std::span<std::byte> range(bytes + (begin - part.begin), end - begin);
+      require_sum(sample, fetch.field, begin, range, sums[i], crc32c(range));
+      from_.checks->count_checked(1, range.size());
+      from_.checks->range_done(sums.first + i);
+    }
+    bytes += part.end - part.begin;
+  }
+}
+
+// Leaves of what was read what the codec had asked for.
+void RowFiller::cut(const FieldFetch& fetch, std::byte* bytes) {
+  cut_scratch_.resize(fetch.selected);
+  std::uint64_t made = 0, from = 0;
+  auto part = fetch.widened.begin();  // both rise, unless all of the value was read
+  for (const ByteRange& range : fetch.ranges) {
+    if (range.begin == range.end) continue;
+    for (; part->end < range.end; ++part) from += part->end - part->begin;
+    const std::uint64_t length = range.end - range.begin;
+    std::memcpy(cut_scratch_.data() + made, bytes + from + (range.begin - part->begin), length);
+    made += length;
+  }
+  std::memcpy(bytes, cut_scratch_.data(), made);
+}
+
+void RowFiller::require_sum(std::uint64_t sample, std::uint32_t field, std::uint64_t begin,
+                            std::span<std::byte> bytes, std::uint32_t recorded, std::uint32_t found) {
+  if (found == recorded) return;
+  from_.checks->count_mismatch();
+  const std::vector<std::byte> again = read_again(dataset_, sample, field, begin, bytes.size());
+  if (const std::uint32_t second = crc32c(again); second != recorded)
+    throw checksum_error(dataset_, sample, field, begin, recorded, second);
+  std::memcpy(bytes.data(), again.data(), bytes.size());
+}
+
+void RowFiller::copy_block(const Piece& piece, std::byte* destination, const Group* ahead) {
+  const ReadTime time(log_, read_time_);
+  const BlockCache::Bytes bytes = blocks_.get(piece.block, [&](std::vector<std::byte>& undone) {
+    const Block block = dataset_.block(piece.block);
+    if (block.mosaic) {
+      return assemble(*block.mosaic, undone, [this](std::uint32_t number, std::vector<std::byte>& tile) {
+        const Block of = dataset_.block(number);
+        tile.clear();
+        if (of.decoded_length != 0) undo_filters(of, read_stored(of), tile, filter_scratch_);
+      });
+    }
+    const auto brought = ahead != nullptr ? ahead->stored(piece.block) : std::nullopt;
+    const std::span<const std::byte> stored = brought ? *brought : read_stored(block);
+    undo_filters(block, stored, undone, filter_scratch_);
+  });
+  if (piece.offset > bytes->size() || piece.length > bytes->size() - piece.offset) {
+    throw Error::corrupt("a value lies outside its block of " + std::to_string(bytes->size()) + " bytes");
+  }
+  std::memcpy(destination, bytes->data() + piece.offset, piece.length);
+}
+
+std::span<const std::byte> RowFiller::read_stored(const Block& block) {
+  stored_.resize(block.extent.length);
+  insist([&] {
+    pending_.assign(1, {});
+    const ReadRequest request{block.extent, stored_.data(), PendingRead::tag(pending_[0])};
+    submit({&request, 1});
+  });
+  return stored_;
+}
+
+}  // namespace penstock

@@ -1,0 +1,101 @@
+// From a sample's number to a filled row: plan the reads, bring the bytes, decode and transform into the slots.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include <penstock/base/error.hpp>
+#include <penstock/base/memory.hpp>
+#include <penstock/formats/dataset.hpp>
+#include <penstock/loader/device/device_jpegs.hpp>
+#include <penstock/loader/fetch/block_cache.hpp>
+#include <penstock/loader/fetch/fetch.hpp>
+#include <penstock/loader/fetch/group.hpp>
+#include <penstock/loader/fetch/sample_keeper.hpp>
+#include <penstock/loader/read/read_engine.hpp>
+#include <penstock/loader/time/stage_clock.hpp>
+#include <penstock/loader/time/work_log.hpp>
+#include <penstock/transforms/image/kernels/resample_tables.hpp>
+#include <penstock/transforms/program/program.hpp>
+
+namespace penstock {
+
+/// The slots of one row, by output: a place of known size, or (ragged, staged) a buffer that takes what comes.
+struct RowSlots {
+  std::vector<std::span<std::byte>> places;     ///< empty where staged
+  std::vector<std::vector<std::byte>*> staged;  ///< null where there is a place
+  std::vector<std::span<std::byte>> verbatim;   ///< places of the outputs whose bytes need no work, else empty
+  std::vector<Extent*> direct;  ///< of outputs that a device may read itself: takes where, or nothing; else null
+  std::vector<JpegRow*> jpeg;   ///< of outputs that a device may decode: takes the JPEG, or nothing; else null
+  /// The slots of row `row` of an assembly's slab.
+  void of(Assembly& assembly, std::span<const Output> outputs, std::uint32_t row);
+  void clear_row();  ///< zeros in every place, nothing staged or left to a device: a row marked bad
+};
+
+/// One per worker thread: owns the decoders' state and the scratch memory. Throws Error with shard, key and field.
+class RowFiller {
+ public:
+  /// `direct` must be synchronous; it serves whatever was not read ahead. `jpegs`: of slots that have places for them.
+  /// `log`: is told when a read is under way. All must outlive the filler.
+  RowFiller(const FetchFrom& from, ReadEngine& direct, BlockCache& blocks, SampleCache& cache, std::uint64_t max_items,
+            const DeviceJpegs* jpegs = nullptr, WorkLog* log = nullptr);
+
+  /// Reads the sample here and now, then fills. I/O errors are tried three times.
+  void read_and_fill(const SampleContext& sample, RowSlots& slots);
+  /// Fills row `index` of a group from what was read ahead.
+  void fill_ahead(const SampleContext& sample, const Group& group, std::uint32_t index, RowSlots& slots);
+
+  nanoseconds read_time() const { return read_time_; }
+  SlotFiller::Times fill_times() const {
+    SlotFiller::Times times = filler_.times();
+    times.decode += keeper_.decode_time();
+    return times;
+  }
+  std::uint64_t hits() const { return hits_; }      ///< values that the cache had, so far
+  std::uint64_t misses() const { return misses_; }  ///< and those that it had not
+
+ private:
+  template <typename Read>
+  static void insist(Read read);
+  template <typename Work>
+  void name_sample(const SampleContext& sample, Work work) const;
+  // `buffer` holds the bytes that `fetch` planned.
+  void fill(const SampleContext& sample, const Fetch& fetch, std::byte* buffer, RowSlots& slots, const Group* ahead);
+  void fill_output(std::uint32_t output, const FieldBytes& bytes, RowSlots& slots);
+  bool leave_to_device(const SampleContext& sample, std::uint32_t output, const FieldBytes& bytes, JpegRow* row);
+  void read(const Fetch& fetch, std::byte* buffer);
+  void read_specials(const Fetch& fetch, std::byte* buffer, const Group* ahead);
+  void check(std::uint64_t sample, const Fetch& fetch, std::byte* buffer, bool just_read);
+  void check_value(std::uint64_t sample, std::uint32_t field, std::span<std::byte> bytes, const ReadSum& sum);
+  void check_ranges(std::uint64_t sample, const FieldFetch& fetch, std::byte* bytes);
+  void cut(const FieldFetch& fetch, std::byte* bytes);
+  void require_sum(std::uint64_t sample, std::uint32_t field, std::uint64_t begin, std::span<std::byte> bytes,
+                   std::uint32_t recorded, std::uint32_t found);
+  void copy_block(const Piece& piece, std::byte* destination, const Group* ahead);
+  std::span<const std::byte> read_stored(const Block& block);
+  void submit(std::span<const ReadRequest> requests);
+
+  const FetchFrom& from_;
+  const Dataset& dataset_;
+  const Program& program_;
+  ReadEngine& direct_;
+  BlockCache& blocks_;
+  const std::uint64_t max_items_;
+  const DeviceJpegs* const jpegs_;
+  WorkLog* const log_;
+  SlotFiller filler_;
+  ResampleTabulator tabulator_;
+  SampleKeeper keeper_;
+  Fetch fetch_;
+  Memory buffer_;
+  std::vector<ReadRequest> requests_;
+  std::vector<PendingRead> pending_;
+  std::vector<ReadSum> sums_;  // by read of the fetch read last
+  std::vector<std::byte> stored_, filter_scratch_, cut_scratch_;
+  nanoseconds read_time_{};
+  std::uint64_t hits_ = 0, misses_ = 0;
+};
+
+}  // namespace penstock

@@ -1,0 +1,98 @@
+// The worker pool: exactly `workers` threads that read (with a direct engine), decode and transform rows.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include <penstock/base/error.hpp>
+#include <penstock/base/thread.hpp>
+#include <penstock/loader/batch/delivery.hpp>
+#include <penstock/loader/fetch/group.hpp>
+#include <penstock/loader/options.hpp>
+#include <penstock/loader/plan/selection.hpp>
+#include <penstock/loader/read/window.hpp>
+#include <penstock/loader/time/stage_clock.hpp>
+#include <penstock/loader/time/work_log.hpp>
+#include <penstock/loader/work/batch_mixer.hpp>
+#include <penstock/loader/work/row_filler.hpp>
+
+namespace penstock {
+
+/// What all workers share; owned by the loader, outlives them.
+struct Workshop {
+  const Dataset& dataset;
+  const Program& program;
+  const LoaderOptions& options;
+  const Selection& selection;
+  const FetchFrom& from;
+  const DeviceJpegs* jpegs;  ///< null: all images are decoded here
+  ReadEngine& direct;
+  BlockCache& blocks;
+  SampleCache& cache;
+  const BatchMixer& mixer;
+  ReadWindow& window;
+  GroupPool& groups;
+  TaskQueue& tasks;
+  Delivery& delivery;
+  SlabPool& slabs;
+  StageClocks& clocks;
+  WorkLog& feeder_log;
+  const WorkLogs& worker_logs;
+  std::atomic<unsigned>& workers_observed;
+};
+
+/// One worker: what its thread runs.
+class Worker {
+ public:
+  /// `log`: null for one that only fills batches.
+  explicit Worker(Workshop& shop, WorkLog* log = nullptr);
+  void run(std::stop_token stop);
+  /// Fills a whole batch in the calling thread. Throws what failed.
+  void fill_batch(Assembly& assembly);
+
+ private:
+  void run_group(Group& group);
+  void copy_rows(Assembly& assembly, std::uint32_t first, std::uint32_t count);
+  void run_row(Assembly& assembly, std::uint32_t row, Group* ahead, std::uint32_t index);
+  void fill_row(Assembly& assembly, std::uint32_t row, Group* ahead, std::uint32_t index);
+  void fail_row(Assembly& assembly, std::uint32_t row, std::exception_ptr failure);
+  void fall_short(Assembly& assembly, std::uint32_t row, const Error& error);
+  bool replace(Assembly& assembly, std::uint32_t row, std::string& last);
+  void finish(Assembly& assembly);  ///< once its last row is written
+  void take_up(const TaskQueue::Task& task);
+  nanoseconds unrecorded() const;   ///< in rows, but for what is neither read nor decoded nor transformed
+  void record(bool goes_on);        ///< what was done since the last look at the clock
+
+  Workshop& shop_;
+  WorkLog* const log_;
+  Stopwatch watch_;
+  RowFiller filler_;
+  RowSlots slots_;
+  std::vector<std::byte> mixed_row_;             // scratch
+  std::vector<std::uint8_t> missing_;            // scratch: by row, 1 where the cache has it not
+  nanoseconds mixing_{};                         // since last recorded
+  nanoseconds read_{}, decode_{}, transform_{};  // as last recorded
+  std::uint64_t hits_ = 0, misses_ = 0;          // likewise
+  std::uint64_t copied_ = 0;                     // values, since then
+};
+
+/// The pool: threads of ours inside an arena of their own with that many reserved slots, so that whatever runs on TBB
+/// within a codec stays within `workers` threads, and the host program's arenas are left alone.
+class WorkerPool {
+ public:
+  explicit WorkerPool(unsigned workers);
+  ~WorkerPool();
+  /// Throws Error: resource, when a thread cannot be started; those that were are joined in the end, as all are.
+  /// `failed` is told what a thread ends with.
+  void start(const std::shared_ptr<void>& keeps_alive, Workshop& shop, const std::stop_token& stop,
+             const Thread::Failed& failed);
+  /// Joins the threads; false when one of them did not come back within `grace` and was left behind.
+  bool join_for(std::chrono::milliseconds grace);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace penstock

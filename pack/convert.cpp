@@ -1,0 +1,263 @@
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+
+#include <penstock/base/aside.hpp>
+#include <penstock/base/error.hpp>
+#include <penstock/formats/io/atomic_file.hpp>
+#include <penstock/formats/io/crc32c.hpp>
+#include <penstock/formats/io/hash.hpp>
+#include <penstock/formats/packed/appear.hpp>
+#include <penstock/formats/packed/dataset_writer.hpp>
+#include <penstock/formats/packed/manifest.hpp>
+#include <penstock/formats/packed/parts.hpp>
+#include <penstock/loader/loader.hpp>
+#include <penstock/pack/convert.hpp>
+#include <penstock/pack/packed_fields.hpp>
+#include <penstock/pack/packer.hpp>
+#include <penstock/pack/shard_plan.hpp>
+
+namespace penstock {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+constexpr std::uint64_t kBatchBytes = 4 << 20;  // a few batches together stay in the last cache
+constexpr std::uint64_t kMostRows = 1024;
+constexpr const char* kCompleting = "penstock-shard";  // the thread that completes full shards
+
+LoaderOptions loader_options(const Dataset& source, const PackedFields& fields, const ConvertOptions& options) {
+  LoaderOptions loader;
+  loader.workers = options.workers;
+  loader.prefetch = 4;
+  loader.on_error = options.skip_bad ? OnError::mark : OnError::raise;
+  loader.max_error_rate = 1.0;
+  loader.missing = Missing::empty;
+  loader.checksums = Checksums::always;
+  std::uint64_t bytes = 0;
+  const std::uint64_t looked = std::min<std::uint64_t>(source.size(), 1000);
+  for (std::uint32_t i = 0; i < fields.schemas().size(); ++i) {
+    const std::optional<std::uint32_t> stored = fields.stored(i);
+    if (!stored) continue;
+    loader.fields.emplace_back(fields.schemas()[i].name, raw());
+    for (std::uint64_t sample = 0; sample < looked; ++sample) bytes += source.length(sample, *stored);
+  }
+  std::uint64_t mean = std::max<std::uint64_t>(1, looked == 0 ? 1 : bytes / looked);
+  const PixelRecoding& pixels = options.recoding.pixels;  // what is decoded of a batch is in memory at once
+  if (!pixels.keeps_all()) mean = std::max(mean, static_cast<std::uint64_t>(pixels.height * pixels.width * 3));
+  loader.batch_size = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(kBatchBytes / mean, 1, kMostRows));
+  return loader;
+}
+
+Share share_of(const ShardPlan& plan, std::uint32_t rank, std::uint32_t world) {
+  const auto [first, end] = plan.share(rank, world);
+  Share share{.first_shard = first};
+  const auto at = [&](std::size_t shard) {
+    return plan.order().begin() + static_cast<std::ptrdiff_t>(plan.begin(shard));
+  };
+  share.samples.assign(at(first), at(end));
+  for (std::size_t shard = first; shard < end; ++shard) share.begins.push_back(plan.begin(shard) - plan.begin(first));
+  return share;
+}
+
+/// What decides the bytes beside the writer's own options; a resumed run must agree.
+Json made_with(const Dataset& source, const ConvertOptions& options) {
+  Json json{{"source", {{"samples", source.size()}, {"keys", source.fingerprint()}}},
+            {"labels", options.labels},
+            {"classes", options.classes},
+            {"skip_bad", options.skip_bad}};
+  json.update(Json::parse(recoding_json(options.recoding)));
+  return json;
+}
+
+/// The same for one part: all that is equal for all ranks, and "part", which is not.
+Json made_with(const Dataset& source, const ConvertOptions& options, const ShardPlan& plan, const Share& share) {
+  Json json = made_with(source, options);
+  json["source"]["values"] = plan.stamp();
+  json["shard_size"] = options.shard_size;
+  json["align"] = options.align;
+  json["shards"] = plan.shards();
+  json["part"] = {{"rank", options.rank},
+                  {"world", options.world},
+                  {"first_shard", share.first_shard},
+                  {"end_shard", share.first_shard + share.begins.size()},
+                  {"samples", share.samples.size()}};
+  return json;
+}
+
+/// Position of the first sample whose key comes after `key`; 0 for the empty one.
+std::uint64_t position_after(const Dataset& source, const Share& share, const std::string& key) {
+  if (key.empty()) return 0;
+  const auto found =
+      std::upper_bound(share.samples.begin(), share.samples.end(), key,
+                       [&](const std::string& wanted, std::uint64_t sample) { return wanted < source.key(sample); });
+  return static_cast<std::uint64_t>(found - share.samples.begin());
+}
+
+/// What the samples of a source are made from: numbers that change with their content, told without reading it.
+class SourceMarks {
+ public:
+  SourceMarks(const Dataset& source, const PackedFields& fields, const Share& share)
+      : source_(source), fields_(fields), share_(share) {}
+
+  std::uint64_t of(std::string_view key) {
+    const auto found = std::ranges::lower_bound(share_.samples, key, {},
+                                                [&](std::uint64_t sample) { return source_.key(sample); });
+    if (found == share_.samples.end() || source_.key(*found) != key) return 0;
+    std::uint64_t mark = hash64(key);
+    for (std::uint32_t field = 0; field < fields_.schemas().size(); ++field)
+      mark = mix64(mark ^ of_value(*found, field));
+    return mark;
+  }
+
+ private:
+  // By its checksum where there is one, else by its place and the state of the file.
+  std::uint64_t of_value(std::uint64_t sample, std::uint32_t field) {
+    const std::optional<std::uint32_t> stored = fields_.stored(field);
+    if (!stored) return crc32c(fields_.label(sample));
+    if (!source_.locate(sample, *stored, pieces_)) return 1;
+    if (const auto crc = source_.crc32c(sample, *stored)) return mix64(source_.length(sample, *stored)) ^ *crc;
+    std::uint64_t mark = 0;
+    for (const Piece& piece : pieces_) {
+      const bool inside = piece.kind == Piece::Kind::bytes || piece.kind == Piece::Kind::fill;
+      if (inside) {
+        mark = mix64(mark ^ crc32c(piece.inline_bytes));
+        continue;
+      }
+      const Extent extent = piece.kind == Piece::Kind::extent ? piece.extent : source_.block(piece.block).extent;
+      for (const std::uint64_t part : {source_.mark(extent.file), extent.offset, piece.offset, piece.length})
+        mark = mix64(mark ^ part) + 1;
+    }
+    return mark;
+  }
+
+  const Dataset& source_;
+  const PackedFields& fields_;
+  const Share& share_;
+  std::vector<Piece> pieces_;
+};
+
+ConvertResult pack(const Dataset& source, const PackedFields& fields, const Share& share, DatasetWriter& writer,
+                   const ConvertOptions& options, const std::function<bool(const ConvertProgress&)>& progress) {
+  ConvertResult result;
+  result.resumed = writer.resumed_samples();
+  const std::uint64_t position = position_after(source, share, writer.last_key());
+  LoaderOptions chosen = loader_options(source, fields, options);
+  chosen.subset.emplace(share.samples.begin() + static_cast<std::ptrdiff_t>(position), share.samples.end());
+  if (!chosen.subset->empty()) {
+    Loader loader(source, chosen);
+    std::optional<ValueRecoder> recoder;
+    if (!options.recoding.keeps_all()) recoder.emplace(fields, options.recoding, loader.options().workers);
+    Packer packer(source, fields, share, position, writer, options.skip_bad, recoder ? &*recoder : nullptr);
+    while (const std::optional<Batch> batch = loader.next()) {
+      packer.add(*batch);
+      if (progress && !progress({result.resumed + packer.samples(), share.samples.size(), writer.bytes()})) {
+        throw Error::resource("interrupted; resume continues after the last whole shard",
+                              {.dataset = writer.destination().string()});
+      }
+    }
+    result.samples = packer.samples();
+    result.bad = packer.bad();
+    if (recoder) result.kept = recoder->kept();
+  }
+  writer.finish();
+  result.bytes = writer.bytes();
+  result.skipped = writer.skipped();
+  return result;
+}
+
+/// The thread `aside` completes full shards; it outlives the writer.
+DatasetWriterOptions writer_options(const PackedFields& fields, const ConvertOptions& options, const Json& made_with,
+                                    SourceMarks& marks, Aside& aside) {
+  return {.format = options.format,
+          .shard_size = options.shard_size,
+          .align = options.align,
+          .fields = fields.schemas(),
+          .classes = fields.classes(),
+          .made_with = made_with.dump(),
+          .overwrite = options.overwrite,
+          .resume = options.resume,
+          .source_of = [&marks](std::string_view key) { return marks.of(key); },
+          .aside = [&aside](std::function<void()> work) { return aside.begin(std::move(work)); }};
+}
+
+/// What a run with `resume` says of a part that an earlier run finished; nothing when there is none.
+/// Throws Error: invalid_argument, when it was made with other options.
+std::optional<ConvertResult> finished_part(const fs::path& place, const Json& made_with) {
+  if (!fs::exists(place / Manifest::kFileName)) return std::nullopt;
+  const Dataset part = open(place);
+  const Manifest manifest = Manifest::from_json(part.attributes());
+  try {
+    require_same_options(manifest.made_with, made_with.dump(), "was packed with other options");
+  } catch (const Error& error) {
+    throw error.in({.dataset = place.string()});
+  }
+  ConvertResult result;
+  result.resumed = manifest.samples;
+  for (const ManifestShard& shard : manifest.shards) result.bytes += shard.bytes;
+  result.skipped = count_lines(read_skip_report(place));
+  return result;
+}
+
+ConvertResult convert_part(const Dataset& source, const fs::path& destination, const ConvertOptions& options,
+                           const std::function<bool(const ConvertProgress&)>& progress) {
+  if (options.rank >= options.world) {
+    throw Error::invalid_argument("rank " + std::to_string(options.rank) + " of " + std::to_string(options.world));
+  }
+  if (!options.report.empty()) throw Error::invalid_argument("the report is of all ranks: give it when finishing");
+  if (fs::exists(fs::symlink_status(destination)) && !options.overwrite) {
+    throw Error::invalid_argument("exists already: " + destination.string() + " (overwrite replaces it)");
+  }
+  const Format* format = format_named(options.format);
+  if (format == nullptr) throw Error::invalid_argument("unknown format: " + options.format);
+  const PackedFields fields(source, options.labels, options.classes, options.recoding);
+  const ShardPlan plan(source, fields, key_order(source), *format, options.shard_size, options.align);
+  const Share share = share_of(plan, options.rank, options.world);
+  const Json made = made_with(source, options, plan, share);
+  const fs::path place = place_of_part(destination, options.rank, options.world);
+  if (options.resume) {
+    if (const auto finished = finished_part(place, made)) return *finished;
+  }
+  Aside aside(kCompleting);
+  SourceMarks marks(source, fields, share);
+  DatasetWriterOptions chosen = writer_options(fields, options, made, marks, aside);
+  chosen.planned = true;
+  DatasetWriter writer(place, chosen);
+  return pack(source, fields, share, writer, options, progress);
+}
+
+void write_report(const fs::path& report, const fs::path& destination) {
+  if (report.empty()) return;
+  const std::string text = read_skip_report(destination);
+  write_atomically(report, std::as_bytes(std::span(text.data(), text.size())));
+}
+
+}  // namespace
+
+ConvertResult convert(const Dataset& source, const fs::path& destination, const ConvertOptions& asked,
+                      const std::function<bool(const ConvertProgress&)>& progress) {
+  ConvertOptions options = asked;
+  options.recoding = resolved(asked.recoding, source);
+  if (options.world != 0) return convert_part(source, without_slash(destination), options, progress);
+  const PackedFields fields(source, options.labels, options.classes, options.recoding);
+  Aside aside(kCompleting);
+  const Share share{.samples = key_order(source)};
+  SourceMarks marks(source, fields, share);
+  DatasetWriter writer(destination, writer_options(fields, options, made_with(source, options), marks, aside));
+  const ConvertResult result = pack(source, fields, share, writer, options, progress);
+  write_report(options.report, destination);
+  return result;
+}
+
+JoinedDataset finish_convert(const fs::path& destination, const FinishOptions& options) {
+  const JoinedDataset joined = join_parts(destination, options.overwrite);
+  write_report(options.report, destination);
+  return joined;
+}
+
+}  // namespace penstock

@@ -1,0 +1,183 @@
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <optional>
+#include <vector>
+
+#include <penstock/base/error.hpp>
+#include <penstock/pack/delivery_proof.hpp>
+#include <penstock/transforms/clouds/codecs/cloud.hpp>
+#include <penstock/transforms/clouds/codecs/cloud_recoder.hpp>
+#include <penstock/transforms/decoders.hpp>
+#include <penstock/transforms/value_reader.hpp>
+
+namespace penstock {
+namespace {
+
+const std::string kOtherValue = "the bytes are as they should be, but a loader makes other values of them";
+
+std::string unreadable(const Error& error) {
+  return "a loader reads the source's value, but not this one: " + error.cause();
+}
+
+// What `read` makes of the source's value, if a loader can read that at all.
+template <class Read>
+auto of_source(Read read) -> std::optional<decltype(read())> {
+  try {
+    return read();
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::resource || error.kind() == ErrorKind::io) throw;
+    return std::nullopt;
+  }
+}
+
+// What is wrong with `ours`, which must be readable: what `compare` says of it.
+template <class Compare>
+std::string fault(Compare compare) {
+  try {
+    return compare();
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::resource || error.kind() == ErrorKind::io) throw;
+    return unreadable(error);
+  }
+}
+
+Layout layout_of(const FieldSchema& schema, std::span<const std::byte> value) {
+  return Decoders(DecodeOptions{.pixels = Pixels::stored, .upright = true}).peek({&schema, value}).layout;
+}
+
+ReadValue value_of(const FieldSchema& schema, std::span<const std::byte> value) {
+  ReadValue read;
+  ValueReader().read(schema, value, read);
+  return read;
+}
+
+std::string fault_of_pixels(const Compared& pair) {
+  const auto theirs = of_source([&] { return value_of(pair.their_schema, pair.theirs); });
+  if (!theirs) return {};
+  return fault([&] { return value_of(pair.our_schema, pair.ours) == *theirs ? std::string() : kOtherValue; });
+}
+
+// Longest side `most`, both in proportion.
+bool is_shrunk(const Shape& from, const Shape& to, std::int64_t most) {
+  const double scale = static_cast<double>(most) / static_cast<double>(std::max(from[0], from[1]));
+  const auto near = [&](std::size_t side) {
+    return std::abs(static_cast<double>(from[side]) * scale - static_cast<double>(to[side])) <= 1;
+  };
+  return std::max(to[0], to[1]) == most && near(0) && near(1);
+}
+
+// Compressed again: pixels may be others, but there must be as many as were asked for.
+std::string fault_of_again(const JpegRecoding& jpeg, const Compared& pair) {
+  const auto theirs = of_source([&] { return layout_of(pair.their_schema, pair.theirs); });
+  if (!theirs || !theirs->image) return {};
+  return fault([&] {
+    const Layout ours = value_of(pair.our_schema, pair.ours).layout;
+    const Shape &from = theirs->shape, &to = ours.shape;
+    if (!ours.image || to[2] != from[2]) return kOtherValue;
+    const bool large = jpeg.max_side != 0 && std::max(from[0], from[1]) > jpeg.max_side;
+    return to == from || (large && is_shrunk(from, to, jpeg.max_side)) ? std::string() : kOtherValue;
+  });
+}
+
+// The points of a cloud, each a row of bytes: coordinates, then the attributes that are asked for.
+class PointRows {
+ public:
+  PointRows(const FieldSchema& schema, std::span<const std::byte> value, std::vector<PointAttribute> wanted) {
+    const FieldBytes field{&schema, value};
+    std::vector<std::string> names;
+    for (const PointAttribute& attribute : wanted) names.push_back(attribute.name);
+    Decoders decoders(DecodeOptions{.attributes = names});
+    CloudDecoder& decoder = cloud_decoder(decoders.peek(field));
+    const auto points = static_cast<std::size_t>(decoder.header().points);
+    for (const PointAttribute& attribute : wanted) row_ += size_of(attribute.dtype);
+    bytes_.resize(points * row_);
+    std::vector<float> coordinates(points * 3);
+    decoder.coordinates(field, {}, coordinates.data());
+    place(std::as_bytes(std::span(coordinates)), 0, sizeof(float) * 3);
+    std::size_t at = sizeof(float) * 3;
+    std::vector<std::byte> values;
+    for (const PointAttribute& attribute : wanted) {
+      const std::size_t number = attribute_number(decoder.header(), attribute.name), width = size_of(attribute.dtype);
+      if (decoder.header().attributes[number].dtype != attribute.dtype) throw Error::shape("another type of attribute");
+      values.resize(points * width);
+      decoder.attribute(field, {}, number, values.data());
+      place(values, at, width);
+      at += width;
+    }
+    for (std::size_t point = 0; point < points; ++point) sorted_.push_back(bytes_.data() + point * row_);
+    std::ranges::sort(sorted_, [this](const std::byte* a, const std::byte* b) { return std::memcmp(a, b, row_) < 0; });
+  }
+
+  std::size_t count() const { return sorted_.size(); }
+  /// Whether each row of `few` is one of these, as often as it stands there.
+  bool holds(const PointRows& few) const {
+    return few.row_ == row_ && std::includes(sorted_.begin(), sorted_.end(), few.sorted_.begin(), few.sorted_.end(),
+                                             [this](const std::byte* a, const std::byte* b) {
+                                               return std::memcmp(a, b, row_) < 0;
+                                             });
+  }
+
+ private:
+  void place(std::span<const std::byte> column, std::size_t at, std::size_t width) {
+    for (std::size_t point = 0; point * width < column.size(); ++point)
+      std::memcpy(bytes_.data() + point * row_ + at, column.data() + point * width, width);
+  }
+
+  std::size_t row_ = sizeof(float) * 3;
+  std::vector<std::byte> bytes_;
+  std::vector<const std::byte*> sorted_;
+};
+
+std::vector<PointAttribute> attributes_of(const FieldSchema& schema, std::span<const std::byte> value) {
+  Decoders decoders;
+  return cloud_decoder(decoders.peek({&schema, value})).header().attributes;
+}
+
+std::string fault_of_points(const CloudRecoding& recoding, const Compared& pair) {
+  return fault([&] {
+    const std::vector<PointAttribute> kept = attributes_of(pair.our_schema, pair.ours);
+    const PointRows ours(pair.our_schema, pair.ours, kept);
+    const auto theirs = of_source([&] { return PointRows(pair.their_schema, pair.theirs, kept); });
+    if (!theirs) return std::string();
+    const bool moved = std::ranges::any_of(
+        recoding.presample, [](const SampleOptions& step) { return step.method == SampleMethod::voxel; });
+    const bool all = recoding.presample.empty();
+    const bool right = all ? ours.count() == theirs->count() : ours.count() <= theirs->count();
+    return right && (moved || theirs->holds(ours)) ? std::string() : kOtherValue;
+  });
+}
+
+std::string fault_of_decoded(const PixelRecoding& pixels, const Compared& pair) {
+  return fault([&] {
+    const Layout layout = value_of(pair.our_schema, pair.ours).layout;
+    return layout.shape == Shape{pixels.height, pixels.width, 3} ? std::string() : kOtherValue;
+  });
+}
+
+}  // namespace
+
+std::string fault_of_copy(const Compared& pair) {
+  const auto codec_of = [&](const FieldSchema& schema) { return &codec_for(schema, pair.theirs); };
+  const auto theirs = of_source([&] { return codec_of(pair.their_schema); });
+  if (!theirs) return {};
+  return fault([&] {
+    if (codec_of(pair.our_schema) == *theirs) return std::string();
+    const auto layout = of_source([&] { return layout_of(pair.their_schema, pair.theirs); });
+    return !layout || layout_of(pair.our_schema, pair.ours) == *layout ? std::string() : kOtherValue;
+  });
+}
+
+std::string fault_of_file(const Compared& pair) {
+  return fault_of_pixels(pair);
+}
+
+std::string fault_of_recoding(const Recoding& recoding, const Compared& pair) {
+  if (recoding.pixels.takes(pair.our_schema.name)) return fault_of_decoded(recoding.pixels, pair);
+  if (!recoding.clouds.keeps_all() && CloudRecoder::takes(recognised(pair.their_schema, pair.theirs)))
+    return fault_of_points(recoding.clouds, pair);
+  const bool again = recoding.jpeg.max_side != 0 || recoding.jpeg.policy == JpegRecoding::Policy::quality;
+  return again ? fault_of_again(recoding.jpeg, pair) : fault_of_pixels(pair);
+}
+
+}  // namespace penstock

@@ -1,0 +1,96 @@
+#include <algorithm>
+
+#include <penstock/base/error.hpp>
+#include <penstock/formats/io/crc32c.hpp>
+#include <penstock/pack/packer.hpp>
+#include <penstock/transforms/codec.hpp>
+
+namespace penstock {
+
+Packer::Packer(const Dataset& source, const PackedFields& fields, const Share& share, std::uint64_t position,
+               DatasetWriter& writer, bool skip_bad, ValueRecoder* recoder)
+    : source_(source),
+      fields_(fields),
+      share_(share),
+      next_shard_(static_cast<std::size_t>(std::lower_bound(share.begins.begin(), share.begins.end(), position) -
+                                           share.begins.begin())),
+      position_(position),
+      writer_(writer),
+      skip_bad_(skip_bad),
+      recoder_(recoder) {
+  if (next_shard_ != 0) writer_.begin_shard(share_.first_shard + next_shard_ - 1);
+}
+
+void Packer::add(const Batch& batch) {
+  if (recoder_ != nullptr) recoder_->run(batch);
+  auto bad = batch.bad().begin();
+  for (std::uint32_t row = 0; row < batch.size(); ++row, ++position_) {
+    begin_planned_shard();
+    if (batch.valid()[row] == 0) {
+      skip(*bad++);
+      continue;
+    }
+    try {
+      take_apart(batch, row);
+    } catch (const Error& error) {
+      if (!skip_bad_ || !error.is_data_fault()) throw;
+      const ErrorContext& where = error.context();
+      skip({where.key, where.field, error.cause(), batch.samples()[row], batch.epoch()});
+      continue;
+    }
+    writer_.add(source_.key(batch.samples()[row]), values_);
+    ++samples_;
+  }
+}
+
+void Packer::begin_planned_shard() {
+  if (next_shard_ == share_.begins.size() || share_.begins[next_shard_] != position_) return;
+  writer_.begin_shard(share_.first_shard + next_shard_);
+  ++next_shard_;
+}
+
+void Packer::skip(const BadSample& bad) {
+  constexpr std::size_t kListed = 1000;
+  writer_.skip({bad.sample, bad.key, bad.field, bad.cause});
+  if (bad_.size() < kListed) bad_.push_back(bad);
+}
+
+void Packer::take_apart(const Batch& batch, std::uint32_t row) {
+  const std::uint64_t sample = batch.samples()[row];
+  values_.clear();
+  headers_.clear();
+  headers_.reserve(fields_.schemas().size());  // values_ keep spans of its elements
+  for (std::uint32_t i = 0; i < fields_.schemas().size(); ++i) {
+    try {
+      const auto bytes = value(batch, row, sample, i);
+      if (bytes) add_value(i, *bytes);
+    } catch (const Error& error) {
+      throw error.in({.dataset = source_.path().string(),
+                      .key = std::string(source_.key(sample)),
+                      .field = fields_.schemas()[i].name});
+    }
+  }
+}
+
+std::optional<std::span<const std::byte>> Packer::value(const Batch& batch, std::uint32_t row, std::uint64_t sample,
+                                                        std::uint32_t number) {
+  const std::optional<std::uint32_t> stored = fields_.stored(number);
+  if (!stored) return fields_.label(sample);
+  if (!source_.locate(sample, *stored, pieces_)) return std::nullopt;
+  const Field& column = batch[fields_.schemas()[number].name];
+  const auto begin = static_cast<std::size_t>(column.offsets[row]);
+  const auto end = static_cast<std::size_t>(column.offsets[row + 1]);
+  const std::span<const std::byte> bytes = column.as<std::byte>().subspan(begin, end - begin);
+  if (recoder_ != nullptr) {
+    if (const auto made = recoder_->value(number, row)) return made;
+  }
+  return fields_.renumbered(number, bytes, scratch_);
+}
+
+void Packer::add_value(std::uint32_t number, std::span<const std::byte> bytes) {
+  const Codec* codec = codec_named(fields_.schemas()[number].codec);
+  headers_.push_back(codec != nullptr ? codec->header(bytes) : std::vector<std::byte>{});
+  values_.push_back({number, bytes, crc32c(bytes), headers_.back()});
+}
+
+}  // namespace penstock

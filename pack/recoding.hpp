@@ -1,0 +1,61 @@
+// What packing makes of values: JPEG files and point clouds made over, images decoded, all else as it is.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include <penstock/formats/dataset.hpp>
+#include <penstock/formats/schema.hpp>
+#include <penstock/transforms/clouds/codecs/cloud_recoder.hpp>
+#include <penstock/transforms/image/codecs/pixel_recoder.hpp>
+#include <penstock/transforms/image/jpeg/recoder.hpp>
+
+namespace penstock {
+
+struct Recoding {
+  JpegRecoding jpeg = {};
+  CloudRecoding clouds = {};
+  PixelRecoding pixels = {};
+  bool keeps_all() const { return jpeg.keeps_all() && clouds.keeps_all() && pixels.keeps_all(); }
+  /// Whether it may change values of that field.
+  bool takes(const FieldSchema& field) const;
+  /// The field as it is once its values are made over: the codec may be another.
+  FieldSchema made(FieldSchema field) const;
+};
+
+/// The same with what `source` decides: which of its fields hold the images to be decoded, and their size where they
+/// are to stay as they are. Throws Error: invalid_argument, when fields are named that do not exist, none holds images,
+/// or it is not clear which are meant.
+Recoding resolved(Recoding recoding, const Dataset& source);
+
+/// The field with the codec that a value's first bytes tell, where it names none.
+FieldSchema recognised(FieldSchema field, std::span<const std::byte> value);
+
+/// What a manifest keeps of it: a JSON object, empty for what keeps all.
+std::string recoding_json(const Recoding& recoding);
+/// How a packed dataset's values were made, by its manifest; of others, nothing was. Throws Error: corrupt.
+Recoding recoding_of(const Dataset& dataset);
+
+/// One per thread: what makes over each kind of value, with its scratch.
+class FieldRecoder {
+ public:
+  /// Throws Error: invalid_argument, for options out of range.
+  explicit FieldRecoder(const Recoding& recoding);
+  /// The bytes to store in place of `value`: `value` itself where nothing is to be done, else bytes that stay until the
+  /// next call. `field` is the source's. Throws Error: corrupt, unsupported, shape.
+  std::span<const std::byte> recode(const FieldSchema& field, std::string_view key, std::span<const std::byte> value);
+  /// Why the last value stayed a JPEG file though it was to be made over; empty where it did not.
+  std::string_view kept_because() const { return kept_; }
+
+ private:
+  std::optional<JpegRecoder> jpeg_;
+  std::optional<CloudRecoder> clouds_;
+  std::optional<PixelRecoder> pixels_;
+  PixelRecoding decoded_;
+  std::string_view kept_;  // of jpeg_
+};
+
+}  // namespace penstock

@@ -1,0 +1,97 @@
+#include <algorithm>
+#include <numeric>
+#include <string>
+#include <string_view>
+
+#include <penstock/base/error.hpp>
+#include <penstock/formats/io/crc32c.hpp>
+#include <penstock/formats/io/hash.hpp>
+#include <penstock/pack/shard_plan.hpp>
+
+namespace penstock {
+namespace {
+
+/// What a sample will take in a shard, and a hash over what the source knows of it.
+class Appraiser {
+ public:
+  Appraiser(const Dataset& source, const PackedFields& fields, const Format& format)
+      : source_(source), fields_(fields), format_(format) {}
+
+  std::uint64_t room(std::uint64_t sample) {
+    const std::string_view key = source_.key(sample);
+    stamp_ = mix64(stamp_ ^ hash64(key));
+    std::uint64_t sum = 0;
+    for (std::uint32_t i = 0; i < fields_.schemas().size(); ++i) {
+      const auto length = length_of(sample, i);
+      if (!length) continue;
+      sum += format_.room != nullptr ? format_.room(key, fields_.schemas()[i].name, *length) : *length;
+    }
+    return sum;
+  }
+
+  std::uint64_t stamp() const { return stamp_; }
+
+ private:
+  std::optional<std::uint64_t> length_of(std::uint64_t sample, std::uint32_t number) {
+    const std::optional<std::uint32_t> stored = fields_.stored(number);
+    if (!stored) {
+      const std::span<const std::byte> label = fields_.label(sample);
+      take(number, label.size(), crc32c(label));
+      return label.size();
+    }
+    if (!source_.locate(sample, *stored, pieces_)) return std::nullopt;
+    const std::uint64_t length = source_.length(sample, *stored);
+    take(number, length, source_.crc32c(sample, *stored).value_or(0));
+    return length;
+  }
+
+  void take(std::uint32_t number, std::uint64_t length, std::uint32_t crc) {
+    stamp_ = mix64(stamp_ ^ length);
+    stamp_ = mix64(stamp_ ^ (std::uint64_t{number} << 32 | crc));
+  }
+
+  const Dataset& source_;
+  const PackedFields& fields_;
+  const Format& format_;
+  std::vector<Piece> pieces_;
+  std::uint64_t stamp_ = 0;
+};
+
+}  // namespace
+
+std::vector<std::uint64_t> key_order(const Dataset& source) {
+  const auto before = [&](std::uint64_t a, std::uint64_t b) { return source.key(a) < source.key(b); };
+  std::vector<std::uint64_t> order(source.size());
+  std::iota(order.begin(), order.end(), 0);
+  if (!std::is_sorted(order.begin(), order.end(), before)) std::sort(order.begin(), order.end(), before);
+  for (std::size_t i = 1; i < order.size(); ++i) {
+    if (source.key(order[i - 1]) == source.key(order[i])) {
+      throw Error::corrupt("two samples have this key",
+                           {.dataset = source.path().string(), .key = std::string(source.key(order[i]))});
+    }
+  }
+  return order;
+}
+
+ShardPlan::ShardPlan(const Dataset& source, const PackedFields& fields, std::vector<std::uint64_t> order,
+                     const Format& format, std::uint64_t shard_size, std::uint64_t align)
+    : order_(std::move(order)), begins_{0} {
+  Appraiser appraiser(source, fields, format);
+  std::uint64_t filled = 0;
+  for (std::uint64_t position = 0; position < order_.size(); ++position) {
+    const std::uint64_t room = appraiser.room(order_[position]) + align / 2;  // what aligning it takes, on average
+    if (filled != 0 && filled + room > shard_size) {
+      begins_.push_back(position);
+      filled = 0;
+    }
+    filled += room;
+  }
+  begins_.push_back(order_.size());
+  stamp_ = appraiser.stamp();
+}
+
+std::pair<std::size_t, std::size_t> ShardPlan::share(std::uint32_t rank, std::uint32_t world) const {
+  return {shards() * rank / world, shards() * (std::size_t{rank} + 1) / world};
+}
+
+}  // namespace penstock

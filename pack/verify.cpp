@@ -1,0 +1,242 @@
+#include <algorithm>
+#include <charconv>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <numeric>
+#include <optional>
+#include <tuple>
+#include <utility>
+
+#include <penstock/base/error.hpp>
+#include <penstock/base/parallel_for.hpp>
+#include <penstock/formats/format.hpp>
+#include <penstock/formats/index/difference.hpp>
+#include <penstock/formats/io/crc32c.hpp>
+#include <penstock/formats/packed/manifest.hpp>
+#include <penstock/formats/packed/packed.hpp>
+#include <penstock/pack/delivery_proof.hpp>
+#include <penstock/pack/recoding.hpp>
+#include <penstock/pack/verify.hpp>
+#include <penstock/staging/list.hpp>
+#include <penstock/transforms/image/jpt/encoder.hpp>
+#include <penstock/transforms/image/jpt/jpt.hpp>
+
+namespace penstock {
+namespace {
+
+constexpr std::uint64_t kMostBad = 10'000;
+
+std::vector<std::uint64_t> by_key(const Dataset& dataset) {
+  std::vector<std::uint64_t> order(dataset.size());
+  std::iota(order.begin(), order.end(), std::uint64_t{0});
+  std::ranges::stable_sort(order, std::less{}, [&](std::uint64_t sample) { return dataset.key(sample); });
+  return order;
+}
+
+// For each sample of `dataset` the one of `source` with its key, and the source's samples that found none.
+struct Match {
+  std::vector<std::optional<std::uint64_t>> source_of;
+  std::vector<std::uint64_t> lacking;
+};
+
+Match match(const Dataset& dataset, const Dataset& source) {
+  Match result;
+  result.source_of.resize(dataset.size());
+  const std::vector<std::uint64_t> ours = by_key(dataset), theirs = by_key(source);
+  std::size_t i = 0, j = 0;
+  while (i < ours.size() && j < theirs.size()) {
+    const int order = dataset.key(ours[i]).compare(source.key(theirs[j]));
+    if (order == 0) result.source_of[ours[i]] = theirs[j];
+    if (order > 0) result.lacking.push_back(theirs[j]);
+    i += order <= 0;
+    j += order >= 0;
+  }
+  result.lacking.insert(result.lacking.end(), theirs.begin() + static_cast<std::ptrdiff_t>(j), theirs.end());
+  return result;
+}
+
+std::optional<std::string_view> class_name(const Dataset& dataset, std::span<const std::byte> value) {
+  const char* text = reinterpret_cast<const char*>(value.data());
+  std::size_t index = 0;
+  const auto [end, failure] = std::from_chars(text, text + value.size(), index);
+  if (failure != std::errc{} || end != text + value.size() || index >= dataset.classes().size()) return {};
+  return dataset.classes()[index];
+}
+
+class Verification {
+ public:
+  Verification(const Dataset& dataset, const Dataset* source)
+      : dataset_(dataset), source_(source), recoding_(recoding_of(dataset)) {
+    if (source != nullptr) match_ = match(dataset, *source);
+  }
+
+  void check_sample(std::uint64_t sample) {
+    VerifyResult found;
+    found.samples = 1;
+    for (std::uint32_t field = 0; field < dataset_.fields().size(); ++field) check_value(sample, field, found);
+    if (source_ != nullptr) check_presence(sample, found);
+    add(found, sample);
+  }
+
+  void check_shard(std::size_t shard) {
+    VerifyResult found;
+    found.shards_checked = 1;
+    try {
+      verify_shard(dataset_, shard);
+    } catch (const Error& error) {
+      if (error.kind() == ErrorKind::resource) throw;
+      note(found, {}, {}, error.what());
+    }
+    add(found, dataset_.size() + shard);
+  }
+
+  // Shards that others packed have no checksum, but what their index tells can be found out again.
+  void check_index(std::size_t shard) {
+    const Format* format = format_named(dataset_.format());
+    if (format == nullptr) return;
+    VerifyResult found;
+    found.indexes_compared = 1;
+    const Dataset::Shard& opened = dataset_.shard(shard);
+    try {
+      const Index now = format->index(shard_path(dataset_, shard), opened.root, {});
+      if (const auto difference = index_difference(opened.index, now))
+        note(found, {}, {}, opened.name + ": the index is not that of the files: it has " + *difference);
+    } catch (const Error& error) {
+      if (error.kind() == ErrorKind::resource) throw;
+      note(found, {}, {}, opened.name + ": no index can be made of it any more: " + error.what());
+    }
+    add(found, dataset_.size() + shard);
+  }
+
+  VerifyResult result() {
+    VerifyResult absent;
+    for (const std::uint64_t sample : match_.lacking)
+      note(absent, std::string(source_->key(sample)), {}, "the source has this sample, the dataset lacks it");
+    add(absent, dataset_.size() + dataset_.shard_count());
+    std::ranges::stable_sort(bad_, std::less{}, &std::pair<std::uint64_t, BadValue>::first);
+    for (auto& [place, bad] : bad_) result_.bad.push_back(std::move(bad));
+    return std::move(result_);
+  }
+
+ private:
+  void check_value(std::uint64_t sample, std::uint32_t field, VerifyResult& found) const {
+    std::vector<Piece> pieces;
+    const std::string key(dataset_.key(sample)), &field_name = dataset_.fields()[field].name;
+    try {
+      if (!dataset_.locate(sample, field, pieces)) return;
+      const std::vector<std::byte> value = read_field(dataset_, sample, field);
+      ++found.values;
+      found.bytes += value.size();
+      if (const auto recorded = dataset_.crc32c(sample, field)) {
+        ++found.checked;
+        if (*recorded != crc32c(value)) note(found, key, field_name, "the bytes do not have the CRC-32C recorded");
+      }
+      if (source_ != nullptr && match_.source_of[sample]) compare(sample, field, value, found);
+    } catch (const Error& error) {
+      if (error.kind() == ErrorKind::resource) throw;
+      note(found, key, field_name, error.cause());
+    }
+  }
+
+  void compare(std::uint64_t sample, std::uint32_t field, std::span<const std::byte> value, VerifyResult& found) const {
+    const std::string& field_name = dataset_.fields()[field].name;
+    const auto source_field = source_->field(field_name);
+    std::vector<Piece> pieces;
+    const std::uint64_t source_sample = *match_.source_of[sample];
+    if (!source_field || !source_->locate(source_sample, *source_field, pieces)) return;
+    const std::vector<std::byte> expected = read_field(*source_, source_sample, *source_field);
+    ++found.compared;
+    const Compared pair{dataset_.key(sample), dataset_.fields()[field], source_->fields()[*source_field], value,
+                        expected};
+    const std::string fault = difference(pair);
+    if (!fault.empty()) note(found, std::string(dataset_.key(sample)), field_name, fault);
+  }
+
+  // Empty where the value is the source's, or what packing makes of that, and a loader delivers it as it should.
+  std::string difference(const Compared& pair) const {
+    if (std::ranges::equal(pair.ours, pair.theirs)) return fault_of_copy(pair);
+    if (is_file_of(pair.ours, pair.theirs)) return fault_of_file(pair);
+    if (was_recoded(pair)) return fault_of_recoding(recoding_, pair);
+    if (pair.our_schema.name == "cls") {
+      const auto ours = class_name(dataset_, pair.ours), theirs = class_name(*source_, pair.theirs);
+      if (ours && theirs && *ours == *theirs) return {};
+    }
+    return "the bytes differ from the source's";
+  }
+
+  // A photograph that was recoded holds the source's file, whatever program recoded it.
+  static bool is_file_of(std::span<const std::byte> value, std::span<const std::byte> expected) {
+    if (!jpt_codec().recognises(value) || jpt_codec().recognises(expected)) return false;
+    return std::ranges::equal(jpt::Restorer().restore(value).bytes, expected);
+  }
+
+  // Packing that made values over does so alike each time.
+  bool was_recoded(const Compared& pair) const {
+    if (recoding_.keeps_all()) return false;
+    const FieldSchema source_field = recognised(pair.their_schema, pair.theirs);
+    if (!recoding_.takes(source_field)) return false;
+    return std::ranges::equal(FieldRecoder(recoding_).recode(source_field, pair.key, pair.theirs), pair.ours);
+  }
+
+  // The sample must be the source's, with every field that it has there.
+  void check_presence(std::uint64_t sample, VerifyResult& found) const {
+    const std::string key(dataset_.key(sample));
+    if (!match_.source_of[sample]) return note(found, key, {}, "the source has no such sample");
+    std::vector<Piece> pieces;
+    for (std::uint32_t theirs = 0; theirs < source_->fields().size(); ++theirs) {
+      if (!source_->locate(*match_.source_of[sample], theirs, pieces)) continue;
+      const std::string& field_name = source_->fields()[theirs].name;
+      const auto ours = dataset_.field(field_name);
+      if (!ours || !dataset_.locate(sample, *ours, pieces))
+        note(found, key, field_name, "the source has this field, the dataset lacks it");
+    }
+  }
+
+  static void note(VerifyResult& found, std::string key, std::string field, std::string cause) {
+    ++found.bad_count;
+    if (found.bad.size() < kMostBad) found.bad.push_back({std::move(key), std::move(field), std::move(cause)});
+  }
+
+  void add(VerifyResult& found, std::uint64_t place) {
+    const std::lock_guard lock(mutex_);
+    result_.samples += found.samples;
+    result_.values += found.values;
+    result_.bytes += found.bytes;
+    result_.checked += found.checked;
+    result_.compared += found.compared;
+    result_.shards_checked += found.shards_checked;
+    result_.indexes_compared += found.indexes_compared;
+    result_.bad_count += found.bad_count;
+    for (BadValue& bad : found.bad)
+      if (bad_.size() < kMostBad) bad_.emplace_back(place, std::move(bad));
+  }
+
+  const Dataset& dataset_;
+  const Dataset* source_;
+  const Recoding recoding_;
+  Match match_;
+  std::mutex mutex_;  // guards result_ and bad_
+  VerifyResult result_;
+  std::vector<std::pair<std::uint64_t, BadValue>> bad_;  // with the place that orders them
+};
+
+}  // namespace
+
+VerifyResult verify(const Dataset& dataset, const VerifyOptions& options,
+                    const std::function<bool(std::uint64_t, std::uint64_t)>& progress) {
+  Verification verification(dataset, options.against);
+  parallel_for(
+      dataset.size() + dataset.shard_count(), options.workers,
+      [&](std::uint64_t number) {
+        if (number < dataset.size())
+          verification.check_sample(number);
+        else if (dataset.packed())
+          verification.check_shard(number - dataset.size());
+        else
+          verification.check_index(number - dataset.size());
+      },
+      progress);
+  return verification.result();
+}
+
+}  // namespace penstock

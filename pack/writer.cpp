@@ -1,0 +1,253 @@
+#include <atomic>
+#include <exception>
+#include <limits>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include <unistd.h>
+
+#include <penstock/base/error.hpp>
+#include <penstock/formats/format.hpp>
+#include <penstock/formats/io/crc32c.hpp>
+#include <penstock/formats/packed/dataset_writer.hpp>
+#include <penstock/formats/packed/journal.hpp>
+#include <penstock/pack/key_table.hpp>
+#include <penstock/pack/sample_spool.hpp>
+#include <penstock/pack/writer.hpp>
+#include <penstock/transforms/codec.hpp>
+
+namespace penstock {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint32_t kMostSamples = std::numeric_limits<std::uint32_t>::max();
+
+const Format& checked_format(const fs::path& destination, const ConvertOptions& options) {
+  if (options.resume) throw Error::invalid_argument("samples that are gone cannot be resumed: resume packs from files");
+  if (options.world != 0) throw Error::invalid_argument("a writer packs all of its samples, not one rank's part");
+  if (options.align == 0 || (options.align & (options.align - 1)) != 0)
+    throw Error::invalid_argument("align must be a power of two, not " + std::to_string(options.align));
+  DatasetWriter::require_free(destination, options.format, options.overwrite);
+  return *format_named(options.format);
+}
+
+fs::path spool_folder(const fs::path& destination, const fs::path& asked) {
+  if (!asked.empty()) return asked;
+  const fs::path named = destination.has_filename() ? destination : destination.parent_path();
+  return named.has_parent_path() ? named.parent_path() : fs::path(".");
+}
+
+void require_key(std::string_view key) {
+  if (key.empty() || key.ends_with('/') || key.find('\0') != std::string_view::npos)
+    throw Error::invalid_argument("a key is not empty, does not end with a slash and has no NUL");
+}
+
+void require_field(std::string_view key, const std::string& field, const Format& format) {
+  const bool possible = !field.empty() && field != "." && !field.starts_with("__") &&
+                        field.find('/') == std::string::npos && field.find('\0') == std::string::npos;
+  if (!possible) {
+    throw Error::invalid_argument(
+        "a field's name is not empty or a dot, does not begin with two underscores and has no slash and no NUL",
+        {.field = field});
+  }
+  if (format.longest_name != 0 && key.size() + 1 + field.size() > format.longest_name) {
+    throw Error::invalid_argument("key and field have more than the " + std::to_string(format.longest_name) +
+                                      " bytes that " + std::string(format.name) + " can hold",
+                                  {.field = field});
+  }
+}
+
+// A field on its way into the index; a file has a path, bytes have a checksum.
+struct Prepared {
+  FieldSchema schema;
+  std::uint64_t length = 0;
+  std::optional<std::uint32_t> crc = std::nullopt;
+  std::string path = {};
+};
+
+Prepared prepared(const WriterValue& value, std::string_view key, const Format& format) {
+  Prepared field{.schema = field_from_extension(value.field)};
+  require_field(key, field.schema.name, format);
+  const ErrorContext where{.field = field.schema.name};
+  if (value.file.empty()) {
+    field.length = value.bytes.size();
+    field.crc = crc32c(value.bytes);
+    try {  // what packing would refuse after all samples are in
+      if (const Codec* codec = codec_named(field.schema.codec)) codec->header(value.bytes);
+    } catch (const Error& error) {
+      throw error.in(where);
+    }
+    return field;
+  }
+  std::error_code failure;
+  const fs::path path = fs::absolute(value.file, failure);
+  if (!failure && !fs::is_regular_file(path, failure) && !failure)
+    throw Error::invalid_argument("not a regular file: " + path.string(), where);
+  if (!failure) field.length = fs::file_size(path, failure);
+  if (failure) throw Error::invalid_argument("cannot read " + path.string() + ": " + failure.message(), where);
+  field.path = path.string();
+  return field;
+}
+
+void require_different(std::span<const Prepared> fields) {
+  std::set<std::string_view> names;
+  for (const Prepared& field : fields) {
+    if (!names.insert(field.schema.name).second)
+      throw Error::invalid_argument("the sample has this field twice", {.field = field.schema.name});
+  }
+}
+
+}  // namespace
+
+struct Writer::State {
+  State(fs::path path, WriterOptions asked)
+      : destination(std::move(path)),
+        options(std::move(asked)),
+        format(checked_format(destination, options.pack)),
+        spool(spool_folder(destination, options.spool)) {
+    builder.add_file({.path = spool.path().string(), .size = 0, .stamp = 0});  // file 0; it grows
+  }
+
+  const fs::path destination;
+  const WriterOptions options;
+  const Format& format;
+  const pid_t process = ::getpid();
+  SampleSpool spool;
+  std::atomic<std::uint64_t> samples{0}, bytes{0};  // told to whoever asks; they order nothing
+
+  std::mutex mutex;  // guards what follows
+  IndexBuilder builder;
+  KeyTable keys{[this](std::uint32_t number) { return builder.key(number); }};
+  bool over = false;
+  std::exception_ptr failure;
+
+  void require_usable() const;
+  void add(std::string_view key, std::span<const WriterValue> values);
+  std::uint64_t spooled(std::span<const WriterValue> values);
+  void record(std::string_view key, std::span<const Prepared> fields, std::uint64_t offset);
+  Dataset gathered();
+  void remove_partial() const;
+};
+
+void Writer::State::require_usable() const {
+  if (process != ::getpid()) throw Error::invalid_argument("a writer cannot be used in a forked process");
+  if (failure) std::rethrow_exception(failure);
+  if (over) throw Error::invalid_argument("the dataset is finished, or failed");
+}
+
+void Writer::State::add(std::string_view key, std::span<const WriterValue> values) {
+  {
+    const std::lock_guard lock(mutex);
+    require_usable();
+    if (keys.contains(key)) throw Error::invalid_argument("two samples have this key");
+  }
+  require_key(key);
+  if (values.empty()) throw Error::invalid_argument("the sample has no fields");
+  std::vector<Prepared> fields;
+  fields.reserve(values.size());
+  for (const WriterValue& value : values) fields.push_back(prepared(value, key, format));
+  require_different(fields);
+  record(key, fields, spooled(values));
+}
+
+// Writes the values that are bytes; where they begin.
+std::uint64_t Writer::State::spooled(std::span<const WriterValue> values) {
+  std::vector<std::span<const std::byte>> parts;
+  for (const WriterValue& value : values) {
+    if (value.file.empty()) parts.push_back(value.bytes);
+  }
+  try {
+    return spool.append(parts);
+  } catch (const Error&) {
+    const std::lock_guard lock(mutex);
+    if (!failure) failure = std::current_exception();
+    throw;
+  }
+}
+
+void Writer::State::record(std::string_view key, std::span<const Prepared> fields, std::uint64_t offset) {
+  const std::lock_guard lock(mutex);
+  require_usable();
+  if (keys.contains(key)) throw Error::invalid_argument("two samples have this key");  // added meanwhile
+  if (builder.size() >= kMostSamples - 1) throw Error::resource("a writer takes fewer than 4294967294 samples");
+  const auto number = static_cast<std::uint32_t>(builder.size());
+  builder.add_sample(key);
+  keys.insert(key, number);
+  for (const Prepared& field : fields) {
+    Extent extent{.file = 0, .offset = offset, .length = field.length};
+    if (field.path.empty()) {
+      offset += field.length;
+    } else {
+      extent = {builder.add_file({.path = field.path, .size = field.length, .stamp = 0}), 0, field.length};
+    }
+    builder.set(builder.field(field.schema), extent, field.crc);
+    bytes.fetch_add(field.length, std::memory_order_relaxed);
+  }
+  samples.fetch_add(1, std::memory_order_relaxed);
+}
+
+// What was added, as a dataset in key order.
+Dataset Writer::State::gathered() {
+  const std::lock_guard lock(mutex);
+  require_usable();
+  over = true;
+  keys = KeyTable({});
+  builder.set_file_size(0, spool.size());
+  builder.sort();
+  std::vector<Dataset::Shard> shards;
+  shards.push_back({.index = std::move(builder).finish(), .root = "/", .name = "samples"});
+  return {destination, "samples", std::move(shards), options.classes, false};
+}
+
+// What convert() left, unless it is another process's.
+void Writer::State::remove_partial() const {
+  const fs::path named = destination.has_filename() ? destination : destination.parent_path();
+  const fs::path partial = named.string() + ".partial";
+  try {
+    Journal::require_unused(partial);
+    fs::remove_all(partial);
+  } catch (...) {  // there is none, it is in use, or it cannot be removed: the failure that led here is what counts
+  }
+}
+
+Writer::Writer(fs::path destination, WriterOptions options)
+    : state_(std::make_unique<State>(std::move(destination), std::move(options))) {}
+
+Writer::~Writer() = default;
+
+void Writer::add(std::string_view key, std::span<const WriterValue> fields) {
+  try {
+    state_->add(key, fields);
+  } catch (const Error& error) {
+    throw error.in({.dataset = state_->destination.string(), .key = std::string(key)});
+  }
+}
+
+std::uint64_t Writer::samples() const {
+  return state_->samples.load(std::memory_order_relaxed);
+}
+
+std::uint64_t Writer::bytes() const {
+  return state_->bytes.load(std::memory_order_relaxed);
+}
+
+ConvertResult Writer::finish(const std::function<bool(const ConvertProgress&)>& progress) {
+  State& state = *state_;
+  try {
+    const Dataset dataset = state.gathered();
+    DatasetWriter::require_free(state.destination, state.options.pack.format, state.options.pack.overwrite);
+    try {
+      return convert(dataset, state.destination, state.options.pack, progress);
+    } catch (...) {
+      state.remove_partial();
+      throw;
+    }
+  } catch (const Error& error) {
+    throw error.in({.dataset = state.destination.string()});
+  }
+}
+
+}  // namespace penstock

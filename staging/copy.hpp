@@ -1,0 +1,50 @@
+// Files on their way to where they are staged.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+#include <stop_token>
+
+#include <penstock/formats/io/descriptor.hpp>
+#include <penstock/loader/read/read_stream.hpp>
+#include <penstock/staging/journal.hpp>
+#include <penstock/staging/list.hpp>
+#include <penstock/staging/stage.hpp>
+
+namespace penstock {
+
+/// What all workers of one run share.
+struct StageWork {
+  const Dataset& dataset;
+  const StageList& list;
+  const StageOptions& options;
+  std::filesystem::path folder = {};  ///< that the files' names start from, while they grow
+  StageJournal* journal = nullptr;
+  bool trusting = false;  ///< another process has just checked what is there
+
+  // relaxed, all of them: they are only shown
+  std::atomic<std::uint64_t> files{0};
+  std::atomic<std::uint64_t> bytes{0};
+  std::atomic<std::uint64_t> copied{0};
+
+  std::filesystem::path place(const StageFile& file) const { return folder / file.name; }
+};
+
+/// The name of the file at `place` while it grows.
+std::filesystem::path growing_name(const std::filesystem::path& place);
+
+/// Whether the file is in its place with the size and the CRC-32C that it must have. Reads it, unless nothing is to be
+/// compared. Throws Error: io; resource, "interrupted".
+bool is_staged(const StageWork& work, const StageFile& file, const std::stop_token& stop);
+
+/// Copies files with these numbers and puts them in their places. All are written before the first is fsynced, so that
+/// one transaction of the file system serves many small files.
+/// Throws Error, with the dataset, file and offset: as stage().
+void copy_files(StageWork& work, std::span<const std::uint32_t> files, ReadEngine& engine, ReadStream& stream,
+                const std::stop_token& stop);
+
+}  // namespace penstock

@@ -1,0 +1,151 @@
+#include <algorithm>
+#include <cerrno>
+#include <set>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+
+#include <sys/stat.h>
+
+#include <penstock/base/error.hpp>
+#include <penstock/formats/folder/folder_walk.hpp>
+#include <penstock/formats/index/sidecar.hpp>
+#include <penstock/formats/io/path_pattern.hpp>
+#include <penstock/formats/packed/manifest.hpp>
+#include <penstock/staging/list.hpp>
+
+namespace penstock {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_lock(std::string_view name) {
+  return name.ends_with("lock.mdb") || name.ends_with("-lock");
+}
+
+bool is_file(const fs::path& path) {
+  std::error_code ignored;
+  return fs::is_regular_file(path, ignored);
+}
+
+bool of_pattern(const Dataset& dataset) {
+  std::error_code ignored;
+  return is_pattern(dataset.path().native()) && !fs::exists(dataset.path(), ignored);
+}
+
+// The part of a pattern before its first folder or file that is not plain.
+fs::path plain_part(const fs::path& pattern) {
+  fs::path plain;
+  for (const fs::path& part : pattern) {
+    if (is_pattern(part.native())) break;
+    plain /= part;
+  }
+  return plain.empty() ? fs::path(".") : plain;
+}
+
+class Lister {
+ public:
+  explicit Lister(const Dataset& dataset) : dataset_(dataset) {}
+
+  StageList list() {
+    const fs::path& path = dataset_.path();
+    const bool pattern = of_pattern(dataset_);
+    std::error_code ignored;
+    list_.single = is_file(path) && dataset_.file_count() == 1 && fs::equivalent(dataset_.file(0).path, path, ignored);
+    list_.root = pattern ? plain_part(path) : root_of(path);
+    if (pattern) list_.opens = path.lexically_relative(list_.root).string();
+    list_.whole_folder = dataset_.packed() || dataset_.format() == "folder";
+    if (list_.whole_folder) {
+      add_visible();
+    } else {
+      add_indexed();
+    }
+    if (dataset_.packed()) take_checksums();
+    std::sort(list_.folders.begin(), list_.folders.end());
+    return std::move(list_);
+  }
+
+ private:
+  void add(const fs::path& source, std::string name) {
+    StageFile file{.source = source, .name = std::move(name)};
+    stat_file(source, file.size, file.modified);
+    list_.files.push_back(std::move(file));
+  }
+
+  void add_visible() {
+    const bool lmdb = dataset_.format() == "lmdb";
+    walk_folder(list_.root, {.file =
+                                 [&](std::string_view name, std::uint64_t) {
+                                   if (!lmdb || !is_lock(name)) add(list_.root / name, std::string(name));
+                                 },
+                             .folder = [&](std::string_view name) { list_.folders.emplace_back(name); }});
+    std::ranges::sort(list_.files, {}, &StageFile::name);
+  }
+
+  void add_indexed() {
+    std::set<std::string> folders, names;
+    const auto take = [&](const fs::path& source) {
+      const fs::path name = list_.single ? source.filename() : source.lexically_relative(list_.root);
+      if (name.empty() || *name.begin() == "..")
+        throw Error::unsupported("the dataset's file " + source.string() + " lies outside " + list_.root.string());
+      if (!names.insert(name.string()).second) return;
+      add(source, name.string());
+      for (fs::path above = name.parent_path(); !above.empty(); above = above.parent_path())
+        folders.insert(above.string());
+    };
+    for (std::uint32_t file = 0; file < dataset_.file_count(); ++file) take(dataset_.file(file).path);
+    if (dataset_.format() == "mds") {
+      for (std::size_t shard = 0; shard < dataset_.shard_count(); ++shard)
+        take(dataset_.shard(shard).root / "index.json");
+    }
+    list_.folders.assign(folders.begin(), folders.end());
+  }
+
+  // penstock.json's checksum is of all files of a shard, so it tells of the file of a shard that has one.
+  void take_checksums() {
+    const Manifest manifest = Manifest::from_json(dataset_.attributes());
+    std::unordered_map<std::string, std::size_t> shard_of;
+    for (std::size_t shard = 0; shard < dataset_.shard_count(); ++shard) {
+      const Index& index = dataset_.shard(shard).index;
+      if (index.file_count() == 1) shard_of.emplace(index.file(0).path, shard);
+    }
+    for (StageFile& file : list_.files) {
+      const auto found = shard_of.find(file.name);
+      if (found == shard_of.end()) continue;
+      file.shard = found->second;
+      file.crc32c = manifest.shards.at(found->second).crc32c;
+    }
+  }
+
+  const Dataset& dataset_;
+  StageList list_;
+};
+
+}  // namespace
+
+StageList list_stage_files(const Dataset& dataset) {
+  try {
+    return Lister(dataset).list();
+  } catch (const Error& error) {
+    throw error.in({.dataset = dataset.path().string()});
+  }
+}
+
+void stat_file(const fs::path& path, std::uint64_t& size, std::int64_t& modified) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) throw Error::io(errno, "cannot stat " + path.string());
+  size = static_cast<std::uint64_t>(status.st_size);
+  modified = static_cast<std::int64_t>(status.st_mtim.tv_sec) * 1'000'000'000 + status.st_mtim.tv_nsec;
+}
+
+fs::path shard_path(const Dataset& dataset, std::size_t shard) {
+  const std::string& name = dataset.shard(shard).name;
+  if (of_pattern(dataset)) return name;
+  // A folder is named as a file in it may be.
+  if (dataset.format() == "folder") return dataset.path();
+  if (dataset.format() == "mds") return dataset.shard(shard).root;  // it may be opened by its index.json
+  const fs::path below = dataset.path() / name;
+  return !name.empty() && (is_file(below) || dataset.shard(shard).root == below) ? below : dataset.path();
+}
+
+}  // namespace penstock

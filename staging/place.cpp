@@ -1,0 +1,134 @@
+#include <string>
+#include <utility>
+
+#include <penstock/base/error.hpp>
+#include <penstock/formats/io/atomic_file.hpp>
+#include <penstock/formats/io/ownership.hpp>
+#include <penstock/formats/packed/appear.hpp>
+#include <penstock/formats/packed/manifest.hpp>
+#include <penstock/staging/place.hpp>
+
+namespace penstock {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_inside(const fs::path& path, const fs::path& folder) {
+  const fs::path relative = fs::weakly_canonical(path).lexically_relative(fs::weakly_canonical(folder));
+  return !relative.empty() && *relative.begin() != "..";
+}
+
+// What stood in the place of a copy: settle() has seen that it was one, or a dataset, or empty. Of a link the link goes.
+void remove_replaced(const fs::path& old) {
+  const bool ours = fs::is_symlink(old) || fs::is_empty(old) || fs::exists(old / StageJournal::kFileName) ||
+                    fs::exists(old / Manifest::kFileName);
+  if (ours) fs::remove_all(old);
+}
+
+fs::path parent_of(const fs::path& path) {
+  return path.has_parent_path() ? path.parent_path() : fs::path(".");
+}
+
+}  // namespace
+
+StagePlace::StagePlace(const StageList& list, const fs::path& destination)
+    : list_(list), destination_(without_slash(destination)), journal_name_(StageJournal::kFileName) {
+  if (list.single) {
+    const std::string& name = list.files.front().name;
+    if (fs::is_directory(destination) || !destination.has_filename()) destination_ /= name;
+    renamed_ = destination_.filename() != name;
+    folder_ = parent_of(destination_);
+    partial_ = folder_ / ("." + destination_.filename().string() + ".staging");
+    journal_name_ = "." + destination_.filename().string() + std::string(StageJournal::kFileName);
+    if (fs::weakly_canonical(destination_) == fs::weakly_canonical(list.files.front().source))
+      refuse(destination_, "is the dataset itself");
+    return;
+  }
+  partial_ = partial_path(destination_);
+  folder_ = partial_;
+  const bool same = fs::weakly_canonical(destination_) == fs::weakly_canonical(list.root);
+  if (same || (list.whole_folder && is_inside(destination_, list.root)))
+    refuse(destination_, "lies in the dataset that is to be staged");
+}
+
+std::optional<FileLock> StagePlace::lock(const std::function<bool()>& go_on, bool& waited) const {
+  fs::create_directories(parent_of(destination_));
+  bool stopped = false;
+  auto held = FileLock::wait_while(partial_.string() + ".lock", [&] {
+    waited = true;
+    stopped = !go_on();
+    return !stopped;
+  });
+  if (stopped) throw Error::resource("interrupted");
+  return held;
+}
+
+void StagePlace::settle(const StageJournal::Origin& origin, bool packed, bool overwrite) {
+  if (!list_.single) require_own_folder(partial_);
+  const bool there = fs::exists(fs::symlink_status(destination_));
+  if (list_.single) {
+    if (there && !fs::is_regular_file(destination_)) refuse(destination_, "is no file");
+    if (there && !overwrite && !fs::exists(journal()))
+      refuse(destination_, "exists already, and was not staged (--overwrite replaces it)");
+    if (!overwrite) require_of(origin, folder_);
+    if (overwrite) fs::remove(journal());
+    return;
+  }
+  const bool staged = there && fs::exists(destination_ / StageJournal::kFileName);
+  const bool ours = staged || (there && fs::exists(destination_ / Manifest::kFileName));
+  const bool empty = there && fs::is_directory(destination_) && fs::is_empty(destination_);
+  if (there && !ours && !empty) refuse(destination_, "exists already, and is no dataset that penstock made");
+  if (overwrite) return clear_partial();
+  if (empty) fs::remove(destination_);
+  if (!there || empty) {
+    if (fs::exists(partial_) && !fs::is_empty(partial_) && !fs::exists(partial_ / StageJournal::kFileName))
+      refuse(partial_, "is left from something else than staging");
+    require_of(origin, partial_);
+    fs::create_directory(partial_);
+    return;
+  }
+  if (!staged && !packed) refuse(destination_, "exists already, and was not staged (--overwrite replaces it)");
+  require_of(origin, destination_);
+  folder_ = destination_;
+}
+
+void StagePlace::reopen() {
+  if (list_.single || folder_ == partial_) return;
+  clear_partial();
+  fs::remove(partial_);
+  rename_durably(destination_, partial_);
+  folder_ = partial_;
+}
+
+void StagePlace::appear(bool overwrite) const {
+  if (list_.single || folder_ == destination_) return;
+  sync_folder(folder_);
+  if (overwrite && fs::exists(destination_)) {
+    remove_replaced(replace_folder(partial_, destination_));
+  } else {
+    rename_durably(partial_, destination_);
+  }
+}
+
+void StagePlace::refuse(const fs::path& what, const std::string& why) const {
+  throw Error::invalid_argument(what.string() + " " + why);
+}
+
+// The same source, or another with the same samples: a copy may move, and a source may grow.
+void StagePlace::require_of(const StageJournal::Origin& origin, const fs::path& folder) const {
+  const auto told = StageJournal::origin_in(folder / journal_name_);
+  if (told && told->source != origin.source && told->fingerprint != origin.fingerprint)
+    refuse(folder, "is a copy of " + told->source + " (--overwrite replaces it)");
+}
+
+// Left empty, and ours.
+void StagePlace::clear_partial() const {
+  if (fs::exists(partial_)) {
+    if (!fs::is_empty(partial_) && !fs::exists(partial_ / StageJournal::kFileName))
+      refuse(partial_, "is left from something else than staging");
+    fs::remove_all(partial_);
+  }
+  fs::create_directory(partial_);
+}
+
+}  // namespace penstock

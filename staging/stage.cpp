@@ -1,0 +1,314 @@
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <sys/resource.h>
+#include <sys/statvfs.h>
+
+#include <penstock/base/cores.hpp>
+#include <penstock/base/crew.hpp>
+#include <penstock/base/error.hpp>
+#include <penstock/base/leave_behind.hpp>
+#include <penstock/formats/folder/folder_walk.hpp>
+#include <penstock/formats/format.hpp>
+#include <penstock/formats/index/sidecar.hpp>
+#include <penstock/formats/io/atomic_file.hpp>
+#include <penstock/formats/io/file_identity.hpp>
+#include <penstock/formats/io/path_inside.hpp>
+#include <penstock/loader/options.hpp>
+#include <penstock/loader/read/storage_engine.hpp>
+#include <penstock/staging/copy.hpp>
+#include <penstock/staging/place.hpp>
+#include <penstock/staging/stage.hpp>
+
+namespace penstock {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr unsigned kMostWorkers = 8;
+constexpr std::size_t kStreamBytes = std::size_t{16} << 20;  // read ahead, of each worker
+constexpr std::uint64_t kBatchBytes = std::uint64_t{16} << 20;
+
+// Files that are copied as one: each keeps a descriptor open.
+std::size_t files_at_once(unsigned workers) {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return 16;
+  return static_cast<std::size_t>(std::clamp<rlim_t>(limit.rlim_cur / 4 / workers, 1, 256));
+}
+
+/// An engine and the streams it fills. Where storage does not answer, their memory stays behind.
+class Streams {
+ public:
+  Streams(const StageWork& work, unsigned workers) {
+    for (unsigned worker = 0; worker < workers; ++worker)
+      streams_.push_back(std::make_unique<ReadStream>(std::uint64_t{worker} << 32, kStreamBytes));
+    // Raw pointers, for the engine may outlive this object.
+    std::vector<ReadStream*> answered;
+    for (const auto& stream : streams_) answered.push_back(stream.get());
+    const OnRead on_read = [answered](std::uint64_t tag, std::exception_ptr failure) {
+      answered[tag >> 32]->answer(tag, std::move(failure));
+    };
+    const auto sources = std::make_shared<std::vector<DataFile>>();
+    for (const StageFile& file : work.list.files) sources->push_back({.path = file.source, .size = file.size});
+    const EngineFiles files{.count = static_cast<std::uint32_t>(sources->size()),
+                            .lookup = [sources](std::uint32_t file) { return (*sources)[file]; },
+                            .root = work.list.root};
+    const auto make = [&](const OnRead& answer) {
+      ChosenEngine chosen = choose_storage_engine(files, {.kind = work.options.engine}, answer);
+      reason_ = std::move(chosen.reason);
+      return std::move(chosen.engine);
+    };
+    engine_ = work.options.wrap_engine ? work.options.wrap_engine(make, on_read) : make(on_read);
+  }
+  Streams(const Streams&) = delete;
+  Streams& operator=(const Streams&) = delete;
+  ~Streams() {
+    if (engine_->stop(kStopGrace)) return;
+    leave_behind(
+        std::make_shared<std::pair<decltype(streams_), decltype(engine_)>>(std::move(streams_), std::move(engine_)));
+  }
+
+  ReadEngine& engine() { return *engine_; }
+  ReadStream& of(unsigned worker) { return *streams_[worker]; }
+  const std::string& reason() const { return reason_; }
+
+ private:
+  std::vector<std::unique_ptr<ReadStream>> streams_;
+  std::string reason_;
+  std::unique_ptr<ReadEngine> engine_;
+};
+
+class Staging {
+ public:
+  Staging(const Dataset& dataset, const fs::path& destination, const StageOptions& options,
+          const std::function<bool(const StageProgress&)>& tell)
+      : dataset_(dataset),
+        options_(options),
+        tell_(tell),
+        list_(list_stage_files(dataset)),
+        place_(list_, destination),
+        work_{.dataset = dataset_, .list = list_, .options = options_},
+        workers_(options.workers != 0 ? options.workers : std::min(usable_cores(), kMostWorkers)) {
+    for (const StageFile& file : list_.files) total_bytes_ += file.size;
+    if (place_.renamed()) rename_single();
+  }
+
+  StageResult run() {
+    const auto begin = std::chrono::steady_clock::now();
+    const auto lock = place_.lock([&] { return watch(true); }, work_.trusting);
+    const StageJournal::Origin origin{.source = fs::weakly_canonical(fs::absolute(dataset_.path())).string(),
+                                      .fingerprint = dataset_.fingerprint()};
+    place_.settle(origin, dataset_.packed(), options_.overwrite);
+    work_.folder = place_.folder();
+    if (options_.overwrite) work_.trusting = false;
+    {
+      StageJournal journal(place_.journal(), origin);
+      work_.journal = &journal;
+      find_kept();
+      if (!missing_.empty()) copy_missing();
+      finish(journal);
+    }
+    result_.opens = place_.destination();
+    if (!list_.opens.empty()) result_.opens /= list_.opens;
+    result_.files = list_.files.size();
+    result_.bytes = total_bytes_;
+    result_.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    watch(false);
+    return std::move(result_);
+  }
+
+ private:
+  void rename_single() { list_.files.front().name = place_.destination().filename().string(); }
+
+  bool watch(bool waiting) const {
+    if (!tell_) return true;
+    return tell_({.files = work_.files.load(std::memory_order_relaxed),
+                  .total_files = list_.files.size(),
+                  .bytes = work_.bytes.load(std::memory_order_relaxed),
+                  .total_bytes = total_bytes_,
+                  .copied_bytes = work_.copied.load(std::memory_order_relaxed),
+                  .waiting = waiting});
+  }
+
+  void find_kept() {
+    std::vector<std::uint8_t> kept(list_.files.size(), 0);  // not bool: threads write neighbours
+    if (!options_.overwrite) {
+      run_crew(
+          list_.files.size(), workers_,
+          [&](unsigned, std::uint64_t number, const std::stop_token& stop) {
+            const StageFile& file = list_.files[number];
+            if (!is_staged(work_, file, stop)) return;
+            kept[number] = 1;
+            fs::remove(growing_name(work_.place(file)));
+            work_.files.fetch_add(1, std::memory_order_relaxed);
+            work_.bytes.fetch_add(file.size, std::memory_order_relaxed);
+          },
+          [&] { return watch(false); });
+    }
+    for (std::uint32_t number = 0; number < kept.size(); ++number) {
+      if (kept[number] == 0) {
+        missing_.push_back(number);
+      } else {
+        ++result_.kept_files;
+        result_.kept_bytes += list_.files[number].size;
+      }
+    }
+  }
+
+  void copy_missing() {
+    place_.reopen();
+    work_.folder = place_.folder();
+    require_room();
+    for (const std::string& folder : list_.folders) fs::create_directories(work_.folder / folder);
+    const std::vector<std::span<const std::uint32_t>> batches = in_batches();
+    const unsigned workers = static_cast<unsigned>(std::min<std::size_t>(workers_, batches.size()));
+    Streams streams(work_, workers);
+    result_.engine = streams.engine().kind();
+    result_.engine_reason = streams.reason();
+    run_crew(
+        batches.size(), workers,
+        [&](unsigned worker, std::uint64_t batch, const std::stop_token& stop) {
+          copy_files(work_, batches[batch], streams.engine(), streams.of(worker), stop);
+        },
+        [&] { return watch(false); });
+  }
+
+  void require_room() const {
+    std::uint64_t needed = 0;
+    for (const std::uint32_t number : missing_) needed += list_.files[number].size;
+    for (const std::uint32_t number : missing_) {  // what checkpoints kept needs no more room
+      std::error_code none;
+      const fs::path place = work_.place(list_.files[number]);
+      const auto there = fs::file_size(growing_name(place), none);
+      if (!none) needed -= std::min<std::uint64_t>(needed, there);
+    }
+    struct statvfs room {};
+    if (::statvfs(work_.folder.c_str(), &room) != 0) return;
+    const std::uint64_t free = std::uint64_t{room.f_bavail} * room.f_frsize;
+    if (needed > free) {
+      throw Error::io(ENOSPC, "needs " + std::to_string(needed) + " bytes where " + std::to_string(free) + " are free",
+                      {.dataset = place_.destination().string()});
+    }
+  }
+
+  // Neighbouring small files together, large ones alone.
+  std::vector<std::span<const std::uint32_t>> in_batches() const {
+    const std::size_t most = files_at_once(workers_);
+    std::vector<std::span<const std::uint32_t>> batches;
+    const std::span<const std::uint32_t> all(missing_);
+    for (std::size_t begin = 0; begin < all.size();) {
+      std::size_t end = begin;
+      for (std::uint64_t bytes = 0; end < all.size() && end - begin < most; ++end) {
+        bytes += list_.files[all[end]].size;
+        if (end != begin && bytes > std::min(kBatchBytes, options_.checkpoint_bytes)) break;
+      }
+      batches.push_back(all.subspan(begin, end - begin));
+      begin = end;
+    }
+    return batches;
+  }
+
+  void finish(const StageJournal& journal) {
+    if (!list_.single && !missing_.empty()) remove_others(journal);
+    if (dataset_.format() == "folder") require_no_others();
+    require_same_source();
+    if (!dataset_.packed() && dataset_.format() != "folder" && !place_.renamed()) keep_sidecars();
+    if (!missing_.empty()) sync_folders();
+    require_equal();
+    place_.appear(options_.overwrite);
+  }
+
+  // Files that an earlier run staged, and that the source has no more.
+  void remove_others(const StageJournal& journal) const {
+    std::set<std::string_view> names;
+    for (const StageFile& file : list_.files) names.insert(file.name);
+    for (const std::string& name : journal.names()) {
+      if (names.contains(name) || !is_inside(name)) continue;
+      fs::remove(work_.folder / name);
+      fs::remove(growing_name(work_.folder / name));
+    }
+  }
+
+  // Of a folder of files, any other file would be a sample.
+  void require_no_others() const {
+    std::set<std::string_view> names;
+    for (const StageFile& file : list_.files) names.insert(file.name);
+    walk_folder(work_.folder, {.file =
+                                   [&](std::string_view name, std::uint64_t) {
+                                     if (names.contains(name)) return;
+                                     throw Error::invalid_argument(
+                                         "the copy has a file that the source has not (--overwrite begins anew)",
+                                         {.dataset = work_.folder.string(), .shard = std::string(name)});
+                                   },
+                               .folder = {}});
+  }
+
+  // What was copied is what the indexes tell of.
+  void require_same_source() const {
+    if (dataset_.format() == "folder") return;  // the copy gets an index of its own, which has to be equal
+    for (std::uint32_t file = 0; file < dataset_.file_count(); ++file)
+      dataset_.require_unchanged(file, identity_of(dataset_.file(file).path));
+  }
+
+  // The dataset's indexes are those of the copy, too.
+  void keep_sidecars() const {
+    const Format* format = format_named(dataset_.format());
+    if (format == nullptr) return;
+    for (std::size_t shard = 0; shard < dataset_.shard_count(); ++shard) {
+      const fs::path path = shard_path(dataset_, shard);
+      const fs::path copy = list_.single ? place_.destination() : work_.folder / path.lexically_relative(list_.root);
+      keep_sidecar(*format, without_dot(copy), dataset_.shard(shard).index);
+    }
+  }
+
+  // "copy/." -> "copy": where the shard is the whole folder
+  static fs::path without_dot(const fs::path& path) { return path.filename() == "." ? path.parent_path() : path; }
+
+  void sync_folders() const {
+    sync_folder(work_.folder);
+    for (const std::string& folder : list_.folders) sync_folder(work_.folder / folder);
+  }
+
+  void require_equal() const {
+    const fs::path path = list_.single          ? place_.destination()
+                          : list_.opens.empty() ? work_.folder
+                                                : work_.folder / list_.opens;
+    const Dataset copy = open(path);
+    for (std::size_t shard = 0; copy.packed() && shard < copy.shard_count(); ++shard) copy.shard(shard).index.verify();
+    if (copy.size() == dataset_.size() && copy.fingerprint() == dataset_.fingerprint()) return;
+    throw Error::corrupt(place_.renamed()
+                             ? "under another name than the source's its samples have other keys: keep the name"
+                             : "the copy has other samples than the source, although it has all of its files",
+                         {.dataset = path.string()});
+  }
+
+  const Dataset& dataset_;
+  const StageOptions& options_;
+  const std::function<bool(const StageProgress&)>& tell_;
+  StageList list_;
+  StagePlace place_;
+  StageWork work_;
+  const unsigned workers_;
+  std::uint64_t total_bytes_ = 0;
+  std::vector<std::uint32_t> missing_;
+  StageResult result_;
+};
+
+}  // namespace
+
+StageResult stage(const Dataset& dataset, const fs::path& destination, const StageOptions& options,
+                  const std::function<bool(const StageProgress&)>& tell) {
+  try {
+    return Staging(dataset, destination, options, tell).run();
+  } catch (const fs::filesystem_error& error) {
+    throw Error::io(error.code().value(), "cannot use " + error.path1().string(), {.dataset = destination.string()});
+  }
+}
+
+}  // namespace penstock

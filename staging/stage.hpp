@@ -1,0 +1,69 @@
+// Copying a dataset to storage of one's own: node-local disks, before training.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include <penstock/formats/dataset.hpp>
+#include <penstock/loader/read/read_engine.hpp>
+
+namespace penstock {
+
+/// Which copies are read again, past the page cache, and compared with what was written.
+enum class Reread : std::uint8_t {
+  unless_known,  ///< those whose checksum penstock.json does not tell
+  always,
+  never,  ///< nothing is compared, neither with penstock.json
+};
+
+struct StageOptions {
+  unsigned workers = 0;                       ///< threads that check and write; 0: usable cores, 8 at most
+  EngineKind engine = EngineKind::automatic;  ///< automatic: io_uring, and pread threads where it cannot be had
+  bool overwrite = false;  ///< copy everything anew, and replace what stands at the destination when that is done
+  Reread reread = Reread::unless_known;
+  /// A file's copy goes on at a multiple of these; and small files are put in place by no more than these at once.
+  std::uint64_t checkpoint_bytes = std::uint64_t{1} << 30;
+  /// Stands between the engine and who asks it: for tests. Null: the engine itself.
+  std::function<std::unique_ptr<ReadEngine>(const std::function<std::unique_ptr<ReadEngine>(OnRead)>& make, OnRead)>
+      wrap_engine = {};
+};
+
+struct StageProgress {
+  std::uint64_t files, total_files;  ///< done, kept ones included
+  std::uint64_t bytes, total_bytes;  ///< of all files: kept, or written and checked
+  std::uint64_t copied_bytes;        ///< of `bytes`, those that were not there
+  bool waiting;                      ///< for another process that stages to the same destination
+};
+
+struct StageResult {
+  std::filesystem::path opens;  ///< what to open: the destination, or a pattern in it where the source is a pattern
+  std::uint64_t files = 0, bytes = 0;            ///< of the whole copy
+  std::uint64_t kept_files = 0, kept_bytes = 0;  ///< of those, the ones that were there
+  double seconds = 0;
+  EngineKind engine = EngineKind::automatic;  ///< automatic where nothing had to be read
+  std::string engine_reason;
+  double mb_per_s() const { return seconds > 0 ? static_cast<double>(bytes - kept_bytes) / 1e6 / seconds : 0; }
+};
+
+/// Copies all that the dataset needs to be opened at `destination`: shards, indexes, penstock.json, and what the
+/// packing wants beside them; of a folder of files all that is visible. Foreign data come with their sidecar, so that
+/// they open at once. A dataset that is one file becomes the file `destination`, or a file of its name where that is a
+/// folder; every other one the folder `destination`.
+///
+/// A folder grows in "DESTINATION.partial" and appears by rename when it is complete and opens with the source's keys.
+/// Each file in it is written under a temporary name, fsynced, checked and renamed. A copy that was interrupted, or
+/// whose source changed, is gone on with: files whose size and CRC-32C are those of penstock.json, or those that the
+/// journal beside them has, are kept; of large ones, what was written up to the last checkpoint. Of several processes
+/// that stage to one destination, one copies and the others wait.
+///
+/// `tell` is called about ten times a second; when it returns false the copy ends with Error: resource, "interrupted".
+/// Throws Error: invalid_argument (the destination is something else); io, with file and offset (a full disk, a source
+/// that cannot be read); corrupt, with shard, key, field and offset where they are known (bytes that contradict their
+/// checksums, a source that changes meanwhile).
+StageResult stage(const Dataset& dataset, const std::filesystem::path& destination, const StageOptions& options = {},
+                  const std::function<bool(const StageProgress&)>& tell = {});
+
+}  // namespace penstock

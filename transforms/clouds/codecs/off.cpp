@@ -1,0 +1,209 @@
+#include <algorithm>
+#include <cctype>
+#include <cstring>
+#include <string>
+
+#include <penstock/base/error.hpp>
+#include <penstock/transforms/clouds/codecs/off.hpp>
+#include <penstock/transforms/clouds/codecs/table.hpp>
+#include <penstock/transforms/clouds/codecs/text_numbers.hpp>
+
+namespace penstock {
+namespace {
+
+/// Reads lines that hold something, comments cut off.
+class OffReader {
+ public:
+  explicit OffReader(std::span<const std::byte> bytes) : text_("off", bytes) {}
+
+  /// The words of the next line that has any. Throws Error: corrupt at the end.
+  const std::vector<std::string_view>& line(const char* what) {
+    for (;;) {
+      if (begun_) text_.next_line();
+      if (text_.at_end()) throw Error::corrupt(std::string("off: ends before ") + what);
+      begun_ = true;
+      words_.clear();
+      for (std::string_view word = text_.word_of_line(); !word.empty(); word = text_.word_of_line()) {
+        const std::size_t comment = word.find('#');
+        if (comment != 0) words_.push_back(word.substr(0, comment));
+        if (comment != std::string_view::npos) break;
+      }
+      if (!words_.empty()) return words_;
+    }
+  }
+  const TextReader& text() const { return text_; }
+  std::size_t left() const { return text_.left(); }
+
+ private:
+  TextReader text_;
+  bool begun_ = false;
+  std::vector<std::string_view> words_;
+};
+
+struct OffHeader {
+  bool colours = false, normals = false;
+  std::uint64_t vertices = 0, faces = 0;
+};
+
+// "COFF", "NOFF", "CNOFF" and so on; what stands behind "OFF" in the same word belongs to the counts.
+std::string_view keyword_of(std::string_view word) {
+  const std::size_t at = word.find("OFF");
+  return at == std::string_view::npos || at > 5 ? std::string_view() : word.substr(0, at + 3);
+}
+
+OffHeader read_header(OffReader& reader) {
+  std::vector<std::string_view> words = reader.line("its header");
+  const std::string_view keyword = keyword_of(words[0]);
+  if (keyword.empty()) reader.text().fail("does not begin with OFF");
+  OffHeader header;
+  for (const char letter : keyword.substr(0, keyword.size() - 3)) {
+    if (letter == 'C')
+      header.colours = true;
+    else if (letter == 'N')
+      header.normals = true;
+    else
+      throw Error::unsupported("off: files of kind '" + std::string(keyword) + "'");
+  }
+  words[0].remove_prefix(keyword.size());
+  if (words[0].empty()) words.erase(words.begin());
+  if (!words.empty() && words[0] == "BINARY") throw Error::unsupported("off: binary files");
+  if (words.empty()) words = reader.line("its counts");
+  if (words.size() < 2) reader.text().fail("counts of vertices and faces must stand on one line");
+  header.vertices = count_of(reader.text(), words[0]);
+  header.faces = count_of(reader.text(), words[1]);
+  // A vertex has three numbers, a face a count: with what parts them at least 6 and 2 bytes.
+  const std::uint64_t room = reader.left() + 1;
+  if (header.vertices > room / 6 || header.faces > room / 2) {
+    reader.text().fail(std::to_string(header.vertices) + " vertices and " + std::to_string(header.faces) +
+                       " faces do not fit the file");
+  }
+  return header;
+}
+
+bool is_off(std::span<const std::byte> bytes) {
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), std::min<std::size_t>(bytes.size(), 256));
+  const std::size_t begin = text.find_first_not_of(" \t\r\n");
+  if (begin == std::string_view::npos) return false;
+  const std::string_view word = text.substr(begin, text.find_first_of(" \t\r\n", begin) - begin);
+  const std::string_view keyword = keyword_of(word);
+  if (keyword.empty() || keyword.find_first_not_of("CNST4nOF") != std::string_view::npos) return false;
+  const std::string_view rest = word.substr(keyword.size());
+  return rest.empty() ? begin + word.size() < text.size() : std::isdigit(static_cast<unsigned char>(rest[0])) != 0;
+}
+
+// Of the first vertex: how many colours there are, and whether they are whole numbers.
+void add_attributes(const OffHeader& header, const std::vector<std::string_view>& first, CloudTable& table) {
+  if (header.normals)
+    for (const char* name : {"nx", "ny", "nz"}) table.add(name, {.dtype = DType::f32});
+  if (!header.colours) return;
+  const std::size_t begin = header.normals ? 6 : 3, count = first.size() > begin + 3 ? 4 : 3;
+  bool real = false;
+  for (std::size_t i = begin; i < std::min(first.size(), begin + count); ++i)
+    real = real || first[i].find_first_of(".eE") != std::string_view::npos;
+  static constexpr std::array<const char*, 4> kNames{"red", "green", "blue", "alpha"};
+  for (std::size_t i = 0; i < count; ++i) table.add(kNames[i], {.dtype = real ? DType::f32 : DType::u8});
+}
+
+class Vertices final : public TableDecoder {
+ public:
+  explicit Vertices(std::vector<std::string> wanted) : wanted_(std::move(wanted)) {}
+
+ protected:
+  void read(const FieldBytes& field, CloudTable& table) override {
+    OffReader reader(field.bytes);
+    const OffHeader header = read_header(reader);
+    for (std::uint64_t i = 0; i < header.vertices; ++i) {
+      const auto& words = reader.line("its last vertex");
+      if (i == 0) {
+        add_attributes(header, words, table);
+        table.lay_out_columns(header.vertices, wanted_);
+      }
+      if (words.size() < 3 + table.columns.size()) reader.text().fail("fewer numbers than a vertex has");
+      for (std::size_t axis = 0; axis < 3; ++axis) store(reader, words[axis], table.xyz[axis], i, table);
+      for (std::size_t k = 0; k < table.columns.size(); ++k) store(reader, words[3 + k], table.columns[k], i, table);
+    }
+    if (header.vertices == 0) table.lay_out_columns(0, wanted_);
+  }
+
+ private:
+  static void store(const OffReader& reader, std::string_view word, const TableColumn& column, std::uint64_t vertex,
+                    CloudTable& table) {
+    if (column.stride == 0) return;
+    store_number(reader.text(), word, column.dtype, table.memory.data() + column.begin + vertex * column.stride);
+  }
+
+  std::vector<std::string> wanted_;
+};
+
+class MeshDecoder final : public OffDecoder {
+ public:
+  explicit MeshDecoder(const DecodeOptions& options) : vertices_(options.attributes) {}
+
+  const CloudHeader& open(const FieldBytes& field) override { return vertices_.open(field); }
+  void coordinates(const FieldBytes& field, const PointChoice& choice, float* out) override {
+    vertices_.coordinates(field, choice, out);
+  }
+  void attribute(const FieldBytes& field, const PointChoice& choice, std::size_t number, std::byte* out) override {
+    vertices_.attribute(field, choice, number, out);
+  }
+  void surface(const FieldBytes& field, std::size_t k, Random& random, float* xyz) override {
+    read_off_mesh(field.bytes, mesh_);
+    sample_surface(mesh_, k, random, xyz);
+  }
+
+ private:
+  Vertices vertices_;
+  TriangleMesh mesh_;
+};
+
+class OffCodec final : public CloudCodec {
+ public:
+  std::string_view name() const override { return "off"; }
+  bool recognises(std::span<const std::byte> first_bytes) const override { return is_off(first_bytes); }
+  std::unique_ptr<CloudDecoder> cloud_decoder(const DecodeOptions& options) const override {
+    return off_decoder(options);
+  }
+};
+
+}  // namespace
+
+void read_off_mesh(std::span<const std::byte> bytes, TriangleMesh& mesh) {
+  mesh.clear();
+  OffReader reader(bytes);
+  const OffHeader header = read_header(reader);
+  mesh.vertices.resize(header.vertices);
+  for (auto& vertex : mesh.vertices) {
+    const auto& words = reader.line("its last vertex");
+    if (words.size() < 3) reader.text().fail("fewer numbers than a vertex has");
+    for (std::size_t axis = 0; axis < 3; ++axis)
+      vertex[axis] = static_cast<float>(number_of(reader.text(), words[axis]));
+  }
+  std::vector<std::uint32_t> corners;
+  for (std::uint64_t i = 0; i < header.faces; ++i) {
+    // Corners may go on over several lines; what stands behind the last one, a colour, is skipped.
+    const std::vector<std::string_view>& words = reader.line("its last face");
+    const std::uint64_t count = count_of(reader.text(), words[0]);
+    corners.clear();
+    for (std::size_t at = 1; corners.size() < count; ++at) {
+      if (at == words.size()) {
+        reader.line("its last face");
+        at = 0;
+      }
+      const std::uint64_t corner = count_of(reader.text(), words[at]);
+      if (corner >= header.vertices) reader.text().fail("vertex " + std::to_string(corner) + " is not there");
+      corners.push_back(static_cast<std::uint32_t>(corner));
+    }
+    mesh.add_polygon(corners);
+  }
+}
+
+std::unique_ptr<OffDecoder> off_decoder(const DecodeOptions& options) {
+  return std::make_unique<MeshDecoder>(options);
+}
+
+const CloudCodec& off_codec() {
+  static const OffCodec codec;
+  return codec;
+}
+
+}  // namespace penstock

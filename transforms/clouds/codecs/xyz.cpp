@@ -1,0 +1,232 @@
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include <penstock/base/error.hpp>
+#include <penstock/transforms/clouds/codecs/table.hpp>
+#include <penstock/transforms/clouds/codecs/text_numbers.hpp>
+#include <penstock/transforms/clouds/codecs/xyz.hpp>
+
+namespace penstock {
+namespace {
+
+constexpr std::string_view kSeparators = " \t,;", kCells = ",;";
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+constexpr std::size_t kMostColumns = 4096;
+
+using Words = std::vector<std::string_view>;
+
+/// Where the points begin, and what stands before them.
+struct Preamble {
+  std::size_t begin = 0;   ///< bytes before the first point's line
+  std::uint64_t line = 1;  ///< its number
+  std::size_t columns = 0;
+  std::vector<std::string> names = {};
+  std::uint64_t stated = 0;  ///< number of points
+  bool states = false;
+  bool table = false;  ///< cells between commas or semicolons, which may be empty
+
+  /// Reads from the first point on.
+  TextReader reader(std::span<const std::byte> bytes) const {
+    return {"xyz", bytes.subspan(begin), table ? kCells : kSeparators, line};
+  }
+  /// The next word or cell; false at the end of the line.
+  bool next(TextReader& reader, std::string_view& word) const {
+    if (table) return reader.cell_of_line(word);
+    word = reader.word_of_line();
+    return !word.empty();
+  }
+};
+
+bool is_comment(std::string_view word) {
+  return word.starts_with("#") || word.starts_with("//");
+}
+
+std::string_view trimmed_quotes(std::string_view word) {
+  if (word.starts_with('"')) word.remove_prefix(1);
+  if (word.ends_with('"')) word.remove_suffix(1);
+  return word;
+}
+
+/// A line taken apart: at commas and semicolons where it has them, as tables have, and at blanks.
+struct Line {
+  explicit Line(std::string_view text) {
+    if (text.find_first_of(kCells) != std::string_view::npos) {
+      TextReader reader("xyz", std::as_bytes(std::span(text)), kCells);
+      for (std::string_view cell; cells.size() <= kMostColumns && reader.cell_of_line(cell);) cells.push_back(cell);
+      one_more = reader.cell_may_follow();
+    }
+    TextReader reader("xyz", std::as_bytes(std::span(text)), kSeparators);
+    for (std::string_view word = reader.word_of_line(); !word.empty() && words.size() <= kMostColumns;
+         word = reader.word_of_line()) {
+      words.push_back(word);
+    }
+  }
+
+  /// Blanks may part numbers as well as commas do; a table's cells have none inside.
+  bool is_table() const {
+    constexpr std::size_t kAxes = 3;
+    if (cells.size() < kAxes) return false;
+    return std::none_of(cells.begin(), cells.begin() + kAxes, [](std::string_view cell) {
+      return cell.find_first_of(" \t") != std::string_view::npos &&
+             is_number(cell.substr(0, cell.find_first_of(" \t")));
+    });
+  }
+  bool too_long() const { return std::max(words.size(), cells.size()) > kMostColumns; }
+
+  Words words, cells;
+  bool one_more = false;  ///< a separator ends it: there may be a cell without a value behind
+};
+
+std::vector<std::string> names_in(const Words& words) {
+  std::vector<std::string> names;
+  for (std::string_view word : words) {
+    if (names.empty()) word.remove_prefix(std::min(word.find_first_not_of("#/ \t"), word.size()));
+    if (!word.empty() || !names.empty()) names.emplace_back(word);
+  }
+  return names;
+}
+
+void take_columns(const TextReader& reader, const Line& line, bool header, Preamble& preamble) {
+  preamble.table = line.is_table();
+  preamble.columns = preamble.table ? line.cells.size() : line.words.size();
+  if (preamble.table && line.one_more && preamble.names.size() == preamble.columns + 1) ++preamble.columns;
+  if (preamble.columns < 3) reader.fail("a point has fewer than three numbers");
+  if (preamble.names.size() == preamble.columns) return;
+  if (preamble.table && header) {
+    reader.fail(std::to_string(preamble.columns) + " numbers, but " + std::to_string(preamble.names.size()) +
+                " names of columns");
+  }
+  preamble.names.clear();
+}
+
+Preamble read_preamble(std::span<const std::byte> bytes) {
+  TextReader reader("xyz", bytes, kSeparators);
+  Preamble preamble;
+  bool first = true, named = false;
+  while (!reader.at_end()) {
+    preamble.begin = reader.place();
+    preamble.line = reader.line();
+    const TextReader at = reader;  // for messages: they name this line
+    const Line line(reader.next_line());
+    if (line.too_long()) at.fail("more than 4,096 numbers");
+    if (line.words.empty() && line.cells.empty()) continue;
+    const std::string_view begin = line.words.empty() ? std::string_view() : line.words[0];
+    const bool comment = is_comment(begin);
+    const bool number = is_number(trimmed_quotes(begin));
+    const bool header = first && !comment && !number && !line.words.empty();
+    if (comment && named) continue;
+    if (comment || header) {
+      preamble.names = names_in(line.cells.empty() ? line.words : line.cells);
+      named = header;
+    } else if (first && line.words.size() == 1 && line.cells.empty()) {
+      preamble.stated = count_of(at, begin);
+      preamble.states = true;
+    } else {
+      take_columns(at, line, named, preamble);
+      return preamble;
+    }
+    if (!comment) first = false;
+  }
+  return preamble;
+}
+
+/// The column of each coordinate.
+std::array<std::size_t, 3> axes_of(const Preamble& preamble) {
+  std::array<std::size_t, 3> axes{};
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    const std::string lower(1, "xyz"[axis]), upper(1, "XYZ"[axis]);
+    std::size_t at = 0;
+    while (at < preamble.names.size() && preamble.names[at] != lower && preamble.names[at] != upper) ++at;
+    if (at == preamble.names.size()) return {0, 1, 2};
+    axes[axis] = at;
+  }
+  return axes;
+}
+
+std::uint64_t points_in(const Preamble& preamble, std::span<const std::byte> bytes) {
+  TextReader reader = preamble.reader(bytes);
+  std::uint64_t points = 0;
+  std::string_view word;
+  for (; preamble.columns != 0 && !reader.at_end(); reader.next_line()) {
+    if (preamble.next(reader, word) && !is_comment(word)) ++points;
+  }
+  if (preamble.states && preamble.stated > points) {
+    throw Error::corrupt("xyz: the first line says " + std::to_string(preamble.stated) + " points, there are only " +
+                         std::to_string(points));
+  }
+  return points;
+}
+
+std::span<const std::byte> without_mark(std::span<const std::byte> bytes) {
+  const auto mark = std::as_bytes(std::span(kByteOrderMark));
+  const bool marked = bytes.size() >= mark.size() && std::equal(mark.begin(), mark.end(), bytes.begin());
+  return marked ? bytes.subspan(mark.size()) : bytes;
+}
+
+class XyzDecoder final : public TableDecoder {
+ public:
+  explicit XyzDecoder(const DecodeOptions& options) : wanted_(options.attributes) {}
+
+ protected:
+  void read(const FieldBytes& field, CloudTable& table) override {
+    const std::span<const std::byte> bytes = without_mark(field.bytes);
+    const Preamble preamble = read_preamble(bytes);
+    const std::uint64_t points = points_in(preamble, bytes);
+    const auto axes = axes_of(preamble);
+    constexpr std::size_t kNone = ~std::size_t{0};
+    std::vector<std::size_t> attributes(preamble.columns, kNone);
+    for (std::size_t i = 0; i < preamble.columns; ++i) {
+      if (i == axes[0] || i == axes[1] || i == axes[2]) continue;
+      attributes[i] = table.columns.size();
+      const bool nameless = preamble.names.empty() || preamble.names[i].empty();
+      table.add(nameless ? "column_" + std::to_string(i + 1) : preamble.names[i], {.dtype = DType::f64});
+    }
+    table.lay_out_columns(points, wanted_);
+    std::vector<const TableColumn*> columns;
+    for (const std::size_t number : attributes) columns.push_back(number == kNone ? nullptr : &table.columns[number]);
+    for (std::size_t axis = 0; axis < 3 && preamble.columns != 0; ++axis) columns[axes[axis]] = &table.xyz[axis];
+    read_points(bytes, preamble, columns, table);
+  }
+  bool text() const override { return true; }
+
+ private:
+  void read_points(std::span<const std::byte> bytes, const Preamble& preamble,
+                   const std::vector<const TableColumn*>& columns, CloudTable& table) {
+    TextReader reader = preamble.reader(bytes);
+    for (std::uint64_t point = 0; point < table.points; reader.next_line()) {
+      std::string_view word;
+      bool there = preamble.next(reader, word);
+      if (!there || is_comment(word)) continue;
+      for (const TableColumn* column : columns) {
+        if (!there && !reader.cell_may_follow()) reader.fail("fewer numbers than the first point has");
+        if (!there || (preamble.table && word.empty())) word = "nan";
+        if (column->stride != 0)
+          store_number(reader, word, DType::f64, table.memory.data() + column->begin + point * column->stride);
+        there = preamble.next(reader, word);
+      }
+      if (there) reader.fail("more numbers than the first point has");
+      ++point;
+    }
+  }
+
+  std::vector<std::string> wanted_;
+};
+
+class XyzCodec final : public CloudCodec {
+ public:
+  std::string_view name() const override { return "xyz"; }
+  bool recognises(std::span<const std::byte>) const override { return false; }
+  std::unique_ptr<CloudDecoder> cloud_decoder(const DecodeOptions& options) const override {
+    return std::make_unique<XyzDecoder>(options);
+  }
+};
+
+}  // namespace
+
+const CloudCodec& xyz_codec() {
+  static const XyzCodec codec;
+  return codec;
+}
+
+}  // namespace penstock

@@ -1,0 +1,51 @@
+// Item POINT14 of layered LAZ: the first 30 bytes of points of formats 6 to 10, in nine layers.
+//
+// Source: "LAZ Specification 1.4 - R1", ASPRS.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include <penstock/transforms/clouds/laz/layer.hpp>
+
+namespace penstock {
+
+class LazPoints14 {
+ public:
+  /// In the order of the file: X, Y and returns; Z; classification; flags; intensity; scan angle; user data; point
+  /// source; GPS time.
+  enum Layer : unsigned { kXY, kZ, kClass, kFlags, kIntensity, kAngle, kUser, kSource, kTime, kLayers };
+
+  explicit LazPoints14(unsigned version);  ///< of the item
+  ~LazPoints14();
+  std::array<LazLayer, kLayers> layers;  ///< opened by the caller before begin()
+
+  /// Of a chunk, whose first point's record this is.
+  void begin(const std::byte* first);
+  unsigned channel() const { return current_; }  ///< of the last point
+  /// The `count` points that follow, `stride` bytes apart. `whole`: all 30 bytes; else X, Y and Z alone, for which the
+  /// layers behind kZ are not looked at. `contexts[i]`: the channel by which other items find their models for point i.
+  void decode(std::byte* out, std::size_t stride, std::size_t count, bool whole, std::uint8_t* contexts);
+
+ private:
+  struct Point;
+  struct Channel;
+
+  template <bool kWhole>
+  void decode_all(std::byte* out, std::size_t stride, std::size_t count, std::uint8_t* contexts);
+  template <bool kWhole>
+  std::uint8_t decode_one();
+  void start(unsigned number, const Point& point, std::uint64_t time);
+  Channel& switch_channel(Channel& from, ArithmeticDecoder& xy);
+  static void decode_returns(Channel& channel, ArithmeticDecoder& xy, unsigned changed, bool time_changed);
+  void decode_xyz(Channel& channel, unsigned number, unsigned count, bool time_changed);
+  void decode_rest(Channel& channel, unsigned changed, unsigned kind, bool time_changed);
+
+  unsigned version_;
+  unsigned current_ = 0;
+  std::array<std::unique_ptr<Channel>, kLazChannels> channels_;
+};
+
+}  // namespace penstock

@@ -1,0 +1,21 @@
+// The box that a cloud fills; whoever asks for it learns that all coordinates are finite.
+#pragma once
+
+#include <array>
+
+#include <penstock/transforms/clouds/samplers/sampler.hpp>
+
+namespace penstock {
+
+struct PointBounds {
+  std::array<float, 3> low{}, high{};  ///< of x, y, z; zeros for an empty cloud
+
+  double edge(std::size_t axis) const { return static_cast<double>(high[axis]) - static_cast<double>(low[axis]); }
+  double widest() const;  ///< the longest edge
+};
+
+/// Throws Error: corrupt, with the number of the first point that has a coordinate that is not finite; unsupported,
+/// where 32 bits do not number the points.
+PointBounds bounds_of(const PointColumns& cloud);
+
+}  // namespace penstock

@@ -1,0 +1,89 @@
+#include <algorithm>
+
+#include <penstock/transforms/clouds/samplers/point_cells.hpp>
+#include <penstock/transforms/clouds/samplers/point_order.hpp>
+#include <penstock/transforms/clouds/samplers/poisson.hpp>
+#include <penstock/transforms/clouds/samplers/random.hpp>
+
+namespace penstock {
+namespace {
+
+// Points closer than the distance lie in cells that touch, though cells are found by a division that rounds: its error
+// is below 2^-19 of a cell, as there are at most 2^32 along an axis.
+constexpr double kWider = 1 + 0x1p-16;
+
+class PoissonSampler : public PointSampler {
+ public:
+  explicit PoissonSampler(const SampleOptions& options)
+      : size_(options.size), points_(static_cast<std::size_t>(options.points)) {}
+
+  void choose(const PointColumns& cloud, Random& random, ChosenPoints& chosen) override {
+    cells_.build(cloud, bounds_of(cloud), size_ * kWider);
+    around_.resize(cells_.size());
+    for (std::size_t cell = 0; cell < cells_.size(); ++cell)
+      around_[cell] = cells_.around(static_cast<std::uint32_t>(cell));
+    last_.assign(cells_.size(), PointCells::kNone);
+    before_.clear();
+    places_.clear();
+    taken_.clear();
+    for (const std::uint32_t point : random_order(cloud.count, random))
+      if (!crowded(cloud, point)) take(cloud, point);
+    chosen.cells.clear();
+    hand_over(cloud.count, random, chosen.numbers);
+  }
+
+ private:
+  struct Place {
+    double x, y, z;
+  };
+
+  static Place place_of(const PointColumns& cloud, std::uint32_t point) {
+    return {static_cast<double>(cloud.x[point]), static_cast<double>(cloud.y[point]),
+            static_cast<double>(cloud.z[point])};
+  }
+
+  bool crowded(const PointColumns& cloud, std::uint32_t point) const {
+    const Place at = place_of(cloud, point);
+    for (const std::uint32_t cell : around_[cells_.cell_of()[point]]) {
+      if (cell == PointCells::kNone) return false;
+      for (std::uint32_t i = last_[cell]; i != PointCells::kNone; i = before_[i]) {
+        const double dx = at.x - places_[i].x, dy = at.y - places_[i].y, dz = at.z - places_[i].z;
+        if ((dx * dx + dy * dy) + dz * dz < size_ * size_) return true;
+      }
+    }
+    return false;
+  }
+
+  void take(const PointColumns& cloud, std::uint32_t point) {
+    std::uint32_t& last = last_[cells_.cell_of()[point]];
+    places_.push_back(place_of(cloud, point));
+    before_.push_back(last);
+    last = static_cast<std::uint32_t>(taken_.size());
+    taken_.push_back(point);
+  }
+
+  void hand_over(std::size_t points, Random& random, std::vector<std::uint32_t>& numbers) {
+    const std::size_t wanted = points_ == 0 ? taken_.size() : std::min(points_, points);
+    choose_random(taken_.size(), wanted, random, numbers);
+    std::sort(taken_.begin(), taken_.end());
+    for (std::uint32_t& number : numbers) number = taken_[number];
+    if (numbers.size() < wanted) fill_up_random(points, wanted - numbers.size(), random, numbers);
+  }
+
+  double size_;
+  std::size_t points_;
+  PointCells cells_;
+  std::vector<std::array<std::uint32_t, 27>> around_;  // of each cell
+  std::vector<std::uint32_t> last_;                    // of each cell, the point taken last, by its place in `taken_`
+  std::vector<std::uint32_t> before_;                  // of each point taken, the one that its cell took before
+  std::vector<Place> places_;                          // of each point taken
+  std::vector<std::uint32_t> taken_;
+};
+
+}  // namespace
+
+std::unique_ptr<PointSampler> poisson_sampler(const SampleOptions& options) {
+  return std::make_unique<PoissonSampler>(options);
+}
+
+}  // namespace penstock

@@ -1,0 +1,24 @@
+// What stands in for webp.cpp where libwebp is not found.
+#include <penstock/base/error.hpp>
+#include <penstock/transforms/image/codecs/webp.hpp>
+
+namespace penstock {
+namespace {
+
+class WebpCodec final : public Codec {
+ public:
+  std::string_view name() const override { return "webp"; }
+  bool recognises(std::span<const std::byte> first_bytes) const override { return begins_as_webp(first_bytes); }
+  std::unique_ptr<Decoder> decoder(const FieldSchema&, const DecodeOptions&) const override {
+    throw Error::unsupported("webp: this build of penstock has no libwebp");
+  }
+};
+
+}  // namespace
+
+const Codec& webp_codec() {
+  static const WebpCodec codec;
+  return codec;
+}
+
+}  // namespace penstock

@@ -1,0 +1,288 @@
+// Highway compiles this file once for each SIMD level (see pixel_rows.cpp).
+#ifndef HWY_BROKEN_EMU128
+#define HWY_BROKEN_EMU128 0
+#endif
+#define HWY_WANT_AVX3_DL
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "penstock/transforms/image/dct/blocks.cpp"
+#include <bit>
+#include <cstring>
+
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include <penstock/transforms/image/dct/blocks.hpp>
+
+HWY_BEFORE_NAMESPACE();
+namespace penstock::jpt::HWY_NAMESPACE {
+namespace {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+using Bytes16 = hn::FixedTag<std::uint8_t, 16>;
+
+/// For each mask of 8 places: which of the bytes read goes to each place; 0x80: none.
+struct Places {
+  alignas(8) std::uint8_t of[256][8];
+  constexpr Places() : of() {
+    for (unsigned mask = 0; mask < 256; ++mask) {
+      std::uint8_t byte = 0;
+      for (unsigned place = 0; place < 8; ++place) {
+        const bool used = (mask >> place & 1U) != 0;
+        of[mask][place] = used ? byte : 0x80;
+        byte = static_cast<std::uint8_t>(byte + used);
+      }
+    }
+  }
+};
+constexpr Places kPlaces;
+
+/// 8 bytes, those of `from` at the places that the mask names and zeros elsewhere. Reads 8 bytes.
+HWY_INLINE HWY_ATTR hn::Vec<hn::FixedTag<std::uint8_t, 8>> placed(unsigned mask, const void* from) {
+  const hn::FixedTag<std::uint8_t, 8> d;
+  return hn::TableLookupBytesOr0(hn::LoadU(d, static_cast<const std::uint8_t*>(from)), hn::Load(d, kPlaces.of[mask]));
+}
+
+void count_bits(const std::uint8_t* bytes, std::size_t size, std::size_t* counts) {
+  const hn::CappedTag<std::uint8_t, 64> d;
+  const std::size_t lanes = hn::Lanes(d);
+  std::size_t i = 0;
+  for (; i + lanes <= size; i += lanes) {
+    const auto v = hn::LoadU(d, bytes + i);
+    for (std::size_t r = 0; r < 8; ++r)
+      counts[r] += hn::CountTrue(d, hn::TestBit(v, hn::Set(d, static_cast<std::uint8_t>(1U << r))));
+  }
+  for (; i < size; ++i)
+    for (std::size_t r = 0; r < 8; ++r) counts[r] += bytes[i] >> r & 1U;
+}
+
+std::size_t count_escapes(const std::int8_t* values, std::size_t count) {
+  const hn::CappedTag<std::int8_t, 64> d;
+  const std::size_t lanes = hn::Lanes(d);
+  const auto escape = hn::Set(d, kEscape);
+  std::size_t i = 0, found = 0;
+  for (; i + lanes <= count; i += lanes) found += hn::CountTrue(d, hn::Eq(hn::LoadU(d, values + i), escape));
+  for (; i < count; ++i) found += values[i] == kEscape;
+  return found;
+}
+
+/// masks[0..16) from 8 planes of 16 bytes: byte r of mask i is byte i of plane r.
+HWY_INLINE HWY_ATTR void turn(const std::uint8_t (*planes)[64], std::size_t at, std::uint64_t* masks) {
+  const Bytes16 d;
+  const hn::Repartition<std::uint16_t, Bytes16> d16;
+  const hn::Repartition<std::uint32_t, Bytes16> d32;
+  const hn::Repartition<std::uint64_t, Bytes16> d64;
+  for (std::size_t half = 0; half < 2; ++half) {
+    auto pair = [&](std::size_t r) HWY_ATTR {
+      const auto a = hn::LoadU(d, planes[r] + at), b = hn::LoadU(d, planes[r + 1] + at);
+      return hn::BitCast(d16, half == 0 ? hn::InterleaveLower(d, a, b) : hn::InterleaveUpper(d, a, b));
+    };
+    const auto r01 = pair(0), r23 = pair(2), r45 = pair(4), r67 = pair(6);
+    const auto low03 = hn::BitCast(d32, hn::InterleaveLower(d16, r01, r23));
+    const auto high03 = hn::BitCast(d32, hn::InterleaveUpper(d16, r01, r23));
+    const auto low47 = hn::BitCast(d32, hn::InterleaveLower(d16, r45, r67));
+    const auto high47 = hn::BitCast(d32, hn::InterleaveUpper(d16, r45, r67));
+    std::uint64_t* to = masks + half * 8;
+    hn::StoreU(hn::BitCast(d64, hn::InterleaveLower(d32, low03, low47)), d64, to);
+    hn::StoreU(hn::BitCast(d64, hn::InterleaveUpper(d32, low03, low47)), d64, to + 2);
+    hn::StoreU(hn::BitCast(d64, hn::InterleaveLower(d32, high03, high47)), d64, to + 4);
+    hn::StoreU(hn::BitCast(d64, hn::InterleaveUpper(d32, high03, high47)), d64, to + 6);
+  }
+}
+
+/// One plane: for 64 blocks, the next bytes of the stream where bit r of the block's rows is set.
+HWY_INLINE HWY_ATTR void place_rows(const std::uint8_t* rows, unsigned r, std::uint64_t within,
+                                    const std::uint8_t*& stream, std::uint8_t* plane) {
+#if HWY_TARGET == HWY_AVX3_DL
+  const __m512i bit = _mm512_set1_epi8(static_cast<char>(1U << r));
+  const std::uint64_t used = _mm512_test_epi8_mask(_mm512_loadu_si512(rows), bit) & within;
+  _mm512_storeu_si512(plane, _mm512_maskz_expand_epi8(used, _mm512_loadu_si512(stream)));
+  stream += std::popcount(used);
+#else
+  for (std::size_t i = 0; i < 64; i += 8) {
+    std::uint64_t eight;
+    std::memcpy(&eight, rows + i, 8);
+    const std::uint64_t bits = (eight >> r & 0x0101010101010101U) * 0x0102040810204080U >> 56;
+    const auto used = static_cast<unsigned>(bits & (within >> i));
+    hn::StoreU(placed(used, stream), hn::FixedTag<std::uint8_t, 8>(), plane + i);
+    stream += std::popcount(used);
+  }
+#endif
+}
+
+void merge_masks(const std::uint8_t* rows, std::size_t count, const std::uint8_t* const* streams,
+                 std::uint64_t* masks) {
+  const std::uint8_t* next[8];
+  std::memcpy(next, streams, sizeof next);
+  for (std::size_t i = 0; i < count; i += 64) {
+    const std::size_t here = count - i < 64 ? count - i : 64;
+    const std::uint64_t within = here == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << here) - 1;
+    alignas(64) std::uint8_t planes[8][64];
+    for (unsigned r = 0; r < 8; ++r) place_rows(rows + i, r, within, next[r], planes[r]);
+    for (std::size_t at = 0; at < here; at += 16) turn(planes, at, masks + i + at);
+  }
+}
+
+/// The 64 values of a block in zigzag order, as bytes; the values of the block are consumed.
+HWY_INLINE HWY_ATTR void place_values(std::uint64_t mask, Values& values, std::int8_t* bytes) {
+  const hn::FixedTag<std::uint8_t, 8> d;
+  auto* to = reinterpret_cast<std::uint8_t*>(bytes);
+  const auto low = static_cast<unsigned>(mask & 0xFF);
+  hn::Store(placed(low, values.first), d, to);
+  values.first += std::popcount(low);
+  for (std::size_t r = 1; r < 8; ++r) {
+    const auto row = static_cast<unsigned>(mask >> (8 * r) & 0xFF);
+    hn::Store(placed(row, values.rest), d, to + 8 * r);
+    values.rest += std::popcount(row);
+  }
+}
+
+#if HWY_TARGET == HWY_AVX3_DL
+
+struct Quantisation {
+  __m512i low, high, natural;
+
+  HWY_INLINE HWY_ATTR explicit Quantisation(const std::int16_t* steps)
+      : low(_mm512_loadu_si512(steps)), high(_mm512_loadu_si512(steps + 32)) {
+    alignas(64) std::uint8_t zigzag[64];
+    for (std::size_t k = 0; k < 64; ++k) zigzag[kNatural[k]] = static_cast<std::uint8_t>(k);
+    natural = _mm512_load_si512(zigzag);
+  }
+};
+
+/// Returns the zigzag places that hold an escape.
+HWY_INLINE HWY_ATTR std::uint64_t expand_block(std::uint64_t mask, const Quantisation& quantisation, Values& values,
+                                               std::int16_t* out) {
+  const std::uint64_t low = mask & 0xFF, high = mask & ~std::uint64_t{0xFF};
+  const __m512i first = _mm512_maskz_expand_epi8(
+      low, _mm512_castsi128_si512(_mm_loadu_si128(reinterpret_cast<const __m128i*>(values.first))));
+  const __m512i rest = _mm512_maskz_expand_epi8(high, _mm512_loadu_si512(values.rest));
+  values.first += std::popcount(low);
+  values.rest += std::popcount(high);
+  const __m512i zigzag = _mm512_or_si512(first, rest);
+  const __m512i bytes = _mm512_permutexvar_epi8(quantisation.natural, zigzag);
+  const __m512i a = _mm512_cvtepi8_epi16(_mm512_castsi512_si256(bytes));
+  const __m512i b = _mm512_cvtepi8_epi16(_mm512_extracti64x4_epi64(bytes, 1));
+  _mm512_storeu_si512(out, _mm512_mullo_epi16(a, quantisation.low));
+  _mm512_storeu_si512(out + 32, _mm512_mullo_epi16(b, quantisation.high));
+  return _mm512_cmpeq_epi8_mask(zigzag, _mm512_set1_epi8(kEscape));
+}
+
+#else
+
+struct Quantisation {
+  alignas(64) std::int16_t steps[64];
+  alignas(
+      16) std::uint8_t from[4][4][16];  ///< [half of two rows][16 bytes of the zigzag order]: places; 0x80: elsewhere
+
+  HWY_INLINE HWY_ATTR explicit Quantisation(const std::int16_t* given) {
+    std::memcpy(steps, given, sizeof steps);
+    std::memset(from, 0x80, sizeof from);
+    for (std::size_t k = 0; k < 64; ++k) {
+      const std::size_t place = kNatural[k];
+      from[place / 16][k / 16][place % 16] = static_cast<std::uint8_t>(k % 16);
+    }
+  }
+};
+
+HWY_INLINE HWY_ATTR std::uint64_t expand_block(std::uint64_t mask, const Quantisation& quantisation, Values& values,
+                                               std::int16_t* out) {
+  alignas(64) std::int8_t zigzag[64];
+  place_values(mask, values, zigzag);
+  const Bytes16 d;
+  const hn::FixedTag<std::int8_t, 8> half;
+  const hn::FixedTag<std::int16_t, 8> d16;
+  hn::Vec<Bytes16> parts[4];
+  for (std::size_t i = 0; i < 4; ++i) parts[i] = hn::Load(d, reinterpret_cast<const std::uint8_t*>(zigzag) + 16 * i);
+  const hn::FixedTag<std::int8_t, 16> d8;
+  auto escapes = hn::Eq(hn::BitCast(d8, parts[0]), hn::Set(d8, kEscape));
+  for (std::size_t i = 1; i < 4; ++i)
+    escapes = hn::Or(escapes, hn::Eq(hn::BitCast(d8, parts[i]), hn::Set(d8, kEscape)));
+  for (std::size_t two = 0; two < 4; ++two) {
+    auto bytes = hn::TableLookupBytesOr0(parts[0], hn::Load(d, quantisation.from[two][0]));
+    for (std::size_t i = 1; i < 4; ++i)
+      bytes = hn::Or(bytes, hn::TableLookupBytesOr0(parts[i], hn::Load(d, quantisation.from[two][i])));
+    const auto values8 = hn::BitCast(d8, bytes);
+    const std::int16_t* steps = quantisation.steps + 16 * two;
+    const auto a = hn::PromoteTo(d16, hn::LowerHalf(half, values8)),
+               b = hn::PromoteTo(d16, hn::UpperHalf(half, values8));
+    hn::StoreU(hn::Mul(a, hn::Load(d16, steps)), d16, out + 16 * two);
+    hn::StoreU(hn::Mul(b, hn::Load(d16, steps + 8)), d16, out + 16 * two + 8);
+  }
+  if (hn::AllFalse(d8, escapes)) return 0;
+  std::uint64_t found = 0;
+  for (std::size_t k = 0; k < 64; ++k) found |= std::uint64_t{zigzag[k] == kEscape} << k;
+  return found;
+}
+
+#endif
+
+std::int16_t product(std::int16_t value, std::int16_t step) {
+  const auto bits = static_cast<std::uint32_t>(std::int32_t{value} * step);
+  return static_cast<std::int16_t>(static_cast<std::uint16_t>(bits & 0xFFFF));
+}
+
+void expand(const std::uint64_t* masks, const std::int16_t* dc, std::size_t blocks, const std::int16_t* steps,
+            Values& values, std::int16_t* coefficients) {
+  const Quantisation quantisation(steps);
+  for (std::size_t i = 0; i < blocks; ++i, coefficients += kBlockSize) {
+    std::uint64_t escaped = expand_block(masks[i], quantisation, values, coefficients);
+    for (; escaped != 0; escaped &= escaped - 1) {
+      const std::size_t place = kNatural[static_cast<std::size_t>(std::countr_zero(escaped))];
+      std::int16_t value;
+      std::memcpy(&value, values.escapes, 2);
+      values.escapes += 2;
+      coefficients[place] = product(value, steps[place]);
+    }
+    coefficients[0] = product(dc[i], steps[0]);
+  }
+}
+
+}  // namespace
+}  // namespace penstock::jpt::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace penstock::jpt {
+
+HWY_EXPORT(count_bits);
+HWY_EXPORT(count_escapes);
+HWY_EXPORT(merge_masks);
+HWY_EXPORT(expand);
+
+void count_bits(std::span<const std::uint8_t> bytes, std::array<std::size_t, 8>& counts) {
+  counts.fill(0);
+  HWY_DYNAMIC_DISPATCH(count_bits)(bytes.data(), bytes.size(), counts.data());
+}
+
+std::size_t count_escapes(const std::int8_t* values, std::size_t count) {
+  return HWY_DYNAMIC_DISPATCH(count_escapes)(values, count);
+}
+
+void merge_masks(std::span<const std::uint8_t> rows, const std::array<const std::uint8_t*, 8>& streams,
+                 std::uint64_t* masks) {
+  HWY_DYNAMIC_DISPATCH(merge_masks)(rows.data(), rows.size(), streams.data(), masks);
+}
+
+void expand(const std::uint64_t* masks, const std::int16_t* dc, std::size_t blocks,
+            const std::array<std::int16_t, 64>& quantisation, Values& values, std::int16_t* coefficients) {
+  HWY_DYNAMIC_DISPATCH(expand)(masks, dc, blocks, quantisation.data(), values, coefficients);
+}
+
+void skip(const std::uint64_t* masks, std::size_t blocks, bool escaped, Values& values) {
+  std::ptrdiff_t first = 0, rest = 0;
+  for (std::size_t i = 0; i < blocks; ++i) {
+    first += std::popcount(masks[i] & 0xFF);
+    rest += std::popcount(masks[i] >> 8);
+  }
+  // Escapes of blocks side by side stand in the order of the blocks, so that only their number counts.
+  if (escaped) {
+    values.escapes += 2 * count_escapes(values.first, static_cast<std::size_t>(first));
+    values.escapes += 2 * count_escapes(values.rest, static_cast<std::size_t>(rest));
+  }
+  values.first += first;
+  values.rest += rest;
+}
+
+}  // namespace penstock::jpt
+#endif  // HWY_ONCE

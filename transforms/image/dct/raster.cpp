@@ -1,0 +1,134 @@
+#include <algorithm>
+#include <cstring>
+
+#include <penstock/transforms/image/dct/idct.hpp>
+#include <penstock/transforms/image/dct/idct_reduced.hpp>
+#include <penstock/transforms/image/dct/raster.hpp>
+#include <penstock/transforms/image/dct/sample_rows.hpp>
+
+namespace penstock::jpt {
+namespace {
+
+struct Span1 {
+  std::size_t begin, end;
+};
+
+/// Samples that pixels [begin, end) are made of: `ratio` pixels a sample, with its neighbours where they count.
+Span1 samples_of(std::int64_t begin, std::int64_t size, std::size_t ratio, bool neighbours, std::size_t samples) {
+  const std::size_t from = static_cast<std::size_t>(begin) / ratio;
+  const std::size_t to = static_cast<std::size_t>(begin + size - 1) / ratio + 1;
+  const std::size_t margin = neighbours ? 1 : 0;
+  return {from - std::min(from, margin), std::min(to + margin, samples)};
+}
+
+}  // namespace
+
+Upsampling upsampling(const Frame& frame, std::size_t c) {
+  const std::size_t across = frame.ratio_across(c), down = frame.ratio_down(c);
+  if (across == 1 && down == 1) return Upsampling::none;
+  if (frame.denominator == 8) return Upsampling::repeat;  // libjpeg's is not fancy then
+  if (across == 1 && down == 2) return Upsampling::between;
+  if (across == 2 && down <= 2 && frame.samples_across(c) > 2)
+    return down == 1 ? Upsampling::widen : Upsampling::widen_between;
+  return Upsampling::repeat;
+}
+
+BlockRange needed_blocks(const Frame& frame, std::size_t c, const Region& region) {
+  const Upsampling how = upsampling(frame, c);
+  const bool beside = how == Upsampling::widen || how == Upsampling::widen_between;
+  const bool above = how == Upsampling::between || how == Upsampling::widen_between;
+  const Span1 x = samples_of(region.x, region.width, frame.ratio_across(c), beside, frame.samples_across(c));
+  const Span1 y = samples_of(region.y, region.height, frame.ratio_down(c), above, frame.samples_down(c));
+  const std::size_t side = frame.component[c].side, left = x.begin / side, top = y.begin / side;
+  return {left, top, (x.end + side - 1) / side - left, (y.end + side - 1) / side - top};
+}
+
+void Plane::assign(const BlockRange& blocks, unsigned side) {
+  blocks_ = blocks;
+  side_ = side;
+  stride_ = side * blocks.width + 2 * kMargin;
+  const std::size_t bytes = stride_ * side * blocks.height + 2 * kMargin;
+  if (samples_.size() < bytes) samples_.resize(bytes);
+}
+
+void Plane::draw(std::size_t x, std::size_t y, const std::int16_t* coefficients, std::size_t count) {
+  std::uint8_t* to = at(side_ * x, side_ * y);
+  if (side_ == 8)
+    idct(coefficients, count, to, static_cast<std::ptrdiff_t>(stride_));
+  else
+    idct_reduced(coefficients, count, side_, to, static_cast<std::ptrdiff_t>(stride_));
+}
+
+void Raster::begin(const Frame& frame, const Region& region) {
+  for (std::size_t c = 0; c < frame.components; ++c) {
+    planes_[c].assign(needed_blocks(frame, c, region), frame.component[c].side);
+    const std::size_t row_bytes = 2 * frame.most_horizontal() + static_cast<std::size_t>(region.width) + 3 * kRowSlack;
+    if (rows_[c].size() < row_bytes) rows_[c].resize(row_bytes);
+  }
+}
+
+// At the image's edges, the neighbour of a sample is the sample once more.
+void Raster::extend_edges(const Frame& frame) {
+  for (std::size_t c = 0; c < frame.components; ++c) {
+    const Upsampling how = upsampling(frame, c);
+    if (how != Upsampling::widen && how != Upsampling::widen_between) continue;
+    Plane& plane = planes_[c];
+    const BlockRange& blocks = plane.blocks();
+    const std::size_t edge = frame.samples_across(c), side = frame.component[c].side;
+    for (std::size_t y = side * blocks.y; y < side * (blocks.y + blocks.height); ++y) {
+      if (blocks.x == 0) plane.at(0, y)[-1] = plane.at(0, y)[0];
+      if (edge <= side * (blocks.x + blocks.width)) plane.at(edge, y)[0] = plane.at(edge, y)[-1];
+    }
+  }
+}
+
+/// The component's samples of one row of pixels of the region, from its first column on.
+const std::uint8_t* Raster::pixel_row(const Frame& frame, std::size_t c, std::size_t y, const Region& region) {
+  Plane& plane = planes_[c];
+  const std::size_t across = frame.ratio_across(c), down = frame.ratio_down(c);
+  const std::size_t from = static_cast<std::size_t>(region.x) / across;
+  const std::size_t to = static_cast<std::size_t>(region.x + region.width - 1) / across + 1;
+  const std::size_t row = y / down, last = frame.samples_down(c) - 1;
+  const std::uint8_t* near = plane.at(from, row);
+  const std::size_t other = y % 2 == 0 ? row - std::min<std::size_t>(row, 1) : std::min(row + 1, last);
+  std::vector<std::uint8_t>& made = rows_[c];
+  switch (upsampling(frame, c)) {
+    case Upsampling::none:
+      return near;
+    case Upsampling::between:
+      between(near, plane.at(from, other), to - from, y % 2 == 0 ? 1 : 2, made.data());
+      break;
+    case Upsampling::widen:
+      widen(near, to - from, made.data());
+      break;
+    case Upsampling::widen_between:
+      widen_between(near, plane.at(from, other), to - from, made.data());
+      break;
+    case Upsampling::repeat:
+      if (across == 1) return near;
+      repeat(near, to - from, across, made.data());
+      break;
+  }
+  return made.data() + (static_cast<std::size_t>(region.x) - from * across);
+}
+
+void Raster::write(const Frame& frame, const Region& region, std::size_t channels, std::uint8_t* out) {
+  extend_edges(frame);
+  const auto width = static_cast<std::size_t>(region.width);
+  const auto begin = static_cast<std::size_t>(region.y), end = begin + static_cast<std::size_t>(region.height);
+  for (std::size_t y = begin; y < end; ++y, out += width * channels) {
+    const std::uint8_t* rows[kMostComponents];
+    for (std::size_t c = 0; c < frame.components; ++c) rows[c] = pixel_row(frame, c, y, region);
+    if (channels == 1) {
+      std::memcpy(out, rows[0], width);
+    } else if (frame.colour == Colour::gray) {
+      planes_to_rgb(rows[0], rows[0], rows[0], width, out);
+    } else if (frame.colour == Colour::ycc) {
+      ycc_to_rgb(rows[0], rows[1], rows[2], width, out);
+    } else {
+      planes_to_rgb(rows[0], rows[1], rows[2], width, out);
+    }
+  }
+}
+
+}  // namespace penstock::jpt

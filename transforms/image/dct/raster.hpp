@@ -1,0 +1,62 @@
+// From blocks of samples to pixels: what a region needs of each component, upsampling and colour.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include <penstock/transforms/geometry.hpp>
+#include <penstock/transforms/image/jpt/format.hpp>
+
+namespace penstock::jpt {
+
+/// How a component's samples become pixels; source: libjpeg-turbo's jdsample.c, fancy upsampling.
+enum class Upsampling : std::uint8_t { none, widen, between, widen_between, repeat };
+Upsampling upsampling(const Frame& frame, std::size_t component);
+
+/// The blocks of a component that a region needs, its neighbours for upsampling included.
+BlockRange needed_blocks(const Frame& frame, std::size_t component, const Region& region);
+
+/// Samples of some blocks of a component, in rows. Around them lies room that upsampling may read.
+class Plane {
+ public:
+  /// For blocks of `side` by `side` samples.
+  void assign(const BlockRange& blocks, unsigned side);
+  const BlockRange& blocks() const { return blocks_; }
+  /// Transforms `count` blocks of dequantised coefficients side by side, the first of which is block (x, y) of the
+  /// component. What the inverse DCT asks for may be read behind them: kIdctSlack blocks, kReducedSlack in shrunk
+  /// images.
+  void draw(std::size_t x, std::size_t y, const std::int16_t* coefficients, std::size_t count);
+  /// The row that holds the sample (x, y) of the component, at this sample.
+  std::uint8_t* at(std::size_t x, std::size_t y) {
+    return samples_.data() + kMargin + (y - side_ * blocks_.y) * stride_ + (x - side_ * blocks_.x);
+  }
+  std::size_t stride() const { return stride_; }
+
+ private:
+  static constexpr std::size_t kMargin = 64;
+  BlockRange blocks_;
+  unsigned side_ = 8;
+  std::size_t stride_ = 0;
+  std::vector<std::uint8_t> samples_;
+};
+
+/// The planes that a region is made of, in memory that is reused from image to image: begin(), then the samples of all
+/// blocks that the planes want, then write().
+class Raster {
+ public:
+  void begin(const Frame& frame, const Region& region);
+  Plane& plane(std::size_t component) { return planes_[component]; }
+  /// Writes the region's pixels, (height, width, channels) bytes: one channel (gray alone) or three.
+  void write(const Frame& frame, const Region& region, std::size_t channels, std::uint8_t* out);
+
+ private:
+  void extend_edges(const Frame& frame);
+  const std::uint8_t* pixel_row(const Frame& frame, std::size_t component, std::size_t y, const Region& region);
+
+  std::array<Plane, kMostComponents> planes_;
+  std::array<std::vector<std::uint8_t>, kMostComponents> rows_;
+};
+
+}  // namespace penstock::jpt

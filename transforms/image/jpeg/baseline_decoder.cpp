@@ -1,0 +1,127 @@
+#include <algorithm>
+#include <span>
+
+#include <penstock/transforms/image/dct/frame.hpp>
+#include <penstock/transforms/image/dct/idct_reduced.hpp>
+#include <penstock/transforms/image/jpeg/baseline_decoder.hpp>
+
+namespace penstock::jpeg {
+namespace {
+
+constexpr std::uint16_t kMostFactor = (1 << 15) - 1;
+
+HuffmanCode code_of(const JHUFF_TBL& table) {
+  HuffmanCode code;
+  std::copy(std::begin(table.bits), std::end(table.bits), code.counts.begin());
+  std::copy(std::begin(table.huffval), std::end(table.huffval), code.symbols.begin());
+  return code;
+}
+
+/// One scan that holds everything, of the kind that this decoder knows.
+bool is_baseline(const jpeg_decompress_struct& jpeg) {
+  return !jpeg.progressive_mode && !jpeg.arith_code && jpeg.data_precision == 8 &&
+         jpeg.comps_in_scan == jpeg.num_components && jpeg.Ss == 0 && jpeg.Se == DCTSIZE2 - 1 && jpeg.Ah == 0 &&
+         jpeg.Al == 0;
+}
+
+}  // namespace
+
+bool BaselineDecoder::begin(const jpeg_decompress_struct& jpeg) {
+  if (!is_baseline(jpeg) || jpt::read_frame(jpeg, frame_) != nullptr) return false;
+  if (frame_.components == 1) frame_.component[0].horizontal = frame_.component[0].vertical = 1;  // not interleaved
+  std::size_t blocks = 0;
+  for (std::size_t c = 0; c < frame_.components; ++c)
+    blocks += std::size_t{frame_.component[c].horizontal} * frame_.component[c].vertical;
+  frame_.shrink(jpeg.scale_denom);
+  return blocks <= ScanReader::kMostMcuBlocks && build_tables(jpeg);
+}
+
+bool BaselineDecoder::build_tables(const jpeg_decompress_struct& jpeg) {
+  components_.clear();
+  for (std::size_t c = 0; c < frame_.components; ++c) {
+    const jpeg_component_info& info = jpeg.comp_info[c];
+    if (jpeg.cur_comp_info[c] != &info) return false;
+    const auto dc = static_cast<std::size_t>(info.dc_tbl_no), ac = static_cast<std::size_t>(info.ac_tbl_no);
+    const auto step = static_cast<std::size_t>(info.quant_tbl_no);
+    if (std::max(dc, ac) >= NUM_HUFF_TBLS || step >= NUM_QUANT_TBLS) return false;
+    const JHUFF_TBL *dc_code = jpeg.dc_huff_tbl_ptrs[dc], *ac_code = jpeg.ac_huff_tbl_ptrs[ac];
+    const JQUANT_TBL* steps = jpeg.quant_tbl_ptrs[step];
+    if (dc_code == nullptr || ac_code == nullptr || steps == nullptr) return false;
+    if (!dc_[dc].build(code_of(*dc_code), Symbols::dc) || !ac_[ac].build(code_of(*ac_code))) return false;
+    std::ranges::copy(steps->quantval, factors_[c].begin());
+    if (std::ranges::max(factors_[c]) > kMostFactor) return false;
+    components_.push_back({.dc = &dc_[dc],
+                           .ac = &ac_[ac],
+                           .horizontal = frame_.component[c].horizontal,
+                           .vertical = frame_.component[c].vertical,
+                           .wanted = {},
+                           .coefficients = nullptr,
+                           .row_size = 0});
+  }
+  return true;
+}
+
+void BaselineDecoder::make_rows() {
+  for (std::size_t c = 0; c < frame_.components; ++c) {
+    ScanComponent& component = components_[c];
+    component.wanted = raster_.plane(c).blocks();
+    component.row_size = component.wanted.width * 64 + std::max(kBlockSlack, jpt::kReducedSlack * 64);
+    coefficients_[c].resize(std::max(coefficients_[c].size(), component.row_size * component.vertical));
+    component.coefficients = coefficients_[c].data();
+  }
+}
+
+bool BaselineDecoder::draw_row(std::size_t row) {
+  for (std::size_t c = 0; c < frame_.components; ++c) {
+    const ScanComponent& component = components_[c];
+    const jpt::BlockRange& wanted = component.wanted;
+    jpt::Plane& plane = raster_.plane(c);
+    for (std::size_t i = 0; i < component.vertical; ++i) {
+      const std::size_t y = row * component.vertical + i;
+      if (y - wanted.y >= wanted.height) continue;  // wraps above the first
+      std::int16_t* const blocks = component.coefficients + i * component.row_size;
+      if (!dequantise(blocks, wanted.width, factors_[c])) return false;
+      plane.draw(wanted.x, y, blocks, wanted.width);
+    }
+  }
+  return true;
+}
+
+/// Reads the segments that hold wanted blocks; those before them are passed over, those behind them not looked at.
+bool BaselineDecoder::read_scan(std::size_t restart_interval) {
+  std::size_t top = frame_.mcus_down(), bottom = 0;
+  for (const ScanComponent& component : components_) {
+    const jpt::BlockRange& wanted = component.wanted;
+    top = std::min(top, wanted.y / component.vertical);
+    bottom = std::max(bottom, (wanted.y + wanted.height - 1) / component.vertical + 1);
+  }
+  const std::size_t across = frame_.mcus_across(), end = bottom * across;
+  const std::size_t interval = restart_interval != 0 ? restart_interval : across * frame_.mcus_down();
+  const std::size_t first = top * across / interval;
+  for (std::size_t mcu = first * interval, stop = mcu; mcu < end;) {
+    if (mcu == stop) {
+      if (mcu / interval >= data_.segments()) return false;
+      reader_.begin(data_.segment(mcu / interval));
+      stop = mcu + interval;
+    }
+    const std::size_t row = mcu / across, row_end = (row + 1) * across, until = std::min({stop, row_end, end});
+    if (!reader_.read(components_, row, mcu - row * across, until - row * across)) return false;
+    if (until == row_end && !draw_row(row)) return false;
+    mcu = until;
+  }
+  return true;
+}
+
+bool BaselineDecoder::decode(const jpeg_decompress_struct& jpeg, const Region& region, std::size_t channels,
+                             std::uint8_t* out) {
+  if (!begin(jpeg)) return false;
+  const auto* data = reinterpret_cast<const std::byte*>(jpeg.src->next_input_byte);
+  if (!data_.assign({data, jpeg.src->bytes_in_buffer})) return false;
+  raster_.begin(frame_, region);
+  make_rows();
+  if (!read_scan(jpeg.restart_interval)) return false;
+  raster_.write(frame_, region, channels, out);
+  return true;
+}
+
+}  // namespace penstock::jpeg

@@ -1,0 +1,37 @@
+// Where a field's tiles lie, told without the field: what an index keeps, so that a crop reads the tiles it needs.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include <penstock/transforms/codec.hpp>
+#include <penstock/transforms/geometry.hpp>
+#include <penstock/transforms/image/jpt/format.hpp>
+
+namespace penstock::jpt {
+
+/// What is kept: the first 20 + 2 * components bytes of the head, then the end of each tile as in the head.
+/// Throws Error: corrupt, unsupported.
+std::vector<std::byte> kept_extents(std::span<const std::byte> field);
+
+/// Reads what kept_extents() made, in place.
+class Extents {
+ public:
+  /// Throws Error: corrupt, unsupported.
+  explicit Extents(std::span<const std::byte> kept);
+  Frame& frame() { return frame_; }  ///< without quantisation tables
+  /// Appends the head and the tiles that the region needs, in rising order; those with at most `gap` bytes between them
+  /// become one range. Throws Error: corrupt.
+  void select(const Region& region, std::uint64_t gap, std::vector<ByteRange>& ranges) const;
+
+ private:
+  std::uint64_t tile_end(std::size_t tile) const;  ///< in the field
+
+  Frame frame_;
+  std::uint32_t head_bytes_ = 0;
+  std::span<const std::byte> ends_;
+};
+
+}  // namespace penstock::jpt

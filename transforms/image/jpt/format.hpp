@@ -1,0 +1,122 @@
+// The layout of a `jpt` field: the quantised coefficients of a JPEG file in tiles, each of which decodes by itself.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include <penstock/transforms/image/jpt/rans_table.hpp>
+
+namespace penstock::jpt {
+
+inline constexpr std::array<std::byte, 4> kMagic{std::byte{'J'}, std::byte{'P'}, std::byte{'T'}, std::byte{1}};
+inline constexpr std::size_t kMostComponents = 3;
+inline constexpr unsigned kMostTileBlocks = 64;  ///< of a component, in each direction
+
+enum class Colour : std::uint8_t { gray, ycc, rgb };
+
+/// Runs of symbols in a tile: first those of component 0, then those of all others together. In each class of
+/// components they stand in this order, and each kind may have a table of its own.
+enum Symbols : std::uint8_t {
+  kDcHigh,  ///< of each block: bits 8 to 15 of its zigzag-mapped DC difference
+  kDcLow,   ///< and bits 0 to 7
+  kRows,    ///< of each block: bit r, whether places 8r to 8r + 7 of the zigzag order hold anything but zeros
+  kMask0,   ///< for each block with bit 0 set: which of the places 0 to 7 are not zero
+  kMask1,
+  kMask2,
+  kMask3,
+  kMask4,  ///< for r = 4, then 5, 6, 7: for each block with bit r set
+  kFirst,  ///< values at places 1 to 7, as signed bytes, block by block
+  kRest,   ///< values at places 8 to 63
+  kSymbolKinds,
+};
+inline constexpr std::size_t kClasses = 2;
+inline constexpr std::size_t kContexts = kClasses * kSymbolKinds;
+
+struct Component {
+  unsigned horizontal = 1, vertical = 1;  ///< sampling factors, 1 to 4
+  unsigned quantisation = 0;              ///< number of its table
+  unsigned side = 8;                      ///< samples that a block is made, in each direction: fewer in shrunk images
+};
+
+/// A component's part of a tile, in blocks of the whole component.
+struct BlockRange {
+  std::size_t x = 0, y = 0, width = 0, height = 0;
+  std::size_t count() const { return width * height; }
+};
+
+/// What the image is made of; from it follow the sizes of everything.
+struct Frame {
+  unsigned width = 0, height = 0;
+  Colour colour = Colour::gray;
+  std::size_t components = 1;
+  std::array<Component, kMostComponents> component{};
+  std::vector<std::array<std::uint16_t, 64>> quantisation;  ///< tables, in rows of eight
+  unsigned tile_width = 1, tile_height = 1;                 ///< of a tile, in MCUs
+  unsigned denominator = 1;                                 ///< not stored: what shrink() was asked for
+
+  unsigned most_horizontal() const;
+  unsigned most_vertical() const;
+  std::size_t mcus_across() const;  ///< an MCU is 8 * most_horizontal() by 8 * most_vertical() pixels
+  std::size_t mcus_down() const;
+  std::size_t tiles_across() const { return (mcus_across() + tile_width - 1) / tile_width; }
+  std::size_t tiles_down() const { return (mcus_down() + tile_height - 1) / tile_height; }
+  std::size_t tiles() const { return tiles_across() * tiles_down(); }
+  /// The blocks of whole MCUs: also those that lie beyond the image's right and lower edge.
+  std::size_t blocks_across(std::size_t c) const { return mcus_across() * component[c].horizontal; }
+  std::size_t blocks_down(std::size_t c) const { return mcus_down() * component[c].vertical; }
+  /// From now on pixels and samples are those of the image at 1/`denominator` (1, 2, 4 or 8) of its size, sides rounded
+  /// up. Where sampling allows, chroma has blocks of more samples than luma, up to 8, instead of being upsampled.
+  /// Source: jpeg_calc_output_dimensions() of libjpeg-turbo's jdmaster.c.
+  void shrink(unsigned denominator);
+  std::size_t pixels_across() const;
+  std::size_t pixels_down() const;
+  /// Pixels for each sample of a component.
+  std::size_t ratio_across(std::size_t c) const;
+  std::size_t ratio_down(std::size_t c) const;
+  /// Samples of the component that the image has.
+  std::size_t samples_across(std::size_t c) const;
+  std::size_t samples_down(std::size_t c) const;
+  BlockRange tile_blocks(std::size_t tile, std::size_t c) const;
+  /// All but the quantisation tables. Throws Error: corrupt (out of range), unsupported (larger than images may be).
+  void check() const;
+};
+
+/// Everything before the tiles. All numbers are little-endian:
+///
+///    0  "JPT", u8 version, 1
+///    4  u32 bytes of the head; u32 bytes of the head and the tiles: there begins what leads back to the JPEG file
+///   12  u16 width, u16 height, u8 colour (0 gray, 1 YCbCr, 2 RGB), u8 components
+///   18  u8 width, u8 height of a tile in MCUs
+///   20  for each component: u8 sampling (horizontal * 16 + vertical), u8 number of its quantisation table
+///       u8 number of quantisation tables; for each: u8 bytes of an entry, 1 or 2, then 64 entries in zigzag order
+///       u8 number of frequency tables; u8 table of each of the 20 runs (Symbols, twice); the tables (rans_table.hpp)
+///       u32 end of each tile, counted from the end of the head; tiles row by row
+struct Head {
+  Frame frame;
+  std::array<std::uint8_t, kContexts> table_of{};
+  std::vector<RansTable> tables;
+  std::vector<std::uint32_t> tile_ends;
+  std::size_t head_bytes = 0;   ///< the first tile begins there
+  std::size_t coded_bytes = 0;  ///< head and tiles
+
+  /// [begin, end) of a tile in the field.
+  std::size_t tile_begin(std::size_t tile) const { return head_bytes + (tile == 0 ? 0 : tile_ends[tile - 1]); }
+  std::size_t tile_end(std::size_t tile) const { return head_bytes + tile_ends[tile]; }
+};
+
+/// Reads the head of a field; `head` is reused. Throws Error: corrupt, unsupported.
+void parse_head(std::span<const std::byte> field, Head& head);
+/// The same of a field of which only the first bytes are there. Whether it is as long as it says is not known then.
+void parse_first_bytes(std::span<const std::byte> bytes, Head& head);
+/// What stands before the quantisation tables: 20 + 2 * components bytes. Returns how many.
+/// Throws Error: corrupt, unsupported.
+std::size_t parse_sizes(std::span<const std::byte> field, Frame& frame, std::uint32_t& head_bytes);
+/// Only the frame, without its tiles and tables. Throws Error: corrupt, unsupported.
+void parse_frame(std::span<const std::byte> field, Frame& frame);
+/// Replaces `out` by the head as it is stored; sets head_bytes and coded_bytes.
+void store_head(Head& head, std::vector<std::byte>& out);
+
+}  // namespace penstock::jpt

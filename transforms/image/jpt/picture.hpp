@@ -1,0 +1,79 @@
+// Regions of a `jpt` field as pixels: the tiles they touch, and of these the blocks they need.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include <penstock/transforms/codec.hpp>
+#include <penstock/transforms/geometry.hpp>
+#include <penstock/transforms/image/dct/idct_reduced.hpp>
+#include <penstock/transforms/image/dct/raster.hpp>
+#include <penstock/transforms/image/jpt/format.hpp>
+#include <penstock/transforms/image/jpt/tile.hpp>
+
+namespace penstock::jpt {
+
+/// [begin, end) of tiles in each direction.
+struct TileRange {
+  std::size_t x = 0, y = 0, end_x = 0, end_y = 0;
+};
+TileRange needed_tiles(const Frame& frame, const Region& region);
+
+/// Decodes with scratch memory that is reused from field to field.
+class Picture {
+ public:
+  /// Writes the region's pixels, (height, width, channels) bytes: one channel (gray alone) or three. Where the head's
+  /// frame was shrunk, the region is one of the smaller image.
+  /// Throws Error: corrupt.
+  /// The field may have been read in part.
+  void decode(const FieldBytes& field, const Head& head, const Region& region, std::size_t channels, std::uint8_t* out);
+  /// Hands out each tile's quantised coefficients: visit(component, block x, block y, 64 coefficients in rows of
+  /// eight). Throws Error: corrupt.
+  template <class Visit>
+  void coefficients(std::span<const std::byte> field, const Head& head, Visit visit) {
+    tables_.build(head);
+    for (std::size_t tile = 0; tile < head.frame.tiles(); ++tile) {
+      decode_tile({.schema = nullptr, .bytes = field}, head, tile);
+      each_block(head.frame, tile, visit);
+    }
+  }
+
+ private:
+  void decode_tile(const FieldBytes& field, const Head& head, std::size_t tile);
+  void draw_tile(const Frame& frame, std::size_t tile);
+  void draw_part(const Frame& frame, std::size_t component, const BlockRange& tile, std::size_t offset, Values& values);
+
+  template <class Visit>
+  void each_block(const Frame& frame, std::size_t tile, Visit visit) {
+    static constexpr std::array<std::int16_t, 64> kOnes = [] {
+      std::array<std::int16_t, 64> ones{};
+      ones.fill(1);
+      return ones;
+    }();
+    Values values{};
+    std::size_t block = 0;
+    for (std::size_t c = 0; c < frame.components; ++c) {
+      const TileClass& of_class = tile_.of(c == 0 ? 0 : 1);
+      if (c < 2) values = of_class.begin;
+      if (c < 2) block = 0;
+      const BlockRange range = frame.tile_blocks(tile, c);
+      for (std::size_t y = 0; y < range.height; ++y) {
+        expand(of_class.masks.data() + block, of_class.dc.data() + block, range.width, kOnes, values,
+               coefficients_.data());
+        for (std::size_t x = 0; x < range.width; ++x)
+          visit(c, range.x + x, range.y + y, coefficients_.data() + x * kBlockSize);
+        block += range.width;
+      }
+    }
+  }
+
+  TileTables tables_;
+  Tile tile_;
+  std::vector<std::int16_t> coefficients_ = std::vector<std::int16_t>((kMostTileBlocks + kReducedSlack) * kBlockSize);
+  std::array<std::array<std::int16_t, 64>, kMostComponents> steps_{};
+  Raster raster_;
+};
+
+}  // namespace penstock::jpt

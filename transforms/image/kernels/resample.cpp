@@ -1,0 +1,221 @@
+#include <algorithm>
+#include <cstring>
+
+#include <penstock/base/error.hpp>
+#include <penstock/transforms/image/kernels/pixel_rows.hpp>
+#include <penstock/transforms/image/kernels/resample.hpp>
+#include <penstock/transforms/image/kernels/resample_axes.hpp>
+
+namespace penstock {
+namespace {
+
+using pixel_rows::kBlock;
+using pixel_rows::kPad;
+
+std::size_t size(std::int64_t value) {
+  return static_cast<std::size_t>(value);
+}
+
+/// Scratch only grows, so that steady state allocates nothing.
+template <class T>
+T* grown(std::vector<T>& scratch, std::size_t count) {
+  if (scratch.size() < count) scratch.resize(count);
+  return scratch.data();
+}
+
+const std::uint8_t* pixel_at(const PixelSource& source, std::int64_t x, std::int64_t y) {
+  return source.data + (y - source.region.y) * source.stride + (x - source.region.x) * source.channels;
+}
+
+bool contains(const Region& outer, const Region& inner) {
+  return inner.x >= outer.x && inner.y >= outer.y && inner.x + inner.width <= outer.x + outer.width &&
+         inner.y + inner.height <= outer.y + outer.height;
+}
+
+}  // namespace
+
+void Resampler::run(const PixelSource& source, const Geometry& geometry, Interpolation interpolation,
+                    const PixelSink& sink) {
+  if (source.channels < 1 || source.channels > 4) throw Error::invalid_argument("an image has 1 to 4 channels");
+  if (sink.dtype != DType::u8 && sink.dtype != DType::f32 && sink.dtype != DType::f16 && sink.dtype != DType::bf16) {
+    throw Error::invalid_argument("pixels cannot be delivered as " + std::string(name(sink.dtype)));
+  }
+  if (!contains(source.region, geometry.needed(support(interpolation)))) {
+    throw Error::invalid_argument("the decoded region is smaller than the output needs");
+  }
+  if (sink.channels_last && sink.dtype != DType::u8) prepare_interleaved(geometry.window.width, source.channels, sink);
+  if (!geometry.resamples()) return copy(source, geometry, sink);
+  if (interpolation == Interpolation::nearest) return nearest(source, geometry, sink);
+  weigh(source, geometry, interpolation, sink);
+}
+
+void Resampler::weigh(const PixelSource& source, const Geometry& geometry, Interpolation filter,
+                      const PixelSink& sink) {
+  horizontal_.prepare(horizontal_axis(geometry), filter);
+  vertical_.prepare(vertical_axis(geometry), filter);
+  if (vertical_first(geometry)) return down_then_across(source, geometry, filter, sink);
+  across_then_down(source, geometry, sink);
+}
+
+/// Horizontal pass over the source rows that the vertical one needs, then row by row the vertical one.
+void Resampler::across_then_down(const PixelSource& source, const Geometry& geometry, const PixelSink& sink) {
+  const std::int64_t first = vertical_.taps_begin(), end = vertical_.taps_end();
+  const std::size_t elements = size(geometry.window.width * source.channels);
+  const std::size_t stride = elements + kPad;
+  std::uint8_t* between = grown(between_, size(end - first) * stride);
+  for (std::int64_t y = first; y < end; y += static_cast<std::int64_t>(kBlock)) {
+    const std::size_t count = size(std::min(static_cast<std::int64_t>(kBlock), end - y));
+    across(pixel_at(source, geometry.visible.x + horizontal_.taps_begin(), geometry.visible.y + y), source.stride,
+           count, source.channels, geometry, sink, between + size(y - first) * stride);
+  }
+  std::uint8_t* line = grown(line_, stride);
+  for (std::int64_t y = 0; y < geometry.window.height; ++y) {
+    const auto weights = vertical_.weights(y);
+    pixel_rows::weigh_rows(between + size(vertical_.begin(y) - first) * stride, static_cast<std::ptrdiff_t>(stride),
+                           weights.data(), weights.size(), elements, line);
+    write_row(line, y, source.channels, geometry, sink);
+  }
+}
+
+/// Vertical pass over the source columns that the horizontal one needs, for 16 output rows at a time.
+void Resampler::down_then_across(const PixelSource& source, const Geometry& geometry, Interpolation filter,
+                                 const PixelSink& sink) {
+  const std::int64_t first = horizontal_.taps_begin();
+  const std::size_t elements = size((horizontal_.taps_end() - first) * source.channels);
+  const std::size_t between_stride = elements + kPad;
+  const std::size_t line_stride = size(geometry.window.width * source.channels) + kPad;
+  std::uint8_t* between = grown(between_, kBlock * between_stride);
+  std::uint8_t* lines = grown(line_, kBlock * line_stride);
+  PixelSource from = elements < kPad ? padded(source, geometry.needed(support(filter))) : source;
+  for (std::int64_t y = 0; y < geometry.window.height; y += static_cast<std::int64_t>(kBlock)) {
+    const std::size_t count = size(std::min(static_cast<std::int64_t>(kBlock), geometry.window.height - y));
+    for (std::size_t r = 0; r < count; ++r) {
+      const std::int64_t row = y + static_cast<std::int64_t>(r);
+      const auto weights = vertical_.weights(row);
+      pixel_rows::weigh_rows(pixel_at(from, geometry.visible.x + first, geometry.visible.y + vertical_.begin(row)),
+                             from.stride, weights.data(), weights.size(), elements, between + r * between_stride);
+    }
+    across(between, static_cast<std::ptrdiff_t>(between_stride), count, source.channels, geometry, sink, lines);
+    for (std::size_t r = 0; r < count; ++r) {
+      write_row(lines + r * line_stride, y + static_cast<std::int64_t>(r), source.channels, geometry, sink);
+    }
+  }
+}
+
+/// A copy of a narrow source whose rows have kPad bytes to spare.
+PixelSource Resampler::padded(const PixelSource& source, const Region& needed) {
+  const std::size_t bytes = size(needed.width * source.channels);
+  std::uint8_t* copy = grown(padded_, size(needed.height) * (bytes + kPad));
+  for (std::int64_t y = 0; y < needed.height; ++y) {
+    std::memcpy(copy + size(y) * (bytes + kPad), pixel_at(source, needed.x, needed.y + y), bytes);
+  }
+  return {copy, static_cast<std::int64_t>(bytes + kPad), source.channels, needed};
+}
+
+/// The horizontal pass over up to 16 rows, which begin at the first column that it needs. The rows are turned, so that
+/// they lie along SIMD lanes, weighed, and turned back. On the way the elements of a row come into the output's order
+/// (planes or interleaved, mirrored or not), so that all later work goes along rows.
+void Resampler::across(const std::uint8_t* rows, std::ptrdiff_t stride, std::size_t count, std::int64_t channels,
+                       const Geometry& geometry, const PixelSink& sink, std::uint8_t* out) {
+  const std::size_t samples = size(channels);
+  const std::size_t width = size(geometry.window.width);
+  const std::int64_t begin = horizontal_.taps_begin();
+  const std::size_t columns = size(horizontal_.taps_end() - begin);
+  const std::size_t out_stride = width * samples + kPad;
+  const std::uint8_t* from[kBlock];
+  std::uint8_t* to[kBlock];
+  for (std::size_t r = 0; r < kBlock; ++r) {
+    from[r] = rows + static_cast<std::ptrdiff_t>(std::min(r, count - 1)) * stride;
+    to[r] = out + std::min(r, count - 1) * out_stride;
+  }
+  std::uint8_t* turned = grown(turned_, columns * samples * kBlock);
+  std::uint8_t* squeezed = grown(squeezed_, (width * samples + kPad) * kBlock);
+  pixel_rows::turn_in(from, columns * samples, turned);
+  const std::size_t pixel_step = sink.channels_last ? samples : 1;
+  const std::size_t channel_step = sink.channels_last ? 1 : width;
+  for (std::size_t x = 0; x < width; ++x) {
+    const auto i = static_cast<std::int64_t>(x);
+    const auto weights = horizontal_.weights(i);
+    const std::size_t place = (geometry.flip ? width - 1 - x : x) * pixel_step;
+    pixel_rows::weigh_block(turned + size(horizontal_.begin(i) - begin) * samples * kBlock, samples, weights.data(),
+                            weights.size(), squeezed + place * kBlock,
+                            static_cast<std::ptrdiff_t>(channel_step * kBlock));
+  }
+  pixel_rows::turn_out(squeezed, width * samples, to, count);
+}
+
+void Resampler::nearest(const PixelSource& source, const Geometry& geometry, const PixelSink& sink) {
+  nearest_pixels(horizontal_axis(geometry), columns_);
+  nearest_pixels(vertical_axis(geometry), rows_);
+  const std::size_t channels = size(source.channels);
+  const std::size_t width = columns_.size();
+  std::uint8_t* line = grown(line_, width * channels + kPad);
+  const std::size_t pixel_step = sink.channels_last ? channels : 1;
+  const std::size_t channel_step = sink.channels_last ? 1 : width;
+  for (std::int64_t y = 0; y < geometry.window.height; ++y) {
+    const std::uint8_t* row = pixel_at(source, geometry.visible.x, geometry.visible.y + rows_[size(y)]);
+    for (std::size_t x = 0; x < width; ++x) {
+      const std::uint8_t* pixel = row + columns_[x] * source.channels;
+      std::uint8_t* to = line + (geometry.flip ? width - 1 - x : x) * pixel_step;
+      for (std::size_t c = 0; c < channels; ++c) to[c * channel_step] = pixel[c];
+    }
+    write_row(line, y, source.channels, geometry, sink);
+  }
+}
+
+void Resampler::copy(const PixelSource& source, const Geometry& geometry, const PixelSink& sink) {
+  const std::size_t channels = size(source.channels);
+  const std::size_t width = size(geometry.window.width);
+  const Region from = geometry.needed(0);
+  std::uint8_t* line = grown(line_, width * channels + kPad);
+  for (std::int64_t y = 0; y < geometry.window.height; ++y) {
+    const std::uint8_t* row = pixel_at(source, from.x, from.y + y);
+    if (!sink.channels_last && (channels > 1 || geometry.flip)) {
+      pixel_rows::separate(row, channels, width, geometry.flip, line, width);
+      row = line;
+    } else if (geometry.flip) {
+      pixel_rows::mirror(row, channels, width, line);
+      row = line;
+    }
+    write_row(row, y, source.channels, geometry, sink);
+  }
+}
+
+void Resampler::prepare_interleaved(std::int64_t width, std::int64_t channels, const PixelSink& sink) {
+  const std::size_t elements = size(width * channels);
+  grown(scales_, elements + kPad);
+  grown(biases_, elements + kPad);
+  for (std::size_t i = 0; i < elements; ++i) {
+    scales_[i] = sink.scale[i % size(channels)];
+    biases_[i] = sink.bias[i % size(channels)];
+  }
+}
+
+/// `row` holds the elements of output row y in the output's order: planes one after the other, or interleaved.
+void Resampler::write_row(const std::uint8_t* row, std::int64_t y, std::int64_t channels, const Geometry& geometry,
+                          const PixelSink& sink) {
+  const Size output = geometry.output();
+  const std::size_t width = size(output.width);
+  if (geometry.flip_vertical) y = output.height - 1 - y;
+  const std::size_t bytes = size_of(sink.dtype);
+  if (sink.channels_last) {
+    const std::size_t elements = width * size(channels);
+    std::byte* to = sink.data + size(y) * elements * bytes;
+    if (sink.dtype == DType::u8) {
+      std::memcpy(to, row, elements);
+    } else {
+      pixel_rows::convert_each(row, elements, sink.dtype, scales_.data(), biases_.data(), to);
+    }
+    return;
+  }
+  for (std::size_t c = 0; c < size(channels); ++c) {
+    std::byte* to = sink.data + (c * size(output.height) + size(y)) * width * bytes;
+    if (sink.dtype == DType::u8) {
+      std::memcpy(to, row + c * width, width);
+    } else {
+      pixel_rows::convert(row + c * width, width, sink.dtype, sink.scale[c], sink.bias[c], to);
+    }
+  }
+}
+
+}  // namespace penstock

@@ -1,0 +1,38 @@
+#include <cstring>
+
+#include <penstock/base/error.hpp>
+#include <penstock/transforms/program/compile.hpp>
+
+namespace penstock {
+namespace {
+
+class BytesRunner final : public OutputRunner {
+ public:
+  std::uint64_t items(const SlotRow& row) override { return row.field.bytes.size(); }
+  void fill(const SlotRow& row) override {
+    if (row.slot.size() != row.field.bytes.size()) {
+      throw Error::shape("holds " + std::to_string(row.field.bytes.size()) + " bytes, but its row has " +
+                         std::to_string(row.slot.size()));
+    }
+    if (!row.slot.empty()) std::memcpy(row.slot.data(), row.field.bytes.data(), row.slot.size());
+    row.watch.lap(row.watch.times.decode);
+  }
+};
+
+/// The stored bytes, whatever they are.
+class BytesProgram final : public OutputProgram {
+ public:
+  using OutputProgram::OutputProgram;
+  std::unique_ptr<OutputRunner> runner() const override { return std::make_unique<BytesRunner>(); }
+};
+
+}  // namespace
+
+std::unique_ptr<OutputProgram> compile_bytes(const OutputRequest& request) {
+  Output output = request.output(DType::u8, {});
+  output.ragged = true;
+  output.verbatim = true;
+  return std::make_unique<BytesProgram>(std::move(output));
+}
+
+}  // namespace penstock

@@ -1,0 +1,179 @@
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include <penstock/base/error.hpp>
+#include <penstock/transforms/clouds/steps/point_steps.hpp>
+#include <penstock/transforms/decoders.hpp>
+#include <penstock/transforms/image/steps/pixel_steps.hpp>
+#include <penstock/transforms/program/compile.hpp>
+
+namespace penstock {
+namespace {
+
+template <typename Kind>
+bool has(const Chain& chain) {
+  return find_step<Kind>(chain) != nullptr;
+}
+
+bool is_image_step(const Step& step) {
+  return PixelSteps::is_one(step) || std::holds_alternative<step::Decode>(step) ||
+         std::holds_alternative<step::Normalize>(step) || std::holds_alternative<step::ChannelsLast>(step) ||
+         std::holds_alternative<step::RandomErasing>(step);
+}
+
+void require(bool fits, const OutputRequest& request, const std::string& cause) {
+  if (!fits) throw request.misuse(cause);
+}
+
+// Codecs of the user's own begin a chain, transforms end it.
+void check_own_steps(const OutputRequest& request) {
+  const auto& steps = request.chain.steps;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    require(i == 0 || !std::holds_alternative<step::OwnDecode>(steps[i]), request,
+            to_string(steps[i]) + " must come first");
+    require(i == 0 || !std::holds_alternative<step::OwnTransform>(steps[i - 1]) ||
+                std::holds_alternative<step::OwnTransform>(steps[i]),
+            request, to_string(steps[i]) + " must come before " + to_string(steps[i == 0 ? 0 : i - 1]));
+  }
+}
+
+bool is_cloud_step(const Step& step) {
+  return is_point_step(step) || std::holds_alternative<step::CloudDecode>(step) ||
+         std::holds_alternative<step::Surface>(step) || std::holds_alternative<step::ChannelsFirst>(step);
+}
+
+std::unique_ptr<OutputProgram> compile_follower(const OutputRequest& request) {
+  if (request.leader->points() != nullptr) return compile_point_follower(request);
+  require(!has<step::Attribute>(request.chain) && !has<step::Mask>(request.chain), request,
+          "follows an image, which has no points");
+  const bool boxes = has<step::Boxes>(request.chain), points = has<step::Points>(request.chain);
+  if (!boxes && !points) return compile_mask(request);
+  require(request.chain.steps.size() == 1, request,
+          std::string(boxes ? "boxes()" : "key_points()") + " stands alone after follow()");
+  return compile_coordinates(request, boxes ? 4 : 2);
+}
+
+bool stands_for_image(const FieldSchema& schema) {
+  constexpr std::array<std::string_view, 4> kCodecs{"jpeg", "png", "webp", "jpt"};
+  return std::ranges::find(kCodecs, schema.codec) != kCodecs.end();
+}
+
+// A chain without a step that tells: what the field's codec gives.
+std::unique_ptr<OutputProgram> compile_by_codec(const OutputRequest& request) {
+  const FieldSchema& schema = request.schema();
+  const bool plain = request.chain.steps.empty();
+  if (plain && schema.codec == "cls") return compile_label(request);
+  if (plain && (schema.codec == "txt" || (schema.codec == "raw" && !schema.fixed))) return compile_bytes(request);
+  FirstValue sample;
+  try {
+    sample = request.probe();
+  } catch (const Error& error) {
+    // JSON that is no number, or a kind of file that no codec knows, is delivered as it is stored; an image is not.
+    const bool other = plain && error.kind() == ErrorKind::unsupported && !sample.layout;
+    if (other && !stands_for_image(schema)) return compile_bytes(request);
+    throw;
+  }
+  if (sample.layout && sample.layout->cloud) return compile_points(request);
+  if (sample.layout && sample.layout->image) return compile_image(request);
+  return compile_array(request, sample);
+}
+
+}  // namespace
+
+Error OutputRequest::misuse(const std::string& cause) const {
+  const std::string text = to_string(chain);
+  return Error::invalid_argument("output \"" + name + "\"" + (text.empty() ? "" : " = " + text) + ": " + cause);
+}
+
+Error OutputRequest::shape(const std::string& cause) const {
+  const std::string text = to_string(chain);
+  return Error::shape("output \"" + name + "\"" + (text.empty() ? "" : " = " + text) + ": " + cause);
+}
+
+std::shared_ptr<const Codec> OutputRequest::own_codec() const {
+  const auto* own = chain.steps.empty() ? nullptr : std::get_if<step::OwnDecode>(&chain.steps.front());
+  return own == nullptr ? nullptr : own->codec;
+}
+
+FirstValue OutputRequest::probe(const DecodeOptions& options) const {
+  const std::shared_ptr<const Codec> own = own_codec();
+  for (const std::uint32_t source : sources) {
+    const FieldSchema& schema = catalog->fields[source];
+    if (schema.fixed && own == nullptr)
+      return {codec_named("raw"), Layout{.dtype = schema.dtype, .shape = schema.shape}};
+    const FirstBytes value = catalog->first_value(source, own.get());
+    if (value.bytes.empty()) continue;
+    try {
+      const Codec& codec = own != nullptr ? *own : codec_for(schema, value.bytes);
+      const std::unique_ptr<Decoder> decoder = codec.decoder(schema, options);
+      const Layout layout = decoder->peek(value.of(schema));
+      if (!layout.cloud) return {.codec = &codec, .layout = layout};
+      return {.codec = &codec, .layout = layout, .cloud = static_cast<const CloudDecoder&>(*decoder).header()};
+    } catch (const Error& error) {
+      throw error.in({.field = schema.name});
+    } catch (const std::exception& error) {
+      throw misuse("field \"" + schema.name + "\": " + error.what());
+    }
+  }
+  return {};
+}
+
+bool OutputRequest::stored_as(DType dtype, const Shape& shape) const {
+  if (own_codec() != nullptr) return false;
+  return std::ranges::all_of(sources, [&](std::uint32_t source) {
+    const FieldSchema& schema = catalog->fields[source];
+    return schema.fixed && schema.codec == "raw" && schema.dtype == dtype && schema.shape == shape;
+  });
+}
+
+Output OutputRequest::output(DType dtype, Shape shape) const {
+  return {.name = name, .sources = sources, .dtype = dtype, .shape = std::move(shape)};
+}
+
+void find_sources(OutputRequest& request) {
+  const std::vector<std::string> own{request.name};
+  const std::vector<std::string>& wanted = request.chain.sources.empty() ? own : request.chain.sources;
+  const auto fields = request.catalog->fields;
+  for (const std::string& source : wanted) {
+    for (std::uint32_t i = 0; i < fields.size(); ++i) {
+      if (fields[i].name == source) request.sources.push_back(i);
+    }
+  }
+  if (!request.sources.empty()) return;
+  std::string known;
+  for (const FieldSchema& schema : fields) known += (known.empty() ? "" : ", ") + schema.name;
+  throw request.misuse("the dataset has no field \"" + wanted.front() + "\" (it has: " + known + ")" +
+                       (request.chain.sources.empty() ? "; field(\"NAME\") | ... reads another one" : ""));
+}
+
+std::unique_ptr<OutputProgram> compile(const OutputRequest& request) {
+  const Chain& chain = request.chain;
+  for (const Step& step : chain.steps) check_numbers(step, request);
+  check_own_steps(request);
+  if (has<step::OwnTransform>(chain)) return compile_own(request);
+  if (has<step::Origin>(chain)) return compile_origin(request);
+  if (chain.followed) return compile_follower(request);
+  require(!has<step::Boxes>(chain), request, "boxes() needs follow(\"OUTPUT\") before it");
+  require(!has<step::Points>(chain), request, "key_points() needs follow(\"OUTPUT\") before it");
+  if (has<step::Label>(chain)) {
+    require(chain.steps.size() == 1, request, "label() stands alone");
+    return compile_label(request);
+  }
+  if (has<step::Raw>(chain)) {
+    require(chain.steps.size() == 1, request, "raw() stands alone");
+    return compile_bytes(request);
+  }
+  if (has<step::Attribute>(chain)) return compile_point_follower(request);
+  require(!has<step::Mask>(chain), request, "points.mask() needs follow(\"OUTPUT\") before it");
+  const bool array = has<step::Elements>(chain) || has<step::Window>(chain);
+  const bool image = std::ranges::any_of(chain.steps, is_image_step);
+  const bool cloud = std::ranges::any_of(chain.steps, is_cloud_step);
+  require(array + image + cloud <= 1, request, "steps for images, for arrays and for points do not mix");
+  if (cloud) return compile_points(request);
+  if (image) return compile_image(request);
+  if (array) return compile_array(request, request.probe());
+  return compile_by_codec(request);
+}
+
+}  // namespace penstock

@@ -1,0 +1,78 @@
+// From one chain to its OutputProgram: which kind of output it is, and whether its steps fit each other and the field.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include <penstock/base/error.hpp>
+#include <penstock/transforms/chain/chain.hpp>
+#include <penstock/transforms/clouds/codecs/cloud.hpp>
+#include <penstock/transforms/codec.hpp>
+#include <penstock/transforms/program/output_program.hpp>
+#include <penstock/transforms/program/program.hpp>
+
+namespace penstock {
+
+/// The chain's first step of that kind; null where it has none.
+template <typename Kind>
+const Kind* find_step(const Chain& chain) {
+  for (const Step& step : chain.steps) {
+    if (const auto* found = std::get_if<Kind>(&step)) return found;
+  }
+  return nullptr;
+}
+
+/// What a field's first value tells.
+struct FirstValue {
+  const Codec* codec = nullptr;                     ///< null when neither schema nor bytes tell
+  std::optional<Layout> layout;                     ///< of the value; unknown when no sample has the field
+  std::optional<CloudHeader> cloud = std::nullopt;  ///< of a point cloud
+};
+
+/// One output on its way to a program.
+struct OutputRequest {
+  std::string name;
+  Chain chain;
+  std::vector<std::uint32_t> sources;
+  const FieldCatalog* catalog;
+  const OutputProgram* leader = nullptr;  ///< the followed output: an image, or points
+
+  /// Error: invalid_argument or shape, naming output and chain.
+  Error misuse(const std::string& cause) const;
+  Error shape(const std::string& cause) const;
+  const FieldSchema& schema(std::size_t source = 0) const { return catalog->fields[sources[source]]; }
+  /// Of decode(codec); null where the field's own codec serves.
+  std::shared_ptr<const Codec> own_codec() const;
+  /// Looks into the first value of the first source that has one.
+  /// Throws Error: corrupt, unsupported, when that value cannot be read.
+  FirstValue probe(const DecodeOptions& options = {}) const;
+  /// Whether every source's stored bytes are elements of this layout, so that nothing needs decoding.
+  bool stored_as(DType dtype, const Shape& shape) const;
+  Output output(DType dtype, Shape shape) const;
+};
+
+/// Fills request.sources from chain and name. Throws Error: invalid_argument, for a field the dataset does not have.
+void find_sources(OutputRequest& request);
+
+/// The numbers that a user gave to a step. Throws Error: invalid_argument, for those that make no sense.
+void check_numbers(const Step& step, const OutputRequest& request);
+
+std::unique_ptr<OutputProgram> compile(const OutputRequest& request);
+
+// One per kind of output; each checks the steps it allows.
+std::unique_ptr<OutputProgram> compile_image(const OutputRequest& request);
+std::unique_ptr<OutputProgram> compile_mask(const OutputRequest& request);
+std::unique_ptr<OutputProgram> compile_coordinates(const OutputRequest& request, std::int64_t columns);
+std::unique_ptr<OutputProgram> compile_array(const OutputRequest& request, const FirstValue& sample);
+std::unique_ptr<OutputProgram> compile_label(const OutputRequest& request);
+std::unique_ptr<OutputProgram> compile_bytes(const OutputRequest& request);
+std::unique_ptr<OutputProgram> compile_points(const OutputRequest& request);
+/// attribute(), mask() or rows of an array, of points or after follow("POINTS").
+std::unique_ptr<OutputProgram> compile_point_follower(const OutputRequest& request);
+std::unique_ptr<OutputProgram> compile_origin(const OutputRequest& request);
+std::unique_ptr<OutputProgram> compile_own(const OutputRequest& request);
+
+}  // namespace penstock

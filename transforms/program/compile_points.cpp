@@ -1,0 +1,193 @@
+#include <algorithm>
+#include <cmath>
+
+#include <penstock/base/error.hpp>
+#include <penstock/transforms/clouds/codecs/off.hpp>
+#include <penstock/transforms/clouds/steps/point_steps.hpp>
+#include <penstock/transforms/program/compile.hpp>
+#include <penstock/transforms/program/points_program.hpp>
+
+namespace penstock {
+namespace {
+
+constexpr std::int64_t kAxes = 3;
+constexpr std::int64_t kKittiColumns = 4;  ///< x, y, z, reflectance
+
+/// Values that are float32 rows and nothing else: scans as KITTI and nuScenes have them.
+bool is_bare(const FieldSchema& schema) {
+  return schema.codec.empty() && (schema.name == "bin" || schema.name.ends_with(".bin"));
+}
+
+class PointsCompiler {
+ public:
+  explicit PointsCompiler(const OutputRequest& request) : request_(request) {
+    if (const auto* decode = find_step<step::CloudDecode>(request.chain)) {
+      plan_.attributes = decode->attributes;
+      plan_.bare_columns = decode->columns;
+    }
+    plan_.codec = request.own_codec();
+  }
+
+  std::unique_ptr<OutputProgram> run() {
+    find_source();
+    plan_.normals = normals_column(plan_.attributes);
+    for (std::size_t i = 0; i < request_.chain.steps.size(); ++i) add(request_.chain.steps[i], i);
+    Shape shape{static_cast<std::int64_t>(plan_.columns)};
+    plan_.rows = ragged_ ? 0 : rows_;
+    if (plan_.rows != 0) shape.insert(plan_.channels_first ? shape.end() : shape.begin(), plan_.rows);
+    if (plan_.rows == 0 && plan_.channels_first) {
+      throw request_.misuse(
+          "points.channels_first() needs equally many points in each row: points.sample(k) or "
+          "points.pad(k) before it");
+    }
+    Output output = request_.output(plan_.dtype, std::move(shape));
+    output.ragged = plan_.rows == 0;
+    output.partial = plan_.first.has_value() && plan_.source == PointsPlan::Source::cloud && plan_.codec == nullptr;
+    output.scattered = output.partial && order_ == PointOrder::stored;
+    return std::make_unique<PointsProgram>(std::move(output), std::move(plan_));
+  }
+
+ private:
+  void find_source() {
+    const FieldSchema& schema = request_.schema();
+    if (plan_.codec == nullptr && is_bare(schema)) {
+      plan_.source = PointsPlan::Source::bare;
+      if (plan_.bare_columns == 0) plan_.bare_columns = kKittiColumns;
+      use_columns(plan_.bare_columns);
+      return;
+    }
+    if (plan_.bare_columns != 0) throw request_.misuse("points.decode(columns=) is for .bin fields of bare float32");
+    const FirstValue first = request_.probe({.attributes = plan_.attributes});
+    if (!first.layout) throw request_.shape("no sample has this field, so its shape cannot be found");
+    if (first.layout->cloud) {
+      plan_.columns = static_cast<std::size_t>(kAxes) + plan_.attributes.size();
+      ragged_ = true;
+      check_attributes(*first.cloud);
+      order_ = first.cloud->order;
+      is_mesh_ = first.codec == &off_codec();
+      return;
+    }
+    plan_.source = PointsPlan::Source::array;
+    const Shape& shape = first.layout->shape;
+    if (first.layout->image || shape.size() != 2 || shape[1] < kAxes) {
+      throw request_.misuse("field \"" + schema.name + "\" is " + std::string(name(first.layout->dtype)) + " " +
+                            to_string(shape) + ", which are no points: (N, 3 or more)");
+    }
+    use_columns(shape[1]);
+    ragged_ = false;
+    rows_ = shape[0];
+    if (rows_ == 0) ragged_ = true;
+  }
+
+  void use_columns(std::int64_t columns) {
+    if (columns < kAxes || columns > 1024) throw request_.misuse("points need 3 columns or more");
+    if (!plan_.attributes.empty()) {
+      throw request_.misuse("points.decode(attributes) is for clouds; arrays of points come with all of their columns");
+    }
+    plan_.columns = static_cast<std::size_t>(columns);
+    ragged_ = true;
+  }
+
+  void check_attributes(const CloudHeader& cloud) const {
+    try {
+      for (const std::string& wanted : plan_.attributes) attribute_number(cloud, wanted);
+    } catch (const Error& error) {
+      throw request_.misuse(error.cause());
+    }
+  }
+
+  void add(const Step& step, std::size_t number) {
+    if (std::holds_alternative<step::OwnDecode>(step)) return;
+    if (std::holds_alternative<step::CloudDecode>(step)) {
+      if (number != 0) throw request_.misuse("points.decode() must come first");
+      return;
+    }
+    if (ended_) throw request_.misuse(to_string(step) + " must come before " + *ended_);
+    if (const auto* cast = std::get_if<step::Cast>(&step)) {
+      set_dtype(cast->dtype);
+    } else if (std::holds_alternative<step::ChannelsFirst>(step)) {
+      if (plan_.channels_first) throw request_.misuse("points.channels_first() stands twice");
+      plan_.channels_first = true;
+    } else if (plan_.channels_first || plan_.dtype != DType::f32) {
+      throw request_.misuse(to_string(step) + " must come before points.channels_first() and points.cast()");
+    } else if (const auto* surface = std::get_if<step::Surface>(&step)) {
+      sample_surface(*surface, number);
+    } else if (is_point_step(step)) {
+      add_point_step(step, number);
+    } else {
+      throw request_.misuse(to_string(step) + " does not fit points");
+    }
+  }
+
+  void sample_surface(const step::Surface& surface, std::size_t number) {
+    const bool first = number == 0 || (number == 1 && find_step<step::CloudDecode>(request_.chain) != nullptr);
+    if (!first) throw request_.misuse("points.surface() must come first");
+    if (surface.points < 1) throw request_.misuse("points.surface() needs at least 1 point");
+    if (!is_mesh_)
+      throw request_.misuse("points.surface() needs meshes: field \"" + request_.schema().name + "\" has none");
+    if (!plan_.attributes.empty()) throw request_.misuse("points of a surface have no attributes");
+    plan_.surface = surface.points;
+    plan_.surface_transform = transform_id(request_.name, number);
+    plan_.makes_points = true;
+    rows_ = surface.points;
+    ragged_ = false;
+  }
+
+  void set_dtype(DType dtype) {
+    const bool floats = dtype == DType::f32 || dtype == DType::f16 || dtype == DType::bf16 || dtype == DType::f64;
+    if (!floats) throw request_.misuse("points are float32, float16, bfloat16 or float64");
+    plan_.dtype = dtype;
+    if (dtype == DType::f32) ended_ = "points.cast(float32)";
+  }
+
+  void add_point_step(const Step& step, std::size_t number) {
+    const std::uint32_t transform = transform_id(request_.name, number);
+    try {
+      make_point_step(step, plan_.normals);
+    } catch (const Error& error) {
+      throw request_.misuse(error.cause());
+    }
+    const auto* sample = std::get_if<step::Sample>(&step);
+    if (sample != nullptr) count_rows(*sample);
+    if (const auto* pad = std::get_if<step::Pad>(&step)) {
+      rows_ = pad->points;
+      ragged_ = false;
+    }
+    if (std::holds_alternative<step::Finite>(step)) ragged_ = true;
+    if (sample != nullptr && plan_.steps.empty() && !plan_.first && !plan_.surface && FirstDraw::possible(*sample)) {
+      plan_.first.emplace(*sample, transform);
+    } else {
+      plan_.steps.push_back({step, transform});
+    }
+  }
+
+  void count_rows(const step::Sample& sample) {
+    plan_.makes_points |= sample.options.method == SampleMethod::voxel && sample.options.voxel == VoxelPoint::centroid;
+    ragged_ = sample.options.points == 0 || sample.few == FewPoints::ragged;
+    rows_ = sample.options.points;
+  }
+
+  const OutputRequest& request_;
+  PointsPlan plan_;
+  PointOrder order_ = PointOrder::stored;  ///< of the first value
+  std::int64_t rows_ = 0;
+  bool is_mesh_ = false;
+  bool ragged_ = true;
+  std::optional<std::string> ended_;
+};
+
+}  // namespace
+
+std::size_t normals_column(std::span<const std::string> attributes) {
+  std::size_t found = 0;
+  for (std::size_t i = 0; i + 2 < attributes.size(); ++i) {
+    if (attributes[i] == "nx" && attributes[i + 1] == "ny" && attributes[i + 2] == "nz") found = 3 + i;
+  }
+  return found;
+}
+
+std::unique_ptr<OutputProgram> compile_points(const OutputRequest& request) {
+  return PointsCompiler(request).run();
+}
+
+}  // namespace penstock

@@ -1,0 +1,85 @@
+// What Program does for one output: each kind of output (image, mask, array, ...) is one implementation of these two.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include <penstock/transforms/account.hpp>
+#include <penstock/transforms/codec.hpp>
+#include <penstock/transforms/image/steps/placement.hpp>
+#include <penstock/transforms/program/program.hpp>
+
+namespace penstock {
+
+struct PointTrace;    // penstock/transforms/program/points_program.hpp
+class PointsProgram;  // the same
+
+/// Splits the time of a fill: each lap goes to one account.
+class FillWatch {
+ public:
+  using Clock = std::chrono::steady_clock;
+  void start() { mark_ = Clock::now(); }
+  void lap(std::chrono::nanoseconds& account) {
+    const Clock::time_point now = Clock::now();
+    account += now - mark_;
+    mark_ = now;
+  }
+  SlotFiller::Times times;
+
+ private:
+  Clock::time_point mark_;
+};
+
+/// One row to write.
+struct SlotRow {
+  const FieldBytes& field;
+  const SampleContext& sample;
+  const Placement* leader;   ///< of the followed image, for this sample; null when the output follows none
+  const PointTrace* points;  ///< likewise of followed points
+  std::span<std::byte> slot;
+  FillWatch& watch;  ///< started; the runner laps into its times
+};
+
+/// A worker's state for one output: decoders and scratch, reused from sample to sample.
+class OutputRunner {
+ public:
+  virtual ~OutputRunner() = default;
+  /// Of a ragged row, whose `slot` is empty yet; fill() of the same row follows.
+  virtual std::uint64_t items(const SlotRow&) { return 1; }
+  virtual void fill(const SlotRow& row) = 0;
+  /// Of an output that is placeable, whose `slot` is empty: as SlotFiller::place().
+  virtual std::optional<Geometry> place(const SlotRow&) { return std::nullopt; }
+  virtual const Placement* placement() const { return nullptr; }
+  virtual const PointTrace* trace() const { return nullptr; }
+};
+
+/// One output, compiled; immutable, and it outlives its runners.
+class OutputProgram {
+ public:
+  explicit OutputProgram(Output output) : output_(std::move(output)) {}
+  virtual ~OutputProgram() = default;
+  const Output& output() const { return output_; }
+  virtual bool select(const FieldHeader&, const SampleContext&, std::vector<ByteRange>&) const { return false; }
+  virtual std::unique_ptr<OutputRunner> runner() const = 0;
+  /// What its steps decide for a sample whose stored value has this layout; nothing where none decides anything.
+  virtual Outcomes explain(const Layout&, const SampleContext&) const { return {}; }
+  /// Pixels of the output's images, which others may follow(); nothing for other kinds of output.
+  virtual std::optional<Size> image_size() const { return std::nullopt; }
+  /// This, where the output's rows are points, which others may follow(); null for other kinds of output.
+  virtual const PointsProgram* points() const { return nullptr; }
+
+ private:
+  Output output_;
+};
+
+/// The `transform` of Random for step number `step` of an output's chain: the first 32 bits of FNV-1a over the output's
+/// name, a zero byte and the number. Outputs added beside it change nothing.
+std::uint32_t transform_id(std::string_view output, std::size_t step);
+
+}  // namespace penstock

@@ -1,0 +1,80 @@
+// Outputs of points: compiled from a chain of points:: steps on a cloud, or on an array of points.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <penstock/transforms/chain/chain.hpp>
+#include <penstock/transforms/clouds/codecs/cloud.hpp>
+#include <penstock/transforms/program/compile.hpp>
+#include <penstock/transforms/program/output_program.hpp>
+
+namespace penstock {
+
+/// Which stored points the rows of an output are, for what follows it.
+struct PointTrace {
+  std::span<const std::uint32_t> numbers;  ///< of each row; PointBuffer::kPadding: none
+  std::uint64_t points = 0;                ///< of the whole cloud
+  std::span<const std::uint32_t> read;     ///< rising numbers of those that were decoded; empty: all
+};
+
+/// What the first sample() of a chain takes before anything is decoded: a function of the cloud's header and the draws.
+class FirstDraw {
+ public:
+  FirstDraw(const step::Sample& sample, std::uint32_t transform) : sample_(sample), transform_(transform) {}
+  /// Whether a sample() can be drawn before coordinates are known; fps can, of clouds in that order.
+  static bool possible(const step::Sample& sample);
+  /// Rising numbers; false where the cloud must be decoded first (fps of a cloud in another order).
+  bool draw(const CloudHeader& cloud, const SampleContext& sample, std::vector<std::uint32_t>& numbers) const;
+  const step::Sample& step() const { return sample_; }
+  Random draws(const SampleContext& sample) const;       ///< of the step itself
+  Random fill_draws(const SampleContext& sample) const;  ///< of fill_up() behind it
+
+ private:
+  step::Sample sample_;
+  std::uint32_t transform_;
+};
+
+/// The first of the columns nx, ny, nz of points with these attributes; 0 where they do not come side by side.
+std::size_t normals_column(std::span<const std::string> attributes);
+
+struct PointsPlan {
+  enum class Source : std::uint8_t { cloud, array, bare };
+  Source source = Source::cloud;
+  std::int64_t bare_columns = 0;  ///< bare: float32 numbers of a point
+  std::vector<std::string> attributes;
+  std::size_t columns = 3;
+  std::size_t normals = 0;  ///< first of their columns, 0 without
+  std::optional<FirstDraw> first;
+  std::optional<std::int64_t> surface;  ///< points, of a mesh
+  std::uint32_t surface_transform = 0;
+  struct PlannedStep {
+    Step step;
+    std::uint32_t transform;
+  };
+  std::vector<PlannedStep> steps;  ///< those after `first`
+  bool channels_first = false;
+  bool makes_points = false;  ///< rows are not stored points: voxel centroids, surface samples
+  std::int64_t rows = 0;      ///< 0: ragged
+  DType dtype = DType::f32;
+  std::shared_ptr<const Codec> codec = nullptr;
+};
+
+class PointsProgram final : public OutputProgram {
+ public:
+  PointsProgram(Output output, PointsPlan plan) : OutputProgram(std::move(output)), plan_(std::move(plan)) {}
+  bool select(const FieldHeader& field, const SampleContext& sample, std::vector<ByteRange>& ranges) const override;
+  std::unique_ptr<OutputRunner> runner() const override;
+  Outcomes explain(const Layout& stored, const SampleContext& sample) const override;
+  const PointsProgram* points() const override { return this; }
+  const PointsPlan& plan() const { return plan_; }
+
+ private:
+  PointsPlan plan_;
+};
+
+}  // namespace penstock

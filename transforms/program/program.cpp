@@ -1,0 +1,301 @@
+#include <algorithm>
+#include <map>
+#include <optional>
+
+#include <penstock/base/error.hpp>
+#include <penstock/transforms/decoders.hpp>
+#include <penstock/transforms/program/compile.hpp>
+#include <penstock/transforms/program/output_program.hpp>
+#include <penstock/transforms/program/points_program.hpp>
+#include <penstock/transforms/program/program.hpp>
+
+namespace penstock {
+namespace {
+
+const std::string kOriginOutput = "__origin__";
+constexpr unsigned kTransformsVersion = 1;  ///< raised when the same chain and bytes give other values
+
+std::vector<FieldChain> default_chains(const FieldCatalog& catalog) {
+  std::vector<FieldChain> chains;
+  for (const FieldSchema& schema : catalog.fields) chains.emplace_back(schema.name, Chain{});
+  return chains;
+}
+
+std::optional<std::uint32_t> find_output(std::span<const FieldChain> chains, const std::string& name) {
+  for (std::uint32_t i = 0; i < chains.size(); ++i) {
+    if (chains[i].first == name) return i;
+  }
+  return std::nullopt;
+}
+
+/// The image at the end of an output's follow() chain; nothing when it follows none.
+std::optional<std::uint32_t> find_leader(std::span<const FieldChain> chains, std::uint32_t output) {
+  std::uint32_t at = output;
+  for (std::size_t hops = 0; chains[at].second.followed; ++hops) {
+    const std::string& followed = *chains[at].second.followed;
+    const auto next = find_output(chains, followed);
+    const auto fail = [&](const std::string& cause) {
+      return Error::invalid_argument("output \"" + chains[output].first + "\": " + cause);
+    };
+    if (!next) throw fail("follow(\"" + followed + "\"): there is no output of that name");
+    if (hops == chains.size()) throw fail("follow(\"" + followed + "\") goes in a circle");
+    at = *next;
+  }
+  return at == output ? std::nullopt : std::optional(at);
+}
+
+/// What codecs and transforms throw, with the sample's name. Those of a user's own may throw anything: what is no Error
+/// tells of a fault in them, not in the data, so it is of a kind that no policy replaces or marks.
+template <typename Work>
+auto named(const SampleContext& sample, const FieldSchema& schema, Work work) {
+  const auto where = [&] { return ErrorContext{.key = std::string(sample.key), .field = schema.name}; };
+  try {
+    return work();
+  } catch (const Error& error) {
+    throw error.in(where());
+  } catch (const std::exception& error) {
+    throw Error::resource(error.what(), where());
+  } catch (...) {
+    throw Error::resource("a codec or transform threw what is no std::exception", where());
+  }
+}
+
+/// The first output of clouds, whose origins are delivered beside it; nothing where there is none, or where the user
+/// has an output of that name.
+std::optional<std::uint32_t> first_of_clouds(std::span<const FieldChain> chains,
+                                             std::span<const std::unique_ptr<OutputProgram>> programs) {
+  if (find_output(chains, kOriginOutput)) return std::nullopt;
+  for (std::uint32_t i = 0; i < programs.size(); ++i) {
+    const PointsProgram* points = programs[i]->points();
+    if (points != nullptr && points->plan().source == PointsPlan::Source::cloud) return i;
+  }
+  return std::nullopt;
+}
+
+FieldChain origin_of(const std::string& output, const OutputProgram& program, const FieldCatalog& catalog) {
+  Chain chain = points::origin();
+  chain.followed = output;
+  for (const std::uint32_t source : program.output().sources) chain.sources.push_back(catalog.fields[source].name);
+  return {kOriginOutput, chain};
+}
+
+void check_composition(std::span<const FieldChain> chains) {
+  for (std::uint32_t i = 0; i < chains.size(); ++i) {
+    if (chains[i].first.empty()) throw Error::invalid_argument("an output has no name");
+    if (find_output(chains, chains[i].first) != i) {
+      throw Error::invalid_argument("two outputs have the name \"" + chains[i].first + "\"");
+    }
+    if (!chains[i].second.misuse.empty()) {
+      throw Error::invalid_argument("output \"" + chains[i].first + "\": " + chains[i].second.misuse);
+    }
+  }
+}
+
+}  // namespace
+
+std::uint32_t transform_id(std::string_view output, std::size_t step) {
+  constexpr std::uint32_t kOffset = 0x811C9DC5U, kPrime = 0x01000193U;
+  std::uint32_t hash = kOffset;
+  const auto add = [&hash](char byte) { hash = (hash ^ static_cast<unsigned char>(byte)) * kPrime; };
+  for (const char byte : output) add(byte);
+  add('\0');
+  for (const char digit : std::to_string(step)) add(digit);
+  return hash;
+}
+
+struct Program::State {
+  std::vector<std::unique_ptr<OutputProgram>> programs;
+  std::vector<std::optional<std::uint32_t>> leaders;
+  std::vector<std::shared_ptr<const Codec>> own_codecs;  ///< null where the field's own serves
+  std::vector<Output> outputs;
+  std::vector<std::string> chains;
+  std::vector<std::uint32_t> order;
+  std::string version;
+};
+
+Program::Program(std::span<const FieldChain> asked, const FieldCatalog& catalog) : state_(std::make_unique<State>()) {
+  std::vector<FieldChain> chains(asked.begin(), asked.end());
+  if (chains.empty()) chains = default_chains(catalog);
+  if (chains.empty()) throw Error::invalid_argument("the dataset has no fields");
+  check_composition(chains);
+
+  std::map<std::string, unsigned> codecs;
+  State& state = *state_;
+  state.programs.resize(chains.size());
+  state.leaders.resize(chains.size());
+  state.own_codecs.resize(chains.size());
+  const auto compile_output = [&](std::uint32_t number) {
+    OutputRequest request{
+        .name = chains[number].first, .chain = chains[number].second, .sources = {}, .catalog = &catalog};
+    if (const auto leader = state.leaders[number]) {
+      request.leader = state.programs[*leader].get();
+      if (!request.leader->image_size() && request.leader->points() == nullptr) {
+        throw request.misuse("\"" + chains[*leader].first + "\" is neither an image nor points that could be followed");
+      }
+    }
+    find_sources(request);
+    state.own_codecs[number] = request.own_codec();
+    state.programs[number] = compile(request);
+    state.order.push_back(number);
+    for (const std::uint32_t source : request.sources) {
+      const Codec* codec = codec_named(catalog.fields[source].codec);
+      if (codec != nullptr) codecs.emplace(codec->name(), codec->version());
+    }
+  };
+  for (std::uint32_t i = 0; i < chains.size(); ++i) {
+    state.leaders[i] = find_leader(chains, i);
+    if (!state.leaders[i]) compile_output(i);
+  }
+  for (std::uint32_t i = 0; i < chains.size(); ++i) {
+    if (state.leaders[i]) compile_output(i);
+  }
+  if (const auto clouds = first_of_clouds(chains, state.programs)) {
+    chains.push_back(origin_of(chains[*clouds].first, *state.programs[*clouds], catalog));
+    state.programs.emplace_back();
+    state.leaders.emplace_back(*clouds);
+    state.own_codecs.emplace_back();
+    compile_output(static_cast<std::uint32_t>(chains.size() - 1));
+  }
+
+  state.version = "transforms " + std::to_string(kTransformsVersion);
+  for (const auto& [codec, version] : codecs) state.version += "; " + codec + " " + std::to_string(version);
+  for (const auto& [name, chain] : chains) {
+    state.chains.push_back(to_string(chain));
+    state.version += "; " + name + " = " + state.chains.back();
+  }
+  for (const auto& program : state.programs) state.outputs.push_back(program->output());
+  for (const std::optional<std::uint32_t>& leader : state.leaders) {  // whose geometry is needed, and not the row alone
+    if (leader && state.outputs[*leader].keep == Keep::row) state.outputs[*leader].keep = Keep::bytes;
+  }
+}
+
+Program::~Program() = default;
+Program::Program(Program&&) noexcept = default;
+
+std::span<const Output> Program::outputs() const {
+  return state_->outputs;
+}
+
+std::span<const std::uint32_t> Program::order() const {
+  return state_->order;
+}
+
+std::optional<std::uint32_t> Program::leader(std::uint32_t output) const {
+  return state_->leaders.at(output);
+}
+
+bool Program::select(std::uint32_t output, const FieldHeader& field, const SampleContext& sample,
+                     std::vector<ByteRange>& ranges) const {
+  return named(sample, *field.schema, [&] { return state_->programs.at(output)->select(field, sample, ranges); });
+}
+
+OutputAccount Program::explain(std::uint32_t output, const FieldBytes& field, const SampleContext& sample) const {
+  OutputAccount account{.output = state_->outputs.at(output).name,
+                        .chain = state_->chains[output],
+                        .field = field.schema->name,
+                        .codec = field.schema->codec,
+                        .stored = {},
+                        .outcomes = {}};
+  Decoders decoders({.upright = state_->outputs[output].upright}, state_->own_codecs[output].get());
+  try {
+    const Peeked peeked = decoders.peek(field);
+    account.codec = peeked.codec->name();
+    account.stored = peeked.layout;
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::unsupported)
+      throw error.in({.key = std::string(sample.key), .field = account.field});
+    return account;  // bytes of a kind that no codec knows are delivered as they are
+  }
+  account.outcomes = state_->programs[output]->explain(*account.stored, sample);
+  return account;
+}
+
+std::string Program::version() const {
+  return state_->version;
+}
+
+struct SlotFiller::State {
+  explicit State(const Program::State& compiled) : program(compiled) {}
+
+  const Program::State& program;
+  std::vector<std::unique_ptr<OutputRunner>> runners;
+  std::vector<bool> filled;  ///< for the current sample
+  SampleContext sample;
+  FillWatch watch;
+
+  SlotRow row(std::uint32_t output, const FieldBytes& field, std::span<std::byte> slot) {
+    const auto leader = program.leaders[output];
+    if (leader && !filled[*leader]) {
+      throw Error::invalid_argument("output \"" + program.outputs[output].name +
+                                    "\" is filled before the one it follows");
+    }
+    return {
+        field, sample, leader ? runners[*leader]->placement() : nullptr, leader ? runners[*leader]->trace() : nullptr,
+        slot,  watch};
+  }
+};
+
+SlotFiller::SlotFiller(const Program& program) : state_(new State(*program.state_)) {
+  for (const auto& output : state_->program.programs) state_->runners.push_back(output->runner());
+  state_->filled.resize(state_->runners.size());
+}
+
+SlotFiller::~SlotFiller() = default;
+SlotFiller::SlotFiller(SlotFiller&&) noexcept = default;
+
+void SlotFiller::begin(const SampleContext& sample) {
+  state_->sample = sample;
+  state_->filled.assign(state_->filled.size(), false);
+}
+
+std::uint64_t SlotFiller::items(std::uint32_t output, const FieldBytes& field) {
+  State& state = *state_;
+  return named(state.sample, *field.schema, [&] {
+    state.watch.start();
+    const std::uint64_t count = state.runners.at(output)->items(state.row(output, field, {}));
+    state.watch.lap(state.watch.times.decode);
+    return count;
+  });
+}
+
+void SlotFiller::fill(std::uint32_t output, const FieldBytes& field, std::span<std::byte> slot) {
+  State& state = *state_;
+  const Output& described = state.program.outputs.at(output);
+  if (!described.ragged && slot.size() != described.row_bytes()) {
+    throw Error::invalid_argument("the slot of output \"" + described.name + "\" has " + std::to_string(slot.size()) +
+                                  " bytes, not " + std::to_string(described.row_bytes()));
+  }
+  const SlotRow row = state.row(output, field, slot);
+  named(state.sample, *field.schema, [&] {
+    state.watch.start();
+    try {
+      state.runners[output]->fill(row);
+    } catch (...) {
+      state.watch.lap(state.watch.times.decode);  // of a row that cannot be decoded, the time was spent all the same
+      throw;
+    }
+    state.filled[output] = true;
+  });
+}
+
+std::optional<Geometry> SlotFiller::place(std::uint32_t output, const FieldBytes& field) {
+  State& state = *state_;
+  const SlotRow row = state.row(output, field, {});
+  return named(state.sample, *field.schema, [&] {
+    state.watch.start();
+    std::optional<Geometry> placed = state.runners[output]->place(row);
+    state.watch.lap(state.watch.times.decode);
+    if (placed) state.filled[output] = true;
+    return placed;
+  });
+}
+
+SlotFiller::Times SlotFiller::times() const {
+  return state_->watch.times;
+}
+
+const Placement* SlotFiller::placement(std::uint32_t output) const {
+  return state_->runners.at(output)->placement();
+}
+
+}  // namespace penstock
