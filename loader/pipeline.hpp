@@ -17,7 +17,7 @@
 #include <penstock/loader/device/gpu_direct.hpp>
 #include <penstock/loader/device/gpu_jpeg.hpp>
 #include <penstock/loader/fetch/feeder.hpp>
-#include <penstock/loader/loader.hpp>
+#include <penstock/loader/options.hpp>
 #include <penstock/loader/plan/cursor.hpp>
 #include <penstock/loader/plan/selection.hpp>
 #include <penstock/loader/prepare.hpp>

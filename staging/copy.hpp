@@ -13,7 +13,7 @@
 #include <penstock/loader/read/read_stream.hpp>
 #include <penstock/staging/journal.hpp>
 #include <penstock/staging/list.hpp>
-#include <penstock/staging/stage.hpp>
+#include <penstock/staging/options.hpp>
 
 namespace penstock {
 

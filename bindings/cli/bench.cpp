@@ -2,7 +2,7 @@
 #include <string>
 
 #include <penstock/base/error.hpp>
-#include <penstock/bench/report.hpp>
+#include <penstock/bench/report/report.hpp>
 #include <penstock/loader/read/uring_refusal.hpp>
 
 #include "bench_options.hpp"

@@ -1,6 +1,6 @@
 #include "bench_options.hpp"
 
-#include <penstock/bench/units.hpp>
+#include <penstock/bench/report/units.hpp>
 #include <penstock/device/device.hpp>
 #include <penstock/loader/read/read_engine.hpp>
 

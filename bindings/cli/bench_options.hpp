@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include <penstock/bench/sweep.hpp>
+#include <penstock/bench/measure/sweep.hpp>
 
 namespace penstock::cli {
 

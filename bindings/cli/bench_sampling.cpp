@@ -4,7 +4,7 @@
 #include <string>
 
 #include <penstock/base/error.hpp>
-#include <penstock/bench/sampling.hpp>
+#include <penstock/bench/measure/sampling.hpp>
 
 #include "command.hpp"
 #include "open.hpp"

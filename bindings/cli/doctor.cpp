@@ -5,10 +5,10 @@
 #include <utility>
 
 #include <penstock/base/machine.hpp>
-#include <penstock/bench/units.hpp>
-#include <penstock/device/cuda.hpp>
-#include <penstock/device/cufile.hpp>
-#include <penstock/device/nvjpeg.hpp>
+#include <penstock/bench/report/units.hpp>
+#include <penstock/device/cuda/cuda.hpp>
+#include <penstock/device/cuda/cufile.hpp>
+#include <penstock/device/cuda/nvjpeg.hpp>
 #include <penstock/formats/format.hpp>
 #include <penstock/loader/read/uring_refusal.hpp>
 

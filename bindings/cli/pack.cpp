@@ -4,8 +4,8 @@
 #include <string>
 
 #include <penstock/base/error.hpp>
-#include <penstock/bench/dataset_summary.hpp>
-#include <penstock/bench/units.hpp>
+#include <penstock/bench/report/dataset_summary.hpp>
+#include <penstock/bench/report/units.hpp>
 #include <penstock/formats/dataset.hpp>
 #include <penstock/formats/format.hpp>
 #include <penstock/formats/labels/emptiness.hpp>

@@ -9,10 +9,10 @@
 #include <unistd.h>
 
 #include <penstock/base/error.hpp>
-#include <penstock/bench/picture_writer.hpp>
-#include <penstock/bench/row_view.hpp>
-#include <penstock/bench/task.hpp>
-#include <penstock/bench/units.hpp>
+#include <penstock/bench/measure/row_view.hpp>
+#include <penstock/bench/measure/task.hpp>
+#include <penstock/bench/report/units.hpp>
+#include <penstock/bench/synth/picture_writer.hpp>
 #include <penstock/loader/loader.hpp>
 #include <penstock/loader/plan/selection.hpp>
 #include <penstock/loader/work/batch_mixer.hpp>

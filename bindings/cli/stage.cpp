@@ -2,7 +2,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include <penstock/bench/units.hpp>
+#include <penstock/bench/report/units.hpp>
 #include <penstock/staging/stage.hpp>
 
 #include "command.hpp"

@@ -4,8 +4,8 @@
 #include <string>
 
 #include <penstock/base/error.hpp>
-#include <penstock/bench/units.hpp>
-#include <penstock/bench/workload.hpp>
+#include <penstock/bench/report/units.hpp>
+#include <penstock/bench/synth/workload.hpp>
 
 #include "command.hpp"
 #include "output.hpp"

@@ -3,10 +3,10 @@
 
 #include <penstock/base/error.hpp>
 #include <penstock/base/machine.hpp>
-#include <penstock/bench/report.hpp>
-#include <penstock/bench/table.hpp>
-#include <penstock/bench/tune.hpp>
-#include <penstock/bench/units.hpp>
+#include <penstock/bench/measure/tune.hpp>
+#include <penstock/bench/report/report.hpp>
+#include <penstock/bench/report/table.hpp>
+#include <penstock/bench/report/units.hpp>
 #include <penstock/loader/read/uring_refusal.hpp>
 
 #include "bench_options.hpp"

@@ -3,7 +3,7 @@
 #include <optional>
 #include <string>
 
-#include <penstock/bench/units.hpp>
+#include <penstock/bench/report/units.hpp>
 #include <penstock/pack/verify.hpp>
 
 #include "command.hpp"

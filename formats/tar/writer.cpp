@@ -10,7 +10,6 @@
 #include <penstock/formats/tar/header.hpp>
 #include <penstock/formats/tar/names.hpp>
 #include <penstock/formats/tar/pax.hpp>
-#include <penstock/formats/tar/tar.hpp>
 #include <penstock/formats/tar/writer.hpp>
 
 namespace penstock {

@@ -10,24 +10,13 @@
 #include <vector>
 
 #include <penstock/device/device.hpp>
+#include <penstock/loader/batch/field.hpp>
 #include <penstock/transforms/mix.hpp>
-#include <penstock/transforms/tensor.hpp>
 
 namespace penstock {
 
-struct BatchRecord;  // batch_record.hpp
-struct BadSample;    // stats.hpp
-
-/// One output of a batch.
-struct Field {
-  std::string_view name;
-  TensorView values;                      ///< (rows, ...); ragged: (items of all rows, ...); where Batch::device() says
-  std::span<const std::int64_t> offsets;  ///< ragged: rows + 1 positions in `values`, on the host; else empty
-  template <typename T>
-  std::span<const T> as() const {  ///< elements of `values`, unchecked dtype
-    return {reinterpret_cast<const T*>(values.data), static_cast<std::size_t>(values.bytes() / sizeof(T))};
-  }
-};
+struct BatchRecord;  // penstock/loader/batch/batch_record.hpp
+struct BadSample;    // penstock/loader/time/stats.hpp
 
 /// Copies share the slab; it is recycled when the last of them is gone. The memory belongs to the loader's pool, which
 /// lives on until then.

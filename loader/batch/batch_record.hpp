@@ -6,10 +6,10 @@
 #include <string_view>
 #include <vector>
 
-#include <penstock/loader/batch/batch.hpp>
+#include <penstock/loader/batch/field.hpp>
 #include <penstock/loader/time/stats.hpp>
 #include <penstock/transforms/mix.hpp>
-#include <penstock/transforms/program/program.hpp>
+#include <penstock/transforms/program/output.hpp>
 
 namespace penstock {
 

@@ -1,8 +1,8 @@
 #include <cstdio>
 
 #include <penstock/base/error.hpp>
-#include <penstock/device/host_device.hpp>
-#include <penstock/device/nvjpeg.hpp>
+#include <penstock/device/cuda/nvjpeg.hpp>
+#include <penstock/device/host/host_device.hpp>
 #include <penstock/loader/batch/device_share.hpp>
 #include <penstock/loader/device/gpu_jpeg.hpp>
 #include <penstock/loader/device/host_jpeg_decoder.hpp>

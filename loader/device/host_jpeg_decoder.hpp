@@ -4,7 +4,7 @@
 #include <memory>
 #include <mutex>
 
-#include <penstock/device/host_device.hpp>
+#include <penstock/device/host/host_device.hpp>
 #include <penstock/device/jpeg_decoder.hpp>
 #include <penstock/transforms/codec.hpp>
 

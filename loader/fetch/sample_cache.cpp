@@ -4,7 +4,6 @@
 #include <string>
 
 #include <penstock/base/error.hpp>
-#include <penstock/loader/fetch/fetch.hpp>
 #include <penstock/loader/fetch/sample_cache.hpp>
 
 namespace penstock {

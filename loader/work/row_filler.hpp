@@ -48,8 +48,8 @@ class RowFiller {
   void fill_ahead(const SampleContext& sample, const Group& group, std::uint32_t index, RowSlots& slots);
 
   nanoseconds read_time() const { return read_time_; }
-  SlotFiller::Times fill_times() const {
-    SlotFiller::Times times = filler_.times();
+  FillTimes fill_times() const {
+    FillTimes times = filler_.times();
     times.decode += keeper_.decode_time();
     return times;
   }

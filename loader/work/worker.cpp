@@ -39,14 +39,14 @@ void Worker::take_up(const TaskQueue::Task& task) {
 }
 
 nanoseconds Worker::unrecorded() const {
-  const SlotFiller::Times fill = filler_.fill_times();
+  const FillTimes fill = filler_.fill_times();
   return filler_.read_time() - read_ + fill.decode - decode_ + fill.transform - transform_;
 }
 
 void Worker::record(bool goes_on) {
   const Clock::time_point began = watch_.last();
   const nanoseconds busy = watch_.lap();
-  const SlotFiller::Times fill = filler_.fill_times();
+  const FillTimes fill = filler_.fill_times();
   ActivityTimes times{};
   times[Activity::read] = filler_.read_time() - std::exchange(read_, filler_.read_time());
   times[Activity::decode] = fill.decode - std::exchange(decode_, fill.decode);

@@ -5,7 +5,7 @@
 #include <doctest/doctest.h>
 
 #include <penstock/base/error.hpp>
-#include <penstock/bench/coverage.hpp>
+#include <penstock/bench/measure/coverage.hpp>
 
 #include "transforms/clouds/some_clouds.hpp"
 

@@ -3,7 +3,7 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/bench/digest.hpp>
+#include <penstock/bench/measure/digest.hpp>
 
 namespace {
 

@@ -4,8 +4,9 @@
 #include <doctest/doctest.h>
 
 #include <penstock/base/error.hpp>
-#include <penstock/bench/report.hpp>
-#include <penstock/bench/units.hpp>
+#include <penstock/bench/measure/bottleneck.hpp>
+#include <penstock/bench/report/report.hpp>
+#include <penstock/bench/report/units.hpp>
 
 using namespace std::chrono_literals;
 using penstock::BenchReport;

@@ -5,7 +5,7 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/bench/row_view.hpp>
+#include <penstock/bench/measure/row_view.hpp>
 
 using namespace penstock;
 

@@ -3,7 +3,7 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/bench/sampling.hpp>
+#include <penstock/bench/measure/sampling.hpp>
 #include <penstock/transforms/clouds/codecs/packed_cloud.hpp>
 
 #include "support/loading.hpp"

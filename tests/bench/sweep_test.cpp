@@ -8,12 +8,12 @@
 #include <doctest/doctest.h>
 
 #include <penstock/base/error.hpp>
-#include <penstock/bench/ceiling.hpp>
-#include <penstock/bench/report.hpp>
-#include <penstock/bench/sweep.hpp>
-#include <penstock/bench/tune.hpp>
-#include <penstock/bench/workload.hpp>
-#include <penstock/device/host_device.hpp>
+#include <penstock/bench/measure/ceiling.hpp>
+#include <penstock/bench/measure/sweep.hpp>
+#include <penstock/bench/measure/tune.hpp>
+#include <penstock/bench/report/report.hpp>
+#include <penstock/bench/synth/workload.hpp>
+#include <penstock/device/host/host_device.hpp>
 #include <penstock/loader/loader.hpp>
 
 #include "support/temporary_folder.hpp"

@@ -11,9 +11,9 @@
 #include <doctest/doctest.h>
 
 #include <penstock/base/error.hpp>
-#include <penstock/bench/las_writer.hpp>
-#include <penstock/bench/units.hpp>
-#include <penstock/bench/workload.hpp>
+#include <penstock/bench/report/units.hpp>
+#include <penstock/bench/synth/las_writer.hpp>
+#include <penstock/bench/synth/workload.hpp>
 
 #include "support/temporary_folder.hpp"
 

@@ -9,7 +9,7 @@
 #include <doctest/doctest.h>
 
 #include <penstock/base/error.hpp>
-#include <penstock/bench/workload.hpp>
+#include <penstock/bench/synth/workload.hpp>
 #include <penstock/formats/schema.hpp>
 #include <penstock/transforms/codec.hpp>
 

@@ -9,6 +9,7 @@
 #include "campaign/values.hpp"
 #include "support/loading.hpp"
 #include "support/picture_files.hpp"
+#include "support/written_formats.hpp"
 
 namespace penstock::campaign {
 namespace {

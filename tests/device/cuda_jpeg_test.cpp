@@ -12,9 +12,9 @@
 #include <doctest/doctest.h>
 
 #include <penstock/base/error.hpp>
-#include <penstock/device/cuda.hpp>
+#include <penstock/device/cuda/cuda.hpp>
+#include <penstock/device/cuda/nvjpeg.hpp>
 #include <penstock/device/device_memory.hpp>
-#include <penstock/device/nvjpeg.hpp>
 
 #include "fake_cuda.hpp"
 #include "fake_nvjpeg.hpp"

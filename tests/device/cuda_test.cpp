@@ -10,11 +10,11 @@
 #include <unistd.h>
 
 #include <penstock/base/error.hpp>
-#include <penstock/device/cuda.hpp>
-#include <penstock/device/cufile.hpp>
+#include <penstock/device/cuda/cuda.hpp>
+#include <penstock/device/cuda/cufile.hpp>
 #include <penstock/device/device_memory.hpp>
 #include <penstock/device/device_use.hpp>
-#include <penstock/device/host_device.hpp>
+#include <penstock/device/host/host_device.hpp>
 
 #include "random_resample.hpp"
 #include "support/skip.hpp"

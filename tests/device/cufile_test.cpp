@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include <penstock/base/error.hpp>
-#include <penstock/device/cufile.hpp>
+#include <penstock/device/cuda/cufile.hpp>
 
 #include "fake_cufile.hpp"
 #include "support/skip.hpp"

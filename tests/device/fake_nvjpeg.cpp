@@ -1,4 +1,4 @@
-// In the place of libnvjpeg: the calls that device/nvjpeg.cpp makes, in the order of streams of CUDA's stand-in, with
+// In the place of libnvjpeg: the calls that device/cuda/nvjpeg.cpp makes, in the order of streams of CUDA's stand-in, with
 // the loader's own decoder. The hardware engine begins at once, whatever the stream still has to do.
 // Source: nvJPEG 13.0, "Single Phase Decode API" and "Batched Decoding".
 #include "fake_nvjpeg.hpp"
@@ -17,8 +17,8 @@
 #include <cuda_runtime_api.h>
 
 #include <penstock/base/error.hpp>
-#include <penstock/device/host_queue.hpp>
-#include <penstock/device/nvjpeg_calls.hpp>
+#include <penstock/device/cuda/nvjpeg_calls.hpp>
+#include <penstock/device/host/host_queue.hpp>
 #include <penstock/transforms/codec.hpp>
 
 #include "fake_cuda.hpp"

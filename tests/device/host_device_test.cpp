@@ -14,7 +14,7 @@
 
 #include <penstock/base/error.hpp>
 #include <penstock/device/device_memory.hpp>
-#include <penstock/device/host_device.hpp>
+#include <penstock/device/host/host_device.hpp>
 
 using namespace penstock;
 using namespace std::chrono_literals;

@@ -1,8 +1,8 @@
 # penstock_kernels_on_host: the very source of the kernels, compiled for the processor. With CUDA's own headers for
 # float16 and bfloat16 where they are, else with those of cuda_absent/.
 set(here ${CMAKE_CURRENT_LIST_DIR})
-set(kernels ${here}/../../device/image_kernel.cu ${here}/../../device/point_kernel.cu
-  ${here}/../../device/resample_kernel.cu)
+set(kernels ${here}/../../device/cuda/image_kernel.cu ${here}/../../device/cuda/point_kernel.cu
+  ${here}/../../device/cuda/resample_kernel.cu)
 set_source_files_properties(${kernels} PROPERTIES LANGUAGE CXX
   # They read words from bytes, and are under the warnings that nvcc gives; only nvcc can be told to unroll. GCC 12's
   # loop vectorizer (-O3) stores four elements that lie anywhere as if they lay at a multiple of their size.

@@ -12,8 +12,8 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/device/host_device.hpp>
-#include <penstock/device/kernels.hpp>
+#include <penstock/device/cuda/kernels.hpp>
+#include <penstock/device/host/host_device.hpp>
 
 #include "random_resample.hpp"
 

@@ -15,10 +15,10 @@
 #include <sys/mman.h>
 
 #include <penstock/base/error.hpp>
-#include <penstock/device/cuda.hpp>
+#include <penstock/device/cuda/cuda.hpp>
+#include <penstock/device/cuda/nvjpeg.hpp>
 #include <penstock/device/device_memory.hpp>
 #include <penstock/device/device_use.hpp>
-#include <penstock/device/nvjpeg.hpp>
 
 using namespace penstock;
 

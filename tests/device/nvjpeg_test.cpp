@@ -6,10 +6,10 @@
 #include <doctest/doctest.h>
 
 #include <penstock/base/error.hpp>
-#include <penstock/device/cuda.hpp>
+#include <penstock/device/cuda/cuda.hpp>
+#include <penstock/device/cuda/nvjpeg.hpp>
 #include <penstock/device/device_memory.hpp>
-#include <penstock/device/host_device.hpp>
-#include <penstock/device/nvjpeg.hpp>
+#include <penstock/device/host/host_device.hpp>
 
 #include "jpeg_samples.hpp"
 #include "support/skip.hpp"

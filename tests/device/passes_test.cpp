@@ -14,7 +14,7 @@
 #include <doctest/doctest.h>
 
 #include <penstock/base/error.hpp>
-#include <penstock/device/host_device.hpp>
+#include <penstock/device/host/host_device.hpp>
 #include <penstock/device/point_team.hpp>
 
 using namespace penstock;

@@ -13,12 +13,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <penstock/formats/atomic_file.hpp>
-#include <penstock/formats/crc32c.hpp>
-#include <penstock/formats/dataset_writer.hpp>
-#include <penstock/formats/error.hpp>
-#include <penstock/formats/hash.hpp>
-#include <penstock/formats/journal.hpp>
+#include <penstock/base/error.hpp>
+#include <penstock/formats/io/atomic_file.hpp>
+#include <penstock/formats/io/crc32c.hpp>
+#include <penstock/formats/io/hash.hpp>
+#include <penstock/formats/packed/dataset_writer.hpp>
+#include <penstock/formats/packed/journal.hpp>
 
 #include "support/temporary_folder.hpp"
 

@@ -10,8 +10,8 @@
 #include <penstock/base/error.hpp>
 #include <penstock/formats/dataset.hpp>
 #include <penstock/formats/index.hpp>
-#include <penstock/formats/path_inside.hpp>
-#include <penstock/formats/shard_sum.hpp>
+#include <penstock/formats/io/path_inside.hpp>
+#include <penstock/formats/packed/shard_sum.hpp>
 
 #include "support/resigned.hpp"
 #include "support/temporary_folder.hpp"

@@ -25,6 +25,8 @@ ALLOWED = {
         "three states of one folder, of which each refuses to be begun in another",
     frozenset({"transforms/image/steps/auto_augment", "transforms/image/steps/step_draws"}):
         "a policy draws steps, and is a step",
+    frozenset({"transforms/clouds/codecs/las_attributes", "transforms/clouds/codecs/las_header"}):
+        "extra bytes are described in a record of the header, with types of the header's",
     frozenset({"loader/fetch/block_read", "loader/fetch/group", "loader/fetch/task_queue"}):
         "a group is a link of its queue, so that queueing needs no memory, and the end of its block reads queues it",
 }  # fmt: skip

@@ -10,6 +10,7 @@
 #include <penstock/transforms/clouds/codecs/packed_cloud.hpp>
 
 #include "support/loading.hpp"
+#include "support/written_formats.hpp"
 
 using namespace penstock;
 using namespace penstock::test;

@@ -5,6 +5,7 @@
 
 #include "support/loading.hpp"
 #include "support/random_samples.hpp"
+#include "support/written_formats.hpp"
 
 using namespace penstock;
 using namespace penstock::test;

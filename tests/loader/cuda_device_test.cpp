@@ -10,6 +10,7 @@
 
 #include <doctest/doctest.h>
 
+#include <penstock/bench/synth/workload.hpp>
 #include <penstock/formats/text/numpy_text.hpp>
 
 #include "device/fake_cuda.hpp"

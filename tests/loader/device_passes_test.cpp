@@ -7,6 +7,7 @@
 
 #include <doctest/doctest.h>
 
+#include <penstock/bench/synth/workload.hpp>
 #include <penstock/transforms/clouds/codecs/packed_cloud.hpp>
 
 #include "support/device_loading.hpp"

@@ -7,7 +7,7 @@
 #include <doctest/doctest.h>
 #include <sys/mman.h>
 
-#include <penstock/loader/plan.hpp>
+#include <penstock/loader/plan/plan.hpp>
 
 #include "support/faulty_engine.hpp"
 #include "support/loading.hpp"

@@ -19,6 +19,7 @@
 #include "support/device_loading.hpp"
 #include "support/restless.hpp"
 #include "support/thread_count.hpp"
+#include "support/written_formats.hpp"
 
 using namespace penstock;
 using namespace penstock::test;

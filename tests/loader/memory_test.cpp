@@ -7,6 +7,8 @@
 #include "support/loading.hpp"
 #include "support/skip.hpp"
 
+#include <penstock/bench/synth/workload.hpp>
+
 using namespace penstock;
 using namespace penstock::test;
 

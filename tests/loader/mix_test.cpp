@@ -5,7 +5,7 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/bench/picture_writer.hpp>
+#include <penstock/bench/synth/picture_writer.hpp>
 #include <penstock/loader/work/batch_mixer.hpp>
 
 #include "support/loading.hpp"

@@ -6,6 +6,9 @@
 #include <doctest/doctest.h>
 
 #include "support/loading.hpp"
+#include "support/written_formats.hpp"
+
+#include <penstock/bench/synth/workload.hpp>
 
 using namespace penstock;
 using namespace penstock::test;

@@ -12,6 +12,7 @@
 #include <penstock/pack/verify.hpp>
 
 #include "support/loading.hpp"
+#include "support/written_formats.hpp"
 
 using namespace penstock;
 using namespace penstock::test;

@@ -7,6 +7,7 @@
 
 #include "support/file_size_limit.hpp"
 #include "support/staging.hpp"
+#include "support/written_formats.hpp"
 
 using namespace penstock;
 using namespace penstock::test;

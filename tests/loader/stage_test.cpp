@@ -9,6 +9,7 @@
 
 #include "support/refuse_uring.hpp"
 #include "support/staging.hpp"
+#include "support/written_formats.hpp"
 
 using namespace penstock;
 using namespace penstock::test;

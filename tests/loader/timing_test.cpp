@@ -11,6 +11,8 @@
 #include "support/device_loading.hpp"
 #include "support/slow_stages.hpp"
 
+#include <penstock/bench/synth/workload.hpp>
+
 using namespace penstock;
 using namespace penstock::test;
 using namespace std::chrono_literals;

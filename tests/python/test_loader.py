@@ -449,7 +449,7 @@ def test_a_wait_lets_other_threads_run(slow):
 
 
 def digest_of(loader):
-    """As bench/digest.hpp defines it."""
+    """As bench/measure/digest.hpp defines it."""
     digest = xxhash.xxh64()
 
     def add_text(text):

@@ -12,12 +12,13 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <stop_token>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
 #include <penstock/base/error.hpp>
-#include <penstock/base/thread.hpp>
 #include <penstock/loader/read/read_engine.hpp>
 
 namespace penstock::test {
@@ -40,8 +41,7 @@ class FaultyEngine : public ReadEngine {
 
   FaultyEngine(const Make& make, Faults faults, OnRead on_read)
       : faults_(std::move(faults)), on_read_(std::move(on_read)) {
-    if (faults_.delay.count() != 0)
-      late_ = Thread("late-answers", [this](const std::stop_token& stop) { answer_late(stop); });
+    if (faults_.delay.count() != 0) late_ = std::jthread([this](const std::stop_token& stop) { answer_late(stop); });
     inner_ = make([this](std::uint64_t tag, std::exception_ptr failure) { answer(tag, std::move(failure)); });
   }
   ~FaultyEngine() override { FaultyEngine::stop(kStopGrace); }
@@ -49,7 +49,7 @@ class FaultyEngine : public ReadEngine {
   bool stop(std::chrono::milliseconds grace) override {
     if (!stopped_.exchange(true)) {
       inner_stopped_ = inner_->stop(grace);
-      late_.join();
+      late_ = {};  // asks it to stop, and waits
     }
     return inner_stopped_ && lost_ == 0;
   }
@@ -122,7 +122,7 @@ class FaultyEngine : public ReadEngine {
   std::mutex mutex_;  // guards answers_
   std::condition_variable_any changed_;
   std::deque<Answer> answers_;
-  Thread late_;
+  std::jthread late_;
   std::unique_ptr<ReadEngine> inner_;
 };
 

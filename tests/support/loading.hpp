@@ -9,9 +9,7 @@
 #include <vector>
 
 #include <penstock/base/error.hpp>
-#include <penstock/bench/workload.hpp>
 #include <penstock/formats/dataset.hpp>
-#include <penstock/formats/format.hpp>
 #include <penstock/loader/loader.hpp>
 #include <penstock/pack/convert.hpp>
 
@@ -52,15 +50,6 @@ struct Arrays {
   Dataset dataset() const { return open(folder / "data"); }
   TemporaryFolder folder;
 };
-
-/// Every packing that `pack` writes.
-inline std::vector<std::string> written_formats() {
-  std::vector<std::string> names;
-  for (const Format& format : formats()) {
-    if (format.write != nullptr) names.emplace_back(format.name);
-  }
-  return names;
-}
 
 inline Dataset packed(const Dataset& source, const std::filesystem::path& destination, const std::string& format) {
   ConvertOptions options;

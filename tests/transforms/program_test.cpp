@@ -182,7 +182,7 @@ TEST_CASE("the box of a random_resized_crop keeps to area and ratio, and falls b
 
 TEST_CASE("resize(short side) truncates the long side and center_crop rounds as torchvision does") {
   const Fields fields = one({.name = "x", .codec = "png"}, png(picture(50, 37, 3, 1)));
-  SlotFiller::Times times;
+  FillTimes times;
   const auto geometry_of = [&](const Chain& chain) {
     const Program program = compiled(fields, {{"x", chain}});
     SlotFiller filler(program);

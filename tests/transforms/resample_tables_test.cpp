@@ -8,7 +8,7 @@
 #include <doctest/doctest.h>
 
 #include <penstock/base/error.hpp>
-#include <penstock/device/host_device.hpp>
+#include <penstock/device/host/host_device.hpp>
 #include <penstock/transforms/image/kernels/resample.hpp>
 #include <penstock/transforms/image/kernels/resample_tables.hpp>
 

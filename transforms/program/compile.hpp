@@ -11,8 +11,8 @@
 #include <penstock/transforms/chain/chain.hpp>
 #include <penstock/transforms/clouds/codecs/cloud.hpp>
 #include <penstock/transforms/codec.hpp>
+#include <penstock/transforms/program/output.hpp>
 #include <penstock/transforms/program/output_program.hpp>
-#include <penstock/transforms/program/program.hpp>
 
 namespace penstock {
 

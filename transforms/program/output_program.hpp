@@ -13,7 +13,7 @@
 #include <penstock/transforms/account.hpp>
 #include <penstock/transforms/codec.hpp>
 #include <penstock/transforms/image/steps/placement.hpp>
-#include <penstock/transforms/program/program.hpp>
+#include <penstock/transforms/program/output.hpp>
 
 namespace penstock {
 
@@ -30,7 +30,7 @@ class FillWatch {
     account += now - mark_;
     mark_ = now;
   }
-  SlotFiller::Times times;
+  FillTimes times;
 
  private:
   Clock::time_point mark_;

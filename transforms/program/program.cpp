@@ -290,7 +290,7 @@ std::optional<Geometry> SlotFiller::place(std::uint32_t output, const FieldBytes
   });
 }
 
-SlotFiller::Times SlotFiller::times() const {
+FillTimes SlotFiller::times() const {
   return state_->watch.times;
 }
 

@@ -1,16 +1,13 @@
 // All chains of a loader, compiled once against a dataset's fields, and the per-worker state that runs them.
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include <penstock/formats/schema.hpp>
@@ -18,71 +15,11 @@
 #include <penstock/transforms/chain/chain.hpp>
 #include <penstock/transforms/codec.hpp>
 #include <penstock/transforms/geometry.hpp>
-#include <penstock/transforms/random.hpp>
+#include <penstock/transforms/program/output.hpp>
 
 namespace penstock {
 
 class Placement;  // penstock/transforms/image/steps/placement.hpp
-
-/// The encoded bytes of some sample's field: all of them, or only `ranges`, for codecs that decode parts.
-struct FirstBytes {
-  FirstBytes(std::vector<std::byte> all = {}) : bytes(std::move(all)) {}  // NOLINT: bytes are bytes
-  FirstBytes(std::vector<std::byte> some, ByteRange range) : bytes(std::move(some)), ranges{range} {}
-  FieldBytes of(const FieldSchema& schema) const { return {.schema = &schema, .bytes = bytes, .ranges = ranges}; }
-
-  std::vector<std::byte> bytes;
-  std::vector<ByteRange> ranges = {};
-};
-
-/// What the loader knows of the dataset, for compiling. `first_value(field, codec)` gives some sample's field, or what
-/// its codec's peek() needs of it, so that shapes without a declared size (icons) are found from the data; empty when
-/// no sample has it. `codec` is what will decode it, null for the field's own.
-struct FieldCatalog {
-  std::span<const FieldSchema> fields;
-  std::function<FirstBytes(std::uint32_t field, const Codec* codec)> first_value;
-};
-
-/// What a cache may keep for an output between epochs, so that the same row comes of it.
-enum class Keep : std::uint8_t {
-  bytes,   ///< the field's stored bytes
-  pixels,  ///< the field's image as its codec decodes it, as a raw uint8 value (H, W, C)
-  row,     ///< the row itself: nothing is drawn for it, and it is no larger than the pixels
-};
-
-/// What the rows of an output are, for steps on whole batches.
-enum class RowKind : std::uint8_t {
-  other,
-  image,                ///< (C, H, W)
-  image_channels_last,  ///< (H, W, C)
-  classes,              ///< of label(classes)
-  follower,             ///< moves with an image
-};
-
-/// One output of the batch.
-struct Output {
-  std::string name;
-  std::vector<std::uint32_t> sources;  ///< fields of the dataset, in order of preference
-  DType dtype = DType::u8;
-  Shape shape;             ///< of one row; ragged: of one item of a row
-  bool ragged = false;     ///< a row holds a varying number of items of `shape`
-  bool verbatim = false;   ///< the row is the stored bytes: the reader may put them into the slot itself
-  bool partial = false;    ///< select() may ask for parts of the field; a follower for those its leader asks for
-  bool scattered = false;  ///< and those are many and small: records here and there
-  Keep keep = Keep::bytes;
-  Pixels pixels = Pixels::rgb;  ///< of Keep::pixels
-  bool upright = false;         ///< of images: decoded with their EXIF orientation applied
-  RowKind kind = RowKind::other;
-  bool placeable = false;  ///< of images as uint8 (H, W, 3): SlotFiller::place() may serve
-  std::uint64_t row_bytes() const { return element_count(shape) * size_of(dtype); }  ///< ragged: of one item
-};
-
-/// The only sources of randomness, and the sample's name for messages.
-struct SampleContext {
-  std::uint64_t seed = 0, epoch = 0, sample = 0;
-  std::string_view key = {};
-  std::uint32_t occurrence = 0;  ///< how often the epoch's list of samples has this one before
-  std::uint64_t draws() const { return draw_number(sample, occurrence); }
-};
 
 /// Immutable; shared by all workers.
 class Program {
@@ -135,11 +72,7 @@ class SlotFiller {
   /// not whole, that an orientation turns, and whose steps are more than crops, resizes and flips. Throws as fill().
   std::optional<Geometry> place(std::uint32_t output, const FieldBytes& field);
 
-  /// Time spent so far in codecs and in transforms, for the stage table.
-  struct Times {
-    std::chrono::nanoseconds decode{}, transform{};
-  };
-  Times times() const;
+  FillTimes times() const;  ///< so far, for the stage table
 
   /// Of an image output: where the pixels of the sample it was last filled with come from; null for other outputs.
   const Placement* placement(std::uint32_t output) const;

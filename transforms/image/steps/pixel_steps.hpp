@@ -9,7 +9,7 @@
 #include <penstock/transforms/account.hpp>
 #include <penstock/transforms/chain/chain.hpp>
 #include <penstock/transforms/image/steps/placement.hpp>
-#include <penstock/transforms/program/program.hpp>
+#include <penstock/transforms/program/output.hpp>
 #include <penstock/transforms/random.hpp>
 
 namespace penstock {

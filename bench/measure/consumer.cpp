@@ -1,0 +1,39 @@
+#include <charconv>
+#include <cmath>
+#include <thread>
+
+#include <penstock/base/error.hpp>
+#include <penstock/bench/measure/consumer.hpp>
+
+namespace penstock {
+
+Consumer Consumer::parse(std::string_view text) {
+  if (text == "none") return {};
+  const std::size_t colon = text.find(':');
+  const std::string_view kind = text.substr(0, colon);
+  const std::string_view number = colon == std::string_view::npos ? "" : text.substr(colon + 1);
+  double milliseconds = -1;
+  const auto [end, failure] = std::from_chars(number.data(), number.data() + number.size(), milliseconds);
+  const bool good = failure == std::errc{} && end == number.data() + number.size() && milliseconds >= 0 &&
+                    milliseconds <= 3.6e6 && (kind == "busy" || kind == "sleep");
+  if (!good)
+    throw Error::invalid_argument("'" + std::string(text) + "' is not a consumer: write none, busy:MS or sleep:MS");
+  return {kind == "busy" ? Kind::busy : Kind::sleep, std::chrono::nanoseconds(std::llround(milliseconds * 1e6))};
+}
+
+void Consumer::take() const {
+  const auto until = std::chrono::steady_clock::now() + step;
+  if (kind == Kind::sleep) std::this_thread::sleep_until(until);
+  while (kind == Kind::busy && std::chrono::steady_clock::now() < until) {
+  }
+}
+
+std::string Consumer::name() const {
+  if (kind == Kind::none) return "none";
+  std::string number = std::to_string(static_cast<double>(step.count()) / 1e6);
+  number.erase(number.find_last_not_of('0') + 1);
+  if (number.back() == '.') number.pop_back();
+  return (kind == Kind::busy ? "busy:" : "sleep:") + number;
+}
+
+}  // namespace penstock

@@ -1,0 +1,142 @@
+#include <algorithm>
+#include <string>
+
+#include <penstock/base/error.hpp>
+#include <penstock/bench/measure/copy_loop.hpp>
+#include <penstock/bench/measure/digest.hpp>
+#include <penstock/bench/measure/memory.hpp>
+#include <penstock/bench/measure/residency.hpp>
+#include <penstock/bench/measure/trial.hpp>
+#include <penstock/loader/loader.hpp>
+
+namespace penstock {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::milliseconds kCopyLoop{200};
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+void check(const TrialOptions& options) {
+  if (options.keep_going && !options.keep_going()) throw Error::resource("interrupted");
+}
+
+Trial prepare(const Dataset& dataset, const TrialOptions& options) {
+  Trial trial;
+  trial.resident_share = options.cold ? drop_pages(dataset) : resident_share(dataset);
+  forget_peak_memory();
+  return trial;
+}
+
+// The next batch of whatever epoch it is in. A dataset too small for one batch (last = drop) would never give one.
+Batch next_of(Loader& loader) {
+  for (int tries = 0; tries < 3; ++tries)
+    if (auto batch = loader.next()) return std::move(*batch);
+  throw Error::invalid_argument("an epoch holds no batch", {.dataset = loader.dataset().path().string()});
+}
+
+}  // namespace
+
+LoaderOptions loader_options(const Task& task, const Setting& setting, const TrialOptions& options) {
+  LoaderOptions loader;
+  loader.batch_size = setting.batch_size;
+  loader.shuffle = task.shuffle;
+  loader.seed = options.seed;
+  loader.workers = setting.workers;
+  loader.prefetch = setting.prefetch;
+  loader.fields = task.fields;
+  loader.engine = options.engine;
+  loader.on_device = options.device;
+  loader.where = options.where;
+  loader.gpu_direct = options.gpu_direct;
+  loader.gpu_jpeg = options.gpu_jpeg;
+  loader.cache = options.cache;
+  loader.cache_bytes = options.cache_bytes;
+  loader.checksums = options.checksums;
+  return loader;
+}
+
+namespace {
+
+// Batches that fill the pipeline and write its slabs, before those that are measured; of a cache, the epoch that fills it
+// too. Where a cold epoch has too few for both, all are measured.
+std::uint64_t batches_before(const Loader& loader, const Setting& setting, const TrialOptions& options) {
+  const std::uint64_t epoch = loader.batches(), fill = setting.prefetch + std::uint64_t{2};
+  if (options.cache != CacheKind::none) return options.cold && epoch <= 2 * fill ? epoch : epoch + fill;
+  return options.cold && epoch <= 2 * fill ? 0 : fill;
+}
+
+// Batches, and with a device their copies, until `duration` is over.
+void measure(Loader& loader, const TrialOptions& options, std::chrono::nanoseconds duration, Clock::time_point start,
+             Trial& trial) {
+  bool epoch_over = false;
+  std::optional<Batch> batch;
+  do {
+    batch.reset();
+    batch = next_of(loader);
+    if (options.device != nullptr) batch->wait(kDefaultStream);
+    if (trial.first_batch == 0) trial.first_batch = seconds_since(start);
+    options.consumer.take();
+    check(options);
+    epoch_over = options.cold && batch->number() + 1 >= loader.batches();
+  } while (Clock::now() - start < duration && !epoch_over);
+  batch->synchronize();
+  trial.seconds = seconds_since(start);
+  trial.stats = loader.stats();
+  if (!epoch_over || Clock::now() - start >= duration) return;
+  trial.stats.notes += std::string(trial.stats.notes.empty() ? "" : "; ") +
+                       "the cold window ended with its epoch, whose bytes are in the page cache by then";
+}
+
+}  // namespace
+
+Trial run_trial(const Dataset& dataset, const Task& task, const Setting& setting, const TrialOptions& options,
+                std::chrono::nanoseconds duration) {
+  Trial trial = prepare(dataset, options);
+  const auto made = Clock::now();
+  {
+    Loader loader(dataset, loader_options(task, setting, options));
+    const std::uint64_t before = batches_before(loader, setting, options);
+    for (std::uint64_t i = 0; i < before; ++i) {
+      const Batch batch = next_of(loader);
+      if (i == 0) batch.synchronize();
+      if (i == 0) trial.first_batch = seconds_since(made);
+      options.consumer.take();
+      check(options);
+    }
+    if (options.cold && options.cache != CacheKind::none) drop_pages(dataset);  // the epoch that filled it read them
+    if (before != 0) loader.reset_stats();
+    measure(loader, options, duration, before != 0 ? Clock::now() : made, trial);
+    trial.peak_memory_bytes = peak_memory_bytes();
+  }
+  // What a batch copies is what the whole loop copies at a time.
+  if (const std::uint64_t batches = trial.stats.batches; options.device != nullptr && trial.stats.copied_bytes > 0) {
+    const std::uint64_t of_batch =
+        std::max<std::uint64_t>(1, trial.stats.copied_bytes / std::max<std::uint64_t>(1, batches));
+    trial.plain_copies = copy_rate(options.device, of_batch, std::min<std::chrono::nanoseconds>(duration, kCopyLoop));
+  }
+  return trial;
+}
+
+Trial run_epoch(const Dataset& dataset, const Task& task, const Setting& setting, const TrialOptions& options) {
+  Trial trial = prepare(dataset, options);
+  const auto start = Clock::now();
+  Loader loader(dataset, loader_options(task, setting, options));
+  Hash64 hash;
+  while (const auto batch = loader.next()) {
+    if (trial.first_batch == 0) trial.first_batch = seconds_since(start);
+    add_batch(hash, *batch, options.device.get());
+    options.consumer.take();
+    check(options);
+  }
+  trial.seconds = seconds_since(start);
+  trial.stats = loader.stats();
+  trial.digest = hash.value();
+  trial.peak_memory_bytes = peak_memory_bytes();
+  return trial;
+}
+
+}  // namespace penstock

@@ -1,0 +1,64 @@
+// One fresh loader, run for a short time: the unit that sweeps and tuning are made of.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include <penstock/bench/measure/consumer.hpp>
+#include <penstock/bench/measure/task.hpp>
+#include <penstock/formats/dataset.hpp>
+#include <penstock/loader/options.hpp>
+#include <penstock/loader/time/stats.hpp>
+
+namespace penstock {
+
+/// What a sweep varies.
+struct Setting {
+  unsigned workers = 1;
+  unsigned prefetch = 2;
+  std::uint32_t batch_size = 64;
+  friend bool operator==(const Setting&, const Setting&) = default;
+};
+
+/// What stays the same in a sweep.
+struct TrialOptions {
+  EngineOptions engine = {};
+  Consumer consumer = {};
+  std::uint64_t seed = 0;
+  /// Drop the dataset's pages first. What one epoch has read is warm afterwards, so a window then ends with its epoch.
+  bool cold = false;
+  CacheKind cache = CacheKind::none;
+  std::uint64_t cache_bytes = LoaderOptions{}.cache_bytes;
+  Checksums checksums = LoaderOptions{}.checksums;
+  std::shared_ptr<Device> device = {};  ///< that batches are copied to; null: they stay in memory of the host
+  Where where = Where::automatic;
+  bool gpu_direct = false;
+  double gpu_jpeg = 0;               ///< LoaderOptions::gpu_jpeg
+  std::function<bool()> keep_going;  ///< asked between batches; false ends with Error: resource, "interrupted"
+};
+
+struct Trial {
+  Stats stats;             ///< of the measured batches alone, without those that fill the pipeline first
+  double seconds = 0;      ///< that they took
+  double first_batch = 0;  ///< seconds from making the loader to the first batch
+  std::uint64_t peak_memory_bytes = 0;
+  double resident_share = 0;            ///< of the dataset's pages, before the loader was made
+  std::optional<std::uint64_t> digest;  ///< of a whole epoch
+  double plain_copies = 0;              ///< bytes a second of a plain loop of copies to the device; 0 without one
+  double samples_per_s() const { return seconds > 0 ? static_cast<double>(stats.samples) / seconds : 0; }
+};
+
+/// The loader's options for a setting.
+LoaderOptions loader_options(const Task& task, const Setting& setting, const TrialOptions& options);
+
+/// Runs epoch after epoch until `duration` of measured time is over; with `cold`, to the epoch's end at most, and the
+/// stats' notes say so. Throws what the loader throws.
+Trial run_trial(const Dataset& dataset, const Task& task, const Setting& setting, const TrialOptions& options,
+                std::chrono::nanoseconds duration);
+/// Exactly one epoch, measured from the first batch on, with its digest.
+Trial run_epoch(const Dataset& dataset, const Task& task, const Setting& setting, const TrialOptions& options);
+
+}  // namespace penstock

@@ -1,0 +1,58 @@
+// What a bench says: a table for the terminal, JSON for tools, one HTML page for people.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <penstock/base/machine.hpp>
+#include <penstock/bench/measure/sweep.hpp>
+#include <penstock/bench/measure/tune.hpp>
+#include <penstock/bench/report/dataset_summary.hpp>
+
+namespace penstock {
+
+struct ReportedSubject {
+  DatasetSummary dataset;
+  std::string task, task_reason;
+};
+
+struct BenchReport {
+  Machine machine;
+  std::string file_system;                ///< that the first dataset lies on
+  std::vector<ReportedSubject> subjects;  ///< in the order that BenchRow::subject counts
+  std::string consumer;
+  SweepResult result;
+
+  const ReportedSubject& subject_of(const BenchRow& row) const { return subjects.at(row.subject); }
+  /// The fastest row of each task, in the order of the rows.
+  std::vector<const BenchRow*> fastest() const;
+};
+
+/// The rows, the limits, and the stage table of the fastest row of each task.
+std::string to_text(const BenchReport& report);
+
+/// {"penstock": version, "machine": {...}, "dataset": {...}, "rows": [{"task", "workers", "prefetch", "batch_size",
+/// "engine", "engine_reason", "cache": "warm" | "cold", "samples_per_s", "mb_per_s", "first_batch_ms", "stall_percent",
+/// "peak_rss_mb", "efficiency", "digest", "stages": {"read": {"busy_s", "stalled_in_s", "stalled_out_s"}, ...}}]}
+/// and, where batches were copied to a device, "device", "staging", "copied_mb", "copy_gb_per_s" and
+/// "plain_copy_gb_per_s"; and more fields in every part; none of those named here is ever renamed. What was not
+/// measured is null. "dataset" is the first of "datasets"; a row's "dataset" is the path of its own.
+std::string to_json(const BenchReport& report);
+
+/// The report of a search: "rows" are the settings that were tried, fastest first; beside them "best" (a row),
+/// "settings" (how many there were to try), "reason", "cpp_line" and "python_line".
+std::string to_json(const BenchReport& report, const TuneResult& tuned);
+
+/// One page without any outside reference: tables, and bars as SVG.
+std::string to_html(const BenchReport& report);
+
+/// Of a row whose batches were copied to a device: which, how its memory is staged, and how fast copies were, beside
+/// a plain loop of them. Empty for other rows.
+std::string copies_text(const BenchRow& row);
+
+/// "the consumer waited for: read 1.20 s, decode 0.10 s; the bottleneck is read". Empty where bottleneck() is.
+std::string waits_text(const BenchRow& row);
+
+}  // namespace penstock

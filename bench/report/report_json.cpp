@@ -1,0 +1,112 @@
+#include <nlohmann/json.hpp>
+
+#include <penstock/bench/measure/bottleneck.hpp>
+#include <penstock/bench/report/report.hpp>
+#include <penstock/bench/report/units.hpp>
+
+namespace penstock {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+double seconds(std::chrono::nanoseconds time) {
+  return std::chrono::duration<double>(time).count();
+}
+
+Json machine_json(const BenchReport& report) {
+  const Machine& machine = report.machine;
+  Json json{{"cpu", machine.cpu},
+            {"cores", machine.cores_online},
+            {"usable_cores", machine.cores_usable},
+            {"memory_bytes", machine.memory_total},
+            {"kernel", machine.kernel},
+            {"file_system", report.file_system},
+            {"io_uring", machine.io_uring}};
+  for (const auto& [library, version] : machine.libraries) json["libraries"][library] = version;
+  return json;
+}
+
+Json row_json(const BenchReport& report, const BenchRow& row) {
+  const ReportedSubject& subject = report.subject_of(row);
+  Json json{{"dataset", subject.dataset.path},
+            {"format", subject.dataset.format},
+            {"task", subject.task},
+            {"workers", row.setting.workers},
+            {"prefetch", row.setting.prefetch},
+            {"batch_size", row.setting.batch_size},
+            {"engine", row.engine},
+            {"engine_reason", row.engine_reason},
+            {"cache", row.warm() ? "warm" : "cold"},
+            {"samples_per_s", row.samples_per_s.median},
+            {"mb_per_s", row.mb_per_s},
+            {"first_batch_ms", row.first_batch_ms},
+            {"stall_percent", row.stall_percent},
+            {"peak_rss_mb", row.peak_memory_mb},
+            {"efficiency", row.efficiency ? Json(row.efficiency->median) : Json(nullptr)},
+            {"digest", row.digest ? Json(hex(*row.digest)) : Json(nullptr)}};
+  Json stages = Json::object();
+  for (const StageStats& stage : row.stages)
+    stages[stage.name] = {{"busy_s", seconds(stage.busy)},
+                          {"stalled_in_s", seconds(stage.stalled_in)},
+                          {"stalled_out_s", seconds(stage.stalled_out)},
+                          {"threads", stage.threads}};
+  json["stages"] = std::move(stages);
+  Json waits = Json::object();
+  for (const auto& [stage, time] : row.waited_for) waits[stage] = seconds(time);
+  json["waited_for_s"] = std::move(waits);
+  json["bottleneck"] = bottleneck(row);
+  json["consumer"] = report.consumer;
+  json["samples_per_s_quartiles"] = {row.samples_per_s.low, row.samples_per_s.high};
+  json["efficiency_quartiles"] =
+      row.efficiency ? Json::array({row.efficiency->low, row.efficiency->high}) : Json(nullptr);
+  json["loop_samples_per_s"] = row.efficiency ? Json(row.loop_samples_per_s) : Json(nullptr);
+  json["resident_share"] = row.resident_share;
+  json["rounds"] = row.rounds;
+  json["samples"] = row.samples;
+  json["seconds"] = row.seconds;
+  const auto with_device = [&](Json value) { return row.device.empty() ? Json(nullptr) : std::move(value); };
+  json["device"] = with_device(row.device);
+  json["staging"] = with_device(row.staging);
+  json["copied_mb"] = with_device(row.copied_mb);
+  json["copy_gb_per_s"] = with_device(row.copy_gb_per_s);
+  json["plain_copy_gb_per_s"] = row.plain_copy_gb_per_s > 0 ? Json(row.plain_copy_gb_per_s) : Json(nullptr);
+  json["notes"] = row.notes;
+  return json;
+}
+
+Json report_json(const BenchReport& report) {
+  Json json{{"penstock", PENSTOCK_VERSION},
+            {"machine", machine_json(report)},
+            {"dataset", Json::parse(to_json(report.subjects.front().dataset))}};
+  json["datasets"] = Json::array();
+  for (const ReportedSubject& subject : report.subjects)
+    json["datasets"].push_back(Json::parse(to_json(subject.dataset)));
+  json["rows"] = Json::array();
+  for (const BenchRow& row : report.result.rows) json["rows"].push_back(row_json(report, row));
+  const auto& limits = report.result.limits;
+  json["limits"] = {{"consumer_alone_samples_per_s", limits ? Json(limits->consumer_alone) : Json(nullptr)},
+                    {"loader_alone_samples_per_s", limits ? Json(limits->loader_alone) : Json(nullptr)}};
+  return json;
+}
+
+std::string text(const Json& json) {
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace
+
+std::string to_json(const BenchReport& report) {
+  return text(report_json(report));
+}
+
+std::string to_json(const BenchReport& report, const TuneResult& tuned) {
+  Json json = report_json(report);
+  json["best"] = row_json(report, tuned.best);
+  json["settings"] = tuned.settings;
+  json["reason"] = tuned.reason;
+  json["cpp_line"] = tuned.cpp_line;
+  json["python_line"] = tuned.python_line;
+  return text(json);
+}
+
+}  // namespace penstock

@@ -1,0 +1,153 @@
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numbers>
+
+#include <penstock/bench/synth/scene.hpp>
+
+namespace penstock {
+namespace {
+
+using Colour = std::array<float, 3>;
+
+enum class Outline : std::uint8_t { ellipse, rectangle, diamond };
+
+// One textured surface: the background, or a shape in front of it.
+struct Surface {
+  Outline outline = Outline::ellipse;
+  float centre_x = 0, centre_y = 0, radius_x = 0, radius_y = 0;  // pixels
+  Colour colour{};
+  float contrast = 0, tint = 0;                   // grey levels of light and shade; of colour variation
+  float stripes = 0, stripe_x = 0, stripe_y = 0;  // grey levels; cycles per pixel in x and y
+  const Plane *light = nullptr, *warm = nullptr;  // textures
+  std::uint32_t light_x = 0, light_y = 0, warm_x = 0, warm_y = 0;
+};
+
+float real(double value) {
+  return static_cast<float>(value);
+}
+
+// Hue in [0, 1), saturation and value as usual; Foley and van Dam's hexcone.
+Colour from_hsv(double hue, double saturation, double value) {
+  auto channel = [&](double n) {
+    const double k = std::fmod(n + hue * 6.0, 6.0);
+    return real(255.0 * (value - value * saturation * std::clamp(std::min(k, 4.0 - k), 0.0, 1.0)));
+  };
+  return {channel(5), channel(3), channel(1)};
+}
+
+// Pixels inside the outline are positive; near the edge the value is the distance to it.
+float inside(const Surface& surface, float x, float y) {
+  const float dx = std::abs(x - surface.centre_x) / surface.radius_x,
+              dy = std::abs(y - surface.centre_y) / surface.radius_y;
+  const float radius = std::min(surface.radius_x, surface.radius_y);
+  switch (surface.outline) {
+    case Outline::ellipse:
+      return (1.0F - std::sqrt(dx * dx + dy * dy)) * radius;
+    case Outline::rectangle:
+      return (1.0F - std::max(dx, dy)) * radius;
+    case Outline::diamond:
+      return (1.0F - dx - dy) * radius * 0.7F;
+  }
+  return 0;
+}
+
+Colour shade(const Surface& surface, std::uint32_t x, std::uint32_t y) {
+  float light = surface.contrast * surface.light->at(x + surface.light_x, y + surface.light_y);
+  const float warm = surface.tint * surface.warm->at(x + surface.warm_x, y + surface.warm_y);
+  const float phase = surface.stripe_x * static_cast<float>(x) + surface.stripe_y * static_cast<float>(y);
+  light += surface.stripes * (4.0F * std::abs(phase - std::floor(phase) - 0.5F) - 1.0F);
+  return {surface.colour[0] + light + warm, surface.colour[1] + light, surface.colour[2] + light - warm};
+}
+
+void draw(std::vector<float>& pixels, const Scene& scene, const Surface& surface, bool background) {
+  const auto first = [](float low) { return static_cast<std::uint32_t>(std::max(0.0F, low)); };
+  const auto last = [](float high, std::uint32_t size) {
+    return static_cast<std::uint32_t>(std::clamp(high + 2.0F, 0.0F, static_cast<float>(size)));
+  };
+  const std::uint32_t x0 = background ? 0 : first(surface.centre_x - surface.radius_x);
+  const std::uint32_t y0 = background ? 0 : first(surface.centre_y - surface.radius_y);
+  const std::uint32_t x1 = background ? scene.width : last(surface.centre_x + surface.radius_x, scene.width);
+  const std::uint32_t y1 = background ? scene.height : last(surface.centre_y + surface.radius_y, scene.height);
+  for (std::uint32_t y = y0; y < y1; ++y) {
+    for (std::uint32_t x = x0; x < x1; ++x) {
+      const float cover =
+          background ? 1.0F
+                     : std::clamp(0.5F + inside(surface, static_cast<float>(x), static_cast<float>(y)), 0.0F, 1.0F);
+      if (cover <= 0.0F) continue;
+      const Colour colour = shade(surface, x, y);
+      float* pixel = pixels.data() + (std::size_t{y} * scene.width + x) * 3;
+      for (std::size_t c = 0; c < 3; ++c) pixel[c] += cover * (colour[c] - pixel[c]);
+    }
+  }
+}
+
+const Plane& any(const Palette& palette, Random& random) {
+  return palette.natural[random.below(palette.natural.size())];
+}
+
+Surface surface_of(const Scene& scene, const Palette& palette, Random& random, double hue_spread) {
+  const double share = static_cast<double>(scene.label) / scene.classes;
+  const double hue = share + hue_spread * random.uniform(-0.5, 0.5);
+  Surface surface;
+  const double saturation = random.uniform(0.25, 0.75), value = random.uniform(0.35, 0.8);
+  surface.colour = from_hsv(hue - std::floor(hue), saturation, value);
+  surface.contrast = real(scene.contrast * random.uniform(0.5, 1.5));
+  surface.tint = real(random.uniform(4.0, 16.0));
+  surface.light = &any(palette, random);
+  surface.warm = &any(palette, random);
+  for (std::uint32_t* offset : {&surface.light_x, &surface.light_y, &surface.warm_x, &surface.warm_y})
+    *offset = static_cast<std::uint32_t>(random.below(surface.light->side));
+  return surface;
+}
+
+Surface shape_of(const Scene& scene, const Palette& palette, Random& random) {
+  Surface surface = surface_of(scene, palette, random, 1.5 / scene.classes);
+  const double size = std::min(scene.width, scene.height);
+  // Density of radii falls as r^-3 between the smallest and 1/3 of the image's short side.
+  const double small = scene.smallest, large = 1.0 / 3.0, u = random.uniform();
+  const double radius = size / std::sqrt((1 - u) / (small * small) + u / (large * large));
+  const double stretch = random.uniform(0.6, 1.6);
+  surface.outline = static_cast<Outline>(scene.label % 3);
+  surface.radius_x = real(std::max(2.0, radius * stretch));
+  surface.radius_y = real(std::max(2.0, radius / stretch));
+  surface.centre_x = real(random.uniform(0.0, scene.width));
+  surface.centre_y = real(random.uniform(0.0, scene.height));
+  const double angle = std::numbers::pi * (scene.label * 7 % scene.classes) / scene.classes + random.uniform(-0.1, 0.1);
+  const double period = 0.03 * size * (1.0 + scene.label % 4) + 2.0;
+  surface.stripes = real(random.uniform(8.0, 30.0));
+  surface.stripe_x = real(std::cos(angle) / period);
+  surface.stripe_y = real(std::sin(angle) / period);
+  return surface;
+}
+
+}  // namespace
+
+Palette Palette::make(std::uint32_t side, std::uint64_t seed) {
+  Palette palette;
+  for (std::uint32_t pair = 0; pair < 2; ++pair)
+    for (Plane& plane : noise_planes(side, 1.0, seed, pair)) palette.natural.push_back(std::move(plane));
+  palette.grain = std::move(noise_planes(side, 0.0, seed, 2)[0]);
+  return palette;
+}
+
+std::vector<std::uint8_t> paint(const Scene& scene, const Palette& palette, Random& random) {
+  std::vector<float> canvas(std::size_t{scene.width} * scene.height * 3);
+  draw(canvas, scene, surface_of(scene, palette, random, 1.0), true);
+  for (std::uint32_t i = 0; i < scene.shapes; ++i) draw(canvas, scene, shape_of(scene, palette, random), false);
+
+  const auto grain_x = static_cast<std::uint32_t>(random.below(palette.grain.side));
+  const auto grain_y = static_cast<std::uint32_t>(random.below(palette.grain.side));
+  std::vector<std::uint8_t> pixels(canvas.size());
+  for (std::uint32_t y = 0; y < scene.height; ++y) {
+    for (std::uint32_t x = 0; x < scene.width; ++x) {
+      const float grain = real(scene.grain) * palette.grain.at(x + grain_x, y + grain_y) + 0.5F;
+      const std::size_t at = (std::size_t{y} * scene.width + x) * 3;
+      for (std::size_t c = at; c < at + 3; ++c)
+        pixels[c] = static_cast<std::uint8_t>(std::clamp(canvas[c] + grain, 0.0F, 255.0F));
+    }
+  }
+  return pixels;
+}
+
+}  // namespace penstock

@@ -1,0 +1,32 @@
+// Synthetic scenes: textured shapes that occlude each other, with the statistics of photographs.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include <penstock/bench/synth/spectrum.hpp>
+#include <penstock/transforms/random.hpp>
+
+namespace penstock {
+
+/// What all images of a seed are cut from; immutable, shared by the threads that paint.
+struct Palette {
+  std::vector<Plane> natural;  ///< 1/f: light and shade, and colour
+  Plane grain;                 ///< white noise
+  static Palette make(std::uint32_t side, std::uint64_t seed);
+};
+
+struct Scene {
+  std::uint32_t width, height;
+  std::uint32_t label, classes;  ///< hue, shape and stripes follow label / classes
+  double grain;                  ///< standard deviation of the grain in grey levels
+  double contrast;               ///< of light and shade, in grey levels
+  double smallest;               ///< radius of the smallest shapes, as a share of the short side; the largest have 1/3
+  std::uint32_t shapes;          ///< that occlude the background and each other
+};
+
+/// 8-bit RGB pixels, row after row. The dead leaves model: shapes of power-law sizes over one another give edges the
+/// scale invariance of photographs. Source: Lee, Mumford, Huang, "Occlusion Models for Natural Images", IJCV 41 (2001).
+std::vector<std::uint8_t> paint(const Scene& scene, const Palette& palette, Random& random);
+
+}  // namespace penstock

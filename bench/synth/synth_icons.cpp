@@ -1,0 +1,30 @@
+#include <penstock/bench/synth/picture_writer.hpp>
+#include <penstock/bench/synth/scene.hpp>
+#include <penstock/bench/synth/synth_files.hpp>
+#include <penstock/transforms/random.hpp>
+
+namespace penstock {
+namespace {
+
+constexpr std::uint32_t kIconStream = 17;  // of Random
+
+}  // namespace
+
+void synth_icons(const std::filesystem::path& destination, const SynthOptions& options, const SynthProgress& progress) {
+  const Palette palette = Palette::make(256, options.seed);
+  const auto make = [&](std::uint64_t number, std::uint32_t label) {
+    Random random(options.seed, 0, number, kIconStream);
+    const Scene scene{.width = 32,
+                      .height = 32,
+                      .label = label,
+                      .classes = options.classes,
+                      .grain = random.uniform(1.0, 5.0),
+                      .contrast = random.uniform(12.0, 30.0),
+                      .smallest = 1.0 / 6.0,
+                      .shapes = 3 + static_cast<std::uint32_t>(random.below(4))};
+    return encode_png(paint(scene, palette, random), scene.width, scene.height);
+  };
+  synth_files(destination, "png", options, make, progress);
+}
+
+}  // namespace penstock

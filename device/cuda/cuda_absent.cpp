@@ -1,0 +1,19 @@
+// In the place of cuda_device.cpp, where there was no CUDA toolkit to build with.
+#include <penstock/base/error.hpp>
+#include <penstock/device/cuda/cuda.hpp>
+
+namespace penstock {
+
+CudaFacts cuda_facts() {
+  return {.toolkit = {}, .driver = {}, .problem = "penstock was built without CUDA", .devices = {}};
+}
+
+std::shared_ptr<Device> open_cuda_device(int number) {
+  throw Error::unsupported("no device cuda:" + std::to_string(number) + ": " + cuda_facts().problem);
+}
+
+void in_context(Device& device, const std::function<void()>&) {
+  throw Error::unsupported(to_string(device.id()) + " is no device of CUDA's");
+}
+
+}  // namespace penstock

@@ -1,0 +1,23 @@
+// The door of libpenstock_cuda.so, which libpenstock.so loads when a program first asks for CUDA. It is a library of
+// its own because CUDA's runtime keeps more for each thread than a library that Python loads late may.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include <penstock/device/cuda/cuda.hpp>
+
+namespace penstock {
+
+struct CudaEntry {
+  CudaFacts (*facts)();
+  std::shared_ptr<Device> (*open)(int number);
+  bool (*in_context)(Device& device, const std::function<void()>& work);  ///< false: it is none of CUDA's
+};
+
+inline constexpr const char* kCudaLibrary = "libpenstock_cuda.so";
+inline constexpr const char* kCudaEntry = "penstock_cuda_entry";
+
+}  // namespace penstock
+
+extern "C" const penstock::CudaEntry penstock_cuda_entry;

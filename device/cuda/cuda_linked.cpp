@@ -1,0 +1,20 @@
+// In the place of cuda_loaded.cpp, where CUDA's part is in the program itself.
+#include <penstock/base/error.hpp>
+#include <penstock/device/cuda/cuda_entry.hpp>
+
+namespace penstock {
+
+CudaFacts cuda_facts() {
+  return penstock_cuda_entry.facts();
+}
+
+std::shared_ptr<Device> open_cuda_device(int number) {
+  return penstock_cuda_entry.open(number);
+}
+
+void in_context(Device& device, const std::function<void()>& work) {
+  if (penstock_cuda_entry.in_context(device, work)) return;
+  throw Error::unsupported(to_string(device.id()) + " is no device of CUDA's");
+}
+
+}  // namespace penstock

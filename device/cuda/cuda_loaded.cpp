@@ -1,0 +1,51 @@
+#include <filesystem>
+#include <string>
+
+#include <dlfcn.h>
+
+#include <penstock/base/error.hpp>
+#include <penstock/device/cuda/cuda_entry.hpp>
+
+namespace penstock {
+namespace {
+
+struct Loaded {
+  const CudaEntry* entry = nullptr;
+  std::string problem;
+};
+
+Loaded load() {
+  Dl_info here{};
+  if (::dladdr(reinterpret_cast<const void*>(&cuda_facts), &here) == 0)
+    return {nullptr, "cannot tell where penstock is"};
+  const std::filesystem::path library = std::filesystem::path(here.dli_fname).parent_path() / kCudaLibrary;
+  void* const opened = ::dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+  if (opened == nullptr) return {nullptr, std::string("cannot load CUDA's part: ") + ::dlerror()};
+  const void* const entry = ::dlsym(opened, kCudaEntry);
+  if (entry == nullptr) return {nullptr, std::string(kCudaLibrary) + " is of another penstock"};
+  return {static_cast<const CudaEntry*>(entry), {}};
+}
+
+const Loaded& loaded() {
+  static const Loaded once = load();
+  return once;
+}
+
+}  // namespace
+
+CudaFacts cuda_facts() {
+  if (loaded().entry != nullptr) return loaded().entry->facts();
+  return {.toolkit = {}, .driver = {}, .problem = loaded().problem, .devices = {}};
+}
+
+std::shared_ptr<Device> open_cuda_device(int number) {
+  if (loaded().entry != nullptr) return loaded().entry->open(number);
+  throw Error::unsupported("no device cuda:" + std::to_string(number) + ": " + loaded().problem);
+}
+
+void in_context(Device& device, const std::function<void()>& work) {
+  if (loaded().entry != nullptr && loaded().entry->in_context(device, work)) return;
+  throw Error::unsupported(to_string(device.id()) + " is no device of CUDA's");
+}
+
+}  // namespace penstock

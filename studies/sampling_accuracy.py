@@ -1,0 +1,165 @@
+#!/usr/bin/env python3
+"""Usage: PYTHONPATH=build/release/python PENSTOCK_COMMAND=build/release/bindings/cli/penstock \\
+    python studies/sampling_accuracy.py [options]
+
+Does it matter which points of its clouds a network sees? Trains PointNet (bindings/python/examples/train_points.py) on
+generated laser scans of trees, classes are species, in three ways that differ only in where the points come from:
+
+  fixed        so many points of each cloud, chosen once while packing: the same ones in every epoch
+  progressive  all points, packed in random order: every epoch reads the next run of them, and only that
+  resampled    the LAS files as they are: every epoch draws from all points
+
+Accuracy is that of the last epoch, on other clouds, of whose LAS files the same points are drawn for all. Runs are
+interleaved, one seed after the other. Prints, for each way: accuracy, mean, standard deviation and range over the
+seeds; of an epoch, median over all: bytes read, seconds inside the loader's next() and of training; what an
+epoch brings from storage when nothing is in the page cache (pages, and what the kernel reads ahead); size on disk.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import dataclasses
+import io
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "bindings/python/examples"))
+
+import torch
+import train_points
+import training
+
+
+def parsed() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--clouds", type=int, default=96, help="to train on")
+    parser.add_argument("--test-clouds", type=int, default=240, help="to measure accuracy on")
+    parser.add_argument("--classes", type=int, default=12)
+    parser.add_argument("--stored", default="20k-50k", help="points of a cloud")
+    parser.add_argument("--points", type=int, default=256, help="that the network sees of a cloud")
+    parser.add_argument(
+        "--presample", default="random", choices=("random", "fps"), help="how the fixed ones are chosen"
+    )
+    parser.add_argument("--epochs", type=int, default=30)
+    parser.add_argument("--batch-size", type=int, default=16)
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--first-seed", type=int, default=0, help="to go on where an earlier run ended")
+    parser.add_argument("--width", type=int, default=16)
+    parser.add_argument("--folder", help="where the data are made, and kept for the next run; unset: a temporary one")
+    return parser.parse_args()
+
+
+@dataclasses.dataclass
+class Run:
+    accuracy: float
+    epochs: list[training.Sums]
+
+
+class Study:
+    """The datasets, made once, and runs on them."""
+
+    def __init__(self, options: argparse.Namespace, folder: pathlib.Path) -> None:
+        self.options, self.folder = options, folder
+        clouds = ["--classes", options.classes, "--points", options.stored]
+        self.make("train", ["synth", "clouds"], ["-n", options.clouds, *clouds, "--seed", 1])
+        self.make("test", ["synth", "clouds"], ["-n", options.test_clouds, *clouds, "--seed", 2])
+        pack = ["pack", folder / "train"]
+        self.make("fixed.tar.d", pack, ["--format", "tar", "--presample", f"{options.presample}:{options.points}"])
+        self.make("progressive.tar.d", pack, ["--format", "tar", "--order", "progressive"])
+        self.ways = {"fixed": "fixed.tar.d", "progressive": "progressive.tar.d", "resampled": "train"}
+
+    def make(self, name: str, before: list[object], after: list[object]) -> None:
+        destination = self.folder / name
+        if destination.exists():
+            return
+        began = time.perf_counter()
+        words = [os.environ.get("PENSTOCK_COMMAND", "penstock"), *before, destination, *after]
+        subprocess.run([str(word) for word in words], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        print(f"{name}: made in {time.perf_counter() - began:.1f} s", flush=True)
+
+    def files(self, way: str) -> list[pathlib.Path]:
+        return [path for path in (self.folder / self.ways[way]).rglob("*") if path.is_file()]
+
+    def megabytes(self, way: str) -> float:
+        return sum(file.stat().st_size for file in self.files(way)) / 1e6
+
+    def data(self, way: str, seed: int) -> tuple[argparse.Namespace, training.Data]:
+        told = {"test": self.folder / "test", "seed": seed}
+        told |= {name: getattr(self.options, name) for name in ("points", "epochs", "width", "batch_size")}
+        words = [str(self.folder / self.ways[way])]
+        words += [f"--{name.replace('_', '-')}={value}" for name, value in told.items()]
+        options = train_points.parsed(words)
+        return options, training.Data(options, *train_points.chains(options))
+
+    def run(self, way: str, seed: int) -> Run:
+        options, data = self.data(way, seed)
+        torch.manual_seed(seed)
+        trainer = train_points.trainer(options, data.classes)
+        test, data.test = data.test, None  # accuracy is measured once, at the end
+        with contextlib.redirect_stdout(io.StringIO()):
+            progress = training.run(options, data, trainer, training.Stop())
+        accuracy, _ = trainer.accuracy(test)
+        data.close()
+        test.close()
+        return Run(accuracy, progress.epochs)
+
+    def cold_megabytes(self, way: str) -> float:
+        """What an epoch brings from storage when none of it is in the page cache."""
+        for path in self.files(way):
+            with open(path, "rb") as file:
+                os.fsync(file.fileno())
+                os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+        before = storage_bytes()
+        _, data = self.data(way, seed=0)
+        for _ in data.train:
+            pass
+        read = storage_bytes() - before
+        data.close()
+        return read / 1e6
+
+
+def storage_bytes() -> int:
+    """Read from storage by this process since it began; 0 from file systems in memory."""
+    lines = pathlib.Path("/proc/self/io").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("read_bytes:"))
+
+
+def median(runs: list[Run], name: str) -> float:
+    # Of the first epoch the loader also counts what it read before the loop began.
+    return statistics.median(getattr(epoch, name) for run in runs for epoch in run.epochs[1:])
+
+
+def row(study: Study, way: str, runs: list[Run]) -> str:
+    told = [100 * run.accuracy for run in runs]
+    spread = statistics.stdev(told) if len(told) > 1 else 0.0
+    accuracy = f"{statistics.mean(told):.1f} +- {spread:.1f} ({min(told):.1f}-{max(told):.1f})"
+    read, loading, trained = (median(runs, name) for name in ("bytes_read", "loading", "training"))
+    bytes_read = f"{read / 1e6:.2f} | {study.cold_megabytes(way):.1f}"
+    return f"| {way} | {accuracy} | {bytes_read} | {loading:.3f} | {trained:.2f} | {study.megabytes(way):.1f} |"
+
+
+def main() -> None:
+    options = parsed()
+    with contextlib.ExitStack() as stack:
+        folder = options.folder or stack.enter_context(tempfile.TemporaryDirectory())
+        os.makedirs(folder, exist_ok=True)
+        study = Study(options, pathlib.Path(folder))
+        runs: dict[str, list[Run]] = {way: [] for way in study.ways}
+        for seed in range(options.first_seed, options.first_seed + options.seeds):
+            for way in study.ways:
+                runs[way].append(study.run(way, seed))
+                print(f"seed {seed}, {way}: {runs[way][-1].accuracy:.3f}", flush=True)
+        print("\n| points | accuracy, % | MB read | MB, cold | loading s | training s | MB on disk |")
+        print("| --- | --: | --: | --: | --: | --: | --: |")
+        for way in study.ways:
+            print(row(study, way, runs[way]))
+
+
+if __name__ == "__main__":
+    main()

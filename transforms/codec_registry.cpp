@@ -1,0 +1,81 @@
+// All codecs, and which of them reads a value.
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include <penstock/base/error.hpp>
+#include <penstock/transforms/clouds/codecs/las.hpp>
+#include <penstock/transforms/clouds/codecs/off.hpp>
+#include <penstock/transforms/clouds/codecs/packed_cloud.hpp>
+#include <penstock/transforms/clouds/codecs/pcd.hpp>
+#include <penstock/transforms/clouds/codecs/ply.hpp>
+#include <penstock/transforms/clouds/codecs/xyz.hpp>
+#include <penstock/transforms/clouds/laz/laz.hpp>
+#include <penstock/transforms/codec.hpp>
+#include <penstock/transforms/image/codecs/png.hpp>
+#include <penstock/transforms/image/codecs/webp.hpp>
+#include <penstock/transforms/image/jpeg/jpeg.hpp>
+#include <penstock/transforms/image/jpt/jpt.hpp>
+#include <penstock/transforms/values/npy.hpp>
+#include <penstock/transforms/values/raw.hpp>
+#include <penstock/transforms/values/text.hpp>
+
+namespace penstock {
+namespace {
+
+template <class... Kinds>
+std::array<const Codec*, sizeof...(Kinds)> listed(const Kinds&... codecs) {
+  return {&codecs...};
+}
+
+// A value's first bytes are shown to these, in this order.
+auto with_magic() {
+  return listed(jpeg_codec(), jpt_codec(), png_codec(), webp_codec(), npy_codec(), las_codec(), laz_codec(),
+                packed_cloud_codec(), ply_codec(), pcd_codec(), off_codec());
+}
+
+// These read any bytes: only the schema can tell.
+auto without_magic() {
+  return listed(xyz_codec(), class_index_codec(), txt_codec(), json_codec(), raw_codec());
+}
+
+template <std::size_t First, std::size_t Second>
+auto joined(std::array<const Codec*, First> first, std::array<const Codec*, Second> second) {
+  std::array<const Codec*, First + Second> all{};
+  std::ranges::copy(second, std::ranges::copy(first, all.begin()).out);
+  return all;
+}
+
+}  // namespace
+
+std::span<const Codec* const> codecs() {
+  static const auto all = joined(with_magic(), without_magic());
+  return all;
+}
+
+const Codec* codec_named(std::string_view name) {
+  for (const Codec* codec : codecs()) {
+    if (codec->name() == name) return codec;
+  }
+  return nullptr;
+}
+
+const Codec& codec_for(const FieldSchema& schema, std::span<const std::byte> bytes) {
+  const Codec* named = codec_named(schema.codec);
+  if (named == nullptr && !schema.codec.empty()) {
+    throw Error::unsupported("no codec is called '" + schema.codec + "'", {.field = schema.name});
+  }
+  for (const Codec* plain : without_magic()) {
+    if (named == plain) return *plain;
+  }
+  for (const Codec* codec : with_magic()) {
+    if (codec->recognises(bytes)) return *codec;
+  }
+  // Of photographs that were recoded those that could not be are JPEG files, whatever their first bytes are.
+  if (named == &jpt_codec() && !bytes.empty()) return jpeg_codec();
+  if (named != nullptr) return *named;
+  if (schema.fixed) return raw_codec();
+  throw Error::unsupported("neither the schema nor the first bytes tell the codec", {.field = schema.name});
+}
+
+}  // namespace penstock
