@@ -41,7 +41,7 @@ struct Place {
   std::int64_t begin, count;  // rows of all clouds' rows
 };
 
-PENSTOCK_TEAM Place place_of(const PointPass& pass, std::int64_t cloud) {
+PENSTOCK_TEAM Place error_location(const PointPass& pass, std::int64_t cloud) {
   if (pass.begins == nullptr) return {cloud * pass.points, pass.points};
   return {pass.begins[cloud], pass.begins[cloud + 1] - pass.begins[cloud]};
 }
@@ -179,7 +179,7 @@ PENSTOCK_TEAM void write(const Team& team, const PointPass& pass, const Place& p
 /// All of the pass, of one cloud.
 template <typename Team, typename Put>
 PENSTOCK_TEAM void run(Team& team, const PointPass& pass, std::int64_t cloud, Put put) {
-  const Place place = place_of(pass, cloud);
+  const Place place = error_location(pass, cloud);
   const Rows rows{pass.work + place.begin * pass.columns, place.count, pass.columns};
   if (rows.count <= 0) return;  // of the whole team
   gather(team, pass, cloud, place, rows);

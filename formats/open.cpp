@@ -16,7 +16,7 @@
 #include <penstock/formats/lmdb/lmdb.hpp>
 #include <penstock/formats/mds/mds.hpp>
 #include <penstock/formats/npy/npy.hpp>
-#include <penstock/formats/packed/appear.hpp>
+#include <penstock/formats/packed/commit.hpp>
 #include <penstock/formats/packed/journal.hpp>
 #include <penstock/formats/packed/manifest.hpp>
 #include <penstock/formats/packed/packed.hpp>

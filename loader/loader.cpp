@@ -1,3 +1,11 @@
+// What a user calls. The stages, in the order the bytes travel:
+//   plan/   Plan           which sample stands in which row
+//   fetch/  Scheduler      takes a slab, names its rows, asks for their bytes
+//   read/   ReadEngine     brings extents
+//   work/   Worker         decodes and transforms into the rows, decides what becomes of a bad sample
+//   batch/  ReorderBuffer  gives batches in order, then BatchStage: the user's own step on them
+//   device/ DeviceCopy     to the accelerator, where one is asked for
+//   next()                 lends the batch to the consumer
 #include <filesystem>
 #include <string>
 #include <utility>
@@ -7,7 +15,7 @@
 #include <penstock/base/caught.hpp>
 #include <penstock/base/error.hpp>
 #include <penstock/base/handled_error.hpp>
-#include <penstock/base/leave_behind.hpp>
+#include <penstock/base/leak_until_exit.hpp>
 #include <penstock/loader/loader.hpp>
 #include <penstock/loader/pipeline.hpp>
 #include <penstock/loader/prepare.hpp>
@@ -34,7 +42,7 @@ Loader::Loader(Dataset dataset, LoaderOptions options, EngineFactory make_engine
     : pipeline_(made(std::move(dataset), std::move(options), make_engine)) {
   const auto failure = caught([&] { Pipeline::start(pipeline_); });
   if (failure == nullptr) return;
-  if (!pipeline_->stop()) leave_behind(pipeline_);
+  if (!pipeline_->stop()) leak_until_exit(pipeline_);
   throw error_of(failure, {.dataset = pipeline_->dataset.path().string()});
 }
 
@@ -43,7 +51,7 @@ Loader::Loader(Loader&&) noexcept = default;
 Loader::~Loader() {
   if (pipeline_ == nullptr) return;
   // In a fork's child the threads to join are not there. A thread stuck in the kernel keeps what it may write to.
-  if (::getpid() != pipeline_->process || !pipeline_->stop()) leave_behind(pipeline_);
+  if (::getpid() != pipeline_->process || !pipeline_->stop()) leak_until_exit(pipeline_);
 }
 
 std::optional<Batch> Loader::next() {
@@ -59,7 +67,7 @@ std::optional<Batch> Loader::next(const std::function<void()>& while_waiting) {
     pipeline.iterating = false;
     return std::nullopt;
   }
-  Finished finished = pipeline.await(pipeline.sequence, while_waiting);
+  BatchResult finished = pipeline.await(pipeline.sequence, while_waiting);
   ++pipeline.sequence;
   pipeline.cursor.advance();
   const bool failed = finished.failure != nullptr;

@@ -22,7 +22,7 @@ constexpr std::chrono::seconds kGrace{2};        // for reads that never come ba
 ChosenEngine synchronous_beside(const ChosenEngine& engine, const Dataset& dataset, EngineOptions options,
                                 const Loader::EngineFactory& make_engine) {
   if (engine.engine->synchronous()) return {};
-  options.kind = EngineKind::direct;
+  options.kind = EngineKind::in_worker;
   return make_engine(dataset, options, PendingRead::done);
 }
 
@@ -44,7 +44,7 @@ WorkLogs work_logs(unsigned workers) {
   return logs;
 }
 
-Waits::Terms terms_of(const LoaderOptions& options, const ReadEngine& engine) {
+StallAttribution::Terms terms_of(const LoaderOptions& options, const ReadEngine& engine) {
   return {.reads_ahead = !engine.synchronous(),
           .on_batch = options.on_batch ? std::optional(options.on_batch_stage) : std::nullopt,
           .copies = options.on_device != nullptr};
@@ -84,10 +84,10 @@ Pipeline::Pipeline(Dataset opened, LoaderOptions chosen, const Loader::EngineFac
                                        device == nullptr ? options.held_max - options.held : 0)),
       delivery(slabs),
       failures(options.max_error_rate, selection.samples, options.world),
-      waits(feeder_log, worker_logs, terms_of(options, *engine.engine), Clock::now()) {
+      waits(scheduler_log, worker_logs, terms_of(options, *engine.engine), Clock::now()) {
   from.streams = slabs->bytes() > last_cache_bytes() / 2;
   for (std::size_t i = 0; i < slabs->size(); ++i) {
-    assemblies.push_back(std::make_unique<Assembly>(slabs->slab(i), program.outputs().size()));
+    builders.push_back(std::make_unique<BatchBuilder>(slabs->slab(i), program.outputs().size()));
   }
   if (options.on_batch) {
     batch_stage = std::make_unique<BatchStage>(delivery, slabs, options.on_batch, options.prefetch, clocks.on_batch);
@@ -100,7 +100,7 @@ Pipeline::Pipeline(Dataset opened, LoaderOptions chosen, const Loader::EngineFac
         [this](std::uint64_t generation, std::uint64_t number) { return next_of(generation, number); },
         options.device_prefetch, clocks, device_tasks());
   }
-  feeder = std::make_unique<Feeder>(shop, plan_options(options, selection), *engine.engine, assemblies);
+  scheduler = std::make_unique<Scheduler>(shop, plan_options(options, selection), *engine.engine, builders);
 }
 
 std::shared_ptr<DevicePool> Pipeline::make_device_pool(unsigned count, unsigned held, unsigned more) const {
@@ -117,7 +117,7 @@ DeviceTasks Pipeline::device_tasks() {
                       .epoch = record.epoch,
                       .start = record.start,
                       .batch = record.number};
-    Finished again = filled_here(at, plan_of(at), {.row_table = share.row_table, .reads = share.reads});
+    BatchResult again = filled_here(at, plan_of(at), {.row_table = share.row_table, .reads = share.reads});
     jpeg.jpegs->count_refused();
     return again;
   };
@@ -128,15 +128,15 @@ Plan Pipeline::plan_of(const Position& at) const {
   return at.plan(plan_options(options, selection));
 }
 
-Finished Pipeline::filled_here(const Position& at, const Plan& plan, const DeviceShare& of_device) {
+BatchResult Pipeline::filled_here(const Position& at, const Plan& plan, const DeviceShare& of_device) {
   const auto pool = std::make_shared<SlabPool>(dataset, program.outputs(), options.batch_size, options.max_items, 1, 0,
                                                nullptr, of_device);
-  Assembly assembly(*pool->acquire({}, [] { return false; }), program.outputs().size());
-  plan.batch(at.batch, assembly.rows);
-  name_rows(assembly, shop, at);
-  assembly.begin(at.seed, 0, 0);
-  Worker(shop).fill_batch(assembly);
-  Finished finished(assembly, pool, SlabPool::To::stage);
+  BatchBuilder builder(*pool->acquire({}, [] { return false; }), program.outputs().size());
+  plan.batch(at.batch, builder.rows);
+  name_rows(builder, shop, at);
+  builder.begin(at.seed, 0, 0);
+  Worker(shop).fill_batch(builder);
+  BatchResult finished(builder, pool, SlabPool::To::stage);
   if (finished.failure != nullptr) std::rethrow_exception(finished.failure);
   return finished;
 }
@@ -155,7 +155,7 @@ void Pipeline::start(const std::shared_ptr<Pipeline>& pipeline) {
   };
   pipeline->workers = std::make_unique<WorkerPool>(pipeline->options.workers);
   pipeline->workers->start(pipeline, pipeline->shop, stop, failed);
-  begin(pipeline->feeder_thread, "penstock-feed", [pipeline, stop] { pipeline->feeder->run(stop); });
+  begin(pipeline->scheduler_thread, "penstock-feed", [pipeline, stop] { pipeline->scheduler->run(stop); });
   if (pipeline->batch_stage != nullptr) {
     begin(pipeline->batch_thread, "penstock-batch", [pipeline] { pipeline->batch_stage->run(); });
   }
@@ -193,7 +193,7 @@ bool Pipeline::stop() {
   if (device_copy != nullptr) device_copy->close();
   if (direct.reads != nullptr) direct.reads->close();
   const auto join = [](const std::unique_ptr<Thread>& thread) { return !thread || thread->join_for(kGrace); };
-  bool ended = join(feeder_thread);
+  bool ended = join(scheduler_thread);
   ended &= !workers || workers->join_for(kGrace);
   ended &= engine.engine->stop(kGrace);
   if (batch_thread != nullptr) {
@@ -220,7 +220,7 @@ void Pipeline::go_to(const Position& position) {
   const std::uint64_t generation = delivery.begin_generation();
   if (batch_stage != nullptr) batch_stage->go_to(generation);
   if (device_copy != nullptr) device_copy->go_to(generation);
-  feeder->go_to(position, generation);
+  scheduler->go_to(position, generation);
 }
 
 void Pipeline::require_same_process() const {
@@ -230,20 +230,20 @@ void Pipeline::require_same_process() const {
       {.dataset = dataset.path().string()});
 }
 
-std::optional<Finished> Pipeline::take(std::uint64_t number, std::chrono::milliseconds timeout) {
+std::optional<BatchResult> Pipeline::take(std::uint64_t number, std::chrono::milliseconds timeout) {
   if (device_copy != nullptr) return device_copy->take(timeout);
   if (batch_stage != nullptr) return batch_stage->take(timeout);
-  Assembly* assembly = delivery.take(number, timeout);
-  if (assembly == nullptr) return std::nullopt;
-  return Finished(*assembly, slabs, SlabPool::To::consumer);
+  BatchBuilder* builder = delivery.take(number, timeout);
+  if (builder == nullptr) return std::nullopt;
+  return BatchResult(*builder, slabs, SlabPool::To::consumer);
 }
 
 // For the copy stage, from the stage before it.
-std::optional<Finished> Pipeline::next_of(std::uint64_t generation, std::uint64_t number) {
+std::optional<BatchResult> Pipeline::next_of(std::uint64_t generation, std::uint64_t number) {
   if (batch_stage != nullptr) return batch_stage->take_of(generation);
-  Assembly* assembly = delivery.take_of(generation, number);
-  if (assembly == nullptr) return std::nullopt;
-  return Finished(*assembly, slabs, SlabPool::To::stage);
+  BatchBuilder* builder = delivery.take_of(generation, number);
+  if (builder == nullptr) return std::nullopt;
+  return BatchResult(*builder, slabs, SlabPool::To::stage);
 }
 
 // With a device, slabs of the host are only those that the user's own step kept.
@@ -251,7 +251,7 @@ unsigned Pipeline::lent() const {
   return device_slabs == nullptr ? slabs->lent() : std::max(slabs->lent(), device_slabs->lent());
 }
 
-std::optional<Finished> Pipeline::take(std::uint64_t number, const std::function<void()>& while_waiting) {
+std::optional<BatchResult> Pipeline::take(std::uint64_t number, const std::function<void()>& while_waiting) {
   if (!while_waiting) return take(number, options.timeout);
   const auto began = Clock::now();
   for (;;) {
@@ -305,7 +305,7 @@ void Pipeline::require_room() {
   }
 }
 
-Finished Pipeline::await(std::uint64_t number, const std::function<void()>& while_waiting) {
+BatchResult Pipeline::await(std::uint64_t number, const std::function<void()>& while_waiting) {
   require_room();
   // What on_batch keeps counts only when its copy is over, which may be after the wait began.
   const bool may_fill = device_copy != nullptr && batch_stage != nullptr;
@@ -313,7 +313,7 @@ Finished Pipeline::await(std::uint64_t number, const std::function<void()>& whil
     require_room();
     if (while_waiting) while_waiting();
   };
-  std::optional<Finished> finished;
+  std::optional<BatchResult> finished;
   {
     Waiting waiting(waits);
     finished = take(number, may_fill ? std::function<void()>(look_up) : while_waiting);

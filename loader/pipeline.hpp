@@ -16,19 +16,19 @@
 #include <penstock/loader/device/device_copy.hpp>
 #include <penstock/loader/device/gpu_direct.hpp>
 #include <penstock/loader/device/gpu_jpeg.hpp>
-#include <penstock/loader/fetch/feeder.hpp>
+#include <penstock/loader/fetch/scheduler.hpp>
 #include <penstock/loader/options.hpp>
 #include <penstock/loader/plan/cursor.hpp>
 #include <penstock/loader/plan/selection.hpp>
 #include <penstock/loader/prepare.hpp>
-#include <penstock/loader/time/waits.hpp>
+#include <penstock/loader/time/stall_attribution.hpp>
 #include <penstock/loader/work/batch_mixer.hpp>
 #include <penstock/loader/work/failures.hpp>
 #include <penstock/loader/work/worker.hpp>
 
 namespace penstock {
 
-/// Dataset -> Plan -> ReadEngine -> Worker -> Slab -> Delivery (-> BatchStage) (-> DeviceCopy). Threads start last and
+/// Dataset -> Plan -> ReadEngine -> Worker -> Slab -> ReorderBuffer (-> BatchStage) (-> DeviceCopy). Threads start last and
 /// hold a share of this, so that one which never comes back from the kernel leaves what it touches alive.
 struct Pipeline {
   Pipeline(Dataset opened, LoaderOptions chosen, const Loader::EngineFactory& make_engine);
@@ -42,7 +42,7 @@ struct Pipeline {
   DeviceTasks device_tasks();
   /// A batch filled in the calling thread, in memory of its own. `of_device`: what is left to the device of it. Throws
   /// what filling it throws.
-  Finished filled_here(const Position& at, const Plan& plan, const DeviceShare& of_device);
+  BatchResult filled_here(const Position& at, const Plan& plan, const DeviceShare& of_device);
   Plan plan_of(const Position& at) const;  ///< of the epoch, from its start
   /// Throws Error: resource, where a thread cannot be started; stop() then joins those that were.
   static void start(const std::shared_ptr<Pipeline>& pipeline);
@@ -57,10 +57,10 @@ struct Pipeline {
   /// no such memory.
   void require_room();
   /// `while_waiting`, when not empty, is called now and then meanwhile, and may throw.
-  Finished await(std::uint64_t number, const std::function<void()>& while_waiting);
-  std::optional<Finished> take(std::uint64_t number, const std::function<void()>& while_waiting);
-  std::optional<Finished> take(std::uint64_t number, std::chrono::milliseconds timeout);
-  std::optional<Finished> next_of(std::uint64_t generation, std::uint64_t number);
+  BatchResult await(std::uint64_t number, const std::function<void()>& while_waiting);
+  std::optional<BatchResult> take(std::uint64_t number, const std::function<void()>& while_waiting);
+  std::optional<BatchResult> take(std::uint64_t number, std::chrono::milliseconds timeout);
+  std::optional<BatchResult> next_of(std::uint64_t generation, std::uint64_t number);
   std::string dump() const;
   /// Codecs, transforms, mixes, and who decodes: part of a state.
   std::string version() const;
@@ -103,21 +103,21 @@ struct Pipeline {
   ReadWindow window;
   GroupPool groups;
   TaskQueue tasks;
-  WorkLog feeder_log;
+  WorkLog scheduler_log;
   WorkLogs worker_logs;
   std::shared_ptr<SlabPool> slabs;
-  std::vector<std::unique_ptr<Assembly>> assemblies;
-  Delivery delivery;
+  std::vector<std::unique_ptr<BatchBuilder>> builders;
+  ReorderBuffer delivery;
   Failures failures;
   mutable std::mutex failures_mutex;  // guards failures: stats() may come from another thread
-  Waits waits;
+  StallAttribution waits;
   EngineStats reads_before;          // the last reset_stats()
   mutable std::mutex reads_mutex;    // guards reads_before, likewise
   std::unique_ptr<BatchStage> batch_stage;   // null without on_batch
   std::shared_ptr<DevicePool> device_slabs;  // null without a device, like the next
   std::unique_ptr<DeviceCopy> device_copy;
   std::atomic<unsigned> workers_observed{0};
-  Workshop shop{.dataset = dataset,
+  WorkerContext shop{.dataset = dataset,
                 .program = program,
                 .options = options,
                 .selection = selection,
@@ -133,13 +133,13 @@ struct Pipeline {
                 .delivery = delivery,
                 .slabs = *slabs,
                 .clocks = clocks,
-                .feeder_log = feeder_log,
+                .scheduler_log = scheduler_log,
                 .worker_logs = worker_logs,
                 .workers_observed = workers_observed};
-  std::unique_ptr<Feeder> feeder;
+  std::unique_ptr<Scheduler> scheduler;
   std::stop_source stopping;
   std::unique_ptr<WorkerPool> workers;
-  std::unique_ptr<Thread> feeder_thread, batch_thread, copy_thread, settle_thread;
+  std::unique_ptr<Thread> scheduler_thread, batch_thread, copy_thread, settle_thread;
   std::vector<Thread> direct_threads;
   const pid_t process = ::getpid();
 };

@@ -29,9 +29,9 @@ std::string Pipeline::dump() const {
     text += ", " + std::to_string(batch_stage->ready()) + " batches done by " + options.on_batch_stage;
   if (device_copy != nullptr)
     text += ", " + std::to_string(device_copy->ready()) + " batches on " + to_string(device->id());
-  for (const auto& assembly : assemblies) {
-    if (assembly->in_progress() && assembly->generation() == delivery.generation())
-      text += "; " + assembly->describe(key_of);
+  for (const auto& builder : builders) {
+    if (builder->in_progress() && builder->generation() == delivery.generation())
+      text += "; " + builder->describe(key_of);
   }
   return text;
 }

@@ -10,7 +10,7 @@
 #include <penstock/formats/io/descriptor.hpp>
 #include <penstock/formats/io/file_identity.hpp>
 #include <penstock/loader/device/device_plan.hpp>
-#include <penstock/loader/plan/launcher.hpp>
+#include <penstock/loader/plan/distributed_env.hpp>
 #include <penstock/loader/prepare.hpp>
 #include <penstock/loader/work/batch_mixer.hpp>
 #include <penstock/transforms/codec.hpp>

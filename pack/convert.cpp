@@ -6,12 +6,12 @@
 #include <string>
 #include <utility>
 
-#include <penstock/base/aside.hpp>
 #include <penstock/base/error.hpp>
+#include <penstock/base/serial_executor.hpp>
 #include <penstock/formats/io/atomic_file.hpp>
 #include <penstock/formats/io/crc32c.hpp>
 #include <penstock/formats/io/hash.hpp>
-#include <penstock/formats/packed/appear.hpp>
+#include <penstock/formats/packed/commit.hpp>
 #include <penstock/formats/packed/dataset_writer.hpp>
 #include <penstock/formats/packed/manifest.hpp>
 #include <penstock/formats/packed/parts.hpp>
@@ -173,7 +173,7 @@ ConvertResult pack(const Dataset& source, const PackedFields& fields, const Shar
 
 /// The thread `aside` completes full shards; it outlives the writer.
 DatasetWriterOptions writer_options(const PackedFields& fields, const ConvertOptions& options, const Json& made_with,
-                                    SourceMarks& marks, Aside& aside) {
+                                    SourceMarks& marks, SerialExecutor& aside) {
   return {.format = options.format,
           .shard_size = options.shard_size,
           .align = options.align,
@@ -223,7 +223,7 @@ ConvertResult convert_part(const Dataset& source, const fs::path& destination, c
   if (options.resume) {
     if (const auto finished = finished_part(place, made)) return *finished;
   }
-  Aside aside(kCompleting);
+  SerialExecutor aside(kCompleting);
   SourceMarks marks(source, fields, share);
   DatasetWriterOptions chosen = writer_options(fields, options, made, marks, aside);
   chosen.planned = true;
@@ -245,7 +245,7 @@ ConvertResult convert(const Dataset& source, const fs::path& destination, const 
   options.recoding = resolved(asked.recoding, source);
   if (options.world != 0) return convert_part(source, without_slash(destination), options, progress);
   const PackedFields fields(source, options.labels, options.classes, options.recoding);
-  Aside aside(kCompleting);
+  SerialExecutor aside(kCompleting);
   const Share share{.samples = key_order(source)};
   SourceMarks marks(source, fields, share);
   DatasetWriter writer(destination, writer_options(fields, options, made_with(source, options), marks, aside));

@@ -14,7 +14,7 @@
 #include <penstock/formats/packed/dataset_writer.hpp>
 #include <penstock/formats/packed/journal.hpp>
 #include <penstock/pack/key_table.hpp>
-#include <penstock/pack/sample_spool.hpp>
+#include <penstock/pack/sample_spill.hpp>
 #include <penstock/pack/writer.hpp>
 #include <penstock/transforms/codec.hpp>
 
@@ -115,7 +115,7 @@ struct Writer::State {
   const WriterOptions options;
   const Format& format;
   const pid_t process = ::getpid();
-  SampleSpool spool;
+  SampleSpill spool;
   std::atomic<std::uint64_t> samples{0}, bytes{0};  // told to whoever asks; they order nothing
 
   std::mutex mutex;  // guards what follows

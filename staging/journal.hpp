@@ -11,7 +11,7 @@
 #include <vector>
 
 #include <penstock/formats/io/descriptor.hpp>
-#include <penstock/formats/packed/appear.hpp>
+#include <penstock/formats/packed/commit.hpp>
 #include <penstock/staging/list.hpp>
 
 namespace penstock {

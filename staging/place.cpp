@@ -4,7 +4,7 @@
 #include <penstock/base/error.hpp>
 #include <penstock/formats/io/atomic_file.hpp>
 #include <penstock/formats/io/ownership.hpp>
-#include <penstock/formats/packed/appear.hpp>
+#include <penstock/formats/packed/commit.hpp>
 #include <penstock/formats/packed/manifest.hpp>
 #include <penstock/staging/place.hpp>
 

@@ -13,7 +13,7 @@
 #include <penstock/base/cores.hpp>
 #include <penstock/base/crew.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/base/leave_behind.hpp>
+#include <penstock/base/leak_until_exit.hpp>
 #include <penstock/formats/folder/folder_walk.hpp>
 #include <penstock/formats/format.hpp>
 #include <penstock/formats/index/sidecar.hpp>
@@ -70,7 +70,7 @@ class Streams {
   Streams& operator=(const Streams&) = delete;
   ~Streams() {
     if (engine_->stop(kStopGrace)) return;
-    leave_behind(
+    leak_until_exit(
         std::make_shared<std::pair<decltype(streams_), decltype(engine_)>>(std::move(streams_), std::move(engine_)));
   }
 

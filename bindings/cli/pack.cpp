@@ -9,7 +9,7 @@
 #include <penstock/formats/dataset.hpp>
 #include <penstock/formats/format.hpp>
 #include <penstock/formats/labels/emptiness.hpp>
-#include <penstock/loader/plan/launcher.hpp>
+#include <penstock/loader/plan/distributed_env.hpp>
 #include <penstock/pack/convert.hpp>
 
 #include "classes.hpp"

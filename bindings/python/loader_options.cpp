@@ -4,7 +4,7 @@
 #include <utility>
 
 #include <penstock/base/error.hpp>
-#include <penstock/loader/plan/launcher.hpp>
+#include <penstock/loader/plan/distributed_env.hpp>
 
 #include "bind.hpp"
 

@@ -6,9 +6,9 @@
 
 #include <penstock/base/error.hpp>
 #include <penstock/formats/filters/blosc.hpp>
+#include <penstock/formats/filters/declared_size.hpp>
 #include <penstock/formats/filters/deflate.hpp>
 #include <penstock/formats/filters/filters.hpp>
-#include <penstock/formats/filters/frame_claim.hpp>
 #include <penstock/formats/filters/lz4.hpp>
 #include <penstock/formats/filters/lzf.hpp>
 #include <penstock/formats/filters/zstd.hpp>

@@ -147,7 +147,7 @@ class Reader {
     std::vector<Hdf5Collections::Place> places;
     spend_for_rows(file_, rows, kOfPlace);
     for_each_row(file_, rows, [&](std::span<const std::byte> row) {
-      places.push_back(place_of(read_reference(file_, row), element, heap_));
+      places.push_back(error_location(read_reference(file_, row), element, heap_));
     });
     FieldSchema schema{.name = name, .codec = "raw", .dtype = type.dtype};
     if (type.kind == Hdf5Type::Kind::text) schema.codec = text_codec(name);

@@ -15,7 +15,7 @@
 #include <penstock/formats/hdf5/types.hpp>
 #include <penstock/formats/hdf5/writer.hpp>
 #include <penstock/formats/io/descriptor.hpp>
-#include <penstock/formats/io/spool.hpp>
+#include <penstock/formats/io/spill_buffer.hpp>
 #include <penstock/formats/io/writeback.hpp>
 
 namespace penstock {
@@ -26,7 +26,7 @@ namespace fs = std::filesystem;
 // Values of one field, or the keys, one after the other.
 struct Column {
   FieldSchema schema;
-  Spool values;
+  SpillBuffer values;
   std::vector<std::uint64_t> ends = {0};
   std::vector<std::uint8_t> present = {};
   std::vector<std::uint32_t> crcs = {};
@@ -140,7 +140,7 @@ void write_at(int fd, std::span<const std::byte> bytes, std::uint64_t offset, co
 class Hdf5Writer final : public ShardWriter {
  public:
   Hdf5Writer(const fs::path& path, const ShardOptions& options)
-      : path_(path), keys_{.schema = {.name = kHdf5Key, .codec = ""}, .values = Spool(temporary_name(kHdf5Key))} {
+      : path_(path), keys_{.schema = {.name = kHdf5Key, .codec = ""}, .values = SpillBuffer(temporary_name(kHdf5Key))} {
     std::error_code ignored;
     if (fs::exists(path, ignored)) throw Error::io(EEXIST, "cannot create " + path.string());
     std::set<std::string> taken{kHdf5Key, kHdf5Present};
@@ -151,7 +151,7 @@ class Hdf5Writer final : public ShardWriter {
         throw Error::unsupported("HDF5 cannot hold a field of this name here",
                                  {.shard = path.string(), .field = field.name});
       }
-      columns_.push_back({.schema = field, .values = Spool(temporary_name(std::to_string(columns_.size())))});
+      columns_.push_back({.schema = field, .values = SpillBuffer(temporary_name(std::to_string(columns_.size())))});
     }
   }
 

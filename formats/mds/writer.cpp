@@ -10,7 +10,7 @@
 #include <penstock/formats/io/atomic_file.hpp>
 #include <penstock/formats/io/buffered_file.hpp>
 #include <penstock/formats/io/header_window.hpp>
-#include <penstock/formats/io/spool.hpp>
+#include <penstock/formats/io/spill_buffer.hpp>
 #include <penstock/formats/mds/writer.hpp>
 #include <penstock/formats/packed/sample_order.hpp>
 
@@ -204,7 +204,7 @@ class MdsWriter final : public ShardWriter {
   ShardOptions options_;
   SampleOrder order_;
   BufferedFile file_;
-  Spool samples_;
+  SpillBuffer samples_;
   std::vector<Column> columns_;
   std::uint64_t described_ = 0;  // bytes of the description, about
   IndexBuilder builder_;

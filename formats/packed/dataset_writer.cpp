@@ -14,7 +14,7 @@
 #include <penstock/formats/io/crc32c.hpp>
 #include <penstock/formats/io/hash.hpp>
 #include <penstock/formats/io/ownership.hpp>
-#include <penstock/formats/packed/appear.hpp>
+#include <penstock/formats/packed/commit.hpp>
 #include <penstock/formats/packed/dataset_writer.hpp>
 #include <penstock/formats/packed/filled_shard.hpp>
 #include <penstock/formats/packed/journal.hpp>
@@ -332,7 +332,7 @@ void DatasetWriter::State::finish() {
                     .shards = journal->shards(),
                     .made_with = options.made_with};
   for (const ManifestShard& entry : manifest.shards) manifest.samples += entry.samples;
-  make_appear(partial, destination, manifest.to_json(), Journal::kFileName);
+  commit_dataset(partial, destination, manifest.to_json(), Journal::kFileName);
   over = true;
 }
 

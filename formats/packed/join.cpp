@@ -9,7 +9,7 @@
 #include <penstock/base/error.hpp>
 #include <penstock/formats/io/atomic_file.hpp>
 #include <penstock/formats/io/file_bytes.hpp>
-#include <penstock/formats/packed/appear.hpp>
+#include <penstock/formats/packed/commit.hpp>
 #include <penstock/formats/packed/join.hpp>
 #include <penstock/formats/packed/manifest.hpp>
 #include <penstock/formats/packed/parts.hpp>
@@ -314,7 +314,7 @@ JoinedDataset join(const fs::path& destination, bool overwrite) {
       fs::exists(partial / kJoining) ? JoiningPlan::read(partial / kJoining) : begin_joining(partial);
   const Manifest manifest = Manifest::from_json(plan.manifest);
   move_shards(partial, plan, manifest);
-  make_appear(partial, destination, plan.manifest, kJoining);
+  commit_dataset(partial, destination, plan.manifest, kJoining);
   return told(manifest, plan.skipped);
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <penstock/base/error.hpp>
+#include <penstock/formats/index/probe_stamp.hpp>
 #include <penstock/formats/io/buffered_file.hpp>
 #include <penstock/formats/tar/header.hpp>
 #include <penstock/formats/tar/names.hpp>
@@ -59,7 +60,7 @@ class TarWriter final : public ShardWriter {
     file_.append_zeros(kEndMarker);
     file_.finish();
     builder_.add_file(
-        {.path = file_.path().filename().string(), .size = file_.position(), .stamp = kTar.stamp(file_.path())});
+        {.path = file_.path().filename().string(), .size = file_.position(), .stamp = probe_stamp(file_.path())});
     return std::move(builder_).finish();
   }
 

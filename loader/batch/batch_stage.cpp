@@ -5,13 +5,13 @@
 
 namespace penstock {
 
-BatchStage::BatchStage(Delivery& delivery, std::shared_ptr<SlabPool> slabs, std::function<void(Batch&)> step,
+BatchStage::BatchStage(ReorderBuffer& delivery, std::shared_ptr<SlabPool> slabs, std::function<void(Batch&)> step,
                        unsigned ahead, StageClock& clock)
     : delivery_(delivery),
       slabs_(std::move(slabs)),
       step_(std::move(step)),
       clock_(clock),
-      queue_(ahead, [this](const Finished& unwanted) {
+      queue_(ahead, [this](const BatchResult& unwanted) {
         if (unwanted.batch.slab() != nullptr) slabs_->hand_over(unwanted.batch.slab().get());
       }) {}
 
@@ -24,11 +24,11 @@ void BatchStage::run() {
 
 bool BatchStage::advance(std::uint64_t generation, std::uint64_t sequence) {
   Stopwatch watch;
-  Assembly* assembly = delivery_.take_of(generation, sequence);
+  BatchBuilder* builder = delivery_.take_of(generation, sequence);
   clock_.stalled_in.add(watch.lap());
-  if (assembly == nullptr) return false;
-  std::list<Finished> one;
-  Finished& finished = one.emplace_back(*assembly, slabs_, SlabPool::To::stage);
+  if (builder == nullptr) return false;
+  std::list<BatchResult> one;
+  BatchResult& finished = one.emplace_back(*builder, slabs_, SlabPool::To::stage);
   if (finished.failure == nullptr) {
     finished.failure = caught([&] {
       Batch given = finished.batch;
@@ -43,8 +43,8 @@ bool BatchStage::advance(std::uint64_t generation, std::uint64_t sequence) {
   return wanted;
 }
 
-std::optional<Finished> BatchStage::take(std::chrono::milliseconds timeout) {
-  std::optional<Finished> finished = queue_.take(timeout);
+std::optional<BatchResult> BatchStage::take(std::chrono::milliseconds timeout) {
+  std::optional<BatchResult> finished = queue_.take(timeout);
   if (finished && finished->batch.slab() != nullptr) slabs_->hand_over(finished->batch.slab().get());
   return finished;
 }

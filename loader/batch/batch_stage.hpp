@@ -9,8 +9,8 @@
 #include <optional>
 #include <thread>
 
-#include <penstock/loader/batch/delivery.hpp>
-#include <penstock/loader/batch/finished_queue.hpp>
+#include <penstock/loader/batch/reorder_buffer.hpp>
+#include <penstock/loader/batch/result_queue.hpp>
 #include <penstock/loader/time/stage_clock.hpp>
 
 namespace penstock {
@@ -19,17 +19,17 @@ namespace penstock {
 /// once discarded: what the step kept of them is then in the program's hands.
 class BatchStage {
  public:
-  BatchStage(Delivery& delivery, std::shared_ptr<SlabPool> slabs, std::function<void(Batch&)> step, unsigned ahead,
+  BatchStage(ReorderBuffer& delivery, std::shared_ptr<SlabPool> slabs, std::function<void(Batch&)> step, unsigned ahead,
              StageClock& clock);
 
   void run();  ///< what the thread does, until close()
   bool runs_here() const { return thread_.load(std::memory_order_relaxed) == std::this_thread::get_id(); }
 
   /// The next batch; nothing after `timeout` (0 waits for ever), or once closed.
-  std::optional<Finished> take(std::chrono::milliseconds timeout);
+  std::optional<BatchResult> take(std::chrono::milliseconds timeout);
   /// For a stage behind this one: the next batch of that generation, which stays in the loader's hands; nothing once it
   /// has passed, or closed.
-  std::optional<Finished> take_of(std::uint64_t generation) { return queue_.take_of(generation); }
+  std::optional<BatchResult> take_of(std::uint64_t generation) { return queue_.take_of(generation); }
   /// Discards what is done; batches come from that generation of the delivery, which has begun.
   void go_to(std::uint64_t generation) { queue_.go_to(generation); }
   void close() { queue_.close(); }
@@ -39,12 +39,12 @@ class BatchStage {
  private:
   bool advance(std::uint64_t generation, std::uint64_t sequence);
 
-  Delivery& delivery_;
+  ReorderBuffer& delivery_;
   std::shared_ptr<SlabPool> slabs_;
   const std::function<void(Batch&)> step_;
   StageClock& clock_;
   std::atomic<std::thread::id> thread_{};  // compared with the reader's own id only: orders nothing
-  FinishedQueue queue_;
+  ResultQueue queue_;
 };
 
 }  // namespace penstock

@@ -34,7 +34,7 @@ void DeviceCopy::run() {
 
 bool DeviceCopy::advance(std::uint64_t generation, std::uint64_t sequence) {
   Stopwatch watch;
-  std::optional<Finished> finished = source_(generation, sequence);
+  std::optional<BatchResult> finished = source_(generation, sequence);
   clocks_.copy.stalled_in.add(watch.lap());
   if (!finished) return false;
   if (finished->failure == nullptr) {
@@ -45,12 +45,12 @@ bool DeviceCopy::advance(std::uint64_t generation, std::uint64_t sequence) {
     copy(*finished, slab, generation);
   }
   finished->journey.copied = Clock::now();
-  std::list<Finished> one;
+  std::list<BatchResult> one;
   one.push_back(std::move(*finished));
   return queue_.put(generation, std::move(one));
 }
 
-void DeviceCopy::copy(Finished& finished, DeviceSlab* slab, std::uint64_t generation) {
+void DeviceCopy::copy(BatchResult& finished, DeviceSlab* slab, std::uint64_t generation) {
   InFlight copy{.host = std::exchange(finished.batch, Batch(DevicePool::lend(pool_, slab)))};
   finished.batch.attach(copy.host.attached());
   const auto read = [&] {
@@ -75,7 +75,7 @@ void DeviceCopy::copy(Finished& finished, DeviceSlab* slab, std::uint64_t genera
       fill();
     } catch (const RefusedJpeg&) {
       pool_->device().drain(stream_->handle());  // what was enqueued uses the memory of both sides
-      Finished again = tasks_.filled_by_host(copy.host);
+      BatchResult again = tasks_.filled_by_host(copy.host);
       finished.bad = std::move(again.bad);
       copy.host = std::move(again.batch);
       read();
@@ -132,8 +132,8 @@ std::unique_ptr<Event> DeviceCopy::event() {
   return pool_->device().make_event();
 }
 
-std::optional<Finished> DeviceCopy::take(std::chrono::milliseconds timeout) {
-  std::optional<Finished> finished = queue_.take(timeout);
+std::optional<BatchResult> DeviceCopy::take(std::chrono::milliseconds timeout) {
+  std::optional<BatchResult> finished = queue_.take(timeout);
   if (!finished) return std::nullopt;
   {
     const std::scoped_lock lock(mutex_);
@@ -169,7 +169,7 @@ Batch DeviceCopy::copied(const std::shared_ptr<DevicePool>& pool, const Batch& b
     slab->fill(slab_of(host), tasks.jpegs, stream->handle(), *begun, *copied);
     slab->use().synchronize();
   };
-  std::optional<Finished> again;
+  std::optional<BatchResult> again;
   try {
     if (tasks.reads != nullptr) slab->await_readers(stream->handle(), *begun);
     read(batch);

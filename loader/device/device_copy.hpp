@@ -10,7 +10,7 @@
 #include <vector>
 
 #include <penstock/base/queue.hpp>
-#include <penstock/loader/batch/finished_queue.hpp>
+#include <penstock/loader/batch/result_queue.hpp>
 #include <penstock/loader/batch/slab.hpp>
 #include <penstock/loader/device/device_slab.hpp>
 #include <penstock/loader/time/stage_clock.hpp>
@@ -22,7 +22,7 @@ struct DeviceTasks {
   DeviceReads* reads = nullptr;
   DeviceJpegs* jpegs = nullptr;
   /// The same batch, filled by the host alone: where the device finds a bad JPEG. Throws what filling it throws.
-  std::function<Finished(const Batch&)> filled_by_host = {};
+  std::function<BatchResult(const Batch&)> filled_by_host = {};
 };
 
 /// One thread enqueues copies on a stream of its own, and hands each batch on as soon as its copy is enqueued (and the
@@ -32,7 +32,7 @@ struct DeviceTasks {
 class DeviceCopy {
  public:
   /// The next batch of a generation, in order; nothing once that has passed.
-  using Source = std::function<std::optional<Finished>(std::uint64_t generation, std::uint64_t sequence)>;
+  using Source = std::function<std::optional<BatchResult>(std::uint64_t generation, std::uint64_t sequence)>;
 
   DeviceCopy(std::shared_ptr<DevicePool> pool, std::shared_ptr<SlabPool> host, Source source, unsigned ahead,
              StageClocks& clocks, DeviceTasks tasks);
@@ -43,7 +43,7 @@ class DeviceCopy {
 
   /// The next batch; nothing after `timeout` (0 waits for ever), or once closed. A copy that failed after its batch was
   /// handed on is what the next one fails with.
-  std::optional<Finished> take(std::chrono::milliseconds timeout);
+  std::optional<BatchResult> take(std::chrono::milliseconds timeout);
   /// Discards what is ready; batches come from that generation of the source, which has begun.
   void go_to(std::uint64_t generation);
   void close();
@@ -60,7 +60,7 @@ class DeviceCopy {
     std::uint64_t bytes = 0;
   };
   bool advance(std::uint64_t generation, std::uint64_t sequence);
-  void copy(Finished& finished, DeviceSlab* slab, std::uint64_t generation);
+  void copy(BatchResult& finished, DeviceSlab* slab, std::uint64_t generation);
   void await(InFlight& copy);
   std::unique_ptr<Event> event();
 
@@ -70,7 +70,7 @@ class DeviceCopy {
   StageClocks& clocks_;
   const DeviceTasks tasks_;
   const std::unique_ptr<Stream> stream_;
-  FinishedQueue queue_;
+  ResultQueue queue_;
   Queue<InFlight> in_flight_;
   std::mutex mutex_;                            // guards the rest
   std::vector<std::unique_ptr<Event>> events_;  // not in use

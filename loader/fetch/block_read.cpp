@@ -1,7 +1,7 @@
 #include <utility>
 
 #include <penstock/loader/fetch/block_read.hpp>
-#include <penstock/loader/fetch/group.hpp>
+#include <penstock/loader/fetch/row_task.hpp>
 
 namespace penstock {
 
@@ -20,7 +20,7 @@ ReadRequest BlockRead::request() {
   return {extent_, buffer_, PendingRead::tag(*pending_)};
 }
 
-bool BlockRead::join(Group& group) {
+bool BlockRead::join(RowTask& group) {
   const std::scoped_lock lock(mutex_);
   if (!there_) waiting_.push_back(&group);
   return !there_;
@@ -28,14 +28,14 @@ bool BlockRead::join(Group& group) {
 
 // The last group may be through, and this gone, before the loop ends.
 void BlockRead::arrived(std::exception_ptr failure) {
-  std::vector<Group*> waiting;
+  std::vector<RowTask*> waiting;
   {
     const std::scoped_lock lock(mutex_);
     there_ = true;
     failed_ = failure != nullptr;
     waiting.swap(waiting_);
   }
-  for (Group* group : waiting) group->arrived();
+  for (RowTask* group : waiting) group->arrived();
 }
 
 std::optional<std::span<const std::byte>> BlockRead::bytes() const {

@@ -17,7 +17,7 @@
 
 namespace penstock {
 
-struct Group;
+struct RowTask;
 struct PendingRead;
 
 /// Shared by its groups; the last one gives its memory back to the read window.
@@ -32,7 +32,7 @@ class BlockRead {
   std::uint32_t block() const { return block_; }
   ReadRequest request();
   /// True where the bytes are still to come: the group's arrived() is called when they are there.
-  bool join(Group& group);
+  bool join(RowTask& group);
   /// Called once, when the engine has answered.
   void arrived(std::exception_ptr failure);
   /// For the groups, once they are whole. Nothing where the read failed.
@@ -45,7 +45,7 @@ class BlockRead {
   std::byte* const buffer_;
   mutable std::mutex mutex_;  // guards all below
   bool there_ = false, failed_ = false;
-  std::vector<Group*> waiting_;
+  std::vector<RowTask*> waiting_;
   std::unique_ptr<PendingRead> pending_;
 };
 

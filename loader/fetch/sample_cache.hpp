@@ -30,7 +30,7 @@ struct CacheStats {
   std::uint64_t reserved = 0;          ///< bytes: the limit, with the table of samples; 0 without a cache
   std::uint64_t used = 0;              ///< bytes of kept values
   std::uint64_t values = 0;            ///< kept
-  std::uint64_t hits = 0, misses = 0;  ///< values found, and not, by workers or by the feeder on their behalf
+  std::uint64_t hits = 0, misses = 0;  ///< values found, and not, by workers or by the scheduler on their behalf
 };
 
 /// Nothing is ever thrown out: an epoch visits each sample once, so that what was thrown out to make room would be

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include <penstock/loader/fetch/group.hpp>
+#include <penstock/loader/fetch/row_task.hpp>
 #include <penstock/loader/fetch/task_queue.hpp>
 
 namespace penstock {
@@ -20,10 +20,10 @@ nanoseconds TaskQueue::Stretches::until(Clock::time_point now) const {
 // With the lock held.
 void TaskQueue::changed(Clock::time_point now) {
   reads_.set(reading_ != 0, now);
-  without_room_.set(feeder_waits_ && reading_ == 0, now);
+  without_room_.set(scheduler_waits_ && reading_ == 0, now);
 }
 
-void TaskQueue::push(Group& group, Clock::time_point now) noexcept {
+void TaskQueue::push(RowTask& group, Clock::time_point now) noexcept {
   {
     const std::scoped_lock lock(mutex_);
     group.queued = now;
@@ -72,7 +72,7 @@ void TaskQueue::sent(std::size_t groups, Clock::time_point now) {
 
 void TaskQueue::waits_for_room(Clock::time_point now, bool waits) {
   const std::scoped_lock lock(mutex_);
-  feeder_waits_ = waits;
+  scheduler_waits_ = waits;
   changed(now);
 }
 

@@ -11,27 +11,27 @@
 
 namespace penstock {
 
-struct Group;
+struct RowTask;
 
 /// In order of arrival. push() neither waits nor fails: a group has its slots, and is a link of the queue itself.
-/// Workers lack room, rather than input, while the feeder waits for a slab or for room in the read window and no reads
+/// Workers lack room, rather than input, while the scheduler waits for a slab or for room in the read window and no reads
 /// are under way: then what is wanted next has no place.
 class TaskQueue {
  public:
   struct Task {
-    Group* group;
+    RowTask* group;
     Clock::time_point taken;
     nanoseconds no_room;  ///< of the time since `idle_since`
   };
 
-  /// Sets Group::queued. A group that was sent() is no longer on its way.
-  void push(Group& group, Clock::time_point now = Clock::now()) noexcept;
+  /// Sets RowTask::queued. A group that was sent() is no longer on its way.
+  void push(RowTask& group, Clock::time_point now = Clock::now()) noexcept;
   /// The next group; nothing once stopped, or closed and empty. The worker has done nothing since `idle_since`.
   std::optional<Task> pop(std::stop_token stop, Clock::time_point idle_since);
   void close();
   std::size_t size() const;
 
-  // From the feeder:
+  // From the scheduler:
   void sent(std::size_t groups, Clock::time_point now);     ///< their reads begin
   void waits_for_room(Clock::time_point now, bool waits);   ///< it begins to wait, or has what it waited for
 
@@ -53,9 +53,9 @@ class TaskQueue {
 
   mutable std::mutex mutex_;  // guards all below
   std::condition_variable_any arrived_;
-  Group *first_ = nullptr, *last_ = nullptr;
+  RowTask *first_ = nullptr, *last_ = nullptr;
   std::size_t size_ = 0;
-  bool closed_ = false, feeder_waits_ = false;
+  bool closed_ = false, scheduler_waits_ = false;
   std::size_t reading_ = 0;
   Stretches without_room_, reads_;
 };

@@ -6,7 +6,7 @@
 #include <penstock/formats/io/descriptor.hpp>
 #include <penstock/formats/io/hash.hpp>
 #include <penstock/loader/fetch/value_checks.hpp>
-#include <penstock/loader/work/place.hpp>
+#include <penstock/loader/work/error_location.hpp>
 
 namespace penstock {
 namespace {
@@ -150,7 +150,7 @@ CheckStats ValueChecks::stats() const {
 
 Error checksum_error(const Dataset& dataset, std::uint64_t sample, std::uint32_t field, std::uint64_t begin,
                      std::uint32_t recorded, std::uint32_t found) {
-  ErrorContext place = place_of(dataset, sample, field);
+  ErrorContext place = error_location(dataset, sample, field);
   if (place.offset) *place.offset += begin;
   return Error::corrupt("the bytes have the CRC-32C " + digits_of(found) + ", recorded is " + digits_of(recorded) +
                             "; they were read twice",

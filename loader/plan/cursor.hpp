@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include <penstock/loader/fetch/feeder.hpp>
+#include <penstock/loader/fetch/scheduler.hpp>
 #include <penstock/loader/plan/plan.hpp>
 #include <penstock/loader/plan/state.hpp>
 

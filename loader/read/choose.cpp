@@ -6,14 +6,14 @@
 #include <utility>
 #include <vector>
 
-#include <penstock/loader/read/direct_engine.hpp>
 #include <penstock/loader/read/gather_engine.hpp>
+#include <penstock/loader/read/in_worker_engine.hpp>
 #include <penstock/loader/read/pread_engine.hpp>
 #include <penstock/loader/read/read_engine.hpp>
 #include <penstock/loader/read/residency.hpp>
 #include <penstock/loader/read/storage_engine.hpp>
 #include <penstock/loader/read/uring_engine.hpp>
-#include <penstock/loader/work/place.hpp>
+#include <penstock/loader/work/error_location.hpp>
 
 namespace penstock {
 namespace {
@@ -51,31 +51,31 @@ EngineFiles files_of(const Dataset& dataset) {
           .random_access = true};
 }
 
-std::shared_ptr<ReadDesk> make_desk(const EngineFiles& files, EngineKind kind, const EngineOptions& options,
+std::shared_ptr<EngineCore> make_core(const EngineFiles& files, EngineKind kind, const EngineOptions& options,
                                     OnRead on_read) {
   const bool waits_for_storage = kind == EngineKind::io_uring || kind == EngineKind::pread;
   const FileTableOptions table{.root = files.root,
                                .direct_io = options.direct_io && kind == EngineKind::io_uring,
                                .random_access = files.random_access && waits_for_storage,
                                .check = files.check};
-  return std::make_shared<ReadDesk>(files.count, files.lookup, table, std::move(on_read));
+  return std::make_shared<EngineCore>(files.count, files.lookup, table, std::move(on_read));
 }
 
 std::unique_ptr<ReadEngine> make(EngineKind kind, const EngineFiles& files, const EngineOptions& options,
                                  const OnRead& on_read) {
-  auto desk = make_desk(files, kind, options, on_read);
+  auto core = make_core(files, kind, options, on_read);
   switch (kind) {
     case EngineKind::io_uring:
-      return std::make_unique<UringEngine>(std::move(desk), options);
+      return std::make_unique<UringEngine>(std::move(core), options);
     case EngineKind::pread:
-      return std::make_unique<PreadEngine>(std::move(desk), options);
+      return std::make_unique<PreadEngine>(std::move(core), options);
     case EngineKind::gather:
-      return std::make_unique<GatherEngine>(std::move(desk), options.scattered);
-    case EngineKind::direct:
+      return std::make_unique<GatherEngine>(std::move(core), options.scattered);
+    case EngineKind::in_worker:
     case EngineKind::automatic:
       break;
   }
-  return std::make_unique<DirectEngine>(std::move(desk));
+  return std::make_unique<InWorkerEngine>(std::move(core));
 }
 
 std::string refusal_text(int errnum) {
@@ -138,7 +138,7 @@ ChosenEngine choose_engine(const Dataset& dataset, const EngineOptions& options,
   if (residency.resident() && !options.direct_io && options.rows && files.count <= GatherEngine::kMappings)
     return {make(EngineKind::gather, files, options, on_read), "rows as they are stored, resident: " + found};
   if (residency.resident() && !options.direct_io)
-    return {make(EngineKind::direct, files, options, on_read), "resident: " + found};
+    return {make(EngineKind::in_worker, files, options, on_read), "resident: " + found};
   return waiting_for_storage(found, files, options, on_read);
 }
 

@@ -9,7 +9,7 @@
 #include <penstock/base/sigbus_guard.hpp>
 #include <penstock/formats/io/crc32c.hpp>
 #include <penstock/loader/read/gather_engine.hpp>
-#include <penstock/loader/read/scatter.hpp>
+#include <penstock/loader/read/read_vector.hpp>
 #include <penstock/loader/read/streamed_copy.hpp>
 
 namespace penstock {
@@ -81,21 +81,21 @@ class MappedFile {
   void* memory_ = nullptr;
 };
 
-GatherEngine::GatherEngine(std::shared_ptr<ReadDesk> desk, bool scattered)
-    : desk_(std::move(desk)), scattered_(scattered), mappings_(kMappings) {}
+GatherEngine::GatherEngine(std::shared_ptr<EngineCore> core, bool scattered)
+    : core_(std::move(core)), scattered_(scattered), mappings_(kMappings) {}
 
 GatherEngine::~GatherEngine() {
-  desk_->gate.close();
+  core_->gate.close();
 }
 
 bool GatherEngine::stop(std::chrono::milliseconds) {
-  desk_->gate.close();
+  core_->gate.close();
   return true;
 }
 
 void GatherEngine::submit(std::span<const ReadRequest> requests) {
-  const BusyTime busy(desk_->counters);
-  desk_->counters.asked(requests);
+  const BusyTime busy(core_->counters);
+  core_->counters.asked(requests);
   while (!requests.empty()) {
     const std::uint32_t file = requests.front().extent.file;
     const auto other = std::ranges::find_if(requests, [&](const ReadRequest& r) { return r.extent.file != file; });
@@ -112,14 +112,14 @@ void GatherEngine::serve(std::span<const ReadRequest> requests) {
     const ReadRequest& first = requests.front();
     try {
       if (mapping == nullptr) {
-        if (!desk_->admits(first)) {
+        if (!core_->admits(first)) {
           requests = requests.subspan(1);
           continue;
         }
         mapping = mapped(first.extent.file);
       }
       if (!mapping->mapped()) {
-        if (desk_->admits(first)) read(first, mapping->file());
+        if (core_->admits(first)) read(first, mapping->file());
         requests = requests.subspan(1);
         continue;
       }
@@ -133,16 +133,16 @@ void GatherEngine::serve(std::span<const ReadRequest> requests) {
         copied = copied.first(static_cast<std::size_t>(
             std::ranges::find_if_not(copied, [&](const ReadRequest& r) { return inside(r, size_left); }) -
             copied.begin()));
-      desk_->counters.issued(copied);
-      desk_->answer_all(copied);
+      core_->counters.issued(copied);
+      core_->answer_all(copied);
       requests = requests.subspan(copied.size());
       if (requests.empty()) return;
-      if (desk_->admits(requests.front())) {
+      if (core_->admits(requests.front())) {
         copy(requests.front(), *mapping, size_left);
-        desk_->answer(requests.front().tag);
+        core_->answer(requests.front().tag);
       }
     } catch (...) {
-      desk_->fail(requests.front(), std::current_exception());
+      core_->fail(requests.front(), std::current_exception());
     }
     requests = requests.subspan(1);
   }
@@ -150,22 +150,22 @@ void GatherEngine::serve(std::span<const ReadRequest> requests) {
 
 void GatherEngine::copy(const ReadRequest& request, const MappedFile& file, std::uint64_t size) {
   const Extent& extent = request.extent;
-  desk_->counters.issued(extent.length);
-  if (extent.offset > size || extent.length > size - extent.offset) throw desk_->files.ends_inside(extent);
+  core_->counters.issued(extent.length);
+  if (extent.offset > size || extent.length > size - extent.offset) throw core_->files.ends_inside(extent);
   const auto length = static_cast<std::size_t>(extent.length);
   const bool copied = copy_from_mapping(request.destination, file.bytes() + extent.offset, length);
   // Cut short since the check above, or the storage failed.
-  if (extent.offset + extent.length > file.size_now()) throw desk_->files.ends_inside(extent);
-  if (!copied) throw desk_->files.failed(extent, EIO);
+  if (extent.offset + extent.length > file.size_now()) throw core_->files.ends_inside(extent);
+  if (!copied) throw core_->files.failed(extent, EIO);
 }
 
 void GatherEngine::read(const ReadRequest& request, const OpenFile& file) {
-  Scatter scatter;
+  ReadVector scatter;
   scatter.assign(request.destination, request.extent.length);
-  const ReadEnd end = read_fully(file.fd, request.extent.offset, scatter, desk_->counters, {});
-  if (end.errnum != 0) throw desk_->files.failed(request.extent, end.errnum);
-  if (!scatter.full()) throw desk_->files.ends_inside(request.extent);
-  desk_->answer(request.tag);
+  const ReadEnd end = read_fully(file.fd, request.extent.offset, scatter, core_->counters, {});
+  if (end.errnum != 0) throw core_->files.failed(request.extent, end.errnum);
+  if (!scatter.full()) throw core_->files.ends_inside(request.extent);
+  core_->answer(request.tag);
 }
 
 std::shared_ptr<const MappedFile> GatherEngine::mapped(std::uint32_t file) {
@@ -175,9 +175,9 @@ std::shared_ptr<const MappedFile> GatherEngine::mapped(std::uint32_t file) {
   }
   std::shared_ptr<const MappedFile> mapping;
   try {
-    mapping = std::make_shared<const MappedFile>(desk_->files.open(file), scattered_);
+    mapping = std::make_shared<const MappedFile>(core_->files.open(file), scattered_);
   } catch (const Error& error) {
-    throw error.in({.shard = desk_->files.shard(file)});
+    throw error.in({.shard = core_->files.shard(file)});
   }
   std::shared_ptr<const MappedFile> replaced;  // unmapped when the lock is gone
   const std::lock_guard lock(mutex_);

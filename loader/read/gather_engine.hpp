@@ -5,7 +5,7 @@
 #include <mutex>
 
 #include <penstock/base/lru_cache.hpp>
-#include <penstock/loader/read/read_desk.hpp>
+#include <penstock/loader/read/engine_core.hpp>
 #include <penstock/loader/read/read_engine.hpp>
 
 namespace penstock {
@@ -20,13 +20,13 @@ class GatherEngine : public ReadEngine {
   static constexpr std::size_t kMappings = 512;  ///< kept: far below the system's limit of 65,530 per process
 
   /// `scattered`: records lie here and there, so the system shall not read what lies around them.
-  explicit GatherEngine(std::shared_ptr<ReadDesk> desk, bool scattered = true);
+  explicit GatherEngine(std::shared_ptr<EngineCore> core, bool scattered = true);
   ~GatherEngine() override;
   bool stop(std::chrono::milliseconds grace) override;
   EngineKind kind() const override { return EngineKind::gather; }
   bool synchronous() const override { return true; }
   void submit(std::span<const ReadRequest> requests) override;
-  EngineStats stats() const override { return desk_->counters.total(); }
+  EngineStats stats() const override { return core_->counters.total(); }
 
  private:
   std::shared_ptr<const MappedFile> mapped(std::uint32_t file);
@@ -34,7 +34,7 @@ class GatherEngine : public ReadEngine {
   void read(const ReadRequest& request, const OpenFile& file);
   void copy(const ReadRequest& request, const MappedFile& file, std::uint64_t size);
 
-  std::shared_ptr<ReadDesk> desk_;
+  std::shared_ptr<EngineCore> core_;
   const bool scattered_;
   std::mutex mutex_;  // guards mappings_
   LruCache<MappedFile> mappings_;

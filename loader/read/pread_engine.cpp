@@ -22,16 +22,16 @@ struct Job {
 }  // namespace
 
 struct PreadEngine::State {
-  State(std::shared_ptr<ReadDesk> answers, const EngineOptions& engine_options, AnswerFilter answer_filter)
-      : desk(std::move(answers)), options(engine_options), filter(std::move(answer_filter)) {}
+  State(std::shared_ptr<EngineCore> answers, const EngineOptions& engine_options, AnswerFilter answer_filter)
+      : core(std::move(answers)), options(engine_options), filter(std::move(answer_filter)) {}
 
   void push(std::span<const ReadRequest> requests);
   std::list<Job> pop(std::stop_token stop);  // one, or none when stopped
   void recycle(std::list<Job>& job);
   void run(const std::stop_token& stop, std::span<std::byte> bin);
-  void serve(Job& job, Scatter& scatter, std::span<std::byte> bin, const std::stop_token& stop);
+  void serve(Job& job, ReadVector& scatter, std::span<std::byte> bin, const std::stop_token& stop);
 
-  std::shared_ptr<ReadDesk> desk;
+  std::shared_ptr<EngineCore> core;
   const EngineOptions options;
   const AnswerFilter filter;
 
@@ -82,28 +82,28 @@ void PreadEngine::State::recycle(std::list<Job>& job) {
 }
 
 void PreadEngine::State::run(const std::stop_token& stop, std::span<std::byte> bin) {
-  Scatter scatter;
+  ReadVector scatter;
   for (auto job = pop(stop); !job.empty(); job = pop(stop)) {
     Job& own = job.front();
     {
-      const BusyTime busy(desk->counters);
+      const BusyTime busy(core->counters);
       if (const auto failure = caught([&] { serve(own, scatter, bin, stop); }))
-        desk->fail(std::span(own.requests).subspan(own.answered), failure);
+        core->fail(std::span(own.requests).subspan(own.answered), failure);
     }
     recycle(job);
   }
 }
 
-void PreadEngine::State::serve(Job& job, Scatter& scatter, std::span<std::byte> bin, const std::stop_token& stop) {
-  const std::shared_ptr<const OpenFile> file = desk->files.open(job.read.file);
+void PreadEngine::State::serve(Job& job, ReadVector& scatter, std::span<std::byte> bin, const std::stop_token& stop) {
+  const std::shared_ptr<const OpenFile> file = core->files.open(job.read.file);
   const auto stopping = [&stop] { return stop.stop_requested(); };
   const auto read = [&](std::span<const ReadRequest> requests) {
     scatter.assign(requests, bin);
-    return read_fully(file->fd, requests.front().extent.offset, scatter, desk->counters, filter, stopping);
+    return read_fully(file->fd, requests.front().extent.offset, scatter, core->counters, filter, stopping);
   };
   const auto answer = [&](std::span<const ReadRequest> requests, std::uint64_t begin, const ReadEnd& end) {
     job.answered += requests.size();
-    desk->answer_merged(requests, begin, end.bytes, end.errnum);
+    core->answer_merged(requests, begin, end.bytes, end.errnum);
   };
   const ReadEnd end = read(job.requests);
   if (stopping()) return;
@@ -115,8 +115,8 @@ void PreadEngine::State::serve(Job& job, Scatter& scatter, std::span<std::byte> 
   }
 }
 
-PreadEngine::PreadEngine(std::shared_ptr<ReadDesk> desk, const EngineOptions& options, AnswerFilter filter)
-    : state_(std::make_shared<State>(std::move(desk), options, std::move(filter))) {
+PreadEngine::PreadEngine(std::shared_ptr<EngineCore> core, const EngineOptions& options, AnswerFilter filter)
+    : state_(std::make_shared<State>(std::move(core), options, std::move(filter))) {
   const unsigned threads = options.threads != 0 ? options.threads : kThreads;
   const auto bins = std::make_shared<std::vector<std::vector<std::byte>>>(
       threads, std::vector<std::byte>(std::min(options.merge_gap, options.merge_bytes)));
@@ -130,7 +130,7 @@ PreadEngine::~PreadEngine() {
 }
 
 bool PreadEngine::stop(std::chrono::milliseconds grace) {
-  state_->desk->gate.close();
+  state_->core->gate.close();
   for (Thread& thread : threads_) thread.request_stop();
   const Deadline deadline(grace);
   for (Thread& thread : threads_) {
@@ -141,11 +141,11 @@ bool PreadEngine::stop(std::chrono::milliseconds grace) {
 }
 
 void PreadEngine::submit(std::span<const ReadRequest> requests) {
-  state_->desk->submit(requests, [this](std::span<const ReadRequest> admitted) { state_->push(admitted); });
+  state_->core->submit(requests, [this](std::span<const ReadRequest> admitted) { state_->push(admitted); });
 }
 
 EngineStats PreadEngine::stats() const {
-  return state_->desk->counters.total();
+  return state_->core->counters.total();
 }
 
 }  // namespace penstock

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include <penstock/base/thread.hpp>
-#include <penstock/loader/read/read_desk.hpp>
+#include <penstock/loader/read/engine_core.hpp>
 #include <penstock/loader/read/read_engine.hpp>
-#include <penstock/loader/read/scatter.hpp>
+#include <penstock/loader/read/read_vector.hpp>
 
 namespace penstock {
 
@@ -16,7 +16,7 @@ namespace penstock {
 class PreadEngine : public ReadEngine {
  public:
   /// Throws Error: resource, when a thread cannot be started.
-  PreadEngine(std::shared_ptr<ReadDesk> desk, const EngineOptions& options, AnswerFilter filter = {});
+  PreadEngine(std::shared_ptr<EngineCore> core, const EngineOptions& options, AnswerFilter filter = {});
   ~PreadEngine() override;
   bool stop(std::chrono::milliseconds grace) override;
   bool abandoned() const override { return abandoned_; }

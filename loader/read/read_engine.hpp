@@ -34,7 +34,7 @@ struct ReadRequest {
 /// (io; corrupt: "file ends inside the field"). Must not block and must not throw.
 using OnRead = std::function<void(std::uint64_t tag, std::exception_ptr failure)>;
 
-enum class EngineKind : std::uint8_t { automatic, io_uring, direct, pread, gather };
+enum class EngineKind : std::uint8_t { automatic, io_uring, in_worker, pread, gather };
 std::string_view name(EngineKind kind);          ///< "auto", "io_uring", "direct", "pread", "gather"
 EngineKind engine_named(std::string_view name);  ///< throws Error: invalid_argument
 

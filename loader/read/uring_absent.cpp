@@ -7,7 +7,7 @@ namespace penstock {
 
 class UringReader {};
 
-UringEngine::UringEngine(std::shared_ptr<ReadDesk>, const EngineOptions&, AnswerFilter) {
+UringEngine::UringEngine(std::shared_ptr<EngineCore>, const EngineOptions&, AnswerFilter) {
   throw Error::unsupported("built without liburing");
 }
 UringEngine::~UringEngine() = default;

@@ -15,7 +15,7 @@ void UringReader::completed(UringRead& read, std::int64_t answer) {
   if (filter_) answer = filter_(answer);
   if (answer < 0) return failed_answer(read, static_cast<int>(-answer));
   const auto bytes = static_cast<std::uint64_t>(answer);
-  if (bytes < read.asked) desk_->counters.retried();
+  if (bytes < read.asked) core_->counters.retried();
   if (read.scratch.empty())
     into_destinations(read, bytes);
   else
@@ -36,8 +36,8 @@ void UringReader::opened(UringRead& read, std::int64_t answer) {
   opening_.erase(read.file);
   std::shared_ptr<const OpenFile> file;
   const auto failure = caught([&] {
-    if (answer < 0) throw Error::io(static_cast<int>(-answer), "cannot open", {.shard = desk_->files.shard(read.file)});
-    file = desk_->files.adopt(read.file, static_cast<int>(answer), options_.direct_io && read.open_direct);
+    if (answer < 0) throw Error::io(static_cast<int>(-answer), "cannot open", {.shard = core_->files.shard(read.file)});
+    file = core_->files.adopt(read.file, static_cast<int>(answer), options_.direct_io && read.open_direct);
   });
   for (auto waiter = waiters.rbegin(); waiter != waiters.rend(); ++waiter) {
     if (failure != nullptr) {
@@ -51,7 +51,7 @@ void UringReader::opened(UringRead& read, std::int64_t answer) {
 
 void UringReader::failed_answer(UringRead& read, int errnum) {
   if (errnum == EINTR || (errnum == EAGAIN && ++read.attempts < kAttempts)) {
-    desk_->counters.retried();
+    core_->counters.retried();
     return ask_again(read);
   }
   if (errnum == EAGAIN) return finish_with_pread(read);
@@ -89,7 +89,7 @@ void UringReader::ask_again(UringRead& read) {
 
 // The file system took O_DIRECT at open and refuses it at read.
 void UringReader::read_buffered(UringRead& read) {
-  if (const auto failure = caught([&] { read.open = desk_->files.open_buffered(read.file, true); }))
+  if (const auto failure = caught([&] { read.open = core_->files.open_buffered(read.file, true); }))
     return fail(read, failure);
   if (!read.scratch.empty()) scratch_->give_back(std::exchange(read.scratch, {}));
   read.scatter.assign(read.requests, bin_);
@@ -100,10 +100,10 @@ void UringReader::read_buffered(UringRead& read) {
 void UringReader::finish_with_pread(UringRead& read) {
   ReadEnd end;
   const auto failure = caught([&] {
-    const auto file = read.open->direct_io() ? desk_->files.open_buffered(read.file, false) : read.open;
+    const auto file = read.open->direct_io() ? core_->files.open_buffered(read.file, false) : read.open;
     read.scatter.assign(read.requests, bin_);
-    end = read_fully(file->fd, read.begin, read.scatter, desk_->counters, filter_,
-                     [this] { return desk_->gate.closed(); });
+    end = read_fully(file->fd, read.begin, read.scatter, core_->counters, filter_,
+                     [this] { return core_->gate.closed(); });
   });
   if (failure != nullptr) return fail(read, failure);
   finish(read, end.bytes, end.errnum);
@@ -113,7 +113,7 @@ void UringReader::finish_with_pread(UringRead& read) {
 void UringReader::finish(UringRead& read, std::uint64_t bytes, int errnum) {
   if (read.split != nullptr) {
     const bool whole = read.begin + bytes >= read.end;
-    answer_piece(read, whole ? nullptr : desk_->failure_of(read.split->request.extent, errnum));
+    answer_piece(read, whole ? nullptr : core_->failure_of(read.split->request.extent, errnum));
   } else if (errnum != 0 && read.requests.size() > 1) {
     // A bad place in one request must not fail its neighbours: each is read again on its own.
     while (!read.requests.empty()) {
@@ -122,16 +122,16 @@ void UringReader::finish(UringRead& read, std::uint64_t bytes, int errnum) {
       waiting_.push_front(&alone);
     }
   } else {
-    desk_->answer_merged(read.requests, read.begin, bytes, errnum);
+    core_->answer_merged(read.requests, read.begin, bytes, errnum);
   }
   recycle(read);
 }
 
 void UringReader::fail(UringRead& read, const std::exception_ptr& failure) noexcept {
   if (read.split != nullptr)
-    answer_piece(read, desk_->placed(failure, read.split->request.extent));
+    answer_piece(read, core_->placed(failure, read.split->request.extent));
   else
-    desk_->fail(read.requests, failure);
+    core_->fail(read.requests, failure);
   recycle(read);
 }
 
@@ -139,7 +139,7 @@ void UringReader::answer_piece(UringRead& read, std::exception_ptr failure) noex
   SplitRequest& whole = *read.split;
   if (failure && !whole.failure) whole.failure = std::move(failure);
   if (--whole.pieces_left != 0) return;
-  desk_->answer(whole.request.tag, std::exchange(whole.failure, nullptr));
+  core_->answer(whole.request.tag, std::exchange(whole.failure, nullptr));
   spare_splits_.push_back(&whole);
 }
 

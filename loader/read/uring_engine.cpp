@@ -18,8 +18,8 @@ EngineOptions within_limits(EngineOptions options) {
 
 }  // namespace
 
-UringEngine::UringEngine(std::shared_ptr<ReadDesk> desk, const EngineOptions& options, AnswerFilter filter)
-    : desk_(std::move(desk)) {
+UringEngine::UringEngine(std::shared_ptr<EngineCore> core, const EngineOptions& options, AnswerFilter filter)
+    : core_(std::move(core)) {
   try {
     for (unsigned i = 0; i < std::max(options.threads, 1u); ++i) start_reader(within_limits(options), filter);
   } catch (...) {
@@ -30,7 +30,7 @@ UringEngine::UringEngine(std::shared_ptr<ReadDesk> desk, const EngineOptions& op
 
 // Waits until the thread has its ring.
 void UringEngine::start_reader(const EngineOptions& options, const AnswerFilter& filter) {
-  auto reader = std::make_shared<UringReader>(desk_, options, filter);
+  auto reader = std::make_shared<UringReader>(core_, options, filter);
   auto ready = std::make_shared<std::promise<void>>();
   std::future<void> answer = ready->get_future();
   readers_.push_back(reader);
@@ -44,7 +44,7 @@ UringEngine::~UringEngine() {
 }
 
 bool UringEngine::stop(std::chrono::milliseconds grace) {
-  desk_->gate.close();
+  core_->gate.close();
   for (std::size_t i = 0; i < threads_.size(); ++i) {
     threads_[i].request_stop();
     readers_[i]->wake();
@@ -58,7 +58,7 @@ bool UringEngine::stop(std::chrono::milliseconds grace) {
 }
 
 void UringEngine::submit(std::span<const ReadRequest> requests) {
-  desk_->submit(requests, [this](std::span<const ReadRequest> admitted) {
+  core_->submit(requests, [this](std::span<const ReadRequest> admitted) {
     // relaxed: only spreads submissions over the readers
     readers_[next_.fetch_add(1, std::memory_order_relaxed) % readers_.size()]->submit(admitted);
   });

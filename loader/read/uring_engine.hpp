@@ -6,9 +6,9 @@
 #include <vector>
 
 #include <penstock/base/thread.hpp>
-#include <penstock/loader/read/read_desk.hpp>
+#include <penstock/loader/read/engine_core.hpp>
 #include <penstock/loader/read/read_engine.hpp>
-#include <penstock/loader/read/scatter.hpp>
+#include <penstock/loader/read/read_vector.hpp>
 #include <penstock/loader/read/uring_refusal.hpp>
 
 namespace penstock {
@@ -20,7 +20,7 @@ class UringEngine : public ReadEngine {
  public:
   /// Throws Error: io, with the errno of io_uring_setup; resource, when a thread cannot be started;
   /// unsupported, when built without liburing.
-  UringEngine(std::shared_ptr<ReadDesk> desk, const EngineOptions& options, AnswerFilter filter = {});
+  UringEngine(std::shared_ptr<EngineCore> core, const EngineOptions& options, AnswerFilter filter = {});
   ~UringEngine() override;
   bool stop(std::chrono::milliseconds grace) override;
   bool abandoned() const override { return abandoned_; }
@@ -28,12 +28,12 @@ class UringEngine : public ReadEngine {
   bool synchronous() const override { return false; }
   unsigned threads() const override { return static_cast<unsigned>(threads_.size()); }
   void submit(std::span<const ReadRequest> requests) override;
-  EngineStats stats() const override { return desk_->counters.total(); }
+  EngineStats stats() const override { return core_->counters.total(); }
 
  private:
   void start_reader(const EngineOptions& options, const AnswerFilter& filter);
 
-  std::shared_ptr<ReadDesk> desk_;
+  std::shared_ptr<EngineCore> core_;
   std::vector<std::shared_ptr<UringReader>> readers_;  // shared with the threads, which a stuck read may keep
   std::vector<Thread> threads_;
   std::atomic<std::size_t> next_{0};  // relaxed: only spreads submissions over the readers

@@ -27,8 +27,8 @@ void add_spare(std::vector<std::unique_ptr<T>>& all, std::vector<T*>& spare) {
 
 }  // namespace
 
-UringReader::UringReader(std::shared_ptr<ReadDesk> desk, const EngineOptions& options, AnswerFilter filter)
-    : desk_(std::move(desk)), options_(options), filter_(std::move(filter)), wake_(eventfd(0, EFD_CLOEXEC)) {
+UringReader::UringReader(std::shared_ptr<EngineCore> core, const EngineOptions& options, AnswerFilter filter)
+    : core_(std::move(core)), options_(options), filter_(std::move(filter)), wake_(eventfd(0, EFD_CLOEXEC)) {
   if (wake_.get() < 0) throw Error::io(errno, "eventfd");
 }
 
@@ -43,7 +43,7 @@ void UringReader::submit(std::span<const ReadRequest> requests) {
   if (broken_ != 0) {
     const int errnum = broken_;
     lock.unlock();
-    for (const ReadRequest& request : requests) desk_->answer(request.tag, desk_->failure_of(request.extent, errnum));
+    for (const ReadRequest& request : requests) core_->answer(request.tag, core_->failure_of(request.extent, errnum));
     return;
   }
   const bool asleep = incoming_.empty();
@@ -163,7 +163,7 @@ void UringReader::start_waiting() {
 }
 
 bool UringReader::start(UringRead& read) {
-  if (!read.open) read.open = desk_->files.find_open(read.file);
+  if (!read.open) read.open = core_->files.find_open(read.file);
   if (read.open) return ask_read(read);
   std::vector<UringRead*>& waiters = opening_[read.file];
   waiters.push_back(&read);
@@ -173,7 +173,7 @@ bool UringReader::start(UringRead& read) {
 
 void UringReader::ask_open(UringRead& read) {
   try {
-    read.path = desk_->files.file(read.file).path.string();
+    read.path = core_->files.file(read.file).path.string();
   } catch (const Error&) {
     const std::exception_ptr failure = std::current_exception();
     const std::vector<UringRead*> waiters = std::move(opening_[read.file]);
@@ -181,7 +181,7 @@ void UringReader::ask_open(UringRead& read) {
     for (UringRead* waiter : waiters) fail(*waiter, failure);
     return;
   }
-  int flags = desk_->files.open_flags();
+  int flags = core_->files.open_flags();
   if (!read.open_direct) flags &= ~O_DIRECT;
   io_uring_sqe* sqe = ring_->entry();
   io_uring_prep_openat(sqe, AT_FDCWD, read.path.c_str(), flags, 0);
@@ -210,7 +210,7 @@ bool UringReader::ask_read(UringRead& read) {
       io_uring_prep_readv(sqe, file.fd, parts.data(), static_cast<unsigned>(parts.size()), offset);
   }
   io_uring_sqe_set_data(sqe, &read);
-  desk_->counters.issued(read.asked);
+  core_->counters.issued(read.asked);
   ++in_flight_;
   return true;
 }
@@ -252,7 +252,7 @@ bool UringReader::wait() {
       completed(*reinterpret_cast<UringRead*>(data), answer);
     }
   }
-  if (busy) desk_->counters.busy(std::chrono::steady_clock::now() - begin);
+  if (busy) core_->counters.busy(std::chrono::steady_clock::now() - begin);
   return true;
 }
 
@@ -283,14 +283,14 @@ void UringReader::give_up(int errnum) {
     broken_ = errnum;
     incoming.swap(incoming_);
   }
-  for (const ReadRequest& request : incoming) desk_->answer(request.tag, desk_->failure_of(request.extent, errnum));
+  for (const ReadRequest& request : incoming) core_->answer(request.tag, core_->failure_of(request.extent, errnum));
   fail_all(caught([&] { throw Error::io(errnum, "cannot read"); }));
 }
 
 void UringReader::fail_all(const std::exception_ptr& failure) noexcept {
   waiting_.clear();
   opening_.clear();
-  desk_->fail(std::span(taken_).subspan(reading_), failure);
+  core_->fail(std::span(taken_).subspan(reading_), failure);
   reading_ = taken_.size();
   for (const auto& read : reads_)
     if (!read->requests.empty()) fail(*read, failure);

@@ -17,8 +17,8 @@
 #include <penstock/base/caught.hpp>
 #include <penstock/formats/io/descriptor.hpp>
 #include <penstock/loader/read/coalesce.hpp>
-#include <penstock/loader/read/read_desk.hpp>
-#include <penstock/loader/read/scatter.hpp>
+#include <penstock/loader/read/engine_core.hpp>
+#include <penstock/loader/read/read_vector.hpp>
 #include <penstock/loader/read/scratch.hpp>
 #include <penstock/loader/read/uring_ring.hpp>
 
@@ -44,7 +44,7 @@ struct UringRead {
   std::shared_ptr<const OpenFile> open;  // null until the ring has opened it
   std::string path;                      // while it does
   bool open_direct = true;               // with O_DIRECT, if that is asked for
-  Scatter scatter;
+  ReadVector scatter;
   std::uint64_t done = 0;   // bytes from begin; O_DIRECT: from aligned_begin
   std::uint64_t asked = 0;  // bytes of the read in flight
   std::span<std::byte> scratch;
@@ -54,7 +54,7 @@ struct UringRead {
 
 class UringReader {
  public:
-  UringReader(std::shared_ptr<ReadDesk> desk, const EngineOptions& options, AnswerFilter filter);
+  UringReader(std::shared_ptr<EngineCore> core, const EngineOptions& options, AnswerFilter filter);
   UringReader(const UringReader&) = delete;
   UringReader& operator=(const UringReader&) = delete;
 
@@ -96,7 +96,7 @@ class UringReader {
   void answer_piece(UringRead& read, std::exception_ptr failure) noexcept;
   void recycle(UringRead& read) noexcept;
 
-  const std::shared_ptr<ReadDesk> desk_;
+  const std::shared_ptr<EngineCore> core_;
   const EngineOptions options_;
   const AnswerFilter filter_;
   const Descriptor wake_;  // eventfd: a read of it stays in the ring, so that one wait serves requests and answers

@@ -14,7 +14,7 @@
 
 namespace penstock {
 
-/// What the feeder and the workers do with their time. The last two are waits of the feeder's: for a free slab, and for
+/// What the scheduler and the workers do with their time. The last two are waits of the scheduler's: for a free slab, and for
 /// room in the read window.
 struct Activity {
   enum Kind : std::size_t { plan, read, decode, transform, deliver, no_slab, no_room, count };

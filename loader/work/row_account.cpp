@@ -1,5 +1,5 @@
 #include <penstock/loader/fetch/fetch.hpp>
-#include <penstock/loader/work/place.hpp>
+#include <penstock/loader/work/error_location.hpp>
 #include <penstock/loader/work/row_account.hpp>
 
 namespace penstock {
@@ -15,7 +15,7 @@ RowAccount account_for(const Dataset& dataset, const Program& program, const Sam
   for (std::uint32_t output = 0; output < program.outputs().size(); ++output) {
     const auto field = serving_field(dataset, program.outputs()[output], sample.sample, pieces);
     if (!field) continue;
-    const ErrorContext place = place_of(dataset, sample.sample, *field);
+    const ErrorContext place = error_location(dataset, sample.sample, *field);
     try {
       const std::vector<std::byte> bytes = read_field(dataset, sample.sample, *field);
       row.outputs.push_back(

@@ -4,7 +4,7 @@
 #include <penstock/base/error.hpp>
 #include <penstock/formats/filters/filters.hpp>
 #include <penstock/formats/io/crc32c.hpp>
-#include <penstock/loader/work/place.hpp>
+#include <penstock/loader/work/error_location.hpp>
 #include <penstock/loader/work/row_filler.hpp>
 
 namespace penstock {
@@ -18,7 +18,7 @@ std::byte* destination_of(std::byte* slot, std::uint64_t offset, std::byte* buff
 
 }  // namespace
 
-void RowSlots::of(Assembly& assembly, std::span<const Output> outputs, std::uint32_t row) {
+void RowSlots::of(BatchBuilder& builder, std::span<const Output> outputs, std::uint32_t row) {
   places.assign(outputs.size(), {});
   verbatim.assign(outputs.size(), {});
   staged.assign(outputs.size(), nullptr);
@@ -26,14 +26,14 @@ void RowSlots::of(Assembly& assembly, std::span<const Output> outputs, std::uint
   jpeg.assign(outputs.size(), nullptr);
   for (std::uint32_t i = 0; i < outputs.size(); ++i) {
     if (!outputs[i].ragged) {
-      places[i] = assembly.slab().row(i, row);
-      direct[i] = assembly.slab().direct_row(i, row);
-      jpeg[i] = assembly.slab().jpeg_row(i, row);
-    } else if (assembly.staged[i] != 0) {
-      staged[i] = &assembly.slab().ragged(i).staged[row];
+      places[i] = builder.slab().row(i, row);
+      direct[i] = builder.slab().direct_row(i, row);
+      jpeg[i] = builder.slab().jpeg_row(i, row);
+    } else if (builder.staged[i] != 0) {
+      staged[i] = &builder.slab().ragged(i).staged[row];
       continue;
     } else {
-      places[i] = assembly.slab().ragged_row(i, row);
+      places[i] = builder.slab().ragged_row(i, row);
     }
     if (outputs[i].verbatim) verbatim[i] = places[i];
   }
@@ -101,7 +101,7 @@ void RowFiller::name_sample(const SampleContext& sample, Work work) const {
   }
 }
 
-void RowFiller::fill_ahead(const SampleContext& sample, const Group& group, std::uint32_t index, RowSlots& slots) {
+void RowFiller::fill_ahead(const SampleContext& sample, const RowTask& group, std::uint32_t index, RowSlots& slots) {
   fill(sample, group.fetches[index], group.buffer + group.begins[index], slots, &group);
 }
 
@@ -132,7 +132,7 @@ void RowFiller::submit(std::span<const ReadRequest> requests) {
 }
 
 void RowFiller::fill(const SampleContext& sample, const Fetch& fetch, std::byte* buffer, RowSlots& slots,
-                     const Group* ahead) {
+                     const RowTask* ahead) {
   hits_ += fetch.hits();
   misses_ += fetch.misses();
   name_sample(sample, [&] {
@@ -160,7 +160,7 @@ void RowFiller::fill(const SampleContext& sample, const Fetch& fetch, std::byte*
       fill_output(output, keeper_.value(sample.sample, output, *field, read), slots);
       keeper_.row(sample.sample, output, field->field, slots.places[output]);
     } catch (const Error& error) {
-      throw error.in(place_of(dataset_, sample.sample, field->field));
+      throw error.in(error_location(dataset_, sample.sample, field->field));
     }
   }
 }
@@ -191,7 +191,7 @@ void RowFiller::fill_output(std::uint32_t output, const FieldBytes& bytes, RowSl
   filler_.fill(output, bytes, *slots.staged[output]);
 }
 
-void RowFiller::read_specials(const Fetch& fetch, std::byte* buffer, const Group* ahead) {
+void RowFiller::read_specials(const Fetch& fetch, std::byte* buffer, const RowTask* ahead) {
   for (const Fetch::Special& special : fetch.specials()) {
     std::byte* destination = destination_of(special.slot, special.offset, buffer);
     const Piece& piece = special.piece;
@@ -287,7 +287,7 @@ void RowFiller::require_sum(std::uint64_t sample, std::uint32_t field, std::uint
   std::memcpy(bytes.data(), again.data(), bytes.size());
 }
 
-void RowFiller::copy_block(const Piece& piece, std::byte* destination, const Group* ahead) {
+void RowFiller::copy_block(const Piece& piece, std::byte* destination, const RowTask* ahead) {
   const ReadTime time(log_, read_time_);
   const BlockCache::Bytes bytes = blocks_.get(piece.block, [&](std::vector<std::byte>& undone) {
     const Block block = dataset_.block(piece.block);

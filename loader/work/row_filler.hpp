@@ -12,7 +12,7 @@
 #include <penstock/loader/device/device_jpegs.hpp>
 #include <penstock/loader/fetch/block_cache.hpp>
 #include <penstock/loader/fetch/fetch.hpp>
-#include <penstock/loader/fetch/group.hpp>
+#include <penstock/loader/fetch/row_task.hpp>
 #include <penstock/loader/fetch/sample_keeper.hpp>
 #include <penstock/loader/read/read_engine.hpp>
 #include <penstock/loader/time/stage_clock.hpp>
@@ -29,8 +29,8 @@ struct RowSlots {
   std::vector<std::span<std::byte>> verbatim;   ///< places of the outputs whose bytes need no work, else empty
   std::vector<Extent*> direct;  ///< of outputs that a device may read itself: takes where, or nothing; else null
   std::vector<JpegRow*> jpeg;   ///< of outputs that a device may decode: takes the JPEG, or nothing; else null
-  /// The slots of row `row` of an assembly's slab.
-  void of(Assembly& assembly, std::span<const Output> outputs, std::uint32_t row);
+  /// The slots of row `row` of a builder's slab.
+  void of(BatchBuilder& builder, std::span<const Output> outputs, std::uint32_t row);
   void clear_row();  ///< zeros in every place, nothing staged or left to a device: a row marked bad
 };
 
@@ -45,7 +45,7 @@ class RowFiller {
   /// Reads the sample here and now, then fills. I/O errors are tried three times.
   void read_and_fill(const SampleContext& sample, RowSlots& slots);
   /// Fills row `index` of a group from what was read ahead.
-  void fill_ahead(const SampleContext& sample, const Group& group, std::uint32_t index, RowSlots& slots);
+  void fill_ahead(const SampleContext& sample, const RowTask& group, std::uint32_t index, RowSlots& slots);
 
   nanoseconds read_time() const { return read_time_; }
   FillTimes fill_times() const {
@@ -62,18 +62,18 @@ class RowFiller {
   template <typename Work>
   void name_sample(const SampleContext& sample, Work work) const;
   // `buffer` holds the bytes that `fetch` planned.
-  void fill(const SampleContext& sample, const Fetch& fetch, std::byte* buffer, RowSlots& slots, const Group* ahead);
+  void fill(const SampleContext& sample, const Fetch& fetch, std::byte* buffer, RowSlots& slots, const RowTask* ahead);
   void fill_output(std::uint32_t output, const FieldBytes& bytes, RowSlots& slots);
   bool leave_to_device(const SampleContext& sample, std::uint32_t output, const FieldBytes& bytes, JpegRow* row);
   void read(const Fetch& fetch, std::byte* buffer);
-  void read_specials(const Fetch& fetch, std::byte* buffer, const Group* ahead);
+  void read_specials(const Fetch& fetch, std::byte* buffer, const RowTask* ahead);
   void check(std::uint64_t sample, const Fetch& fetch, std::byte* buffer, bool just_read);
   void check_value(std::uint64_t sample, std::uint32_t field, std::span<std::byte> bytes, const ReadSum& sum);
   void check_ranges(std::uint64_t sample, const FieldFetch& fetch, std::byte* bytes);
   void cut(const FieldFetch& fetch, std::byte* bytes);
   void require_sum(std::uint64_t sample, std::uint32_t field, std::uint64_t begin, std::span<std::byte> bytes,
                    std::uint32_t recorded, std::uint32_t found);
-  void copy_block(const Piece& piece, std::byte* destination, const Group* ahead);
+  void copy_block(const Piece& piece, std::byte* destination, const RowTask* ahead);
   std::span<const std::byte> read_stored(const Block& block);
   void submit(std::span<const ReadRequest> requests);
 

@@ -17,7 +17,7 @@ constexpr std::uint32_t kReplacementStream = 0x5eb1ace;  // a transform number o
 
 }  // namespace
 
-Worker::Worker(Workshop& shop, WorkLog* log)
+Worker::Worker(WorkerContext& shop, WorkLog* log)
     : shop_(shop),
       log_(log),
       filler_(shop.from, shop.direct, shop.blocks, shop.cache, shop.options.max_items, shop.jpegs, log) {}
@@ -65,68 +65,68 @@ void Worker::record(bool goes_on) {
 
 // Times are recorded before others can see what they were spent on: rows before they count as finished, and the batch
 // before it is delivered.
-void Worker::run_group(Group& group) {
-  Assembly& assembly = *group.assembly;
+void Worker::run_group(RowTask& group) {
+  BatchBuilder& builder = *group.builder;
   const std::uint32_t first = group.first;
   const std::uint32_t count = group.count;
   Journey journey{.sent = group.sent, .queued = group.queued, .worker = log_};
-  const bool wanted = assembly.generation() == shop_.delivery.generation();
+  const bool wanted = builder.generation() == shop_.delivery.generation();
   bool to_fill = wanted;
   if (wanted) {
-    if (auto failure = caught([&] { copy_rows(assembly, first, count); })) {
-      fail_row(assembly, first, std::move(failure));
+    if (auto failure = caught([&] { copy_rows(builder, first, count); })) {
+      fail_row(builder, first, std::move(failure));
       to_fill = false;
     }
   }
   for (std::uint32_t i = 0; i < count; ++i) {
-    if (to_fill && missing_[i] != 0) run_row(assembly, first + i, group.read_ahead ? &group : nullptr, i);
-    assembly.set_stage(first + i, Assembly::RowStage::done);
+    if (to_fill && missing_[i] != 0) run_row(builder, first + i, group.read_ahead ? &group : nullptr, i);
+    builder.set_stage(first + i, BatchBuilder::RowStage::done);
     if (unrecorded() >= WorkLog::kShort) record(true);
   }
   if (group.buffer != nullptr) shop_.window.release(group.buffer);
   group.blocks.clear();
   shop_.groups.release(&group);  // before the batch can be seen finished: all that is in flight belongs to some batch
   record(false);
-  if (!assembly.finish_rows(count)) return;
-  if (wanted && assembly.failure() == nullptr) {
-    if (auto failure = caught([&] { finish(assembly); })) {
+  if (!builder.finish_rows(count)) return;
+  if (wanted && builder.failure() == nullptr) {
+    if (auto failure = caught([&] { finish(builder); })) {
       const auto where = [&] { return ErrorContext{.dataset = shop_.dataset.path().string()}; };
-      assembly.fail(0, explained(std::move(failure), where));
+      builder.fail(0, explained(std::move(failure), where));
     }
   }
   record(false);
   journey.finished = watch_.last();
-  assembly.journey = journey;
-  shop_.delivery.put(assembly);
+  builder.journey = journey;
+  shop_.delivery.put(builder);
 }
 
-void Worker::fill_batch(Assembly& assembly) {
-  const auto rows = static_cast<std::uint32_t>(assembly.rows.size());
-  copy_rows(assembly, 0, rows);
+void Worker::fill_batch(BatchBuilder& builder) {
+  const auto rows = static_cast<std::uint32_t>(builder.rows.size());
+  copy_rows(builder, 0, rows);
   for (std::uint32_t row = 0; row < rows; ++row) {
-    if (missing_[row] != 0) run_row(assembly, row, nullptr, 0);
-    assembly.set_stage(row, Assembly::RowStage::done);
-    assembly.finish_rows(1);
+    if (missing_[row] != 0) run_row(builder, row, nullptr, 0);
+    builder.set_stage(row, BatchBuilder::RowStage::done);
+    builder.finish_rows(1);
   }
-  if (assembly.failure() != nullptr) std::rethrow_exception(assembly.failure());
-  finish(assembly);
+  if (builder.failure() != nullptr) std::rethrow_exception(builder.failure());
+  finish(builder);
 }
 
-void Worker::finish(Assembly& assembly) {
-  if (!shop_.mixer.empty() && !assembly.rows.empty()) {
+void Worker::finish(BatchBuilder& builder) {
+  if (!shop_.mixer.empty() && !builder.rows.empty()) {
     Stopwatch watch;
-    shop_.mixer.run(assembly.slab(), assembly.seed(), assembly.rows.front().position, mixed_row_);
+    shop_.mixer.run(builder.slab(), builder.seed(), builder.rows.front().position, mixed_row_);
     mixing_ += watch.lap();
   }
-  assembly.slab().seal(assembly.staged);
+  builder.slab().seal(builder.staged);
 }
 
 // Where the cache has a sample's whole row, copying it is all there is to do; the others are left in missing_.
-void Worker::copy_rows(Assembly& assembly, std::uint32_t first, std::uint32_t count) {
+void Worker::copy_rows(BatchBuilder& builder, std::uint32_t first, std::uint32_t count) {
   const SampleCache& cache = shop_.cache;
   missing_.assign(count, cache.rows_alone() ? 0 : 1);
   if (!cache.rows_alone()) return;
-  Slab& slab = assembly.slab();
+  Slab& slab = builder.slab();
   const std::span<const std::uint64_t> samples = std::span(slab.samples).subspan(first, count);
   const auto outputs = static_cast<std::uint32_t>(shop_.program.outputs().size());
   for (std::uint32_t output = 0; output < outputs; ++output) {
@@ -137,29 +137,29 @@ void Worker::copy_rows(Assembly& assembly, std::uint32_t first, std::uint32_t co
 }
 
 // Whatever goes wrong, in a replacement too, becomes the row's failure: no exception leaves the worker.
-void Worker::run_row(Assembly& assembly, std::uint32_t row, Group* ahead, std::uint32_t index) {
-  assembly.set_stage(row, Assembly::RowStage::decoding);
+void Worker::run_row(BatchBuilder& builder, std::uint32_t row, RowTask* ahead, std::uint32_t index) {
+  builder.set_stage(row, BatchBuilder::RowStage::decoding);
   auto failure = caught([&] {
     try {
-      fill_row(assembly, row, ahead, index);
+      fill_row(builder, row, ahead, index);
     } catch (const Error& error) {
       if (shop_.options.on_error == OnError::raise || !error.is_data_fault()) throw;
-      fall_short(assembly, row, error);
+      fall_short(builder, row, error);
     }
   });
-  if (failure != nullptr) fail_row(assembly, row, std::move(failure));
+  if (failure != nullptr) fail_row(builder, row, std::move(failure));
 }
 
-void Worker::fail_row(Assembly& assembly, std::uint32_t row, std::exception_ptr failure) {
+void Worker::fail_row(BatchBuilder& builder, std::uint32_t row, std::exception_ptr failure) {
   const auto where = [&] {
-    return ErrorContext{.dataset = shop_.dataset.path().string(), .key = std::string(assembly.slab().keys[row])};
+    return ErrorContext{.dataset = shop_.dataset.path().string(), .key = std::string(builder.slab().keys[row])};
   };
-  assembly.fail(row, explained(std::move(failure), where));
+  builder.fail(row, explained(std::move(failure), where));
 }
 
-void Worker::fill_row(Assembly& assembly, std::uint32_t row, Group* ahead, std::uint32_t index) {
-  const SampleContext sample = assembly.slab().context(row);
-  slots_.of(assembly, shop_.program.outputs(), row);
+void Worker::fill_row(BatchBuilder& builder, std::uint32_t row, RowTask* ahead, std::uint32_t index) {
+  const SampleContext sample = builder.slab().context(row);
+  slots_.of(builder, shop_.program.outputs(), row);
   if (ahead != nullptr && ahead->failures[index] == nullptr) {
     filler_.fill_ahead(sample, *ahead, index, slots_);
   } else {
@@ -167,33 +167,33 @@ void Worker::fill_row(Assembly& assembly, std::uint32_t row, Group* ahead, std::
   }
 }
 
-void Worker::fall_short(Assembly& assembly, std::uint32_t row, const Error& error) {
-  const Row& planned = assembly.rows[row];
-  assembly.add_bad(row, {error.context().key, error.context().field, error.what(), assembly.slab().samples[row],
-                         assembly.slab().epoch, planned.valid ? std::optional(planned.position) : std::nullopt});
+void Worker::fall_short(BatchBuilder& builder, std::uint32_t row, const Error& error) {
+  const Row& planned = builder.rows[row];
+  builder.add_bad(row, {error.context().key, error.context().field, error.what(), builder.slab().samples[row],
+                         builder.slab().epoch, planned.valid ? std::optional(planned.position) : std::nullopt});
   if (shop_.options.on_error == OnError::mark) {
-    slots_.of(assembly, shop_.program.outputs(), row);
+    slots_.of(builder, shop_.program.outputs(), row);
     slots_.clear_row();
-    assembly.slab().valid[row] = 0;
+    builder.slab().valid[row] = 0;
     return;
   }
   std::string last;
-  if (replace(assembly, row, last)) return;
+  if (replace(builder, row, last)) return;
   throw Error(error.kind(),
               error.cause() + "; " + std::to_string(kReplacements) + " replacements failed too; the last: " + last,
               error.context());
 }
 
-bool Worker::replace(Assembly& assembly, std::uint32_t row, std::string& last) {
-  Slab& slab = assembly.slab();
-  Random random(assembly.seed(), slab.epoch, assembly.rows[row].position, kReplacementStream);
+bool Worker::replace(BatchBuilder& builder, std::uint32_t row, std::string& last) {
+  Slab& slab = builder.slab();
+  Random random(builder.seed(), slab.epoch, builder.rows[row].position, kReplacementStream);
   for (std::uint64_t attempt = 0; attempt < kReplacements; ++attempt) {
     const std::uint64_t place = random.below(shop_.selection.samples);
     slab.samples[row] = shop_.selection.sample(place);
     slab.occurrences[row] = shop_.selection.occurrence(place);
     slab.keys[row] = shop_.dataset.key(slab.samples[row]);
     try {
-      fill_row(assembly, row, nullptr, 0);
+      fill_row(builder, row, nullptr, 0);
       return true;
     } catch (const Error& error) {
       if (!error.is_data_fault()) throw;
@@ -214,7 +214,7 @@ WorkerPool::WorkerPool(unsigned workers) : state_(std::make_unique<State>()) {
   state_->arena.initialize(static_cast<int>(workers), workers);
 }
 
-void WorkerPool::start(const std::shared_ptr<void>& keeps_alive, Workshop& shop, const std::stop_token& stop,
+void WorkerPool::start(const std::shared_ptr<void>& keeps_alive, WorkerContext& shop, const std::stop_token& stop,
                        const Thread::Failed& failed) {
   const auto work = [keeps_alive, &shop, stop, arena = &state_->arena](unsigned worker, const std::stop_token&) {
     arena->execute([&] { Worker(shop, shop.worker_logs[worker].get()).run(stop); });

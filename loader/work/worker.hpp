@@ -7,8 +7,8 @@
 
 #include <penstock/base/error.hpp>
 #include <penstock/base/thread.hpp>
-#include <penstock/loader/batch/delivery.hpp>
-#include <penstock/loader/fetch/group.hpp>
+#include <penstock/loader/batch/reorder_buffer.hpp>
+#include <penstock/loader/fetch/row_task.hpp>
 #include <penstock/loader/options.hpp>
 #include <penstock/loader/plan/selection.hpp>
 #include <penstock/loader/read/window.hpp>
@@ -20,7 +20,7 @@
 namespace penstock {
 
 /// What all workers share; owned by the loader, outlives them.
-struct Workshop {
+struct WorkerContext {
   const Dataset& dataset;
   const Program& program;
   const LoaderOptions& options;
@@ -34,10 +34,10 @@ struct Workshop {
   ReadWindow& window;
   GroupPool& groups;
   TaskQueue& tasks;
-  Delivery& delivery;
+  ReorderBuffer& delivery;
   SlabPool& slabs;
   StageClocks& clocks;
-  WorkLog& feeder_log;
+  WorkLog& scheduler_log;
   const WorkLogs& worker_logs;
   std::atomic<unsigned>& workers_observed;
 };
@@ -46,25 +46,25 @@ struct Workshop {
 class Worker {
  public:
   /// `log`: null for one that only fills batches.
-  explicit Worker(Workshop& shop, WorkLog* log = nullptr);
+  explicit Worker(WorkerContext& shop, WorkLog* log = nullptr);
   void run(std::stop_token stop);
   /// Fills a whole batch in the calling thread. Throws what failed.
-  void fill_batch(Assembly& assembly);
+  void fill_batch(BatchBuilder& builder);
 
  private:
-  void run_group(Group& group);
-  void copy_rows(Assembly& assembly, std::uint32_t first, std::uint32_t count);
-  void run_row(Assembly& assembly, std::uint32_t row, Group* ahead, std::uint32_t index);
-  void fill_row(Assembly& assembly, std::uint32_t row, Group* ahead, std::uint32_t index);
-  void fail_row(Assembly& assembly, std::uint32_t row, std::exception_ptr failure);
-  void fall_short(Assembly& assembly, std::uint32_t row, const Error& error);
-  bool replace(Assembly& assembly, std::uint32_t row, std::string& last);
-  void finish(Assembly& assembly);  ///< once its last row is written
+  void run_group(RowTask& group);
+  void copy_rows(BatchBuilder& builder, std::uint32_t first, std::uint32_t count);
+  void run_row(BatchBuilder& builder, std::uint32_t row, RowTask* ahead, std::uint32_t index);
+  void fill_row(BatchBuilder& builder, std::uint32_t row, RowTask* ahead, std::uint32_t index);
+  void fail_row(BatchBuilder& builder, std::uint32_t row, std::exception_ptr failure);
+  void fall_short(BatchBuilder& builder, std::uint32_t row, const Error& error);
+  bool replace(BatchBuilder& builder, std::uint32_t row, std::string& last);
+  void finish(BatchBuilder& builder);  ///< once its last row is written
   void take_up(const TaskQueue::Task& task);
   nanoseconds unrecorded() const;   ///< in rows, but for what is neither read nor decoded nor transformed
   void record(bool goes_on);        ///< what was done since the last look at the clock
 
-  Workshop& shop_;
+  WorkerContext& shop_;
   WorkLog* const log_;
   Stopwatch watch_;
   RowFiller filler_;
@@ -85,7 +85,7 @@ class WorkerPool {
   ~WorkerPool();
   /// Throws Error: resource, when a thread cannot be started; those that were are joined in the end, as all are.
   /// `failed` is told what a thread ends with.
-  void start(const std::shared_ptr<void>& keeps_alive, Workshop& shop, const std::stop_token& stop,
+  void start(const std::shared_ptr<void>& keeps_alive, WorkerContext& shop, const std::stop_token& stop,
              const Thread::Failed& failed);
   /// Joins the threads; false when one of them did not come back within `grace` and was left behind.
   bool join_for(std::chrono::milliseconds grace);

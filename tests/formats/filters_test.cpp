@@ -8,8 +8,8 @@
 #include <libdeflate.h>
 
 #include <penstock/base/error.hpp>
+#include <penstock/formats/filters/declared_size.hpp>
 #include <penstock/formats/filters/filters.hpp>
-#include <penstock/formats/filters/frame_claim.hpp>
 
 using penstock::Block;
 using penstock::Error;

@@ -71,7 +71,7 @@ Asked asked_in_two_epochs(const std::filesystem::path& path, bool shuffle, const
     const FaultyEngine::Make inner = [&](OnRead answer) {
       return choose_engine(dataset, options, std::move(answer)).engine;
     };
-    const bool by_workers = options.kind == EngineKind::direct;
+    const bool by_workers = options.kind == EngineKind::in_worker;
     auto engine = std::make_unique<FaultyEngine>(inner, by_workers ? Faults{} : faults_ahead, std::move(on_read));
     (by_workers ? direct : ahead) = engine.get();
     return ChosenEngine{std::move(engine), "under test"};
@@ -96,9 +96,9 @@ TEST_CASE("batches of shared blocks are the same with every engine and every siz
   const TemporaryFolder folder;
   write_chunks(folder / "x.h5");
   for (const bool shuffle : {false, true}) {
-    const Epoch expected = epoch_of(folder / "x.h5", EngineKind::direct, shuffle, 1 << 20);
+    const Epoch expected = epoch_of(folder / "x.h5", EngineKind::in_worker, shuffle, 1 << 20);
     CHECK(expected.rows == kRows);
-    for (const EngineKind engine : {EngineKind::direct, EngineKind::pread, EngineKind::io_uring}) {
+    for (const EngineKind engine : {EngineKind::in_worker, EngineKind::pread, EngineKind::io_uring}) {
       for (const std::uint64_t cache : {0U, 10'000U, 1U << 20}) {
         CAPTURE(name(engine));
         CAPTURE(cache);
@@ -210,7 +210,7 @@ TEST_CASE("a state of version 1 goes on with the block shuffle that it meant, al
 TEST_CASE("a block is undone once for all the samples that share it") {
   const TemporaryFolder folder;
   write_chunks(folder / "x.h5");
-  for (const EngineKind engine : {EngineKind::direct, EngineKind::pread}) {
+  for (const EngineKind engine : {EngineKind::in_worker, EngineKind::pread}) {
     CAPTURE(name(engine));
     LoaderOptions options{.batch_size = 32, .shuffle = true, .seed = 5, .workers = 2};
     options.engine.kind = engine;
@@ -252,7 +252,7 @@ TEST_CASE("a block that cannot be read is tried three times, and its error names
   const TemporaryFolder folder;
   write_chunks(folder / "x.h5");
   LoaderOptions options{.batch_size = 32, .workers = 1};
-  options.engine.kind = EngineKind::direct;
+  options.engine.kind = EngineKind::in_worker;
   for (const unsigned times : {1U, 2U, 3U}) {
     CAPTURE(times);
     Loader loader(open(folder / "x.h5"), options,

@@ -73,7 +73,7 @@ TEST_CASE("batches do not depend on what is kept, how much of it, by whom and fr
   for (const Dataset& dataset : {source, tar}) {
     for (const CacheKind cache : {CacheKind::encoded, CacheKind::decoded}) {
       for (const std::uint64_t limit : {std::uint64_t{8} << 10, std::uint64_t{100} << 10, std::uint64_t{64} << 20}) {
-        for (const EngineKind engine : {EngineKind::direct, EngineKind::pread}) {
+        for (const EngineKind engine : {EngineKind::in_worker, EngineKind::pread}) {
           for (const unsigned workers : {1U, 4U}) {
             options.cache = cache;
             options.cache_bytes = limit;
@@ -108,7 +108,7 @@ TEST_CASE("a later epoch reads nothing that is kept, and what was full stays ful
     CHECK(first.cache.values > kSamples);
     CHECK(later.cache.values == first.cache.values);
     CHECK(later.cache.used == first.cache.used);
-    CHECK(later.cache.misses < 2 * kSamples * options.fields.size());  // the feeder may be ahead by some batches
+    CHECK(later.cache.misses < 2 * kSamples * options.fields.size());  // the scheduler may be ahead by some batches
     CHECK(later.cache.hits >= kSamples * options.fields.size());
 
     options.cache_bytes = 20'000;

@@ -9,7 +9,7 @@
 #include <doctest/doctest.h>
 
 #include <penstock/loader/fetch/value_checks.hpp>
-#include <penstock/loader/read/direct_engine.hpp>
+#include <penstock/loader/read/in_worker_engine.hpp>
 #include <penstock/transforms/clouds/codecs/packed_cloud.hpp>
 
 #include "support/loading.hpp"
@@ -112,7 +112,7 @@ Extent extent_of(const Dataset& dataset, std::uint64_t sample, std::string_view 
 class DamagingEngine : public ReadEngine {
  public:
   DamagingEngine(std::unique_ptr<ReadEngine> engine, int times) : engine_(std::move(engine)), left_(times) {}
-  EngineKind kind() const override { return EngineKind::direct; }
+  EngineKind kind() const override { return EngineKind::in_worker; }
   bool synchronous() const override { return true; }
   void submit(std::span<const ReadRequest> requests) override {
     engine_->submit(requests);
@@ -129,7 +129,7 @@ class DamagingEngine : public ReadEngine {
 
 Loader::EngineFactory damaging(int times) {
   return [times](const Dataset& dataset, EngineOptions options, OnRead on_read) {
-    options.kind = EngineKind::direct;
+    options.kind = EngineKind::in_worker;
     ChosenEngine chosen = choose_engine(dataset, options, std::move(on_read));
     return ChosenEngine{std::make_unique<DamagingEngine>(std::move(chosen.engine), times), "damaging"};
   };
@@ -153,7 +153,7 @@ TEST_CASE("no flipped bit of a packed dataset's shards is delivered, in any pack
         CAPTURE(at);
         const Dataset damaged = flipped(dataset, extent.file, at, bit);
         for (const EngineKind engine :
-             {EngineKind::direct, EngineKind::pread, EngineKind::io_uring, EngineKind::gather}) {
+             {EngineKind::in_worker, EngineKind::pread, EngineKind::io_uring, EngineKind::gather}) {
           for (const Checksums checksums : {Checksums::first, Checksums::always}) {
             CAPTURE(name(engine));
             CAPTURE(name(checksums));
@@ -191,7 +191,7 @@ TEST_CASE("no flipped bit of a value that is read in part is delivered") {
         CAPTURE(field);
         CAPTURE(at - extent.offset);
         const Dataset damaged = flipped(dataset, extent.file, at, bit);
-        for (const EngineKind engine : {EngineKind::direct, EngineKind::pread, EngineKind::gather}) {
+        for (const EngineKind engine : {EngineKind::in_worker, EngineKind::pread, EngineKind::gather}) {
           for (const Checksums checksums : {Checksums::first, Checksums::always})
             CHECK_THROWS_WITH_AS(digest_of(damaged, only(options_of(checksums, engine), output), 9),
                                  doctest::Contains("CRC-32C"), Error);

@@ -84,7 +84,7 @@ TEST_CASE("data in memory is read by the workers, other data by io_uring, and by
 TEST_CASE("an engine asked for by name is that one, or an error that says why not") {
   unsetenv("PENSTOCK_ENGINE");
   const Shard shard;
-  for (const EngineKind kind : {EngineKind::direct, EngineKind::pread, EngineKind::gather})
+  for (const EngineKind kind : {EngineKind::in_worker, EngineKind::pread, EngineKind::gather})
     CHECK(chosen(shard.dataset, {.kind = kind}) == std::string(name(kind)) + ": as asked");
   CHECK(chosen(shard.dataset, {.kind = EngineKind::pread, .direct_io = true}) ==
         "pread: as asked; O_DIRECT is not used, only io_uring does");
@@ -109,7 +109,7 @@ TEST_CASE("PENSTOCK_ENGINE overrides the automatic choice, and only that") {
 
 TEST_CASE("every kind has a name that names it") {
   for (const EngineKind kind :
-       {EngineKind::automatic, EngineKind::io_uring, EngineKind::direct, EngineKind::pread, EngineKind::gather})
+       {EngineKind::automatic, EngineKind::io_uring, EngineKind::in_worker, EngineKind::pread, EngineKind::gather})
     CHECK(engine_named(name(kind)) == kind);
   CHECK_THROWS_AS(engine_named(""), Error);
 }
@@ -119,7 +119,7 @@ TEST_CASE("messages name shards as the dataset does") {
   std::filesystem::remove(shard.folder / "shard.bin");
   std::string text;
   const ChosenEngine choice =
-      choose_engine(shard.dataset, {.kind = EngineKind::direct}, [&](std::uint64_t, const std::exception_ptr& failure) {
+      choose_engine(shard.dataset, {.kind = EngineKind::in_worker}, [&](std::uint64_t, const std::exception_ptr& failure) {
         try {
           std::rethrow_exception(failure);
         } catch (const Error& error) {

@@ -61,13 +61,13 @@ TEST_CASE("batches are those of the files, from fewer bytes, whatever the engine
     LoaderOptions options = options_of(fast);
     Loader plain(files, options);
     const auto expected = two_epochs(plain);
-    for (const EngineKind engine : {EngineKind::direct, EngineKind::pread, EngineKind::gather}) {
+    for (const EngineKind engine : {EngineKind::in_worker, EngineKind::pread, EngineKind::gather}) {
       options.engine.kind = engine;
       Loader loader(recoded, options);
       CHECK(two_epochs(loader) == expected);
     }
   }
-  // Over so many epochs that it hardly counts how far the feeder runs ahead.
+  // Over so many epochs that it hardly counts how far the scheduler runs ahead.
   auto read_for = [&](const Chain& chain) {
     Loader loader(recoded,
                   {.batch_size = 5, .workers = 1, .fields = {{"jpg", chain}}, .checksums = Checksums::off});
@@ -90,6 +90,6 @@ TEST_CASE("an image that the cache has room for is read whole, and kept") {
     Loader loader(recoded, options);
     CHECK(two_epochs(loader) == expected);
     two_epochs(loader);
-    CHECK(loader.stats().cache.hits >= kSamples);  // the feeder plans ahead of what is kept
+    CHECK(loader.stats().cache.hits >= kSamples);  // the scheduler plans ahead of what is kept
   }
 }

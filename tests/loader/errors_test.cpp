@@ -123,7 +123,7 @@ TEST_CASE("replace: another good sample takes the row, the same one whatever the
   const TemporaryFolder folder;
   const Dataset dataset = damaged(folder / "data");
   std::vector<std::uint64_t> expected;
-  for (const EngineKind engine : {EngineKind::direct, EngineKind::pread}) {
+  for (const EngineKind engine : {EngineKind::in_worker, EngineKind::pread}) {
     for (const unsigned workers : {1U, 4U}) {
       LoaderOptions options = shuffled(OnError::replace);
       options.workers = workers;
@@ -172,7 +172,7 @@ TEST_CASE("replace: a replacement that cannot be read is an error of its batch, 
   write_arrays(folder / "data", 3);
   write_file(folder / "data" / (number_key(0) + ".npy"), "\x93NUMPY");  // replaced by one of the others, or itself
   const Dataset dataset = open(folder / "data");
-  for (const EngineKind kind : {EngineKind::direct, EngineKind::pread}) {
+  for (const EngineKind kind : {EngineKind::in_worker, EngineKind::pread}) {
     LoaderOptions options = shuffled(OnError::replace);
     options.shuffle = false;
     options.batch_size = 1;
@@ -289,9 +289,9 @@ TEST_CASE("I/O errors are tried three times, corrupt bytes once, and what failed
     loader.set_epoch(0);  // what was ahead is over
     return ended;
   };
-  for (const unsigned times : {0U, 1U, 2U}) CHECK(reads_until(EngineKind::direct, {.fail_file = 0, .times = times}) == "");
-  CHECK(reads_until(EngineKind::direct, {.fail_file = 0, .times = 3}) == "i/o");
-  CHECK(reads_until(EngineKind::direct, {.fail_file = 0, .corrupt = true, .times = 1}) == "corrupt");
+  for (const unsigned times : {0U, 1U, 2U}) CHECK(reads_until(EngineKind::in_worker, {.fail_file = 0, .times = times}) == "");
+  CHECK(reads_until(EngineKind::in_worker, {.fail_file = 0, .times = 3}) == "i/o");
+  CHECK(reads_until(EngineKind::in_worker, {.fail_file = 0, .corrupt = true, .times = 1}) == "corrupt");
   // Of an engine that reads ahead, each fails so often.
   for (const unsigned times : {0U, 1U, 2U}) CHECK(reads_until(EngineKind::pread, {.fail_file = 0, .times = times}) == "");
   CHECK(reads_until(EngineKind::pread, {.fail_file = 0, .times = 3}) == "i/o");
@@ -415,7 +415,7 @@ TEST_CASE("a row of another shape is an error that names both shapes") {
 }
 
 TEST_CASE("a file that vanished or shrank after it was indexed is one clear error") {
-  for (const EngineKind engine : {EngineKind::direct, EngineKind::pread, EngineKind::io_uring}) {
+  for (const EngineKind engine : {EngineKind::in_worker, EngineKind::pread, EngineKind::io_uring}) {
     const TemporaryFolder folder;
     write_arrays(folder / "data", 8);
     const Dataset dataset = open(folder / "data");
@@ -456,7 +456,7 @@ TEST_CASE("a value larger than memory is an error that names it, with every engi
     return;
   }
   const Dataset dataset = open(folder / "data");
-  for (const EngineKind kind : {EngineKind::direct, EngineKind::pread, EngineKind::io_uring, EngineKind::gather}) {
+  for (const EngineKind kind : {EngineKind::in_worker, EngineKind::pread, EngineKind::io_uring, EngineKind::gather}) {
     for (const bool stored : {false, true}) {
       CAPTURE(name(kind));
       CAPTURE(stored);
@@ -500,7 +500,7 @@ TEST_CASE("storage that never answers: next() raises after the timeout with a du
     const auto begin = std::chrono::steady_clock::now();
     {
       Loader loader(dataset, options, [&](const Dataset&, const EngineOptions& engine, OnRead) {
-        return ChosenEngine{std::make_unique<StuckEngine>(synchronous || engine.kind == EngineKind::direct, latch),
+        return ChosenEngine{std::make_unique<StuckEngine>(synchronous || engine.kind == EngineKind::in_worker, latch),
                             "stuck"};
       });
       for (int tries = 0; tries < 2; ++tries) {

@@ -3,8 +3,8 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/loader/batch/assembly.hpp>
-#include <penstock/loader/batch/delivery.hpp>
+#include <penstock/loader/batch/batch_builder.hpp>
+#include <penstock/loader/batch/reorder_buffer.hpp>
 #include <penstock/loader/work/failures.hpp>
 
 #include "support/loading.hpp"
@@ -34,10 +34,10 @@ std::vector<BadSample> bad_at(std::initializer_list<std::uint64_t> positions) {
 
 /// A batch in the making, of four rows.
 struct Making {
-  Making() { assembly.rows.resize(4); }
+  Making() { builder.rows.resize(4); }
   Arrays arrays{4};
   std::shared_ptr<SlabPool> slabs = std::make_shared<SlabPool>(arrays.dataset(), std::span<const Output>{}, 4, 0, 1);
-  Assembly assembly{*slabs->acquire({}, [] { return false; }), 0};
+  BatchBuilder builder{*slabs->acquire({}, [] { return false; }), 0};
 };
 
 }  // namespace
@@ -45,15 +45,15 @@ struct Making {
 TEST_CASE("the first row in plan order decides what a batch fails with, whichever fails first") {
   Making making;
   for (const auto& order : {std::array{0U, 1U, 2U, 3U}, std::array{3U, 2U, 1U, 0U}, std::array{2U, 0U, 3U, 1U}}) {
-    making.assembly.begin(0, 0, 0);
+    making.builder.begin(0, 0, 0);
     for (const std::uint32_t row : order)
-      making.assembly.fail(row, std::make_exception_ptr(Error::io(5, "row " + std::to_string(row))));
-    CHECK(text(making.assembly.failure()).find("row 0") != std::string::npos);
-    CHECK(making.assembly.other_failures() == 3);
+      making.builder.fail(row, std::make_exception_ptr(Error::io(5, "row " + std::to_string(row))));
+    CHECK(text(making.builder.failure()).find("row 0") != std::string::npos);
+    CHECK(making.builder.other_failures() == 3);
   }
-  making.assembly.begin(0, 0, 0);
-  CHECK(making.assembly.failure() == nullptr);
-  CHECK(making.assembly.other_failures() == 0);
+  making.builder.begin(0, 0, 0);
+  CHECK(making.builder.failure() == nullptr);
+  CHECK(making.builder.other_failures() == 0);
 }
 
 TEST_CASE("bad samples are counted for each epoch by itself, and once each") {
@@ -94,12 +94,12 @@ TEST_CASE("another order of the same epoch is counted by itself") {
 
 TEST_CASE("bad samples of a batch come in the order of its rows, whichever failed first") {
   Making making;
-  making.assembly.begin(0, 0, 0);
-  for (const std::uint32_t row : {2U, 0U, 3U, 1U}) making.assembly.add_bad(row, bad_at({row}).front());
+  making.builder.begin(0, 0, 0);
+  for (const std::uint32_t row : {2U, 0U, 3U, 1U}) making.builder.add_bad(row, bad_at({row}).front());
   std::vector<std::uint64_t> rows;
-  for (const BadSample& sample : making.assembly.take_bad()) rows.push_back(*sample.position);
+  for (const BadSample& sample : making.builder.take_bad()) rows.push_back(*sample.position);
   CHECK(rows == std::vector<std::uint64_t>{0, 1, 2, 3});
-  CHECK(making.assembly.take_bad().empty());
+  CHECK(making.builder.take_bad().empty());
 }
 
 TEST_CASE("a rank's share is that of the fullest one, and all ranks have all samples") {
@@ -131,15 +131,15 @@ TEST_CASE("the first thousand bad samples are listed, the others counted") {
 
 TEST_CASE("a delivery that is closed with a failure gives what is ready, then throws the failure each time") {
   Making making;
-  Delivery delivery(making.slabs);
-  making.assembly.begin(0, delivery.generation(), 0);
-  delivery.put(making.assembly);
+  ReorderBuffer delivery(making.slabs);
+  making.builder.begin(0, delivery.generation(), 0);
+  delivery.put(making.builder);
   delivery.close(std::make_exception_ptr(Error::resource("over")));
-  CHECK(delivery.take(0, {}) == &making.assembly);
+  CHECK(delivery.take(0, {}) == &making.builder);
   for (int again = 0; again < 2; ++again) CHECK_THROWS_WITH_AS(delivery.take(1, {}), doctest::Contains("over"), Error);
   const std::size_t free = making.slabs->free_slabs();
-  making.assembly.begin(0, delivery.generation(), 1);
-  delivery.put(making.assembly);  // too late
+  making.builder.begin(0, delivery.generation(), 1);
+  delivery.put(making.builder);  // too late
   CHECK(making.slabs->free_slabs() == free + 1);
   CHECK_THROWS_WITH_AS(delivery.take(1, {}), doctest::Contains("over"), Error);
   delivery.begin_generation();

@@ -86,7 +86,7 @@ TEST_CASE("batches with rows that the device reads are those of the host, for ev
   const Images data(53);
   const Dataset dataset = data.dataset();
   Loader plain(dataset, images_on(nullptr));
-  for (const EngineKind kind : {EngineKind::direct, EngineKind::pread}) {
+  for (const EngineKind kind : {EngineKind::in_worker, EngineKind::pread}) {
     std::atomic<std::uint64_t> crossed{0}, read{0};
     const auto device = device_with([&](const HostWork& work) {
       if (work.kind == HostWork::Kind::copy_in) crossed += work.bytes;
@@ -281,7 +281,7 @@ TEST_CASE("a loader that ends or jumps while reads are under way gives everythin
     const auto device = restless_device(random, 60);
     LoaderOptions options = images_on(device);
     options.engine.threads = static_cast<unsigned>(1 + random() % 4);
-    options.engine.kind = random() % 2 == 0 ? EngineKind::pread : EngineKind::direct;
+    options.engine.kind = random() % 2 == 0 ? EngineKind::pread : EngineKind::in_worker;
     restless_life(dataset, std::move(options), random);
     CHECK(device->allocated() == 0);
     CHECK(device->attached() == 0);

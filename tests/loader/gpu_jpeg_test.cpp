@@ -123,7 +123,7 @@ TEST_CASE("batches are those of the host, whatever the device's share, for every
   const Dataset dataset = data.dataset();
   Loader plain(dataset, on_host());
   for (const double share : {0.3, 1.0}) {
-    for (const EngineKind kind : {EngineKind::direct, EngineKind::pread}) {
+    for (const EngineKind kind : {EngineKind::in_worker, EngineKind::pread}) {
       const auto device = device_with();
       LoaderOptions options = pictures_on(device, share);
       options.engine.kind = kind;

@@ -45,7 +45,7 @@ TEST_CASE("ragged rows are values and offsets, whether their lengths are known b
                std::string(static_cast<std::size_t>(i * 7 % 13), 'a'));
     write_file(folder / "data" / (number_key(static_cast<std::uint64_t>(i)) + ".cls"), "1");
   }
-  for (const EngineKind engine : {EngineKind::direct, EngineKind::pread}) {
+  for (const EngineKind engine : {EngineKind::in_worker, EngineKind::pread}) {
     LoaderOptions options;
     options.batch_size = 6;
     options.workers = 3;

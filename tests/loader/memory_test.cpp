@@ -33,7 +33,7 @@ TEST_CASE("memory is flat over 50 epochs") {
   const TemporaryFolder folder;
   synth_icons(folder / "icons", {.count = 200, .seed = 1, .workers = 1, .classes = 2});
   const Dataset dataset = packed(open(folder / "icons"), folder / "tar", "tar");
-  for (const EngineKind engine : {EngineKind::direct, EngineKind::io_uring}) {
+  for (const EngineKind engine : {EngineKind::in_worker, EngineKind::io_uring}) {
     LoaderOptions options;
     options.batch_size = 16;
     options.shuffle = true;

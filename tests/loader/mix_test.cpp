@@ -140,7 +140,7 @@ TEST_CASE("the bytes do not depend on workers, engines or where a loader was res
   const std::vector<Mix> mixes{mixup(0.2, kClasses), cutmix(1, kClasses)};
   Loader one(dataset, mixing(mixes, 1));
   const auto expected = batch_digests(one);
-  for (const EngineKind kind : {EngineKind::direct, EngineKind::pread, EngineKind::gather}) {
+  for (const EngineKind kind : {EngineKind::in_worker, EngineKind::pread, EngineKind::gather}) {
     LoaderOptions options = mixing(mixes, 3);
     options.engine.kind = kind;
     Loader loader(dataset, options);

@@ -47,7 +47,7 @@ TEST_CASE("batches do not depend on workers, prefetch, engine or packing") {
   std::vector<Dataset> packings{source};
   for (const std::string& format : written_formats()) packings.push_back(packed(source, folder / format, format));
   for (const Dataset& dataset : packings) {
-    for (const EngineKind engine : {EngineKind::direct, EngineKind::pread, EngineKind::io_uring, EngineKind::gather}) {
+    for (const EngineKind engine : {EngineKind::in_worker, EngineKind::pread, EngineKind::io_uring, EngineKind::gather}) {
       for (const unsigned workers : {1U, 2U, 7U}) {
         for (const unsigned prefetch : {1U, 4U}) {
           LoaderOptions options = image_options();

@@ -100,7 +100,7 @@ TEST_CASE("io_uring that the kernel refuses is refused with its errno") {
     CHECK(refusal == std::to_string(errnum));
     const std::string failure = with_uring_refused(errnum, [] {
       try {
-        const UringEngine engine(desk_over({}, [](std::uint64_t, const std::exception_ptr&) {}), {});
+        const UringEngine engine(core_over({}, [](std::uint64_t, const std::exception_ptr&) {}), {});
         return std::string("made");
       } catch (const Error& error) {
         return std::string(error.what());
@@ -184,7 +184,7 @@ TEST_CASE("data that was just written is resident, data that was dropped is not"
 TEST_CASE("the faulty engine fails, loses and delays what it is told to") {
   const TemporaryFolder folder;
   const auto files = one_file(folder, 10000);
-  const EngineUnderTest direct{"direct", EngineKind::direct, {}};
+  const EngineUnderTest direct{"direct", EngineKind::in_worker, {}};
   const auto make = [&](OnRead on_read) { return make_engine(direct, files, std::move(on_read)); };
   std::byte memory[4][100];
   const std::vector<ReadRequest> requests{{{0, 0, 100}, memory[0], 10},

@@ -24,7 +24,7 @@ namespace {
 constexpr std::uint64_t kSamples = 400;
 
 std::vector<EngineKind> engine_kinds() {
-  std::vector<EngineKind> kinds{EngineKind::direct, EngineKind::pread, EngineKind::gather};
+  std::vector<EngineKind> kinds{EngineKind::in_worker, EngineKind::pread, EngineKind::gather};
   if (uring_refusal() == 0) kinds.push_back(EngineKind::io_uring);
   return kinds;
 }
@@ -127,11 +127,11 @@ TEST_CASE("a dataset that was touched, or replaced by the same, is read on") {
     pack_rows(folder / "rows", packed, format, 0);
     const Dataset dataset = open(packed);
     for_each_file(packed, touch);
-    CHECK(loaded(dataset, EngineKind::direct, 0).right == kSamples);
+    CHECK(loaded(dataset, EngineKind::in_worker, 0).right == kSamples);
     for_each_file(packed, [](const fs::path& file) { fs::permissions(file, fs::perms::owner_all); });
-    CHECK(loaded(dataset, EngineKind::direct, 0).right == kSamples);
+    CHECK(loaded(dataset, EngineKind::in_worker, 0).right == kSamples);
     pack_rows(folder / "rows", packed, format, 0);
-    CHECK(loaded(dataset, EngineKind::direct, 0).right == kSamples);
+    CHECK(loaded(dataset, EngineKind::in_worker, 0).right == kSamples);
   }
 }
 
@@ -147,7 +147,7 @@ TEST_CASE("a packed shard that was written to in place is refused, with its time
   write_file(shard, bytes);
   const timespec times[2] = {before.st_atim, before.st_mtim};
   REQUIRE(::utimensat(AT_FDCWD, shard.c_str(), times, 0) == 0);
-  const Outcome outcome = loaded(dataset, EngineKind::direct, 0);
+  const Outcome outcome = loaded(dataset, EngineKind::in_worker, 0);
   CHECK(outcome.wrong == 0);
   CHECK(says_replaced(outcome.error, "shard-000002.tar"));
 }

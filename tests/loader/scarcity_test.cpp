@@ -131,18 +131,18 @@ LoaderOptions with_engine(EngineKind kind, unsigned threads = 0) {
 
 std::vector<Setup> setups() {
   std::vector<Setup> all{
-      {"direct", [] { return with_engine(EngineKind::direct); }},
+      {"direct", [] { return with_engine(EngineKind::in_worker); }},
       {"gather", [] { return with_engine(EngineKind::gather); }},
       {"pread", [] { return with_engine(EngineKind::pread, 3); }},
       {"on_batch",
        [] {
-         LoaderOptions options = with_engine(EngineKind::direct);
+         LoaderOptions options = with_engine(EngineKind::in_worker);
          options.on_batch = [](Batch&) {};
          return options;
        }},
       {"device",
        [] {
-         LoaderOptions options = with_engine(EngineKind::direct);
+         LoaderOptions options = with_engine(EngineKind::in_worker);
          options.device = "host";
          return options;
        }},
@@ -155,7 +155,7 @@ std::vector<Setup> setups() {
        }},
       {"cache",
        [] {
-         LoaderOptions options = with_engine(EngineKind::direct);
+         LoaderOptions options = with_engine(EngineKind::in_worker);
          options.cache = CacheKind::decoded;
          options.cache_bytes = 1 << 20;
          return options;
@@ -180,7 +180,7 @@ TEST_CASE("a thread that the system refuses ends a loader's construction in one 
   for (const Setup& setup : setups()) {
     CAPTURE(std::string(setup.name));
     const auto outcomes = with_each_refused(threads_left, [&] { const Loader loader(dataset, setup.options()); });
-    CHECK(outcomes.size() >= 4);  // three workers and the feeder
+    CHECK(outcomes.size() >= 4);  // three workers and the scheduler
     for (const std::string& ended : outcomes) {
       CAPTURE(ended);
       CHECK(ended.find("resource: cannot start the thread") == 0);
@@ -188,7 +188,7 @@ TEST_CASE("a thread that the system refuses ends a loader's construction in one 
     }
   }
   const Refusing refusing(threads_left, 2);
-  CHECK(outcome([&] { const Loader loader(dataset, with_engine(EngineKind::direct)); }) ==
+  CHECK(outcome([&] { const Loader loader(dataset, with_engine(EngineKind::in_worker)); }) ==
         "resource: cannot start the thread penstock-w2: Resource temporarily unavailable (2 of 3 such threads had been "
         "started)");
 }

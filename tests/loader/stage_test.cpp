@@ -19,7 +19,7 @@ TEST_CASE("every packing is staged whole, with every engine, and staged again co
   const TemporaryFolder folder;
   write_folder(folder / "source");
   const Dataset source = open(folder / "source");
-  std::vector<EngineKind> engines{EngineKind::automatic, EngineKind::pread, EngineKind::direct};
+  std::vector<EngineKind> engines{EngineKind::automatic, EngineKind::pread, EngineKind::in_worker};
   if (uring_refusal() == 0) engines.push_back(EngineKind::io_uring);
   for (const std::string& format : written_formats()) {
     CAPTURE(format);

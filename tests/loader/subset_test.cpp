@@ -104,7 +104,7 @@ TEST_CASE("what the occurrences draw depends neither on the order nor on workers
   const Rows expected = rows_of(plain);
   CHECK(std::set(expected.begin(), expected.end()).size() == list.size());
   LoaderOptions options = drawing(list, true);
-  for (const EngineKind engine : {EngineKind::direct, EngineKind::pread}) {
+  for (const EngineKind engine : {EngineKind::in_worker, EngineKind::pread}) {
     for (const std::uint64_t block : {0U, 2U}) {
       options.engine.kind = engine;
       options.shuffle_block = block;

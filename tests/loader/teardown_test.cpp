@@ -19,7 +19,7 @@ TEST_CASE("a loader destroyed at random moments, two thousand times, leaves no t
   const unsigned seed = 20;
   MESSAGE("seed " << seed);
   std::mt19937 random(seed);
-  const EngineKind engines[] = {EngineKind::direct, EngineKind::pread, EngineKind::io_uring};
+  const EngineKind engines[] = {EngineKind::in_worker, EngineKind::pread, EngineKind::io_uring};
   for (int round = 0; round < 2000; ++round) {
     LoaderOptions options;
     options.batch_size = static_cast<std::uint32_t>(1 + random() % 16);

@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include <penstock/loader/read/direct_engine.hpp>
 #include <penstock/loader/read/gather_engine.hpp>
+#include <penstock/loader/read/in_worker_engine.hpp>
 #include <penstock/loader/read/pread_engine.hpp>
 #include <penstock/loader/read/uring_engine.hpp>
 
@@ -27,7 +27,7 @@ struct EngineUnderTest {
 
 inline std::vector<EngineUnderTest> engines_under_test() {
   std::vector<EngineUnderTest> engines{
-      {"direct", EngineKind::direct, {}},
+      {"direct", EngineKind::in_worker, {}},
       {"gather", EngineKind::gather, {}},
       {"pread, 4 threads", EngineKind::pread, {.threads = 4}},
       {"pread, nothing merged", EngineKind::pread, {.threads = 2, .merge_gap = 0, .merge_bytes = 0}},
@@ -42,25 +42,25 @@ inline std::vector<EngineUnderTest> engines_under_test() {
   return engines;
 }
 
-inline std::shared_ptr<ReadDesk> desk_over(std::vector<DataFile> files, OnRead on_read, FileTableOptions options = {}) {
+inline std::shared_ptr<EngineCore> core_over(std::vector<DataFile> files, OnRead on_read, FileTableOptions options = {}) {
   const auto count = static_cast<std::uint32_t>(files.size());
-  return std::make_shared<ReadDesk>(
+  return std::make_shared<EngineCore>(
       count, [files = std::move(files)](std::uint32_t file) { return files.at(file); }, options, std::move(on_read));
 }
 
 inline std::unique_ptr<ReadEngine> make_engine(const EngineUnderTest& engine, std::vector<DataFile> files,
                                                OnRead on_read, AnswerFilter filter = {}, std::size_t keep_open = 0) {
-  auto desk = desk_over(std::move(files), std::move(on_read),
+  auto core = core_over(std::move(files), std::move(on_read),
                         {.direct_io = engine.options.direct_io, .random_access = true, .keep_open = keep_open});
   switch (engine.kind) {
-    case EngineKind::direct:
-      return std::make_unique<DirectEngine>(std::move(desk), std::move(filter));
+    case EngineKind::in_worker:
+      return std::make_unique<InWorkerEngine>(std::move(core), std::move(filter));
     case EngineKind::gather:
-      return std::make_unique<GatherEngine>(std::move(desk));
+      return std::make_unique<GatherEngine>(std::move(core));
     case EngineKind::pread:
-      return std::make_unique<PreadEngine>(std::move(desk), engine.options, std::move(filter));
+      return std::make_unique<PreadEngine>(std::move(core), engine.options, std::move(filter));
     default:
-      return std::make_unique<UringEngine>(std::move(desk), engine.options, std::move(filter));
+      return std::make_unique<UringEngine>(std::move(core), engine.options, std::move(filter));
   }
 }
 

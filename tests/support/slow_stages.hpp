@@ -71,7 +71,7 @@ class SlowEngine final : public ReadEngine {
  public:
   static Loader::EngineFactory factory(bool ahead, std::chrono::milliseconds delay) {
     return [=](const Dataset& dataset, EngineOptions options, OnRead on_read) {
-      options.kind = EngineKind::direct;
+      options.kind = EngineKind::in_worker;
       auto inner = choose_engine(dataset, options, [](std::uint64_t, const std::exception_ptr&) {});
       auto engine = std::make_unique<SlowEngine>(std::move(inner.engine), ahead, delay, std::move(on_read));
       return ChosenEngine{std::move(engine), "slow"};

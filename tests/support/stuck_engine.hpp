@@ -33,7 +33,7 @@ class Latch {
 class StuckEngine : public ReadEngine {
  public:
   StuckEngine(bool synchronous, std::shared_ptr<Latch> latch) : synchronous_(synchronous), latch_(std::move(latch)) {}
-  EngineKind kind() const override { return synchronous_ ? EngineKind::direct : EngineKind::pread; }
+  EngineKind kind() const override { return synchronous_ ? EngineKind::in_worker : EngineKind::pread; }
   bool synchronous() const override { return synchronous_; }
   void submit(std::span<const ReadRequest>) override {
     if (synchronous_) latch_->wait();

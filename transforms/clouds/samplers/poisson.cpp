@@ -37,13 +37,13 @@ class PoissonSampler : public PointSampler {
     double x, y, z;
   };
 
-  static Place place_of(const PointColumns& cloud, std::uint32_t point) {
+  static Place error_location(const PointColumns& cloud, std::uint32_t point) {
     return {static_cast<double>(cloud.x[point]), static_cast<double>(cloud.y[point]),
             static_cast<double>(cloud.z[point])};
   }
 
   bool crowded(const PointColumns& cloud, std::uint32_t point) const {
-    const Place at = place_of(cloud, point);
+    const Place at = error_location(cloud, point);
     for (const std::uint32_t cell : around_[cells_.cell_of()[point]]) {
       if (cell == PointCells::kNone) return false;
       for (std::uint32_t i = last_[cell]; i != PointCells::kNone; i = before_[i]) {
@@ -56,7 +56,7 @@ class PoissonSampler : public PointSampler {
 
   void take(const PointColumns& cloud, std::uint32_t point) {
     std::uint32_t& last = last_[cells_.cell_of()[point]];
-    places_.push_back(place_of(cloud, point));
+    places_.push_back(error_location(cloud, point));
     before_.push_back(last);
     last = static_cast<std::uint32_t>(taken_.size());
     taken_.push_back(point);

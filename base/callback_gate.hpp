@@ -1,0 +1,34 @@
+// Lets calls through until it is closed, and tells when the last of them is over.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace penstock {
+
+/// Stands before a callback whose owner goes away: after close() no call is running, and none will begin.
+class CallbackGate {
+ public:
+  /// Calls `call` unless the gate is closed. Any number of threads may be inside.
+  template <typename Call>
+  void pass(Call&& call) {
+    // acq_rel: what the closer does after close() comes after everything done inside.
+    const std::uint32_t before = state_.fetch_add(1, std::memory_order_acq_rel);
+    if ((before & kClosed) == 0) call();
+    if (state_.fetch_sub(1, std::memory_order_acq_rel) == (kClosed | 1)) state_.notify_all();
+  }
+  bool closed() const { return (state_.load(std::memory_order_acquire) & kClosed) != 0; }
+  void close() {
+    std::uint32_t state = state_.fetch_or(kClosed, std::memory_order_acq_rel) | kClosed;
+    while (state != kClosed) {
+      state_.wait(state, std::memory_order_acquire);
+      state = state_.load(std::memory_order_acquire);
+    }
+  }
+
+ private:
+  static constexpr std::uint32_t kClosed = 1u << 31;
+  std::atomic<std::uint32_t> state_{0};  // kClosed, and the number of threads inside
+};
+
+}  // namespace penstock

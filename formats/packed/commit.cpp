@@ -1,0 +1,72 @@
+#include <span>
+#include <string>
+#include <vector>
+
+#include <penstock/base/error.hpp>
+#include <penstock/formats/format.hpp>
+#include <penstock/formats/io/atomic_file.hpp>
+#include <penstock/formats/packed/commit.hpp>
+#include <penstock/formats/packed/journal.hpp>
+#include <penstock/formats/packed/manifest.hpp>
+#include <penstock/formats/packed/parts.hpp>
+
+namespace penstock {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+// What the packing's own readers want beside the shards.
+void complete(const fs::path& partial, const Manifest& manifest) {
+  const Format* format = format_named(manifest.format);
+  if (format == nullptr || format->complete == nullptr) return;
+  std::vector<std::string> names;
+  for (const ManifestShard& shard : manifest.shards) names.push_back(shard.name);
+  format->complete(partial, names);
+}
+
+}  // namespace
+
+void commit_dataset(const fs::path& partial, const fs::path& destination, const std::string& manifest,
+                 std::string_view marker) {
+  complete(partial, Manifest::from_json(manifest));
+  write_atomically(partial / Manifest::kFileName, std::as_bytes(std::span(manifest.data(), manifest.size())));
+  if (fs::exists(destination)) {
+    for (const std::string_view name : {Journal::kFileName, kJoining}) fs::remove(destination / name);
+    sync_folder(destination);
+    remove_dataset(replace_folder(partial, destination));
+  } else {
+    rename_durably(partial, destination);
+  }
+  fs::remove(destination / marker);
+  if (marker != Journal::kFileName) sync_folder(destination);  // beside penstock.json a journal means nothing
+}
+
+void remove_dataset(const fs::path& folder) {
+  if (fs::is_symlink(folder)) {
+    fs::remove(folder);
+    return;
+  }
+  require_ours(folder);
+  std::vector<fs::path> rest;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+    if (entry.path().filename() != Manifest::kFileName) rest.push_back(entry.path());
+  }
+  for (const fs::path& path : rest) fs::remove_all(path);
+  fs::remove_all(folder);
+}
+
+void require_ours(const fs::path& folder) {
+  if (fs::is_directory(folder) && (fs::is_empty(folder) || fs::exists(folder / Manifest::kFileName))) return;
+  throw Error::invalid_argument("will not replace what is no packed dataset: " + folder.string());
+}
+
+fs::path without_slash(const fs::path& path) {
+  return path.has_filename() ? path : path.parent_path();
+}
+
+fs::path partial_path(const fs::path& destination) {
+  return without_slash(destination).string() + ".partial";
+}
+
+}  // namespace penstock

@@ -1,0 +1,64 @@
+#include <algorithm>
+#include <array>
+
+#include <penstock/loader/batch/batch_builder.hpp>
+
+namespace penstock {
+
+void BatchBuilder::begin(std::uint64_t seed, std::uint64_t generation, std::uint64_t sequence) {
+  seed_ = seed;
+  generation_.store(generation, std::memory_order_relaxed);
+  sequence_ = sequence;
+  failure_ = nullptr;
+  failures_ = 0;
+  bad_.clear();
+  for (std::uint32_t row = 0; row < rows.size(); ++row) set_stage(row, RowStage::planned);
+  remaining_.store(static_cast<std::uint32_t>(rows.size()), std::memory_order_release);
+}
+
+bool BatchBuilder::finish_rows(std::uint32_t count) {
+  // acq_rel: the last worker must see what the others wrote into the slab.
+  return remaining_.fetch_sub(count, std::memory_order_acq_rel) == count;
+}
+
+void BatchBuilder::fail(std::uint32_t row, std::exception_ptr failure) {
+  const std::scoped_lock lock(mutex_);
+  if (failures_++ == 0 || row < failed_row_) {
+    failure_ = std::move(failure);
+    failed_row_ = row;
+  }
+}
+
+void BatchBuilder::add_bad(std::uint32_t row, BadSample bad) {
+  const std::scoped_lock lock(mutex_);
+  bad_.emplace_back(row, std::move(bad));
+}
+
+std::vector<BadSample> BatchBuilder::take_bad() {
+  std::sort(bad_.begin(), bad_.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<BadSample> taken;
+  for (auto& [row, bad] : bad_) taken.push_back(std::move(bad));
+  bad_.clear();
+  return taken;
+}
+
+std::string BatchBuilder::describe(const std::function<std::string_view(const Row&)>& key_of) const {
+  static constexpr std::array<const char*, 5> names{"planned", "reading", "queued", "decoding", "done"};
+  constexpr int kNamed = 4;
+  std::string text = "batch " + std::to_string(slab_.number) + " of epoch " + std::to_string(slab_.epoch) + " lacks ";
+  std::uint32_t missing = 0;
+  std::string named;
+  for (std::uint32_t row = 0; row < rows.size(); ++row) {
+    const RowStage stage = stages_[row].load(std::memory_order_relaxed);
+    if (stage == RowStage::done) continue;
+    if (missing++ < kNamed) {
+      named.append(named.empty() ? "" : ", ")
+          .append(key_of(rows[row]))
+          .append(" ")
+          .append(names[static_cast<std::size_t>(stage)]);
+    }
+  }
+  return text + std::to_string(missing) + " rows (" + named + (missing > kNamed ? ", ..." : "") + ")";
+}
+
+}  // namespace penstock

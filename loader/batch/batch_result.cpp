@@ -1,0 +1,24 @@
+#include <penstock/base/caught.hpp>
+#include <penstock/loader/batch/batch_result.hpp>
+
+namespace penstock {
+
+BatchResult::BatchResult(BatchBuilder& builder, const std::shared_ptr<SlabPool>& slabs, SlabPool::To to)
+    : epoch(builder.slab().epoch),
+      other_failures(builder.other_failures()),
+      failure(builder.failure()),
+      journey(builder.journey) {
+  if (failure == nullptr) {
+    failure = caught([&] {
+      bad = builder.take_bad();
+      builder.slab().bad = bad;
+    });
+  }
+  if (failure != nullptr) {
+    slabs->release(&builder.slab());
+    return;
+  }
+  failure = caught([&] { batch = Batch(SlabPool::lend(slabs, &builder.slab(), to)); });
+}
+
+}  // namespace penstock

@@ -1,0 +1,72 @@
+// A group: neighbouring rows of one batch that travel as one task, so that scheduling never dominates small samples.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include <penstock/loader/batch/batch_builder.hpp>
+#include <penstock/loader/fetch/block_read.hpp>
+#include <penstock/loader/fetch/fetch.hpp>
+#include <penstock/loader/fetch/task_queue.hpp>
+#include <penstock/loader/read/read_engine.hpp>
+
+namespace penstock {
+
+struct RowTask;
+
+/// One request's way back from the engine: ReadRequest::tag is its address.
+struct PendingRead {
+  RowTask* group = nullptr;      ///< null: the caller waits for it in submit() (synchronous engines), or it is a block's
+  std::uint32_t row = 0;       ///< in the group
+  BlockRead* block = nullptr;  ///< where it is a block's
+  std::exception_ptr failure = nullptr;  ///< set by done() where there is neither
+
+  static std::uint64_t tag(PendingRead& read) { return reinterpret_cast<std::uint64_t>(&read); }
+  /// The engines' OnRead: hands the outcome to the group, and the group to the workers when it was the last.
+  static void done(std::uint64_t tag, std::exception_ptr failure);
+};
+
+struct RowTask {
+  BatchBuilder* builder = nullptr;
+  std::uint32_t first = 0, count = 0;  ///< rows of the batch
+  Clock::time_point sent{}, queued{};  ///< as Journey has them
+
+  // Where an asynchronous engine reads ahead of the workers:
+  bool read_ahead = false;
+  std::vector<Fetch> fetches;         ///< by row of the group
+  std::vector<std::uint64_t> begins;  ///< of each row's buffer in `buffer`
+  std::byte* buffer = nullptr;        ///< of the read window
+  std::uint64_t buffer_bytes = 0;
+  std::vector<PendingRead> reads;
+  std::vector<std::shared_ptr<BlockRead>> blocks;  ///< that come ahead of their rows as they are stored
+  std::vector<std::exception_ptr> failures;        ///< by row of the group
+  std::mutex mutex;                                ///< guards failures while reads are under way
+  std::atomic<std::uint32_t> outstanding{0};
+  TaskQueue* tasks = nullptr;  ///< where the group goes when nothing is outstanding
+  RowTask* behind = nullptr;     ///< the next one in that queue, which uses this
+
+  /// One read less is outstanding; the last hands the group over.
+  void arrived();
+  /// The stored bytes of a block that was read ahead; nothing where it was not.
+  std::optional<std::span<const std::byte>> stored(std::uint32_t block) const;
+};
+
+/// Groups go round between the scheduler and the workers; the pool grows to what is in flight and stays there.
+class GroupPool {
+ public:
+  RowTask* acquire();
+  void release(RowTask* group) noexcept;
+
+ private:
+  std::mutex mutex_;  // guards both; free_ has room for all groups
+  std::vector<std::unique_ptr<RowTask>> groups_;
+  std::vector<RowTask*> free_;
+};
+
+}  // namespace penstock

@@ -1,0 +1,92 @@
+// The scheduler: the thread that turns the plan into work. It takes a free slab, names its rows, issues their reads (or
+// hands them to the workers, which read themselves), and runs ahead across epochs as far as slabs and window allow.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include <penstock/base/thread.hpp>
+#include <penstock/loader/batch/batch_builder.hpp>
+#include <penstock/loader/plan/plan.hpp>
+#include <penstock/loader/work/worker.hpp>
+
+namespace penstock {
+
+/// Where a run of batches begins.
+struct Position {
+  std::uint64_t seed = 0;
+  std::uint64_t shuffle_block = 0;  ///< as PlanOptions has it; these two a restored state may set
+  std::uint64_t epoch = 0;
+  std::uint64_t start = 0;  ///< position of batch 0 in the epoch's permutation
+  std::uint64_t batch = 0;
+
+  /// Where another epoch begins, in the same order.
+  Position first_of(std::uint64_t other) const {
+    return {.seed = seed, .shuffle_block = shuffle_block, .epoch = other};
+  }
+  bool same_order(const Position& other) const {
+    return seed == other.seed && shuffle_block == other.shuffle_block && epoch == other.epoch;
+  }
+  /// The plan of its epoch, where `options` says all else.
+  Plan plan(PlanOptions options) const {
+    options.seed = seed;
+    options.shuffle_block = shuffle_block;
+    return {options, epoch, start};
+  }
+};
+
+/// Makes a builder's rows ready to be filled: samples, keys, and the offsets of ragged rows of known length.
+/// Throws Error: resource, when a row exceeds max_items.
+void name_rows(BatchBuilder& builder, const WorkerContext& shop, const Position& position);
+
+class Scheduler {
+ public:
+  Scheduler(WorkerContext& shop, PlanOptions plan, ReadEngine& engine, std::vector<std::unique_ptr<BatchBuilder>>& builders);
+
+  /// Begins anew at `position`, for that generation of batches; from the consumer's thread.
+  void go_to(const Position& position, std::uint64_t generation);
+  void run(std::stop_token stop);
+
+ private:
+  struct Command {
+    Position position;
+    std::uint64_t generation;
+  };
+  std::optional<Command> next_command(std::stop_token stop);
+  void feed(const Command& command, std::stop_token stop);
+  bool feed_batch(const Position& at, const Plan& plan, std::uint64_t generation, std::stop_token stop);
+  bool stale(std::uint64_t generation) const { return shop_.delivery.generation() != generation; }
+  std::uint32_t feed_group(BatchBuilder& builder, std::uint32_t first, std::stop_token stop);
+  std::uint32_t group_rows(BatchBuilder& builder, std::uint32_t first);
+  std::uint32_t copied_rows() const;
+  bool read_ahead(RowTask& group, std::stop_token stop);
+  bool take_window(RowTask& group, std::stop_token stop);
+  void make_room_for(RowTask& group);
+  void plan_reads(RowTask& group);
+  void bring_block(std::uint32_t number, RowTask& group);
+  std::shared_ptr<BlockRead> begin_block(std::uint32_t number);
+  void flush();
+  void planned();                                   ///< the time since the last look at the clock was the plan's
+  void waited(StageClock& stage, Activity::Kind kind);  ///< or a wait, of that stage for room
+
+  WorkerContext& shop_;
+  PlanOptions plan_options_;
+  ReadEngine& engine_;
+  std::vector<std::unique_ptr<BatchBuilder>>& builders_;
+  std::vector<ReadRequest> requests_;
+  std::vector<RowTask*> unsent_;
+  RowSlots slots_;
+  BlockReads block_reads_;
+  std::vector<Piece> pieces_;
+  Stopwatch watch_;
+  std::uint64_t sequence_ = 0;
+  std::mutex mutex_;  // guards command_
+  std::condition_variable_any commanded_;
+  std::optional<Command> command_;
+};
+
+}  // namespace penstock

@@ -1,0 +1,96 @@
+// Where an engine takes requests in and answers them.
+#pragma once
+
+#include <cstdint>
+#include <exception>
+#include <limits>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include <penstock/base/callback_gate.hpp>
+#include <penstock/base/caught.hpp>
+#include <penstock/loader/read/file_table.hpp>
+#include <penstock/loader/read/read_counters.hpp>
+
+namespace penstock {
+
+/// The part that all engines share: files, answers and counts. Any number of threads may use it.
+struct EngineCore {
+  FileTable files;
+  OnRead on_read;
+  ReadCounters counters = {};
+  CallbackGate gate = {};
+
+  EngineCore(std::uint32_t count, std::function<DataFile(std::uint32_t)> lookup, const FileTableOptions& options,
+           OnRead answer)
+      : files(count, std::move(lookup), options), on_read(std::move(answer)) {}
+
+  void answer(std::uint64_t tag, std::exception_ptr failure = nullptr) {
+    gate.pass([&] { on_read(tag, std::move(failure)); });
+  }
+  /// Of requests that were all served.
+  void answer_all(std::span<const ReadRequest> requests) {
+    gate.pass([&] {
+      for (const ReadRequest& request : requests) on_read(request.tag, nullptr);
+    });
+  }
+
+  /// Answers with what was thrown, and where.
+  void fail(const ReadRequest& request, std::exception_ptr failure) {
+    answer(request.tag, placed(std::move(failure), request.extent));
+  }
+  void fail(std::span<const ReadRequest> requests, const std::exception_ptr& failure) {
+    for (const ReadRequest& request : requests) fail(request, failure);
+  }
+
+  /// Asks `push` to take the requests that are to be read, which it does wholly or, where it throws, not at all. Every
+  /// request is answered in the end, also where memory runs out.
+  template <typename Push>
+  void submit(std::span<const ReadRequest> requests, Push&& push) {
+    counters.asked(requests);
+    std::vector<ReadRequest> admitted;
+    if (auto failure = caught([&] { admitted.reserve(requests.size()); })) return fail(requests, failure);
+    for (const ReadRequest& request : requests)
+      if (admits(request)) admitted.push_back(request);
+    if (admitted.empty()) return;
+    if (auto failure = caught([&] { push(std::span<const ReadRequest>(admitted)); })) fail(admitted, failure);
+  }
+
+  /// True when `request` is to be read. Empty ones, and those that no file can hold, are answered.
+  bool admits(const ReadRequest& request) {
+    const Extent& extent = request.extent;
+    constexpr std::uint64_t kLargest = std::numeric_limits<std::int64_t>::max();  // of a file: off_t
+    if (extent.length == 0) {
+      answer(request.tag);
+      return false;
+    }
+    if (extent.offset > kLargest || extent.length > kLargest - extent.offset) {
+      answer(request.tag, caught([&] { throw files.ends_inside(extent); }));  // or: the file does not exist either
+      return false;
+    }
+    return true;
+  }
+
+  /// Answers sorted, disjoint requests that one read at `begin` served, which gave `bytes` bytes and `errnum` (0 at the
+  /// file's end).
+  void answer_merged(std::span<const ReadRequest> requests, std::uint64_t begin, std::uint64_t bytes, int errnum) {
+    for (const ReadRequest& request : requests) {
+      const Extent& extent = request.extent;
+      const bool whole = extent.offset + extent.length <= begin + bytes;
+      answer(request.tag, whole ? nullptr : failure_of(extent, errnum));
+    }
+  }
+  /// Of a read that ended before its end: with `errnum`, or 0 at the file's end.
+  std::exception_ptr failure_of(const Extent& extent, int errnum) const {
+    return caught([&] { throw errnum != 0 ? files.failed(extent, errnum) : files.ends_inside(extent); });
+  }
+  /// `failure`, with the extent's place where it names none.
+  std::exception_ptr placed(std::exception_ptr failure, const Extent& extent) const {
+    return explained(std::move(failure), [&] {
+      return ErrorContext{.shard = files.shard(extent.file), .offset = extent.offset};
+    });
+  }
+};
+
+}  // namespace penstock

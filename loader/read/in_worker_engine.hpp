@@ -1,0 +1,29 @@
+// Reads in the thread that asks: for data that is in memory, so that the copy is spread over the decoding workers.
+#pragma once
+
+#include <memory>
+
+#include <penstock/loader/read/engine_core.hpp>
+#include <penstock/loader/read/read_engine.hpp>
+#include <penstock/loader/read/read_vector.hpp>
+
+namespace penstock {
+
+/// One pread per request, answered before submit() returns. Correct, but slow, for data that is not in memory.
+class InWorkerEngine : public ReadEngine {
+ public:
+  explicit InWorkerEngine(std::shared_ptr<EngineCore> core, AnswerFilter filter = {});
+  ~InWorkerEngine() override;
+  bool stop(std::chrono::milliseconds grace) override;
+  EngineKind kind() const override { return EngineKind::in_worker; }
+  bool synchronous() const override { return true; }
+  void submit(std::span<const ReadRequest> requests) override;
+  EngineStats stats() const override { return core_->counters.total(); }
+
+ private:
+  void read(const ReadRequest& request);
+  std::shared_ptr<EngineCore> core_;
+  AnswerFilter filter_;
+};
+
+}  // namespace penstock

@@ -1,0 +1,83 @@
+// The consumer's time: what it waited, for which stage, and what it did in between.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include <penstock/loader/time/journey.hpp>
+#include <penstock/loader/time/stats.hpp>
+#include <penstock/loader/time/work_log.hpp>
+
+namespace penstock {
+
+/// Splits each wait over the stages, so that the parts add up to the whole. What counts is the batch that the consumer
+/// waits for, and of that the rows that were finished last. The wait is cut where they passed from stage to stage:
+///
+///   the scheduler has yet to come to them     plan, as far as it planned; where it had no free slab, or no room in the
+///                                          read window, what the workers did, who have the room; where they did
+///                                          nothing, the copies that have the slabs, or the reads that have the window
+///   their bytes are on their way           read
+///   they wait for a worker, or have one    what that worker did, of this batch and of what it had to do before
+///   the user's own step on the batch       its name
+///   the batch waits for its copy           copy
+///   the rest: threads wake up              deliver
+///
+/// Points of time are arguments so that tests may make them by hand; they must not go back.
+class StallAttribution {
+ public:
+  /// The stages behind delivery, and who the workers' input comes from.
+  struct Terms {
+    bool reads_ahead = false;
+    std::optional<std::string> on_batch = {};  ///< the name of the user's own step, where there is one
+    bool copies = false;        ///< to a device
+  };
+  /// `constructed`: when the loader was. The logs outlive this.
+  StallAttribution(const WorkLog& scheduler, const WorkLogs& workers, Terms terms, Clock::time_point constructed)
+      : scheduler_(scheduler), workers_(workers), terms_(std::move(terms)), constructed_(constructed) {}
+
+  void begin(Clock::time_point now);  ///< next() is called
+  /// It returns, with a batch or (null) without one: then the workers tell what there is to tell.
+  void end(Clock::time_point now, const Journey* journey);
+  void got_batch(std::uint32_t rows, std::uint64_t bytes, Clock::time_point now);
+  void report(Stats& stats) const;
+  void reset(Clock::time_point now);
+
+ private:
+  // Behind the kinds of Activity, of which the consumer waits for those that are no waits themselves.
+  enum Behind : std::size_t { on_batch = Activity::count, copy, stages };
+  using Times = std::array<nanoseconds, stages>;
+  Times split(Clock::time_point from, Clock::time_point to, const Journey& journey) const;
+  void add_plan(Times& times, Clock::time_point from, Clock::time_point to) const;
+  std::size_t nobody_works(Activity::Kind wait) const;
+  Times guess(Clock::time_point from, Clock::time_point to) const;
+
+  const WorkLog& scheduler_;
+  const WorkLogs& workers_;
+  const Terms terms_;
+  const Clock::time_point constructed_;
+  mutable std::mutex mutex_;  // guards all below: stats() may come from another thread
+  std::optional<Clock::time_point> began_, ended_;  // the wait under way; the end of the last one
+  Times waited_for_{};
+  nanoseconds waited_{}, busy_{}, first_batch_{};
+  std::uint64_t samples_ = 0, batches_ = 0, bytes_ = 0;
+};
+
+/// One wait, also where it ends in an exception.
+class Waiting {
+ public:
+  explicit Waiting(StallAttribution& waits) : waits_(waits) { waits_.begin(Clock::now()); }
+  ~Waiting() { waits_.end(Clock::now(), journey_ ? &*journey_ : nullptr); }
+  Waiting(const Waiting&) = delete;
+  Waiting& operator=(const Waiting&) = delete;
+  void got(const Journey& journey) { journey_ = journey; }  ///< of the batch that was waited for
+
+ private:
+  StallAttribution& waits_;
+  std::optional<Journey> journey_;
+};
+
+}  // namespace penstock

@@ -1,0 +1,27 @@
+#include <vector>
+
+#include <penstock/loader/work/error_location.hpp>
+
+namespace penstock {
+
+Extent stored_extent(const Dataset& dataset, std::uint32_t number) {
+  const Block block = dataset.block(number);
+  return block.mosaic ? dataset.block(block.mosaic->first_block).extent : block.extent;
+}
+
+ErrorContext error_location(const Dataset& dataset, std::uint64_t sample, std::uint32_t field) {
+  ErrorContext place{.dataset = dataset.path().string(),
+                     .shard = dataset.shard(dataset.shard_of(sample)).name,
+                     .key = std::string(dataset.key(sample)),
+                     .field = dataset.fields()[field].name};
+  std::vector<Piece> pieces;
+  if (!dataset.locate(sample, field, pieces) || pieces.empty()) return place;
+  if (pieces[0].kind != Piece::Kind::extent && pieces[0].kind != Piece::Kind::block) return place;
+  const Extent extent =
+      pieces[0].kind == Piece::Kind::extent ? pieces[0].extent : stored_extent(dataset, pieces[0].block);
+  place.shard = dataset.file(extent.file).path.lexically_proximate(dataset.path()).string();
+  place.offset = extent.offset;
+  return place;
+}
+
+}  // namespace penstock
