@@ -5,6 +5,7 @@
 
 #include <penstock/base/error.hpp>
 #include <penstock/formats/dataset.hpp>
+#include <penstock/formats/labels/emptiness.hpp>
 
 #include "support/temporary_folder.hpp"
 
@@ -146,4 +147,27 @@ TEST_CASE("the fingerprint is of the keys in order, not of the shards") {
   CHECK(made_of({{"a", "b", "c"}}) == made_of({{"a"}, {}, {"b", "c"}}));
   CHECK(made_of({{"a", "b", "c"}}) != made_of({{"a", "c", "b"}}));
   CHECK(made_of({{"a", "b"}}) != made_of({{"ab"}}));
+}
+
+TEST_CASE("a dataset of which nothing can be loaded says why, and is not packed") {
+  const auto dataset_of = [](const std::string& format, int samples, bool packed) {
+    IndexBuilder builder;
+    for (int i = 0; i < samples; ++i) builder.add_sample(std::to_string(i));
+    std::vector<Dataset::Shard> shards;
+    shards.push_back({.index = std::move(builder).finish(), .root = "here", .name = "shard"});
+    return Dataset("here", format, std::move(shards), {}, packed);
+  };
+  const auto why = [&](const Dataset& dataset, const std::string& expected) {
+    CHECK(emptiness(dataset) == expected);
+    CHECK_THROWS_WITH_AS(require_something_to_pack(dataset),
+                         doctest::Contains(("nothing to pack: " + expected).c_str()), Error);
+  };
+  why(dataset_of("tar", 0, false), "0 samples: its tar files hold no members");
+  why(dataset_of("lmdb", 0, false), "0 samples: its lmdb files hold no values");
+  why(dataset_of("tar", 0, true), "0 samples: it was packed of none");
+  why(dataset_of("tar", 2, false), "2 samples without fields: nothing of them can be loaded");
+  const TemporaryFolder folder;
+  const Dataset some = three_shards(folder.path());
+  CHECK(emptiness(some).empty());
+  CHECK_NOTHROW(require_something_to_pack(some));
 }

@@ -67,6 +67,13 @@ TEST_CASE("a subset that is empty is an error, and none is all samples") {
                        doctest::Contains("subset is empty"), Error);
   Loader all(data.dataset(), drawing(std::nullopt));
   CHECK(rows_of(all).size() == 3);
+  IndexBuilder none;
+  none.field({.name = "jpg", .codec = "jpeg"});
+  std::vector<Dataset::Shard> shards;
+  shards.push_back({.index = std::move(none).finish(), .root = data.folder.path(), .name = "shard"});
+  const Dataset empty("here", "lmdb", std::move(shards), {}, false);
+  CHECK_THROWS_WITH_AS((Loader{empty, {.fields = {{"jpg", raw()}}}}),
+                       doctest::Contains("nothing to load: 0 samples: its lmdb files hold no values"), Error);
 }
 
 TEST_CASE("the first occurrence of a sample draws what it draws alone, each further one anew") {
