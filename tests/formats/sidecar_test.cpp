@@ -15,6 +15,7 @@
 #include <penstock/formats/io/ownership.hpp>
 
 #include "support/processes.hpp"
+#include "support/skip.hpp"
 #include "support/temporary_folder.hpp"
 
 using namespace penstock;
@@ -208,6 +209,46 @@ TEST_CASE("whose sidecars are believed") {
   CHECK_FALSE(is_believable(index, data));
   index.st_mode = S_IFDIR | 0755;
   CHECK_FALSE(is_believable(index, data));
+}
+
+TEST_CASE("who is not root believes root, and lets nothing grow in a folder of another user") {
+  if (::geteuid() != 0) return test::skip("needs root, who may become another user");
+  constexpr uid_t kUser = 4711, kOther = 4712;
+  const TemporaryFolder folder;
+  fs::permissions(folder.path(), fs::perms(0755));
+  for (const auto& [name, owner] :
+       {std::pair{"own", kUser}, std::pair{"root's", uid_t{0}}, std::pair{"other's", kOther}}) {
+    fs::create_directory(folder / name);
+    REQUIRE(::chown((folder / name).c_str(), owner, 0) == 0);
+  }
+  fs::create_directory(folder / "other's" / "root's");
+  struct stat index {
+  }, data{};
+  index.st_mode = data.st_mode = S_IFREG | 0644;
+  data.st_uid = kOther;
+  REQUIRE(::seteuid(kUser) == 0);
+  const auto refused = [&](const fs::path& path) {
+    try {
+      require_own_folder(path);
+      return std::string();
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+  };
+  const bool of_root = is_believable(index, data);
+  index.st_uid = kUser + 2;
+  const bool of_stranger = is_believable(index, data);
+  const std::string own = refused(folder / "own"), roots = refused(folder / "root's"),
+                    others = refused(folder / "other's"), foreign = refused(folder / "other's" / "root's"),
+                    none = refused(folder / "none");
+  REQUIRE(::seteuid(0) == 0);
+  CHECK(of_root);
+  CHECK_FALSE(of_stranger);
+  CHECK(own == "");
+  CHECK(roots == "");  // as the folder around it
+  CHECK(none == "");
+  CHECK(others.find("belongs to another user") != std::string::npos);
+  CHECK(foreign.find("belongs to another user") != std::string::npos);
 }
 
 TEST_CASE("a sidecar that names what a walk of its folder would not come to is not believed") {
