@@ -251,6 +251,9 @@ TEST_CASE("first looks at each value once, always each time, off never") {
   };
   CHECK(checks_of(Checksums::off).checked == 0);
   CHECK(checks_of(Checksums::first).checked == 2 * kCount);
+  std::uint64_t bytes = 0;
+  for (const char* field : {"short.npy", "long.npy"}) bytes += dataset.length(0, *dataset.field(field));
+  CHECK(checks_of(Checksums::first).checked_bytes == bytes * kCount);
   CHECK(checks_of(Checksums::first).unchecked == 0);
   CHECK(checks_of(Checksums::always).checked >= 5 * 2 * kCount);
 }
@@ -268,6 +271,30 @@ TEST_CASE("a value read in part is checked by ranges, each of them once, and onl
   for (int epoch = 0; epoch < 8; ++epoch) batch_digests(loader);
   // What is read ahead at both ends differs by a few batches.
   CHECK(loader.stats().bytes_read - read < 12 * kCount * (kTaken * 12 + 256));
+}
+
+TEST_CASE("what differed is looked at again each time, whole or in part") {
+  const TemporaryFolder folder;
+  Dataset dataset = packed_points(folder, "tar");
+  for (const auto& [field, output] :
+       {std::pair{"long.npy", "all"}, std::pair{"scan", "some"}, std::pair{"few.scan", "fewer"}}) {
+    CAPTURE(field);
+    const Extent extent = extent_of(dataset, 2, field);
+    const std::uint64_t at = extent.offset + extent.length - 7;
+    dataset = flipped(dataset, extent.file, at, 0);
+    const auto bad = [&](Checksums checksums) {
+      LoaderOptions options = only(options_of(checksums), output);
+      options.on_error = OnError::mark;
+      options.max_error_rate = 1;
+      Loader loader(dataset, options);
+      for (int epoch = 0; epoch < 27; ++epoch) batch_digests(loader);
+      return loader.stats().bad.size();
+    };
+    const std::size_t expected = bad(Checksums::always);  // a part of a cloud in some of the epochs
+    CHECK(expected >= 3);
+    CHECK(bad(Checksums::first) == expected);
+    dataset = flipped(dataset, extent.file, at, 0);
+  }
 }
 
 TEST_CASE("what no checksum covers is counted") {
