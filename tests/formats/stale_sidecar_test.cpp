@@ -268,6 +268,23 @@ TEST_CASE("a shard that is written to while it is indexed is indexed again, or r
   CHECK_FALSE(fs::exists(setting.sidecar));
 }
 
+TEST_CASE("a file's identity is all that the system says of it") {
+  const TemporaryFolder folder;
+  write_file(folder / "a", "content");
+  const timespec times[2] = {{.tv_sec = 1, .tv_nsec = 2}, {.tv_sec = 3, .tv_nsec = 4}};
+  REQUIRE(::utimensat(AT_FDCWD, (folder / "a").c_str(), times, 0) == 0);
+  const struct stat status = status_of(folder / "a");
+  const FileIdentity identity = identity_of(folder / "a");
+  CHECK(identity.device == status.st_dev);
+  CHECK(identity.inode == status.st_ino);
+  CHECK(identity.size == 7);
+  CHECK(identity.modified == 3'000'000'004);
+  CHECK(identity.changed == status.st_ctim.tv_sec * std::int64_t{1'000'000'000} + status.st_ctim.tv_nsec);
+  CHECK(identity_by_name(folder / "a") == identity);
+  CHECK(identity_of(status) == identity);
+  CHECK_FALSE(identity_by_name(folder / "b"));
+}
+
 TEST_CASE("a file that was written a moment ago is not told from one that is written again now") {
   constexpr std::int64_t kMillisecond = 1'000'000, kSecond = 1'000 * kMillisecond, kNow = 1'700'000'000 * kSecond;
   const FileIdentity fine{.modified = kNow - kSecond, .changed = kNow - 5 * kMillisecond + 123};
