@@ -83,7 +83,8 @@ void DeviceJpegs::decode(std::span<const Placed> images, Half& half, const std::
     half.decoded->record(stream_->handle());
     device_->wait(stream, *half.decoded);
   } catch (const Error& fault) {
-    device_->drain(stream_->handle());  // some may be under way
+    device_->drain(stream_->handle());        // some may be under way
+    half.decoded->record(stream_->handle());  // throws in its own words where it is the device that has failed
     if (fault.is_data_fault()) throw RefusedJpeg(fault);
     throw;
   } catch (...) {

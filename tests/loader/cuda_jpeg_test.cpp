@@ -136,6 +136,8 @@ TEST_CASE("a device that fails while it decodes ends its loader in order") {
     } catch (const Error& error) {
       said = error.what();
     }
+    CAPTURE(failing);
+    CAPTURE(said);
     CHECK(said.find("cuda:1: ") != std::string::npos);
     CHECK(said.find("cudaErrorIllegalAddress") != std::string::npos);
   }
