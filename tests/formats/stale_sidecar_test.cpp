@@ -15,6 +15,7 @@
 #include <penstock/formats/dataset.hpp>
 #include <penstock/formats/folder/folder.hpp>
 #include <penstock/formats/format.hpp>
+#include <penstock/formats/index/shard_pins.hpp>
 #include <penstock/formats/index/sidecar.hpp>
 #include <penstock/formats/io/crc32c.hpp>
 #include <penstock/formats/io/file_identity.hpp>
@@ -283,6 +284,49 @@ TEST_CASE("a file's identity is all that the system says of it") {
   CHECK(identity_by_name(folder / "a") == identity);
   CHECK(identity_of(status) == identity);
   CHECK_FALSE(identity_by_name(folder / "b"));
+}
+
+TEST_CASE("a pinned file is proved once for each other state, and not at all where it must be another file") {
+  const Index index = IndexBuilder().finish();
+  const FileIdentity good{.device = 1, .inode = 2, .size = 3, .modified = 4, .changed = 5};
+  for (const bool of_content : {false, true}) {
+    int asked = 0;
+    bool answer = true;
+    const auto prove = [&](const Index&, std::uint32_t, const FileIdentity&) { return ++asked, answer; };
+    const ShardPins pins({good}, {.prove = prove, .of_content = of_content});
+    const auto holds = [&](const FileIdentity& now) {
+      asked = 0;
+      return pins.hold(0, "a", now, index);
+    };
+    CHECK(holds(good));
+    CHECK(asked == 0);
+    FileIdentity touched = good;
+    touched.modified = touched.changed = 6;
+    for (const int proofs : {1, 0}) {
+      CHECK(holds(touched));
+      CHECK(asked == proofs);
+    }
+    FileIdentity longer = touched;
+    longer.size = 4;
+    CHECK_FALSE(holds(longer));
+    CHECK(asked == 0);
+    FileIdentity copied = touched;
+    copied.inode = 7;
+    CHECK(holds(copied));
+    CHECK(asked == 1);
+    FileIdentity other = copied;
+    other.inode = 8;
+    other.modified = 9;
+    CHECK(holds(other) == of_content);
+    CHECK(asked == (of_content ? 1 : 0));
+    answer = false;
+    FileIdentity written = of_content ? other : copied;
+    written.changed = 10;
+    for (const int proofs : {1, 0}) {
+      CHECK_FALSE(holds(written));
+      CHECK(asked == proofs);
+    }
+  }
 }
 
 TEST_CASE("a file that was written a moment ago is not told from one that is written again now") {
