@@ -70,7 +70,8 @@ bool is_shrunk(const Shape& from, const Shape& to, std::int64_t most) {
 // Compressed again: pixels may be others, but there must be as many as were asked for.
 std::string fault_of_again(const JpegRecoding& jpeg, const Compared& pair) {
   const auto theirs = of_source([&] { return layout_of(pair.their_schema, pair.theirs); });
-  if (!theirs || !theirs->image) return {};
+  if (!theirs) return {};
+  if (!theirs->image) return fault_of_pixels(pair);
   return fault([&] {
     const Layout ours = value_of(pair.our_schema, pair.ours).layout;
     const Shape &from = theirs->shape, &to = ours.shape;
@@ -129,42 +130,87 @@ class PointRows {
   std::vector<const std::byte*> sorted_;
 };
 
-std::vector<PointAttribute> attributes_of(const FieldSchema& schema, std::span<const std::byte> value) {
+// What a cloud's own header tells, of attributes the first of each name: the one that a loader delivers.
+CloudHeader header_of(const FieldSchema& schema, std::span<const std::byte> value) {
   Decoders decoders;
-  return cloud_decoder(decoders.peek({&schema, value})).header().attributes;
+  CloudHeader header = cloud_decoder(decoders.peek({&schema, value})).header();
+  std::vector<PointAttribute> first;
+  for (PointAttribute& attribute : header.attributes)
+    if (std::ranges::find(first, attribute.name, &PointAttribute::name) == first.end())
+      first.push_back(std::move(attribute));
+  header.attributes = std::move(first);
+  return header;
+}
+
+const PointAttribute* attribute_named(const CloudHeader& cloud, const std::string& name) {
+  const auto found = std::ranges::find(cloud.attributes, name, &PointAttribute::name);
+  return found == cloud.attributes.end() ? nullptr : &*found;
+}
+
+std::vector<std::string> kept_attributes(const CloudRecoding& recoding, const CloudHeader& theirs) {
+  if (recoding.attributes != std::vector<std::string>{"all"}) return recoding.attributes;
+  std::vector<std::string> names;
+  for (const PointAttribute& attribute : theirs.attributes) names.push_back(attribute.name);
+  return names;
+}
+
+// Every attribute of ours must be the source's, and those that packing keeps must be there.
+std::string fault_of_attributes(const CloudRecoding& recoding, const CloudHeader& ours, const CloudHeader& theirs) {
+  for (const auto& [name, dtype] : ours.attributes) {
+    const PointAttribute* source = attribute_named(theirs, name);
+    if (source == nullptr) return "its points have the attribute \"" + name + "\", those of the source lack it";
+    if (source->dtype != dtype) {
+      return "the attribute \"" + name + "\" of its points is " + std::string(penstock::name(dtype)) +
+             ", of the source's " + std::string(penstock::name(source->dtype));
+    }
+  }
+  for (const std::string& name : kept_attributes(recoding, theirs)) {
+    if (attribute_named(ours, name) == nullptr)
+      return "its points lack the attribute \"" + name + "\", which packing keeps";
+  }
+  return {};
 }
 
 std::string fault_of_points(const CloudRecoding& recoding, const Compared& pair) {
+  const auto theirs = of_source([&] { return header_of(pair.their_schema, pair.theirs); });
+  if (!theirs) return {};
   return fault([&] {
-    const std::vector<PointAttribute> kept = attributes_of(pair.our_schema, pair.ours);
-    const PointRows ours(pair.our_schema, pair.ours, kept);
-    const auto theirs = of_source([&] { return PointRows(pair.their_schema, pair.theirs, kept); });
-    if (!theirs) return std::string();
+    const CloudHeader ours = header_of(pair.our_schema, pair.ours);
+    if (std::string other = fault_of_attributes(recoding, ours, *theirs); !other.empty()) return other;
+    const PointRows our_points(pair.our_schema, pair.ours, ours.attributes);
+    const auto their_points =
+        of_source([&] { return PointRows(pair.their_schema, pair.theirs, ours.attributes); });
+    if (!their_points) return std::string();
     const bool moved = std::ranges::any_of(
         recoding.presample, [](const SampleOptions& step) { return step.method == SampleMethod::voxel; });
     const bool all = recoding.presample.empty();
-    const bool right = all ? ours.count() == theirs->count() : ours.count() <= theirs->count();
-    return right && (moved || theirs->holds(ours)) ? std::string() : kOtherValue;
+    const bool right = std::memcmp(ours.origin.data(), theirs->origin.data(), sizeof(ours.origin)) == 0 &&
+                       (all ? our_points.count() == their_points->count()
+                            : our_points.count() <= their_points->count());
+    return right && (moved || their_points->holds(our_points)) ? std::string() : kOtherValue;
   });
 }
 
 std::string fault_of_decoded(const PixelRecoding& pixels, const Compared& pair) {
   return fault([&] {
     const Layout layout = value_of(pair.our_schema, pair.ours).layout;
-    return layout.shape == Shape{pixels.height, pixels.width, 3} ? std::string() : kOtherValue;
+    const bool right = layout.dtype == DType::u8 && layout.shape == Shape{pixels.height, pixels.width, 3};
+    return right ? std::string() : kOtherValue;
   });
 }
 
 }  // namespace
 
 std::string fault_of_copy(const Compared& pair) {
+  const FieldSchema &our = pair.our_schema, &their = pair.their_schema;
+  const bool alike = our.dtype == their.dtype && our.shape == their.shape && our.fixed == their.fixed;
   const auto codec_of = [&](const FieldSchema& schema) { return &codec_for(schema, pair.theirs); };
-  const auto theirs = of_source([&] { return codec_of(pair.their_schema); });
+  const auto theirs = of_source([&] { return codec_of(their); });
   if (!theirs) return {};
   return fault([&] {
-    if (codec_of(pair.our_schema) == *theirs) return std::string();
-    const auto layout = of_source([&] { return layout_of(pair.their_schema, pair.theirs); });
-    return !layout || layout_of(pair.our_schema, pair.ours) == *layout ? std::string() : kOtherValue;
+    if (alike && codec_of(our) == *theirs) return std::string();
+    const auto layout = of_source([&] { return layout_of(their, pair.theirs); });
+    return !layout || layout_of(our, pair.ours) == *layout ? std::string() : kOtherValue;
   });
 }
 

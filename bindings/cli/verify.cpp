@@ -40,6 +40,7 @@ int run(const Options& options) {
   std::string text = options.dataset + ": " + with_commas(result.samples) + " samples, " + with_commas(result.values) +
                      " values, " + bytes_text(result.bytes) + " read; CRC-32C of " + with_commas(result.checked) +
                      " values";
+  if (result.ranges_checked > 0) text += ", of " + with_commas(result.ranges_checked) + " ranges of them";
   if (result.shards_checked > 0) text += " and of " + with_commas(result.shards_checked) + " shards";
   if (result.indexes_compared > 0)
     text += "; the index of " + with_commas(result.indexes_compared) +

@@ -27,8 +27,9 @@ std::string made_over(const Recoding& recoding, const FieldSchema& schema, const
   return fault_of_recoding(recoding, {"key", schema, schema, ours, theirs});
 }
 
-Bytes cloud_of(const std::vector<float>& coordinates, const std::vector<std::uint8_t>& shade) {
-  CloudHeader header{.points = shade.size(), .attributes = {{"shade", DType::u8}}};
+Bytes cloud_of(const std::vector<float>& coordinates, const std::vector<std::uint8_t>& shade,
+               const PointAttribute& attribute = {"shade", DType::u8}, double x = 0) {
+  CloudHeader header{.points = shade.size(), .origin = {x, 0, 0}, .attributes = {attribute}};
   CloudColumns columns{.coordinates = coordinates, .attributes = {std::as_bytes(std::span(shade))}};
   Bytes made;
   encode_cloud(header, columns, made);
@@ -79,6 +80,9 @@ TEST_CASE("decoded images must have the size that was asked for") {
   CHECK(fault(4, 4).empty());
   CHECK_FALSE(fault(5, 4).empty());
   CHECK_FALSE(fault(4, 5).empty());
+  const FieldSchema floats{.name = "jpg", .codec = "raw", .dtype = DType::f32, .shape = {4, 4, 3}, .fixed = true};
+  const Recoding recoding{.pixels = {.decodes = true, .fields = {"jpg"}, .height = 4, .width = 4}};
+  CHECK_FALSE(fault_of_recoding(recoding, {"key", floats, kJpeg, Bytes(192), file}).empty());
 }
 
 TEST_CASE("clouds made over hold points of the source, with their attributes") {
@@ -99,4 +103,46 @@ TEST_CASE("clouds made over hold points of the source, with their attributes") {
   CHECK(fault(cells, {2, 3, 4}, {7}).empty());
   CHECK_FALSE(fault(cells, {2, 3, 4, 2, 3, 4, 2, 3, 4, 2, 3, 4}, {7, 7, 7, 7}).empty());
   CHECK_FALSE(made_over(ordered, kPoints, bytes_of("PSPOINTS"), cloud).empty());
+}
+
+TEST_CASE("attributes of clouds that the source lacks, or has as another type, are told") {
+  const std::vector<float> places{1, 2, 3, 4, 5, 6};
+  const Bytes cloud = cloud_of(places, {7, 8});
+  const Recoding ordered{.clouds = cloud_recoding("", "progressive", "all")},
+      cells{.clouds = cloud_recoding("voxel:9", "keep", "all")};
+  for (const Recoding& recoding : {ordered, cells}) {
+    const auto fault = [&](const Bytes& ours) { return made_over(recoding, kPoints, ours, cloud); };
+    CHECK(fault(cloud).empty());
+    CHECK(fault(cloud_of(places, {7, 8}, {"light", DType::u8})) ==
+          "its points have the attribute \"light\", those of the source lack it");
+    CHECK(fault(cloud_of(places, {7, 8}, {"shade", DType::i8})) ==
+          "the attribute \"shade\" of its points is int8, of the source's uint8");
+    CHECK_FALSE(fault(cloud_of(places, {7, 8}, {"shade", DType::u8}, 5)).empty());  // relative to another place
+  }
+  CHECK(made_over(ordered, kPoints, cloud, bytes_of("PSPOINTS")).empty());  // no loader reads the source
+}
+
+TEST_CASE("attributes of clouds that packing keeps must be there") {
+  const std::vector<float> places{1, 2, 3, 4, 5, 6};
+  const Bytes cloud = cloud_of(places, {7, 8});
+  Bytes bare;
+  encode_cloud({.points = 2}, {.coordinates = places, .attributes = {}}, bare);
+  const auto fault = [&](const std::string& attributes) {
+    return made_over({.clouds = cloud_recoding("", "progressive", attributes)}, kPoints, bare, cloud);
+  };
+  CHECK(fault("none").empty());
+  CHECK(fault("all") == "its points lack the attribute \"shade\", which packing keeps");
+  CHECK(fault("shade") == fault("all"));
+  CHECK(made_over({.clouds = cloud_recoding("", "progressive", "all")}, kPoints, bare, bare).empty());
+}
+
+TEST_CASE("equal bytes of one codec are compared by dtype and shape") {
+  const Bytes numbers(48);
+  const auto fault = [&](const FieldSchema& ours) {
+    return fault_of_copy({"key", ours, kRaw, numbers, numbers});
+  };
+  CHECK(fault(kRaw).empty());
+  CHECK_FALSE(fault({.name = "jpg", .codec = "raw", .shape = {48}, .fixed = true}).empty());
+  CHECK_FALSE(fault({.name = "jpg", .codec = "raw", .dtype = DType::i8, .shape = {4, 4, 3}, .fixed = true}).empty());
+  CHECK_FALSE(fault({.name = "jpg", .codec = "raw", .dtype = DType::f32, .shape = {4, 4, 3}, .fixed = true}).empty());
 }
