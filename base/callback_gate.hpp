@@ -11,7 +11,7 @@ class CallbackGate {
  public:
   /// Calls `call` unless the gate is closed. Any number of threads may be inside.
   template <typename Call>
-  void pass(Call&& call) {
+  void call(Call&& call) {
     // acq_rel: what the closer does after close() comes after everything done inside.
     const std::uint32_t before = state_.fetch_add(1, std::memory_order_acq_rel);
     if ((before & kClosed) == 0) call();

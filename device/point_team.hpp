@@ -37,22 +37,22 @@ struct Rows {
   PENSTOCK_TEAM float* at(std::int64_t row) const { return data + row * columns; }
 };
 
-struct Place {
+struct RowRange {
   std::int64_t begin, count;  // rows of all clouds' rows
 };
 
-PENSTOCK_TEAM Place error_location(const PointPass& pass, std::int64_t cloud) {
+PENSTOCK_TEAM RowRange rows_of(const PointPass& pass, std::int64_t cloud) {
   if (pass.begins == nullptr) return {cloud * pass.points, pass.points};
   return {pass.begins[cloud], pass.begins[cloud + 1] - pass.begins[cloud]};
 }
 
 template <typename Team>
-PENSTOCK_TEAM void gather(const Team& team, const PointPass& pass, std::int64_t cloud, const Place& place,
+PENSTOCK_TEAM void gather(const Team& team, const PointPass& pass, std::int64_t cloud, const RowRange& range,
                           const Rows& rows) {
   const bool in_place = pass.numbers == nullptr && pass.in == pass.work;
   for (std::int64_t i = team.rank(); i < rows.count && !in_place; i += team.size()) {
     const std::int64_t from =
-        pass.numbers != nullptr ? cloud * pass.in_points + pass.numbers[place.begin + i] : place.begin + i;
+        pass.numbers != nullptr ? cloud * pass.in_points + pass.numbers[range.begin + i] : range.begin + i;
     for (std::int32_t c = 0; c < rows.columns; ++c) rows.at(i)[c] = pass.in[from * rows.columns + c];
   }
 }
@@ -167,8 +167,8 @@ PENSTOCK_TEAM void apply(Team& team, const PointPass& pass, const PointMove& mov
 
 /// `put(out, element, value)` writes an element of the pass's dtype.
 template <typename Team, typename Put>
-PENSTOCK_TEAM void write(const Team& team, const PointPass& pass, const Place& place, const Rows& rows, Put put) {
-  const std::int64_t first = place.begin * rows.columns;
+PENSTOCK_TEAM void write(const Team& team, const PointPass& pass, const RowRange& range, const Rows& rows, Put put) {
+  const std::int64_t first = range.begin * rows.columns;
   for (std::int64_t i = team.rank(); i < rows.count; i += team.size()) {
     for (std::int32_t c = 0; c < rows.columns; ++c) {
       put(pass.out, first + (pass.channels_first ? c * rows.count + i : i * rows.columns + c), rows.at(i)[c]);
@@ -179,16 +179,16 @@ PENSTOCK_TEAM void write(const Team& team, const PointPass& pass, const Place& p
 /// All of the pass, of one cloud.
 template <typename Team, typename Put>
 PENSTOCK_TEAM void run(Team& team, const PointPass& pass, std::int64_t cloud, Put put) {
-  const Place place = error_location(pass, cloud);
-  const Rows rows{pass.work + place.begin * pass.columns, place.count, pass.columns};
+  const RowRange range = rows_of(pass, cloud);
+  const Rows rows{pass.work + range.begin * pass.columns, range.count, pass.columns};
   if (rows.count <= 0) return;  // of the whole team
-  gather(team, pass, cloud, place, rows);
+  gather(team, pass, cloud, range, rows);
   for (std::int32_t m = 0; m < pass.moves; ++m) {
     team.sync();
     apply(team, pass, pass.move[m], cloud, rows);
   }
   team.sync();
-  if (pass.out != pass.work) write(team, pass, place, rows, put);
+  if (pass.out != pass.work) write(team, pass, range, rows, put);
 }
 
 }  // namespace penstock::point_team

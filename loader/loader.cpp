@@ -67,20 +67,20 @@ std::optional<Batch> Loader::next(const std::function<void()>& while_waiting) {
     pipeline.iterating = false;
     return std::nullopt;
   }
-  BatchResult finished = pipeline.await(pipeline.sequence, while_waiting);
+  BatchResult result = pipeline.await(pipeline.sequence, while_waiting);
   ++pipeline.sequence;
   pipeline.cursor.advance();
-  const bool failed = finished.failure != nullptr;
-  const bool has_bad = !failed && !finished.bad.empty();
+  const bool failed = result.failure != nullptr;
+  const bool has_bad = !failed && !result.bad.empty();
   {
     const std::scoped_lock lock(pipeline.failures_mutex);
-    pipeline.failures.record(pipeline.cursor.position(), failed ? std::vector<BadSample>{} : std::move(finished.bad),
-                             failed ? finished.other_failures : 0);
+    pipeline.failures.record(pipeline.cursor.position(), failed ? std::vector<BadSample>{} : std::move(result.bad),
+                             failed ? result.other_failures : 0);
   }
-  if (failed) std::rethrow_exception(std::exchange(finished.failure, nullptr));
+  if (failed) std::rethrow_exception(std::exchange(result.failure, nullptr));
   pipeline.require_few_failures(has_bad);
-  pipeline.waits.got_batch(finished.batch.size(), finished.batch.slab()->delivered_bytes(), Clock::now());
-  return std::move(finished.batch);
+  pipeline.stalls.got_batch(result.batch.size(), result.batch.slab()->delivered_bytes(), Clock::now());
+  return std::move(result.batch);
 }
 
 std::uint64_t Loader::batches() const {

@@ -82,15 +82,15 @@ Pipeline::Pipeline(Dataset opened, LoaderOptions chosen, const Loader::EngineFac
                                        slab_count(options, program.outputs(), !engine.engine->synchronous()),
                                        device == nullptr ? options.held : 0, device, share,
                                        device == nullptr ? options.held_max - options.held : 0)),
-      delivery(slabs),
+      reorder(slabs),
       failures(options.max_error_rate, selection.samples, options.world),
-      waits(scheduler_log, worker_logs, terms_of(options, *engine.engine), Clock::now()) {
+      stalls(scheduler_log, worker_logs, terms_of(options, *engine.engine), Clock::now()) {
   from.streams = slabs->bytes() > last_cache_bytes() / 2;
   for (std::size_t i = 0; i < slabs->size(); ++i) {
     builders.push_back(std::make_unique<BatchBuilder>(slabs->slab(i), program.outputs().size()));
   }
   if (options.on_batch) {
-    batch_stage = std::make_unique<BatchStage>(delivery, slabs, options.on_batch, options.prefetch, clocks.on_batch);
+    batch_stage = std::make_unique<BatchStage>(reorder, slabs, options.on_batch, options.prefetch, clocks.on_batch);
   }
   if (device != nullptr) {
     device_slabs = make_device_pool(options.device_prefetch + options.held, options.held,
@@ -100,7 +100,7 @@ Pipeline::Pipeline(Dataset opened, LoaderOptions chosen, const Loader::EngineFac
         [this](std::uint64_t generation, std::uint64_t number) { return next_of(generation, number); },
         options.device_prefetch, clocks, device_tasks());
   }
-  scheduler = std::make_unique<Scheduler>(shop, plan_options(options, selection), *engine.engine, builders);
+  scheduler = std::make_unique<Scheduler>(context, plan_options(options, selection), *engine.engine, builders);
 }
 
 std::shared_ptr<DevicePool> Pipeline::make_device_pool(unsigned count, unsigned held, unsigned more) const {
@@ -133,12 +133,12 @@ BatchResult Pipeline::filled_here(const Position& at, const Plan& plan, const De
                                                nullptr, of_device);
   BatchBuilder builder(*pool->acquire({}, [] { return false; }), program.outputs().size());
   plan.batch(at.batch, builder.rows);
-  name_rows(builder, shop, at);
+  name_rows(builder, context, at);
   builder.begin(at.seed, 0, 0);
-  Worker(shop).fill_batch(builder);
-  BatchResult finished(builder, pool, SlabPool::To::stage);
-  if (finished.failure != nullptr) std::rethrow_exception(finished.failure);
-  return finished;
+  Worker(context).fill_batch(builder);
+  BatchResult result(builder, pool, SlabPool::To::stage);
+  if (result.failure != nullptr) std::rethrow_exception(result.failure);
+  return result;
 }
 
 std::string Pipeline::version() const {
@@ -154,7 +154,7 @@ void Pipeline::start(const std::shared_ptr<Pipeline>& pipeline) {
     thread = std::make_unique<Thread>(name, [body = std::move(body)](const std::stop_token&) { body(); }, failed);
   };
   pipeline->workers = std::make_unique<WorkerPool>(pipeline->options.workers);
-  pipeline->workers->start(pipeline, pipeline->shop, stop, failed);
+  pipeline->workers->start(pipeline, pipeline->context, stop, failed);
   begin(pipeline->scheduler_thread, "penstock-feed", [pipeline, stop] { pipeline->scheduler->run(stop); });
   if (pipeline->batch_stage != nullptr) {
     begin(pipeline->batch_thread, "penstock-batch", [pipeline] { pipeline->batch_stage->run(); });
@@ -173,7 +173,7 @@ void Pipeline::start(const std::shared_ptr<Pipeline>& pipeline) {
 void Pipeline::fail(const std::exception_ptr& failure) noexcept {
   const auto where = [this] { return ErrorContext{.dataset = dataset.path().string()}; };
   const std::exception_ptr told = explained(failure, where);
-  delivery.close(told);
+  reorder.close(told);
   if (batch_stage != nullptr) batch_stage->fail(told);
   if (device_copy != nullptr) device_copy->fail(told);
 }
@@ -183,12 +183,12 @@ void Pipeline::fail(const std::exception_ptr& failure) noexcept {
 // must where the loader is destroyed by its own on_batch, which cannot wait for itself. Threads that were never started
 // need no joining.
 bool Pipeline::stop() {
-  delivery.begin_generation();
+  reorder.begin_generation();
   stopping.request_stop();
   slabs->wake();
   window.wake();
   tasks.close();
-  delivery.close();
+  reorder.close();
   if (batch_stage != nullptr) batch_stage->close();
   if (device_copy != nullptr) device_copy->close();
   if (direct.reads != nullptr) direct.reads->close();
@@ -217,7 +217,7 @@ void Pipeline::go_to(const Position& position) {
   cursor.go_to(position);
   sequence = 0;
   iterating = false;
-  const std::uint64_t generation = delivery.begin_generation();
+  const std::uint64_t generation = reorder.begin_generation();
   if (batch_stage != nullptr) batch_stage->go_to(generation);
   if (device_copy != nullptr) device_copy->go_to(generation);
   scheduler->go_to(position, generation);
@@ -233,7 +233,7 @@ void Pipeline::require_same_process() const {
 std::optional<BatchResult> Pipeline::take(std::uint64_t number, std::chrono::milliseconds timeout) {
   if (device_copy != nullptr) return device_copy->take(timeout);
   if (batch_stage != nullptr) return batch_stage->take(timeout);
-  BatchBuilder* builder = delivery.take(number, timeout);
+  BatchBuilder* builder = reorder.take(number, timeout);
   if (builder == nullptr) return std::nullopt;
   return BatchResult(*builder, slabs, SlabPool::To::consumer);
 }
@@ -241,7 +241,7 @@ std::optional<BatchResult> Pipeline::take(std::uint64_t number, std::chrono::mil
 // For the copy stage, from the stage before it.
 std::optional<BatchResult> Pipeline::next_of(std::uint64_t generation, std::uint64_t number) {
   if (batch_stage != nullptr) return batch_stage->take_of(generation);
-  BatchBuilder* builder = delivery.take_of(generation, number);
+  BatchBuilder* builder = reorder.take_of(generation, number);
   if (builder == nullptr) return std::nullopt;
   return BatchResult(*builder, slabs, SlabPool::To::stage);
 }
@@ -261,7 +261,7 @@ std::optional<BatchResult> Pipeline::take(std::uint64_t number, const std::funct
       if (left.count() <= 0) return std::nullopt;
       slice = std::min(slice, left);
     }
-    if (auto finished = take(number, slice)) return finished;
+    if (auto result = take(number, slice)) return result;
     while_waiting();
   }
 }
@@ -313,17 +313,17 @@ BatchResult Pipeline::await(std::uint64_t number, const std::function<void()>& w
     require_room();
     if (while_waiting) while_waiting();
   };
-  std::optional<BatchResult> finished;
+  std::optional<BatchResult> result;
   {
-    Waiting waiting(waits);
-    finished = take(number, may_fill ? std::function<void()>(look_up) : while_waiting);
-    if (finished) waiting.got(finished->journey);
+    Waiting waiting(stalls);
+    result = take(number, may_fill ? std::function<void()>(look_up) : while_waiting);
+    if (result) waiting.got(result->journey);
   }
-  if (!finished) {
+  if (!result) {
     throw Error::resource("no batch within " + std::to_string(options.timeout.count()) + " ms: " + dump(),
                           {.dataset = dataset.path().string()});
   }
-  return std::move(*finished);
+  return std::move(*result);
 }
 
 }  // namespace penstock

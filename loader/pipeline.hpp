@@ -101,41 +101,41 @@ struct Pipeline {
                  .device_outputs = direct.outputs};
   BlockCache blocks;
   ReadWindow window;
-  GroupPool groups;
+  RowTaskPool row_tasks;
   TaskQueue tasks;
   WorkLog scheduler_log;
   WorkLogs worker_logs;
   std::shared_ptr<SlabPool> slabs;
   std::vector<std::unique_ptr<BatchBuilder>> builders;
-  ReorderBuffer delivery;
+  ReorderBuffer reorder;
   Failures failures;
   mutable std::mutex failures_mutex;  // guards failures: stats() may come from another thread
-  StallAttribution waits;
+  StallAttribution stalls;
   EngineStats reads_before;          // the last reset_stats()
   mutable std::mutex reads_mutex;    // guards reads_before, likewise
   std::unique_ptr<BatchStage> batch_stage;   // null without on_batch
   std::shared_ptr<DevicePool> device_slabs;  // null without a device, like the next
   std::unique_ptr<DeviceCopy> device_copy;
   std::atomic<unsigned> workers_observed{0};
-  WorkerContext shop{.dataset = dataset,
-                .program = program,
-                .options = options,
-                .selection = selection,
-                .from = from,
-                .jpegs = jpeg.jpegs.get(),
-                .direct = direct_engine(),
-                .blocks = blocks,
-                .cache = cache,
-                .mixer = mixer,
-                .window = window,
-                .groups = groups,
-                .tasks = tasks,
-                .delivery = delivery,
-                .slabs = *slabs,
-                .clocks = clocks,
-                .scheduler_log = scheduler_log,
-                .worker_logs = worker_logs,
-                .workers_observed = workers_observed};
+  WorkerContext context{.dataset = dataset,
+                        .program = program,
+                        .options = options,
+                        .selection = selection,
+                        .from = from,
+                        .jpegs = jpeg.jpegs.get(),
+                        .direct = direct_engine(),
+                        .blocks = blocks,
+                        .cache = cache,
+                        .mixer = mixer,
+                        .window = window,
+                        .row_tasks = row_tasks,
+                        .tasks = tasks,
+                        .reorder = reorder,
+                        .slabs = *slabs,
+                        .clocks = clocks,
+                        .scheduler_log = scheduler_log,
+                        .worker_logs = worker_logs,
+                        .workers_observed = workers_observed};
   std::unique_ptr<Scheduler> scheduler;
   std::stop_source stopping;
   std::unique_ptr<WorkerPool> workers;

@@ -19,7 +19,7 @@ void subtract(EngineStats& stats, const EngineStats& before) {
 }  // namespace
 
 std::string Pipeline::dump() const {
-  std::string text = std::to_string(delivery.ready()) + " batches ready, " + std::to_string(slabs->free_slabs()) +
+  std::string text = std::to_string(reorder.ready()) + " batches ready, " + std::to_string(slabs->free_slabs()) +
                      " of " + std::to_string(slabs->made()) + " slabs free, " + std::to_string(lent()) + " held, " +
                      std::to_string(tasks.size()) + " tasks queued, engine " + std::string(name(engine.engine->kind()));
   const auto key_of = [this](const Row& row) {
@@ -30,7 +30,7 @@ std::string Pipeline::dump() const {
   if (device_copy != nullptr)
     text += ", " + std::to_string(device_copy->ready()) + " batches on " + to_string(device->id());
   for (const auto& builder : builders) {
-    if (builder->in_progress() && builder->generation() == delivery.generation())
+    if (builder->in_progress() && builder->generation() == reorder.generation())
       text += "; " + builder->describe(key_of);
   }
   return text;
@@ -48,14 +48,14 @@ EngineStats Pipeline::reads() const {
 
 void Pipeline::reset_stats() {
   clocks.reset();
-  waits.reset(Clock::now());
+  stalls.reset(Clock::now());
   const std::scoped_lock lock(reads_mutex);
   reads_before = reads();
 }
 
 Stats Pipeline::stats() const {
   Stats stats;
-  waits.report(stats);
+  stalls.report(stats);
   {
     const std::scoped_lock lock(failures_mutex);
     failures.report(stats);
@@ -92,7 +92,7 @@ Stats Pipeline::stats() const {
     stats.bytes_read += stats.gpu_direct_bytes;
   }
   stats.window_bytes = window.reserved();
-  stats.cache_bytes = blocks.bytes();
+  stats.block_cache_bytes = blocks.bytes();
   stats.blocks_undone = blocks.made();
   stats.cache = cache.stats();
   stats.cache_kind = options.cache;

@@ -171,9 +171,9 @@ ConvertResult pack(const Dataset& source, const PackedFields& fields, const Shar
   return result;
 }
 
-/// The thread `aside` completes full shards; it outlives the writer.
+/// The thread `completing` completes full shards; it outlives the writer.
 DatasetWriterOptions writer_options(const PackedFields& fields, const ConvertOptions& options, const Json& made_with,
-                                    SourceMarks& marks, SerialExecutor& aside) {
+                                    SourceMarks& marks, SerialExecutor& completing) {
   return {.format = options.format,
           .shard_size = options.shard_size,
           .align = options.align,
@@ -183,7 +183,7 @@ DatasetWriterOptions writer_options(const PackedFields& fields, const ConvertOpt
           .overwrite = options.overwrite,
           .resume = options.resume,
           .source_of = [&marks](std::string_view key) { return marks.of(key); },
-          .aside = [&aside](std::function<void()> work) { return aside.begin(std::move(work)); }};
+          .in_background = [&completing](std::function<void()> work) { return completing.begin(std::move(work)); }};
 }
 
 /// What a run with `resume` says of a part that an earlier run finished; nothing when there is none.
@@ -223,9 +223,9 @@ ConvertResult convert_part(const Dataset& source, const fs::path& destination, c
   if (options.resume) {
     if (const auto finished = finished_part(place, made)) return *finished;
   }
-  SerialExecutor aside(kCompleting);
+  SerialExecutor completing(kCompleting);
   SourceMarks marks(source, fields, share);
-  DatasetWriterOptions chosen = writer_options(fields, options, made, marks, aside);
+  DatasetWriterOptions chosen = writer_options(fields, options, made, marks, completing);
   chosen.planned = true;
   DatasetWriter writer(place, chosen);
   return pack(source, fields, share, writer, options, progress);
@@ -245,10 +245,10 @@ ConvertResult convert(const Dataset& source, const fs::path& destination, const 
   options.recoding = resolved(asked.recoding, source);
   if (options.world != 0) return convert_part(source, without_slash(destination), options, progress);
   const PackedFields fields(source, options.labels, options.classes, options.recoding);
-  SerialExecutor aside(kCompleting);
+  SerialExecutor completing(kCompleting);
   const Share share{.samples = key_order(source)};
   SourceMarks marks(source, fields, share);
-  DatasetWriter writer(destination, writer_options(fields, options, made_with(source, options), marks, aside));
+  DatasetWriter writer(destination, writer_options(fields, options, made_with(source, options), marks, completing));
   const ConvertResult result = pack(source, fields, share, writer, options, progress);
   write_report(options.report, destination);
   return result;

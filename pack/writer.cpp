@@ -107,15 +107,15 @@ struct Writer::State {
       : destination(std::move(path)),
         options(std::move(asked)),
         format(checked_format(destination, options.pack)),
-        spool(spool_folder(destination, options.spool)) {
-    builder.add_file({.path = spool.path().string(), .size = 0, .stamp = 0});  // file 0; it grows
+        spill(spool_folder(destination, options.spool)) {
+    builder.add_file({.path = spill.path().string(), .size = 0, .stamp = 0});  // file 0; it grows
   }
 
   const fs::path destination;
   const WriterOptions options;
   const Format& format;
   const pid_t process = ::getpid();
-  SampleSpill spool;
+  SampleSpill spill;
   std::atomic<std::uint64_t> samples{0}, bytes{0};  // told to whoever asks; they order nothing
 
   std::mutex mutex;  // guards what follows
@@ -160,7 +160,7 @@ std::uint64_t Writer::State::spooled(std::span<const WriterValue> values) {
     if (value.file.empty()) parts.push_back(value.bytes);
   }
   try {
-    return spool.append(parts);
+    return spill.append(parts);
   } catch (const Error&) {
     const std::lock_guard lock(mutex);
     if (!failure) failure = std::current_exception();
@@ -195,7 +195,7 @@ Dataset Writer::State::gathered() {
   require_usable();
   over = true;
   keys = KeyTable({});
-  builder.set_file_size(0, spool.size());
+  builder.set_file_size(0, spill.size());
   builder.sort();
   std::vector<Dataset::Shard> shards;
   shards.push_back({.index = std::move(builder).finish(), .root = "/", .name = "samples"});

@@ -117,7 +117,7 @@ class PartialCopy {
     }
   }
 
-  void appear() {
+  void commit() {
     guarded([&] {
       if (::rename(temporary_.c_str(), place_.c_str()) != 0)
         throw Error::io(errno, "cannot rename to " + place_.string());
@@ -246,7 +246,7 @@ void copy_files(StageWork& work, std::span<const std::uint32_t> files, ReadEngin
   }
   for (PartialCopy& copy : copies) copy.sync();
   for (PartialCopy& copy : copies) copy.check(stop);
-  for (PartialCopy& copy : copies) copy.appear();
+  for (PartialCopy& copy : copies) copy.commit();
 }
 
 }  // namespace penstock

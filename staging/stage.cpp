@@ -23,8 +23,8 @@
 #include <penstock/loader/options.hpp>
 #include <penstock/loader/read/storage_engine.hpp>
 #include <penstock/staging/copy.hpp>
-#include <penstock/staging/place.hpp>
 #include <penstock/staging/stage.hpp>
+#include <penstock/staging/target.hpp>
 
 namespace penstock {
 namespace {
@@ -92,29 +92,29 @@ class Staging {
         options_(options),
         tell_(tell),
         list_(list_stage_files(dataset)),
-        place_(list_, destination),
+        target_(list_, destination),
         work_{.dataset = dataset_, .list = list_, .options = options_},
         workers_(options.workers != 0 ? options.workers : std::min(usable_cores(), kMostWorkers)) {
     for (const StageFile& file : list_.files) total_bytes_ += file.size;
-    if (place_.renamed()) rename_single();
+    if (target_.renamed()) rename_single();
   }
 
   StageResult run() {
     const auto begin = std::chrono::steady_clock::now();
-    const auto lock = place_.lock([&] { return watch(true); }, work_.trusting);
+    const auto lock = target_.lock([&] { return watch(true); }, work_.trusting);
     const StageJournal::Origin origin{.source = fs::weakly_canonical(fs::absolute(dataset_.path())).string(),
                                       .fingerprint = dataset_.fingerprint()};
-    place_.settle(origin, dataset_.packed(), options_.overwrite);
-    work_.folder = place_.folder();
+    target_.settle(origin, dataset_.packed(), options_.overwrite);
+    work_.folder = target_.folder();
     if (options_.overwrite) work_.trusting = false;
     {
-      StageJournal journal(place_.journal(), origin);
+      StageJournal journal(target_.journal(), origin);
       work_.journal = &journal;
       find_kept();
       if (!missing_.empty()) copy_missing();
       finish(journal);
     }
-    result_.opens = place_.destination();
+    result_.opens = target_.destination();
     if (!list_.opens.empty()) result_.opens /= list_.opens;
     result_.files = list_.files.size();
     result_.bytes = total_bytes_;
@@ -124,7 +124,7 @@ class Staging {
   }
 
  private:
-  void rename_single() { list_.files.front().name = place_.destination().filename().string(); }
+  void rename_single() { list_.files.front().name = target_.destination().filename().string(); }
 
   bool watch(bool waiting) const {
     if (!tell_) return true;
@@ -162,8 +162,8 @@ class Staging {
   }
 
   void copy_missing() {
-    place_.reopen();
-    work_.folder = place_.folder();
+    target_.reopen();
+    work_.folder = target_.folder();
     require_room();
     for (const std::string& folder : list_.folders) fs::create_directories(work_.folder / folder);
     const std::vector<std::span<const std::uint32_t>> batches = in_batches();
@@ -193,7 +193,7 @@ class Staging {
     const std::uint64_t free = std::uint64_t{room.f_bavail} * room.f_frsize;
     if (needed > free) {
       throw Error::io(ENOSPC, "needs " + std::to_string(needed) + " bytes where " + std::to_string(free) + " are free",
-                      {.dataset = place_.destination().string()});
+                      {.dataset = target_.destination().string()});
     }
   }
 
@@ -218,10 +218,10 @@ class Staging {
     if (!list_.single && !missing_.empty()) remove_others(journal);
     if (dataset_.format() == "folder") require_no_others();
     require_same_source();
-    if (!dataset_.packed() && dataset_.format() != "folder" && !place_.renamed()) keep_sidecars();
+    if (!dataset_.packed() && dataset_.format() != "folder" && !target_.renamed()) keep_sidecars();
     if (!missing_.empty()) sync_folders();
     require_equal();
-    place_.appear(options_.overwrite);
+    target_.commit(options_.overwrite);
   }
 
   // Files that an earlier run staged, and that the source has no more.
@@ -262,7 +262,7 @@ class Staging {
     if (format == nullptr) return;
     for (std::size_t shard = 0; shard < dataset_.shard_count(); ++shard) {
       const fs::path path = shard_path(dataset_, shard);
-      const fs::path copy = list_.single ? place_.destination() : work_.folder / path.lexically_relative(list_.root);
+      const fs::path copy = list_.single ? target_.destination() : work_.folder / path.lexically_relative(list_.root);
       keep_sidecar(*format, without_dot(copy), dataset_.shard(shard).index);
     }
   }
@@ -276,13 +276,13 @@ class Staging {
   }
 
   void require_equal() const {
-    const fs::path path = list_.single          ? place_.destination()
+    const fs::path path = list_.single          ? target_.destination()
                           : list_.opens.empty() ? work_.folder
                                                 : work_.folder / list_.opens;
     const Dataset copy = open(path);
     for (std::size_t shard = 0; copy.packed() && shard < copy.shard_count(); ++shard) copy.shard(shard).index.verify();
     if (copy.size() == dataset_.size() && copy.fingerprint() == dataset_.fingerprint()) return;
-    throw Error::corrupt(place_.renamed()
+    throw Error::corrupt(target_.renamed()
                              ? "under another name than the source's its samples have other keys: keep the name"
                              : "the copy has other samples than the source, although it has all of its files",
                          {.dataset = path.string()});
@@ -292,7 +292,7 @@ class Staging {
   const StageOptions& options_;
   const std::function<bool(const StageProgress&)>& tell_;
   StageList list_;
-  StagePlace place_;
+  StageTarget target_;
   StageWork work_;
   const unsigned workers_;
   std::uint64_t total_bytes_ = 0;

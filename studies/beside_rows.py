@@ -31,7 +31,7 @@ ROW = 224 * 224 * 3
 RUNS = ("off", "first", "ffcv")
 
 
-def cache_bytes():
+def last_level_cache_bytes():
     """Of the last level, as the kernel names it."""
     sizes = pathlib.Path("/sys/devices/system/cpu/cpu0/cache").glob("index*/size")
     return max(int(size.read_text().strip().rstrip("K")) << 10 for size in sizes)
@@ -144,7 +144,7 @@ def run(name, options):
 def measure(options):
     data = make(options.folder, options.rows)
     size = sum(file.stat().st_size for file in beside.files_of(data / "rows.d"))
-    print(f"{options.rows:,} rows, {size >> 20:,} MiB, {size / cache_bytes():.1f} times the last-level cache; "
+    print(f"{options.rows:,} rows, {size >> 20:,} MiB, {size / last_level_cache_bytes():.1f} times the last-level cache; "
           f"{options.workers} threads; {beside.machine()}")  # fmt: skip
     told = {name: [] for name in RUNS}
     for _ in range(options.rounds):
@@ -176,7 +176,7 @@ def main():
     parser.add_argument("--seconds", type=float, default=2, help="of the steady window")
     parser.add_argument("--run", choices=RUNS, help=argparse.SUPPRESS)
     options = parser.parse_args()
-    options.rows = options.rows or int(options.times * cache_bytes() / ROW) // options.batch_size * options.batch_size
+    options.rows = options.rows or int(options.times * last_level_cache_bytes() / ROW) // options.batch_size * options.batch_size
     run(options.run, options) if options.run else measure(options)
 
 

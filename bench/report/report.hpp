@@ -48,8 +48,8 @@ std::string to_json(const BenchReport& report, const TuneResult& tuned);
 /// One page without any outside reference: tables, and bars as SVG.
 std::string to_html(const BenchReport& report);
 
-/// Of a row whose batches were copied to a device: which, how its memory is staged, and how fast copies were, beside
-/// a plain loop of them. Empty for other rows.
+/// Of a row whose batches were copied to a device: which, whether its memory is page-locked, and how fast copies were,
+/// beside a plain loop of them. Empty for other rows.
 std::string copies_text(const BenchRow& row);
 
 /// "the consumer waited for: read 1.20 s, decode 0.10 s; the bottleneck is read". Empty where bottleneck() is.

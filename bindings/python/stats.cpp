@@ -101,7 +101,7 @@ nb::object to_python(const Stats& stats) {
   all["gpu_jpeg_rows"] = stats.gpu_jpeg_rows;
   all["gpu_jpeg_refused"] = stats.gpu_jpeg_refused;
   all["window_bytes"] = stats.window_bytes;
-  all["cache_bytes"] = stats.cache_bytes;
+  all["cache_bytes"] = stats.block_cache_bytes;
   all["blocks_undone"] = stats.blocks_undone;
   all["cache"] = cache(stats);
   all["checksums"] = text(name(stats.checksums));

@@ -41,7 +41,7 @@ LibraryFacts nvjpeg_facts() {
 
 struct NvJpegDecoder::State {
   State(std::shared_ptr<Device> of, JpegEngine wanted)
-      : call(calls()), device(std::move(of)), place(device->make_event()) {
+      : call(calls()), device(std::move(of)), reached(device->make_event()) {
     in_context(*device, [&] { begin(wanted); });
   }
   ~State() {
@@ -122,25 +122,25 @@ struct NvJpegDecoder::State {
       lengths.push_back(image.jpeg.size());
       targets.push_back({{static_cast<unsigned char*>(image.pixels)}, {image.pitch}});
     }
-    place->wait();  // the state's buffers are in use until the batch before is done
+    reached->wait();  // the state's buffers are in use until the batch before is done
     if (std::exchange(batch, 0) != images.size()) {
       require(call.begin_batch(handle, state, static_cast<int>(images.size()), kThreads, nvjpeg::kInterleavedRgb),
               "nvjpegDecodeBatchedInitialize");
     }
     if (engine == JpegEngine::hardware) {
-      place->record(stream);
-      place->wait();
+      reached->record(stream);
+      reached->wait();
     }
     require(call.decode_batch(handle, state, data.data(), lengths.data(), targets.data(),
                               reinterpret_cast<nvjpeg::CudaStream>(stream)),
             "nvjpegDecodeBatched");
-    place->record(stream);
+    reached->record(stream);
     batch = images.size();
   }
 
   const nvjpeg::Calls& call;
   const std::shared_ptr<Device> device;
-  const std::unique_ptr<Event> place;  ///< behind the last batch; of the stream, before the hardware begins
+  const std::unique_ptr<Event> reached;  ///< behind the last batch; of the stream, before the hardware begins
   JpegEngine engine = JpegEngine::cuda;
   nvjpeg::Handle handle = nullptr;
   nvjpeg::JpegState state = nullptr;

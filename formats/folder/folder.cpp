@@ -31,11 +31,11 @@ Index index_files(const fs::path& root, const OpenProgress& progress) {
         root.string());
   }
   IndexBuilder builder;
-  const auto place = [&](IndexBuilder& index, std::uint32_t field, std::string_view path, std::uint64_t number) {
+  const auto locate = [&](IndexBuilder& index, std::uint32_t field, std::string_view path, std::uint64_t number) {
     const std::uint32_t file = index.add_file({std::string(path), sizes[number], 0});
     index.set(field, Extent{.file = file, .offset = 0, .length = sizes[number]});
   };
-  std::move(paths).build(builder, SamplePaths::Order::by_key, place);
+  std::move(paths).build(builder, SamplePaths::Order::by_key, locate);
   return std::move(builder).finish();
 }
 

@@ -120,7 +120,7 @@ std::vector<std::pair<SamplePaths::Files, SamplePaths::Files>> SamplePaths::samp
   return runs;
 }
 
-void SamplePaths::add_field(IndexBuilder& builder, Files first, Files file, const Place& place) {
+void SamplePaths::add_field(IndexBuilder& builder, Files first, Files file, const LocateField& locate) {
   const FieldSchema schema = field_from_extension(file->extension());
   const std::uint32_t field = builder.field(schema);
   if (builder.has(field)) {
@@ -129,10 +129,10 @@ void SamplePaths::add_field(IndexBuilder& builder, Files first, Files file, cons
     throw Error::corrupt("two files are the same field of one sample: " + other->path + " and " + file->path,
                          {.key = std::string(file->key())});
   }
-  place(builder, field, file->path, file->number);
+  locate(builder, field, file->path, file->number);
 }
 
-void SamplePaths::build(IndexBuilder& builder, Order order, const Place& place) && {
+void SamplePaths::build(IndexBuilder& builder, Order order, const LocateField& locate) && {
   std::sort(files_.begin(), files_.end(), [](const File& a, const File& b) {
     return std::tuple(a.key(), std::string_view(a.path)) < std::tuple(b.key(), std::string_view(b.path));
   });
@@ -148,7 +148,7 @@ void SamplePaths::build(IndexBuilder& builder, Order order, const Place& place) 
   const auto class_of = numbered(first_level_);
   for (const auto& [first, last] : samples(order)) {
     builder.add_sample(first->key());
-    for (Files file = first; file != last; ++file) add_field(builder, first, file, place);
+    for (Files file = first; file != last; ++file) add_field(builder, first, file, locate);
     if (classes) add_class(builder, class_of.at(std::string(first->first_folder())));
   }
   nlohmann::json attributes{{"layout", classes ? "class folders" : "shared stems"}, {"left_out", left_out_}};

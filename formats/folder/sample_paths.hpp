@@ -15,7 +15,7 @@ namespace penstock {
 /// from the name, class folders or shared stems, the attributes.
 class SamplePaths {
  public:
-  /// `number` is what `place` is given beside the path.
+  /// `number` is what `locate` is given beside the path.
   void add_file(std::string_view path, std::uint64_t number);
   void add_folder(std::string_view path);
   std::uint64_t size() const { return files_.size(); }  ///< files that count
@@ -25,11 +25,11 @@ class SamplePaths {
     by_number,  ///< samples in the order of their first files' numbers
   };
   /// Sets the current sample's field to the file.
-  using Place =
+  using LocateField =
       std::function<void(IndexBuilder& builder, std::uint32_t field, std::string_view path, std::uint64_t number)>;
 
   /// Once, with everything added. Throws Error: corrupt, naming both files, when two are the same field of one sample.
-  void build(IndexBuilder& builder, Order order, const Place& place) &&;
+  void build(IndexBuilder& builder, Order order, const LocateField& locate) &&;
 
  private:
   struct File {
@@ -53,7 +53,7 @@ class SamplePaths {
   void leave_out_strays();
   void count_tables_as_media();
   std::vector<std::pair<Files, Files>> samples(Order order) const;
-  static void add_field(IndexBuilder& builder, Files first, Files file, const Place& place);
+  static void add_field(IndexBuilder& builder, Files first, Files file, const LocateField& locate);
 
   std::vector<File> files_;
   std::vector<std::string> first_level_;  // folders

@@ -15,7 +15,7 @@
 namespace penstock {
 namespace {
 
-constexpr std::uint64_t kOfNumber = 2, kOfPlace = 4;  // what a row costs that is kept as one
+constexpr std::uint64_t kOfNumber = 2, kOfLocation = 4;  // what a row costs that is kept as one
 constexpr std::uint64_t kKeysPerSpent = 4;            // bytes of keys, which shrink, but not like zeros
 constexpr std::uint64_t kMostPieces = std::uint64_t{1} << 24;
 constexpr std::array<std::string_view, 6> kKeyColumns{"key", "keys", "filename", "filenames", "id", "ids"};
@@ -144,10 +144,10 @@ class Reader {
   Hdf5Field heap_field(const std::string& name, Hdf5Rows rows) {
     const Hdf5Type& type = rows.type();
     const std::uint64_t element = type.kind == Hdf5Type::Kind::text ? 1 : size_of(type.dtype);
-    std::vector<Hdf5Collections::Place> places;
-    spend_for_rows(file_, rows, kOfPlace);
+    std::vector<Hdf5Collections::Location> locations;
+    spend_for_rows(file_, rows, kOfLocation);
     for_each_row(file_, rows, [&](std::span<const std::byte> row) {
-      places.push_back(error_location(read_reference(file_, row), element, heap_));
+      locations.push_back(locate(read_reference(file_, row), element, heap_));
     });
     FieldSchema schema{.name = name, .codec = "raw", .dtype = type.dtype};
     if (type.kind == Hdf5Type::Kind::text) schema.codec = text_codec(name);
@@ -155,7 +155,7 @@ class Reader {
     if (type.kind == Hdf5Type::Kind::sequence && type.dtype == DType::u8)
       schema.codec = field_from_extension(name).codec;
     const bool swapped = type.swapped;
-    return Hdf5Field::of_places(std::move(schema), std::move(rows), std::move(places), swapped);
+    return Hdf5Field::of_locations(std::move(schema), std::move(rows), std::move(locations), swapped);
   }
 
   Hdf5Rows member(const std::vector<Hdf5Link>& links, std::string_view name, const char* otherwise) {
@@ -270,11 +270,11 @@ Hdf5Field Hdf5Field::of_lengths(FieldSchema schema, Hdf5Rows rows, std::vector<s
   return field;
 }
 
-Hdf5Field Hdf5Field::of_places(FieldSchema schema, Hdf5Rows rows, std::vector<Hdf5Collections::Place> places,
-                               bool swapped) {
+Hdf5Field Hdf5Field::of_locations(FieldSchema schema, Hdf5Rows rows, std::vector<Hdf5Collections::Location> locations,
+                                  bool swapped) {
   Hdf5Field field(std::move(schema), std::move(rows));
-  field.kind_ = swapped ? Kind::swapped_places : Kind::places;
-  field.places_ = std::move(places);
+  field.kind_ = swapped ? Kind::swapped_locations : Kind::locations;
+  field.locations_ = std::move(locations);
   return field;
 }
 
@@ -295,21 +295,21 @@ void Hdf5Field::set_present(std::vector<std::uint8_t> present) {
 }
 
 void Hdf5Field::add_blocks(IndexBuilder& builder) {
-  if (kind_ == Kind::places || kind_ == Kind::values) return;
-  if (kind_ != Kind::swapped_places) return rows_.add_blocks(builder);
+  if (kind_ == Kind::locations || kind_ == Kind::values) return;
+  if (kind_ != Kind::swapped_locations) return rows_.add_blocks(builder);
   const auto element = static_cast<std::uint32_t>(size_of(schema_.dtype));
-  for (const Hdf5Collections::Place& place : places_) {
-    const Block block{{0, place.offset, place.length}, {{Filter::Id::byte_swap, element}}, place.length};
-    blocks_.push_back(place.length == 0 ? 0 : builder.add_block(block));
+  for (const Hdf5Collections::Location& location : locations_) {
+    const Block block{{0, location.offset, location.length}, {{Filter::Id::byte_swap, element}}, location.length};
+    blocks_.push_back(location.length == 0 ? 0 : builder.add_block(block));
   }
 }
 
-void Hdf5Field::append_place(std::uint64_t sample, std::vector<Piece>& pieces) const {
-  const Hdf5Collections::Place& place = places_[sample];
-  if (place.length == 0) return;
-  Piece piece{.length = place.length, .inline_bytes = {}};
-  if (kind_ == Kind::places) {
-    piece.extent = {0, place.offset, place.length};
+void Hdf5Field::append_location(std::uint64_t sample, std::vector<Piece>& pieces) const {
+  const Hdf5Collections::Location& location = locations_[sample];
+  if (location.length == 0) return;
+  Piece piece{.length = location.length, .inline_bytes = {}};
+  if (kind_ == Kind::locations) {
+    piece.extent = {0, location.offset, location.length};
   } else {
     piece.kind = Piece::Kind::block;
     piece.block = blocks_[sample];
@@ -339,9 +339,9 @@ bool Hdf5Field::locate(std::uint64_t sample, std::vector<Piece>& pieces) const {
     case Kind::values:
       pieces.push_back(inline_piece(std::as_bytes(std::span(values_[sample]))));
       break;
-    case Kind::places:
-    case Kind::swapped_places:
-      append_place(sample, pieces);
+    case Kind::locations:
+    case Kind::swapped_locations:
+      append_location(sample, pieces);
       break;
   }
   return true;

@@ -25,8 +25,8 @@ class Hdf5Field {
   /// A field whose sample i is the first lengths[i] bytes of row i: strings of fixed length without their padding.
   static Hdf5Field of_lengths(FieldSchema schema, Hdf5Rows rows, std::vector<std::uint64_t> lengths);
   /// A field whose sample i lies in a global heap. `swapped`: its elements are big-endian.
-  static Hdf5Field of_places(FieldSchema schema, Hdf5Rows rows, std::vector<Hdf5Collections::Place> places,
-                             bool swapped);
+  static Hdf5Field of_locations(FieldSchema schema, Hdf5Rows rows, std::vector<Hdf5Collections::Location> locations,
+                                bool swapped);
 
   /// A field whose sample i is values[i], kept in the index.
   static Hdf5Field of_values(FieldSchema schema, Hdf5Rows rows, std::vector<std::string> values);
@@ -42,16 +42,16 @@ class Hdf5Field {
   bool locate(std::uint64_t sample, std::vector<Piece>& pieces) const;
 
  private:
-  enum class Kind : std::uint8_t { rows, offsets, lengths, places, swapped_places, values };
-  void append_place(std::uint64_t sample, std::vector<Piece>& pieces) const;
+  enum class Kind : std::uint8_t { rows, offsets, lengths, locations, swapped_locations, values };
+  void append_location(std::uint64_t sample, std::vector<Piece>& pieces) const;
 
   FieldSchema schema_;
   Hdf5Rows rows_;
   Kind kind_ = Kind::rows;
   std::vector<std::uint64_t> numbers_;  // offsets or lengths
-  std::vector<Hdf5Collections::Place> places_;
+  std::vector<Hdf5Collections::Location> locations_;
   std::vector<std::string> values_;
-  std::vector<std::uint32_t> blocks_;  // swapped_places: of each sample
+  std::vector<std::uint32_t> blocks_;  // swapped_locations: of each sample
   std::vector<std::uint8_t> present_;  // empty when every sample has the field
 };
 

@@ -118,14 +118,14 @@ const std::vector<Hdf5Collections::Object>& Hdf5Collections::collection(std::uin
   return objects;
 }
 
-Hdf5Collections::Place Hdf5Collections::find(std::uint64_t address, std::uint32_t number) {
+Hdf5Collections::Location Hdf5Collections::find(std::uint64_t address, std::uint32_t number) {
   if (address == kNoAddress) throw Error::corrupt("a value without a place");
   const std::vector<Object>& objects = collection(address);
   const auto found =
       std::lower_bound(objects.begin(), objects.end(), number,
                        [](const Object& object, std::uint32_t wanted) { return object.number < wanted; });
   if (found == objects.end() || found->number != number) throw Error::corrupt("a value that is not in its heap");
-  return found->place;
+  return found->location;
 }
 
 }  // namespace penstock

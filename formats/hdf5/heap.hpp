@@ -37,17 +37,17 @@ class Hdf5Collections {
  public:
   explicit Hdf5Collections(const Hdf5File& file) : file_(file) {}
 
-  struct Place {
+  struct Location {
     std::uint64_t offset;  ///< from the start of the file
     std::uint64_t length;
   };
   /// Of object `number` in the collection at `address`. Throws Error: corrupt; io.
-  Place find(std::uint64_t address, std::uint32_t number);
+  Location find(std::uint64_t address, std::uint32_t number);
 
  private:
   struct Object {
     std::uint32_t number;
-    Place place;
+    Location location;
   };
   const std::vector<Object>& collection(std::uint64_t address);
 

@@ -77,7 +77,7 @@ Hdf5Rows::Hdf5Rows(const Hdf5File& file, Hdf5Dataset dataset) : dataset_(std::mo
       storage_ = Storage::chunked;
       if (dataset_.dims.empty()) throw Error::corrupt("a scalar in chunks");
       read_grid(file);
-      if (row_bytes_ != 0) place_chunks(file);
+      if (row_bytes_ != 0) locate_chunks(file);
       break;
   }
   swap_what_is_here();
@@ -142,7 +142,7 @@ void Hdf5Rows::read_grid(const Hdf5File& file) {
   }
   if (chunks > kFreeChunks + file.size() / 8)
     throw Error::unsupported("has room for more chunks than the file can hold");
-  file.spend(chunks * sizeof(Place));
+  file.spend(chunks * sizeof(ChunkLocation));
 
   // From the last dimension outwards, as long as a chunk covers a dimension exactly, a row's elements are neighbours.
   split_ = dims_.size() - 1;
@@ -161,7 +161,7 @@ void Hdf5Rows::read_grid(const Hdf5File& file) {
   row_pieces_ = 1;
 }
 
-void Hdf5Rows::place_chunks(const Hdf5File& file) {
+void Hdf5Rows::locate_chunks(const Hdf5File& file) {
   const std::vector<Hdf5Chunk> chunks = read_chunks(file, dataset_, grid_);
   places_.resize(chunks.size());
   const std::uint64_t per_row_of_chunks = grid_.front() == 0 ? 1 : chunks.size() / grid_.front();
@@ -324,7 +324,7 @@ void Hdf5Rows::append_row(std::uint64_t row, std::vector<Piece>& pieces) const {
   }
 }
 
-void Hdf5Rows::append_run(const Place& place, std::uint64_t offset, std::uint64_t length,
+void Hdf5Rows::append_run(const ChunkLocation& place, std::uint64_t offset, std::uint64_t length,
                           std::vector<Piece>& pieces) const {
   if (!place.written) {
     append_piece({.kind = Piece::Kind::fill, .length = length, .inline_bytes = dataset_.fill}, pieces);

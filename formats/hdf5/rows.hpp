@@ -47,7 +47,7 @@ class Hdf5Rows {
  private:
   enum class Storage : std::uint8_t { contiguous, swapped, compact, chunked, unwritten };
   static constexpr std::uint32_t kPlain = ~std::uint32_t{0};  // no filters: its bytes are extents
-  struct Place {
+  struct ChunkLocation {
     std::uint64_t offset = 0;
     bool written = false;
     std::uint32_t block = kPlain;
@@ -59,14 +59,15 @@ class Hdf5Rows {
   void swap_what_is_here();
   void read_contiguous(const Hdf5File& file);
   void read_grid(const Hdf5File& file);
-  void place_chunks(const Hdf5File& file);
+  void locate_chunks(const Hdf5File& file);
   void add_mosaics();
   bool is_partial(std::uint64_t number) const;
   std::vector<Filter> filters_of(const Hdf5Chunk& chunk, std::uint64_t number) const;
   void add_swapped_runs(std::uint64_t offset);
   void append_swapped(std::uint64_t first, std::uint64_t rows, std::vector<Piece>& pieces) const;
   void append_row(std::uint64_t row, std::vector<Piece>& pieces) const;
-  void append_run(const Place& place, std::uint64_t offset, std::uint64_t length, std::vector<Piece>& pieces) const;
+  void append_run(const ChunkLocation& place, std::uint64_t offset, std::uint64_t length,
+                  std::vector<Piece>& pieces) const;
 
   Hdf5Dataset dataset_;
   Storage storage_ = Storage::contiguous;
@@ -82,7 +83,7 @@ class Hdf5Rows {
   std::vector<std::uint64_t> grid_;  // chunks along each dimension
   bool mosaics_ = false;             // blocks_ are all chunks in order, and behind them a mosaic per chunk_dims[0] rows
   std::size_t split_ = 0;            // the last dimension that the chunks do not cover as a whole, 0 when none
-  std::vector<Place> places_;        // of chunks, in row-major order
+  std::vector<ChunkLocation> places_;  // of chunks, in row-major order
 };
 
 /// The bytes of rows [first, first + rows), read and undone here and now; swapped numbers come as ours.

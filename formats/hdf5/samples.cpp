@@ -279,7 +279,7 @@ class Indexer {
     std::vector<std::byte> bytes;
     Hdf5RowReader(file_, rows).read(0, 1, bytes);
     const std::uint64_t element = type.kind == Hdf5Type::Kind::text ? 1 : size_of(type.dtype);
-    const Hdf5Collections::Place place = error_location(read_reference(file_, bytes), element, heap_);
+    const Hdf5Collections::Location place = locate(read_reference(file_, bytes), element, heap_);
     if (place.length == 0) return;
     Piece piece{.extent = {0, place.offset, place.length}, .length = place.length, .inline_bytes = {}};
     if (type.swapped) {

@@ -13,7 +13,7 @@ std::string read_text(const Hdf5File& file, const Hdf5Type& type, std::span<cons
   if (type.kind == Hdf5Type::Kind::fixed_text) {
     return {reinterpret_cast<const char*>(element.data()), text_length(type, element)};
   }
-  const Hdf5Collections::Place place = error_location(read_reference(file, element), 1, heap);
+  const Hdf5Collections::Location place = locate(read_reference(file, element), 1, heap);
   if (place.length > kLongestText) throw Error::unsupported("a text of " + std::to_string(place.length) + " bytes");
   file.spend(place.length);  // any number of texts may share one place
   std::string text(place.length, '\0');
@@ -34,9 +34,9 @@ Hdf5Reference read_reference(const Hdf5File& file, std::span<const std::byte> el
   return {elements, address, cursor.u32()};
 }
 
-Hdf5Collections::Place error_location(const Hdf5Reference& reference, std::uint64_t element_bytes, Hdf5Collections& heap) {
+Hdf5Collections::Location locate(const Hdf5Reference& reference, std::uint64_t element_bytes, Hdf5Collections& heap) {
   if (reference.elements == 0) return {0, 0};
-  Hdf5Collections::Place place = heap.find(reference.address, reference.object);
+  Hdf5Collections::Location place = heap.find(reference.address, reference.object);
   const std::uint64_t length = reference.elements * element_bytes;
   if (length > place.length)
     throw Error::corrupt("a value longer than its place in the heap", {.offset = place.offset});

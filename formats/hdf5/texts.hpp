@@ -25,7 +25,7 @@ Hdf5Reference read_reference(const Hdf5File& file, std::span<const std::byte> el
 
 /// Where `elements` of `element_bytes` each lie; of length 0 when there are none.
 /// Throws Error: corrupt, when the heap's object is too short; io.
-Hdf5Collections::Place error_location(const Hdf5Reference& reference, std::uint64_t element_bytes, Hdf5Collections& heap);
+Hdf5Collections::Location locate(const Hdf5Reference& reference, std::uint64_t element_bytes, Hdf5Collections& heap);
 
 /// Bytes of a fixed-length string that are not padding.
 std::size_t text_length(const Hdf5Type& type, std::span<const std::byte> element);

@@ -58,7 +58,7 @@ std::string shard_name_of(std::size_t number, std::string_view extension) {
   return digits + std::string(extension);
 }
 
-void require_place(const fs::path& destination, const fs::path& partial, bool overwrite, bool resume) {
+void require_free_destination(const fs::path& destination, const fs::path& partial, bool overwrite, bool resume) {
   const bool exists = fs::exists(fs::symlink_status(destination));
   if (exists && !overwrite) {
     throw Error::invalid_argument("exists already: " + destination.string() + " (overwrite replaces it)");
@@ -146,7 +146,7 @@ struct DatasetWriter::State {
 };
 
 void DatasetWriter::State::begin() {
-  require_place(destination, partial, options.overwrite, options.resume);
+  require_free_destination(destination, partial, options.overwrite, options.resume);
   require_own_folder(partial);
   const bool begun = fs::exists(partial / Journal::kFileName);
   if (options.resume && Journal::is_in(partial)) return resume();
@@ -284,8 +284,8 @@ void DatasetWriter::State::close_shard(bool last) {
                        .last = last};
   filled->bytes = filled->writer->bytes();
   ++number;
-  if (options.aside) {
-    completed = options.aside([this] { complete_filled(); });
+  if (options.in_background) {
+    completed = options.in_background([this] { complete_filled(); });
   } else {
     complete_filled();
     await_filled();
@@ -351,7 +351,7 @@ void DatasetWriter::require_free(const fs::path& destination, const std::string&
   writable_format(format);
   const fs::path named = without_slash(destination);
   try {
-    require_place(named, named.string() + ".partial", overwrite, false);
+    require_free_destination(named, named.string() + ".partial", overwrite, false);
   } catch (const fs::filesystem_error& error) {
     throw Error::io(error.code().value(), "cannot write " + error.path1().string());
   }

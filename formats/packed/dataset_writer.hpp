@@ -33,7 +33,7 @@ struct DatasetWriterOptions {
   /// Does work on another thread and returns its future: a full shard is completed (written to its end, fsynced, summed
   /// up) while the next one fills. One piece of work at a time; none is left when the writer is gone. Empty: there is
   /// no such thread, and each shard is completed before the next one begins.
-  std::function<std::future<void>(std::function<void()> work)> aside = {};
+  std::function<std::future<void>(std::function<void()> work)> in_background = {};
 };
 
 /// The dataset grows in "DESTINATION.partial" and is renamed to DESTINATION by finish(), after fsync of every file and

@@ -23,7 +23,7 @@ class HeadersAhead {
   HeadersAhead(const std::filesystem::path& shard, const Index& index)
       : index_(index), file_(Descriptor::open(shard, O_RDONLY)) {}
 
-  void pass(std::uint64_t sample) {
+  void go_past(std::uint64_t sample) {
     constexpr std::uint64_t kAhead = 256, kReadAnyway = std::uint64_t{64} << 10;
     if (sample + kAhead / 2 < next_) return;
     for (const std::uint64_t end = std::min(index_.size(), sample + kAhead); next_ < end; ++next_) {
@@ -74,7 +74,7 @@ class TarProof {
     if (!name) return true;
     if (begun_ == 0 || name->key != index_.key(begun_ - 1)) {
       if (!ends_sample() || begun_ == index_.size() || name->key != index_.key(begun_)) return false;
-      ahead_.pass(begun_++);
+      ahead_.go_past(begun_++);
       values_ = 0;
     }
     const FieldSchema schema = field_from_extension(name->extension);

@@ -12,7 +12,7 @@ void BatchBuilder::begin(std::uint64_t seed, std::uint64_t generation, std::uint
   failure_ = nullptr;
   failures_ = 0;
   bad_.clear();
-  for (std::uint32_t row = 0; row < rows.size(); ++row) set_stage(row, RowStage::planned);
+  for (std::uint32_t row = 0; row < rows.size(); ++row) set_state(row, RowState::planned);
   remaining_.store(static_cast<std::uint32_t>(rows.size()), std::memory_order_release);
 }
 
@@ -49,13 +49,13 @@ std::string BatchBuilder::describe(const std::function<std::string_view(const Ro
   std::uint32_t missing = 0;
   std::string named;
   for (std::uint32_t row = 0; row < rows.size(); ++row) {
-    const RowStage stage = stages_[row].load(std::memory_order_relaxed);
-    if (stage == RowStage::done) continue;
+    const RowState state = states_[row].load(std::memory_order_relaxed);
+    if (state == RowState::done) continue;
     if (missing++ < kNamed) {
       named.append(named.empty() ? "" : ", ")
           .append(key_of(rows[row]))
           .append(" ")
-          .append(names[static_cast<std::size_t>(stage)]);
+          .append(names[static_cast<std::size_t>(state)]);
     }
   }
   return text + std::to_string(missing) + " rows (" + named + (missing > kNamed ? ", ..." : "") + ")";

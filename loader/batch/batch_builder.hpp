@@ -21,16 +21,16 @@ namespace penstock {
 /// One per slab, recycled with it.
 class BatchBuilder {
  public:
-  enum class RowStage : std::uint8_t { planned, reading, queued, decoding, done };
+  enum class RowState : std::uint8_t { planned, reading, queued, decoding, done };
 
   BatchBuilder(Slab& slab, std::size_t outputs)
-      : slab_(slab), staged(outputs, 0), stages_(std::make_unique<std::atomic<RowStage>[]>(slab.capacity())) {}
+      : slab_(slab), buffered(outputs, 0), states_(std::make_unique<std::atomic<RowState>[]>(slab.capacity())) {}
 
-  /// A new batch: `rows` says which samples, `place` which batch it is. Called by the scheduler alone, before any worker.
+  /// A new batch: `rows` says which samples it has. Called by the scheduler alone, before any worker.
   void begin(std::uint64_t seed, std::uint64_t generation, std::uint64_t sequence);
   /// So many rows more are finished; true for the last ones, whose worker then seals the slab and delivers.
   bool finish_rows(std::uint32_t count);
-  void set_stage(std::uint32_t row, RowStage stage) { stages_[row].store(stage, std::memory_order_relaxed); }
+  void set_state(std::uint32_t row, RowState state) { states_[row].store(state, std::memory_order_relaxed); }
 
   /// Keeps the failure of the first row in plan order, and counts the others.
   void fail(std::uint32_t row, std::exception_ptr failure);
@@ -43,7 +43,7 @@ class BatchBuilder {
   std::exception_ptr failure() const { return failure_; }
   std::uint64_t other_failures() const { return failures_ == 0 ? 0 : failures_ - 1; }
   std::vector<BadSample> take_bad();  ///< in row order
-  /// For the dump of a timeout: the rows that are not done, with key and stage; the first few by name.
+  /// For the dump of a timeout: the rows that are not done, with key and state; the first few by name.
   /// `key_of` names a planned row.
   std::string describe(const std::function<std::string_view(const Row&)>& key_of) const;
   /// True between begin() and the last finish_rows(): the rows are constant then.
@@ -54,7 +54,7 @@ class BatchBuilder {
 
  public:
   std::vector<Row> rows;
-  std::vector<std::uint8_t> staged;  ///< by output: ragged rows of this batch are staged, not written in place
+  std::vector<std::uint8_t> buffered;  ///< by output: ragged rows of this batch are buffered, not written in place
   Journey journey;                   ///< from whoever delivers
 
  private:
@@ -62,7 +62,7 @@ class BatchBuilder {
   std::atomic<std::uint64_t> generation_{0};  // relaxed: compared for equality only, ordered by remaining_
   std::atomic<std::uint32_t> remaining_{0};
   // For reports only: relaxed, orders nothing.
-  std::unique_ptr<std::atomic<RowStage>[]> stages_;
+  std::unique_ptr<std::atomic<RowState>[]> states_;
   std::mutex mutex_;  // guards the rest while workers are at it
   std::exception_ptr failure_;
   std::uint32_t failed_row_ = 0;

@@ -5,9 +5,9 @@
 
 namespace penstock {
 
-BatchStage::BatchStage(ReorderBuffer& delivery, std::shared_ptr<SlabPool> slabs, std::function<void(Batch&)> step,
+BatchStage::BatchStage(ReorderBuffer& reorder, std::shared_ptr<SlabPool> slabs, std::function<void(Batch&)> step,
                        unsigned ahead, StageClock& clock)
-    : delivery_(delivery),
+    : reorder_(reorder),
       slabs_(std::move(slabs)),
       step_(std::move(step)),
       clock_(clock),
@@ -24,29 +24,29 @@ void BatchStage::run() {
 
 bool BatchStage::advance(std::uint64_t generation, std::uint64_t sequence) {
   Stopwatch watch;
-  BatchBuilder* builder = delivery_.take_of(generation, sequence);
+  BatchBuilder* builder = reorder_.take_of(generation, sequence);
   clock_.stalled_in.add(watch.lap());
   if (builder == nullptr) return false;
   std::list<BatchResult> one;
-  BatchResult& finished = one.emplace_back(*builder, slabs_, SlabPool::To::stage);
-  if (finished.failure == nullptr) {
-    finished.failure = caught([&] {
-      Batch given = finished.batch;
+  BatchResult& result = one.emplace_back(*builder, slabs_, SlabPool::To::stage);
+  if (result.failure == nullptr) {
+    result.failure = caught([&] {
+      Batch given = result.batch;
       step_(given);
-      finished.batch.attach(given.attached());
+      result.batch.attach(given.attached());
     });
   }
   clock_.busy.add(watch.lap());
-  finished.journey.stepped = watch.last();
+  result.journey.stepped = watch.last();
   const bool wanted = queue_.put(generation, std::move(one));
   clock_.stalled_out.add(watch.lap());
   return wanted;
 }
 
 std::optional<BatchResult> BatchStage::take(std::chrono::milliseconds timeout) {
-  std::optional<BatchResult> finished = queue_.take(timeout);
-  if (finished && finished->batch.slab() != nullptr) slabs_->hand_over(finished->batch.slab().get());
-  return finished;
+  std::optional<BatchResult> result = queue_.take(timeout);
+  if (result && result->batch.slab() != nullptr) slabs_->hand_over(result->batch.slab().get());
+  return result;
 }
 
 }  // namespace penstock

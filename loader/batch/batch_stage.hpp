@@ -19,7 +19,7 @@ namespace penstock {
 /// once discarded: what the step kept of them is then in the program's hands.
 class BatchStage {
  public:
-  BatchStage(ReorderBuffer& delivery, std::shared_ptr<SlabPool> slabs, std::function<void(Batch&)> step, unsigned ahead,
+  BatchStage(ReorderBuffer& reorder, std::shared_ptr<SlabPool> slabs, std::function<void(Batch&)> step, unsigned ahead,
              StageClock& clock);
 
   void run();  ///< what the thread does, until close()
@@ -30,7 +30,7 @@ class BatchStage {
   /// For a stage behind this one: the next batch of that generation, which stays in the loader's hands; nothing once it
   /// has passed, or closed.
   std::optional<BatchResult> take_of(std::uint64_t generation) { return queue_.take_of(generation); }
-  /// Discards what is done; batches come from that generation of the delivery, which has begun.
+  /// Discards what is done; batches come from that generation of the reorder buffer, which has begun.
   void go_to(std::uint64_t generation) { queue_.go_to(generation); }
   void close() { queue_.close(); }
   void fail(const std::exception_ptr& failure) noexcept { queue_.fail(failure); }  ///< what take() throws from now on
@@ -39,7 +39,7 @@ class BatchStage {
  private:
   bool advance(std::uint64_t generation, std::uint64_t sequence);
 
-  ReorderBuffer& delivery_;
+  ReorderBuffer& reorder_;
   std::shared_ptr<SlabPool> slabs_;
   const std::function<void(Batch&)> step_;
   StageClock& clock_;

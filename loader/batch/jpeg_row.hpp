@@ -17,7 +17,7 @@ struct JpegRow {
   ResampleTables tables;
 
   // Once the batch is sealed, in memory of the slab's:
-  std::span<const std::byte> staged = {};  ///< the JPEG; empty: the row is in its slot
+  std::span<const std::byte> in_slab = {};  ///< the JPEG; empty: the row is in its slot
   std::uint64_t tables_at = 0;             ///< where its tables begin among those of the batch, in bytes
 };
 

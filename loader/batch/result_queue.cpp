@@ -20,17 +20,17 @@ bool ResultQueue::wait_for_room(std::uint64_t generation) {
   return !passed(generation);
 }
 
-bool ResultQueue::put(std::uint64_t generation, std::list<BatchResult> finished) {
+bool ResultQueue::put(std::uint64_t generation, std::list<BatchResult> one) {
   {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return passed(generation) || done_.size() < ahead_; });
     if (!passed(generation)) {
-      done_.splice(done_.end(), finished);
+      done_.splice(done_.end(), one);
       changed_.notify_all();
       return true;
     }
   }
-  discard(finished);
+  discard(one);
   return false;
 }
 
@@ -64,10 +64,10 @@ std::optional<BatchResult> ResultQueue::take_of(std::uint64_t generation) {
 
 // With the lock held.
 BatchResult ResultQueue::pop() {
-  BatchResult finished = std::move(done_.front());
+  BatchResult result = std::move(done_.front());
   done_.pop_front();
   changed_.notify_all();
-  return finished;
+  return result;
 }
 
 void ResultQueue::go_to(std::uint64_t generation) {

@@ -46,13 +46,13 @@ std::uint64_t SlabLayout::used(std::span<const Output> outputs, std::uint32_t ro
   return end;
 }
 
-Slab::Slab(std::span<const Output> outputs, const SlabLayout& layout, Staging& staging, std::uint32_t batch_size,
+Slab::Slab(std::span<const Output> outputs, const SlabLayout& layout, PagePinning& pinning, std::uint32_t batch_size,
            std::uint64_t max_items)
     : outputs_(outputs),
       capacity_(batch_size),
       max_items_(max_items),
       layout_(layout),
-      staging_(staging),
+      pinning_(pinning),
       ragged_(outputs.size()),
       direct_(outputs.size()),
       jpegs_(outputs.size()) {
@@ -61,7 +61,7 @@ Slab::Slab(std::span<const Output> outputs, const SlabLayout& layout, Staging& s
     if (layout.share.decodes_output(i)) jpegs_[i].resize(batch_size);
     if (!outputs[i].ragged) continue;
     ragged_[i].offsets.resize(batch_size + 1);
-    ragged_[i].staged.resize(batch_size);
+    ragged_[i].buffered.resize(batch_size);
   }
   samples.reserve(batch_size);
   occurrences.reserve(batch_size);
@@ -74,7 +74,7 @@ void Slab::adopt(std::byte* memory) {
   std::uint64_t arenas = 0;
   for (std::size_t i = 0; i < outputs_.size(); ++i) {
     if (!outputs_[i].ragged) continue;
-    ragged_[i].arena.reserve(staging_, max_items_ * outputs_[i].row_bytes() * capacity_);
+    ragged_[i].arena.reserve(pinning_, max_items_ * outputs_[i].row_bytes() * capacity_);
     arenas += ragged_[i].arena.size();
   }
   memory_ = memory;
@@ -122,7 +122,7 @@ void Slab::set_items(std::uint32_t output, std::span<const std::uint64_t> items)
   column.offsets[rows] = total;
   const std::uint64_t before = column.arena.size();
   try {
-    column.arena.reserve(staging_, static_cast<std::uint64_t>(total) * outputs_[output].row_bytes());
+    column.arena.reserve(pinning_, static_cast<std::uint64_t>(total) * outputs_[output].row_bytes());
   } catch (const Error& error) {
     const auto longest = std::max_element(items.begin(), items.end()) - items.begin();
     throw error.in({.key = std::string(keys[static_cast<std::size_t>(longest)]), .field = outputs_[output].name});
@@ -138,20 +138,20 @@ std::span<std::byte> Slab::ragged_row(std::uint32_t output, std::uint32_t row) {
   return {column.arena.data() + begin * item, static_cast<std::size_t>((end - begin) * item)};
 }
 
-void Slab::seal(std::span<const std::uint8_t> staged_outputs) {
+void Slab::seal(std::span<const std::uint8_t> buffered_outputs) {
   for (std::uint32_t i = 0; i < outputs_.size(); ++i) {
     const Output& output = outputs_[i];
     Field field{.name = output.name, .values = {.dtype = output.dtype, .shape = {}}, .offsets = {}};
     std::int64_t leading = rows;
     if (output.ragged) {
       RaggedColumn& column = ragged_[i];
-      if (staged_outputs[i] != 0) {
+      if (buffered_outputs[i] != 0) {
         std::vector<std::uint64_t> items(rows);
-        for (std::uint32_t r = 0; r < rows; ++r) items[r] = column.staged[r].size() / output.row_bytes();
+        for (std::uint32_t r = 0; r < rows; ++r) items[r] = column.buffered[r].size() / output.row_bytes();
         set_items(i, items);
         for (std::uint32_t r = 0; r < rows; ++r) {
-          if (!column.staged[r].empty())
-            std::memcpy(ragged_row(i, r).data(), column.staged[r].data(), column.staged[r].size());
+          if (!column.buffered[r].empty())
+            std::memcpy(ragged_row(i, r).data(), column.buffered[r].data(), column.buffered[r].size());
         }
       }
       leading = column.offsets[rows];
@@ -165,10 +165,10 @@ void Slab::seal(std::span<const std::uint8_t> staged_outputs) {
     fields.push_back(std::move(field));
   }
   if (layout_.share.row_table) write_table();
-  if (!layout_.share.decodes.empty()) stage_jpegs();
+  if (!layout_.share.decodes.empty()) copy_jpegs();
 }
 
-void Slab::stage_jpegs() {
+void Slab::copy_jpegs() {
   const auto each = [this](auto visit) {
     for (std::vector<JpegRow>& column : jpegs_) {
       for (std::uint32_t r = 0; r < rows && !column.empty(); ++r) visit(column[r]);
@@ -183,11 +183,11 @@ void Slab::stage_jpegs() {
     jpeg_bytes += row.bytes.size();
   });
   const std::uint64_t before = jpeg_memory_.size();
-  jpeg_memory_.reserve(staging_, tables_bytes_ + jpeg_bytes + kOverread);
+  jpeg_memory_.reserve(pinning_, tables_bytes_ + jpeg_bytes + kOverread);
   reserved_.fetch_add(jpeg_memory_.size() - before, std::memory_order_relaxed);
   std::byte* to = jpeg_memory_.data() + tables_bytes_;
   each([&](JpegRow& row) {
-    row.staged = {to, row.bytes.size()};
+    row.in_slab = {to, row.bytes.size()};
     if (row.bytes.empty()) return;
     const auto tables = std::as_bytes(std::span(row.tables.numbers));
     std::memcpy(jpeg_memory_.data() + row.tables_at, tables.data(), tables.size());
@@ -211,11 +211,11 @@ SlabPool::SlabPool(Dataset dataset, std::span<const Output> outputs, std::uint32
     : dataset_(std::move(dataset)),
       outputs_(outputs.begin(), outputs.end()),
       layout_(outputs_, batch_size, std::move(share)),
-      staging_(std::move(device)),
-      memory_(staging_, rounded_up(layout_.bytes, kPage) * slabs),
+      pinning_(std::move(device)),
+      memory_(pinning_, rounded_up(layout_.bytes, kPage) * slabs),
       held_(held) {
   for (unsigned i = 0; i < slabs + more; ++i) {
-    slabs_.push_back(std::make_unique<Slab>(outputs_, layout_, staging_, batch_size, max_items));
+    slabs_.push_back(std::make_unique<Slab>(outputs_, layout_, pinning_, batch_size, max_items));
   }
   free_.reserve(slabs_.size());
   added_.reserve(more);
@@ -228,7 +228,7 @@ SlabPool::SlabPool(Dataset dataset, std::span<const Output> outputs, std::uint32
 
 void SlabPool::allow_held(unsigned held) {
   while (held_ < held && made_ < slabs_.size()) {  // changed by this thread alone
-    StagedMemory columns(staging_, rounded_up(layout_.bytes, kPage));
+    PinnedMemory columns(pinning_, rounded_up(layout_.bytes, kPage));
     Slab* const slab = slabs_[made_].get();
     slab->adopt(columns.data());
     added_.push_back(std::move(columns));

@@ -18,17 +18,17 @@
 #include <penstock/loader/batch/batch_record.hpp>
 #include <penstock/loader/batch/device_share.hpp>
 #include <penstock/loader/batch/jpeg_row.hpp>
-#include <penstock/loader/batch/staging.hpp>
+#include <penstock/loader/batch/page_pinning.hpp>
 #include <penstock/transforms/program/program.hpp>
 
 namespace penstock {
 
-/// A column whose rows differ in length. Rows of known length are written in place; the others are staged, each in its
-/// own buffer, and gathered when all are there.
+/// A column whose rows differ in length. Rows of known length are written in place; the others are buffered, each in
+/// its own buffer, and gathered when all are there.
 struct RaggedColumn {
   std::vector<std::int64_t> offsets;  ///< rows + 1, in items
-  StagedMemory arena;
-  std::vector<std::vector<std::byte>> staged;
+  PinnedMemory arena;
+  std::vector<std::vector<std::byte>> buffered;
 };
 
 /// Where the fixed columns of a batch lie in one stretch of memory, on the host and on a device alike.
@@ -49,8 +49,8 @@ struct SlabLayout {
 /// Written by the stages before delivery, one row by one worker; constant from then on until it is recycled.
 class Slab : public BatchRecord {
  public:
-  /// Without memory: adopt() comes before anything else. `staging` outlives the slab.
-  Slab(std::span<const Output> outputs, const SlabLayout& layout, Staging& staging, std::uint32_t batch_size,
+  /// Without memory: adopt() comes before anything else. `pinning` outlives the slab.
+  Slab(std::span<const Output> outputs, const SlabLayout& layout, PagePinning& pinning, std::uint32_t batch_size,
        std::uint64_t max_items);
   /// `memory` is for the fixed columns and outlives the slab. Throws Error: resource, when there is none for the ragged
   /// ones.
@@ -76,25 +76,25 @@ class Slab : public BatchRecord {
   void set_items(std::uint32_t output, std::span<const std::uint64_t> items);
   std::span<std::byte> ragged_row(std::uint32_t output, std::uint32_t row);
   const std::byte* columns() const { return memory_; }  ///< all fixed outputs and the table, as SlabLayout says
-  /// Gathers staged ragged rows and publishes fields: after the last row is written, before delivery.
-  void seal(std::span<const std::uint8_t> staged_outputs);
+  /// Gathers buffered ragged rows and publishes fields: after the last row is written, before delivery.
+  void seal(std::span<const std::uint8_t> buffered_outputs);
 
   bool counted = false;  ///< lent to the consumer; guarded by the pool
 
  private:
   void write_table();
-  void stage_jpegs();
+  void copy_jpegs();
 
   std::span<const Output> outputs_;
   std::uint32_t capacity_;
   std::uint64_t max_items_;
   const SlabLayout& layout_;
   std::byte* memory_ = nullptr;
-  Staging& staging_;
+  PagePinning& pinning_;
   std::vector<RaggedColumn> ragged_;
   std::vector<std::vector<Extent>> direct_;
   std::vector<std::vector<JpegRow>> jpegs_;
-  StagedMemory jpeg_memory_;  ///< of a batch: tables, then JPEGs
+  PinnedMemory jpeg_memory_;  ///< of a batch: tables, then JPEGs
   std::uint64_t tables_bytes_ = 0;
   std::atomic<std::uint64_t> reserved_{0};
 };
@@ -138,7 +138,7 @@ class SlabPool {
   std::size_t free_slabs() const;
   std::uint64_t bytes() const;
   std::uint64_t bytes_to_add() const;  ///< that allow_held() may still take
-  std::string staging() const { return staging_.description(); }  ///< for the stats
+  std::string staging() const { return pinning_.description(); }  ///< for the stats
   std::size_t size() const { return slabs_.size(); }  ///< with those that allow_held() may still add
   std::size_t made() const;                           ///< without them
   Slab& slab(std::size_t number) { return *slabs_[number]; }
@@ -150,9 +150,9 @@ class SlabPool {
   Dataset dataset_;
   std::vector<Output> outputs_;
   const SlabLayout layout_;
-  Staging staging_;
-  StagedMemory memory_;              // the fixed columns of all slabs that there are from the start
-  std::vector<StagedMemory> added_;  // of each one that was added; touched by allow_held() alone
+  PagePinning pinning_;
+  PinnedMemory memory_;              // the fixed columns of all slabs that there are from the start
+  std::vector<PinnedMemory> added_;  // of each one that was added; touched by allow_held() alone
   std::vector<std::unique_ptr<Slab>> slabs_;
   mutable std::mutex mutex_;  // guards free_, held_, made_, lent_ and the slabs' counted
   std::condition_variable_any freed_;

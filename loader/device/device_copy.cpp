@@ -34,25 +34,25 @@ void DeviceCopy::run() {
 
 bool DeviceCopy::advance(std::uint64_t generation, std::uint64_t sequence) {
   Stopwatch watch;
-  std::optional<BatchResult> finished = source_(generation, sequence);
+  std::optional<BatchResult> result = source_(generation, sequence);
   clocks_.copy.stalled_in.add(watch.lap());
-  if (!finished) return false;
-  if (finished->failure == nullptr) {
+  if (!result) return false;
+  if (result->failure == nullptr) {
     DeviceSlab* slab =
         queue_.wait_for_room(generation) ? pool_->acquire([&] { return !queue_.wants(generation); }) : nullptr;
     clocks_.copy.stalled_out.add(watch.lap());
     if (slab == nullptr) return false;
-    copy(*finished, slab, generation);
+    copy(*result, slab, generation);
   }
-  finished->journey.copied = Clock::now();
+  result->journey.copied = Clock::now();
   std::list<BatchResult> one;
-  one.push_back(std::move(*finished));
+  one.push_back(std::move(*result));
   return queue_.put(generation, std::move(one));
 }
 
-void DeviceCopy::copy(BatchResult& finished, DeviceSlab* slab, std::uint64_t generation) {
-  InFlight copy{.host = std::exchange(finished.batch, Batch(DevicePool::lend(pool_, slab)))};
-  finished.batch.attach(copy.host.attached());
+void DeviceCopy::copy(BatchResult& result, DeviceSlab* slab, std::uint64_t generation) {
+  InFlight copy{.host = std::exchange(result.batch, Batch(DevicePool::lend(pool_, slab)))};
+  result.batch.attach(copy.host.attached());
   const auto read = [&] {
     if (tasks_.reads == nullptr) return;
     Stopwatch watch;
@@ -76,7 +76,7 @@ void DeviceCopy::copy(BatchResult& finished, DeviceSlab* slab, std::uint64_t gen
     } catch (const RefusedJpeg&) {
       pool_->device().drain(stream_->handle());  // what was enqueued uses the memory of both sides
       BatchResult again = tasks_.filled_by_host(copy.host);
-      finished.bad = std::move(again.bad);
+      result.bad = std::move(again.bad);
       copy.host = std::move(again.batch);
       read();
       fill();
@@ -85,8 +85,8 @@ void DeviceCopy::copy(BatchResult& finished, DeviceSlab* slab, std::uint64_t gen
     copy.ended->record(stream_->handle());
   } catch (...) {
     pool_->device().drain(stream_->handle());  // what was enqueued uses the memory of both sides
-    finished.failure = std::current_exception();
-    finished.batch = {};
+    result.failure = std::current_exception();
+    result.batch = {};
   }
   if (const auto failure = caught([&] { in_flight_.push(std::move(copy)); })) {
     await(copy);  // nobody else will, and the host's memory is in use until then
@@ -133,17 +133,17 @@ std::unique_ptr<Event> DeviceCopy::event() {
 }
 
 std::optional<BatchResult> DeviceCopy::take(std::chrono::milliseconds timeout) {
-  std::optional<BatchResult> finished = queue_.take(timeout);
-  if (!finished) return std::nullopt;
+  std::optional<BatchResult> result = queue_.take(timeout);
+  if (!result) return std::nullopt;
   {
     const std::scoped_lock lock(mutex_);
-    if (finished->failure == nullptr && failure_ != nullptr) {
-      finished->failure = failure_;
-      finished->batch = {};
+    if (result->failure == nullptr && failure_ != nullptr) {
+      result->failure = failure_;
+      result->batch = {};
     }
   }
-  if (finished->failure == nullptr) pool_->hand_over(finished->batch.slab().get());
-  return finished;
+  if (result->failure == nullptr) pool_->hand_over(result->batch.slab().get());
+  return result;
 }
 
 void DeviceCopy::go_to(std::uint64_t generation) {

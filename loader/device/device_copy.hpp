@@ -60,7 +60,7 @@ class DeviceCopy {
     std::uint64_t bytes = 0;
   };
   bool advance(std::uint64_t generation, std::uint64_t sequence);
-  void copy(BatchResult& finished, DeviceSlab* slab, std::uint64_t generation);
+  void copy(BatchResult& result, DeviceSlab* slab, std::uint64_t generation);
   void await(InFlight& copy);
   std::unique_ptr<Event> event();
 

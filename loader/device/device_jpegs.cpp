@@ -63,7 +63,7 @@ void DeviceJpegs::decode(std::span<const JpegRow> rows, const std::byte* tables,
     std::uint64_t filled = 0;
     placed_.clear();
     for (; next < rows.size(); ++next) {
-      if (rows[next].staged.empty()) continue;
+      if (rows[next].in_slab.empty()) continue;
       const std::uint64_t bytes = bytes_of(rows[next].size);
       if (filled + bytes > half_bytes_) break;
       placed_.push_back({&rows[next], next, half.memory.data() + filled});
@@ -76,7 +76,7 @@ void DeviceJpegs::decode(std::span<const JpegRow> rows, const std::byte* tables,
 void DeviceJpegs::decode(std::span<const Placed> images, Half& half, const std::byte* tables, const ImageColumn& column,
                          StreamHandle stream) {
   images_.clear();
-  for (const Placed& image : images) images_.push_back({image.row->staged, image.pixels, pitch_of(image.row->size)});
+  for (const Placed& image : images) images_.push_back({image.row->in_slab, image.pixels, pitch_of(image.row->size)});
   device_->wait(stream_->handle(), *half.used);
   try {
     decoder_->decode(images_, stream_->handle());

@@ -48,9 +48,9 @@ class DeviceJpegs {
   /// Nothing for what the device does not decode, or has not the memory for.
   std::optional<JpegSize> size(std::span<const std::byte> jpeg) const;
 
-  /// Enqueues what fills the column's rows whose JPEGs are staged in `rows`; `stream` is behind it. `tables` are
-  /// theirs, on the device, in order of the stream. All must stay until an event of the stream behind this is done,
-  /// also where it throws: RefusedJpeg; Error: resource, where the device fails.
+  /// Enqueues what fills the column's rows whose JPEGs `rows` have in the slab's memory; `stream` is behind it.
+  /// `tables` are theirs, on the device, in order of the stream. All must stay until an event of the stream behind this
+  /// is done, also where it throws: RefusedJpeg; Error: resource, where the device fails.
   void decode(std::span<const JpegRow> rows, const std::byte* tables, const ImageColumn& column, StreamHandle stream);
 
   const JpegDecoder& decoder() const { return *decoder_; }

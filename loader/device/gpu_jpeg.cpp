@@ -28,7 +28,7 @@ std::string percent(double share) {
 GpuJpeg gpu_jpeg_of(const LoaderOptions& options, std::span<const Output> outputs) {
   if (options.gpu_jpeg <= 0) return {};
   std::vector<std::uint8_t> chosen;
-  for (const Output& output : outputs) chosen.push_back(output.placeable ? 1 : 0);
+  for (const Output& output : outputs) chosen.push_back(output.has_geometry ? 1 : 0);
   const std::string names = names_of(outputs, chosen);
   const std::string not_used = "not used: ";
   if (names.empty()) {

@@ -20,13 +20,13 @@ ReadRequest BlockRead::request() {
   return {extent_, buffer_, PendingRead::tag(*pending_)};
 }
 
-bool BlockRead::join(RowTask& group) {
+bool BlockRead::join(RowTask& task) {
   const std::scoped_lock lock(mutex_);
-  if (!there_) waiting_.push_back(&group);
+  if (!there_) waiting_.push_back(&task);
   return !there_;
 }
 
-// The last group may be through, and this gone, before the loop ends.
+// The last task may be through, and this gone, before the loop ends.
 void BlockRead::arrived(std::exception_ptr failure) {
   std::vector<RowTask*> waiting;
   {
@@ -35,7 +35,7 @@ void BlockRead::arrived(std::exception_ptr failure) {
     failed_ = failure != nullptr;
     waiting.swap(waiting_);
   }
-  for (RowTask* group : waiting) group->arrived();
+  for (RowTask* task : waiting) task->arrived();
 }
 
 std::optional<std::span<const std::byte>> BlockRead::bytes() const {

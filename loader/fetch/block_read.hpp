@@ -1,4 +1,4 @@
-// A filtered block's stored bytes on their way from the engine to the groups that want them.
+// A filtered block's stored bytes on their way from the engine to the tasks that want them.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ namespace penstock {
 struct RowTask;
 struct PendingRead;
 
-/// Shared by its groups; the last one gives its memory back to the read window.
+/// Shared by its tasks; the last one gives its memory back to the read window.
 class BlockRead {
  public:
   /// `buffer` is lent from the window.
@@ -31,11 +31,11 @@ class BlockRead {
 
   std::uint32_t block() const { return block_; }
   ReadRequest request();
-  /// True where the bytes are still to come: the group's arrived() is called when they are there.
-  bool join(RowTask& group);
+  /// True where the bytes are still to come: the task's arrived() is called when they are there.
+  bool join(RowTask& task);
   /// Called once, when the engine has answered.
   void arrived(std::exception_ptr failure);
-  /// For the groups, once they are whole. Nothing where the read failed.
+  /// For the tasks, once they are whole. Nothing where the read failed.
   std::optional<std::span<const std::byte>> bytes() const;
 
  private:

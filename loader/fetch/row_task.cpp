@@ -7,22 +7,22 @@ namespace penstock {
 void PendingRead::done(std::uint64_t tag, std::exception_ptr failure) {
   auto& read = *reinterpret_cast<PendingRead*>(tag);
   if (read.block != nullptr) return read.block->arrived(std::move(failure));
-  if (read.group == nullptr) {
+  if (read.task == nullptr) {
     read.failure = std::move(failure);
     return;
   }
   if (failure != nullptr) {
-    const std::scoped_lock lock(read.group->mutex);
-    std::exception_ptr& first = read.group->failures[read.row];
+    const std::scoped_lock lock(read.task->mutex);
+    std::exception_ptr& first = read.task->failures[read.row];
     if (first == nullptr) first = std::move(failure);
   }
-  read.group->arrived();
+  read.task->arrived();
 }
 
 void RowTask::arrived() {
-  // acq_rel: whoever takes the group must see what every read wrote.
+  // acq_rel: whoever takes the task must see what every read wrote.
   if (outstanding.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
-  for (std::uint32_t row = first; row < first + count; ++row) builder->set_stage(row, BatchBuilder::RowStage::queued);
+  for (std::uint32_t row = first; row < first + count; ++row) builder->set_state(row, BatchBuilder::RowState::queued);
   tasks->push(*this);
 }
 
@@ -33,21 +33,21 @@ std::optional<std::span<const std::byte>> RowTask::stored(std::uint32_t block) c
   return std::nullopt;
 }
 
-RowTask* GroupPool::acquire() {
+RowTask* RowTaskPool::acquire() {
   const std::scoped_lock lock(mutex_);
   if (free_.empty()) {
-    if (free_.capacity() <= groups_.size()) free_.reserve(2 * groups_.size() + 1);
-    groups_.push_back(std::make_unique<RowTask>());
-    free_.push_back(groups_.back().get());
+    if (free_.capacity() <= tasks_.size()) free_.reserve(2 * tasks_.size() + 1);
+    tasks_.push_back(std::make_unique<RowTask>());
+    free_.push_back(tasks_.back().get());
   }
-  RowTask* group = free_.back();
+  RowTask* task = free_.back();
   free_.pop_back();
-  return group;
+  return task;
 }
 
-void GroupPool::release(RowTask* group) noexcept {
+void RowTaskPool::release(RowTask* task) noexcept {
   const std::scoped_lock lock(mutex_);
-  free_.push_back(group);
+  free_.push_back(task);
 }
 
 }  // namespace penstock

@@ -1,4 +1,5 @@
-// A group: neighbouring rows of one batch that travel as one task, so that scheduling never dominates small samples.
+// A row task: neighbouring rows of one batch that a worker takes at once, so that scheduling never dominates small
+// samples.
 #pragma once
 
 #include <atomic>
@@ -22,13 +23,13 @@ struct RowTask;
 
 /// One request's way back from the engine: ReadRequest::tag is its address.
 struct PendingRead {
-  RowTask* group = nullptr;      ///< null: the caller waits for it in submit() (synchronous engines), or it is a block's
-  std::uint32_t row = 0;       ///< in the group
+  RowTask* task = nullptr;     ///< null: the caller waits for it in submit() (synchronous engines), or it is a block's
+  std::uint32_t row = 0;       ///< in the task
   BlockRead* block = nullptr;  ///< where it is a block's
   std::exception_ptr failure = nullptr;  ///< set by done() where there is neither
 
   static std::uint64_t tag(PendingRead& read) { return reinterpret_cast<std::uint64_t>(&read); }
-  /// The engines' OnRead: hands the outcome to the group, and the group to the workers when it was the last.
+  /// The engines' OnRead: hands the outcome to the task, and the task to the workers when it was the last.
   static void done(std::uint64_t tag, std::exception_ptr failure);
 };
 
@@ -39,33 +40,33 @@ struct RowTask {
 
   // Where an asynchronous engine reads ahead of the workers:
   bool read_ahead = false;
-  std::vector<Fetch> fetches;         ///< by row of the group
+  std::vector<Fetch> fetches;         ///< by row of the task
   std::vector<std::uint64_t> begins;  ///< of each row's buffer in `buffer`
   std::byte* buffer = nullptr;        ///< of the read window
   std::uint64_t buffer_bytes = 0;
   std::vector<PendingRead> reads;
   std::vector<std::shared_ptr<BlockRead>> blocks;  ///< that come ahead of their rows as they are stored
-  std::vector<std::exception_ptr> failures;        ///< by row of the group
+  std::vector<std::exception_ptr> failures;        ///< by row of the task
   std::mutex mutex;                                ///< guards failures while reads are under way
   std::atomic<std::uint32_t> outstanding{0};
-  TaskQueue* tasks = nullptr;  ///< where the group goes when nothing is outstanding
+  TaskQueue* tasks = nullptr;    ///< where the task goes when nothing is outstanding
   RowTask* behind = nullptr;     ///< the next one in that queue, which uses this
 
-  /// One read less is outstanding; the last hands the group over.
+  /// One read less is outstanding; the last hands the task over.
   void arrived();
   /// The stored bytes of a block that was read ahead; nothing where it was not.
   std::optional<std::span<const std::byte>> stored(std::uint32_t block) const;
 };
 
-/// Groups go round between the scheduler and the workers; the pool grows to what is in flight and stays there.
-class GroupPool {
+/// Tasks go round between the scheduler and the workers; the pool grows to what is in flight and stays there.
+class RowTaskPool {
  public:
   RowTask* acquire();
-  void release(RowTask* group) noexcept;
+  void release(RowTask* task) noexcept;
 
  private:
-  std::mutex mutex_;  // guards both; free_ has room for all groups
-  std::vector<std::unique_ptr<RowTask>> groups_;
+  std::mutex mutex_;  // guards both; free_ has room for all tasks
+  std::vector<std::unique_ptr<RowTask>> tasks_;
   std::vector<RowTask*> free_;
 };
 

@@ -75,13 +75,13 @@ SampleCache::Column SampleCache::value_of(std::uint32_t output, std::uint32_t fi
   return kNone;
 }
 
-std::atomic_ref<std::uint64_t> SampleCache::place(std::uint64_t sample, Column column) const {
+std::atomic_ref<std::uint64_t> SampleCache::entry(std::uint64_t sample, Column column) const {
   auto* places = reinterpret_cast<std::uint64_t*>(table_.data());
   return std::atomic_ref(places[sample * columns_.size() + column]);
 }
 
 std::optional<SampleCache::Value> SampleCache::find(std::uint64_t sample, Column column) const {
-  const std::uint64_t at = place(sample, column).load(std::memory_order_acquire);  // with keep()'s release
+  const std::uint64_t at = entry(sample, column).load(std::memory_order_acquire);  // with keep()'s release
   if (at < kAlignment) return std::nullopt;
   Header header;
   std::memcpy(&header, values_memory_.data() + at, sizeof header);
@@ -100,7 +100,7 @@ void SampleCache::copy_rows(Column column, std::span<const std::uint64_t> sample
   std::array<std::uint64_t, kAhead> places;        // of the rows ahead, in a ring
   const std::byte* const memory = values_memory_.data();
   const auto look_up = [&](std::size_t i) {
-    const std::uint64_t at = place(samples[i], column).load(std::memory_order_acquire);  // with keep()'s release
+    const std::uint64_t at = entry(samples[i], column).load(std::memory_order_acquire);  // with keep()'s release
     places[i % kAhead] = at;
     for (std::uint64_t line = 0; at >= kAlignment && line < kLines; ++line)
       __builtin_prefetch(memory + at + kLine * line);
@@ -118,12 +118,12 @@ void SampleCache::copy_rows(Column column, std::span<const std::uint64_t> sample
 
 bool SampleCache::wants(std::uint64_t sample, Column column) const {
   return used_.load(std::memory_order_relaxed) + kAlignment + kOverread < capacity_ &&
-         place(sample, column).load(std::memory_order_relaxed) == kAbsent;
+         entry(sample, column).load(std::memory_order_relaxed) == kAbsent;
 }
 
 void SampleCache::keep(std::uint64_t sample, Column column, const Value& value) {
   const std::uint64_t bytes = sizeof(Header) + (value.bytes.size() + kAlignment - 1) / kAlignment * kAlignment;
-  std::atomic_ref<std::uint64_t> at = place(sample, column);
+  std::atomic_ref<std::uint64_t> at = entry(sample, column);
   std::uint64_t found = kAbsent;
   // Relaxed: nobody reads the value of a place that is busy.
   if (!at.compare_exchange_strong(found, kBusy, std::memory_order_relaxed)) return;
@@ -144,7 +144,7 @@ void SampleCache::keep(std::uint64_t sample, Column column, const Value& value) 
 
 void SampleCache::give_up(std::uint64_t sample, Column column) {
   std::uint64_t found = kAbsent;
-  place(sample, column).compare_exchange_strong(found, kGivenUp, std::memory_order_relaxed);
+  entry(sample, column).compare_exchange_strong(found, kGivenUp, std::memory_order_relaxed);
 }
 
 void SampleCache::count(std::uint64_t hits, std::uint64_t misses) {

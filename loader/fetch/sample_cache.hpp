@@ -84,7 +84,7 @@ class SampleCache {
     friend bool operator==(const Kept&, const Kept&) = default;
   };
   Column column(const Kept& kept);
-  std::atomic_ref<std::uint64_t> place(std::uint64_t sample, Column column) const;
+  std::atomic_ref<std::uint64_t> entry(std::uint64_t sample, Column column) const;
 
   CacheKind kind_;
   bool rows_alone_ = false;

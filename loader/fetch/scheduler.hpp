@@ -41,11 +41,12 @@ struct Position {
 
 /// Makes a builder's rows ready to be filled: samples, keys, and the offsets of ragged rows of known length.
 /// Throws Error: resource, when a row exceeds max_items.
-void name_rows(BatchBuilder& builder, const WorkerContext& shop, const Position& position);
+void name_rows(BatchBuilder& builder, const WorkerContext& context, const Position& position);
 
 class Scheduler {
  public:
-  Scheduler(WorkerContext& shop, PlanOptions plan, ReadEngine& engine, std::vector<std::unique_ptr<BatchBuilder>>& builders);
+  Scheduler(WorkerContext& context, PlanOptions plan, ReadEngine& engine,
+            std::vector<std::unique_ptr<BatchBuilder>>& builders);
 
   /// Begins anew at `position`, for that generation of batches; from the consumer's thread.
   void go_to(const Position& position, std::uint64_t generation);
@@ -59,21 +60,21 @@ class Scheduler {
   std::optional<Command> next_command(std::stop_token stop);
   void feed(const Command& command, std::stop_token stop);
   bool feed_batch(const Position& at, const Plan& plan, std::uint64_t generation, std::stop_token stop);
-  bool stale(std::uint64_t generation) const { return shop_.delivery.generation() != generation; }
-  std::uint32_t feed_group(BatchBuilder& builder, std::uint32_t first, std::stop_token stop);
-  std::uint32_t group_rows(BatchBuilder& builder, std::uint32_t first);
+  bool stale(std::uint64_t generation) const { return context_.reorder.generation() != generation; }
+  std::uint32_t feed_task(BatchBuilder& builder, std::uint32_t first, std::stop_token stop);
+  std::uint32_t task_rows(BatchBuilder& builder, std::uint32_t first);
   std::uint32_t copied_rows() const;
-  bool read_ahead(RowTask& group, std::stop_token stop);
-  bool take_window(RowTask& group, std::stop_token stop);
-  void make_room_for(RowTask& group);
-  void plan_reads(RowTask& group);
-  void bring_block(std::uint32_t number, RowTask& group);
+  bool read_ahead(RowTask& task, std::stop_token stop);
+  bool take_window(RowTask& task, std::stop_token stop);
+  void make_room_for(RowTask& task);
+  void plan_reads(RowTask& task);
+  void bring_block(std::uint32_t number, RowTask& task);
   std::shared_ptr<BlockRead> begin_block(std::uint32_t number);
   void flush();
   void planned();                                   ///< the time since the last look at the clock was the plan's
   void waited(StageClock& stage, Activity::Kind kind);  ///< or a wait, of that stage for room
 
-  WorkerContext& shop_;
+  WorkerContext& context_;
   PlanOptions plan_options_;
   ReadEngine& engine_;
   std::vector<std::unique_ptr<BatchBuilder>>& builders_;

@@ -23,32 +23,32 @@ void TaskQueue::changed(Clock::time_point now) {
   without_room_.set(scheduler_waits_ && reading_ == 0, now);
 }
 
-void TaskQueue::push(RowTask& group, Clock::time_point now) noexcept {
+void TaskQueue::push(RowTask& task, Clock::time_point now) noexcept {
   {
     const std::scoped_lock lock(mutex_);
-    group.queued = now;
-    if (group.read_ahead) --reading_;
+    task.queued = now;
+    if (task.read_ahead) --reading_;
     changed(now);
-    group.behind = nullptr;
-    (last_ == nullptr ? first_ : last_->behind) = &group;
-    last_ = &group;
+    task.behind = nullptr;
+    (last_ == nullptr ? first_ : last_->behind) = &task;
+    last_ = &task;
     ++size_;
   }
   arrived_.notify_one();
 }
 
-std::optional<TaskQueue::Task> TaskQueue::pop(std::stop_token stop, Clock::time_point idle_since) {
+std::optional<TaskQueue::Taken> TaskQueue::pop(std::stop_token stop, Clock::time_point idle_since) {
   std::unique_lock lock(mutex_);
   const nanoseconds before = without_room_.until(idle_since);
   arrived_.wait(lock, stop, [this] { return first_ != nullptr || closed_; });
   if (first_ == nullptr) return std::nullopt;
   const Clock::time_point taken = Clock::now();
-  const Task task{first_, taken,
-                  std::clamp<nanoseconds>(without_room_.until(taken) - before, {}, taken - idle_since)};
+  const Taken result{first_, taken,
+                     std::clamp<nanoseconds>(without_room_.until(taken) - before, {}, taken - idle_since)};
   first_ = first_->behind;
   if (first_ == nullptr) last_ = nullptr;
   --size_;
-  return task;
+  return result;
 }
 
 void TaskQueue::close() {
@@ -64,9 +64,9 @@ std::size_t TaskQueue::size() const {
   return size_;
 }
 
-void TaskQueue::sent(std::size_t groups, Clock::time_point now) {
+void TaskQueue::sent(std::size_t tasks, Clock::time_point now) {
   const std::scoped_lock lock(mutex_);
-  reading_ += groups;
+  reading_ += tasks;
   changed(now);
 }
 

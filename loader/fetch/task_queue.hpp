@@ -1,4 +1,4 @@
-// Groups that workers may take, and why there are none.
+// The queue of row tasks that workers may take; it also accounts for why it is empty.
 #pragma once
 
 #include <condition_variable>
@@ -13,26 +13,26 @@ namespace penstock {
 
 struct RowTask;
 
-/// In order of arrival. push() neither waits nor fails: a group has its slots, and is a link of the queue itself.
-/// Workers lack room, rather than input, while the scheduler waits for a slab or for room in the read window and no reads
-/// are under way: then what is wanted next has no place.
+/// In order of arrival. push() neither waits nor fails: a task has its slots, and is a link of the queue itself.
+/// Workers lack room, rather than input, while the scheduler waits for a slab or for room in the read window and no
+/// reads are under way: then what is wanted next has no place.
 class TaskQueue {
  public:
-  struct Task {
-    RowTask* group;
-    Clock::time_point taken;
+  struct Taken {
+    RowTask* task;
+    Clock::time_point at;
     nanoseconds no_room;  ///< of the time since `idle_since`
   };
 
-  /// Sets RowTask::queued. A group that was sent() is no longer on its way.
-  void push(RowTask& group, Clock::time_point now = Clock::now()) noexcept;
-  /// The next group; nothing once stopped, or closed and empty. The worker has done nothing since `idle_since`.
-  std::optional<Task> pop(std::stop_token stop, Clock::time_point idle_since);
+  /// Sets RowTask::queued. A task that was sent() is no longer on its way.
+  void push(RowTask& task, Clock::time_point now = Clock::now()) noexcept;
+  /// The next task; nothing once stopped, or closed and empty. The worker has done nothing since `idle_since`.
+  std::optional<Taken> pop(std::stop_token stop, Clock::time_point idle_since);
   void close();
   std::size_t size() const;
 
   // From the scheduler:
-  void sent(std::size_t groups, Clock::time_point now);     ///< their reads begin
+  void sent(std::size_t tasks, Clock::time_point now);      ///< their reads begin
   void waits_for_room(Clock::time_point now, bool waits);   ///< it begins to wait, or has what it waited for
 
   nanoseconds without_room(Clock::time_point now) const;  ///< sum up to `now`

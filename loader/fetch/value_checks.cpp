@@ -69,12 +69,12 @@ void ValueChecks::set(const Memory& bits, std::uint64_t number) {
       .fetch_or(std::uint64_t{1} << (number % kWordBits), std::memory_order_relaxed);
 }
 
-std::uint64_t ValueChecks::place(std::uint64_t sample, std::uint32_t field) const {
+std::uint64_t ValueChecks::bit_of(std::uint64_t sample, std::uint32_t field) const {
   return column_of_[field] * dataset_.size() + sample;
 }
 
 bool ValueChecks::wants(std::uint64_t sample, std::uint32_t field) const {
-  if (when_ == Checksums::first && column_of_[field] != kNone) return !is_set(values_, place(sample, field));
+  if (when_ == Checksums::first && column_of_[field] != kNone) return !is_set(values_, bit_of(sample, field));
   return on();
 }
 
@@ -83,7 +83,7 @@ bool ValueChecks::wants_range(std::uint64_t sample, std::uint32_t field, std::ui
 }
 
 void ValueChecks::done(std::uint64_t sample, std::uint32_t field) {
-  if (when_ == Checksums::first && column_of_[field] != kNone) set(values_, place(sample, field));
+  if (when_ == Checksums::first && column_of_[field] != kNone) set(values_, bit_of(sample, field));
 }
 
 void ValueChecks::widen(std::uint64_t sample, std::uint32_t field, std::uint64_t length,
@@ -150,11 +150,11 @@ CheckStats ValueChecks::stats() const {
 
 Error checksum_error(const Dataset& dataset, std::uint64_t sample, std::uint32_t field, std::uint64_t begin,
                      std::uint32_t recorded, std::uint32_t found) {
-  ErrorContext place = error_location(dataset, sample, field);
-  if (place.offset) *place.offset += begin;
+  ErrorContext where = error_location(dataset, sample, field);
+  if (where.offset) *where.offset += begin;
   return Error::corrupt("the bytes have the CRC-32C " + digits_of(found) + ", recorded is " + digits_of(recorded) +
                             "; they were read twice",
-                        place);
+                        where);
 }
 
 std::vector<std::byte> read_again(const Dataset& dataset, std::uint64_t sample, std::uint32_t field,

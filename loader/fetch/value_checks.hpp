@@ -47,7 +47,7 @@ class ValueChecks {
     std::atomic<std::uint64_t> checked{0}, checked_bytes{0}, unchecked{0}, unchecked_bytes{0}, mismatches{0};
   };
   Counts& counts();
-  std::uint64_t place(std::uint64_t sample, std::uint32_t field) const;
+  std::uint64_t bit_of(std::uint64_t sample, std::uint32_t field) const;
   static bool is_set(const Memory& bits, std::uint64_t number);
   static void set(const Memory& bits, std::uint64_t number);
 

@@ -27,18 +27,18 @@ struct EngineCore {
       : files(count, std::move(lookup), options), on_read(std::move(answer)) {}
 
   void answer(std::uint64_t tag, std::exception_ptr failure = nullptr) {
-    gate.pass([&] { on_read(tag, std::move(failure)); });
+    gate.call([&] { on_read(tag, std::move(failure)); });
   }
   /// Of requests that were all served.
   void answer_all(std::span<const ReadRequest> requests) {
-    gate.pass([&] {
+    gate.call([&] {
       for (const ReadRequest& request : requests) on_read(request.tag, nullptr);
     });
   }
 
   /// Answers with what was thrown, and where.
   void fail(const ReadRequest& request, std::exception_ptr failure) {
-    answer(request.tag, placed(std::move(failure), request.extent));
+    answer(request.tag, located(std::move(failure), request.extent));
   }
   void fail(std::span<const ReadRequest> requests, const std::exception_ptr& failure) {
     for (const ReadRequest& request : requests) fail(request, failure);
@@ -86,7 +86,7 @@ struct EngineCore {
     return caught([&] { throw errnum != 0 ? files.failed(extent, errnum) : files.ends_inside(extent); });
   }
   /// `failure`, with the extent's place where it names none.
-  std::exception_ptr placed(std::exception_ptr failure, const Extent& extent) const {
+  std::exception_ptr located(std::exception_ptr failure, const Extent& extent) const {
     return explained(std::move(failure), [&] {
       return ErrorContext{.shard = files.shard(extent.file), .offset = extent.offset};
     });

@@ -160,11 +160,11 @@ void GatherEngine::copy(const ReadRequest& request, const MappedFile& file, std:
 }
 
 void GatherEngine::read(const ReadRequest& request, const OpenFile& file) {
-  ReadVector scatter;
-  scatter.assign(request.destination, request.extent.length);
-  const ReadEnd end = read_fully(file.fd, request.extent.offset, scatter, core_->counters, {});
+  ReadVector target;
+  target.assign(request.destination, request.extent.length);
+  const ReadEnd end = read_fully(file.fd, request.extent.offset, target, core_->counters, {});
   if (end.errnum != 0) throw core_->files.failed(request.extent, end.errnum);
-  if (!scatter.full()) throw core_->files.ends_inside(request.extent);
+  if (!target.full()) throw core_->files.ends_inside(request.extent);
   core_->answer(request.tag);
 }
 

@@ -27,11 +27,11 @@ void InWorkerEngine::read(const ReadRequest& request) {
   const Extent& extent = request.extent;
   auto failure = caught([&] {
     const auto file = core_->files.open(extent.file);
-    ReadVector scatter;
-    scatter.assign(request.destination, extent.length);
-    const ReadEnd end = read_fully(file->fd, extent.offset, scatter, core_->counters, filter_);
+    ReadVector target;
+    target.assign(request.destination, extent.length);
+    const ReadEnd end = read_fully(file->fd, extent.offset, target, core_->counters, filter_);
     if (end.errnum != 0) throw core_->files.failed(extent, end.errnum);
-    if (!scatter.full()) throw core_->files.ends_inside(extent);
+    if (!target.full()) throw core_->files.ends_inside(extent);
   });
   if (failure == nullptr) return core_->answer(request.tag);
   core_->fail(request, std::move(failure));

@@ -29,7 +29,7 @@ struct PreadEngine::State {
   std::list<Job> pop(std::stop_token stop);  // one, or none when stopped
   void recycle(std::list<Job>& job);
   void run(const std::stop_token& stop, std::span<std::byte> bin);
-  void serve(Job& job, ReadVector& scatter, std::span<std::byte> bin, const std::stop_token& stop);
+  void serve(Job& job, ReadVector& target, std::span<std::byte> bin, const std::stop_token& stop);
 
   std::shared_ptr<EngineCore> core;
   const EngineOptions options;
@@ -82,24 +82,24 @@ void PreadEngine::State::recycle(std::list<Job>& job) {
 }
 
 void PreadEngine::State::run(const std::stop_token& stop, std::span<std::byte> bin) {
-  ReadVector scatter;
+  ReadVector target;
   for (auto job = pop(stop); !job.empty(); job = pop(stop)) {
     Job& own = job.front();
     {
       const BusyTime busy(core->counters);
-      if (const auto failure = caught([&] { serve(own, scatter, bin, stop); }))
+      if (const auto failure = caught([&] { serve(own, target, bin, stop); }))
         core->fail(std::span(own.requests).subspan(own.answered), failure);
     }
     recycle(job);
   }
 }
 
-void PreadEngine::State::serve(Job& job, ReadVector& scatter, std::span<std::byte> bin, const std::stop_token& stop) {
+void PreadEngine::State::serve(Job& job, ReadVector& target, std::span<std::byte> bin, const std::stop_token& stop) {
   const std::shared_ptr<const OpenFile> file = core->files.open(job.read.file);
   const auto stopping = [&stop] { return stop.stop_requested(); };
   const auto read = [&](std::span<const ReadRequest> requests) {
-    scatter.assign(requests, bin);
-    return read_fully(file->fd, requests.front().extent.offset, scatter, core->counters, filter, stopping);
+    target.assign(requests, bin);
+    return read_fully(file->fd, requests.front().extent.offset, target, core->counters, filter, stopping);
   };
   const auto answer = [&](std::span<const ReadRequest> requests, std::uint64_t begin, const ReadEnd& end) {
     job.answered += requests.size();

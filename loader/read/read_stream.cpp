@@ -8,7 +8,7 @@ namespace {
 
 constexpr unsigned kMostTries = 3;
 
-bool may_pass(const std::exception_ptr& failure) {
+bool may_succeed_later(const std::exception_ptr& failure) {
   try {
     std::rethrow_exception(failure);
   } catch (const Error& error) {
@@ -37,7 +37,7 @@ std::span<const std::byte> ReadStream::next(const std::stop_token& stop) {
     if (!answered || stop.stop_requested()) throw Error::resource("interrupted");
     Chunk& chunk = chunks_.front();
     if (!chunk.failure) break;
-    if (!may_pass(chunk.failure) || chunk.tries == kMostTries) std::rethrow_exception(chunk.failure);
+    if (!may_succeed_later(chunk.failure) || chunk.tries == kMostTries) std::rethrow_exception(chunk.failure);
     ++chunk.tries;
     chunk.answered = false;
     chunk.failure = nullptr;

@@ -43,12 +43,12 @@ std::uint64_t total_bytes(std::span<const iovec> parts) {
   return bytes;
 }
 
-ReadEnd read_fully(int fd, std::uint64_t offset, ReadVector& scatter, ReadCounters& counters, const AnswerFilter& filter,
+ReadEnd read_fully(int fd, std::uint64_t offset, ReadVector& target, ReadCounters& counters, const AnswerFilter& filter,
                    const std::function<bool()>& stop) {
   ReadEnd end;
   unsigned attempts = 0;
-  while (!scatter.full() && !(stop && stop())) {
-    const std::span<const iovec> parts = scatter.next();
+  while (!target.full() && !(stop && stop())) {
+    const std::span<const iovec> parts = target.next();
     const std::uint64_t wanted = total_bytes(parts);
     counters.issued(wanted);
     std::int64_t answer =
@@ -65,7 +65,7 @@ ReadEnd read_fully(int fd, std::uint64_t offset, ReadVector& scatter, ReadCounte
     attempts = 0;
     const auto bytes = static_cast<std::uint64_t>(answer);
     if (bytes < wanted) counters.retried();
-    scatter.advance(bytes);
+    target.advance(bytes);
     end.bytes += bytes;
   }
   return end;

@@ -52,9 +52,9 @@ struct ReadEnd {
   int errnum = 0;           ///< 0, also at the end of the file
 };
 
-/// Reads at `offset` until `scatter` is full, the file ends, `stop` returns true or an error persists. A short read and
+/// Reads at `offset` until `target` is full, the file ends, `stop` returns true or an error persists. A short read and
 /// EINTR go on; EAGAIN is asked again kAttempts times.
-ReadEnd read_fully(int fd, std::uint64_t offset, ReadVector& scatter, ReadCounters& counters, const AnswerFilter& filter,
+ReadEnd read_fully(int fd, std::uint64_t offset, ReadVector& target, ReadCounters& counters, const AnswerFilter& filter,
                    const std::function<bool()>& stop = {});
 
 }  // namespace penstock

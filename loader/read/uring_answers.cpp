@@ -63,8 +63,8 @@ void UringReader::into_destinations(UringRead& read, std::uint64_t bytes) {
   if (bytes == 0) return read.open->direct_io() ? finish_with_pread(read) : finish(read, read.done, 0);
   read.attempts = 0;
   read.done += bytes;
-  read.scatter.advance(bytes);
-  if (read.scatter.full()) return finish(read, read.done, 0);
+  read.target.advance(bytes);
+  if (read.target.full()) return finish(read, read.done, 0);
   // O_DIRECT may stop anywhere at the file's end, and cannot go on from there.
   if (read.open->direct_io() && read.done % read.open->offset_align != 0) return finish_with_pread(read);
   ask_again(read);
@@ -92,7 +92,7 @@ void UringReader::read_buffered(UringRead& read) {
   if (const auto failure = caught([&] { read.open = core_->files.open_buffered(read.file, true); }))
     return fail(read, failure);
   if (!read.scratch.empty()) scratch_->give_back(std::exchange(read.scratch, {}));
-  read.scatter.assign(read.requests, bin_);
+  read.target.assign(read.requests, bin_);
   read.done = 0;
   ask_again(read);
 }
@@ -101,8 +101,8 @@ void UringReader::finish_with_pread(UringRead& read) {
   ReadEnd end;
   const auto failure = caught([&] {
     const auto file = read.open->direct_io() ? core_->files.open_buffered(read.file, false) : read.open;
-    read.scatter.assign(read.requests, bin_);
-    end = read_fully(file->fd, read.begin, read.scatter, core_->counters, filter_,
+    read.target.assign(read.requests, bin_);
+    end = read_fully(file->fd, read.begin, read.target, core_->counters, filter_,
                      [this] { return core_->gate.closed(); });
   });
   if (failure != nullptr) return fail(read, failure);
@@ -129,7 +129,7 @@ void UringReader::finish(UringRead& read, std::uint64_t bytes, int errnum) {
 
 void UringReader::fail(UringRead& read, const std::exception_ptr& failure) noexcept {
   if (read.split != nullptr)
-    answer_piece(read, core_->placed(failure, read.split->request.extent));
+    answer_piece(read, core_->located(failure, read.split->request.extent));
   else
     core_->fail(read.requests, failure);
   recycle(read);

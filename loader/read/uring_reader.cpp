@@ -142,7 +142,7 @@ UringRead& UringReader::new_read(std::span<const ReadRequest> requests) {
   read.file = first.file;
   read.begin = first.offset;
   read.end = last.offset + last.length;
-  read.scatter.assign(requests, bin_);
+  read.target.assign(requests, bin_);
   read.requests.assign(requests.begin(), requests.end());  // the last that may fail
   spare_.pop_back();
   read.split = nullptr;
@@ -201,7 +201,7 @@ bool UringReader::ask_read(UringRead& read) {
     read.asked = read.aligned_end - offset;
     io_uring_prep_read(sqe, file.fd, read.scratch.data() + from, static_cast<unsigned>(read.asked), offset);
   } else {
-    const std::span<const iovec> parts = read.scatter.next();
+    const std::span<const iovec> parts = read.target.next();
     offset = read.begin + read.done;
     read.asked = total_bytes(parts);
     if (parts.size() == 1)

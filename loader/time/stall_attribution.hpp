@@ -69,14 +69,14 @@ class StallAttribution {
 /// One wait, also where it ends in an exception.
 class Waiting {
  public:
-  explicit Waiting(StallAttribution& waits) : waits_(waits) { waits_.begin(Clock::now()); }
-  ~Waiting() { waits_.end(Clock::now(), journey_ ? &*journey_ : nullptr); }
+  explicit Waiting(StallAttribution& stalls) : stalls_(stalls) { stalls_.begin(Clock::now()); }
+  ~Waiting() { stalls_.end(Clock::now(), journey_ ? &*journey_ : nullptr); }
   Waiting(const Waiting&) = delete;
   Waiting& operator=(const Waiting&) = delete;
   void got(const Journey& journey) { journey_ = journey; }  ///< of the batch that was waited for
 
  private:
-  StallAttribution& waits_;
+  StallAttribution& stalls_;
   std::optional<Journey> journey_;
 };
 

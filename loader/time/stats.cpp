@@ -62,7 +62,7 @@ std::ostream& operator<<(std::ostream& out, const Stats& stats) {
   out << "engine      " << name(stats.engine) << ": " << stats.engine_reason << "\n";
   print(out, "memory      %.1f MB in %llu slabs, %.1f MB read window, %.1f MB blocks",
         static_cast<double>(stats.slab_bytes) / 1e6, static_cast<unsigned long long>(stats.slabs),
-        static_cast<double>(stats.window_bytes) / 1e6, static_cast<double>(stats.cache_bytes) / 1e6);
+        static_cast<double>(stats.window_bytes) / 1e6, static_cast<double>(stats.block_cache_bytes) / 1e6);
   if (stats.held_max_bytes != 0)
     print(out, ", up to %.1f MB more by held_max", static_cast<double>(stats.held_max_bytes) / 1e6);
   out << "\n";

@@ -44,7 +44,7 @@ struct Stats {
   EngineStats reads;
   unsigned workers = 0;                                                        ///< asked for
   unsigned workers_observed = 0;                                               ///< threads that decoded something
-  std::uint64_t slab_bytes = 0, slabs = 0, window_bytes = 0, cache_bytes = 0;  ///< reserved
+  std::uint64_t slab_bytes = 0, slabs = 0, window_bytes = 0, block_cache_bytes = 0;  ///< reserved
   /// That more batches in the consumer's hands may still take, up to LoaderOptions::held_max: on the device where
   /// batches lie there, else on the host.
   std::uint64_t held_max_bytes = 0;
@@ -64,7 +64,7 @@ struct Stats {
   std::uint64_t gpu_jpeg_refused = 0;  ///< batches in which it found a bad JPEG, and which the cores then decoded
   std::uint64_t blocks_undone = 0;     ///< filtered blocks (HDF5 chunks); one that serves many samples counts once
   CacheKind cache_kind = CacheKind::none;
-  CacheStats cache;  ///< of samples; cache_bytes above are those of blocks
+  CacheStats cache;  ///< of samples; block_cache_bytes above are those of blocks
   Checksums checksums = Checksums::off;
   CheckStats checks;
   std::uint64_t bad_samples = 0, excluded_samples = 0, later_failures = 0;

@@ -10,18 +10,18 @@ Extent stored_extent(const Dataset& dataset, std::uint32_t number) {
 }
 
 ErrorContext error_location(const Dataset& dataset, std::uint64_t sample, std::uint32_t field) {
-  ErrorContext place{.dataset = dataset.path().string(),
+  ErrorContext where{.dataset = dataset.path().string(),
                      .shard = dataset.shard(dataset.shard_of(sample)).name,
                      .key = std::string(dataset.key(sample)),
                      .field = dataset.fields()[field].name};
   std::vector<Piece> pieces;
-  if (!dataset.locate(sample, field, pieces) || pieces.empty()) return place;
-  if (pieces[0].kind != Piece::Kind::extent && pieces[0].kind != Piece::Kind::block) return place;
+  if (!dataset.locate(sample, field, pieces) || pieces.empty()) return where;
+  if (pieces[0].kind != Piece::Kind::extent && pieces[0].kind != Piece::Kind::block) return where;
   const Extent extent =
       pieces[0].kind == Piece::Kind::extent ? pieces[0].extent : stored_extent(dataset, pieces[0].block);
-  place.shard = dataset.file(extent.file).path.lexically_proximate(dataset.path()).string();
-  place.offset = extent.offset;
-  return place;
+  where.shard = dataset.file(extent.file).path.lexically_proximate(dataset.path()).string();
+  where.offset = extent.offset;
+  return where;
 }
 
 }  // namespace penstock

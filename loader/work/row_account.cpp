@@ -15,16 +15,16 @@ RowAccount account_for(const Dataset& dataset, const Program& program, const Sam
   for (std::uint32_t output = 0; output < program.outputs().size(); ++output) {
     const auto field = serving_field(dataset, program.outputs()[output], sample.sample, pieces);
     if (!field) continue;
-    const ErrorContext place = error_location(dataset, sample.sample, *field);
+    const ErrorContext where = error_location(dataset, sample.sample, *field);
     try {
       const std::vector<std::byte> bytes = read_field(dataset, sample.sample, *field);
       row.outputs.push_back(
           {.account = program.explain(output, {.schema = &dataset.fields()[*field], .bytes = bytes}, sample),
-           .file = place.shard,
-           .offset = place.offset,
+           .file = where.shard,
+           .offset = where.offset,
            .length = bytes.size()});
     } catch (const Error& error) {
-      throw error.in(place);
+      throw error.in(where);
     }
   }
   return row;

@@ -21,7 +21,7 @@ std::byte* destination_of(std::byte* slot, std::uint64_t offset, std::byte* buff
 void RowSlots::of(BatchBuilder& builder, std::span<const Output> outputs, std::uint32_t row) {
   places.assign(outputs.size(), {});
   verbatim.assign(outputs.size(), {});
-  staged.assign(outputs.size(), nullptr);
+  buffered.assign(outputs.size(), nullptr);
   direct.assign(outputs.size(), nullptr);
   jpeg.assign(outputs.size(), nullptr);
   for (std::uint32_t i = 0; i < outputs.size(); ++i) {
@@ -29,8 +29,8 @@ void RowSlots::of(BatchBuilder& builder, std::span<const Output> outputs, std::u
       places[i] = builder.slab().row(i, row);
       direct[i] = builder.slab().direct_row(i, row);
       jpeg[i] = builder.slab().jpeg_row(i, row);
-    } else if (builder.staged[i] != 0) {
-      staged[i] = &builder.slab().ragged(i).staged[row];
+    } else if (builder.buffered[i] != 0) {
+      buffered[i] = &builder.slab().ragged(i).buffered[row];
       continue;
     } else {
       places[i] = builder.slab().ragged_row(i, row);
@@ -43,7 +43,7 @@ void RowSlots::clear_row() {
   for (const std::span<std::byte> place : places) {
     if (!place.empty()) std::memset(place.data(), 0, place.size());
   }
-  for (std::vector<std::byte>* row : staged) {
+  for (std::vector<std::byte>* row : buffered) {
     if (row != nullptr) row->clear();
   }
   for (Extent* row : direct) {
@@ -101,8 +101,8 @@ void RowFiller::name_sample(const SampleContext& sample, Work work) const {
   }
 }
 
-void RowFiller::fill_ahead(const SampleContext& sample, const RowTask& group, std::uint32_t index, RowSlots& slots) {
-  fill(sample, group.fetches[index], group.buffer + group.begins[index], slots, &group);
+void RowFiller::fill_ahead(const SampleContext& sample, const RowTask& task, std::uint32_t index, RowSlots& slots) {
+  fill(sample, task.fetches[index], task.buffer + task.begins[index], slots, &task);
 }
 
 void RowFiller::read(const Fetch& fetch, std::byte* buffer) {
@@ -172,7 +172,7 @@ bool RowFiller::leave_to_device(const SampleContext& sample, std::uint32_t outpu
   if (!jpegs_->wants(sample)) return false;
   const std::optional<JpegSize> size = jpegs_->size(bytes.bytes);
   if (!size) return false;
-  const std::optional<Geometry> geometry = filler_.place(output, bytes);
+  const std::optional<Geometry> geometry = filler_.geometry(output, bytes);
   if (!geometry || geometry->source != Size{size->width, size->height}) return false;
   tabulator_.tabulate(*geometry, row->tables);
   row->size = *size;
@@ -181,14 +181,14 @@ bool RowFiller::leave_to_device(const SampleContext& sample, std::uint32_t outpu
 }
 
 void RowFiller::fill_output(std::uint32_t output, const FieldBytes& bytes, RowSlots& slots) {
-  if (slots.staged[output] == nullptr) return filler_.fill(output, bytes, slots.places[output]);
+  if (slots.buffered[output] == nullptr) return filler_.fill(output, bytes, slots.places[output]);
   const std::uint64_t items = filler_.items(output, bytes);
   if (max_items_ != 0 && items > max_items_) {
     throw Error::resource("the sample has " + std::to_string(items) +
                           " items, more than max_items = " + std::to_string(max_items_));
   }
-  slots.staged[output]->resize(items * program_.outputs()[output].row_bytes());
-  filler_.fill(output, bytes, *slots.staged[output]);
+  slots.buffered[output]->resize(items * program_.outputs()[output].row_bytes());
+  filler_.fill(output, bytes, *slots.buffered[output]);
 }
 
 void RowFiller::read_specials(const Fetch& fetch, std::byte* buffer, const RowTask* ahead) {

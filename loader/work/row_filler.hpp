@@ -22,16 +22,16 @@
 
 namespace penstock {
 
-/// The slots of one row, by output: a place of known size, or (ragged, staged) a buffer that takes what comes.
+/// The slots of one row, by output: a place of known size, or (ragged, buffered) a buffer that takes what comes.
 struct RowSlots {
-  std::vector<std::span<std::byte>> places;     ///< empty where staged
-  std::vector<std::vector<std::byte>*> staged;  ///< null where there is a place
+  std::vector<std::span<std::byte>> places;       ///< empty where buffered
+  std::vector<std::vector<std::byte>*> buffered;  ///< null where there is a place
   std::vector<std::span<std::byte>> verbatim;   ///< places of the outputs whose bytes need no work, else empty
   std::vector<Extent*> direct;  ///< of outputs that a device may read itself: takes where, or nothing; else null
   std::vector<JpegRow*> jpeg;   ///< of outputs that a device may decode: takes the JPEG, or nothing; else null
   /// The slots of row `row` of a builder's slab.
   void of(BatchBuilder& builder, std::span<const Output> outputs, std::uint32_t row);
-  void clear_row();  ///< zeros in every place, nothing staged or left to a device: a row marked bad
+  void clear_row();  ///< zeros in every place, nothing buffered or left to a device: a row marked bad
 };
 
 /// One per worker thread: owns the decoders' state and the scratch memory. Throws Error with shard, key and field.
@@ -44,8 +44,8 @@ class RowFiller {
 
   /// Reads the sample here and now, then fills. I/O errors are tried three times.
   void read_and_fill(const SampleContext& sample, RowSlots& slots);
-  /// Fills row `index` of a group from what was read ahead.
-  void fill_ahead(const SampleContext& sample, const RowTask& group, std::uint32_t index, RowSlots& slots);
+  /// Fills row `index` of a task from what was read ahead.
+  void fill_ahead(const SampleContext& sample, const RowTask& task, std::uint32_t index, RowSlots& slots);
 
   nanoseconds read_time() const { return read_time_; }
   FillTimes fill_times() const {

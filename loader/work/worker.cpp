@@ -17,25 +17,26 @@ constexpr std::uint32_t kReplacementStream = 0x5eb1ace;  // a transform number o
 
 }  // namespace
 
-Worker::Worker(WorkerContext& shop, WorkLog* log)
-    : shop_(shop),
+Worker::Worker(WorkerContext& context, WorkLog* log)
+    : context_(context),
       log_(log),
-      filler_(shop.from, shop.direct, shop.blocks, shop.cache, shop.options.max_items, shop.jpegs, log) {}
+      filler_(context.from, context.direct, context.blocks, context.cache, context.options.max_items, context.jpegs,
+              log) {}
 
 void Worker::run(std::stop_token stop) {
   bool observed = false;
-  while (const std::optional<TaskQueue::Task> task = shop_.tasks.pop(stop, watch_.last())) {
-    if (!std::exchange(observed, true)) shop_.workers_observed.fetch_add(1, std::memory_order_relaxed);
-    take_up(*task);
-    run_group(*task->group);
+  while (const std::optional<TaskQueue::Taken> taken = context_.tasks.pop(stop, watch_.last())) {
+    if (!std::exchange(observed, true)) context_.workers_observed.fetch_add(1, std::memory_order_relaxed);
+    take_up(*taken);
+    run_task(*taken->task);
   }
 }
 
-void Worker::take_up(const TaskQueue::Task& task) {
-  const nanoseconds idle = watch_.lap_at(task.taken);
-  shop_.clocks.decode.stalled_out.add(task.no_room);
-  shop_.clocks.decode.stalled_in.add(idle - task.no_room);
-  log_->open(task.taken);
+void Worker::take_up(const TaskQueue::Taken& taken) {
+  const nanoseconds idle = watch_.lap_at(taken.at);
+  context_.clocks.decode.stalled_out.add(taken.no_room);
+  context_.clocks.decode.stalled_in.add(idle - taken.no_room);
+  log_->open(taken.at);
 }
 
 nanoseconds Worker::unrecorded() const {
@@ -53,24 +54,24 @@ void Worker::record(bool goes_on) {
   times[Activity::transform] =
       fill.transform - std::exchange(transform_, fill.transform) + std::exchange(mixing_, nanoseconds{});
   times[Activity::deliver] = busy - sum_of(times);
-  shop_.clocks.read.busy.add(times[Activity::read]);
-  shop_.clocks.decode.busy.add(times[Activity::decode]);
-  shop_.clocks.transform.busy.add(times[Activity::transform]);
-  shop_.clocks.deliver.busy.add(times[Activity::deliver]);
+  context_.clocks.read.busy.add(times[Activity::read]);
+  context_.clocks.decode.busy.add(times[Activity::decode]);
+  context_.clocks.transform.busy.add(times[Activity::transform]);
+  context_.clocks.deliver.busy.add(times[Activity::deliver]);
   log_->add(began, times, goes_on);
-  if (!shop_.cache.on()) return;
+  if (!context_.cache.on()) return;
   const std::uint64_t hits = filler_.hits() - std::exchange(hits_, filler_.hits());
-  shop_.cache.count(hits + std::exchange(copied_, 0), filler_.misses() - std::exchange(misses_, filler_.misses()));
+  context_.cache.count(hits + std::exchange(copied_, 0), filler_.misses() - std::exchange(misses_, filler_.misses()));
 }
 
 // Times are recorded before others can see what they were spent on: rows before they count as finished, and the batch
 // before it is delivered.
-void Worker::run_group(RowTask& group) {
-  BatchBuilder& builder = *group.builder;
-  const std::uint32_t first = group.first;
-  const std::uint32_t count = group.count;
-  Journey journey{.sent = group.sent, .queued = group.queued, .worker = log_};
-  const bool wanted = builder.generation() == shop_.delivery.generation();
+void Worker::run_task(RowTask& task) {
+  BatchBuilder& builder = *task.builder;
+  const std::uint32_t first = task.first;
+  const std::uint32_t count = task.count;
+  Journey journey{.sent = task.sent, .queued = task.queued, .worker = log_};
+  const bool wanted = builder.generation() == context_.reorder.generation();
   bool to_fill = wanted;
   if (wanted) {
     if (auto failure = caught([&] { copy_rows(builder, first, count); })) {
@@ -79,25 +80,26 @@ void Worker::run_group(RowTask& group) {
     }
   }
   for (std::uint32_t i = 0; i < count; ++i) {
-    if (to_fill && missing_[i] != 0) run_row(builder, first + i, group.read_ahead ? &group : nullptr, i);
-    builder.set_stage(first + i, BatchBuilder::RowStage::done);
+    if (to_fill && missing_[i] != 0) run_row(builder, first + i, task.read_ahead ? &task : nullptr, i);
+    builder.set_state(first + i, BatchBuilder::RowState::done);
     if (unrecorded() >= WorkLog::kShort) record(true);
   }
-  if (group.buffer != nullptr) shop_.window.release(group.buffer);
-  group.blocks.clear();
-  shop_.groups.release(&group);  // before the batch can be seen finished: all that is in flight belongs to some batch
+  if (task.buffer != nullptr) context_.window.release(task.buffer);
+  task.blocks.clear();
+  context_.row_tasks.release(
+      &task);  // before the batch can be seen finished: all that is in flight belongs to some batch
   record(false);
   if (!builder.finish_rows(count)) return;
   if (wanted && builder.failure() == nullptr) {
     if (auto failure = caught([&] { finish(builder); })) {
-      const auto where = [&] { return ErrorContext{.dataset = shop_.dataset.path().string()}; };
+      const auto where = [&] { return ErrorContext{.dataset = context_.dataset.path().string()}; };
       builder.fail(0, explained(std::move(failure), where));
     }
   }
   record(false);
   journey.finished = watch_.last();
   builder.journey = journey;
-  shop_.delivery.put(builder);
+  context_.reorder.put(builder);
 }
 
 void Worker::fill_batch(BatchBuilder& builder) {
@@ -105,7 +107,7 @@ void Worker::fill_batch(BatchBuilder& builder) {
   copy_rows(builder, 0, rows);
   for (std::uint32_t row = 0; row < rows; ++row) {
     if (missing_[row] != 0) run_row(builder, row, nullptr, 0);
-    builder.set_stage(row, BatchBuilder::RowStage::done);
+    builder.set_state(row, BatchBuilder::RowState::done);
     builder.finish_rows(1);
   }
   if (builder.failure() != nullptr) std::rethrow_exception(builder.failure());
@@ -113,22 +115,22 @@ void Worker::fill_batch(BatchBuilder& builder) {
 }
 
 void Worker::finish(BatchBuilder& builder) {
-  if (!shop_.mixer.empty() && !builder.rows.empty()) {
+  if (!context_.mixer.empty() && !builder.rows.empty()) {
     Stopwatch watch;
-    shop_.mixer.run(builder.slab(), builder.seed(), builder.rows.front().position, mixed_row_);
+    context_.mixer.run(builder.slab(), builder.seed(), builder.rows.front().position, mixed_row_);
     mixing_ += watch.lap();
   }
-  builder.slab().seal(builder.staged);
+  builder.slab().seal(builder.buffered);
 }
 
 // Where the cache has a sample's whole row, copying it is all there is to do; the others are left in missing_.
 void Worker::copy_rows(BatchBuilder& builder, std::uint32_t first, std::uint32_t count) {
-  const SampleCache& cache = shop_.cache;
+  const SampleCache& cache = context_.cache;
   missing_.assign(count, cache.rows_alone() ? 0 : 1);
   if (!cache.rows_alone()) return;
   Slab& slab = builder.slab();
   const std::span<const std::uint64_t> samples = std::span(slab.samples).subspan(first, count);
-  const auto outputs = static_cast<std::uint32_t>(shop_.program.outputs().size());
+  const auto outputs = static_cast<std::uint32_t>(context_.program.outputs().size());
   for (std::uint32_t output = 0; output < outputs; ++output) {
     const std::span<std::byte> rows = slab.row(output, first);
     cache.copy_rows(cache.row_of(output), samples, rows.data(), rows.size(), missing_);
@@ -138,12 +140,12 @@ void Worker::copy_rows(BatchBuilder& builder, std::uint32_t first, std::uint32_t
 
 // Whatever goes wrong, in a replacement too, becomes the row's failure: no exception leaves the worker.
 void Worker::run_row(BatchBuilder& builder, std::uint32_t row, RowTask* ahead, std::uint32_t index) {
-  builder.set_stage(row, BatchBuilder::RowStage::decoding);
+  builder.set_state(row, BatchBuilder::RowState::decoding);
   auto failure = caught([&] {
     try {
       fill_row(builder, row, ahead, index);
     } catch (const Error& error) {
-      if (shop_.options.on_error == OnError::raise || !error.is_data_fault()) throw;
+      if (context_.options.on_error == OnError::raise || !error.is_data_fault()) throw;
       fall_short(builder, row, error);
     }
   });
@@ -152,14 +154,14 @@ void Worker::run_row(BatchBuilder& builder, std::uint32_t row, RowTask* ahead, s
 
 void Worker::fail_row(BatchBuilder& builder, std::uint32_t row, std::exception_ptr failure) {
   const auto where = [&] {
-    return ErrorContext{.dataset = shop_.dataset.path().string(), .key = std::string(builder.slab().keys[row])};
+    return ErrorContext{.dataset = context_.dataset.path().string(), .key = std::string(builder.slab().keys[row])};
   };
   builder.fail(row, explained(std::move(failure), where));
 }
 
 void Worker::fill_row(BatchBuilder& builder, std::uint32_t row, RowTask* ahead, std::uint32_t index) {
   const SampleContext sample = builder.slab().context(row);
-  slots_.of(builder, shop_.program.outputs(), row);
+  slots_.of(builder, context_.program.outputs(), row);
   if (ahead != nullptr && ahead->failures[index] == nullptr) {
     filler_.fill_ahead(sample, *ahead, index, slots_);
   } else {
@@ -171,8 +173,8 @@ void Worker::fall_short(BatchBuilder& builder, std::uint32_t row, const Error& e
   const Row& planned = builder.rows[row];
   builder.add_bad(row, {error.context().key, error.context().field, error.what(), builder.slab().samples[row],
                          builder.slab().epoch, planned.valid ? std::optional(planned.position) : std::nullopt});
-  if (shop_.options.on_error == OnError::mark) {
-    slots_.of(builder, shop_.program.outputs(), row);
+  if (context_.options.on_error == OnError::mark) {
+    slots_.of(builder, context_.program.outputs(), row);
     slots_.clear_row();
     builder.slab().valid[row] = 0;
     return;
@@ -188,10 +190,10 @@ bool Worker::replace(BatchBuilder& builder, std::uint32_t row, std::string& last
   Slab& slab = builder.slab();
   Random random(builder.seed(), slab.epoch, builder.rows[row].position, kReplacementStream);
   for (std::uint64_t attempt = 0; attempt < kReplacements; ++attempt) {
-    const std::uint64_t place = random.below(shop_.selection.samples);
-    slab.samples[row] = shop_.selection.sample(place);
-    slab.occurrences[row] = shop_.selection.occurrence(place);
-    slab.keys[row] = shop_.dataset.key(slab.samples[row]);
+    const std::uint64_t place = random.below(context_.selection.samples);
+    slab.samples[row] = context_.selection.sample(place);
+    slab.occurrences[row] = context_.selection.occurrence(place);
+    slab.keys[row] = context_.dataset.key(slab.samples[row]);
     try {
       fill_row(builder, row, nullptr, 0);
       return true;
@@ -214,10 +216,10 @@ WorkerPool::WorkerPool(unsigned workers) : state_(std::make_unique<State>()) {
   state_->arena.initialize(static_cast<int>(workers), workers);
 }
 
-void WorkerPool::start(const std::shared_ptr<void>& keeps_alive, WorkerContext& shop, const std::stop_token& stop,
+void WorkerPool::start(const std::shared_ptr<void>& keeps_alive, WorkerContext& context, const std::stop_token& stop,
                        const Thread::Failed& failed) {
-  const auto work = [keeps_alive, &shop, stop, arena = &state_->arena](unsigned worker, const std::stop_token&) {
-    arena->execute([&] { Worker(shop, shop.worker_logs[worker].get()).run(stop); });
+  const auto work = [keeps_alive, &context, stop, arena = &state_->arena](unsigned worker, const std::stop_token&) {
+    arena->execute([&] { Worker(context, context.worker_logs[worker].get()).run(stop); });
   };
   start_threads(state_->threads, "penstock-w", state_->workers, work, failed);
 }

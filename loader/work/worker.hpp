@@ -32,9 +32,9 @@ struct WorkerContext {
   SampleCache& cache;
   const BatchMixer& mixer;
   ReadWindow& window;
-  GroupPool& groups;
+  RowTaskPool& row_tasks;
   TaskQueue& tasks;
-  ReorderBuffer& delivery;
+  ReorderBuffer& reorder;
   SlabPool& slabs;
   StageClocks& clocks;
   WorkLog& scheduler_log;
@@ -46,13 +46,13 @@ struct WorkerContext {
 class Worker {
  public:
   /// `log`: null for one that only fills batches.
-  explicit Worker(WorkerContext& shop, WorkLog* log = nullptr);
+  explicit Worker(WorkerContext& context, WorkLog* log = nullptr);
   void run(std::stop_token stop);
   /// Fills a whole batch in the calling thread. Throws what failed.
   void fill_batch(BatchBuilder& builder);
 
  private:
-  void run_group(RowTask& group);
+  void run_task(RowTask& task);
   void copy_rows(BatchBuilder& builder, std::uint32_t first, std::uint32_t count);
   void run_row(BatchBuilder& builder, std::uint32_t row, RowTask* ahead, std::uint32_t index);
   void fill_row(BatchBuilder& builder, std::uint32_t row, RowTask* ahead, std::uint32_t index);
@@ -60,11 +60,11 @@ class Worker {
   void fall_short(BatchBuilder& builder, std::uint32_t row, const Error& error);
   bool replace(BatchBuilder& builder, std::uint32_t row, std::string& last);
   void finish(BatchBuilder& builder);  ///< once its last row is written
-  void take_up(const TaskQueue::Task& task);
+  void take_up(const TaskQueue::Taken& taken);
   nanoseconds unrecorded() const;   ///< in rows, but for what is neither read nor decoded nor transformed
   void record(bool goes_on);        ///< what was done since the last look at the clock
 
-  WorkerContext& shop_;
+  WorkerContext& context_;
   WorkLog* const log_;
   Stopwatch watch_;
   RowFiller filler_;
@@ -85,7 +85,7 @@ class WorkerPool {
   ~WorkerPool();
   /// Throws Error: resource, when a thread cannot be started; those that were are joined in the end, as all are.
   /// `failed` is told what a thread ends with.
-  void start(const std::shared_ptr<void>& keeps_alive, WorkerContext& shop, const std::stop_token& stop,
+  void start(const std::shared_ptr<void>& keeps_alive, WorkerContext& context, const std::stop_token& stop,
              const Thread::Failed& failed);
   /// Joins the threads; false when one of them did not come back within `grace` and was left behind.
   bool join_for(std::chrono::milliseconds grace);

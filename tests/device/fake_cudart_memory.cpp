@@ -38,9 +38,9 @@ cudaError_t copy(const char* call, void* to, const void* from, std::size_t bytes
     }
     ++all.plain_copies;
     if (in) {
-      std::vector<std::byte> staged(host.data, host.data + bytes);
+      std::vector<std::byte> copied(host.data, host.data + bytes);
       all.enqueue(*queue, here, {device},
-                  [to, staged = std::move(staged)] { std::memcpy(to, staged.data(), staged.size()); });
+                  [to, copied = std::move(copied)] { std::memcpy(to, copied.data(), copied.size()); });
       return cudaSuccess;
     }
     const auto done = std::make_shared<HostMark>();

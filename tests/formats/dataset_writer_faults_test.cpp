@@ -32,7 +32,7 @@ TEST_CASE("what fails aside ends the writer, and only shards that are whole stay
   const TemporaryFolder folder;
   DatasetWriterOptions options = small_shards();
   int begun = 0;
-  options.aside = [&begun](std::function<void()> work) {
+  options.in_background = [&begun](std::function<void()> work) {
     return std::async(std::launch::async, [number = begun++, work = std::move(work)] {
       if (number == 2) throw Error::io(EIO, "cannot fsync");
       work();
@@ -57,7 +57,7 @@ TEST_CASE("what fails aside ends the writer, and only shards that are whole stay
   const std::vector<std::string> whole{"shard-000000.idx", "shard-000000.tar", "shard-000001.idx", "shard-000001.tar",
                                        "unfinished.jsonl"};
   CHECK(left == whole);
-  options = completed_aside();
+  options = completed_in_background();
   options.resume = true;
   write_all_samples(folder / "set", options);
   check_content(folder / "set");
@@ -70,7 +70,7 @@ TEST_CASE("an index that cannot be written is one error that names it, and the w
     options = small_shards();
   }
   SUBCASE("shards are completed aside") {
-    options = completed_aside();
+    options = completed_in_background();
   }
   {
     DatasetWriter writer(folder / "set", options);

@@ -28,7 +28,7 @@ TEST_CASE("killed behind any sample and resumed, the dataset has the bytes of an
     lost = 12;  // of the shard that was open
   }
   SUBCASE("shards are completed aside") {
-    options = completed_aside();
+    options = completed_in_background();
     lost = 24;  // of that one and the one before
   }
   for (std::uint64_t stop = 0; stop < kSamples; ++stop) {

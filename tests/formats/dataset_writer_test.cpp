@@ -47,7 +47,7 @@ TEST_CASE("every packing has the same bytes when its shards are completed aside,
     DatasetWriterOptions options = small_shards();
     options.format = format;
     write_all_samples(folder / format, options);
-    options.aside = completed_aside().aside;
+    options.in_background = completed_in_background().in_background;
     const fs::path other = folder / (std::string(format) + ".aside");
     std::uint64_t bytes = 0;
     {

@@ -131,17 +131,17 @@ TEST_CASE("the first thousand bad samples are listed, the others counted") {
 
 TEST_CASE("a delivery that is closed with a failure gives what is ready, then throws the failure each time") {
   Making making;
-  ReorderBuffer delivery(making.slabs);
-  making.builder.begin(0, delivery.generation(), 0);
-  delivery.put(making.builder);
-  delivery.close(std::make_exception_ptr(Error::resource("over")));
-  CHECK(delivery.take(0, {}) == &making.builder);
-  for (int again = 0; again < 2; ++again) CHECK_THROWS_WITH_AS(delivery.take(1, {}), doctest::Contains("over"), Error);
+  ReorderBuffer reorder(making.slabs);
+  making.builder.begin(0, reorder.generation(), 0);
+  reorder.put(making.builder);
+  reorder.close(std::make_exception_ptr(Error::resource("over")));
+  CHECK(reorder.take(0, {}) == &making.builder);
+  for (int again = 0; again < 2; ++again) CHECK_THROWS_WITH_AS(reorder.take(1, {}), doctest::Contains("over"), Error);
   const std::size_t free = making.slabs->free_slabs();
-  making.builder.begin(0, delivery.generation(), 1);
-  delivery.put(making.builder);  // too late
+  making.builder.begin(0, reorder.generation(), 1);
+  reorder.put(making.builder);  // too late
   CHECK(making.slabs->free_slabs() == free + 1);
-  CHECK_THROWS_WITH_AS(delivery.take(1, {}), doctest::Contains("over"), Error);
-  delivery.begin_generation();
-  CHECK_THROWS_WITH_AS(delivery.take(0, {}), doctest::Contains("over"), Error);
+  CHECK_THROWS_WITH_AS(reorder.take(1, {}), doctest::Contains("over"), Error);
+  reorder.begin_generation();
+  CHECK_THROWS_WITH_AS(reorder.take(0, {}), doctest::Contains("over"), Error);
 }

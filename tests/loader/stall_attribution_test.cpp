@@ -41,19 +41,19 @@ Parts parts_of(const ActivityTimes& made) {
 
 /// A consumer, a scheduler and two workers whose times the test makes up.
 struct Scene {
-  explicit Scene(StallAttribution::Terms terms = {}) : waits(scheduler, workers, std::move(terms), at(-500)) {
+  explicit Scene(StallAttribution::Terms terms = {}) : stalls(scheduler, workers, std::move(terms), at(-500)) {
     for (int i = 0; i < 2; ++i) workers.push_back(std::make_unique<WorkLog>());
   }
   /// One wait.
   Parts wait(std::int64_t from, std::int64_t to, const Journey* journey) {
-    waits.begin(at(from));
-    waits.end(at(to), journey);
+    stalls.begin(at(from));
+    stalls.end(at(to), journey);
     return parts();
   }
   Parts wait(std::int64_t from, std::int64_t to, const Journey& journey) { return wait(from, to, &journey); }
   Stats stats() const {
     Stats stats;
-    waits.report(stats);
+    stalls.report(stats);
     return stats;
   }
   Parts parts() const {
@@ -69,7 +69,7 @@ struct Scene {
 
   WorkLog scheduler;
   WorkLogs workers;
-  StallAttribution waits;
+  StallAttribution stalls;
 };
 
 Parts ms(std::initializer_list<std::pair<const std::string, int>> parts) {
@@ -166,8 +166,8 @@ TEST_CASE("where the scheduler planned and waited in turn, the workers count for
   scene.scheduler.add(at(0) + microseconds(100), Activity::no_slab, microseconds(100));
   scene.workers[0]->add(at(0), times(0, 4, 0, 0));
   const Journey journey{.sent = at(0) + microseconds(200)};
-  scene.waits.begin(at(0));
-  scene.waits.end(at(0) + microseconds(200), &journey);
+  scene.stalls.begin(at(0));
+  scene.stalls.end(at(0) + microseconds(200), &journey);
   for (const auto& [stage, time] : scene.stats().waited_for)
     CHECK(time == microseconds(stage == "plan" || stage == "decode" ? 100 : 0));
 }
@@ -224,9 +224,9 @@ TEST_CASE("the parts add up to the wait exactly, whatever was written down") {
     for (Clock::time_point* next :
          {&journey.sent, &journey.queued, &journey.finished, &journey.stepped, &journey.copied})
       *next = us(point += draw(500));
-    scene.waits.begin(us(now + draw(100)));
+    scene.stalls.begin(us(now + draw(100)));
     now = point + draw(20) + 100;
-    scene.waits.end(us(now), draw(10) == 0 ? nullptr : &journey);
+    scene.stalls.end(us(now), draw(10) == 0 ? nullptr : &journey);
     const Stats stats = scene.stats();
     nanoseconds sum{};
     for (const auto& [stage, time] : stats.waited_for) {
@@ -251,14 +251,14 @@ TEST_CASE("the stages stand in their order, those behind only where there are an
 TEST_CASE("the consumer waits or works from its first next() on, and what it got is counted") {
   Scene scene;
   CHECK(scene.stats().wall == nanoseconds{});
-  scene.waits.begin(at(0));
+  scene.stalls.begin(at(0));
   CHECK(scene.stats().wall == nanoseconds{});  // a wait counts when it is over
-  scene.waits.end(at(10), nullptr);
-  scene.waits.got_batch(4, 100, at(11));
+  scene.stalls.end(at(10), nullptr);
+  scene.stalls.got_batch(4, 100, at(11));
   CHECK(scene.stats().first_batch == milliseconds(511));
   CHECK(scene.stats().wall == milliseconds(10));
   scene.wait(40, 45, nullptr);
-  scene.waits.got_batch(3, 50, at(45));
+  scene.stalls.got_batch(3, 50, at(45));
   scene.wait(46, 46, nullptr);
   const Stats stats = scene.stats();
   CHECK(stats.consumer_wait == milliseconds(15));
@@ -273,8 +273,8 @@ TEST_CASE("the consumer waits or works from its first next() on, and what it got
 TEST_CASE("reset forgets all but the first batch, and what is left of a wait under way counts") {
   Scene scene;
   scene.wait(0, 10, nullptr);
-  scene.waits.got_batch(4, 100, at(10));
-  scene.waits.reset(at(12));
+  scene.stalls.got_batch(4, 100, at(10));
+  scene.stalls.reset(at(12));
   Stats stats = scene.stats();
   CHECK(stats.samples + stats.batches + stats.bytes_delivered == 0);
   CHECK(stats.first_batch == milliseconds(510));
@@ -283,9 +283,9 @@ TEST_CASE("reset forgets all but the first batch, and what is left of a wait und
   scene.wait(100, 101, nullptr);  // what the consumer did before it is not counted
   CHECK(scene.stats().consumer_busy == nanoseconds{});
   CHECK(scene.stats().wall == milliseconds(1));
-  scene.waits.begin(at(110));
-  scene.waits.reset(at(115));
-  scene.waits.end(at(120), nullptr);
+  scene.stalls.begin(at(110));
+  scene.stalls.reset(at(115));
+  scene.stalls.end(at(120), nullptr);
   stats = scene.stats();
   CHECK(stats.consumer_wait == milliseconds(5));
   CHECK(stats.wall == milliseconds(5));
@@ -295,15 +295,15 @@ TEST_CASE("reset forgets all but the first batch, and what is left of a wait und
 TEST_CASE("a wait ends also where nothing was got, and where it is left by an exception") {
   Scene scene;
   const auto leave = [&] {
-    const Waiting waiting(scene.waits);
+    const Waiting waiting(scene.stalls);
     throw 7;
   };
   CHECK_THROWS_AS(leave(), int);
   CHECK(scene.stats().consumer_wait > nanoseconds{});
   CHECK(scene.stats().waited_for.front().second == scene.stats().consumer_wait);
-  scene.waits.reset(Clock::now());
+  scene.stalls.reset(Clock::now());
   {
-    Waiting waiting(scene.waits);
+    Waiting waiting(scene.stalls);
     waiting.got({.sent = {}, .queued = Clock::now() + std::chrono::hours(1)});
   }
   CHECK(scene.stats().waited_for[1].second == scene.stats().consumer_wait);
@@ -386,20 +386,20 @@ TEST_CASE("a read that throws has taken its time") {
 
 TEST_CASE("workers lack room while the scheduler waits for some and no reads are under way") {
   TaskQueue tasks;
-  RowTask group, another;
-  group.read_ahead = another.read_ahead = true;
+  RowTask task, another;
+  task.read_ahead = another.read_ahead = true;
   tasks.waits_for_room(at(0), true);
   CHECK(tasks.without_room(at(10)) == milliseconds(10));
   tasks.waits_for_room(at(10), false);
   tasks.sent(2, at(15));
   tasks.waits_for_room(at(20), true);
   CHECK(tasks.without_room(at(30)) == milliseconds(10));
-  tasks.push(group, at(30));
+  tasks.push(task, at(30));
   CHECK(tasks.without_room(at(40)) == milliseconds(10));
   tasks.push(another, at(40));
   CHECK(tasks.without_room(at(50)) == milliseconds(20));
   CHECK(tasks.reading(at(50)) == milliseconds(25));
-  CHECK(group.queued == at(30));
+  CHECK(task.queued == at(30));
   CHECK(tasks.size() == 2);
   tasks.waits_for_room(at(60), false);
   CHECK(tasks.without_room(at(70)) == milliseconds(30));
@@ -407,22 +407,22 @@ TEST_CASE("workers lack room while the scheduler waits for some and no reads are
   tasks.push(own, at(70));  // whose rows the workers read
   CHECK(tasks.reading(at(80)) == milliseconds(25));
   tasks.close();
-  for (const RowTask* expected : {&group, &another, &own}) CHECK(tasks.pop({}, Clock::now())->group == expected);
+  for (const RowTask* expected : {&task, &another, &own}) CHECK(tasks.pop({}, Clock::now())->task == expected);
   CHECK(!tasks.pop({}, Clock::now()));
 }
 
 TEST_CASE("a worker is told how long it lacked room") {
   TaskQueue tasks;
-  RowTask group;
+  RowTask task;
   const Clock::time_point now = Clock::now();
   tasks.waits_for_room(now - milliseconds(100), true);
   tasks.waits_for_room(now - milliseconds(40), false);
-  tasks.push(group);
-  const auto task = tasks.pop({}, now - milliseconds(20));
-  CHECK(task->no_room == nanoseconds{});
+  tasks.push(task);
+  const auto first = tasks.pop({}, now - milliseconds(20));
+  CHECK(first->no_room == nanoseconds{});
   tasks.waits_for_room(now - milliseconds(5), true);
-  tasks.push(group);
+  tasks.push(task);
   const auto next = tasks.pop({}, now - milliseconds(20));
   CHECK(next->no_room >= milliseconds(5));
-  CHECK(next->no_room <= next->taken - (now - milliseconds(5)));
+  CHECK(next->no_room <= next->at - (now - milliseconds(5)));
 }

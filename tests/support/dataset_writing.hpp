@@ -45,9 +45,9 @@ inline DatasetWriterOptions small_shards() {
 }
 
 /// The same, each completed on another thread while the next one fills.
-inline DatasetWriterOptions completed_aside() {
+inline DatasetWriterOptions completed_in_background() {
   DatasetWriterOptions options = small_shards();
-  options.aside = [](std::function<void()> work) { return std::async(std::launch::async, std::move(work)); };
+  options.in_background = [](std::function<void()> work) { return std::async(std::launch::async, std::move(work)); };
   return options;
 }
 

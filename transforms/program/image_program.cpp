@@ -106,7 +106,7 @@ class ImageRunner final : public OutputRunner {
     row.watch.lap(row.watch.times.transform);
   }
 
-  std::optional<Geometry> place(const SlotRow& row) override {
+  std::optional<Geometry> geometry(const SlotRow& row) override {
     if (plan_.deep || !row.field.ranges.empty()) return std::nullopt;
     const Peeked peeked = decoders_.peek(row.field);
     if (peeked.codec->name() != "jpeg") return std::nullopt;
@@ -507,8 +507,8 @@ std::unique_ptr<OutputProgram> compile_image(const OutputRequest& request) {
     const bool others = plan.fast || plan.deep || decoding.upright;  // than the cache keeps
     output.keep = row ? Keep::row : others ? Keep::bytes : Keep::pixels;
     output.pixels = decoding.pixels;
-    output.placeable = output.dtype == DType::u8 && plan.sink.channels_last && plan.erasings.empty() && decoded == 3 &&
-                       plan.channels == 3;
+    output.has_geometry = output.dtype == DType::u8 && plan.sink.channels_last && plan.erasings.empty() &&
+                          decoded == 3 && plan.channels == 3;
   }
   return std::make_unique<ImageProgram>(std::move(output), std::move(plan));
 }

@@ -65,7 +65,7 @@ struct Output {
   Pixels pixels = Pixels::rgb;  ///< of Keep::pixels
   bool upright = false;         ///< of images: decoded with their EXIF orientation applied
   RowKind kind = RowKind::other;
-  bool placeable = false;  ///< of images as uint8 (H, W, 3): SlotFiller::place() may serve
+  bool has_geometry = false;  ///< of images as uint8 (H, W, 3): SlotFiller::geometry() may serve
   std::uint64_t row_bytes() const { return element_count(shape) * size_of(dtype); }  ///< ragged: of one item
 };
 

@@ -53,8 +53,8 @@ class OutputRunner {
   /// Of a ragged row, whose `slot` is empty yet; fill() of the same row follows.
   virtual std::uint64_t items(const SlotRow&) { return 1; }
   virtual void fill(const SlotRow& row) = 0;
-  /// Of an output that is placeable, whose `slot` is empty: as SlotFiller::place().
-  virtual std::optional<Geometry> place(const SlotRow&) { return std::nullopt; }
+  /// Of an output that is has_geometry, whose `slot` is empty: as SlotFiller::geometry().
+  virtual std::optional<Geometry> geometry(const SlotRow&) { return std::nullopt; }
   virtual const Placement* placement() const { return nullptr; }
   virtual const PointTrace* trace() const { return nullptr; }
 };

@@ -278,12 +278,12 @@ void SlotFiller::fill(std::uint32_t output, const FieldBytes& field, std::span<s
   });
 }
 
-std::optional<Geometry> SlotFiller::place(std::uint32_t output, const FieldBytes& field) {
+std::optional<Geometry> SlotFiller::geometry(std::uint32_t output, const FieldBytes& field) {
   State& state = *state_;
   const SlotRow row = state.row(output, field, {});
   return named(state.sample, *field.schema, [&] {
     state.watch.start();
-    std::optional<Geometry> placed = state.runners[output]->place(row);
+    std::optional<Geometry> placed = state.runners[output]->geometry(row);
     state.watch.lap(state.watch.times.decode);
     if (placed) state.filled[output] = true;
     return placed;

@@ -70,7 +70,7 @@ class SlotFiller {
   /// In the place of fill(), for whoever decodes a JPEG elsewhere: what becomes of its pixels, which are RGB; outputs
   /// that follow go on as after fill(). Nothing, and nothing is done, where fill() must: for values that are no JPEG or
   /// not whole, that an orientation turns, and whose steps are more than crops, resizes and flips. Throws as fill().
-  std::optional<Geometry> place(std::uint32_t output, const FieldBytes& field);
+  std::optional<Geometry> geometry(std::uint32_t output, const FieldBytes& field);
 
   FillTimes times() const;  ///< so far, for the stage table
 

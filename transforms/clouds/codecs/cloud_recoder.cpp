@@ -136,8 +136,8 @@ struct CloudRecoder::State {
     for (const std::string& wanted : recoding.attributes) attribute_number(stored, wanted);  // or an Error
   }
 
-  // Draws of every step of a value are apart: `stage` is the step's number.
-  static Random draws(std::string_view key, std::uint32_t stage) { return {kPackingSeed, 0, fnv1a(key), stage}; }
+  // Draws of every step of a value are apart: `step` is the step's number.
+  static Random draws(std::string_view key, std::uint32_t step) { return {kPackingSeed, 0, fnv1a(key), step}; }
 
   void load(CloudDecoder& decoder, const FieldBytes& field) {
     const auto count = static_cast<std::size_t>(decoder.header().points);
@@ -149,13 +149,13 @@ struct CloudRecoder::State {
   }
 
   void sample_and_order(std::string_view key) {
-    std::uint32_t stage = 0;
+    std::uint32_t step = 0;
     for (const auto& sampler : samplers) {
-      Random random = draws(key, stage++);
+      Random random = draws(key, step++);
       sampler->apply(cloud, random);
     }
     if (recoding.order == PointOrder::stored) return;
-    Random random = draws(key, stage);
+    Random random = draws(key, step);
     cloud.take(recoding.order == PointOrder::random ? random_order(cloud.rows(), random)
                                                     : stratified_order(cloud.coordinates(), random));
   }

@@ -94,7 +94,7 @@ std::vector<Target> targets_of(const PcdHeader& header, CloudTable& table) {
   return targets;
 }
 
-RecordPlace records_of(const PcdHeader& header) {
+RecordLayout records_of(const PcdHeader& header) {
   return {header.data_begin, header.record_bytes()};
 }
 
@@ -125,7 +125,7 @@ class PcdDecoder final : public TableDecoder {
     table.points = binary_points(header_, field.bytes.size());
     if (field.ranges.empty()) check_records("pcd", records_of(header_), table.points, field.bytes.size());
   }
-  RecordPlace records() const override { return records_of(header_); }
+  RecordLayout records() const override { return records_of(header_); }
   bool text() const override { return header_.encoding == PcdHeader::Encoding::ascii; }
 
  private:
@@ -222,7 +222,7 @@ class PcdCodec final : public CloudCodec {
 
   /// The text and the first record, which has to do with the origin; nothing for what is not read record by record.
   std::vector<std::byte> header(std::span<const std::byte> bytes) const override {
-    return record_header(bytes, [&]() -> std::optional<RecordPlace> {
+    return record_header(bytes, [&]() -> std::optional<RecordLayout> {
       const PcdHeader header = read_pcd_header(bytes);
       const bool records = header.encoding == PcdHeader::Encoding::binary && header.points.value_or(0) != 0;
       return records ? std::optional(records_of(header)) : std::nullopt;

@@ -148,7 +148,7 @@ PcdHeader read_pcd_header(std::span<const std::byte> bytes) {
   header.fields = fields_of(reader, lines);
   header.points = points_of(lines);
   reader.next_line();
-  header.data_begin = reader.place();
+  header.data_begin = reader.position();
   header.data_line = reader.line();
   return header;
 }

@@ -48,7 +48,7 @@ bool has_records(const PlyHeader& header) {
                      [](const PlyElement& element) { return element.count == 0 || element.properties.empty(); });
 }
 
-RecordPlace records_of(const PlyHeader& header) {
+RecordLayout records_of(const PlyHeader& header) {
   return {header.data_begin, header.elements[header.vertex].least_bytes()};
 }
 
@@ -58,7 +58,7 @@ class BinaryReader {
   BinaryReader(std::span<const std::byte> bytes, std::uint64_t begin, bool big)
       : bytes_(bytes), at_(begin), big_(big) {}
 
-  std::uint64_t place() const { return at_; }
+  std::uint64_t position() const { return at_; }
 
   const std::byte* take(std::uint64_t count) {
     if (count > bytes_.size() - at_) throw Error::corrupt("ply: ends inside an element");
@@ -158,7 +158,7 @@ class PlyDecoder final : public TableDecoder {
     else
       read_binary(field.bytes, vertex, table);
   }
-  RecordPlace records() const override { return records_of(header_); }
+  RecordLayout records() const override { return records_of(header_); }
   bool text() const override { return header_.encoding == PlyHeader::Encoding::ascii; }
 
  private:
@@ -167,7 +167,7 @@ class PlyDecoder final : public TableDecoder {
     for (std::size_t i = 0; i < header_.vertex; ++i) reader.skip(header_.elements[i]);
     reader.check(vertex);
     if (!vertex.has_lists()) {
-      const std::uint64_t shift = reader.place() - header_.data_begin;
+      const std::uint64_t shift = reader.position() - header_.data_begin;
       for (TableColumn& column : table.xyz) column.begin += shift;
       for (TableColumn& column : table.columns) column.begin += shift;
       return;
@@ -239,7 +239,7 @@ class PlyCodec final : public CloudCodec {
 
   /// The text and the first record, which has to do with the origin; nothing for what is not read record by record.
   std::vector<std::byte> header(std::span<const std::byte> bytes) const override {
-    return record_header(bytes, [&]() -> std::optional<RecordPlace> {
+    return record_header(bytes, [&]() -> std::optional<RecordLayout> {
       const PlyHeader header = read_ply_header(bytes);
       return has_records(header) && header.elements[header.vertex].count != 0 ? std::optional(records_of(header))
                                                                               : std::nullopt;

@@ -116,7 +116,7 @@ PlyHeader read_ply_header(std::span<const std::byte> bytes) {
     reader.next_line();
   }
   reader.next_line();
-  header.data_begin = reader.place();
+  header.data_begin = reader.position();
   if (carriage && text[header.data_begin - 1] == '\n') --header.data_begin;
   header.data_line = reader.line();
   if (!formatted) throw Error::corrupt("ply: the header states no format");

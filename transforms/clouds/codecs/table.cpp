@@ -49,7 +49,7 @@ double number_at(const std::byte* at, DType dtype, bool swapped) {
 /// The records of a choice, one after the other.
 class Rows {
  public:
-  Rows(const FieldBytes& field, const PointChoice& choice, const CloudTable& table, const RecordPlace& records)
+  Rows(const FieldBytes& field, const PointChoice& choice, const CloudTable& table, const RecordLayout& records)
       : choice_(choice) {
     base_ = table.own ? table.memory.data() : field.bytes.data();
     if (table.own || field.ranges.empty()) return;
@@ -120,31 +120,32 @@ void CloudTable::lay_out_columns(std::uint64_t count, std::span<const std::strin
   memory.resize(end);
 }
 
-void check_records(const char* codec, const RecordPlace& place, std::uint64_t points, std::uint64_t length) {
+void check_records(const char* codec, const RecordLayout& records, std::uint64_t points, std::uint64_t length) {
   if (points > 0xFFFFFFFF) throw Error::unsupported(std::string(codec) + ": more than 4,294,967,295 points");
-  if (place.begin > length || (place.stride != 0 && points > (length - place.begin) / place.stride)) {
+  if (records.begin > length || (records.stride != 0 && points > (length - records.begin) / records.stride)) {
     throw Error::corrupt(std::string(codec) + ": " + std::to_string(points) + " points of " +
-                         std::to_string(place.stride) + " bytes do not fit " + std::to_string(length) + " bytes");
+                         std::to_string(records.stride) + " bytes do not fit " + std::to_string(length) + " bytes");
   }
 }
 
-void select_records(const RecordPlace& place, std::span<const std::uint32_t> numbers, std::vector<ByteRange>& ranges) {
+void select_records(const RecordLayout& records, std::span<const std::uint32_t> numbers,
+                    std::vector<ByteRange>& ranges) {
   const std::size_t own = ranges.size();
-  ranges.push_back({0, place.begin + place.stride});
+  ranges.push_back({0, records.begin + records.stride});
   for (const std::uint32_t number : numbers) {
     if (number == 0) continue;
-    const std::uint64_t begin = place.begin + number * place.stride;
+    const std::uint64_t begin = records.begin + number * records.stride;
     if (ranges.back().end == begin && ranges.size() > own)
-      ranges.back().end += place.stride;
+      ranges.back().end += records.stride;
     else
-      ranges.push_back({begin, begin + place.stride});
+      ranges.push_back({begin, begin + records.stride});
   }
 }
 
 std::vector<std::byte> record_header(std::span<const std::byte> bytes,
-                                     const std::function<std::optional<RecordPlace>()>& place) {
+                                     const std::function<std::optional<RecordLayout>()>& place) {
   try {
-    const std::optional<RecordPlace> found = place();
+    const std::optional<RecordLayout> found = place();
     if (!found || found->begin > bytes.size() || found->stride > bytes.size() - found->begin) return {};
     const auto kept = bytes.first(found->begin + found->stride);
     return {kept.begin(), kept.end()};

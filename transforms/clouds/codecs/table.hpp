@@ -39,22 +39,23 @@ struct CloudTable {
 };
 
 /// Records of equal length in the value: what select_points() needs to know.
-struct RecordPlace {
+struct RecordLayout {
   std::uint64_t begin = 0;   ///< of the first record: the length of the header
   std::uint64_t stride = 0;  ///< bytes of a record
 };
 
-/// Throws Error: corrupt, unless `points` records from `place` on lie in a value of `length` bytes.
-void check_records(const char* codec, const RecordPlace& place, std::uint64_t points, std::uint64_t length);
+/// Throws Error: corrupt, unless `points` of `records` on lie in a value of `length` bytes.
+void check_records(const char* codec, const RecordLayout& records, std::uint64_t points, std::uint64_t length);
 
 /// The header up to the end of the first record, which has to do with the origin; then the records of `numbers`, those
 /// of neighbours as one range.
-void select_records(const RecordPlace& place, std::span<const std::uint32_t> numbers, std::vector<ByteRange>& ranges);
+void select_records(const RecordLayout& records, std::span<const std::uint32_t> numbers,
+                    std::vector<ByteRange>& ranges);
 
 /// For Codec::header(): the bytes up to the end of the first record; none where `bytes` end before it, or `place`
 /// throws an Error or returns nothing: the value is then read whole.
 std::vector<std::byte> record_header(std::span<const std::byte> bytes,
-                                     const std::function<std::optional<RecordPlace>()>& place);
+                                     const std::function<std::optional<RecordLayout>()>& place);
 
 /// What the bytes that record_header() kept tell. Throws Error: corrupt, unsupported.
 CloudHeader header_of_records(const CloudCodec& codec, const FieldHeader& field);
@@ -74,7 +75,7 @@ class TableDecoder : public CloudDecoder {
   /// Fills the table; of records, where `field.ranges` is not empty, as if all were there.
   virtual void read(const FieldBytes& field, CloudTable& table) = 0;
   /// Where only chosen records were read: the place of all records in the whole value.
-  virtual RecordPlace records() const { return {}; }
+  virtual RecordLayout records() const { return {}; }
   /// True for values whose coordinates are text: they may have more digits than their type says.
   virtual bool text() const { return false; }
 

@@ -78,7 +78,7 @@ bool TextReader::part(char letter) const {
   return separators_.find(letter) != std::string_view::npos;
 }
 
-void TextReader::pass_line_end() {
+void TextReader::skip_line_end() {
   if (at_ == text_.size()) return;
   const bool both = text_[at_] == '\r' && at_ + 1 < text_.size() && text_[at_ + 1] == '\n';
   at_ += both ? 2 : 1;
@@ -90,7 +90,7 @@ std::string_view TextReader::next_line() {
   while (at_ < text_.size() && !line_end(text_[at_])) ++at_;
   const std::string_view line = text_.substr(begin, at_ - begin);
   separated_ = false;
-  pass_line_end();
+  skip_line_end();
   return line;
 }
 
@@ -122,7 +122,7 @@ std::string_view TextReader::word(const char* what) {
     const std::string_view found = word_of_line();
     if (!found.empty()) return found;
     if (at_end()) throw Error::corrupt(std::string(codec_) + ": ends before " + what);
-    pass_line_end();
+    skip_line_end();
   }
 }
 

@@ -20,7 +20,7 @@ class TextReader {
              std::uint64_t line = 1);
 
   bool at_end() const { return at_ == text_.size(); }
-  std::size_t place() const { return at_; }     ///< bytes from the start
+  std::size_t position() const { return at_; }  ///< bytes from the start
   std::uint64_t line() const { return line_; }  ///< number of the line that comes next or is being read, from 1
   std::size_t left() const { return text_.size() - at_; }
 
@@ -43,7 +43,7 @@ class TextReader {
  private:
   bool part(char letter) const;
   bool line_end(char letter) const { return letter == '\n' || letter == '\r'; }
-  void pass_line_end();
+  void skip_line_end();
 
   std::string_view codec_, text_, separators_;
   std::size_t at_ = 0;

@@ -105,7 +105,7 @@ Preamble read_preamble(std::span<const std::byte> bytes) {
   Preamble preamble;
   bool first = true, named = false;
   while (!reader.at_end()) {
-    preamble.begin = reader.place();
+    preamble.begin = reader.position();
     preamble.line = reader.line();
     const TextReader at = reader;  // for messages: they name this line
     const Line line(reader.next_line());

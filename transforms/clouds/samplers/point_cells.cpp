@@ -39,14 +39,14 @@ void PointCells::build(const PointColumns& cloud, const PointBounds& bounds, dou
   slots_.assign(1024, {0, kNone});
   cell_of_.resize(cloud.count);
   for (std::size_t point = 0; point < cloud.count; ++point) {
-    const std::uint64_t place = error_location(cloud, point);
+    const std::uint64_t place = cell_number(cloud, point);
     const bool as_before = point > 0 && places_[cell_of_[point - 1]] == place;
     cell_of_[point] = as_before ? cell_of_[point - 1] : cell_at(place, point);
     ++count_[cell_of_[point]];
   }
 }
 
-std::uint64_t PointCells::error_location(const PointColumns& cloud, std::size_t point) const {
+std::uint64_t PointCells::cell_number(const PointColumns& cloud, std::size_t point) const {
   const auto along = [&](float value, std::size_t axis) {  // below cells_[axis]: no point lies above the bounds
     return static_cast<std::uint64_t>((static_cast<double>(value) - low_[axis]) / edge_);
   };

@@ -34,7 +34,7 @@ class PointCells {
     std::uint32_t cell;
   };
 
-  std::uint64_t error_location(const PointColumns& cloud, std::size_t point) const;
+  std::uint64_t cell_number(const PointColumns& cloud, std::size_t point) const;
   std::size_t slot_of(std::uint64_t place) const;  // that holds it, or the free one where it belongs
   std::uint32_t cell_at(std::uint64_t place, std::size_t point);
   void grow();

@@ -24,7 +24,7 @@ class PoissonSampler : public PointSampler {
       around_[cell] = cells_.around(static_cast<std::uint32_t>(cell));
     last_.assign(cells_.size(), PointCells::kNone);
     before_.clear();
-    places_.clear();
+    coordinates_.clear();
     taken_.clear();
     for (const std::uint32_t point : random_order(cloud.count, random))
       if (!crowded(cloud, point)) take(cloud, point);
@@ -33,21 +33,21 @@ class PoissonSampler : public PointSampler {
   }
 
  private:
-  struct Place {
+  struct Coordinates {
     double x, y, z;
   };
 
-  static Place error_location(const PointColumns& cloud, std::uint32_t point) {
+  static Coordinates coordinates_of(const PointColumns& cloud, std::uint32_t point) {
     return {static_cast<double>(cloud.x[point]), static_cast<double>(cloud.y[point]),
             static_cast<double>(cloud.z[point])};
   }
 
   bool crowded(const PointColumns& cloud, std::uint32_t point) const {
-    const Place at = error_location(cloud, point);
+    const Coordinates at = coordinates_of(cloud, point);
     for (const std::uint32_t cell : around_[cells_.cell_of()[point]]) {
       if (cell == PointCells::kNone) return false;
       for (std::uint32_t i = last_[cell]; i != PointCells::kNone; i = before_[i]) {
-        const double dx = at.x - places_[i].x, dy = at.y - places_[i].y, dz = at.z - places_[i].z;
+        const double dx = at.x - coordinates_[i].x, dy = at.y - coordinates_[i].y, dz = at.z - coordinates_[i].z;
         if ((dx * dx + dy * dy) + dz * dz < size_ * size_) return true;
       }
     }
@@ -56,7 +56,7 @@ class PoissonSampler : public PointSampler {
 
   void take(const PointColumns& cloud, std::uint32_t point) {
     std::uint32_t& last = last_[cells_.cell_of()[point]];
-    places_.push_back(error_location(cloud, point));
+    coordinates_.push_back(coordinates_of(cloud, point));
     before_.push_back(last);
     last = static_cast<std::uint32_t>(taken_.size());
     taken_.push_back(point);
@@ -76,7 +76,7 @@ class PoissonSampler : public PointSampler {
   std::vector<std::array<std::uint32_t, 27>> around_;  // of each cell
   std::vector<std::uint32_t> last_;                    // of each cell, the point taken last, by its place in `taken_`
   std::vector<std::uint32_t> before_;                  // of each point taken, the one that its cell took before
-  std::vector<Place> places_;                          // of each point taken
+  std::vector<Coordinates> coordinates_;               // of each point taken
   std::vector<std::uint32_t> taken_;
 };
 

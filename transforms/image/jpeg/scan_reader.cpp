@@ -38,7 +38,7 @@ struct Bits {
     next += (63 ^ count) >> 3;
     count |= 56;
   }
-  HWY_INLINE HWY_ATTR void pass(std::uint64_t entry) {
+  HWY_INLINE HWY_ATTR void skip(std::uint64_t entry) {
     bits <<= entry & 63;
     count -= entry & 63;
   }
@@ -49,7 +49,7 @@ HWY_INLINE HWY_ATTR bool read_dc(Bits& bits, const HuffmanTable& table, std::int
   bits.refill();
   if (entry == 0) return false;
   dc += number_behind(entry, bits.bits);
-  bits.pass(entry);
+  bits.skip(entry);
   return dc > -kMostDc && dc < kMostDc;
 }
 
@@ -92,7 +92,7 @@ HWY_INLINE HWY_ATTR bool read_pair(Bits& bits, const CoefficientTable& table, Pr
     progress.place += entry != 0 ? entry >> 24 : kBlockEnd;
     progress.first = progress.place;
     sink.keep(progress.place, number_behind(entry, bits.bits));
-    bits.pass(entry);
+    bits.skip(entry);
     return progress.place >= 64;
   }
   const std::uint64_t first = progress.place + (pair >> 8 & 255), second = progress.place + (pair >> 16 & 255);
@@ -102,12 +102,12 @@ HWY_INLINE HWY_ATTR bool read_pair(Bits& bits, const CoefficientTable& table, Pr
   if (second >= 64) {
     progress.first = first;
     if (first == 64) {  // a second code is the next block's
-      bits.pass(first_bits(pair));
+      bits.skip(first_bits(pair));
       progress.place = 64;
       return true;
     }
   }
-  bits.pass(pair);
+  bits.skip(pair);
   return second >= 64;
 }
 

@@ -48,20 +48,20 @@ void Picture::draw_part(const Frame& frame, std::size_t c, const BlockRange& til
   const std::size_t top = std::max(tile.y, wanted.y), bottom = std::min(tile.y + tile.height, wanted.y + wanted.height);
   const bool last = c == 0 || c + 1 == frame.components;
   std::size_t done = 0;  // blocks of the tile that were passed
-  auto pass_to = [&](std::size_t block) {
+  auto advance_to = [&](std::size_t block) {
     skip(blocks.masks.data() + offset + done, block - done, blocks.escaped, values);
     done = block;
   };
   if (left < right) {
     for (std::size_t y = top; y < bottom; ++y) {
-      pass_to((y - tile.y) * tile.width + (left - tile.x));
+      advance_to((y - tile.y) * tile.width + (left - tile.x));
       const std::size_t at = offset + done, count = right - left;
       expand(blocks.masks.data() + at, blocks.dc.data() + at, count, steps_[c], values, coefficients_.data());
       plane.draw(left, y, coefficients_.data(), count);
       done += count;
     }
   }
-  if (!last) pass_to(tile.count());
+  if (!last) advance_to(tile.count());
 }
 
 void Picture::draw_tile(const Frame& frame, std::size_t tile) {

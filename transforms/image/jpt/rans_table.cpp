@@ -57,10 +57,10 @@ class BitReader {
       std::memcpy(&held, bytes_.data() + byte, bytes_.size() - byte);
     return held >> next_ % 8;
   }
-  void pass(std::size_t bits) { next_ += bits; }
+  void skip(std::size_t bits) { next_ += bits; }
   std::uint32_t get(unsigned bits) {
     const std::uint64_t value = peek() & ((std::uint64_t{1} << bits) - 1);
-    pass(bits);
+    skip(bits);
     return static_cast<std::uint32_t>(value);
   }
   std::size_t bytes_read() const { return (next_ + 7) / 8; }
@@ -146,11 +146,11 @@ std::size_t load_tables(std::span<const std::byte> bytes, std::span<RansTable> t
       const auto absent = std::min(48U, static_cast<unsigned>(std::countr_zero(held)));  // no more bits at a time
       place += absent;
       if (absent == 48 || place >= places) {
-        bits.pass(std::min(absent, places + absent - place));
+        bits.skip(std::min(absent, places + absent - place));
         continue;
       }
       table.classes[symbol_at(place++, table.is_signed)] = static_cast<std::uint8_t>(held >> (absent + 1) & kClassMask);
-      bits.pass(absent + 1 + kClassBits);
+      bits.skip(absent + 1 + kClassBits);
     }
   }
   if (bits.bytes_read() > bytes.size()) throw Error::corrupt("jpt: the tables end too early");

@@ -6,7 +6,7 @@
 #include <penstock/formats/io/ownership.hpp>
 #include <penstock/formats/packed/commit.hpp>
 #include <penstock/formats/packed/manifest.hpp>
-#include <penstock/staging/place.hpp>
+#include <penstock/staging/target.hpp>
 
 namespace penstock {
 namespace {
@@ -18,7 +18,8 @@ bool is_inside(const fs::path& path, const fs::path& folder) {
   return !relative.empty() && *relative.begin() != "..";
 }
 
-// What stood in the place of a copy: settle() has seen that it was one, or a dataset, or empty. Of a link the link goes.
+// What stood in the place of a copy: settle() has seen that it was one, or a dataset, or empty. Of a link the link
+// goes.
 void remove_replaced(const fs::path& old) {
   const bool ours = fs::is_symlink(old) || fs::is_empty(old) || fs::exists(old / StageJournal::kFileName) ||
                     fs::exists(old / Manifest::kFileName);
@@ -31,7 +32,7 @@ fs::path parent_of(const fs::path& path) {
 
 }  // namespace
 
-StagePlace::StagePlace(const StageList& list, const fs::path& destination)
+StageTarget::StageTarget(const StageList& list, const fs::path& destination)
     : list_(list), destination_(without_slash(destination)), journal_name_(StageJournal::kFileName) {
   if (list.single) {
     const std::string& name = list.files.front().name;
@@ -51,7 +52,7 @@ StagePlace::StagePlace(const StageList& list, const fs::path& destination)
     refuse(destination_, "lies in the dataset that is to be staged");
 }
 
-std::optional<FileLock> StagePlace::lock(const std::function<bool()>& go_on, bool& waited) const {
+std::optional<FileLock> StageTarget::lock(const std::function<bool()>& go_on, bool& waited) const {
   fs::create_directories(parent_of(destination_));
   bool stopped = false;
   auto held = FileLock::wait_while(partial_.string() + ".lock", [&] {
@@ -63,7 +64,7 @@ std::optional<FileLock> StagePlace::lock(const std::function<bool()>& go_on, boo
   return held;
 }
 
-void StagePlace::settle(const StageJournal::Origin& origin, bool packed, bool overwrite) {
+void StageTarget::settle(const StageJournal::Origin& origin, bool packed, bool overwrite) {
   if (!list_.single) require_own_folder(partial_);
   const bool there = fs::exists(fs::symlink_status(destination_));
   if (list_.single) {
@@ -92,7 +93,7 @@ void StagePlace::settle(const StageJournal::Origin& origin, bool packed, bool ov
   folder_ = destination_;
 }
 
-void StagePlace::reopen() {
+void StageTarget::reopen() {
   if (list_.single || folder_ == partial_) return;
   clear_partial();
   fs::remove(partial_);
@@ -100,7 +101,7 @@ void StagePlace::reopen() {
   folder_ = partial_;
 }
 
-void StagePlace::appear(bool overwrite) const {
+void StageTarget::commit(bool overwrite) const {
   if (list_.single || folder_ == destination_) return;
   sync_folder(folder_);
   if (overwrite && fs::exists(destination_)) {
@@ -110,19 +111,19 @@ void StagePlace::appear(bool overwrite) const {
   }
 }
 
-void StagePlace::refuse(const fs::path& what, const std::string& why) const {
+void StageTarget::refuse(const fs::path& what, const std::string& why) const {
   throw Error::invalid_argument(what.string() + " " + why);
 }
 
 // The same source, or another with the same samples: a copy may move, and a source may grow.
-void StagePlace::require_of(const StageJournal::Origin& origin, const fs::path& folder) const {
+void StageTarget::require_of(const StageJournal::Origin& origin, const fs::path& folder) const {
   const auto told = StageJournal::origin_in(folder / journal_name_);
   if (told && told->source != origin.source && told->fingerprint != origin.fingerprint)
     refuse(folder, "is a copy of " + told->source + " (--overwrite replaces it)");
 }
 
 // Left empty, and ours.
-void StagePlace::clear_partial() const {
+void StageTarget::clear_partial() const {
   if (fs::exists(partial_)) {
     if (!fs::is_empty(partial_) && !fs::exists(partial_ / StageJournal::kFileName))
       refuse(partial_, "is left from something else than staging");

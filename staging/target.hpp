@@ -1,4 +1,4 @@
-// Where a copy grows, and where it will stand.
+// The paths of a copy: the folder where it grows, and the destination that it is renamed to.
 #pragma once
 
 #include <filesystem>
@@ -13,10 +13,10 @@
 namespace penstock {
 
 /// A dataset of one file grows beside its place, every other one in "DESTINATION.partial".
-class StagePlace {
+class StageTarget {
  public:
   /// Throws Error: invalid_argument, when the destination is the source, or lies in it.
-  StagePlace(const StageList& list, const std::filesystem::path& destination);
+  StageTarget(const StageList& list, const std::filesystem::path& destination);
 
   const std::filesystem::path& destination() const { return destination_; }
   /// The folder that the files' names start from, as things stand.
@@ -35,7 +35,7 @@ class StagePlace {
   /// Something is missing: a complete copy becomes a partial one.
   void reopen();
   /// The copy is whole and durable: it takes its place.
-  void appear(bool overwrite) const;
+  void commit(bool overwrite) const;
 
  private:
   [[noreturn]] void refuse(const std::filesystem::path& what, const std::string& why) const;

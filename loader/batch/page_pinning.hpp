@@ -1,4 +1,4 @@
-// Whether the memory of slabs is page-locked, so that a device copies from it directly and while others work.
+// Page-locks the memory of slabs, so that a device copies from it directly and while others work.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +13,10 @@
 namespace penstock {
 
 /// Shared by the slabs of a pool; any thread.
-class Staging {
+class PagePinning {
  public:
   /// Null: no device was asked for, and nothing is page-locked.
-  explicit Staging(std::shared_ptr<Device> device) : device_(std::move(device)) {}
+  explicit PagePinning(std::shared_ptr<Device> device) : device_(std::move(device)) {}
 
   /// A refusal is remembered, and copies then go through the driver's own pages: slower, and not beside other work.
   Pin pin(std::span<std::byte> pages);
@@ -30,15 +30,15 @@ class Staging {
 };
 
 /// Memory of a slab.
-class StagedMemory {
+class PinnedMemory {
  public:
-  StagedMemory() = default;
-  StagedMemory(Staging& staging, std::uint64_t bytes);
+  PinnedMemory() = default;
+  PinnedMemory(PagePinning& pinning, std::uint64_t bytes);
   std::byte* data() const { return memory_.data(); }
   std::uint64_t size() const { return memory_.size(); }
   std::span<std::byte> first(std::uint64_t bytes) const { return memory_.first(bytes); }
   /// At least `bytes`, contents lost; keeps what is large enough, else grows by half at least.
-  void reserve(Staging& staging, std::uint64_t bytes);
+  void reserve(PagePinning& pinning, std::uint64_t bytes);
 
  private:
   Memory memory_;

@@ -1,10 +1,10 @@
 #include <algorithm>
 
-#include <penstock/loader/batch/staging.hpp>
+#include <penstock/loader/batch/page_pinning.hpp>
 
 namespace penstock {
 
-Pin Staging::pin(std::span<std::byte> pages) {
+Pin PagePinning::pin(std::span<std::byte> pages) {
   Pin pin(device_, pages);
   if (!pin.refusal().empty()) {
     const std::scoped_lock lock(mutex_);
@@ -13,22 +13,22 @@ Pin Staging::pin(std::span<std::byte> pages) {
   return pin;
 }
 
-std::string Staging::description() const {
+std::string PagePinning::description() const {
   if (device_ == nullptr) return "plain memory: no device was asked for";
   const std::scoped_lock lock(mutex_);
   if (refusal_.empty()) return "page-locked memory for " + to_string(device_->id());
   return "plain memory: page-locking failed: " + refusal_;
 }
 
-StagedMemory::StagedMemory(Staging& staging, std::uint64_t bytes)
-    : memory_(bytes), pin_(staging.pin(memory_.first(bytes))) {}
+PinnedMemory::PinnedMemory(PagePinning& pinning, std::uint64_t bytes)
+    : memory_(bytes), pin_(pinning.pin(memory_.first(bytes))) {}
 
-void StagedMemory::reserve(Staging& staging, std::uint64_t bytes) {
+void PinnedMemory::reserve(PagePinning& pinning, std::uint64_t bytes) {
   if (bytes <= size()) return;
   const std::uint64_t grown = std::max(bytes, size() + size() / 2);
   pin_ = {};
   memory_ = {};
-  *this = StagedMemory(staging, grown);
+  *this = PinnedMemory(pinning, grown);
 }
 
 }  // namespace penstock
