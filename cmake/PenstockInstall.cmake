@@ -20,8 +20,8 @@ set(public_headers
   formats/schema.hpp
   loader/batch/batch.hpp
   loader/batch/field.hpp
+  loader/cache_kind.hpp
   loader/checksums.hpp
-  loader/fetch/sample_cache.hpp
   loader/loader.hpp
   loader/options.hpp
   loader/plan/state.hpp

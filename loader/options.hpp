@@ -13,8 +13,8 @@
 #include <penstock/device/device.hpp>
 #include <penstock/device/jpeg_decoder.hpp>
 #include <penstock/loader/batch/batch.hpp>
+#include <penstock/loader/cache_kind.hpp>
 #include <penstock/loader/checksums.hpp>
-#include <penstock/loader/fetch/sample_cache.hpp>
 #include <penstock/loader/read/read_engine.hpp>
 #include <penstock/transforms/chain/chain.hpp>
 #include <penstock/transforms/mix.hpp>

@@ -4,7 +4,7 @@
 #include <penstock/base/error.hpp>
 #include <penstock/loader/batch/device_share.hpp>
 #include <penstock/loader/device/gpu_direct.hpp>
-#include <penstock/loader/fetch/fetch.hpp>
+#include <penstock/loader/plan/serving_field.hpp>
 
 namespace penstock {
 namespace {

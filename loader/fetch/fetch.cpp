@@ -7,6 +7,7 @@
 #include <penstock/base/memory.hpp>
 #include <penstock/loader/device/device_reads.hpp>
 #include <penstock/loader/fetch/fetch.hpp>
+#include <penstock/loader/plan/serving_field.hpp>
 
 namespace penstock {
 namespace {
@@ -29,14 +30,6 @@ std::uint64_t total_length(std::span<const Piece> pieces) {
 }
 
 }  // namespace
-
-std::optional<std::uint32_t> serving_field(const Dataset& dataset, const Output& output, std::uint64_t sample,
-                                           std::vector<Piece>& pieces) {
-  for (const std::uint32_t field : output.sources) {
-    if (dataset.locate(sample, field, pieces)) return field;
-  }
-  return std::nullopt;
-}
 
 const FieldFetch* Fetch::of(std::uint32_t output) const {
   return fetch_of_[output] == kInSlot ? nullptr : &fields_[fetch_of_[output]];

@@ -119,8 +119,4 @@ class Fetch {
   std::uint32_t hits_ = 0, misses_ = 0;
 };
 
-/// The field that serves an output of a sample: the first of its sources that the sample has; nothing when it has none.
-std::optional<std::uint32_t> serving_field(const Dataset& dataset, const Output& output, std::uint64_t sample,
-                                           std::vector<Piece>& pieces);
-
 }  // namespace penstock

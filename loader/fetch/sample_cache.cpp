@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <string>
 
@@ -8,8 +7,6 @@
 
 namespace penstock {
 namespace {
-
-constexpr std::array<std::string_view, 3> kNames{"none", "encoded", "decoded"};
 
 // What a place of the table holds: one of these, or where in the memory the value's header lies.
 constexpr std::uint64_t kAbsent = 0, kBusy = 1, kGivenUp = 2;
@@ -24,16 +21,6 @@ static_assert(sizeof(Header) == kAlignment);
 constexpr unsigned kChannelsShift = 56;
 
 }  // namespace
-
-std::string_view name(CacheKind kind) {
-  return kNames.at(static_cast<std::size_t>(kind));
-}
-
-CacheKind cache_named(std::string_view name) {
-  const auto found = std::ranges::find(kNames, name);
-  if (found != kNames.end()) return static_cast<CacheKind>(found - kNames.begin());
-  throw Error::invalid_argument("no cache is called \"" + std::string(name) + "\": none, encoded or decoded");
-}
 
 SampleCache::SampleCache(CacheKind kind, std::uint64_t limit_bytes, std::uint64_t samples, const Program& program)
     : kind_(kind), rows_(program.outputs().size(), kNone), values_(program.outputs().size()) {

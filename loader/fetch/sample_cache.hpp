@@ -6,32 +6,15 @@
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <string_view>
 #include <utility>
 #include <vector>
 
 #include <penstock/base/memory.hpp>
+#include <penstock/loader/cache_kind.hpp>
+#include <penstock/loader/time/stats.hpp>
 #include <penstock/transforms/program/program.hpp>
 
 namespace penstock {
-
-/// What a loader keeps of the samples that it has read.
-enum class CacheKind : std::uint8_t {
-  none,
-  encoded,  ///< stored bytes, blocks undone
-  decoded,  ///< images as pixels, before any crop or draw; rows that nothing is drawn for as they are; else as
-            ///< `encoded`
-};
-
-std::string_view name(CacheKind kind);
-CacheKind cache_named(std::string_view name);  ///< Throws Error: invalid_argument.
-
-struct CacheStats {
-  std::uint64_t reserved = 0;          ///< bytes: the limit, with the table of samples; 0 without a cache
-  std::uint64_t used = 0;              ///< bytes of kept values
-  std::uint64_t values = 0;            ///< kept
-  std::uint64_t hits = 0, misses = 0;  ///< values found, and not, by workers or by the scheduler on their behalf
-};
 
 /// Nothing is ever thrown out: an epoch visits each sample once, so that what was thrown out to make room would be
 /// missed before it is wanted again. Any number of threads may look up and keep; neither waits for anything.

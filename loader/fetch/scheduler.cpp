@@ -3,11 +3,12 @@
 #include <penstock/base/caught.hpp>
 #include <penstock/base/error.hpp>
 #include <penstock/loader/fetch/scheduler.hpp>
+#include <penstock/loader/plan/serving_field.hpp>
 
 namespace penstock {
 namespace {
 
-constexpr std::uint64_t kGroupBytes = 128 << 10;   // of stored data: enough to hide scheduling, small enough to spread
+constexpr std::uint64_t kTaskBytes = 128 << 10;    // of stored data: enough to hide scheduling, small enough to spread
 constexpr std::uint64_t kCopiedBytes = 512 << 10;  // of rows that the cache has, or that are stored as they are
 constexpr std::uint64_t kRowAlignment = 64;
 constexpr std::uint64_t kLongestBlock = 16 << 20;  // stored; longer ones are read by the worker that wants them
@@ -169,14 +170,14 @@ std::uint32_t Scheduler::task_rows(BatchBuilder& builder, std::uint32_t first) {
   }
   const std::uint32_t share = std::max(1U, total / (4 * context_.options.workers));
   const bool copied = std::ranges::all_of(context_.program.outputs(), &Output::verbatim);
-  const std::uint64_t enough = copied ? kCopiedBytes : kGroupBytes;
+  const std::uint64_t enough = copied ? kCopiedBytes : kTaskBytes;
   const Slab& slab = builder.slab();
   std::uint64_t bytes = 0;
   std::uint32_t count = 0;
   while (first + count < total && count < share && bytes < enough) {
     for (const Output& output : context_.program.outputs()) {
       const std::uint64_t length = context_.dataset.length(slab.samples[first + count], output.sources.front());
-      bytes += std::min(length, kGroupBytes);
+      bytes += std::min(length, kTaskBytes);
     }
     ++count;
   }

@@ -12,32 +12,11 @@
 #include <penstock/base/thread.hpp>
 #include <penstock/loader/batch/batch_builder.hpp>
 #include <penstock/loader/plan/plan.hpp>
-#include <penstock/loader/work/worker.hpp>
+#include <penstock/loader/plan/position.hpp>
+#include <penstock/loader/work/row_slots.hpp>
+#include <penstock/loader/work/worker_context.hpp>
 
 namespace penstock {
-
-/// Where a run of batches begins.
-struct Position {
-  std::uint64_t seed = 0;
-  std::uint64_t shuffle_block = 0;  ///< as PlanOptions has it; these two a restored state may set
-  std::uint64_t epoch = 0;
-  std::uint64_t start = 0;  ///< position of batch 0 in the epoch's permutation
-  std::uint64_t batch = 0;
-
-  /// Where another epoch begins, in the same order.
-  Position first_of(std::uint64_t other) const {
-    return {.seed = seed, .shuffle_block = shuffle_block, .epoch = other};
-  }
-  bool same_order(const Position& other) const {
-    return seed == other.seed && shuffle_block == other.shuffle_block && epoch == other.epoch;
-  }
-  /// The plan of its epoch, where `options` says all else.
-  Plan plan(PlanOptions options) const {
-    options.seed = seed;
-    options.shuffle_block = shuffle_block;
-    return {options, epoch, start};
-  }
-};
 
 /// Makes a builder's rows ready to be filled: samples, keys, and the offsets of ragged rows of known length.
 /// Throws Error: resource, when a row exceeds max_items.

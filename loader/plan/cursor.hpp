@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include <penstock/loader/fetch/scheduler.hpp>
 #include <penstock/loader/plan/plan.hpp>
+#include <penstock/loader/plan/position.hpp>
 #include <penstock/loader/plan/state.hpp>
 
 namespace penstock {

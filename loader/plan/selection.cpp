@@ -7,8 +7,8 @@
 #include <penstock/base/error.hpp>
 #include <penstock/formats/io/hash.hpp>
 #include <penstock/formats/labels/emptiness.hpp>
-#include <penstock/loader/fetch/fetch.hpp>
 #include <penstock/loader/plan/selection.hpp>
+#include <penstock/loader/plan/serving_field.hpp>
 
 namespace penstock {
 namespace {

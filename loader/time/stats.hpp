@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include <penstock/loader/cache_kind.hpp>
 #include <penstock/loader/checksums.hpp>
-#include <penstock/loader/fetch/sample_cache.hpp>
 #include <penstock/loader/read/read_engine.hpp>
 
 namespace penstock {
@@ -20,6 +20,14 @@ struct StageStats {
   unsigned threads = 0;
   /// Working; waiting for input; waiting for room. Of `copy`, the device works, while its thread waits.
   std::chrono::nanoseconds busy{}, stalled_in{}, stalled_out{};
+};
+
+/// Of the cache of samples.
+struct CacheStats {
+  std::uint64_t reserved = 0;          ///< bytes: the limit, with the table of samples; 0 without a cache
+  std::uint64_t used = 0;              ///< bytes of kept values
+  std::uint64_t values = 0;            ///< kept
+  std::uint64_t hits = 0, misses = 0;  ///< values found, and not, by workers or by the scheduler on their behalf
 };
 
 struct BadSample {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include <penstock/loader/fetch/scheduler.hpp>
+#include <penstock/loader/plan/position.hpp>
 #include <penstock/loader/time/stats.hpp>
 
 namespace penstock {

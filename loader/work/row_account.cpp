@@ -1,4 +1,5 @@
 #include <penstock/loader/fetch/fetch.hpp>
+#include <penstock/loader/plan/serving_field.hpp>
 #include <penstock/loader/work/error_location.hpp>
 #include <penstock/loader/work/row_account.hpp>
 

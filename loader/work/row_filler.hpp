@@ -17,22 +17,11 @@
 #include <penstock/loader/read/read_engine.hpp>
 #include <penstock/loader/time/stage_clock.hpp>
 #include <penstock/loader/time/work_log.hpp>
+#include <penstock/loader/work/row_slots.hpp>
 #include <penstock/transforms/image/kernels/resample_tables.hpp>
 #include <penstock/transforms/program/program.hpp>
 
 namespace penstock {
-
-/// The slots of one row, by output: a place of known size, or (ragged, buffered) a buffer that takes what comes.
-struct RowSlots {
-  std::vector<std::span<std::byte>> places;       ///< empty where buffered
-  std::vector<std::vector<std::byte>*> buffered;  ///< null where there is a place
-  std::vector<std::span<std::byte>> verbatim;   ///< places of the outputs whose bytes need no work, else empty
-  std::vector<Extent*> direct;  ///< of outputs that a device may read itself: takes where, or nothing; else null
-  std::vector<JpegRow*> jpeg;   ///< of outputs that a device may decode: takes the JPEG, or nothing; else null
-  /// The slots of row `row` of a builder's slab.
-  void of(BatchBuilder& builder, std::span<const Output> outputs, std::uint32_t row);
-  void clear_row();  ///< zeros in every place, nothing buffered or left to a device: a row marked bad
-};
 
 /// One per worker thread: owns the decoders' state and the scratch memory. Throws Error with shard, key and field.
 class RowFiller {

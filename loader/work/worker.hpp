@@ -7,40 +7,16 @@
 
 #include <penstock/base/error.hpp>
 #include <penstock/base/thread.hpp>
-#include <penstock/loader/batch/reorder_buffer.hpp>
+#include <penstock/loader/batch/batch_builder.hpp>
 #include <penstock/loader/fetch/row_task.hpp>
-#include <penstock/loader/options.hpp>
-#include <penstock/loader/plan/selection.hpp>
-#include <penstock/loader/read/window.hpp>
+#include <penstock/loader/fetch/task_queue.hpp>
 #include <penstock/loader/time/stage_clock.hpp>
 #include <penstock/loader/time/work_log.hpp>
-#include <penstock/loader/work/batch_mixer.hpp>
 #include <penstock/loader/work/row_filler.hpp>
+#include <penstock/loader/work/row_slots.hpp>
+#include <penstock/loader/work/worker_context.hpp>
 
 namespace penstock {
-
-/// What all workers share; owned by the loader, outlives them.
-struct WorkerContext {
-  const Dataset& dataset;
-  const Program& program;
-  const LoaderOptions& options;
-  const Selection& selection;
-  const FetchFrom& from;
-  const DeviceJpegs* jpegs;  ///< null: all images are decoded here
-  ReadEngine& direct;
-  BlockCache& blocks;
-  SampleCache& cache;
-  const BatchMixer& mixer;
-  ReadWindow& window;
-  RowTaskPool& row_tasks;
-  TaskQueue& tasks;
-  ReorderBuffer& reorder;
-  SlabPool& slabs;
-  StageClocks& clocks;
-  WorkLog& scheduler_log;
-  const WorkLogs& worker_logs;
-  std::atomic<unsigned>& workers_observed;
-};
 
 /// One worker: what its thread runs.
 class Worker {

@@ -1,0 +1,33 @@
+// Tells where a run of batches begins: seed, epoch, the order and the batch in it.
+#pragma once
+
+#include <cstdint>
+
+#include <penstock/loader/plan/plan.hpp>
+
+namespace penstock {
+
+/// Where a run of batches begins.
+struct Position {
+  std::uint64_t seed = 0;
+  std::uint64_t shuffle_block = 0;  ///< as PlanOptions has it; these two a restored state may set
+  std::uint64_t epoch = 0;
+  std::uint64_t start = 0;  ///< position of batch 0 in the epoch's permutation
+  std::uint64_t batch = 0;
+
+  /// Where another epoch begins, in the same order.
+  Position first_of(std::uint64_t other) const {
+    return {.seed = seed, .shuffle_block = shuffle_block, .epoch = other};
+  }
+  bool same_order(const Position& other) const {
+    return seed == other.seed && shuffle_block == other.shuffle_block && epoch == other.epoch;
+  }
+  /// The plan of its epoch, where `options` says all else.
+  Plan plan(PlanOptions options) const {
+    options.seed = seed;
+    options.shuffle_block = shuffle_block;
+    return {options, epoch, start};
+  }
+};
+
+}  // namespace penstock

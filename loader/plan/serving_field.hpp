@@ -1,0 +1,17 @@
+// Finds the field of a sample that serves an output.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include <penstock/formats/dataset.hpp>
+#include <penstock/transforms/program/output.hpp>
+
+namespace penstock {
+
+/// The field that serves an output of a sample: the first of its sources that the sample has; nothing when it has none.
+std::optional<std::uint32_t> serving_field(const Dataset& dataset, const Output& output, std::uint64_t sample,
+                                           std::vector<Piece>& pieces);
+
+}  // namespace penstock
