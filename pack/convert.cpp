@@ -115,6 +115,13 @@ class SourceMarks {
     return mark;
   }
 
+  // A number for the samples of the share together, those left out too.
+  std::string of_all() {
+    std::uint64_t mark = 0;
+    for (const std::uint64_t sample : share_.samples) mark = mix64(mark ^ of(source_.key(sample)));
+    return hexadecimal(mark);
+  }
+
  private:
   // By its checksum where there is one, else by its place and the state of the file.
   std::uint64_t of_value(std::uint64_t sample, std::uint32_t field) {
@@ -186,17 +193,31 @@ DatasetWriterOptions writer_options(const PackedFields& fields, const ConvertOpt
           .in_background = [&completing](std::function<void()> work) { return completing.begin(std::move(work)); }};
 }
 
-/// What a run with `resume` says of a part that an earlier run finished; nothing when there is none.
-/// Throws Error: invalid_argument, when it was made with other options.
-std::optional<ConvertResult> finished_part(const fs::path& place, const Json& made_with) {
+/// What a finished part tells of the values it was made of, beside its options.
+Json made_of(const std::string& values) {
+  return {{"part", {{"values", values}}}};
+}
+
+/// What a run with `resume` says of a part that an earlier run finished of these `values`; nothing when there is none,
+/// or the values changed since. Throws Error: invalid_argument, when it was made with other options.
+std::optional<ConvertResult> finished_part(const fs::path& place, const Json& made_with, const std::string& values) {
   if (!fs::exists(place / Manifest::kFileName)) return std::nullopt;
   const Dataset part = open(place);
   const Manifest manifest = Manifest::from_json(part.attributes());
+  std::string then = values;  // where the part does not tell
   try {
-    require_same_options(manifest.made_with, made_with.dump(), "was packed with other options");
+    Json made_then = Json::parse(manifest.made_with);
+    if (made_then.contains("part") && made_then["part"].contains("values")) {
+      then = made_then["part"]["values"].get<std::string>();
+      made_then["part"].erase("values");
+    }
+    require_same_options(made_then.dump(), made_with.dump(), "was packed with other options");
+  } catch (const Json::exception& error) {
+    throw Error::corrupt(std::string("not what packing wrote: ") + error.what(), {.dataset = place.string()});
   } catch (const Error& error) {
     throw error.in({.dataset = place.string()});
   }
+  if (then != values) return std::nullopt;
   ConvertResult result;
   result.resumed = manifest.samples;
   for (const ManifestShard& shard : manifest.shards) result.bytes += shard.bytes;
@@ -220,13 +241,16 @@ ConvertResult convert_part(const Dataset& source, const fs::path& destination, c
   const Share share = share_of(plan, options.rank, options.world);
   const Json made = made_with(source, options, plan, share);
   const fs::path place = place_of_part(destination, options.rank, options.world);
+  SourceMarks marks(source, fields, share);
+  const std::string values = marks.of_all();
   if (options.resume) {
-    if (const auto finished = finished_part(place, made)) return *finished;
+    if (const auto finished = finished_part(place, made, values)) return *finished;
   }
   SerialExecutor completing(kCompleting);
-  SourceMarks marks(source, fields, share);
   DatasetWriterOptions chosen = writer_options(fields, options, made, marks, completing);
   chosen.planned = true;
+  chosen.made_of = made_of(values).dump();
+  chosen.overwrite = options.overwrite || options.resume;  // a finished part whose values changed
   DatasetWriter writer(place, chosen);
   return pack(source, fields, share, writer, options, progress);
 }

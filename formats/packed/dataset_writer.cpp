@@ -325,12 +325,14 @@ void DatasetWriter::State::finish() {
   if (shard != nullptr) close_shard(true);
   await_filled();
   report.sync();
+  Json made_with = Json::parse(options.made_with);
+  made_with.merge_patch(Json::parse(options.made_of));
   Manifest manifest{.format = options.format,
                     .samples = 0,
                     .fields = options.fields,
                     .classes = options.classes,
                     .shards = journal->shards(),
-                    .made_with = options.made_with};
+                    .made_with = made_with.dump()};
   for (const ManifestShard& entry : manifest.shards) manifest.samples += entry.samples;
   commit_dataset(partial, destination, manifest.to_json(), Journal::kFileName);
   over = true;

@@ -24,6 +24,7 @@ struct DatasetWriterOptions {
   std::vector<FieldSchema> fields;
   std::vector<std::string> classes;
   std::string made_with = "{}";  ///< JSON of the options that decide the bytes; a resume with others is refused
+  std::string made_of = "{}";    ///< JSON merged into those of the finished dataset (RFC 7396); a resume may have another
   bool overwrite = false;        ///< replace a dataset already there (once the new one is complete)
   bool resume = false;           ///< keep the whole shards of an interrupted run
   bool planned = false;          ///< shards begin where begin_shard() says, whatever their size
