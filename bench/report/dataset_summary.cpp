@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include <penstock/base/error.hpp>
+#include <penstock/base/printable.hpp>
 #include <penstock/bench/report/dataset_summary.hpp>
 #include <penstock/bench/report/units.hpp>
 #include <penstock/transforms/codec.hpp>
@@ -86,18 +87,20 @@ std::string codec_text(const FieldSchema& schema) {
 // Each shard's index has its own attributes. A number counts files; an object gives names and reasons.
 std::map<std::string, std::string> left_out(const Dataset& dataset) {
   std::map<std::string, std::string> all;
-  std::uint64_t files = 0, databases = 0;
+  std::uint64_t files = 0, databases = 0, values = 0, members = 0;
   std::string example;
   for (std::size_t shard = 0; shard < dataset.shard_count(); ++shard) {
     const auto json = nlohmann::json::parse(dataset.shard(shard).index.attributes(), nullptr, false);
     if (!json.is_object()) continue;
-    if (json.contains("left_out_databases") && json["left_out_databases"].is_number_unsigned()) {
-      databases += json["left_out_databases"].get<std::uint64_t>();
+    for (const auto& [name, sum] : {std::pair{"left_out_databases", &databases},
+                                    std::pair{"left_out_values", &values},
+                                    std::pair{"left_out_members", &members}}) {
+      if (json.contains(name) && json[name].is_number_unsigned()) *sum += json[name].get<std::uint64_t>();
     }
     if (!json.contains("left_out")) continue;
     const auto& what = json["left_out"];
     if (what.is_number_unsigned()) files += what.get<std::uint64_t>();
-    if (const auto& named = json.value("left_out_example", nlohmann::json()); named.is_string()) example = named;
+    if (const auto& named = json.value("left_out_example", nlohmann::json()); named.is_string() && example.empty()) example = one_line(named.get<std::string>());
     if (!what.is_object()) continue;
     for (const auto& [name, reason] : what.items()) {
       if (reason.is_string()) all.emplace(name, reason.get<std::string>());
@@ -106,6 +109,8 @@ std::map<std::string, std::string> left_out(const Dataset& dataset) {
   if (files != 0)
     all.emplace("files", with_commas(files) + " that are no fields of a sample" +
                              (example.empty() ? "" : ", such as " + example));
+  if (values != 0) all.emplace("values", with_commas(values) + " that describe the file or belong to no sample");
+  if (members != 0) all.emplace("members", with_commas(members) + " lists and maps inside values");
   if (databases != 0) all.emplace("databases", with_commas(databases) + " named ones inside the main one");
   return all;
 }

@@ -9,6 +9,7 @@
 #include <penstock/base/error.hpp>
 #include <penstock/formats/io/descriptor.hpp>
 #include <penstock/formats/tar/header.hpp>
+#include <penstock/formats/tar/left_out.hpp>
 #include <penstock/formats/tar/members.hpp>
 #include <penstock/formats/tar/names.hpp>
 #include <penstock/formats/tar/proof.hpp>
@@ -63,15 +64,17 @@ class TarProof {
       reported = member.header;
       progress(reported, members_.size());
     }
-    return ends_sample() && begun_ == index_.size();
+    return ends_sample() && begun_ == index_.size() && left_out_.attributes() == index_.attributes();
   }
 
  private:
   bool take(const TarMember& member) {
     if (member.type == '1') return false;
-    if (member.type != '0') return true;
     const std::optional<TarMemberName> name = split_member_name(member.name);
-    if (!name) return true;
+    if (member.type != '0' || !name) {
+      left_out_.add(member);
+      return true;
+    }
     if (begun_ == 0 || name->key != index_.key(begun_ - 1)) {
       if (!ends_sample() || begun_ == index_.size() || name->key != index_.key(begun_)) return false;
       ahead_.go_past(begun_++);
@@ -99,6 +102,7 @@ class TarProof {
   HeadersAhead ahead_;
   std::map<std::string, std::uint32_t, std::less<>> field_named_;
   std::vector<Piece> pieces_;
+  TarLeftOut left_out_;
   std::uint64_t begun_ = 0;  // samples
   std::size_t values_ = 0;   // of the last of them
 };

@@ -16,6 +16,7 @@
 #include <penstock/formats/index/probe_stamp.hpp>
 #include <penstock/formats/io/descriptor.hpp>
 #include <penstock/formats/tar/header.hpp>
+#include <penstock/formats/tar/left_out.hpp>
 #include <penstock/formats/tar/members.hpp>
 #include <penstock/formats/tar/names.hpp>
 #include <penstock/formats/tar/proof.hpp>
@@ -43,7 +44,8 @@ class TarIndexer {
       progress(reported, members_.size());
     }
     if (progress) progress(members_.size(), members_.size());
-    if (builder_.size() == 0 && !left_out_.empty()) throw no_samples();
+    if (builder_.size() == 0 && !left_out_names_.empty()) throw no_samples();
+    if (const std::string attributes = left_out_.attributes(); attributes != "{}") builder_.set_attributes(attributes);
     return std::move(builder_).finish();
   }
 
@@ -64,13 +66,14 @@ class TarIndexer {
   // Only the first names are kept: they matter where no member counts.
   void leave_out(const TarMember& member) {
     constexpr std::size_t kNamed = 3;
-    if (left_out_count_++ < kNamed) left_out_ += (left_out_.empty() ? "" : ", ") + one_line(member.name);
+    if (left_out_count_++ < kNamed) left_out_names_ += (left_out_names_.empty() ? "" : ", ") + one_line(member.name);
+    left_out_.add(member);
   }
 
   Error no_samples() const {
     return Error::invalid_argument("none of the archive's " + std::to_string(left_out_count_) +
                                        " members is a file with an extension, which would name its field: " +
-                                       left_out_ + (left_out_count_ > 3 ? ", ..." : ""),
+                                       left_out_names_ + (left_out_count_ > 3 ? ", ..." : ""),
                                    {.shard = shard_});
   }
 
@@ -126,7 +129,8 @@ class TarIndexer {
   std::string shard_;
   TarMembers members_;
   IndexBuilder builder_;
-  std::string left_out_;                                            // names of members that belong to no sample
+  TarLeftOut left_out_;
+  std::string left_out_names_;  // of members that belong to no sample
   std::uint64_t left_out_count_ = 0;
   std::string key_;                                                 // of the current sample
   std::unordered_set<std::size_t> seen_;                            // hashes of all keys so far
@@ -184,6 +188,7 @@ const Format kTar{.name = "tar",
                   .stamp = probe_stamp,
                   .write = write_tar,
                   .room = tar_room,
-                  .proves = tar_proves};
+                  .proves = tar_proves,
+                  .reader = 1};  // 1: tells how many members belong to no sample
 
 }  // namespace penstock

@@ -108,6 +108,21 @@ TEST_CASE("directories, symbolic links, devices and names without key or extensi
                             member("old/", "", '\0') + member("d/.hidden.jpg", "x") + member("README", "x") +
                             member("empty.", "x") + member("label", "x", 'V') + member("a.txt", "1") + kEnd;
   CHECK(contents(bytes) == Strings{"a.txt=1"});
+  CHECK(Archive(bytes).index().attributes() == R"({"left_out":4,"left_out_example":"s.jpg"})");
+  CHECK(Archive(member("d/", "", '5') + member("._a", "x") + member("a.txt", "1") + kEnd).index().attributes() == "{}");
+}
+
+TEST_CASE("an index proves to be that of an archive only with the members that belong to no sample") {
+  const std::string sample = member("a.txt", "1"), stray = member("READ\nME", "x"), other = member("LICENSE", "x");
+  const auto proves = [](const std::string& then, const std::string& now) {
+    const Archive before(then), after(now);
+    return kTar.proves(after.path, before.index(), {});
+  };
+  CHECK(Archive(sample + stray + kEnd).index().attributes() == R"({"left_out":1,"left_out_example":"READ\\x0aME"})");
+  CHECK(proves(sample + stray + kEnd, sample + stray + kEnd));
+  CHECK_FALSE(proves(sample + kEnd, sample + stray + kEnd));
+  CHECK_FALSE(proves(sample + stray + kEnd, sample + kEnd));
+  CHECK_FALSE(proves(sample + stray + kEnd, sample + other + kEnd));
 }
 
 TEST_CASE("members without a type, or of type 7, are files, and a v7 header needs no magic") {

@@ -69,6 +69,18 @@ def test_a_tar_whose_members_have_no_extension_is_refused_by_their_names(tmp_pat
     assert "a\\x0ab" in fails("info", lines)
 
 
+def test_members_that_belong_to_no_sample_are_counted_over_all_shards_and_the_first_is_named(tmp_path):
+    folder = tmp_path / "tars"
+    folder.mkdir()
+    tar_of(folder / "a.tar", ["0.txt", "LICENSE", ".hidden", "READ\nME"])
+    tar_of(folder / "b.tar", ["1.txt", "NOTES"])
+    said = "files: 3 that are no fields of a sample, such as LICENSE"
+    assert said in run("info", folder).stdout.decode()
+    packed = run("pack", folder, tmp_path / "packed", "--format", "tar")
+    assert f"penstock: left out {said}\n" in packed.stderr.decode()
+    assert "left out" not in run("info", tmp_path / "packed").stdout.decode()
+
+
 def test_a_tar_without_members_is_an_empty_dataset_and_said_so(tmp_path):
     path = tmp_path / "a.tar"
     for content in [bytes(512), bytes(1024), bytes(10240), bytes(512) + b"\n" * 512]:

@@ -1,0 +1,20 @@
+#include <nlohmann/json.hpp>
+
+#include <penstock/base/printable.hpp>
+#include <penstock/formats/tar/left_out.hpp>
+
+namespace penstock {
+
+void TarLeftOut::add(const TarMember& member) {
+  constexpr std::string_view kNoValues = "5DV";  // directories, GNU lists of them, labels
+  const bool hidden = member.name[member.name.rfind('/') + 1] == '.';
+  if (hidden || kNoValues.find(member.type) != std::string_view::npos) return;
+  if (count_++ == 0) first_ = one_line(member.name);
+}
+
+std::string TarLeftOut::attributes() const {
+  if (count_ == 0) return "{}";
+  return nlohmann::json{{"left_out", count_}, {"left_out_example", first_}}.dump();
+}
+
+}  // namespace penstock
