@@ -72,7 +72,7 @@ Pipeline::Pipeline(Dataset opened, LoaderOptions chosen, const Loader::EngineFac
       cursor(plan_options(options, selection), selection.fingerprint(),
              options.shuffle_block ? 0 : block_of_version_1(dataset)),
       engine(make_engine(dataset, engine_options(options, program), PendingRead::done)),
-      fallback(synchronous_beside(engine, dataset, options.engine, make_engine)),
+      fallback(synchronous_beside(engine, dataset, engine_options(options), make_engine)),
       cache(options.cache, options.cache_bytes, dataset.size(), program),
       checks(dataset, program, checks_of(options)),
       blocks(options.block_cache),

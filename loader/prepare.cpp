@@ -186,8 +186,17 @@ Programs programs_of(const Dataset& dataset, const LoaderOptions& options) {
   return {std::move(whole), std::nullopt, std::move(outputs)};
 }
 
+EngineOptions engine_options(const LoaderOptions& options) {
+  return {.kind = options.engine,
+          .direct_io = options.direct_io,
+          .threads = options.engine_threads,
+          .depth = options.engine_depth,
+          .merge_gap_bytes = options.merge_gap_bytes,
+          .merge_bytes = options.merge_bytes};
+}
+
 EngineOptions engine_options(const LoaderOptions& options, const Program& program) {
-  EngineOptions engine = options.engine;
+  EngineOptions engine = engine_options(options);
   engine.scattered = std::ranges::any_of(program.outputs(), [](const Output& output) { return output.scattered; });
   engine.rows = std::ranges::any_of(program.outputs(), [](const Output& output) {
     return output.verbatim && !output.ragged && output.row_bytes() >= kLongRow;

@@ -30,7 +30,8 @@ struct Programs {
 /// Throws what compiled() throws; Error: invalid_argument, where all that Where::device asks for is nothing.
 Programs programs_of(const Dataset& dataset, const LoaderOptions& options);
 
-/// options.engine, and what the chains mean to it.
+/// What the options say of reading; with a program, also what its chains mean to the engine.
+EngineOptions engine_options(const LoaderOptions& options);
 EngineOptions engine_options(const LoaderOptions& options, const Program& program);
 PlanOptions plan_options(const LoaderOptions& options, const Selection& selection);
 

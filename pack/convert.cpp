@@ -31,11 +31,15 @@ constexpr std::uint64_t kBatchBytes = 4 << 20;  // a few batches together stay i
 constexpr std::uint64_t kMostRows = 1024;
 constexpr const char* kCompleting = "penstock-shard";  // the thread that completes full shards
 
+bool skips_bad(const ConvertOptions& options) {
+  return options.on_error == PackOnError::skip;
+}
+
 LoaderOptions loader_options(const Dataset& source, const PackedFields& fields, const ConvertOptions& options) {
   LoaderOptions loader;
   loader.workers = options.workers;
   loader.prefetch = 4;
-  loader.on_error = options.skip_bad ? OnError::mark : OnError::raise;
+  loader.on_error = skips_bad(options) ? OnError::mark : OnError::raise;
   loader.max_error_rate = 1.0;
   loader.missing = Missing::empty;
   loader.checksums = Checksums::always;
@@ -70,7 +74,7 @@ Json made_with(const Dataset& source, const ConvertOptions& options) {
   Json json{{"source", {{"samples", source.size()}, {"keys", source.fingerprint()}}},
             {"labels", options.labels},
             {"classes", options.classes},
-            {"skip_bad", options.skip_bad}};
+            {"skip_bad", skips_bad(options)}};
   json.update(Json::parse(recoding_json(options.recoding)));
   return json;
 }
@@ -160,7 +164,7 @@ ConvertResult pack(const Dataset& source, const PackedFields& fields, const Shar
     Loader loader(source, chosen);
     std::optional<ValueRecoder> recoder;
     if (!options.recoding.keeps_all()) recoder.emplace(fields, options.recoding, loader.options().workers);
-    Packer packer(source, fields, share, position, writer, options.skip_bad, recoder ? &*recoder : nullptr);
+    Packer packer(source, fields, share, position, writer, skips_bad(options), recoder ? &*recoder : nullptr);
     while (const std::optional<Batch> batch = loader.next()) {
       packer.add(*batch);
       if (progress && !progress({result.resumed + packer.samples(), share.samples.size(), writer.bytes()})) {

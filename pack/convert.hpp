@@ -15,17 +15,37 @@
 
 namespace penstock {
 
+/// What becomes of samples that cannot be read.
+enum class PackOnError : std::uint8_t {
+  raise,  ///< the first one ends packing
+  skip,   ///< they are left out and reported
+};
+
 struct ConvertOptions {
+  // ---- What people set first ----------------------------------------------------------------------------------------
+
   std::string format = "tar";
-  std::uint64_t shard_size = std::uint64_t{256} << 20;
-  std::uint64_t align = 1;
+  std::uint64_t shard_size = std::uint64_t{256} << 20;  ///< bytes after which a new shard begins
+  unsigned workers = 0;                                 ///< threads; 0: usable cores
+
+  // ---- Labels -------------------------------------------------------------------------------------------------------
+
   std::string labels;                ///< "FILE" or "FILE:COLUMN": labels kept apart, see formats/labels/labels.hpp
   std::vector<std::string> classes;  ///< names that class indexes must follow; empty: the source's own
-  Recoding recoding = {};            ///< what becomes of images and point clouds; by default they stay
-  unsigned workers = 0;
-  bool overwrite = false, resume = false;  ///< resume packs shards again whose values changed in the source meanwhile
-  bool skip_bad = false;  ///< leave out samples that cannot be read, and report them; otherwise the first raises
+
+  // ---- Bytes --------------------------------------------------------------------------------------------------------
+
+  std::uint64_t align = 1;  ///< bytes: samples begin at a multiple of this
+  Recoding recoding = {};   ///< what becomes of images and point clouds; by default they stay
+
+  // ---- Errors and interruptions -------------------------------------------------------------------------------------
+
+  PackOnError on_error = PackOnError::raise;
   std::filesystem::path report = {};  ///< gets the lines of skip_report.hpp when done; the dataset has them anyway
+  bool overwrite = false, resume = false;  ///< resume packs shards again whose values changed in the source meanwhile
+
+  // ---- Ranks --------------------------------------------------------------------------------------------------------
+
   /// This process packs one of `world` parts, and finish_convert() joins them; 0: this process packs all samples.
   std::uint32_t rank = 0, world = 0;
 };

@@ -106,11 +106,11 @@ class PartialCopy {
   /// Once it is synced.
   void check(const std::stop_token& stop) const {
     require_same_source();
-    const Reread reread = work_->options.reread;
+    const StageVerify verify = work_->options.verify;
     const bool known = file_->crc32c.has_value();
-    if (reread == Reread::never) return;
+    if (verify == StageVerify::never) return;
     if (known && *file_->crc32c != crc_) throw of_bad_source();
-    if (known && reread != Reread::always) return;
+    if (known && verify != StageVerify::always) return;
     ::posix_fadvise(copy_.get(), 0, 0, POSIX_FADV_DONTNEED);  // what was synced is read from the disk, not from memory
     if (crc32c_of(copy_.get(), file_->size, temporary_, stop) != crc_) {
       throw Error::corrupt("the copy, read again, does not have the bytes that were written", at_destination());
@@ -225,7 +225,7 @@ bool is_staged(const StageWork& work, const StageFile& file, const std::stop_tok
     return false;
   const auto mark = work.journal->whole(file);
   if (!mark && !file.crc32c) return false;
-  if (work.trusting || work.options.reread == Reread::never) return mark.has_value();
+  if (work.trusting || work.options.verify == StageVerify::never) return mark.has_value();
   const std::uint32_t wanted = file.crc32c ? *file.crc32c : mark->crc32c;
   return crc32c_of(Descriptor::open(place, O_RDONLY).get(), file.size, place, stop) == wanted;
 }

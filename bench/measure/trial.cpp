@@ -49,6 +49,7 @@ LoaderOptions loader_options(const Task& task, const Setting& setting, const Tri
   loader.prefetch = setting.prefetch;
   loader.fields = task.fields;
   loader.engine = options.engine;
+  loader.direct_io = options.direct_io;
   loader.on_device = options.device;
   loader.where = options.where;
   loader.gpu_direct = options.gpu_direct;

@@ -25,7 +25,8 @@ struct Setting {
 
 /// What stays the same in a sweep.
 struct TrialOptions {
-  EngineOptions engine = {};
+  EngineKind engine = EngineKind::automatic;
+  bool direct_io = false;
   Consumer consumer = {};
   std::uint64_t seed = 0;
   /// Drop the dataset's pages first. What one epoch has read is warm afterwards, so a window then ends with its epoch.

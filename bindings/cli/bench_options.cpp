@@ -51,8 +51,8 @@ void BenchOptions::declare(CLI::App& command) {
 
 TrialOptions BenchOptions::trial() const {
   TrialOptions trial;
-  trial.engine.kind = engine_named(engine);
-  trial.engine.direct_io = direct_io;
+  trial.engine = engine_named(engine);
+  trial.direct_io = direct_io;
   trial.consumer = Consumer::parse(consumer);
   if (!device.empty()) trial.device = open_device(device);
   trial.where = where == "host" ? Where::host : where == "device" ? Where::device : Where::automatic;

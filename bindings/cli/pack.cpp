@@ -111,7 +111,7 @@ int run(const Options& options) {
   convert_options.recoding = {.jpeg = jpeg_recoding(options.jpeg, options.max_side),
                               .clouds = cloud_recoding(options.presample, options.order, options.attributes),
                               .pixels = pixels_of(options)};
-  convert_options.skip_bad = options.on_error == "skip";
+  convert_options.on_error = options.on_error == "skip" ? PackOnError::skip : PackOnError::raise;
   if (!options.classes.empty()) convert_options.classes = read_classes(options.classes);
   const Dataset source = open_quietly(options.source);
   try {

@@ -29,6 +29,7 @@ constexpr std::uint32_t kTerminalColumns = 64;
 struct Options {
   std::string dataset, task, state, picture, last = "keep";
   std::vector<std::string> fields, mixes;
+  std::vector<std::string> old_fields;  // of --field, which is now spelled --fields
   std::uint64_t seed = 0, epoch = 0, batch = 0, shuffle_block = 0;
   std::uint32_t row = 0, batch_size = 64, rank = 0, world = 1;
   bool shuffle = LoaderOptions().shuffle, block_given = false;
@@ -45,7 +46,7 @@ FieldChain parse_field(const std::string& text) {
   const std::size_t equals = text.find('=');
   const std::string name = text.substr(0, equals);
   const std::size_t last = name.find_last_not_of(' ');
-  if (last == std::string::npos) throw Error::invalid_argument("--field \"" + text + "\" is not NAME=CHAIN");
+  if (last == std::string::npos) throw Error::invalid_argument("--fields \"" + text + "\" is not NAME=CHAIN");
   return {name.substr(0, last + 1), parse_chain(equals == std::string::npos ? "" : text.substr(equals + 1))};
 }
 
@@ -106,7 +107,8 @@ Wanted wanted_of(const Options& given, const Dataset& dataset) {
       wanted.options.shuffle_block = state.order ? state.order->shuffle_block : block_of_version_1(dataset);
     }
   }
-  for (const std::string& field : given.fields) wanted.options.fields.push_back(parse_field(field));
+  for (const auto& chains : {given.fields, given.old_fields})
+    for (const std::string& field : chains) wanted.options.fields.push_back(parse_field(field));
   for (const std::string& mix : given.mixes) wanted.options.mix.push_back(parse_mix(mix));
   if (wanted.options.fields.empty()) {
     const Task task = given.task.empty() ? guess_task(dataset) : task_named(given.task, dataset);
@@ -243,10 +245,11 @@ Command show_command(CLI::App& app) {
   CLI::Option* block = command->add_option("--shuffle-block", options->shuffle_block, "The loader's, where it has one");
   const auto tasks = task_names();
   CLI::Option* task =
-      command->add_option("--task", options->task, "A preset of chains; guessed when no --field is given")
+      command->add_option("--task", options->task, "A preset of chains; guessed when no --fields are given")
           ->check(CLI::IsMember(std::vector<std::string>(tasks.begin(), tasks.end())));
-  command->add_option("--field", options->fields, "NAME=CHAIN, as the loader has it; one option for each output")
+  command->add_option("--fields", options->fields, "NAME=CHAIN, as the loader has it; one option for each output")
       ->excludes(task);
+  command->add_option("--field", options->old_fields)->group("")->excludes(task);  // accepted for one version more
   command->add_option("--mix", options->mixes,
                       "mixup(ALPHA, classes=N) or cutmix(ALPHA, classes=N), as the loader has it");
   command->add_option("--state", options->state,
@@ -256,7 +259,7 @@ Command show_command(CLI::App& app) {
       "A terminal also shows the picture itself.\n"
       "Examples:\n"
       "  penstock show train.tar.d --shuffle --seed 7 --epoch 3 --batch 812 --row 5 --batch-size 256\n"
-      "  penstock show train.tar.d --field 'jpg=image.random_resized_crop(224) | image.random_flip()' --picture "
+      "  penstock show train.tar.d --fields 'jpg=image.random_resized_crop(224) | image.random_flip()' --picture "
       "row.png\n"
       "  penstock show train.tar.d --state state.json --row 0      the batch that this state's loader gives next");
   return {command, [options, block] {

@@ -22,12 +22,12 @@ struct Options {
 
 // What the checks were, for the report.
 std::string_view checked(const Options& options) {
-  switch (options.stage.reread) {
-    case Reread::never:
+  switch (options.stage.verify) {
+    case StageVerify::never:
       return "not checked";
-    case Reread::always:
+    case StageVerify::always:
       return "checked, all read again";
-    case Reread::unless_known:
+    case StageVerify::unless_known:
       break;
   }
   return "checked";
@@ -47,7 +47,7 @@ std::string json_of(const Options& options, const StageResult& result) {
                               {"mb_per_s", result.mb_per_s()},
                               {"engine", nullptr},
                               {"engine_reason", result.engine_reason},
-                              {"checked", options.stage.reread != Reread::never}};
+                              {"checked", options.stage.verify != StageVerify::never}};
   if (result.engine != EngineKind::automatic) json["engine"] = name(result.engine);
   return json.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
@@ -68,8 +68,8 @@ std::string text_of(const Options& options, const StageResult& result) {
 
 int run(Options& options) {
   options.stage.engine = engine_named(options.engine);
-  if (options.verify) options.stage.reread = Reread::always;
-  if (options.no_verify) options.stage.reread = Reread::never;
+  if (options.verify) options.stage.verify = StageVerify::always;
+  if (options.no_verify) options.stage.verify = StageVerify::never;
   const Dataset dataset = open_with_progress(options.dataset);
   StageResult result;
   {

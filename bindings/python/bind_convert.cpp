@@ -26,10 +26,10 @@
 namespace penstock::python {
 namespace {
 
-bool skips_bad(const std::string& on_error) {
-  if (on_error != "raise" && on_error != "skip")
-    throw Error::invalid_argument("on_error is \"raise\" or \"skip\", not \"" + on_error + "\"");
-  return on_error == "skip";
+PackOnError pack_on_error_named(const std::string& given) {
+  if (given == "raise") return PackOnError::raise;
+  if (given == "skip") return PackOnError::skip;
+  throw Error::invalid_argument("on_error is \"raise\" or \"skip\", not \"" + given + "\"");
 }
 
 // None or False, True ("same"), a number of pixels, or a text for pixel_recoding().
@@ -47,15 +47,15 @@ void make_options(ConvertOptions* self, std::string format, std::uint64_t shard_
                   const std::string& attributes, unsigned workers, const std::string& on_error, bool overwrite) {
   new (self) ConvertOptions{.format = std::move(format),
                             .shard_size = shard_size,
-                            .align = align,
+                            .workers = workers,
                             .labels = std::move(labels),
                             .classes = std::move(classes),
+                            .align = align,
                             .recoding = {.jpeg = jpeg_recoding(jpeg, max_side),
                                          .clouds = cloud_recoding(presample, order, attributes),
                                          .pixels = pixels_of(decode)},
-                            .workers = workers,
-                            .overwrite = overwrite,
-                            .skip_bad = skips_bad(on_error)};
+                            .on_error = pack_on_error_named(on_error),
+                            .overwrite = overwrite};
 }
 
 using Rank = std::optional<std::variant<std::uint32_t, std::string>>;

@@ -35,7 +35,7 @@ nb::dict stage_dataset(nb::handle source, const std::filesystem::path& destinati
                        const std::string& engine, bool overwrite, std::optional<bool> verify,
                        const nb::object& progress) {
   StageOptions options{.workers = workers, .engine = engine_named(engine), .overwrite = overwrite};
-  if (verify) options.reread = *verify ? Reread::always : Reread::never;
+  if (verify) options.verify = *verify ? StageVerify::always : StageVerify::never;
   const Dataset dataset = open_dataset(source);
   StageResult result;
   {

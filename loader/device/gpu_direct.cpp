@@ -42,7 +42,7 @@ GpuDirect gpu_direct_of(const Dataset& dataset, const LoaderOptions& options, st
   if (!file)
     return {.said = not_used + "no output's rows are stored as they are, each in one piece of 4096 bytes or more"};
   try {
-    auto reads = std::make_shared<DeviceReads>(dataset, options.on_device->file_reads(), options.engine.threads);
+    auto reads = std::make_shared<DeviceReads>(dataset, options.on_device->file_reads(), options.engine_threads);
     const std::string bounced = reads->bounced(*file);
     std::string said = (bounced.empty() ? "direct" : "bounce buffer, " + bounced) + ": " + names_of(outputs, chosen);
     return {.reads = std::move(reads), .outputs = std::move(chosen), .said = std::move(said)};

@@ -47,7 +47,7 @@ struct PreadEngine::State {
 void PreadEngine::State::push(std::span<const ReadRequest> requests) {
   const std::lock_guard lock(mutex);
   sorted.assign(requests.begin(), requests.end());
-  coalesce(sorted, options.merge_gap, options.merge_bytes, reads);
+  coalesce(sorted, options.merge_gap_bytes, options.merge_bytes, reads);
   std::list<Job> made;
   for (const MergedRead& read : reads) {
     if (spare.empty()) {
@@ -119,7 +119,7 @@ PreadEngine::PreadEngine(std::shared_ptr<EngineCore> core, const EngineOptions& 
     : state_(std::make_shared<State>(std::move(core), options, std::move(filter))) {
   const unsigned threads = options.threads != 0 ? options.threads : kThreads;
   const auto bins = std::make_shared<std::vector<std::vector<std::byte>>>(
-      threads, std::vector<std::byte>(std::min(options.merge_gap, options.merge_bytes)));
+      threads, std::vector<std::byte>(std::min(options.merge_gap_bytes, options.merge_bytes)));
   start_threads(threads_, "pread-", threads, [state = state_, bins](unsigned number, const std::stop_token& stop) {
     state->run(stop, (*bins)[number]);
   });

@@ -61,7 +61,7 @@ void UringReader::run(const std::stop_token& stop, std::promise<void>& ready) {
   try {
     ring_.emplace(options_.depth + 2);  // the reads, the eventfd and a cancellation
     if (options_.direct_io) scratch_.emplace(std::max(options_.merge_bytes, kSplitBytes) + kAlignSlack, kLargeBuffers);
-    bin_.resize(std::min(options_.merge_gap, options_.merge_bytes));
+    bin_.resize(std::min(options_.merge_gap_bytes, options_.merge_bytes));
   } catch (...) {
     ring_.reset();
     ready.set_exception(std::current_exception());
@@ -102,7 +102,7 @@ void UringReader::take_over() {
     const std::lock_guard lock(mutex_);
     std::swap(taken_, incoming_);
   }
-  coalesce(taken_, options_.merge_gap, options_.merge_bytes, merged_);
+  coalesce(taken_, options_.merge_gap_bytes, options_.merge_bytes, merged_);
   for (const MergedRead& merged : merged_) {
     if (merged.count == 1 && merged.length > kSplitBytes) {
       split(taken_[merged.first]);

@@ -61,8 +61,8 @@ LoaderOptions draw_options(const Dataset& dataset, const Variant& variant, Draws
                         .workers = static_cast<unsigned>(1 + below(draws, 3)),
                         .prefetch = static_cast<unsigned>(1 + below(draws, 3)),
                         .fields = variant.fields};
-  options.engine.kind = kEngines.at(below(draws, uring_refusal() == 0 ? 5 : 4));
-  options.engine.direct_io = one_in(draws, 4);
+  options.engine = kEngines.at(below(draws, uring_refusal() == 0 ? 5 : 4));
+  options.direct_io = one_in(draws, 4);
   options.on_error = static_cast<OnError>(below(draws, 3));
   options.checksums = static_cast<Checksums>(below(draws, 3));
   options.max_error_rate = one_in(draws, 3) ? 0.3 : 1;
@@ -85,13 +85,14 @@ LoaderOptions draw_options(const Dataset& dataset, const Variant& variant, Draws
 }
 
 std::string to_string(const LoaderOptions& options) {
-  return "batches of " + std::to_string(options.batch_size) + ", " + std::string(name(options.engine.kind)) +
-         (options.engine.direct_io ? " O_DIRECT" : "") + ", workers " + std::to_string(options.workers) + ", prefetch " +
+  return "batches of " + std::to_string(options.batch_size) + ", " + std::string(name(options.engine)) +
+         (options.direct_io ? " O_DIRECT" : "") + ", workers " + std::to_string(options.workers) + ", prefetch " +
          std::to_string(options.prefetch) + (options.shuffle ? ", shuffled" : "") + ", " +
          std::string(name(options.on_error)) + ", cache " + std::to_string(static_cast<int>(options.cache)) + ":" +
          std::to_string(options.cache_bytes) + ", window " + std::to_string(options.read_window) + ", blocks " +
          std::to_string(options.block_cache) + ", last " + std::string(name(options.last)) + ", checksums " +
-         std::string(name(options.checksums)) + ", rank " + std::to_string(options.rank) + "/" + std::to_string(options.world) + (options.device.empty() ? "" : ", device") +
+         std::string(name(options.checksums)) + ", rank " + std::to_string(options.rank) + "/" +
+         std::to_string(options.world) + (options.device.empty() ? "" : ", device") +
          (options.gpu_direct ? ", gpu_direct" : "") + (options.on_batch ? ", on_batch" : "");
 }
 

@@ -42,7 +42,7 @@ struct Epoch {
 
 Epoch epoch_of(const std::filesystem::path& path, EngineKind engine, bool shuffle, std::uint64_t cache) {
   LoaderOptions options{.batch_size = 32, .shuffle = shuffle, .seed = 5, .workers = 2, .block_cache = cache};
-  options.engine.kind = engine;
+  options.engine = engine;
   Loader loader(open(path), options);
   Digest digest;
   Epoch epoch;
@@ -77,7 +77,7 @@ Asked asked_in_two_epochs(const std::filesystem::path& path, bool shuffle, const
     return ChosenEngine{std::move(engine), "under test"};
   };
   LoaderOptions options{.batch_size = 32, .shuffle = shuffle, .seed = 5, .workers = 2};
-  options.engine.kind = EngineKind::pread;
+  options.engine = EngineKind::pread;
   Loader loader(open(path), options, make);
   Asked asked;
   for (int epoch = 0; epoch < 2; ++epoch) {
@@ -213,7 +213,7 @@ TEST_CASE("a block is undone once for all the samples that share it") {
   for (const EngineKind engine : {EngineKind::in_worker, EngineKind::pread}) {
     CAPTURE(name(engine));
     LoaderOptions options{.batch_size = 32, .shuffle = true, .seed = 5, .workers = 2};
-    options.engine.kind = engine;
+    options.engine = engine;
     Loader loader(open(folder / "x.h5"), options);
     for (int epoch = 0; epoch < 2; ++epoch) {
       for (const Batch& batch : loader) CHECK(batch["x"].values.shape[0] == 32);
@@ -252,7 +252,7 @@ TEST_CASE("a block that cannot be read is tried three times, and its error names
   const TemporaryFolder folder;
   write_chunks(folder / "x.h5");
   LoaderOptions options{.batch_size = 32, .workers = 1};
-  options.engine.kind = EngineKind::in_worker;
+  options.engine = EngineKind::in_worker;
   for (const unsigned times : {1U, 2U, 3U}) {
     CAPTURE(times);
     Loader loader(open(folder / "x.h5"), options,

@@ -77,7 +77,7 @@ TEST_CASE("batches do not depend on what is kept, how much of it, by whom and fr
           for (const unsigned workers : {1U, 4U}) {
             options.cache = cache;
             options.cache_bytes = limit;
-            options.engine.kind = engine;
+            options.engine = engine;
             options.workers = workers;
             CAPTURE(dataset.format());
             CAPTURE(name(cache));

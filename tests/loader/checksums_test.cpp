@@ -58,7 +58,7 @@ LoaderOptions options_of(Checksums checksums, EngineKind engine = EngineKind::au
                     {"fewer", field("few.scan") | points::sample(kTaken)},
                     {"cls", label()}};
   options.checksums = checksums;
-  options.engine.kind = engine;
+  options.engine = engine;
   return options;
 }
 

@@ -61,7 +61,7 @@ LoaderOptions options_for(const Chain& chain) {
 }
 
 std::uint64_t epoch_digest(const Dataset& dataset, LoaderOptions options, EngineKind engine, Stats* stats = nullptr) {
-  options.engine.kind = engine;
+  options.engine = engine;
   options.checksums = Checksums::off;  // which would read more, the first time
   Loader loader(dataset, options);
   Digest digest;
@@ -198,7 +198,7 @@ TEST_CASE("a cloud that is damaged is named with its key, or left out") {
   ConvertOptions options;
   options.recoding.clouds = cloud_recoding("", "progressive", "none");
   CHECK_THROWS_WITH(convert(source, folder / "packed", options), doctest::Contains("s000007"));
-  options.skip_bad = true;
+  options.on_error = PackOnError::skip;
   options.overwrite = true;
   const ConvertResult result = convert(source, folder / "packed", options);
   CHECK(result.skipped == 1);

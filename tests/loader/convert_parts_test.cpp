@@ -297,7 +297,7 @@ TEST_CASE("finishing that is killed at any step leaves no half dataset, and is f
   for (const std::uint32_t rank : {0U, 1U}) {
     ConvertOptions options = small_shards("lmdb", rank, 2);  // the shards of LMDB are folders
     options.shard_size = 60'000;
-    options.skip_bad = true;
+    options.on_error = PackOnError::skip;
     convert(bad, folder / "set", options);
   }
   fs::copy(folder / "set.partial", folder / "whole.partial", fs::copy_options::recursive);
@@ -366,7 +366,7 @@ TEST_CASE("samples left out are reported in order, in the dataset and where aske
   const Dataset source = damaged(open(write_source(folder / "source")), folder / "damaged", 5);
   ConvertOptions alone = small_shards("lmdb", 0, 0);
   CHECK_THROWS_AS(convert(source, folder / "raised", alone), Error);
-  alone.skip_bad = true;
+  alone.on_error = PackOnError::skip;
   alone.report = folder / "report.jsonl";
   const ConvertResult told = convert(source, folder / "alone", alone);
   CHECK(told.skipped > 10);
@@ -382,7 +382,7 @@ TEST_CASE("samples left out are reported in order, in the dataset and where aske
   CHECK(says(error_of([&] { convert(source, folder / "set", part); }), {"report", "when finishing"}));
   for (std::uint32_t rank = 0; rank < 3; ++rank) {
     ConvertOptions options = small_shards("lmdb", rank, 3);
-    options.skip_bad = true;
+    options.on_error = PackOnError::skip;
     die_in([&] {
       convert(source, folder / "set", options, [](const ConvertProgress&) {
         ::kill(::getpid(), SIGKILL);
@@ -405,7 +405,7 @@ TEST_CASE("shards of which no sample is good are left out, and the rest is joine
   const Dataset source = damaged(open(write_source(folder / "source", 24)), folder / "damaged", 1);
   for (std::uint32_t rank = 0; rank < 2; ++rank) {
     ConvertOptions options = small_shards("tar", rank, 2);
-    options.skip_bad = true;
+    options.on_error = PackOnError::skip;
     options.shard_size = 3000;
     convert(source, folder / "set", options);
   }

@@ -62,7 +62,7 @@ TEST_CASE("batches are those of the files, from fewer bytes, whatever the engine
     Loader plain(files, options);
     const auto expected = two_epochs(plain);
     for (const EngineKind engine : {EngineKind::in_worker, EngineKind::pread, EngineKind::gather}) {
-      options.engine.kind = engine;
+      options.engine = engine;
       Loader loader(recoded, options);
       CHECK(two_epochs(loader) == expected);
     }

@@ -127,7 +127,7 @@ TEST_CASE("replace: another good sample takes the row, the same one whatever the
     for (const unsigned workers : {1U, 4U}) {
       LoaderOptions options = shuffled(OnError::replace);
       options.workers = workers;
-      options.engine.kind = engine;
+      options.engine = engine;
       options.fields = {{"npy", array::decode()}, {"cls", label()}, {"stored", field("npy") | raw()}};
       Loader loader(dataset, options);
       std::vector<std::uint64_t> digests;
@@ -177,7 +177,7 @@ TEST_CASE("replace: a replacement that cannot be read is an error of its batch, 
     options.shuffle = false;
     options.batch_size = 1;
     options.max_error_rate = 1;
-    options.engine.kind = kind;
+    options.engine = kind;
     options.fields = {{"npy", array::decode()}};
     Loader good(dataset, options);
     const std::uint64_t replacement = good.next()->samples()[0];
@@ -277,7 +277,7 @@ TEST_CASE("I/O errors are tried three times, corrupt bytes once, and what failed
   options.fields = {{"npy", array::decode()}};
   const auto reads_until = [&](EngineKind kind, Faults faults) {
     FaultyEngine* engine = nullptr;  // the workers' own
-    options.engine.kind = kind;
+    options.engine = kind;
     std::string ended;
     Loader loader(dataset, options, faulty(faults, &engine));
     try {
@@ -421,7 +421,7 @@ TEST_CASE("a file that vanished or shrank after it was indexed is one clear erro
     const Dataset dataset = open(folder / "data");
     LoaderOptions options;
     options.batch_size = 4;
-    options.engine.kind = engine;
+    options.engine = engine;
     options.fields = {{"npy", array::decode()}};
     Loader sound(dataset, options);
     CHECK(sound.next().has_value());
@@ -462,7 +462,7 @@ TEST_CASE("a value larger than memory is an error that names it, with every engi
       CAPTURE(stored);
       LoaderOptions options;
       options.batch_size = 4;
-      options.engine.kind = kind;
+      options.engine = kind;
       options.fields = {{"npy", stored ? raw() : array::decode()}};
       std::optional<Loader> loader;
       try {

@@ -93,7 +93,7 @@ TEST_CASE("batches with rows that the device reads are those of the host, for ev
       if (work.kind == HostWork::Kind::file_read) read += work.bytes;
     });
     LoaderOptions options = images_on(device);
-    options.engine.kind = kind;
+    options.engine = kind;
     Loader loader(dataset, options);
     check_alike(loader, plain, 3);
     CHECK(read >= 3 * 53 * 2 * kRowBytes);
@@ -280,8 +280,8 @@ TEST_CASE("a loader that ends or jumps while reads are under way gives everythin
   for (int round = 0; round < 120; ++round) {
     const auto device = restless_device(random, 60);
     LoaderOptions options = images_on(device);
-    options.engine.threads = static_cast<unsigned>(1 + random() % 4);
-    options.engine.kind = random() % 2 == 0 ? EngineKind::pread : EngineKind::in_worker;
+    options.engine_threads = static_cast<unsigned>(1 + random() % 4);
+    options.engine = random() % 2 == 0 ? EngineKind::pread : EngineKind::in_worker;
     restless_life(dataset, std::move(options), random);
     CHECK(device->allocated() == 0);
     CHECK(device->attached() == 0);
@@ -299,7 +299,7 @@ TEST_CASE("rows that nobody wants any more are not read: a loader ends, and jump
     std::this_thread::sleep_for(20ms);
   });
   LoaderOptions options = rows_alone(device, 60);
-  options.engine.threads = 1;
+  options.engine_threads = 1;
   Loader plain(data.dataset(), rows_alone(nullptr, 60));
   plain.set_epoch(1);
   {

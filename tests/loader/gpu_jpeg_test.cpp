@@ -126,7 +126,7 @@ TEST_CASE("batches are those of the host, whatever the device's share, for every
     for (const EngineKind kind : {EngineKind::in_worker, EngineKind::pread}) {
       const auto device = device_with();
       LoaderOptions options = pictures_on(device, share);
-      options.engine.kind = kind;
+      options.engine = kind;
       Loader loader(dataset, options);
       check_alike(loader, plain, 4);
       const Stats stats = loader.stats();

@@ -49,7 +49,7 @@ TEST_CASE("ragged rows are values and offsets, whether their lengths are known b
     LoaderOptions options;
     options.batch_size = 6;
     options.workers = 3;
-    options.engine.kind = engine;
+    options.engine = engine;
     options.fields = {{"known", field("txt") | raw()}, {"txt", Chain{}}};
     Loader loader(open(folder / "data"), options);
     int number = 0;
@@ -216,7 +216,7 @@ TEST_CASE("the largest numbers that options take neither overflow nor end a wait
     for (const bool looks_up : {false, true}) {
       LoaderOptions options{.batch_size = 4, .workers = 1, .timeout = timeout};
       options.read_window = options.block_cache = kMostBytes;
-      options.engine.kind = EngineKind::pread;
+      options.engine = EngineKind::pread;
       for (const bool own_step : {false, true}) {
         if (own_step) options.on_batch = [](Batch&) {};
         Loader loader(dataset, options);
@@ -239,7 +239,7 @@ TEST_CASE("stats may be asked for from another thread while the consumer restore
   options.cache = CacheKind::encoded;
   options.cache_bytes = 1 << 20;
   options.on_batch = [](Batch&) {};
-  options.engine.kind = EngineKind::pread;
+  options.engine = EngineKind::pread;
   options.on_device = open_device("host");
   Loader loader(open(folder / "data"), options);
   LoaderState own = loader.state(), foreign = own;

@@ -38,7 +38,7 @@ TEST_CASE("memory is flat over 50 epochs") {
     options.batch_size = 16;
     options.shuffle = true;
     options.workers = 2;
-    options.engine.kind = engine;
+    options.engine = engine;
     options.fields = {{"png", image::random_resized_crop(64)}, {"stored", field("png") | raw()}, {"cls", label()}};
     Loader loader(dataset, options);
     std::uint64_t after_warmup = 0;

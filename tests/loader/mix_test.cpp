@@ -142,7 +142,7 @@ TEST_CASE("the bytes do not depend on workers, engines or where a loader was res
   const auto expected = batch_digests(one);
   for (const EngineKind kind : {EngineKind::in_worker, EngineKind::pread, EngineKind::gather}) {
     LoaderOptions options = mixing(mixes, 3);
-    options.engine.kind = kind;
+    options.engine = kind;
     Loader loader(dataset, options);
     CHECK(batch_digests(loader) == expected);
   }

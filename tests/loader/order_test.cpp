@@ -53,7 +53,7 @@ TEST_CASE("batches do not depend on workers, prefetch, engine or packing") {
           LoaderOptions options = image_options();
           options.workers = workers;
           options.prefetch = prefetch;
-          options.engine.kind = engine;
+          options.engine = engine;
           CAPTURE(dataset.format());
           CAPTURE(name(engine));
           CAPTURE(workers);

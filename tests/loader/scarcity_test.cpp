@@ -124,8 +124,8 @@ LoaderOptions with_engine(EngineKind kind, unsigned threads = 0) {
   options.batch_size = 4;
   options.workers = 3;
   options.prefetch = 1;
-  options.engine.kind = kind;
-  options.engine.threads = threads;
+  options.engine = kind;
+  options.engine_threads = threads;
   return options;
 }
 
@@ -165,7 +165,7 @@ std::vector<Setup> setups() {
     all.push_back({"io_uring", [] { return with_engine(EngineKind::io_uring, 2); }});
     all.push_back({"io_uring, O_DIRECT", [] {
                      LoaderOptions options = with_engine(EngineKind::io_uring);
-                     options.engine.direct_io = true;
+                     options.direct_io = true;
                      return options;
                    }});
   }

@@ -35,7 +35,7 @@ TEST_CASE("a flipped byte in the source is reported with shard, key, field and o
                        "sample " + std::string(source.key(sample)), "field jpg",
                        "offset " + std::to_string(extent.offset), "CRC-32C"}));
     CHECK_FALSE(fs::exists(copy));
-    CHECK_NOTHROW(stage(source, copy, {.reread = Reread::never}));  // as it is, if that is wanted
+    CHECK_NOTHROW(stage(source, copy, {.verify = StageVerify::never}));  // as it is, if that is wanted
     CHECK(visible_files(copy) == visible_files(folder / format));
   }
 }

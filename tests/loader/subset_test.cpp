@@ -113,7 +113,7 @@ TEST_CASE("what the occurrences draw depends neither on the order nor on workers
   LoaderOptions options = drawing(list, true);
   for (const EngineKind engine : {EngineKind::in_worker, EngineKind::pread}) {
     for (const std::uint64_t block : {0U, 2U}) {
-      options.engine.kind = engine;
+      options.engine = engine;
       options.shuffle_block = block;
       Loader shuffled(dataset, options);
       CHECK(rows_of(shuffled) == expected);

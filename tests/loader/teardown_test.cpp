@@ -26,8 +26,8 @@ TEST_CASE("a loader destroyed at random moments, two thousand times, leaves no t
     options.workers = static_cast<unsigned>(1 + random() % 3);
     options.prefetch = static_cast<unsigned>(1 + random() % 4);
     options.shuffle = true;
-    options.engine.kind = engines[random() % 3];
-    options.engine.threads = 2;
+    options.engine = engines[random() % 3];
+    options.engine_threads = 2;
     Loader loader(dataset, options);
     std::vector<Batch> kept;
     for (auto take = random() % 6; take > 0; --take) {

@@ -99,7 +99,7 @@ TEST_CASE("workers' busy and stalled times add up to workers times wall time") {
   LoaderOptions options;
   options.batch_size = 16;
   options.workers = 2;
-  options.engine.kind = EngineKind::in_worker;
+  options.engine = EngineKind::in_worker;
   options.fields = {{"png", image::random_resized_crop(96) | image::normalize({0.5F, 0.5F, 0.5F}, {0.5F, 0.5F, 0.5F})}};
   Loader loader(open(folder / "icons"), options);
   loader.next();

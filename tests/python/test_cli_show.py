@@ -13,7 +13,7 @@ SHOWN = ["--seed", 7, "--epoch", 3, "--batch", 1, "--row", 5, "--batch-size", 8]
 def test_show_tells_the_sample_behind_a_row_and_writes_its_pixels(images, tmp_path):
     chain = "image.random_resized_crop(64) | image.random_flip() | image.normalize((0.5, 0.5, 0.5), (0.2, 0.2, 0.2))"
     picture = tmp_path / "row.png"
-    text = run("show", images, *SHOWN, "--field", f"jpg={chain}", "--picture", picture).stdout.decode()
+    text = run("show", images, *SHOWN, "--fields", f"jpg={chain}", "--picture", picture).stdout.decode()
     key = re.search(r"^sample +(\S+) \(number \d+\)$", text, re.M)[1]
     width, height, x, y = map(int, re.search(r"drew (\d+) x (\d+) at x (\d+), y (\d+) of", text).groups())
     flipped = "not flipped" not in text
@@ -40,7 +40,7 @@ def test_show_takes_everything_from_a_loaders_state(images, tmp_path):
     }
     (tmp_path / "state.json").write_text(json.dumps(state))
     told = run("show", images, "--state", tmp_path / "state.json", "--row", 5).stdout
-    assert told == run("show", images, *SHOWN, "--field", "jpg=image.resize(8, 8)", "--field", "cls=label()").stdout
+    assert told == run("show", images, *SHOWN, "--fields", "jpg=image.resize(8, 8)", "--fields", "cls=label()").stdout
     assert b"row 5 of batch 1, epoch 3, seed 7" in told
     (tmp_path / "state.json").write_text(json.dumps({**state, "start": 16}))
     assert "another world or batch size" in fails("show", images, "--state", tmp_path / "state.json", code=2)
@@ -63,7 +63,7 @@ def test_show_takes_the_order_from_a_state_that_says_it(images, tmp_path):
         "subset": None,
         "last": "drop",
     }
-    chosen = ["--field", "cls=label()"]
+    chosen = ["--fields", "cls=label()"]
     for changed, words in (({}, ["--shuffle", "--shuffle-block", 4]), ({"shuffle": False, "shuffle_block": 0}, ["--no-shuffle"])):
         (tmp_path / "state.json").write_text(json.dumps({**state, **changed}))
         told = run("show", images, "--state", tmp_path / "state.json", "--row", 5).stdout
@@ -84,9 +84,9 @@ def test_show_guesses_the_task_and_names_classes(packed):
     [
         (["--row", 64], "row 64 of a batch of 64"),
         (["--batch", 1000], "batch 1000 of an epoch of 8"),
-        (["--field", "png=image.rezise(3)"], 'there is no step "image.rezise"'),
-        (["--field", "=image.resize(3)"], "is not NAME=CHAIN"),
-        (["--field", "cls=label()", "--picture", "row.png"], "no output of this row is a picture"),
+        (["--fields", "png=image.rezise(3)"], 'there is no step "image.rezise"'),
+        (["--fields", "=image.resize(3)"], "is not NAME=CHAIN"),
+        (["--fields", "cls=label()", "--picture", "row.png"], "no output of this row is a picture"),
         (["--state", "nowhere.json"], "cannot read nowhere.json"),
     ],
 )
@@ -95,8 +95,20 @@ def test_show_refuses_what_is_not_there(packed, words, text):
 
 
 def test_show_shuffles_where_the_loader_is_told_to(arrays):
-    shown = ["--seed", 7, "--epoch", 3, "--batch", 1, "--row", 5, "--batch-size", 8, "--field", "cls=label()"]
+    shown = ["--seed", 7, "--epoch", 3, "--batch", 1, "--row", 5, "--batch-size", 8, "--fields", "cls=label()"]
     texts = {words: run("show", arrays, *shown, *words).stdout.decode() for words in ((), ("--no-shuffle",), ("--shuffle",))}
     assert texts[()] == texts[("--no-shuffle",)] and ", not shuffled" in texts[()]
     assert re.search(r"^sample +013 ", texts[()], re.M)
     assert texts[("--shuffle",)] != texts[()] and ", shuffled" in texts[("--shuffle",)]
+
+
+# A command's options are spelled as in Python; what they were called before is accepted for one version.
+@pytest.mark.parametrize(
+    ("command", "old", "new"),
+    [("show", ["--field", "cls=label()"], ["--fields", "cls=label()"])],
+)
+def test_old_spellings_of_options_are_accepted_and_not_advertised(images, command, old, new):
+    assert run(command, images, *SHOWN, *old).stdout == run(command, images, *SHOWN, *new).stdout
+    options = re.findall(r"--[a-z-]+", run(command, "--help").stdout.decode())
+    assert new[0] in options
+    assert old[0] not in options

@@ -30,7 +30,7 @@ inline std::vector<EngineUnderTest> engines_under_test() {
       {"direct", EngineKind::in_worker, {}},
       {"gather", EngineKind::gather, {}},
       {"pread, 4 threads", EngineKind::pread, {.threads = 4}},
-      {"pread, nothing merged", EngineKind::pread, {.threads = 2, .merge_gap = 0, .merge_bytes = 0}},
+      {"pread, nothing merged", EngineKind::pread, {.threads = 2, .merge_gap_bytes = 0, .merge_bytes = 0}},
   };
   if (uring_refusal() != 0) return engines;
   engines.push_back({"io_uring", EngineKind::io_uring, {}});
@@ -38,7 +38,7 @@ inline std::vector<EngineUnderTest> engines_under_test() {
   engines.push_back({"io_uring, O_DIRECT", EngineKind::io_uring, {.direct_io = true}});
   engines.push_back({"io_uring, O_DIRECT, depth 1, nothing merged",
                      EngineKind::io_uring,
-                     {.direct_io = true, .depth = 1, .merge_gap = 0, .merge_bytes = 0}});
+                     {.direct_io = true, .depth = 1, .merge_gap_bytes = 0, .merge_bytes = 0}});
   return engines;
 }
 
