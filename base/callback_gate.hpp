@@ -1,4 +1,4 @@
-// Lets calls through until it is closed, and tells when the last of them is over.
+// A gate for callbacks: it runs them until it is closed, and close() waits for the last one that is running.
 #pragma once
 
 #include <atomic>

@@ -1,4 +1,4 @@
-// Exceptions as values, on their way from where they happen to who is told of them.
+// Turns exceptions into values, so that one thread can catch a failure and another one can throw it.
 #pragma once
 
 #include <exception>

@@ -1,4 +1,4 @@
-// How many cores this process may use.
+// Counts the cores that this process may use.
 #pragma once
 
 #include <filesystem>

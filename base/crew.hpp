@@ -1,4 +1,4 @@
-// Work shared out to a few threads, each of which knows its number, while the caller watches.
+// Shares work out to a few numbered threads while the caller watches and may stop them.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Where a path lies: its mount and block device, from /proc and /sys.
+// Finds the mount and the block device of a path in /proc and /sys.
 #include <cerrno>
 #include <fstream>
 #include <sstream>

@@ -1,4 +1,4 @@
-// The boundary between the library and its users: whatever was thrown, as an Error.
+// Turns any exception that reaches the library's boundary into an Error.
 #pragma once
 
 #include <penstock/base/error.hpp>

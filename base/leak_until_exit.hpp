@@ -1,4 +1,4 @@
-// What a thread stuck in the kernel, or storage that never answers, may still write to.
+// Keeps objects alive until the process exits, because a thread that hangs in a system call may still write to them.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// The values used last, by number.
+// A cache that keeps the values used last, by number.
 #pragma once
 
 #include <cstddef>

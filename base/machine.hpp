@@ -1,4 +1,4 @@
-// What this machine offers to a loader: the facts behind `penstock doctor` and the head of a bench report.
+// Describes the machine for `penstock doctor` and for the head of a bench report.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Memory that is filled from outside before it is read: large, aligned, and never cleared.
+// Large aligned memory that is never cleared, because something else fills it before it is read.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// Independent pieces of work on several threads, with progress told to the caller: for tools, not for the loader
-// itself.
+// Runs independent pieces of work on several threads and tells the caller how far they are. Tools use it; the
+// loader does not.
 #pragma once
 
 #include <cstdint>

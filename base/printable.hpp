@@ -1,4 +1,4 @@
-// Names of any bytes made fit for keys, messages and lists.
+// Makes names of any bytes fit for keys, messages and lists.
 #pragma once
 
 #include <string>

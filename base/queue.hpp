@@ -1,4 +1,4 @@
-// The queue between two stages: items move, waiting ends on an item, on close or on stop.
+// A queue between two stages. Items are moved, and a wait ends on an item, on close or on stop.
 #pragma once
 
 #include <condition_variable>

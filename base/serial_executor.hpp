@@ -1,4 +1,4 @@
-// A thread for work that goes on beside its caller's, one piece at a time.
+// A thread that does work beside its caller, one piece after the other.
 #pragma once
 
 #include <functional>

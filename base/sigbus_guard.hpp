@@ -1,4 +1,4 @@
-// Reads of mapped files that survive the file being cut short under them. The library's one owner of SIGBUS.
+// Guards reads of mapped files that may be cut short meanwhile. The library handles SIGBUS here and nowhere else.
 #pragma once
 
 #include <atomic>

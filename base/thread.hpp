@@ -1,4 +1,4 @@
-// A named thread that its owner joins.
+// A named thread, which its owner joins.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-# Every third-party library, found once. Each stays behind one door: only the layer that names it may include it.
+# Finds every third-party library, once. Each stays behind one door: only the layer that names it may include it.
 find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
 find_package(TBB REQUIRED)

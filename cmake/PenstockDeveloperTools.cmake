@@ -1,4 +1,4 @@
-# Targets for who changes penstock: format-check, format and tidy. They look at the files that git knows.
+# Adds targets for those who change penstock: format-check, format and tidy. They look at the files that git knows.
 find_program(CLANG_FORMAT clang-format)
 find_program(RUN_CLANG_TIDY run-clang-tidy)
 set(sources "git ls-files -- '*.hpp' '*.cpp'")

@@ -1,4 +1,4 @@
-# install: headers, the shared library, the command, and a package that exports penstock::penstock and penstock::torch.
+# Installs headers, the shared library, the command, and a package that exports penstock::penstock and penstock::torch.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 

@@ -1,5 +1,5 @@
-# One target per layer. A layer's include root shows its own folder alone, as <penstock/LAYER/...>; the folders above it
-# come with the targets it USES, so an include in the wrong direction finds no file.
+# Adds one target for each layer. A layer's include root shows its own folder alone, as <penstock/LAYER/...>; the
+# folders above it come with the targets it USES, so an include in the wrong direction finds no file.
 
 # -Wno-restrict: GCC 12 reports string concatenation at -O3 where nothing overlaps (GCC bug 105651).
 add_library(penstock_options INTERFACE)

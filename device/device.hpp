@@ -1,5 +1,5 @@
-// An accelerator as the loader sees it: memory, streams, events, copies and the few kernels of its own. CUDA behind one
-// implementation, a processor that is just as asynchronous behind the other.
+// The interface of accelerators: memory, streams, events, copies and a few kernels. One implementation has CUDA
+// behind it, the other one a processor that is just as asynchronous.
 #pragma once
 
 #include <chrono>

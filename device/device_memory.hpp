@@ -1,4 +1,4 @@
-// Memory of a device, and pages of the host that it reads directly: one owner each.
+// Owns memory of a device, and page-locked pages of the host that the device reads directly.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// When some memory of a device may be read, and when it may be written again.
+// Tells when some memory of a device may be read, and when it may be written again.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Reads of files straight into memory of a device, past that of the host where the hardware can (GPUDirect Storage).
+// Reads files straight into memory of a device, past the host's memory where the hardware can (GPUDirect Storage).
 #pragma once
 
 #include <cstddef>

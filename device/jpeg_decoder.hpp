@@ -1,4 +1,4 @@
-// Batches of JPEGs decoded by a device, in the order of its streams.
+// The interface by which a device decodes batches of JPEGs, in the order of its streams.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// What a device does to a batch in one pass over its memory. Pointers are the device's; the values are small and
-// copied.
+// Describes what a device does to a batch in one pass over its memory. Pointers are the device's; the values are
+// small and copied.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What a point pass does to one cloud, by a team of threads: a block of CUDA's, or one thread of a processor. The same
+// Runs a point pass over one cloud with a team of threads: a block of CUDA's, or one thread of a processor. The same
 // lines for all, and sums in the order in which chains on the host add: so the bytes are the same.
 #pragma once
 

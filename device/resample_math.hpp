@@ -1,4 +1,4 @@
-// A pixel of a resample pass, for the processor's compiler and for nvcc: sums of integers, so the same on both.
+// Computes a pixel of a resample pass, for the processor's compiler and for nvcc: sums of integers, the same on both.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// An opened dataset: any packing, or a folder of files, seen as numbered samples whose fields are pieces of files.
+// An opened dataset of any packing, or a folder of files: numbered samples whose fields are pieces of files.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Where a field's bytes lie: extents of files, blocks (an extent and the filters to undo), and pieces of either.
+// Describes where a field's bytes lie: extents of files, blocks (an extent and filters to undo), and pieces of either.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// What a packing must offer to be listed in open.cpp: how to know it, how to index it, how to write it.
+// Declares what a packing offers to be listed in open.cpp: functions that recognise, index and write it.
 #pragma once
 
 #include <filesystem>

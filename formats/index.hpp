@@ -1,4 +1,4 @@
-// The index of one shard (or of one folder of files): sample order, keys, and where every field's bytes lie.
+// The index of one shard, or of one folder of files: sample order, keys, and where every field's bytes lie.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// A block that is put together from others: rows that chunks over several axes share.
+// A block that is put together from others, for rows that chunks over several axes share.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// What open() tells whoever asked for a dataset.
+// Reports the progress of open() to its caller.
 #pragma once
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// What a field of a dataset is: its name, its codec, and dtype and shape where they are the same for every sample.
+// Describes a field of a dataset: its name and codec, and its dtype and shape where all samples share them.
 #pragma once
 
 #include <cstddef>

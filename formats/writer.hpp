@@ -1,4 +1,4 @@
-// What every packing's writer does: takes samples in order, writes one shard, and returns that shard's index.
+// The interface of the packings' writers: each takes samples in order, writes one shard and returns its index.
 #pragma once
 
 #include <cstddef>

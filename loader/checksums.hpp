@@ -1,4 +1,4 @@
-// When values are compared with their checksums, and what came of it.
+// Tells when values are compared with their checksums, and counts the comparisons.
 #pragma once
 
 #include <cstdint>

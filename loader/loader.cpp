@@ -1,4 +1,4 @@
-// What a user calls. The stages, in the order the bytes travel:
+// Implements what a user calls. The stages, in the order the bytes travel:
 //   plan/   Plan           which sample stands in which row
 //   fetch/  Scheduler      takes a slab, names its rows, asks for their bytes
 //   read/   ReadEngine     brings extents

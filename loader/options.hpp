@@ -1,4 +1,4 @@
-// Everything a Loader can be told. Defaults suit training from local storage.
+// The options of a Loader. Their defaults suit training from local storage.
 #pragma once
 
 #include <chrono>

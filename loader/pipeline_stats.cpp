@@ -1,4 +1,4 @@
-// What a pipeline tells of itself: to people who wait for a batch in vain, and in figures.
+// Reports on a pipeline: in the message of a timeout, and in figures.
 #include <algorithm>
 #include <string>
 

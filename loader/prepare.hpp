@@ -1,4 +1,4 @@
-// What a loader settles before any thread starts: options checked and resolved, chains compiled, the plan's terms.
+// Settles everything before threads start: it checks and resolves options, compiles chains, and makes the plan's terms.
 #pragma once
 
 #include <optional>

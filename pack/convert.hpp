@@ -1,4 +1,4 @@
-// Packing: a loader whose consumer is a DatasetWriter; by one process, or by several that share out the samples.
+// Packs datasets with a loader whose consumer is a DatasetWriter, by one process or by several that share the samples.
 #pragma once
 
 #include <cstdint>

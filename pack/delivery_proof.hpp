@@ -1,4 +1,4 @@
-// Proves that a loader delivers of a packed value what it delivers of the source's, as far as packing promises that.
+// Proves that a loader delivers a packed value as it delivers the source's, as far as packing promises that.
 #pragma once
 
 #include <cstddef>

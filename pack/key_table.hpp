@@ -1,4 +1,4 @@
-// Which keys have been seen: a table of sample numbers, since the keys themselves lie in an index.
+// A set of keys that have been seen. It stores sample numbers, because the keys themselves lie in an index.
 #pragma once
 
 #include <cstdint>

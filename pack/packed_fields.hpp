@@ -1,4 +1,4 @@
-// The fields that packing writes: the source's, with their codecs written down, and labels that were kept apart.
+// Lists the fields that packing writes: the source's, with their codecs, and labels that were kept apart.
 #pragma once
 
 #include <cstdint>

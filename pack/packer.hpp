@@ -1,4 +1,4 @@
-// From a loader's batches into a dataset: takes them apart and hands their samples to the writer.
+// Takes a loader's batches apart and hands their samples to the writer of a dataset.
 #pragma once
 
 #include <cstddef>

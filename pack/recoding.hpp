@@ -1,4 +1,4 @@
-// What packing makes of values: JPEG files and point clouds made over, images decoded, all else as it is.
+// Recodes values while packing: JPEG files and point clouds are made over, images decoded, all else stays.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Bytes of samples on their way into a dataset: an unnamed file that any thread appends to.
+// Holds the bytes of samples until they are packed, in an unnamed file that any thread appends to.
 #pragma once
 
 #include <atomic>

@@ -1,4 +1,4 @@
-// Which sample goes into which shard, decided before any is read: what lets several processes pack one dataset.
+// Decides which sample goes into which shard before any is read, so that several processes can pack one dataset.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Packing that makes values over: those of a batch, recoded by several threads before they are written.
+// Recodes the values of a batch with several threads before they are written.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Packing without files: samples come from any thread, in any order, and become a packed dataset in key order.
+// Packs samples that are not files: they come from any thread, in any order, and are packed in key order.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Everything a training program needs of penstock.
+// Includes every header that a training program needs of penstock.
 #pragma once
 
 #include <penstock/base/error.hpp>

@@ -1,4 +1,4 @@
-// Files on their way to where they are staged.
+// Copies files to the place where they are staged.
 #pragma once
 
 #include <atomic>

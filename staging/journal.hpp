@@ -1,4 +1,4 @@
-// What is known of the files that were staged: kept beside the copy, so that the next run need not copy them again.
+// The journal of a staged copy: it tells which files are complete, so that the next run need not copy them again.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Which files a dataset is made of, and what is known of each.
+// Lists the files that a dataset is made of, with what is known of each.
 #pragma once
 
 #include <cstddef>

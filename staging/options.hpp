@@ -1,4 +1,4 @@
-// What a user asks of staging.
+// The options of staging.
 #pragma once
 
 #include <cstdint>

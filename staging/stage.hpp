@@ -1,4 +1,4 @@
-// Copying a dataset to storage of one's own: node-local disks, before training.
+// Copies a dataset to storage of one's own, such as a node's local disk, before training.
 #pragma once
 
 #include <cstdint>

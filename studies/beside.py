@@ -1,4 +1,4 @@
-"""What the scripts share that run penstock beside other loaders: runs in processes of their own, windows, figures.
+"""Shared by the scripts that run penstock beside other loaders: runs in processes of their own, windows, figures.
 
 A run is this script again with `--run NAME`, in a scheduling group of its own whose weight is raised where root may, so
 that other work on the machine takes little of its time; it prints one line of JSON."""

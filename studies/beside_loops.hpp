@@ -1,4 +1,4 @@
-// What the programs share that measure a loader beside plain loops: threads, windows, and rows of figures.
+// Shared by the programs that measure a loader beside plain loops: threads, windows, and rows of figures.
 #pragma once
 
 #include <algorithm>

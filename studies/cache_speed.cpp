@@ -1,4 +1,4 @@
-// Later epochs from the cache of decoded images, beside memcpy of the same rows in an order as random.
+// Measures later epochs from the cache of decoded images, beside memcpy of the same rows in an order as random.
 //
 //   penstock_cache_speed DATASET [FIELD] [--workers 2] [--rounds 5] [--seconds 1] [--batch-size 64]
 //

@@ -1,4 +1,4 @@
-"""Random crops of recoded photographs from storage: fields read whole, beside the tiles of the crops alone.
+"""Measures random crops of recoded photographs from storage: fields read whole, beside the tiles of the crops alone.
 
     PYTHONPATH=build/dev/python python studies/cold_crops.py PHOTOGRAPHS [--glue 4x3] [--samples 400] [--rounds 5]
         [--workers 2] [--folder DIR]

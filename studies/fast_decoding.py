@@ -1,4 +1,4 @@
-"""What image.decode(fast=True) changes and saves: differences of pixels, 0 to 255, and samples/s beside exact decoding.
+"""Measures what image.decode(fast=True) changes and saves: differences of pixels, 0 to 255, and samples/s beside exact decoding.
 
     PYTHONPATH=build/dev/python python studies/fast_decoding.py PHOTOGRAPHS [--rounds 5] [--workers 2] [--seed 1]
 

@@ -1,4 +1,4 @@
-// Rows of decoded pixels beside plain loops that do the same work: how much the loader costs where nothing is decoded.
+// Measures rows of decoded pixels beside plain loops that do the same work: the loader's cost where nothing is decoded.
 //
 //   penstock_raw_speed DATASET [FIELD] [--workers 2] [--rounds 5] [--seconds 1] [--batch-size 64]
 //

@@ -1,4 +1,4 @@
-"""What a way of storing photographs costs on disk, and what it gives in an epoch.
+"""Measures what a way of storing photographs costs on disk, and how fast an epoch of it is.
 
     python studies/stored_as.py PHOTOGRAPHS [--folder DIR] [--seconds 5] [--workers 2] [--only keep decode]
 

@@ -1,4 +1,4 @@
-// What a chain did to one sample, in words and numbers: for people who look behind a batch.
+// Describes what a chain did to one sample, in words and numbers, for people who look behind a batch.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// Codecs: encoded bytes -> tensor, in two steps. First the codec says which bytes it needs, then it decodes those.
+// The interface of codecs, which decode bytes to a tensor: a codec first says which bytes it needs, then decodes those.
 #pragma once
 
 #include <cstddef>

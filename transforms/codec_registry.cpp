@@ -1,4 +1,4 @@
-// All codecs, and which of them reads a value.
+// Lists all codecs, and finds the one that reads a value.
 #include <algorithm>
 #include <array>
 #include <string>

@@ -1,4 +1,4 @@
-// A worker's decoders, one for each codec it has met, and memory for what they decode.
+// Keeps a worker's decoders, one for each codec it has met, and memory for what they decode.
 #pragma once
 
 #include <cstddef>

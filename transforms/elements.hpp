@@ -1,4 +1,4 @@
-// Numbers of any dtype turned into another: casts of arrays, labels, boxes and masks.
+// Converts numbers between dtypes: casts of arrays, labels, boxes and masks.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Where an output's pixels come from: the crops, resizes and flips of a chain, composed into one map.
+// Maps an output's pixels to the source's: the crops, resizes and flips of a chain, composed.
 #pragma once
 
 #include <cstdint>

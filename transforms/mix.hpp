@@ -1,4 +1,4 @@
-// mixup and cutmix: what a batch draws, and the arithmetic on its rows.
+// Implements mixup and cutmix: what a batch draws, and the arithmetic on its rows.
 #pragma once
 
 #include <cstddef>

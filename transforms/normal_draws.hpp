@@ -1,4 +1,4 @@
-// Normally distributed draws that are the same on every machine.
+// Draws normally distributed numbers that are the same on every machine.
 #pragma once
 
 #include <utility>

@@ -1,4 +1,4 @@
-// What limits a row of a sweep.
+// Names the stage that limits a row of a sweep.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// The efficiency reference: the same codecs and transforms in a plain loop over bytes already in memory.
+// Measures the efficiency reference: the same codecs and transforms in a plain loop over bytes already in memory.
 #pragma once
 
 #include <chrono>

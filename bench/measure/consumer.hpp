@@ -1,4 +1,4 @@
-// The stand-in for a training loop: what happens between two calls of next().
+// Stands in for a training loop: it spends time between two calls of next().
 #pragma once
 
 #include <chrono>

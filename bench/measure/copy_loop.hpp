@@ -1,4 +1,4 @@
-// Copies to a device and nothing else: what the loader's copies are measured against.
+// Measures plain copies to a device, which the loader's copies are compared with.
 #pragma once
 
 #include <chrono>

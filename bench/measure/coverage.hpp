@@ -1,4 +1,4 @@
-// How well a few points stand for a cloud.
+// Measures how well a few points stand for a cloud.
 #pragma once
 
 #include <cstdint>

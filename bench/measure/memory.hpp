@@ -1,4 +1,4 @@
-// The most memory that a run took.
+// Measures the most memory that a run took.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Whether a dataset's bytes are in the page cache: a bench of a warm cache and one of a cold one are two benches.
+// Measures how much of a dataset is in the page cache, because benches of a warm and of a cold cache are not alike.
 #pragma once
 
 #include <penstock/formats/dataset.hpp>

@@ -1,4 +1,4 @@
-// One row of a batch for people: its numbers in a line, its pixels as a picture.
+// Shows one row of a batch to people: its numbers in a line, its pixels as a picture.
 #pragma once
 
 #include <cstdint>

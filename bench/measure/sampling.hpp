@@ -1,4 +1,4 @@
-// What ways to take a few points of each cloud cost, and how well those points stand for the cloud.
+// Measures what ways to take a few points of each cloud cost, and how well those points stand for the cloud.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// Many settings measured in turns, so that what else the machine does falls on all of them alike.
+// Measures many settings in turns, so that other load on the machine affects all of them alike.
 #pragma once
 
 #include <chrono>

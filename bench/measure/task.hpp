@@ -1,4 +1,4 @@
-// Named presets of chains, so that a bench of any dataset needs no program.
+// Defines named presets of chains, so that a bench of any dataset needs no program.
 #pragma once
 
 #include <span>

@@ -1,4 +1,4 @@
-// One fresh loader, run for a short time: the unit that sweeps and tuning are made of.
+// Runs one new loader for a short time: sweeps and tuning are made of such trials.
 #pragma once
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// What a dataset holds, in numbers: for `penstock info` and for the head of a report.
+// Summarises a dataset in numbers, for `penstock info` and for the head of a report.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What the HTML pages of reports are made of: one file each, without any outside reference.
+// Makes the parts of a report's HTML page, which is one file without any outside reference.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// What a bench says: a table for the terminal, JSON for tools, one HTML page for people.
+// Writes the report of a bench: a table for the terminal, JSON for tools, one HTML page for people.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// Text in columns.
+// Formats text in columns.
 #pragma once
 
 #include <string>

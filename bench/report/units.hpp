@@ -1,4 +1,4 @@
-// Numbers for people, and people's numbers: "1,204", "256.0 MiB", "00:41", "256MiB".
+// Formats and parses numbers as people write them: "1,204", "256.0 MiB", "00:41", "256MiB".
 #pragma once
 
 #include <cstdint>

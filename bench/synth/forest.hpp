@@ -1,4 +1,4 @@
-// Made-up forests: terrain, trees of several species, shrubs. What a laser scan is taken of.
+// Generates forests for a laser scan: terrain, trees of several species, shrubs.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// Laser points -> the bytes of a LAS file, for the workload generator.
+// Writes laser points as the bytes of a LAS file, for the workload generator.
 #pragma once
 
 #include <array>

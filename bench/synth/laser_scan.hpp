@@ -1,4 +1,4 @@
-// A laser scanner flown over a forest: which points it brings home, in the order it measured them.
+// Simulates a laser scanner flown over a forest: the points that it measures, in their order.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// 8-bit pixels -> JPEG and PNG bytes, for the workload generators.
+// Encodes 8-bit pixels as JPEG and PNG bytes, for the workload generators.
 #pragma once
 
 #include <cstddef>

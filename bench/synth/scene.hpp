@@ -1,4 +1,4 @@
-// Synthetic scenes: textured shapes that occlude each other, with the statistics of photographs.
+// Generates scenes of textured shapes that occlude each other, with the statistics of photographs.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Noise with the spectrum of photographs: large periodic planes, made once and cut into many images.
+// Generates noise with the spectrum of photographs: large periodic planes, made once and cut into many images.
 #pragma once
 
 #include <array>

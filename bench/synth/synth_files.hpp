@@ -1,4 +1,4 @@
-// Writes generated files in parallel into class folders: what every workload generator shares.
+// Writes generated files in parallel into class folders, for every workload generator.
 #pragma once
 
 #include <cstddef>

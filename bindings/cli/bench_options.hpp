@@ -1,4 +1,4 @@
-// The options that `bench` and `tune` share.
+// Declares the options that `bench` and `tune` share.
 #pragma once
 
 #include <CLI/CLI.hpp>

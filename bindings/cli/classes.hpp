@@ -1,4 +1,4 @@
-// The class names that `pack --classes` numbers by.
+// Reads the class names that `pack --classes` numbers by.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Opening a dataset for a command: with progress while an index is built.
+// Opens a dataset for a command, with progress while an index is built.
 #pragma once
 
 #include <filesystem>

@@ -1,4 +1,4 @@
-// What a command writes on stdout, and how it learns that it should stop.
+// Writes a command's output to stdout, and tells when the command should stop.
 #pragma once
 
 #include <cstddef>

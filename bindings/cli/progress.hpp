@@ -1,4 +1,4 @@
-// Progress of long work on stderr: a bar on a terminal, now and then a plain line otherwise.
+// Shows the progress of long work on stderr: a bar on a terminal, now and then a plain line otherwise.
 #pragma once
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// A batch as Python sees it.
+// Makes the dict in which Python gets a batch.
 #pragma once
 
 #include <nanobind/nanobind.h>

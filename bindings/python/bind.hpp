@@ -1,4 +1,4 @@
-// The parts of the module, one concept each.
+// Declares the functions that bind the parts of the module, one for each concept.
 #pragma once
 
 #include <string>

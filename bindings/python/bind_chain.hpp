@@ -1,4 +1,4 @@
-// What the files that bind chains share.
+// Declares what the files that bind chains share.
 #pragma once
 
 #include <string>

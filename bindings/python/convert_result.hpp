@@ -1,4 +1,4 @@
-// What every way of packing tells Python, on its way and at its end.
+// Reports the progress and the result of packing to Python.
 #pragma once
 
 #include <functional>

@@ -1,6 +1,6 @@
-// The structures that arrays cross between libraries in, laid out as DLPack fixes them.
+// Declares the structures by which arrays cross between libraries, laid out as DLPack defines them.
 // Source: dmlc/dlpack, include/dlpack/dlpack.h, version 1.1; names here follow this project's style, layouts are
-// theirs.
+// DLPack's.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Where the library meets Python: what leaves it is an Error, or what Python itself raised.
+// The boundary between the library and Python: it turns what was thrown into an Error, or into Python's own exception.
 #pragma once
 
 #include <nanobind/nanobind.h>

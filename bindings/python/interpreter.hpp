@@ -1,4 +1,4 @@
-// Letting go of the interpreter while something takes long, and getting back to it, also when the program is ending.
+// Releases the interpreter during long work and takes it back, also when the program is ending.
 #pragma once
 
 #include <nanobind/nanobind.h>

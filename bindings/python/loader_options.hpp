@@ -1,4 +1,4 @@
-// Options as Python spells them.
+// Translates options from Python's spelling.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What is accepted where a dataset is wanted.
+// Opens what Python gives where a dataset is wanted: a Dataset or a path.
 #pragma once
 
 #include <nanobind/nanobind.h>

@@ -1,4 +1,4 @@
-// A Loader in the hands of Python: any thread may call, forks and interpreter exit are ordinary events.
+// A Loader for Python: any thread may call it, and it survives forks and the interpreter's exit.
 #pragma once
 
 #include <atomic>

@@ -1,4 +1,4 @@
-// What a program adds to a loader in Python: one callable, run on each batch in the loader's own thread for it.
+// Runs a program's Python function on each batch, in the loader's own thread for it.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// Counters and times as Python sees them: dicts of numbers and strings; times in seconds.
+// Converts counters and times to Python: dicts of numbers and strings; times in seconds.
 #pragma once
 
 #include <vector>

@@ -1,4 +1,4 @@
-// What a batch's values are in Python: memory of a slab, on the host or on a device, described well enough for any
+// The values of a batch in Python: memory of a slab, on the host or on a device, described well enough for any
 // array library.
 #pragma once
 

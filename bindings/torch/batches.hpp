@@ -1,4 +1,4 @@
-// The short door to libtorch: for (const auto& batch : penstock::torch::batches(loader)).
+// Iterates over a loader in batches of torch tensors: for (const auto& batch : penstock::torch::batches(loader)).
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// The door for programs written for torch::data: a loader as a StatefulDataset for torch::data::make_data_loader.
+// Adapts a loader to torch::data: a StatefulDataset for torch::data::make_data_loader.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Memory of a batch as at::Tensor, without a copy.
+// Wraps memory of a batch as at::Tensor, without a copy.
 #pragma once
 
 #include <cstddef>

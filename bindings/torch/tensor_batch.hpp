@@ -1,4 +1,4 @@
-// A batch as tensors by name: what both doors to libtorch give.
+// A batch as tensors by name, which both adapters to libtorch give.
 #pragma once
 
 #include <cstdint>

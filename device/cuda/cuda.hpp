@@ -1,4 +1,4 @@
-// What there is of CUDA: found out at run time, so that the same program runs with a driver and without one.
+// Opens CUDA devices, if there are any: this is found out at run time, so one program runs with and without a driver.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// In the place of cuda_device.cpp, where there was no CUDA toolkit to build with.
+// Replaces cuda_device.cpp where there was no CUDA toolkit to build with.
 #include <penstock/base/error.hpp>
 #include <penstock/device/cuda/cuda.hpp>
 

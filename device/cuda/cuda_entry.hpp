@@ -1,5 +1,5 @@
-// The door of libpenstock_cuda.so, which libpenstock.so loads when a program first asks for CUDA. It is a library of
-// its own because CUDA's runtime keeps more for each thread than a library that Python loads late may.
+// The entry points of libpenstock_cuda.so, which libpenstock.so loads when a program first asks for CUDA. It is a
+// library of its own because CUDA's runtime keeps more for each thread than a library that Python loads late may.
 #pragma once
 
 #include <functional>

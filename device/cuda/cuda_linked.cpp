@@ -1,4 +1,4 @@
-// In the place of cuda_loaded.cpp, where CUDA's part is in the program itself.
+// Replaces cuda_loaded.cpp where CUDA's part is linked into the program itself.
 #include <penstock/base/error.hpp>
 #include <penstock/device/cuda/cuda_entry.hpp>
 

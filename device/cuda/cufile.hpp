@@ -1,4 +1,4 @@
-// GPUDirect Storage: cuFile, loaded when a program first asks for it. Nothing of penstock needs it.
+// Loads cuFile (GPUDirect Storage) when a program first asks for it. Nothing of penstock needs it.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,4 @@
-// The calls of cuFile that penstock makes, declared here because its header is rarely where penstock is built.
+// Declares the calls of cuFile that penstock makes, because its header is rarely where penstock is built.
 // Source: cufile.h of cuFile 1.20, and the cuFile API reference: these calls are the same since cuFile 1.0.
 #pragma once
 

@@ -1,4 +1,4 @@
-// One pass over a batch of images, bound by memory: a thread takes four pixels of a line.
+// Runs an image pass over a batch. It is bound by memory: a thread takes four pixels of a line.
 #include <cstdint>
 
 #include <cuda_bf16.h>

@@ -1,4 +1,4 @@
-// The passes as CUDA kernels, for CudaDevice alone.
+// Declares the passes as CUDA kernels, for CudaDevice alone.
 #pragma once
 
 #include <penstock/device/passes.hpp>

@@ -1,4 +1,4 @@
-// Libraries of NVIDIA's that penstock takes where they are, when a program first asks for them, and never needs.
+// Finds and loads libraries of NVIDIA's when a program first asks for them. penstock never needs them.
 #pragma once
 
 #include <span>

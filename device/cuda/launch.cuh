@@ -1,4 +1,4 @@
-// The one place where kernels are started; included by .cu files alone. tests/device/cuda_on_host.hpp has the same
+// Starts kernels; no other file does so, and only .cu files include it. tests/device/cuda_on_host.hpp has the same
 // functions for a processor's compiler, which takes the same kernels but not this syntax.
 #pragma once
 

@@ -1,4 +1,4 @@
-// What is known of a library that is loaded when a program first asks for it.
+// Describes a library that is loaded when a program first asks for it.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// JPEG on an NVIDIA GPU: nvJPEG, loaded when a program first asks for it. Nothing of penstock needs it.
+// Decodes JPEGs on an NVIDIA GPU by nvJPEG, loaded when a program first asks for it. Nothing of penstock needs it.
 #pragma once
 
 #include <cstddef>

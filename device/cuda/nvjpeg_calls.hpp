@@ -1,4 +1,4 @@
-// The calls of nvJPEG that penstock makes, declared here because its header is rarely where penstock is built.
+// Declares the calls of nvJPEG that penstock makes, because its header is rarely where penstock is built.
 // Source: nvjpeg.h of nvJPEG 12 and 13, which agree in all of these.
 #pragma once
 

@@ -1,4 +1,4 @@
-// The clouds of a batch, a block for each.
+// Runs a point pass over the clouds of a batch, a block for each cloud.
 #include <cstdint>
 
 #include <cuda_bf16.h>

@@ -1,5 +1,5 @@
-// A processor in the place of a device: memory, streams and events that are as asynchronous as a real one's, so that
-// what is built on them can be tested on any machine.
+// A Device that is a processor: its memory, streams and events are as asynchronous as a real device's, so that code for
+// devices can be tested on any machine.
 #pragma once
 
 #include <atomic>

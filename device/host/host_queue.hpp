@@ -1,4 +1,4 @@
-// The thread of a HostDevice's stream, and the places in it.
+// The thread of a HostDevice's stream, and the points in the stream that others wait for.
 #pragma once
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// Blosc 1, HDF5 filter 32001: the one door to libblosc, which may be absent.
+// Undoes Blosc 1, HDF5 filter 32001. No other file calls libblosc, which may be absent.
 #pragma once
 
 #include <cstddef>

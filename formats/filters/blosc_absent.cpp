@@ -1,4 +1,4 @@
-// What stands in for blosc.cpp where libblosc is not found.
+// Replaces blosc.cpp where libblosc is not found.
 #include <penstock/base/error.hpp>
 #include <penstock/formats/filters/blosc.hpp>
 

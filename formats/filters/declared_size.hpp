@@ -1,4 +1,4 @@
-// How many bytes a compressed frame says it holds, told from its headers alone.
+// Reads from a compressed frame's headers how many bytes it says it holds.
 #pragma once
 
 #include <cstddef>

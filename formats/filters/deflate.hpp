@@ -1,4 +1,4 @@
-// Deflate and CRC-32: the one door to libdeflate in this layer.
+// Undoes deflate and computes CRC-32. No other file of this layer calls libdeflate.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Undoing what a container did to a block's bytes. Pure functions over memory.
+// Undoes what a container did to a block's bytes. The functions are pure and work in memory.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// LZ4 in the frame of HDF5 filter 32004: the one door to liblz4, which may be absent.
+// Undoes LZ4 in the frame of HDF5 filter 32004. No other file calls liblz4, which may be absent.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// What stands in for lz4.cpp where liblz4 is not found.
+// Replaces lz4.cpp where liblz4 is not found.
 #include <penstock/base/error.hpp>
 #include <penstock/formats/filters/lz4.hpp>
 

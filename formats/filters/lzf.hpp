@@ -1,4 +1,4 @@
-// LZF, the compression that h5py brings along.
+// Undoes LZF, the compression that h5py has of its own.
 #pragma once
 
 #include <cstddef>

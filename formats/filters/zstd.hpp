@@ -1,4 +1,4 @@
-// Zstandard: the one door to libzstd, which may be absent.
+// Undoes Zstandard. No other file calls libzstd, which may be absent.
 #pragma once
 
 #include <cstddef>

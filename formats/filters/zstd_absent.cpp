@@ -1,4 +1,4 @@
-// What stands in for zstd.cpp where libzstd is not found.
+// Replaces zstd.cpp where libzstd is not found.
 #include <string>
 
 #include <penstock/base/error.hpp>

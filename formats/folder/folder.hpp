@@ -1,4 +1,4 @@
-// A folder of plain files as a dataset: one file is one field of one sample.
+// Opens a folder of plain files as a dataset: one file is one field of one sample.
 #pragma once
 
 #include <penstock/formats/format.hpp>

@@ -1,4 +1,4 @@
-// How a path inside a folder of files names a sample and a field.
+// Tells which sample and field a path inside a folder of files names.
 #pragma once
 
 #include <string_view>

@@ -1,4 +1,4 @@
-// How paths, of files in a folder or of entries in an archive, become samples.
+// Makes samples of paths: of files in a folder, or of entries in an archive.
 #pragma once
 
 #include <cstdint>

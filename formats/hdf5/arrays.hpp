@@ -1,4 +1,4 @@
-// Fixed and extensible arrays: chunk indexes of datasets that newer HDF5 libraries wrote.
+// Reads fixed and extensible arrays, the chunk indexes of datasets that newer HDF5 libraries write.
 #pragma once
 
 #include <cstddef>

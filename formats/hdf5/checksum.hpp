@@ -1,4 +1,4 @@
-// The checksum of HDF5 metadata.
+// Computes the checksum of HDF5 metadata.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Where the chunks of a dataset lie, listed in one pass over its chunk index.
+// Lists where the chunks of a dataset lie, in one pass over its chunk index.
 #pragma once
 
 #include <cstdint>

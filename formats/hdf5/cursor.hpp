@@ -1,4 +1,4 @@
-// HDF5 metadata taken apart from front to back, never beyond its end.
+// Reads HDF5 metadata from front to back, and never beyond their end.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// What a dataset says about itself: shape, type, storage, filters. No values are read.
+// Reads what a dataset says of itself: shape, type, storage and filters. It reads no values.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// What the elements of a dataset or attribute are.
+// Describes the element type of a dataset or an attribute.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The fields of an HDF5 file whose datasets hold a row per sample, as hdf5.hpp describes its layouts.
+// Finds the fields of an HDF5 file whose datasets hold a row per sample, as hdf5.hpp describes its layouts.
 #pragma once
 
 #include <cstdint>

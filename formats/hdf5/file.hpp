@@ -1,4 +1,4 @@
-// An HDF5 file's bytes and superblock: the door to the file for everything that reads its metadata.
+// Reads an HDF5 file's superblock and bytes. Everything that reads HDF5 metadata goes through it.
 #pragma once
 
 #include <array>

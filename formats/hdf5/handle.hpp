@@ -1,4 +1,4 @@
-// Owned libhdf5 identifiers, and its error stack kept off stderr.
+// Owns identifiers of libhdf5, and keeps that library's error stack off stderr.
 #pragma once
 
 #include <string>

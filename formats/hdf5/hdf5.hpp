@@ -1,4 +1,4 @@
-// HDF5 as a packing: rows of top-level datasets, or runs of bytes between offsets.
+// Opens HDF5 files as datasets: rows of top-level datasets, or runs of bytes between offsets.
 #pragma once
 
 #include <penstock/formats/format.hpp>

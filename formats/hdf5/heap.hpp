@@ -1,4 +1,4 @@
-// Heaps: where HDF5 keeps what has no place in an object header.
+// Reads HDF5 heaps: fractal ones, which hold links and attributes, and global ones, which hold variable-length values.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// The members of a group.
+// Lists the members of a group.
 #pragma once
 
 #include <cstdint>

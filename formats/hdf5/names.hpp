@@ -1,4 +1,4 @@
-// Names that our HDF5 files use.
+// The names that our HDF5 files use.
 #pragma once
 
 namespace penstock {

@@ -1,4 +1,4 @@
-// Object headers: what a group or dataset says about itself, as a list of messages.
+// Reads object headers: lists of messages in which a group or a dataset describes itself.
 #pragma once
 
 #include <cstddef>

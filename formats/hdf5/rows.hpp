@@ -1,4 +1,4 @@
-// One HDF5 dataset as rows along its first dimension, and where their bytes lie.
+// Presents one HDF5 dataset as rows along its first dimension, and tells where their bytes lie.
 #pragma once
 
 #include <algorithm>

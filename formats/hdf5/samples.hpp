@@ -1,4 +1,4 @@
-// HDF5 files with a dataset, or a group of datasets, for each sample, as hdf5.hpp describes them.
+// Opens HDF5 files that have a dataset, or a group of datasets, for each sample, as hdf5.hpp describes them.
 #pragma once
 
 #include <cstdint>

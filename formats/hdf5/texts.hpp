@@ -1,4 +1,4 @@
-// Strings in HDF5 files: fixed length or in a global heap, as values of datasets and attributes.
+// Reads strings of HDF5 files, of fixed length or in a global heap, from datasets and attributes.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// B-trees of version 2: sorted records of one size, in nodes of one size.
+// Reads B-trees of version 2: sorted records of one size, in nodes of one size.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Element types as our HDF5 files have them.
+// The element types that our HDF5 files use.
 #pragma once
 
 #include <penstock/formats/hdf5/handle.hpp>

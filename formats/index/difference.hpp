@@ -1,4 +1,4 @@
-// Whether two indexes tell the same of a shard.
+// Compares two indexes of a shard, and names the first difference.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// How an index names the files it points into.
+// Names the files that an index points into.
 #pragma once
 
 #include <filesystem>

@@ -1,4 +1,4 @@
-// A piece whose bytes stand in the index itself.
+// Makes a piece whose bytes stand in the index itself.
 #pragma once
 
 #include <cstddef>

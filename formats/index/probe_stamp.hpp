@@ -1,4 +1,4 @@
-// A cheap stamp of a file's content.
+// Computes a cheap stamp of a file's content.
 #pragma once
 
 #include <cstdint>

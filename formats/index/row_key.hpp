@@ -1,4 +1,4 @@
-// The key of a sample that has none but its row's number.
+// Makes the key of a sample that has only its row's number.
 #pragma once
 
 #include <cstdint>

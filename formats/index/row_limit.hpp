@@ -1,4 +1,4 @@
-// How many rows of an array an index may name.
+// Limits how many rows of an array an index may name.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What a shard's files were when the dataset was opened: what is read later must be what was indexed.
+// Remembers what a shard's files were when the dataset was opened, so that only what was indexed is read later.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The index of a shard that others packed, kept beside the data so that the second open is instant. It may be deleted.
+// Keeps the index of a foreign shard beside its data, so that the second open is instant. Users may delete it.
 #pragma once
 
 #include <filesystem>

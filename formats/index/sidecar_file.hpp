@@ -1,4 +1,4 @@
-// Which sidecars are believed, and whose turn it is to make one.
+// Decides which sidecars are believed, and which process makes one.
 #pragma once
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// What an index is built from, column by column, until it is serialized. Private to formats/index/builder.cpp and
+// Holds the columns that an index is built from until it is serialized. Private to formats/index/builder.cpp and
 // formats/index/serialize.cpp.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Files and folders that appear whole or not at all, and stay after a power cut.
+// Writes files and folders that appear whole or not at all, and that survive a power cut.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// A new file, written in large steps.
+// Writes a new file in large steps.
 #pragma once
 
 #include <cstddef>

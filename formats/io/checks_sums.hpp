@@ -1,4 +1,4 @@
-// Whether a checksum that stands in metadata must be right. Always, but in the build that fuzzes.
+// Tells whether checksums in metadata must be right: always, except in the build that fuzzes.
 #pragma once
 
 namespace penstock {

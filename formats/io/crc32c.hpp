@@ -1,4 +1,4 @@
-// CRC-32C (Castagnoli), the checksum kept for every field. Source: RFC 3720, appendix B.4.
+// Computes CRC-32C (Castagnoli), the checksum kept for every field. Source: RFC 3720, appendix B.4.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// An open file descriptor and the plain reads and writes on it.
+// An open file descriptor, and the plain reads and writes on it.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// The bytes of a whole file: in memory where it is small, else mapped.
+// Gives the bytes of a whole file: read into memory where it is small, else mapped.
 #pragma once
 
 #include <cstddef>

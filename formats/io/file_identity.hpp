@@ -1,4 +1,4 @@
-// What tells a file, and one state of it, from every other: whether it was replaced or written to shows here.
+// Identifies a file and its state, so that a replaced or changed file is noticed.
 #pragma once
 
 #include <cstdint>

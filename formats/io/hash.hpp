@@ -1,4 +1,4 @@
-// A 64-bit hash for names and stamps: the same on every machine, for the stored formats depend on it.
+// A 64-bit hash of names and stamps. It is the same on every machine, because stored formats depend on it.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Whose a file is, before what it says is believed or what it holds is removed.
+// Checks who owns a file before its content is believed or removed.
 #pragma once
 
 #include <filesystem>

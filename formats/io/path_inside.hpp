@@ -1,4 +1,4 @@
-// The one rule for paths that files name: they stay inside the dataset.
+// Checks that paths which files name stay inside the dataset. No other code decides that.
 #pragma once
 
 #include <filesystem>

@@ -1,4 +1,4 @@
-// Many shards in one word: "train-{000..146}.tar", "{a,b}/part-*.lmdb".
+// Expands patterns that name many shards: "train-{000..146}.tar", "{a,b}/part-*.lmdb".
 #pragma once
 
 #include <filesystem>

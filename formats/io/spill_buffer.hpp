@@ -1,4 +1,4 @@
-// Bytes that gather before their place is known: in memory, then in an unnamed temporary file.
+// Gathers bytes whose position is not known yet: in memory first, then in an unnamed temporary file.
 #pragma once
 
 #include <cstddef>

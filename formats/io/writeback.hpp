@@ -1,4 +1,4 @@
-// Has the disk write a growing file while it grows.
+// Starts the disk's writing of a file while the file still grows.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Datasets of which nothing can be loaded, in words: opening them is no error, but must not go unnoticed.
+// Describes datasets of which nothing can be loaded. Opening them is no error, but it must not go unnoticed.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Label files as rows of a key and a value, before anyone asks what the values mean.
+// Reads label files as rows of a key and a value, without interpreting the values.
 #pragma once
 
 #include <filesystem>

@@ -1,4 +1,4 @@
-// Labels that are kept apart from the samples, in a csv, txt or json file.
+// Reads labels that are kept apart from the samples, in a csv, txt or json file.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Every name of an LMDB file, kept in one piece of memory, and which sample and field it stands for.
+// Lists every name of an LMDB file in one piece of memory, with the sample and field that it stands for.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// LMDB as a packing: every value of the main database is an extent of data.mdb.
+// Opens LMDB files as datasets: every value of the main database is an extent of data.mdb.
 #pragma once
 
 #include <penstock/formats/format.hpp>

@@ -1,4 +1,4 @@
-// The pages of an LMDB file, walked read-only and without liblmdb: names, and where their values lie in the file.
+// Walks the pages of an LMDB file, read-only and without liblmdb: names, and where their values lie in the file.
 #pragma once
 
 #include <cstddef>

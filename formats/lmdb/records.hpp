@@ -1,4 +1,4 @@
-// LMDB values that are records, as samples of several fields.
+// Opens LMDB values that are records as samples of several fields.
 #pragma once
 
 #include <cstdint>

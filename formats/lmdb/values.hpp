@@ -1,4 +1,4 @@
-// LMDB values that are records of several fields: Caffe's Datum, and msgpack maps.
+// Parses LMDB values that are records of several fields: Caffe's Datum, and msgpack maps.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The columns of an MDS shard: what each one's encoding makes of its bytes.
+// Decodes the columns of an MDS shard according to each one's encoding.
 #pragma once
 
 #include <cstdint>

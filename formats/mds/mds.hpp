@@ -1,4 +1,4 @@
-// MosaicML's MDS, the format of mosaicml-streaming, as a dataset.
+// Opens MDS, the format of mosaicml-streaming, as a dataset.
 #pragma once
 
 #include <penstock/formats/format.hpp>

@@ -1,4 +1,4 @@
-// A NumPy array, or an archive of them, as a dataset: row i is sample i.
+// Opens a NumPy array, or an archive of them, as a dataset: row i is sample i.
 #pragma once
 
 #include <penstock/formats/format.hpp>

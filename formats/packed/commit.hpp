@@ -1,4 +1,4 @@
-// The last steps of packing: a folder that is complete takes its name.
+// Does the last steps of packing, by which a complete folder takes its name.
 #pragma once
 
 #include <filesystem>

@@ -1,4 +1,4 @@
-// A shard that has got all of its samples, and what is left to do until it is whole.
+// A shard that has all of its samples, and the work that is left until it is complete.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The journal of an unfinished packed dataset: what it is made of, and which shards are whole.
+// The journal of an unfinished packed dataset: how it is made, and which shards are complete.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// penstock.json: what a packed dataset says about itself.
+// Reads and writes penstock.json, in which a packed dataset describes itself.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Opening and proving a dataset made by `penstock pack`.
+// Opens and proves datasets made by `penstock pack`.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// A dataset that several processes pack: each makes one part, a packed dataset of its own in the partial folder.
+// Lets several processes pack one dataset: each makes a part, a packed dataset of its own in the partial folder.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The fields of a sample on its way into a shard, as the schema orders them.
+// Puts the fields of a sample into the schema's order on their way into a shard.
 #pragma once
 
 #include <algorithm>

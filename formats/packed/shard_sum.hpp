@@ -1,4 +1,4 @@
-// What penstock.json says of a shard, from the shard's files.
+// Computes what penstock.json says of a shard from the shard's files.
 #pragma once
 
 #include <filesystem>

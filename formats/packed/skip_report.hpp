@@ -1,4 +1,4 @@
-// Which samples packing left out, and why: skipped.jsonl in the packed dataset.
+// Lists the samples that packing left out, and why: skipped.jsonl in the packed dataset.
 #pragma once
 
 #include <cstdint>

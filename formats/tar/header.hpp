@@ -1,4 +1,4 @@
-// The header block of a tar member, read and written.
+// Reads and writes the header block of a tar member.
 //
 //     0 name[100]   100 mode[8]   108 uid[8]   116 gid[8]   124 size[12]   136 mtime[12]   148 checksum[8]   156 type
 //   157 link[100]   257 magic[8]  265 user[32] 297 group[32] 329 device[16] 345 prefix[155]                  500 unused

@@ -1,4 +1,4 @@
-// How samples are named inside a tar: the WebDataset convention, in both directions.
+// Maps samples to names inside a tar and back, by the WebDataset convention.
 #pragma once
 
 #include <optional>

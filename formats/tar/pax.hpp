@@ -1,4 +1,4 @@
-// Pax extended headers: records "LENGTH KEY=VALUE\n" that replace or add to what a tar header says.
+// Reads pax extended headers: records "LENGTH KEY=VALUE\n" that replace or add to what a tar header says.
 // Source: POSIX.1-2017, pax, "pax Extended Header"; GNU tar 1.34 manual, "Storing Sparse Files".
 #pragma once
 

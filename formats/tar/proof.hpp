@@ -1,4 +1,4 @@
-// Whether an index of a tar archive is still the right one, told from the members' headers.
+// Proves by the members' headers that an index of a tar archive is still the right one.
 #pragma once
 
 #include <filesystem>

@@ -1,4 +1,4 @@
-// Tar archives as datasets, by the WebDataset convention: adjacent members with the same key are one sample's fields.
+// Opens tar archives as datasets by the WebDataset convention: adjacent members with one key are one sample.
 #pragma once
 
 #include <penstock/formats/format.hpp>

@@ -1,4 +1,4 @@
-// A limit for JSON that others wrote.
+// Limits how deeply JSON that others wrote may nest.
 #pragma once
 
 #include <string_view>

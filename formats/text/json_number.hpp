@@ -1,4 +1,4 @@
-// Numbers of JSON that others wrote.
+// Reads numbers from JSON that others wrote.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The codes by which NumPy names element types: "<f4", "|u1".
+// Translates the codes by which NumPy names element types: "<f4", "|u1".
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// The header that makes plain elements a .npy value.
+// Makes the header that turns plain elements into a .npy value.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// tf.train.Example, the protobuf message that most TFRecord files hold: where each feature's values lie.
+// Parses tf.train.Example, the protobuf message that most TFRecord files hold, and tells where its values lie.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// A TFRecord file as a dataset: every record is a sample.
+// Opens a TFRecord file as a dataset: every record is a sample.
 #pragma once
 
 #include <penstock/formats/format.hpp>

@@ -1,4 +1,4 @@
-// The entries of a zip archive: where each one's data lie, checked.
+// Lists the entries of a zip archive, checked, and where their data lie.
 #pragma once
 
 #include <cstdint>

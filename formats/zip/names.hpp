@@ -1,4 +1,4 @@
-// Names of the entries of a zip archive.
+// Decodes the names of a zip archive's entries.
 #pragma once
 
 #include <string>

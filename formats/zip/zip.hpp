@@ -1,4 +1,4 @@
-// A zip archive as a dataset: every file in it is a field of a sample.
+// Opens a zip archive as a dataset: every file in it is a field of a sample.
 #pragma once
 
 #include <penstock/formats/format.hpp>

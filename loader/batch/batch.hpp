@@ -1,4 +1,4 @@
-// A batch as the consumer gets it: named tensors in one slab, which goes back to its pool when the last copy dies.
+// A batch as the consumer gets it: named tensors in a slab, which returns to its pool when the last copy dies.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// A batch in the making: its slab, its rows, how far each of them is, and what went wrong.
+// A batch while it is built: its slab and rows, the state of each row, and the failures so far.
 #pragma once
 
 #include <atomic>

@@ -1,4 +1,4 @@
-// What a batch says of itself, wherever the memory of its values is: in a slab of the host, or of a device.
+// Describes a batch: keys, samples and outputs, whether its values lie in a slab of the host or of a device.
 #pragma once
 
 #include <cstdint>

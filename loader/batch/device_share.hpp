@@ -1,4 +1,4 @@
-// What a device does of a batch beside taking a copy of it.
+// Describes what a device does of a batch besides receiving a copy of it.
 #pragma once
 
 #include <cstddef>

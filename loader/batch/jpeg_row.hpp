@@ -1,4 +1,4 @@
-// A row of images that is left to the device: the JPEG, and what becomes of its pixels.
+// A row of images that is left to the device: the JPEG, and how its pixels are resampled.
 #pragma once
 
 #include <cstddef>

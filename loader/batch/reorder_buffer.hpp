@@ -1,4 +1,4 @@
-// The prefetch queue: batches finish in any order and are taken in theirs.
+// The prefetch queue: batches finish in any order and are taken in the plan's order.
 #pragma once
 
 #include <atomic>

@@ -1,4 +1,4 @@
-// What a stage between delivery and next() hands on: finished batches in order, of one generation at a time.
+// A queue that a stage behind delivery fills: finished batches in order, of one generation at a time.
 #pragma once
 
 #include <chrono>

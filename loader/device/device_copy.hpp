@@ -1,4 +1,4 @@
-// The stage that brings batches to a device, ahead of the consumer, while the device works on those before.
+// Copies batches to a device ahead of the consumer, while the device works on earlier ones.
 #pragma once
 
 #include <cstdint>

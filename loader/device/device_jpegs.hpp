@@ -1,4 +1,4 @@
-// JPEGs that a device decodes, a share of each batch: LoaderOptions::gpu_jpeg.
+// Has a device decode a share of each batch's JPEGs: LoaderOptions::gpu_jpeg.
 #pragma once
 
 #include <array>

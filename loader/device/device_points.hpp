@@ -1,4 +1,4 @@
-// Which last steps of a chain of points are a device's.
+// Decides which last steps of a chain of points a device does.
 #pragma once
 
 #include <optional>

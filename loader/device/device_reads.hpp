@@ -1,4 +1,4 @@
-// Rows that a device reads from their files itself: LoaderOptions::gpu_direct.
+// Has a device read rows from their files itself: LoaderOptions::gpu_direct.
 #pragma once
 
 #include <atomic>

@@ -1,4 +1,4 @@
-// The memory of a batch on a device. What the batch says of itself stays on the host.
+// The memory of a batch on a device. Its keys and other records stay on the host.
 #pragma once
 
 #include <atomic>

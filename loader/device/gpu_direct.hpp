@@ -1,4 +1,4 @@
-// Which outputs a device reads itself, and why no others: LoaderOptions::gpu_direct.
+// Decides which outputs a device reads itself, and says why it reads no others: LoaderOptions::gpu_direct.
 #pragma once
 
 #include <cstdint>

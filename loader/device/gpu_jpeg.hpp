@@ -1,4 +1,4 @@
-// Which outputs' JPEGs a device shares in decoding, and why no others: LoaderOptions::gpu_jpeg.
+// Decides which outputs' JPEGs a device helps to decode, and says why no others: LoaderOptions::gpu_jpeg.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// JPEGs of a device that is a processor: the loader's own decoder.
+// Decodes JPEGs for a device that is a processor, with the loader's own decoder.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// Blocks that several samples share, undone once and kept while there is room.
+// A cache of undone blocks, so that a block which several samples share is undone once.
 #pragma once
 
 #include <condition_variable>

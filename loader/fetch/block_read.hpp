@@ -1,4 +1,4 @@
-// A filtered block's stored bytes on their way from the engine to the tasks that want them.
+// A read of a filtered block's stored bytes, for which several row tasks may wait.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// What to read for one sample: which field serves which output, which reads bring its bytes, and where they go.
+// Plans what is read for one sample: which field serves which output, by which reads, into which memory.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// What codecs must know of a value before parts of it are read: from the index, or from the value's first bytes.
+// Gets what codecs must know of a value before parts of it are read: from the index, or from its first bytes.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// What later epochs need not read or decode again: values of samples, kept in memory up to a limit and never given up.
+// A cache of samples' values for later epochs. It fills up to a limit and never drops a value.
 #pragma once
 
 #include <atomic>

@@ -1,4 +1,4 @@
-// A worker's side of the sample cache: what of a sample goes into it, and in what form it comes out again.
+// A worker's side of the sample cache: it decides what of a sample is kept, and restores what was.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Which values are compared with their checksums, and which were.
+// Decides which values are compared with their checksums, and counts which were.
 #pragma once
 
 #include <array>

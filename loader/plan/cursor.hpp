@@ -1,4 +1,4 @@
-// Where the consumer is: which batch it gets next, in which epoch.
+// Tracks the consumer's position: which batch it gets next, in which epoch.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Which of a job's processes this one is, as the program that started it says in the environment.
+// Reads rank and world from the environment variables that torchrun, MPI and Slurm set.
 #pragma once
 
 #include <cstdint>

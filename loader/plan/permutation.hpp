@@ -1,4 +1,4 @@
-// A shuffled order that is computed per position: no list, so any size costs the same few words.
+// A shuffled order that is computed for each position, without a list, so that any size costs the same few words.
 #pragma once
 
 #include <cstdint>

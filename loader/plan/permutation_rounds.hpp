@@ -1,4 +1,4 @@
-// The rounds of Permutation's network, for many values side by side.
+// Computes the rounds of Permutation's network for many values side by side.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// The plan: which sample is in which row of which batch, as a pure function of (seed, epoch, rank, world).
+// The plan: it tells which sample is in which row of which batch, as a pure function of (seed, epoch, rank, world).
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Which samples an epoch delivers: all, or those that have every requested field.
+// Selects the samples that an epoch delivers: all, those of `subset`, or those that have every requested field.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// A loader's position, small enough for every checkpoint.
+// Saves a loader's position in a form that is small enough for every checkpoint.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Which engine suits a dataset on this machine, and why.
+// Chooses the engine that suits a dataset on this machine, and says why.
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>

@@ -1,4 +1,4 @@
-// Requests that lie close together in a file become one read.
+// Merges requests that lie close together in a file into one read.
 #pragma once
 
 #include <cstddef>

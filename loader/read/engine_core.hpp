@@ -1,4 +1,4 @@
-// Where an engine takes requests in and answers them.
+// The part that all engines share: it takes requests in and answers them.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Copies out of mapped files: for data that is in memory, in many small reads or as rows that nothing is done with.
+// An engine that copies out of mapped files, for data in memory in many small reads or as rows that need no work.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// Reads in the thread that asks: for data that is in memory, so that the copy is spread over the decoding workers.
+// An engine that reads in the calling thread, for data in memory, so that all workers share the copying.
 #pragma once
 
 #include <memory>

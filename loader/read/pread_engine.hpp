@@ -1,4 +1,4 @@
-// A pool of threads that read: where io_uring is not allowed.
+// An engine of threads that call pread, for systems where io_uring is not allowed.
 #pragma once
 
 #include <memory>

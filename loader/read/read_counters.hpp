@@ -1,4 +1,4 @@
-// What an engine counts while it runs.
+// Counts what an engine does.
 #pragma once
 
 #include <atomic>

@@ -1,4 +1,4 @@
-// The engines that fetch extents. All give identical bytes; they differ in who waits, and where.
+// The engines that fetch extents. All give identical bytes; they differ in which thread waits, and where.
 #pragma once
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// Extents in order, read ahead through an engine: for who takes one behind the other.
+// Reads extents in order and ahead through an engine, for a caller that takes them one after the other.
 #pragma once
 
 #include <condition_variable>

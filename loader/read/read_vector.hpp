@@ -1,4 +1,4 @@
-// One read of a file into several destinations, and reads that go on until they are full.
+// Reads one range of a file into several destinations, and continues until they are full.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// How much of the data is in the page cache.
+// Estimates how much of the data is in the page cache.
 #pragma once
 
 #include <cstdint>

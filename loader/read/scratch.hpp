@@ -1,4 +1,4 @@
-// Aligned memory that O_DIRECT reads go through, reserved once.
+// Aligned memory for O_DIRECT reads, reserved once.
 #pragma once
 
 #include <cstddef>

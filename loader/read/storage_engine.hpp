@@ -1,4 +1,4 @@
-// An engine over plain files, for who reads them from end to end.
+// Makes an engine over plain files, for a caller that reads them from end to end.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Copies of rows that nobody reads again soon.
+// Copies rows past the processor's caches, because nobody reads them again soon.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Takes the place of the io_uring engine in builds without liburing.
+// Replaces the io_uring engine in builds without liburing.
 #include <cerrno>
 
 #include <penstock/loader/read/uring_engine.hpp>

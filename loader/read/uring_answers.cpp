@@ -1,4 +1,4 @@
-// What becomes of the ring's answers: the rest is asked for, or the requests are answered.
+// Handles the ring's answers: it asks for the rest of short reads, and answers requests.
 #include <cerrno>
 #include <cstring>
 #include <utility>

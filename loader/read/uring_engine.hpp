@@ -1,4 +1,4 @@
-// Reads through io_uring: for data that is not in memory.
+// An engine that reads through io_uring, for data that is not in memory.
 #pragma once
 
 #include <atomic>

@@ -1,4 +1,4 @@
-// The thread behind one ring: takes requests over, merges and splits them, keeps the ring full, answers.
+// The thread of one ring: it takes requests, merges and splits them, keeps the ring full, and answers.
 #pragma once
 
 #include <atomic>

@@ -1,4 +1,4 @@
-// Whether this system lets a process use io_uring.
+// Tells whether this system lets a process use io_uring.
 #pragma once
 
 namespace penstock {

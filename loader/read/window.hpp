@@ -1,4 +1,4 @@
-// The read window: the bounded memory that bytes wait in between the reader and the workers.
+// The read window: bounded memory where bytes wait between the reader and the workers.
 #pragma once
 
 #include <bit>

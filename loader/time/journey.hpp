@@ -1,4 +1,4 @@
-// When the rows that a batch waited for longest passed from stage to stage.
+// Records when the rows that a batch waited for longest passed from stage to stage.
 #pragma once
 
 #include <penstock/loader/time/stage_clock.hpp>

@@ -1,4 +1,4 @@
-// The consumer's time: what it waited, for which stage, and what it did in between.
+// Attributes the consumer's waits to stages, and measures its own work between them.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// Where the time went: always on, and complete enough to add up.
+// The statistics of a loader: where its time went. They are always on, and add up.
 #pragma once
 
 #include <chrono>

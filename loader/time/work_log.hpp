@@ -1,4 +1,4 @@
-// What a thread of the loader did lately, so that a wait can be laid over it.
+// Records what a thread of the loader did lately, so that a wait can be compared with it.
 #pragma once
 
 #include <algorithm>

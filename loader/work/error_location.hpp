@@ -1,4 +1,4 @@
-// Where a value of a dataset lies, for messages.
+// Tells where a value of a dataset lies, for error messages.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What went wrong so far: the list of bad samples, and the limit of how many an epoch may have.
+// Keeps the list of bad samples, and enforces the limit of how many an epoch may have.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Behind one row of a batch: which sample, where its bytes lie, and what every random draw came to.
+// Explains one row of a batch: its sample, where its bytes lie, and what every random draw came to.
 #pragma once
 
 #include <cstdint>

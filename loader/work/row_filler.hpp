@@ -1,4 +1,4 @@
-// From a sample's number to a filled row: plan the reads, bring the bytes, decode and transform into the slots.
+// Fills a row from a sample's number: it plans the reads, brings the bytes, decodes and transforms into the slots.
 #pragma once
 
 #include <cstdint>

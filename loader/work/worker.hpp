@@ -1,4 +1,4 @@
-// The worker pool: exactly `workers` threads that read (with a direct engine), decode and transform rows.
+// The worker pool: exactly `workers` threads that decode and transform rows, and read them with the engine in_worker.
 #pragma once
 
 #include <cstdint>

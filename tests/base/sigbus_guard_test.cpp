@@ -1,4 +1,4 @@
-// Each case runs in a process of its own, since handlers of signals are the process's.
+// Tests the guard against SIGBUS. Each case runs in a process of its own, since signal handlers are the process's.
 #include <atomic>
 #include <csetjmp>
 #include <csignal>

@@ -1,4 +1,4 @@
-// Failures of the system, on demand: memory, threads, files and signals, by functions that stand before libc's own.
+// Makes the system fail on demand (memory, threads, files, signals) by functions that stand before libc's own.
 #pragma once
 
 #include <cstdint>

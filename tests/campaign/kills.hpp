@@ -1,4 +1,4 @@
-// Processes that are killed at any moment: what they were making is whole or absent, and goes on where it ended.
+// Kills processes at any moment: what they were making is whole or absent, and goes on where it ended.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The datasets that trials begin with: small ones of every packing and every sort of value, and what each delivers.
+// Makes the datasets that trials begin with: small ones of every packing and every sort of value.
 #pragma once
 
 #include <cstdint>

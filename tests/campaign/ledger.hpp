@@ -1,4 +1,4 @@
-// What processes of a campaign tell each other: which trial is under way, and what came of those that ended.
+// Shared memory in which processes of a campaign tell which trial is under way, and how those that ended came out.
 #pragma once
 
 #include <array>

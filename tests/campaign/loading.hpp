@@ -1,4 +1,4 @@
-// Loading as programs do it, with any options, beside the rows that an untouched dataset delivers.
+// Loads a dataset as programs do, with any options, and compares the rows with those of an untouched dataset.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// Damage to the files of a dataset: any byte of any file, and lengths, order and identity of files.
+// Damages the files of a dataset: any byte of any file, and lengths, order and identity of files.
 #pragma once
 
 #include <filesystem>

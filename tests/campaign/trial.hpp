@@ -1,4 +1,4 @@
-// One trial: a dataset is damaged, the system fails, and whatever was asked for ends in what was written or in an error.
+// Runs one trial: a dataset is damaged, the system fails, and each action ends in what was written or in an error.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Values of the datasets of a campaign, made by code.
+// Makes values for the datasets of a campaign.
 #pragma once
 
 #include <cstdint>

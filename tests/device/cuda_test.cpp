@@ -1,4 +1,4 @@
-// What can only be seen on a GPU; and, without one, that its absence is told in one line.
+// Tests what can only be seen on a GPU; without one, that its absence is told in one line.
 #include <cmath>
 #include <cstdint>
 #include <cstring>

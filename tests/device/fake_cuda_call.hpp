@@ -1,4 +1,4 @@
-// What calls of CUDA's stand-in have in common.
+// Defines what calls of CUDA's stand-in have in common.
 #pragma once
 
 #include "fake_cuda_state.hpp"

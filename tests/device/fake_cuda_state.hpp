@@ -1,4 +1,4 @@
-// Inside of the stand-in: what there is, and whose it is.
+// The state inside CUDA's stand-in: devices, memory, streams, and who owns them.
 #pragma once
 
 #include <condition_variable>

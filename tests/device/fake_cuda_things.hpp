@@ -1,4 +1,4 @@
-// Things of a device of CUDA's on its stand-in, for tests of CudaDevice.
+// Defines errors, buffers and gates for tests of CudaDevice on CUDA's stand-in (fake_cuda.hpp).
 #pragma once
 
 #include <atomic>

@@ -1,4 +1,4 @@
-// In the place of libcufile.so.0: the same calls, by pread into memory of the host.
+// Replaces libcufile.so.0 in tests: the same calls, by pread into memory of the host.
 #include "fake_cufile.hpp"
 
 #include <cerrno>

@@ -1,4 +1,4 @@
-// What the test and its stand-in for libcufile.so.0 share: what it answers, and what it was asked.
+// Shared by the test and its stand-in for libcufile.so.0: what it answers, and what it was asked.
 #pragma once
 
 struct FakeCuFile {

@@ -1,4 +1,4 @@
-// The stand-in for a device is as asynchronous, as ordered and as unforgiving as a real one.
+// Tests that the stand-in for a device is as asynchronous, as ordered and as unforgiving as a real one.
 #include <atomic>
 #include <cerrno>
 #include <chrono>

@@ -1,4 +1,4 @@
-// JPEG on a GPU: what can only be seen there; and, without one, that its absence is told in one line.
+// Tests JPEG decoding on a GPU; without one, that its absence is told in one line.
 #include <cmath>
 #include <cstdint>
 #include <vector>

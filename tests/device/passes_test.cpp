@@ -1,4 +1,4 @@
-// What the passes compute, on the processor: against plain formulas.
+// Tests what the passes compute on the processor, against plain formulas.
 #include <algorithm>
 #include <array>
 #include <barrier>

@@ -1,4 +1,4 @@
-// Resample passes of images and weights that nobody chose, for every implementation to be compared by.
+// Makes random resample passes of images and weights, by which every implementation is compared.
 #pragma once
 
 #include <algorithm>

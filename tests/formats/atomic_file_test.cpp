@@ -1,4 +1,4 @@
-// The calls that make files durable are taken down here: this program's own fsync and rename come before libc's.
+// Tests files that must be durable: it records the calls, as this program's own fsync and rename come before libc's.
 #include <algorithm>
 #include <cstring>
 #include <filesystem>

@@ -1,4 +1,4 @@
-// Disks that fail or fill up while a dataset is written, and what was damaged since.
+// Tests the dataset writer on disks that fail or fill up, and with files damaged since.
 #include <cerrno>
 #include <cstdint>
 #include <filesystem>

@@ -1,4 +1,4 @@
-// Runs that were killed, and the resumes that go on behind their last whole shard.
+// Tests runs that were killed, and the resumes that go on behind their last whole shard.
 #include <cstdint>
 #include <filesystem>
 #include <string>

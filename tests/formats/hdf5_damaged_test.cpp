@@ -1,4 +1,4 @@
-// Files cut short and with changed bytes, each read by a process of its own.
+// Tests HDF5 files cut short and with changed bytes, each read by a process of its own.
 #include <cstdlib>
 #include <filesystem>
 #include <map>

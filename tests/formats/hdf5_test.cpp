@@ -1,4 +1,4 @@
-// HDF5 files that others wrote: whatever their layout, the index finds the bytes that libhdf5 reads.
+// Tests HDF5 files that others wrote: whatever their layout, the index finds the bytes that libhdf5 reads.
 #include <array>
 #include <chrono>
 #include <cstdint>

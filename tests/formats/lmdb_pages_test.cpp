@@ -1,4 +1,4 @@
-// The pages of LMDB files, beside liblmdb; cut, flipped, and while others write.
+// Tests the reader of LMDB pages beside liblmdb, with files cut, flipped, and written by others meanwhile.
 #include <cstdlib>
 #include <filesystem>
 #include <map>

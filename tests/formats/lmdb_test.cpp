@@ -1,4 +1,4 @@
-// LMDB files that others wrote: which samples, keys and fields their names tell.
+// Tests which samples, keys and fields the names in LMDB files of others tell.
 #include <cstdint>
 #include <filesystem>
 #include <map>

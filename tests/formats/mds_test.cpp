@@ -1,4 +1,4 @@
-// Shards as mosaicml-streaming writes them, well-formed and not; laid out by hand here.
+// Tests shards as mosaicml-streaming writes them, well-formed and not; they are laid out by hand here.
 #include <cstdlib>
 #include <filesystem>
 #include <optional>

@@ -1,4 +1,4 @@
-// Arrays as NumPy writes them, well-formed and not.
+// Tests arrays as NumPy writes them, well-formed and not.
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>

@@ -1,4 +1,4 @@
-// Checksums of parts of values, in the index of what was packed.
+// Tests checksums of parts of values in the index of a packed dataset.
 #include <cstring>
 #include <string>
 #include <vector>

@@ -1,4 +1,4 @@
-// Sidecars of data that were written again, touched, copied or changed while they were indexed.
+// Tests sidecars of data that were written again, touched, copied or changed while they were indexed.
 #include <algorithm>
 #include <cstdlib>
 #include <ctime>

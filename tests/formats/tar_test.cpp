@@ -1,4 +1,4 @@
-// Archives as other programs write them, well-formed and not; headers are laid out by hand here.
+// Tests archives as other programs write them, well-formed and not; headers are laid out by hand here.
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>

@@ -1,4 +1,4 @@
-// Records as other programs write them, well-formed and not; messages are laid out by hand here.
+// Tests records as other programs write them, well-formed and not; messages are laid out by hand here.
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>

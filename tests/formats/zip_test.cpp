@@ -1,4 +1,4 @@
-// Archives as other programs write them, well-formed and not; records are laid out by hand here.
+// Tests archives as other programs write them, well-formed and not; records are laid out by hand here.
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>

@@ -1,4 +1,4 @@
-// Point clouds of fuzzed bytes.
+// Fuzzes the codecs of point clouds.
 #include <algorithm>
 #include <memory>
 #include <vector>

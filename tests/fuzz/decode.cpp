@@ -1,4 +1,4 @@
-// Values of fuzzed bytes.
+// Fuzzes the codecs of values.
 #include <algorithm>
 #include <memory>
 #include <vector>

@@ -1,4 +1,4 @@
-// Files and datasets of fuzzed bytes.
+// Fuzzes the readers of files and datasets.
 #include <algorithm>
 #include <fstream>
 #include <vector>

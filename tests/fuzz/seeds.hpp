@@ -1,4 +1,4 @@
-// What fuzzing starts from: whole files of each kind, made by code.
+// Makes the inputs that fuzzing starts from: whole files of each kind.
 #pragma once
 
 #include <cstddef>

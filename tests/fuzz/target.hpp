@@ -1,4 +1,4 @@
-// What the doors, libFuzzer's and the replayer's, know of the targets.
+// Declares the list of fuzz targets for libFuzzer's entry point and for the replayer.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// What is fuzzed: one function for each parser of bytes that others made.
+// Declares the fuzz targets: one function for each parser of bytes that others made.
 #pragma once
 
 #include <filesystem>

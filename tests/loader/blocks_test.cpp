@@ -1,4 +1,4 @@
-// Filtered blocks that samples share: each is undone once while it is wanted, whichever engine brings its bytes.
+// Tests filtered blocks that samples share: each is undone once while it is wanted, whichever engine brings its bytes.
 #include <map>
 #include <optional>
 #include <numeric>

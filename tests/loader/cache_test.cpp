@@ -1,4 +1,4 @@
-// The cache of samples: later epochs read and decode less, and deliver the same bytes.
+// Tests the cache of samples: later epochs read and decode less, and deliver the same bytes.
 #include <string>
 #include <vector>
 

@@ -1,4 +1,4 @@
-// What was not written is not delivered: values are compared with their checksums while they are loaded.
+// Tests that values are compared with their checksums while they are loaded, and wrong ones are not delivered.
 #include <fstream>
 #include <optional>
 #include <random>

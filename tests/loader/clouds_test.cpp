@@ -1,4 +1,4 @@
-// Point clouds from packing to batches: a loader reads the points that it delivers, and the bytes are always the same.
+// Tests point clouds from packing to batches: a loader reads only the points that it delivers, always the same bytes.
 #include <algorithm>
 #include <fstream>
 #include <random>

@@ -1,4 +1,4 @@
-// Several processes pack one dataset: the parts joined are the dataset that one process makes, whatever their number.
+// Tests packing by several processes: the parts joined are the dataset that one process makes, whatever their number.
 #include <csignal>
 #include <filesystem>
 #include <functional>

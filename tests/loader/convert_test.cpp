@@ -1,4 +1,4 @@
-// Packing: the samples come back as they were, in key order, whatever the format and the workers.
+// Tests packing: the samples come back as they were, in key order, whatever the format and the workers.
 #include <fstream>
 
 #include <doctest/doctest.h>

@@ -1,4 +1,4 @@
-// Crops of large recoded photographs: only the tiles they need are read, and nothing else changes.
+// Tests crops of large recoded photographs: only the tiles they need are read, and nothing else changes.
 #include <string>
 #include <vector>
 

@@ -1,4 +1,4 @@
-// Copies to a device run ahead of the consumer, whose threads never wait for them, and beside its streams.
+// Tests that copies to a device run ahead of the consumer and beside its streams, and that no thread waits for them.
 #include <atomic>
 #include <chrono>
 #include <future>

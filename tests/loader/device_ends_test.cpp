@@ -1,4 +1,4 @@
-// Memory for batches on a device is bounded and given back, whenever and however a loader ends.
+// Tests that memory for batches on a device is bounded and given back, whenever and however a loader ends.
 #include <chrono>
 #include <future>
 #include <random>

@@ -1,4 +1,4 @@
-// Steps at the end of a chain that a device makes in passes over a batch: the bytes are those of the host.
+// Tests steps at the end of a chain that a device does in passes over a batch: the bytes are those of the host.
 #include <atomic>
 #include <filesystem>
 #include <random>

@@ -1,4 +1,4 @@
-// Rank and world, as launchers tell them.
+// Tests rank and world as launchers tell them.
 #include <map>
 #include <string>
 

@@ -1,4 +1,4 @@
-// Bad samples: raised with their whole context, replaced or marked, and never lost from the count.
+// Tests bad samples: raised with their whole context, replaced or marked, and never lost from the count.
 #include <map>
 #include <memory>
 #include <set>

@@ -1,4 +1,4 @@
-// What is kept of failures: of rows in a batch, and of bad samples in an epoch.
+// Tests what is kept of failures: of rows in a batch, and of bad samples in an epoch.
 #include <string>
 
 #include <doctest/doctest.h>

@@ -1,4 +1,4 @@
-// What is planned to be read for a sample.
+// Tests which reads are planned for a sample.
 #include <vector>
 
 #include <doctest/doctest.h>

@@ -1,4 +1,4 @@
-// Datasets and states that version 0.1 wrote: every later version reads them, to the same samples in the same order.
+// Tests that datasets and states of version 0.1 are read to the same samples in the same order.
 #include <doctest/doctest.h>
 
 #include "support/loading.hpp"

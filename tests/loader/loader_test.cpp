@@ -1,4 +1,4 @@
-// What a consumer sees: batches, their values, limits and misuse.
+// Tests what a consumer sees: batches, their values, limits and misuse.
 #include <atomic>
 #include <chrono>
 #include <cstring>

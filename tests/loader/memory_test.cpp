@@ -1,4 +1,4 @@
-// Memory is reserved before the first batch and stays flat.
+// Tests that memory is reserved before the first batch and stays flat.
 #include <fstream>
 
 #include <doctest/doctest.h>

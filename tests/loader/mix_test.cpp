@@ -1,4 +1,4 @@
-// mixup and cutmix of a loader's batches, beside a loader that does not mix.
+// Tests mixup and cutmix of a loader's batches, beside a loader that does not mix.
 #include <cmath>
 #include <set>
 #include <vector>

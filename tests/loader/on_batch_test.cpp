@@ -1,4 +1,4 @@
-// A step of the user's own on whole batches: ahead of the consumer, in one thread, and nothing else is different.
+// Tests a user's step on whole batches: it runs ahead of the consumer, in one thread, and changes nothing else.
 #include <atomic>
 #include <condition_variable>
 #include <random>

@@ -1,4 +1,4 @@
-// The bytes of a batch are a function of dataset, seed, epoch, rank and position alone.
+// Tests that a batch's bytes are a function of dataset, seed, epoch, rank and position alone.
 #include <fstream>
 #include <string>
 #include <vector>

@@ -1,4 +1,4 @@
-// Codecs and transforms of the user's own, as a loader's workers run them.
+// Tests codecs and transforms of the user's own, as a loader's workers run them.
 #include "support/own_steps.hpp"
 
 #include <doctest/doctest.h>

@@ -1,4 +1,4 @@
-// A loader's position: saved small, restored anywhere, and every sample exactly once whatever the ranks.
+// Tests a loader's position: saved small, restored anywhere, and every sample exactly once whatever the ranks.
 #include <random>
 
 #include <doctest/doctest.h>

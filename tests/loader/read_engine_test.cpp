@@ -1,4 +1,4 @@
-// The contract that every read engine keeps.
+// Tests the contract that every read engine keeps.
 #include <algorithm>
 #include <cstring>
 #include <random>

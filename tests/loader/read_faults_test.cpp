@@ -1,4 +1,4 @@
-// Engines where things go wrong around them: storage that hangs, io_uring refused, files cut while they are mapped.
+// Tests engines under faults: storage that hangs, io_uring refused, files cut while they are mapped.
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>

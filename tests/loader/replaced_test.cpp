@@ -1,4 +1,4 @@
-// Files that are replaced, written to or touched while a dataset is open: what is read is what was indexed.
+// Tests files that are replaced, written to or touched while a dataset is open: what is read is what was indexed.
 #include <algorithm>
 #include <string>
 #include <vector>

@@ -1,4 +1,4 @@
-// Staging: what was wrong with source, reads or disk is told with its place, and stops nothing else.
+// Tests faults while staging: errors of source, reads or disk name their place, and stop nothing else.
 #include <fstream>
 
 #include <doctest/doctest.h>

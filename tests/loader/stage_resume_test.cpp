@@ -1,4 +1,4 @@
-// Staging: a copy is gone on with after any interruption, and only what is a copy of its source.
+// Tests interrupted staging: a copy is gone on with after any interruption, and only if it is a copy of its source.
 #include <chrono>
 #include <fstream>
 #include <set>

@@ -1,4 +1,4 @@
-// Staging: a copy opens as its source does, with all that belongs to it.
+// Tests staging: a copy opens as its source does, with all that belongs to it.
 #include <set>
 
 #include <doctest/doctest.h>

@@ -1,4 +1,4 @@
-// What the consumer waited for, with clocks made by hand: every part of every wait.
+// Tests how waits of the consumer are attributed, with clocks made by hand: every part of every wait.
 #include <map>
 #include <memory>
 #include <string>

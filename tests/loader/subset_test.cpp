@@ -1,4 +1,4 @@
-// Which samples an epoch delivers, and what one that stands there several times draws.
+// Tests which samples an epoch delivers, and what one that stands there several times draws.
 #include <set>
 
 #include <doctest/doctest.h>

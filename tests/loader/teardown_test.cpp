@@ -1,4 +1,4 @@
-// Destroying a loader at any moment ends every thread and gives every slab back.
+// Tests that destroying a loader at any moment ends every thread and gives every slab back.
 #include <random>
 #include <thread>
 

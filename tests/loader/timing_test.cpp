@@ -1,4 +1,4 @@
-// Stage times add up to wall time, and what the consumer waited for is attributed.
+// Tests that stage times add up to wall time, and that the consumer's waits are attributed.
 #include <cmath>
 #include <map>
 #include <optional>

@@ -1,4 +1,4 @@
-// The read window: sizes, what it keeps, and what it does when memory runs out.
+// Tests the read window: sizes, what it keeps, and what it does when memory runs out.
 #include <atomic>
 #include <chrono>
 #include <cstring>

@@ -1,4 +1,4 @@
-// Samples from any thread, in any order, become the dataset that packing them from a folder gives.
+// Tests that samples from any thread, in any order, become the dataset that packing them from a folder gives.
 #include <algorithm>
 #include <fstream>
 #include <random>

@@ -1,4 +1,4 @@
-"""What the tests of augmentations share: pictures, what the program chain_oracle delivers of them, and steps as
+"""Helpers of the tests of augmentations: pictures, what the program chain_oracle delivers of them, and steps as
 torchvision does them on PIL images.
 
 Needs PENSTOCK_CHAIN_ORACLE (the program of tests/transforms/chain_oracle.cpp).

@@ -1,4 +1,4 @@
-"""What the tests of cloud files share: clouds as penstock decodes them, through the program cloud_oracle."""
+"""Helpers of the tests of cloud files: clouds as penstock decodes them, through the program cloud_oracle."""
 
 import os
 import subprocess

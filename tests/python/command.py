@@ -1,4 +1,4 @@
-"""What the tests of the command penstock share: running it, and comparing what it made."""
+"""Helpers of the tests of the command penstock: running it, and comparing what it made."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""Data that several test files share."""
+"""Makes data that several test files share."""
 
 import io
 import os

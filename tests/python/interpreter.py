@@ -1,4 +1,4 @@
-"""Python code in a process of its own."""
+"""Runs Python code in a process of its own."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""What the tests of functions that a program adds to a loader share."""
+"""Helpers of the tests of functions that a program adds to a loader."""
 
 import os
 

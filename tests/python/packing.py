@@ -1,4 +1,4 @@
-"""What the tests of penstock.pack share: packing into tar, and values to pack and to compare."""
+"""Helpers of the tests of penstock.pack: packing into tar, and values to pack and to compare."""
 
 import io
 

@@ -1,4 +1,4 @@
-// What tests of cloud codecs share: decoding a value as a whole, or some points of it.
+// Decodes clouds for tests of cloud codecs: a value as a whole, or some points of it.
 #pragma once
 
 #include <algorithm>

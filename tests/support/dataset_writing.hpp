@@ -1,4 +1,4 @@
-// A dataset of made samples: written, interrupted, compared.
+// Writes a dataset of made samples, interrupts the writing, and compares the result.
 #pragma once
 
 #include <algorithm>

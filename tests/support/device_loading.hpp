@@ -1,4 +1,4 @@
-// Loaders whose batches go to a processor that works as a device does.
+// Makes loaders whose batches go to a processor that works as a device does.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Values in the encodings that datasets hold, made in memory.
+// Makes values in the encodings that datasets hold, in memory.
 #pragma once
 
 #include <cstddef>

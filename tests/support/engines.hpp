@@ -1,4 +1,4 @@
-// Every read engine, made over plain files, for the suites that all of them must pass.
+// Makes every read engine over plain files, for the suites that all of them must pass.
 #pragma once
 
 #include <cstddef>

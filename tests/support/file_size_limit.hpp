@@ -1,4 +1,4 @@
-// While one lives, files of this process cannot grow beyond a size: a full disk, without one.
+// Limits the size of this process's files while it lives, to act like a full disk.
 #pragma once
 
 #include <csignal>

@@ -1,4 +1,4 @@
-// HDF5 files made by libhdf5, and their indexes.
+// Makes HDF5 files by libhdf5, and indexes them.
 #pragma once
 
 #include <algorithm>

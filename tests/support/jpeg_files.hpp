@@ -1,4 +1,4 @@
-// JPEG files of every kind that libjpeg writes, for tests that link it.
+// Makes JPEG files of every kind that libjpeg writes, for tests that link it.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// What kind of error an action ends in.
+// Tells what kind of error an action ends in.
 #pragma once
 
 #include <functional>

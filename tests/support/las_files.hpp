@@ -1,4 +1,4 @@
-// Small LAS files of any version and point format, byte by byte.
+// Makes small LAS files of any version and point format, byte by byte.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// What libjpeg makes of a file, asked directly.
+// Decodes a file by libjpeg, called directly.
 #pragma once
 
 #include <cstddef>

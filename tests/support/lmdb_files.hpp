@@ -1,4 +1,4 @@
-// LMDB files made by liblmdb, and their indexes.
+// Makes LMDB files by liblmdb, and indexes them.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Small datasets made by code, and what tests ask of a loader: its bytes, its samples.
+// Makes small datasets, and asks a loader for what tests compare: its bytes, its samples.
 #pragma once
 
 #include <cstdint>

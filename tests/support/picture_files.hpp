@@ -1,4 +1,4 @@
-// Small pictures as the contents of files, for tests of whole datasets.
+// Makes the contents of small picture files, for tests of whole datasets.
 #pragma once
 
 #include <cstdint>

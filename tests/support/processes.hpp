@@ -1,4 +1,4 @@
-// Processes beside this one.
+// Runs processes beside this one.
 #pragma once
 
 #include <sys/wait.h>

@@ -1,4 +1,4 @@
-// Samples made by code, for tests that pack and read back.
+// Makes samples for tests that pack and read back.
 #pragma once
 
 #include <algorithm>

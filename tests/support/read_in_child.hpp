@@ -1,4 +1,4 @@
-// Hostile files: whatever stands in one, a child that indexes and reads it ends in time and within bounded memory.
+// Reads a hostile file in a child process, which must end in time and within bounded memory.
 #pragma once
 
 #include <algorithm>

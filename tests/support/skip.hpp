@@ -1,4 +1,4 @@
-// How a test case says that it cannot run here.
+// Lets a test case say that it cannot run here.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Storage, a codec and a transform that take their time over some rows: those whose bytes begin with kSlow.
+// Storage, a codec and a transform that are slow for some rows: those whose bytes begin with kSlow.
 #pragma once
 
 #include <chrono>

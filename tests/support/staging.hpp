@@ -1,4 +1,4 @@
-// What the tests of staging share: sources to copy, and looks at what a copy's folder holds.
+// Makes sources for the tests of staging, and lists what a copy's folder holds.
 #pragma once
 
 #include <filesystem>

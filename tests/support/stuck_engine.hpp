@@ -1,4 +1,4 @@
-// Storage that does not answer: reads are swallowed, or block the worker that makes them, until they are let go.
+// Storage that does not answer: reads are swallowed, or block their worker, until they are released.
 #pragma once
 
 #include <condition_variable>

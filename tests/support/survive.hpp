@@ -1,4 +1,4 @@
-// Broken files: whatever stands in one, indexing and reading end in values or in an Error.
+// Reads broken files: indexing and reading must end in values or in an Error.
 #pragma once
 
 #include <filesystem>

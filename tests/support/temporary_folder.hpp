@@ -1,4 +1,4 @@
-// A folder that goes when the test ends.
+// A folder that is removed when the test ends.
 #pragma once
 
 #include <filesystem>

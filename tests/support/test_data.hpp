@@ -1,4 +1,4 @@
-// Real files for tests, in the folder that PENSTOCK_TEST_DATA names.
+// Finds real files for tests, in the folder that PENSTOCK_TEST_DATA names.
 #pragma once
 
 #include <algorithm>

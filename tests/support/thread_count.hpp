@@ -1,4 +1,4 @@
-// Threads of this process.
+// Counts the threads of this process.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// The range of tensors: a `for` is an epoch, errors arrive, and the wait shows in PyTorch's profiler.
+// Tests the range of tensors: a `for` is an epoch, errors arrive, and the wait shows in PyTorch's profiler.
 #include <algorithm>
 #include <chrono>
 #include <iterator>

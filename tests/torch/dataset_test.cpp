@@ -1,4 +1,4 @@
-// The loader as a dataset of torch::data: epochs, position, size, errors, and both batch types.
+// Tests the loader as a dataset of torch::data: epochs, position, size, errors, and both batch types.
 #include <memory>
 #include <sstream>
 #include <vector>

@@ -1,4 +1,4 @@
-// Batches as tensors: their bytes, their types, and how long they live.
+// Tests batches as tensors: their bytes, their types, and how long they live.
 #include <cstring>
 #include <memory>
 #include <thread>

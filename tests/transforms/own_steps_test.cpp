@@ -1,4 +1,4 @@
-// Codecs and transforms of the user's own, in chains beside those of the library.
+// Tests codecs and transforms of the user's own, in chains beside those of the library.
 #include "support/own_steps.hpp"
 
 #include <algorithm>

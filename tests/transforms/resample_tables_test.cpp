@@ -1,4 +1,4 @@
-// Tables of a resample, as a device takes them: the same bytes as a Resampler's, and nothing read outside the image.
+// Tests the tables of a resample: the same bytes as a Resampler's, and nothing read outside the image.
 #include <cstdint>
 #include <cstring>
 #include <memory>

@@ -1,4 +1,4 @@
-// The steps that can be written as text, by domain, and what makes a chain of one step of the arguments given for it.
+// Lists the steps that can be written as text, by domain, and makes a chain of one step from its arguments.
 #pragma once
 
 #include <span>

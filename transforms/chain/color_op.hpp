@@ -1,4 +1,4 @@
-// One change of the colors of an image, with what was drawn for it.
+// Describes one change of the colors of an image, with what was drawn for it.
 #pragma once
 
 #include <cstdint>

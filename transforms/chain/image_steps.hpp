@@ -1,4 +1,4 @@
-// Descriptions of the steps of chains for images; see image:: in chain.hpp for what they mean.
+// Describes the steps of chains for images; see image:: in chain.hpp for what they mean.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// How the pixels of a resized, rotated or sheared image come from those of the image before.
+// Names the ways to interpolate the pixels of a resized, rotated or sheared image.
 #pragma once
 
 #include <cstdint>

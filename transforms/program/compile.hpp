@@ -1,4 +1,4 @@
-// From one chain to its OutputProgram: which kind of output it is, and whether its steps fit each other and the field.
+// Compiles one chain to its OutputProgram: it finds the kind of output, and whether its steps fit the field.
 #pragma once
 
 #include <memory>

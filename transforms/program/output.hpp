@@ -1,4 +1,4 @@
-// What an output of a batch is, what compiling it may ask of the dataset, and the sample that a row is made of.
+// Describes an output of a batch, the facts that compiling it may ask of the dataset, and the sample of a row.
 #pragma once
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// What Program does for one output: each kind of output (image, mask, array, ...) is one implementation of these two.
+// The interface of programs for one output: each kind of output (image, mask, array, ...) implements these two classes.
 #pragma once
 
 #include <chrono>

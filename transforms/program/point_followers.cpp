@@ -1,4 +1,4 @@
-// What goes with points: an attribute of each, rows of an array of labels, a mask of what is a point, the origin.
+// Compiles outputs that go with points: attributes, rows of an array of labels, a mask of what is a point, the origin.
 #include <algorithm>
 #include <cstring>
 

@@ -1,4 +1,4 @@
-// Outputs of points: compiled from a chain of points:: steps on a cloud, or on an array of points.
+// Compiles outputs of points from a chain of points:: steps on a cloud, or on an array of points.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// All chains of a loader, compiled once against a dataset's fields, and the per-worker state that runs them.
+// Compiles all chains of a loader once against a dataset's fields, and keeps the per-worker state that runs them.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// NumPy arrays (.npy).
+// Decodes NumPy arrays (.npy).
 #pragma once
 
 #include <penstock/transforms/codec.hpp>

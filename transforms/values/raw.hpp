@@ -1,4 +1,4 @@
-// Elements stored one after the other, little-endian, without a header.
+// Decodes elements stored one after the other, little-endian, without a header.
 #pragma once
 
 #include <penstock/transforms/codec.hpp>

@@ -1,4 +1,4 @@
-// Values written as text: class indices, sentences, numbers in JSON.
+// Decodes values written as text: class indices, sentences, numbers in JSON.
 #pragma once
 
 #include <penstock/transforms/codec.hpp>

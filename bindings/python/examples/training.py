@@ -1,4 +1,4 @@
-"""What the training examples share: options, data, the loop with its table, Ctrl-C, and what measures loading alone.
+"""Shared by the training examples: options, data, the loop with its table, Ctrl-C, and what measures loading alone.
 
 The learning rate falls towards zero, along a cosine. Every line is a moving average over the last 50 steps; "loading" is the time inside the loader's next(), "training" that of
 forward, backward and optimizer. --mock-loader gives the same batch again and again: what the trainer could do at most.

@@ -1,4 +1,4 @@
-"""Values of Python as the bytes of a field. NumPy, Pillow and torch are known by what their objects can do."""
+"""Encodes Python values as the bytes of a field. NumPy, Pillow and torch are known by what their objects can do."""
 
 from __future__ import annotations
 

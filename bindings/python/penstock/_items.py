@@ -1,4 +1,4 @@
-"""Packing the samples of a source, one by one: what penstock.pack does for everything that is not files."""
+"""Packs the samples of a source one by one: penstock.pack does so for everything that is not files."""
 
 from __future__ import annotations
 

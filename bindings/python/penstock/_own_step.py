@@ -1,4 +1,4 @@
-"""What a program adds to a loader in Python: functions of single rows, and one of whole batches."""
+"""Runs what a program adds to a loader in Python: functions of single rows, and one of whole batches."""
 
 from __future__ import annotations
 

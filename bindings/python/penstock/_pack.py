@@ -1,4 +1,4 @@
-"""Packing, with a progress bar."""
+"""Packs datasets, with a progress bar."""
 
 from __future__ import annotations
 

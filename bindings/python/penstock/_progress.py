@@ -1,4 +1,4 @@
-"""How long work shows on stderr."""
+"""Shows the progress of long work on stderr."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Copying a dataset to node-local storage, with a progress bar."""
+"""Copies a dataset to node-local storage, with a progress bar."""
 
 from __future__ import annotations
 

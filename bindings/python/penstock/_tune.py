@@ -1,4 +1,4 @@
-"""The search for the best setting, as the command does it."""
+"""Searches for the best setting, by running the command."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Packing samples that are made in Python."""
+"""Packs samples that are made in Python."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-// What the examples are told on their command lines.
+// Parses the command lines of the examples.
 #pragma once
 
 #include <cstdint>

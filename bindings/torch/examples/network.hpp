@@ -1,4 +1,4 @@
-// The network for images: three convolutions and a classifier.
+// A network for images: three convolutions and a classifier.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// PointNet, which tells the class of a cloud of points, whatever their order.
+// PointNet, a network that classifies a cloud of points, whatever their order.
 // Source: Qi, Su, Mo, Guibas, "PointNet: Deep Learning on Point Sets for 3D Classification and Segmentation", CVPR
 // 2017. All layers are as wide as the paper's times width / 64.
 #pragma once

@@ -1,4 +1,4 @@
-// The lines that the examples print: moving averages of what the steps took and reached.
+// Prints the examples' progress: moving averages of what the steps took and reached.
 #pragma once
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// What the examples share: they open a dataset, train on it, and show per step what loading and what training took.
+// The training loop of the examples: it opens a dataset, trains, and shows per step what loading and training took.
 #pragma once
 
 #include <cstdint>

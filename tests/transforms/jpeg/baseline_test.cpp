@@ -1,4 +1,4 @@
-// The decoder of flawless baseline files beside libjpeg: the same pixels, or none.
+// Tests the decoder of flawless baseline files beside libjpeg: the same pixels, or none.
 #include <optional>
 #include <random>
 #include <vector>

@@ -1,4 +1,4 @@
-// Kernels of the jpt decoder: all SIMD levels give the same bytes, whatever the coefficients.
+// Tests kernels of the jpt decoder: all SIMD levels give the same bytes, whatever the coefficients.
 #include <algorithm>
 #include <array>
 #include <cmath>

@@ -1,4 +1,4 @@
-// Point clouds as codecs see them: a header, coordinates, and attributes of the points that are asked for.
+// The interface of cloud codecs: a header, coordinates, and attributes of the points that are asked for.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// Point clouds made over once, when a dataset is packed, so that every epoch reads only the points that it needs.
+// Recodes point clouds while a dataset is packed, so that every epoch reads only the points that it needs.
 #pragma once
 
 #include <cstddef>

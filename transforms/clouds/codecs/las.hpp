@@ -1,4 +1,4 @@
-// Codec for LAS 1.0 to 1.4, point formats 0 to 10, uncompressed (clouds/laz.hpp reads the others).
+// Decodes LAS 1.0 to 1.4, point formats 0 to 10, uncompressed (clouds/laz.hpp decodes the others).
 //
 // Points are records of one length behind the header, so chosen ones are read alone: select_points() names their
 // ranges. Attributes have laspy's names and the stored dtype; extra bytes with a scale or an offset are float64, arrays

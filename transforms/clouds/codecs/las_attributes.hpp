@@ -1,4 +1,4 @@
-// The attributes of LAS point records, by name.
+// Finds the attributes of LAS point records by name.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// The header of a LAS file, which a LAZ file has too: how many records there are, where they lie, and what they hold.
+// Reads the header of a LAS or LAZ file: how many records there are, where they lie, and what they hold.
 //
 //   0  "LASF"   24 version   94 header size u16   96 first record u32   100 VLRs u32   104 format u8 (0x80: LAZ)
 //   105 record length u16   107 records u32   131 scale 3 x f64   155 offset   179 max x, min x, max y, min y, ...

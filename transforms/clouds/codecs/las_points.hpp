@@ -1,4 +1,4 @@
-// From LAS point records in memory to coordinates and attributes.
+// Converts LAS point records in memory to coordinates and attributes.
 #pragma once
 
 #include <cstddef>

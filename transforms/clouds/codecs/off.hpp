@@ -1,4 +1,4 @@
-// Meshes of the Object File Format (.off): their vertices as a cloud, and their surface.
+// Decodes meshes of the Object File Format (.off): their vertices as a cloud, and their surface.
 #pragma once
 
 #include <memory>

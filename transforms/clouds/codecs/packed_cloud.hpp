@@ -1,4 +1,4 @@
-// The codec "points": clouds as `pack` writes them when it samples or orders their points.
+// Decodes and writes the format "points": clouds as `pack` stores them when it samples or orders their points.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Files of the Point Cloud Library (.pcd).
+// Decodes files of the Point Cloud Library (.pcd).
 #pragma once
 
 #include <penstock/transforms/clouds/codecs/cloud.hpp>

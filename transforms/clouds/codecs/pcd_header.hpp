@@ -1,4 +1,4 @@
-// The header of a PCD file: fields, their types and how the points are stored.
+// Reads the header of a PCD file: fields, their types and how the points are stored.
 #pragma once
 
 #include <cstddef>

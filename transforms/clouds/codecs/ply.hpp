@@ -1,4 +1,4 @@
-// Polygon files (.ply): their vertices as a cloud.
+// Decodes polygon files (.ply): their vertices as a cloud.
 #pragma once
 
 #include <penstock/transforms/clouds/codecs/cloud.hpp>

@@ -1,4 +1,4 @@
-// The header of a PLY file: elements and their properties.
+// Reads the header of a PLY file: elements and their properties.
 #pragma once
 
 #include <cstddef>

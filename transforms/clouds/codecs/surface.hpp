@@ -1,4 +1,4 @@
-// Surfaces of triangles, and points drawn evenly from them.
+// Draws points evenly from surfaces of triangles.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// Clouds as tables: what PLY, PCD, OFF and text have in common once their headers are read.
+// Decodes clouds from tables: the part that PLY, PCD, OFF and text share once their headers are read.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// Numbers in text, read one after the other; what is wrong with one names its line.
+// Reads numbers from text, one after the other; an error names the line.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Clouds as plain text: a point a line (.xyz, .pts, .asc, .csv).
+// Decodes clouds in plain text: a point a line (.xyz, .pts, .asc, .csv).
 #pragma once
 
 #include <penstock/transforms/clouds/codecs/cloud.hpp>

@@ -1,4 +1,4 @@
-// The entropy coder of LAZ: an arithmetic decoder, its adaptive models, and integers as corrections of predictions.
+// The entropy decoder of LAZ: arithmetic decoding, its adaptive models, and integers as corrections of predictions.
 //
 // Source: LASzip's specification ("LAZ Specification 1.4 - R1", ASPRS, sections on entropy coding); the coder is
 // A. Said's, "Introduction to Arithmetic Coding: Theory and Practice", HP Labs 2004.

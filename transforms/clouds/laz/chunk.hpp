@@ -1,4 +1,4 @@
-// One chunk of a LAZ file, point after point.
+// Decodes one chunk of a LAZ file, point after point.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// What a LAZ file says of its own making: the VLR "laszip encoded", and the table of chunks.
+// Reads how a LAZ file was compressed: the VLR "laszip encoded", and the table of chunks.
 //
 //   VLR: compressor u16 | coder u16 | version (4) | options u32 | points per chunk u32 | EVLRs 2 x i64 | items u16
 //        then per item: type u16, bytes u16, version u16

@@ -1,4 +1,4 @@
-// Item decoders that pointwise (formats 0 to 5) and layered LAZ (6 to 10) share.
+// The item decoders that pointwise (formats 0 to 5) and layered LAZ (6 to 10) share.
 //
 // Source: "LAZ Specification 1.4 - R1", ASPRS.
 #pragma once

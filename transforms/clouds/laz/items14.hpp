@@ -1,4 +1,4 @@
-// The items of layered LAZ that stand behind POINT14: colours, near infrared, wave packets, extra bytes.
+// Decodes the items of layered LAZ behind POINT14: colours, near infrared, wave packets, extra bytes.
 //
 // Source: "LAZ Specification 1.4 - R1", ASPRS.
 #pragma once

@@ -1,4 +1,4 @@
-// LAZ of point formats 6 to 10: a chunk is its first point, then one stream ("layer") for each part of the points.
+// Decodes LAZ of point formats 6 to 10: a chunk is its first point, then one stream ("layer") for each part of points.
 //
 //   first record | points u32 | bytes of each layer u32 | the layers
 //   layers: X, Y and returns | Z | classification | flags | intensity | scan angle | user data | point source | GPS

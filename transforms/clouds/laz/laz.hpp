@@ -1,4 +1,4 @@
-// Codec for LAZ: LAS point formats 0 to 10, compressed; also COPC, which is LAZ with an order of its own.
+// Decodes LAZ: LAS point formats 0 to 10, compressed; also COPC, which is LAZ with an order of its own.
 //
 // Read: compressors 1 to 3 (pointwise, in chunks, layered), items POINT10, GPSTIME11, RGB12 and BYTE of versions 1 and
 // 2, WAVEPACKET13 of version 1, and POINT14, RGB14, RGBNIR14, WAVEPACKET14, BYTE14 of versions 3 and 4: all that LASzip

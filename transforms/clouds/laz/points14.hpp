@@ -1,4 +1,4 @@
-// Item POINT14 of layered LAZ: the first 30 bytes of points of formats 6 to 10, in nine layers.
+// Decodes POINT14 of layered LAZ: the first 30 bytes of points of formats 6 to 10, in nine layers.
 //
 // Source: "LAZ Specification 1.4 - R1", ASPRS.
 #pragma once

@@ -1,4 +1,4 @@
-// LAZ of point formats 0 to 5: all items of a point in turn, from one stream.
+// Decodes LAZ of point formats 0 to 5: all items of a point in turn, from one stream.
 #include <penstock/transforms/clouds/laz/pointwise.hpp>
 
 namespace penstock {

@@ -1,4 +1,4 @@
-// What both generations of pointwise LAZ share: the loop over a chunk's points.
+// Loops over a chunk's points, for both generations of pointwise LAZ.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// The search behind farthest point sampling: which point lies farthest from all samples, as samples are added.
+// Finds which point lies farthest from all samples, as samples are added: the search of farthest point sampling.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// Farthest point sampling.
+// Samples the points that lie farthest from each other (farthest point sampling).
 #pragma once
 
 #include <penstock/transforms/clouds/samplers/sampler.hpp>

@@ -1,4 +1,4 @@
-// A Hilbert curve through a cloud: points that follow each other along it are neighbours.
+// Orders points along a Hilbert curve, on which neighbours in order are neighbours in space.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// Points drawn so that crowded places do not crowd the sample.
+// Samples points with less weight where they are dense.
 #pragma once
 
 #include <penstock/transforms/clouds/samplers/sampler.hpp>

@@ -1,4 +1,4 @@
-// The box that a cloud fills; whoever asks for it learns that all coordinates are finite.
+// Computes the bounding box of a cloud, and whether all its coordinates are finite.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// Which points of a cloud share a cell of a cubic grid.
+// Groups the points of a cloud by the cells of a cubic grid.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// Orders in which a cloud can be stored so that a few neighbouring records are a sample of all.
+// Computes orders in which a cloud is stored so that a few neighbouring records are a sample of all.
 #pragma once
 
 #include <vector>

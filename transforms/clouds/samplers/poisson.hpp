@@ -1,4 +1,4 @@
-// Points that keep a distance.
+// Samples points that keep a distance from each other (Poisson disk sampling).
 #pragma once
 
 #include <penstock/transforms/clouds/samplers/sampler.hpp>

@@ -1,4 +1,4 @@
-// Sorting by unsigned keys: stable, and without comparisons that a processor could guess wrong.
+// Sorts by unsigned keys: stable, and without comparisons that a processor could guess wrong.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// Uniform samples as a PointSampler; coordinates are not looked at. See choose_random().
+// Samples points uniformly, without looking at coordinates. See choose_random().
 #pragma once
 
 #include <penstock/transforms/clouds/samplers/sampler.hpp>

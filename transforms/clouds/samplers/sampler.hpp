@@ -1,5 +1,5 @@
-// Samplers: from a cloud to the numbers of the points that are kept. Each is exact, and a function of the cloud, the
-// options and the draws of `random` alone.
+// The samplers of clouds: each gives the numbers of the points that are kept. Each is exact, and a function of the
+// cloud, the options and the draws of `random` alone.
 #pragma once
 
 #include <cstddef>

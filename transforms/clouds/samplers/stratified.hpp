@@ -1,4 +1,4 @@
-// Equally many points of each slice of height.
+// Samples equally many points from each slice of height.
 #pragma once
 
 #include <penstock/transforms/clouds/samplers/sampler.hpp>

@@ -1,4 +1,4 @@
-// One point of each occupied cell of a grid.
+// Samples one point from each occupied cell of a grid.
 #pragma once
 
 #include <penstock/transforms/clouds/samplers/sampler.hpp>

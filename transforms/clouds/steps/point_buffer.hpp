@@ -1,4 +1,4 @@
-// A cloud in a worker's hands: its columns apart, and which stored point each row is.
+// Holds the cloud that a worker transforms: its columns of numbers, and which stored point each row is.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// The steps that change the points of a cloud, each on all of its rows.
+// Runs the steps that change the points of a cloud, each on all of its rows.
 #pragma once
 
 #include <cstddef>

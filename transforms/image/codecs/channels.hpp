@@ -1,4 +1,4 @@
-// Which values are images, and how many channels their pixels have.
+// Tells which values are images, and how many channels their pixels have.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// The orientation that a camera noted in an image file.
+// Reads the orientation that a camera noted in an image file.
 #pragma once
 
 #include <cstddef>

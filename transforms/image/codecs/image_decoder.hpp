@@ -1,4 +1,4 @@
-// What the image codecs share: the limits of an image, and the checks of what the caller asks for.
+// The part that image codecs share: the limits of an image, and checks of what the caller asks for.
 #pragma once
 
 #include <cstdint>

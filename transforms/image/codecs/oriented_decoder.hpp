@@ -1,4 +1,4 @@
-// Images turned and mirrored as the camera that took them was held.
+// Decodes images turned and mirrored as the camera that took them was held.
 #pragma once
 
 #include <cstddef>

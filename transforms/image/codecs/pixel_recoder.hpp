@@ -1,4 +1,4 @@
-// Images stored as pixels of one size when a dataset is packed, so that loading them is a copy.
+// Recodes images as pixels of one size when a dataset is packed, so that loading them is a copy.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// PNG: libdeflate and our own filters for plain files, libspng for interlaced and doubtful ones.
+// Decodes PNG: libdeflate and our own filters for plain files, libspng for interlaced and doubtful ones.
 #pragma once
 
 #include <penstock/transforms/codec.hpp>

@@ -1,4 +1,4 @@
-// Undoing PNG's row filters.
+// Undoes PNG's row filters.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// What a PNG's header says, and how its stored rows become pixels.
+// Reads a PNG's header, and turns its stored rows into pixels.
 #pragma once
 
 #include <array>

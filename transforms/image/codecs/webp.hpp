@@ -1,4 +1,4 @@
-// WebP by libwebp, lossy and lossless.
+// Decodes WebP by libwebp, lossy and lossless.
 #pragma once
 
 #include <penstock/transforms/codec.hpp>

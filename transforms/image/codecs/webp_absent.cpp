@@ -1,4 +1,4 @@
-// What stands in for webp.cpp where libwebp is not found.
+// Replaces webp.cpp where libwebp is not found.
 #include <penstock/base/error.hpp>
 #include <penstock/transforms/image/codecs/webp.hpp>
 

@@ -1,4 +1,4 @@
-// From symbols to coefficients: which of a block's 64 are not zero, and their values, dequantised.
+// Turns symbols into coefficients: which of a block's 64 are not zero, and their values, dequantised.
 #pragma once
 
 #include <array>

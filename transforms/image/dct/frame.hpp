@@ -1,4 +1,4 @@
-// The frame of a JPEG file whose header libjpeg has read.
+// Describes the frame of a JPEG file whose header libjpeg has read.
 #pragma once
 
 #include <cstdio>

@@ -1,4 +1,4 @@
-// Parts of inverse DCTs that idct.cpp and idct_reduced.cpp share, at the SIMD level that is being compiled.
+// Defines the parts of inverse DCTs that idct.cpp and idct_reduced.cpp share, at the SIMD level being compiled.
 #if defined(PENSTOCK_JPT_IDCT_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef PENSTOCK_JPT_IDCT_INL
 #undef PENSTOCK_JPT_IDCT_INL

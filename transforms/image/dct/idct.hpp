@@ -1,4 +1,4 @@
-// The inverse DCT of libjpeg's JDCT_ISLOW, to the last bit.
+// Computes the inverse DCT of libjpeg's JDCT_ISLOW, to the last bit.
 #pragma once
 
 #include <cstddef>

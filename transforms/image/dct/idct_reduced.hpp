@@ -1,5 +1,5 @@
-// Inverse DCTs of a block's lowest frequencies alone: fewer samples, those of libjpeg's scaled decoding to the last
-// bit.
+// Computes inverse DCTs of a block's lowest frequencies alone: fewer samples, those of libjpeg's scaled decoding to the
+// last bit.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// From blocks of samples to pixels: what a region needs of each component, upsampling and colour.
+// Turns blocks of samples into pixels: what a region needs of each component, upsampling and colour.
 #pragma once
 
 #include <array>

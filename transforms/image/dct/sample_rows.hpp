@@ -1,4 +1,4 @@
-// Rows of samples: brought to the image's width and height as libjpeg's fancy upsampling does it, and to RGB.
+// Brings rows of samples to the image's width and height, as libjpeg's fancy upsampling does, and to RGB.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Baseline JPEG decoded without libjpeg's decoder, of which most of the time is spent on Huffman codes.
+// Decodes baseline JPEG without libjpeg's decoder, which spends most of its time on Huffman codes.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// libjpeg's objects with their errors, made once and reused from image to image.
+// Keeps libjpeg's objects with their errors, made once and reused from image to image.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Two AC coefficients in one step, where their codes are short.
+// A table that decodes two AC coefficients in one step, where their codes are short.
 #pragma once
 
 #include <array>

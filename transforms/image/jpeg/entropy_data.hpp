@@ -1,4 +1,4 @@
-// The entropy-coded data of a scan, without the bytes that JPEG stuffs into it.
+// Reads the entropy-coded data of a scan, without the bytes that JPEG stuffs into it.
 #pragma once
 
 #include <cstddef>

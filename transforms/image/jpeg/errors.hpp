@@ -1,4 +1,4 @@
-// libjpeg's errors as penstock's: every call that may fail goes through guarded().
+// Turns libjpeg's errors into penstock's: every call that may fail goes through guarded().
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// A Huffman code of a JPEG file, as a table that gives a symbol and the bits behind it in one step.
+// A table for a Huffman code of a JPEG file, which gives a symbol and the bits behind it in one step.
 #pragma once
 
 #include <array>

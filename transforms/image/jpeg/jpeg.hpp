@@ -1,6 +1,6 @@
-// JPEG with the pixels that Pillow and torchvision see: libjpeg-turbo's slow integer DCT and fancy upsampling. Flawless
-// baseline files are decoded by jpeg/baseline_decoder.hpp, faster than by libjpeg-turbo and alike to the last bit; all
-// others by libjpeg-turbo itself.
+// Decodes JPEG to the pixels that Pillow and torchvision see: libjpeg-turbo's slow integer DCT and fancy upsampling.
+// Flawless baseline files are decoded by jpeg/baseline_decoder.hpp, faster than by libjpeg-turbo and alike to the
+// last bit; all others by libjpeg-turbo itself.
 #pragma once
 
 #include <penstock/transforms/codec.hpp>

@@ -1,4 +1,4 @@
-// What goes from one JPEG file to another made of it: its markers; and the memory that libjpeg writes to.
+// Copies markers from one JPEG file to another one made of it, and owns the memory that libjpeg writes to.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// JPEG files made over once, when a dataset is packed, so that every epoch reads and decodes less.
+// Recodes JPEG files once, when a dataset is packed, so that every epoch reads and decodes less.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// From the entropy-coded data of a baseline scan to coefficients: of the blocks that are wanted, and no
-// work but finding their end for the others.
+// Decodes the entropy-coded data of a baseline scan to coefficients: of the blocks that are wanted, with no work but
+// finding their end for the others.
 #pragma once
 
 #include <array>

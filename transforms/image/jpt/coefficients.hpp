@@ -1,4 +1,4 @@
-// The quantised coefficients of an image, in memory.
+// Holds the quantised coefficients of an image in memory.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// From a JPEG file to a `jpt` field, proved before it is handed out.
+// Encodes a JPEG file as a `jpt` field, and proves the field before handing it out.
 #pragma once
 
 #include <cstddef>

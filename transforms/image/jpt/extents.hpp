@@ -1,4 +1,4 @@
-// Where a field's tiles lie, told without the field: what an index keeps, so that a crop reads the tiles it needs.
+// Tells where a field's tiles lie, from what an index keeps of it, so that a crop reads only the tiles it needs.
 #pragma once
 
 #include <cstddef>

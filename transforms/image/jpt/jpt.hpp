@@ -1,4 +1,4 @@
-// The codec "jpt": photographs as `pack --jpeg recode` stores them, the same quantised coefficients as the JPEG file.
+// Decodes "jpt": photographs as `pack --jpeg recode` stores them, the same quantised coefficients as the JPEG file.
 #pragma once
 
 #include <penstock/transforms/codec.hpp>

@@ -1,4 +1,4 @@
-// Regions of a `jpt` field as pixels: the tiles they touch, and of these the blocks they need.
+// Decodes regions of a `jpt` field to pixels: the tiles they touch, and of these the blocks they need.
 #pragma once
 
 #include <cstddef>

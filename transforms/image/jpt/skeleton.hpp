@@ -1,4 +1,4 @@
-// A JPEG file without its entropy-coded data: what a `jpt` field keeps to lead back to the file.
+// A JPEG file without its entropy-coded data, which a `jpt` field keeps so that the file can be had back.
 #pragma once
 
 #include <cstddef>

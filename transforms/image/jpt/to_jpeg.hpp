@@ -1,4 +1,4 @@
-// The way back: a JPEG file of the coefficients that a `jpt` field holds.
+// Restores the JPEG file from the coefficients that a `jpt` field holds.
 #pragma once
 
 #include <cstddef>

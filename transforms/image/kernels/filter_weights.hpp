@@ -1,4 +1,4 @@
-// The weights of an antialiased resample along one axis, in Pillow's fixed point.
+// Computes the weights of an antialiased resample along one axis, in Pillow's fixed point.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// From decoded pixels to an output's slot in one pass: crop, antialiased resize, flip, normalize, cast and layout.
+// Resamples decoded pixels into an output's slot in one pass: crop, resize, flip, normalize, cast and layout.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// The axes of a resample, as its weights are made of them.
+// Describes the axes of a resample, from which its weights are made.
 #pragma once
 
 #include <penstock/transforms/geometry.hpp>

@@ -1,4 +1,4 @@
-// What a Resampler does to a decoded image, as numbers: for whoever decodes and resamples it elsewhere.
+// Lists what a Resampler does to a decoded image as numbers, for a device that decodes and resamples it.
 #pragma once
 
 #include <cstdint>

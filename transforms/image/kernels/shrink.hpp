@@ -1,4 +1,4 @@
-// Images decoded smaller than they are stored, where a chain makes them much smaller anyway.
+// Decides how much smaller than stored an image is decoded, where its chain makes it much smaller anyway.
 #pragma once
 
 #include <penstock/transforms/geometry.hpp>

@@ -1,4 +1,4 @@
-// An affine map of an image onto one of the same size: rotation, shear, scale and translation.
+// Maps an image affinely onto one of the same size: rotation, shear, scale and translation.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// The operations that RandAugment and TrivialAugment choose from.
+// Lists the operations that RandAugment and TrivialAugment choose from.
 #pragma once
 
 #include <cstdint>

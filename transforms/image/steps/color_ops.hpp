@@ -1,4 +1,4 @@
-// Changes of color of whole images, as Pillow and torchvision define them.
+// Changes the colors of whole images, as Pillow and torchvision define it.
 #pragma once
 
 #include <cstddef>

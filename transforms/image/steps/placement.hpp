@@ -1,4 +1,4 @@
-// Where the pixels of an image output come from, and what becomes of them: the passes that its steps came to.
+// Composes the steps of an image output into passes, and tells which source pixels each output needs.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What the steps for pixels draw: each function says in which order, so that the draws can be made again elsewhere.
+// Draws the random values of the steps for pixels. Each function states the order, so that draws can be repeated.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-"""Columns of Arrow tables as fields: what each is called, and how a value of it becomes one of penstock.encode's."""
+"""Converts columns of Arrow tables to fields: what each is called, and how a value of it becomes one of penstock.encode's."""
 
 from __future__ import annotations
 

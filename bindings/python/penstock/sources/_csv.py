@@ -1,4 +1,4 @@
-"""A list of files and their labels as a source."""
+"""Reads a list of files and their labels as a source."""
 
 from __future__ import annotations
 

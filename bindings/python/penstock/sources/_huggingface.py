@@ -1,4 +1,4 @@
-"""Datasets of Hugging Face's `datasets` as a source, images as they are stored."""
+"""Reads datasets of Hugging Face's `datasets` as a source, images as they are stored."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parquet files as a source, a few rows in memory at a time."""
+"""Reads Parquet files as a source, a few rows in memory at a time."""
 
 from __future__ import annotations
 

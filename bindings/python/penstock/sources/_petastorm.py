@@ -1,4 +1,4 @@
-"""Datasets of Petastorm: Parquet, and a schema of its own that says how each column is encoded."""
+"""Reads datasets of Petastorm as a source: Parquet, and a schema of its own that says how each column is encoded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What all sources have in common."""
+"""Defines what all sources have in common."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Map-style datasets, as those of torch, as a source."""
+"""Reads map-style datasets, such as those of torch, as a source."""
 
 from __future__ import annotations
 
