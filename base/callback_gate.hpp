@@ -9,12 +9,12 @@ namespace penstock {
 /// Stands before a callback whose owner goes away: after close() no call is running, and none will begin.
 class CallbackGate {
  public:
-  /// Calls `call` unless the gate is closed. Any number of threads may be inside.
+  /// Calls `callback` unless the gate is closed. Any number of threads may be inside.
   template <typename Call>
-  void call(Call&& call) {
+  void call(Call&& callback) {
     // acq_rel: what the closer does after close() comes after everything done inside.
     const std::uint32_t before = state_.fetch_add(1, std::memory_order_acq_rel);
-    if ((before & kClosed) == 0) call();
+    if ((before & kClosed) == 0) callback();
     if (state_.fetch_sub(1, std::memory_order_acq_rel) == (kClosed | 1)) state_.notify_all();
   }
   bool closed() const { return (state_.load(std::memory_order_acquire) & kClosed) != 0; }

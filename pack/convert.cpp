@@ -204,9 +204,9 @@ Json made_of(const std::string& values) {
 
 /// What a run with `resume` says of a part that an earlier run finished of these `values`; nothing when there is none,
 /// or the values changed since. Throws Error: invalid_argument, when it was made with other options.
-std::optional<ConvertResult> finished_part(const fs::path& place, const Json& made_with, const std::string& values) {
-  if (!fs::exists(place / Manifest::kFileName)) return std::nullopt;
-  const Dataset part = open(place);
+std::optional<ConvertResult> finished_part(const fs::path& folder, const Json& made_with, const std::string& values) {
+  if (!fs::exists(folder / Manifest::kFileName)) return std::nullopt;
+  const Dataset part = open(folder);
   const Manifest manifest = Manifest::from_json(part.attributes());
   std::string then = values;  // where the part does not tell
   try {
@@ -217,15 +217,15 @@ std::optional<ConvertResult> finished_part(const fs::path& place, const Json& ma
     }
     require_same_options(made_then.dump(), made_with.dump(), "was packed with other options");
   } catch (const Json::exception& error) {
-    throw Error::corrupt(std::string("not what packing wrote: ") + error.what(), {.dataset = place.string()});
+    throw Error::corrupt(std::string("not what packing wrote: ") + error.what(), {.dataset = folder.string()});
   } catch (const Error& error) {
-    throw error.in({.dataset = place.string()});
+    throw error.in({.dataset = folder.string()});
   }
   if (then != values) return std::nullopt;
   ConvertResult result;
   result.resumed = manifest.samples;
   for (const ManifestShard& shard : manifest.shards) result.bytes += shard.bytes;
-  result.skipped = count_lines(read_skip_report(place));
+  result.skipped = count_lines(read_skip_report(folder));
   return result;
 }
 
@@ -244,18 +244,18 @@ ConvertResult convert_part(const Dataset& source, const fs::path& destination, c
   const ShardPlan plan(source, fields, key_order(source), *format, options.shard_size, options.align);
   const Share share = share_of(plan, options.rank, options.world);
   const Json made = made_with(source, options, plan, share);
-  const fs::path place = place_of_part(destination, options.rank, options.world);
+  const fs::path folder = place_of_part(destination, options.rank, options.world);
   SourceMarks marks(source, fields, share);
   const std::string values = marks.of_all();
   if (options.resume) {
-    if (const auto finished = finished_part(place, made, values)) return *finished;
+    if (const auto finished = finished_part(folder, made, values)) return *finished;
   }
   SerialExecutor completing(kCompleting);
   DatasetWriterOptions chosen = writer_options(fields, options, made, marks, completing);
   chosen.planned = true;
   chosen.made_of = made_of(values).dump();
   chosen.overwrite = options.overwrite || options.resume;  // a finished part whose values changed
-  DatasetWriter writer(place, chosen);
+  DatasetWriter writer(folder, chosen);
   return pack(source, fields, share, writer, options, progress);
 }
 

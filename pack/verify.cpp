@@ -114,7 +114,7 @@ class Verification {
       note(absent, std::string(source_->key(sample)), {}, "the source has this sample, the dataset lacks it");
     add(absent, dataset_.size() + dataset_.shard_count());
     std::ranges::stable_sort(bad_, std::less{}, &std::pair<std::uint64_t, BadValue>::first);
-    for (auto& [place, bad] : bad_) result_.bad.push_back(std::move(bad));
+    for (auto& [order, bad] : bad_) result_.bad.push_back(std::move(bad));
     return std::move(result_);
   }
 
@@ -213,7 +213,7 @@ class Verification {
     if (found.bad.size() < kMostBad) found.bad.push_back({std::move(key), std::move(field), std::move(cause)});
   }
 
-  void add(VerifyResult& found, std::uint64_t place) {
+  void add(VerifyResult& found, std::uint64_t order) {
     const std::lock_guard lock(mutex_);
     result_.samples += found.samples;
     result_.values += found.values;
@@ -225,7 +225,7 @@ class Verification {
     result_.indexes_compared += found.indexes_compared;
     result_.bad_count += found.bad_count;
     for (BadValue& bad : found.bad)
-      if (bad_.size() < kMostBad) bad_.emplace_back(place, std::move(bad));
+      if (bad_.size() < kMostBad) bad_.emplace_back(order, std::move(bad));
   }
 
   const Dataset& dataset_;
@@ -234,7 +234,7 @@ class Verification {
   Match match_;
   std::mutex mutex_;  // guards result_ and bad_
   VerifyResult result_;
-  std::vector<std::pair<std::uint64_t, BadValue>> bad_;  // with the place that orders them
+  std::vector<std::pair<std::uint64_t, BadValue>> bad_;  // with the number that orders them
 };
 
 }  // namespace

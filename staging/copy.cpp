@@ -74,8 +74,8 @@ std::optional<Error> first_bad_value(const Dataset& dataset, std::size_t shard) 
 class PartialCopy {
  public:
   PartialCopy(StageWork& work, std::uint32_t number, const std::stop_token& stop)
-      : work_(&work), file_(&work.list.files[number]), number_(number), place_(work.place(*file_)) {
-    temporary_ = growing_name(place_);
+      : work_(&work), file_(&work.list.files[number]), number_(number), path_(work.path_of(*file_)) {
+    temporary_ = growing_name(path_);
     guarded([&] { open(stop); });
   }
 
@@ -119,8 +119,8 @@ class PartialCopy {
 
   void commit() {
     guarded([&] {
-      if (::rename(temporary_.c_str(), place_.c_str()) != 0)
-        throw Error::io(errno, "cannot rename to " + place_.string());
+      if (::rename(temporary_.c_str(), path_.c_str()) != 0)
+        throw Error::io(errno, "cannot rename to " + path_.string());
       work_->journal->add(*file_, {.bytes = file_->size, .crc32c = crc_, .whole = true});
     });
     work_->files.fetch_add(1, std::memory_order_relaxed);
@@ -206,7 +206,7 @@ class PartialCopy {
   StageWork* work_;
   const StageFile* file_;
   std::uint32_t number_;
-  fs::path place_, temporary_;
+  fs::path path_, temporary_;
   Descriptor copy_;
   std::uint64_t written_ = 0, checkpoint_ = 0;
   std::uint32_t crc_ = 0;
@@ -214,20 +214,20 @@ class PartialCopy {
 
 }  // namespace
 
-fs::path growing_name(const fs::path& place) {
-  return place.parent_path() / ("." + place.filename().string() + ".staging");
+fs::path growing_name(const fs::path& path) {
+  return path.parent_path() / ("." + path.filename().string() + ".staging");
 }
 
 bool is_staged(const StageWork& work, const StageFile& file, const std::stop_token& stop) {
-  const fs::path place = work.place(file);
+  const fs::path path = work.path_of(file);
   std::error_code failure;
-  if (!fs::is_regular_file(fs::symlink_status(place, failure)) || fs::file_size(place, failure) != file.size)
+  if (!fs::is_regular_file(fs::symlink_status(path, failure)) || fs::file_size(path, failure) != file.size)
     return false;
   const auto mark = work.journal->whole(file);
   if (!mark && !file.crc32c) return false;
   if (work.trusting || work.options.verify == StageVerify::never) return mark.has_value();
   const std::uint32_t wanted = file.crc32c ? *file.crc32c : mark->crc32c;
-  return crc32c_of(Descriptor::open(place, O_RDONLY).get(), file.size, place, stop) == wanted;
+  return crc32c_of(Descriptor::open(path, O_RDONLY).get(), file.size, path, stop) == wanted;
 }
 
 void copy_files(StageWork& work, std::span<const std::uint32_t> files, ReadEngine& engine, ReadStream& stream,

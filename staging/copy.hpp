@@ -1,4 +1,4 @@
-// Copies files to the place where they are staged.
+// Copies the files of a dataset that is staged.
 #pragma once
 
 #include <atomic>
@@ -31,19 +31,19 @@ struct StageWork {
   std::atomic<std::uint64_t> bytes{0};
   std::atomic<std::uint64_t> copied{0};
 
-  std::filesystem::path place(const StageFile& file) const { return folder / file.name; }
+  std::filesystem::path path_of(const StageFile& file) const { return folder / file.name; }
 };
 
-/// The name of the file at `place` while it grows.
-std::filesystem::path growing_name(const std::filesystem::path& place);
+/// The name of the file at `path` while it grows.
+std::filesystem::path growing_name(const std::filesystem::path& path);
 
-/// Whether the file is in its place with the size and the CRC-32C that it must have. Reads it, unless nothing is to be
+/// Whether the file is there with the size and the CRC-32C that it must have. Reads it, unless nothing is to be
 /// compared. Throws Error: io; resource, "interrupted".
 bool is_staged(const StageWork& work, const StageFile& file, const std::stop_token& stop);
 
-/// Copies files with these numbers and puts them in their places. All are written before the first is fsynced, so that
-/// one transaction of the file system serves many small files.
-/// Throws Error, with the dataset, file and offset: as stage().
+/// Copies files with these numbers and renames them to their names. All are written before the first is fsynced, so
+/// that one transaction of the file system serves many small files. Throws Error, with the dataset, file and offset: as
+/// stage().
 void copy_files(StageWork& work, std::span<const std::uint32_t> files, ReadEngine& engine, ReadStream& stream,
                 const std::stop_token& stop);
 

@@ -145,7 +145,7 @@ class Staging {
             const StageFile& file = list_.files[number];
             if (!is_staged(work_, file, stop)) return;
             kept[number] = 1;
-            fs::remove(growing_name(work_.place(file)));
+            fs::remove(growing_name(work_.path_of(file)));
             work_.files.fetch_add(1, std::memory_order_relaxed);
             work_.bytes.fetch_add(file.size, std::memory_order_relaxed);
           },
@@ -184,8 +184,8 @@ class Staging {
     for (const std::uint32_t number : missing_) needed += list_.files[number].size;
     for (const std::uint32_t number : missing_) {  // what checkpoints kept needs no more room
       std::error_code none;
-      const fs::path place = work_.place(list_.files[number]);
-      const auto there = fs::file_size(growing_name(place), none);
+      const fs::path path = work_.path_of(list_.files[number]);
+      const auto there = fs::file_size(growing_name(path), none);
       if (!none) needed -= std::min<std::uint64_t>(needed, there);
     }
     struct statvfs room {};

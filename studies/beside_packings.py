@@ -4,7 +4,7 @@
 penstock beside the readers that packings are usually read with, on the same files (beside_files.py): gzip-compressed HDF5 beside h5py in PyTorch's DataLoader, LMDB beside py-lmdb in DataLoader, tar beside webdataset in
 its WebLoader. Both sides make the same batches of torch tensors with the same number of workers, threads here and
 processes there, in random order (webdataset: shards shuffled, then through a buffer of 1,000 samples). Every run is a
-process of its own, the two in turns. A run reads one pass, or --seconds of it, from a cold page cache, making the
+process of its own, the two in turns. A run reads one epoch, or --seconds of it, from a cold page cache, making the
 loader included; then, with a loader made anew, warm, for --seconds in the middle of an endless stream.
 
 The files are made once, in --folder: small ones of synthetic pictures, and photographs from --images (JPEG), without which

@@ -4,7 +4,7 @@
 penstock beside FFCV where nothing is decoded: uint8 rows of 224 x 224 x 3 (150 KB) in random order, delivered as torch
 tensors as they are stored, with as many threads on both sides. --rows is as many as make --times the last-level cache,
 so that rows come from memory. Every run is a process of its own, all in turns, round after round; a run makes a loader,
-takes one pass by it, its first epoch, which maps every page of the file, and measures what comes then for --seconds. Of
+takes one epoch by it, its first one, which maps every page of the file, and measures what comes then for --seconds. Of
 FFCV's first epoch the first batch is left out, which waits for its compiler; of penstock's nothing is. The last lines are
 ratios of neighbours in one round, their median, lowest and highest:
 
@@ -91,10 +91,10 @@ def with_ffcv(data, options):
     from ffcv.loader import Loader, OrderOption
     from ffcv.transforms import Squeeze, ToTensor
 
-    passes = 2 + int(options.seconds * 500_000 / options.rows)  # one iteration's: longer than the run
+    epochs = 2 + int(options.seconds * 500_000 / options.rows)  # one iteration's: longer than the run
     loader = Loader(str(data / "rows.beton"), batch_size=options.batch_size, num_workers=options.workers,
                     order=OrderOption.RANDOM, os_cache=True, drop_last=True, batches_ahead=2,
-                    indices=np.tile(np.arange(options.rows), passes),
+                    indices=np.tile(np.arange(options.rows), epochs),
                     pipelines={"image": [SimpleRGBImageDecoder(), ToTensor()],
                                "label": [IntDecoder(), ToTensor(), Squeeze()]})  # fmt: skip
     return loader

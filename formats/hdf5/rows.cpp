@@ -163,7 +163,7 @@ void Hdf5Rows::read_grid(const Hdf5File& file) {
 
 void Hdf5Rows::locate_chunks(const Hdf5File& file) {
   const std::vector<Hdf5Chunk> chunks = read_chunks(file, dataset_, grid_);
-  places_.resize(chunks.size());
+  chunk_locations_.resize(chunks.size());
   const std::uint64_t per_row_of_chunks = grid_.front() == 0 ? 1 : chunks.size() / grid_.front();
   std::uint64_t unwritten_rows = count();
   std::uint64_t counted = ~std::uint64_t{0};
@@ -172,7 +172,7 @@ void Hdf5Rows::locate_chunks(const Hdf5File& file) {
     const Hdf5Chunk& chunk = chunks[number];
     if (chunk.length == 0 && mosaics_) blocks_.push_back({.extent = {}, .filters = {}, .decoded_length = 0});
     if (chunk.length == 0) continue;
-    places_[number] = {chunk.offset, true, kPlain};
+    chunk_locations_[number] = {chunk.offset, true, kPlain};
     stored += chunk.length;
     if (stored > file.size()) throw Error::corrupt("chunks that lie in one another", {.offset = chunk.offset});
     const std::uint64_t first = number / per_row_of_chunks;
@@ -183,7 +183,7 @@ void Hdf5Rows::locate_chunks(const Hdf5File& file) {
     Block block{{0, chunk.offset, chunk.length}, filters_of(chunk, number), dataset_.chunk_bytes};
     check_block(block);
     if (block.filters.empty() && !mosaics_) continue;
-    places_[number].block = static_cast<std::uint32_t>(blocks_.size());
+    chunk_locations_[number].block = static_cast<std::uint32_t>(blocks_.size());
     blocks_.push_back(std::move(block));
   }
   refuse_rows(unwritten_rows);
@@ -193,7 +193,7 @@ void Hdf5Rows::locate_chunks(const Hdf5File& file) {
 void Hdf5Rows::add_mosaics() {
   const std::uint64_t chunk_rows = dataset_.chunk_dims.front();
   const std::uint64_t each = chunks_per_row();
-  const auto chunks = static_cast<std::uint32_t>(places_.size());
+  const auto chunks = static_cast<std::uint32_t>(chunk_locations_.size());
   for (std::uint64_t first = 0; first < grid_.front(); ++first) {
     Mosaic mosaic{.first_block = static_cast<std::uint32_t>(first * each),
                   .element_bytes = static_cast<std::uint32_t>(dataset_.type.size),
@@ -276,7 +276,7 @@ void Hdf5Rows::append(std::uint64_t first, std::uint64_t rows, std::vector<Piece
       row += run;
       continue;
     }
-    append_run(places_[row / chunk_rows], inside * row_bytes_, run * row_bytes_, pieces);
+    append_run(chunk_locations_[row / chunk_rows], inside * row_bytes_, run * row_bytes_, pieces);
     row += run;
   }
 }
@@ -312,7 +312,7 @@ void Hdf5Rows::append_row(std::uint64_t row, std::vector<Piece>& pieces) const {
         offset = offset * chunk_dims[i] + at[i] % chunk_dims[i];
       }
       const std::uint64_t run = std::min(chunk_dims[split_], dims_[split_] - at[split_]);
-      append_run(places_[chunk], offset * dataset_.type.size, run * inner, pieces);
+      append_run(chunk_locations_[chunk], offset * dataset_.type.size, run * inner, pieces);
       at[split_] += run;
     }
     at[split_] = 0;
@@ -324,19 +324,19 @@ void Hdf5Rows::append_row(std::uint64_t row, std::vector<Piece>& pieces) const {
   }
 }
 
-void Hdf5Rows::append_run(const ChunkLocation& place, std::uint64_t offset, std::uint64_t length,
+void Hdf5Rows::append_run(const ChunkLocation& location, std::uint64_t offset, std::uint64_t length,
                           std::vector<Piece>& pieces) const {
-  if (!place.written) {
+  if (!location.written) {
     append_piece({.kind = Piece::Kind::fill, .length = length, .inline_bytes = dataset_.fill}, pieces);
-  } else if (place.block == kPlain) {
+  } else if (location.block == kPlain) {
     append_piece({.kind = Piece::Kind::extent,
-                  .extent = {0, place.offset + offset, length},
+                  .extent = {0, location.offset + offset, length},
                   .length = length,
                   .inline_bytes = {}},
                  pieces);
   } else {
     append_piece({.kind = Piece::Kind::block,
-                  .block = first_block_ + place.block,
+                  .block = first_block_ + location.block,
                   .offset = offset,
                   .length = length,
                   .inline_bytes = {}},

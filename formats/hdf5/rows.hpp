@@ -33,7 +33,9 @@ class Hdf5Rows {
   std::uint64_t row_bytes() const { return row_bytes_; }
   std::uint64_t pieces_per_row() const { return row_pieces_; }
   /// Chunks that each row is put together from, where they are a Mosaic; else 0.
-  std::uint64_t chunks_per_row() const { return mosaics_ ? places_.size() / std::max<std::uint64_t>(grid_.front(), 1) : 0; }
+  std::uint64_t chunks_per_row() const {
+    return mosaics_ ? chunk_locations_.size() / std::max<std::uint64_t>(grid_.front(), 1) : 0;
+  }
   std::uint64_t rows_per_chunk() const { return dataset_.chunk_dims.empty() ? 0 : dataset_.chunk_dims.front(); }
 
   /// Chunks with filters, and runs of big-endian rows; pieces name them by their place here plus first_block().
@@ -66,7 +68,7 @@ class Hdf5Rows {
   void add_swapped_runs(std::uint64_t offset);
   void append_swapped(std::uint64_t first, std::uint64_t rows, std::vector<Piece>& pieces) const;
   void append_row(std::uint64_t row, std::vector<Piece>& pieces) const;
-  void append_run(const ChunkLocation& place, std::uint64_t offset, std::uint64_t length,
+  void append_run(const ChunkLocation& location, std::uint64_t offset, std::uint64_t length,
                   std::vector<Piece>& pieces) const;
 
   Hdf5Dataset dataset_;
@@ -83,7 +85,7 @@ class Hdf5Rows {
   std::vector<std::uint64_t> grid_;  // chunks along each dimension
   bool mosaics_ = false;             // blocks_ are all chunks in order, and behind them a mosaic per chunk_dims[0] rows
   std::size_t split_ = 0;            // the last dimension that the chunks do not cover as a whole, 0 when none
-  std::vector<ChunkLocation> places_;  // of chunks, in row-major order
+  std::vector<ChunkLocation> chunk_locations_;  // of chunks, in row-major order
 };
 
 /// The bytes of rows [first, first + rows), read and undone here and now; swapped numbers come as ours.

@@ -17,15 +17,15 @@ std::span<const std::byte> FieldHeaders::of(std::uint64_t sample, std::uint32_t 
   if (!recorded.empty()) return recorded;
   const Codec* codec = codec_named(dataset_.fields()[field].codec);
   if (codec == nullptr || codec->prefix_bytes() == 0) return {};
-  const std::uint64_t place = sample * dataset_.fields().size() + field;
+  const std::uint64_t number = sample * dataset_.fields().size() + field;
   {
     const std::shared_lock lock(mutex_);
-    if (const auto found = kept_.find(place); found != kept_.end()) return found->second;
+    if (const auto found = kept_.find(number); found != kept_.end()) return found->second;
   }
   scratch = read(*codec, extent);
   const std::unique_lock lock(mutex_);
   if (bytes_ + scratch.size() > most_bytes_) return scratch;
-  const auto [kept, added] = kept_.try_emplace(place, scratch);
+  const auto [kept, added] = kept_.try_emplace(number, scratch);
   if (added) bytes_ += scratch.size();
   return kept->second;
 }

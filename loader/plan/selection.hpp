@@ -19,8 +19,8 @@ struct Selection {
   std::uint64_t samples = 0;               ///< that an epoch delivers
   std::uint64_t excluded = 0;
 
-  std::uint64_t sample(std::uint64_t place) const { return included.empty() ? place : included[place]; }
-  std::uint32_t occurrence(std::uint64_t place) const { return occurrences.empty() ? 0 : occurrences[place]; }
+  std::uint64_t sample(std::uint64_t position) const { return included.empty() ? position : included[position]; }
+  std::uint32_t occurrence(std::uint64_t position) const { return occurrences.empty() ? 0 : occurrences[position]; }
   /// Of the list; nothing for all samples in the dataset's order.
   std::optional<std::uint64_t> fingerprint() const;
 };

@@ -190,9 +190,9 @@ bool Worker::replace(BatchBuilder& builder, std::uint32_t row, std::string& last
   Slab& slab = builder.slab();
   Random random(builder.seed(), slab.epoch, builder.rows[row].position, kReplacementStream);
   for (std::uint64_t attempt = 0; attempt < kReplacements; ++attempt) {
-    const std::uint64_t place = random.below(context_.selection.samples);
-    slab.samples[row] = context_.selection.sample(place);
-    slab.occurrences[row] = context_.selection.occurrence(place);
+    const std::uint64_t position = random.below(context_.selection.samples);
+    slab.samples[row] = context_.selection.sample(position);
+    slab.occurrences[row] = context_.selection.occurrence(position);
     slab.keys[row] = context_.dataset.key(slab.samples[row]);
     try {
       fill_row(builder, row, nullptr, 0);

@@ -36,13 +36,13 @@ void add_colour(const PcdField& field, const TableColumn& packed, CloudTable& ta
   }
 }
 
-/// Fills the table's columns; place(field, bytes of a point before it) says where the field's numbers lie.
-template <typename Place>
-void tabulate(const PcdHeader& header, CloudTable& table, const Place& place) {
+/// Fills the table's columns; locate(field, bytes of a point before it) says where the field's numbers lie.
+template <typename Locate>
+void tabulate(const PcdHeader& header, CloudTable& table, const Locate& locate) {
   std::array<bool, 3> found{};
   std::uint64_t before = 0;
   for (const PcdField& field : header.fields) {
-    const TableColumn column = place(field, before);
+    const TableColumn column = locate(field, before);
     before += field.bytes();
     if (field.name == "_") continue;
     const std::size_t role = role_of(field);
