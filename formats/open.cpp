@@ -12,6 +12,7 @@
 #include <penstock/formats/format.hpp>
 #include <penstock/formats/hdf5/hdf5.hpp>
 #include <penstock/formats/index/sidecar.hpp>
+#include <penstock/formats/io/folder_entries.hpp>
 #include <penstock/formats/io/path_pattern.hpp>
 #include <penstock/formats/lmdb/lmdb.hpp>
 #include <penstock/formats/mds/mds.hpp>
@@ -143,8 +144,7 @@ Dataset open_pattern(const fs::path& pattern, const OpenProgress& progress) {
   for (const Format& format : formats()) names += (names.empty() ? "" : ", ") + std::string(format.name);
   std::error_code failure;
   if (!fs::is_directory(path, failure)) refuse(path, "is a file of no known kind (known: " + names + ")");
-  const bool empty = fs::is_empty(path, failure);
-  refuse(path, empty ? "is an empty folder" : "is a folder of no known kind (known: " + names + ")");
+  refuse(path, is_empty_folder(path) ? "is an empty folder" : "is a folder of no known kind (known: " + names + ")");
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include <penstock/base/error.hpp>
 #include <penstock/formats/format.hpp>
 #include <penstock/formats/io/crc32c.hpp>
+#include <penstock/formats/io/folder_entries.hpp>
 #include <penstock/formats/packed/dataset_writer.hpp>
 #include <penstock/formats/packed/journal.hpp>
 #include <penstock/pack/key_table.hpp>
@@ -208,7 +209,7 @@ void Writer::State::remove_partial() const {
   const fs::path partial = named.string() + ".partial";
   try {
     Journal::require_unused(partial);
-    fs::remove_all(partial);
+    remove_tree(partial);
   } catch (...) {  // there is none, it is in use, or it cannot be removed: the failure that led here is what counts
   }
 }

@@ -3,6 +3,7 @@
 
 #include <penstock/base/error.hpp>
 #include <penstock/formats/io/atomic_file.hpp>
+#include <penstock/formats/io/folder_entries.hpp>
 #include <penstock/formats/io/ownership.hpp>
 #include <penstock/formats/packed/commit.hpp>
 #include <penstock/formats/packed/manifest.hpp>
@@ -18,12 +19,16 @@ bool is_inside(const fs::path& path, const fs::path& folder) {
   return !relative.empty() && *relative.begin() != "..";
 }
 
+bool holds_nothing(const fs::path& path) {
+  return fs::is_directory(path) ? is_empty_folder(path) : fs::file_size(path) == 0;
+}
+
 // What stood in the place of a copy: settle() has seen that it was one, or a dataset, or empty. Of a link the link
 // goes.
 void remove_replaced(const fs::path& old) {
-  const bool ours = fs::is_symlink(old) || fs::is_empty(old) || fs::exists(old / StageJournal::kFileName) ||
+  const bool ours = fs::is_symlink(old) || holds_nothing(old) || fs::exists(old / StageJournal::kFileName) ||
                     fs::exists(old / Manifest::kFileName);
-  if (ours) fs::remove_all(old);
+  if (ours) remove_tree(old);
 }
 
 fs::path parent_of(const fs::path& path) {
@@ -77,12 +82,12 @@ void StageTarget::settle(const StageJournal::Origin& origin, bool packed, bool o
   }
   const bool staged = there && fs::exists(destination_ / StageJournal::kFileName);
   const bool ours = staged || (there && fs::exists(destination_ / Manifest::kFileName));
-  const bool empty = there && fs::is_directory(destination_) && fs::is_empty(destination_);
+  const bool empty = there && fs::is_directory(destination_) && is_empty_folder(destination_);
   if (there && !ours && !empty) refuse(destination_, "exists already, and is no dataset that penstock made");
   if (overwrite) return clear_partial();
   if (empty) fs::remove(destination_);
   if (!there || empty) {
-    if (fs::exists(partial_) && !fs::is_empty(partial_) && !fs::exists(partial_ / StageJournal::kFileName))
+    if (fs::exists(partial_) && !holds_nothing(partial_) && !fs::exists(partial_ / StageJournal::kFileName))
       refuse(partial_, "is left from something else than staging");
     require_of(origin, partial_);
     fs::create_directory(partial_);
@@ -125,9 +130,9 @@ void StageTarget::require_of(const StageJournal::Origin& origin, const fs::path&
 // Left empty, and ours.
 void StageTarget::clear_partial() const {
   if (fs::exists(partial_)) {
-    if (!fs::is_empty(partial_) && !fs::exists(partial_ / StageJournal::kFileName))
+    if (!holds_nothing(partial_) && !fs::exists(partial_ / StageJournal::kFileName))
       refuse(partial_, "is left from something else than staging");
-    fs::remove_all(partial_);
+    remove_tree(partial_);
   }
   fs::create_directory(partial_);
 }

@@ -7,6 +7,7 @@
 #include <penstock/formats/folder/folder_names.hpp>
 #include <penstock/formats/folder/folder_walk.hpp>
 #include <penstock/formats/folder/sample_paths.hpp>
+#include <penstock/formats/io/folder_entries.hpp>
 #include <penstock/formats/io/hash.hpp>
 
 namespace penstock {
@@ -42,10 +43,9 @@ Index index_files(const fs::path& root, const OpenProgress& progress) {
 std::vector<fs::path> find_folder(const fs::path& path) {
   std::error_code failure;
   if (!fs::is_directory(path, failure)) return {};
-  for (const fs::directory_entry& entry : fs::directory_iterator(path, failure)) {
-    if (entry.path().filename().string().front() != '.') return {path};
-  }
-  return {};
+  bool empty = true;
+  visit_names(path, [&](const char* name) { return empty = *name == '.'; });
+  return empty ? std::vector<fs::path>() : std::vector{path};
 }
 
 Index index_folder(const fs::path& shard, const fs::path&, const OpenProgress& progress) {

@@ -18,6 +18,7 @@
 #include <penstock/formats/index/indexed_path.hpp>
 #include <penstock/formats/index/row_key.hpp>
 #include <penstock/formats/index/row_limit.hpp>
+#include <penstock/formats/io/folder_entries.hpp>
 
 namespace penstock {
 namespace {
@@ -34,9 +35,11 @@ std::vector<fs::path> find_hdf5(const fs::path& path) {
   if (fs::is_regular_file(path, ignored)) return hdf5_signature(path) ? std::vector{path} : std::vector<fs::path>();
   std::vector<fs::path> shards;
   if (!fs::is_directory(path, ignored)) return shards;
-  for (const fs::directory_entry& entry : fs::directory_iterator(path)) {
-    if (named_like_hdf5(entry.path()) && entry.is_regular_file(ignored)) shards.push_back(entry.path());
-  }
+  visit_names(path, [&](const char* name) {
+    fs::path shard = path / name;
+    if (named_like_hdf5(shard) && fs::is_regular_file(shard, ignored)) shards.push_back(std::move(shard));
+    return true;
+  });
   std::sort(shards.begin(), shards.end());
   return shards;
 }

@@ -14,6 +14,7 @@
 #include <penstock/base/printable.hpp>
 #include <penstock/formats/index/indexed_path.hpp>
 #include <penstock/formats/io/descriptor.hpp>
+#include <penstock/formats/io/folder_entries.hpp>
 #include <penstock/formats/lmdb/listing.hpp>
 #include <penstock/formats/lmdb/lmdb.hpp>
 #include <penstock/formats/lmdb/pages.hpp>
@@ -49,11 +50,11 @@ std::vector<fs::path> find_lmdb(const fs::path& path) {
   std::vector<fs::path> shards;
   std::error_code ignored;
   if (!fs::is_directory(path, ignored)) return shards;
-  for (const fs::directory_entry& entry : fs::directory_iterator(path)) {
-    if (entry.path().extension() == kLmdb.extension && begins_like_lmdb(data_file(entry.path()))) {
-      shards.push_back(entry.path());
-    }
-  }
+  visit_names(path, [&](const char* name) {
+    fs::path shard = path / name;
+    if (shard.extension() == kLmdb.extension && begins_like_lmdb(data_file(shard))) shards.push_back(std::move(shard));
+    return true;
+  });
   std::sort(shards.begin(), shards.end());
   return shards;
 }

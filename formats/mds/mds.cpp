@@ -17,7 +17,7 @@
 #include <penstock/formats/mds/columns.hpp>
 #include <penstock/formats/mds/mds.hpp>
 #include <penstock/formats/mds/writer.hpp>
-#include <penstock/formats/text/json_depth.hpp>
+#include <penstock/formats/text/json_document.hpp>
 #include <penstock/formats/text/json_number.hpp>
 
 namespace penstock {
@@ -51,6 +51,11 @@ auto reading_json(const Read& read) {
   }
 }
 
+// The library's own comparison takes memory, and must not throw.
+bool is_text(const Json& value, std::string_view text) {
+  return value.is_string() && value.get_ref<const std::string&>() == text;
+}
+
 std::string plain_name(const Json& file) {
   if (file.is_null()) return {};
   std::string name = file.at("basename");
@@ -62,7 +67,7 @@ std::string plain_name(const Json& file) {
 }
 
 Description description_from(const Json& json) {
-  if (json.at("format") != "mds") {
+  if (!is_text(json.at("format"), "mds")) {
     throw Error::unsupported("shards of format " + json.at("format").dump() + ": only mds is read",
                              {.shard = std::string(kIndexName)});
   }
@@ -78,7 +83,7 @@ Description description_from(const Json& json) {
     std::optional<std::uint64_t> size;
     if (!sizes.at(i).is_null()) size = whole_number(sizes.at(i));
     description.columns.push_back(mds_column(names.at(i), encoding, size));
-    if (names.at(i) == kKeyColumn && (encoding == "str" || encoding == "bytes")) description.key_column = i;
+    if (is_text(names.at(i), kKeyColumn) && (encoding == "str" || encoding == "bytes")) description.key_column = i;
   }
   if (json.contains("compression") && !json.at("compression").is_null())
     description.compression = json.at("compression");
@@ -92,11 +97,10 @@ std::vector<Description> read_index_json(const fs::path& folder) {
   const FileBytes file(folder / kIndexName);
   return reading_json([&] {
     const std::string_view text = text_of(file.bytes());
-    require_shallow_json(text);
-    const Json json = Json::parse(text.begin(), text.end());
+    const JsonDocument json(text);
     file.require_whole();
     std::vector<Description> shards;
-    for (const Json& shard : json.at("shards")) shards.push_back(description_from(shard));
+    for (const Json& shard : json.root().at("shards")) shards.push_back(description_from(shard));
     if (shards.empty()) throw Error::invalid_argument("index.json lists no shards, so there are no samples");
     return shards;
   });

@@ -5,6 +5,7 @@
 #include <penstock/base/error.hpp>
 #include <penstock/formats/format.hpp>
 #include <penstock/formats/io/atomic_file.hpp>
+#include <penstock/formats/io/folder_entries.hpp>
 #include <penstock/formats/packed/commit.hpp>
 #include <penstock/formats/packed/journal.hpp>
 #include <penstock/formats/packed/manifest.hpp>
@@ -49,15 +50,16 @@ void remove_dataset(const fs::path& folder) {
   }
   require_ours(folder);
   std::vector<fs::path> rest;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
-    if (entry.path().filename() != Manifest::kFileName) rest.push_back(entry.path());
-  }
-  for (const fs::path& path : rest) fs::remove_all(path);
-  fs::remove_all(folder);
+  visit_names(folder, [&](const char* name) {
+    if (name != Manifest::kFileName) rest.push_back(folder / name);
+    return true;
+  });
+  for (const fs::path& path : rest) remove_tree(path);
+  remove_tree(folder);
 }
 
 void require_ours(const fs::path& folder) {
-  if (fs::is_directory(folder) && (fs::is_empty(folder) || fs::exists(folder / Manifest::kFileName))) return;
+  if (fs::is_directory(folder) && (is_empty_folder(folder) || fs::exists(folder / Manifest::kFileName))) return;
   throw Error::invalid_argument("will not replace what is no packed dataset: " + folder.string());
 }
 

@@ -12,6 +12,7 @@
 #include <penstock/formats/format.hpp>
 #include <penstock/formats/io/atomic_file.hpp>
 #include <penstock/formats/io/crc32c.hpp>
+#include <penstock/formats/io/folder_entries.hpp>
 #include <penstock/formats/io/hash.hpp>
 #include <penstock/formats/io/ownership.hpp>
 #include <penstock/formats/packed/commit.hpp>
@@ -126,7 +127,7 @@ struct DatasetWriter::State {
   void close_shard(bool last = false);
   void complete_filled();
   void await_filled();
-  void discard_shards();
+  void discard_shards() noexcept;
   void finish();
 
   // An error names the partial folder, and ends the writer: whole shards stay for a resume, those begun are removed.
@@ -152,7 +153,7 @@ void DatasetWriter::State::begin() {
   if (options.resume && Journal::is_in(partial)) return resume();
   if (fs::exists(partial)) {
     begun ? Journal::require_unused(partial) : require_ours(partial);
-    begun ? void(fs::remove_all(partial)) : remove_dataset(partial);
+    begun ? remove_tree(partial) : remove_dataset(partial);
   }
   fs::create_directories(partial);
   journal = Journal::begin(partial, describe(options));
@@ -213,10 +214,11 @@ void DatasetWriter::State::remove_all_but_whole_shards() {
     kept.insert(index_name(entry.name));
   }
   std::vector<fs::path> rest;
-  for (const fs::directory_entry& entry : fs::directory_iterator(partial)) {
-    if (!kept.contains(entry.path().filename())) rest.push_back(entry.path());
-  }
-  for (const fs::path& path : rest) fs::remove_all(path);
+  visit_names(partial, [&](const char* name) {
+    if (!kept.contains(name)) rest.push_back(partial / name);
+    return true;
+  });
+  for (const fs::path& path : rest) remove_tree(path);
   sync_folder(partial);
 }
 
@@ -304,20 +306,22 @@ void DatasetWriter::State::await_filled() {
   whole_bytes += journal->shards().back().bytes;
 }
 
-void DatasetWriter::State::discard_shards() {
+void DatasetWriter::State::discard_shards() noexcept {
   over = true;
-  if (completed.valid()) completed.wait();
-  std::vector<std::string> begun;
-  if (journal && last_shard != shard_name()) begun.push_back(shard_name());
-  if (filled && (journal->shards().empty() || journal->shards().back().name != filled->name)) {
-    begun.push_back(filled->name);
-  }
-  shard.reset();
-  filled.reset();
-  std::error_code ignored;  // a resume removes what stays
-  for (const std::string& name : begun) {
-    fs::remove_all(partial / name, ignored);
-    fs::remove_all(partial / index_name(name), ignored);
+  try {
+    if (completed.valid()) completed.wait();
+    std::vector<std::string> begun;
+    if (journal && last_shard != shard_name()) begun.push_back(shard_name());
+    if (filled && (journal->shards().empty() || journal->shards().back().name != filled->name)) {
+      begun.push_back(filled->name);
+    }
+    shard.reset();
+    filled.reset();
+    for (const std::string& name : begun) {
+      remove_tree(partial / name);
+      remove_tree(partial / index_name(name));
+    }
+  } catch (...) {  // the failure that led here is what counts, and a resume removes what stays
   }
 }
 

@@ -9,6 +9,7 @@
 #include <penstock/base/error.hpp>
 #include <penstock/formats/io/atomic_file.hpp>
 #include <penstock/formats/io/file_bytes.hpp>
+#include <penstock/formats/io/folder_entries.hpp>
 #include <penstock/formats/packed/commit.hpp>
 #include <penstock/formats/packed/join.hpp>
 #include <penstock/formats/packed/manifest.hpp>
@@ -247,10 +248,11 @@ void move_into(const fs::path& folder, const fs::path& part, const fs::path& nam
 // Left behind by a run that was killed while it wrote one.
 void remove_temporary_files(const fs::path& folder) {
   std::vector<fs::path> found;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
-    const std::string name = entry.path().filename().string();
-    if (name.starts_with('.') && name.ends_with(".tmp")) found.push_back(entry.path());
-  }
+  visit_names(folder, [&](const char* entry) {
+    const std::string_view name = entry;
+    if (name.starts_with('.') && name.ends_with(".tmp")) found.push_back(folder / name);
+    return true;
+  });
   for (const fs::path& path : found) fs::remove(path);
 }
 
@@ -264,7 +266,7 @@ void move_shards(const fs::path& partial, const JoiningPlan& plan, const Manifes
   }
   sync_folder(partial);
   remove_temporary_files(partial);
-  for (const JoiningPlan::Source& source : plan.sources) fs::remove_all(partial / source.part);
+  for (const JoiningPlan::Source& source : plan.sources) remove_tree(partial / source.part);
 }
 
 JoinedDataset told(const Manifest& manifest, std::uint64_t skipped) {

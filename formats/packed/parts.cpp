@@ -5,6 +5,7 @@
 
 #include <penstock/base/error.hpp>
 #include <penstock/formats/io/atomic_file.hpp>
+#include <penstock/formats/io/folder_entries.hpp>
 #include <penstock/formats/io/ownership.hpp>
 #include <penstock/formats/packed/commit.hpp>
 #include <penstock/formats/packed/journal.hpp>
@@ -51,10 +52,11 @@ std::optional<PartName> PartName::parse(std::string_view name) {
 std::vector<PartName> parts_in(const fs::path& folder) {
   std::vector<PartName> parts;
   std::error_code failure;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder, failure)) {
-    const auto part = PartName::parse(entry.path().filename().string());
-    if (part) parts.push_back(*part);
-  }
+  if (!fs::is_directory(folder, failure)) return parts;
+  visit_names(folder, [&](const char* name) {
+    if (const auto part = PartName::parse(name)) parts.push_back(*part);
+    return true;
+  });
   std::sort(parts.begin(), parts.end(), [](const PartName& a, const PartName& b) {
     return std::tie(a.world, a.rank, a.finished) < std::tie(b.world, b.rank, b.finished);
   });

@@ -15,6 +15,7 @@
 #include <penstock/base/printable.hpp>
 #include <penstock/formats/index/probe_stamp.hpp>
 #include <penstock/formats/io/descriptor.hpp>
+#include <penstock/formats/io/folder_entries.hpp>
 #include <penstock/formats/tar/header.hpp>
 #include <penstock/formats/tar/left_out.hpp>
 #include <penstock/formats/tar/members.hpp>
@@ -169,12 +170,12 @@ std::vector<std::filesystem::path> find_tar_shards(const std::filesystem::path& 
   }
   std::vector<std::filesystem::path> shards;
   if (!std::filesystem::is_directory(path, error)) return shards;
-  std::filesystem::directory_iterator entry(path, error);
-  for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
-    std::error_code gone;
-    if (entry->path().extension() == ".tar" && entry->is_regular_file(gone)) shards.push_back(entry->path());
-  }
-  if (error) throw Error::io(error.value(), "cannot list " + path.string());
+  visit_names(path, [&](const char* name) {
+    std::filesystem::path shard = path / name;
+    if (shard.extension() == ".tar" && std::filesystem::is_regular_file(shard, error))
+      shards.push_back(std::move(shard));
+    return true;
+  });
   std::sort(shards.begin(), shards.end(), [](const auto& a, const auto& b) { return a.native() < b.native(); });
   return shards;
 }

@@ -12,6 +12,7 @@
 #include <penstock/formats/index/indexed_path.hpp>
 #include <penstock/formats/index/inline_piece.hpp>
 #include <penstock/formats/index/probe_stamp.hpp>
+#include <penstock/formats/io/folder_entries.hpp>
 #include <penstock/formats/text/numpy_text.hpp>
 #include <penstock/formats/tfrecord/example.hpp>
 #include <penstock/formats/tfrecord/frames.hpp>
@@ -274,10 +275,12 @@ std::vector<fs::path> find_tfrecord_shards(const fs::path& path) {
   }
   std::vector<fs::path> shards;
   if (!fs::is_directory(path, ignored)) return shards;
-  for (const fs::directory_entry& entry : fs::directory_iterator(path, ignored)) {
-    const bool hidden = entry.path().filename().string().starts_with('.');
-    if (!hidden && entry.is_regular_file(ignored) && is_shard(entry.path(), true)) shards.push_back(entry.path());
-  }
+  visit_names(path, [&](const char* name) {
+    fs::path shard = path / name;
+    if (*name != '.' && fs::is_regular_file(shard, ignored) && is_shard(shard, true))
+      shards.push_back(std::move(shard));
+    return true;
+  });
   std::sort(shards.begin(), shards.end());
   return shards;
 }

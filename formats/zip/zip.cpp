@@ -8,6 +8,7 @@
 #include <penstock/formats/folder/sample_paths.hpp>
 #include <penstock/formats/index/indexed_path.hpp>
 #include <penstock/formats/index/probe_stamp.hpp>
+#include <penstock/formats/io/folder_entries.hpp>
 #include <penstock/formats/zip/entries.hpp>
 #include <penstock/formats/zip/writer.hpp>
 #include <penstock/formats/zip/zip.hpp>
@@ -62,12 +63,15 @@ std::vector<fs::path> find_zip_shards(const fs::path& path) {
   if (fs::is_regular_file(path, ignored)) return is_zip_file(path) ? std::vector{path} : std::vector<fs::path>();
   std::vector<fs::path> shards;
   if (!fs::is_directory(path, ignored)) return shards;
-  for (const fs::directory_entry& entry : fs::directory_iterator(path, ignored)) {
-    const std::string name = entry.path().filename().string();
-    if (name.starts_with('.')) continue;
-    if (entry.is_directory(ignored) || is_media(split_file_name(name).extension)) return {};
-    if (entry.path().extension() == ".zip" && entry.is_regular_file(ignored)) shards.push_back(entry.path());
-  }
+  bool is_folder_of_files = false;
+  visit_names(path, [&](const char* name) {
+    if (*name == '.') return true;
+    fs::path shard = path / name;
+    is_folder_of_files = fs::is_directory(shard, ignored) || is_media(split_file_name(name).extension);
+    if (shard.extension() == ".zip" && fs::is_regular_file(shard, ignored)) shards.push_back(std::move(shard));
+    return !is_folder_of_files;
+  });
+  if (is_folder_of_files) return {};
   std::sort(shards.begin(), shards.end());
   return shards;
 }
