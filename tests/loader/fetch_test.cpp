@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <penstock/base/memory.hpp>
 #include <penstock/loader/fetch/fetch.hpp>
 #include <penstock/loader/prepare.hpp>
 
@@ -36,4 +37,38 @@ TEST_CASE("a value that is stored as its row must fill the slot: no shorter one,
     CAPTURE(bytes);
     CHECK(kind_of_failure([&] { plan_for(bytes); }) == ErrorKind::shape);
   }
+}
+
+TEST_CASE("values of a sample that this machine's memory cannot hold together are refused before any is taken") {
+  const std::uint64_t third = physical_memory() / 3 + (1 << 20);
+  const std::vector<std::byte> zero(1);
+  IndexBuilder builder;
+  builder.add_file({.path = "none", .size = 0, .stamp = 0});
+  builder.add_sample("one");
+  LoaderOptions options;
+  for (const char* name : {"a", "b", "c"}) {
+    const std::uint32_t field = builder.field({.name = name,
+                                               .codec = "raw",
+                                               .dtype = DType::u8,
+                                               .shape = {static_cast<std::int64_t>(third)},
+                                               .fixed = true});
+    const Piece fill{.kind = Piece::Kind::fill, .length = third, .inline_bytes = zero};
+    builder.set(field, std::span(&fill, 1));
+    options.fields.emplace_back(name, raw());
+  }
+  std::vector<Dataset::Shard> shards;
+  shards.push_back({.index = std::move(builder).finish(), .root = "/", .name = "none"});
+  const Dataset dataset("/none", "hdf5", std::move(shards), {}, false);
+  FieldHeaders headers(dataset);
+  Fetch fetch;
+  const auto plan_of = [&](std::size_t count) {
+    LoaderOptions some = options;
+    some.fields.resize(count);
+    const Program program = compiled(dataset, some);
+    const std::vector<std::span<std::byte>> nowhere(count);
+    fetch.plan({.dataset = dataset, .program = program, .headers = headers}, {0, 0, 0, "one"}, nowhere, nowhere);
+  };
+  plan_of(1);
+  plan_of(2);
+  CHECK(kind_of_failure([&] { plan_of(3); }) == ErrorKind::resource);
 }
