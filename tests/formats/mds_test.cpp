@@ -237,3 +237,22 @@ TEST_CASE("real datasets of mosaicml-streaming are read") {
   }
   CHECK(read == 4);
 }
+
+TEST_CASE("an index of shards is looked at again when one of their files changes, and its stamp tells their lengths") {
+  const TemporaryFolder folder;
+  const std::string index =
+      R"({"shards": [{"column_encodings": ["bytes"], "column_names": ["a"], "column_sizes": [null], "compression": null, )"
+      R"("format": "mds", "hashes": [], "raw_data": {"basename": "shard.00000.mds", "bytes": 4, "hashes": {}}, )"
+      R"("samples": 0, "size_limit": null, "version": 2, "zip_data": null}], "version": 2})";
+  test::write_file(folder / "index.json", index);
+  test::write_file(folder / "shard.00000.mds", "1234");
+  CHECK(kMds.watched(folder.path()) ==
+        std::vector<std::filesystem::path>{folder / "index.json", folder / "shard.00000.mds"});
+  const std::uint64_t stamp = kMds.stamp(folder.path());
+  CHECK(kMds.stamp(folder.path()) == stamp);
+  test::write_file(folder / "shard.00000.mds", "12345");
+  CHECK(kMds.stamp(folder.path()) != stamp);
+  test::write_file(folder / "shard.00000.mds", "1234");
+  test::write_file(folder / "index.json", index + " ");
+  CHECK(kMds.stamp(folder.path()) != stamp);
+}
