@@ -23,10 +23,6 @@ ALLOWED = {
         "the format is defined so: a file begins with an object, objects are found by trees and heaps, these by the file",
     frozenset({"formats/packed/commit", "formats/packed/journal", "formats/packed/parts"}):
         "three states of one folder, of which each refuses to be begun in another",
-    frozenset({"transforms/image/steps/auto_augment", "transforms/image/steps/step_draws"}):
-        "a policy draws steps, and is a step",
-    frozenset({"transforms/clouds/codecs/las_attributes", "transforms/clouds/codecs/las_header"}):
-        "extra bytes are described in a record of the header, with types of the header's",
     frozenset({"loader/fetch/block_read", "loader/fetch/row_task", "loader/fetch/task_queue"}):
         "a task is a link of its queue, so that queueing needs no memory, and the end of its block reads queues it",
 }  # fmt: skip

@@ -135,6 +135,11 @@ void add_extra(std::vector<LasAttribute>& all, const std::string& name, const Ex
 
 }  // namespace
 
+std::size_t las_record_bytes(unsigned format) {
+  constexpr std::array<std::size_t, 11> kBytes{20, 28, 26, 34, 57, 63, 30, 36, 38, 59, 67};
+  return kBytes.at(format);
+}
+
 std::vector<LasAttribute> las_attributes(unsigned format, std::size_t record_bytes, std::span<const std::byte> extra) {
   std::vector<LasAttribute> all = standard_attributes(format);
   std::size_t at = las_record_bytes(format);

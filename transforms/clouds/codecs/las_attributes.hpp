@@ -2,12 +2,28 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <vector>
 
-#include <penstock/transforms/clouds/codecs/las_header.hpp>
+#include <penstock/formats/schema.hpp>
+#include <penstock/transforms/clouds/codecs/cloud.hpp>
 
 namespace penstock {
+
+/// An attribute and where it lies in a record.
+struct LasAttribute {
+  PointAttribute delivered;
+  std::uint32_t at = 0;      ///< bytes from the start of the record
+  DType stored = DType::u8;  ///< little-endian
+  std::uint8_t shift = 0;    ///< of the bits of a byte that holds several attributes
+  std::uint8_t mask = 0xFF;  ///< after the shift
+  bool scaled = false;       ///< delivered as float64: stored * scale + offset
+  double scale = 1, offset = 0;
+};
+
+/// Bytes of a record of point format 0 to 10 without extra bytes.
+std::size_t las_record_bytes(unsigned format);
 
 /// The attributes of a point format in laspy's order, then those that `extra`, the content of VLR LASF_Spec/4, names
 /// (192 bytes each). Bytes of the record that nothing names are "ExtraBytes": uint8, "ExtraBytes[0]" and so on where

@@ -4,7 +4,6 @@
 #include <string>
 
 #include <penstock/base/error.hpp>
-#include <penstock/transforms/clouds/codecs/las_attributes.hpp>
 #include <penstock/transforms/clouds/codecs/las_header.hpp>
 
 namespace penstock {
@@ -122,11 +121,6 @@ bool read_public_header(std::span<const std::byte> bytes, LasHeader& header) {
 }
 
 }  // namespace
-
-std::size_t las_record_bytes(unsigned format) {
-  constexpr std::array<std::size_t, 11> kBytes{20, 28, 26, 34, 57, 63, 30, 36, 38, 59, 67};
-  return kBytes.at(format);
-}
 
 bool is_laz(std::span<const std::byte> bytes) {
   return bytes.size() > 104 && std::memcmp(bytes.data(), "LASF", 4) == 0 &&

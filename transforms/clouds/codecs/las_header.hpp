@@ -15,22 +15,9 @@
 #include <vector>
 
 #include <penstock/transforms/clouds/codecs/cloud.hpp>
+#include <penstock/transforms/clouds/codecs/las_attributes.hpp>
 
 namespace penstock {
-
-/// An attribute and where it lies in a record.
-struct LasAttribute {
-  PointAttribute delivered;
-  std::uint32_t at = 0;      ///< bytes from the start of the record
-  DType stored = DType::u8;  ///< little-endian
-  std::uint8_t shift = 0;    ///< of the bits of a byte that holds several attributes
-  std::uint8_t mask = 0xFF;  ///< after the shift
-  bool scaled = false;       ///< delivered as float64: stored * scale + offset
-  double scale = 1, offset = 0;
-};
-
-/// Bytes of a record of point format 0 to 10 without extra bytes.
-std::size_t las_record_bytes(unsigned format);
 
 /// The codecs deliver `origin` as CloudHeader does: for each axis the lower bound that the header states, if it is
 /// finite, not above the upper one, and within what 32 bits times the scale reach from the header's offset; else that

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include <penstock/transforms/image/steps/auto_augment.hpp>
-#include <penstock/transforms/image/steps/step_draws.hpp>
+#include <penstock/transforms/image/steps/short_text.hpp>
 
 namespace penstock {
 namespace {

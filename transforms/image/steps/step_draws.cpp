@@ -1,11 +1,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdio>
 #include <utility>
 
 #include <penstock/base/error.hpp>
 #include <penstock/transforms/image/steps/auto_augment.hpp>
+#include <penstock/transforms/image/steps/short_text.hpp>
 #include <penstock/transforms/image/steps/step_draws.hpp>
 
 namespace penstock {
@@ -71,12 +71,6 @@ std::array<std::uint8_t, 4> fill_of(const Fill& fill) {
   for (std::size_t c = 0; c < bytes.size() && !fill.empty(); ++c)
     bytes[c] = static_cast<std::uint8_t>(fill[std::min(c, fill.size() - 1)]);
   return bytes;
-}
-
-std::string short_text(double value) {
-  std::array<char, 32> digits{};
-  std::snprintf(digits.data(), digits.size(), "%.6g", value);
-  return digits.data();
 }
 
 Region draw_resized_crop(const step::RandomResizedCrop& crop, Size size, Random& random) {

@@ -55,7 +55,5 @@ struct StepDraw {
 std::int64_t whole_number_near(double value);
 /// The fill of each of up to four channels.
 std::array<std::uint8_t, 4> fill_of(const Fill& fill);
-/// Six digits at most, for people.
-std::string short_text(double value);
 
 }  // namespace penstock
