@@ -14,14 +14,14 @@
 namespace penstock::cli {
 namespace {
 
-struct Options : BenchOptions {
+struct BenchArguments : BenchOptions {
   std::vector<std::string> datasets;
   std::string json, html;
   bool mock_loader = false, digest = false, plain = false;
   unsigned rounds = 0;
 };
 
-int run(const Options& options) {
+int run(const BenchArguments& options) {
   SweepOptions sweep_options;
   sweep_options.trial = options.trial();
   std::vector<Subject> subjects;
@@ -54,7 +54,7 @@ int run(const Options& options) {
 }  // namespace
 
 Command bench_command(CLI::App& app) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<BenchArguments>();
   CLI::App* command = app.add_subcommand("bench", "Measure loading, over settings, and say where the time goes");
   command->add_option("DATASET", options->datasets, "Datasets of any packing, or folders of files, measured in turns")
       ->required();

@@ -14,7 +14,7 @@
 namespace penstock::cli {
 namespace {
 
-struct Options {
+struct BenchSamplingArguments {
   std::string dataset, scratch, json, html;
   SamplingOptions sampling;
 };
@@ -39,7 +39,7 @@ class ScratchFolder {
   std::filesystem::path path_;
 };
 
-SamplingReport compare(const Options& options) {
+SamplingReport compare(const BenchSamplingArguments& options) {
   std::optional<ScratchFolder> own;
   SamplingOptions sampling = options.sampling;
   sampling.scratch = options.scratch.empty() ? own.emplace().path() : std::filesystem::path(options.scratch);
@@ -54,7 +54,7 @@ SamplingReport compare(const Options& options) {
   return compare_sampling(clouds, sampling);
 }
 
-int run(const Options& options) {
+int run(const BenchSamplingArguments& options) {
   const SamplingReport report = compare(options);
   if (options.json != "-") print(to_text(report));
   if (!options.json.empty()) write_report(options.json, to_json(report));
@@ -65,7 +65,7 @@ int run(const Options& options) {
 }  // namespace
 
 Command bench_sampling_command(CLI::App& app) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<BenchSamplingArguments>();
   CLI::App* command = app.add_subcommand(
       "bench-sampling", "Compare ways to take points of each cloud: time, bytes read, how well they cover it");
   command->add_option("DATASET", options->dataset, "Point clouds: a folder of files or a packing")->required();

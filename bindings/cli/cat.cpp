@@ -17,7 +17,7 @@
 namespace penstock::cli {
 namespace {
 
-struct Options {
+struct CatArguments {
   std::string dataset, value;
   bool stored = false;
 };
@@ -41,7 +41,7 @@ std::pair<std::uint64_t, std::uint32_t> find_value(const Dataset& dataset, std::
   throw Error::invalid_argument("there is no value " + name + "; its end must be one of the fields " + fields, context);
 }
 
-int run(const Options& options) {
+int run(const CatArguments& options) {
   const Dataset dataset = open_with_progress(options.dataset);
   const auto [sample, field] = find_value(dataset, options.value);
   const std::vector<std::byte> bytes = read_field(dataset, sample, field);
@@ -62,7 +62,7 @@ int run(const Options& options) {
 }  // namespace
 
 Command cat_command(CLI::App& app) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<CatArguments>();
   CLI::App* command =
       app.add_subcommand("cat", "Write one stored value to stdout; of recoded photographs the JPEG file");
   command->add_option("DATASET", options->dataset, "Dataset of any packing, or a folder of files")->required();

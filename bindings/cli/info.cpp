@@ -10,12 +10,12 @@
 namespace penstock::cli {
 namespace {
 
-struct Options {
+struct InfoArguments {
   std::string dataset;
   bool json = false;
 };
 
-int run(const Options& options) {
+int run(const InfoArguments& options) {
   const DatasetSummary summary = summarise(open_with_progress(options.dataset));
   print(options.json ? to_json(summary) + "\n" : to_text(summary));
   return 0;
@@ -24,7 +24,7 @@ int run(const Options& options) {
 }  // namespace
 
 Command info_command(CLI::App& app) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<InfoArguments>();
   CLI::App* command = app.add_subcommand("info", "Say what a dataset holds: samples, fields, sizes, checksums");
   command->add_option("DATASET", options->dataset, "Dataset of any packing, or a folder of files")->required();
   command->add_flag("--json", options->json, "As JSON");

@@ -12,12 +12,12 @@
 namespace penstock::cli {
 namespace {
 
-struct Options {
+struct LsArguments {
   std::string dataset;
   bool sizes = false;
 };
 
-int run(const Options& options) {
+int run(const LsArguments& options) {
   const Dataset dataset = open_with_progress(options.dataset);
   std::string text;
   std::vector<Piece> pieces;
@@ -40,7 +40,7 @@ int run(const Options& options) {
 }  // namespace
 
 Command ls_command(CLI::App& app) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<LsArguments>();
   CLI::App* command = app.add_subcommand("ls", "List KEY.FIELD of every stored value, one a line");
   command->add_option("DATASET", options->dataset, "Dataset of any packing, or a folder of files")->required();
   command->add_flag("-l,--sizes", options->sizes, "Add a tab and the stored bytes");

@@ -20,7 +20,7 @@
 namespace penstock::cli {
 namespace {
 
-struct Options {
+struct PackArguments {
   std::string source, destination, shard_size = "256MiB", align = "1", classes, on_error = "raise";
   std::string rank;  // a number, or "env"
   std::string jpeg = "keep", presample, order = "keep", attributes = "none";
@@ -80,7 +80,7 @@ std::string set_rank(ConvertOptions& convert, const std::string& rank) {
   return "packing rank " + std::to_string(convert.rank) + " of " + std::to_string(convert.world);
 }
 
-int finish(const Options& options) {
+int finish(const PackArguments& options) {
   const JoinedDataset joined =
       finish_convert(options.finish, {.overwrite = options.convert.overwrite, .report = options.convert.report});
   std::string text = "penstock: " + options.finish + ": " + with_commas(joined.samples) + " samples, " +
@@ -94,12 +94,12 @@ void require(const std::string& value, const char* name) {
   if (value.empty()) throw CLI::RequiredError(name);
 }
 
-PixelRecoding pixels_of(const Options& options) {
+PixelRecoding pixels_of(const PackArguments& options) {
   if (options.decode->count() == 0) return {};
   return pixel_recoding(options.decode_size.empty() ? "same" : options.decode_size);
 }
 
-int run(const Options& options) {
+int run(const PackArguments& options) {
   if (!options.finish.empty()) return finish(options);
   require(options.source, "SRC");
   require(options.destination, "DST");
@@ -142,7 +142,7 @@ int run(const Options& options) {
 }  // namespace
 
 Command pack_command(CLI::App& app) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<PackArguments>();
   CLI::App* command = app.add_subcommand("pack", "Pack a dataset into shards that load fast and open everywhere");
   CLI::Option* source = command->add_option("SRC", options->source, "Dataset of any packing, or a folder of files");
   command->add_option("DST", options->destination, "Folder to make; it appears once complete");

@@ -26,7 +26,7 @@ namespace {
 
 constexpr std::uint32_t kTerminalColumns = 64;
 
-struct Options {
+struct ShowArguments {
   std::string dataset, task, state, picture, last = "keep";
   std::vector<std::string> fields, mixes;
   std::vector<std::string> old_fields;  // of --field, which is now spelled --fields
@@ -74,7 +74,7 @@ struct Wanted {
   std::uint64_t epoch, batch;
 };
 
-Wanted wanted_of(const Options& given, const Dataset& dataset) {
+Wanted wanted_of(const ShowArguments& given, const Dataset& dataset) {
   Wanted wanted{.options = {.batch_size = given.batch_size,
                             .shuffle = given.shuffle,
                             .seed = given.seed,
@@ -194,7 +194,7 @@ const Chain& chain_of(const LoaderOptions& options, std::string_view output) {
   return kPlain;
 }
 
-int run(const Options& given) {
+int run(const ShowArguments& given) {
   const Dataset dataset = open_with_progress(given.dataset);
   const Wanted wanted = wanted_of(given, dataset);
   Loader loader(dataset, wanted.options);
@@ -228,7 +228,7 @@ int run(const Options& given) {
 }  // namespace
 
 Command show_command(CLI::App& app) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<ShowArguments>();
   CLI::App* command = app.add_subcommand("show", "Show what is behind one row of one batch: sample, draws, pixels");
   command->add_option("DATASET", options->dataset, "Dataset of any packing, or a folder of files")->required();
   command->add_option("--seed", options->seed, "The loader's")->capture_default_str();

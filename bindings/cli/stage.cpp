@@ -13,7 +13,7 @@
 namespace penstock::cli {
 namespace {
 
-struct Options {
+struct StageArguments {
   std::string dataset, destination, engine = "auto";
   bool json = false, resume = false;
   bool verify = false, no_verify = false;
@@ -21,7 +21,7 @@ struct Options {
 };
 
 // What the checks were, for the report.
-std::string_view checked(const Options& options) {
+std::string_view checked(const StageArguments& options) {
   switch (options.stage.verify) {
     case StageVerify::never:
       return "not checked";
@@ -33,7 +33,7 @@ std::string_view checked(const Options& options) {
   return "checked";
 }
 
-std::string json_of(const Options& options, const StageResult& result) {
+std::string json_of(const StageArguments& options, const StageResult& result) {
   nlohmann::ordered_json json{{"source", options.dataset},
                               {"destination", options.destination},
                               {"opens", result.opens.string()},
@@ -52,7 +52,7 @@ std::string json_of(const Options& options, const StageResult& result) {
   return json.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
-std::string text_of(const Options& options, const StageResult& result) {
+std::string text_of(const StageArguments& options, const StageResult& result) {
   const std::uint64_t copied = result.files - result.kept_files;
   std::string text = result.opens.string() + ": " + with_commas(copied) + " files copied";
   if (result.kept_files > 0) {
@@ -66,7 +66,7 @@ std::string text_of(const Options& options, const StageResult& result) {
   return text + ", " + std::string(checked(options)) + "\n";
 }
 
-int run(Options& options) {
+int run(StageArguments& options) {
   options.stage.engine = engine_named(options.engine);
   if (options.verify) options.stage.verify = StageVerify::always;
   if (options.no_verify) options.stage.verify = StageVerify::never;
@@ -92,7 +92,7 @@ int run(Options& options) {
 }  // namespace
 
 Command stage_command(CLI::App& app) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<StageArguments>();
   CLI::App* command = app.add_subcommand("stage", "Copy a dataset to node-local storage: resumable, checked");
   command->add_option("DATASET", options->dataset, "Dataset of any packing, or a folder of files")->required();
   command->add_option("DST", options->destination, "The copy: a folder, or a file where the dataset is one file")

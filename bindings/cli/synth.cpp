@@ -14,7 +14,7 @@
 namespace penstock::cli {
 namespace {
 
-struct Options {
+struct SynthArguments {
   std::string kind, destination;
   std::optional<std::uint64_t> count;
   SynthOptions synth;
@@ -25,7 +25,7 @@ struct Options {
 
 const std::map<std::string, CloudLayout> kLayouts{{"trees", CloudLayout::trees}, {"plots", CloudLayout::plots}};
 
-SynthCloudOptions cloud_options(const Options& options) {
+SynthCloudOptions cloud_options(const SynthArguments& options) {
   SynthCloudOptions clouds;
   const std::uint64_t count = options.count.value_or(clouds.files.count);
   clouds.files = options.synth;
@@ -36,7 +36,7 @@ SynthCloudOptions cloud_options(const Options& options) {
   return clouds;
 }
 
-int run(Options options) {
+int run(SynthArguments options) {
   Progress progress("writing", "files");
   const auto report = [&](std::uint64_t done, std::uint64_t total) { return progress(done, total); };
   if (options.kind == "clouds") {
@@ -57,7 +57,7 @@ int run(Options options) {
 }  // namespace
 
 Command synth_command(CLI::App& app) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<SynthArguments>();
   CLI::App* command = app.add_subcommand("synth", "Write realistic file-per-sample data for demos and benches");
   command
       ->add_option("KIND", options->kind,

@@ -32,7 +32,7 @@ std::string table_of(const TuneResult& result) {
   return table.text();
 }
 
-struct Options : BenchOptions {
+struct TuneArguments : BenchOptions {
   std::string dataset, json;
 };
 
@@ -46,7 +46,7 @@ std::string json_of(const Subject& subject, const TuneResult& result, const Tria
   return to_json(report, result);
 }
 
-int run(const Options& options) {
+int run(const TuneArguments& options) {
   TuneOptions tune_options;
   tune_options.trial = options.trial();
   tune_options.workers = options.workers;
@@ -67,7 +67,7 @@ int run(const Options& options) {
 }  // namespace
 
 Command tune_command(CLI::App& app) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<TuneArguments>();
   options->seconds = 2;
   CLI::App* command = app.add_subcommand("tune", "Find the best setting without trying all of them");
   command->add_option("DATASET", options->dataset, "Dataset of any packing, or a folder of files")->required();

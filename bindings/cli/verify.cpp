@@ -14,7 +14,7 @@
 namespace penstock::cli {
 namespace {
 
-struct Options {
+struct VerifyArguments {
   std::string dataset, against;
   unsigned workers = 0;
 };
@@ -24,7 +24,7 @@ std::string line_of(const BadValue& bad) {
   return bad.key + (bad.field.empty() ? "" : "." + bad.field) + ": " + bad.cause + "\n";
 }
 
-int run(const Options& options) {
+int run(const VerifyArguments& options) {
   const Dataset dataset = open_with_progress(options.dataset);
   std::optional<Dataset> source;
   if (!options.against.empty()) source = open_with_progress(options.against);
@@ -58,7 +58,7 @@ int run(const Options& options) {
 }  // namespace
 
 Command verify_command(CLI::App& app) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<VerifyArguments>();
   CLI::App* command = app.add_subcommand("verify", "Read everything, compare checksums, and values with their source");
   command->add_option("DATASET", options->dataset, "Dataset of any packing, or a folder of files")->required();
   command->add_option("--against", options->against, "Source that every value must equal, sample by key");

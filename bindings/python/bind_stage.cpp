@@ -17,7 +17,7 @@
 namespace penstock::python {
 namespace {
 
-nb::dict summary(const StageResult& result) {
+nb::dict stage_summary(const StageResult& result) {
   nb::dict told;
   told["opens"] = text(result.opens.native());
   told["files"] = result.files;
@@ -48,7 +48,7 @@ nb::dict stage_dataset(nb::handle source, const std::filesystem::path& destinati
       return true;
     });
   }
-  return summary(result);
+  return stage_summary(result);
 }
 
 }  // namespace

@@ -72,7 +72,7 @@ struct Export {
   ManagedArray managed{};
 };
 
-constexpr const char* kName = "dltensor";
+constexpr const char* kTensorCapsule = "dltensor";
 constexpr const char* kVersionedName = "dltensor_versioned";
 
 // A receiver renames the capsule it takes over; one that nobody took frees what it holds.
@@ -130,7 +130,7 @@ nb::object to_dlpack(const Tensor& self, const nb::object& stream, std::optional
   if (!copied) order_behind(self, stream);
   const Tensor tensor = copied ? self.copy() : self;
   if (!max_version || max_version->first < 1)
-    return capsule_of<dlpack::Managed, kName>(new Export<dlpack::Managed>(tensor));
+    return capsule_of<dlpack::Managed, kTensorCapsule>(new Export<dlpack::Managed>(tensor));
   auto* exported = new Export<dlpack::ManagedVersioned>(tensor);
   exported->managed.major = dlpack::kMajor;
   exported->managed.minor = dlpack::kMinor;

@@ -6,7 +6,7 @@ namespace {
 namespace nb = nanobind;
 
 // As torch/utils/data/dataloader.py names them; tools look for this beginning and this end.
-constexpr const char* kName = "enumerate(DataLoader)#PenstockLoader.__next__";
+constexpr const char* kMark = "enumerate(DataLoader)#PenstockLoader.__next__";
 
 }  // namespace
 
@@ -18,7 +18,7 @@ ProfilerMark::ProfilerMark() {
     return;
   }
   if (!nb::hasattr(profiler, "record_function")) return;  // torch is being imported by another thread
-  mark_ = profiler.attr("record_function")(kName);
+  mark_ = profiler.attr("record_function")(kMark);
   mark_.attr("__enter__")();
 }
 
