@@ -9,9 +9,7 @@
 #include <penstock/loader/options.hpp>
 #include <penstock/loader/read/uring_refusal.hpp>
 
-using namespace penstock;
-using penstock::test::TemporaryFolder;
-using penstock::test::write_file;
+namespace penstock::test::machine_test {
 
 TEST_CASE("the smallest quota of a v2 group and those above it counts") {
   const TemporaryFolder root;
@@ -90,3 +88,5 @@ TEST_CASE("a path's disk is described, a missing path is an i/o error") {
   CHECK(disk_of("/proc").file_system == "proc");
   CHECK_THROWS_AS(disk_of(folder / "missing"), Error);
 }
+
+}  // namespace penstock::test::machine_test

@@ -24,11 +24,7 @@
 
 #include "support/temporary_folder.hpp"
 
-using namespace penstock;
-using penstock::test::TemporaryFolder;
-using penstock::test::text_of;
-using penstock::test::write_file;
-
+namespace penstock::test::sigbus_guard_test {
 namespace {
 
 constexpr std::size_t kBytes = 1 << 20;
@@ -305,3 +301,5 @@ TEST_CASE("a large file of holes is not read for its length's sake") {
   }
   CHECK_THROWS_WITH_AS(Index::open(folder / "a.idx"), doctest::Contains("file of holes"), Error);
 }
+
+}  // namespace penstock::test::sigbus_guard_test

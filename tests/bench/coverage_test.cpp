@@ -9,10 +9,8 @@
 
 #include "transforms/clouds/some_clouds.hpp"
 
+namespace penstock::test::coverage_test {
 namespace {
-
-using namespace penstock;
-using test::SomeCloud;
 
 double nearest(const SomeCloud& chosen, const SomeCloud& cloud, std::size_t point) {
   double least = std::numeric_limits<double>::infinity();
@@ -74,3 +72,5 @@ TEST_CASE("of a real cloud, farthest points leave the smallest holes") {
   const Coverage random = covered(SampleMethod::random), fps = covered(SampleMethod::fps);
   CHECK(fps.most < random.most / 2);
 }
+
+}  // namespace penstock::test::coverage_test

@@ -5,6 +5,7 @@
 
 #include <penstock/bench/measure/digest.hpp>
 
+namespace penstock::test::digest_test {
 namespace {
 
 std::uint64_t hash_of(std::string_view text, std::size_t step) {
@@ -30,3 +31,5 @@ TEST_CASE("the hash does not depend on how the bytes are cut") {
   text[500] ^= 1;
   CHECK(hash_of(text, text.size()) != whole);
 }
+
+}  // namespace penstock::test::digest_test

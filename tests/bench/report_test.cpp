@@ -8,9 +8,9 @@
 #include <penstock/bench/report/report.hpp>
 #include <penstock/bench/report/units.hpp>
 
+namespace penstock::test::report_test {
+
 using namespace std::chrono_literals;
-using penstock::BenchReport;
-using penstock::BenchRow;
 
 namespace {
 
@@ -121,3 +121,5 @@ TEST_CASE("sizes are read as people write them") {
   CHECK(penstock::bytes_text(std::uint64_t{256} << 20) == "256.0 MiB");
   CHECK(penstock::seconds_text(3725) == "1:02:05");
 }
+
+}  // namespace penstock::test::report_test

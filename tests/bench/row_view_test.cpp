@@ -7,8 +7,7 @@
 
 #include <penstock/bench/measure/row_view.hpp>
 
-using namespace penstock;
-
+namespace penstock::test::row_view_test {
 namespace {
 
 template <typename Number>
@@ -73,3 +72,5 @@ TEST_CASE("a terminal shows two pixels in a character, and never more columns th
   for (std::size_t at = wide.find("\u2580"); at != std::string::npos; at = wide.find("\u2580", at + 1)) ++blocks;
   CHECK(blocks == 4);
 }
+
+}  // namespace penstock::test::row_view_test

@@ -9,10 +9,8 @@
 #include "support/loading.hpp"
 #include "transforms/clouds/some_clouds.hpp"
 
+namespace penstock::test::sampling_test {
 namespace {
-
-using namespace penstock;
-using namespace penstock::test;
 
 constexpr std::size_t kPoints = 6000;
 
@@ -95,3 +93,5 @@ TEST_CASE("what holds no clouds, or is stopped, is an error") {
   options.progress = [](const std::string&, std::uint64_t, std::uint64_t) { return false; };
   CHECK_THROWS_WITH(compare_sampling(clouds, options), doctest::Contains("interrupted"));
 }
+
+}  // namespace penstock::test::sampling_test

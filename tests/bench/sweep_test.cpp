@@ -18,12 +18,7 @@
 
 #include "support/temporary_folder.hpp"
 
-using penstock::BenchRow;
-using penstock::Error;
-using penstock::Setting;
-using penstock::Subject;
-using penstock::SweepOptions;
-
+namespace penstock::test::sweep_test {
 namespace {
 
 struct Icons {
@@ -239,3 +234,5 @@ TEST_CASE("the plain loop runs on as many threads as asked and holds no more tha
   CHECK(loop.run({.threads = 2, .batch_size = 8, .slabs = 3}, std::chrono::milliseconds(50)) > 0);
   CHECK(loop.held_bytes() < 110'000 + 3 * 8 * (32 * 32 * 3 * 4 + 8) + 1);
 }
+
+}  // namespace penstock::test::sweep_test

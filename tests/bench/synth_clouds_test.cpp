@@ -17,8 +17,9 @@
 
 #include "support/temporary_folder.hpp"
 
+namespace penstock::test::synth_clouds_test {
+
 namespace fs = std::filesystem;
-using namespace penstock;
 
 namespace {
 
@@ -225,3 +226,5 @@ TEST_CASE("a range of counts is read as people write it") {
   for (const char* wrong : {"", "-", "5-", "-5", "1.5", "5-4", "5x", "5-6-7", "nan", "1e99", "5 - 6"})
     CHECK_THROWS_AS(parse_count_range(wrong), Error);
 }
+
+}  // namespace penstock::test::synth_clouds_test

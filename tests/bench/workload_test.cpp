@@ -15,8 +15,9 @@
 
 #include "support/temporary_folder.hpp"
 
+namespace penstock::test::workload_test {
+
 namespace fs = std::filesystem;
-using penstock::test::TemporaryFolder;
 
 namespace {
 
@@ -105,3 +106,5 @@ TEST_CASE("an interrupted run leaves no destination, and the next run completes 
   CHECK(files_of(icons).size() == 500);
   CHECK_FALSE(fs::exists(folder / "icons.partial"));
 }
+
+}  // namespace penstock::test::workload_test

@@ -20,7 +20,7 @@ std::string array_value(std::uint32_t number) {
   std::mt19937 random(number);
   std::vector<std::int16_t> values(static_cast<std::size_t>(rows) * 1024);
   for (std::int16_t& value : values) value = static_cast<std::int16_t>(random());
-  return text_of(test::npy("<i2", {rows, 1024}, test::bytes_of(values)));
+  return text_of(test::npy("<i2", {rows, 1024}, test::to_bytes(values)));
 }
 
 std::string cloud_value(std::uint32_t number) {

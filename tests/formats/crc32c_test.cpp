@@ -9,13 +9,7 @@
 
 #include "support/temporary_folder.hpp"
 
-using penstock::copy_with_crc32c;
-using penstock::crc32c;
-using penstock::crc32c_by_instruction;
-using penstock::crc32c_joined;
-using penstock::crc32c_portable;
-using penstock::test::bytes_of;
-
+namespace penstock::test::crc32c_test {
 namespace {
 
 std::vector<std::byte> random_bytes(std::size_t count) {
@@ -111,3 +105,5 @@ TEST_CASE("the checksum of joined runs comes from those of each") {
   }
   CHECK(crc32c_joined(crc32c({}), zeros, std::uint64_t{1} << 44) == zeros);
 }
+
+}  // namespace penstock::test::crc32c_test

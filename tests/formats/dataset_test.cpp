@@ -9,12 +9,7 @@
 
 #include "support/temporary_folder.hpp"
 
-using namespace penstock;
-using penstock::test::bytes_of;
-using penstock::test::TemporaryFolder;
-using penstock::test::text_of;
-using penstock::test::write_file;
-
+namespace penstock::test::dataset_test {
 namespace {
 
 Piece block_piece(std::uint32_t block, std::uint64_t offset, std::uint64_t length) {
@@ -171,3 +166,5 @@ TEST_CASE("a dataset of which nothing can be loaded says why, and is not packed"
   CHECK(emptiness(some).empty());
   CHECK_NOTHROW(require_something_to_pack(some));
 }
+
+}  // namespace penstock::test::dataset_test

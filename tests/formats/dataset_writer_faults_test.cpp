@@ -20,9 +20,9 @@
 #include "support/skip.hpp"
 #include "support/temporary_folder.hpp"
 
+namespace penstock::test::dataset_writer_faults_test {
+
 namespace fs = std::filesystem;
-using namespace penstock;
-using namespace penstock::test;
 
 namespace {
 
@@ -148,3 +148,5 @@ TEST_CASE("damage to a packed dataset is an error that names the file") {
     CHECK_THROWS_WITH_AS(penstock::open(folder / "set"), doctest::Contains("bad name of a shard"), Error);
   }
 }
+
+}  // namespace penstock::test::dataset_writer_faults_test

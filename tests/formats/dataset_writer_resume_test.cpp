@@ -13,9 +13,9 @@
 #include "support/dataset_writing.hpp"
 #include "support/temporary_folder.hpp"
 
+namespace penstock::test::dataset_writer_resume_test {
+
 namespace fs = std::filesystem;
-using namespace penstock;
-using namespace penstock::test;
 
 TEST_CASE("killed behind any sample and resumed, the dataset has the bytes of an uninterrupted run") {
   const TemporaryFolder folder;
@@ -154,3 +154,5 @@ TEST_CASE("a run that died between its last steps is finished by a resume") {
   CHECK(content_of(folder / "set") == expected);
   CHECK_FALSE(fs::exists(folder / "set.partial"));
 }
+
+}  // namespace penstock::test::dataset_writer_resume_test

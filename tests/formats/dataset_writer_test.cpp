@@ -15,9 +15,9 @@
 #include "support/dataset_writing.hpp"
 #include "support/temporary_folder.hpp"
 
+namespace penstock::test::dataset_writer_test {
+
 namespace fs = std::filesystem;
-using namespace penstock;
-using namespace penstock::test;
 
 TEST_CASE("a packed dataset reads back, and its shards are within the size asked for") {
   const TemporaryFolder folder;
@@ -153,3 +153,5 @@ TEST_CASE("a dataset may be opened by its penstock.json or with a slash behind i
   CHECK(penstock::open(folder / "set/").size() == kSamples);
   CHECK(penstock::open(folder / "set" / "penstock.json").size() == kSamples);
 }
+
+}  // namespace penstock::test::dataset_writer_test

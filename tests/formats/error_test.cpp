@@ -8,8 +8,7 @@
 #include <penstock/base/error.hpp>
 #include <penstock/base/handled_error.hpp>
 
-using penstock::Error;
-using penstock::ErrorKind;
+namespace penstock::test::error_test {
 
 TEST_CASE("what() names every known part of the context on one line, and skips the others") {
   const Error error = Error::corrupt("bad magic", {.shard = "a.tar", .key = "cat/1", .field = "jpg", .offset = 512});
@@ -79,3 +78,5 @@ TEST_CASE("what() says no path twice") {
   CHECK(text("bad", {.dataset = ".", .shard = ".", .key = "7"}) == "sample 7: corrupt: bad");
   CHECK(text("cannot open /data/a.jpg", {.dataset = "/data", .key = "a"}) == "sample a: corrupt: cannot open /data/a.jpg");
 }
+
+}  // namespace penstock::test::error_test

@@ -11,10 +11,8 @@
 #include <penstock/formats/filters/declared_size.hpp>
 #include <penstock/formats/filters/filters.hpp>
 
-using penstock::Block;
-using penstock::Error;
-using penstock::ErrorKind;
-using penstock::Filter;
+namespace penstock::test::filters_test {
+
 using Bytes = std::vector<std::byte>;
 
 namespace {
@@ -358,3 +356,5 @@ TEST_CASE("lengths that the stored frames do not claim are refused before memory
   refused_before_memory(1 << 30, {shuffle(4), kBlosc}, blosc(1 << 5, 1 << 30));
   refused_before_memory(1 << 30, {kBlosc}, bytes({2, 1}));
 }
+
+}  // namespace penstock::test::filters_test

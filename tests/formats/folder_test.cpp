@@ -11,10 +11,7 @@
 
 #include "support/temporary_folder.hpp"
 
-using namespace penstock;
-using penstock::test::TemporaryFolder;
-using penstock::test::text_of;
-using penstock::test::write_file;
+namespace penstock::test::folder_test {
 
 namespace fs = std::filesystem;
 
@@ -270,3 +267,5 @@ TEST_CASE("the stamp notices files added, removed, renamed, resized, and new cla
   fs::create_directories(folder / "set/c");
   CHECK(stamp() != before);
 }
+
+}  // namespace penstock::test::folder_test

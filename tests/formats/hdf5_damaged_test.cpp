@@ -18,9 +18,9 @@
 #include "support/skip.hpp"
 #include "support/temporary_folder.hpp"
 
+namespace penstock::test::hdf5_damaged_test {
+
 namespace fs = std::filesystem;
-using namespace penstock;
-using namespace penstock::test;
 
 namespace {
 
@@ -78,7 +78,7 @@ TEST_CASE("foreign files of every layout, cut anywhere or with any byte changed,
         Hdf5Handle(H5Gcreate2(file.id(), name.c_str(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
       }
     }
-    REQUIRE(index_of(path).fields().size() == 5);
+    REQUIRE(hdf5_index(path).fields().size() == 5);
     const std::string good = read_file(path);
     for (std::size_t length = 0; length < good.size(); length += good.size() / 15) {
       write_file(broken, good.substr(0, length));
@@ -114,3 +114,5 @@ TEST_CASE("real files give an index or an error, in time") {
   MESSAGE(exits[kIndexed] << " files indexed and read, " << exits[kRefused] << " refused");
   CHECK(exits[kIndexed] > 50);
 }
+
+}  // namespace penstock::test::hdf5_damaged_test

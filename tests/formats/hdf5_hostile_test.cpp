@@ -14,9 +14,7 @@
 #include "support/read_in_child.hpp"
 #include "support/temporary_folder.hpp"
 
-using namespace penstock;
-using test::TemporaryFolder;
-
+namespace penstock::test::hdf5_hostile_test {
 namespace {
 
 constexpr unsigned kSeconds = 20;
@@ -349,3 +347,5 @@ TEST_CASE("groups in themselves and types in types end") {
       nested.object(message(kDatatype, type) + rows(10) + message(kLayout, u8(3) + u8(1) + u64(96) + u64(160)));
   CHECK(says(nested.refusal(nested.object(link("x", x))), "types inside types without end"));
 }
+
+}  // namespace penstock::test::hdf5_hostile_test

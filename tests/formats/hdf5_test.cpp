@@ -19,9 +19,9 @@
 #include "support/kind_of_failure.hpp"
 #include "support/temporary_folder.hpp"
 
+namespace penstock::test::hdf5_test {
+
 namespace fs = std::filesystem;
-using namespace penstock;
-using namespace penstock::test;
 
 namespace {
 
@@ -92,7 +92,7 @@ TEST_CASE("every layout, filter and chunk shape gives the bytes that libhdf5 rea
       }
       CAPTURE(latest);
       CAPTURE(user_block);
-      const Index index = index_of(path);
+      const Index index = hdf5_index(path);
       REQUIRE(index.size() == 37);
       CHECK(index.attributes() == "{}");
       CHECK(index.key(3) == "03");
@@ -121,7 +121,7 @@ TEST_CASE("rows that were never written have one fill value in common in the ind
     H5Pset_fill_value(filled.get(), H5T_NATIVE_DOUBLE, &fill);
     file.dataset<double>("y", H5T_IEEE_F64LE, {kRows}, filled, 0);
   }
-  const Index index = index_of(folder / "f.h5");
+  const Index index = hdf5_index(folder / "f.h5");
   CHECK(index.bytes().size() < 1 << 20);
   CHECK(field_bytes(index, folder.path(), 4999, 0) == std::string(40'000, '\0'));
   const double fill = -2.5;
@@ -150,7 +150,7 @@ TEST_CASE("chunks by the hundred thousand are listed in one pass, whatever index
           file.dataset<std::uint16_t>("x", H5T_STD_U16LE, kind.dims, chunked(kind.chunk), ~std::uint64_t{0}, kind.most);
     }
     const auto begin = std::chrono::steady_clock::now();
-    const Index index = index_of(path);
+    const Index index = hdf5_index(path);
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
     MESSAGE("kind " << i << ": " << kRows << " chunks in " << took.count() << " s");
     CHECK(took.count() < 20);  // quadratic listing takes hours
@@ -176,7 +176,7 @@ TEST_CASE("bytes and offsets may be chunked, filtered and of any integer type") 
         H5Dcreate2(group.get(), "offsets", H5T_STD_I32LE, space.get(), H5P_DEFAULT, chunked({2}).get(), H5P_DEFAULT));
     REQUIRE(H5Dwrite(dataset.get(), H5T_NATIVE_INT32, H5S_ALL, H5S_ALL, H5P_DEFAULT, offsets.data()) >= 0);
   }
-  const Index index = index_of(path);
+  const Index index = hdf5_index(path);
   REQUIRE(index.size() == 4);
   CHECK(index.fields()[0].codec == "png");
   CHECK(field_bytes(index, folder.path(), 0, 0) == "");
@@ -198,7 +198,7 @@ TEST_CASE("what cannot be read is left out with its reason, and named when nothi
     H5Lcreate_soft("/above", file.id(), "soft", H5P_DEFAULT, H5P_DEFAULT);
   }
   try {
-    index_of(path);
+    hdf5_index(path);
     FAIL("no error");
   } catch (const Error& error) {
     CHECK(error.kind() == ErrorKind::unsupported);
@@ -216,7 +216,7 @@ TEST_CASE("what cannot be read is left out with its reason, and named when nothi
       REQUIRE(dataset.valid());
     }
   }
-  const Index index = index_of(path);
+  const Index index = hdf5_index(path);
   CHECK(index.size() == 8);
   CHECK(index.fields().size() == 2);
   for (const char* part : {"\"above\"", "\"scaled\"", "filter 6", "\"elsewhere\"", "\"soft\""}) {
@@ -231,7 +231,7 @@ TEST_CASE("a file that a writer holds open is refused") {
   file.dataset<float>("x", H5T_IEEE_F32LE, {9}, properties());
   H5Fflush(file.id(), H5F_SCOPE_GLOBAL);
   fs::copy(path, folder / "copy.h5");
-  CHECK(kind_of_failure([&] { index_of(folder / "copy.h5"); }) == ErrorKind::unsupported);
+  CHECK(kind_of_failure([&] { hdf5_index(folder / "copy.h5"); }) == ErrorKind::unsupported);
 }
 
 TEST_CASE("shards are found by signature and by name; the stamp follows the content") {
@@ -246,7 +246,7 @@ TEST_CASE("shards are found by signature and by name; the stamp follows the cont
   CHECK(kHdf5.find_shards(folder / "a.dat") == Paths{folder / "a.dat"});
   CHECK(kHdf5.find_shards(folder / "d.txt").empty());
   CHECK(kHdf5.find_shards(folder.path()) == Paths{folder / "b.h5", folder / "c.hdf5"});
-  CHECK(kind_of_failure([&] { index_of(folder / "c.hdf5"); }) == ErrorKind::corrupt);
+  CHECK(kind_of_failure([&] { hdf5_index(folder / "c.hdf5"); }) == ErrorKind::corrupt);
   const auto stamp = kHdf5.stamp(folder / "b.h5");
   fs::copy(folder / "b.h5", folder / "copy.h5");
   CHECK(kHdf5.stamp(folder / "copy.h5") == stamp);
@@ -255,3 +255,5 @@ TEST_CASE("shards are found by signature and by name; the stamp follows the cont
   H5Fflush(other.id(), H5F_SCOPE_GLOBAL);
   CHECK(kHdf5.stamp(folder / "b.h5") != stamp);
 }
+
+}  // namespace penstock::test::hdf5_test

@@ -18,9 +18,9 @@
 #include "support/random_samples.hpp"
 #include "support/temporary_folder.hpp"
 
+namespace penstock::test::hdf5_writer_test {
+
 namespace fs = std::filesystem;
-using namespace penstock;
-using namespace penstock::test;
 
 namespace {
 
@@ -43,7 +43,7 @@ TEST_CASE("a packed shard reads back byte for byte, in the order given, with and
     CHECK(written.crc32c(i, 0) == crc32c(bytes_of(samples[i].fields.at("jpg"))));
   }
   CHECK(all_fields(written, folder.path()) == expected);
-  const Index again = index_of(shard);
+  const Index again = hdf5_index(shard);
   CHECK(all_fields(again, folder.path()) == expected);
   CHECK(again.attributes() == "{}");
   for (const FieldSchema& field : again.fields()) {
@@ -73,7 +73,7 @@ TEST_CASE("fixed fields become datasets of their own type, and come back with it
   }
   const fs::path shard = folder / "s.h5";
   const Index written = write_samples(*kHdf5.write(shard, {.fields = fields}), fields, samples);
-  const Index again = index_of(shard);
+  const Index again = hdf5_index(shard);
   for (const MadeSample& sample : samples) {
     CHECK(all_fields(written, folder.path()).at(sample.key) == sample.fields);
     CHECK(all_fields(again, folder.path()).at(sample.key) == sample.fields);
@@ -90,7 +90,7 @@ TEST_CASE("a shard of no samples is valid") {
   const auto fields = random_sample_fields();
   const Index written = kHdf5.write(folder / "s.h5", {.fields = fields})->finish();
   CHECK(written.size() == 0);
-  CHECK(index_of(folder / "s.h5").size() == 0);
+  CHECK(hdf5_index(folder / "s.h5").size() == 0);
 }
 
 TEST_CASE("two packs of the same samples are the same bytes") {
@@ -136,3 +136,5 @@ TEST_CASE("a full disk is an i/o error that names the shard, wherever the disk f
     }
   }
 }
+
+}  // namespace penstock::test::hdf5_writer_test

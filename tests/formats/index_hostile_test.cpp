@@ -16,12 +16,9 @@
 #include "support/resigned.hpp"
 #include "support/temporary_folder.hpp"
 
-using namespace penstock;
+namespace penstock::test::index_hostile_test {
+
 using namespace penstock::index_layout;
-using penstock::test::bytes_of;
-using penstock::test::change;
-using penstock::test::TemporaryFolder;
-using penstock::test::write_file;
 
 namespace {
 
@@ -197,3 +194,5 @@ TEST_CASE("an index on disk names no file outside its dataset") {
     CHECK_THROWS_WITH_AS(index.file(0), doctest::Contains("outside the dataset"), Error);
   }
 }
+
+}  // namespace penstock::test::index_hostile_test

@@ -12,10 +12,7 @@
 
 #include "support/temporary_folder.hpp"
 
-using namespace penstock;
-using penstock::test::bytes_of;
-using penstock::test::text_of;
-
+namespace penstock::test::index_test {
 namespace {
 
 // Every kind of entry, a late field, blocks with filters, headers for some samples, and attributes.
@@ -317,3 +314,5 @@ TEST_CASE("samples that share no field are refused before their index takes giga
     CHECK(builder.size() < 5000);
   }
 }
+
+}  // namespace penstock::test::index_test

@@ -6,7 +6,7 @@
 #include <penstock/formats/packed/manifest.hpp>
 #include <penstock/formats/text/json_depth.hpp>
 
-using namespace penstock;
+namespace penstock::test::json_depth_test {
 
 TEST_CASE("JSON of 64 levels passes, of one more it is corrupt, whatever is behind the brackets") {
   CHECK_NOTHROW(require_shallow_json(std::string(64, '[')));
@@ -31,3 +31,5 @@ TEST_CASE("a dataset description of a million brackets is corrupt") {
   REQUIRE(place != std::string::npos);
   CHECK_THROWS_AS(Manifest::from_json(text.substr(0, place) + "\"made_with\": " + deep + "}"), Error);
 }
+
+}  // namespace penstock::test::json_depth_test

@@ -9,11 +9,7 @@
 
 #include "support/temporary_folder.hpp"
 
-using namespace penstock;
-using penstock::test::TemporaryFolder;
-using penstock::test::text_of;
-using penstock::test::write_file;
-
+namespace penstock::test::labels_test {
 namespace {
 
 using Strings = std::vector<std::string>;
@@ -179,3 +175,5 @@ TEST_CASE("class names come from lines, JSON, or a dataset") {
     CHECK_THROWS_WITH_AS(read_classes(folder / name), doctest::Contains(name), Error);
   }
 }
+
+}  // namespace penstock::test::labels_test

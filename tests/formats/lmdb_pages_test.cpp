@@ -19,9 +19,9 @@
 #include "support/skip.hpp"
 #include "support/temporary_folder.hpp"
 
+namespace penstock::test::lmdb_pages_test {
+
 namespace fs = std::filesystem;
-using namespace penstock;
-using namespace penstock::test;
 
 namespace {
 
@@ -67,7 +67,7 @@ TEST_CASE("an empty database has no entries") {
   const TemporaryFolder folder;
   Reference reference(folder.path());
   CHECK(walked(folder / "data.mdb").empty());
-  CHECK(index_of(folder.path()).size() == 0);
+  CHECK(lmdb_index(folder.path()).size() == 0);
 }
 
 TEST_CASE("real files hold the values that liblmdb reads from them") {
@@ -85,7 +85,7 @@ TEST_CASE("real files hold the values that liblmdb reads from them") {
     const auto found = walked(entry.path());
     CHECK_FALSE(found.empty());
     CHECK(found == Reference(entry.path().parent_path(), MDB_RDONLY).all());
-    const Index index = index_of(entry.path().parent_path());
+    const Index index = lmdb_index(entry.path().parent_path());
     CHECK(index.size() != 0);
     CHECK_FALSE(all_fields(index, entry.path().parent_path().parent_path()).empty());
   }
@@ -114,7 +114,7 @@ TEST_CASE("cut and flipped files give an error or an index, never more") {
   auto attempt = [&](const std::string& content) {
     write_file(broken, content);
     try {
-      const Index index = index_of(broken);
+      const Index index = lmdb_index(broken);
       CHECK(index.size() <= 400);
     } catch (const Error& error) {
       ++refused;
@@ -131,3 +131,5 @@ TEST_CASE("cut and flipped files give an error or an index, never more") {
     attempt(flipped);
   }
 }
+
+}  // namespace penstock::test::lmdb_pages_test

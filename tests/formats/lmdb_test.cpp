@@ -16,9 +16,9 @@
 #include "support/lmdb_files.hpp"
 #include "support/temporary_folder.hpp"
 
+namespace penstock::test::lmdb_test {
+
 namespace fs = std::filesystem;
-using namespace penstock;
-using namespace penstock::test;
 
 TEST_CASE("names are split at the first dot behind the last slash, and grouped by key whatever lies between them") {
   const TemporaryFolder folder;
@@ -33,7 +33,7 @@ TEST_CASE("names are split at the first dot behind the last slash, and grouped b
                    {".hidden", "7"},
                    {std::string("\0\xFF.x", 4), "8"}});
   }
-  const Index index = index_of(folder / "x.lmdb");
+  const Index index = lmdb_index(folder / "x.lmdb");
   std::vector<std::string> keys;
   for (std::uint64_t i = 0; i < index.size(); ++i) keys.emplace_back(index.key(i));
   CHECK(keys == std::vector<std::string>{".hidden", "00ff2e78", "a", "a-b", "a.b/c", "plain"});
@@ -55,7 +55,7 @@ TEST_CASE("names that are decimal numbers are keys as a whole") {
     for (int i = 0; i < 2000; ++i) values["0." + std::to_string(i)] = std::to_string(i);
     reference.put(values);
   }
-  const Index index = index_of(folder.path());
+  const Index index = lmdb_index(folder.path());
   CHECK(index.size() == 2000);
   REQUIRE(index.fields().size() == 1);
   CHECK(index.fields()[0].name == "value");
@@ -69,7 +69,7 @@ TEST_CASE("a named database is a field of the samples that its names are the key
     reference.put({{"a", "one"}, {"d", "three"}}, "text", MDB_CREATE);
     reference.put({{"length", "2"}});
   }
-  const Index index = index_of(folder / "named");
+  const Index index = lmdb_index(folder / "named");
   using Fields = std::map<std::string, std::string>;
   CHECK(all_fields(index, folder.path()) == std::map<std::string, Fields>{{"a", {{"image", "1"}, {"text", "one"}}},
                                                                           {"b.c", {{"image", "2"}}},
@@ -84,7 +84,7 @@ TEST_CASE("named databases that hold less than the main one are left out and cou
     reference.put({{"k", "v"}}, "inner", MDB_CREATE);
     reference.put({{"sample.txt", "v"}});
   }
-  const Index index = index_of(folder / "named");
+  const Index index = lmdb_index(folder / "named");
   CHECK(index.size() == 1);
   CHECK(index.attributes() == "{\"left_out_databases\":1}");
 }
@@ -98,7 +98,7 @@ TEST_CASE("integer names are keys in decimal, in their order") {
       values.emplace(std::string(reinterpret_cast<const char*>(&number), 8), std::to_string(number));
     reference.put(values, nullptr, MDB_INTEGERKEY);
   }
-  const Index index = index_of(folder / "integers");
+  const Index index = lmdb_index(folder / "integers");
   std::vector<std::string> keys;
   for (std::uint64_t i = 0; i < index.size(); ++i) keys.emplace_back(index.key(i));
   CHECK(keys == std::vector<std::string>{"00000000000000000007", "00000000000000000255", "00000000000000000256",
@@ -114,7 +114,7 @@ TEST_CASE("several values for a name and reversed names are refused") {
       Reference reference(other);
       reference.put({{"12345678", "v"}}, nullptr, flag);
     }
-    CHECK(kind_of_failure([&] { index_of(other); }) == ErrorKind::unsupported);
+    CHECK(kind_of_failure([&] { lmdb_index(other); }) == ErrorKind::unsupported);
   }
 }
 
@@ -131,13 +131,13 @@ TEST_CASE("a file that counts its samples has fields before their numbers, and v
     Reference dashed(folder / "dashed");
     dashed.put({{"cat-1", "i1"}, {"dog-1", "l1"}});
   }
-  const Index index = index_of(folder / "numbered");
+  const Index index = lmdb_index(folder / "numbered");
   using Fields = std::map<std::string, std::string>;
   CHECK(all_fields(index, folder.path()) ==
         std::map<std::string, Fields>{{"000000001", {{"image", "i1"}, {"label", "l1"}}},
                                       {"000000002", {{"image", "i2"}, {"label", "l2"}}}});
   CHECK(index.attributes() == "{\"left_out_values\":2}");
-  CHECK(index_of(folder / "dashed").key(1) == "dog-1");
+  CHECK(lmdb_index(folder / "dashed").key(1) == "dog-1");
 }
 
 TEST_CASE("Caffe's Datum is an array and a class; with pixels of several sizes each array says its own") {
@@ -154,7 +154,7 @@ TEST_CASE("Caffe's Datum is an array and a class; with pixels of several sizes e
     Reference other(folder / "other");
     other.put({{"0", datum(4, "\x05")}, {"1", datum(5, "\x06")}});
   }
-  const Index same = index_of(folder / "same");
+  const Index same = lmdb_index(folder / "same");
   REQUIRE(same.fields().size() == 2);
   CHECK(same.fields()[0] ==
         FieldSchema{.name = "data", .codec = "raw", .dtype = DType::u8, .shape = {3, 4, 2}, .fixed = true});
@@ -162,7 +162,7 @@ TEST_CASE("Caffe's Datum is an array and a class; with pixels of several sizes e
   CHECK(samples["0_a.jpg"]["data"].size() == 24);
   CHECK(samples["0_a.jpg"]["data"][23] == 23);
   CHECK(samples["1_b.jpg"]["cls"] == "300");
-  const Index other = index_of(folder / "other");
+  const Index other = lmdb_index(folder / "other");
   CHECK(other.fields()[0] == FieldSchema{.name = "data", .codec = "npy"});
   const std::string npy = all_fields(other, folder.path())["1"]["data"];
   CHECK(npy.find("'shape': (3, 5, 2)") != std::string::npos);
@@ -180,7 +180,7 @@ TEST_CASE("a record that is broken among whole ones is an error that names it") 
     reference.put(values);
   }
   try {
-    index_of(folder / "broken");
+    lmdb_index(folder / "broken");
     FAIL("no error");
   } catch (const Error& error) {
     CHECK(error.kind() == ErrorKind::corrupt);
@@ -212,3 +212,5 @@ TEST_CASE("a shard is found as folder, as file, and in a folder of shards; its s
   }
   CHECK(stamp != kLmdb.stamp(folder / "b.lmdb"));
 }
+
+}  // namespace penstock::test::lmdb_test

@@ -19,9 +19,9 @@
 #include "support/random_samples.hpp"
 #include "support/temporary_folder.hpp"
 
+namespace penstock::test::lmdb_writer_test {
+
 namespace fs = std::filesystem;
-using namespace penstock;
-using namespace penstock::test;
 
 namespace {
 
@@ -48,7 +48,7 @@ TEST_CASE("a packed shard reads back byte for byte, in the order given, with lib
   CHECK(Reference(shard, MDB_RDONLY).all() == expected);
   const auto found = all_fields(written, folder.path());
   for (const MadeSample& sample : samples) CHECK(found.at(sample.key) == sample.fields);
-  CHECK(all_fields(index_of(shard), folder.path()) == found);
+  CHECK(all_fields(lmdb_index(shard), folder.path()) == found);
   CHECK(std::distance(fs::directory_iterator(shard), {}) == 1);  // no lock file
 }
 
@@ -101,3 +101,5 @@ TEST_CASE("a full disk is an i/o error that names the shard, wherever the disk f
     }
   }
 }
+
+}  // namespace penstock::test::lmdb_writer_test

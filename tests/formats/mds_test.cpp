@@ -19,9 +19,7 @@
 #include "support/survive.hpp"
 #include "support/temporary_folder.hpp"
 
-using namespace penstock;
-using test::TemporaryFolder;
-
+namespace penstock::test::mds_test {
 namespace {
 
 std::string number(std::uint64_t value, int bytes = 4) {
@@ -256,3 +254,5 @@ TEST_CASE("an index of shards is looked at again when one of their files changes
   test::write_file(folder / "index.json", index + " ");
   CHECK(kMds.stamp(folder.path()) != stamp);
 }
+
+}  // namespace penstock::test::mds_test

@@ -19,9 +19,7 @@
 #include "support/survive.hpp"
 #include "support/temporary_folder.hpp"
 
-using namespace penstock;
-using test::TemporaryFolder;
-
+namespace penstock::test::npy_test {
 namespace {
 
 struct File {
@@ -161,3 +159,5 @@ TEST_CASE("real arrays have the rows that NumPy finds, or are refused") {
   }
   CHECK(read >= 30);
 }
+
+}  // namespace penstock::test::npy_test

@@ -5,9 +5,7 @@
 #include <penstock/base/error.hpp>
 #include <penstock/formats/io/path_pattern.hpp>
 
-using namespace penstock;
-using namespace penstock::test;
-
+namespace penstock::test::path_pattern_test {
 namespace {
 
 using Words = std::vector<std::string>;
@@ -54,3 +52,5 @@ TEST_CASE("wildcards match what is there, in bytewise order, after the braces") 
   CHECK(is_pattern("a{1..2}"));
   CHECK_FALSE(is_pattern("a{1}b"));
 }
+
+}  // namespace penstock::test::path_pattern_test

@@ -14,9 +14,7 @@
 
 #include "support/temporary_folder.hpp"
 
-using namespace penstock;
-using namespace penstock::test;
-
+namespace penstock::test::range_sums_test {
 namespace {
 
 std::uint32_t version_of(const Index& index) {
@@ -113,3 +111,5 @@ TEST_CASE("an index that has another number of checksums than the value has rang
   const Index index = std::move(builder).finish();
   CHECK_THROWS_WITH_AS(index.range_sums(0, field), doctest::Contains("number of ranges"), Error);
 }
+
+}  // namespace penstock::test::range_sums_test

@@ -18,10 +18,7 @@
 #include "support/skip.hpp"
 #include "support/temporary_folder.hpp"
 
-using namespace penstock;
-using penstock::test::read_file;
-using penstock::test::TemporaryFolder;
-using penstock::test::write_file;
+namespace penstock::test::sidecar_test {
 
 namespace fs = std::filesystem;
 
@@ -323,3 +320,5 @@ TEST_CASE("a link or a pipe under the lock's name is not followed, nor waited fo
   CHECK(fs::exists(fs::symlink_status(lock)));
   CHECK(read_file(setting.folder / "precious") == "kept");
 }
+
+}  // namespace penstock::test::sidecar_test

@@ -24,11 +24,7 @@
 #include "support/processes.hpp"
 #include "support/temporary_folder.hpp"
 
-using namespace penstock;
-using penstock::test::read_file;
-using penstock::test::TemporaryFolder;
-using penstock::test::text_of;
-using penstock::test::write_file;
+namespace penstock::test::stale_sidecar_test {
 
 namespace fs = std::filesystem;
 
@@ -422,3 +418,5 @@ TEST_CASE("a folder of files is read as it is: changed, renamed, removed and add
   CHECK(penstock::open(data).classes().size() == 3);
   CHECK(penstock::open(data).classes().front() == "ant");
 }
+
+}  // namespace penstock::test::stale_sidecar_test

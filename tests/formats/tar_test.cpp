@@ -19,9 +19,7 @@
 #include "support/skip.hpp"
 #include "support/temporary_folder.hpp"
 
-using namespace penstock;
-using test::TemporaryFolder;
-
+namespace penstock::test::tar_test {
 namespace {
 
 std::string with_checksum(std::string block) {
@@ -347,3 +345,5 @@ TEST_CASE("real and broken archives list as many members as an independent reade
   const std::filesystem::path webdataset = root / "tar/webdataset+webdataset";
   CHECK(kTar.index(webdataset / "mpdata.tar", webdataset, {}).key(99) == "000099");
 }
+
+}  // namespace penstock::test::tar_test

@@ -17,9 +17,7 @@
 
 #include "support/temporary_folder.hpp"
 
-using namespace penstock;
-using test::TemporaryFolder;
-
+namespace penstock::test::tar_writer_test {
 namespace {
 
 const std::vector<FieldSchema> kFields{
@@ -180,3 +178,5 @@ TEST_CASE("a disk that takes no more is an i/o error that names the file") {
   std::signal(SIGXFSZ, handler);
   CHECK(cause.find((folder / "s.tar").string()) != std::string::npos);
 }
+
+}  // namespace penstock::test::tar_writer_test

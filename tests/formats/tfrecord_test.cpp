@@ -21,10 +21,7 @@
 #include "support/survive.hpp"
 #include "support/temporary_folder.hpp"
 
-using namespace penstock;
-using test::bytes_of;
-using test::TemporaryFolder;
-
+namespace penstock::test::tfrecord_test {
 namespace {
 
 std::string number(std::uint64_t value, int bytes) {
@@ -294,3 +291,5 @@ TEST_CASE("real files have as many records as an independent reader finds") {
   }
   CHECK(read >= 9);
 }
+
+}  // namespace penstock::test::tfrecord_test

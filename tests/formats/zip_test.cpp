@@ -21,9 +21,7 @@
 #include "support/survive.hpp"
 #include "support/temporary_folder.hpp"
 
-using namespace penstock;
-using test::TemporaryFolder;
-
+namespace penstock::test::zip_test {
 namespace {
 
 std::string number(std::uint64_t value, int bytes) {
@@ -358,3 +356,5 @@ TEST_CASE("real and broken archives list as many entries as an independent reade
   CHECK(read >= 30);
   CHECK(refused >= 60);
 }
+
+}  // namespace penstock::test::zip_test

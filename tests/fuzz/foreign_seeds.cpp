@@ -35,8 +35,8 @@ std::string feature(const std::string& name, char kind, const std::string& list)
 
 std::string frame(const std::string& record) {
   const std::string length = number(record.size(), 8);
-  return length + number(masked_crc32c(crc32c(test::bytes_of(length))), 4) + record +
-         number(masked_crc32c(crc32c(test::bytes_of(record))), 4);
+  return length + number(masked_crc32c(crc32c(test::to_bytes(length))), 4) + record +
+         number(masked_crc32c(crc32c(test::to_bytes(record))), 4);
 }
 
 void add_examples(const Seeds& seeds) {
@@ -85,7 +85,7 @@ void add_archives(const Seeds& seeds) {
   seeds.add("zip", "deflated", archive(files, true));
   seeds.add("zip", "extra", archive(files, true, number(1, 2) + number(16, 2) + number(14, 8) + number(14, 8)));
   const auto array = [](std::string_view type, const Shape& shape) {
-    return text_of(test::npy(type, shape, test::bytes_of(std::vector<std::int32_t>{1, 2, 3, 4, 5, 6})));
+    return text_of(test::npy(type, shape, test::to_bytes(std::vector<std::int32_t>{1, 2, 3, 4, 5, 6})));
   };
   const Values arrays{{"x.npy", array("<i4", {3, 2})}, {"y.npy", array(">i2", {3, 4})}, {"z.npy", array("<f8", {3})}};
   seeds.add("npy", "stored.npz", archive(arrays, false));

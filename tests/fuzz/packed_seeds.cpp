@@ -27,9 +27,9 @@ const std::vector<FieldSchema>& fields() {
 }
 
 std::vector<Bytes> values(std::uint32_t number) {
-  return {test::jpeg(test::picture(8, 8, 1, number), 30), test::bytes_of(std::to_string(number % 2)),
-          test::npy("<i2", {3}, test::bytes_of(std::vector<std::int16_t>{1, 2, 3})), test::bytes_of("a text"),
-          test::bytes_of(std::vector<float>{0, 1, 2, static_cast<float>(number)})};
+  return {test::jpeg(test::picture(8, 8, 1, number), 30), test::to_bytes(std::to_string(number % 2)),
+          test::npy("<i2", {3}, test::to_bytes(std::vector<std::int16_t>{1, 2, 3})), test::to_bytes("a text"),
+          test::to_bytes(std::vector<float>{0, 1, 2, static_cast<float>(number)})};
 }
 
 Index write(const Format& format, const fs::path& shard, std::uint64_t align) {

@@ -69,7 +69,7 @@ void add_webps(const Seeds& seeds) {
 }
 
 void add_arrays(const Seeds& seeds) {
-  const auto numbers = test::bytes_of(std::vector<std::int32_t>{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12});
+  const auto numbers = test::to_bytes(std::vector<std::int32_t>{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12});
   const std::vector<std::pair<std::string, Shape>> kinds{{"<i4", {4, 3}},    {">i4", {12}}, {"<f8", {3, 2}},
                                                          {"|u1", {4, 2, 6}}, {"|b1", {48}}, {"<f2", {2, 12}},
                                                          {"<i4", {}}};

@@ -3,9 +3,7 @@
 
 #include "support/loading.hpp"
 
-using namespace penstock;
-using namespace penstock::test;
-
+namespace penstock::test::golden_test {
 namespace {
 
 constexpr const char* kState =
@@ -58,3 +56,5 @@ TEST_CASE("a state saved by 0.1 continues at the same sample") {
     CHECK(keys == "s3 s4 s5 s2 ");
   }
 }
+
+}  // namespace penstock::test::golden_test

@@ -14,8 +14,7 @@
 
 #include "support/loading.hpp"
 
-using namespace penstock;
-using namespace penstock::test;
+namespace penstock::test::loader_test {
 
 TEST_CASE("a batch has the values, labels and keys of its samples") {
   const TemporaryFolder folder;
@@ -313,3 +312,5 @@ TEST_CASE("a loader used after fork() says so at once") {
   CHECK(WEXITSTATUS(status) == 0);
   CHECK(loader.next().has_value());
 }
+
+}  // namespace penstock::test::loader_test

@@ -9,9 +9,7 @@
 
 #include <penstock/bench/synth/workload.hpp>
 
-using namespace penstock;
-using namespace penstock::test;
-
+namespace penstock::test::memory_test {
 namespace {
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -81,3 +79,5 @@ TEST_CASE("of large batches, the slabs that the consumer could hold and does not
   CHECK(loader.stats().slabs == 2 + 2);  // those being filled are among those prefetched, and two for the consumer
   if (!kInstrumented) CHECK(grown < 3 * kSlab + kSlab / 2);
 }
+
+}  // namespace penstock::test::memory_test

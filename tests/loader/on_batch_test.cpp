@@ -10,8 +10,8 @@
 
 #include "support/loading.hpp"
 
-using namespace penstock;
-using namespace penstock::test;
+namespace penstock::test::on_batch_test {
+
 using namespace std::chrono_literals;
 
 namespace {
@@ -248,3 +248,5 @@ TEST_CASE("a loader that its own step destroys ends too") {
   changed.notify_all();
   CHECK(changed.wait_for(lock, 10s, [&] { return destroyed; }));
 }
+
+}  // namespace penstock::test::on_batch_test

@@ -7,8 +7,7 @@
 #include "support/loading.hpp"
 #include "support/thread_count.hpp"
 
-using namespace penstock;
-using namespace penstock::test;
+namespace penstock::test::teardown_test {
 
 TEST_CASE("a loader destroyed at random moments, two thousand times, leaves no thread behind") {
   const TemporaryFolder folder;
@@ -39,3 +38,5 @@ TEST_CASE("a loader destroyed at random moments, two thousand times, leaves no t
   }
   CHECK(thread_count() <= before);
 }
+
+}  // namespace penstock::test::teardown_test

@@ -8,9 +8,7 @@
 
 #include "support/loading.hpp"
 
-using namespace penstock;
-using namespace penstock::test;
-
+namespace penstock::test::convert_parts_resume_test {
 namespace fs = std::filesystem;
 
 namespace {
@@ -56,3 +54,5 @@ TEST_CASE("a finished part whose values changed since is packed again by resume,
   CHECK(proof.compared == kValues);
   CHECK(joined.attributes().find("\"values\": \"") == std::string::npos);  // of the parts alone
 }
+
+}  // namespace penstock::test::convert_parts_resume_test

@@ -22,8 +22,7 @@
 #include "support/skip.hpp"
 #include "support/written_formats.hpp"
 
-using namespace penstock;
-using namespace penstock::test;
+namespace penstock::test::convert_parts_test {
 
 namespace fs = std::filesystem;
 
@@ -447,3 +446,5 @@ TEST_CASE("numbers of a plan to join, or of a part, that are none end finishing 
     fs::remove_all(partial);
   }
 }
+
+}  // namespace penstock::test::convert_parts_test

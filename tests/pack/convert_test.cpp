@@ -7,9 +7,7 @@
 #include "support/random_samples.hpp"
 #include "support/written_formats.hpp"
 
-using namespace penstock;
-using namespace penstock::test;
-
+namespace penstock::test::convert_test {
 namespace {
 
 void write_samples(const std::filesystem::path& folder, const std::vector<MadeSample>& samples) {
@@ -200,3 +198,5 @@ TEST_CASE("a source that is as it was is resumed behind its last whole shard") {
   CHECK(result.resumed > 80);
   check_equal(open(folder / "data"), open(folder / "packed"));
 }
+
+}  // namespace penstock::test::convert_test

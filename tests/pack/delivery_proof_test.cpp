@@ -10,9 +10,7 @@
 
 #include "support/encoded.hpp"
 
-using namespace penstock;
-using namespace penstock::test;
-
+namespace penstock::test::delivery_proof_test {
 namespace {
 
 const FieldSchema kJpeg{.name = "jpg", .codec = "jpeg"}, kPng{.name = "jpg", .codec = "png"},
@@ -49,7 +47,7 @@ TEST_CASE("equal bytes must be readable wherever the source's are") {
   const auto length = static_cast<std::int64_t>(strange.size());
   const FieldSchema numbers{.name = "jpg", .codec = "raw", .shape = {length}, .fixed = true};
   CHECK(of_copy(numbers, strange).find("a loader makes other values of them") != std::string::npos);
-  CHECK(of_copy(kPng, bytes_of("neither can be read")).empty());
+  CHECK(of_copy(kPng, to_bytes("neither can be read")).empty());
 }
 
 TEST_CASE("photographs made over must be what was asked for") {
@@ -102,7 +100,7 @@ TEST_CASE("clouds made over hold points of the source, with their attributes") {
   CHECK_FALSE(fault(fewer, {4, 5, 6, 4, 5, 7}, {8, 8}).empty());
   CHECK(fault(cells, {2, 3, 4}, {7}).empty());
   CHECK_FALSE(fault(cells, {2, 3, 4, 2, 3, 4, 2, 3, 4, 2, 3, 4}, {7, 7, 7, 7}).empty());
-  CHECK_FALSE(made_over(ordered, kPoints, bytes_of("PSPOINTS"), cloud).empty());
+  CHECK_FALSE(made_over(ordered, kPoints, to_bytes("PSPOINTS"), cloud).empty());
 }
 
 TEST_CASE("attributes of clouds that the source lacks, or has as another type, are told") {
@@ -119,7 +117,7 @@ TEST_CASE("attributes of clouds that the source lacks, or has as another type, a
           "the attribute \"shade\" of its points is int8, of the source's uint8");
     CHECK_FALSE(fault(cloud_of(places, {7, 8}, {"shade", DType::u8}, 5)).empty());  // relative to another place
   }
-  CHECK(made_over(ordered, kPoints, cloud, bytes_of("PSPOINTS")).empty());  // no loader reads the source
+  CHECK(made_over(ordered, kPoints, cloud, to_bytes("PSPOINTS")).empty());  // no loader reads the source
 }
 
 TEST_CASE("attributes of clouds that packing keeps must be there") {
@@ -146,3 +144,5 @@ TEST_CASE("equal bytes of one codec are compared by dtype and shape") {
   CHECK_FALSE(fault({.name = "jpg", .codec = "raw", .dtype = DType::i8, .shape = {4, 4, 3}, .fixed = true}).empty());
   CHECK_FALSE(fault({.name = "jpg", .codec = "raw", .dtype = DType::f32, .shape = {4, 4, 3}, .fixed = true}).empty());
 }
+
+}  // namespace penstock::test::delivery_proof_test

@@ -6,7 +6,7 @@
 
 #include <penstock/pack/key_table.hpp>
 
-using namespace penstock;
+namespace penstock::test::key_table_test {
 
 TEST_CASE("a key table knows exactly the keys that were inserted, as a set of strings does") {
   std::mt19937 random(7);
@@ -22,3 +22,5 @@ TEST_CASE("a key table knows exactly the keys that were inserted, as a set of st
   }
   for (const std::string& key : keys) REQUIRE(table.contains(key));
 }
+
+}  // namespace penstock::test::key_table_test

@@ -15,9 +15,7 @@
 #include "support/picture_files.hpp"
 #include "support/resigned.hpp"
 
-using namespace penstock;
-using namespace penstock::test;
-
+namespace penstock::test::verify_test {
 namespace {
 
 const std::string kOtherValue = "the bytes are as they should be, but a loader makes other values of them";
@@ -129,3 +127,5 @@ TEST_CASE("verify compares the checksums of ranges of values") {
                                                   ": bytes 196608 to 200000 of the value do not have the CRC-32C recorded for them"});
   CHECK(faults(wrong, &source) == faults(wrong));
 }
+
+}  // namespace penstock::test::verify_test

@@ -14,9 +14,7 @@
 #include "support/loading.hpp"
 #include "support/random_samples.hpp"
 
-using namespace penstock;
-using namespace penstock::test;
-
+namespace penstock::test::writer_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -221,3 +219,5 @@ TEST_CASE("no samples are a dataset of none") {
   CHECK(writer.finish().samples == 0);
   CHECK(open(folder / "out").size() == 0);
 }
+
+}  // namespace penstock::test::writer_test

@@ -9,8 +9,8 @@
 #include "support/staging.hpp"
 #include "support/written_formats.hpp"
 
-using namespace penstock;
-using namespace penstock::test;
+namespace penstock::test::stage_faults_test {
+
 namespace fs = std::filesystem;
 
 TEST_CASE("a flipped byte in the source is reported with shard, key, field and offset, and stops nothing else") {
@@ -121,3 +121,5 @@ TEST_CASE("a full disk is one error that names file and offset, and leaves what 
   CHECK(copied < fs::file_size(folder / "rows.npy"));
   CHECK(read_file(folder / "copy.npy") == read_file(folder / "rows.npy"));
 }
+
+}  // namespace penstock::test::stage_faults_test

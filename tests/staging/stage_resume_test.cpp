@@ -10,8 +10,8 @@
 
 #include "support/staging.hpp"
 
-using namespace penstock;
-using namespace penstock::test;
+namespace penstock::test::stage_resume_test {
+
 namespace fs = std::filesystem;
 
 TEST_CASE("a copy that was stopped anywhere goes on: whole files are kept, broken ones copied again") {
@@ -204,3 +204,5 @@ TEST_CASE("two processes that stage to one place do the work once") {
   CHECK(results[0].kept_files + results[1].kept_files == results[0].files);
   check_equal(open(folder / "copy"), source);
 }
+
+}  // namespace penstock::test::stage_resume_test

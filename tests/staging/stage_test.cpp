@@ -11,8 +11,8 @@
 #include "support/staging.hpp"
 #include "support/written_formats.hpp"
 
-using namespace penstock;
-using namespace penstock::test;
+namespace penstock::test::stage_test {
+
 namespace fs = std::filesystem;
 
 TEST_CASE("every packing is staged whole, with every engine, and staged again costs no copy") {
@@ -132,3 +132,5 @@ TEST_CASE("shards that others packed come with their sidecars, as a folder, a fi
     for (const char* name : {"packed", "foreign", "copy", "one", "some"}) fs::remove_all(folder / name);
   }
 }
+
+}  // namespace penstock::test::stage_test

@@ -15,54 +15,16 @@
 #include <penstock/base/error.hpp>
 #include <penstock/transforms/clouds/codecs/cloud.hpp>
 
+#include "support/clouds.hpp"
+
 namespace penstock::test {
-
-struct DecodedCloud {
-  CloudHeader header;
-  std::vector<float> xyz;
-  std::map<std::string, std::vector<std::byte>> attributes;
-
-  template <typename T>
-  std::vector<T> values(const std::string& name) const {
-    const std::vector<std::byte>& bytes = attributes.at(name);
-    std::vector<T> values(bytes.size() / sizeof(T));
-    std::memcpy(values.data(), bytes.data(), values.size() * sizeof(T));
-    return values;
-  }
-  /// Coordinates as the file has them.
-  std::vector<double> world() const {
-    std::vector<double> places(xyz.begin(), xyz.end());
-    for (std::size_t i = 0; i < places.size(); ++i) places[i] += header.origin[i % 3];
-    return places;
-  }
-};
 
 inline std::span<const std::byte> as_value(const std::string& bytes) {
   return std::as_bytes(std::span(bytes.data(), bytes.size()));
 }
 
-inline DecodedCloud decode_points(const CloudCodec& codec, const FieldBytes& field, const PointChoice& choice) {
-  DecodedCloud cloud;
-  DecodeOptions options;
-  const CloudHeader header = codec.cloud_decoder({})->open(field);
-  for (const PointAttribute& attribute : header.attributes) options.attributes.push_back(attribute.name);
-  const auto decoder = codec.cloud_decoder(options);
-  cloud.header = decoder->open(field);
-  const std::uint64_t count = choice.count(cloud.header.points);
-  cloud.xyz.resize(count * 3);
-  decoder->coordinates(field, choice, cloud.xyz.data());
-  for (std::size_t i = 0; i < cloud.header.attributes.size(); ++i) {
-    const PointAttribute& attribute = cloud.header.attributes[i];
-    std::vector<std::byte> bytes(count * size_of(attribute.dtype));
-    decoder->attribute(field, choice, i, bytes.data());
-    cloud.attributes[attribute.name] = bytes;
-  }
-  return cloud;
-}
-
 inline DecodedCloud decode_cloud(const CloudCodec& codec, const std::string& bytes) {
-  const FieldSchema schema{.name = std::string(codec.name()), .codec = std::string(codec.name())};
-  return decode_points(codec, {.schema = &schema, .bytes = as_value(bytes)}, {});
+  return decode_cloud(codec, as_value(bytes));
 }
 
 /// The cause of the data fault that decoding ends in; "" where it does not. Anything else fails the test.
@@ -82,7 +44,7 @@ inline void check_choice(const CloudCodec& codec, const std::string& bytes, cons
   const FieldSchema schema{.name = std::string(codec.name()), .codec = std::string(codec.name())};
   const DecodedCloud all = decode_cloud(codec, bytes);
   const PointChoice choice{.all = false, .numbers = numbers};
-  std::vector<DecodedCloud> some{decode_points(codec, {.schema = &schema, .bytes = as_value(bytes)}, choice)};
+  std::vector<DecodedCloud> some{decode_cloud(codec, FieldBytes{.schema = &schema, .bytes = as_value(bytes)}, choice)};
   const auto kept = codec.header(as_value(bytes));
   const FieldHeader header{.schema = &schema, .header = kept, .length = bytes.size()};
   std::vector<ByteRange> ranges;
@@ -90,7 +52,7 @@ inline void check_choice(const CloudCodec& codec, const std::string& bytes, cons
   if (by_ranges) {
     std::string read;
     for (const ByteRange& range : ranges) read += bytes.substr(range.begin, range.end - range.begin);
-    some.push_back(decode_points(codec, {.schema = &schema, .bytes = as_value(read), .ranges = ranges}, choice));
+    some.push_back(decode_cloud(codec, FieldBytes{.schema = &schema, .bytes = as_value(read), .ranges = ranges}, choice));
     const std::optional<CloudHeader> told = codec.cloud(header);
     REQUIRE(told);
     CHECK(told->points == all.header.points);

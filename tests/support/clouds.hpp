@@ -35,6 +35,12 @@ struct DecodedCloud {
     std::memcpy(values.data(), bytes.data(), bytes.size());
     return values;
   }
+  /// Coordinates as the file has them.
+  std::vector<double> world() const {
+    std::vector<double> world(xyz.begin(), xyz.end());
+    for (std::size_t i = 0; i < world.size(); ++i) world[i] += header.origin[i % 3];
+    return world;
+  }
 };
 
 inline std::vector<std::string> attribute_names(const CloudHeader& header) {
@@ -60,12 +66,15 @@ inline DecodedCloud decode_cloud(CloudDecoder& decoder, const FieldBytes& field,
 }
 
 /// A decoder that was told of every attribute the value has, and the value decoded with it.
+inline DecodedCloud decode_cloud(const CloudCodec& codec, const FieldBytes& field, const PointChoice& choice = {}) {
+  const auto names = attribute_names(codec.cloud_decoder({})->open(field));
+  return decode_cloud(*codec.cloud_decoder({.attributes = names}), field, choice);
+}
+
 inline DecodedCloud decode_cloud(const CloudCodec& codec, std::span<const std::byte> bytes,
                                  const PointChoice& choice = {}) {
   const FieldSchema schema{.name = "cloud", .codec = std::string(codec.name())};
-  const FieldBytes field{.schema = &schema, .bytes = bytes};
-  const auto names = attribute_names(codec.cloud_decoder({})->open(field));
-  return decode_cloud(*codec.cloud_decoder({.attributes = names}), field, choice);
+  return decode_cloud(codec, FieldBytes{.schema = &schema, .bytes = bytes}, choice);
 }
 
 /// Of a whole decoded cloud, the points with these numbers.

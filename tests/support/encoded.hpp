@@ -22,13 +22,13 @@ struct Picture {
   }
 };
 
-inline Bytes bytes_of(std::string_view text) {
+inline Bytes to_bytes(std::string_view text) {
   const auto* begin = reinterpret_cast<const std::byte*>(text.data());
   return {begin, begin + text.size()};
 }
 
 template <typename T>
-Bytes bytes_of(const std::vector<T>& values) {
+Bytes to_bytes(const std::vector<T>& values) {
   const auto bytes = std::as_bytes(std::span(values));
   return {bytes.begin(), bytes.end()};
 }

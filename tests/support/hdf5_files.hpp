@@ -20,7 +20,7 @@
 
 namespace penstock::test {
 
-inline Index index_of(const std::filesystem::path& shard) {
+inline Index hdf5_index(const std::filesystem::path& shard) {
   return kHdf5.index(shard, shard.parent_path(), {});
 }
 

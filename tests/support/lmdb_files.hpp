@@ -13,7 +13,7 @@
 
 namespace penstock::test {
 
-inline Index index_of(const std::filesystem::path& shard) {
+inline Index lmdb_index(const std::filesystem::path& shard) {
   return kLmdb.index(shard, shard.parent_path(), {});
 }
 

@@ -70,6 +70,10 @@ int main(int argc, char** argv) {
   doctest::Context context(argc, argv);
   const int result = context.run();
   if (context.shouldExit()) return result;
+  if (cases_run == 0) {
+    std::cerr << "no test case fits the arguments\n";
+    return 1;
+  }
   keep_account();
   if (skipped.empty()) return result;
   std::cout << "[penstock] skipped " << skipped.size() << " of " << cases_run << " cases:\n";

@@ -16,6 +16,7 @@
 #include "support/faulty_engine.hpp"
 #include "support/loading.hpp"
 
+namespace batches_test {
 namespace {
 
 using namespace penstock::test;
@@ -151,3 +152,5 @@ TEST_CASE("the mark is of user scope, and ends before the loop's body") {
 }
 
 }  // namespace
+
+}  // namespace batches_test

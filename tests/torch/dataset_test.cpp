@@ -12,6 +12,7 @@
 #include "support/loading.hpp"
 #include "torch/long_arrays.hpp"
 
+namespace dataset_test {
 namespace {
 
 using namespace penstock::test;
@@ -212,3 +213,5 @@ TEST_CASE("with one worker of torch's own the batches are the same, in the same 
 }
 
 }  // namespace
+
+}  // namespace dataset_test

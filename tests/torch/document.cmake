@@ -38,7 +38,7 @@ file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/document_pieces.cpp @ONLY
 foreach(name program pieces)
   add_executable(torch_document_${name} ${CMAKE_CURRENT_BINARY_DIR}/document_${name}.cpp)
   target_link_libraries(torch_document_${name} PRIVATE penstock::torch)
-  target_compile_options(torch_document_${name} PRIVATE -O0 -g1 -UNDEBUG)
+  target_compile_options(torch_document_${name} PRIVATE ${torch_options} -UNDEBUG)
 endforeach()
 add_test(NAME torch_document COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/run_document.sh ${PENSTOCK_COMMAND}
   $<TARGET_FILE:torch_document_program> $<TARGET_FILE:torch_document_pieces>)

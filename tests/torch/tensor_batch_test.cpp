@@ -13,6 +13,7 @@
 #include "support/loading.hpp"
 #include "torch/long_arrays.hpp"
 
+namespace tensor_batch_test {
 namespace {
 
 using namespace penstock::test;
@@ -211,3 +212,5 @@ TEST_CASE("memory stays as it was reserved, however many batches become tensors"
 }
 
 }  // namespace
+
+}  // namespace tensor_batch_test

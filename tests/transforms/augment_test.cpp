@@ -19,9 +19,7 @@
 #include "support/filled.hpp"
 #include "support/simd_levels.hpp"
 
-using namespace penstock;
-using namespace penstock::test;
-
+namespace penstock::test::augment_test {
 namespace {
 
 const Chain kNormalize = image::normalize({0.485F, 0.456F, 0.406F}, {0.229F, 0.224F, 0.225F});
@@ -196,11 +194,13 @@ TEST_CASE("chains of augmentations read back as they were written, and are told 
 
 TEST_CASE("label(classes) is 1 at the class, and a class outside of them is a data fault") {
   Fields fields;
-  fields.add({.name = "cls", .codec = "cls"}, bytes_of("2"));
+  fields.add({.name = "cls", .codec = "cls"}, to_bytes("2"));
   const std::vector<FieldChain> chains{{"cls", label(4)}};
   const Program program(chains, fields.catalog());
   CHECK(program.outputs()[0].shape == Shape{4});
   CHECK(elements<float>(fill(program, fields)[0]) == std::vector<float>{0, 0, 1, 0});
-  fields.values[0] = bytes_of("4");
+  fields.values[0] = to_bytes("4");
   CHECK_THROWS_WITH(fill(program, fields), doctest::Contains("class 4 is not one of label()'s 4"));
 }
+
+}  // namespace penstock::test::augment_test

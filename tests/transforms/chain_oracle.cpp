@@ -34,7 +34,7 @@ const std::map<std::string, Chain> kChains{
 test::Bytes read(const std::filesystem::path& path) {
   std::ifstream in(path, std::ios::binary);
   const std::string text{std::istreambuf_iterator<char>(in), {}};
-  return test::bytes_of(text);
+  return test::to_bytes(text);
 }
 
 void run(const std::filesystem::path& path, const std::string& chain, std::uint64_t samples,

@@ -8,9 +8,7 @@
 
 #include "support/filled.hpp"
 
-using namespace penstock;
-using penstock::test::Fields;
-
+namespace penstock::test::chain_test {
 namespace {
 
 const std::vector<float> kMean{0.485F, 0.456F, 0.406F}, kDeviation{0.229F, 0.224F, 0.225F};
@@ -18,8 +16,8 @@ const std::vector<float> kMean{0.485F, 0.456F, 0.406F}, kDeviation{0.229F, 0.224
 Fields photographs() {
   Fields fields;
   fields.add({.name = "jpg", .codec = "jpeg"}, test::jpeg(test::picture(40, 30, 3, 1)));
-  fields.add({.name = "cls", .codec = "cls"}, test::bytes_of("7"));
-  fields.add({.name = "npy", .codec = "npy"}, test::npy("<f4", {5, 2}, test::bytes_of(std::vector<float>(10))));
+  fields.add({.name = "cls", .codec = "cls"}, test::to_bytes("7"));
+  fields.add({.name = "npy", .codec = "npy"}, test::npy("<f4", {5, 2}, test::to_bytes(std::vector<float>(10))));
   fields.add({.name = "seg.png", .codec = "png"}, test::png(test::picture(40, 30, 1, 2)));
   fields.add({.name = "png", .codec = "png"}, {});
   return fields;
@@ -213,3 +211,5 @@ TEST_CASE("follow() needs a leader that is an image, and no circle") {
                     {"b", field("seg.png") | follow("jpg")},
                     {"jpg", image::decode()}}) == "compiles");
 }
+
+}  // namespace penstock::test::chain_test

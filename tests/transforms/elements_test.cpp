@@ -7,8 +7,7 @@
 
 #include <penstock/transforms/elements.hpp>
 
-using namespace penstock;
-
+namespace penstock::test::elements_test {
 namespace {
 
 template <typename To, typename From>
@@ -71,3 +70,5 @@ TEST_CASE("integers saturate, truncate toward zero, and NaN becomes 0") {
   CHECK(converted<std::uint8_t>(0.25, DType::f64, DType::boolean) == 1);
   CHECK(converted<float>(std::uint8_t{2}, DType::boolean, DType::f32) == 1.0F);
 }
+
+}  // namespace penstock::test::elements_test

@@ -10,9 +10,7 @@
 
 #include "support/filled.hpp"
 
-using namespace penstock;
-using namespace penstock::test;
-
+namespace penstock::test::follow_test {
 namespace {
 
 constexpr std::int64_t kWidth = 96, kHeight = 64;
@@ -48,9 +46,9 @@ Fields scene() {
   Fields fields;
   fields.add({.name = "png", .codec = "png"}, png(coordinates()));
   fields.add({.name = "seg.png", .codec = "png"}, png({kWidth, kHeight, 1, tiles<std::uint8_t>()}));
-  fields.add({.name = "deep.npy", .codec = "npy"}, npy("<i8", {kHeight, kWidth}, bytes_of(tiles<std::int64_t>())));
-  fields.add({.name = "boxes.json", .codec = "json"}, bytes_of("[[10, 20, 50, 60], [0, 0, 4, 4], [30.5, 8, 31, 9]]"));
-  fields.add({.name = "points.npy", .codec = "npy"}, npy("<f4", {2, 2}, bytes_of(std::vector<float>{24, 16, 70, 40})));
+  fields.add({.name = "deep.npy", .codec = "npy"}, npy("<i8", {kHeight, kWidth}, to_bytes(tiles<std::int64_t>())));
+  fields.add({.name = "boxes.json", .codec = "json"}, to_bytes("[[10, 20, 50, 60], [0, 0, 4, 4], [30.5, 8, 31, 9]]"));
+  fields.add({.name = "points.npy", .codec = "npy"}, npy("<f4", {2, 2}, to_bytes(std::vector<float>{24, 16, 70, 40})));
   return fields;
 }
 
@@ -194,7 +192,7 @@ TEST_CASE("boxes keep their places in the list, clipped to nothing where the cro
   const Program program(chains, fields.catalog());
   // The crop is [40, 56) x [24, 40).
   CHECK(elements<float>(fill(program, fields)[1]) == std::vector<float>{0, 0, 10, 16, 0, 0, 0, 0, 0, 0, 0, 0});
-  fields.values[3] = bytes_of("[]");
+  fields.values[3] = to_bytes("[]");
   CHECK(fill(program, fields)[1].empty());
   CHECK(program.outputs()[1].ragged);
   CHECK(program.outputs()[1].shape == Shape{4});
@@ -216,7 +214,7 @@ TEST_CASE("followers that do not fit their image are shape errors that name both
   fields.values[1] = png(picture(kHeight, kWidth, 1, 1));
   CHECK(contains(failure(fields, {{"png", kCrop}, {"seg.png", follow("png")}}),
                  "sample k: field seg.png: shape: is 64 x 96 pixels, but the image that it follows is 96 x 64"));
-  fields.values[3] = bytes_of("[1, 2, 3]");
+  fields.values[3] = to_bytes("[1, 2, 3]");
   CHECK(contains(failure(fields, {{"png", kCrop}, {"boxes.json", follow("png") | boxes()}}), "int64 (3,), not (n, 4)"));
   CHECK(contains(failure(fields, {{"png", kCrop}, {"points.npy", follow("png") | boxes()}}),
                  "float32 (2, 2), not (n, 4)"));
@@ -233,3 +231,5 @@ TEST_CASE("a follower filled before its leader is refused") {
   CHECK_THROWS_WITH_AS(filler.fill(1, {&fields.schemas[1], fields.values[1]}, row),
                        "invalid argument: output \"seg.png\" is filled before the one it follows", Error);
 }
+
+}  // namespace penstock::test::follow_test

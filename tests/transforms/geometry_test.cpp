@@ -3,10 +3,7 @@
 #include <penstock/base/error.hpp>
 #include <penstock/transforms/geometry.hpp>
 
-using penstock::Error;
-using penstock::Geometry;
-using penstock::Region;
-using penstock::Size;
+namespace penstock::test::geometry_test {
 
 TEST_CASE("the identity copies all pixels and needs all of them") {
   const Geometry g = Geometry::identity({500, 375});
@@ -100,3 +97,5 @@ TEST_CASE("a crop that leaves the image is a shape error") {
   CHECK_THROWS_AS(g.cropped({INT64_MAX, 0, INT64_MAX, 5}), Error);
   CHECK_THROWS_AS(g.resized({0, 5}), Error);
 }
+
+}  // namespace penstock::test::geometry_test

@@ -19,9 +19,7 @@
 #include "support/jpeg_files.hpp"
 #include "support/test_data.hpp"
 
-using namespace penstock;
-using namespace penstock::test;
-
+namespace penstock::test::jpeg_recoder_test {
 namespace {
 
 const FieldSchema kSchema{.name = "jpg", .codec = "jpeg"};
@@ -218,3 +216,5 @@ TEST_CASE("real files made over are read as before, and what cannot be made over
   for (const auto& [reason, files] : kept) MESSAGE(files << " kept: " << reason);
   MESSAGE(compared << " files compared");
 }
+
+}  // namespace penstock::test::jpeg_recoder_test

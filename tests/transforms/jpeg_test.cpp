@@ -13,10 +13,7 @@
 #include "support/jpeg_files.hpp"
 #include "support/test_data.hpp"
 
-using namespace penstock;
-using penstock::test::Made;
-using penstock::test::make_jpeg;
-
+namespace penstock::test::jpeg_test {
 namespace {
 
 const FieldSchema kSchema{.name = "jpg", .codec = "jpeg"};
@@ -239,3 +236,5 @@ TEST_CASE("regions outside the image are refused") {
         Error);
   }
 }
+
+}  // namespace penstock::test::jpeg_test

@@ -19,9 +19,7 @@
 #include "support/simd_levels.hpp"
 #include "support/test_data.hpp"
 
-using namespace penstock;
-using namespace penstock::test;
-
+namespace penstock::test::jpt_test {
 namespace {
 
 const FieldSchema kSchema{.name = "jpg", .codec = "jpt"};
@@ -425,3 +423,5 @@ TEST_CASE(
   CHECK(overflowing <= 1);
   for (const auto& [reason, count] : kept) MESSAGE(count << " kept: " << reason);
 }
+
+}  // namespace penstock::test::jpt_test

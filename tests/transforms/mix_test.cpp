@@ -6,7 +6,7 @@
 #include <penstock/base/error.hpp>
 #include <penstock/transforms/mix.hpp>
 
-using namespace penstock;
+namespace penstock::test::mix_test {
 
 TEST_CASE("Beta(alpha, alpha) has its mean and variance, from very small alphas to large ones") {
   for (const double alpha : {0.001, 0.1, 0.2, 1.0, 1.5, 4.0, 100.0}) {
@@ -69,3 +69,5 @@ TEST_CASE("a mix reads back as it was written, and what makes no sense is refuse
         "cutmix(1, classes=x)", "cutmix(1, classes=3) ", "blend(1, classes=3)"})
     CHECK_THROWS_AS(parse_mix(text), Error);
 }
+
+}  // namespace penstock::test::mix_test

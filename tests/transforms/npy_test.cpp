@@ -10,8 +10,7 @@
 
 #include "support/test_data.hpp"
 
-using namespace penstock;
-
+namespace penstock::test::npy_test {
 namespace {
 
 const FieldSchema kSchema{.name = "npy", .codec = "npy"};
@@ -137,3 +136,5 @@ TEST_CASE("raw elements have the schema's shape, and rows are arithmetic") {
   const FieldSchema open{.name = "x", .codec = "raw"};
   CHECK(raw_codec().decoder(open)->peek({.schema = &open, .bytes = bytes}) == Layout{.shape = {24}});
 }
+
+}  // namespace penstock::test::npy_test

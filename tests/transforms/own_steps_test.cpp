@@ -14,9 +14,7 @@
 
 #include "support/filled.hpp"
 
-using namespace penstock;
-using namespace penstock::test;
-
+namespace penstock::test::own_steps_test {
 namespace {
 
 Program compiled(const Fields& fields, const std::vector<FieldChain>& chains) {
@@ -35,7 +33,7 @@ std::string message(const Action& action) {
 
 Fields pgm_fields(const Picture& gray) {
   Fields fields;
-  fields.add({.name = "pgm", .codec = ""}, bytes_of(pgm(gray.width, gray.height, gray.pixels)));
+  fields.add({.name = "pgm", .codec = ""}, to_bytes(pgm(gray.width, gray.height, gray.pixels)));
   return fields;
 }
 
@@ -70,11 +68,11 @@ TEST_CASE("without steps for images, the layout of one's own codec decides; mask
   CHECK(flipped.front() == source.at(19, 0, 0));
 
   Fields words;
-  words.add({.name = "words", .codec = "raw", .dtype = DType::u8, .shape = {4}, .fixed = true}, bytes_of("abcd"));
+  words.add({.name = "words", .codec = "raw", .dtype = DType::u8, .shape = {4}, .fixed = true}, to_bytes("abcd"));
   const Program doubled = compiled(words, {{"words", decode(std::make_shared<EveryByteTwice>())}});
   CHECK(doubled.outputs()[0].shape == Shape{8});
   CHECK_FALSE(doubled.outputs()[0].verbatim);  // elements of a fixed field, but not as they are stored
-  CHECK(fill(doubled, words)[0] == bytes_of("aabbccdd"));
+  CHECK(fill(doubled, words)[0] == to_bytes("aabbccdd"));
 }
 
 TEST_CASE("transforms of one's own take what the steps before them give, one after the other") {
@@ -113,7 +111,7 @@ TEST_CASE("an output keeps its geometry for its followers when a transform of on
 TEST_CASE("draws are a function of seed, epoch, sample, output and the step's place") {
   Fields fields;
   fields.add({.name = "x", .codec = "raw", .dtype = DType::f32, .shape = {4}, .fixed = true},
-             bytes_of(std::vector<float>{0, 0, 0, 0}));
+             to_bytes(std::vector<float>{0, 0, 0, 0}));
   const auto noise = std::make_shared<AddNoise>(1);
   const Program program = compiled(fields, {{"x", transform(noise)},
                                             {"y", field("x") | transform(noise)},
@@ -131,7 +129,7 @@ TEST_CASE("draws are a function of seed, epoch, sample, output and the step's pl
 
 TEST_CASE("ragged values become rows of one shape") {
   Fields fields;
-  fields.add({.name = "txt", .codec = "txt"}, bytes_of("abc"));
+  fields.add({.name = "txt", .codec = "txt"}, to_bytes("abc"));
   const Program program = compiled(fields, {{"txt", raw() | transform(std::make_shared<Histogram>())}});
   CHECK(program.outputs()[0].shape == Shape{256});
   const auto counts = elements<std::int64_t>(fill(program, fields)[0]);
@@ -175,3 +173,5 @@ TEST_CASE("what a step of one's own throws comes out as an Error with key and fi
   }
   CHECK(thrown(1).cause() == "no such luck");
 }
+
+}  // namespace penstock::test::own_steps_test

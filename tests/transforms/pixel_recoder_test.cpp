@@ -5,7 +5,7 @@
 #include <penstock/base/error.hpp>
 #include <penstock/transforms/image/codecs/pixel_recoder.hpp>
 
-using namespace penstock;
+namespace penstock::test::pixel_recoder_test {
 
 TEST_CASE("what is to be decoded reads as it was written") {
   for (const char* text : {"", "same", "same:9x13", "224x224", "192x320", "jpg=224x224", "jpg,png=same:32x32"})
@@ -45,3 +45,5 @@ TEST_CASE("images of another size, and what is no image, are named with their sh
   const FieldSchema jpeg{.name = "x", .codec = "jpeg"};
   CHECK_THROWS_AS(same.recode(jpeg, stored), Error);
 }
+
+}  // namespace penstock::test::pixel_recoder_test

@@ -10,8 +10,7 @@
 
 #include "support/test_data.hpp"
 
-using namespace penstock;
-
+namespace penstock::test::png_test {
 namespace {
 
 const FieldSchema kSchema{.name = "png", .codec = "png"};
@@ -193,3 +192,5 @@ TEST_CASE("odd and damaged files give an image or a data fault") {
     MESSAGE(std::string(folder) << ": " << images << " images, " << faults << " faults");
   }
 }
+
+}  // namespace penstock::test::png_test

@@ -12,9 +12,7 @@
 
 #include "support/filled.hpp"
 
-using namespace penstock;
-using namespace penstock::test;
-
+namespace penstock::test::program_test {
 namespace {
 
 const std::vector<float> kMean{0.485F, 0.456F, 0.406F}, kDeviation{0.229F, 0.224F, 0.225F};
@@ -264,8 +262,8 @@ TEST_CASE("raw and npy arrays of uint8 (H, W, C) are images too, with the same p
   const Picture source = picture(31, 22, 3, 8);
   const Fields encoded = one({.name = "x", .codec = "png"}, png(source));
   const Fields rows = one({.name = "x", .codec = "raw", .dtype = DType::u8, .shape = {22, 31, 3}, .fixed = true},
-                          bytes_of(source.pixels));
-  const Fields arrays = one({.name = "x", .codec = "npy"}, npy("|u1", {22, 31, 3}, bytes_of(source.pixels)));
+                          to_bytes(source.pixels));
+  const Fields arrays = one({.name = "x", .codec = "npy"}, npy("|u1", {22, 31, 3}, to_bytes(source.pixels)));
   const std::vector<FieldChain> chains{
       {"x", image::random_resized_crop(12) | image::random_flip() | image::normalize(kMean, kDeviation)}};
   for (std::uint64_t sample = 0; sample < 5; ++sample) {
@@ -303,14 +301,14 @@ TEST_CASE("a PNG named .jpg is decoded as what it is, and alternatives share one
 TEST_CASE("without chains every field is decoded by its codec") {
   Fields fields;
   fields.add({.name = "jpg", .codec = "jpeg"}, jpeg(picture(16, 8, 3, 1)));
-  fields.add({.name = "cls", .codec = "cls"}, bytes_of("12"));
-  fields.add({.name = "txt", .codec = "txt"}, bytes_of("a dog"));
-  fields.add({.name = "json", .codec = "json"}, bytes_of("[1.5, 2]"));
-  fields.add({.name = "meta.json", .codec = "json"}, bytes_of("{\"a\": 1}"));
-  fields.add({.name = "npy", .codec = "npy"}, npy("<i2", {2}, bytes_of(std::vector<std::int16_t>{3, -4})));
+  fields.add({.name = "cls", .codec = "cls"}, to_bytes("12"));
+  fields.add({.name = "txt", .codec = "txt"}, to_bytes("a dog"));
+  fields.add({.name = "json", .codec = "json"}, to_bytes("[1.5, 2]"));
+  fields.add({.name = "meta.json", .codec = "json"}, to_bytes("{\"a\": 1}"));
+  fields.add({.name = "npy", .codec = "npy"}, npy("<i2", {2}, to_bytes(std::vector<std::int16_t>{3, -4})));
   fields.add({.name = "row", .codec = "raw", .dtype = DType::f32, .shape = {2}, .fixed = true},
-             bytes_of(std::vector<float>{1, 2}));
-  fields.add({.name = "bin", .codec = ""}, bytes_of("\x01\x02"));
+             to_bytes(std::vector<float>{1, 2}));
+  fields.add({.name = "bin", .codec = ""}, to_bytes("\x01\x02"));
   const Program program = compiled(fields, {});
   const auto rows = fill(program, fields);
   const auto outputs = program.outputs();
@@ -318,15 +316,15 @@ TEST_CASE("without chains every field is decoded by its codec") {
   CHECK(outputs[0].dtype == DType::u8);
   CHECK(elements<std::int64_t>(rows[1]) == std::vector<std::int64_t>{12});
   CHECK(outputs[2].ragged);
-  CHECK(rows[2] == bytes_of("a dog"));
+  CHECK(rows[2] == to_bytes("a dog"));
   CHECK(elements<double>(rows[3]) == std::vector<double>{1.5, 2});
   CHECK(outputs[4].ragged);
-  CHECK(rows[4] == bytes_of("{\"a\": 1}"));
+  CHECK(rows[4] == to_bytes("{\"a\": 1}"));
   CHECK(elements<std::int16_t>(rows[5]) == std::vector<std::int16_t>{3, -4});
   CHECK(elements<float>(rows[6]) == std::vector<float>{1, 2});
   CHECK(outputs[6].verbatim);
   CHECK(outputs[7].ragged);
-  CHECK(rows[7] == bytes_of("\x01\x02"));
+  CHECK(rows[7] == to_bytes("\x01\x02"));
 }
 
 TEST_CASE("label() reads an integer however it is stored") {
@@ -336,14 +334,14 @@ TEST_CASE("label() reads an integer however it is stored") {
     CHECK(program.outputs()[0].shape == Shape{});
     return elements<std::int64_t>(fill(program, fields)[0])[0];
   };
-  CHECK(read({.name = "x", .codec = "cls"}, bytes_of("41")) == 41);
-  CHECK(read({.name = "x", .codec = "txt"}, bytes_of(" -3\n")) == -3);
-  CHECK(read({.name = "x", .codec = "json"}, bytes_of("5")) == 5);
-  CHECK(read({.name = "x", .codec = "json"}, bytes_of("5.0")) == 5);
-  CHECK(read({.name = "x", .codec = "npy"}, npy("<u2", {1}, bytes_of(std::vector<std::uint16_t>{65535}))) == 65535);
+  CHECK(read({.name = "x", .codec = "cls"}, to_bytes("41")) == 41);
+  CHECK(read({.name = "x", .codec = "txt"}, to_bytes(" -3\n")) == -3);
+  CHECK(read({.name = "x", .codec = "json"}, to_bytes("5")) == 5);
+  CHECK(read({.name = "x", .codec = "json"}, to_bytes("5.0")) == 5);
+  CHECK(read({.name = "x", .codec = "npy"}, npy("<u2", {1}, to_bytes(std::vector<std::uint16_t>{65535}))) == 65535);
   CHECK(read({.name = "x", .codec = "raw", .dtype = DType::u8, .fixed = true}, {std::byte{200}}) == 200);
   const auto refused = [&](const std::string& codec, const std::string& value, const std::string& cause) {
-    const std::string text = message([&] { read({.name = "x", .codec = codec}, bytes_of(value)); });
+    const std::string text = message([&] { read({.name = "x", .codec = codec}, to_bytes(value)); });
     CHECK_MESSAGE(contains(text, cause), text);
   };
   refused("txt", "dog", "label() expects an integer, not \"dog\"");
@@ -356,11 +354,11 @@ TEST_CASE("label() reads an integer however it is stored") {
 
 TEST_CASE("raw() delivers the stored bytes, also none") {
   for (const std::string& text : {std::string("abc"), std::string()}) {
-    Fields fields = one({.name = "jpg", .codec = "jpeg"}, bytes_of(text));
+    Fields fields = one({.name = "jpg", .codec = "jpeg"}, to_bytes(text));
     const Program program = compiled(fields, {{"jpg", raw()}});
     CHECK(program.outputs()[0].ragged);
     CHECK(program.outputs()[0].verbatim);
-    CHECK(fill(program, fields)[0] == bytes_of(text));
+    CHECK(fill(program, fields)[0] == to_bytes(text));
   }
 }
 
@@ -368,9 +366,9 @@ TEST_CASE("random_window() asks for its rows alone, and decodes the same from th
   std::vector<float> values(300);
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i);
   const FieldSchema plain{.name = "x", .codec = "raw", .dtype = DType::f32, .shape = {100, 3}, .fixed = true};
-  const Bytes array = npy("<f4", {100, 3}, bytes_of(values));
+  const Bytes array = npy("<f4", {100, 3}, to_bytes(values));
   for (const bool is_npy : {false, true}) {
-    Fields fields = is_npy ? one({.name = "x", .codec = "npy"}, array) : one(plain, bytes_of(values));
+    Fields fields = is_npy ? one({.name = "x", .codec = "npy"}, array) : one(plain, to_bytes(values));
     const Bytes& stored = fields.values[0];
     const Bytes header = codec_named(is_npy ? "npy" : "raw")->header(stored);
     const Program program =
@@ -433,3 +431,5 @@ TEST_CASE("broken bytes are data faults with key and field, at every length") {
   fields.values[0] = whole;
   CHECK(fill(program, filler, fields, {}) == fill(program, fields, {}));
 }
+
+}  // namespace penstock::test::program_test

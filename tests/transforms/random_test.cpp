@@ -6,7 +6,8 @@
 
 #include <penstock/transforms/random.hpp>
 
-using penstock::Random;
+namespace penstock::test::random_test {
+
 using Block = std::array<std::uint32_t, 4>;
 
 // Source: Random123 1.14, tests/kat_vectors, lines "philox4x32 10".
@@ -73,3 +74,5 @@ TEST_CASE("below() is even over its range and never leaves it") {
     CHECK(random.below((std::uint64_t{1} << 63) + 1) <= std::uint64_t{1} << 63);
   }
 }
+
+}  // namespace penstock::test::random_test

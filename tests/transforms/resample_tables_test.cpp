@@ -12,8 +12,7 @@
 #include <penstock/transforms/image/kernels/resample.hpp>
 #include <penstock/transforms/image/kernels/resample_tables.hpp>
 
-using namespace penstock;
-
+namespace penstock::test::resample_tables_test {
 namespace {
 
 /// A copy of exactly as many bytes, so that sanitizers see what is read behind them.
@@ -126,3 +125,5 @@ TEST_CASE("what a pass cannot be is refused") {
   refused([](ResamplePass& pass) { pass.image[0].pixels = nullptr; });
   refused([](ResamplePass& pass) { pass.image[0].taps_y = 0; });
 }
+
+}  // namespace penstock::test::resample_tables_test

@@ -13,9 +13,7 @@
 
 #include "support/simd_levels.hpp"
 
-using namespace penstock;
-using penstock::test::at_each_level;
-
+namespace penstock::test::resample_test {
 namespace {
 
 struct Image {
@@ -250,3 +248,5 @@ TEST_CASE("other types and more channels are refused") {
   five.channels = 5;
   CHECK_THROWS_AS(resampler.run(five, g, Interpolation::bilinear, {.data = out.data()}), Error);
 }
+
+}  // namespace penstock::test::resample_test

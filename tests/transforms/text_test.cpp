@@ -8,8 +8,7 @@
 #include <penstock/transforms/codec.hpp>
 #include <penstock/transforms/values/text.hpp>
 
-using namespace penstock;
-
+namespace penstock::test::text_test {
 namespace {
 
 std::span<const std::byte> bytes(const std::string& text) {
@@ -91,3 +90,5 @@ TEST_CASE("magic bytes decide between images and arrays; text and raw elements a
   for (const Codec* codec : codecs()) CHECK(codec_named(codec->name()) == codec);
   CHECK(codec_named("bmp") == nullptr);
 }
+
+}  // namespace penstock::test::text_test

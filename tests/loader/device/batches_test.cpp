@@ -11,8 +11,7 @@
 
 #include "support/device_loading.hpp"
 
-using namespace penstock;
-using namespace penstock::test;
+namespace penstock::test::batches_test {
 
 TEST_CASE("batches on a device are those of the host, in order, over epochs and short last batches") {
   const Arrays data(101);
@@ -136,3 +135,5 @@ TEST_CASE("devices that are not there are refused in the constructor") {
   Loader loader(data.dataset(), options);
   CHECK(loader.next()->device() == DeviceId{});
 }
+
+}  // namespace penstock::test::batches_test

@@ -11,8 +11,8 @@
 
 #include "support/device_loading.hpp"
 
-using namespace penstock;
-using namespace penstock::test;
+namespace penstock::test::copies_test {
+
 using namespace std::chrono_literals;
 
 namespace {
@@ -177,3 +177,5 @@ TEST_CASE("copies go on while the consumer's stream works") {
   done->wait();
   CHECK(beside.load() > 14);  // fewer, where a copy takes the memory let go last, and waits for the last step
 }
+
+}  // namespace penstock::test::copies_test

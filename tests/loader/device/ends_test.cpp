@@ -13,8 +13,8 @@
 #include "support/restless.hpp"
 #include "support/thread_count.hpp"
 
-using namespace penstock;
-using namespace penstock::test;
+namespace penstock::test::ends_test {
+
 using namespace std::chrono_literals;
 
 TEST_CASE("memory of the device is bounded, reserved before the first batch, and told") {
@@ -79,3 +79,5 @@ TEST_CASE("a copy that never ends does not keep its loader from ending") {
   CHECK(std::chrono::steady_clock::now() - begun < 8s);
   opened.set_value();
 }
+
+}  // namespace penstock::test::ends_test

@@ -21,8 +21,8 @@
 #include "support/thread_count.hpp"
 #include "support/written_formats.hpp"
 
-using namespace penstock;
-using namespace penstock::test;
+namespace penstock::test::gpu_direct_test {
+
 using namespace std::chrono_literals;
 
 namespace {
@@ -331,3 +331,5 @@ TEST_CASE("reads that never come back do not keep their loader from ending") {
   CHECK(std::chrono::steady_clock::now() - begun < 10s);
   opened.set_value();
 }
+
+}  // namespace penstock::test::gpu_direct_test

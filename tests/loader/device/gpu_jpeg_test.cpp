@@ -27,9 +27,7 @@
 #include "support/picture_files.hpp"
 #include "support/restless.hpp"
 
-using namespace penstock;
-using namespace penstock::test;
-
+namespace penstock::test::gpu_jpeg_test {
 namespace {
 
 const std::vector<float> kHalf{0.5F, 0.5F, 0.5F};
@@ -388,3 +386,5 @@ TEST_CASE("a loader that ends, jumps or fails while JPEGs are decoded gives ever
     CHECK(device->allocated() == 0);
   }
 }
+
+}  // namespace penstock::test::gpu_jpeg_test

@@ -12,9 +12,7 @@
 
 #include "support/device_loading.hpp"
 
-using namespace penstock;
-using namespace penstock::test;
-
+namespace penstock::test::passes_test {
 namespace {
 
 /// Clouds of `points` points with normals and an intensity, arrays (60, 3) and scans of x, y, z, reflectance.
@@ -205,3 +203,5 @@ TEST_CASE("what on_batch sees, and rows that are marked, are the same with a dev
   Loader stepping(open(folder / "icons"), options);
   CHECK(stepping.next()->number() == 0);
 }
+
+}  // namespace penstock::test::passes_test

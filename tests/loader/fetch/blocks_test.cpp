@@ -12,9 +12,7 @@
 #include <penstock/formats/hdf5/handle.hpp>
 #include <penstock/loader/plan/selection.hpp>
 
-using namespace penstock;
-using namespace penstock::test;
-
+namespace penstock::test::blocks_test {
 namespace {
 
 constexpr hsize_t kRows = 480, kColumns = 50, kRowsPerChunk = 16;
@@ -276,3 +274,5 @@ TEST_CASE("a block that cannot be read is tried three times, and its error names
     CHECK(failed.empty() == (times < 3));
   }
 }
+
+}  // namespace penstock::test::blocks_test

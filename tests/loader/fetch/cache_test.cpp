@@ -7,9 +7,7 @@
 #include "support/loading.hpp"
 #include "support/picture_files.hpp"
 
-using namespace penstock;
-using namespace penstock::test;
-
+namespace penstock::test::cache_test {
 namespace {
 
 constexpr std::uint64_t kSamples = 40;
@@ -178,3 +176,5 @@ TEST_CASE("a limit that does not hold the table of the samples is refused, and n
   CHECK(name(CacheKind::encoded) == "encoded");
   CHECK_THROWS_AS(cache_named("both"), Error);
 }
+
+}  // namespace penstock::test::cache_test

@@ -15,9 +15,7 @@
 #include "support/loading.hpp"
 #include "support/written_formats.hpp"
 
-using namespace penstock;
-using namespace penstock::test;
-
+namespace penstock::test::checksums_test {
 namespace {
 
 constexpr std::uint64_t kCount = 6;
@@ -348,3 +346,5 @@ TEST_CASE("what a cache keeps was checked, also where it was checked before") {
   }
   CHECK(digest.value() == expected);
 }
+
+}  // namespace penstock::test::checksums_test

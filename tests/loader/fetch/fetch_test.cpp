@@ -10,8 +10,7 @@
 #include "support/kind_of_failure.hpp"
 #include "support/loading.hpp"
 
-using namespace penstock;
-using namespace penstock::test;
+namespace penstock::test::fetch_test {
 
 TEST_CASE("a value that is stored as its row must fill the slot: no shorter one, and no longer one, is taken") {
   const Arrays arrays(2);
@@ -72,3 +71,5 @@ TEST_CASE("values of a sample that this machine's memory cannot hold together ar
   plan_of(2);
   CHECK(kind_of_failure([&] { plan_of(3); }) == ErrorKind::resource);
 }
+
+}  // namespace penstock::test::fetch_test

@@ -15,9 +15,7 @@
 #include "support/loading.hpp"
 #include "support/skip.hpp"
 
-using namespace penstock;
-using namespace penstock::test;
-
+namespace penstock::test::value_checks_test {
 namespace {
 
 Dataset one_long_value(const TemporaryFolder& folder, std::uint64_t length) {
@@ -92,3 +90,5 @@ TEST_CASE("what is read again comes from storage: pages that the system keeps ar
   CHECK(std::ranges::equal(again, std::span(value).subspan(100, 1000)));
   CHECK_FALSE(in_memory(path, last));
 }
+
+}  // namespace penstock::test::value_checks_test

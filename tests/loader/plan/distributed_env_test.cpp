@@ -7,8 +7,7 @@
 #include <penstock/base/error.hpp>
 #include <penstock/loader/plan/distributed_env.hpp>
 
-using namespace penstock;
-
+namespace penstock::test::distributed_env_test {
 namespace {
 
 RankAndWorld rank_in(const std::map<std::string, std::string>& variables) {
@@ -66,3 +65,5 @@ TEST_CASE("launchers tell how many ranks share a machine; what makes no sense co
   CHECK(ranks("LOCAL_WORLD_SIZE", "many") == 1);
   CHECK(ranks("NOTHING", "4") == 1);
 }
+
+}  // namespace penstock::test::distributed_env_test

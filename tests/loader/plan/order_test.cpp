@@ -10,9 +10,7 @@
 
 #include <penstock/bench/synth/workload.hpp>
 
-using namespace penstock;
-using namespace penstock::test;
-
+namespace penstock::test::order_test {
 namespace {
 
 LoaderOptions image_options() {
@@ -131,3 +129,5 @@ TEST_CASE("at() rebuilds any batch of any epoch without moving the loader") {
   CHECK(batch_digests(other) == expected);
   CHECK_THROWS_AS(other.at(0, 5), Error);
 }
+
+}  // namespace penstock::test::order_test

@@ -10,8 +10,7 @@
 
 #include "support/simd_levels.hpp"
 
-using penstock::Permutation;
-
+namespace penstock::test::permutation_test {
 namespace {
 
 std::vector<std::uint64_t> listed(std::uint64_t size, std::uint64_t seed, std::uint64_t epoch) {
@@ -117,3 +116,5 @@ TEST_CASE("the order is the same in every version") {
   CHECK(listed(10, 0, 0) == std::vector<std::uint64_t>{7, 3, 4, 1, 5, 0, 2, 9, 6, 8});
   CHECK(listed(10, 42, 3) == std::vector<std::uint64_t>{9, 8, 3, 2, 5, 4, 0, 6, 7, 1});
 }
+
+}  // namespace penstock::test::permutation_test

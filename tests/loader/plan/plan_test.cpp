@@ -10,11 +10,7 @@
 #include <penstock/base/error.hpp>
 #include <penstock/loader/plan/plan.hpp>
 
-using penstock::Last;
-using penstock::Plan;
-using penstock::PlanOptions;
-using penstock::Row;
-
+namespace penstock::test::plan_test {
 namespace {
 
 std::vector<std::vector<Row>> batches_of(const Plan& plan) {
@@ -204,3 +200,5 @@ TEST_CASE("options that contradict each other are refused") {
   std::vector<Row> rows;
   CHECK_THROWS_AS(Plan({.samples = 1}, 0).batch(1, rows), penstock::Error);
 }
+
+}  // namespace penstock::test::plan_test

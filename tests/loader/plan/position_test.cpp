@@ -7,9 +7,7 @@
 
 #include "support/loading.hpp"
 
-using namespace penstock;
-using namespace penstock::test;
-
+namespace penstock::test::position_test {
 namespace {
 
 LoaderOptions array_options(std::uint32_t batch_size) {
@@ -318,3 +316,5 @@ TEST_CASE("an epoch too small for one full batch ends at once, and again") {
   CHECK_FALSE(loader.next().has_value());
   CHECK_FALSE(loader.next().has_value());
 }
+
+}  // namespace penstock::test::position_test

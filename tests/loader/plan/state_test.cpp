@@ -6,9 +6,7 @@
 #include <penstock/base/error.hpp>
 #include <penstock/loader/plan/state.hpp>
 
-using penstock::LoaderState;
-using penstock::SavedOrder;
-
+namespace penstock::test::state_test {
 namespace {
 
 constexpr const char* kVersion1 =
@@ -121,3 +119,5 @@ TEST_CASE("a state cut short anywhere is refused") {
       CHECK_THROWS_AS(LoaderState::from_json(whole.substr(0, length)), penstock::Error);
   }
 }
+
+}  // namespace penstock::test::state_test

@@ -8,9 +8,7 @@
 #include "support/device_loading.hpp"
 #include "support/picture_files.hpp"
 
-using namespace penstock;
-using namespace penstock::test;
-
+namespace penstock::test::subset_test {
 namespace {
 
 struct Pictures {
@@ -162,3 +160,5 @@ TEST_CASE("the draws of a sample that stands once are keyed by its number alone"
   CHECK(draw_number(7, 1) != draw_number(8, 1));
   CHECK(draw_number((std::uint64_t{1} << 40) - 1, 0) != draw_number(0, 1));
 }
+
+}  // namespace penstock::test::subset_test

@@ -15,9 +15,7 @@
 
 #include "support/skip.hpp"
 
-using namespace penstock;
-using namespace penstock::test;
-
+namespace penstock::test::choose_test {
 namespace {
 
 // Samples of 1000 bytes in one shard, whose pages are in memory or not.
@@ -43,7 +41,7 @@ struct Shard {
   }
 
   bool drop_from_memory() const {  // false where the system keeps the pages all the same
-    const int fd = open((folder / "shard.bin").c_str(), O_RDONLY | O_CLOEXEC);
+    const int fd = ::open((folder / "shard.bin").c_str(), O_RDONLY | O_CLOEXEC);
     fdatasync(fd);
     posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
     close(fd);
@@ -131,3 +129,5 @@ TEST_CASE("messages name shards as the dataset does") {
   choice.engine->submit({&request, 1});
   CHECK(text == "shard.bin: offset 77: i/o: cannot open: No such file or directory");
 }
+
+}  // namespace penstock::test::choose_test

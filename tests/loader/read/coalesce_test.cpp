@@ -6,8 +6,7 @@
 
 #include <penstock/loader/read/coalesce.hpp>
 
-using namespace penstock;
-
+namespace penstock::test::coalesce_test {
 namespace {
 
 std::vector<MergedRead> coalesced(std::vector<ReadRequest>& requests, std::uint64_t gap, std::uint64_t bytes) {
@@ -76,3 +75,5 @@ TEST_CASE("whatever the requests, each is in one read, and the reads keep the bo
     REQUIRE(tags.size() == before);
   }
 }
+
+}  // namespace penstock::test::coalesce_test

@@ -12,9 +12,7 @@
 
 #include <penstock/formats/io/crc32c.hpp>
 
-using namespace penstock;
-using namespace penstock::test;
-
+namespace penstock::test::read_engine_test {
 namespace {
 
 struct Files {
@@ -399,3 +397,5 @@ TEST_CASE("an engine that is destroyed with requests in flight returns at once a
     }
   }
 }
+
+}  // namespace penstock::test::read_engine_test

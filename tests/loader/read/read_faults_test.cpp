@@ -25,8 +25,8 @@
 
 #include "support/skip.hpp"
 
-using namespace penstock;
-using namespace penstock::test;
+namespace penstock::test::read_faults_test {
+
 using namespace std::chrono_literals;
 
 namespace {
@@ -113,7 +113,7 @@ TEST_CASE("io_uring that the kernel refuses is refused with its errno") {
 TEST_CASE("a mapped copy survives the file being cut under it, and other faults keep their handler") {
   const TemporaryFolder folder;
   const auto files = one_file(folder, 1 << 20);
-  const int fd = open(files[0].path.c_str(), O_RDONLY | O_CLOEXEC);
+  const int fd = ::open(files[0].path.c_str(), O_RDONLY | O_CLOEXEC);
   void* mapping = mmap(nullptr, 1 << 20, PROT_READ, MAP_SHARED, fd, 0);
   REQUIRE(mapping != MAP_FAILED);
   std::vector<std::byte> memory(1 << 20);
@@ -215,3 +215,5 @@ TEST_CASE("the faulty engine fails, loses and delays what it is told to") {
   CHECK(std::chrono::steady_clock::now() - begin >= 30ms);
   CHECK(late.failure(13).find("corrupt: file ends inside the field") != std::string::npos);
 }
+
+}  // namespace penstock::test::read_faults_test

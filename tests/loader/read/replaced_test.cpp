@@ -14,8 +14,7 @@
 #include "support/loading.hpp"
 #include "support/written_formats.hpp"
 
-using namespace penstock;
-using namespace penstock::test;
+namespace penstock::test::replaced_test {
 
 namespace fs = std::filesystem;
 
@@ -236,3 +235,5 @@ TEST_CASE("verify compares the index of what others packed with an index of what
   CHECK(bad.bad.back().cause.find("index") != std::string::npos);
   CHECK(verify(open(folder / "rows")).indexes_compared == 1);
 }
+
+}  // namespace penstock::test::replaced_test

@@ -17,8 +17,7 @@
 
 #include "support/kind_of_failure.hpp"
 
-using namespace penstock;
-using namespace penstock::test;
+namespace penstock::test::window_test {
 
 TEST_CASE("buffers have the next power of two of what was asked, 4 KiB at least, and hold it") {
   ReadWindow window(1 << 20);
@@ -141,3 +140,5 @@ TEST_CASE("lent buffers never overlap, and memory stays within the capacity") {
     CHECK(window.reserved() <= kCapacity);
   }
 }
+
+}  // namespace penstock::test::window_test

@@ -9,7 +9,8 @@
 #include <penstock/loader/fetch/task_queue.hpp>
 #include <penstock/loader/time/stall_attribution.hpp>
 
-using namespace penstock;
+namespace penstock::test::stall_attribution_test {
+
 using std::chrono::milliseconds;
 
 namespace {
@@ -426,3 +427,5 @@ TEST_CASE("a worker is told how long it lacked room") {
   CHECK(next->no_room >= milliseconds(5));
   CHECK(next->no_room <= next->at - (now - milliseconds(5)));
 }
+
+}  // namespace penstock::test::stall_attribution_test

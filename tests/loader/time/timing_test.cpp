@@ -13,8 +13,8 @@
 
 #include <penstock/bench/synth/workload.hpp>
 
-using namespace penstock;
-using namespace penstock::test;
+namespace penstock::test::timing_test {
+
 using namespace std::chrono_literals;
 using std::chrono::milliseconds;
 
@@ -189,3 +189,5 @@ TEST_CASE("one slow row in 64: the consumer waits for what is slow in it, while 
     }
   }
 }
+
+}  // namespace penstock::test::timing_test

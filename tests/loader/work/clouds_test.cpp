@@ -12,9 +12,7 @@
 #include "support/loading.hpp"
 #include "support/written_formats.hpp"
 
-using namespace penstock;
-using namespace penstock::test;
-
+namespace penstock::test::clouds_test {
 namespace {
 
 constexpr std::uint32_t kClouds = 24, kPoints = 2000, kWanted = 50;
@@ -213,3 +211,5 @@ TEST_CASE("what --presample, --order and --attributes take reads back from its o
   }
   CHECK_THROWS_AS(cloud_recoding("", "sorted", "none"), Error);
 }
+
+}  // namespace penstock::test::clouds_test

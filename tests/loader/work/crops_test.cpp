@@ -9,9 +9,7 @@
 #include "support/loading.hpp"
 #include "support/picture_files.hpp"
 
-using namespace penstock;
-using namespace penstock::test;
-
+namespace penstock::test::crops_test {
 namespace {
 
 constexpr std::uint32_t kSamples = 12;
@@ -93,3 +91,5 @@ TEST_CASE("an image that the cache has room for is read whole, and kept") {
     CHECK(loader.stats().cache.hits >= kSamples);  // the scheduler plans ahead of what is kept
   }
 }
+
+}  // namespace penstock::test::crops_test

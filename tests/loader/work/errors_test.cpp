@@ -13,9 +13,7 @@
 #include "support/loading.hpp"
 #include "support/stuck_engine.hpp"
 
-using namespace penstock;
-using namespace penstock::test;
-
+namespace penstock::test::errors_test {
 namespace {
 
 // 40 good samples but for numbers 7 and 23, whose arrays are cut in their header.
@@ -568,3 +566,5 @@ TEST_CASE("what an engine's maker throws, whatever it is, is an error that names
                        Error);
   CHECK_THROWS_WITH_AS(made_by(7), (path + ": resource: an exception of an unknown type").c_str(), Error);
 }
+
+}  // namespace penstock::test::errors_test

@@ -9,9 +9,7 @@
 
 #include "support/loading.hpp"
 
-using namespace penstock;
-using namespace penstock::test;
-
+namespace penstock::test::failures_test {
 namespace {
 
 std::string text(const std::exception_ptr& failure) {
@@ -145,3 +143,5 @@ TEST_CASE("a delivery that is closed with a failure gives what is ready, then th
   reorder.begin_generation();
   CHECK_THROWS_WITH_AS(reorder.take(0, {}), doctest::Contains("over"), Error);
 }
+
+}  // namespace penstock::test::failures_test

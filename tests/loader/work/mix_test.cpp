@@ -10,9 +10,7 @@
 
 #include "support/loading.hpp"
 
-using namespace penstock;
-using namespace penstock::test;
-
+namespace penstock::test::mix_test {
 namespace {
 
 constexpr std::int64_t kClasses = 10;
@@ -208,3 +206,5 @@ TEST_CASE("what cannot be mixed is refused with its cause") {
   options.fields[1].second = label(12);
   CHECK(contains(refusal(options), "has 12 classes, not those of mixup(1, classes=10)"));
 }
+
+}  // namespace penstock::test::mix_test

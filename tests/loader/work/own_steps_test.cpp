@@ -5,9 +5,7 @@
 
 #include "support/loading.hpp"
 
-using namespace penstock;
-using namespace penstock::test;
-
+namespace penstock::test::own_steps_test {
 namespace {
 
 void write_pgms(const std::filesystem::path& folder, std::uint32_t count) {
@@ -75,3 +73,5 @@ TEST_CASE("an Error of one's own codec follows on_error, and whatever else is th
     }
   }
 }
+
+}  // namespace penstock::test::own_steps_test

@@ -13,9 +13,7 @@
 #include "support/filled.hpp"
 #include "support/las_files.hpp"
 
-using namespace penstock;
-using namespace penstock::test;
-
+namespace penstock::test::hostile_test {
 namespace {
 
 Bytes as_bytes(const std::string& text) {
@@ -161,3 +159,5 @@ TEST_CASE("LAS and LAZ of NaN alone are refused, or decode to what the integers 
     }
   }
 }
+
+}  // namespace penstock::test::hostile_test

@@ -12,9 +12,7 @@
 #include "support/las_files.hpp"
 #include "support/test_data.hpp"
 
-using namespace penstock;
-using namespace penstock::test;
-
+namespace penstock::test::las_test {
 namespace {
 
 const FieldSchema kSchema{.name = "las", .codec = "las"};
@@ -243,3 +241,5 @@ TEST_CASE("real files have the points and bounds that laspy finds") {
   }
   MESSAGE(read << " files read, " << refused << " refused");
 }
+
+}  // namespace penstock::test::las_test

@@ -14,9 +14,7 @@
 #include "support/las_files.hpp"
 #include "support/test_data.hpp"
 
-using namespace penstock;
-using namespace penstock::test;
-
+namespace penstock::test::laz_test {
 namespace {
 
 const FieldSchema kSchema{.name = "laz", .codec = "laz"};
@@ -169,3 +167,5 @@ TEST_CASE("damaged files end in values or in a data fault") {
     }
   }
 }
+
+}  // namespace penstock::test::laz_test

@@ -8,9 +8,7 @@
 #include "support/cloud_values.hpp"
 #include "support/test_data.hpp"
 
-using namespace penstock;
-using namespace penstock::test;
-
+namespace penstock::test::off_test {
 namespace {
 
 const std::string kSquare =
@@ -125,3 +123,5 @@ TEST_CASE("real files are read, and their surfaces have an area") {
     for (const float value : xyz) CHECK(std::isfinite(value));
   }
 }
+
+}  // namespace penstock::test::off_test

@@ -12,9 +12,7 @@
 #include "support/cloud_values.hpp"
 #include "support/test_data.hpp"
 
-using namespace penstock;
-using namespace penstock::test;
-
+namespace penstock::test::pcd_test {
 namespace {
 
 template <typename T>
@@ -226,3 +224,5 @@ TEST_CASE("real files are read, but the one without a header") {
     CHECK_MESSAGE(fault.empty() == good, fault);
   }
 }
+
+}  // namespace penstock::test::pcd_test

@@ -11,9 +11,7 @@
 #include "support/cloud_values.hpp"
 #include "support/test_data.hpp"
 
-using namespace penstock;
-using namespace penstock::test;
-
+namespace penstock::test::ply_test {
 namespace {
 
 template <typename T>
@@ -197,3 +195,5 @@ TEST_CASE("real files are read, but those without points") {
     CHECK_MESSAGE(fault.empty() == good, fault);
   }
 }
+
+}  // namespace penstock::test::ply_test

@@ -13,10 +13,9 @@
 
 #include "transforms/clouds/some_clouds.hpp"
 
+namespace penstock::test::point_order_test {
 namespace {
 
-using namespace penstock;
-using test::SomeCloud;
 using Numbers = std::vector<std::uint32_t>;
 
 bool is_permutation_of_all(Numbers order, std::size_t points) {
@@ -125,3 +124,5 @@ TEST_CASE("stratified order begins anywhere, and each point is as often among th
   Random random(1, 0, 0, 0);
   CHECK(stratified_order({nullptr, nullptr, nullptr, 0}, random).empty());
 }
+
+}  // namespace penstock::test::point_order_test

@@ -15,9 +15,7 @@
 
 #include "support/filled.hpp"
 
-using namespace penstock;
-using namespace penstock::test;
-
+namespace penstock::test::points_program_test {
 namespace {
 
 using Numbers = std::vector<float>;
@@ -198,7 +196,7 @@ TEST_CASE("an array with a row for each point follows, too") {
   Fields fields = one(cloud(300));
   std::vector<std::int32_t> labels(600);
   std::iota(labels.begin(), labels.end(), 0);
-  fields.add({.name = "npy", .codec = "npy"}, npy("<i4", {300, 2}, bytes_of(labels)));
+  fields.add({.name = "npy", .codec = "npy"}, npy("<i4", {300, 2}, to_bytes(labels)));
   const Program program({{{"cloud", points::sample(20) | points::shuffle()}, {"npy", follow("cloud")}}},
                         fields.catalog());
   CHECK(program.outputs()[1].shape == Shape{20, 2});
@@ -301,7 +299,7 @@ TEST_CASE("jitter is normal noise of that deviation, clipped") {
 TEST_CASE("arrays of points take the same steps, with all of their columns") {
   Fields fields;
   const Numbers values{3, 0, 0, 9, 1, 0, 0, 8, 2, 0, 0, 7};
-  fields.add({.name = "cloud", .codec = "npy"}, npy("<f4", {3, 4}, bytes_of(values)));
+  fields.add({.name = "cloud", .codec = "npy"}, npy("<f4", {3, 4}, to_bytes(values)));
   CHECK(row(fields, points::center()) == Numbers{1, 0, 0, 9, -1, 0, 0, 8, 0, 0, 0, 7});
   CHECK(row(fields, points::channels_first()) == Numbers{3, 1, 2, 0, 0, 0, 0, 0, 0, 9, 8, 7});
   const Program program({{{"cloud", points::center()}}}, fields.catalog());
@@ -311,7 +309,7 @@ TEST_CASE("arrays of points take the same steps, with all of their columns") {
 
 TEST_CASE("surface() draws from the triangles of a mesh, other places for every epoch") {
   Fields fields;
-  fields.add({.name = "off", .codec = "off"}, bytes_of("OFF\n4 2 0\n0 0 1\n2 0 1\n2 2 1\n0 2 1\n3 0 1 2\n3 0 2 3\n"));
+  fields.add({.name = "off", .codec = "off"}, to_bytes("OFF\n4 2 0\n0 0 1\n2 0 1\n2 2 1\n0 2 1\n3 0 1 2\n3 0 2 3\n"));
   const Program program({{{"off", points::surface(500) | points::center()}}}, fields.catalog());
   CHECK(program.outputs()[0].shape == Shape{500, 3});
   const Numbers drawn = row(program, fields, {}, "off");
@@ -328,7 +326,7 @@ TEST_CASE("surface() draws from the triangles of a mesh, other places for every 
 
 TEST_CASE("scans of bare float32 are points of four columns, or of as many as said") {
   Fields fields;
-  fields.add({.name = "bin", .codec = ""}, bytes_of(Numbers{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}));
+  fields.add({.name = "bin", .codec = ""}, to_bytes(Numbers{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}));
   const auto read = [&](const Chain& chain) {
     return row(Program({{{"bin", chain}}}, fields.catalog()), fields, {}, "bin");
   };
@@ -341,7 +339,7 @@ TEST_CASE("coordinates that are no numbers are an error that names the point, un
   Fields fields;
   Numbers values{0, 0, 0, 1, 1, 1, 2, 2, 2};
   values[4] = std::nanf("");
-  fields.add({.name = "cloud", .codec = "npy"}, npy("<f4", {3, 3}, bytes_of(values)));
+  fields.add({.name = "cloud", .codec = "npy"}, npy("<f4", {3, 3}, to_bytes(values)));
   CHECK_THROWS_WITH(row(fields, points::center()), doctest::Contains("point 1 has a coordinate"));
   CHECK(row(fields, points::finite()) == Numbers{0, 0, 0, 2, 2, 2});
   CHECK(row(fields, points::finite() | points::sample(2) | points::cast(DType::f32)).size() == 6);
@@ -394,3 +392,5 @@ TEST_CASE("a packed cloud that is cut or has one byte changed gives an error or 
     read(changed);
   }
 }
+
+}  // namespace penstock::test::points_program_test

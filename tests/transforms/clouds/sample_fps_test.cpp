@@ -11,10 +11,9 @@
 #include "support/simd_levels.hpp"
 #include "transforms/clouds/some_clouds.hpp"
 
+namespace penstock::test::sample_fps_test {
 namespace {
 
-using namespace penstock;
-using test::SomeCloud;
 using Numbers = std::vector<std::uint32_t>;
 
 // The textbook's loops: a distance for each pair of a point and a sample.
@@ -123,3 +122,5 @@ TEST_CASE("farthest point sampling of 4,096 of 400,000 points takes less than a 
     CHECK(times[1] * 10 < plain_times[1]);
   }
 }
+
+}  // namespace penstock::test::sample_fps_test

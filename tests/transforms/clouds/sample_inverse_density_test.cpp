@@ -8,10 +8,8 @@
 
 #include "transforms/clouds/some_clouds.hpp"
 
+namespace penstock::test::sample_inverse_density_test {
 namespace {
-
-using namespace penstock;
-using test::SomeCloud;
 
 std::vector<std::uint32_t> choose(const SomeCloud& cloud, std::int64_t points, double size, std::uint64_t seed) {
   Random random(seed, 0, 0, 0);
@@ -58,3 +56,5 @@ TEST_CASE("a crowded place and an empty one of the same size give as many points
   const auto sparse_by_default = std::ranges::count_if(by_default, [&](std::uint32_t i) { return cloud.x[i] >= 10; });
   CHECK(std::abs(static_cast<int>(sparse_by_default) - 100) < 40);
 }
+
+}  // namespace penstock::test::sample_inverse_density_test

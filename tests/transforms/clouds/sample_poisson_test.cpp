@@ -7,10 +7,9 @@
 
 #include "transforms/clouds/some_clouds.hpp"
 
+namespace penstock::test::sample_poisson_test {
 namespace {
 
-using namespace penstock;
-using test::SomeCloud;
 using Numbers = std::vector<std::uint32_t>;
 
 Numbers choose(const SomeCloud& cloud, double size, std::int64_t points, std::uint64_t seed) {
@@ -81,3 +80,5 @@ TEST_CASE("a wanted number is reached from those that keep the distance first") 
   CHECK(more.size() == all.size() + 300);
   CHECK(std::ranges::includes(more, all));
 }
+
+}  // namespace penstock::test::sample_poisson_test

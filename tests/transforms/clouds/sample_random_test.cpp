@@ -8,9 +8,9 @@
 #include <penstock/base/error.hpp>
 #include <penstock/transforms/clouds/samplers/random.hpp>
 
+namespace penstock::test::sample_random_test {
 namespace {
 
-using penstock::Random;
 using Numbers = std::vector<std::uint32_t>;
 
 bool rises_below(const Numbers& numbers, std::uint64_t bound) {
@@ -152,3 +152,5 @@ TEST_CASE("fill_up_random adds numbers that were not there, each as often") {
   }
   CHECK(unevenness(counts, 15) < 2.5);
 }
+
+}  // namespace penstock::test::sample_random_test

@@ -8,10 +8,8 @@
 
 #include "transforms/clouds/some_clouds.hpp"
 
+namespace penstock::test::sample_stratified_test {
 namespace {
-
-using namespace penstock;
-using test::SomeCloud;
 
 std::vector<std::uint32_t> choose(const SomeCloud& cloud, std::int64_t points, std::int64_t slices,
                                   std::uint64_t seed) {
@@ -84,3 +82,5 @@ TEST_CASE("a cloud without height is one slice") {
   std::ranges::fill(flat.z, 4.0F);
   CHECK(choose(flat, 7, 16, 1).size() == 7);
 }
+
+}  // namespace penstock::test::sample_stratified_test

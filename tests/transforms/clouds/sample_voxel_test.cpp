@@ -10,10 +10,9 @@
 
 #include "transforms/clouds/some_clouds.hpp"
 
+namespace penstock::test::sample_voxel_test {
 namespace {
 
-using namespace penstock;
-using test::SomeCloud;
 using Numbers = std::vector<std::uint32_t>;
 using Cell = std::array<double, 3>;
 
@@ -139,3 +138,5 @@ TEST_CASE("where the cells are too few, points are drawn beside them, and those 
   const Numbers firsts = firsts_of(cells), more = choose(cloud, VoxelPoint::first, wanted, 1).numbers;
   CHECK(std::ranges::includes(more, firsts));
 }
+
+}  // namespace penstock::test::sample_voxel_test

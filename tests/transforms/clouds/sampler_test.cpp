@@ -10,10 +10,8 @@
 
 #include "transforms/clouds/some_clouds.hpp"
 
+namespace penstock::test::sampler_test {
 namespace {
-
-using namespace penstock;
-using test::SomeCloud;
 
 constexpr SampleMethod kMethods[] = {SampleMethod::random,         SampleMethod::blocks,  SampleMethod::fps,
                                      SampleMethod::voxel,          SampleMethod::poisson, SampleMethod::stratified,
@@ -132,3 +130,5 @@ TEST_CASE("a grid that is too fine for its cloud is an error, not a wrong cell")
                     doctest::Contains("more than 2^63 cells"));
   CHECK(choose({.method = SampleMethod::voxel, .size = 1}, wide, 1).numbers.size() == 2);
 }
+
+}  // namespace penstock::test::sampler_test

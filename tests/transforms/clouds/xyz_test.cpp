@@ -9,8 +9,7 @@
 #include "support/cloud_values.hpp"
 #include "support/test_data.hpp"
 
-using namespace penstock;
-using namespace penstock::test;
+namespace penstock::test::xyz_test {
 
 TEST_CASE("numbers may be parted in several ways") {
   for (const char* text :
@@ -134,3 +133,5 @@ TEST_CASE("real files are read, and extensions tell them") {
     CHECK(cloud.header.points >= static_cast<std::uint64_t>(std::stoul(bytes)));
   }
 }
+
+}  // namespace penstock::test::xyz_test

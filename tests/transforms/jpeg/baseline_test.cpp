@@ -13,10 +13,7 @@
 #include "support/simd_levels.hpp"
 #include "support/test_data.hpp"
 
-using namespace penstock;
-using penstock::test::Made;
-using penstock::test::make_jpeg;
-
+namespace penstock::test::baseline_test {
 namespace {
 
 using Pixels8 = std::vector<std::uint8_t>;
@@ -185,3 +182,5 @@ TEST_CASE("damaged data gives libjpeg's pixels or none") {
   MESSAGE(taken << " damaged files decode all the same");
   CHECK(taken > 0);
 }
+
+}  // namespace penstock::test::baseline_test

@@ -20,8 +20,7 @@
 #include "support/simd_levels.hpp"
 #include "support/test_data.hpp"
 
-using namespace penstock;
-
+namespace penstock::test::crops_test {
 namespace {
 
 const FieldSchema kSchema{.name = "jpg", .codec = {}};
@@ -130,3 +129,5 @@ TEST_CASE("crops of every photograph are parts of libjpeg-turbo's whole image, t
     MESSAGE(names.size() << " decodable files stay JPEG, " << reason << ":" << list);
   }
 }
+
+}  // namespace penstock::test::crops_test

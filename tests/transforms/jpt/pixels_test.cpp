@@ -14,7 +14,8 @@
 
 #include "support/simd_levels.hpp"
 
-using namespace penstock;
+namespace penstock::test::pixels_test {
+
 using namespace penstock::jpt;
 
 namespace {
@@ -226,3 +227,5 @@ TEST_CASE("masks and values become the same blocks at all levels, whether blocks
     }
   });
 }
+
+}  // namespace penstock::test::pixels_test

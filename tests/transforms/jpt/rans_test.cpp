@@ -10,7 +10,8 @@
 
 #include "support/simd_levels.hpp"
 
-using namespace penstock;
+namespace penstock::test::rans_test {
+
 using namespace penstock::jpt;
 
 namespace {
@@ -142,3 +143,5 @@ TEST_CASE("tables come back as stored, their frequencies add up, and any bytes a
     }
   }
 }
+
+}  // namespace penstock::test::rans_test
