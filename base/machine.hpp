@@ -31,7 +31,8 @@ struct Machine {
   std::vector<std::pair<std::string, std::string>> libraries;  ///< name and version built with
 };
 
-/// `io_uring_errno`: what a ring was refused with, 0 where it was not. Never fails: what cannot be found out stays empty.
+/// `io_uring_errno`: what a ring was refused with, 0 where it was not. Never fails: what cannot be found out stays
+/// empty.
 Machine this_machine(int io_uring_errno);
 
 /// Where a path lies.

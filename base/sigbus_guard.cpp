@@ -43,9 +43,9 @@ std::vector<std::unique_ptr<const Earlier>>* g_all_earlier = nullptr;  // every 
 std::atomic<Range*> g_ranges{nullptr};
 std::size_t g_page = 0;
 
-// Where the handler jumps to, null outside guarded(); how many earlier actions are being called on this thread, for which
-// signal, and from which frame of the stack.
-// initial-exec: read inside a signal handler, where storage that is made on first use could not be had.
+// Where the handler jumps to, null outside guarded(); how many earlier actions are being called on this thread, for
+// which signal, and from which frame of the stack. initial-exec: read inside a signal handler, where storage that is
+// made on first use could not be had.
 [[gnu::tls_model("initial-exec")]] thread_local sigjmp_buf* volatile t_landing = nullptr;
 [[gnu::tls_model("initial-exec")]] thread_local volatile std::size_t t_handing_on = 0;
 [[gnu::tls_model("initial-exec")]] thread_local const siginfo_t* volatile t_handed = nullptr;
@@ -105,9 +105,9 @@ void call(const Handled& action, int signal, siginfo_t* info, void* context) {
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
-// An earlier handler may itself hand the signal on to what it found in place, which is this one: by a call, from a frame
-// below, or by sending it again. Then the action before it is next, so every one of them is called once at most. A fault
-// that comes otherwise is a new one: the handler of the last has left by a jump.
+// An earlier handler may itself hand the signal on to what it found in place, which is this one: by a call, from a
+// frame below, or by sending it again. Then the action before it is next, so every one of them is called once at most.
+// A fault that comes otherwise is a new one: the handler of the last has left by a jump.
 void hand_on(int signal, siginfo_t* info, void* context) {
   const bool sent = info == nullptr || info->si_code <= 0;
   const auto frame = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));

@@ -8,8 +8,8 @@
 
 namespace penstock {
 
-/// Makes the handler for SIGBUS the process's, unless it is already. Others (faulthandler, PyTorch's DataLoader) may put
-/// theirs in its place at any time, so this is called again wherever mapped files are read; it is one system call.
+/// Makes the handler for SIGBUS the process's, unless it is already. Others (faulthandler, PyTorch's DataLoader) may
+/// put theirs in its place at any time, so this is called again wherever mapped files are read; it is one system call.
 /// A SIGBUS that has nothing to do with a mapping guarded here goes on to the handlers that were found in place, the
 /// latest first; each of them may hand it on to the one before it. Any number of threads may call this.
 void guard_against_sigbus() noexcept;

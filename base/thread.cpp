@@ -97,8 +97,7 @@ void start_threads(std::vector<Thread>& threads, const std::string& name, unsign
   for (unsigned number = 0; number < count; ++number) {
     try {
       threads.emplace_back(
-          name + std::to_string(number),
-          [body, number](const std::stop_token& stop) { body(number, stop); }, failed);
+          name + std::to_string(number), [body, number](const std::stop_token& stop) { body(number, stop); }, failed);
     } catch (const Error& error) {
       for (Thread& thread : threads) thread.request_stop();
       throw Error::resource(error.cause() + " (" + std::to_string(number) + " of " + std::to_string(count) +

@@ -136,22 +136,16 @@ void Dataset::State::number_shards() {
         unify(fields[known->second], schema);
       }
     }
-    numbering.push_back({.first_sample = samples,
-                         .first_file = files,
-                       .first_block = blocks,
-                       .first_range = ranges,
-                       .field_of = {}});
+    numbering.push_back(
+        {.first_sample = samples, .first_file = files, .first_block = blocks, .first_range = ranges, .field_of = {}});
     samples += shard.index.size();
     files += shard.index.file_count();
     blocks += shard.index.block_count();
     ranges += shard.index.range_count();
     fingerprint = fingerprint * key_hash_power(shard.index.size()) + shard.index.key_hash();
   }
-  numbering.push_back({.first_sample = samples,
-                       .first_file = files,
-                       .first_block = blocks,
-                       .first_range = ranges,
-                       .field_of = {}});
+  numbering.push_back(
+      {.first_sample = samples, .first_file = files, .first_block = blocks, .first_range = ranges, .field_of = {}});
   if (files >= kNone || blocks >= kNone) {
     throw Error::unsupported("more than 4294967294 files or blocks", {.dataset = path.string()});
   }
@@ -336,8 +330,8 @@ void Dataset::require_unchanged(std::uint32_t number, const FileIdentity& now) c
   const std::string name = shard.index.file_count() == 1 ? shard.name : path;
   if (now.size != file.size) {
     throw Error::invalid_argument("was replaced or written to since the dataset was opened: it has " +
-                                      std::to_string(now.size) + " bytes, its index says " +
-                                      std::to_string(file.size) + "; open it and make the loader again",
+                                      std::to_string(now.size) + " bytes, its index says " + std::to_string(file.size) +
+                                      "; open it and make the loader again",
                                   {.dataset = this->path().string(), .shard = name});
   }
   const bool holds = state_->named(s, [&] { return shard.pins->hold(own, path, now, shard.index); });

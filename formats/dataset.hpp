@@ -34,7 +34,7 @@ class Dataset {
   struct Shard {
     Index index;
     std::filesystem::path root;
-    std::string name;  ///< for messages: path of the shard inside the dataset
+    std::string name;                            ///< for messages: path of the shard inside the dataset
     std::shared_ptr<const ShardPins> pins = {};  ///< what its files were when opened; null: nobody compares
   };
 
@@ -67,13 +67,13 @@ class Dataset {
 
   std::uint32_t file_count() const;
   DataFile file(std::uint32_t number) const;
-  /// For who has opened a file: it is `now` the one that was there when the dataset was opened. A file that was touched or
-  /// copied since is proved (shard_pins.hpp). Throws Error: invalid_argument, naming the file, when it was replaced or
-  /// written to; what proving throws.
+  /// For who has opened a file: it is `now` the one that was there when the dataset was opened. A file that was touched
+  /// or copied since is proved (shard_pins.hpp). Throws Error: invalid_argument, naming the file, when it was replaced
+  /// or written to; what proving throws.
   void require_unchanged(std::uint32_t file, const FileIdentity& now) const;
-  /// Looks at the files of all shards: those that others may have open, and that are written to in place, do not have to be
-  /// opened again. One that another file took the place of is passed over, and so are the files of a folder. Throws as
-  /// the above.
+  /// Looks at the files of all shards: those that others may have open, and that are written to in place, do not have
+  /// to be opened again. One that another file took the place of is passed over, and so are the files of a folder.
+  /// Throws as the above.
   void require_not_written_to() const;
   /// A number that tells a state of the file from others, by its length and times; 0 where they are not known.
   std::uint64_t mark(std::uint32_t file) const;

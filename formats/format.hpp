@@ -26,8 +26,8 @@ struct Format {
   /// Indexes one shard. The index's file paths are relative to `root`. Throws Error: io, corrupt, unsupported.
   Index (*index)(const std::filesystem::path& shard, const std::filesystem::path& root, const OpenProgress& progress);
 
-  /// A cheap stamp of the shard's content: where it differs the shard was rewritten. Where it does not, `proves` has the
-  /// last word; of a packing without `watched` files the stamp is of all that the index tells.
+  /// A cheap stamp of the shard's content: where it differs the shard was rewritten. Where it does not, `proves` has
+  /// the last word; of a packing without `watched` files the stamp is of all that the index tells.
   std::uint64_t (*stamp)(const std::filesystem::path& shard);
 
   /// Begins a new shard at `path` (which does not exist yet). Null where the packing is only read.
@@ -42,8 +42,8 @@ struct Format {
   /// appears. `shards` are the names of the files in `folder`. Null: nothing.
   void (*complete)(const std::filesystem::path& folder, std::span<const std::string> shards) = nullptr;
 
-  /// The files that a shard's index is made from. While their identities stay what they were, so does the index. None: a
-  /// folder of files, which is walked at each open. Null: the shard itself.
+  /// The files that a shard's index is made from. While their identities stay what they were, so does the index. None:
+  /// a folder of files, which is walked at each open. Null: the shard itself.
   std::vector<std::filesystem::path> (*watched)(const std::filesystem::path& shard) = nullptr;
 
   /// True when `index`, made by index() at some time of a shard with the same stamp, is what index() would make of it

@@ -81,7 +81,7 @@ struct Index::State {
   std::vector<FieldSchema> fields;
   std::vector<FieldRecord> records;
   std::vector<std::uint32_t> range_columns;  // per field: its column of range_offsets, or kNoHeaders
-  std::vector<std::uint64_t> longest_fill;  // per field: bytes of a value that fill patterns may make
+  std::vector<std::uint64_t> longest_fill;   // per field: bytes of a value that fill patterns may make
 
   void parse();
   void check_content() const;
@@ -179,7 +179,8 @@ Block Index::State::block(std::uint32_t number) const {
   const auto record =
       load<BlockRecord>(section(SectionId::blocks), std::uint64_t{number} * sizeof(BlockRecord), "blocks");
   if (record.file == kMosaic) {
-    const auto told = slice(section(SectionId::inline_bytes), record.offset, record.length, "a block of several chunks");
+    const auto told =
+        slice(section(SectionId::inline_bytes), record.offset, record.length, "a block of several chunks");
     return {.extent = {},
             .filters = {},
             .decoded_length = record.decoded_length,

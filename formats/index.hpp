@@ -27,7 +27,8 @@ struct IndexedFile {
   friend bool operator==(const IndexedFile&, const IndexedFile&) = default;
 };
 
-/// Checksums of the parts of a value that may be read in part: CRC-32C of each kRange bytes of it, the last one shorter.
+/// Checksums of the parts of a value that may be read in part: CRC-32C of each kRange bytes of it, the last one
+/// shorter.
 class RangeSums {
  public:
   static constexpr std::uint64_t kRange = 64 << 10;
@@ -46,14 +47,14 @@ class RangeSums {
   std::span<const std::byte> sums_;
 };
 
-/// An immutable index, held in memory or, where it is large, mapped from its .idx file. Nothing is parsed but the header;
-/// opening costs one pass over the bytes for their checksum. Any number of threads may read it. A mapped one that is cut
-/// short while in use gives Error: io from then on.
+/// An immutable index, held in memory or, where it is large, mapped from its .idx file. Nothing is parsed but the
+/// header; opening costs one pass over the bytes for their checksum. Any number of threads may read it. A mapped one
+/// that is cut short while in use gives Error: io from then on.
 class Index {
  public:
   /// Throws Error: io; resource; corrupt, when the file is not a whole index or its checksums differ; unsupported, when
-  /// it is of another version. Nothing is believed for its checksum's sake, which anyone can compute: numbers are checked
-  /// where they are used, and every accessor may throw Error: corrupt.
+  /// it is of another version. Nothing is believed for its checksum's sake, which anyone can compute: numbers are
+  /// checked where they are used, and every accessor may throw Error: corrupt.
   static Index open(const std::filesystem::path& path);
   /// The same of what was read of `path`. The index begins `skip` bytes into it, a multiple of 8.
   static Index open(FileBytes file, const std::filesystem::path& path, std::size_t skip = 0);

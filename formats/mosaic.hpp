@@ -12,9 +12,9 @@ namespace penstock {
 /// Bytes of a mosaic, and of a tile, at the very most.
 inline constexpr std::uint64_t kLongestMosaic = std::uint64_t{256} << 20;
 
-/// An array of `dims` elements in row-major order, cut into tiles of `tile_dims`. Tile t, counted in row-major order too,
-/// holds the undone bytes of block first_block + t; tiles at an edge reach over it. A block of no bytes is a tile that
-/// was never written: its elements are `fill`.
+/// An array of `dims` elements in row-major order, cut into tiles of `tile_dims`. Tile t, counted in row-major order
+/// too, holds the undone bytes of block first_block + t; tiles at an edge reach over it. A block of no bytes is a tile
+/// that was never written: its elements are `fill`.
 struct Mosaic {
   std::uint32_t first_block = 0;
   std::uint32_t element_bytes = 1;
@@ -31,8 +31,8 @@ struct Mosaic {
 std::vector<std::byte> to_bytes(const Mosaic& mosaic);
 Mosaic mosaic_of(std::span<const std::byte> bytes, std::uint64_t decoded_length, std::uint32_t blocks);
 
-/// Puts the array together into `whole`, which is resized. `bring` replaces its argument by the undone bytes of a block;
-/// no bytes: it was never written. Throws Error: corrupt, when a tile has another length; what `bring` throws.
+/// Puts the array together into `whole`, which is resized. `bring` replaces its argument by the undone bytes of a
+/// block; no bytes: it was never written. Throws Error: corrupt, when a tile has another length; what `bring` throws.
 void assemble(const Mosaic& mosaic, std::vector<std::byte>& whole,
               const std::function<void(std::uint32_t block, std::vector<std::byte>& tile)>& bring);
 

@@ -18,8 +18,8 @@ namespace penstock {
 struct FieldValue {
   std::uint32_t field;
   std::span<const std::byte> bytes;
-  std::uint32_t crc32c;               ///< of `bytes`
-  std::span<const std::byte> header;  ///< what the codec keeps in the index; may be empty
+  std::uint32_t crc32c;                            ///< of `bytes`
+  std::span<const std::byte> header;               ///< what the codec keeps in the index; may be empty
   std::span<const std::uint32_t> range_sums = {};  ///< as RangeSums has them; empty for values of one range
 };
 

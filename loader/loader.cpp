@@ -136,8 +136,7 @@ RowAccount Loader::explain(const Batch& batch, std::uint32_t row) const {
   if (row >= batch.size()) {
     throw Error::invalid_argument("row " + std::to_string(row) + " of a batch of " + std::to_string(batch.size()));
   }
-  RowAccount account = account_for(pipeline_->dataset, pipeline_->whole_program(),
-                                   batch.slab()->context(row));
+  RowAccount account = account_for(pipeline_->dataset, pipeline_->whole_program(), batch.slab()->context(row));
   if (batch.mix() && batch.valid()[row] != 0) {
     const std::uint32_t partner = partner_of(batch.valid(), row);
     account.mix = MixAccount{*batch.mix(), partner, std::string(batch.keys()[partner])};

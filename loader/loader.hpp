@@ -51,10 +51,10 @@ class Loader {
   /// set_epoch() or restore() said since where to go on.
   void begin_epoch();
   LoaderState state() const;
-  /// The next batch is the one after the last delivered; the state's seed is then the loader's. Returns what a user should
-  /// know of it, and the stats note: another seed than the options', other transforms; empty when there is nothing.
-  /// Throws Error: invalid_argument, naming the difference, for a state of another dataset or another order of its
-  /// samples; the loader then stays where it is. Another rank, world or batch size is no difference.
+  /// The next batch is the one after the last delivered; the state's seed is then the loader's. Returns what a user
+  /// should know of it, and the stats note: another seed than the options', other transforms; empty when there is
+  /// nothing. Throws Error: invalid_argument, naming the difference, for a state of another dataset or another order of
+  /// its samples; the loader then stays where it is. Another rank, world or batch size is no difference.
   std::string restore(const LoaderState& state);
   /// Rebuilds any batch without replay and without moving the loader's position.
   Batch at(std::uint64_t epoch, std::uint64_t batch);

@@ -119,7 +119,7 @@ struct LoaderOptions {
   /// with.
   std::string device = {};
   std::shared_ptr<Device> on_device = {};  ///< A device that the caller has already opened. Overrides `device`.
-  unsigned device_prefetch = 2;  ///< batches ahead of the consumer on the device, those on their way included
+  unsigned device_prefetch = 2;            ///< batches ahead of the consumer on the device, those on their way included
   Where where = Where::automatic;
   /// With a device: outputs of fixed shape whose rows are stored as they are, each in one piece of a page or more, are
   /// read from their files straight into the device's memory (GPUDirect Storage). The batches are the same. Where that

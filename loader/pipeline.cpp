@@ -31,9 +31,10 @@ std::string notes_on(const Dataset& dataset, const Program& program, const Loade
   std::string notes = cost_of_shuffle(dataset, program, options, selection);
   const bool counts_bad = options.on_error != OnError::raise && options.max_error_rate < 1;
   if (options.world > 1 && counts_bad && !options.sum_over_ranks) {
-    notes += std::string(notes.empty() ? "" : "; ") +
-             "each rank minds max_error_rate for its own share, so ranks may raise at different batches; sum_over_ranks "
-             "makes them raise at the same one";
+    notes +=
+        std::string(notes.empty() ? "" : "; ") +
+        "each rank minds max_error_rate for its own share, so ranks may raise at different batches; sum_over_ranks "
+        "makes them raise at the same one";
   }
   return notes;
 }
@@ -93,8 +94,8 @@ Pipeline::Pipeline(Dataset opened, LoaderOptions chosen, const Loader::EngineFac
     batch_stage = std::make_unique<BatchStage>(reorder, slabs, options.on_batch, options.prefetch, clocks.on_batch);
   }
   if (device != nullptr) {
-    device_slabs = make_device_pool(options.device_prefetch + options.held, options.held,
-                                    options.held_max - options.held);
+    device_slabs =
+        make_device_pool(options.device_prefetch + options.held, options.held, options.held_max - options.held);
     device_copy = std::make_unique<DeviceCopy>(
         device_slabs, slabs,
         [this](std::uint64_t generation, std::uint64_t number) { return next_of(generation, number); },
@@ -151,7 +152,8 @@ void Pipeline::start(const std::shared_ptr<Pipeline>& pipeline) {
   const std::stop_token stop = pipeline->stopping.get_token();
   const Thread::Failed failed = [pipeline](const std::exception_ptr& failure) { pipeline->fail(failure); };
   const auto begin = [&](std::unique_ptr<Thread>& thread, const std::string& name, std::function<void()> body) {
-    thread = std::make_unique<Thread>(name, [body = std::move(body)](const std::stop_token&) { body(); }, failed);
+    thread = std::make_unique<Thread>(
+        name, [body = std::move(body)](const std::stop_token&) { body(); }, failed);
   };
   pipeline->workers = std::make_unique<WorkerPool>(pipeline->options.workers);
   pipeline->workers->start(pipeline, pipeline->context, stop, failed);
@@ -160,8 +162,9 @@ void Pipeline::start(const std::shared_ptr<Pipeline>& pipeline) {
     begin(pipeline->batch_thread, "penstock-batch", [pipeline] { pipeline->batch_stage->run(); });
   }
   if (pipeline->direct.reads != nullptr) {
-    start_threads(pipeline->direct_threads, "gds-", pipeline->direct.reads->threads(),
-                  [pipeline](unsigned, const std::stop_token&) { pipeline->direct.reads->run(); }, failed);
+    start_threads(
+        pipeline->direct_threads, "gds-", pipeline->direct.reads->threads(),
+        [pipeline](unsigned, const std::stop_token&) { pipeline->direct.reads->run(); }, failed);
   }
   if (pipeline->device_copy != nullptr) {
     begin(pipeline->settle_thread, "penstock-settle", [pipeline] { pipeline->device_copy->settle(); });
@@ -295,8 +298,8 @@ void Pipeline::require_room() {
   if (holds < options.held) return;
   if (holds >= options.held_max) {
     refuse(holds, options.held_max == options.held ? "held = " + std::to_string(options.held)
-                                                   : "held_max = " + std::to_string(options.held_max) + " (held = " +
-                                                         std::to_string(options.held) + ")");
+                                                   : "held_max = " + std::to_string(options.held_max) +
+                                                         " (held = " + std::to_string(options.held) + ")");
   }
   if (device_slabs != nullptr) {
     device_slabs->allow_held(holds + 1);

@@ -28,8 +28,8 @@
 
 namespace penstock {
 
-/// Dataset -> Plan -> ReadEngine -> Worker -> Slab -> ReorderBuffer (-> BatchStage) (-> DeviceCopy). Threads start last and
-/// hold a share of this, so that one which never comes back from the kernel leaves what it touches alive.
+/// Dataset -> Plan -> ReadEngine -> Worker -> Slab -> ReorderBuffer (-> BatchStage) (-> DeviceCopy). Threads start last
+/// and hold a share of this, so that one which never comes back from the kernel leaves what it touches alive.
 struct Pipeline {
   Pipeline(Dataset opened, LoaderOptions chosen, const Loader::EngineFactory& make_engine);
 
@@ -53,8 +53,8 @@ struct Pipeline {
   void require_same_process() const;
   /// Throws Error: corrupt, when the batch that was taken last has bad samples, and the epoch by then more than it may.
   void require_few_failures(bool has_bad);
-  /// Memory for a batch more than the consumer holds. Throws Error: resource, when it holds all it may, or when there is
-  /// no such memory.
+  /// Memory for a batch more than the consumer holds. Throws Error: resource, when it holds all it may, or when there
+  /// is no such memory.
   void require_room();
   /// `while_waiting`, when not empty, is called now and then meanwhile, and may throw.
   BatchResult await(std::uint64_t number, const std::function<void()>& while_waiting);
@@ -81,10 +81,10 @@ struct Pipeline {
   const BatchMixer mixer;
   const Selection selection;
   const std::string option_notes;
-  Cursor cursor;               // consumer's thread alone
-  std::uint64_t sequence = 0;  // of the next batch in its generation; consumer's thread alone
-  bool iterating = false;      // a `for` is under way; consumer's thread alone
-  std::string restore_note;    // of the state that was restored last
+  Cursor cursor;                  // consumer's thread alone
+  std::uint64_t sequence = 0;     // of the next batch in its generation; consumer's thread alone
+  bool iterating = false;         // a `for` is under way; consumer's thread alone
+  std::string restore_note;       // of the state that was restored last
   mutable std::mutex note_mutex;  // guards restore_note: stats() may come from another thread
   StageClocks clocks;
   ChosenEngine engine, fallback;
@@ -111,8 +111,8 @@ struct Pipeline {
   Failures failures;
   mutable std::mutex failures_mutex;  // guards failures: stats() may come from another thread
   StallAttribution stalls;
-  EngineStats reads_before;          // the last reset_stats()
-  mutable std::mutex reads_mutex;    // guards reads_before, likewise
+  EngineStats reads_before;                  // the last reset_stats()
+  mutable std::mutex reads_mutex;            // guards reads_before, likewise
   std::unique_ptr<BatchStage> batch_stage;   // null without on_batch
   std::shared_ptr<DevicePool> device_slabs;  // null without a device, like the next
   std::unique_ptr<DeviceCopy> device_copy;

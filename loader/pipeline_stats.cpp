@@ -22,9 +22,7 @@ std::string Pipeline::dump() const {
   std::string text = std::to_string(reorder.ready()) + " batches ready, " + std::to_string(slabs->free_slabs()) +
                      " of " + std::to_string(slabs->made()) + " slabs free, " + std::to_string(lent()) + " held, " +
                      std::to_string(tasks.size()) + " tasks queued, engine " + std::string(name(engine.engine->kind()));
-  const auto key_of = [this](const Row& row) {
-    return dataset.key(selection.sample(row.sample));
-  };
+  const auto key_of = [this](const Row& row) { return dataset.key(selection.sample(row.sample)); };
   if (batch_stage != nullptr)
     text += ", " + std::to_string(batch_stage->ready()) + " batches done by " + options.on_batch_stage;
   if (device_copy != nullptr)

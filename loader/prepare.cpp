@@ -24,7 +24,7 @@ constexpr std::uint64_t kLongRow = 4096;  // bytes: from which mapping its file 
 constexpr int kValuesTried = 16;
 constexpr std::chrono::seconds kLongestTimeout{1'000'000'000};  // 31 years; any time of the clock and it add up
 constexpr unsigned kMostBatches = 65536;                        // any few of them and some workers' add up
-constexpr int kBadValuesTried = 1024;  // where bad ones are to be got over
+constexpr int kBadValuesTried = 1024;                           // where bad ones are to be got over
 
 std::vector<std::byte> read_prefix(const Dataset& dataset, const Extent& extent, std::uint64_t length) {
   const std::filesystem::path path = dataset.file(extent.file).path;

@@ -110,8 +110,8 @@ class SourceMarks {
       : source_(source), fields_(fields), share_(share) {}
 
   std::uint64_t of(std::string_view key) {
-    const auto found = std::ranges::lower_bound(share_.samples, key, {},
-                                                [&](std::uint64_t sample) { return source_.key(sample); });
+    const auto found =
+        std::ranges::lower_bound(share_.samples, key, {}, [&](std::uint64_t sample) { return source_.key(sample); });
     if (found == share_.samples.end() || source_.key(*found) != key) return 0;
     std::uint64_t mark = hash64(key);
     for (std::uint32_t field = 0; field < fields_.schemas().size(); ++field)

@@ -41,7 +41,7 @@ struct ConvertOptions {
   // ---- Errors and interruptions -------------------------------------------------------------------------------------
 
   PackOnError on_error = PackOnError::raise;
-  std::filesystem::path report = {};  ///< gets the lines of skip_report.hpp when done; the dataset has them anyway
+  std::filesystem::path report = {};       ///< gets the lines of skip_report.hpp when done; the dataset has them anyway
   bool overwrite = false, resume = false;  ///< resume packs shards again whose values changed in the source meanwhile
 
   // ---- Ranks --------------------------------------------------------------------------------------------------------
@@ -67,9 +67,9 @@ struct ConvertResult {
 ///
 /// With a `world` the part of `rank` appears in "DESTINATION.partial": the samples of some whole shards, next to each
 /// other in key order. Processes need no word from each other; they may run at the same time, on machines that share
-/// the file system, or one after the other. `resume` also takes a finished part as it is, unless one of its values changed in the source
-/// since: that part is packed again. Shards are then cut by the sizes of the source's values (ShardPlan), so their bytes
-/// do not depend on `world` either; a part may have none.
+/// the file system, or one after the other. `resume` also takes a finished part as it is, unless one of its values
+/// changed in the source since: that part is packed again. Shards are then cut by the sizes of the source's values
+/// (ShardPlan), so their bytes do not depend on `world` either; a part may have none.
 ConvertResult convert(const Dataset& source, const std::filesystem::path& destination, const ConvertOptions& options,
                       const std::function<bool(const ConvertProgress&)>& progress = {});
 

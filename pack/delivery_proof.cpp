@@ -113,10 +113,9 @@ class PointRows {
   std::size_t count() const { return sorted_.size(); }
   /// Whether each row of `few` is one of these, as often as it stands there.
   bool holds(const PointRows& few) const {
-    return few.row_ == row_ && std::includes(sorted_.begin(), sorted_.end(), few.sorted_.begin(), few.sorted_.end(),
-                                             [this](const std::byte* a, const std::byte* b) {
-                                               return std::memcmp(a, b, row_) < 0;
-                                             });
+    return few.row_ == row_ &&
+           std::includes(sorted_.begin(), sorted_.end(), few.sorted_.begin(), few.sorted_.end(),
+                         [this](const std::byte* a, const std::byte* b) { return std::memcmp(a, b, row_) < 0; });
   }
 
  private:
@@ -178,15 +177,14 @@ std::string fault_of_points(const CloudRecoding& recoding, const Compared& pair)
     const CloudHeader ours = header_of(pair.our_schema, pair.ours);
     if (std::string other = fault_of_attributes(recoding, ours, *theirs); !other.empty()) return other;
     const PointRows our_points(pair.our_schema, pair.ours, ours.attributes);
-    const auto their_points =
-        of_source([&] { return PointRows(pair.their_schema, pair.theirs, ours.attributes); });
+    const auto their_points = of_source([&] { return PointRows(pair.their_schema, pair.theirs, ours.attributes); });
     if (!their_points) return std::string();
     const bool moved = std::ranges::any_of(
         recoding.presample, [](const SampleOptions& step) { return step.method == SampleMethod::voxel; });
     const bool all = recoding.presample.empty();
-    const bool right = std::memcmp(ours.origin.data(), theirs->origin.data(), sizeof(ours.origin)) == 0 &&
-                       (all ? our_points.count() == their_points->count()
-                            : our_points.count() <= their_points->count());
+    const bool right =
+        std::memcmp(ours.origin.data(), theirs->origin.data(), sizeof(ours.origin)) == 0 &&
+        (all ? our_points.count() == their_points->count() : our_points.count() <= their_points->count());
     return right && (moved || their_points->holds(our_points)) ? std::string() : kOtherValue;
   });
 }

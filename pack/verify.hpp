@@ -33,11 +33,11 @@ struct VerifyResult {
 
 /// Samples are matched with the source by key. Fields that the source does not have (labels kept apart) are not
 /// compared; class indexes are compared by class name where both datasets name their classes.
-/// A photograph stored as `jpt` equals the JPEG file that comes back of it; other values that were made over equal those
-/// from which the dataset's packing makes the same bytes again. Beside the bytes, what a loader delivers of them is
-/// compared with what it delivers of the source's, as delivery_proof.hpp says. `progress(done, total)` counts samples and
-/// shards; false ends with Error: resource, "interrupted". Throws only what is no fault of the data: Error: resource.
-/// Everything else is a bad value.
+/// A photograph stored as `jpt` equals the JPEG file that comes back of it; other values that were made over equal
+/// those from which the dataset's packing makes the same bytes again. Beside the bytes, what a loader delivers of them
+/// is compared with what it delivers of the source's, as delivery_proof.hpp says. `progress(done, total)` counts
+/// samples and shards; false ends with Error: resource, "interrupted". Throws only what is no fault of the data: Error:
+/// resource. Everything else is a bad value.
 VerifyResult verify(const Dataset& dataset, const VerifyOptions& options = {},
                     const std::function<bool(std::uint64_t done, std::uint64_t total)>& progress = {});
 

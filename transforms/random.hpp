@@ -1,5 +1,5 @@
-// Counter-based randomness: the draws of a transform depend on (seed, epoch, sample, occurrence, transform) and on nothing
-// else.
+// Counter-based randomness: the draws of a transform depend on (seed, epoch, sample, occurrence, transform) and on
+// nothing else.
 #pragma once
 
 #include <array>
@@ -11,8 +11,8 @@ namespace penstock {
 /// Source: Salmon et al., "Parallel Random Numbers: As Easy as 1, 2, 3", SC 2011, section 3.3.
 std::array<std::uint32_t, 4> philox(std::array<std::uint32_t, 4> counter, std::array<std::uint32_t, 2> key);
 
-/// What a sample's draws are keyed by. A sample that an epoch delivers several times has an occurrence, 0, 1, 2, ..., for
-/// each, and draws anew for each of them; of the first one the number is the sample's own.
+/// What a sample's draws are keyed by. A sample that an epoch delivers several times has an occurrence, 0, 1, 2, ...,
+/// for each, and draws anew for each of them; of the first one the number is the sample's own.
 constexpr std::uint64_t draw_number(std::uint64_t sample, std::uint32_t occurrence) {
   return sample + (std::uint64_t{occurrence} << 40);
 }

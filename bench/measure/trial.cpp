@@ -62,8 +62,8 @@ LoaderOptions loader_options(const Task& task, const Setting& setting, const Tri
 
 namespace {
 
-// Batches that fill the pipeline and write its slabs, before those that are measured; of a cache, the epoch that fills it
-// too. Where a cold epoch has too few for both, all are measured.
+// Batches that fill the pipeline and write its slabs, before those that are measured; of a cache, the epoch that fills
+// it too. Where a cold epoch has too few for both, all are measured.
 std::uint64_t batches_before(const Loader& loader, const Setting& setting, const TrialOptions& options) {
   const std::uint64_t epoch = loader.batches(), fill = setting.prefetch + std::uint64_t{2};
   if (options.cache != CacheKind::none) return options.cold && epoch <= 2 * fill ? epoch : epoch + fill;

@@ -92,15 +92,15 @@ std::map<std::string, std::string> left_out(const Dataset& dataset) {
   for (std::size_t shard = 0; shard < dataset.shard_count(); ++shard) {
     const auto json = nlohmann::json::parse(dataset.shard(shard).index.attributes(), nullptr, false);
     if (!json.is_object()) continue;
-    for (const auto& [name, sum] : {std::pair{"left_out_databases", &databases},
-                                    std::pair{"left_out_values", &values},
+    for (const auto& [name, sum] : {std::pair{"left_out_databases", &databases}, std::pair{"left_out_values", &values},
                                     std::pair{"left_out_members", &members}}) {
       if (json.contains(name) && json[name].is_number_unsigned()) *sum += json[name].get<std::uint64_t>();
     }
     if (!json.contains("left_out")) continue;
     const auto& what = json["left_out"];
     if (what.is_number_unsigned()) files += what.get<std::uint64_t>();
-    if (const auto& named = json.value("left_out_example", nlohmann::json()); named.is_string() && example.empty()) example = one_line(named.get<std::string>());
+    if (const auto& named = json.value("left_out_example", nlohmann::json()); named.is_string() && example.empty())
+      example = one_line(named.get<std::string>());
     if (!what.is_object()) continue;
     for (const auto& [name, reason] : what.items()) {
       if (reason.is_string()) all.emplace(name, reason.get<std::string>());

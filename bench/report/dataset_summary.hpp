@@ -33,7 +33,7 @@ struct DatasetSummary {
   /// What the indexes say they left out, and why: {"tags", "lists of several byte strings (in 2 records)"}.
   std::map<std::string, std::string> left_out;
   std::map<std::string, std::string> costs;  ///< what makes a field slow to read, and the cure
-  std::string checksums() const;  ///< "every value", "none", "12 of 2,000 values"
+  std::string checksums() const;             ///< "every value", "none", "12 of 2,000 values"
 };
 
 /// Of foreign data: what was left out of its index, and why, as DatasetSummary has it.

@@ -89,8 +89,8 @@ std::string stages_section(const BenchReport& report, const BenchRow& row) {
          "<span style=\"background:var(--room)\"></span>waits for room</p>"
          "<table><tr><th>stage</th><th>threads</th><th>busy s</th><th>waits for input s</th><th>waits for room s</th>"
          "</tr>\n" +
-         table + "</table><p>" + html_escaped(sentence(waits_text(row))) +
-         "</p><p>Engine " + html_escaped(row.engine) + ": " + html_escaped(row.engine_reason) + "</p>" +
+         table + "</table><p>" + html_escaped(sentence(waits_text(row))) + "</p><p>Engine " + html_escaped(row.engine) +
+         ": " + html_escaped(row.engine_reason) + "</p>" +
          (row.device.empty() ? "" : "<p>" + html_escaped(copies_text(row)) + "</p>") + "</section>\n";
 }
 

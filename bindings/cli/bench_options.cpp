@@ -30,8 +30,9 @@ void BenchOptions::declare(CLI::App& command) {
       ->capture_default_str();
   command.add_option("--cache-bytes", cache_bytes, "Limit of the cache")->capture_default_str();
   command
-      .add_option("--checksums", checksums,
-                  "Compare values with the CRC-32C that pack recorded: off, first (the first time they are read), always")
+      .add_option(
+          "--checksums", checksums,
+          "Compare values with the CRC-32C that pack recorded: off, first (the first time they are read), always")
       ->check(CLI::IsMember({"off", "first", "always"}))
       ->capture_default_str();
   command.add_option("--consumer", consumer, "Stand-in for training, for each batch: none, busy:MS or sleep:MS")

@@ -27,7 +27,8 @@ Dataset open_quietly(const std::filesystem::path& path) {
       if (interrupted()) throw Error::resource("interrupted");
       if (told || waited < kTellAfter) return;
       told = true;
-      std::fprintf(stderr, "penstock: waiting for another process, which makes the index (it holds %s)\n", lock.c_str());
+      std::fprintf(stderr, "penstock: waiting for another process, which makes the index (it holds %s)\n",
+                   lock.c_str());
     };
     return open(path, OpenProgress(indexing, waiting));
   } catch (const Error& error) {

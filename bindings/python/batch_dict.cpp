@@ -26,8 +26,7 @@ nb::object column(const Batch& batch, const Field& field) {
   const TensorView& view = field.values;
   Tensor values = handed_out(batch, Tensor(batch.slab(), view.data, view.dtype, view.shape, batch.slab()->use));
   if (field.offsets.empty()) return nb::cast(std::move(values));
-  return nb::cast(
-      Ragged{std::move(values), of_host(batch, field.offsets.data(), DType::i64, field.offsets.size())});
+  return nb::cast(Ragged{std::move(values), of_host(batch, field.offsets.data(), DType::i64, field.offsets.size())});
 }
 
 }  // namespace

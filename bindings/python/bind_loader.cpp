@@ -27,8 +27,8 @@
 namespace penstock::python {
 namespace {
 
-// More than in C++: a name left over from the last loop, or from a comprehension, still holds a batch, and programs keep
-// some in a list, or in zip(). Memory for the second number is taken as it comes to that.
+// More than in C++: a name left over from the last loop, or from a comprehension, still holds a batch, and programs
+// keep some in a list, or in zip(). Memory for the second number is taken as it comes to that.
 constexpr unsigned kHeld = 4, kHeldMax = 16;
 
 struct LoaderIterator {
@@ -243,10 +243,13 @@ constexpr const char* kInitDoc =
     "fields: output name -> chain; None: every field, decoded by its codec. Fields not named are not read.\n"
     "last: \"keep\", \"drop\" or \"pad\" what does not fill a batch; drop_last=True is last=\"drop\".\n"
     "rank, world: this process among several; rank=\"env\" takes both from torchrun's, MPI's or Slurm's variables.\n"
-    "held: batches the program may hold at once in memory that is reserved for them; None: 4. held_max: how many it may\n"
-    "hold all the same, in memory that is taken when it comes to that; None: held where that is given, else 16. Values of\n"
+    "held: batches the program may hold at once in memory that is reserved for them; None: 4. held_max: how many it "
+    "may\n"
+    "hold all the same, in memory that is taken when it comes to that; None: held where that is given, else 16. Values "
+    "of\n"
     "at most 256 bytes a row are copies, and count for neither.\n"
-    "on_error: \"raise\", \"replace\" or \"mark\" for samples with broken bytes, up to max_error_rate. sum_over_ranks: a\n"
+    "on_error: \"raise\", \"replace\" or \"mark\" for samples with broken bytes, up to max_error_rate. sum_over_ranks: "
+    "a\n"
     "function of a number that returns its sum over all ranks (ps.torch.sum_over_ranks), so that all of them pass\n"
     "max_error_rate at the same batch; None: each minds its share.\n"
     "checksums: \"off\", \"first\" or \"always\": values are compared with the CRC-32C that pack recorded never, the\n"
@@ -308,8 +311,10 @@ void bind_loader_class(nb::module_& module) {
            "The position after the last batch taken: a small dict, fit for JSON. Any rank's serves all ranks.")
       .def("load_state_dict", load_state_dict, nb::arg("state_dict"),
            "The next batch is the one after the last taken, without replay; before or after iter(), also with another\n"
-           "world or batch size. Warns where the loader's seed or transforms are others than the state's. Raises Error:\n"
-           "invalid_argument, for another dataset, another order of its samples (shuffle, shuffle_block, subset, last), or\n"
+           "world or batch size. Warns where the loader's seed or transforms are others than the state's. Raises "
+           "Error:\n"
+           "invalid_argument, for another dataset, another order of its samples (shuffle, shuffle_block, subset, "
+           "last), or\n"
            "what is no state.")
       .def(
           "at",

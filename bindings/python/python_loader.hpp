@@ -38,7 +38,7 @@ class PythonLoader {
   std::optional<Batch> next(std::uint64_t iteration);
   void set_epoch(std::uint64_t epoch);
   std::string restore(const LoaderState& state);  ///< and what the program should know of it
-  Stats stats() const;  ///< also while another thread waits in next()
+  Stats stats() const;                            ///< also while another thread waits in next()
 
   /// work(loader), one call at a time, without the interpreter.
   template <typename Work>

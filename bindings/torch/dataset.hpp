@@ -79,7 +79,8 @@ class DatasetBase : public ::torch::data::datasets::StatefulDataset<Self, Given,
     archive.write("penstock", c10::IValue(shared_->loader->state().to_json()));
   }
   /// Goes on after the last batch delivered before save(): torch::load(dataset, path). Throws Error: invalid_argument,
-  /// when the archive holds no position, or one in other data or another order of them. Warns as Loader::restore() returns.
+  /// when the archive holds no position, or one in other data or another order of them. Warns as Loader::restore()
+  /// returns.
   void load(::torch::serialize::InputArchive& archive) override {
     c10::IValue state;
     if (!archive.try_read("penstock", state) || !state.isString())

@@ -22,12 +22,12 @@ struct TensorField {
   at::Tensor offsets;  ///< ragged: int64 (rows + 1,), positions in `values`; else undefined
 };
 
-/// The outputs of one batch as tensors, in the slab's own memory: nothing is copied but offsets, `__valid__` and outputs
-/// of at most 256 bytes a row, such as labels, which a program may keep as long as it likes. The slab goes back to its
-/// pool when this, its copies and every other tensor taken from it (with their views) are gone; until then its memory
-/// stays as it is, also after the loader. On a GPU, torch's current stream finds the values there; another stream that uses them
-/// must be named by record_stream(). Offsets and `__valid__` are always on the CPU. Labels are int64, fields otherwise
-/// of the dtype that their chain says.
+/// The outputs of one batch as tensors, in the slab's own memory: nothing is copied but offsets, `__valid__` and
+/// outputs of at most 256 bytes a row, such as labels, which a program may keep as long as it likes. The slab goes back
+/// to its pool when this, its copies and every other tensor taken from it (with their views) are gone; until then its
+/// memory stays as it is, also after the loader. On a GPU, torch's current stream finds the values there; another
+/// stream that uses them must be named by record_stream(). Offsets and `__valid__` are always on the CPU. Labels are
+/// int64, fields otherwise of the dtype that their chain says.
 class TensorBatch {
  public:
   /// Throws Error: unsupported, for a field of a dtype that this PyTorch does not have.
@@ -39,8 +39,7 @@ class TensorBatch {
       batch_.synchronize();
     }
     for (const Field& field : batch_.fields()) {
-      at::Tensor values =
-          tensor_of(field.values.data, field.values.dtype, field.values.shape, batch_.slab(), device);
+      at::Tensor values = tensor_of(field.values.data, field.values.dtype, field.values.shape, batch_.slab(), device);
       const bool small = field.values.bytes() <= kCopiedRowBytes * batch_.size();
       fields_.push_back({field.name, small ? values.clone() : values, {}});
       if (!field.offsets.empty()) fields_.back().offsets = vector(field.offsets, DType::i64);

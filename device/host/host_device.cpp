@@ -10,7 +10,7 @@
 namespace penstock {
 namespace {
 
-constexpr std::align_val_t kAlignment{256};  // as CUDA's
+constexpr std::align_val_t kAlignment{256};     // as CUDA's
 constexpr const char* kNoMemory = "no memory";  // short enough for a string to hold by itself
 
 std::uint64_t sum_of(const std::map<void*, std::uint64_t>& memory) {

@@ -13,7 +13,8 @@ namespace penstock {
 struct FolderVisitor {
   std::function<void(std::string_view path, std::uint64_t size)> file;  ///< a regular file
   std::function<void(std::string_view path)> folder;
-  std::function<void(std::string_view path, const FileIdentity& file)> identity = {};  ///< of the same file, before `file`
+  std::function<void(std::string_view path, const FileIdentity& file)> identity =
+      {};  ///< of the same file, before `file`
 };
 
 /// Calls `visitor` for everything below `root` in no particular order, with paths relative to it. Hidden names and

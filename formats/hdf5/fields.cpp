@@ -16,7 +16,7 @@ namespace penstock {
 namespace {
 
 constexpr std::uint64_t kOfNumber = 2, kOfLocation = 4;  // what a row costs that is kept as one
-constexpr std::uint64_t kKeysPerSpent = 4;            // bytes of keys, which shrink, but not like zeros
+constexpr std::uint64_t kKeysPerSpent = 4;               // bytes of keys, which shrink, but not like zeros
 constexpr std::uint64_t kMostPieces = std::uint64_t{1} << 24;
 constexpr std::array<std::string_view, 6> kKeyColumns{"key", "keys", "filename", "filenames", "id", "ids"};
 

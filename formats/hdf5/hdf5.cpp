@@ -83,8 +83,8 @@ nlohmann::json costs_of(const Hdf5Contents& contents) {
     for (const std::int64_t dim : rows.shape()) whole += "x" + std::to_string(dim);
     costs[field.name()] = "each row is put together from " + std::to_string(rows.chunks_per_row()) +
                           " chunks, each of " + std::to_string(rows.rows_per_chunk()) +
-                          " rows; packed, or with chunks of one row (h5repack -l " + field.name() +
-                          ":CHUNK=" + whole + "), it is read many times faster";
+                          " rows; packed, or with chunks of one row (h5repack -l " + field.name() + ":CHUNK=" + whole +
+                          "), it is read many times faster";
   }
   return costs;
 }

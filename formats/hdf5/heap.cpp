@@ -88,8 +88,9 @@ std::vector<std::byte> Hdf5Heap::object(std::span<const std::byte> id) const {
 // length, and the bytes up to a multiple of 8. Number 0 is what is free. Source: section III.E.
 const std::vector<Hdf5Collections::Object>& Hdf5Collections::collection(std::uint64_t address) {
   if (file_.overlaid(address, 1))
-    throw Error::unsupported("values inside the file's metadata cache image; opening the file for writing once (h5py, "
-                             "mode \"r+\") puts them in their place");
+    throw Error::unsupported(
+        "values inside the file's metadata cache image; opening the file for writing once (h5py, "
+        "mode \"r+\") puts them in their place");
   const auto [known, added] = collections_.try_emplace(address);
   if (!added) return known->second;
   const std::uint64_t length_bytes = file_.sizes().length;

@@ -9,7 +9,7 @@
 namespace penstock {
 namespace {
 
-constexpr std::uint64_t kMostPiecesPerRow = 64;                   // of more, rows are read from mosaics
+constexpr std::uint64_t kMostPiecesPerRow = 64;                       // of more, rows are read from mosaics
 constexpr std::uint64_t kMostUnwrittenRows = std::uint64_t{1} << 20;  // more is a broken file, or useless
 constexpr std::uint64_t kFreeChunks = 65536;                          // beside one per 8 bytes of the file
 constexpr std::uint64_t kFletcherTrailer = 4;
@@ -201,10 +201,8 @@ void Hdf5Rows::add_mosaics() {
                   .tile_dims = dataset_.chunk_dims,
                   .fill = dataset_.fill};
     mosaic.dims.front() = std::min(chunk_rows, count() - first * chunk_rows);
-    blocks_.push_back({.extent = {},
-                       .filters = {},
-                       .decoded_length = mosaic.dims.front() * row_bytes_,
-                       .mosaic = std::move(mosaic)});
+    blocks_.push_back(
+        {.extent = {}, .filters = {}, .decoded_length = mosaic.dims.front() * row_bytes_, .mosaic = std::move(mosaic)});
   }
   first_mosaic_ = chunks;
 }

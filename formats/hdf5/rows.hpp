@@ -19,8 +19,8 @@ namespace penstock {
 
 /// Contiguous datasets are arithmetic. Compact ones lie in the index. The chunks of chunked ones are listed here, once;
 /// a chunk with filters is a block that its rows share, and a row that spans several chunks, or only part of their
-/// width, is several pieces; where that would be many, the chunks that a run of rows shares are one Mosaic. Big-endian numbers are blocks whose bytes are swapped. What was never written is the fill
-/// value. A scalar is one row.
+/// width, is several pieces; where that would be many, the chunks that a run of rows shares are one Mosaic. Big-endian
+/// numbers are blocks whose bytes are swapped. What was never written is the fill value. A scalar is one row.
 class Hdf5Rows {
  public:
   /// Throws Error: unsupported (dataset.cause, rows in too many pieces, far more rows than stored ones); corrupt; io.

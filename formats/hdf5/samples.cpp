@@ -18,7 +18,7 @@ namespace penstock {
 namespace {
 
 constexpr unsigned kDeepestGroup = 32;
-constexpr std::size_t kLongestPath = 1024;  // every dataset below a group has a copy of the group's path
+constexpr std::size_t kLongestPath = 1024;   // every dataset below a group has a copy of the group's path
 constexpr std::uint64_t kMostTexts = 65536;  // of one value: they are kept in the index
 constexpr const char* kOnlyField = "value";
 constexpr const char* kClassField = "cls";
@@ -181,8 +181,7 @@ class Indexer {
       const std::uint64_t elements = described.elements();
       Hdf5Rows rows(file_, std::move(described));
       if (sequence && elements != 1) throw Error::unsupported("several sequences in one value");
-      if (text && elements > kMostTexts)
-        throw Error::unsupported(std::to_string(elements) + " strings in one value");
+      if (text && elements > kMostTexts) throw Error::unsupported(std::to_string(elements) + " strings in one value");
       return rows;
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::unsupported) throw error.in({.key = key_of(dataset), .field = field_of(dataset)});
@@ -196,8 +195,7 @@ class Indexer {
     const std::string codec = field_from_extension(field_of(dataset)).codec;
     const bool text = type.kind == Hdf5Type::Kind::fixed_text || type.kind == Hdf5Type::Kind::text;
     if (text && rows.count() * rows.row_bytes() != type.size) return {"json", DType::u8, {}, false};  // a list
-    if (text)
-      return {codec == "cls" || codec == "json" ? codec : "txt", DType::u8, {}, false};
+    if (text) return {codec == "cls" || codec == "json" ? codec : "txt", DType::u8, {}, false};
     if (type.kind == Hdf5Type::Kind::sequence) return {type.dtype == DType::u8 ? codec : "raw", type.dtype, {}, false};
     const bool bytes = type.kind == Hdf5Type::Kind::opaque || (type.dtype == DType::u8 && shape.size() == 1);
     if (bytes && (!codec.empty() || type.kind == Hdf5Type::Kind::opaque || starts_encoded(rows)))

@@ -52,8 +52,7 @@ std::optional<std::string> index_difference(const Index& index, const Index& oth
   if (index.attributes() != other.attributes()) return "other attributes";
   ValueComparison values(index, other);
   for (std::uint64_t sample = 0; sample < index.size(); ++sample) {
-    if (index.key(sample) != other.key(sample))
-      return named(index, sample) + " where there is " + named(other, sample);
+    if (index.key(sample) != other.key(sample)) return named(index, sample) + " where there is " + named(other, sample);
     for (std::uint32_t field = 0; field < index.fields().size(); ++field) {
       if (!values.equal(sample, field, field))
         return named(index, sample) + ": " + index.fields()[field].name + " lies elsewhere, or has another value";

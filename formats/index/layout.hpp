@@ -33,8 +33,8 @@ namespace penstock::index_layout {
 static_assert(std::endian::native == std::endian::little, "the .idx format is mapped as little-endian structures");
 
 constexpr std::uint64_t kMagic = 0x0A58444B54534E50;  // "PNSTKDX\n"
-constexpr std::uint32_t kVersion = 2;       // with the sections of checksums of ranges
-constexpr std::uint32_t kFirstVersion = 1;  // without them: written where no value is longer than a range
+constexpr std::uint32_t kVersion = 2;                 // with the sections of checksums of ranges
+constexpr std::uint32_t kFirstVersion = 1;            // without them: written where no value is longer than a range
 constexpr std::uint64_t kLongestField = (std::uint64_t{1} << 40) - 1;  // lengths have 40 bits
 
 struct Header {
@@ -143,7 +143,8 @@ struct BlockRecord {
 };
 static_assert(sizeof(BlockRecord) == 32);
 
-constexpr std::uint32_t kMosaic = 0xFFFFFFFF;  // BlockRecord::file: [offset, offset + length) of inline_bytes is a Mosaic
+constexpr std::uint32_t kMosaic =
+    0xFFFFFFFF;  // BlockRecord::file: [offset, offset + length) of inline_bytes is a Mosaic
 
 struct FilterRecord {
   std::uint16_t id;

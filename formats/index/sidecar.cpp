@@ -79,9 +79,9 @@ struct Look {
     if (files.empty()) return 0;
     std::uint64_t hash = mix64(format.reader + 1U);
     for (const auto& [path, identity] : files) {
-      for (const std::uint64_t part : {identity.device, identity.inode, identity.size,
-                                       static_cast<std::uint64_t>(identity.modified),
-                                       static_cast<std::uint64_t>(identity.changed)}) {
+      for (const std::uint64_t part :
+           {identity.device, identity.inode, identity.size, static_cast<std::uint64_t>(identity.modified),
+            static_cast<std::uint64_t>(identity.changed)}) {
         hash = mix64(hash ^ part) + 1;
       }
     }
@@ -90,7 +90,8 @@ struct Look {
 
   std::int64_t until_settled(std::int64_t now) const {
     std::int64_t longest = 0;
-    for (const ProvenIndex::File& file : files) longest = std::max(longest, penstock::until_settled(file.identity, now));
+    for (const ProvenIndex::File& file : files)
+      longest = std::max(longest, penstock::until_settled(file.identity, now));
     return longest;
   }
 };
@@ -122,8 +123,8 @@ std::optional<Sidecar> read_sidecar(const fs::path& place, const fs::path& shard
     SidecarHeader found{};
     if (!file || file->bytes().size() < sizeof(found)) return std::nullopt;
     std::memcpy(&found, file->bytes().data(), sizeof(found));
-    const bool whole = found.magic == kMagic && found.version >= kOldest && found.version <= kVersion &&
-                       found.crc == crc_of(found);
+    const bool whole =
+        found.magic == kMagic && found.version >= kOldest && found.version <= kVersion && found.crc == crc_of(found);
     if (!whole || found.size != wanted.size || found.name_hash != wanted.name_hash ||
         std::memcmp(found.format, wanted.format, sizeof(found.format)) != 0) {
       return std::nullopt;
@@ -136,8 +137,8 @@ std::optional<Sidecar> read_sidecar(const fs::path& place, const fs::path& shard
   }
 }
 
-// The time, once the files' last changes lie behind it as far as they must, where that is soon: a clock that runs in fine
-// steps is worth waiting for.
+// The time, once the files' last changes lie behind it as far as they must, where that is soon: a clock that runs in
+// fine steps is worth waiting for.
 std::int64_t settled_clock(const Format& format, const fs::path& shard, const fs::path& touched) {
   constexpr std::int64_t kSoon = 50'000'000, kTick = 10'000'000;  // nanoseconds; the clock may be a tick behind
   std::int64_t now = file_clock(touched);
@@ -198,8 +199,8 @@ class Renewal {
   std::optional<Index> proven(const SidecarHeader& now, const Look& look) {
     for (Sidecar& sidecar : found) {
       if (sidecar.header.stamp != now.stamp || sidecar.header.size != now.size) continue;
-      const bool told = look.files.empty() ||
-                        (format_.proves != nullptr && format_.proves(shard_, sidecar.index, progress_));
+      const bool told =
+          look.files.empty() || (format_.proves != nullptr && format_.proves(shard_, sidecar.index, progress_));
       if (!told) continue;
       return std::move(sidecar.index);
     }
@@ -325,7 +326,8 @@ ProvenIndex sidecar_index(const Format& format, const fs::path& shard, const Ope
     const auto lock = turn.wait(lock_file);
     if (!lock) continue;
     auto sidecar = read_sidecar(place, shard, wanted);
-    if (sidecar && is_good(*sidecar)) return {std::move(sidecar->index), look.files, std::move(walked.pins)};  // made meanwhile
+    if (sidecar && is_good(*sidecar))
+      return {std::move(sidecar->index), look.files, std::move(walked.pins)};  // made meanwhile
     const SidecarHeader there = sidecar ? sidecar->header : SidecarHeader{};
     if (sidecar) renewal.found.insert(renewal.found.begin(), std::move(*sidecar));
     Renewal::Result result = renewal.run(lock_file);

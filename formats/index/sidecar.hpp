@@ -42,11 +42,10 @@ struct ProvenIndex {
 /// inode, size, times of modification and of change), which alone are looked at where all is as it was. Where anything
 /// differs (a copy, chgrp, touch, a file written again), Format::proves compares the shard with the index, and what
 /// holds is kept with the new identities; what does not is indexed again. Identities that could belong to another state
-/// of the files as well, for they were taken too soon after a change (until_settled), are not kept: the next open proves.
-/// Processes that need the same sidecar prove or build it once: the others wait for its lock. It appears by rename. Where
-/// none can be written, each open proves, or holds its index in memory.
-/// Throws Error: what format.index, format.stamp and format.watched throw; resource, when the shard is written to while
-/// it is indexed.
+/// of the files as well, for they were taken too soon after a change (until_settled), are not kept: the next open
+/// proves. Processes that need the same sidecar prove or build it once: the others wait for its lock. It appears by
+/// rename. Where none can be written, each open proves, or holds its index in memory. Throws Error: what format.index,
+/// format.stamp and format.watched throw; resource, when the shard is written to while it is indexed.
 ProvenIndex sidecar_index(const Format& format, const std::filesystem::path& shard, const OpenProgress& progress);
 
 /// Puts `index`, made of a shard with the same content and the same file name, beside the copy at `shard` unless a good

@@ -20,8 +20,8 @@ std::optional<FileBytes> read_believed(const std::filesystem::path& place, const
 /// Something stands at `place` that another user put there: it is left alone, and the sidecar goes elsewhere.
 bool belongs_to_another(const std::filesystem::path& place);
 
-/// Every file that the index names is the shard's: the shard itself, or, where that is a folder, what a walk of it comes
-/// to. Links are followed there as a walk follows them, hidden names are passed over.
+/// Every file that the index names is the shard's: the shard itself, or, where that is a folder, what a walk of it
+/// comes to. Links are followed there as a walk follows them, hidden names are passed over.
 bool names_only(const Index& index, const std::filesystem::path& shard);
 
 /// Waits for sidecars that other processes make, for a bounded time in all.

@@ -41,7 +41,8 @@ class TemporaryFile {
     const std::string begin = "." + target.filename().string().substr(0, kLongest) + ".";
     for (int attempt = 0; file_.get() < 0; ++attempt) {
       const std::string name = begin + unpredictable() + ".tmp";
-      file_ = Descriptor(::openat(folder_.get(), name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
+      file_ =
+          Descriptor(::openat(folder_.get(), name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
       if (file_.get() >= 0) name_ = name;
       if (file_.get() < 0 && (errno != EEXIST || attempt == kAttempts))
         throw Error::io(errno, "cannot make a file for " + target.string());

@@ -85,11 +85,11 @@ constexpr std::uint32_t power_of_bits(std::uint64_t bits) {
 }
 
 #if defined(__x86_64__)
-// A product without carries of registers held in words, as the instruction gives it, is that of the polynomials times x;
-// the checksum of a word from 0 is the word times x^32. Moving a register behind `bytes` more takes the rest.
+// A product without carries of registers held in words, as the instruction gives it, is that of the polynomials times
+// x; the checksum of a word from 0 is the word times x^32. Moving a register behind `bytes` more takes the rest.
 __attribute__((target("sse4.2,pclmul"))) std::uint32_t moved(std::uint32_t crc, std::uint32_t power) {
-  const __m128i product = _mm_clmulepi64_si128(_mm_cvtsi32_si128(static_cast<int>(crc)),
-                                               _mm_cvtsi32_si128(static_cast<int>(power)), 0x00);
+  const __m128i product =
+      _mm_clmulepi64_si128(_mm_cvtsi32_si128(static_cast<int>(crc)), _mm_cvtsi32_si128(static_cast<int>(power)), 0x00);
   return static_cast<std::uint32_t>(_mm_crc32_u64(0, static_cast<std::uint64_t>(_mm_cvtsi128_si64(product))));
 }
 
@@ -130,8 +130,8 @@ __attribute__((target("sse4.2,pclmul"))) std::uint32_t by_instruction(std::uint3
   return by_words(crc, data, size);
 }
 
-// Folding, after Gopal et al., "Fast CRC Computation for Generic Polynomials Using PCLMULQDQ Instruction" (Intel, 2009):
-// 16 bytes moved behind `bytes` more are their two words times these, added up.
+// Folding, after Gopal et al., "Fast CRC Computation for Generic Polynomials Using PCLMULQDQ Instruction" (Intel,
+// 2009): 16 bytes moved behind `bytes` more are their two words times these, added up.
 #define PENSTOCK_WIDE target("avx512f,avx512bw,avx512vl,vpclmulqdq,pclmul,sse4.2")
 
 template <std::size_t kBytes>

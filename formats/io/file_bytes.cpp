@@ -44,7 +44,8 @@ void FileBytes::Release::operator()(const std::byte* memory) const {
   g_held.fetch_sub(bytes, std::memory_order_relaxed);
 }
 
-FileBytes::FileBytes(const std::filesystem::path& path) : FileBytes(Descriptor::open(path, O_RDONLY | O_NONBLOCK), path) {}
+FileBytes::FileBytes(const std::filesystem::path& path)
+    : FileBytes(Descriptor::open(path, O_RDONLY | O_NONBLOCK), path) {}
 
 FileBytes::FileBytes(const Descriptor& file, const std::filesystem::path& path) : path_(path) {
   struct stat status {};

@@ -9,8 +9,8 @@ struct stat;
 
 namespace penstock {
 
-/// The time of the last change (ctime) is set by the system with each write, rename, chmod and touch, and by nobody else:
-/// a file whose modification time was set back differs here all the same.
+/// The time of the last change (ctime) is set by the system with each write, rename, chmod and touch, and by nobody
+/// else: a file whose modification time was set back differs here all the same.
 struct FileIdentity {
   std::uint64_t device = 0, inode = 0, size = 0;
   std::int64_t modified = 0, changed = 0;  ///< nanoseconds since 1970, by the file system's clock
@@ -28,8 +28,8 @@ FileIdentity identity_of(const std::filesystem::path& path);
 std::optional<FileIdentity> identity_by_name(const std::filesystem::path& path);
 
 /// Nanoseconds after `now` from which on a write to the file gives it another identity; 0 where `now` will do. A file
-/// system's clock goes in steps, so a file written twice within one step looks the same after both. Steps are taken to be
-/// at most 20 ms where the times have parts of milliseconds, else at most 2 s.
+/// system's clock goes in steps, so a file written twice within one step looks the same after both. Steps are taken to
+/// be at most 20 ms where the times have parts of milliseconds, else at most 2 s.
 std::int64_t until_settled(const FileIdentity& file, std::int64_t now);
 
 /// Now, as the clock that files are stamped with says, in nanoseconds since 1970. Where `touched` can be touched, its

@@ -9,8 +9,8 @@
 
 namespace penstock {
 
-/// Holds `path` (created when missing, never followed where it is a link) by flock, and removes it when done. The kernel
-/// lets go when a process dies.
+/// Holds `path` (created when missing, never followed where it is a link) by flock, and removes it when done. The
+/// kernel lets go when a process dies.
 class FileLock {
  public:
   /// Waits for whoever holds it, for as long as `go_on`, which is called ten times a second meanwhile, returns true.

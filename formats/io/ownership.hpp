@@ -7,8 +7,8 @@ struct stat;
 
 namespace penstock {
 
-/// What `index` says of `data` may be believed: it belongs to this user, to root or to the data's owner, and nobody else
-/// can write it. Writable for its group is good only where the same group can write the data as well.
+/// What `index` says of `data` may be believed: it belongs to this user, to root or to the data's owner, and nobody
+/// else can write it. Writable for its group is good only where the same group can write the data as well.
 bool is_believable(const struct stat& index, const struct stat& data);
 
 /// What grows in `folder` is this user's alone: where it exists, it is a folder, not a link to one, and belongs to this

@@ -10,14 +10,14 @@ std::string emptiness(const Dataset& dataset) {
     return dataset.packed() ? "0 samples: it was packed of none"
                             : "0 samples: its " + std::string(dataset.format()) + " files hold no " + what;
   }
-  if (dataset.fields().empty()) return std::to_string(samples) + " samples without fields: nothing of them can be loaded";
+  if (dataset.fields().empty())
+    return std::to_string(samples) + " samples without fields: nothing of them can be loaded";
   return {};
 }
 
 void require_something_to_pack(const Dataset& dataset) {
   const std::string empty = emptiness(dataset);
-  if (!empty.empty())
-    throw Error::invalid_argument("nothing to pack: " + empty, {.dataset = dataset.path().string()});
+  if (!empty.empty()) throw Error::invalid_argument("nothing to pack: " + empty, {.dataset = dataset.path().string()});
 }
 
 }  // namespace penstock

@@ -300,9 +300,8 @@ bool lists_mds_shards(const fs::path& index) {
   const FileBytes file(index);
   const std::string_view text = text_of(file.bytes());
   const std::size_t shards = text.find(kShards);
-  const bool found =
-      shards != std::string_view::npos && (text.find("\"column_encodings\"") != std::string_view::npos ||
-                                           is_empty_list(text.substr(shards + kShards.size())));
+  const bool found = shards != std::string_view::npos && (text.find("\"column_encodings\"") != std::string_view::npos ||
+                                                          is_empty_list(text.substr(shards + kShards.size())));
   file.require_whole();
   return found;
 }

@@ -29,7 +29,7 @@ void complete(const fs::path& partial, const Manifest& manifest) {
 }  // namespace
 
 void commit_dataset(const fs::path& partial, const fs::path& destination, const std::string& manifest,
-                 std::string_view marker) {
+                    std::string_view marker) {
   complete(partial, Manifest::from_json(manifest));
   write_atomically(partial / Manifest::kFileName, std::as_bytes(std::span(manifest.data(), manifest.size())));
   if (fs::exists(destination)) {

@@ -12,7 +12,7 @@ namespace penstock {
 /// one before a crash: the marker stands until the folder has its name, and a replaced dataset, which stands at
 /// `partial` for a moment, has none. Throws Error: io.
 void commit_dataset(const std::filesystem::path& partial, const std::filesystem::path& destination,
-                 const std::string& manifest, std::string_view marker);
+                    const std::string& manifest, std::string_view marker);
 
 /// Only what `pack` made, or nothing at all, is ever replaced or removed.
 /// Throws Error: invalid_argument, when `folder` is anything else.

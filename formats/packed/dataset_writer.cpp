@@ -108,7 +108,7 @@ struct DatasetWriter::State {
   std::uint64_t shard_samples = 0;
   std::vector<FieldValue> values = {};                      // of the sample that is added
   std::vector<std::vector<std::uint32_t>> range_sums = {};  // of these
-  std::uint64_t shard_source = 0;  // a hash of options.source_of() its samples
+  std::uint64_t shard_source = 0;                           // a hash of options.source_of() its samples
   std::uint64_t resumed = 0;
   std::uint64_t whole_bytes = 0;  // of the shards in the journal
   bool over = false;              // finished, or failed: nothing may be added

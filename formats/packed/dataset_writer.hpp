@@ -24,12 +24,12 @@ struct DatasetWriterOptions {
   std::vector<FieldSchema> fields;
   std::vector<std::string> classes;
   std::string made_with = "{}";  ///< JSON of the options that decide the bytes; a resume with others is refused
-  std::string made_of = "{}";    ///< JSON merged into those of the finished dataset (RFC 7396); a resume may have another
-  bool overwrite = false;        ///< replace a dataset already there (once the new one is complete)
-  bool resume = false;           ///< keep the whole shards of an interrupted run
-  bool planned = false;          ///< shards begin where begin_shard() says, whatever their size
-  /// A number that tells what the source's sample of that key is made from now; where it changed since an interrupted run
-  /// completed a shard with it, a resume packs that shard and all behind it again. Empty: nobody asks.
+  std::string made_of = "{}";  ///< JSON merged into those of the finished dataset (RFC 7396); a resume may have another
+  bool overwrite = false;      ///< replace a dataset already there (once the new one is complete)
+  bool resume = false;         ///< keep the whole shards of an interrupted run
+  bool planned = false;        ///< shards begin where begin_shard() says, whatever their size
+  /// A number that tells what the source's sample of that key is made from now; where it changed since an interrupted
+  /// run completed a shard with it, a resume packs that shard and all behind it again. Empty: nobody asks.
   std::function<std::uint64_t(std::string_view key)> source_of = {};
   /// Does work on another thread and returns its future: a full shard is completed (written to its end, fsynced, summed
   /// up) while the next one fills. One piece of work at a time; none is left when the writer is gone. Empty: there is

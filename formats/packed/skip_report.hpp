@@ -15,8 +15,8 @@ struct SkippedSample {
   std::string key, field, cause;
 };
 
-/// One JSON object a line, in the order of keys: {"sample": 17, "key": "cat/0001", "field": "jpg", "cause": "..."}. What
-/// is not UTF-8 has U+FFFD in its place. The file is there only if it has a line.
+/// One JSON object a line, in the order of keys: {"sample": 17, "key": "cat/0001", "field": "jpg", "cause": "..."}.
+/// What is not UTF-8 has U+FFFD in its place. The file is there only if it has a line.
 class SkipReport {
  public:
   static constexpr std::string_view kFileName = "skipped.jsonl";

@@ -165,8 +165,9 @@ bool parse_example(Bytes record, std::vector<ExampleFeature>& features) {
            });
   });
   // Other messages may have the form of an Example, such as ExampleListWithContext, but no values where that has them.
-  return read && std::ranges::any_of(
-                     features, [](const ExampleFeature& feature) { return feature.kind != ExampleFeature::Kind::none; });
+  return read && std::ranges::any_of(features, [](const ExampleFeature& feature) {
+           return feature.kind != ExampleFeature::Kind::none;
+         });
 }
 
 std::vector<float> float_values(const ExampleFeature& feature) {

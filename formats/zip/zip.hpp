@@ -14,9 +14,9 @@ namespace penstock {
 /// index() throws what read_zip_entries does; invalid_argument, when no file counts; corrupt, when two files are the
 /// same field of one sample.
 ///
-/// Written shards hold stored entries named KEY.FIELD as in tar (formats/tar/names.hpp), dated 1980-01-01, with zip64 records
-/// only where sizes need them. `align`, a power of two up to 32 KiB, moves a sample's first data by an extra field.
-/// add() throws Error: unsupported (a key or field that no entry can be named by, a name of 64 KiB).
+/// Written shards hold stored entries named KEY.FIELD as in tar (formats/tar/names.hpp), dated 1980-01-01, with zip64
+/// records only where sizes need them. `align`, a power of two up to 32 KiB, moves a sample's first data by an extra
+/// field. add() throws Error: unsupported (a key or field that no entry can be named by, a name of 64 KiB).
 extern const Format kZip;
 
 }  // namespace penstock

@@ -55,7 +55,7 @@ class BatchBuilder {
  public:
   std::vector<Row> rows;
   std::vector<std::uint8_t> buffered;  ///< by output: ragged rows of this batch are buffered, not written in place
-  Journey journey;                   ///< from whoever delivers
+  Journey journey;                     ///< from whoever delivers
 
  private:
   std::uint64_t seed_ = 0, sequence_ = 0;

@@ -18,7 +18,7 @@ struct JpegRow {
 
   // Once the batch is sealed, in memory of the slab's:
   std::span<const std::byte> in_slab = {};  ///< the JPEG; empty: the row is in its slot
-  std::uint64_t tables_at = 0;             ///< where its tables begin among those of the batch, in bytes
+  std::uint64_t tables_at = 0;              ///< where its tables begin among those of the batch, in bytes
 };
 
 }  // namespace penstock

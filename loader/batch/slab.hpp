@@ -137,10 +137,10 @@ class SlabPool {
   unsigned lent() const;  ///< in the consumer's hands
   std::size_t free_slabs() const;
   std::uint64_t bytes() const;
-  std::uint64_t bytes_to_add() const;  ///< that allow_held() may still take
+  std::uint64_t bytes_to_add() const;                             ///< that allow_held() may still take
   std::string staging() const { return pinning_.description(); }  ///< for the stats
-  std::size_t size() const { return slabs_.size(); }  ///< with those that allow_held() may still add
-  std::size_t made() const;                           ///< without them
+  std::size_t size() const { return slabs_.size(); }              ///< with those that allow_held() may still add
+  std::size_t made() const;                                       ///< without them
   Slab& slab(std::size_t number) { return *slabs_[number]; }
   std::size_t number_of(const BatchRecord* slab) const;
 

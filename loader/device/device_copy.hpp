@@ -37,8 +37,8 @@ class DeviceCopy {
   DeviceCopy(std::shared_ptr<DevicePool> pool, std::shared_ptr<SlabPool> host, Source source, unsigned ahead,
              StageClocks& clocks, DeviceTasks tasks);
 
-  void run();     ///< what the first thread does, until close()
-  void settle();  ///< what the second one does, until run() has ended and the last copy is over
+  void run();                         ///< what the first thread does, until close()
+  void settle();                      ///< what the second one does, until run() has ended and the last copy is over
   void end() { in_flight_.close(); }  ///< for settle(), where run() will never be called
 
   /// The next batch; nothing after `timeout` (0 waits for ever), or once closed. A copy that failed after its batch was

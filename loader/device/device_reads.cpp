@@ -20,7 +20,10 @@ DeviceReads::DeviceReads(const Dataset& dataset, std::shared_ptr<FileReads> read
       reads_(std::move(reads)),
       threads_(threads != 0 ? threads : kThreads),
       files_(dataset_.file_count(), [this](std::uint32_t file) { return dataset_.file(file); },
-             {.root = dataset_.path(), .direct_io = reads_->wants_direct_io(), .random_access = true, .keep_open = 1,
+             {.root = dataset_.path(),
+              .direct_io = reads_->wants_direct_io(),
+              .random_access = true,
+              .keep_open = 1,
               .check = [this](std::uint32_t file, const FileIdentity& now) { dataset_.require_unchanged(file, now); }}),
       opened_(kFiles) {}
 

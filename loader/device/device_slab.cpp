@@ -210,8 +210,8 @@ void DeviceSlab::run(PointPass pass, std::size_t output, StreamHandle stream) {
 
 DevicePool::DevicePool(std::shared_ptr<Device> device, Dataset dataset, std::span<const Output> copied,
                        std::vector<DeviceOutput> outputs, std::uint32_t batch_size, std::uint64_t max_items,
-                       unsigned slabs, const DeviceShare& share, const std::shared_ptr<FileReads>& files,
-                       unsigned held, unsigned more)
+                       unsigned slabs, const DeviceShare& share, const std::shared_ptr<FileReads>& files, unsigned held,
+                       unsigned more)
     : device_(std::move(device)),
       dataset_(std::move(dataset)),
       copied_(copied.begin(), copied.end()),

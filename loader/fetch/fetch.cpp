@@ -16,7 +16,7 @@ constexpr std::uint32_t kInSlot = std::numeric_limits<std::uint32_t>::max();
 constexpr std::uint64_t kFieldAlignment = 64;
 constexpr std::uint64_t kPage = 4096;
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 46;  // of a sample's values: what an address space may hold
-constexpr std::size_t kFewRanges = 16;  ///< that are read apart without looking at pages
+constexpr std::size_t kFewRanges = 16;                        ///< that are read apart without looking at pages
 
 std::uint64_t total_length(std::span<const Piece> pieces) {
   std::uint64_t length = 0;
@@ -126,8 +126,7 @@ void Fetch::plan(const FetchFrom& from, const SampleContext& sample, std::span<c
 }
 
 // Of the value that is placed next.
-void Fetch::check_in_slot(const FetchFrom& from, std::uint64_t sample, std::uint32_t field,
-                          std::span<std::byte> slot) {
+void Fetch::check_in_slot(const FetchFrom& from, std::uint64_t sample, std::uint32_t field, std::span<std::byte> slot) {
   if (from.checks == nullptr || !from.checks->wants(sample, field)) return;
   const bool one_read = pieces_.size() == 1 && pieces_[0].kind == Piece::Kind::extent && pieces_[0].length != 0;
   in_slots_.push_back({field, slot, one_read ? reads_.size() : kSeveral});

@@ -49,8 +49,8 @@ struct RowTask {
   std::vector<std::exception_ptr> failures;        ///< by row of the task
   std::mutex mutex;                                ///< guards failures while reads are under way
   std::atomic<std::uint32_t> outstanding{0};
-  TaskQueue* tasks = nullptr;    ///< where the task goes when nothing is outstanding
-  RowTask* behind = nullptr;     ///< the next one in that queue, which uses this
+  TaskQueue* tasks = nullptr;  ///< where the task goes when nothing is outstanding
+  RowTask* behind = nullptr;   ///< the next one in that queue, which uses this
 
   /// One read less is outstanding; the last hands the task over.
   void arrived();

@@ -50,7 +50,7 @@ class Scheduler {
   void bring_block(std::uint32_t number, RowTask& task);
   std::shared_ptr<BlockRead> begin_block(std::uint32_t number);
   void flush();
-  void planned();                                   ///< the time since the last look at the clock was the plan's
+  void planned();                                       ///< the time since the last look at the clock was the plan's
   void waited(StageClock& stage, Activity::Kind kind);  ///< or a wait, of that stage for room
 
   WorkerContext& context_;

@@ -32,8 +32,8 @@ class TaskQueue {
   std::size_t size() const;
 
   // From the scheduler:
-  void sent(std::size_t tasks, Clock::time_point now);      ///< their reads begin
-  void waits_for_room(Clock::time_point now, bool waits);   ///< it begins to wait, or has what it waited for
+  void sent(std::size_t tasks, Clock::time_point now);     ///< their reads begin
+  void waits_for_room(Clock::time_point now, bool waits);  ///< it begins to wait, or has what it waited for
 
   nanoseconds without_room(Clock::time_point now) const;  ///< sum up to `now`
   nanoseconds reading(Clock::time_point now) const;       ///< time, up to `now`, in which reads were under way

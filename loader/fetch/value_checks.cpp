@@ -65,8 +65,7 @@ bool ValueChecks::is_set(const Memory& bits, std::uint64_t number) {
 
 void ValueChecks::set(const Memory& bits, std::uint64_t number) {
   if (bits.size() == 0) return;
-  std::atomic_ref(word_of(bits, number))
-      .fetch_or(std::uint64_t{1} << (number % kWordBits), std::memory_order_relaxed);
+  std::atomic_ref(word_of(bits, number)).fetch_or(std::uint64_t{1} << (number % kWordBits), std::memory_order_relaxed);
 }
 
 std::uint64_t ValueChecks::bit_of(std::uint64_t sample, std::uint32_t field) const {

@@ -34,8 +34,8 @@ class Cursor {
   std::uint64_t reached() const { return plan_.position_after(position_.batch); }  ///< what all ranks have, lies before
   std::uint64_t batches_per_epoch() const { return Plan(options_, 0).batches(); }
 
-  /// The position in a form that outlives this process, and back. Throws Error: invalid_argument, naming the difference,
-  /// when the state belongs to another dataset or to another order of its samples.
+  /// The position in a form that outlives this process, and back. Throws Error: invalid_argument, naming the
+  /// difference, when the state belongs to another dataset or to another order of its samples.
   LoaderState save(std::uint64_t fingerprint, std::string transforms) const;
   Restored load(const LoaderState& state, std::uint64_t fingerprint, std::string_view transforms) const;
 

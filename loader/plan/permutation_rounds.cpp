@@ -1,4 +1,5 @@
-// Highway compiles this file once for each SIMD level; of its portable level see transforms/image/kernels/pixel_rows.cpp.
+// Highway compiles this file once for each SIMD level; of its portable level see
+// transforms/image/kernels/pixel_rows.cpp.
 #ifndef HWY_BROKEN_EMU128
 #define HWY_BROKEN_EMU128 0
 #endif

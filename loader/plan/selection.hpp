@@ -16,7 +16,7 @@ namespace penstock {
 struct Selection {
   std::vector<std::uint64_t> included = {};     ///< sample numbers; empty: all samples, in the dataset's order
   std::vector<std::uint32_t> occurrences = {};  ///< of each, how often it stands in the list before; empty: never
-  std::uint64_t samples = 0;               ///< that an epoch delivers
+  std::uint64_t samples = 0;                    ///< that an epoch delivers
   std::uint64_t excluded = 0;
 
   std::uint64_t sample(std::uint64_t position) const { return included.empty() ? position : included[position]; }

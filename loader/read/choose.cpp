@@ -52,7 +52,7 @@ EngineFiles files_of(const Dataset& dataset) {
 }
 
 std::shared_ptr<EngineCore> make_core(const EngineFiles& files, EngineKind kind, const EngineOptions& options,
-                                    OnRead on_read) {
+                                      OnRead on_read) {
   const bool waits_for_storage = kind == EngineKind::io_uring || kind == EngineKind::pread;
   const FileTableOptions table{.root = files.root,
                                .direct_io = options.direct_io && kind == EngineKind::io_uring,

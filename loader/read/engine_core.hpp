@@ -23,7 +23,7 @@ struct EngineCore {
   CallbackGate gate = {};
 
   EngineCore(std::uint32_t count, std::function<DataFile(std::uint32_t)> lookup, const FileTableOptions& options,
-           OnRead answer)
+             OnRead answer)
       : files(count, std::move(lookup), options), on_read(std::move(answer)) {}
 
   void answer(std::uint64_t tag, std::exception_ptr failure = nullptr) {
@@ -87,9 +87,8 @@ struct EngineCore {
   }
   /// `failure`, with the extent's place where it names none.
   std::exception_ptr located(std::exception_ptr failure, const Extent& extent) const {
-    return explained(std::move(failure), [&] {
-      return ErrorContext{.shard = files.shard(extent.file), .offset = extent.offset};
-    });
+    return explained(std::move(failure),
+                     [&] { return ErrorContext{.shard = files.shard(extent.file), .offset = extent.offset}; });
   }
 };
 

@@ -12,9 +12,9 @@ namespace penstock {
 
 class MappedFile;
 
-/// Answers before submit() returns. A record costs a memcpy instead of a system call, and a long row about two thirds of
-/// what the kernel's own copy takes; data that is not in memory is faulted in page by page, which is slow. A file cut
-/// short is an Error like in any other engine. A file that cannot be mapped is read.
+/// Answers before submit() returns. A record costs a memcpy instead of a system call, and a long row about two thirds
+/// of what the kernel's own copy takes; data that is not in memory is faulted in page by page, which is slow. A file
+/// cut short is an Error like in any other engine. A file that cannot be mapped is read.
 class GatherEngine : public ReadEngine {
  public:
   static constexpr std::size_t kMappings = 512;  ///< kept: far below the system's limit of 65,530 per process

@@ -25,9 +25,9 @@ struct ReadSum {
 struct ReadRequest {
   Extent extent;
   std::byte* destination;
-  std::uint64_t tag;         ///< given back on completion
-  bool streamed = false;     ///< nobody reads the destination soon: an engine that copies need not leave it in the caches
-  ReadSum* sum = nullptr;    ///< wanted: an engine that copies sums up the same bytes in the same pass
+  std::uint64_t tag;       ///< given back on completion
+  bool streamed = false;   ///< nobody reads the destination soon: an engine that copies need not leave it in the caches
+  ReadSum* sum = nullptr;  ///< wanted: an engine that copies sums up the same bytes in the same pass
 };
 
 /// Called once per request, from any thread (that of submit() too, inside it): null, or an Error with shard and offset
@@ -79,9 +79,9 @@ struct EngineOptions {
   EngineKind kind = EngineKind::automatic;
   bool direct_io = false;  ///< O_DIRECT where the file system allows it
   bool scattered = false;  ///< many small records of large values are read: what is resident is gathered from a mapping
-  bool rows = false;       ///< values are rows as they are: what is resident is copied from a mapping, without a system call
-  unsigned threads = 0;    ///< reader threads: rings, or pread threads; 0 chooses (1 ring, 16 pread threads)
-  unsigned depth = 256;    ///< requests in flight per ring
+  bool rows = false;  ///< values are rows as they are: what is resident is copied from a mapping, without a system call
+  unsigned threads = 0;  ///< reader threads: rings, or pread threads; 0 chooses (1 ring, 16 pread threads)
+  unsigned depth = 256;  ///< requests in flight per ring
   std::uint64_t merge_gap_bytes = 32 << 10;  ///< extents this close are read as one
   std::uint64_t merge_bytes = 1 << 20;       ///< as long as the read stays within this
 };

@@ -16,7 +16,7 @@ struct EngineFiles {
   std::function<DataFile(std::uint32_t)> lookup;  ///< of [0, count); called from any thread, kept by the engine
   std::filesystem::path root = {};                ///< messages name files relative to it
   std::function<void(std::uint32_t, const FileIdentity&)> check = {};  ///< as in FileTableOptions
-  bool random_access = false;                     ///< tells the kernel not to read ahead of waiting engines
+  bool random_access = false;  ///< tells the kernel not to read ahead of waiting engines
 };
 
 /// The engine asked for, or by PENSTOCK_ENGINE; else io_uring, and pread threads where it cannot be had. Does not look

@@ -32,7 +32,8 @@ void StallAttribution::end(Clock::time_point now, const Journey* journey) {
   for (std::size_t stage = 0; stage < times.size(); ++stage) waited_for_[stage] += times[stage];
 }
 
-StallAttribution::Times StallAttribution::split(Clock::time_point from, Clock::time_point to, const Journey& journey) const {
+StallAttribution::Times StallAttribution::split(Clock::time_point from, Clock::time_point to,
+                                                const Journey& journey) const {
   Times times{};
   Clock::time_point at = from;
   const auto go_to = [&](Clock::time_point point) {

@@ -33,7 +33,7 @@ class StallAttribution {
   struct Terms {
     bool reads_ahead = false;
     std::optional<std::string> on_batch = {};  ///< the name of the user's own step, where there is one
-    bool copies = false;        ///< to a device
+    bool copies = false;                       ///< to a device
   };
   /// `constructed`: when the loader was. The logs outlive this.
   StallAttribution(const WorkLog& scheduler, const WorkLogs& workers, Terms terms, Clock::time_point constructed)
@@ -59,7 +59,7 @@ class StallAttribution {
   const WorkLogs& workers_;
   const Terms terms_;
   const Clock::time_point constructed_;
-  mutable std::mutex mutex_;  // guards all below: stats() may come from another thread
+  mutable std::mutex mutex_;                        // guards all below: stats() may come from another thread
   std::optional<Clock::time_point> began_, ended_;  // the wait under way; the end of the last one
   Times waited_for_{};
   nanoseconds waited_{}, busy_{}, first_batch_{};

@@ -14,8 +14,8 @@
 
 namespace penstock {
 
-/// What the scheduler and the workers do with their time. The last two are waits of the scheduler's: for a free slab, and for
-/// room in the read window.
+/// What the scheduler and the workers do with their time. The last two are waits of the scheduler's: for a free slab,
+/// and for room in the read window.
 struct Activity {
   enum Kind : std::size_t { plan, read, decode, transform, deliver, no_slab, no_room, count };
 };

@@ -43,7 +43,8 @@ BatchMixer::BatchMixer(std::vector<Mix> mixes, std::span<const Output> outputs)
       refuse(output.name, "follows an image, and boxes and masks of two images cannot be mixed");
     if (!is_image(output)) continue;
     if (is_integer(output.dtype) && has(mixes_, Mix::Kind::mixup))
-      refuse(output.name, "is " + std::string(name(output.dtype)) + ": mixup() needs image.normalize() or image.cast(\"float32\")");
+      refuse(output.name,
+             "is " + std::string(name(output.dtype)) + ": mixup() needs image.normalize() or image.cast(\"float32\")");
     if (images && size_of_image(output) != image_ && has(mixes_, Mix::Kind::cutmix))
       refuse(output.name, "has another size than the images before it, so that cutmix() cannot cut one box from both");
     image_ = size_of_image(output);

@@ -196,8 +196,7 @@ void RowFiller::check(std::uint64_t sample, const Fetch& fetch, std::byte* buffe
   }
 }
 
-void RowFiller::check_value(std::uint64_t sample, std::uint32_t field, std::span<std::byte> bytes,
-                            const ReadSum& sum) {
+void RowFiller::check_value(std::uint64_t sample, std::uint32_t field, std::span<std::byte> bytes, const ReadSum& sum) {
   const std::optional<std::uint32_t> recorded = dataset_.crc32c(sample, field);
   if (recorded) {
     require_sum(sample, field, 0, bytes, *recorded, sum.known ? sum.crc32c : crc32c(bytes));
@@ -241,8 +240,8 @@ void RowFiller::cut(const FieldFetch& fetch, std::byte* bytes) {
   std::memcpy(bytes, cut_scratch_.data(), made);
 }
 
-void RowFiller::require_sum(std::uint64_t sample, std::uint32_t field, std::uint64_t begin,
-                            std::span<std::byte> bytes, std::uint32_t recorded, std::uint32_t found) {
+void RowFiller::require_sum(std::uint64_t sample, std::uint32_t field, std::uint64_t begin, std::span<std::byte> bytes,
+                            std::uint32_t recorded, std::uint32_t found) {
   if (found == recorded) return;
   from_.checks->count_mismatch();
   const std::vector<std::byte> again = read_again(dataset_, sample, field, begin, bytes.size());

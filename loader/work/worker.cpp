@@ -172,7 +172,7 @@ void Worker::fill_row(BatchBuilder& builder, std::uint32_t row, RowTask* ahead, 
 void Worker::fall_short(BatchBuilder& builder, std::uint32_t row, const Error& error) {
   const Row& planned = builder.rows[row];
   builder.add_bad(row, {error.context().key, error.context().field, error.what(), builder.slab().samples[row],
-                         builder.slab().epoch, planned.valid ? std::optional(planned.position) : std::nullopt});
+                        builder.slab().epoch, planned.valid ? std::optional(planned.position) : std::nullopt});
   if (context_.options.on_error == OnError::mark) {
     slots_.of(builder, context_.program.outputs(), row);
     slots_.clear_row();

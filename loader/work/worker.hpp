@@ -37,8 +37,8 @@ class Worker {
   bool replace(BatchBuilder& builder, std::uint32_t row, std::string& last);
   void finish(BatchBuilder& builder);  ///< once its last row is written
   void take_up(const TaskQueue::Taken& taken);
-  nanoseconds unrecorded() const;   ///< in rows, but for what is neither read nor decoded nor transformed
-  void record(bool goes_on);        ///< what was done since the last look at the clock
+  nanoseconds unrecorded() const;  ///< in rows, but for what is neither read nor decoded nor transformed
+  void record(bool goes_on);       ///< what was done since the last look at the clock
 
   WorkerContext& context_;
   WorkLog* const log_;

@@ -281,7 +281,8 @@ TEST_CASE("a large index that is cut short in use gives errors, and a small one 
                 static_cast<void>(index.key(samples - 1));
                 static_cast<void>(index.locate(samples - 1, 0, pieces));
               } catch (const Error& error) {
-                if (error.kind() != ErrorKind::io || std::string(error.what()).find("a.idx") == std::string::npos) return 9;
+                if (error.kind() != ErrorKind::io || std::string(error.what()).find("a.idx") == std::string::npos)
+                  return 9;
                 ++failed;
               }
             }

@@ -21,7 +21,8 @@ namespace {
 
 thread_local int spared = 0;
 
-// Counts calls, and says which fail. Relaxed: the count orders nothing, and which of two racing calls fails is no matter.
+// Counts calls, and says which fail. Relaxed: the count orders nothing, and which of two racing calls fails is no
+// matter.
 struct Countdown {
   std::atomic<std::uint64_t> calls{0}, first{0}, last{0};
 
@@ -228,7 +229,8 @@ void operator delete(void* memory, std::size_t, std::align_val_t) noexcept {
 extern "C" {
 
 int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*body)(void*), void* argument) noexcept {
-  static auto* const call = faults::real<int(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*)>("pthread_create");
+  static auto* const call =
+      faults::real<int(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*)>("pthread_create");
   return faults::threads.fails() ? EAGAIN : call(thread, attributes, body, argument);
 }
 

@@ -64,11 +64,13 @@ struct Kill {
 int judge(const Kill& kill, Ledger& ledger) {
   try {
     if (kill.sort != 2 && fs::exists(kill.destination)) {
-      if (const auto wrong = compare_all(open(kill.made()), kill.kind->variants.back())) return ledger.tell("after the kill: " + *wrong), kWrong;
+      if (const auto wrong = compare_all(open(kill.made()), kill.kind->variants.back()))
+        return ledger.tell("after the kill: " + *wrong), kWrong;
     } else {
       kill.make(true);
     }
-    if (const auto wrong = compare_all(open(kill.made()), kill.kind->variants.back())) return ledger.tell("gone on: " + *wrong), kWrong;
+    if (const auto wrong = compare_all(open(kill.made()), kill.kind->variants.back()))
+      return ledger.tell("gone on: " + *wrong), kWrong;
     return kWhole;
   } catch (const std::exception& error) {
     ledger.tell(error.what());
@@ -82,11 +84,15 @@ std::uint64_t run_kills(std::uint64_t seed, std::uint64_t first, std::uint64_t c
                         std::span<const Kind> kinds, const fs::path& scratch, Ledger& ledger) {
   const auto began = std::chrono::steady_clock::now();
   for (std::uint64_t number = first; number < first + count; ++number) {
-    if (std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count() > seconds) return number - first;
+    if (std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count() > seconds)
+      return number - first;
     Draws draws(mix64(seed * 0x9E3779B97F4A7C15 + ~number));
     const Kind& kind = kinds[below(draws, kinds.size())];
-    Kill kill{.kind = &kind, .sort = below(draws, 3), .format = kind.covered && one_in(draws, 2) ? "lmdb" : "tar",
-              .source = scratch / "killed", .destination = scratch / "killed-out" / "made"};
+    Kill kill{.kind = &kind,
+              .sort = below(draws, 3),
+              .format = kind.covered && one_in(draws, 2) ? "lmdb" : "tar",
+              .source = scratch / "killed",
+              .destination = scratch / "killed-out" / "made"};
     fs::remove_all(kill.source);
     fs::remove_all(kill.destination.parent_path());
     fs::create_directories(kill.destination.parent_path());
@@ -109,12 +115,15 @@ std::uint64_t run_kills(std::uint64_t seed, std::uint64_t first, std::uint64_t c
       ::alarm(60);
       return judge(kill, ledger);
     });
-    const Outcome outcome = status == kWhole ? Outcome::right : status == 128 + SIGALRM ? Outcome::hung
-                            : status >= 128 ? Outcome::aborted : Outcome::wrong;
+    const Outcome outcome = status == kWhole          ? Outcome::right
+                            : status == 128 + SIGALRM ? Outcome::hung
+                            : status >= 128           ? Outcome::aborted
+                                                      : Outcome::wrong;
     ++ledger.ended.at(static_cast<std::size_t>(outcome));
     if (outcome != Outcome::right)
-      ledger.finding(number, outcome, kind.name + ", sort " + std::to_string(kill.sort) + " as " + kill.format + " after " +
-                     std::to_string(after) + " us: status " + std::to_string(status) + ": " + ledger.doing.data());
+      ledger.finding(number, outcome,
+                     kind.name + ", sort " + std::to_string(kill.sort) + " as " + kill.format + " after " +
+                         std::to_string(after) + " us: status " + std::to_string(status) + ": " + ledger.doing.data());
   }
   return count;
 }

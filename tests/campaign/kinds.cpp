@@ -29,8 +29,7 @@ void write_source(const fs::path& folder, const std::string& content) {
     if (content == "pictures") write_file(stem.string() + ".png", test::png_picture(20 + i, 16, 3, i));
     if (content == "photographs") write_file(stem.string() + ".jpg", test::jpeg_picture(40 + i, 48, 3, i));
     if (content == "arrays") write_file(stem.string() + ".npy", array_value(i));
-    if (content == "clouds")
-      write_file(stem.string() + ".las", cloud_value(i));
+    if (content == "clouds") write_file(stem.string() + ".las", cloud_value(i));
     write_file(stem.string() + ".cls", std::to_string(i % 5));
   }
 }
@@ -41,11 +40,14 @@ std::vector<Variant> variants_of(const std::string& content) {
     return {{"windows", {{"npy", array::random_window(3)}, cls}, {}}, {"bytes", {{"npy", raw()}, cls}, {}}};
   }
   if (content == "clouds") {
-    return {{"points", {{"las", points::sample(16) | points::center()}, cls}, {}}, {"bytes", {{"las", raw()}, cls}, {}}};
+    return {{"points", {{"las", points::sample(16) | points::center()}, cls}, {}},
+            {"bytes", {{"las", raw()}, cls}, {}}};
   }
   const std::string field = content == "pictures" ? "png" : "jpg";
   return {{"crops",
-           {{field, image::random_resized_crop(12) | image::random_flip() | image::normalize({0.5F, 0.4F, 0.3F}, {0.25F, 0.2F, 0.3F})}, cls},
+           {{field, image::random_resized_crop(12) | image::random_flip() |
+                        image::normalize({0.5F, 0.4F, 0.3F}, {0.25F, 0.2F, 0.3F})},
+            cls},
            {}},
           {"whole", {{field, image::resize(16, 16)}, cls}, {}},
           {"bytes", {{field, raw()}}, {}}};
@@ -79,8 +81,11 @@ Kind finished(Kind kind, const std::string& content) {
 
 Kind packed_kind(const fs::path& folder, const Dataset& source, const std::string& format, const std::string& content,
                  const Recoding& recoding, const std::string& how) {
-  Kind kind{.name = format + " " + content + how, .folder = folder / (format + "-" + content + how), .opens = "data",
-            .covered = true, .variants = {}};
+  Kind kind{.name = format + " " + content + how,
+            .folder = folder / (format + "-" + content + how),
+            .opens = "data",
+            .covered = true,
+            .variants = {}};
   fs::create_directories(kind.folder);
   ConvertOptions options;
   options.format = format;
@@ -93,8 +98,11 @@ Kind packed_kind(const fs::path& folder, const Dataset& source, const std::strin
 
 // A shard alone, as another program would have written it.
 Kind foreign_kind(const fs::path& folder, const Kind& packed, const std::string& format, const std::string& content) {
-  Kind kind{.name = "foreign " + format + " " + content, .folder = folder / ("foreign-" + format + "-" + content),
-            .opens = {}, .covered = false, .variants = {}};
+  Kind kind{.name = "foreign " + format + " " + content,
+            .folder = folder / ("foreign-" + format + "-" + content),
+            .opens = {},
+            .covered = false,
+            .variants = {}};
   fs::create_directories(kind.folder);
   const fs::path from = packed.folder / packed.opens;
   if (format == "mds") {
@@ -129,7 +137,8 @@ std::uint64_t row_hash(const Batch& batch, std::uint32_t row) {
     }
     const auto items = static_cast<std::size_t>(field.offsets.back());
     const std::size_t each = items == 0 ? 0 : field.values.bytes() / items;
-    const auto first = static_cast<std::size_t>(field.offsets[row]), last = static_cast<std::size_t>(field.offsets[row + 1]);
+    const auto first = static_cast<std::size_t>(field.offsets[row]),
+               last = static_cast<std::size_t>(field.offsets[row + 1]);
     bytes.append(data + first * each, (last - first) * each);
   }
   return hash64(bytes);
@@ -140,8 +149,11 @@ std::vector<Kind> make_kinds(const fs::path& folder) {
   for (const std::string content : {"pictures", "photographs", "arrays", "clouds"}) {
     const fs::path source_folder = folder / ("folder-" + content) / "data";
     write_source(source_folder, content);
-    kinds.push_back(finished({.name = "folder " + content, .folder = source_folder.parent_path(), .opens = "data",
-                              .covered = false, .variants = {}},
+    kinds.push_back(finished({.name = "folder " + content,
+                              .folder = source_folder.parent_path(),
+                              .opens = "data",
+                              .covered = false,
+                              .variants = {}},
                              content));
     const Dataset source = open(source_folder);
     for (const std::string& format : test::written_formats()) {

@@ -26,7 +26,7 @@ struct Ledger {
   static constexpr std::size_t kFindings = 256;
   using Text = std::array<char, kText>;
 
-  std::atomic<std::uint64_t> trial{0};   ///< the one under way, or the next
+  std::atomic<std::uint64_t> trial{0};    ///< the one under way, or the next
   std::atomic<std::int64_t> began_ns{0};  ///< steady clock; 0 while none is under way
   std::array<std::atomic<std::uint64_t>, kOutcomes> ended{};
   Text doing{};  ///< what the trial under way does, for the parent to tell when the child ends in it

@@ -21,8 +21,8 @@ struct Life {
 };
 Life draw_life(Draws& draws);
 
-/// Lives that life. Rows that count and that `expected` has otherwise, or not at all, are described; nothing where there
-/// are none, or `expected` is null. `delivered` counts rows that count. Throws what the loader throws.
+/// Lives that life. Rows that count and that `expected` has otherwise, or not at all, are described; nothing where
+/// there are none, or `expected` is null. `delivered` counts rows that count. Throws what the loader throws.
 std::optional<std::string> live(Loader& loader, const Life& life, const Rows* expected, std::uint64_t& delivered);
 
 /// Loads everything in the plainest way and compares it.

@@ -40,7 +40,9 @@ std::int64_t now_ns() {
   for (std::uint64_t number = ledger.trial; number < until; ++number) {
     ledger.began_ns = now_ns();
     const Verdict verdict = run_trial(settings.seed, number, kinds, scratch, ledger);
-    if (settings.verbose) std::cerr << number << " " << name(verdict.outcome) << ": " << ledger.doing.data() << " -> " << verdict.text << std::endl;
+    if (settings.verbose)
+      std::cerr << number << " " << name(verdict.outcome) << ": " << ledger.doing.data() << " -> " << verdict.text
+                << std::endl;
     ++ledger.ended.at(static_cast<std::size_t>(verdict.outcome));
     ledger.began_ns = 0;
     ledger.trial = number + 1;
@@ -87,7 +89,8 @@ void run_trials(const Settings& settings, std::span<const Kind> kinds, const fs:
 
 std::uint64_t tell(const Settings& settings, const Ledger& ledger, std::string_view what, std::uint64_t trials) {
   std::cout << what << ": seed " << settings.seed << ", " << trials << " trials:";
-  for (std::size_t i = 0; i < kOutcomes; ++i) std::cout << " " << ledger.ended.at(i) << " " << name(static_cast<Outcome>(i));
+  for (std::size_t i = 0; i < kOutcomes; ++i)
+    std::cout << " " << ledger.ended.at(i) << " " << name(static_cast<Outcome>(i));
   std::cout << "\n";
   const std::uint64_t found = ledger.found;
   for (std::uint64_t i = 0; i < std::min<std::uint64_t>(found, Ledger::kFindings); ++i)
@@ -110,7 +113,8 @@ int run(const Settings& settings) {
   }
   if (settings.kills > 0) {
     const SharedLedger of_kills;
-    const std::uint64_t trials = run_kills(settings.seed, settings.first, settings.kills, settings.seconds, kinds, folder.path(), *of_kills);
+    const std::uint64_t trials =
+        run_kills(settings.seed, settings.first, settings.kills, settings.seconds, kinds, folder.path(), *of_kills);
     found += tell(settings, *of_kills, "killed", trials);
   }
   return found == 0 ? 0 : 1;
@@ -124,14 +128,22 @@ int main(int count, char** values) {
   for (int i = 1; i < count; ++i) {
     const std::string option = values[i];
     const auto number = [&] { return i + 1 < count ? std::strtoull(values[++i], nullptr, 10) : 0; };
-    if (option == "--seed") settings.seed = number();
-    else if (option == "--first") settings.first = number();
-    else if (option == "--count") settings.count = number();
-    else if (option == "--seconds") settings.seconds = static_cast<double>(number());
-    else if (option == "--kills") settings.kills = number();
-    else if (option == "--replay") settings.first = number(), settings.count = 1, settings.verbose = true;
-    else if (option == "--verbose") settings.verbose = true;
-    else return std::cerr << "campaign: unknown option " << option << "\n", 2;
+    if (option == "--seed")
+      settings.seed = number();
+    else if (option == "--first")
+      settings.first = number();
+    else if (option == "--count")
+      settings.count = number();
+    else if (option == "--seconds")
+      settings.seconds = static_cast<double>(number());
+    else if (option == "--kills")
+      settings.kills = number();
+    else if (option == "--replay")
+      settings.first = number(), settings.count = 1, settings.verbose = true;
+    else if (option == "--verbose")
+      settings.verbose = true;
+    else
+      return std::cerr << "campaign: unknown option " << option << "\n", 2;
   }
   try {
     return penstock::campaign::run(settings);

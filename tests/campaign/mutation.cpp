@@ -29,7 +29,7 @@ std::vector<fs::path> files_below(const fs::path& folder) {
 
 std::uint64_t interesting_number(Draws& draws) {
   static constexpr std::array<std::uint64_t, 12> kNumbers{
-      0,           1,           0x7F,         0xFFFF,     0x7FFFFFFF,           0x80000000,
+      0,          1,          0x7F,       0xFFFF,     0x7FFFFFFF,         0x80000000,
       0xFFFFFFFF, 1ULL << 32, 1ULL << 40, 1ULL << 62, 0x7FFFFFFFFFFFFFFF, ~0ULL};
   return kNumbers.at(below(draws, kNumbers.size())) + below(draws, 3) - 1;
 }

@@ -49,9 +49,9 @@ Trial draw_trial(std::span<const Kind> kinds, const fs::path& scratch, Draws& dr
   Trial trial{};
   trial.kind = &kinds[below(draws, kinds.size())];
   trial.variant = &trial.kind->variants[below(draws, trial.kind->variants.size())];
-  static constexpr std::array kActions{Action::load, Action::load,  Action::load,   Action::load,  Action::load,
-                                       Action::load, Action::load,  Action::verify, Action::pack,  Action::stage,
-                                       Action::values};
+  static constexpr std::array kActions{Action::load, Action::load,  Action::load,  Action::load,
+                                       Action::load, Action::load,  Action::load,  Action::verify,
+                                       Action::pack, Action::stage, Action::values};
   trial.action = kActions.at(below(draws, kActions.size()));
   static constexpr std::array kDamages{Damage::none,   Damage::before, Damage::before,
                                        Damage::before, Damage::opened, Damage::meanwhile};
@@ -93,15 +93,18 @@ std::optional<std::string> load(Trial& trial, Draws& draws, Damaging& damaging, 
   trial.told += "; " + to_string(options);
   ledger.tell(trial.told);
   const OnError policy = options.on_error;
-  const Checksums checksums = options.gpu_direct ? Checksums::off : options.checksums;  // a device's reads are unchecked
+  const Checksums checksums =
+      options.gpu_direct ? Checksums::off : options.checksums;  // a device's reads are unchecked
   arm_memory(trial.faults);
   Loader loader(dataset, std::move(options));
   damaging.at(Damage::meanwhile, ledger);
   std::uint64_t delivered = 0;
-  const bool checked = checksums == Checksums::always || (checksums == Checksums::first && trial.damage == Damage::before);
+  const bool checked =
+      checksums == Checksums::always || (checksums == Checksums::first && trial.damage == Damage::before);
   const Rows* expected = trial.promised(checked) ? &trial.variant->expected : nullptr;
   if (auto wrong = live(loader, life, expected, delivered)) return wrong;
-  if (trial.damage != Damage::none || life.batches != ~std::uint64_t{0} || life.restores || !complete) return std::nullopt;
+  if (trial.damage != Damage::none || life.batches != ~std::uint64_t{0} || life.restores || !complete)
+    return std::nullopt;
   const Stats stats = loader.stats();
   if (any(trial.faults) || stats.bad_samples != 0 || policy == OnError::replace) return std::nullopt;
   if (delivered == trial.variant->expected.size()) return std::nullopt;

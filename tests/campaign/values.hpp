@@ -6,7 +6,8 @@
 
 namespace penstock::campaign {
 
-std::string array_value(std::uint32_t number);  ///< .npy, int16; some are longer than a range with a checksum of its own
+std::string array_value(
+    std::uint32_t number);  ///< .npy, int16; some are longer than a range with a checksum of its own
 std::string cloud_value(std::uint32_t number);  ///< LAS
 
 }  // namespace penstock::campaign

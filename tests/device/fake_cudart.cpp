@@ -1,5 +1,5 @@
-// In the place of libcudart_static.a: the calls of CUDA's runtime that device/cuda/cuda_device.cpp makes, here those about
-// devices and errors. Source: CUDA Runtime API 13.0; fake_cuda.hpp says where they are stricter.
+// In the place of libcudart_static.a: the calls of CUDA's runtime that device/cuda/cuda_device.cpp makes, here those
+// about devices and errors. Source: CUDA Runtime API 13.0; fake_cuda.hpp says where they are stricter.
 #include <algorithm>
 #include <cstring>
 #include <utility>

@@ -1,6 +1,6 @@
-// In the place of libnvjpeg: the calls that device/cuda/nvjpeg.cpp makes, in the order of streams of CUDA's stand-in, with
-// the loader's own decoder. The hardware engine begins at once, whatever the stream still has to do.
-// Source: nvJPEG 13.0, "Single Phase Decode API" and "Batched Decoding".
+// In the place of libnvjpeg: the calls that device/cuda/nvjpeg.cpp makes, in the order of streams of CUDA's stand-in,
+// with the loader's own decoder. The hardware engine begins at once, whatever the stream still has to do. Source:
+// nvJPEG 13.0, "Single Phase Decode API" and "Batched Decoding".
 #include "fake_nvjpeg.hpp"
 
 #include <chrono>

@@ -216,10 +216,11 @@ TEST_CASE("a packed dataset is on the disk, file by file and name by name, befor
       if (!entry.is_regular_file()) continue;
       const fs::path name = entry.path().lexically_relative(folder / "set");
       const fs::path parent = (partial / name).parent_path();
-      const bool synced = std::any_of(g_calls.begin(), g_calls.begin() + static_cast<std::ptrdiff_t>(appeared), [&](const std::string& call) {
-        return call == "fsync " + (partial / name).string() ||
-               (call.starts_with("fsync " + (parent / ("." + name.filename().string() + ".")).string()));
-      });
+      const bool synced = std::any_of(
+          g_calls.begin(), g_calls.begin() + static_cast<std::ptrdiff_t>(appeared), [&](const std::string& call) {
+            return call == "fsync " + (partial / name).string() ||
+                   (call.starts_with("fsync " + (parent / ("." + name.filename().string() + ".")).string()));
+          });
       CHECK_MESSAGE(synced, name.string() << " was not synced");
       CHECK(position("fsync " + parent.string()) < appeared);
     }

@@ -24,9 +24,7 @@ namespace penstock::test::dataset_writer_faults_test {
 
 namespace fs = std::filesystem;
 
-namespace {
-
-}  // namespace
+namespace {}  // namespace
 
 TEST_CASE("what fails aside ends the writer, and only shards that are whole stay") {
   const TemporaryFolder folder;

@@ -76,7 +76,8 @@ TEST_CASE("what() says no path twice") {
   CHECK(text("bad", {.dataset = "/data/photos/", .shard = "photos"}) == "/data/photos/: corrupt: bad");
   CHECK(text("bad", {.dataset = "/data", .shard = "a.tar"}) == "/data: a.tar: corrupt: bad");
   CHECK(text("bad", {.dataset = ".", .shard = ".", .key = "7"}) == "sample 7: corrupt: bad");
-  CHECK(text("cannot open /data/a.jpg", {.dataset = "/data", .key = "a"}) == "sample a: corrupt: cannot open /data/a.jpg");
+  CHECK(text("cannot open /data/a.jpg", {.dataset = "/data", .key = "a"}) ==
+        "sample a: corrupt: cannot open /data/a.jpg");
 }
 
 }  // namespace penstock::test::error_test

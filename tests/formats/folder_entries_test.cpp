@@ -78,7 +78,8 @@ TEST_CASE("names of a folder are visited once each, until enough were seen") {
   visit_names(folder.path(), [&](const char*) { return ++visits < 2; });
   CHECK(visits == 2);
   CHECK_FALSE(is_empty_folder(folder.path()));
-  CHECK_THROWS_WITH_AS(visit_names(folder / "none", [](const char*) { return true; }), doctest::Contains("none"), Error);
+  CHECK_THROWS_WITH_AS(visit_names(folder / "none", [](const char*) { return true; }), doctest::Contains("none"),
+                       Error);
 }
 
 TEST_CASE("a tree is removed, links in it and what they lead to left as they are") {

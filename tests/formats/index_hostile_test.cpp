@@ -24,13 +24,24 @@ namespace {
 
 constexpr std::uint64_t kHuge = (std::uint64_t{1} << 40) - 1;
 
-const std::vector<std::string> kOutside{
-    "/etc/passwd", "/",  "../a.bin",    "deep/../../a.bin", "deep/..",      "..",
-    ".",           "",   "deep//a.bin", "./a.bin",          "deep/./a.bin", "deep/",
-    std::string("a.bin\0", 6), std::string("..\0/a.bin", 9), std::string("\0", 1)};
+const std::vector<std::string> kOutside{"/etc/passwd",
+                                        "/",
+                                        "../a.bin",
+                                        "deep/../../a.bin",
+                                        "deep/..",
+                                        "..",
+                                        ".",
+                                        "",
+                                        "deep//a.bin",
+                                        "./a.bin",
+                                        "deep/./a.bin",
+                                        "deep/",
+                                        std::string("a.bin\0", 6),
+                                        std::string("..\0/a.bin", 9),
+                                        std::string("\0", 1)};
 
-// One sample: "raw" of fixed shape (3, 4) float32 from an extent and a fill pattern, "jpg" an extent, "txt" a slice of a
-// deflated block.
+// One sample: "raw" of fixed shape (3, 4) float32 from an extent and a fill pattern, "jpg" an extent, "txt" a slice of
+// a deflated block.
 std::vector<std::byte> honest() {
   IndexBuilder builder;
   builder.add_file({.path = "a.bin", .size = 1000, .stamp = 7});
@@ -98,10 +109,13 @@ TEST_CASE("no length of an index is believed beyond what it is of") {
   CHECK(piece(0, [](PieceRecord& p) { p.length = 1000; }).find("ends behind its file") != std::string::npos);
   CHECK(piece(0, [](PieceRecord& p) { p.kind = 1, p.number = 0, p.offset = 90; }).find("ends behind its block") !=
         std::string::npos);
-  CHECK(located(0, [](auto& bytes) {  // a fill of 2^40 bytes from four
-          change<PieceRecord>(test::section(bytes, SectionId::pieces), 1, [](PieceRecord& p) { p.length = kHuge - 8; });
-          change<Entry>(test::section(bytes, SectionId::entries), 0, [](Entry& e) { set_length(e, kHuge); });
-        }).find("a fill value longer than the field's shape") != std::string::npos);
+  CHECK(located(0,
+                [](auto& bytes) {  // a fill of 2^40 bytes from four
+                  change<PieceRecord>(test::section(bytes, SectionId::pieces), 1,
+                                      [](PieceRecord& p) { p.length = kHuge - 8; });
+                  change<Entry>(test::section(bytes, SectionId::entries), 0, [](Entry& e) { set_length(e, kHuge); });
+                })
+            .find("a fill value longer than the field's shape") != std::string::npos);
 }
 
 TEST_CASE("bytes behind an index, or fewer than it was written with, are not taken for it") {

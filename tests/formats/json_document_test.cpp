@@ -2,10 +2,10 @@
 #include <cstdint>
 #include <cstdlib>
 #include <new>
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include <doctest/doctest.h>
-#include <nlohmann/json.hpp>
 
 #include <penstock/base/error.hpp>
 #include <penstock/formats/format.hpp>

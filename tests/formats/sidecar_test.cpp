@@ -259,7 +259,8 @@ TEST_CASE("a sidecar that names what a walk of its folder would not come to is n
   CHECK(setting.open() == 21);
   CHECK(setting.built() == 1);
   std::size_t built = 1;
-  for (const std::string name : {"a/0.jpg", "/etc/passwd", "../outside.jpg", ".hidden/key.jpg", "a/../../outside.jpg"}) {
+  for (const std::string name :
+       {"a/0.jpg", "/etc/passwd", "../outside.jpg", ".hidden/key.jpg", "a/../../outside.jpg"}) {
     CAPTURE(name);
     IndexBuilder builder;
     builder.add_file({.path = name, .size = 7, .stamp = 0});
@@ -294,11 +295,13 @@ TEST_CASE("a lock that another process keeps is waited for, with word of it, and
   CHECK_FALSE(fs::exists(setting.data / ".penstock-idx"));
   CHECK(fs::exists(lock));  // it is not ours to remove
 
-  const OpenProgress interrupting([](std::uint64_t, std::uint64_t) {},
-                                  [](const fs::path&, std::chrono::milliseconds) { throw Error::resource("interrupted"); });
+  const OpenProgress interrupting(
+      [](std::uint64_t, std::uint64_t) {},
+      [](const fs::path&, std::chrono::milliseconds) { throw Error::resource("interrupted"); });
   ::setenv("PENSTOCK_INDEX_WAIT", "1000", 1);
   for (const fs::directory_entry& entry : fs::directory_iterator(setting.folder / "indexes")) fs::remove(entry.path());
-  CHECK_THROWS_WITH_AS(sidecar_index(setting.format, setting.data, interrupting), doctest::Contains("interrupted"), Error);
+  CHECK_THROWS_WITH_AS(sidecar_index(setting.format, setting.data, interrupting), doctest::Contains("interrupted"),
+                       Error);
   ::unsetenv("PENSTOCK_INDEX_WAIT");
   ::close(held);
   CHECK(setting.open() == 20);

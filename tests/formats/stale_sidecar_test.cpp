@@ -56,8 +56,7 @@ std::vector<int> reordered() {
 }
 
 void write_shard(const std::string& format, const fs::path& path, const std::vector<int>& order, int version = 0) {
-  const auto writer =
-      format_named(format)->write(path, {.fields = {{.name = "txt", .codec = "txt"}}, .align = 1});
+  const auto writer = format_named(format)->write(path, {.fields = {{.name = "txt", .codec = "txt"}}, .align = 1});
   for (const int number : order) {
     const std::string value = value_of(key_of(number), version);
     const FieldValue field{
@@ -94,7 +93,7 @@ void touch(const fs::path& file) {
   REQUIRE(::utimensat(AT_FDCWD, file.c_str(), nullptr, 0) == 0);
 }
 
-fs::path g_log;                        // the counting format appends a letter for what it does
+fs::path g_log;                         // the counting format appends a letter for what it does
 std::function<void()> g_while_indexed;  // what happens meanwhile
 
 void log(char what) {
@@ -174,8 +173,8 @@ TEST_CASE("a shard that its stamp cannot tell from another is told by its index,
     const TemporaryFolder folder;
     const fs::path shard = folder / ("shard" + std::string(format_named(format)->extension)), other = folder / "other";
     for (const int version : {0, 1}) {
-      const auto writer = format_named(format)->write(
-          version == 0 ? shard : other, {.fields = {{.name = "txt", .codec = "txt"}}, .align = 1});
+      const auto writer = format_named(format)->write(version == 0 ? shard : other,
+                                                      {.fields = {{.name = "txt", .codec = "txt"}}, .align = 1});
       for (int place = 0; place < kSamples; ++place) {
         const int number = format == "hdf5" && place >= 200 && place < 300 ? place ^ version : place;
         const std::string value = text(format, version, number);

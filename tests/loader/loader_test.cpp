@@ -210,8 +210,8 @@ TEST_CASE("the largest numbers that options take neither overflow nor end a wait
   refuses([](LoaderOptions& o) { o.cache = CacheKind::encoded, o.cache_bytes = kMostBytes; }, "cannot map");
 
   using std::chrono::milliseconds;
-  for (const milliseconds timeout : {milliseconds::max(), milliseconds::max() - milliseconds(1),
-                                     milliseconds(std::chrono::hours(24 * 365 * 290))}) {
+  for (const milliseconds timeout :
+       {milliseconds::max(), milliseconds::max() - milliseconds(1), milliseconds(std::chrono::hours(24 * 365 * 290))}) {
     for (const bool looks_up : {false, true}) {
       LoaderOptions options{.batch_size = 4, .workers = 1, .timeout = timeout};
       options.read_window = options.block_cache = kMostBytes;

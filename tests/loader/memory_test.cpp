@@ -4,10 +4,10 @@
 #include <doctest/doctest.h>
 #include <unistd.h>
 
+#include <penstock/bench/synth/workload.hpp>
+
 #include "support/loading.hpp"
 #include "support/skip.hpp"
-
-#include <penstock/bench/synth/workload.hpp>
 
 namespace penstock::test::memory_test {
 namespace {

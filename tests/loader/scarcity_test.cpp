@@ -300,7 +300,8 @@ TEST_CASE("converting, writing and staging end in one error where a thread is re
     writer.finish();
   };
   const auto stage_all = [&] {
-    stage(packed(dataset, next_place("packed"), "tar"), next_place("staged"), {.workers = 2, .engine = EngineKind::pread}, {});
+    stage(packed(dataset, next_place("packed"), "tar"), next_place("staged"),
+          {.workers = 2, .engine = EngineKind::pread}, {});
   };
   for (const auto& action : std::vector<std::function<void()>>{convert_all, write_all, stage_all}) {
     for (const std::string& ended : with_each_refused(threads_left, action)) {
@@ -314,7 +315,8 @@ TEST_CASE("crews, whose threads are refused, end at once and do not wait for tho
   for (std::int64_t after : {0, 1, 3}) {
     const Refusing refusing(threads_left, after);
     const std::string ended = outcome([] {
-      run_crew(1000, 4, [](unsigned, std::uint64_t, const std::stop_token&) {}, [] { return true; });
+      run_crew(
+          1000, 4, [](unsigned, std::uint64_t, const std::stop_token&) {}, [] { return true; });
     });
     CHECK(ended == "resource: cannot start the thread crew-" + std::to_string(after) +
                        ": Resource temporarily unavailable (" + std::to_string(after) +

@@ -52,7 +52,8 @@ TEST_CASE("equal bytes must be readable wherever the source's are") {
 
 TEST_CASE("photographs made over must be what was asked for") {
   const Bytes file = jpeg(picture(64, 48, 3, 1)), other = jpeg(picture(64, 48, 3, 2));
-  const Bytes half = jpeg(picture(32, 24, 3, 1)), skew = jpeg(picture(32, 30, 3, 1)), gray = jpeg(picture(32, 24, 1, 1));
+  const Bytes half = jpeg(picture(32, 24, 3, 1)), skew = jpeg(picture(32, 30, 3, 1)),
+              gray = jpeg(picture(32, 24, 1, 1));
   const Recoding baseline{.jpeg = jpeg_recoding("baseline", 0)}, quality{.jpeg = jpeg_recoding("quality:50", 0)},
       small{.jpeg = jpeg_recoding("keep", 32)};
   CHECK(fault_of_file({"key", kJpeg, kJpeg, file, file}).empty());
@@ -86,15 +87,16 @@ TEST_CASE("decoded images must have the size that was asked for") {
 TEST_CASE("clouds made over hold points of the source, with their attributes") {
   const Bytes cloud = cloud_of({1, 2, 3, 4, 5, 6, 1, 2, 3}, {7, 8, 7});
   const Recoding ordered{.clouds = cloud_recoding("", "progressive", "all")},
-      fewer{.clouds = cloud_recoding("random:2", "keep", "all")}, cells{.clouds = cloud_recoding("voxel:9", "keep", "all")};
+      fewer{.clouds = cloud_recoding("random:2", "keep", "all")},
+      cells{.clouds = cloud_recoding("voxel:9", "keep", "all")};
   const auto fault = [&](const Recoding& recoding, const std::vector<float>& coordinates,
                          const std::vector<std::uint8_t>& shade) {
     return made_over(recoding, kPoints, cloud_of(coordinates, shade), cloud);
   };
   CHECK(fault(ordered, {4, 5, 6, 1, 2, 3, 1, 2, 3}, {8, 7, 7}).empty());
-  CHECK_FALSE(fault(ordered, {4, 5, 6, 1, 2, 3, 1, 2, 3}, {7, 8, 7}).empty());     // attributes of others
-  CHECK_FALSE(fault(ordered, {4, 5, 6, 4, 5, 6, 1, 2, 3}, {8, 8, 7}).empty());     // one of them twice
-  CHECK_FALSE(fault(ordered, {4, 5, 6, 1, 2, 3}, {8, 7}).empty());                 // too few
+  CHECK_FALSE(fault(ordered, {4, 5, 6, 1, 2, 3, 1, 2, 3}, {7, 8, 7}).empty());  // attributes of others
+  CHECK_FALSE(fault(ordered, {4, 5, 6, 4, 5, 6, 1, 2, 3}, {8, 8, 7}).empty());  // one of them twice
+  CHECK_FALSE(fault(ordered, {4, 5, 6, 1, 2, 3}, {8, 7}).empty());              // too few
   CHECK(fault(fewer, {1, 2, 3, 1, 2, 3}, {7, 7}).empty());
   CHECK_FALSE(fault(fewer, {4, 5, 6, 4, 5, 6}, {8, 8}).empty());
   CHECK_FALSE(fault(fewer, {4, 5, 6, 4, 5, 7}, {8, 8}).empty());
@@ -136,9 +138,7 @@ TEST_CASE("attributes of clouds that packing keeps must be there") {
 
 TEST_CASE("equal bytes of one codec are compared by dtype and shape") {
   const Bytes numbers(48);
-  const auto fault = [&](const FieldSchema& ours) {
-    return fault_of_copy({"key", ours, kRaw, numbers, numbers});
-  };
+  const auto fault = [&](const FieldSchema& ours) { return fault_of_copy({"key", ours, kRaw, numbers, numbers}); };
   CHECK(fault(kRaw).empty());
   CHECK_FALSE(fault({.name = "jpg", .codec = "raw", .shape = {48}, .fixed = true}).empty());
   CHECK_FALSE(fault({.name = "jpg", .codec = "raw", .dtype = DType::i8, .shape = {4, 4, 3}, .fixed = true}).empty());

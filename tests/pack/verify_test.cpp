@@ -123,8 +123,9 @@ TEST_CASE("verify compares the checksums of ranges of values") {
   write_file(folder / "packed" / Manifest::kFileName, manifest.to_json());
 
   const Dataset wrong = open(folder / "packed");
-  CHECK(faults(wrong) == std::vector<std::string>{"b.bin: " + wrong.shard(1).name +
-                                                  ": bytes 196608 to 200000 of the value do not have the CRC-32C recorded for them"});
+  CHECK(faults(wrong) ==
+        std::vector<std::string>{"b.bin: " + wrong.shard(1).name +
+                                 ": bytes 196608 to 200000 of the value do not have the CRC-32C recorded for them"});
   CHECK(faults(wrong, &source) == faults(wrong));
 }
 

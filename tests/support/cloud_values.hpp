@@ -52,7 +52,8 @@ inline void check_choice(const CloudCodec& codec, const std::string& bytes, cons
   if (by_ranges) {
     std::string read;
     for (const ByteRange& range : ranges) read += bytes.substr(range.begin, range.end - range.begin);
-    some.push_back(decode_cloud(codec, FieldBytes{.schema = &schema, .bytes = as_value(read), .ranges = ranges}, choice));
+    some.push_back(
+        decode_cloud(codec, FieldBytes{.schema = &schema, .bytes = as_value(read), .ranges = ranges}, choice));
     const std::optional<CloudHeader> told = codec.cloud(header);
     REQUIRE(told);
     CHECK(told->points == all.header.points);

@@ -42,7 +42,8 @@ inline std::vector<EngineUnderTest> engines_under_test() {
   return engines;
 }
 
-inline std::shared_ptr<EngineCore> core_over(std::vector<DataFile> files, OnRead on_read, FileTableOptions options = {}) {
+inline std::shared_ptr<EngineCore> core_over(std::vector<DataFile> files, OnRead on_read,
+                                             FileTableOptions options = {}) {
   const auto count = static_cast<std::uint32_t>(files.size());
   return std::make_shared<EngineCore>(
       count, [files = std::move(files)](std::uint32_t file) { return files.at(file); }, options, std::move(on_read));

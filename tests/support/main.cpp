@@ -1,7 +1,5 @@
 // main() of every test program: doctest's, and an account of what was skipped.
 #define DOCTEST_CONFIG_IMPLEMENT
-#include <doctest/doctest.h>
-
 #include <cstdlib>
 #include <fstream>
 #include <iostream>
@@ -10,6 +8,8 @@
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include <doctest/doctest.h>
 
 #include "support/skip.hpp"
 

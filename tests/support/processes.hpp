@@ -1,10 +1,9 @@
 // Runs processes beside this one.
 #pragma once
 
+#include <doctest/doctest.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <doctest/doctest.h>
 
 namespace penstock::test {
 

@@ -9,8 +9,8 @@ namespace penstock::test {
 
 inline constexpr const char* kSkipMark = "skipped: ";
 
-/// The test case counts as skipped, for that reason; it then returns. A program whose cases are all skipped is a skipped
-/// test for ctest.
+/// The test case counts as skipped, for that reason; it then returns. A program whose cases are all skipped is a
+/// skipped test for ctest.
 inline void skip(const std::string& reason) {
   MESSAGE(kSkipMark << reason);
 }

@@ -183,8 +183,12 @@ TEST_CASE("a slab goes back to its pool when the last tensor of its batch dies, 
 TEST_CASE("labels, offsets and __valid__ that a program keeps hold no slab") {
   const TemporaryFolder folder;
   write_long_arrays(folder / "data", 64);
-  Loader loader(penstock::open(folder / "data"), {.batch_size = 4, .workers = 2, .fields = {
-      {"npy", penstock::array::decode()}, {"cls", penstock::label()}, {"txt", field("cls") | penstock::raw()}}, .held = 1});
+  Loader loader(penstock::open(folder / "data"), {.batch_size = 4,
+                                                  .workers = 2,
+                                                  .fields = {{"npy", penstock::array::decode()},
+                                                             {"cls", penstock::label()},
+                                                             {"txt", field("cls") | penstock::raw()}},
+                                                  .held = 1});
   std::vector<at::Tensor> labels, valid, offsets;
   for (const TensorBatch& batch : penstock::torch::batches(loader)) {
     labels.push_back(batch["cls"]);

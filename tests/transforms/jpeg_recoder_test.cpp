@@ -190,8 +190,8 @@ TEST_CASE("real files made over are read as before, and what cannot be made over
   int compared = 0;
   for (const char* policy : {"baseline", "recode"}) {
     JpegRecoder recoder(jpeg_recoding(policy, 0));
-    for (const char* folder : {"images/jpeg_valid", "images/jpeg_odd", "images/jpeg_corrupt",
-                               "images/exif_orientation", "found/images"}) {
+    for (const char* folder :
+         {"images/jpeg_valid", "images/jpeg_odd", "images/jpeg_corrupt", "images/exif_orientation", "found/images"}) {
       for (const auto& path : ::test::data_files(folder)) {
         const Bytes file = ::test::read_file(path);
         CAPTURE(path.string());

@@ -90,8 +90,8 @@ Chain raw();  ///< undecoded bytes, ragged uint8
 namespace image {
 /// Decoded pixels, uint8. The default layout of image outputs is (C, H, W); see channels_last().
 /// `fast`: a JPEG that the chain makes at least twice smaller is decoded at 1/2, 1/4 or 1/8 of its size, and resampled
-/// from there. Other pixels than without it: docs/transforms.md tells by how much. `apply_exif_orientation`: an image is
-/// turned and mirrored as its EXIF block says, before all other steps, as Pillow's ImageOps.exif_transpose does it.
+/// from there. Other pixels than without it: docs/transforms.md tells by how much. `apply_exif_orientation`: an image
+/// is turned and mirrored as its EXIF block says, before all other steps, as Pillow's ImageOps.exif_transpose does it.
 Chain decode(bool fast = false, bool apply_exif_orientation = false);
 /// A random box of `scale` of the area and `ratio` (width / height, log-uniform), resampled to size x size,
 /// antialiased. interpolation: "nearest", "area", "bilinear" or "bicubic". Source:

@@ -381,8 +381,9 @@ ImagePlan plan_steps(const OutputRequest& request, std::int64_t decoded, std::in
       if (normalized && is_integer(dtype))
         throw request.misuse("normalized values do not fit " + std::string(name(dtype)));
       if (dtype == DType::u16 && !moves_only(request.chain))
-        throw request.misuse("images keep 16 bits through image.center_crop(), image.random_crop() without padding and "
-                             "flips alone");
+        throw request.misuse(
+            "images keep 16 bits through image.center_crop(), image.random_crop() without padding and "
+            "flips alone");
       plan.sink.dtype = dtype;
     }
     if (std::holds_alternative<step::ChannelsLast>(steps[i])) plan.sink.channels_last = true;

@@ -6,7 +6,8 @@
 namespace penstock {
 
 /// Delivers the schema's dtype and shape where it is fixed, else (n,) elements of its dtype, or (n, ...) rows where the
-/// schema has a shape. select() names only the rows asked for. Throws Error: shape, when the bytes are not that many elements.
+/// schema has a shape. select() names only the rows asked for. Throws Error: shape, when the bytes are not that many
+/// elements.
 const Codec& raw_codec();
 
 }  // namespace penstock

@@ -1,7 +1,7 @@
 // Tests filtered blocks that samples share: each is undone once while it is wanted, whichever engine brings its bytes.
 #include <map>
-#include <optional>
 #include <numeric>
+#include <optional>
 #include <support/faulty_engine.hpp>
 #include <support/loading.hpp>
 #include <vector>
@@ -128,8 +128,8 @@ TEST_CASE("shuffle=true is the same order whether samples share filtered blocks 
   write_chunks(folder / "x.h5");
   const Dataset chunked = open(folder / "x.h5"), plain = packed(chunked, folder / "tar", "tar");
   REQUIRE(chunked.block_count() == kChunks);
-  for (const std::optional<std::uint64_t> block : {std::optional<std::uint64_t>(), std::optional<std::uint64_t>(0),
-                                                   std::optional<std::uint64_t>(48)}) {
+  for (const std::optional<std::uint64_t> block :
+       {std::optional<std::uint64_t>(), std::optional<std::uint64_t>(0), std::optional<std::uint64_t>(48)}) {
     Loader one(chunked, in_small_batches(block)), other(plain, in_small_batches(block));
     REQUIRE(one.next().has_value());
     other.restore(LoaderState::from_json(one.state().to_json()));

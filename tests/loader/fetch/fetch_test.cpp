@@ -46,11 +46,8 @@ TEST_CASE("values of a sample that this machine's memory cannot hold together ar
   builder.add_sample("one");
   LoaderOptions options;
   for (const char* name : {"a", "b", "c"}) {
-    const std::uint32_t field = builder.field({.name = name,
-                                               .codec = "raw",
-                                               .dtype = DType::u8,
-                                               .shape = {static_cast<std::int64_t>(third)},
-                                               .fixed = true});
+    const std::uint32_t field = builder.field(
+        {.name = name, .codec = "raw", .dtype = DType::u8, .shape = {static_cast<std::int64_t>(third)}, .fixed = true});
     const Piece fill{.kind = Piece::Kind::fill, .length = third, .inline_bytes = zero};
     builder.set(field, std::span(&fill, 1));
     options.fields.emplace_back(name, raw());

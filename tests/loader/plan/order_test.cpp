@@ -5,10 +5,10 @@
 
 #include <doctest/doctest.h>
 
+#include <penstock/bench/synth/workload.hpp>
+
 #include "support/loading.hpp"
 #include "support/written_formats.hpp"
-
-#include <penstock/bench/synth/workload.hpp>
 
 namespace penstock::test::order_test {
 namespace {
@@ -45,7 +45,8 @@ TEST_CASE("batches do not depend on workers, prefetch, engine or packing") {
   std::vector<Dataset> packings{source};
   for (const std::string& format : written_formats()) packings.push_back(packed(source, folder / format, format));
   for (const Dataset& dataset : packings) {
-    for (const EngineKind engine : {EngineKind::in_worker, EngineKind::pread, EngineKind::io_uring, EngineKind::gather}) {
+    for (const EngineKind engine :
+         {EngineKind::in_worker, EngineKind::pread, EngineKind::io_uring, EngineKind::gather}) {
       for (const unsigned workers : {1U, 2U, 7U}) {
         for (const unsigned prefetch : {1U, 4U}) {
           LoaderOptions options = image_options();

@@ -155,17 +155,31 @@ TEST_CASE("a state restored into another order of its samples is an error that n
   const Change none = [](LoaderOptions&) {};
   refused([](LoaderOptions& o) { o.shuffle_block = 8; }, none,
           "the state was saved with shuffle_block=8, this loader has none");
-  refused(none, [](LoaderOptions& o) { o.shuffle_block = 8; },
-          "the state was saved with no shuffle_block, this loader has shuffle_block=8");
+  refused(
+      none, [](LoaderOptions& o) { o.shuffle_block = 8; },
+      "the state was saved with no shuffle_block, this loader has shuffle_block=8");
   refused([](LoaderOptions& o) { o.shuffle_block = 8; }, [](LoaderOptions& o) { o.shuffle_block = 5; },
           "saved with shuffle_block=8, this loader has shuffle_block=5");
-  refused(none, [](LoaderOptions& o) { o.shuffle = false; }, "saved with shuffle=true, this loader has shuffle=false");
-  refused(none, [](LoaderOptions& o) { o.last = Last::drop; }, "saved with last=keep, this loader has last=drop");
-  refused(none, [](LoaderOptions& o) { o.subset = {{1, 2, 3, 4, 5}}; }, "20 samples an epoch, this loader 5");
+  refused(
+      none, [](LoaderOptions& o) { o.shuffle = false; }, "saved with shuffle=true, this loader has shuffle=false");
+  refused(
+      none, [](LoaderOptions& o) { o.last = Last::drop; }, "saved with last=keep, this loader has last=drop");
+  refused(
+      none,
+      [](LoaderOptions& o) {
+        o.subset = {{1, 2, 3, 4, 5}};
+      },
+      "20 samples an epoch, this loader 5");
   refused([](LoaderOptions& o) { o.subset.emplace(20, 7); }, none,
           "a subset of the samples, this loader has all samples");
-  refused([](LoaderOptions& o) { o.subset = {{1, 2, 3}}; }, [](LoaderOptions& o) { o.subset = {{1, 3, 2}}; },
-          "another subset");
+  refused(
+      [](LoaderOptions& o) {
+        o.subset = {{1, 2, 3}};
+      },
+      [](LoaderOptions& o) {
+        o.subset = {{1, 3, 2}};
+      },
+      "another subset");
 }
 
 TEST_CASE("what changes no order is no difference: the whole as a subset, and a block where nothing is shuffled") {

@@ -17,7 +17,8 @@ struct Pictures {
       const auto seed = static_cast<std::uint32_t>(i);
       write_file(folder / "data" / (number_key(i) + ".jpg"), jpeg_picture(64, 48, 3, seed));
       std::vector<float> points;
-      for (std::uint32_t value = 0; value < 3 * 20; ++value) points.push_back(static_cast<float>(value * (seed + 1) % 17));
+      for (std::uint32_t value = 0; value < 3 * 20; ++value)
+        points.push_back(static_cast<float>(value * (seed + 1) % 17));
       write_file(folder / "data" / (number_key(i) + ".npy"), npy_file(points, "(20, 3)"));
     }
   }
@@ -140,8 +141,8 @@ TEST_CASE("replacements are rows of the list, with the draws of their occurrence
   const Pictures data(4);
   write_file(data.folder / "data" / (number_key(3) + ".jpg"), "\xff\xd8\xff");
   using List = std::vector<std::uint64_t>;
-  for (const auto& [list, good] : {std::pair{List{2, 3, 2, 3, 2, 3}, List{2, 2, 2}},
-                                   std::pair{List{0, 3, 1, 3, 2, 3}, List{0, 1, 2}}}) {
+  for (const auto& [list, good] :
+       {std::pair{List{2, 3, 2, 3, 2, 3}, List{2, 2, 2}}, std::pair{List{0, 3, 1, 3, 2, 3}, List{0, 1, 2}}}) {
     LoaderOptions options = drawing(list);
     options.on_error = OnError::replace;
     options.max_error_rate = 1;

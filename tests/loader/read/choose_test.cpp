@@ -116,14 +116,14 @@ TEST_CASE("messages name shards as the dataset does") {
   const Shard shard;
   std::filesystem::remove(shard.folder / "shard.bin");
   std::string text;
-  const ChosenEngine choice =
-      choose_engine(shard.dataset, {.kind = EngineKind::in_worker}, [&](std::uint64_t, const std::exception_ptr& failure) {
-        try {
-          std::rethrow_exception(failure);
-        } catch (const Error& error) {
-          text = error.what();
-        }
-      });
+  const ChosenEngine choice = choose_engine(shard.dataset, {.kind = EngineKind::in_worker},
+                                            [&](std::uint64_t, const std::exception_ptr& failure) {
+                                              try {
+                                                std::rethrow_exception(failure);
+                                              } catch (const Error& error) {
+                                                text = error.what();
+                                              }
+                                            });
   std::byte memory[10];
   const ReadRequest request{{0, 77, 10}, memory, 0};
   choice.engine->submit({&request, 1});

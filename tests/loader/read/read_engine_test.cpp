@@ -226,8 +226,9 @@ TEST_CASE("EAGAIN is asked again so many times in a row, and counted anew once s
           }) == "");
     CHECK(asked == 2 * kAttempts);
     CHECK(std::equal(memory, memory + 1000, data.contents[0].begin()));
-    const unsigned in_vain = (under_test.kind == EngineKind::io_uring ? 2 : 1) * kAttempts;  // a ring hands over to pread
-    for (const unsigned before : {0U, kAttempts}) {  // some bytes come with the last of these
+    const unsigned in_vain =
+        (under_test.kind == EngineKind::io_uring ? 2 : 1) * kAttempts;  // a ring hands over to pread
+    for (const unsigned before : {0U, kAttempts}) {                     // some bytes come with the last of these
       CHECK(answered([&](std::int64_t answer) -> std::int64_t {
               return ++asked == before ? answer / 2 : -EAGAIN;
             }).find("cannot read") != std::string::npos);

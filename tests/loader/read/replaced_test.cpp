@@ -57,8 +57,7 @@ Outcome drained(Loader& loader, float version) {
     while (const auto batch = loader.next()) {
       const auto values = (*batch)["npy"].as<float>();
       for (std::uint32_t row = 0; row < batch->size(); ++row) {
-        const bool right =
-            values[std::size_t{row} * 256] == static_cast<float>(batch->samples()[row]) + 1000 * version;
+        const bool right = values[std::size_t{row} * 256] == static_cast<float>(batch->samples()[row]) + 1000 * version;
         ++(right ? outcome.right : outcome.wrong);
       }
     }

@@ -105,12 +105,24 @@ TEST_CASE("of a wait counts only what was done during it") {
   Journey journey = scene.by(0, 20, 20, 100);
   journey.stepped = at(120);
   journey.copied = at(140);
-  SUBCASE("planned") { CHECK(scene.wait(5, 17, journey) == ms({{"plan", 12}})); }
-  SUBCASE("read") { CHECK(scene.wait(25, 35, journey) == ms({{"read", 10}})); }
-  SUBCASE("decoded") { CHECK(scene.wait(50, 75, journey) == ms({{"decode", 10}, {"transform", 15}})); }
-  SUBCASE("stepped") { CHECK(scene.wait(105, 115, journey) == ms({{"own", 10}})); }
-  SUBCASE("copied") { CHECK(scene.wait(125, 135, journey) == ms({{"copy", 10}})); }
-  SUBCASE("there") { CHECK(scene.wait(150, 155, journey) == ms({{"deliver", 5}})); }
+  SUBCASE("planned") {
+    CHECK(scene.wait(5, 17, journey) == ms({{"plan", 12}}));
+  }
+  SUBCASE("read") {
+    CHECK(scene.wait(25, 35, journey) == ms({{"read", 10}}));
+  }
+  SUBCASE("decoded") {
+    CHECK(scene.wait(50, 75, journey) == ms({{"decode", 10}, {"transform", 15}}));
+  }
+  SUBCASE("stepped") {
+    CHECK(scene.wait(105, 115, journey) == ms({{"own", 10}}));
+  }
+  SUBCASE("copied") {
+    CHECK(scene.wait(125, 135, journey) == ms({{"copy", 10}}));
+  }
+  SUBCASE("there") {
+    CHECK(scene.wait(150, 155, journey) == ms({{"deliver", 5}}));
+  }
 }
 
 TEST_CASE("one row holds a batch up: its stage is what counts, whatever idle workers and the scheduler do") {
@@ -341,8 +353,8 @@ TEST_CASE("short spans that touch become one, of which each part has its share")
   ActivityTimes apart{};
   apart[Activity::read] = microseconds(20);
   log.add(at(0) + microseconds(310), apart);  // and one that does not touch
-  CHECK(log.between(at(0), at(0) + microseconds(200)) == ActivityTimes{nanoseconds{}, nanoseconds{}, microseconds(100),
-                                                                       microseconds(60), microseconds(40)});
+  CHECK(log.between(at(0), at(0) + microseconds(200)) ==
+        ActivityTimes{nanoseconds{}, nanoseconds{}, microseconds(100), microseconds(60), microseconds(40)});
   CHECK(log.between(at(0) + microseconds(200), at(1))[Activity::decode] == microseconds(100));
   CHECK(parts_of(log.between(at(0) + microseconds(300), at(0) + microseconds(310))).empty());
   CHECK(log.between(at(0) + microseconds(300), at(1))[Activity::read] == microseconds(20));

@@ -8,10 +8,10 @@
 
 #include <doctest/doctest.h>
 
+#include <penstock/bench/synth/workload.hpp>
+
 #include "support/device_loading.hpp"
 #include "support/slow_stages.hpp"
-
-#include <penstock/bench/synth/workload.hpp>
 
 namespace penstock::test::timing_test {
 

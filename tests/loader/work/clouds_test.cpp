@@ -115,7 +115,8 @@ TEST_CASE("of progressive clouds a loader reads little more than the points that
     CAPTURE(format);
     const Dataset dataset = pack_clouds(source, folder / format, format, progressive);
     CHECK(dataset.fields()[*dataset.field("scan")].codec == "points");
-    for (const EngineKind engine : {EngineKind::in_worker, EngineKind::gather, EngineKind::pread, EngineKind::automatic}) {
+    for (const EngineKind engine :
+         {EngineKind::in_worker, EngineKind::gather, EngineKind::pread, EngineKind::automatic}) {
       Stats stats;
       digests.insert(epoch_digest(dataset, options_for(points::sample(kWanted) | points::center()), engine, &stats));
       if (format == "zip" || format == "tar" || format == "lmdb" || format == "hdf5" || format == "tfrecord") {

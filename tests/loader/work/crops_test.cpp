@@ -67,8 +67,7 @@ TEST_CASE("batches are those of the files, from fewer bytes, whatever the engine
   }
   // Over so many epochs that it hardly counts how far the scheduler runs ahead.
   auto read_for = [&](const Chain& chain) {
-    Loader loader(recoded,
-                  {.batch_size = 5, .workers = 1, .fields = {{"jpg", chain}}, .checksums = Checksums::off});
+    Loader loader(recoded, {.batch_size = 5, .workers = 1, .fields = {{"jpg", chain}}, .checksums = Checksums::off});
     for (int epoch = 0; epoch < 8; ++epoch) batch_digests(loader);
     return loader.stats().bytes_read;
   };

@@ -287,11 +287,13 @@ TEST_CASE("I/O errors are tried three times, corrupt bytes once, and what failed
     loader.set_epoch(0);  // what was ahead is over
     return ended;
   };
-  for (const unsigned times : {0U, 1U, 2U}) CHECK(reads_until(EngineKind::in_worker, {.fail_file = 0, .times = times}) == "");
+  for (const unsigned times : {0U, 1U, 2U})
+    CHECK(reads_until(EngineKind::in_worker, {.fail_file = 0, .times = times}) == "");
   CHECK(reads_until(EngineKind::in_worker, {.fail_file = 0, .times = 3}) == "i/o");
   CHECK(reads_until(EngineKind::in_worker, {.fail_file = 0, .corrupt = true, .times = 1}) == "corrupt");
   // Of an engine that reads ahead, each fails so often.
-  for (const unsigned times : {0U, 1U, 2U}) CHECK(reads_until(EngineKind::pread, {.fail_file = 0, .times = times}) == "");
+  for (const unsigned times : {0U, 1U, 2U})
+    CHECK(reads_until(EngineKind::pread, {.fail_file = 0, .times = times}) == "");
   CHECK(reads_until(EngineKind::pread, {.fail_file = 0, .times = 3}) == "i/o");
 }
 
@@ -520,9 +522,10 @@ TEST_CASE("storage that never answers: next() raises after the timeout with a du
 
 TEST_CASE("images of which none can be decoded are no rows of bytes: the error names the sample") {
   const TemporaryFolder folder;
-  for (const std::string& bytes : {std::string("GIF89a"), std::string("no image"),
-                                   std::string("\xFF\xD8\xFF\xC3\x00\x0B\x08\x00\x08\x00\x08\x01\x01\x11\x00\xFF\xDA", 17),
-                                   std::string("\xFF\xD8\xFF\xC1\x00\x0B\x0C\x00\x08\x00\x08\x01\x01\x11\x00\xFF\xDA", 17)}) {
+  for (const std::string& bytes :
+       {std::string("GIF89a"), std::string("no image"),
+        std::string("\xFF\xD8\xFF\xC3\x00\x0B\x08\x00\x08\x00\x08\x01\x01\x11\x00\xFF\xDA", 17),
+        std::string("\xFF\xD8\xFF\xC1\x00\x0B\x0C\x00\x08\x00\x08\x01\x01\x11\x00\xFF\xDA", 17)}) {
     CAPTURE(bytes);
     for (std::uint64_t i = 0; i < 20; ++i) write_file(folder / "data" / (number_key(i) + ".jpg"), bytes);
     for (const OnError policy : {OnError::raise, OnError::replace, OnError::mark}) {

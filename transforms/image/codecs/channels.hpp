@@ -14,8 +14,8 @@ struct PixelGrid {
   std::int64_t channels;  ///< 1, 3 or 4
 };
 
-/// A decoded value as an image: what image codecs give (uint8, or uint16 as stored), and uint8 arrays (H, W), (H, W, 1), (H, W, 3) or (H, W, 4).
-/// Throws Error: shape, for any other array ("is a float32 array (7,), not an image").
+/// A decoded value as an image: what image codecs give (uint8, or uint16 as stored), and uint8 arrays (H, W), (H, W,
+/// 1), (H, W, 3) or (H, W, 4). Throws Error: shape, for any other array ("is a float32 array (7,), not an image").
 PixelGrid pixels_of(const Layout& layout);
 
 /// Turns `count` interleaved pixels in place from `found` channels into `wanted` (1 to 3): gray is repeated, alpha is

@@ -118,8 +118,7 @@ void png_row_as_stored(const PngHeader& header, const std::uint8_t* row, std::si
   }
 }
 
-void png_row_deep(const PngHeader& header, const std::uint8_t* row, std::size_t x, std::size_t count,
-                  std::byte* out) {
+void png_row_deep(const PngHeader& header, const std::uint8_t* row, std::size_t x, std::size_t count, std::byte* out) {
   const std::size_t samples = header.samples(), kept = header.has_one_channel() ? 1 : 3;
   for (std::size_t i = 0; i < count; ++i) {
     for (std::size_t c = 0; c < kept; ++c, out += 2) {

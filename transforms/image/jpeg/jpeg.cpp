@@ -167,8 +167,8 @@ class JpegDecoder final : public Decoder {
 constexpr std::byte kMark{0xFF}, kStartOfImage{0xD8};
 constexpr std::size_t kMostStray = 4096;  // bytes between the start of the image and its first marker
 
-/// Whether what follows the start of the image leads to a segment that may come first, over stray bytes as libjpeg skips
-/// them: tables, a frame, an application's data or a comment.
+/// Whether what follows the start of the image leads to a segment that may come first, over stray bytes as libjpeg
+/// skips them: tables, a frame, an application's data or a comment.
 bool reaches_marker(std::span<const std::byte> bytes) {
   const std::size_t end = std::min(bytes.size(), kMostStray);
   for (std::size_t i = 0; i + 1 < end; ++i) {
