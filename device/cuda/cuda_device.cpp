@@ -134,7 +134,8 @@ class CudaDevice final : public Device {
   void* allocate(std::uint64_t bytes) override {
     const Current here = current();
     void* data = nullptr;
-    require(cudaMalloc(&data, bytes), "cudaMalloc of " + std::to_string(bytes) + " bytes");
+    const std::string call = "cudaMalloc of " + std::to_string(bytes) + " bytes";  // before there is memory to lose
+    require(cudaMalloc(&data, bytes), call);
     return data;
   }
   void deallocate(void* data) noexcept override {

@@ -19,6 +19,10 @@ std::uint64_t sum_of(const std::map<void*, std::uint64_t>& memory) {
   return all;
 }
 
+struct Release {
+  void operator()(void* data) const { ::operator delete(data, kAlignment); }
+};
+
 }  // namespace
 
 class HostEvent final : public Event {
@@ -109,14 +113,14 @@ void* HostDevice::allocate(std::uint64_t bytes) {
   require_sound("allocate");
   const std::scoped_lock lock(mutex_);
   const std::uint64_t all = bytes + sum_of(allocations_);
-  void* data = options_.memory_bytes != 0 && all > options_.memory_bytes
-                   ? nullptr
-                   : ::operator new(static_cast<std::size_t>(bytes), kAlignment, std::nothrow);
+  const bool refused = options_.memory_bytes != 0 && all > options_.memory_bytes;
+  std::unique_ptr<void, Release> data(
+      refused ? nullptr : ::operator new(static_cast<std::size_t>(bytes), kAlignment, std::nothrow));
   if (data == nullptr) {
     throw Error::resource(to_string(id()) + ": allocate: no memory for " + std::to_string(bytes) + " bytes");
   }
-  allocations_.emplace(data, bytes);
-  return data;
+  allocations_.emplace(data.get(), bytes);
+  return data.release();
 }
 
 void HostDevice::deallocate(void* data) noexcept {
@@ -126,7 +130,7 @@ void HostDevice::deallocate(void* data) noexcept {
     // Events say nothing any more of what other streams are at.
     if (!failure_.empty()) rested_.wait(lock, [this] { return running_ == 0; });
   }
-  ::operator delete(data, kAlignment);
+  Release()(data);
 }
 
 std::unique_ptr<Stream> HostDevice::make_stream() {

@@ -14,6 +14,7 @@
 #include <penstock/formats/packed/commit.hpp>
 #include <penstock/formats/packed/parts.hpp>
 
+#include "support/refused_memory.hpp"
 #include "support/temporary_folder.hpp"
 
 using namespace penstock;
@@ -27,16 +28,8 @@ thread_local std::int64_t allocations_left = -1;  // before one fails; negative:
 
 }  // namespace
 
-[[gnu::noinline]] void* operator new(std::size_t bytes) {
-  void* memory = allocations_left >= 0 && allocations_left-- == 0 ? nullptr : std::malloc(bytes != 0 ? bytes : 1);
-  if (memory == nullptr) throw std::bad_alloc();
-  return memory;
-}
-[[gnu::noinline]] void operator delete(void* memory) noexcept {
-  std::free(memory);
-}
-[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept {
-  std::free(memory);
+bool penstock::test::refuses_allocation() noexcept {
+  return allocations_left >= 0 && allocations_left-- == 0;
 }
 
 namespace {

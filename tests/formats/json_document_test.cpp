@@ -11,6 +11,7 @@
 #include <penstock/formats/format.hpp>
 #include <penstock/formats/text/json_document.hpp>
 
+#include "support/refused_memory.hpp"
 #include "support/temporary_folder.hpp"
 
 using namespace penstock;
@@ -22,17 +23,9 @@ thread_local std::int64_t allocations_left = -1;  // before all fail; negative: 
 
 }  // namespace
 
-[[gnu::noinline]] void* operator new(std::size_t bytes) {
+bool penstock::test::refuses_allocation() noexcept {
   if (allocations_left > 0) --allocations_left;
-  void* memory = allocations_left == 0 ? nullptr : std::malloc(bytes != 0 ? bytes : 1);
-  if (memory == nullptr) throw std::bad_alloc();
-  return memory;
-}
-[[gnu::noinline]] void operator delete(void* memory) noexcept {
-  std::free(memory);
-}
-[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept {
-  std::free(memory);
+  return allocations_left == 0;
 }
 
 namespace {

@@ -24,6 +24,7 @@
 #include <penstock/staging/stage.hpp>
 
 #include "support/loading.hpp"
+#include "support/refused_memory.hpp"
 #include "support/thread_count.hpp"
 
 using namespace penstock;
@@ -41,16 +42,8 @@ bool is_refused(std::atomic<std::int64_t>& left) {
 
 }  // namespace
 
-[[gnu::noinline]] void* operator new(std::size_t bytes) {
-  void* memory = is_refused(allocations_left) ? nullptr : std::malloc(bytes != 0 ? bytes : 1);
-  if (memory == nullptr) throw std::bad_alloc();
-  return memory;
-}
-[[gnu::noinline]] void operator delete(void* memory) noexcept {
-  std::free(memory);
-}
-[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept {
-  std::free(memory);
+bool penstock::test::refuses_allocation() noexcept {
+  return is_refused(allocations_left);
 }
 
 namespace {

@@ -127,12 +127,14 @@ def test_memory_that_runs_out_is_one_line_that_names_the_dataset(tmp_path):
     with open(tmp_path / "data" / "large.bin", "wb") as file:
         file.truncate(8 << 30)
     run("info", tmp_path / "data")
-    limited = subprocess.run(
-        ["bash", "-c", 'ulimit -v 2000000; exec "$0" "$@"', COMMAND, "cat", tmp_path / "data", "large.bin"],
-        capture_output=True,
-        check=False,
-        timeout=300,
-    )
+
+    def in_two_gigabytes(*arguments):
+        limited = ["bash", "-c", 'ulimit -v 2000000; exec "$0" "$@"', COMMAND, *arguments]
+        return subprocess.run(limited, capture_output=True, check=False, timeout=300)
+
+    if in_two_gigabytes("--version").returncode != 0:
+        pytest.skip("the command needs more address space by itself, as one with a sanitizer does")
+    limited = in_two_gigabytes("cat", tmp_path / "data", "large.bin")
     lines = limited.stderr.decode().splitlines()
     assert limited.returncode == 1 and len(lines) == 1, lines
     assert lines[0].startswith(f"penstock: error: {tmp_path / 'data'}") and "memory" in lines[0]
