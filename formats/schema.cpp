@@ -4,6 +4,7 @@
 #include <limits>
 
 #include <penstock/base/error.hpp>
+#include <penstock/formats/encodings.hpp>
 #include <penstock/formats/schema.hpp>
 
 namespace penstock {
@@ -27,18 +28,6 @@ constexpr std::array<DTypeFacts, 13> kDTypes{{{"uint8", 1},
                                               {"float32", 4},
                                               {"float64", 8},
                                               {"bool", 1}}};
-
-struct Extension {
-  std::string_view extension, name, codec;
-};
-
-constexpr std::array kExtensions{
-    Extension{"jpg", "jpg", "jpeg"}, Extension{"jpeg", "jpg", "jpeg"},  Extension{"jpe", "jpg", "jpeg"},
-    Extension{"png", "png", "png"},  Extension{"webp", "webp", "webp"}, Extension{"npy", "npy", "npy"},
-    Extension{"cls", "cls", "cls"},  Extension{"txt", "txt", "txt"},    Extension{"json", "json", "json"},
-    Extension{"ply", "ply", "ply"},  Extension{"pcd", "pcd", "pcd"},    Extension{"off", "off", "off"},
-    Extension{"xyz", "xyz", "xyz"},  Extension{"pts", "pts", "xyz"},    Extension{"asc", "asc", "xyz"},
-    Extension{"csv", "csv", "xyz"},  Extension{"las", "las", "las"},    Extension{"laz", "laz", "laz"}};
 
 }  // namespace
 
@@ -86,12 +75,10 @@ FieldSchema field_from_extension(std::string_view extension) {
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   const std::size_t dot = lower.rfind('.');
   const std::string last = dot == std::string::npos ? lower : lower.substr(dot + 1);
-  for (const Extension& known : kExtensions) {
-    if (known.extension != last) continue;
-    const std::string prefix = dot == std::string::npos ? "" : lower.substr(0, dot + 1);
-    return {.name = prefix + std::string(known.name), .codec = std::string(known.codec)};
-  }
-  return {.name = lower, .codec = ""};
+  const Encoding* encoding = encoding_with_extension(last);
+  if (encoding == nullptr || encoding->codec.empty()) return {.name = lower, .codec = ""};
+  const std::string prefix = dot == std::string::npos ? "" : lower.substr(0, dot + 1);
+  return {.name = prefix + std::string(encoding->extensions[0]), .codec = std::string(encoding->codec)};
 }
 
 }  // namespace penstock

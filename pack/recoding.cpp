@@ -1,8 +1,8 @@
 #include <algorithm>
-#include <array>
 #include <nlohmann/json.hpp>
 
 #include <penstock/base/error.hpp>
+#include <penstock/formats/encodings.hpp>
 #include <penstock/formats/packed/manifest.hpp>
 #include <penstock/pack/recoding.hpp>
 #include <penstock/transforms/clouds/codecs/packed_cloud.hpp>
@@ -14,8 +14,7 @@ namespace penstock {
 namespace {
 
 bool may_be_jpeg(const FieldSchema& field) {
-  return field.codec == "jpeg" || field.codec == "jpt" || field.codec == "png" ||
-         field.codec.empty();  // a JPEG may be called .png
+  return field.codec.empty() || kind_of_codec(field.codec) == ValueKind::image;  // a JPEG may be called .png
 }
 
 // As a loader tells it: a JPEG file's first bytes may be strange where the field's name says what it is.
@@ -29,7 +28,6 @@ bool is_photograph(const FieldSchema& field, std::span<const std::byte> value) {
   }
 }
 
-constexpr std::array<std::string_view, 3> kImageNames{"jpg", "png", "webp"};
 constexpr std::uint64_t kLooked = 1000;  // samples that tell what a field holds
 constexpr std::uint64_t kTries = 16;     // values looked into: the first ones may be broken
 
@@ -77,7 +75,8 @@ std::vector<std::string> image_fields(const Dataset& source) {
     if (!first_image(source, field)) continue;
     const std::string& name = source.fields()[field].name;
     all.push_back(name);
-    if (std::ranges::find(kImageNames, name) != kImageNames.end()) named.push_back(name);
+    const Encoding* encoding = encoding_with_extension(name);
+    if (encoding != nullptr && !encoding->codec.empty() && encoding->kind == ValueKind::image) named.push_back(name);
   }
   if (all.empty())
     throw Error::invalid_argument("no field holds images to decode", {.dataset = source.path().string()});

@@ -13,6 +13,7 @@ namespace nb = nanobind;
 void bind_error(nb::module_& module);
 void bind_dataset(nb::module_& module);
 void bind_chain(nb::module_& module);
+void bind_encodings(nb::module_& module);
 void bind_tensor(nb::module_& module);
 void bind_loader(nb::module_& module);
 void bind_mix(nb::module_& module);

@@ -24,6 +24,7 @@ NB_MODULE(_penstock, module) {
   module.attr("__version__") = PENSTOCK_VERSION;
   python::bind_error(module);
   python::bind_dataset(module);
+  python::bind_encodings(module);
   python::bind_chain(module);
   python::bind_tensor(module);
   python::bind_mix(module);

@@ -1,19 +1,12 @@
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <string>
 
+#include <penstock/formats/encodings.hpp>
 #include <penstock/formats/folder/folder_names.hpp>
 
 namespace penstock {
 namespace {
-
-// Sorted bytewise.
-constexpr std::array<std::string_view, 33> kMedia{"bin",  "bmp",  "e57",  "exr", "gif",  "hdr",   "jfif", "jp2", "jpe",
-                                                  "jpeg", "jpg",  "jxl",  "las", "laz",  "npy",   "npz",  "off", "pcd",
-                                                  "pgm",  "ply",  "png",  "pnm", "ppm",  "pt",    "pth",  "pts", "raw",
-                                                  "tif",  "tiff", "webp", "xyz", "xyzn", "xyzrgb"};
-static_assert(std::is_sorted(kMedia.begin(), kMedia.end()));
 
 bool is_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '-';
@@ -48,7 +41,8 @@ bool is_media(std::string_view extension) {
   std::string last(extension.substr(extension.rfind('.') + 1));
   std::transform(last.begin(), last.end(), last.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return std::binary_search(kMedia.begin(), kMedia.end(), std::string_view(last));
+  const Encoding* encoding = encoding_with_extension(last);
+  return encoding != nullptr && encoding->media;
 }
 
 }  // namespace penstock

@@ -6,6 +6,7 @@
 
 #include <penstock/base/error.hpp>
 #include <penstock/base/printable.hpp>
+#include <penstock/formats/encodings.hpp>
 #include <penstock/formats/hdf5/fields.hpp>
 #include <penstock/formats/hdf5/links.hpp>
 #include <penstock/formats/hdf5/names.hpp>
@@ -130,7 +131,7 @@ class Reader {
 
   static std::string text_codec(const std::string& name) {
     const std::string codec = field_from_extension(name).codec;
-    return codec == "cls" || codec == "json" ? codec : "txt";
+    return kind_of_codec(codec) == ValueKind::text ? codec : "txt";
   }
 
   Hdf5Field text_field(const std::string& name, Hdf5Rows rows) {

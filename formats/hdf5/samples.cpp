@@ -8,6 +8,7 @@
 
 #include <penstock/base/error.hpp>
 #include <penstock/base/printable.hpp>
+#include <penstock/formats/encodings.hpp>
 #include <penstock/formats/hdf5/links.hpp>
 #include <penstock/formats/hdf5/rows.hpp>
 #include <penstock/formats/hdf5/samples.hpp>
@@ -195,7 +196,7 @@ class Indexer {
     const std::string codec = field_from_extension(field_of(dataset)).codec;
     const bool text = type.kind == Hdf5Type::Kind::fixed_text || type.kind == Hdf5Type::Kind::text;
     if (text && rows.count() * rows.row_bytes() != type.size) return {"json", DType::u8, {}, false};  // a list
-    if (text) return {codec == "cls" || codec == "json" ? codec : "txt", DType::u8, {}, false};
+    if (text) return {kind_of_codec(codec) == ValueKind::text ? codec : "txt", DType::u8, {}, false};
     if (type.kind == Hdf5Type::Kind::sequence) return {type.dtype == DType::u8 ? codec : "raw", type.dtype, {}, false};
     const bool bytes = type.kind == Hdf5Type::Kind::opaque || (type.dtype == DType::u8 && shape.size() == 1);
     if (bytes && (!codec.empty() || type.kind == Hdf5Type::Kind::opaque || starts_encoded(rows)))

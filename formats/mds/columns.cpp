@@ -10,7 +10,7 @@
 namespace penstock {
 namespace {
 
-// Encodings whose bytes are a value as it is, with the codec that reads it.
+// Encodings whose bytes are a value as it is, with the codec that reads it. Of a codec's the first one is written.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kTexts{{{"str", "txt"},
                                                                                {"str_float", "txt"},
                                                                                {"str_decimal", "txt"},
@@ -126,6 +126,13 @@ MdsColumn mds_column(std::string name, std::string_view encoding, std::optional<
         {.field = column.schema.name});
   }
   return column;
+}
+
+std::string_view mds_encoding_of(std::string_view codec) {
+  for (const auto& [encoding, known] : kTexts) {
+    if (codec == known) return encoding;
+  }
+  return {};
 }
 
 MdsArray read_mds_array(const MdsColumn& column, std::span<const std::byte> first, std::uint64_t length) {

@@ -31,6 +31,9 @@ struct MdsColumn {
 /// Source: mosaicml-streaming 0.13, streaming/base/format/mds/encodings.py.
 MdsColumn mds_column(std::string name, std::string_view encoding, std::optional<std::uint64_t> size);
 
+/// The encoding of a codec's values; empty where MDS has none.
+std::string_view mds_encoding_of(std::string_view codec);
+
 /// What stands before the elements of an ndarray: bytes of it, and the header of the .npy value that takes its place.
 struct MdsArray {
   std::uint64_t skip;

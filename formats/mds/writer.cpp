@@ -6,11 +6,13 @@
 #include <vector>
 
 #include <penstock/base/error.hpp>
+#include <penstock/formats/encodings.hpp>
 #include <penstock/formats/index/probe_stamp.hpp>
 #include <penstock/formats/io/atomic_file.hpp>
 #include <penstock/formats/io/buffered_file.hpp>
 #include <penstock/formats/io/header_window.hpp>
 #include <penstock/formats/io/spill_buffer.hpp>
+#include <penstock/formats/mds/columns.hpp>
 #include <penstock/formats/mds/writer.hpp>
 #include <penstock/formats/packed/sample_order.hpp>
 
@@ -50,9 +52,7 @@ bool is_whole_number(std::string_view text) {
 
 /// The encoding that a field's values should have.
 std::string wanted_encoding(const FieldSchema& schema) {
-  if (schema.codec == "cls") return "str_int";
-  if (schema.codec == "txt") return "str";
-  if (schema.codec == "json" || schema.codec == "jpeg" || schema.codec == "png") return schema.codec;
+  if (const std::string_view known = mds_encoding_of(schema.codec); !known.empty()) return std::string(known);
   const bool numeric = schema.fixed && schema.dtype != DType::bf16 && schema.dtype != DType::boolean;
   if (!numeric || std::find(schema.shape.begin(), schema.shape.end(), 0) != schema.shape.end()) return "bytes";
   if (schema.shape.empty()) return std::string(name(schema.dtype));
@@ -66,8 +66,7 @@ bool fits(const std::string& encoding, const FieldSchema& schema, std::string_vi
   if (encoding == "str_int") return is_whole_number(value);
   if (encoding == "str") return is_utf8(value);
   if (encoding == "json") return Json::accept(value);
-  if (encoding == "jpeg") return value.starts_with("\xFF\xD8");
-  if (encoding == "png") return value.starts_with("\x89PNG");
+  if (const Encoding* image = encoding_of_codec(encoding)) return begins_as(*image, std::as_bytes(std::span(value)));
   if (encoding == "bytes") return true;
   return value.size() == element_count(schema.shape) * size_of(schema.dtype);
 }

@@ -1,5 +1,6 @@
 """penstock.pack from Parquet files."""
 
+import io
 import json
 import os
 import pathlib
@@ -53,6 +54,49 @@ def test_every_column_of_a_parquet_file_becomes_a_field(table, tmp_path):
         assert points.dtype == np.float32 and points.tolist() == row["points"]
         assert tokens.dtype == np.uint16 and tokens.tolist() == row["tokens"]
         assert json.loads(sample["tags.json"]) == row["tags"] and json.loads(sample["more.json"]) == row["more"]
+
+
+def cloud(extension):
+    if extension in ("las", "laz"):
+        laspy = pytest.importorskip("laspy")
+        pytest.importorskip("lazrs")
+        las = laspy.LasData(laspy.LasHeader(point_format=3, version="1.2"))
+        las.x, las.y, las.z = np.arange(3.0), np.arange(3.0), np.arange(3.0)
+        out = io.BytesIO()
+        las.write(out, do_compress=extension == "laz")
+        return out.getvalue()
+    coordinates = "".join(f"property float {axis}\n" for axis in "xyz")
+    return {
+        "ply": f"ply\nformat ascii 1.0\nelement vertex 1\n{coordinates}end_header\n1 2 3\n",
+        "pcd": "VERSION .7\nFIELDS x y z\nSIZE 4 4 4\nTYPE F F F\nWIDTH 1\nHEIGHT 1\nDATA ascii\n1 2 3\n",
+        "off": "OFF\n1 0 0\n1 2 3\n",
+    }[extension].encode()
+
+
+@pytest.mark.parametrize("codec", ["las", "laz", "ply", "pcd", "off"])
+def test_columns_of_clouds_are_known_by_their_first_bytes_and_by_their_names(codec, tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    import pyarrow.parquet as pq
+
+    value = cloud(codec)
+    columns = {"scan": [value] * 2, "word": ["a", "b"], f"second.{codec}": [value] * 2, "xyz": ["1", "2"]}
+    pq.write_table(pa.table(columns), tmp_path / "table.parquet")
+    dataset, _ = pack(ps.sources.parquet(tmp_path / "table.parquet"), tmp_path)
+    codecs = {field.name: field.codec for field in dataset.fields}
+    assert codecs == {f"scan.{codec}": codec, "word.txt": "txt", f"second.{codec}": codec, "xyz.txt": "txt"}
+    assert dataset[1][f"scan.{codec}"] == value
+    pq.write_table(pa.table({"scan": [value]}), tmp_path / "one.parquet")
+    one, _ = pack(ps.sources.parquet(tmp_path / "one.parquet"), tmp_path, "one")
+    assert [(field.name, field.codec) for field in one.fields] == [(codec, codec)]
+
+
+def test_a_column_of_numbers_is_no_cloud_whatever_it_is_called(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    import pyarrow.parquet as pq
+
+    pq.write_table(pa.table({"off": [1, 2], "xyz": [[0.5], [1.5]]}), tmp_path / "table.parquet")
+    dataset, _ = pack(ps.sources.parquet(tmp_path / "table.parquet"), tmp_path)
+    assert [(field.name, field.codec) for field in dataset.fields] == [("off.npy", "npy"), ("xyz.npy", "npy")]
 
 
 def test_columns_are_chosen_and_named_and_words_become_classes(table, tmp_path):

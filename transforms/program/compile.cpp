@@ -1,8 +1,7 @@
 #include <algorithm>
-#include <array>
-#include <string_view>
 
 #include <penstock/base/error.hpp>
+#include <penstock/formats/encodings.hpp>
 #include <penstock/transforms/clouds/steps/point_steps.hpp>
 #include <penstock/transforms/decoders.hpp>
 #include <penstock/transforms/image/steps/pixel_steps.hpp>
@@ -54,11 +53,6 @@ std::unique_ptr<OutputProgram> compile_follower(const OutputRequest& request) {
   return compile_coordinates(request, boxes ? 4 : 2);
 }
 
-bool stands_for_image(const FieldSchema& schema) {
-  constexpr std::array<std::string_view, 4> kCodecs{"jpeg", "png", "webp", "jpt"};
-  return std::ranges::find(kCodecs, schema.codec) != kCodecs.end();
-}
-
 // A chain without a step that tells: what the field's codec gives.
 std::unique_ptr<OutputProgram> compile_by_codec(const OutputRequest& request) {
   const FieldSchema& schema = request.schema();
@@ -71,7 +65,7 @@ std::unique_ptr<OutputProgram> compile_by_codec(const OutputRequest& request) {
   } catch (const Error& error) {
     // JSON that is no number, or a kind of file that no codec knows, is delivered as it is stored; an image is not.
     const bool other = plain && error.kind() == ErrorKind::unsupported && !sample.layout;
-    if (other && !stands_for_image(schema)) return compile_bytes(request);
+    if (other && kind_of_codec(schema.codec) != ValueKind::image) return compile_bytes(request);
     throw;
   }
   if (sample.layout && sample.layout->cloud) return compile_points(request);

@@ -8,6 +8,7 @@
 #include <penstock/transforms/elements.hpp>
 #include <penstock/transforms/image/codecs/channels.hpp>
 #include <penstock/transforms/image/codecs/exif.hpp>
+#include <penstock/transforms/image/jpeg/jpeg.hpp>
 #include <penstock/transforms/image/kernels/shrink.hpp>
 #include <penstock/transforms/image/steps/eraser.hpp>
 #include <penstock/transforms/image/steps/pass_runner.hpp>
@@ -109,7 +110,7 @@ class ImageRunner final : public OutputRunner {
   std::optional<Geometry> geometry(const SlotRow& row) override {
     if (plan_.deep || !row.field.ranges.empty()) return std::nullopt;
     const Peeked peeked = decoders_.peek(row.field);
-    if (peeked.codec->name() != "jpeg") return std::nullopt;
+    if (peeked.codec != &jpeg_codec()) return std::nullopt;
     if (plan_.decoding.upright && exif_orientation(row.field.bytes) != 1) return std::nullopt;
     draw(pixels_of(peeked.layout).size, row.sample);
     if (!placement_.plain()) return std::nullopt;

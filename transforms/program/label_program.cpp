@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include <penstock/base/error.hpp>
+#include <penstock/formats/encodings.hpp>
 #include <penstock/transforms/decoders.hpp>
 #include <penstock/transforms/elements.hpp>
 #include <penstock/transforms/program/compile.hpp>
@@ -99,8 +100,10 @@ std::int64_t classes_of(const Chain& chain) {
 std::unique_ptr<OutputProgram> compile_label(const OutputRequest& request) {
   for (const std::uint32_t source : request.sources) {
     const FieldSchema& schema = request.catalog->fields[source];
-    if (schema.codec == "jpeg" || schema.codec == "png" || schema.codec == "webp") {
-      throw request.misuse("label() does not fit field \"" + schema.name + "\", which holds images");
+    const ValueKind kind = kind_of_codec(schema.codec);
+    if (kind == ValueKind::image || kind == ValueKind::cloud) {
+      throw request.misuse("label() does not fit field \"" + schema.name + "\", which holds " +
+                           (kind == ValueKind::image ? "images" : "point clouds"));
     }
     if (schema.fixed && element_count(schema.shape) != 1) {
       throw request.misuse("label() does not fit field \"" + schema.name + "\", which is " +

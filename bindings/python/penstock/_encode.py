@@ -11,22 +11,11 @@ import struct
 from collections.abc import Mapping, Sequence
 from typing import Any, Union
 
+from ._encodings import encoding_of
+
 Encoded = Union[bytes, bytearray, memoryview, "os.PathLike[str]"]
 """Bytes, or the path of a file that holds them."""
 
-_PILLOW_FORMATS = {
-    "jpg": "JPEG",
-    "jpeg": "JPEG",
-    "jpe": "JPEG",
-    "png": "PNG",
-    "webp": "WEBP",
-    "bmp": "BMP",
-    "gif": "GIF",
-    "tif": "TIFF",
-    "tiff": "TIFF",
-    "ppm": "PPM",
-    "pgm": "PPM",
-}
 _TEXTS = ("txt", "text")
 
 
@@ -52,7 +41,7 @@ def encode(field: str, value: Any, *, quality: int = 95, classes: Sequence[str] 
     if value is None:
         raise TypeError("None is no value: leave the field out")
     extension = field.rpartition(".")[2].lower()
-    if extension in _PILLOW_FORMATS:
+    if encoding_of(extension).kind == "image":
         return _image(value, extension, quality)
     if _is_pillow(value):
         raise TypeError(f"which encoding is this image to have? Name the field jpg or png, or {field}.png")
@@ -101,15 +90,17 @@ def _class_number(value: Any, classes: Sequence[str] | Mapping[str, int]) -> byt
 
 
 def _image(value: Any, extension: str, quality: int) -> bytes:
+    if not _is_pillow(value) and not _is_array(value):
+        raise TypeError(f"an image is bytes, a Pillow image or an array, not {type(value).__qualname__}")
+    try:
+        from PIL import Image
+    except ImportError:
+        raise ImportError("encoding an array as an image needs Pillow: pip install pillow") from None
     if not _is_pillow(value):
-        if not _is_array(value):
-            raise TypeError(f"an image is bytes, a Pillow image or an array, not {type(value).__qualname__}")
-        try:
-            from PIL import Image
-        except ImportError:
-            raise ImportError("encoding an array as an image needs Pillow: pip install pillow") from None
         value = Image.fromarray(_pixels(value))
-    format = _PILLOW_FORMATS[extension]
+    format = Image.registered_extensions().get("." + extension)
+    if format not in Image.SAVE:
+        raise ValueError(f"Pillow writes no {extension} files: give the field's bytes")
     if format == "JPEG" and value.mode not in ("L", "RGB", "CMYK"):
         value = value.convert("L" if value.mode == "1" else "RGB")  # JPEG knows no palette and no alpha
     out = io.BytesIO()

@@ -6,6 +6,7 @@
 #include <spng.h>
 
 #include <penstock/base/error.hpp>
+#include <penstock/formats/encodings.hpp>
 #include <penstock/formats/io/checks_sums.hpp>
 #include <penstock/transforms/image/codecs/exif.hpp>
 #include <penstock/transforms/image/codecs/image_decoder.hpp>
@@ -203,8 +204,7 @@ class PngCodec final : public Codec {
  public:
   std::string_view name() const override { return "png"; }
   bool recognises(std::span<const std::byte> first_bytes) const override {
-    static constexpr char kSignature[] = "\x89PNG\r\n\x1a\n";
-    return first_bytes.size() >= 8 && std::memcmp(first_bytes.data(), kSignature, 8) == 0;
+    return begins_as(*encoding_of_codec(name()), first_bytes);
   }
   std::unique_ptr<Decoder> decoder(const FieldSchema&, const DecodeOptions& options) const override {
     auto decoder = std::make_unique<PngDecoder>(options.pixels);

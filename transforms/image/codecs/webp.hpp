@@ -1,4 +1,4 @@
-// Decodes WebP by libwebp, lossy and lossless.
+// Decodes WebP by libwebp, lossy and lossless. Source of its magic: RFC 9649, section 2.4: "RIFF", the length, "WEBP".
 #pragma once
 
 #include <penstock/transforms/codec.hpp>
@@ -9,8 +9,5 @@ namespace penstock {
 /// libwebp decodes in any case. Animations are unsupported, and so is every file where the build has no libwebp
 /// (webp_absent.cpp).
 const Codec& webp_codec();
-
-/// Whether the bytes begin as a WebP file. Source: RFC 9649, section 2.4: "RIFF", the length, "WEBP".
-bool begins_as_webp(std::span<const std::byte> bytes);
 
 }  // namespace penstock

@@ -6,40 +6,11 @@ import pathlib
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+from .._encodings import encoding_of, extension_of
 from .._error import made
 from ._source import Sample, item_error
 
-_MAGIC = (
-    (b"\xff\xd8\xff", "jpg"),
-    (b"\x89PNG\r\n\x1a\n", "png"),
-    (b"\x93NUMPY", "npy"),
-    (b"GIF8", "gif"),
-    (b"II*\0", "tif"),
-    (b"MM\0*", "tif"),
-    (b"BM", "bmp"),
-    (b"fLaC", "flac"),
-    (b"OggS", "ogg"),
-    (b"ID3", "mp3"),
-)
-_FIELD_NAMES = {
-    "jpg",
-    "jpeg",
-    "png",
-    "webp",
-    "gif",
-    "tif",
-    "bmp",
-    "npy",
-    "npz",
-    "cls",
-    "txt",
-    "json",
-    "las",
-    "laz",
-    "bin",
-}
 _CLASS_NAMES = {"label", "labels", "class", "cls", "target", "category"}
-_ALONE = {"jpg", "png", "webp", "gif", "tif", "bmp", "cls"}
 
 
 class Column(NamedTuple):
@@ -47,15 +18,6 @@ class Column(NamedTuple):
     field: str
     value: Callable[[Any], Any]
     """Of a pyarrow.Scalar that is not null; None leaves the field out."""
-
-
-def extension_of(first_bytes: bytes | None) -> str:
-    """What these bytes are, as an extension; "bin" where they do not tell."""
-    if not first_bytes:
-        return "bin"
-    if first_bytes[:4] == b"RIFF":
-        return {b"WEBP": "webp", b"WAVE": "wav"}.get(first_bytes[8:12], "bin")
-    return next((extension for magic, extension in _MAGIC if first_bytes.startswith(magic)), "bin")
 
 
 def columns_of(
@@ -240,10 +202,19 @@ def _is_list(kind: Any) -> bool:
 
 
 def _name(column: str, extension: str, extensions: list[str]) -> str:
-    """A column that is named like a field keeps its name; the only image, and the only class, are `jpg` and `cls`."""
-    last = column.rpartition(".")[2].lower()
-    if last in _FIELD_NAMES:
+    """A column that is named like a field keeps its name; the only image, cloud or class is `jpg`, `las` or `cls`."""
+    if _is_field_name(column.rpartition(".")[2].lower(), extension):
         return column
-    if extension in _ALONE and extensions.count(extension) == 1:
+    alone = extension == "cls" or encoding_of(extension).kind in ("image", "cloud")
+    if alone and extensions.count(extension) == 1:
         return extension
     return f"{column}.{extension}"
+
+
+def _is_field_name(last: str, extension: str) -> bool:
+    """Whether a column's name says how its values, which call for `extension`, are encoded. Bytes alone are a cloud:
+    a column `off` of numbers is not one."""
+    known = encoding_of(last)
+    if known.kind == "cloud":
+        return extension == "bin" or extension in known.extensions
+    return known.kind != "other" or last in ("bin", "npz")

@@ -7,6 +7,7 @@ import pathlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from .._encodings import FIRST_BYTES
 from .._error import made
 from ._columns import _plain, bytes_in, columns_of, rows_of, sample_of
 from ._source import Items, Sample, Source, item_error, number_key
@@ -99,7 +100,10 @@ def _first(table: Any, column: str) -> bytes | None:
         if "struct" in str(_plain(scalar.type)):
             if not scalar["bytes"].is_valid:
                 path = scalar["path"].as_py()
-                return pathlib.Path(path).read_bytes()[:16] if path and os.path.exists(path) else None
+                if not (path and os.path.exists(path)):
+                    return None
+                with open(path, "rb") as file:
+                    return file.read(FIRST_BYTES)
             scalar = scalar["bytes"]
-        return bytes(bytes_in(scalar)[:16])
+        return bytes(bytes_in(scalar)[:FIRST_BYTES])
     return None

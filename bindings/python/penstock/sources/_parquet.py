@@ -9,6 +9,7 @@ import pathlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from .._encodings import FIRST_BYTES
 from .._error import made
 from ._columns import Column, _is_bytes, _plain, bytes_in, columns_of, is_text, rows_of, sample_of
 from ._source import Items, Sample, Source, item_error, number_key
@@ -151,13 +152,13 @@ class parquet(Source):
                     suffix = pathlib.Path(path or "").suffix
                     if path and os.path.exists(path):
                         with open(path, "rb") as file:
-                            return file.read(16)
+                            return file.read(FIRST_BYTES)
                     if suffix:
                         return None
                     continue
                 scalar = scalar["bytes"]
             if scalar.is_valid:
-                return bytes(bytes_in(scalar)[:16])
+                return bytes(bytes_in(scalar)[:FIRST_BYTES])
         return None
 
     def _batches(self, columns: list[str], rows: int | None = None) -> Iterator[tuple[int, Any]]:

@@ -10,6 +10,7 @@ import pickle
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from .._encodings import encoding_of
 from .._error import made
 from ._columns import Column, _is_list, _name, _plain, array_in, bytes_in, number_in
 from ._parquet import parquet, pyarrow_parquet
@@ -209,7 +210,7 @@ class petastorm(parquet):
         if field is None or column.name in class_columns:
             return "", column.value
         if field.codec == "CompressedImageCodec":
-            return {"jpeg": "jpg"}.get(field.image, field.image), bytes_in
+            return encoding_of(field.image).extensions[0], bytes_in
         if field.codec == "CompressedNdarrayCodec":
             return "npy", _uncompressed
         listed = _is_list(_plain(self._schema.field(column.name).type))

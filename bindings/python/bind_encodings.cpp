@@ -1,0 +1,39 @@
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/string_view.h>
+
+#include <penstock/formats/encodings.hpp>
+#include <penstock/transforms/extension_of.hpp>
+
+#include "bind.hpp"
+
+namespace penstock::python {
+namespace {
+
+nb::list table() {
+  nb::list rows;
+  for (const Encoding& encoding : encodings()) {
+    nb::list extensions;
+    for (const std::string_view extension : encoding.extensions) {
+      if (!extension.empty()) extensions.append(text(extension));
+    }
+    rows.append(nb::make_tuple(text(encoding.codec), text(name(encoding.kind)), nb::tuple(extensions)));
+  }
+  return rows;
+}
+
+}  // namespace
+
+void bind_encodings(nb::module_& module) {
+  module.def("encodings", table, nb::sig("def encodings() -> list[tuple[str, str, tuple[str, ...]]]"),
+             "Codec (\"\" where there is none), kind (\"image\", \"cloud\", \"array\", \"text\" or \"other\") and\n"
+             "extensions of every encoding that penstock knows; the first extension names its fields.");
+  module.def(
+      "extension_of",
+      [](const nb::bytes& first_bytes) {
+        return text(extension_of({reinterpret_cast<const std::byte*>(first_bytes.c_str()), first_bytes.size()}));
+      },
+      nb::arg("first_bytes"), nb::sig("def extension_of(first_bytes: bytes) -> str"),
+      "The extension that a value's first 4 KiB call for; \"\" where they do not tell.");
+}
+
+}  // namespace penstock::python
