@@ -15,6 +15,8 @@
 #include <penstock/base/error.hpp>
 #include <penstock/transforms/chain/chain.hpp>
 
+#include "bind_step.hpp"
+
 namespace penstock::python {
 namespace {
 
@@ -79,32 +81,29 @@ void bind_points(nb::module_ module) {
              "One point for each occupied cell: \"centroid\", \"first\" or \"random\". A Ragged.");
   module.def("poisson", points::poisson, nb::arg("distance"),
              "No two points closer, and none could be added. A Ragged.");
-  module.def("surface", points::surface, nb::arg("points"), "Uniform on the triangles of a mesh (OFF).");
-  module.def("finite", points::finite, "Drops points with a coordinate that is no number, which else is an error.");
-  module.def("center", points::center, "The mean moves to (0, 0, 0).");
-  module.def("unit_sphere", points::unit_sphere, "Divides by the largest distance from (0, 0, 0).");
-  module.def("unit_box", points::unit_box,
-             "The middle of the bounds moves to (0, 0, 0), their longest side becomes 2.");
-  module.def("scale", points::scale, nb::arg("factor"));
+  bind_step<step::Surface>(module);
+  bind_step<step::Finite>(module);
+  bind_step<step::Center>(module);
+  bind_step<step::UnitSphere>(module);
+  bind_step<step::UnitBox>(module);
+  bind_step<step::Scale>(module);
   module.def("rotate", points::rotate, nb::arg("about") = "z",
              "By a random angle about \"z\", or any rotation (\"free\"). Attributes nx, ny, nz turn too.");
-  module.def("jitter", points::jitter, nb::arg("sigma") = 0.01, nb::arg("clip") = 0.05,
-             "Normal noise on each coordinate, clipped.");
-  module.def("random_scale", points::random_scale, nb::arg("low") = 0.8, nb::arg("high") = 1.25);
-  module.def("shift", points::shift, nb::arg("range") = 0.1, "The cloud, by up to `range` along each axis.");
-  module.def("dropout", points::dropout, nb::arg("most") = 0.875,
-             "A ratio is drawn up to `most`; each point, with that probability, becomes the first one.");
-  module.def("shuffle", points::shuffle, "The order of the points.");
-  module.def("pad", points::pad, nb::arg("points"), "Rows of zeros behind the points; see mask().");
-  module.def("channels_first", points::channels_first, "(C, K) in place of (K, C).");
+  bind_step<step::Jitter>(module);
+  bind_step<step::RandomScale>(module);
+  bind_step<step::Shift>(module);
+  bind_step<step::Dropout>(module);
+  bind_step<step::ShufflePoints>(module);
+  bind_step<step::Pad>(module);
+  bind_step<step::ChannelsFirst>(module);
   module.def(
       "cast", [](const std::string& dtype) { return points::cast(dtype_of(dtype)); }, nb::arg("dtype"),
       "\"float32\", \"float16\", \"bfloat16\" or \"float64\".");
   module.def(
       "attribute", points::attribute, nb::arg("name"),
       "One attribute of each point in its stored dtype, after follow(\"OUTPUT\") that of the same points: (K,).");
-  module.def("mask", points::mask, "After follow(\"OUTPUT\"): bool (K,), False where pad() filled up.");
-  module.def("origin", points::origin, "float64 (3,): what coordinates are relative to.");
+  bind_step<step::Mask>(module);
+  bind_step<step::Origin>(module);
 }
 
 }  // namespace

@@ -17,6 +17,7 @@
 #include <penstock/transforms/chain/chain.hpp>
 
 #include "bind_chain.hpp"
+#include "bind_step.hpp"
 
 namespace penstock::python {
 namespace {
@@ -178,8 +179,8 @@ void bind_places(nb::module_& module) {
              "\"constant\" (with `fill`, 0 to 255 or three of them), \"edge\", \"reflect\" or \"symmetric\".");
   module.def("pad", pad, nb::arg("padding"), nb::kw_only(), nb::arg("fill") = 0, nb::arg("padding_mode") = "constant",
              "As torchvision's Pad; the arguments are those of random_crop().");
-  module.def("random_flip", image::random_flip, nb::arg("probability") = 0.5, "Left and right.");
-  module.def("random_vertical_flip", image::random_vertical_flip, nb::arg("probability") = 0.5, "Top and bottom.");
+  bind_step<step::RandomFlip>(module);
+  bind_step<step::RandomVerticalFlip>(module);
   module.def(
       "random_rotation", random_rotation, nb::arg("degrees"), nb::kw_only(), nb::arg("interpolation") = "nearest",
       nb::arg("fill") = 0,
@@ -242,7 +243,7 @@ void bind_image_chain(nb::module_ module) {
   module.def(
       "cast", [](const std::string& dtype) { return image::cast(dtype_of(dtype)); }, nb::arg("dtype"),
       "\"float32\", \"float16\", \"bfloat16\" or \"uint8\"; masks that follow an image take any dtype.");
-  module.def("channels_last", image::channels_last, "(H, W, C) in place of (C, H, W).");
+  bind_step<step::ChannelsLast>(module);
   module.def(
       "random_erasing", random_erasing, nb::arg("probability") = 0.5, nb::kw_only(),
       nb::arg("scale") = std::pair(0.02, 0.33), nb::arg("ratio") = std::pair(0.3, 3.3), nb::arg("value") = 0.0,

@@ -93,19 +93,31 @@ def test_ragged_rows_and_float16(clouds):
 def test_chains_travel_as_pickles(clouds):
     chain = ps.points.decode(["a b"]) | ps.points.sample(7, "voxel", size=0.25, voxel="random", few="ragged")
     assert repr(pickle.loads(pickle.dumps(chain))) == repr(chain)
-    misused = ps.points.sample(7, "nearest")
-    with pytest.raises(ps.Error, match='no method "nearest"'):
-        ps.Loader(clouds, fields={"cloud.npy": pickle.loads(pickle.dumps(misused))})
 
 
 def test_mistakes_are_told_with_the_output(clouds):
     for chain, cause in {
-        ps.points.sample(0): "at least 1 point",
-        ps.points.rotate("x"): "turns about",
         ps.points.decode(["intensity"]) | ps.points.center(): "for clouds",
         ps.points.center() | ps.image.random_flip(): "do not mix",
-        ps.points.dropout(2.0): "ratio from 0 to 1",
     }.items():
         with pytest.raises(ps.Error, match=cause) as raised:
             ps.Loader(clouds, fields={"cloud.npy": chain})
         assert "cloud.npy" in str(raised.value)
+
+
+def test_arguments_that_make_no_sense_are_refused_where_they_are_written():
+    for write, cause in {
+        lambda: ps.points.sample(0): "at least 1 point",
+        lambda: ps.points.sample(7, "nearest"): 'no method "nearest"',
+        lambda: ps.points.rotate("x"): "turns about",
+        lambda: ps.points.dropout(2.0): "most from 0 to 1",
+        lambda: ps.points.pad(0): "points of at least 1",
+        lambda: ps.points.scale(float("inf")): "factor that is finite",
+        lambda: ps.image.random_flip(1.5): "probability from 0 to 1",
+        lambda: ps.image.resize((0, 4)): "at least 1 pixel",
+        lambda: ps.image.gaussian_blur(4): "odd kernel",
+        lambda: ps.label(-1): "classes above 0",
+        lambda: ps.field("jpg||png"): "empty name",
+    }.items():
+        with pytest.raises(ps.Error, match=cause):
+            write()

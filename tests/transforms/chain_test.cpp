@@ -140,6 +140,18 @@ TEST_CASE("fields that the dataset lacks are named, with those it has") {
   CHECK(outcome("image", image::decode()).find("field(\"NAME\") | ... reads another one") != std::string::npos);
 }
 
+// What makes no sense whatever the step is applied to is told where it is written.
+template <typename Write>
+void refuses_writing(Write write, const std::string& cause) {
+  try {
+    write();
+    FAIL_CHECK("written without an error: " << cause);
+  } catch (const Error& error) {
+    CHECK(error.kind() == ErrorKind::invalid_argument);
+    CHECK_MESSAGE(error.cause().find(cause) != std::string::npos, error.cause());
+  }
+}
+
 TEST_CASE("steps out of order or of another kind are refused with the step's name") {
   refuses("jpg", image::normalize(kMean, kDeviation) | image::random_flip(), "image.random_flip(0.5) must come before");
   refuses("jpg", image::random_flip() | image::decode(), "image.decode() must come before image.random_flip(0.5)");
@@ -155,26 +167,39 @@ TEST_CASE("steps out of order or of another kind are refused with the step's nam
   refuses("npy", array::random_window(2) | array::decode(), "array.decode() must come first");
   refuses("jpg", image::decode() | field("jpg"), "field() must come first");
   refuses("jpg", image::decode() | follow("png"), "follow() must come before the steps");
-  refuses("jpg", field("jpg||png"), "has an empty name");
+  refuses_writing([] { return field("jpg||png"); }, "has an empty name");
   refuses("npy", boxes(), "boxes() needs follow(\"OUTPUT\") before it");
   refuses("npy", key_points(), "key_points() needs follow(\"OUTPUT\") before it");
 }
 
-TEST_CASE("numbers that make no sense are refused before any sample is read") {
-  refuses("jpg", image::random_resized_crop(0), "size of at least 1 pixel");
-  refuses("jpg", image::random_resized_crop(8, {0.0, 1.0}), "0 < scale[0]");
-  refuses("jpg", image::random_resized_crop(8, {0.5, 1.5}), "scale[1] <= 1");
-  refuses("jpg", image::random_resized_crop(8, {0.5, 1.0}, {2.0, 1.0}), "ratio[0] <= ratio[1]");
-  refuses("jpg", image::resize(0), "size of at least 1 pixel");
-  refuses("jpg", image::resize(-1, 5), "size of at least 1 pixel");
-  refuses("jpg", image::center_crop(-3), "size of at least 1 pixel");
-  refuses("jpg", image::random_flip(1.5), "probability from 0 to 1");
-  refuses("jpg", image::normalize({0.5F, 0.5F}, {1, 1}), "as many means as deviations");
-  refuses("jpg", image::normalize({0.5F, 0.5F, 0.5F}, {1}), "as many means as deviations");
-  refuses("jpg", image::normalize(kMean, {1, 0, 1}), "deviations above 0");
+TEST_CASE("numbers that make no sense are refused where they are written, or before any sample is read") {
+  refuses_writing([] { return image::random_resized_crop(0); }, "size of at least 1 pixel");
+  refuses_writing([] { return image::random_resized_crop(8, {0.0, 1.0}); }, "0 < scale[0]");
+  refuses_writing([] { return image::random_resized_crop(8, {0.5, 1.5}); }, "scale[1] <= 1");
+  refuses_writing([] { return image::random_resized_crop(8, {0.5, 1.0}, {2.0, 1.0}); }, "ratio[0] <= ratio[1]");
+  refuses_writing([] { return image::resize(0); }, "size of at least 1 pixel");
+  refuses_writing([] { return image::resize(-1, 5); }, "size of at least 1 pixel");
+  refuses_writing([] { return image::center_crop(-3); }, "size of at least 1 pixel");
+  refuses_writing([] { return image::random_flip(1.5); }, "probability from 0 to 1");
+  refuses_writing([] { return image::normalize({0.5F, 0.5F}, {1, 1}); }, "as many means as deviations");
+  refuses_writing([] { return image::normalize({0.5F, 0.5F, 0.5F}, {1}); }, "as many means as deviations");
+  refuses_writing([] { return image::normalize(kMean, {1, 0, 1}); }, "deviations above 0");
   refuses("jpg", image::cast(DType::i64), "float32, float16, bfloat16, uint8 or uint16");
   refuses("jpg", image::normalize(kMean, kDeviation) | image::cast(DType::u8), "do not fit uint8");
-  refuses("npy", array::random_window(0), "at least 1 row");
+  refuses_writing([] { return array::random_window(0); }, "at least 1 row");
+  refuses_writing([] { return image::resize(8, "cubic"); }, "not \"cubic\"");
+  refuses_writing([] { return image::pad({1, 1, 1, 1}, {.padding_mode = "wrap"}); }, "not \"wrap\"");
+  refuses_writing([] { return label(-1); }, "classes above 0");
+  refuses_writing([] { return points::sample(10, "farthest"); }, "no method \"farthest\"");
+  refuses_writing([] { return points::sample(10, "stratified", {.slices = 0}); }, "0 slices");
+  refuses_writing([] { return points::voxel(1, "last"); }, "points.voxel(): there is no mode \"last\"");
+  refuses_writing([] { return points::poisson(0); }, "a size above 0");
+  refuses_writing([] { return points::rotate("x"); }, "turns about");
+  refuses_writing([] { return points::decode({}, 2); }, "columns from 3");
+  refuses_writing([] { return parse_chain("image.random_flip(2)"); }, "character 21: image.random_flip() needs");
+  Chain by_hand;
+  by_hand.steps.emplace_back(step::RandomFlip{.probability = 2});
+  refuses("jpg", by_hand, "output \"jpg\" = image.random_flip(2): image.random_flip() needs probability from 0 to 1");
   refuses("cls", array::random_window(1), "arrays of rows");
 }
 

@@ -3,9 +3,12 @@
 
 #include <span>
 #include <string_view>
+#include <type_traits>
 
 #include <penstock/transforms/chain/chain.hpp>
+#include <penstock/transforms/chain/check_numbers.hpp>
 #include <penstock/transforms/chain/step_arguments.hpp>
+#include <penstock/transforms/chain/step_tables.hpp>
 
 namespace penstock::chain_parse {
 
@@ -14,6 +17,26 @@ struct Builder {
   /// Throws Error: invalid_argument, without the name in front.
   Chain (*build)(StepArguments& given);
 };
+
+/// A step whose table tells its parameters.
+template <HasTable Kind>
+constexpr Builder table_builder() {
+  return {StepTable<Kind>::kName, [](StepArguments& given) {
+            Kind step{};
+            std::size_t place = 0;
+            for_each_parameter<Kind>([&](const auto& parameter) {
+              auto& value = step.*parameter.member;
+              if (!parameter.usual) given.get(place, parameter.name);
+              if constexpr (std::is_same_v<decltype(+value), double>) {
+                value = given.real(place, parameter.name, parameter.usual.value_or(0));
+              } else {
+                value = given.whole(place, parameter.name, parameter.usual.value_or(0));
+              }
+              ++place;
+            });
+            return one_step(step);
+          }};
+}
 
 /// Each sorted by name.
 std::span<const Builder> common_builders();  ///< arrays, labels, boxes and key points

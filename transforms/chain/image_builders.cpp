@@ -8,9 +8,7 @@ namespace {
 Chain center_crop(StepArguments& given) {
   const auto sides = given.two_sides();
   if (!sides) return image::center_crop(given.whole(0, "size"));
-  Chain chain;
-  chain.steps.emplace_back(step::CenterCrop{.width = sides->second, .height = sides->first});
-  return chain;
+  return one_step(step::CenterCrop{.width = sides->second, .height = sides->first});
 }
 
 Chain random_resized_crop(StepArguments& given) {
@@ -113,7 +111,7 @@ Chain random_erasing(StepArguments& given) {
 constexpr std::array kBuilders{
     Builder{"image.cast", [](StepArguments& given) { return image::cast(given.dtype()); }},
     Builder{"image.center_crop", center_crop},
-    Builder{"image.channels_last", [](StepArguments&) { return image::channels_last(); }},
+    table_builder<step::ChannelsLast>(),
     Builder{"image.color_jitter", color_jitter},
     Builder{
         "image.decode",
@@ -136,8 +134,7 @@ constexpr std::array kBuilders{
     Builder{"image.random_equalize",
             [](StepArguments& given) { return image::random_equalize(given.real(0, "probability", 0.5)); }},
     Builder{"image.random_erasing", random_erasing},
-    Builder{"image.random_flip",
-            [](StepArguments& given) { return image::random_flip(given.real(0, "probability", 0.5)); }},
+    table_builder<step::RandomFlip>(),
     Builder{"image.random_grayscale",
             [](StepArguments& given) { return image::random_grayscale(given.real(0, "probability", 0.1)); }},
     Builder{"image.random_invert",
@@ -158,8 +155,7 @@ constexpr std::array kBuilders{
               given.get(0, "threshold");
               return image::random_solarize(given.real(0, "threshold", 0), given.real(1, "probability", 0.5));
             }},
-    Builder{"image.random_vertical_flip",
-            [](StepArguments& given) { return image::random_vertical_flip(given.real(0, "probability", 0.5)); }},
+    table_builder<step::RandomVerticalFlip>(),
     Builder{"image.resize", resize},
     Builder{"image.trivial_augment",
             [](StepArguments& given) {

@@ -166,7 +166,9 @@ Chain ChainReader::built(const Builder& builder, StepArguments& given) const {
     given.none_left();
     return chain;
   } catch (const Error& error) {
-    fail(std::string(builder.name) + "() " + error.cause());
+    const std::string cause = error.cause();
+    const bool named = cause.starts_with(builder.name);  // by what checks the step wherever it is written
+    fail(named ? cause : std::string(builder.name) + "() " + cause);
   }
 }
 

@@ -2,6 +2,7 @@
 #include <charconv>
 
 #include <penstock/transforms/chain/chain.hpp>
+#include <penstock/transforms/chain/step_tables.hpp>
 #include <penstock/transforms/codec.hpp>
 #include <penstock/transforms/transform.hpp>
 
@@ -73,6 +74,13 @@ class StepText {
            ", ratio=" + pair_text(crop.ratio_min, crop.ratio_max) +
            unless("interpolation", crop.interpolation, Interpolation::bilinear) + ")";
   }
+  template <HasTable Kind>
+  std::string operator()(const Kind& step) const {
+    std::string numbers;
+    for_each_parameter<Kind>(
+        [&](const auto& parameter) { numbers += (numbers.empty() ? "" : ", ") + text(step.*parameter.member); });
+    return std::string(StepTable<Kind>::kName) + "(" + numbers + ")";
+  }
   std::string operator()(const step::Resize& resize) const {
     const std::string size =
         resize.short_side != 0 ? text(resize.short_side) : text(resize.height) + ", " + text(resize.width);
@@ -91,12 +99,6 @@ class StepText {
   std::string operator()(const step::PadImage& pad) const {
     return "image.pad(" + padding_text(pad.padding) + unless_black(pad.fill) +
            unless("padding_mode", pad.mode, PaddingMode::constant) + ")";
-  }
-  std::string operator()(const step::RandomFlip& flip) const {
-    return "image.random_flip(" + text(flip.probability) + ")";
-  }
-  std::string operator()(const step::RandomVerticalFlip& flip) const {
-    return "image.random_vertical_flip(" + text(flip.probability) + ")";
   }
   std::string operator()(const step::RandomRotation& rotation) const {
     return "image.random_rotation(" + range_text(rotation.degrees) +
@@ -148,7 +150,6 @@ class StepText {
     return "image.normalize(" + text(normalize.mean) + ", " + text(normalize.stddev) + ")";
   }
   std::string operator()(const step::Cast& cast) const { return "cast(" + std::string(name(cast.dtype)) + ")"; }
-  std::string operator()(const step::ChannelsLast&) const { return "image.channels_last()"; }
   std::string operator()(const step::Label& label) const {
     return label.classes == 0 ? "label()" : "label(" + text(label.classes) + ")";
   }
@@ -163,7 +164,6 @@ class StepText {
     if (decode.columns != 0) arguments += (arguments.empty() ? "columns=" : ", columns=") + text(decode.columns);
     return "points.decode(" + arguments + ")";
   }
-  std::string operator()(const step::Surface& surface) const { return "points.surface(" + text(surface.points) + ")"; }
   std::string operator()(const step::Sample& sample) const {
     const SampleOptions usual, &given = sample.options;
     std::string line = "points.sample(" + text(given.points);
@@ -175,30 +175,12 @@ class StepText {
     if (sample.few != FewPoints::repeat) line += sample.few == FewPoints::ragged ? ", few=ragged" : ", few=raise";
     return line + ")";
   }
-  std::string operator()(const step::Finite&) const { return "points.finite()"; }
-  std::string operator()(const step::Center&) const { return "points.center()"; }
-  std::string operator()(const step::UnitSphere&) const { return "points.unit_sphere()"; }
-  std::string operator()(const step::UnitBox&) const { return "points.unit_box()"; }
-  std::string operator()(const step::Scale& scale) const { return "points.scale(" + text(scale.factor) + ")"; }
   std::string operator()(const step::Rotate& rotate) const {
     return rotate.free ? "points.rotate(free)" : "points.rotate(z)";
   }
-  std::string operator()(const step::Jitter& jitter) const {
-    return "points.jitter(" + text(jitter.sigma) + ", " + text(jitter.clip) + ")";
-  }
-  std::string operator()(const step::RandomScale& scale) const {
-    return "points.random_scale(" + text(scale.low) + ", " + text(scale.high) + ")";
-  }
-  std::string operator()(const step::Shift& shift) const { return "points.shift(" + text(shift.range) + ")"; }
-  std::string operator()(const step::Dropout& dropout) const { return "points.dropout(" + text(dropout.most) + ")"; }
-  std::string operator()(const step::ShufflePoints&) const { return "points.shuffle()"; }
-  std::string operator()(const step::Pad& pad) const { return "points.pad(" + text(pad.points) + ")"; }
-  std::string operator()(const step::ChannelsFirst&) const { return "points.channels_first()"; }
   std::string operator()(const step::Attribute& attribute) const {
     return "points.attribute(" + quoted(attribute.name) + ")";
   }
-  std::string operator()(const step::Mask&) const { return "points.mask()"; }
-  std::string operator()(const step::Origin&) const { return "points.origin()"; }
   std::string operator()(const step::OwnDecode& own) const {
     return own.codec == nullptr ? "decode()" : "decode(" + versioned(*own.codec) + ")";
   }

@@ -2,6 +2,7 @@
 
 #include <penstock/base/error.hpp>
 #include <penstock/formats/encodings.hpp>
+#include <penstock/transforms/chain/check_numbers.hpp>
 #include <penstock/transforms/clouds/steps/point_steps.hpp>
 #include <penstock/transforms/decoders.hpp>
 #include <penstock/transforms/image/steps/pixel_steps.hpp>
@@ -71,6 +72,15 @@ std::unique_ptr<OutputProgram> compile_by_codec(const OutputRequest& request) {
   if (sample.layout && sample.layout->cloud) return compile_points(request);
   if (sample.layout && sample.layout->image) return compile_image(request);
   return compile_array(request, sample);
+}
+
+// Of steps that were put into the chain without the functions that check them.
+void check_steps(const OutputRequest& request) {
+  try {
+    for (const Step& step : request.chain.steps) check_numbers(step);
+  } catch (const Error& error) {
+    throw request.misuse(error.cause());
+  }
 }
 
 }  // namespace
@@ -143,7 +153,7 @@ void find_sources(OutputRequest& request) {
 
 std::unique_ptr<OutputProgram> compile(const OutputRequest& request) {
   const Chain& chain = request.chain;
-  for (const Step& step : chain.steps) check_numbers(step, request);
+  check_steps(request);
   check_own_steps(request);
   if (has<step::OwnTransform>(chain)) return compile_own(request);
   if (has<step::Origin>(chain)) return compile_origin(request);

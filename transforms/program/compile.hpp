@@ -57,9 +57,6 @@ struct OutputRequest {
 /// Fills request.sources from chain and name. Throws Error: invalid_argument, for a field the dataset does not have.
 void find_sources(OutputRequest& request);
 
-/// The numbers that a user gave to a step. Throws Error: invalid_argument, for those that make no sense.
-void check_numbers(const Step& step, const OutputRequest& request);
-
 std::unique_ptr<OutputProgram> compile(const OutputRequest& request);
 
 // One per kind of output; each checks the steps it allows.

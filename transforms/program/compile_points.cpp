@@ -122,7 +122,6 @@ class PointsCompiler {
   void sample_surface(const step::Surface& surface, std::size_t number) {
     const bool first = number == 0 || (number == 1 && find_step<step::CloudDecode>(request_.chain) != nullptr);
     if (!first) throw request_.misuse("points.surface() must come first");
-    if (surface.points < 1) throw request_.misuse("points.surface() needs at least 1 point");
     if (!is_mesh_)
       throw request_.misuse("points.surface() needs meshes: field \"" + request_.schema().name + "\" has none");
     if (!plan_.attributes.empty()) throw request_.misuse("points of a surface have no attributes");

@@ -295,10 +295,6 @@ class SampleStep final : public PointStep {
   ChosenPoints chosen_;
 };
 
-void require(bool good, const char* cause) {
-  if (!good) throw Error::invalid_argument(cause);
-}
-
 struct NoPointStep {};
 
 // The one list of the steps of points: those that it makes something else of than NoPointStep.
@@ -306,45 +302,19 @@ struct MakeStep {
   std::size_t normals;
   using Made = std::unique_ptr<PointStep>;
 
-  Made operator()(const step::Sample& sample) const {
-    const SampleMethod method = sample.options.method;
-    const bool finds_number = method == SampleMethod::voxel || method == SampleMethod::poisson;
-    require(sample.options.points >= (finds_number ? 0 : 1), "points.sample() needs at least 1 point");
-    require(sample.options.points <= 1LL << 31, "points.sample() takes 2,147,483,648 points at most");
-    require(sample.blocks >= 0, "points.sample() needs blocks of at least 1");
-    return std::make_unique<SampleStep>(sample);
-  }
+  Made operator()(const step::Sample& sample) const { return std::make_unique<SampleStep>(sample); }
   Made operator()(const step::Finite&) const { return std::make_unique<FiniteStep>(); }
   Made operator()(const step::Center&) const { return std::make_unique<CenterStep>(); }
   Made operator()(const step::UnitSphere&) const { return std::make_unique<UnitSphereStep>(); }
   Made operator()(const step::UnitBox&) const { return std::make_unique<UnitBoxStep>(); }
-  Made operator()(const step::Scale& scale) const {
-    require(std::isfinite(scale.factor), "points.scale() needs a finite factor");
-    return std::make_unique<ScaleStep>(scale.factor);
-  }
+  Made operator()(const step::Scale& scale) const { return std::make_unique<ScaleStep>(scale.factor); }
   Made operator()(const step::Rotate& rotate) const { return std::make_unique<RotateStep>(rotate.free, normals); }
-  Made operator()(const step::Jitter& jitter) const {
-    require(jitter.sigma >= 0 && jitter.clip >= 0, "points.jitter() needs sigma and clip of 0 or more");
-    return std::make_unique<JitterStep>(jitter);
-  }
-  Made operator()(const step::RandomScale& scale) const {
-    require(scale.low <= scale.high && std::isfinite(scale.low) && std::isfinite(scale.high),
-            "points.random_scale() needs low <= high");
-    return std::make_unique<RandomScaleStep>(scale);
-  }
-  Made operator()(const step::Shift& shift) const {
-    require(shift.range >= 0 && std::isfinite(shift.range), "points.shift() needs a range of 0 or more");
-    return std::make_unique<ShiftStep>(shift.range);
-  }
-  Made operator()(const step::Dropout& dropout) const {
-    require(dropout.most >= 0 && dropout.most <= 1, "points.dropout() needs a ratio from 0 to 1");
-    return std::make_unique<DropoutStep>(dropout.most);
-  }
+  Made operator()(const step::Jitter& jitter) const { return std::make_unique<JitterStep>(jitter); }
+  Made operator()(const step::RandomScale& scale) const { return std::make_unique<RandomScaleStep>(scale); }
+  Made operator()(const step::Shift& shift) const { return std::make_unique<ShiftStep>(shift.range); }
+  Made operator()(const step::Dropout& dropout) const { return std::make_unique<DropoutStep>(dropout.most); }
   Made operator()(const step::ShufflePoints&) const { return std::make_unique<ShuffleStep>(); }
-  Made operator()(const step::Pad& pad) const {
-    require(pad.points > 0, "points.pad() needs at least 1 point");
-    return std::make_unique<PadStep>(pad.points);
-  }
+  Made operator()(const step::Pad& pad) const { return std::make_unique<PadStep>(pad.points); }
   template <typename Other>
   NoPointStep operator()(const Other&) const {
     return {};

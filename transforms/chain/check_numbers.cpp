@@ -1,8 +1,14 @@
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <string>
+#include <type_traits>
+#include <utility>
 
-#include <penstock/transforms/program/compile.hpp>
+#include <penstock/base/error.hpp>
+#include <penstock/transforms/chain/check_numbers.hpp>
+#include <penstock/transforms/chain/step_tables.hpp>
+#include <penstock/transforms/clouds/samplers/sampler.hpp>
 
 namespace penstock {
 namespace {
@@ -10,6 +16,8 @@ namespace {
 constexpr std::int64_t kMostPadding = 1 << 16;  // pixels at one side
 constexpr std::int64_t kMostKernel = 1023;
 constexpr std::int64_t kMostClasses = 1 << 24;
+constexpr std::int64_t kMostSampled = std::int64_t{1} << 31;
+constexpr std::int64_t kFewestColumns = 3, kMostColumns = 1024;
 
 bool within(double low, double value, double high) {
   return value >= low && value <= high;  // false for NaN
@@ -19,9 +27,46 @@ bool within(double low, const Range& range, double high) {
   return within(low, range.low, range.high) && range.high <= high;
 }
 
-struct CheckNumbers {
-  const OutputRequest& request;
+std::string plain_number(double number) {
+  std::string digits = std::to_string(number);
+  digits.erase(digits.find_last_not_of('0') + 1);
+  if (digits.ends_with('.')) digits.pop_back();
+  return digits;
+}
 
+// "from 0 to 1", "of at least 1"
+template <typename Kind, typename Value>
+std::string allowed_range(const Parameter<Kind, Value>& parameter) {
+  const std::string least = plain_number(static_cast<double>(parameter.least));
+  if (parameter.least == std::numeric_limits<Value>::lowest()) return "that is finite";
+  if (parameter.most >= std::numeric_limits<Value>::max()) return "of at least " + least;
+  return "from " + least + " to " + plain_number(static_cast<double>(parameter.most));
+}
+
+struct CheckNumbers {
+  template <HasTable Kind>
+  void operator()(const Kind& step) const {
+    for_each_parameter<Kind>([&](const auto& parameter) {
+      const auto value = step.*parameter.member;
+      require(value >= parameter.least && value <= parameter.most,  // false for NaN
+              std::string(StepTable<Kind>::kName) + "() needs " + std::string(parameter.name) + " " +
+                  allowed_range(parameter));
+    });
+    if constexpr (std::is_same_v<Kind, step::RandomScale>)
+      require(step.low <= step.high, "points.random_scale() needs low <= high");
+  }
+  void operator()(const step::CloudDecode& decode) const {
+    require(decode.columns == 0 || (decode.columns >= kFewestColumns && decode.columns <= kMostColumns),
+            "points.decode() needs columns from 3 to 1024");
+  }
+  void operator()(const step::Sample& sample) const {
+    const SampleMethod method = sample.options.method;
+    const bool finds_number = method == SampleMethod::voxel || method == SampleMethod::poisson;
+    require(sample.options.points >= (finds_number ? 0 : 1), "points.sample() needs at least 1 point");
+    require(sample.options.points <= kMostSampled, "points.sample() takes 2,147,483,648 points at most");
+    require(sample.blocks >= 0, "points.sample() needs blocks of at least 1");
+    if (method != SampleMethod::blocks) make_sampler(sample.options);
+  }
   void operator()(const step::RandomResizedCrop& crop) const {
     require(crop.width > 0 && crop.height > 0, "image.random_resized_crop() needs a size of at least 1 pixel");
     require(crop.scale_min > 0 && crop.scale_min <= crop.scale_max && crop.scale_max <= 1,
@@ -45,8 +90,6 @@ struct CheckNumbers {
     check("pad", pad.padding);
     check("pad", pad.fill);
   }
-  void operator()(const step::RandomFlip& flip) const { check("random_flip", flip.probability); }
-  void operator()(const step::RandomVerticalFlip& flip) const { check("random_vertical_flip", flip.probability); }
   void operator()(const step::RandomRotation& rotation) const {
     check_angle("random_rotation", rotation.degrees);
     check("random_rotation", rotation.fill);
@@ -115,41 +158,49 @@ struct CheckNumbers {
             "image.normalize() needs deviations above 0");
   }
   void operator()(const step::Label& label) const {
+    require(label.classes >= 0, "label() needs a number of classes above 0");
     require(label.classes <= kMostClasses, "label() takes at most " + std::to_string(kMostClasses) + " classes");
   }
   void operator()(const step::Window& window) const {
     require(window.rows > 0, "array.random_window() needs at least 1 row");
   }
   template <typename Other>
-  void operator()(const Other&) const {}
+  requires(!HasTable<Other>) void operator()(const Other&) const {}
 
  private:
-  void require(bool fits, const std::string& cause) const {
-    if (!fits) throw request.misuse(cause);
+  static void require(bool fits, const std::string& cause) {
+    if (!fits) throw Error::invalid_argument(cause);
   }
-  void check(const char* step, double probability) const {
+  static void check(const char* step, double probability) {
     require(within(0, probability, 1), std::string("image.") + step + "() needs a probability from 0 to 1");
   }
-  void check(const char* step, const Padding& padding) const {
+  static void check(const char* step, const Padding& padding) {
     for (const std::int64_t side : {padding.left, padding.top, padding.right, padding.bottom}) {
       require(side >= 0 && side <= kMostPadding,
               std::string("image.") + step + "() needs padding from 0 to " + std::to_string(kMostPadding));
     }
   }
-  void check(const char* step, const Fill& fill) const {
+  static void check(const char* step, const Fill& fill) {
     const bool bytes = std::ranges::all_of(fill, [](std::int64_t value) { return value >= 0 && value <= 255; });
     require(bytes && (fill.size() == 1 || fill.size() == 3),
             std::string("image.") + step + "() needs a fill from 0 to 255: one number, or one for each of 3 channels");
   }
-  void check_angle(const char* step, const Range& degrees) const {
+  static void check_angle(const char* step, const Range& degrees) {
     require(within(-1e6, degrees, 1e6), std::string("image.") + step + "() needs degrees, the lower ones first");
   }
 };
 
 }  // namespace
 
-void check_numbers(const Step& step, const OutputRequest& request) {
-  std::visit(CheckNumbers{request}, step);
+void check_numbers(const Step& step) {
+  std::visit(CheckNumbers{}, step);
+}
+
+Chain one_step(Step step) {
+  check_numbers(step);
+  Chain chain;
+  chain.steps.push_back(std::move(step));
+  return chain;
 }
 
 }  // namespace penstock
