@@ -1,0 +1,75 @@
+#!/usr/bin/env python3
+"""Usage: follow.py LIBRARY COMPILER [OPTION...]
+
+Follows the recipes of docs/extending.md in a copy of the tree: takes their blocks to the files they name, counts these,
+compiles those and a program NAME.cpp beside this file, links them in front of LIBRARY (the library as built), and runs
+the program."""
+
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+LAYERS = ("base", "formats", "transforms", "device", "loader", "staging", "pack")
+RECIPES = {"A codec": ("codec", 4), "A packing": ("packing", 4)}
+PLACE = re.compile(r"^(?:New file `(?P<new>[^`]+)`|In `(?P<old>[^`]+)`, (?P<how>behind|in place of) `(?P<anchor>[^`]+)`)", re.M)
+
+
+def blocks_of(recipe):
+    """The blocks of a recipe, each with the place that the words before it name."""
+    for words, text in re.findall(r"(.*?)^```cpp\n(.*?)^```$", recipe, re.MULTILINE | re.DOTALL):
+        places = [match.groupdict() for match in PLACE.finditer(words)]
+        assert len(places) == 1, f"a block that belongs to no file, or to several:\n{text}"
+        yield {**places[0], "text": text}
+
+
+def take(tree, block):
+    """Puts one block of a recipe in its place. Returns the file's path."""
+    if block["new"]:
+        file = tree / block["new"]
+        assert not file.exists(), f"{block['new']} is there already"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(block["text"])
+        return block["new"]
+    file = tree / block["old"]
+    lines = file.read_text().splitlines(keepends=True)
+    at = [number for number, line in enumerate(lines) if block["anchor"] in line]
+    assert len(at) == 1, f"{block['old']} has {len(at)} lines with {block['anchor']}"
+    if block["how"] == "behind":
+        lines.insert(at[0] + 1, block["text"])
+    else:
+        lines[at[0]] = lines[at[0]].replace(block["anchor"], block["text"].rstrip("\n"))
+    file.write_text("".join(lines))
+    return block["old"]
+
+
+def follow(name, most, text, library, compile_with):
+    with tempfile.TemporaryDirectory() as folder:
+        tree, include = pathlib.Path(folder) / "tree", pathlib.Path(folder) / "include"
+        for layer in LAYERS:
+            shutil.copytree(ROOT / layer, tree / layer)
+        include.mkdir()
+        (include / "penstock").symlink_to(tree)
+        touched = sorted({take(tree, block) for block in blocks_of(text)})
+        print(f"{name}: {len(touched)} files: {', '.join(touched)}", flush=True)
+        assert len(touched) <= most, f"at most {most} may be needed"
+        sources = [tree / path for path in touched if path.endswith(".cpp")]
+        program = pathlib.Path(folder) / name
+        own = pathlib.Path(__file__).with_name(name + ".cpp")
+        link = [library, f"-Wl,-rpath,{pathlib.Path(library).parent}", "-o", str(program)]
+        subprocess.run([*compile_with, f"-I{include}", *map(str, sources), str(own), *link], check=True)
+        subprocess.run([str(program), folder], check=True)
+
+
+def main(library, *compile_with):
+    page = (ROOT / "docs" / "extending.md").read_text()
+    sections = dict(part.split("\n", 1) for part in re.split(r"^## ", page, flags=re.MULTILINE)[1:])
+    assert sections.keys() == RECIPES.keys(), f"recipes: {', '.join(sections)}"
+    for title, (name, most) in RECIPES.items():
+        follow(name, most, sections[title], library, compile_with)
+
+
+main(*sys.argv[1:])
