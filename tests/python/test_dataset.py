@@ -105,7 +105,7 @@ def test_chains_read_as_they_were_written():
         ps.array.decode(),
         ps.raw(),
         ps.label(),
-        ps.image.resize(0),
+        ps.image.decode() | ps.field("jpg"),  # a mistake that the loader tells
     ],
     ids=repr,
 )

@@ -216,7 +216,7 @@ def test_rank_and_world_come_from_the_environment_only_when_asked(arrays, monkey
         ({"fields": {"cls": "label"}}, "cls"),
         ({"fields": {"__key__": ps.label()}}, "__key__"),
         ({"fields": {"nope": ps.label()}}, "nope"),
-        ({"fields": {"npy": ps.image.resize(0)}}, "resize"),
+        ({"fields": {"npy": ps.image.decode() | ps.field("npy")}}, "must come first"),
         ({"classes": ["a"]}, "classes"),
     ],
 )
