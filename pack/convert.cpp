@@ -112,21 +112,24 @@ class SourceMarks {
   std::uint64_t of(std::string_view key) {
     const auto found =
         std::ranges::lower_bound(share_.samples, key, {}, [&](std::uint64_t sample) { return source_.key(sample); });
-    if (found == share_.samples.end() || source_.key(*found) != key) return 0;
-    std::uint64_t mark = hash64(key);
-    for (std::uint32_t field = 0; field < fields_.schemas().size(); ++field)
-      mark = mix64(mark ^ of_value(*found, field));
-    return mark;
+    return found == share_.samples.end() || source_.key(*found) != key ? 0 : of_sample(*found);
   }
 
   // A number for the samples of the share together, those left out too.
   std::string of_all() {
     std::uint64_t mark = 0;
-    for (const std::uint64_t sample : share_.samples) mark = mix64(mark ^ of(source_.key(sample)));
+    for (const std::uint64_t sample : share_.samples) mark = mix64(mark ^ of_sample(sample));
     return hexadecimal(mark);
   }
 
  private:
+  std::uint64_t of_sample(std::uint64_t sample) {
+    std::uint64_t mark = hash64(source_.key(sample));
+    for (std::uint32_t field = 0; field < fields_.schemas().size(); ++field)
+      mark = mix64(mark ^ of_value(sample, field));
+    return mark;
+  }
+
   // By its checksum where there is one, else by its place and the state of the file.
   std::uint64_t of_value(std::uint64_t sample, std::uint32_t field) {
     const std::optional<std::uint32_t> stored = fields_.stored(field);
