@@ -23,8 +23,8 @@ bool holds_nothing(const fs::path& path) {
   return fs::is_directory(path) ? is_empty_folder(path) : fs::file_size(path) == 0;
 }
 
-// What stood in the place of a copy: settle() has seen that it was one, or a dataset, or empty. Of a link the link
-// goes.
+// What stood in the place of a copy: settle() has seen that it was one, or a dataset, or empty. A link goes itself, and
+// what it leads to stays.
 void remove_replaced(const fs::path& old) {
   const bool ours = fs::is_symlink(old) || holds_nothing(old) || fs::exists(old / StageJournal::kFileName) ||
                     fs::exists(old / Manifest::kFileName);
