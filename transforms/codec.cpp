@@ -1,9 +1,15 @@
+#include <penstock/formats/encodings.hpp>
 #include <penstock/transforms/codec.hpp>
 
 namespace penstock {
 
 std::optional<Size> Decoder::shrink(unsigned) {
   return std::nullopt;
+}
+
+bool Codec::recognises(std::span<const std::byte> first_bytes) const {
+  const Encoding* encoding = encoding_of_codec(name());
+  return encoding != nullptr && begins_as(*encoding, first_bytes);
 }
 
 bool Codec::select(const FieldHeader&, ByteRange, std::vector<ByteRange>&) const {

@@ -77,7 +77,8 @@ class Codec {
   virtual ~Codec() = default;
   virtual std::string_view name() const = 0;      ///< as in FieldSchema::codec
   virtual unsigned version() const { return 1; }  ///< raised when the same bytes decode to other values
-  virtual bool recognises(std::span<const std::byte> first_bytes) const = 0;
+  /// Whether a value that begins so is of this codec; by default where it begins as the table of encodings says.
+  virtual bool recognises(std::span<const std::byte> first_bytes) const;
   virtual std::unique_ptr<Decoder> decoder(const FieldSchema& schema, const DecodeOptions& options = {}) const = 0;
   /// Appends the byte ranges that decoding `rows` ([begin, end) of the first dimension) of the value needs, in rising
   /// order; false when the whole field is needed, which is the default.

@@ -46,7 +46,6 @@ class RawDecoder final : public Decoder {
 class RawCodec final : public Codec {
  public:
   std::string_view name() const override { return "raw"; }
-  bool recognises(std::span<const std::byte>) const override { return false; }
   std::unique_ptr<Decoder> decoder(const FieldSchema&, const DecodeOptions&) const override {
     return std::make_unique<RawDecoder>();
   }

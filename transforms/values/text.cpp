@@ -138,7 +138,6 @@ class TextCodec final : public Codec {
  public:
   explicit TextCodec(std::string_view name) : name_(name) {}
   std::string_view name() const override { return name_; }
-  bool recognises(std::span<const std::byte>) const override { return false; }
   std::unique_ptr<Decoder> decoder(const FieldSchema&, const DecodeOptions&) const override {
     return std::make_unique<D>();
   }

@@ -122,9 +122,6 @@ class PackedCloudDecoder final : public CloudDecoder {
 class PackedCloudCodec final : public CloudCodec {
  public:
   std::string_view name() const override { return "points"; }
-  bool recognises(std::span<const std::byte> bytes) const override {
-    return bytes.size() >= kMagic.size() && std::memcmp(bytes.data(), kMagic.data(), kMagic.size()) == 0;
-  }
   std::unique_ptr<CloudDecoder> cloud_decoder(const DecodeOptions&) const override {
     return std::make_unique<PackedCloudDecoder>();
   }

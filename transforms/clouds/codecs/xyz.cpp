@@ -216,7 +216,6 @@ class XyzDecoder final : public TableDecoder {
 class XyzCodec final : public CloudCodec {
  public:
   std::string_view name() const override { return "xyz"; }
-  bool recognises(std::span<const std::byte>) const override { return false; }
   std::unique_ptr<CloudDecoder> cloud_decoder(const DecodeOptions& options) const override {
     return std::make_unique<XyzDecoder>(options);
   }

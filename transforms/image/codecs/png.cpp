@@ -6,7 +6,6 @@
 #include <spng.h>
 
 #include <penstock/base/error.hpp>
-#include <penstock/formats/encodings.hpp>
 #include <penstock/formats/io/checks_sums.hpp>
 #include <penstock/transforms/image/codecs/exif.hpp>
 #include <penstock/transforms/image/codecs/image_decoder.hpp>
@@ -203,9 +202,6 @@ class PngDecoder final : public Decoder {
 class PngCodec final : public Codec {
  public:
   std::string_view name() const override { return "png"; }
-  bool recognises(std::span<const std::byte> first_bytes) const override {
-    return begins_as(*encoding_of_codec(name()), first_bytes);
-  }
   std::unique_ptr<Decoder> decoder(const FieldSchema&, const DecodeOptions& options) const override {
     auto decoder = std::make_unique<PngDecoder>(options.pixels);
     if (!options.upright) return decoder;

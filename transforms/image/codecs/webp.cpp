@@ -5,7 +5,6 @@
 #include <webp/decode.h>
 
 #include <penstock/base/error.hpp>
-#include <penstock/formats/encodings.hpp>
 #include <penstock/transforms/image/codecs/exif.hpp>
 #include <penstock/transforms/image/codecs/image_decoder.hpp>
 #include <penstock/transforms/image/codecs/oriented_decoder.hpp>
@@ -79,9 +78,6 @@ class WebpDecoder final : public Decoder {
 class WebpCodec final : public Codec {
  public:
   std::string_view name() const override { return "webp"; }
-  bool recognises(std::span<const std::byte> first_bytes) const override {
-    return begins_as(*encoding_of_codec(name()), first_bytes);
-  }
   std::unique_ptr<Decoder> decoder(const FieldSchema&, const DecodeOptions& options) const override {
     auto decoder = std::make_unique<WebpDecoder>();
     if (!options.upright) return decoder;

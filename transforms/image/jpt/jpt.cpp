@@ -1,4 +1,3 @@
-#include <algorithm>
 
 #include <penstock/base/error.hpp>
 #include <penstock/transforms/image/codecs/exif.hpp>
@@ -79,10 +78,6 @@ class JptDecoder final : public Decoder {
 class JptCodec final : public Codec {
  public:
   std::string_view name() const override { return "jpt"; }
-  bool recognises(std::span<const std::byte> first_bytes) const override {
-    return first_bytes.size() >= jpt::kMagic.size() &&
-           std::ranges::equal(first_bytes.first(jpt::kMagic.size()), jpt::kMagic);
-  }
   std::unique_ptr<Decoder> decoder(const FieldSchema&, const DecodeOptions& options) const override {
     auto decoder = std::make_unique<JptDecoder>(options.pixels);
     if (!options.upright) return decoder;
