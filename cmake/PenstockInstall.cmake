@@ -36,17 +36,48 @@ set(public_headers
   staging/stage.hpp
   transforms/account.hpp
   transforms/chain/chain.hpp
-  transforms/chain/color_op.hpp
-  transforms/chain/image_steps.hpp
+  transforms/chain/common_steps.hpp
   transforms/chain/interpolation.hpp
-  transforms/chain/points_steps.hpp
+  transforms/chain/own_steps.hpp
+  transforms/chain/step.hpp
+  transforms/chain/step_values.hpp
   transforms/clouds/codecs/cloud.hpp
   transforms/clouds/codecs/cloud_recoder.hpp
   transforms/clouds/samplers/sampler.hpp
+  transforms/clouds/steps/center.hpp
+  transforms/clouds/steps/cloud_decode.hpp
+  transforms/clouds/steps/dropout.hpp
+  transforms/clouds/steps/finite.hpp
+  transforms/clouds/steps/followers.hpp
+  transforms/clouds/steps/jitter.hpp
+  transforms/clouds/steps/layout.hpp
+  transforms/clouds/steps/pad.hpp
+  transforms/clouds/steps/rotate.hpp
+  transforms/clouds/steps/sample.hpp
+  transforms/clouds/steps/scale.hpp
+  transforms/clouds/steps/shift.hpp
+  transforms/clouds/steps/shuffle.hpp
+  transforms/clouds/steps/surface.hpp
+  transforms/clouds/steps/unit.hpp
   transforms/codec.hpp
   transforms/geometry.hpp
   transforms/image/codecs/pixel_recoder.hpp
   transforms/image/jpeg/recoder.hpp
+  transforms/image/steps/auto_augment.hpp
+  transforms/image/steps/center_crop.hpp
+  transforms/image/steps/color_jitter.hpp
+  transforms/image/steps/flips.hpp
+  transforms/image/steps/gaussian_blur.hpp
+  transforms/image/steps/image_decode.hpp
+  transforms/image/steps/numbers.hpp
+  transforms/image/steps/pad_image.hpp
+  transforms/image/steps/random_affine.hpp
+  transforms/image/steps/random_color.hpp
+  transforms/image/steps/random_crop.hpp
+  transforms/image/steps/random_erasing.hpp
+  transforms/image/steps/random_resized_crop.hpp
+  transforms/image/steps/random_rotation.hpp
+  transforms/image/steps/resize.hpp
   transforms/mix.hpp
   transforms/program/output.hpp
   transforms/program/program.hpp

@@ -77,8 +77,8 @@ std::optional<Picture> picture_of(const TensorView& row, const Chain& chain) {
   const step::Normalize* normalize = nullptr;
   bool channels_last = false;
   for (const Step& step : chain.steps) {
-    if (const auto* found = std::get_if<step::Normalize>(&step)) normalize = found;
-    if (std::holds_alternative<step::ChannelsLast>(step)) channels_last = true;
+    if (const auto* found = step.as<step::Normalize>()) normalize = found;
+    if (step.is<step::ChannelsLast>()) channels_last = true;
   }
   const auto layout = layout_of(row.shape, channels_last);
   if (!layout || !pixel_sized(layout->width) || !pixel_sized(layout->height)) return std::nullopt;

@@ -1,5 +1,4 @@
-#include "bind_chain.hpp"
-
+#include <map>
 #include <new>
 #include <optional>
 #include <string>
@@ -14,15 +13,16 @@
 
 #include <penstock/base/error.hpp>
 #include <penstock/transforms/chain/chain.hpp>
+#include <penstock/transforms/chain/step_table.hpp>
 
-#include "bind_step.hpp"
+#include "bind.hpp"
 
 namespace penstock::python {
 namespace {
 
 // What is made in C++ cannot be taken to another process; every other step is its text.
 std::string step_state(const Step& step) {
-  if (std::holds_alternative<step::OwnDecode>(step) || std::holds_alternative<step::OwnTransform>(step)) {
+  if (step.is<step::OwnDecode>() || step.is<step::OwnTransform>()) {
     throw Error::unsupported("a chain with " + to_string(step) + " cannot be pickled");
   }
   return to_string(step);
@@ -45,74 +45,108 @@ Chain chain_from_state(const nb::tuple& state) {
   return chain;
 }
 
-void bind_array(nb::module_ module) {
-  module.doc() = "Chains for arrays (.npy, rows of HDF5).";
-  module.def("decode", array::decode, "Elements as stored.");
-  module.def("random_window", array::random_window, nb::arg("rows"),
-             "That many consecutive rows at a random place; only those are read.");
-  module.def(
-      "cast", [](const std::string& dtype) { return array::cast(dtype_of(dtype)); }, nb::arg("dtype"),
-      "To any dtype; to integers by truncation, and what is out of range becomes the nearest.");
+// A number, a word, or a list of them; true and false are words. Throws TypeError.
+void add_value(Argument& argument, const nb::handle value) {
+  double number = 0;
+  if (nb::isinstance<nb::bool_>(value)) {
+    argument.words.emplace_back(nb::cast<bool>(value) ? "true" : "false");
+  } else if (nb::isinstance<nb::str>(value)) {
+    argument.words.push_back(nb::cast<std::string>(value));
+  } else if (nb::try_cast(value, number)) {
+    argument.numbers.push_back(number);
+  } else {
+    throw nb::type_error(
+        ("a value of type " + std::string(nb::type_name(value.type()).c_str()) + " is no argument of a step").c_str());
+  }
 }
 
-Chain sample_points(std::int64_t points, const std::string& method, double size, const std::string& voxel,
-                    std::int64_t slices, std::int64_t blocks, const std::string& few) {
-  return points::sample(points, method, {.size = size, .voxel = voxel, .slices = slices, .blocks = blocks, .few = few});
+void add_argument(std::vector<Argument>& arguments, const nb::handle value, std::string keyword) {
+  if (value.is_none()) return;
+  Argument argument{.keyword = std::move(keyword)};
+  argument.list = !nb::isinstance<nb::str>(value) && nb::isinstance<nb::sequence>(value);
+  if (argument.list) {
+    for (const nb::handle entry : value) add_value(argument, entry);
+  } else {
+    add_value(argument, value);
+    if (!argument.words.empty()) argument.word = std::exchange(argument.words, {})[0];
+  }
+  arguments.push_back(std::move(argument));
 }
 
-void bind_points(nb::module_ module) {
-  module.doc() =
+Chain step_of(const StepTable& table, const nb::args& places, const nb::kwargs& keywords) {
+  std::vector<Argument> arguments;
+  for (const nb::handle value : places) add_argument(arguments, value, {});
+  for (const auto& [keyword, value] : keywords) add_argument(arguments, value, nb::cast<std::string>(keyword));
+  StepArguments given(table.name, std::move(arguments), StepArguments::From::values);
+  try {
+    return table.read(given);
+  } catch (const Misfit& misfit) {
+    throw nb::type_error((std::string(table.name) + "() " + misfit.cause()).c_str());
+  }
+}
+
+// "def pad(padding: int, *, fill: int = 0) -> penstock._penstock.Chain"
+std::string signature_of(const StepTable& table, const std::string& name) {
+  std::string list;
+  bool by_place = true;
+  for (const auto& parameter : table.parameters()) {
+    if (!list.empty()) list += ", ";
+    if (by_place && parameter->rules.keyword) list += "*, ";
+    by_place &= !parameter->rules.keyword;
+    list += std::string(parameter->name) + ": " + parameter->python_type();
+    if (!parameter->rules.required) list += " = " + table.usual_python(*parameter);
+  }
+  return "def " + name + "(" + list + ") -> penstock._penstock.Chain";
+}
+
+// In lines of at most 110 bytes.
+std::string wrapped(std::string text) {
+  constexpr std::size_t kMost = 110;
+  for (std::size_t begin = 0; text.size() - begin > kMost;) {
+    const std::size_t blank = text.rfind(' ', begin + kMost);
+    if (blank == std::string::npos || blank <= begin) break;
+    text[blank] = '\n';
+    begin = blank + 1;
+  }
+  return text;
+}
+
+// What the step does, and a paragraph for each parameter: "most: highest ratio; 0 to 1."
+std::string docstring_of(const StepTable& table) {
+  std::string doc = wrapped(std::string(table.meaning));
+  for (const auto& parameter : table.parameters()) {
+    const std::string allowed = parameter->allowed();
+    std::string line = std::string(parameter->name) + ": " + std::string(parameter->meaning);
+    if (!parameter->rules.unit.empty()) line += ", in " + std::string(parameter->rules.unit);
+    doc += "\n" + wrapped(line + (allowed == "any" ? "." : "; " + allowed + "."));
+  }
+  return doc;
+}
+
+void bind_steps(nb::module_& module) {
+  std::map<std::string_view, nb::module_> modules{{"image", module.def_submodule("image")},
+                                                  {"array", module.def_submodule("array")},
+                                                  {"points", module.def_submodule("points")}};
+  modules.at("image").doc() =
+      "Chains for images (JPEG, PNG, uint8 arrays). The layout of what they give is (C, H, W). Whatever is drawn is a\n"
+      "function of seed, epoch and sample.";
+  modules.at("array").doc() = "Chains for arrays (.npy, rows of HDF5).";
+  modules.at("points").doc() =
       "Chains for point clouds (LAS, LAZ, PLY, PCD, OFF, text) and arrays of points (N, 3 or more columns). They give\n"
       "float32 (K, C): x, y, z relative to an origin, then the attributes asked for. The origins of the first such\n"
       "output stand in the batch as \"__origin__\": float64 (3,) a row.";
-  module.def("decode", points::decode, nb::arg("attributes") = std::vector<std::string>{}, nb::kw_only(),
-             nb::arg("columns") = 0,
-             "First in a chain: `attributes` follow x, y, z as further columns. `columns`: float32 numbers of a point\n"
-             "in .bin scans, which do not tell (KITTI: 4).");
-  module.def(
-      "sample", sample_points, nb::arg("points"), nb::arg("method") = "random", nb::kw_only(), nb::arg("size") = 0.0,
-      nb::arg("voxel") = "centroid", nb::arg("slices") = 16, nb::arg("blocks") = 0, nb::arg("few") = "repeat",
-      "So many points, fresh for every (seed, epoch, sample). method: \"random\", \"blocks\" (of neighbours: cheap,\n"
-      "biased), \"fps\", \"voxel\", \"poisson\", \"stratified\", \"inverse_density\". size: voxel edge, Poisson "
-      "distance\n"
-      "or cell of the density. few: what becomes of clouds with fewer points: \"repeat\", \"ragged\", \"raise\".\n"
-      "Of clouds packed in progressive order, the next run of stored points, another one each epoch.");
-  module.def("voxel", points::voxel, nb::arg("size"), nb::arg("mode") = "centroid",
-             "One point for each occupied cell: \"centroid\", \"first\" or \"random\". A Ragged.");
-  module.def("poisson", points::poisson, nb::arg("distance"),
-             "No two points closer, and none could be added. A Ragged.");
-  bind_step<step::Surface>(module);
-  bind_step<step::Finite>(module);
-  bind_step<step::Center>(module);
-  bind_step<step::UnitSphere>(module);
-  bind_step<step::UnitBox>(module);
-  bind_step<step::Scale>(module);
-  module.def("rotate", points::rotate, nb::arg("about") = "z",
-             "By a random angle about \"z\", or any rotation (\"free\"). Attributes nx, ny, nz turn too.");
-  bind_step<step::Jitter>(module);
-  bind_step<step::RandomScale>(module);
-  bind_step<step::Shift>(module);
-  bind_step<step::Dropout>(module);
-  bind_step<step::ShufflePoints>(module);
-  bind_step<step::Pad>(module);
-  bind_step<step::ChannelsFirst>(module);
-  module.def(
-      "cast", [](const std::string& dtype) { return points::cast(dtype_of(dtype)); }, nb::arg("dtype"),
-      "\"float32\", \"float16\", \"bfloat16\" or \"float64\".");
-  module.def(
-      "attribute", points::attribute, nb::arg("name"),
-      "One attribute of each point in its stored dtype, after follow(\"OUTPUT\") that of the same points: (K,).");
-  bind_step<step::Mask>(module);
-  bind_step<step::Origin>(module);
+  for (const StepTable* table : step_tables()) {
+    const std::size_t dot = table->name.find('.');
+    nb::module_& home = dot == std::string_view::npos ? module : modules.at(table->name.substr(0, dot));
+    const std::string name(table->name.substr(dot == std::string_view::npos ? 0 : dot + 1));
+    home.def(
+        name.c_str(),
+        [table](const nb::args& places, const nb::kwargs& keywords) { return step_of(*table, places, keywords); },
+        nb::sig(signature_of(*table, name).c_str()), docstring_of(*table).c_str());
+  }
 }
 
 }  // namespace
-
-DType dtype_of(const std::string& spelled) {
-  const auto dtype = dtype_named(spelled);
-  if (!dtype) throw Error::invalid_argument("there is no dtype " + spelled);
-  return *dtype;
-}
 
 void bind_chain(nb::module_& module) {
   nb::class_<Chain>(module, "Chain",
@@ -128,18 +162,7 @@ void bind_chain(nb::module_& module) {
   module.def("follow", follow, nb::arg("output"),
              "Applies the geometry drawn for another output: masks (nearest), boxes() and key_points() move with\n"
              "their image.");
-  module.def("label", label, nb::arg("classes") = 0,
-             "A class index or other single integer: int64 scalar. From cls, txt, json or an array. With `classes`:\n"
-             "float32 (classes,), 1 at the class and 0 elsewhere.");
-  module.def("raw", raw, "Undecoded bytes: a Ragged of uint8.");
-  module.def(
-      "boxes", boxes,
-      "After follow(): (n, 4) float32 x0 y0 x1 y1 in output pixels, clipped to the output; a Ragged. Boxes that\n"
-      "end up empty stay, with zero area.");
-  module.def("key_points", key_points, "After follow(): (n, 2) float32 x y in output pixels, not clipped; a Ragged.");
-  bind_image_chain(module.def_submodule("image"));
-  bind_array(module.def_submodule("array"));
-  bind_points(module.def_submodule("points"));
+  bind_steps(module);
 }
 
 }  // namespace penstock::python

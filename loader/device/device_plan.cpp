@@ -3,6 +3,8 @@
 
 #include <penstock/loader/device/device_plan.hpp>
 #include <penstock/loader/device/device_points.hpp>
+#include <penstock/transforms/chain/step_table.hpp>
+#include <penstock/transforms/program/compile.hpp>
 
 namespace penstock {
 namespace {
@@ -10,32 +12,18 @@ namespace {
 constexpr std::uint32_t kMostRows = 65'535;  // of a pass
 
 bool is_layout_or_number(const Step& step) {
-  return std::holds_alternative<step::Normalize>(step) || std::holds_alternative<step::Cast>(step) ||
-         std::holds_alternative<step::ChannelsLast>(step);
-}
-
-/// What the chain's last steps say; null where it has no such step.
-template <typename Kind>
-const Kind* last_step(const Chain& chain) {
-  for (const Step& step : chain.steps) {
-    if (const auto* found = std::get_if<Kind>(&step)) return found;
-  }
-  return nullptr;
+  return step.is<step::Normalize>() || step.is<step::Cast>() || step.is<step::ChannelsLast>();
 }
 
 /// Steps before the numbers, where all that follow are numbers and layout, and the result is no uint8.
 std::optional<std::size_t> steps_before_numbers(const Chain& chain) {
   const auto first = std::ranges::find_if(chain.steps, is_layout_or_number);
   if (chain.followed || !chain.misuse.empty() || !std::all_of(first, chain.steps.end(), is_layout_or_number)) return {};
-  const auto* cast = last_step<step::Cast>(chain);
-  if (cast == nullptr && last_step<step::Normalize>(chain) == nullptr) return {};
+  const auto* cast = find_step<step::Cast>(chain);
+  if (cast == nullptr && find_step<step::Normalize>(chain) == nullptr) return {};
   if (cast != nullptr && cast->dtype != DType::f32 && cast->dtype != DType::f16 && cast->dtype != DType::bf16)
     return {};
-  const auto is_pixels = [](const Step& step) {
-    return std::holds_alternative<step::Decode>(step) || std::holds_alternative<step::RandomResizedCrop>(step) ||
-           std::holds_alternative<step::Resize>(step) || std::holds_alternative<step::CenterCrop>(step) ||
-           std::holds_alternative<step::RandomFlip>(step);
-  };
+  const auto is_pixels = [](const Step& step) { return step.table().traits().before_device; };
   if (first == chain.steps.begin() || !std::all_of(chain.steps.begin(), first, is_pixels)) return {};
   return static_cast<std::size_t>(first - chain.steps.begin());
 }
@@ -46,17 +34,17 @@ ImagePass pass_of(const Chain& chain, const Output& host, const Output& whole) {
   pass.in_width = pass.width = static_cast<std::int32_t>(host.shape[1]);
   pass.channels = static_cast<std::int32_t>(host.shape[2]);
   pass.dtype = whole.dtype;
-  pass.channels_last = last_step<step::ChannelsLast>(chain) != nullptr;
-  if (const auto* step = last_step<step::Normalize>(chain)) normalize(pass, step->mean.data(), step->stddev.data());
+  pass.channels_last = find_step<step::ChannelsLast>(chain) != nullptr;
+  if (const auto* step = find_step<step::Normalize>(chain)) normalize(pass, step->mean.data(), step->stddev.data());
   return pass;
 }
 
 bool fits(const Chain& chain, const Output& host, const Output& whole) {
   if (host.dtype != DType::u8 || host.shape.size() != 3 || whole.shape.size() != 3) return false;
-  const auto* step = last_step<step::Normalize>(chain);
+  const auto* step = find_step<step::Normalize>(chain);
   if (step != nullptr && static_cast<std::int64_t>(step->mean.size()) != host.shape[2]) return false;
   const Shape turned{host.shape[2], host.shape[0], host.shape[1]};
-  return whole.shape == (last_step<step::ChannelsLast>(chain) != nullptr ? host.shape : turned);
+  return whole.shape == (find_step<step::ChannelsLast>(chain) != nullptr ? host.shape : turned);
 }
 
 }  // namespace

@@ -1,52 +1,41 @@
 #include <algorithm>
 #include <iterator>
-#include <variant>
 
 #include <penstock/loader/device/device_points.hpp>
-#include <penstock/transforms/clouds/steps/point_steps.hpp>
+#include <penstock/transforms/chain/step_table.hpp>
 #include <penstock/transforms/program/compile.hpp>
 #include <penstock/transforms/program/points_program.hpp>
 
 namespace penstock {
 namespace {
 
-struct MoveOf {
+/// Nothing where a device does not do the step.
+std::optional<PointMove> move_of(const Step& step) {
   using Kind = PointMove::Kind;
-  std::optional<PointMove> operator()(const step::Center&) const { return move(Kind::center); }
-  std::optional<PointMove> operator()(const step::UnitSphere&) const { return move(Kind::unit_sphere); }
-  std::optional<PointMove> operator()(const step::Scale& scale) const { return move(Kind::scale, scale.factor); }
-  std::optional<PointMove> operator()(const step::RandomScale& scale) const {
-    return move(Kind::random_scale, scale.low, scale.high);
-  }
-  std::optional<PointMove> operator()(const step::Shift& shift) const { return move(Kind::shift, shift.range); }
-  std::optional<PointMove> operator()(const step::Rotate& rotate) const {
-    return move(rotate.free ? Kind::rotate_free : Kind::rotate_about_z);
-  }
-  std::optional<PointMove> operator()(const step::Jitter& jitter) const {
-    return move(Kind::jitter, jitter.sigma, jitter.clip);
-  }
-  template <typename Other>
-  std::optional<PointMove> operator()(const Other&) const {
-    return std::nullopt;
-  }
-
- private:
-  static PointMove move(Kind kind, double low = 0, double high = 0) {
-    return {.kind = kind, .transform = 0, .low = low, .high = high};
-  }
-};
+  const auto move = [](Kind kind, double low = 0, double high = 0) {
+    return PointMove{.kind = kind, .transform = 0, .low = low, .high = high};
+  };
+  if (step.is<step::Center>()) return move(Kind::center);
+  if (step.is<step::UnitSphere>()) return move(Kind::unit_sphere);
+  if (const auto* scale = step.as<step::Scale>()) return move(Kind::scale, scale->factor);
+  if (const auto* scale = step.as<step::RandomScale>()) return move(Kind::random_scale, scale->low, scale->high);
+  if (const auto* shift = step.as<step::Shift>()) return move(Kind::shift, shift->range);
+  if (const auto* jitter = step.as<step::Jitter>()) return move(Kind::jitter, jitter->sigma, jitter->clip);
+  const auto* rotate = step.as<step::Rotate>();
+  if (rotate == nullptr) return std::nullopt;
+  return move(rotate->about == step::Rotate::About::free ? Kind::rotate_free : Kind::rotate_about_z);
+}
 
 bool is_layout(const Step& step) {
-  return std::holds_alternative<step::Cast>(step) || std::holds_alternative<step::ChannelsFirst>(step);
+  return step.is<step::Cast>() || step.is<step::ChannelsFirst>();
 }
 
 bool is_of_points(const Step& step) {
-  return is_point_step(step) || std::holds_alternative<step::CloudDecode>(step) ||
-         std::holds_alternative<step::Surface>(step) || std::holds_alternative<step::ChannelsFirst>(step);
+  return step.table().traits().domain == Domain::points;
 }
 
 bool makes_points(const Chain& chain) {
-  const bool own = !chain.steps.empty() && std::holds_alternative<step::OwnDecode>(chain.steps.front());
+  const bool own = !chain.steps.empty() && chain.steps.front().is<step::OwnDecode>();
   return !chain.followed && chain.misuse.empty() && std::ranges::any_of(chain.steps, is_of_points) &&
          std::all_of(chain.steps.begin() + (own ? 1 : 0), chain.steps.end(),
                      [](const Step& step) { return is_of_points(step) || is_layout(step); });
@@ -57,7 +46,7 @@ std::size_t first_of_device(const Chain& chain) {
   std::size_t first = chain.steps.size();
   while (first > 0 && is_layout(chain.steps[first - 1])) --first;
   for (std::int32_t moves = 0; moves < PointPass::kMostMoves && first > 0; ++moves) {
-    if (!std::visit(MoveOf{}, chain.steps[first - 1])) break;
+    if (!move_of(chain.steps[first - 1])) break;
     --first;
   }
   return first;
@@ -69,7 +58,7 @@ std::optional<Chain> points_before_device(const Chain& chain, Where where) {
   if (!makes_points(chain)) return std::nullopt;
   DType dtype = DType::f32;
   for (const Step& step : chain.steps) {
-    if (const auto* cast = std::get_if<step::Cast>(&step)) dtype = cast->dtype;
+    if (const auto* cast = step.as<step::Cast>()) dtype = cast->dtype;
   }
   if (where == Where::automatic && size_of(dtype) < size_of(DType::f32)) return std::nullopt;
   const std::size_t first = first_of_device(chain);
@@ -101,7 +90,7 @@ std::optional<PointPass> point_pass(const FieldChain& output, const Output& host
   }
   for (std::size_t i = first_of_device(chain); i < chain.steps.size() && !is_layout(chain.steps[i]); ++i) {
     PointMove& move = pass.move[pass.moves++];
-    move = *std::visit(MoveOf{}, chain.steps[i]);
+    move = *move_of(chain.steps[i]);
     move.transform = transform_id(name, i);
   }
   return pass;

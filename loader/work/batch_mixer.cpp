@@ -103,12 +103,12 @@ void ask_for_classes(LoaderOptions& options, std::span<const FieldSchema> fields
       for (const FieldSchema& field : fields)
         if (field.name == source && field.codec == "cls") chain.steps.emplace_back(step::Label{});
     }
-    auto* label = chain.steps.empty() ? nullptr : std::get_if<step::Label>(&chain.steps.front());
+    const auto* label = chain.steps.empty() ? nullptr : chain.steps.front().as<step::Label>();
     if (label == nullptr) continue;
     if (label->classes != 0 && label->classes != options.mix.front().classes)
       refuse(output,
              "has " + std::to_string(label->classes) + " classes, not those of " + to_string(options.mix.front()));
-    label->classes = options.mix.front().classes;
+    chain.steps.front() = step::Label{.classes = options.mix.front().classes};
   }
 }
 

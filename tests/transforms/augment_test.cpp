@@ -11,9 +11,8 @@
 #include <penstock/base/error.hpp>
 #include <penstock/transforms/image/kernels/color_rows.hpp>
 #include <penstock/transforms/image/kernels/pixel_rows.hpp>
-#include <penstock/transforms/image/steps/color_ops.hpp>
-#include <penstock/transforms/image/steps/placement.hpp>
-#include <penstock/transforms/image/steps/step_draws.hpp>
+#include <penstock/transforms/image/passes/color_ops.hpp>
+#include <penstock/transforms/image/passes/placement.hpp>
 #include <penstock/transforms/program/program.hpp>
 
 #include "support/filled.hpp"

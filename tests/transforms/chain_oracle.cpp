@@ -11,7 +11,7 @@
 #include <string>
 
 #include <penstock/base/error.hpp>
-#include <penstock/transforms/image/steps/placement.hpp>
+#include <penstock/transforms/image/passes/placement.hpp>
 #include <penstock/transforms/program/program.hpp>
 
 #include "support/filled.hpp"

@@ -5,7 +5,7 @@
 #include <doctest/doctest.h>
 
 #include <penstock/base/error.hpp>
-#include <penstock/transforms/image/steps/placement.hpp>
+#include <penstock/transforms/image/passes/placement.hpp>
 #include <penstock/transforms/program/program.hpp>
 
 #include "support/filled.hpp"

@@ -4,6 +4,7 @@
 //   image_oracle FILE INTERPOLATION CROP RESIZE CROP [flip]         CROP is x,y,width,height; RESIZE is width,height
 //
 // Prints "width height channels\n" and the pixels, row by row. Data faults: exit 1, and their message on stderr.
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstdio>
@@ -62,7 +63,7 @@ void run(const std::vector<std::string>& arguments) {
                           .resized({size.at(0), size.at(1)})
                           .cropped(region(arguments.at(4)));
   if (arguments.size() > 5) geometry = geometry.flipped();
-  const Interpolation filter = interpolation_named(mode).value();
+  const Interpolation filter = static_cast<Interpolation>(std::ranges::find(kInterpolations, mode) - kInterpolations);
   const Region needed = geometry.needed(support(filter));
   pixels.resize(static_cast<std::size_t>(needed.width * needed.height * shape[2]));
   decoder->decode(field, &needed, {pixels.data(), DType::u8, {needed.height, needed.width, shape[2]}});

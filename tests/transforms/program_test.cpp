@@ -6,8 +6,7 @@
 #include <doctest/doctest.h>
 
 #include <penstock/base/error.hpp>
-#include <penstock/transforms/image/steps/placement.hpp>
-#include <penstock/transforms/image/steps/step_draws.hpp>
+#include <penstock/transforms/image/passes/placement.hpp>
 #include <penstock/transforms/program/program.hpp>
 
 #include "support/filled.hpp"
@@ -153,11 +152,11 @@ TEST_CASE("explain() tells the draws that filling made, without filling") {
 }
 
 TEST_CASE("the box of a random_resized_crop keeps to area and ratio, and falls back to the middle") {
-  const step::RandomResizedCrop crop{1, 1, 0.08, 1.0, 3.0 / 4, 4.0 / 3};
+  const step::RandomResizedCrop crop{.size = {1, 1}};
   double least = 1, most = 0;
   for (std::uint64_t sample = 0; sample < 2000; ++sample) {
     Random random(1, 0, sample, 9);
-    const Region box = draw_resized_crop(crop, {500, 375}, random);
+    const Region box = crop.box({500, 375}, random);
     REQUIRE(box.x >= 0);
     REQUIRE(box.y >= 0);
     REQUIRE(box.x + box.width <= 500);
@@ -173,9 +172,13 @@ TEST_CASE("the box of a random_resized_crop keeps to area and ratio, and falls b
   CHECK(least > 0.078);
   CHECK(most > 0.9);
   Random random(1, 0, 0, 9);
-  CHECK(draw_resized_crop({1, 1, 0.9, 1.0, 0.75, 1.25}, {1000, 10}, random) == Region{494, 0, 12, 10});
-  CHECK(draw_resized_crop({1, 1, 0.9, 1.0, 0.5, 1.25}, {10, 1000}, random) == Region{0, 490, 10, 20});
-  CHECK(draw_resized_crop({1, 1, 0.9, 1.0, 0.1, 0.4}, {9, 1}, random) == Region{4, 0, 1, 1});
+  const auto box = [&random](double least_ratio, double most_ratio, Size size) {
+    return step::RandomResizedCrop{.size = {1, 1}, .scale = {0.9, 1.0}, .ratio = {least_ratio, most_ratio}}.box(size,
+                                                                                                                random);
+  };
+  CHECK(box(0.75, 1.25, {1000, 10}) == Region{494, 0, 12, 10});
+  CHECK(box(0.5, 1.25, {10, 1000}) == Region{0, 490, 10, 20});
+  CHECK(box(0.1, 0.4, {9, 1}) == Region{4, 0, 1, 1});
 }
 
 TEST_CASE("resize(short side) truncates the long side and center_crop rounds as torchvision does") {

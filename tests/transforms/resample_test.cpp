@@ -185,7 +185,7 @@ TEST_CASE("every SIMD level, dtype and layout gives the pixels of the definition
 
 TEST_CASE("every SIMD level gives the pixels of the definition with each filter, upside down too") {
   for (const Interpolation filter : {Interpolation::area, Interpolation::bicubic}) {
-    CAPTURE(name(filter));
+    CAPTURE(choices(filter)[static_cast<std::size_t>(filter)]);
     for (const std::int64_t channels : {1, 3}) {
       const Image in = noise(61, 47, channels);
       const Geometry all = Geometry::identity({61, 47});

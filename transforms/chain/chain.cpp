@@ -1,9 +1,24 @@
 #include <algorithm>
+#include <array>
 
 #include <penstock/base/error.hpp>
 #include <penstock/transforms/chain/chain.hpp>
+#include <penstock/transforms/chain/step_table.hpp>
 
 namespace penstock {
+namespace {
+
+template <typename... Kinds>
+std::span<const StepTable* const> tables_of(StepList<Kinds...>) {
+  static const std::array<const StepTable*, sizeof...(Kinds)> tables{&Kinds::table()...};
+  return tables;
+}
+
+}  // namespace
+
+std::span<const StepTable* const> step_tables() {
+  return tables_of(AllSteps{});
+}
 
 Chain operator|(Chain left, const Chain& right) {
   if (left.misuse.empty()) left.misuse = right.misuse;
@@ -36,6 +51,19 @@ Chain follow(const std::string& output) {
   Chain chain;
   chain.followed = output;
   return chain;
+}
+
+std::string to_string(const Chain& chain) {
+  std::string line;
+  const auto add = [&line](const std::string& part) { line += (line.empty() ? "" : " | ") + part; };
+  if (!chain.sources.empty()) {
+    std::string names;
+    for (const std::string& source : chain.sources) names += (names.empty() ? "" : "|") + source;
+    add("field(" + names + ")");
+  }
+  if (chain.followed) add("follow(" + *chain.followed + ")");
+  for (const Step& step : chain.steps) add(to_string(step));
+  return line;
 }
 
 }  // namespace penstock

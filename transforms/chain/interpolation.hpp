@@ -2,7 +2,7 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
+#include <span>
 #include <string_view>
 
 namespace penstock {
@@ -15,26 +15,9 @@ enum class Interpolation : std::uint8_t {
   bicubic,   ///< Keys' cubic with a = -0.5, 2 pixels to each side
 };
 
-constexpr std::string_view name(Interpolation interpolation) {
-  switch (interpolation) {
-    case Interpolation::nearest:
-      return "nearest";
-    case Interpolation::area:
-      return "area";
-    case Interpolation::bilinear:
-      return "bilinear";
-    case Interpolation::bicubic:
-      break;
-  }
-  return "bicubic";
-}
-
-constexpr std::optional<Interpolation> interpolation_named(std::string_view spelled) {
-  for (const Interpolation known :
-       {Interpolation::nearest, Interpolation::area, Interpolation::bilinear, Interpolation::bicubic}) {
-    if (name(known) == spelled) return known;
-  }
-  return std::nullopt;
+inline constexpr std::string_view kInterpolations[] = {"nearest", "area", "bilinear", "bicubic"};
+constexpr std::span<const std::string_view> choices(Interpolation) {
+  return kInterpolations;
 }
 
 /// Pixels that the filter reaches to each side at scale 1; 0 for nearest.

@@ -6,16 +6,11 @@
 #include <vector>
 
 #include <penstock/base/error.hpp>
-#include <penstock/transforms/chain/builders.hpp>
 #include <penstock/transforms/chain/chain.hpp>
-#include <penstock/transforms/chain/step_arguments.hpp>
+#include <penstock/transforms/chain/step_table.hpp>
 
 namespace penstock {
 namespace {
-
-using chain_parse::Argument;
-using chain_parse::Builder;
-using chain_parse::StepArguments;
 
 /// Reads  part | part | ...  with  part = name(argument, ...)  and  argument = [keyword=] (number | word | [number,
 /// ...]).
@@ -34,7 +29,7 @@ class ChainReader {
 
  private:
   Chain part();
-  Chain built(const Builder& builder, StepArguments& given) const;
+  Chain read(const StepTable& table, StepArguments& given) const;
 
   [[noreturn]] void fail(const std::string& cause) const {
     throw Error::invalid_argument("chain \"" + std::string(text_) + "\", character " + std::to_string(at_ + 1) + ": " +
@@ -150,25 +145,22 @@ Chain ChainReader::part() {
   expect('(');
   if (name == "field") return field(names());
   if (name == "follow") return follow(names());
-  StepArguments given(arguments());
-  for (const std::span<const Builder> builders :
-       {chain_parse::common_builders(), chain_parse::image_builders(), chain_parse::points_builders()}) {
-    for (const Builder& builder : builders) {
-      if (builder.name == name) return built(builder, given);
-    }
+  std::vector<Argument> given = arguments();
+  for (const StepTable* table : step_tables()) {
+    if (table->name != name) continue;
+    StepArguments to_read(table->name, std::move(given), StepArguments::From::text);
+    return read(*table, to_read);
   }
   fail("there is no step \"" + name + "\" that can be written as text");
 }
 
-Chain ChainReader::built(const Builder& builder, StepArguments& given) const {
+Chain ChainReader::read(const StepTable& table, StepArguments& given) const {
   try {
-    Chain chain = builder.build(given);
-    given.none_left();
-    return chain;
+    return table.read(given);
   } catch (const Error& error) {
     const std::string cause = error.cause();
-    const bool named = cause.starts_with(builder.name);  // by what checks the step wherever it is written
-    fail(named ? cause : std::string(builder.name) + "() " + cause);
+    const bool named = cause.starts_with(table.name);  // by what checks the step wherever it is written
+    fail(named ? cause : std::string(table.name) + "() " + cause);
   }
 }
 

@@ -1,69 +1,66 @@
-// The arguments of one step of a chain that is written as text: as they stand there, and as the step's builder asks for
+// The arguments that a user gives to one step, in text or in Python: as they stand there, and as its parameters ask for
 // them.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include <penstock/base/error.hpp>
-#include <penstock/transforms/chain/chain.hpp>
 
-namespace penstock::chain_parse {
+namespace penstock {
 
 /// One argument: a number, a word, or a list of numbers or words.
 struct Argument {
-  std::string keyword;  ///< of keyword=...; else empty
-  std::string word;     ///< "float32"; empty for numbers
-  std::vector<double> numbers;
-  std::vector<std::string> words;  ///< of a list
+  std::string keyword = {};  ///< of keyword=...; else empty
+  std::string word = {};     ///< "float32"; empty for numbers
+  std::vector<double> numbers = {};
+  std::vector<std::string> words = {};  ///< of a list
   bool list = false;
 };
 
-/// That a step does not take its arguments so. Whoever reads the text says in front of it which step, and where.
-Error misfit(std::string cause);
+/// That a step does not take its arguments so. Whoever reads them says in front of it which step, and where.
+class Misfit : public Error {
+ public:
+  explicit Misfit(std::string cause) : Error(Error::invalid_argument(std::move(cause))) {}
+};
 
-/// Asked for by place or keyword; what nobody asked for is an error. All throw misfit(), naming the keyword.
+/// Asked for by place or keyword; what nobody asked for is an error. All throw Misfit, naming the keyword.
 class StepArguments {
  public:
   static constexpr std::size_t kByKeyword = ~std::size_t{0};  ///< for arguments that have no place
+  enum class From : std::uint8_t {
+    text,    ///< a pair of sides may stand without brackets: image.resize(3, 4)
+    values,  ///< of a language: numbers may be negative, which the step itself refuses
+  };
 
-  explicit StepArguments(std::vector<Argument> arguments)
-      : arguments_(std::move(arguments)), used_(arguments_.size(), false) {}
+  StepArguments(std::string_view step, std::vector<Argument> arguments, From from)
+      : step_(step), from_(from), arguments_(std::move(arguments)), used_(arguments_.size(), false) {}
+
+  std::string_view step() const { return step_; }  ///< its name, for messages
+  bool is_text() const { return from_ == From::text; }
 
   /// Null without it; an empty keyword finds by place alone.
   const Argument* find(std::size_t place, std::string_view keyword);
   /// Throws without it.
   const Argument& get(std::size_t place, std::string_view keyword);
-
-  std::int64_t whole(std::size_t place, std::string_view keyword);
-  std::int64_t whole(std::size_t place, std::string_view keyword, std::int64_t usual);
-  double real(std::size_t place, std::string_view keyword, double usual);
-  std::string text(std::size_t place, std::string_view keyword, std::string usual);
-  /// true or True, false or False; false without it.
-  bool flag(std::string_view keyword);
-  std::vector<float> floats(std::size_t place, std::string_view keyword);
-  DType dtype();  ///< the first
-
-  std::pair<double, double> range(std::string_view keyword, std::pair<double, double> usual);
-  /// A number x as usual(x), or a pair of numbers.
-  Range span(std::size_t place, std::string_view keyword, Range absent, Range (*usual)(double));
-  /// A number for all sides; left and right, top and bottom; or left, top, right, bottom.
-  Padding padding(std::size_t place, std::string_view keyword);
-  Fill fill(std::size_t place);
-  /// Height and width: two numbers, or a pair; nothing where one number stands for both.
-  std::optional<std::pair<std::int64_t, std::int64_t>> two_sides();
+  /// Of an argument or of an entry of one. Throws where it is no whole number.
+  std::int64_t whole(double number, std::string_view keyword) const;
+  std::int64_t whole(const Argument& argument, std::string_view keyword) const;
+  static double real(const Argument& argument, std::string_view keyword);
+  static const std::string& word(const Argument& argument, std::string_view keyword);
 
   /// Throws where arguments are left that nobody asked for.
   void none_left() const;
 
  private:
+  std::string_view step_;
+  From from_;
   std::vector<Argument> arguments_;
   std::vector<bool> used_;
 };
 
-}  // namespace penstock::chain_parse
+}  // namespace penstock

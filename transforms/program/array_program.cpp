@@ -139,17 +139,17 @@ std::unique_ptr<OutputProgram> compile_array(const OutputRequest& request, const
   const auto& steps = request.chain.steps;
   for (std::size_t i = 0; i < steps.size(); ++i) {
     if (cast) throw request.misuse(to_string(steps[i]) + " follows " + to_string(steps[i - 1]));
-    if (std::holds_alternative<step::Elements>(steps[i]) && i != 0) {
+    if (steps[i].is<step::Elements>() && i != 0) {
       throw request.misuse("array.decode() must come first");
     }
-    if (const auto* window = std::get_if<step::Window>(&steps[i])) {
+    if (const auto* window = steps[i].as<step::Window>()) {
       if (plan.window != 0) throw request.misuse("array.random_window() stands twice");
       if (plan.shape.empty()) throw request.misuse("array.random_window() needs arrays of rows, not single numbers");
       plan.window = window->rows;
       plan.shape[0] = window->rows;
       plan.transform = transform_id(request.name, i);
     }
-    if (const auto* step = std::get_if<step::Cast>(&steps[i])) {
+    if (const auto* step = steps[i].as<step::Cast>()) {
       plan.delivered = step->dtype;
       cast = true;
     }

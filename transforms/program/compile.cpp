@@ -2,10 +2,8 @@
 
 #include <penstock/base/error.hpp>
 #include <penstock/formats/encodings.hpp>
-#include <penstock/transforms/chain/check_numbers.hpp>
-#include <penstock/transforms/clouds/steps/point_steps.hpp>
+#include <penstock/transforms/chain/step_table.hpp>
 #include <penstock/transforms/decoders.hpp>
-#include <penstock/transforms/image/steps/pixel_steps.hpp>
 #include <penstock/transforms/program/compile.hpp>
 
 namespace penstock {
@@ -16,12 +14,6 @@ bool has(const Chain& chain) {
   return find_step<Kind>(chain) != nullptr;
 }
 
-bool is_image_step(const Step& step) {
-  return PixelSteps::is_one(step) || std::holds_alternative<step::Decode>(step) ||
-         std::holds_alternative<step::Normalize>(step) || std::holds_alternative<step::ChannelsLast>(step) ||
-         std::holds_alternative<step::RandomErasing>(step);
-}
-
 void require(bool fits, const OutputRequest& request, const std::string& cause) {
   if (!fits) throw request.misuse(cause);
 }
@@ -30,17 +22,15 @@ void require(bool fits, const OutputRequest& request, const std::string& cause) 
 void check_own_steps(const OutputRequest& request) {
   const auto& steps = request.chain.steps;
   for (std::size_t i = 0; i < steps.size(); ++i) {
-    require(i == 0 || !std::holds_alternative<step::OwnDecode>(steps[i]), request,
-            to_string(steps[i]) + " must come first");
-    require(i == 0 || !std::holds_alternative<step::OwnTransform>(steps[i - 1]) ||
-                std::holds_alternative<step::OwnTransform>(steps[i]),
-            request, to_string(steps[i]) + " must come before " + to_string(steps[i == 0 ? 0 : i - 1]));
+    require(i == 0 || !steps[i].is<step::OwnDecode>(), request, to_string(steps[i]) + " must come first");
+    require(i == 0 || !steps[i - 1].is<step::OwnTransform>() || steps[i].is<step::OwnTransform>(), request,
+            to_string(steps[i]) + " must come before " + to_string(steps[i == 0 ? 0 : i - 1]));
   }
 }
 
-bool is_cloud_step(const Step& step) {
-  return is_point_step(step) || std::holds_alternative<step::CloudDecode>(step) ||
-         std::holds_alternative<step::Surface>(step) || std::holds_alternative<step::ChannelsFirst>(step);
+bool is_for(const Chain& chain, Domain domain) {
+  return std::ranges::any_of(chain.steps,
+                             [domain](const Step& step) { return step.table().traits().domain == domain; });
 }
 
 std::unique_ptr<OutputProgram> compile_follower(const OutputRequest& request) {
@@ -96,7 +86,7 @@ Error OutputRequest::shape(const std::string& cause) const {
 }
 
 std::shared_ptr<const Codec> OutputRequest::own_codec() const {
-  const auto* own = chain.steps.empty() ? nullptr : std::get_if<step::OwnDecode>(&chain.steps.front());
+  const auto* own = chain.steps.empty() ? nullptr : chain.steps.front().as<step::OwnDecode>();
   return own == nullptr ? nullptr : own->codec;
 }
 
@@ -170,9 +160,8 @@ std::unique_ptr<OutputProgram> compile(const OutputRequest& request) {
   }
   if (has<step::Attribute>(chain)) return compile_point_follower(request);
   require(!has<step::Mask>(chain), request, "points.mask() needs follow(\"OUTPUT\") before it");
-  const bool array = has<step::Elements>(chain) || has<step::Window>(chain);
-  const bool image = std::ranges::any_of(chain.steps, is_image_step);
-  const bool cloud = std::ranges::any_of(chain.steps, is_cloud_step);
+  const bool array = is_for(chain, Domain::array), image = is_for(chain, Domain::image);
+  const bool cloud = is_for(chain, Domain::points);
   require(array + image + cloud <= 1, request, "steps for images, for arrays and for points do not mix");
   if (cloud) return compile_points(request);
   if (image) return compile_image(request);

@@ -20,7 +20,7 @@ namespace penstock {
 template <typename Kind>
 const Kind* find_step(const Chain& chain) {
   for (const Step& step : chain.steps) {
-    if (const auto* found = std::get_if<Kind>(&step)) return found;
+    if (const auto* found = step.as<Kind>()) return found;
   }
   return nullptr;
 }

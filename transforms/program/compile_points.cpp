@@ -3,7 +3,7 @@
 
 #include <penstock/base/error.hpp>
 #include <penstock/transforms/clouds/codecs/off.hpp>
-#include <penstock/transforms/clouds/steps/point_steps.hpp>
+#include <penstock/transforms/clouds/steps/point_step.hpp>
 #include <penstock/transforms/program/compile.hpp>
 #include <penstock/transforms/program/points_program.hpp>
 
@@ -97,22 +97,22 @@ class PointsCompiler {
   }
 
   void add(const Step& step, std::size_t number) {
-    if (std::holds_alternative<step::OwnDecode>(step)) return;
-    if (std::holds_alternative<step::CloudDecode>(step)) {
+    if (step.is<step::OwnDecode>()) return;
+    if (step.is<step::CloudDecode>()) {
       if (number != 0) throw request_.misuse("points.decode() must come first");
       return;
     }
     if (ended_) throw request_.misuse(to_string(step) + " must come before " + *ended_);
-    if (const auto* cast = std::get_if<step::Cast>(&step)) {
+    if (const auto* cast = step.as<step::Cast>()) {
       set_dtype(cast->dtype);
-    } else if (std::holds_alternative<step::ChannelsFirst>(step)) {
+    } else if (step.is<step::ChannelsFirst>()) {
       if (plan_.channels_first) throw request_.misuse("points.channels_first() stands twice");
       plan_.channels_first = true;
     } else if (plan_.channels_first || plan_.dtype != DType::f32) {
       throw request_.misuse(to_string(step) + " must come before points.channels_first() and points.cast()");
-    } else if (const auto* surface = std::get_if<step::Surface>(&step)) {
+    } else if (const auto* surface = step.as<step::Surface>()) {
       sample_surface(*surface, number);
-    } else if (is_point_step(step)) {
+    } else if (step.table().points() != nullptr) {
       add_point_step(step, number);
     } else {
       throw request_.misuse(to_string(step) + " does not fit points");
@@ -141,18 +141,13 @@ class PointsCompiler {
 
   void add_point_step(const Step& step, std::size_t number) {
     const std::uint32_t transform = transform_id(request_.name, number);
-    try {
-      make_point_step(step, plan_.normals);
-    } catch (const Error& error) {
-      throw request_.misuse(error.cause());
-    }
-    const auto* sample = std::get_if<step::Sample>(&step);
+    const auto* sample = step.as<step::Sample>();
     if (sample != nullptr) count_rows(*sample);
-    if (const auto* pad = std::get_if<step::Pad>(&step)) {
+    if (const auto* pad = step.as<step::Pad>()) {
       rows_ = pad->points;
       ragged_ = false;
     }
-    if (std::holds_alternative<step::Finite>(step)) ragged_ = true;
+    if (step.is<step::Finite>()) ragged_ = true;
     if (sample != nullptr && plan_.steps.empty() && !plan_.first && !plan_.surface && FirstDraw::possible(*sample)) {
       plan_.first.emplace(*sample, transform);
     } else {
@@ -161,9 +156,9 @@ class PointsCompiler {
   }
 
   void count_rows(const step::Sample& sample) {
-    plan_.makes_points |= sample.options.method == SampleMethod::voxel && sample.options.voxel == VoxelPoint::centroid;
-    ragged_ = sample.options.points == 0 || sample.few == FewPoints::ragged;
-    rows_ = sample.options.points;
+    plan_.makes_points |= sample.method == SampleMethod::voxel && sample.voxel == VoxelPoint::centroid;
+    ragged_ = sample.points == 0 || sample.few == FewPoints::ragged;
+    rows_ = sample.points;
   }
 
   const OutputRequest& request_;

@@ -105,11 +105,11 @@ TensorType asked(const OutputRequest& request, const Transform& transform, const
 std::unique_ptr<OutputProgram> compile_own(const OutputRequest& request) {
   OutputRequest before = request;
   std::vector<Step>& steps = before.chain.steps;
-  while (!steps.empty() && std::holds_alternative<step::OwnTransform>(steps.back())) steps.pop_back();
+  while (!steps.empty() && steps.back().is<step::OwnTransform>()) steps.pop_back();
   OwnPlan plan{.before = compile(before), .steps = {}};
   TensorType type = type_of(plan.before->output());
   for (std::size_t i = steps.size(); i < request.chain.steps.size(); ++i) {
-    const auto& transform = std::get<step::OwnTransform>(request.chain.steps[i]).transform;
+    const auto& transform = request.chain.steps[i].as<step::OwnTransform>()->transform;
     type = asked(request, *transform, type);
     plan.steps.push_back({transform, type, transform_id(request.name, i)});
   }

@@ -1,7 +1,6 @@
 #include <algorithm>
 
 #include <penstock/base/error.hpp>
-#include <penstock/transforms/clouds/steps/point_steps.hpp>
 #include <penstock/transforms/program/points_program.hpp>
 
 namespace penstock {
@@ -25,16 +24,16 @@ void draw_window(std::uint64_t points, std::uint64_t wanted, std::uint64_t epoch
 }  // namespace
 
 bool FirstDraw::possible(const step::Sample& sample) {
-  const SampleMethod method = sample.options.method;
-  return sample.options.points > 0 &&
+  const SampleMethod method = sample.method;
+  return sample.points > 0 &&
          (method == SampleMethod::random || method == SampleMethod::blocks || method == SampleMethod::fps);
 }
 
 bool FirstDraw::draw(const CloudHeader& cloud, const SampleContext& sample, std::vector<std::uint32_t>& numbers) const {
-  const auto wanted = std::min(static_cast<std::uint64_t>(sample_.options.points), cloud.points);
+  const auto wanted = std::min(static_cast<std::uint64_t>(sample_.points), cloud.points);
   if (cloud.points > kMostPoints) throw Error::unsupported("has more than 4,294,967,294 points");
   Random random = draws(sample);
-  const SampleMethod method = sample_.options.method;
+  const SampleMethod method = sample_.method;
   if (wanted == cloud.points) {
     draw_window(std::max<std::uint64_t>(wanted, 1), wanted, 0, 0, numbers);
   } else if (method == SampleMethod::fps) {
@@ -48,7 +47,7 @@ bool FirstDraw::draw(const CloudHeader& cloud, const SampleContext& sample, std:
     choose_random(cloud.points, wanted, random, numbers);
   } else {
     const std::uint64_t block = cloud.chunk_points > 1 ? cloud.chunk_points : kBlockPoints;
-    choose_in_blocks(cloud.points, wanted, block, block_count(sample_, block), random, numbers);
+    choose_in_blocks(cloud.points, wanted, block, sample_.block_count(block), random, numbers);
   }
   return true;
 }

@@ -4,16 +4,17 @@
 #include <vector>
 
 #include <penstock/base/error.hpp>
+#include <penstock/transforms/chain/step_table.hpp>
 #include <penstock/transforms/decoders.hpp>
 #include <penstock/transforms/elements.hpp>
 #include <penstock/transforms/image/codecs/channels.hpp>
 #include <penstock/transforms/image/codecs/exif.hpp>
 #include <penstock/transforms/image/jpeg/jpeg.hpp>
 #include <penstock/transforms/image/kernels/shrink.hpp>
-#include <penstock/transforms/image/steps/eraser.hpp>
-#include <penstock/transforms/image/steps/pass_runner.hpp>
+#include <penstock/transforms/image/passes/eraser.hpp>
+#include <penstock/transforms/image/passes/pass_runner.hpp>
+#include <penstock/transforms/image/steps/pixel_step.hpp>
 #include <penstock/transforms/image/steps/pixel_steps.hpp>
-#include <penstock/transforms/image/steps/step_draws.hpp>
 #include <penstock/transforms/program/compile.hpp>
 
 namespace penstock {
@@ -36,15 +37,6 @@ struct ImagePlan {
   DecodeOptions decoding{};
   std::shared_ptr<const Codec> codec{};  ///< the user's own; null: the field's
 };
-
-std::string text(Size size) {
-  return std::to_string(size.width) + " x " + std::to_string(size.height);
-}
-
-std::string text(const Region& region) {
-  return text(Size{region.width, region.height}) + " at x " + std::to_string(region.x) + ", y " +
-         std::to_string(region.y);
-}
 
 class ImageRunner final : public OutputRunner {
  public:
@@ -187,12 +179,12 @@ class ImageRunner final : public OutputRunner {
 
   void erase(const NumberedErasing& erasing, const SampleContext& sample, const PixelSink& sink) {
     Random random(sample.seed, sample.epoch, sample.draws(), erasing.transform);
-    const std::optional<Region> box = draw_erasing(erasing.step, plan_.size, random);
+    const std::optional<Region> box = erasing.step.box(plan_.size, random);
     if (box) eraser_.run(erasing.step, *box, sink, plan_.size, plan_.channels, random);
   }
 
   Error wrong_size(Size found) const {
-    return Error::shape("is " + text(found) + " pixels, but the output's images are " + text(plan_.size) +
+    return Error::shape("is " + short_text(found) + " pixels, but the output's images are " + short_text(plan_.size) +
                         ", as the first one; image.random_resized_crop() or image.resize(height, width) gives all of "
                         "them one size");
   }
@@ -276,8 +268,8 @@ class ImageProgram final : public OutputProgram {
     Outcomes told = plan_.steps.explain(pixels_of(stored).size, sample);
     for (const NumberedErasing& erasing : plan_.erasings) {
       Random random(sample.seed, sample.epoch, sample.draws(), erasing.transform);
-      const std::optional<Region> box = draw_erasing(erasing.step, plan_.size, random);
-      told.steps.push_back({to_string(erasing.step), box ? "erased " + text(*box) : "not erased"});
+      const std::optional<Region> box = erasing.step.box(plan_.size, random);
+      told.steps.push_back({to_string(erasing.step), box ? "erased " + short_text(*box) : "not erased"});
     }
     return told;
   }
@@ -298,40 +290,30 @@ void normalize(const step::Normalize& step, std::int64_t channels, PixelSink& si
 
 // The order that steps must keep: decoding, pixels, numbers, layout and erasing.
 int rank_of(const Step& step) {
-  if (std::holds_alternative<step::Decode>(step) || std::holds_alternative<step::OwnDecode>(step)) return 0;
-  if (PixelSteps::is_one(step)) return 1;
-  if (std::holds_alternative<step::Normalize>(step)) return 2;
-  if (std::holds_alternative<step::Cast>(step)) return 3;
+  if (step.is<step::Decode>() || step.is<step::OwnDecode>()) return 0;
+  if (step.table().pixels() != nullptr) return 1;
+  if (step.is<step::Normalize>()) return 2;
+  if (step.is<step::Cast>()) return 3;
   return 4;
 }
 
 // Layout and erasing may stand before numbers too, but for what normalize() would change.
 bool may_follow(const Step& before, const Step& now) {
   const int first = rank_of(before), second = rank_of(now);
-  if (first == 4 && second == 4)
-    return std::holds_alternative<step::RandomErasing>(now) || before.index() != now.index();
-  if (first == 4) return second == 3 || (second == 2 && std::holds_alternative<step::ChannelsLast>(before));
+  if (first == 4 && second == 4) return now.is<step::RandomErasing>() || &before.table() != &now.table();
+  if (first == 4) return second == 3 || (second == 2 && before.is<step::ChannelsLast>());
   return second == 1 ? first <= 1 : second > first;
 }
 
 // Steps that are given colors: as many as the pixels have where they stand.
-struct CheckColors {
-  const OutputRequest& request;
-  std::int64_t channels;
-
-  template <typename Kind>
-  void operator()(const Kind& step) const {
-    if constexpr (requires { step.fill; }) check(step.fill.size(), to_string(step));
-  }
-  void check(std::size_t given, const std::string& step) const {
-    if (given > 1 && given != static_cast<std::size_t>(channels))
-      throw request.misuse(step + " is given " + std::to_string(given) + " channels, but the pixels have " +
-                           std::to_string(channels));
-  }
-};
+void check_colors(const OutputRequest& request, std::size_t given, std::int64_t channels, const Step& step) {
+  if (given > 1 && given != static_cast<std::size_t>(channels))
+    throw request.misuse(to_string(step) + " is given " + std::to_string(given) + " channels, but the pixels have " +
+                         std::to_string(channels));
+}
 
 void check_erasing(const OutputRequest& request, const step::RandomErasing& erasing, const ImagePlan& plan) {
-  CheckColors{request, plan.channels}.check(erasing.value.size(), to_string(erasing));
+  check_colors(request, erasing.value.size(), plan.channels, erasing);
   if (plan.sink.dtype != DType::u8) return;
   if (erasing.value.empty())
     throw request.misuse("image.random_erasing() with random values needs image.normalize() or image.cast() before it");
@@ -344,10 +326,8 @@ void check_erasing(const OutputRequest& request, const step::RandomErasing& eras
 // Steps that leave every pixel's number as it is.
 bool moves_only(const Chain& chain) {
   return std::ranges::all_of(chain.steps, [](const Step& step) {
-    if (const auto* crop = std::get_if<step::RandomCrop>(&step))
-      return crop->padding == Padding{} && !crop->pad_if_needed;
-    return !PixelSteps::is_one(step) || std::holds_alternative<step::CenterCrop>(step) ||
-           std::holds_alternative<step::RandomFlip>(step) || std::holds_alternative<step::RandomVerticalFlip>(step);
+    const PixelStep* pixels = step.table().pixels();
+    return pixels == nullptr || pixels->moves_only(step);
   });
 }
 
@@ -362,19 +342,19 @@ ImagePlan plan_steps(const OutputRequest& request, std::int64_t decoded, std::in
       throw request.misuse(to_string(steps[i]) + (order ? " must come before " : " follows ") +
                            to_string(steps[i - 1]));
     }
-    if (PixelSteps::is_one(steps[i])) {
-      std::visit(CheckColors{request, channels}, steps[i]);
+    if (const PixelStep* pixels = steps[i].table().pixels()) {
+      if (const Fill* fill = pixels->fill(steps[i])) check_colors(request, fill->size(), channels, steps[i]);
       plan.steps.add(steps[i], transform_id(request.name, i));
+      channels = pixels->channels_after(steps[i], channels);
     }
-    if (const auto* step = std::get_if<step::Decode>(&steps[i])) plan.fast = step->fast;
-    if (const auto* step = std::get_if<step::Grayscale>(&steps[i])) channels = step->channels == 1 ? 1 : channels;
-    if (const auto* step = std::get_if<step::Normalize>(&steps[i])) {
+    if (const auto* step = steps[i].as<step::Decode>()) plan.fast = step->fast;
+    if (const auto* step = steps[i].as<step::Normalize>()) {
       if (!plan.erasings.empty())
         throw request.misuse(to_string(steps[i]) + " must come before " + to_string(plan.erasings.front().step));
       normalize(*step, delivered, plan.sink);
       normalized = true;
     }
-    if (const auto* step = std::get_if<step::Cast>(&steps[i])) {
+    if (const auto* step = steps[i].as<step::Cast>()) {
       const DType dtype = step->dtype;
       const bool known = dtype == DType::u8 || dtype == DType::f32 || dtype == DType::f16 || dtype == DType::bf16;
       if (!known && dtype != DType::u16)
@@ -387,8 +367,8 @@ ImagePlan plan_steps(const OutputRequest& request, std::int64_t decoded, std::in
             "flips alone");
       plan.sink.dtype = dtype;
     }
-    if (std::holds_alternative<step::ChannelsLast>(steps[i])) plan.sink.channels_last = true;
-    if (const auto* step = std::get_if<step::RandomErasing>(&steps[i]))
+    if (steps[i].is<step::ChannelsLast>()) plan.sink.channels_last = true;
+    if (const auto* step = steps[i].as<step::RandomErasing>())
       plan.erasings.push_back({*step, transform_id(request.name, i)});
   }
   for (const NumberedErasing& erasing : plan.erasings) check_erasing(request, erasing.step, plan);
@@ -418,13 +398,9 @@ void deepen(const OutputRequest& request, ImagePlan& plan) {
   for (float& scale : plan.sink.scale) scale = static_cast<float>(double{scale} * 255 / 65535);
 }
 
-// Whether rows may differ from epoch to epoch. Steps not known here may draw.
+// Whether rows may differ from epoch to epoch.
 bool draws(const Chain& chain) {
-  return !std::ranges::all_of(chain.steps, [](const Step& step) {
-    return std::holds_alternative<step::Decode>(step) || std::holds_alternative<step::Resize>(step) ||
-           std::holds_alternative<step::CenterCrop>(step) || std::holds_alternative<step::Cast>(step) ||
-           std::holds_alternative<step::ChannelsLast>(step);
-  });
+  return std::ranges::any_of(chain.steps, [](const Step& step) { return step.table().traits().draws; });
 }
 
 /// What a chain says of the channels of its pixels.
@@ -435,8 +411,8 @@ struct Channels {
 
   explicit Channels(const Chain& chain) {
     for (const Step& step : chain.steps) {
-      if (const auto* normalize = std::get_if<step::Normalize>(&step)) means = normalize->mean.size();
-      if (const auto* gray = std::get_if<step::Grayscale>(&step)) (gray->channels == 1 ? to_gray : to_three) = true;
+      if (const auto* normalize = step.as<step::Normalize>()) means = normalize->mean.size();
+      if (const auto* gray = step.as<step::Grayscale>()) (gray->channels == 1 ? to_gray : to_three) = true;
     }
   }
 };
@@ -446,7 +422,7 @@ DecodeOptions decoding_of(const Chain& chain, const Channels& channels) {
   DecodeOptions options;
   if (channels.means == 1 && !channels.to_gray) options.pixels = Pixels::stored;
   for (const Step& step : chain.steps) {
-    if (const auto* decode = std::get_if<step::Decode>(&step)) options.upright = decode->upright;
+    if (const auto* decode = step.as<step::Decode>()) options.upright = decode->upright;
   }
   return options;
 }

@@ -3,7 +3,7 @@
 #include <penstock/base/error.hpp>
 #include <penstock/transforms/decoders.hpp>
 #include <penstock/transforms/elements.hpp>
-#include <penstock/transforms/image/steps/pass_runner.hpp>
+#include <penstock/transforms/image/passes/pass_runner.hpp>
 #include <penstock/transforms/program/compile.hpp>
 
 namespace penstock {
@@ -129,12 +129,11 @@ std::unique_ptr<OutputProgram> compile_mask(const OutputRequest& request) {
                          "key_points() take lists of coordinates");
   }
   for (const Step& step : request.chain.steps) {
-    if (const auto* cast = std::get_if<step::Cast>(&step)) {
+    if (const auto* cast = step.as<step::Cast>()) {
       plan.delivered = cast->dtype;
-    } else if (std::holds_alternative<step::ChannelsLast>(step)) {
+    } else if (step.is<step::ChannelsLast>()) {
       plan.channels_last = true;
-    } else if (!std::holds_alternative<step::Decode>(step) && !std::holds_alternative<step::Elements>(step) &&
-               !std::holds_alternative<step::OwnDecode>(step)) {
+    } else if (!step.is<step::Decode>() && !step.is<step::Elements>() && !step.is<step::OwnDecode>()) {
       throw request.misuse(to_string(step) + " does not fit a mask, which takes the geometry of the image it follows");
     }
   }

@@ -12,7 +12,7 @@
 
 #include <penstock/transforms/account.hpp>
 #include <penstock/transforms/codec.hpp>
-#include <penstock/transforms/image/steps/placement.hpp>
+#include <penstock/transforms/image/passes/placement.hpp>
 #include <penstock/transforms/program/output.hpp>
 
 namespace penstock {

@@ -4,7 +4,7 @@
 
 #include <penstock/base/error.hpp>
 #include <penstock/transforms/clouds/codecs/off.hpp>
-#include <penstock/transforms/clouds/steps/point_steps.hpp>
+#include <penstock/transforms/clouds/steps/point_step.hpp>
 #include <penstock/transforms/decoders.hpp>
 #include <penstock/transforms/elements.hpp>
 #include <penstock/transforms/program/points_program.hpp>
@@ -17,10 +17,10 @@ constexpr std::size_t kAxes = 3;
 class PointsRunner final : public OutputRunner {
  public:
   explicit PointsRunner(const PointsPlan& plan)
-      : plan_(plan), decoders_({.attributes = plan.attributes}, plan.codec.get()) {
-    for (const auto& planned : plan.steps) steps_.push_back(make_point_step(planned.step, plan.normals));
-    if (plan.first) first_ = make_point_step(plan.first->step(), plan.normals);
-    seeks_finite_ = !plan.first && !plan.steps.empty() && std::holds_alternative<step::Finite>(plan.steps[0].step);
+      : plan_(plan), decoders_({.attributes = plan.attributes}, plan.codec.get()), cloud_(plan.normals) {
+    for (const auto& [step, transform] : plan.steps) steps_.push_back(step.table().points()->runner(step));
+    if (plan.first) first_ = plan.first->step().runner();
+    seeks_finite_ = !plan.first && !plan.steps.empty() && plan.steps[0].step.is<step::Finite>();
   }
 
   std::uint64_t items(const SlotRow& row) override {
@@ -52,10 +52,10 @@ class PointsRunner final : public OutputRunner {
       decode_array(row);
     }
     row.watch.lap(row.watch.times.decode);
-    if (!seeks_finite_) require_finite(cloud_);
+    if (!seeks_finite_) cloud_.require_finite();
     if (plan_.first && drawn_) {
       Random random = plan_.first->fill_draws(row.sample);
-      fill_up(cloud_, static_cast<std::size_t>(plan_.first->step().options.points), plan_.first->step().few, random);
+      plan_.first->step().fill_up(cloud_, random);
     } else if (plan_.first) {
       Random random = plan_.first->draws(row.sample);
       first_->apply(cloud_, random);
@@ -181,8 +181,8 @@ class PointsRunner final : public OutputRunner {
   Decoders decoders_;
   ScratchMemory scratch_, converted_;
   PointBuffer cloud_;
-  std::unique_ptr<PointStep> first_;  ///< of clouds for which the first draw needs coordinates
-  std::vector<std::unique_ptr<PointStep>> steps_;
+  std::unique_ptr<PointRunner> first_;  ///< of clouds for which the first draw needs coordinates
+  std::vector<std::unique_ptr<PointRunner>> steps_;
   std::vector<std::uint32_t> read_;
   PointTrace trace_;
   bool seeks_finite_ = false, drawn_ = false;

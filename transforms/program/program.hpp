@@ -19,7 +19,7 @@
 
 namespace penstock {
 
-class Placement;  // penstock/transforms/image/steps/placement.hpp
+class Placement;  // penstock/transforms/image/passes/placement.hpp
 
 /// Immutable; shared by all workers.
 class Program {

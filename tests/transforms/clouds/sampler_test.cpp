@@ -40,13 +40,10 @@ bool is_refused(const SampleOptions& options) {
 
 }  // namespace
 
-TEST_CASE("methods and voxel points are named as they are read") {
+TEST_CASE("methods are named as they are read") {
   for (const SampleMethod method : kMethods) CHECK(sample_method_named(name(method)) == method);
-  for (const VoxelPoint point : {VoxelPoint::centroid, VoxelPoint::first, VoxelPoint::random})
-    CHECK(voxel_point_named(name(point)) == point);
   CHECK(name(SampleMethod::inverse_density) == "inverse_density");
   CHECK_FALSE(sample_method_named("farthest").has_value());
-  CHECK_FALSE(voxel_point_named("").has_value());
 }
 
 TEST_CASE("options that do not fit the method are refused") {

@@ -9,7 +9,8 @@
 #include <penstock/transforms/clouds/codecs/packed_cloud.hpp>
 #include <penstock/transforms/clouds/samplers/point_order.hpp>
 #include <penstock/transforms/clouds/steps/point_buffer.hpp>
-#include <penstock/transforms/clouds/steps/point_steps.hpp>
+#include <penstock/transforms/clouds/steps/point_step.hpp>
+#include <penstock/transforms/clouds/steps/sample.hpp>
 #include <penstock/transforms/decoders.hpp>
 
 namespace penstock {
@@ -106,7 +107,13 @@ struct CloudRecoder::State {
   explicit State(const CloudRecoding& chosen) : recoding(chosen) {
     if (!keeps_all_attributes()) decoders.emplace(DecodeOptions{.attributes = recoding.attributes});
     for (const SampleOptions& options : recoding.presample) {
-      samplers.push_back(make_point_step(step::Sample{.options = options, .blocks = 0, .few = FewPoints::ragged}, 0));
+      samplers.push_back(step::Sample{.points = options.points,
+                                      .method = options.method,
+                                      .size = options.size,
+                                      .voxel = options.voxel,
+                                      .slices = options.slices,
+                                      .few = FewPoints::ragged}
+                             .runner());
     }
   }
 
@@ -145,7 +152,7 @@ struct CloudRecoder::State {
     rows.resize(count * 3);
     decoder.coordinates(field, {}, rows.data());
     cloud.set(rows.data(), 3);
-    require_finite(cloud);
+    cloud.require_finite();
   }
 
   void sample_and_order(std::string_view key) {
@@ -194,7 +201,7 @@ struct CloudRecoder::State {
   const CloudRecoding recoding;
   std::optional<Decoders> decoders;
   std::vector<std::string> decoded;  // the attributes that `decoders` were told, where all are kept
-  std::vector<std::unique_ptr<PointStep>> samplers;
+  std::vector<std::unique_ptr<PointRunner>> samplers;
   PointBuffer cloud;
   std::vector<float> rows;
   std::vector<std::byte> values, made;

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <string_view>
 
@@ -10,29 +11,23 @@ constexpr std::array<std::string_view, 7> kMethods = {"random",     "blocks",   
                                                       "stratified", "inverse_density"};
 constexpr std::array<std::string_view, 3> kVoxelPoints = {"centroid", "first", "random"};
 
-template <class Value, std::size_t kCount>
-std::optional<Value> named(const std::array<std::string_view, kCount>& names, std::string_view name) {
-  for (std::size_t i = 0; i < kCount; ++i)
-    if (names[i] == name) return static_cast<Value>(i);
-  return std::nullopt;
+}  // namespace
+
+std::span<const std::string_view> choices(SampleMethod) {
+  return kMethods;
 }
 
-}  // namespace
+std::span<const std::string_view> choices(VoxelPoint) {
+  return kVoxelPoints;
+}
 
 std::string_view name(SampleMethod method) {
   return kMethods.at(static_cast<std::size_t>(method));
 }
 
 std::optional<SampleMethod> sample_method_named(std::string_view name) {
-  return named<SampleMethod>(kMethods, name);
-}
-
-std::string_view name(VoxelPoint point) {
-  return kVoxelPoints.at(static_cast<std::size_t>(point));
-}
-
-std::optional<VoxelPoint> voxel_point_named(std::string_view name) {
-  return named<VoxelPoint>(kVoxelPoints, name);
+  const auto found = std::ranges::find(kMethods, name);
+  return found == kMethods.end() ? std::nullopt : std::optional(static_cast<SampleMethod>(found - kMethods.begin()));
 }
 
 }  // namespace penstock

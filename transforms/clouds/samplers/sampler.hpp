@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -29,7 +30,8 @@ enum class SampleMethod : std::uint8_t {
   stratified,       ///< equally many of each slice of height
   inverse_density,  ///< with a probability that falls with the number of points around
 };
-std::string_view name(SampleMethod method);  ///< as above: "inverse_density"
+std::span<const std::string_view> choices(SampleMethod);  ///< as above: "inverse_density"
+std::string_view name(SampleMethod method);
 std::optional<SampleMethod> sample_method_named(std::string_view name);
 
 enum class VoxelPoint : std::uint8_t {
@@ -37,8 +39,7 @@ enum class VoxelPoint : std::uint8_t {
   first,     ///< of the cell, in stored order
   random,
 };
-std::string_view name(VoxelPoint point);
-std::optional<VoxelPoint> voxel_point_named(std::string_view name);
+std::span<const std::string_view> choices(VoxelPoint);
 
 struct SampleOptions {
   SampleMethod method = SampleMethod::random;

@@ -1,6 +1,10 @@
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <numeric>
+#include <string>
 
+#include <penstock/base/error.hpp>
 #include <penstock/transforms/clouds/samplers/voxel.hpp>
 #include <penstock/transforms/clouds/steps/point_buffer.hpp>
 
@@ -94,6 +98,39 @@ void PointBuffer::pad(std::size_t rows) {
   data_.swap(other_);
   rows_ = rows;
   stride_ = stride;
+}
+
+void PointBuffer::add(std::size_t column_number, float offset) {
+  float* values = column(column_number);
+  for (std::size_t i = 0; i < rows_; ++i) values[i] += offset;
+}
+
+void PointBuffer::multiply(float factor) {
+  for (std::size_t axis = 0; axis < kAxes; ++axis) {
+    float* values = column(axis);
+    for (std::size_t i = 0; i < rows_; ++i) values[i] *= factor;
+  }
+}
+
+bool PointBuffer::finite(std::size_t row) const {
+  return std::isfinite(column(0)[row]) && std::isfinite(column(1)[row]) && std::isfinite(column(2)[row]);
+}
+
+void PointBuffer::require_finite() const {
+  const PointColumns points = coordinates();
+  unsigned odd = 0;
+  for (const float* values : {points.x, points.y, points.z}) {
+    for (std::size_t i = 0; i < points.count; ++i) {
+      constexpr std::uint32_t kExponent = 0x7f800000;  // all ones: infinite, or no number
+      odd |= static_cast<unsigned>((std::bit_cast<std::uint32_t>(values[i]) & kExponent) == kExponent);
+    }
+  }
+  for (std::size_t i = 0; odd != 0 && i < points.count; ++i) {
+    if (!finite(i)) {
+      throw Error::corrupt("point " + std::to_string(numbers()[i]) +
+                           " has a coordinate that is no finite number; points.finite() leaves such points out");
+    }
+  }
 }
 
 }  // namespace penstock

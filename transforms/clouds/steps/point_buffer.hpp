@@ -13,6 +13,10 @@ namespace penstock {
 class PointBuffer {
  public:
   static constexpr std::uint32_t kPadding = ~std::uint32_t{0};  ///< number of a row that is no point
+  static constexpr std::size_t kAxes = 3;                       ///< coordinates stand in columns 0 to 2
+
+  /// `normals`: the first of three columns that turn with the points; 0 where there are none.
+  explicit PointBuffer(std::size_t normals = 0) : normals_(normals) {}
 
   /// Rows without content, numbered 0, 1, 2, ... Memory grows to the largest cloud and is kept.
   void reset(std::size_t rows, std::size_t columns);
@@ -21,6 +25,7 @@ class PointBuffer {
   float* column(std::size_t number) { return data_.data() + number * stride_; }
   const float* column(std::size_t number) const { return data_.data() + number * stride_; }
   PointColumns coordinates() const { return {column(0), column(1), column(2), rows_}; }
+  std::size_t normals() const { return normals_; }
   /// Number of each row's point among all that the cloud has.
   std::span<std::uint32_t> numbers() { return {numbers_.data(), rows_}; }
   std::span<const std::uint32_t> numbers() const { return {numbers_.data(), rows_}; }
@@ -34,11 +39,19 @@ class PointBuffer {
   void average(const ChosenPoints& chosen);
   /// Rows of zeros at the end.
   void pad(std::size_t rows);
+  void add(std::size_t column, float offset);
+  void multiply(float factor);  ///< all coordinates
+  bool finite(std::size_t row) const;
+  /// Throws Error: corrupt, naming the first point with a coordinate that is no finite number.
+  void require_finite() const;
+  /// Scratch for take().
+  std::vector<std::uint32_t>& positions() { return positions_; }
 
  private:
+  std::size_t normals_;
   std::size_t rows_ = 0, columns_ = 0, stride_ = 0;
   std::vector<float> data_, other_;
-  std::vector<std::uint32_t> numbers_, other_numbers_;
+  std::vector<std::uint32_t> numbers_, other_numbers_, positions_;
 };
 
 }  // namespace penstock

@@ -7,7 +7,9 @@
 #include <penstock/transforms/image/codecs/image_decoder.hpp>
 #include <penstock/transforms/image/codecs/pixel_recoder.hpp>
 #include <penstock/transforms/image/kernels/resample.hpp>
+#include <penstock/transforms/image/steps/center_crop.hpp>
 #include <penstock/transforms/image/steps/pixel_steps.hpp>
+#include <penstock/transforms/image/steps/resize.hpp>
 
 namespace penstock {
 namespace {
@@ -56,8 +58,8 @@ Size covering(Size image, Size wanted) {
 Geometry cut(Size image, Size wanted) {
   const Size size = covering(image, wanted);
   PixelSteps steps;
-  steps.add(step::Resize{.short_side = 0, .width = size.width, .height = size.height}, 0);
-  steps.add(step::CenterCrop{.width = wanted.width, .height = wanted.height}, 0);
+  steps.add(step::Resize{.size = size}, 0);
+  steps.add(step::CenterCrop{.size = wanted}, 0);
   Placement placement;
   steps.draw(image, {}, placement);
   return placement.geometry();

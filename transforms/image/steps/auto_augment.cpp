@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include <penstock/transforms/image/steps/auto_augment.hpp>
-#include <penstock/transforms/image/steps/short_text.hpp>
+#include <penstock/transforms/image/steps/pixel_step.hpp>
 
 namespace penstock {
 namespace {
@@ -27,9 +27,22 @@ enum Operation : std::int64_t {
   equalize,
 };
 
+constexpr std::size_t kAugmentations = 14;
+
 constexpr std::array<std::string_view, kAugmentations> kNames{
     "Identity", "ShearX",   "ShearY",    "TranslateX", "TranslateY", "Rotate",       "Brightness",
     "Color",    "Contrast", "Sharpness", "Posterize",  "Solarize",   "AutoContrast", "Equalize"};
+
+/// How far the operations go. Source: torchvision 0.20, transforms/v2/_auto_augment.py, _AUGMENTATION_SPACE.
+enum class AugmentSpace : std::uint8_t { rand, trivial_wide };
+
+struct AugmentChoice {
+  AugmentSpace space;
+  std::int64_t operation;
+  std::int64_t bin, bins;  ///< the magnitude
+  Interpolation interpolation;
+  std::array<std::uint8_t, 4> fill;
+};
 
 bool has_sign(std::int64_t operation) {
   return operation >= shear_x && operation <= sharpness;
@@ -114,20 +127,91 @@ void add(Placement& placement, const AugmentChoice& choice, double magnitude) {
   }
 }
 
-}  // namespace
-
+/// Whether the operation has magnitudes to choose from.
 bool has_magnitude(std::int64_t operation) {
   return operation != identity && operation != auto_contrast && operation != equalize;
 }
 
-void augment(Placement& placement, const AugmentChoice& choice, Random& random, std::string* told) {
-  double magnitude = magnitude_of(choice, placement.output());
-  if (has_sign(choice.operation) && random.uniform() <= 0.5) magnitude = -magnitude;
-  add(placement, choice, magnitude);
-  if (told == nullptr) return;
-  if (!told->empty()) *told += ", ";
-  *told += kNames[static_cast<std::size_t>(choice.operation)];
-  if (has_magnitude(choice.operation)) *told += " " + short_text(magnitude);
+/// Adds the operation; draws its sign where it has one, and tells: "ShearX -0.09".
+void augment(StepDraw& draw, const AugmentChoice& choice) {
+  double magnitude = magnitude_of(choice, draw.placement.output());
+  if (has_sign(choice.operation) && draw.random.uniform() <= 0.5) magnitude = -magnitude;
+  add(draw.placement, choice, magnitude);
+  draw.tell([&] {
+    return *draw.told + (draw.told->empty() ? "" : ", ") +
+           std::string(kNames[static_cast<std::size_t>(choice.operation)]) +
+           (has_magnitude(choice.operation) ? " " + short_text(magnitude) : "");
+  });
+}
+
+constexpr Rules kInterpolation{
+    .keyword = true, .shown = Shown::unless_usual, .without = static_cast<int>(Interpolation::area)};
+constexpr Rules kFill{.keyword = true, .shown = Shown::unless_usual, .least = 0, .most = 255};
+constexpr Rules kBins{.least = 2, .most = 10000};
+
+}  // namespace
+
+const StepTable& step::RandAugment::table() {
+  static const PixelTable<RandAugment> table{
+      "image.rand_augment",
+      "Operations of 14 at one magnitude, as torchvision's RandAugment.",
+      Parameter{"num_ops", &RandAugment::num_ops, {.least = 0, .most = 100}, "how many of them"},
+      Parameter{"magnitude", &RandAugment::magnitude, {.least = 0, .most = 9999}, "of `bins`, from 0 on"},
+      Parameter{"bins", &RandAugment::bins, kBins, "magnitudes there are"},
+      interpolation_of<RandAugment>(static_cast<int>(Interpolation::area)),
+      fill_of_step<RandAugment>("where nothing comes to lie: one number, or one for each channel")};
+  return table;
+}
+
+void step::RandAugment::check() const {
+  if (bins > 1 && (magnitude < 0 || magnitude >= bins))
+    throw Error::invalid_argument("image.rand_augment() needs a magnitude from 0 to bins - 1");
+}
+
+void step::RandAugment::draw(StepDraw& draw) const {
+  for (std::int64_t i = 0; i < num_ops; ++i) {
+    const auto operation = static_cast<std::int64_t>(draw.random.below(kAugmentations));
+    augment(draw, {.space = AugmentSpace::rand,
+                   .operation = operation,
+                   .bin = magnitude,
+                   .bins = bins,
+                   .interpolation = interpolation,
+                   .fill = fill_of(fill)});
+  }
+}
+
+const StepTable& step::TrivialAugment::table() {
+  static const PixelTable<TrivialAugment> table{
+      "image.trivial_augment", "One operation of 14 at a random magnitude, as torchvision's TrivialAugmentWide.",
+      Parameter{"bins", &TrivialAugment::bins, kBins, "magnitudes there are"},
+      interpolation_of<TrivialAugment>(static_cast<int>(Interpolation::area)),
+      fill_of_step<TrivialAugment>("where nothing comes to lie: one number, or one for each channel")};
+  return table;
+}
+
+void step::TrivialAugment::draw(StepDraw& draw) const {
+  const auto operation = static_cast<std::int64_t>(draw.random.below(kAugmentations));
+  std::int64_t bin = 0;
+  if (has_magnitude(operation)) bin = static_cast<std::int64_t>(draw.random.below(static_cast<std::uint64_t>(bins)));
+  augment(draw, {.space = AugmentSpace::trivial_wide,
+                 .operation = operation,
+                 .bin = bin,
+                 .bins = bins,
+                 .interpolation = interpolation,
+                 .fill = fill_of(fill)});
+}
+
+Chain image::rand_augment(std::int64_t num_ops, std::int64_t magnitude, std::int64_t bins,
+                          const std::string& interpolation, Fill fill) {
+  step::RandAugment augment{.num_ops = num_ops, .magnitude = magnitude, .bins = bins, .fill = std::move(fill)};
+  choose(augment, "interpolation", interpolation);
+  return one_step(std::move(augment));
+}
+
+Chain image::trivial_augment(std::int64_t bins, const std::string& interpolation, Fill fill) {
+  step::TrivialAugment augment{.bins = bins, .fill = std::move(fill)};
+  choose(augment, "interpolation", interpolation);
+  return one_step(std::move(augment));
 }
 
 }  // namespace penstock

@@ -1,33 +1,34 @@
-// Lists the operations that RandAugment and TrivialAugment choose from.
+// image.rand_augment() and image.trivial_augment(): operations chosen at random.
 #pragma once
 
 #include <cstdint>
-#include <string>
 
-#include <penstock/transforms/chain/image_steps.hpp>
-#include <penstock/transforms/image/steps/placement.hpp>
-#include <penstock/transforms/random.hpp>
+#include <penstock/transforms/chain/interpolation.hpp>
+#include <penstock/transforms/chain/step.hpp>
+#include <penstock/transforms/chain/step_values.hpp>
 
-namespace penstock {
-
-/// Identity, ShearX, ShearY, TranslateX, TranslateY, Rotate, Brightness, Color, Contrast, Sharpness, Posterize,
-/// Solarize, AutoContrast, Equalize.
-inline constexpr std::int64_t kAugmentations = 14;
-
-/// How far the operations go. Source: torchvision 0.20, transforms/v2/_auto_augment.py, _AUGMENTATION_SPACE.
-enum class AugmentSpace : std::uint8_t { rand, trivial_wide };
-
-struct AugmentChoice {
-  AugmentSpace space;
-  std::int64_t operation;  ///< below kAugmentations
-  std::int64_t bin, bins;  ///< the magnitude
-  Interpolation interpolation;
-  std::array<std::uint8_t, 4> fill;
+namespace penstock::step {
+struct RandAugment {
+  std::int64_t num_ops = 2, magnitude = 9, bins = 31;
+  Interpolation interpolation = Interpolation::nearest;
+  Fill fill = {0};
+  static const StepTable& table();
+  void check() const;
+  void draw(StepDraw& draw) const;  ///< for each operation: which (below 14), and its sign
 };
+struct TrivialAugment {
+  std::int64_t bins = 31;
+  Interpolation interpolation = Interpolation::nearest;
+  Fill fill = {0};
+  static const StepTable& table();
+  void draw(StepDraw& draw) const;  ///< which, magnitude (below bins), sign: those that apply
+};
+}  // namespace penstock::step
 
-/// Whether the operation has magnitudes to choose from.
-bool has_magnitude(std::int64_t operation);
-/// Adds the operation; draws its sign where it has one. Says it in `told`, where that is given: "ShearX -0.09".
-void augment(Placement& placement, const AugmentChoice& choice, Random& random, std::string* told);
-
-}  // namespace penstock
+namespace penstock::image {
+/// `num_ops` of 14 operations at one of `bins` magnitudes. Source: torchvision.transforms.v2.RandAugment.
+Chain rand_augment(std::int64_t num_ops = 2, std::int64_t magnitude = 9, std::int64_t bins = 31,
+                   const std::string& interpolation = "nearest", Fill fill = {0});
+/// One of 14 operations at a random magnitude. Source: torchvision.transforms.v2.TrivialAugmentWide.
+Chain trivial_augment(std::int64_t bins = 31, const std::string& interpolation = "nearest", Fill fill = {0});
+}  // namespace penstock::image

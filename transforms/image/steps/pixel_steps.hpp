@@ -7,18 +7,16 @@
 #include <vector>
 
 #include <penstock/transforms/account.hpp>
-#include <penstock/transforms/chain/chain.hpp>
-#include <penstock/transforms/image/steps/placement.hpp>
+#include <penstock/transforms/chain/step.hpp>
+#include <penstock/transforms/image/passes/placement.hpp>
 #include <penstock/transforms/program/output.hpp>
 #include <penstock/transforms/random.hpp>
 
 namespace penstock {
 
+/// Steps whose tables say pixels().
 class PixelSteps {
  public:
-  /// Whether a step is one of these: crops, resizes, flips, pads, rotations and changes of color.
-  static bool is_one(const Step& step);
-
   void add(Step step, std::uint32_t transform);
   bool empty() const { return steps_.empty(); }
   /// The output's size where the steps alone decide it.
@@ -33,6 +31,8 @@ class PixelSteps {
     Step step;
     std::uint32_t transform;
   };
+  static void draw(const Numbered& numbered, const SampleContext& sample, Placement& placement, std::string* told);
+
   std::vector<Numbered> steps_;
 };
 

@@ -1,0 +1,95 @@
+#include <penstock/transforms/chain/common_steps.hpp>
+#include <penstock/transforms/chain/parameter.hpp>
+
+namespace penstock {
+
+namespace step {
+
+const StepTable& Elements::table() {
+  static const TableOf<Elements> table{
+      "array.decode", "npy or raw elements, dtype and shape as stored; every sample must have the first one's."};
+  return table;
+}
+
+const StepTable& Window::table() {
+  static const TableOf<Window> table{
+      "array.random_window", "Consecutive rows at a random place; only those are read where the index knows the rows.",
+      Parameter{"rows", &Window::rows, {.required = true, .least = 1, .unit = "rows"}, "how many"}};
+  return table;
+}
+
+void Window::check() const {
+  if (rows < 1) throw Error::invalid_argument("array.random_window() needs at least 1 row");
+}
+
+void Label::check() const {
+  if (classes < 0) throw Error::invalid_argument("label() needs a number of classes above 0");
+}
+
+const StepTable& Label::table() {
+  static const TableOf<Label> table{
+      "label",
+      "A class index or other single integer: int64 scalar. From cls, txt, json or an array. With `classes`: float32 "
+      "(classes,), 1 at the class and 0 elsewhere; a class outside of them is a data fault.",
+      Parameter{"classes",
+                &Label::classes,
+                {.shown = Shown::by_place_unless_usual, .least = 0, .most = 1 << 24},
+                "how many; 0: the index"}};
+  return table;
+}
+
+const StepTable& Raw::table() {
+  static const TableOf<Raw> table{"raw", "Undecoded bytes: a Ragged of uint8."};
+  return table;
+}
+
+const StepTable& Boxes::table() {
+  static const TableOf<Boxes> table{"boxes",
+                                    "After follow(): (n, 4) float32 x0 y0 x1 y1 in output pixels, clipped to the "
+                                    "output; a Ragged. Boxes that end up empty stay, with zero area."};
+  return table;
+}
+
+const StepTable& Points::table() {
+  static const TableOf<Points> table{"key_points",
+                                     "After follow(): (n, 2) float32 x y in output pixels, not clipped; a Ragged."};
+  return table;
+}
+
+const StepTable& Cast::table() {
+  static const TableOf<Cast> table{"cast", "To another dtype, as array.cast().",
+                                   Parameter{"dtype", &Cast::dtype, kRequired, "its name"}};
+  return table;
+}
+
+template <>
+const StepTable& CastOf<Domain::image>::table() {
+  static const TableOf<CastOf> table{
+      "image.cast", "Without normalize(), pixels from 0 to 255.",
+      Parameter{
+          "dtype", &CastOf::dtype, kRequired,
+          "\"float32\", \"float16\", \"bfloat16\", \"uint8\" or \"uint16\"; masks that follow an image take any"}};
+  return table;
+}
+
+template <>
+const StepTable& CastOf<Domain::array>::table() {
+  static const TableOf<CastOf> table{"array.cast",
+                                     "To floating point it rounds to nearest even; to integers it truncates, what is "
+                                     "out of range becomes the nearest, "
+                                     "and NaN 0.",
+                                     Parameter{"dtype", &CastOf::dtype, kRequired, "any"}};
+  return table;
+}
+
+template <>
+const StepTable& CastOf<Domain::points>::table() {
+  static const TableOf<CastOf> table{
+      "points.cast", "Last, with channels_first().",
+      Parameter{"dtype", &CastOf::dtype, kRequired, "\"float32\", \"float16\", \"bfloat16\" or \"float64\""}};
+  return table;
+}
+
+}  // namespace step
+
+}  // namespace penstock

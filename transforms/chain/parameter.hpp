@@ -1,0 +1,118 @@
+// Makes the table of a struct of namespace step.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include <penstock/transforms/chain/interpolation.hpp>
+#include <penstock/transforms/chain/value_of.hpp>
+
+namespace penstock {
+
+/// Rules that many parameters have.
+inline constexpr Rules kUsual{}, kRequired{.required = true}, kOption{.keyword = true, .shown = Shown::unless_usual},
+    kPixels{.required = true, .least = 1, .unit = "pixels"}, kProbability{.least = 0, .most = 1},
+    kOptionalProbability{.keyword = true, .shown = Shown::unless_usual, .least = 0, .most = 1};
+
+/// A parameter that is a member of the step's struct.
+template <typename Kind, typename Value>
+class Parameter final : public StepParameter {
+ public:
+  using Values = ValueOf<Value>;
+
+  Parameter(std::string_view called, Value Kind::*member, const Rules& ruled, std::string_view means)
+      : StepParameter(called, ruled, means), member_(member) {}
+
+  void read(StepArguments& given, std::size_t place, void* step) const override {
+    const Argument* found = rules.required ? &given.get(place, name) : given.find(place, name);
+    if (found != nullptr) Values::read(*this, given, *found, static_cast<Kind*>(step)->*member_);
+  }
+  std::string text(const void* step) const override { return Values::text(*this, of(step)); }
+  std::string fault(const void* step) const override { return Values::fault(*this, of(step)); }
+  bool takes_two_places() const override { return std::is_same_v<Value, Size>; }
+  std::string allowed() const override { return Values::allowed(*this); }
+
+  std::string python_type() const override {
+    std::string type(Values::kPython);
+    if (rules.shown != Shown::unless_usual) type.resize(std::min(type.size(), type.find(" | None")));
+    if (rules.one == OneNumber::nothing && type.starts_with("float | ")) type.erase(0, 8);
+    return type;
+  }
+  std::string python_text(const void* step) const override {
+    if (python_type().ends_with("None")) return "None";
+    return std::is_enum_v<Value> ? "'" + text(step) + "'" : text(step);
+  }
+
+ private:
+  const Value& of(const void* step) const { return static_cast<const Kind*>(step)->*member_; }
+
+  Value Kind::*member_;
+};
+
+/// Those of steps that have them.
+template <typename Kind>
+auto interpolation_of(int without = -1) {
+  const Rules rules{.keyword = true, .shown = Shown::unless_usual, .without = without};
+  return Parameter{"interpolation", &Kind::interpolation, rules, "how pixels are resampled"};
+}
+template <typename Kind>
+auto fill_of_step(std::string_view where) {
+  const Rules rules{.keyword = true, .shown = Shown::unless_usual, .least = 0, .most = 255};
+  return Parameter{"fill", &Kind::fill, rules, where};
+}
+
+/// Beside its parameters, a struct may have: check(), throwing Error: invalid_argument, for numbers that do not fit
+/// together; stands_for(), the step that it is short for; own_text(), a text that nobody parses; kTraits.
+template <typename Kind>
+class TableOf : public StepTable {
+ public:
+  template <typename... Values>
+  TableOf(std::string_view called, std::string_view means, Parameter<Kind, Values>... takes)
+      : StepTable(called, means) {
+    (parameters_.push_back(std::make_unique<Parameter<Kind, Values>>(std::move(takes))), ...);
+    usual_ = &value_;
+    if constexpr (requires { Kind::kTraits; }) traits_ = Kind::kTraits;
+  }
+
+  Chain read(StepArguments& given) const override {
+    Kind step{};
+    read_into(&step, given);
+    given.none_left();
+    if constexpr (requires { step.stands_for(); }) {
+      return one_step(step.stands_for());
+    } else {
+      return one_step(std::move(step));
+    }
+  }
+
+  Step usual() const override { return value_; }
+
+  std::string text(const Step& step) const override {
+    if constexpr (requires(Kind kind) { kind.own_text(); }) return step.as<Kind>()->own_text();
+    return text_of(step.as<Kind>());
+  }
+
+  void check(const Step& step) const override {
+    const Kind& kind = *step.as<Kind>();
+    if constexpr (requires { kind.check(); }) kind.check();
+    check_parameters(&kind);
+  }
+
+ private:
+  const Kind value_{};
+};
+
+/// Sets a parameter of `step` to what a word means. Throws Error: invalid_argument, where it means nothing.
+template <typename Kind>
+void choose(Kind& step, std::string_view parameter, const std::string& word) {
+  const StepTable& table = Kind::table();
+  StepArguments given(table.name, {Argument{.word = word}}, StepArguments::From::values);
+  for (const auto& known : table.parameters()) {
+    if (known->name == parameter) known->read(given, 0, &step);
+  }
+}
+
+}  // namespace penstock

@@ -1,0 +1,17 @@
+// points.center(): the mean of a cloud moves to the origin.
+#pragma once
+
+#include <penstock/transforms/chain/step.hpp>
+
+namespace penstock::step {
+struct Center {
+  static const StepTable& table();
+  void apply(PointBuffer& cloud, Random& random) const;
+};
+}  // namespace penstock::step
+
+namespace penstock::points {
+inline Chain center() {
+  return one_step(step::Center{});
+}  ///< the mean of the points moves to (0, 0, 0)
+}  // namespace penstock::points

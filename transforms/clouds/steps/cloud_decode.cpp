@@ -1,0 +1,25 @@
+#include <penstock/transforms/clouds/steps/cloud_decode.hpp>
+#include <penstock/transforms/clouds/steps/point_step.hpp>
+
+namespace penstock {
+
+const StepTable& step::CloudDecode::table() {
+  static const TableOf<CloudDecode> table{
+      "points.decode", "First in a chain.",
+      Parameter{"attributes",
+                &CloudDecode::attributes,
+                {.shown = Shown::by_place_unless_usual},
+                "those that follow x, y, z as further columns"},
+      Parameter{"columns",
+                &CloudDecode::columns,
+                {.keyword = true, .shown = Shown::unless_usual, .least = 0, .most = 1024},
+                "float32 numbers of a point in .bin scans, which do not tell; 0: KITTI's 4"}};
+  return table;
+}
+
+void step::CloudDecode::check() const {
+  if (columns != 0 && (columns < 3 || columns > 1024))
+    throw Error::invalid_argument("points.decode() needs columns from 3 to 1024");
+}
+
+}  // namespace penstock

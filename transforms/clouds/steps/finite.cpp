@@ -1,0 +1,22 @@
+#include <penstock/transforms/clouds/steps/finite.hpp>
+#include <penstock/transforms/clouds/steps/point_step.hpp>
+
+namespace penstock {
+
+const StepTable& step::Finite::table() {
+  static const PointTable<Finite> table{
+      "points.finite",
+      "Drops points with a coordinate that is no number; otherwise such a point is an error that names it."};
+  return table;
+}
+
+void step::Finite::apply(PointBuffer& cloud, Random&) const {
+  std::vector<std::uint32_t>& positions = cloud.positions();
+  positions.clear();
+  for (std::size_t i = 0; i < cloud.rows(); ++i) {
+    if (cloud.finite(i)) positions.push_back(static_cast<std::uint32_t>(i));
+  }
+  if (positions.size() != cloud.rows()) cloud.take(positions);
+}
+
+}  // namespace penstock

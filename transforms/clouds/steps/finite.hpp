@@ -1,0 +1,18 @@
+// points.finite(): drops points with a coordinate that is no number.
+#pragma once
+
+#include <penstock/transforms/chain/step.hpp>
+
+namespace penstock::step {
+struct Finite {
+  static const StepTable& table();
+  void apply(PointBuffer& cloud, Random& random) const;
+};
+}  // namespace penstock::step
+
+namespace penstock::points {
+/// drops points with a coordinate that is no number, which otherwise is an error
+inline Chain finite() {
+  return one_step(step::Finite{});
+}
+}  // namespace penstock::points

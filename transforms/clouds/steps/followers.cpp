@@ -1,0 +1,24 @@
+#include <penstock/transforms/clouds/steps/followers.hpp>
+#include <penstock/transforms/clouds/steps/point_step.hpp>
+
+namespace penstock {
+
+const StepTable& step::Attribute::table() {
+  static const TableOf<Attribute> table{
+      "points.attribute",
+      "One attribute of each point in its stored dtype, after follow(\"OUTPUT\") that of the same points: (K,).",
+      Parameter{"name", &Attribute::name, kRequired, "of the attribute"}};
+  return table;
+}
+
+const StepTable& step::Mask::table() {
+  static const TableOf<Mask> table{"points.mask", "After follow(\"OUTPUT\"): bool (K,), False where pad() filled up."};
+  return table;
+}
+
+const StepTable& step::Origin::table() {
+  static const TableOf<Origin> table{"points.origin", "float64 (3,): what coordinates are relative to."};
+  return table;
+}
+
+}  // namespace penstock

@@ -1,0 +1,32 @@
+#include <algorithm>
+#include <limits>
+
+#include <penstock/transforms/clouds/steps/jitter.hpp>
+#include <penstock/transforms/clouds/steps/point_step.hpp>
+#include <penstock/transforms/normal_draws.hpp>
+
+namespace penstock {
+
+const StepTable& step::Jitter::table() {
+  constexpr double kEndless = std::numeric_limits<double>::infinity();
+  static const PointTable<Jitter> table{
+      "points.jitter", "Normal noise on each coordinate, clipped.",
+      Parameter{
+          "sigma", &Jitter::sigma, {.least = 0, .most = kEndless, .unit = "the cloud's unit"}, "standard deviation"},
+      Parameter{"clip", &Jitter::clip, {.least = 0, .most = kEndless, .unit = "the cloud's unit"}, "largest noise"}};
+  return table;
+}
+
+void step::Jitter::apply(PointBuffer& cloud, Random& random) const {
+  const auto most = static_cast<float>(clip);
+  for (std::size_t axis = 0; axis < PointBuffer::kAxes; ++axis) {
+    float* values = cloud.column(axis);
+    for (std::size_t i = 0; i < cloud.rows(); i += 2) {
+      const auto [first, second] = draw_normals(random);
+      values[i] += std::clamp(static_cast<float>(sigma * first), -most, most);
+      if (i + 1 < cloud.rows()) values[i + 1] += std::clamp(static_cast<float>(sigma * second), -most, most);
+    }
+  }
+}
+
+}  // namespace penstock

@@ -1,0 +1,19 @@
+// points.jitter(): noise on each coordinate.
+#pragma once
+
+#include <penstock/transforms/chain/step.hpp>
+
+namespace penstock::step {
+struct Jitter {
+  double sigma = 0.01, clip = 0.05;
+  static const StepTable& table();
+  void apply(PointBuffer& cloud, Random& random) const;
+};
+}  // namespace penstock::step
+
+namespace penstock::points {
+/// normal noise on each coordinate, clipped to +-clip
+inline Chain jitter(double sigma = 0.01, double clip = 0.05) {
+  return one_step(step::Jitter{.sigma = sigma, .clip = clip});
+}
+}  // namespace penstock::points

@@ -1,0 +1,17 @@
+// points.channels_first(): the layout of rows of points.
+#pragma once
+
+#include <penstock/transforms/chain/step.hpp>
+
+namespace penstock::step {
+struct ChannelsFirst {
+  static const StepTable& table();
+  static constexpr Traits kTraits{.domain = Domain::points};
+};
+}  // namespace penstock::step
+
+namespace penstock::points {
+inline Chain channels_first() {
+  return one_step(step::ChannelsFirst{});
+}  ///< (C, K) in place of (K, C)
+}  // namespace penstock::points

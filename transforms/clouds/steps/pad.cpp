@@ -1,0 +1,22 @@
+#include <penstock/transforms/clouds/steps/pad.hpp>
+#include <penstock/transforms/clouds/steps/point_step.hpp>
+
+namespace penstock {
+
+const StepTable& step::Pad::table() {
+  static const PointTable<Pad> table{
+      "points.pad", "Rows of zeros behind the points; see mask().",
+      Parameter{"points", &Pad::points, {.required = true, .least = 1, .unit = "points"}, "rows then"}};
+  return table;
+}
+
+void step::Pad::apply(PointBuffer& cloud, Random&) const {
+  const auto rows = static_cast<std::size_t>(points);
+  if (cloud.rows() > rows) {
+    throw Error::shape("has " + std::to_string(cloud.rows()) + " points, more than points.pad(" +
+                       std::to_string(points) + ")");
+  }
+  cloud.pad(rows);
+}
+
+}  // namespace penstock

@@ -1,0 +1,21 @@
+// points.pad(): rows of zeros behind the points.
+#pragma once
+
+#include <cstdint>
+
+#include <penstock/transforms/chain/step.hpp>
+
+namespace penstock::step {
+struct Pad {
+  std::int64_t points;
+  static const StepTable& table();
+  void apply(PointBuffer& cloud, Random& random) const;
+};
+}  // namespace penstock::step
+
+namespace penstock::points {
+/// rows of zeros behind the points, up to so many; see mask()
+inline Chain pad(std::int64_t points) {
+  return one_step(step::Pad{.points = points});
+}
+}  // namespace penstock::points

@@ -1,0 +1,20 @@
+// points.rotate(): a random rotation of a cloud.
+#pragma once
+
+#include <cstdint>
+
+#include <penstock/transforms/chain/step.hpp>
+
+namespace penstock::step {
+struct Rotate {
+  enum class About : std::uint8_t { z, free };
+  About about = About::z;
+  static const StepTable& table();
+  void apply(PointBuffer& cloud, Random& random) const;
+};
+}  // namespace penstock::step
+
+namespace penstock::points {
+/// A random rotation about "z", or any ("free", uniform). Normals (attributes nx, ny, nz) turn with the points.
+Chain rotate(const std::string& about = "z");
+}  // namespace penstock::points

@@ -1,0 +1,147 @@
+#include <penstock/transforms/clouds/steps/point_step.hpp>
+#include <penstock/transforms/clouds/steps/sample.hpp>
+
+namespace penstock {
+namespace {
+
+constexpr std::uint64_t kBlockOfSinglePoints = 256;
+
+class SampleRunner final : public PointRunner {
+ public:
+  explicit SampleRunner(const step::Sample& sample) : sample_(sample) {
+    if (sample.method != SampleMethod::blocks) sampler_ = make_sampler(sample.options());
+  }
+
+  void apply(PointBuffer& cloud, Random& random) override {
+    cloud.require_finite();
+    if (sampler_ != nullptr) {
+      sampler_->choose(cloud.coordinates(), random, chosen_);
+    } else {
+      choose_in_blocks(cloud.rows(), static_cast<std::uint64_t>(sample_.points), kBlockOfSinglePoints,
+                       sample_.block_count(kBlockOfSinglePoints), random, chosen_.numbers);
+    }
+    if (chosen_.cells.empty()) {
+      cloud.take(chosen_.numbers);
+    } else {
+      cloud.average(chosen_);
+    }
+    if (sample_.points != 0) sample_.fill_up(cloud, random);
+  }
+
+ private:
+  const step::Sample sample_;
+  std::unique_ptr<PointSampler> sampler_;
+  ChosenPoints chosen_;
+};
+
+}  // namespace
+
+const StepTable& step::Sample::table() {
+  static const PointTable<Sample> table{
+      "points.sample",
+      "So many points, fresh for every (seed, epoch, sample). Of clouds packed in progressive order, the next run of "
+      "stored points, another one each epoch.",
+      Parameter{"points", &Sample::points, {.required = true, .unit = "points"}, "how many"},
+      Parameter{
+          "method",
+          &Sample::method,
+          {.shown = Shown::unless_usual,
+           .refusal = "there are random, blocks, fps, voxel, poisson, stratified and inverse_density, but no method"},
+          "how they are chosen; `blocks` takes neighbours: cheap, biased"},
+      Parameter{"size",
+                &Sample::size,
+                {.keyword = true, .shown = Shown::unless_usual, .unit = "the cloud's unit"},
+                "voxel edge, Poisson distance, or cell of the density"},
+      Parameter{"voxel", &Sample::voxel, kOption, "the point of an occupied cell"},
+      Parameter{"slices", &Sample::slices, kOption, "of `stratified`, by height"},
+      Parameter{"blocks",
+                &Sample::blocks,
+                {.keyword = true, .shown = Shown::unless_usual, .least = 0},
+                "of `blocks`; 0: as many as hold about twice the points"},
+      Parameter{"few", &Sample::few, kOption,
+                "what becomes of clouds with fewer points: points of their own are repeated, the row is ragged, or an "
+                "error"}};
+  return table;
+}
+
+void step::Sample::check() const {
+  constexpr std::int64_t kMostSampled = std::int64_t{1} << 31;
+  const bool finds_number = method == SampleMethod::voxel || method == SampleMethod::poisson;
+  if (points < (finds_number ? 0 : 1)) throw Error::invalid_argument("points.sample() needs at least 1 point");
+  if (points > kMostSampled) throw Error::invalid_argument("points.sample() takes 2,147,483,648 points at most");
+  if (blocks < 0) throw Error::invalid_argument("points.sample() needs blocks of at least 1");
+  if (method != SampleMethod::blocks) make_sampler(options());
+}
+
+std::unique_ptr<PointRunner> step::Sample::runner() const {
+  return std::make_unique<SampleRunner>(*this);
+}
+
+SampleOptions step::Sample::options() const {
+  return {.method = method, .points = points, .size = size, .voxel = voxel, .slices = slices};
+}
+
+std::uint64_t step::Sample::block_count(std::uint64_t block_points) const {
+  if (blocks != 0) return static_cast<std::uint64_t>(blocks);
+  return (2 * static_cast<std::uint64_t>(points) + block_points - 1) / block_points;
+}
+
+void step::Sample::fill_up(PointBuffer& cloud, Random& random) const {
+  const std::size_t found = cloud.rows();
+  const auto wanted = static_cast<std::size_t>(points);
+  if (found >= wanted || few == FewPoints::ragged) return;
+  if (few == FewPoints::raise || found == 0) {
+    throw Error::shape("has " + std::to_string(found) + " points, fewer than points.sample(" + std::to_string(wanted) +
+                       ")");
+  }
+  std::vector<std::uint32_t>& positions = cloud.positions();
+  positions.resize(wanted);
+  for (std::size_t i = 0; i < wanted; ++i)
+    positions[i] = static_cast<std::uint32_t>(i < found ? i : random.below(found));
+  cloud.take(positions);
+}
+
+const StepTable& step::Voxel::table() {
+  static const TableOf<Voxel> table{
+      "points.voxel", "One point for each occupied cell of a grid: ragged.",
+      Parameter{"size",
+                &Voxel::size,
+                {.required = true, .least = 0, .above_least = true, .unit = "the cloud's unit"},
+                "edge of a cell"},
+      Parameter{"mode", &Voxel::mode, {.refusal = "there is no mode"}, "its centroid, its first or a random one"}};
+  return table;
+}
+
+step::Sample step::Voxel::stands_for() const {
+  return {.method = SampleMethod::voxel, .size = size, .voxel = mode, .few = FewPoints::ragged};
+}
+
+const StepTable& step::Poisson::table() {
+  static const TableOf<Poisson> table{
+      "points.poisson", "No two points closer, and none could be added: ragged.",
+      Parameter{"distance",
+                &Poisson::distance,
+                {.required = true, .least = 0, .above_least = true, .unit = "the cloud's unit"},
+                "least between two"}};
+  return table;
+}
+
+step::Sample step::Poisson::stands_for() const {
+  return {.method = SampleMethod::poisson, .size = distance, .few = FewPoints::ragged};
+}
+
+Chain points::sample(std::int64_t points, const std::string& method, const SampleKeywords& keywords) {
+  step::Sample sample{.points = points, .size = keywords.size, .slices = keywords.slices, .blocks = keywords.blocks};
+  choose(sample, "method", method);
+  choose(sample, "voxel", keywords.voxel);
+  choose(sample, "few", keywords.few);
+  return one_step(sample);
+}
+
+Chain points::voxel(double size, const std::string& mode) {
+  step::Voxel voxel{.size = size};
+  choose(voxel, "mode", mode);
+  return one_step(voxel.stands_for());
+}
+
+}  // namespace penstock

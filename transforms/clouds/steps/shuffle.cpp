@@ -1,0 +1,22 @@
+#include <numeric>
+#include <utility>
+
+#include <penstock/transforms/clouds/steps/point_step.hpp>
+#include <penstock/transforms/clouds/steps/shuffle.hpp>
+
+namespace penstock {
+
+const StepTable& step::ShufflePoints::table() {
+  static const PointTable<ShufflePoints> table{"points.shuffle", "The order of the points."};
+  return table;
+}
+
+void step::ShufflePoints::apply(PointBuffer& cloud, Random& random) const {
+  std::vector<std::uint32_t>& positions = cloud.positions();
+  positions.resize(cloud.rows());
+  std::iota(positions.begin(), positions.end(), 0U);
+  for (std::size_t i = positions.size(); i > 1; --i) std::swap(positions[i - 1], positions[random.below(i)]);
+  cloud.take(positions);
+}
+
+}  // namespace penstock

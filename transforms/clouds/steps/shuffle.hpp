@@ -1,0 +1,17 @@
+// points.shuffle(): the order of the points.
+#pragma once
+
+#include <penstock/transforms/chain/step.hpp>
+
+namespace penstock::step {
+struct ShufflePoints {
+  static const StepTable& table();
+  void apply(PointBuffer& cloud, Random& random) const;
+};
+}  // namespace penstock::step
+
+namespace penstock::points {
+inline Chain shuffle() {
+  return one_step(step::ShufflePoints{});
+}  ///< the order of the points
+}  // namespace penstock::points

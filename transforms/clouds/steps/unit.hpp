@@ -1,0 +1,26 @@
+// points.unit_sphere() and points.unit_box(): a cloud is scaled to one size.
+#pragma once
+
+#include <penstock/transforms/chain/step.hpp>
+
+namespace penstock::step {
+struct UnitSphere {
+  static const StepTable& table();
+  void apply(PointBuffer& cloud, Random& random) const;
+};
+struct UnitBox {
+  static const StepTable& table();
+  void apply(PointBuffer& cloud, Random& random) const;
+};
+}  // namespace penstock::step
+
+namespace penstock::points {
+/// divided by the largest distance from (0, 0, 0); after center(): PointNet's normalization
+inline Chain unit_sphere() {
+  return one_step(step::UnitSphere{});
+}
+/// the middle of the bounds moves to (0, 0, 0), their longest side becomes 2
+inline Chain unit_box() {
+  return one_step(step::UnitBox{});
+}
+}  // namespace penstock::points

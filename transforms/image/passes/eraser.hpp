@@ -1,0 +1,26 @@
+// Overwrites a box of an image that stands in its slot.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include <penstock/transforms/image/kernels/resample.hpp>
+#include <penstock/transforms/image/steps/random_erasing.hpp>
+#include <penstock/transforms/random.hpp>
+
+namespace penstock {
+
+/// One per worker: owns scratch, which is reused from call to call.
+class Eraser {
+ public:
+  /// Writes the step's value into `box` of the sink's `size` pixels, in the output's units, rounded to its dtype.
+  /// Normally distributed values are drawn channel by channel, row by row, two at a time.
+  void run(const step::RandomErasing& erasing, const Region& box, const PixelSink& sink, Size size,
+           std::int64_t channels, Random& random);
+
+ private:
+  std::vector<float> values_;
+  std::vector<std::byte> elements_;
+};
+
+}  // namespace penstock

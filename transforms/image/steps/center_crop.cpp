@@ -1,0 +1,31 @@
+#include <penstock/transforms/image/steps/center_crop.hpp>
+#include <penstock/transforms/image/steps/pixel_step.hpp>
+
+namespace penstock {
+
+const StepTable& step::CenterCrop::table() {
+  static const PixelTable<CenterCrop> table{
+      "image.center_crop",
+      "The middle, offsets rounded half to even as torchvision does it. An image that is smaller is a shape error.",
+      Parameter{"size",
+                &CenterCrop::size,
+                {.required = true, .least = 1, .one = OneNumber::square, .unit = "pixels"},
+                "one number, or (height, width)"}};
+  return table;
+}
+
+// Source: torchvision 0.20, transforms/functional.py, center_crop; images smaller than the crop are not padded here.
+void step::CenterCrop::draw(StepDraw& draw) const {
+  const Size before = draw.placement.output();
+  if (size.width > before.width || size.height > before.height) {
+    throw Error::shape("image.center_crop() of " + short_text(size) + " does not fit an image of " +
+                       short_text(before) + " pixels; image.resize() before it would make it fit");
+  }
+  const Region region{whole_number_near(static_cast<double>(before.width - size.width) / 2.0),
+                      whole_number_near(static_cast<double>(before.height - size.height) / 2.0), size.width,
+                      size.height};
+  draw.tell([&] { return short_text(region) + " of " + short_text(before); });
+  draw.placement.crop(region);
+}
+
+}  // namespace penstock

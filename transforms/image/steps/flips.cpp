@@ -1,0 +1,28 @@
+#include <penstock/transforms/image/steps/flips.hpp>
+#include <penstock/transforms/image/steps/pixel_step.hpp>
+
+namespace penstock {
+
+const StepTable& step::RandomFlip::table() {
+  static const PixelTable<RandomFlip> table{
+      "image.random_flip", "Left and right.",
+      Parameter{"probability", &RandomFlip::probability, kProbability, "of flipping an image"}};
+  return table;
+}
+
+void step::RandomFlip::draw(StepDraw& draw) const {
+  if (draw.happens(probability, "flipped")) draw.placement.flip();
+}
+
+const StepTable& step::RandomVerticalFlip::table() {
+  static const PixelTable<RandomVerticalFlip> table{
+      "image.random_vertical_flip", "Top and bottom.",
+      Parameter{"probability", &RandomVerticalFlip::probability, kProbability, "of flipping an image"}};
+  return table;
+}
+
+void step::RandomVerticalFlip::draw(StepDraw& draw) const {
+  if (draw.happens(probability, "flipped")) draw.placement.flip_vertically();
+}
+
+}  // namespace penstock

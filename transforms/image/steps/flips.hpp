@@ -1,0 +1,31 @@
+// image.random_flip() and image.random_vertical_flip().
+#pragma once
+
+#include <penstock/transforms/chain/step.hpp>
+
+namespace penstock::step {
+struct RandomFlip {
+  double probability = 0.5;
+  static const StepTable& table();
+  static constexpr Traits kTraits{.before_device = true};
+  void draw(StepDraw& draw) const;
+  bool moves_only() const { return true; }
+};
+struct RandomVerticalFlip {
+  double probability = 0.5;
+  static const StepTable& table();
+  void draw(StepDraw& draw) const;
+  bool moves_only() const { return true; }
+};
+}  // namespace penstock::step
+
+namespace penstock::image {
+/// left and right
+inline Chain random_flip(double probability = 0.5) {
+  return one_step(step::RandomFlip{.probability = probability});
+}
+/// top and bottom
+inline Chain random_vertical_flip(double probability = 0.5) {
+  return one_step(step::RandomVerticalFlip{.probability = probability});
+}
+}  // namespace penstock::image

@@ -1,0 +1,40 @@
+#include <penstock/transforms/image/steps/gaussian_blur.hpp>
+#include <penstock/transforms/image/steps/pixel_step.hpp>
+
+namespace penstock {
+
+const StepTable& step::GaussianBlur::table() {
+  static const PixelTable<GaussianBlur> table{
+      "image.gaussian_blur", "Mirrored at the edges, as torchvision's GaussianBlur.",
+      Parameter{"kernel",
+                &GaussianBlur::kernel,
+                {.required = true, .least = 1, .most = 1023, .unit = "pixels"},
+                "odd: one number, or (height, width)"},
+      Parameter{"sigma",
+                &GaussianBlur::sigma,
+                {.shown = Shown::by_keyword, .least = 1e-3, .most = 1e6, .unit = "pixels"},
+                "deviation: a number, or (low, high) to draw it from"},
+      Parameter{"probability", &GaussianBlur::probability, kOptionalProbability, "of blurring an image"}};
+  return table;
+}
+
+void step::GaussianBlur::check() const {
+  for (const std::int64_t side : {kernel.width, kernel.height}) {
+    if (side < 1 || side % 2 == 0 || side > 1023)
+      throw Error::invalid_argument("image.gaussian_blur() needs an odd kernel from 1 to 1023");
+  }
+}
+
+void step::GaussianBlur::draw(StepDraw& draw) const {
+  if (probability < 1 && !draw.happens(probability, "blurred")) return;
+  const double deviation = draw.random.uniform(sigma.low, sigma.high);
+  draw.tell([&] { return "drew sigma " + short_text(deviation); });
+  draw.placement.color(
+      {ColorKind::blur, deviation, static_cast<std::int32_t>(kernel.width), static_cast<std::int32_t>(kernel.height)});
+}
+
+Chain image::gaussian_blur(std::int64_t kernel, Range sigma, double probability) {
+  return gaussian_blur(kernel, kernel, sigma, probability);
+}
+
+}  // namespace penstock

@@ -1,0 +1,26 @@
+// image.gaussian_blur().
+#pragma once
+
+#include <penstock/transforms/chain/step.hpp>
+#include <penstock/transforms/chain/step_values.hpp>
+#include <penstock/transforms/geometry.hpp>
+
+namespace penstock::step {
+struct GaussianBlur {
+  Size kernel;
+  Range sigma{0.1, 2.0};
+  double probability = 1;
+  static const StepTable& table();
+  void check() const;
+  void draw(StepDraw& draw) const;  ///< whether (unless always), deviation
+};
+}  // namespace penstock::step
+
+namespace penstock::image {
+/// `kernel` pixels wide and high, odd; mirrored at the edges. Source: torchvision.transforms.v2.GaussianBlur.
+Chain gaussian_blur(std::int64_t kernel, Range sigma = {0.1, 2.0}, double probability = 1);
+inline Chain gaussian_blur(std::int64_t kernel_height, std::int64_t kernel_width, Range sigma, double probability = 1) {
+  return one_step(step::GaussianBlur{
+      .kernel = {.width = kernel_width, .height = kernel_height}, .sigma = sigma, .probability = probability});
+}
+}  // namespace penstock::image

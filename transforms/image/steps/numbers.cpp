@@ -1,0 +1,31 @@
+#include <algorithm>
+
+#include <penstock/transforms/image/steps/numbers.hpp>
+#include <penstock/transforms/image/steps/pixel_step.hpp>
+
+namespace penstock {
+
+const StepTable& step::Normalize::table() {
+  static const TableOf<Normalize> table{
+      "image.normalize",
+      "out[c,y,x] = (in[y,x,c] / 255 - mean[c]) / stddev[c]: float32 (C, H, W), as torchvision's ToTensor and "
+      "Normalize.",
+      Parameter{"mean", &Normalize::mean, kRequired, "as many as the image has channels: 1 or 3"},
+      Parameter{"stddev", &Normalize::stddev, {.required = true, .least = 0, .above_least = true}, "likewise"}};
+  return table;
+}
+
+void step::Normalize::check() const {
+  if (mean.size() != stddev.size() || (mean.size() != 1 && mean.size() != 3)) {
+    throw Error::invalid_argument("image.normalize() needs as many means as deviations: 3, or 1 for gray images");
+  }
+  if (!std::ranges::all_of(stddev, [](float deviation) { return deviation > 0; }))
+    throw Error::invalid_argument("image.normalize() needs deviations above 0");
+}
+
+const StepTable& step::ChannelsLast::table() {
+  static const TableOf<ChannelsLast> table{"image.channels_last", "(H, W, C) in place of (C, H, W)."};
+  return table;
+}
+
+}  // namespace penstock

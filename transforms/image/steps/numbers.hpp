@@ -1,0 +1,29 @@
+// image.normalize() and image.channels_last(): what becomes of the pixels in the slot.
+#pragma once
+
+#include <vector>
+
+#include <penstock/transforms/chain/step.hpp>
+
+namespace penstock::step {
+struct Normalize {
+  std::vector<float> mean, stddev;
+  static const StepTable& table();
+  static constexpr Traits kTraits{.domain = Domain::image};
+  void check() const;
+};
+struct ChannelsLast {
+  static const StepTable& table();
+  static constexpr Traits kTraits{.domain = Domain::image, .draws = false};
+};
+}  // namespace penstock::step
+
+namespace penstock::image {
+/// out[c,y,x] = (in[y,x,c] / 255 - mean[c]) / stddev[c], float32. Source: torchvision ToTensor, then Normalize.
+inline Chain normalize(std::vector<float> mean, std::vector<float> stddev) {
+  return one_step(step::Normalize{.mean = std::move(mean), .stddev = std::move(stddev)});
+}
+inline Chain channels_last() {
+  return one_step(step::ChannelsLast{});
+}  ///< (H, W, C) in place of (C, H, W)
+}  // namespace penstock::image

@@ -1,0 +1,145 @@
+#include <penstock/transforms/image/steps/pixel_step.hpp>
+#include <penstock/transforms/image/steps/random_color.hpp>
+
+namespace penstock {
+namespace {
+
+template <typename Kind>
+auto probability_of() {
+  return Parameter{"probability", &Kind::probability, kProbability, "of changing an image"};
+}
+
+void change(StepDraw& draw, double probability, ColorKind kind, double amount = 0) {
+  if (draw.happens(probability, "changed")) draw.placement.color({kind, amount});
+}
+
+}  // namespace
+
+const StepTable& step::Grayscale::table() {
+  static const PixelTable<Grayscale> table{"image.grayscale", "Luma, as Pillow's convert(\"L\").",
+                                           Parameter{"channels", &Grayscale::channels, kUsual, "1, or 3 equal ones"}};
+  return table;
+}
+
+void step::Grayscale::check() const {
+  if (channels != 1 && channels != 3) throw Error::invalid_argument("image.grayscale() gives 1 or 3 channels");
+}
+
+void step::Grayscale::draw(StepDraw& draw) const {
+  draw.tell([&] { return std::string(channels == 1 ? "to 1 channel" : "to 3 equal channels"); });
+  draw.placement.color({ColorKind::grayscale, static_cast<double>(channels)});
+}
+
+const StepTable& step::RandomGrayscale::table() {
+  static const PixelTable<RandomGrayscale> table{
+      "image.random_grayscale", "To equal channels, as many as there are: luma, as Pillow's convert(\"L\").",
+      probability_of<RandomGrayscale>()};
+  return table;
+}
+
+void step::RandomGrayscale::draw(StepDraw& draw) const {
+  change(draw, probability, ColorKind::grayscale, 3);
+}
+
+const StepTable& step::RandomInvert::table() {
+  static const PixelTable<RandomInvert> table{"image.random_invert", "255 - pixel.", probability_of<RandomInvert>()};
+  return table;
+}
+
+void step::RandomInvert::draw(StepDraw& draw) const {
+  change(draw, probability, ColorKind::invert);
+}
+
+const StepTable& step::RandomPosterize::table() {
+  static const PixelTable<RandomPosterize> table{
+      "image.random_posterize", "Keeps the upper bits of each channel.",
+      Parameter{"bits", &RandomPosterize::bits, {.required = true, .least = 0, .most = 8}, "that are kept"},
+      probability_of<RandomPosterize>()};
+  return table;
+}
+
+void step::RandomPosterize::check() const {
+  if (bits < 0 || bits > 8) throw Error::invalid_argument("image.random_posterize() keeps 0 to 8 bits");
+}
+
+void step::RandomPosterize::draw(StepDraw& draw) const {
+  change(draw, probability, ColorKind::posterize, static_cast<double>(bits));
+}
+
+const StepTable& step::RandomSolarize::table() {
+  static const PixelTable<RandomSolarize> table{
+      "image.random_solarize", "Inverts what is not below the threshold.",
+      Parameter{"threshold", &RandomSolarize::threshold, kRequired, "the lowest pixel that is inverted"},
+      probability_of<RandomSolarize>()};
+  return table;
+}
+
+void step::RandomSolarize::draw(StepDraw& draw) const {
+  change(draw, probability, ColorKind::solarize, threshold);
+}
+
+const StepTable& step::RandomSharpness::table() {
+  static const PixelTable<RandomSharpness> table{
+      "image.random_sharpness", "0 blurs, 1 leaves alone, 2 sharpens; as torchvision's RandomAdjustSharpness.",
+      Parameter{"factor", &RandomSharpness::factor, {.required = true, .least = 0, .most = 1e6}, "of sharpness"},
+      probability_of<RandomSharpness>()};
+  return table;
+}
+
+void step::RandomSharpness::draw(StepDraw& draw) const {
+  change(draw, probability, ColorKind::sharpness, factor);
+}
+
+const StepTable& step::RandomAutocontrast::table() {
+  static const PixelTable<RandomAutocontrast> table{"image.random_autocontrast", "Stretches each channel to 0..255.",
+                                                    probability_of<RandomAutocontrast>()};
+  return table;
+}
+
+void step::RandomAutocontrast::draw(StepDraw& draw) const {
+  change(draw, probability, ColorKind::autocontrast);
+}
+
+const StepTable& step::RandomEqualize::table() {
+  static const PixelTable<RandomEqualize> table{"image.random_equalize", "Makes each channel's histogram flat.",
+                                                probability_of<RandomEqualize>()};
+  return table;
+}
+
+void step::RandomEqualize::draw(StepDraw& draw) const {
+  change(draw, probability, ColorKind::equalize);
+}
+
+Chain image::grayscale(std::int64_t channels) {
+  return one_step(step::Grayscale{.channels = channels});
+}
+
+Chain image::random_grayscale(double probability) {
+  return one_step(step::RandomGrayscale{.probability = probability});
+}
+
+Chain image::random_invert(double probability) {
+  return one_step(step::RandomInvert{.probability = probability});
+}
+
+Chain image::random_posterize(std::int64_t bits, double probability) {
+  return one_step(step::RandomPosterize{.bits = bits, .probability = probability});
+}
+
+Chain image::random_solarize(double threshold, double probability) {
+  return one_step(step::RandomSolarize{.threshold = threshold, .probability = probability});
+}
+
+Chain image::random_sharpness(double factor, double probability) {
+  return one_step(step::RandomSharpness{.factor = factor, .probability = probability});
+}
+
+Chain image::random_autocontrast(double probability) {
+  return one_step(step::RandomAutocontrast{.probability = probability});
+}
+
+Chain image::random_equalize(double probability) {
+  return one_step(step::RandomEqualize{.probability = probability});
+}
+
+}  // namespace penstock

@@ -1,0 +1,83 @@
+#include <algorithm>
+#include <cmath>
+
+#include <penstock/transforms/image/steps/pixel_step.hpp>
+#include <penstock/transforms/image/steps/random_resized_crop.hpp>
+
+namespace penstock {
+
+const StepTable& step::RandomResizedCrop::table() {
+  static const PixelTable<RandomResizedCrop> table{
+      "image.random_resized_crop",
+      "A random box, resampled to one size, antialiased as Pillow does it. As torchvision's RandomResizedCrop: ten "
+      "tries "
+      "of an area and a ratio, then the largest central box of an allowed ratio.",
+      Parameter{"size", &RandomResizedCrop::size, kPixels, "one number, or (height, width)"},
+      Parameter{"scale",
+                &RandomResizedCrop::scale,
+                {.keyword = true,
+                 .shown = Shown::by_keyword,
+                 .least = 0,
+                 .most = 1,
+                 .above_least = true,
+                 .one = OneNumber::nothing},
+                "of the area, uniform"},
+      Parameter{"ratio",
+                &RandomResizedCrop::ratio,
+                {.keyword = true,
+                 .shown = Shown::by_keyword,
+                 .least = 0,
+                 .most = 1000,
+                 .above_least = true,
+                 .one = OneNumber::nothing},
+                "width / height, log-uniform"},
+      interpolation_of<RandomResizedCrop>()};
+  return table;
+}
+
+void step::RandomResizedCrop::draw(StepDraw& draw) const {
+  const Size before = draw.placement.output();
+  const Region region = box(before, draw.random);
+  draw.tell([&] { return "drew " + short_text(region) + " of " + short_text(before); });
+  draw.placement.crop(region);
+  draw.placement.resize(size, interpolation);
+}
+
+Region step::RandomResizedCrop::box(Size image, Random& random) const {
+  const double area = static_cast<double>(image.width) * static_cast<double>(image.height);
+  const double log_low = std::log(ratio.low), log_high = std::log(ratio.high);
+  for (int attempt = 0; attempt < 10; ++attempt) {
+    const double target = area * random.uniform(scale.low, scale.high);
+    const double drawn = std::exp(random.uniform(log_low, log_high));
+    const std::int64_t width = whole_number_near(std::sqrt(target * drawn));
+    const std::int64_t height = whole_number_near(std::sqrt(target / drawn));
+    if (width < 1 || width > image.width || height < 1 || height > image.height) continue;
+    const std::uint64_t top = random.below(static_cast<std::uint64_t>(image.height - height + 1));
+    const std::uint64_t left = random.below(static_cast<std::uint64_t>(image.width - width + 1));
+    return {static_cast<std::int64_t>(left), static_cast<std::int64_t>(top), width, height};
+  }
+  const double whole = static_cast<double>(image.width) / static_cast<double>(image.height);
+  std::int64_t width = image.width, height = image.height;
+  if (whole < ratio.low) {
+    height = std::clamp<std::int64_t>(whole_number_near(static_cast<double>(width) / ratio.low), 1, height);
+  } else if (whole > ratio.high) {
+    width = std::clamp<std::int64_t>(whole_number_near(static_cast<double>(height) * ratio.high), 1, width);
+  }
+  return {(image.width - width) / 2, (image.height - height) / 2, width, height};
+}
+
+Chain image::random_resized_crop(std::int64_t size, std::pair<double, double> scale, std::pair<double, double> ratio,
+                                 const std::string& interpolation) {
+  return random_resized_crop(size, size, scale, ratio, interpolation);
+}
+
+Chain image::random_resized_crop(std::int64_t height, std::int64_t width, std::pair<double, double> scale,
+                                 std::pair<double, double> ratio, const std::string& interpolation) {
+  step::RandomResizedCrop crop{.size = {.width = width, .height = height},
+                               .scale = {scale.first, scale.second},
+                               .ratio = {ratio.first, ratio.second}};
+  choose(crop, "interpolation", interpolation);
+  return one_step(crop);
+}
+
+}  // namespace penstock

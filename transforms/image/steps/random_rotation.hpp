@@ -1,0 +1,22 @@
+// image.random_rotation(): about the middle.
+#pragma once
+
+#include <penstock/transforms/chain/interpolation.hpp>
+#include <penstock/transforms/chain/step.hpp>
+#include <penstock/transforms/chain/step_values.hpp>
+
+namespace penstock::step {
+struct RandomRotation {
+  Range degrees;
+  Interpolation interpolation = Interpolation::nearest;
+  Fill fill = {0};
+  static const StepTable& table();
+  void draw(StepDraw& draw) const;  ///< angle
+};
+}  // namespace penstock::step
+
+namespace penstock::image {
+/// By a uniform angle, counterclockwise about the middle; the size stays. interpolation: "nearest", "bilinear",
+/// "bicubic". Source: torchvision.transforms.v2.RandomRotation.
+Chain random_rotation(Range degrees, const std::string& interpolation = "nearest", Fill fill = {0});
+}  // namespace penstock::image
