@@ -14,7 +14,8 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LAYERS = ("base", "formats", "transforms", "device", "loader", "staging", "pack")
-RECIPES = {"A codec": ("codec", 4), "A packing": ("packing", 4)}
+# Title: its program, how many files it may touch, and the sources that a header among them changes.
+RECIPES = {"A codec": ("codec", 4, []), "A packing": ("packing", 4, []), "A step": ("step", 3, ["transforms/chain/chain.cpp"])}
 PLACE = re.compile(r"^(?:New file `(?P<new>[^`]+)`|In `(?P<old>[^`]+)`, (?P<how>behind|in place of) `(?P<anchor>[^`]+)`)", re.M)
 
 
@@ -46,7 +47,7 @@ def take(tree, block):
     return block["old"]
 
 
-def follow(name, most, text, library, compile_with):
+def follow(name, most, changed, text, library, compile_with):
     with tempfile.TemporaryDirectory() as folder:
         tree, include = pathlib.Path(folder) / "tree", pathlib.Path(folder) / "include"
         for layer in LAYERS:
@@ -56,7 +57,7 @@ def follow(name, most, text, library, compile_with):
         touched = sorted({take(tree, block) for block in blocks_of(text)})
         print(f"{name}: {len(touched)} files: {', '.join(touched)}", flush=True)
         assert len(touched) <= most, f"at most {most} may be needed"
-        sources = [tree / path for path in touched if path.endswith(".cpp")]
+        sources = [tree / path for path in [*touched, *changed] if path.endswith(".cpp")]
         program = pathlib.Path(folder) / name
         own = pathlib.Path(__file__).with_name(name + ".cpp")
         link = [library, f"-Wl,-rpath,{pathlib.Path(library).parent}", "-o", str(program)]
@@ -68,8 +69,8 @@ def main(library, *compile_with):
     page = (ROOT / "docs" / "extending.md").read_text()
     sections = dict(part.split("\n", 1) for part in re.split(r"^## ", page, flags=re.MULTILINE)[1:])
     assert sections.keys() == RECIPES.keys(), f"recipes: {', '.join(sections)}"
-    for title, (name, most) in RECIPES.items():
-        follow(name, most, sections[title], library, compile_with)
+    for title, (name, most, changed) in RECIPES.items():
+        follow(name, most, changed, sections[title], library, compile_with)
 
 
 main(*sys.argv[1:])

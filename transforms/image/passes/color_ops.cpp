@@ -135,6 +135,8 @@ void ColorRunner::run(const ColorOp& op, PixelBuffer& picture) {
       return color_rows::invert_from(picture.data, picture.bytes(), 0);
     case ColorKind::blur:
       return blur(op, picture);
+    case ColorKind::other:
+      return op.change(op, picture, scratch_);
   }
 }
 
