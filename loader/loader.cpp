@@ -3,14 +3,13 @@
 //   fetch/  Scheduler      takes a slab, names its rows, asks for their bytes
 //   read/   ReadEngine     brings extents
 //   work/   Worker         decodes and transforms into the rows, decides what becomes of a bad sample
-//   batch/  ReorderBuffer  gives batches in order, then BatchStage: the user's own step on them
-//   device/ DeviceCopy     to the accelerator, where one is asked for
-//   next()                 lends the batch to the consumer
+//   batch/  ReorderBuffer  gives batches in order: the first Stage, and BatchStage the next: the user's own step on
+//   them device/ DeviceCopy     the Stage that takes them to the accelerator, where one is asked for next() lends the
+//   batch to the consumer
+// Pipeline::lay_line() joins them.
 #include <filesystem>
 #include <string>
 #include <utility>
-
-#include <unistd.h>
 
 #include <penstock/base/caught.hpp>
 #include <penstock/base/error.hpp>
@@ -18,7 +17,6 @@
 #include <penstock/base/leak_until_exit.hpp>
 #include <penstock/loader/loader.hpp>
 #include <penstock/loader/pipeline.hpp>
-#include <penstock/loader/prepare.hpp>
 
 namespace penstock {
 namespace {
@@ -43,7 +41,7 @@ Loader::Loader(Dataset dataset, LoaderOptions options, EngineFactory make_engine
   const auto failure = caught([&] { Pipeline::start(pipeline_); });
   if (failure == nullptr) return;
   if (!pipeline_->stop()) leak_until_exit(pipeline_);
-  throw error_of(failure, {.dataset = pipeline_->dataset.path().string()});
+  throw error_of(failure, {.dataset = pipeline_->dataset().path().string()});
 }
 
 Loader::Loader(Loader&&) noexcept = default;
@@ -51,7 +49,7 @@ Loader::Loader(Loader&&) noexcept = default;
 Loader::~Loader() {
   if (pipeline_ == nullptr) return;
   // In a fork's child the threads to join are not there. A thread stuck in the kernel keeps what it may write to.
-  if (::getpid() != pipeline_->process || !pipeline_->stop()) leak_until_exit(pipeline_);
+  if (!pipeline_->in_its_process() || !pipeline_->stop()) leak_until_exit(pipeline_);
 }
 
 std::optional<Batch> Loader::next() {
@@ -59,89 +57,35 @@ std::optional<Batch> Loader::next() {
 }
 
 std::optional<Batch> Loader::next(const std::function<void()>& while_waiting) {
-  Pipeline& pipeline = *pipeline_;
-  pipeline.require_same_process();
-  if (pipeline.cursor.at_end()) {
-    pipeline.dataset.require_not_written_to();  // what is read through files that stay open
-    pipeline.cursor.next_epoch();
-    pipeline.iterating = false;
-    return std::nullopt;
-  }
-  BatchResult result = pipeline.await(pipeline.sequence, while_waiting);
-  ++pipeline.sequence;
-  pipeline.cursor.advance();
-  const bool failed = result.failure != nullptr;
-  const bool has_bad = !failed && !result.bad.empty();
-  {
-    const std::scoped_lock lock(pipeline.failures_mutex);
-    pipeline.failures.record(pipeline.cursor.position(), failed ? std::vector<BadSample>{} : std::move(result.bad),
-                             failed ? result.other_failures : 0);
-  }
-  if (failed) std::rethrow_exception(std::exchange(result.failure, nullptr));
-  pipeline.require_few_failures(has_bad);
-  pipeline.stalls.got_batch(result.batch.size(), result.batch.slab()->delivered_bytes(), Clock::now());
-  return std::move(result.batch);
+  return pipeline_->next(while_waiting);
 }
 
 std::uint64_t Loader::batches() const {
-  return pipeline_->cursor.batches_per_epoch();
+  return pipeline_->cursor().batches_per_epoch();
 }
 
 std::uint64_t Loader::epoch() const {
-  return pipeline_->cursor.position().epoch;
+  return pipeline_->cursor().position().epoch;
 }
 
 void Loader::set_epoch(std::uint64_t epoch) {
-  pipeline_->require_same_process();
-  pipeline_->go_to(pipeline_->cursor.position().first_of(epoch));
+  pipeline_->set_epoch(epoch);
 }
 
 LoaderState Loader::state() const {
-  return pipeline_->cursor.save(pipeline_->dataset.fingerprint(), pipeline_->version());
+  return pipeline_->state();
 }
 
 std::string Loader::restore(const LoaderState& saved) {
-  pipeline_->require_same_process();
-  Restored restored = pipeline_->cursor.load(saved, pipeline_->dataset.fingerprint(), pipeline_->version());
-  std::string said;
-  for (const std::string& note : restored.notes) said += (said.empty() ? "the restored state " : "; it ") + note;
-  pipeline_->go_to(restored.position);
-  const std::scoped_lock lock(pipeline_->note_mutex);
-  return pipeline_->restore_note = std::move(said);
+  return pipeline_->restore(saved);
 }
 
 Batch Loader::at(std::uint64_t epoch, std::uint64_t batch) {
-  Pipeline& pipeline = *pipeline_;
-  pipeline.require_same_process();
-  Position at = pipeline.cursor.position().first_of(epoch);
-  at.batch = batch;
-  const Plan plan = pipeline.plan_of(at);
-  if (batch >= plan.batches()) {
-    throw Error::invalid_argument("batch " + std::to_string(batch) + " of an epoch of " +
-                                  std::to_string(plan.batches()));
-  }
-  Batch rebuilt = pipeline.filled_here(at, plan, pipeline.share).batch;
-  if (pipeline.options.on_batch) {
-    Batch given = rebuilt;
-    pipeline.options.on_batch(given);
-    rebuilt.attach(given.attached());
-  }
-  if (pipeline.device != nullptr) {
-    return DeviceCopy::copied(pipeline.make_device_pool(1), rebuilt, pipeline.device_tasks());
-  }
-  return rebuilt;
+  return pipeline_->at(epoch, batch);
 }
 
 RowAccount Loader::explain(const Batch& batch, std::uint32_t row) const {
-  if (row >= batch.size()) {
-    throw Error::invalid_argument("row " + std::to_string(row) + " of a batch of " + std::to_string(batch.size()));
-  }
-  RowAccount account = account_for(pipeline_->dataset, pipeline_->whole_program(), batch.slab()->context(row));
-  if (batch.mix() && batch.valid()[row] != 0) {
-    const std::uint32_t partner = partner_of(batch.valid(), row);
-    account.mix = MixAccount{*batch.mix(), partner, std::string(batch.keys()[partner])};
-  }
-  return account;
+  return pipeline_->explain(batch, row);
 }
 
 Stats Loader::stats() const {
@@ -153,16 +97,15 @@ void Loader::reset_stats() {
 }
 
 const Dataset& Loader::dataset() const {
-  return pipeline_->dataset;
+  return pipeline_->dataset();
 }
 
 const LoaderOptions& Loader::options() const {
-  return pipeline_->options;
+  return pipeline_->options();
 }
 
 void Loader::begin_epoch() {
-  if (pipeline_->iterating) set_epoch(epoch() + 1);
-  pipeline_->iterating = true;
+  pipeline_->begin_epoch();
 }
 
 Loader::iterator Loader::begin() {

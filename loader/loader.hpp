@@ -17,7 +17,7 @@
 
 namespace penstock {
 
-struct Pipeline;
+class Pipeline;
 
 /// Reads, decodes and assembles batches ahead of its consumer. One consumer thread at a time calls next() and the rest;
 /// stats() may be called from any thread.
@@ -29,7 +29,7 @@ class Loader {
   /// resource, when the system gives too few threads or too little memory: no thread is left then.
   explicit Loader(Dataset dataset, LoaderOptions options = {});
   /// For tests and special storage: reads go through engines made by `make_engine`.
-  using EngineFactory = std::function<ChosenEngine(const Dataset&, const EngineOptions&, OnRead)>;
+  using EngineFactory = penstock::EngineFactory;
   Loader(Dataset dataset, LoaderOptions options, EngineFactory make_engine);
   ~Loader();  ///< stops and joins every thread promptly; batches in the consumer's hands stay valid
   Loader(Loader&&) noexcept;

@@ -19,100 +19,87 @@ void subtract(EngineStats& stats, const EngineStats& before) {
 }  // namespace
 
 std::string Pipeline::dump() const {
-  std::string text = std::to_string(reorder.ready()) + " batches ready, " + std::to_string(slabs->free_slabs()) +
-                     " of " + std::to_string(slabs->made()) + " slabs free, " + std::to_string(lent()) + " held, " +
-                     std::to_string(tasks.size()) + " tasks queued, engine " + std::string(name(engine.engine->kind()));
-  const auto key_of = [this](const Row& row) { return dataset.key(selection.sample(row.sample)); };
-  if (batch_stage != nullptr)
-    text += ", " + std::to_string(batch_stage->ready()) + " batches done by " + options.on_batch_stage;
-  if (device_copy != nullptr)
-    text += ", " + std::to_string(device_copy->ready()) + " batches on " + to_string(device->id());
-  for (const auto& builder : builders) {
-    if (builder->in_progress() && builder->generation() == reorder.generation())
+  const auto key_of = [this](const Row& row) { return dataset_.key(selection_.sample(row.sample)); };
+  // With a device, slabs of the host are only those that the user's own step kept.
+  const unsigned lent = std::max(slabs_->lent(), stages_.back()->pool().lent());
+  std::string text;
+  for (const auto& stage : stages_) text += stage->level() + ", ";
+  text += std::to_string(slabs_->free_slabs()) + " of " + std::to_string(slabs_->made()) + " slabs free, " +
+          std::to_string(lent) + " held, " + std::to_string(tasks_.size()) + " tasks queued, engine " +
+          std::string(name(engine_.engine->kind()));
+  for (const auto& builder : builders_) {
+    if (builder->in_progress() && builder->generation() == reorder_.generation())
       text += "; " + builder->describe(key_of);
   }
   return text;
 }
 
 EngineStats Pipeline::reads() const {
-  EngineStats all = engine.engine->stats();
-  if (engine.engine->synchronous()) return all;
-  all.busy = std::max(all.busy, tasks.reading(Clock::now()));
-  if (fallback.engine == nullptr) return all;
-  EngineStats of_workers = fallback.engine->stats();
+  EngineStats all = engine_.engine->stats();
+  if (engine_.engine->synchronous()) return all;
+  all.busy = std::max(all.busy, tasks_.reading(Clock::now()));
+  if (fallback_.engine == nullptr) return all;
+  EngineStats of_workers = fallback_.engine->stats();
   of_workers.busy = {};
   return all += of_workers;
 }
 
 void Pipeline::reset_stats() {
-  clocks.reset();
-  stalls.reset(Clock::now());
-  const std::scoped_lock lock(reads_mutex);
-  reads_before = reads();
+  clocks_.reset();
+  for (const auto& stage : stages_) stage->reset_stats();
+  stalls_.reset(Clock::now());
+  const std::scoped_lock lock(reads_mutex_);
+  reads_before_ = reads();
 }
 
 Stats Pipeline::stats() const {
   Stats stats;
-  stalls.report(stats);
+  stalls_.report(stats);
   {
-    const std::scoped_lock lock(failures_mutex);
-    failures.report(stats);
+    const std::scoped_lock lock(failures_mutex_);
+    failures_.report(stats);
   }
-  stats.excluded_samples = selection.excluded;
-  stats.engine = engine.engine->kind();
-  stats.engine_reason = engine.reason;
+  stats.excluded_samples = selection_.excluded;
+  stats.engine = engine_.engine->kind();
+  stats.engine_reason = engine_.reason;
   stats.reads = reads();
   {
-    const std::scoped_lock lock(reads_mutex);
-    subtract(stats.reads, reads_before);
+    const std::scoped_lock lock(reads_mutex_);
+    subtract(stats.reads, reads_before_);
   }
   stats.bytes_read = stats.reads.bytes;
-  stats.workers = options.workers;
-  stats.workers_observed = workers_observed.load(std::memory_order_relaxed);
-  stats.slabs = slabs->made();
-  stats.slab_bytes = slabs->bytes();
-  stats.held_max_bytes = device_slabs == nullptr ? slabs->bytes_to_add() : device_slabs->bytes_to_add();
-  stats.staging = slabs->staging();
-  if (device != nullptr) {
-    stats.device = to_string(device->id()) + ": " + device->description();
-    stats.device_slabs = device_slabs->size();
-    stats.device_bytes = device_slabs->bytes();
-    stats.copied_bytes = clocks.crossed_bytes.load(std::memory_order_relaxed);
-    stats.copy_time = clocks.crossing.get();
-    stats.gpu_direct = direct.said;
-    if (direct.reads != nullptr) stats.gpu_direct_bytes = direct.reads->bytes();
-    stats.gpu_jpeg = jpeg.said;
-    if (jpeg.jpegs != nullptr) {
-      stats.device_bytes += jpeg.jpegs->bytes();
-      stats.gpu_jpeg_rows = jpeg.jpegs->rows();
-      stats.gpu_jpeg_refused = jpeg.jpegs->refused();
-    }
-    stats.bytes_read += stats.gpu_direct_bytes;
+  stats.workers = options_.workers;
+  stats.workers_observed = workers_observed_.load(std::memory_order_relaxed);
+  stats.slabs = slabs_->made();
+  stats.slab_bytes = slabs_->bytes();
+  stats.held_max_bytes = stages_.back()->pool().bytes_to_add();
+  stats.staging = slabs_->staging();
+  stats.gpu_direct = direct_.said;
+  if (direct_.reads != nullptr) stats.gpu_direct_bytes = direct_.reads->bytes();
+  stats.bytes_read += stats.gpu_direct_bytes;
+  stats.gpu_jpeg = jpeg_.said;
+  if (jpeg_.jpegs != nullptr) {
+    stats.device_bytes = jpeg_.jpegs->bytes();
+    stats.gpu_jpeg_rows = jpeg_.jpegs->rows();
+    stats.gpu_jpeg_refused = jpeg_.jpegs->refused();
   }
-  stats.window_bytes = window.reserved();
-  stats.block_cache_bytes = blocks.bytes();
-  stats.blocks_undone = blocks.made();
-  stats.cache = cache.stats();
-  stats.cache_kind = options.cache;
-  stats.checksums = options.checksums;
-  stats.checks = checks.stats();
-  stats.notes = option_notes;
+  stats.window_bytes = window_.reserved();
+  stats.block_cache_bytes = blocks_.bytes();
+  stats.blocks_undone = blocks_.made();
+  stats.cache = cache_.stats();
+  stats.cache_kind = options_.cache;
+  stats.checksums = options_.checksums;
+  stats.checks = checks_.stats();
+  stats.notes = option_notes_;
   {
-    const std::scoped_lock lock(note_mutex);
-    if (!restore_note.empty()) stats.notes += (stats.notes.empty() ? "" : "; ") + restore_note;
+    const std::scoped_lock lock(note_mutex_);
+    if (!restore_note_.empty()) stats.notes += (stats.notes.empty() ? "" : "; ") + restore_note_;
   }
-  const unsigned readers = engine.engine->synchronous() ? stats.workers : engine.engine->threads();
-  const auto stage = [&](const char* name, unsigned threads, const StageClock& clock) {
-    stats.stages.push_back({name, threads, clock.busy.get(), clock.stalled_in.get(), clock.stalled_out.get()});
-  };
-  stage("plan", 1, clocks.plan);
-  stage("read", readers, clocks.read);
-  if (!engine.engine->synchronous()) stats.stages.back().busy += stats.reads.busy;
-  stage("decode", stats.workers, clocks.decode);
-  stage("transform", stats.workers, clocks.transform);
-  stage("deliver", stats.workers, clocks.deliver);
-  if (batch_stage != nullptr) stage(options.on_batch_stage.c_str(), 1, clocks.on_batch);
-  if (device_copy != nullptr) stage("copy", 1, clocks.copy);
+  const unsigned readers = engine_.engine->synchronous() ? stats.workers : engine_.engine->threads();
+  stats.stages = {clocks_.plan.row("plan", 1), clocks_.read.row("read", readers),
+                  clocks_.decode.row("decode", stats.workers), clocks_.transform.row("transform", stats.workers)};
+  if (!engine_.engine->synchronous()) stats.stages[1].busy += stats.reads.busy;
+  for (const auto& stage : stages_) stage->report(stats);
   return stats;
 }
 

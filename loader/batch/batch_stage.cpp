@@ -1,46 +1,70 @@
+#include <list>
 #include <utility>
 
 #include <penstock/base/caught.hpp>
 #include <penstock/loader/batch/batch_stage.hpp>
 
 namespace penstock {
+namespace {
 
-BatchStage::BatchStage(ReorderBuffer& reorder, std::shared_ptr<SlabPool> slabs, std::function<void(Batch&)> step,
-                       unsigned ahead, StageClock& clock)
-    : reorder_(reorder),
+// What the step does with its Batch itself stays without effect: only what it attached is taken.
+void attach_made(const std::function<void(Batch&)>& step, Batch& batch) {
+  Batch given = batch;
+  step(given);
+  batch.attach(given.attached());
+}
+
+}  // namespace
+
+BatchStage::BatchStage(Stage& before, std::shared_ptr<SlabPool> slabs, std::string name,
+                       std::function<void(Batch&)> step, unsigned ahead)
+    : Stage(std::move(name), 1),
+      before_(before),
       slabs_(std::move(slabs)),
-      step_(std::move(step)),
-      clock_(clock),
+      step_(step),
+      again_(std::move(step)),
       queue_(ahead, [this](const BatchResult& unwanted) {
         if (unwanted.batch.slab() != nullptr) slabs_->hand_over(unwanted.batch.slab().get());
       }) {}
 
+void BatchStage::start(const std::shared_ptr<void>& keeps_alive, const Thread::Failed& failed) {
+  thread_ = std::make_unique<Thread>(
+      "penstock-batch", [this, keeps_alive](const std::stop_token&) { run(); }, failed);
+}
+
+bool BatchStage::join(std::chrono::milliseconds /*grace*/) {
+  if (thread_ == nullptr) return true;
+  if (runs_in_.load(std::memory_order_relaxed) == std::this_thread::get_id()) return thread_->join_for({});
+  thread_->join();
+  return true;
+}
+
 void BatchStage::run() {
-  thread_.store(std::this_thread::get_id(), std::memory_order_relaxed);
+  runs_in_.store(std::this_thread::get_id(), std::memory_order_relaxed);
   while (const auto generation = queue_.next_generation()) {
-    for (std::uint64_t sequence = 0; advance(*generation, sequence);) ++sequence;
+    while (advance(*generation)) {
+    }
   }
 }
 
-bool BatchStage::advance(std::uint64_t generation, std::uint64_t sequence) {
+bool BatchStage::advance(std::uint64_t generation) {
   Stopwatch watch;
-  BatchBuilder* builder = reorder_.take_of(generation, sequence);
+  std::optional<BatchResult> result = before_.take_of(generation);
   clock_.stalled_in.add(watch.lap());
-  if (builder == nullptr) return false;
-  std::list<BatchResult> one;
-  BatchResult& result = one.emplace_back(*builder, slabs_, SlabPool::To::stage);
-  if (result.failure == nullptr) {
-    result.failure = caught([&] {
-      Batch given = result.batch;
-      step_(given);
-      result.batch.attach(given.attached());
-    });
-  }
+  if (!result) return false;
+  if (result->failure == nullptr) result->failure = caught([&] { attach_made(step_, result->batch); });
   clock_.busy.add(watch.lap());
-  result.journey.stepped = watch.last();
+  result->journey.passed.push_back(watch.last());
+  std::list<BatchResult> one;
+  one.push_back(std::move(*result));
   const bool wanted = queue_.put(generation, std::move(one));
   clock_.stalled_out.add(watch.lap());
   return wanted;
+}
+
+Batch BatchStage::apply(Batch batch) {
+  attach_made(again_, batch);
+  return batch;
 }
 
 std::optional<BatchResult> BatchStage::take(std::chrono::milliseconds timeout) {

@@ -9,42 +9,43 @@
 #include <optional>
 #include <thread>
 
-#include <penstock/loader/batch/reorder_buffer.hpp>
 #include <penstock/loader/batch/result_queue.hpp>
-#include <penstock/loader/time/stage_clock.hpp>
+#include <penstock/loader/batch/slab.hpp>
+#include <penstock/loader/batch/stage.hpp>
 
 namespace penstock {
 
 /// Holds at most `ahead` batches that are done and one that the step is at. They count as the consumer's once taken, or
 /// once discarded: what the step kept of them is then in the program's hands.
-class BatchStage {
+class BatchStage final : public Stage {
  public:
-  BatchStage(ReorderBuffer& reorder, std::shared_ptr<SlabPool> slabs, std::function<void(Batch&)> step, unsigned ahead,
-             StageClock& clock);
+  BatchStage(Stage& before, std::shared_ptr<SlabPool> slabs, std::string name, std::function<void(Batch&)> step,
+             unsigned ahead);
 
-  void run();  ///< what the thread does, until close()
-  bool runs_here() const { return thread_.load(std::memory_order_relaxed) == std::this_thread::get_id(); }
-
-  /// The next batch; nothing after `timeout` (0 waits for ever), or once closed.
-  std::optional<BatchResult> take(std::chrono::milliseconds timeout);
-  /// For a stage behind this one: the next batch of that generation, which stays in the loader's hands; nothing once it
-  /// has passed, or closed.
-  std::optional<BatchResult> take_of(std::uint64_t generation) { return queue_.take_of(generation); }
-  /// Discards what is done; batches come from that generation of the reorder buffer, which has begun.
-  void go_to(std::uint64_t generation) { queue_.go_to(generation); }
-  void close() { queue_.close(); }
-  void fail(const std::exception_ptr& failure) noexcept { queue_.fail(failure); }  ///< what take() throws from now on
-  std::size_t ready() const { return queue_.ready(); }
+  std::optional<BatchResult> take(std::chrono::milliseconds timeout) override;
+  std::optional<BatchResult> take_of(std::uint64_t generation) override { return queue_.take_of(generation); }
+  Batch apply(Batch batch) override;
+  void go_to(const Position& /*position*/, std::uint64_t generation) override { queue_.go_to(generation); }
+  void close() override { queue_.close(); }
+  void fail(const std::exception_ptr& failure) noexcept override { queue_.fail(failure); }
+  void start(const std::shared_ptr<void>& keeps_alive, const Thread::Failed& failed) override;
+  /// However long it takes: the step uses what belongs to the user. False from inside the step, which cannot wait for
+  /// itself: its thread is left behind.
+  bool join(std::chrono::milliseconds grace) override;
+  std::string level() const override { return std::to_string(queue_.ready()) + " batches done by " + name(); }
+  BatchPool& pool() override { return *slabs_; }
 
  private:
-  bool advance(std::uint64_t generation, std::uint64_t sequence);
+  void run();  // what the thread does, until close()
+  bool advance(std::uint64_t generation);
 
-  ReorderBuffer& reorder_;
+  Stage& before_;
   std::shared_ptr<SlabPool> slabs_;
-  const std::function<void(Batch&)> step_;
-  StageClock& clock_;
-  std::atomic<std::thread::id> thread_{};  // compared with the reader's own id only: orders nothing
+  const std::function<void(Batch&)> step_;   // of the thread
+  const std::function<void(Batch&)> again_;  // of apply(): a step may have a state of its own
+  std::atomic<std::thread::id> runs_in_{};   // compared with the reader's own id only: orders nothing
   ResultQueue queue_;
+  std::unique_ptr<Thread> thread_;
 };
 
 }  // namespace penstock

@@ -1,18 +1,21 @@
 #include <algorithm>
+#include <string>
+#include <utility>
 
 #include <penstock/loader/batch/reorder_buffer.hpp>
 
 namespace penstock {
 
-bool ReorderBuffer::contains(std::uint64_t sequence) const {
-  return std::ranges::any_of(ready_, [&](const BatchBuilder* ready) { return ready->sequence() == sequence; });
+std::vector<BatchBuilder*>::iterator ReorderBuffer::next() {
+  return std::ranges::find(ready_, sequence_, &BatchBuilder::sequence);
 }
 
-BatchBuilder* ReorderBuffer::pick(std::uint64_t sequence) {
-  const auto found = std::ranges::find(ready_, sequence, &BatchBuilder::sequence);
+BatchBuilder* ReorderBuffer::pick() {
+  const auto found = next();
   if (found == ready_.end()) return nullptr;
   BatchBuilder* builder = *found;
   ready_.erase(found);
+  ++sequence_;
   return builder;
 }
 
@@ -28,50 +31,69 @@ void ReorderBuffer::put(BatchBuilder& builder) noexcept {
   arrived_.notify_all();
 }
 
-BatchBuilder* ReorderBuffer::take(std::uint64_t sequence, std::chrono::milliseconds timeout) {
+std::optional<BatchResult> ReorderBuffer::take(std::chrono::milliseconds timeout) {
   std::unique_lock lock(mutex_);
-  const auto arrived = [&] { return closed_ || contains(sequence); };
+  const auto arrived = [&] { return closed_ || failure_ != nullptr || next() != ready_.end(); };
   if (timeout.count() == 0) {
     arrived_.wait(lock, arrived);
   } else if (!arrived_.wait_for(lock, timeout, arrived)) {
-    return nullptr;
+    return std::nullopt;
   }
-  BatchBuilder* builder = pick(sequence);
+  BatchBuilder* builder = pick();
   if (builder == nullptr && failure_ != nullptr) std::rethrow_exception(failure_);
-  return builder;
+  lock.unlock();
+  if (builder == nullptr) return std::nullopt;
+  return BatchResult(*builder, slabs_, SlabPool::To::consumer);
 }
 
-BatchBuilder* ReorderBuffer::take_of(std::uint64_t generation, std::uint64_t sequence) {
+std::optional<BatchResult> ReorderBuffer::take_of(std::uint64_t generation) {
   std::unique_lock lock(mutex_);
-  const auto passed = [&] { return closed_ || generation_.load(std::memory_order_relaxed) != generation; };
-  arrived_.wait(lock, [&] { return passed() || contains(sequence); });
-  return passed() ? nullptr : pick(sequence);
+  const auto passed = [&] {
+    return closed_ || failure_ != nullptr || generation_.load(std::memory_order_relaxed) != generation;
+  };
+  arrived_.wait(lock, [&] { return passed() || next() != ready_.end(); });
+  BatchBuilder* builder = passed() ? nullptr : pick();
+  lock.unlock();
+  if (builder == nullptr) return std::nullopt;
+  return BatchResult(*builder, slabs_, SlabPool::To::stage);
 }
 
-std::size_t ReorderBuffer::ready() const {
-  const std::scoped_lock lock(mutex_);
-  return ready_.size();
+void ReorderBuffer::begin(std::uint64_t generation) {
+  for (BatchBuilder* builder : ready_) slabs_->release(&builder->slab());
+  ready_.clear();
+  sequence_ = 0;
+  generation_.store(generation, std::memory_order_release);
 }
 
-std::uint64_t ReorderBuffer::begin_generation() {
-  std::uint64_t generation = 0;
+void ReorderBuffer::go_to(const Position& /*position*/, std::uint64_t generation) {
   {
     const std::scoped_lock lock(mutex_);
-    for (BatchBuilder* builder : ready_) slabs_->release(&builder->slab());
-    ready_.clear();
-    generation = generation_.fetch_add(1, std::memory_order_release) + 1;
+    begin(generation);
   }
   arrived_.notify_all();
-  return generation;
 }
 
-void ReorderBuffer::close(std::exception_ptr failure) noexcept {
+// What is still coming is of a generation that has passed.
+void ReorderBuffer::close() {
   {
     const std::scoped_lock lock(mutex_);
     closed_ = true;
-    if (failure_ == nullptr) failure_ = std::move(failure);
+    begin(generation_.load(std::memory_order_relaxed) + 1);
   }
   arrived_.notify_all();
+}
+
+void ReorderBuffer::fail(const std::exception_ptr& failure) noexcept {
+  {
+    const std::scoped_lock lock(mutex_);
+    if (failure_ == nullptr) failure_ = failure;
+  }
+  arrived_.notify_all();
+}
+
+std::string ReorderBuffer::level() const {
+  const std::scoped_lock lock(mutex_);
+  return std::to_string(ready_.size()) + " batches ready";
 }
 
 }  // namespace penstock

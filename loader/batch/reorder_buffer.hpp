@@ -10,38 +10,40 @@
 #include <vector>
 
 #include <penstock/loader/batch/batch_builder.hpp>
+#include <penstock/loader/batch/stage.hpp>
 
 namespace penstock {
 
-/// Bounded by the slabs: each batch in it holds one. A generation is one uninterrupted run of batches; what finishes
-/// for an older one is discarded.
-class ReorderBuffer {
+/// Bounded by the slabs: each batch in it holds one. What finishes for an older generation is discarded. The workers'
+/// time that is neither reading, decoding nor transforming is its clock's.
+class ReorderBuffer final : public Stage {
  public:
-  explicit ReorderBuffer(std::shared_ptr<SlabPool> slabs) : slabs_(std::move(slabs)) { ready_.reserve(slabs_->size()); }
+  ReorderBuffer(std::shared_ptr<SlabPool> slabs, unsigned workers)
+      : Stage("deliver", workers), slabs_(std::move(slabs)) {
+    ready_.reserve(slabs_->size());
+  }
 
   /// From the worker that finished the batch's last row. Never fails: there is room for each slab's batch.
   void put(BatchBuilder& builder) noexcept;
-  /// Waits for the batch of that sequence number; null after `timeout` (0 waits for ever), or once closed. Throws what
-  /// it was closed with, each time, once that batch will not come any more.
-  BatchBuilder* take(std::uint64_t sequence, std::chrono::milliseconds timeout);
-  /// Waits for the batch of that sequence number of that generation; null once the generation has passed, or closed.
-  BatchBuilder* take_of(std::uint64_t generation, std::uint64_t sequence);
-  std::size_t ready() const;
-
-  /// Discards what is ready and what is still coming; batches count from 0 again.
-  std::uint64_t begin_generation();
+  std::optional<BatchResult> take(std::chrono::milliseconds timeout) override;
+  std::optional<BatchResult> take_of(std::uint64_t generation) override;
+  void go_to(const Position& position, std::uint64_t generation) override;
+  void close() override;
+  void fail(const std::exception_ptr& failure) noexcept override;
+  std::string level() const override;
+  BatchPool& pool() override { return *slabs_; }
   std::uint64_t generation() const { return generation_.load(std::memory_order_acquire); }
-  /// Wakes take() for good: no batch comes any more. `failure` is what it then throws (null: nothing, it returns null).
-  void close(std::exception_ptr failure = nullptr) noexcept;
 
  private:
-  BatchBuilder* pick(std::uint64_t sequence);  // with the lock held; null where it is not ready
-  bool contains(std::uint64_t sequence) const;
+  std::vector<BatchBuilder*>::iterator next();  // with the lock held, like the rest
+  BatchBuilder* pick();                         // null where it is not ready
+  void begin(std::uint64_t generation);
 
   std::shared_ptr<SlabPool> slabs_;
-  mutable std::mutex mutex_;  // guards ready_, closed_, failure_; generation_ changes under it
+  mutable std::mutex mutex_;  // guards ready_, sequence_, closed_, failure_; generation_ changes under it
   std::condition_variable arrived_;
   std::vector<BatchBuilder*> ready_;
+  std::uint64_t sequence_ = 0;  // of the batch that is taken next
   // Read without the lock by workers, to skip what nobody waits for; acquire pairs with the release of a new
   // generation.
   std::atomic<std::uint64_t> generation_{0};

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include <penstock/formats/dataset.hpp>
+#include <penstock/loader/batch/batch_pool.hpp>
 #include <penstock/loader/batch/batch_record.hpp>
 #include <penstock/loader/batch/device_share.hpp>
 #include <penstock/loader/batch/jpeg_row.hpp>
@@ -101,7 +102,7 @@ class Slab : public BatchRecord {
 
 /// Slabs that go round: free, filling, ready, held by the consumer, free. Their number is fixed but for those that
 /// allow_held() adds. Held batches keep the pool alive, so it may outlive its loader.
-class SlabPool {
+class SlabPool final : public BatchPool {
  public:
   /// Keeps the outputs and the dataset: batches refer to their names and keys for as long as the pool lives. `held` of
   /// the slabs are the consumer's: as many as it does not hold stay free, and their memory is not touched before it
@@ -110,9 +111,7 @@ class SlabPool {
            unsigned slabs, unsigned held = 0, std::shared_ptr<Device> device = nullptr, DeviceShare share = {},
            unsigned more = 0);
 
-  /// Lets the consumer hold so many slabs, where that is more than it may already: adds slabs for it. One thread at a
-  /// time. Throws Error: resource, when the system has no memory for them; the pool is then as before.
-  void allow_held(unsigned held);
+  void allow_held(unsigned held) override;
 
   /// Waits for a free slab that is not kept for the consumer; null when stopped, or once `cancelled` is true (looked at
   /// on every wake()).
@@ -134,10 +133,10 @@ class SlabPool {
   static std::shared_ptr<const BatchRecord> lend(const std::shared_ptr<SlabPool>& pool, Slab* slab,
                                                  To to = To::consumer);
   void hand_over(const BatchRecord* slab);
-  unsigned lent() const;  ///< in the consumer's hands
+  unsigned lent() const override;
   std::size_t free_slabs() const;
   std::uint64_t bytes() const;
-  std::uint64_t bytes_to_add() const;                             ///< that allow_held() may still take
+  std::uint64_t bytes_to_add() const override;
   std::string staging() const { return pinning_.description(); }  ///< for the stats
   std::size_t size() const { return slabs_.size(); }              ///< with those that allow_held() may still add
   std::size_t made() const;                                       ///< without them

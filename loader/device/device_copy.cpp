@@ -12,39 +12,61 @@ const Slab& slab_of(const Batch& host) {
 
 }  // namespace
 
-DeviceCopy::DeviceCopy(std::shared_ptr<DevicePool> pool, std::shared_ptr<SlabPool> host, Source source, unsigned ahead,
-                       StageClocks& clocks, DeviceTasks tasks)
-    : pool_(std::move(pool)),
+DeviceCopy::DeviceCopy(Stage& before, std::shared_ptr<SlabPool> host, std::shared_ptr<DevicePool> pool, unsigned ahead,
+                       DeviceTasks tasks)
+    : Stage("copy", 1),
+      before_(before),
       host_(std::move(host)),
-      source_(std::move(source)),
-      clocks_(clocks),
+      pool_(std::move(pool)),
       tasks_(std::move(tasks)),
       stream_(pool_->device().make_stream()),
       queue_(ahead, {}) {}
 
+void DeviceCopy::start(const std::shared_ptr<void>& keeps_alive, const Thread::Failed& failed) {
+  if (tasks_.reads != nullptr) {
+    start_threads(
+        read_threads_, "gds-", tasks_.reads->threads(),
+        [this, keeps_alive](unsigned, const std::stop_token&) { tasks_.reads->run(); }, failed);
+  }
+  settle_thread_ = std::make_unique<Thread>(
+      "penstock-settle", [this, keeps_alive](const std::stop_token&) { settle(); }, failed);
+  copy_thread_ = std::make_unique<Thread>(
+      "penstock-copy", [this, keeps_alive](const std::stop_token&) { run(); }, failed);
+}
+
+bool DeviceCopy::join(std::chrono::milliseconds grace) {
+  if (copy_thread_ == nullptr) in_flight_.close();  // for settle(), where run() was never called
+  bool ended = copy_thread_ == nullptr || copy_thread_->join_for(grace);
+  ended &= settle_thread_ == nullptr || settle_thread_->join_for(grace);
+  const Deadline deadline(grace);
+  for (Thread& thread : read_threads_) ended &= thread.join_for(deadline.left());
+  return ended;
+}
+
 void DeviceCopy::run() {
   const auto failure = caught([&] {
     while (const auto generation = queue_.next_generation()) {
-      for (std::uint64_t sequence = 0; advance(*generation, sequence);) ++sequence;
+      while (advance(*generation)) {
+      }
     }
   });
   in_flight_.close();
   if (failure != nullptr) std::rethrow_exception(failure);
 }
 
-bool DeviceCopy::advance(std::uint64_t generation, std::uint64_t sequence) {
+bool DeviceCopy::advance(std::uint64_t generation) {
   Stopwatch watch;
-  std::optional<BatchResult> result = source_(generation, sequence);
-  clocks_.copy.stalled_in.add(watch.lap());
+  std::optional<BatchResult> result = before_.take_of(generation);
+  clock_.stalled_in.add(watch.lap());
   if (!result) return false;
   if (result->failure == nullptr) {
     DeviceSlab* slab =
         queue_.wait_for_room(generation) ? pool_->acquire([&] { return !queue_.wants(generation); }) : nullptr;
-    clocks_.copy.stalled_out.add(watch.lap());
+    clock_.stalled_out.add(watch.lap());
     if (slab == nullptr) return false;
     copy(*result, slab, generation);
   }
-  result->journey.copied = Clock::now();
+  result->journey.passed.push_back(Clock::now());
   std::list<BatchResult> one;
   one.push_back(std::move(*result));
   return queue_.put(generation, std::move(one));
@@ -57,7 +79,7 @@ void DeviceCopy::copy(BatchResult& result, DeviceSlab* slab, std::uint64_t gener
     if (tasks_.reads == nullptr) return;
     Stopwatch watch;
     slab->read(slab_of(copy.host), *tasks_.reads, [&] { return !queue_.wants(generation); });
-    clocks_.copy.busy.add(watch.lap());
+    clock_.busy.add(watch.lap());
   };
   const auto fill = [&] {
     copy.bytes = slab->fill(slab_of(copy.host), tasks_.jpegs, stream_->handle(), *copy.begun, *copy.copied);
@@ -68,7 +90,7 @@ void DeviceCopy::copy(BatchResult& result, DeviceSlab* slab, std::uint64_t gener
     if (tasks_.reads != nullptr) {
       Stopwatch watch;
       slab->await_readers(stream_->handle(), *copy.begun);
-      clocks_.copy.stalled_out.add(watch.lap());
+      clock_.stalled_out.add(watch.lap());
     }
     read();
     try {
@@ -107,9 +129,9 @@ void DeviceCopy::await(InFlight& copy) {
   if (copy.ended == nullptr) return;
   try {
     copy.ended->wait();
-    clocks_.copy.busy.add(pool_->device().between(*copy.begun, *copy.ended));
-    clocks_.crossing.add(pool_->device().between(*copy.begun, *copy.copied));
-    clocks_.crossed_bytes.fetch_add(copy.bytes, std::memory_order_relaxed);
+    clock_.busy.add(pool_->device().between(*copy.begun, *copy.ended));
+    crossing_.add(pool_->device().between(*copy.begun, *copy.copied));
+    crossed_bytes_.fetch_add(copy.bytes, std::memory_order_relaxed);
     const std::scoped_lock lock(mutex_);
     events_.push_back(std::move(copy.begun));
     events_.push_back(std::move(copy.copied));
@@ -132,21 +154,27 @@ std::unique_ptr<Event> DeviceCopy::event() {
   return pool_->device().make_event();
 }
 
-std::optional<BatchResult> DeviceCopy::take(std::chrono::milliseconds timeout) {
-  std::optional<BatchResult> result = queue_.take(timeout);
+std::optional<BatchResult> DeviceCopy::unless_failed(std::optional<BatchResult> result) {
   if (!result) return std::nullopt;
-  {
-    const std::scoped_lock lock(mutex_);
-    if (result->failure == nullptr && failure_ != nullptr) {
-      result->failure = failure_;
-      result->batch = {};
-    }
+  const std::scoped_lock lock(mutex_);
+  if (result->failure == nullptr && failure_ != nullptr) {
+    result->failure = failure_;
+    result->batch = {};
   }
-  if (result->failure == nullptr) pool_->hand_over(result->batch.slab().get());
   return result;
 }
 
-void DeviceCopy::go_to(std::uint64_t generation) {
+std::optional<BatchResult> DeviceCopy::take(std::chrono::milliseconds timeout) {
+  std::optional<BatchResult> result = unless_failed(queue_.take(timeout));
+  if (result && result->failure == nullptr) pool_->hand_over(result->batch.slab().get());
+  return result;
+}
+
+std::optional<BatchResult> DeviceCopy::take_of(std::uint64_t generation) {
+  return unless_failed(queue_.take_of(generation));
+}
+
+void DeviceCopy::go_to(const Position& /*position*/, std::uint64_t generation) {
   queue_.go_to(generation);
   pool_->wake();
 }
@@ -154,30 +182,51 @@ void DeviceCopy::go_to(std::uint64_t generation) {
 void DeviceCopy::close() {
   queue_.close();
   pool_->wake();
+  if (tasks_.reads != nullptr) tasks_.reads->close();
 }
 
-Batch DeviceCopy::copied(const std::shared_ptr<DevicePool>& pool, const Batch& batch, const DeviceTasks& tasks) {
+std::string DeviceCopy::level() const {
+  return std::to_string(queue_.ready()) + " batches on " + to_string(pool_->device().id());
+}
+
+void DeviceCopy::report(Stats& stats) const {
+  Stage::report(stats);
+  stats.device = to_string(pool_->device().id()) + ": " + pool_->device().description();
+  stats.device_slabs = pool_->size();
+  stats.device_bytes += pool_->bytes();
+  stats.copied_bytes = crossed_bytes_.load(std::memory_order_relaxed);
+  stats.copy_time = crossing_.get();
+}
+
+void DeviceCopy::reset_stats() {
+  Stage::reset_stats();
+  crossing_.reset();
+  crossed_bytes_.store(0, std::memory_order_relaxed);
+}
+
+Batch DeviceCopy::apply(Batch batch) {
+  const std::shared_ptr<DevicePool> pool = pool_->single();
   DeviceSlab* slab = pool->acquire([] { return false; });
   Batch made(DevicePool::lend(pool, slab));
   made.attach(batch.attached());
   const auto stream = pool->device().make_stream();
   const auto begun = pool->device().make_event(), copied = pool->device().make_event();
   const auto read = [&](const Batch& host) {
-    if (tasks.reads != nullptr) slab->read(slab_of(host), *tasks.reads, [] { return false; });
+    if (tasks_.reads != nullptr) slab->read(slab_of(host), *tasks_.reads, [] { return false; });
   };
   const auto fill = [&](const Batch& host) {
-    slab->fill(slab_of(host), tasks.jpegs, stream->handle(), *begun, *copied);
+    slab->fill(slab_of(host), tasks_.jpegs, stream->handle(), *begun, *copied);
     slab->use().synchronize();
   };
   std::optional<BatchResult> again;
   try {
-    if (tasks.reads != nullptr) slab->await_readers(stream->handle(), *begun);
+    if (tasks_.reads != nullptr) slab->await_readers(stream->handle(), *begun);
     read(batch);
     try {
       fill(batch);
     } catch (const RefusedJpeg&) {
       pool->device().drain(stream->handle());  // what was enqueued uses the memory of both sides
-      again.emplace(tasks.filled_by_host(batch));
+      again.emplace(tasks_.filled_by_host(batch));
       read(again->batch);
       fill(again->batch);
     }

@@ -234,6 +234,10 @@ std::unique_ptr<DeviceSlab> DevicePool::made() const {
   return std::make_unique<DeviceSlab>(device_, copied_, outputs_, batch_size_, max_items_, share_, files_);
 }
 
+std::shared_ptr<DevicePool> DevicePool::single() const {
+  return std::make_shared<DevicePool>(device_, dataset_, copied_, outputs_, batch_size_, max_items_, 1, share_, files_);
+}
+
 void DevicePool::allow_held(unsigned held) {
   while (held_ < held && more_ != 0) {  // changed by this thread alone
     auto slab = made();

@@ -87,7 +87,7 @@ class DeviceSlab {
 
 /// They go round: free, being copied to, ready, held by the consumer, free. Their number is fixed but for those that
 /// allow_held() adds. Held batches keep the pool and the device alive.
-class DevicePool {
+class DevicePool final : public BatchPool {
  public:
   /// Keeps dataset and outputs: batches refer to their keys and names. `copied` are the outputs as slabs of the host
   /// hold them, `outputs` as the reader gets them, in the same order.
@@ -97,9 +97,10 @@ class DevicePool {
              unsigned more = 0);
 
   Device& device() const { return *device_; }
-  /// Lets the consumer hold so many of them, where that is more than `held`: adds some for it, up to `more`. One thread
-  /// at a time. Throws Error: resource, when the device has no memory for them; the pool is then as before.
-  void allow_held(unsigned held);
+  /// Adds up to `more`.
+  void allow_held(unsigned held) override;
+  /// Another such pool, of one.
+  std::shared_ptr<DevicePool> single() const;
 
   /// Waits for a free one; null once `cancelled` is true (looked at on every wake()).
   template <typename Cancelled>
@@ -116,9 +117,9 @@ class DevicePool {
   /// What a batch holds; the memory comes back when the last copy dies. Counts as the consumer's from hand_over() on.
   static std::shared_ptr<const BatchRecord> lend(const std::shared_ptr<DevicePool>& pool, DeviceSlab* slab);
   void hand_over(const BatchRecord* record);
-  unsigned lent() const;  ///< in the consumer's hands
+  unsigned lent() const override;
   std::uint64_t bytes() const;
-  std::uint64_t bytes_to_add() const;  ///< that allow_held() may still take
+  std::uint64_t bytes_to_add() const override;
   std::size_t size() const;
 
  private:

@@ -96,5 +96,6 @@ struct ChosenEngine {
 /// overrides automatic choice. Throws Error: invalid_argument, when an engine asked for by name cannot be had
 /// (automatic falls back instead: io_uring -> pread).
 ChosenEngine choose_engine(const Dataset& dataset, const EngineOptions& options, OnRead on_read);
+using EngineFactory = std::function<ChosenEngine(const Dataset&, const EngineOptions&, OnRead)>;  ///< does as that
 
 }  // namespace penstock

@@ -1,6 +1,8 @@
 // Records when the rows that a batch waited for longest passed from stage to stage.
 #pragma once
 
+#include <vector>
+
 #include <penstock/loader/time/stage_clock.hpp>
 
 namespace penstock {
@@ -14,8 +16,8 @@ struct Journey {
   Clock::time_point queued{};    ///< its bytes are there, and workers may take it
   Clock::time_point finished{};  ///< the last row is written, mixed and sealed
   const WorkLog* worker = nullptr;  ///< of the thread that did it
-  Clock::time_point stepped{};      ///< the user's own step on the batch is over
-  Clock::time_point copied{};       ///< its copy to a device is under way, and the batch can be had
+  /// The batch could be had from each stage behind the first, in their order: who hands it on adds the time.
+  std::vector<Clock::time_point> passed{};
 };
 
 }  // namespace penstock

@@ -4,7 +4,10 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <string>
 #include <utility>
+
+#include <penstock/loader/time/stats.hpp>
 
 namespace penstock {
 
@@ -29,6 +32,9 @@ struct StageClock {
     stalled_in.reset();
     stalled_out.reset();
   }
+  StageStats row(std::string name, unsigned threads) const {  ///< of the table of times
+    return {std::move(name), threads, busy.get(), stalled_in.get(), stalled_out.get()};
+  }
 };
 
 /// Time between two looks at the clock.
@@ -43,15 +49,11 @@ class Stopwatch {
   Clock::time_point last_ = Clock::now();
 };
 
-/// The clocks of the stages that are threads of the loader.
+/// The clocks of what comes before a batch is delivered; behind it each `Stage` has its own.
 struct StageClocks {
-  StageClock plan, read, decode, transform, deliver, on_batch, copy;
-  TimeSum crossing;                             ///< of copies to a device, without what it does behind them
-  std::atomic<std::uint64_t> crossed_bytes{0};  // relaxed, as sums are
+  StageClock plan, read, decode, transform;
   void reset() {
-    crossing.reset();
-    crossed_bytes.store(0, std::memory_order_relaxed);
-    for (StageClock* clock : {&plan, &read, &decode, &transform, &deliver, &on_batch, &copy}) clock->reset();
+    for (StageClock* clock : {&plan, &read, &decode, &transform}) clock->reset();
   }
 };
 

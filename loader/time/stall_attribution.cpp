@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include <penstock/loader/time/stall_attribution.hpp>
@@ -6,16 +7,22 @@
 namespace penstock {
 namespace {
 
-constexpr std::array<const char*, Activity::no_slab> kNames{"plan", "read", "decode", "transform", "deliver"};
+constexpr std::array<const char*, Activity::deliver> kNames{"plan", "read", "decode", "transform"};
 
 // Adds what was done; tells how much of `time` is left.
-template <typename Times>
-nanoseconds add_work(Times& sum, const ActivityTimes& work, nanoseconds time) {
+nanoseconds add_work(std::vector<nanoseconds>& sum, const ActivityTimes& work, nanoseconds time) {
   for (std::size_t kind = 0; kind < work.size(); ++kind) sum[kind] += work[kind];
   return time - sum_of(work);
 }
 
 }  // namespace
+
+void StallAttribution::add_stage(std::string name, bool keeps_slabs) {
+  const std::size_t place = place_of(stages_.size());
+  stages_.push_back(std::move(name));
+  waited_for_.resize(std::max(waited_for_.size(), place + 1));
+  if (keeps_slabs) keeps_slabs_ = place;
+}
 
 void StallAttribution::begin(Clock::time_point now) {
   const std::scoped_lock lock(mutex_);
@@ -28,13 +35,14 @@ void StallAttribution::end(Clock::time_point now, const Journey* journey) {
   const Clock::time_point began = *std::exchange(began_, std::nullopt);
   ended_ = now;
   waited_ += now - began;
-  const Times times = journey == nullptr ? guess(began, now) : split(began, now, *journey);
-  for (std::size_t stage = 0; stage < times.size(); ++stage) waited_for_[stage] += times[stage];
+  if (journey == nullptr) {
+    guess(waited_for_, began, now);
+  } else {
+    split(waited_for_, began, now, *journey);
+  }
 }
 
-StallAttribution::Times StallAttribution::split(Clock::time_point from, Clock::time_point to,
-                                                const Journey& journey) const {
-  Times times{};
+void StallAttribution::split(Times& times, Clock::time_point from, Clock::time_point to, const Journey& journey) const {
   Clock::time_point at = from;
   const auto go_to = [&](Clock::time_point point) {
     const Clock::time_point before = std::exchange(at, std::clamp(point, at, to));
@@ -49,10 +57,8 @@ StallAttribution::Times StallAttribution::split(Clock::time_point from, Clock::t
     times[Activity::deliver] += add_work(times, journey.worker->between(queued, at), worked);
   else
     times[Activity::deliver] += worked;
-  times[on_batch] += go_to(journey.stepped);
-  times[copy] += go_to(journey.copied);
+  for (std::size_t i = 0; i < journey.passed.size(); ++i) times[place_of(i + 1)] += go_to(journey.passed[i]);
   times[Activity::deliver] += to - at;
-  return times;
 }
 
 // The scheduler plans, and of its waits for a slab or for room counts what the workers did, who have what it waits for.
@@ -71,15 +77,13 @@ void StallAttribution::add_plan(Times& times, Clock::time_point from, Clock::tim
 // Who has all slabs, or the whole window, where no worker is at work.
 std::size_t StallAttribution::nobody_works(Activity::Kind wait) const {
   if (wait == Activity::no_room) return Activity::read;
-  return terms_.copies ? std::size_t{copy} : std::size_t{Activity::deliver};
+  return keeps_slabs_;
 }
 
 // Without a batch: what the workers did tells, and where they did nothing, where their work comes from.
-StallAttribution::Times StallAttribution::guess(Clock::time_point from, Clock::time_point to) const {
-  Times times{};
+void StallAttribution::guess(Times& times, Clock::time_point from, Clock::time_point to) const {
   const nanoseconds idle = add_work(times, shared_between(workers_, from, to), to - from);
-  times[terms_.reads_ahead ? Activity::read : Activity::plan] += idle;
-  return times;
+  times[reads_ahead_ ? Activity::read : Activity::plan] += idle;
 }
 
 void StallAttribution::got_batch(std::uint32_t rows, std::uint64_t bytes, Clock::time_point now) {
@@ -99,17 +103,17 @@ void StallAttribution::report(Stats& stats) const {
   stats.consumer_wait = waited_;
   stats.consumer_busy = busy_;
   stats.wall = waited_ + busy_;
-  for (std::size_t stage = 0; stage < kNames.size(); ++stage)
-    stats.waited_for.emplace_back(kNames[stage], waited_for_[stage]);
-  if (terms_.on_batch) stats.waited_for.emplace_back(*terms_.on_batch, waited_for_[on_batch]);
-  if (terms_.copies) stats.waited_for.emplace_back("copy", waited_for_[copy]);
+  for (std::size_t kind = 0; kind < kNames.size(); ++kind)
+    stats.waited_for.emplace_back(kNames[kind], waited_for_[kind]);
+  for (std::size_t stage = 0; stage < stages_.size(); ++stage)
+    stats.waited_for.emplace_back(stages_[stage], waited_for_[place_of(stage)]);
 }
 
 // Of a wait under way, what is left of it counts.
 void StallAttribution::reset(Clock::time_point now) {
   const std::scoped_lock lock(mutex_);
   waited_ = busy_ = nanoseconds{};
-  waited_for_ = {};
+  std::ranges::fill(waited_for_, nanoseconds{});
   samples_ = batches_ = bytes_ = 0;
   if (began_) began_ = now;
   ended_.reset();

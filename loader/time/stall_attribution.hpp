@@ -1,12 +1,11 @@
 // Attributes the consumer's waits to stages, and measures its own work between them.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <mutex>
 #include <optional>
 #include <string>
-#include <utility>
+#include <vector>
 
 #include <penstock/loader/time/journey.hpp>
 #include <penstock/loader/time/stats.hpp>
@@ -22,23 +21,19 @@ namespace penstock {
 ///                                          nothing, the copies that have the slabs, or the reads that have the window
 ///   their bytes are on their way           read
 ///   they wait for a worker, or have one    what that worker did, of this batch and of what it had to do before
-///   the user's own step on the batch       its name
-///   the batch waits for its copy           copy
-///   the rest: threads wake up              deliver
+///   it is with a stage behind delivery     that stage: the user's own step, copy
+///   the rest: threads wake up              deliver, the first stage
 ///
 /// Points of time are arguments so that tests may make them by hand; they must not go back.
 class StallAttribution {
  public:
-  /// The stages behind delivery, and who the workers' input comes from.
-  struct Terms {
-    bool reads_ahead = false;
-    std::optional<std::string> on_batch = {};  ///< the name of the user's own step, where there is one
-    bool copies = false;                       ///< to a device
-  };
-  /// `constructed`: when the loader was. The logs outlive this.
-  StallAttribution(const WorkLog& scheduler, const WorkLogs& workers, Terms terms, Clock::time_point constructed)
-      : scheduler_(scheduler), workers_(workers), terms_(std::move(terms)), constructed_(constructed) {}
+  /// `reads_ahead`: the workers' input comes from an engine. `constructed`: when the loader was. The logs outlive this.
+  StallAttribution(const WorkLog& scheduler, const WorkLogs& workers, bool reads_ahead, Clock::time_point constructed)
+      : scheduler_(scheduler), workers_(workers), reads_ahead_(reads_ahead), constructed_(constructed) {}
 
+  /// Before the first wait, each `Stage` in the order of the line; the first one is what workers deliver to.
+  /// `keeps_slabs`: its batches may have all slabs of the host while the workers have nothing to do.
+  void add_stage(std::string name, bool keeps_slabs);
   void begin(Clock::time_point now);  ///< next() is called
   /// It returns, with a batch or (null) without one: then the workers tell what there is to tell.
   void end(Clock::time_point now, const Journey* journey);
@@ -47,21 +42,25 @@ class StallAttribution {
   void reset(Clock::time_point now);
 
  private:
-  // Behind the kinds of Activity, of which the consumer waits for those that are no waits themselves.
-  enum Behind : std::size_t { on_batch = Activity::count, copy, stages };
-  using Times = std::array<nanoseconds, stages>;
-  Times split(Clock::time_point from, Clock::time_point to, const Journey& journey) const;
+  // By Activity::Kind (of those that are waits themselves, nothing), then by stage behind the first.
+  using Times = std::vector<nanoseconds>;
+  static constexpr std::size_t place_of(std::size_t stage) {
+    return stage == 0 ? std::size_t{Activity::deliver} : Activity::count + stage - 1;
+  }
+  void split(Times& times, Clock::time_point from, Clock::time_point to, const Journey& journey) const;
   void add_plan(Times& times, Clock::time_point from, Clock::time_point to) const;
   std::size_t nobody_works(Activity::Kind wait) const;
-  Times guess(Clock::time_point from, Clock::time_point to) const;
+  void guess(Times& times, Clock::time_point from, Clock::time_point to) const;
 
   const WorkLog& scheduler_;
   const WorkLogs& workers_;
-  const Terms terms_;
+  const bool reads_ahead_;
   const Clock::time_point constructed_;
+  std::vector<std::string> stages_;                 // names, in the order of the line
+  std::size_t keeps_slabs_ = Activity::deliver;     // place of the stage that does
   mutable std::mutex mutex_;                        // guards all below: stats() may come from another thread
   std::optional<Clock::time_point> began_, ended_;  // the wait under way; the end of the last one
-  Times waited_for_{};
+  Times waited_for_ = Times(Activity::count);
   nanoseconds waited_{}, busy_{}, first_batch_{};
   std::uint64_t samples_ = 0, batches_ = 0, bytes_ = 0;
 };

@@ -57,7 +57,7 @@ void Worker::record(bool goes_on) {
   context_.clocks.read.busy.add(times[Activity::read]);
   context_.clocks.decode.busy.add(times[Activity::decode]);
   context_.clocks.transform.busy.add(times[Activity::transform]);
-  context_.clocks.deliver.busy.add(times[Activity::deliver]);
+  context_.reorder.clock().busy.add(times[Activity::deliver]);
   log_->add(began, times, goes_on);
   if (!context_.cache.on()) return;
   const std::uint64_t hits = filler_.hits() - std::exchange(hits_, filler_.hits());

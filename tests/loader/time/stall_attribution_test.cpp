@@ -40,9 +40,19 @@ Parts parts_of(const ActivityTimes& made) {
   return parts;
 }
 
+/// Who the workers' input comes from, and the stages behind the first.
+struct Terms {
+  bool reads_ahead = false;
+  std::optional<std::string> own = {};
+  bool copies = false;
+};
+
 /// A consumer, a scheduler and two workers whose times the test makes up.
 struct Scene {
-  explicit Scene(StallAttribution::Terms terms = {}) : stalls(scheduler, workers, std::move(terms), at(-500)) {
+  explicit Scene(const Terms& terms = {}) : stalls(scheduler, workers, terms.reads_ahead, at(-500)) {
+    stalls.add_stage("deliver", false);
+    if (terms.own) stalls.add_stage(*terms.own, false);
+    if (terms.copies) stalls.add_stage("copy", true);
     for (int i = 0; i < 2; ++i) workers.push_back(std::make_unique<WorkLog>());
   }
   /// One wait.
@@ -82,13 +92,12 @@ Parts ms(std::initializer_list<std::pair<const std::string, int>> parts) {
 }  // namespace
 
 TEST_CASE("a wait is cut where the awaited rows passed from stage to stage") {
-  Scene scene({.reads_ahead = true, .on_batch = "own", .copies = true});
+  Scene scene({.reads_ahead = true, .own = "own", .copies = true});
   scene.scheduler.add(at(0), Activity::plan, milliseconds(10));
   scene.workers[0]->add(at(30), times(0, 0, 0, 7));
   scene.workers[0]->add(at(40), times(1, 8, 16, 5));
   Journey journey = scene.by(0, 10, 30, 70);
-  journey.stepped = at(100);
-  journey.copied = at(150);
+  journey.passed = {at(100), at(150)};
   CHECK(scene.wait(0, 153, journey) == ms({{"plan", 10},
                                            {"read", 20 + 1},
                                            {"decode", 8},
@@ -99,12 +108,11 @@ TEST_CASE("a wait is cut where the awaited rows passed from stage to stage") {
 }
 
 TEST_CASE("of a wait counts only what was done during it") {
-  Scene scene({.on_batch = "own", .copies = true});
+  Scene scene({.own = "own", .copies = true});
   scene.scheduler.add(at(0), Activity::plan, milliseconds(20));
   scene.workers[0]->add(at(20), times(20, 20, 20, 20));
   Journey journey = scene.by(0, 20, 20, 100);
-  journey.stepped = at(120);
-  journey.copied = at(140);
+  journey.passed = {at(120), at(140)};
   SUBCASE("planned") {
     CHECK(scene.wait(5, 17, journey) == ms({{"plan", 12}}));
   }
@@ -211,7 +219,7 @@ TEST_CASE("a wait that ends without a batch counts for what the workers do; idle
 }
 
 TEST_CASE("the parts add up to the wait exactly, whatever was written down") {
-  Scene scene({.reads_ahead = true, .on_batch = "own", .copies = true});
+  Scene scene({.reads_ahead = true, .own = "own", .copies = true});
   std::uint64_t state = 7;
   const auto draw = [&state](std::uint64_t below) {
     state = state * 6364136223846793005U + 1442695040888963407U;
@@ -232,10 +240,10 @@ TEST_CASE("the parts add up to the wait exactly, whatever was written down") {
       scene.workers[worker]->add(us(busy[worker]), made);
       busy[worker] += sum_of(made).count() / 1000 + 1 + draw(300);
     }
-    Journey journey{.worker = scene.workers[static_cast<std::size_t>(draw(2))].get()};
+    Journey journey{.worker = scene.workers[static_cast<std::size_t>(draw(2))].get(), .passed = {{}, {}}};
     std::int64_t point = now;
     for (Clock::time_point* next :
-         {&journey.sent, &journey.queued, &journey.finished, &journey.stepped, &journey.copied})
+         {&journey.sent, &journey.queued, &journey.finished, &journey.passed[0], &journey.passed[1]})
       *next = us(point += draw(500));
     scene.stalls.begin(us(now + draw(100)));
     now = point + draw(20) + 100;
@@ -257,8 +265,8 @@ TEST_CASE("the stages stand in their order, those behind only where there are an
     return all;
   };
   CHECK(names(Scene()) == "plan read decode transform deliver ");
-  CHECK(names(Scene({.on_batch = "own"})) == "plan read decode transform deliver own ");
-  CHECK(names(Scene({.on_batch = "", .copies = true})) == "plan read decode transform deliver  copy ");
+  CHECK(names(Scene({.own = "own"})) == "plan read decode transform deliver own ");
+  CHECK(names(Scene({.own = "", .copies = true})) == "plan read decode transform deliver  copy ");
 }
 
 TEST_CASE("the consumer waits or works from its first next() on, and what it got is counted") {

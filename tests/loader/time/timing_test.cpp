@@ -1,4 +1,6 @@
 // Tests that stage times add up to wall time, and that the consumer's waits are attributed.
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <optional>
@@ -9,6 +11,7 @@
 #include <doctest/doctest.h>
 
 #include <penstock/bench/synth/workload.hpp>
+#include <penstock/loader/pipeline.hpp>
 
 #include "support/device_loading.hpp"
 #include "support/slow_stages.hpp"
@@ -39,6 +42,7 @@ std::chrono::nanoseconds waited(const Stats& stats, std::string_view name) {
 }
 
 constexpr milliseconds kDelay{30};
+constexpr std::array kDelayed{"read", "read ahead", "decode", "transform", "own", "copy"};
 
 /// A dataset of tiny rows, of which the first of each batch is slow, and a consumer.
 struct Scene {
@@ -141,7 +145,7 @@ TEST_CASE("a slow consumer does not wait, and the plan stalls for room") {
 }
 
 TEST_CASE("a stage's delay makes it busy, and the consumer waits for it alone, be it hidden, in part or not") {
-  for (const std::string delayed : {"read", "read ahead", "decode", "transform", "own", "copy"}) {
+  for (const std::string delayed : kDelayed) {
     CAPTURE(delayed);
     const bool ahead = delayed == "read ahead";
     const std::string name = ahead ? "read" : delayed;
@@ -171,6 +175,28 @@ TEST_CASE("a stage's delay makes it busy, and the consumer waits for it alone, b
       });
     }
   }
+}
+
+TEST_CASE("each stage of the line has a row, a share of the waits, and a delay that is tested above") {
+  const TemporaryFolder folder;
+  write_arrays(folder / "data", 8);
+  LoaderOptions options = on(device_with());
+  options.on_batch = [](Batch&) {};
+  options.on_batch_stage = "own";
+  Pipeline pipeline(open(folder / "data"), options, choose_engine);
+  const Stats stats = pipeline.stats();
+  CHECK(pipeline.stages().size() == 3);
+  for (const auto& each : pipeline.stages()) {
+    CHECK_NOTHROW(stage(stats, each->name()));
+    CHECK_NOTHROW(waited(stats, each->name()));
+  }
+  CHECK(stats.stages.size() == stats.waited_for.size());
+  for (const StageStats& each : stats.stages) {
+    CAPTURE(each.name);
+    const bool of_the_rest = each.name == "plan" || each.name == "deliver";
+    CHECK((of_the_rest || std::ranges::find(kDelayed, each.name) != kDelayed.end()));
+  }
+  CHECK(pipeline.stop());
 }
 
 TEST_CASE("one slow row in 64: the consumer waits for what is slow in it, while other workers have nothing to do") {

@@ -127,21 +127,25 @@ TEST_CASE("the first thousand bad samples are listed, the others counted") {
   CHECK(failures.before(3000) == 1003);
 }
 
-TEST_CASE("a delivery that is closed with a failure gives what is ready, then throws the failure each time") {
+TEST_CASE("a delivery that fails gives what is ready, then throws the failure each time") {
   Making making;
-  ReorderBuffer reorder(making.slabs);
+  ReorderBuffer reorder(making.slabs, 1);
   making.builder.begin(0, reorder.generation(), 0);
   reorder.put(making.builder);
-  reorder.close(std::make_exception_ptr(Error::resource("over")));
-  CHECK(reorder.take(0, {}) == &making.builder);
-  for (int again = 0; again < 2; ++again) CHECK_THROWS_WITH_AS(reorder.take(1, {}), doctest::Contains("over"), Error);
+  reorder.fail(std::make_exception_ptr(Error::resource("over")));
+  {
+    const std::optional<BatchResult> ready = reorder.take({});
+    REQUIRE(ready);
+    CHECK(ready->batch.slab().get() == &making.builder.slab());
+  }
+  for (int again = 0; again < 2; ++again) CHECK_THROWS_WITH_AS(reorder.take({}), doctest::Contains("over"), Error);
   const std::size_t free = making.slabs->free_slabs();
   making.builder.begin(0, reorder.generation(), 1);
   reorder.put(making.builder);  // too late
   CHECK(making.slabs->free_slabs() == free + 1);
-  CHECK_THROWS_WITH_AS(reorder.take(1, {}), doctest::Contains("over"), Error);
-  reorder.begin_generation();
-  CHECK_THROWS_WITH_AS(reorder.take(0, {}), doctest::Contains("over"), Error);
+  CHECK_THROWS_WITH_AS(reorder.take({}), doctest::Contains("over"), Error);
+  reorder.go_to({}, reorder.generation() + 1);
+  CHECK_THROWS_WITH_AS(reorder.take({}), doctest::Contains("over"), Error);
 }
 
 }  // namespace penstock::test::failures_test

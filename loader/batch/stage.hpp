@@ -1,0 +1,72 @@
+// The interface of what hands finished batches on, between the workers and next().
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <penstock/base/thread.hpp>
+#include <penstock/loader/batch/batch_pool.hpp>
+#include <penstock/loader/batch/batch_result.hpp>
+#include <penstock/loader/plan/position.hpp>
+#include <penstock/loader/time/stage_clock.hpp>
+#include <penstock/loader/time/stats.hpp>
+
+namespace penstock {
+
+/// One link of the line that `Pipeline` lays. Batches leave it in the plan's order, each one once. A generation is one
+/// uninterrupted run of batches; a stage has batches of one generation at a time. What a stage tells of itself (name,
+/// clock, level, keeps_slabs()) is all that the stats, the dump of a timeout and the attribution of waits know of it.
+class Stage {
+ public:
+  /// `name` stands in the table of times, beside its `threads`, and says what the consumer waited for.
+  Stage(std::string name, unsigned threads) : name_(std::move(name)), threads_(threads) {}
+  virtual ~Stage() = default;
+  Stage(const Stage&) = delete;
+  Stage& operator=(const Stage&) = delete;
+
+  /// For the consumer, in whose hands the batch then is: the next batch. Nothing after `timeout` (0 waits for ever), or
+  /// once closed. Throws what fail() was told, each time, once no batch is left.
+  virtual std::optional<BatchResult> take(std::chrono::milliseconds timeout) = 0;
+  /// For the stage behind this one: the next batch of that generation, which stays in the loader's hands; nothing once
+  /// it has passed, or closed.
+  virtual std::optional<BatchResult> take_of(std::uint64_t generation) = 0;
+  /// Does with the batch what the stage does with each, in the calling thread: for a batch that is built again.
+  virtual Batch apply(Batch batch) { return batch; }
+
+  /// Discards what is ready and what is still coming. Batches come from `position` on, and are of that generation. The
+  /// stages are told in the order of the line.
+  virtual void go_to(const Position& position, std::uint64_t generation) = 0;
+  /// Wakes whoever waits, for good, and discards what is ready.
+  virtual void close() = 0;
+  /// No batch comes any more: take() throws that failure behind the batches that are ready.
+  virtual void fail(const std::exception_ptr& failure) noexcept = 0;
+
+  /// Begins the threads of the stage, which hold `keeps_alive`. Throws Error: resource, where one cannot be started;
+  /// join() then joins those that were.
+  virtual void start(const std::shared_ptr<void>& /*keeps_alive*/, const Thread::Failed& /*failed*/) {}
+  /// After close(): waits for the end of the threads. False when one took longer than `grace`, and is left behind.
+  virtual bool join(std::chrono::milliseconds /*grace*/) { return true; }
+
+  const std::string& name() const { return name_; }
+  StageClock& clock() { return clock_; }
+  virtual std::string level() const = 0;  ///< of its queue, in words: "2 batches ready"
+  virtual BatchPool& pool() = 0;          ///< of the batches that it hands on
+  /// Whether its batches may have all of the host's slabs while the workers have nothing to do.
+  virtual bool keeps_slabs() const { return false; }
+  /// Adds its row to the table of times, and what else there is to tell.
+  virtual void report(Stats& stats) const { stats.stages.push_back(clock_.row(name_, threads_)); }
+  virtual void reset_stats() { clock_.reset(); }
+
+ protected:
+  StageClock clock_;
+
+ private:
+  const std::string name_;
+  const unsigned threads_;
+};
+
+}  // namespace penstock

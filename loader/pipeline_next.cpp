@@ -1,0 +1,205 @@
+// What a pipeline does for its consumer, in the consumer's thread.
+#include <algorithm>
+#include <chrono>
+#include <string>
+#include <utility>
+
+#include <unistd.h>
+
+#include <penstock/base/error.hpp>
+#include <penstock/loader/pipeline.hpp>
+
+namespace penstock {
+namespace {
+
+constexpr std::chrono::milliseconds kSlice{50};  // of a wait that somebody wants to look up from
+
+}  // namespace
+
+bool Pipeline::in_its_process() const {
+  return ::getpid() == process_;
+}
+
+void Pipeline::require_same_process() const {
+  if (in_its_process()) return;
+  throw Error::invalid_argument(
+      "this loader was made before fork(): its threads live in the parent; make one in this process",
+      {.dataset = dataset_.path().string()});
+}
+
+std::optional<Batch> Pipeline::next(const std::function<void()>& while_waiting) {
+  require_same_process();
+  if (cursor_.at_end()) {
+    dataset_.require_not_written_to();  // what is read through files that stay open
+    cursor_.next_epoch();
+    iterating_ = false;
+    return std::nullopt;
+  }
+  BatchResult result = await(while_waiting);
+  cursor_.advance();
+  const bool failed = result.failure != nullptr;
+  const bool has_bad = !failed && !result.bad.empty();
+  {
+    const std::scoped_lock lock(failures_mutex_);
+    failures_.record(cursor_.position(), failed ? std::vector<BadSample>{} : std::move(result.bad),
+                     failed ? result.other_failures : 0);
+  }
+  if (failed) std::rethrow_exception(std::exchange(result.failure, nullptr));
+  require_few_failures(has_bad);
+  stalls_.got_batch(result.batch.size(), result.batch.slab()->delivered_bytes(), Clock::now());
+  return std::move(result.batch);
+}
+
+BatchResult Pipeline::await(const std::function<void()>& while_waiting) {
+  require_room();
+  // What on_batch keeps counts only when its copy is over, which may be after the wait began.
+  const bool may_fill = options_.on_batch && &stages_.back()->pool() != slabs_.get();
+  const auto look_up = [&] {
+    require_room();
+    if (while_waiting) while_waiting();
+  };
+  std::optional<BatchResult> result;
+  {
+    Waiting waiting(stalls_);
+    result = take(may_fill ? std::function<void()>(look_up) : while_waiting);
+    if (result) waiting.got(result->journey);
+  }
+  if (!result) {
+    throw Error::resource("no batch within " + std::to_string(options_.timeout.count()) + " ms: " + dump(),
+                          {.dataset = dataset_.path().string()});
+  }
+  return std::move(*result);
+}
+
+std::optional<BatchResult> Pipeline::take(const std::function<void()>& while_waiting) {
+  Stage& last = *stages_.back();
+  if (!while_waiting) return last.take(options_.timeout);
+  const auto began = Clock::now();
+  for (;;) {
+    std::chrono::milliseconds slice = kSlice;
+    if (options_.timeout.count() > 0) {
+      const auto left = std::chrono::ceil<std::chrono::milliseconds>(began + options_.timeout - Clock::now());
+      if (left.count() <= 0) return std::nullopt;
+      slice = std::min(slice, left);
+    }
+    if (auto result = last.take(slice)) return result;
+    while_waiting();
+  }
+}
+
+void Pipeline::require_room() {
+  const auto refuse = [&](unsigned holds, const std::string& limit) {
+    throw Error::resource("the program holds " + std::to_string(holds) + " batches, as many as " + limit +
+                              " allows: let go of some, keep copies of what you need of them (tensor.clone()), or "
+                              "give held_max a higher number",
+                          {.dataset = dataset_.path().string()});
+  };
+  BatchPool& pool = stages_.back()->pool();
+  if (&pool != slabs_.get()) {  // what on_batch keeps on the host must leave slabs to go round
+    const unsigned spare = std::min<unsigned>(options_.held, static_cast<unsigned>(slabs_->size()) - 1);
+    if (const unsigned kept = slabs_->lent(); kept >= spare) refuse(kept, "held = " + std::to_string(options_.held));
+  }
+  const unsigned holds = pool.lent();
+  if (holds < options_.held) return;
+  if (holds >= options_.held_max) {
+    refuse(holds, options_.held_max == options_.held ? "held = " + std::to_string(options_.held)
+                                                     : "held_max = " + std::to_string(options_.held_max) +
+                                                           " (held = " + std::to_string(options_.held) + ")");
+  }
+  pool.allow_held(holds + 1);
+}
+
+// Behind the batch that was taken last.
+void Pipeline::require_few_failures(bool has_bad) {
+  constexpr std::uint64_t kAskEvery = 16;  // batches
+  if (options_.on_error == OnError::raise) return;
+  // Without the lock: stats() need not wait for other ranks. Only this thread changes the failures.
+  const std::uint64_t bad = failures_.before(cursor_.reached());
+  if (!options_.sum_over_ranks) {
+    if (has_bad) failures_.require_within_share(bad);
+    return;
+  }
+  const bool ask = cursor_.position().batch % kAskEvery == 0 || cursor_.at_end();
+  if (ask) failures_.require_within_all(options_.sum_over_ranks(bad));
+}
+
+void Pipeline::set_epoch(std::uint64_t epoch) {
+  require_same_process();
+  go_to(cursor_.position().first_of(epoch));
+}
+
+void Pipeline::begin_epoch() {
+  if (iterating_) set_epoch(cursor_.position().epoch + 1);
+  iterating_ = true;
+}
+
+LoaderState Pipeline::state() const {
+  return cursor_.save(dataset_.fingerprint(), version());
+}
+
+std::string Pipeline::restore(const LoaderState& saved) {
+  require_same_process();
+  Restored restored = cursor_.load(saved, dataset_.fingerprint(), version());
+  std::string said;
+  for (const std::string& note : restored.notes) said += (said.empty() ? "the restored state " : "; it ") + note;
+  go_to(restored.position);
+  const std::scoped_lock lock(note_mutex_);
+  return restore_note_ = std::move(said);
+}
+
+Plan Pipeline::plan_of(const Position& at) const {
+  return at.plan(plan_options(options_, selection_));
+}
+
+BatchResult Pipeline::filled_here(const Position& at, const Plan& plan, const DeviceShare& of_device) {
+  const auto pool = std::make_shared<SlabPool>(dataset_, program_.outputs(), options_.batch_size, options_.max_items, 1,
+                                               0, nullptr, of_device);
+  BatchBuilder builder(*pool->acquire({}, [] { return false; }), program_.outputs().size());
+  plan.batch(at.batch, builder.rows);
+  name_rows(builder, context_, at);
+  builder.begin(at.seed, 0, 0);
+  Worker(context_).fill_batch(builder);
+  BatchResult result(builder, pool, SlabPool::To::stage);
+  if (result.failure != nullptr) std::rethrow_exception(result.failure);
+  return result;
+}
+
+BatchResult Pipeline::filled_by_host(const Batch& batch) {
+  const BatchRecord& record = *batch.slab();
+  const Position at{.seed = record.seed,
+                    .shuffle_block = record.shuffle_block,
+                    .epoch = record.epoch,
+                    .start = record.start,
+                    .batch = record.number};
+  BatchResult again = filled_here(at, plan_of(at), {.row_table = share_.row_table, .reads = share_.reads});
+  jpeg_.jpegs->count_refused();
+  return again;
+}
+
+Batch Pipeline::at(std::uint64_t epoch, std::uint64_t number) {
+  require_same_process();
+  Position at = cursor_.position().first_of(epoch);
+  at.batch = number;
+  const Plan plan = plan_of(at);
+  if (number >= plan.batches()) {
+    throw Error::invalid_argument("batch " + std::to_string(number) + " of an epoch of " +
+                                  std::to_string(plan.batches()));
+  }
+  Batch rebuilt = filled_here(at, plan, share_).batch;
+  for (const auto& stage : stages_) rebuilt = stage->apply(std::move(rebuilt));
+  return rebuilt;
+}
+
+RowAccount Pipeline::explain(const Batch& batch, std::uint32_t row) const {
+  if (row >= batch.size()) {
+    throw Error::invalid_argument("row " + std::to_string(row) + " of a batch of " + std::to_string(batch.size()));
+  }
+  RowAccount account = account_for(dataset_, whole_program(), batch.slab()->context(row));
+  if (batch.mix() && batch.valid()[row] != 0) {
+    const std::uint32_t partner = partner_of(batch.valid(), row);
+    account.mix = MixAccount{*batch.mix(), partner, std::string(batch.keys()[partner])};
+  }
+  return account;
+}
+
+}  // namespace penstock
