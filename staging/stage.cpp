@@ -11,9 +11,9 @@
 #include <sys/statvfs.h>
 
 #include <penstock/base/cores.hpp>
-#include <penstock/base/crew.hpp>
 #include <penstock/base/error.hpp>
 #include <penstock/base/leak_until_exit.hpp>
+#include <penstock/base/parallel_for.hpp>
 #include <penstock/formats/folder/folder_walk.hpp>
 #include <penstock/formats/format.hpp>
 #include <penstock/formats/index/sidecar.hpp>
@@ -139,7 +139,7 @@ class Staging {
   void find_kept() {
     std::vector<std::uint8_t> kept(list_.files.size(), 0);  // not bool: threads write neighbours
     if (!options_.overwrite) {
-      run_crew(
+      parallel_for(
           list_.files.size(), workers_,
           [&](unsigned, std::uint64_t number, const std::stop_token& stop) {
             const StageFile& file = list_.files[number];
@@ -171,7 +171,7 @@ class Staging {
     Streams streams(work_, workers);
     result_.engine = streams.engine().kind();
     result_.engine_reason = streams.reason();
-    run_crew(
+    parallel_for(
         batches.size(), workers,
         [&](unsigned worker, std::uint64_t batch, const std::stop_token& stop) {
           copy_files(work_, batches[batch], streams.engine(), streams.of(worker), stop);

@@ -227,7 +227,7 @@ std::string threads_left() {
     for (const auto& task : fs::directory_iterator("/proc/self/task")) {
       std::string text;
       std::getline(std::ifstream(task.path() / "comm"), text);
-      if (text.starts_with("penstock") || text.starts_with("crew") || text.starts_with("gds")) names += " " + text;
+      if (text.starts_with("penstock") || text.starts_with("parallel") || text.starts_with("gds")) names += " " + text;
     }
     if (names.empty()) break;
     std::this_thread::sleep_for(std::chrono::milliseconds(10));  // the system's list is a little late

@@ -16,7 +16,6 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/base/crew.hpp>
 #include <penstock/base/parallel_for.hpp>
 #include <penstock/base/thread.hpp>
 #include <penstock/loader/read/uring_engine.hpp>
@@ -304,14 +303,14 @@ TEST_CASE("converting, writing and staging end in one error where a thread is re
   }
 }
 
-TEST_CASE("crews, whose threads are refused, end at once and do not wait for those that never were") {
+TEST_CASE("parallel loops, whose threads are refused, end at once and do not wait for those that never were") {
   for (std::int64_t after : {0, 1, 3}) {
     const Refusing refusing(threads_left, after);
     const std::string ended = outcome([] {
-      run_crew(
+      parallel_for(
           1000, 4, [](unsigned, std::uint64_t, const std::stop_token&) {}, [] { return true; });
     });
-    CHECK(ended == "resource: cannot start the thread crew-" + std::to_string(after) +
+    CHECK(ended == "resource: cannot start the thread parallel-" + std::to_string(after) +
                        ": Resource temporarily unavailable (" + std::to_string(after) +
                        " of 4 such threads had been started)");
   }

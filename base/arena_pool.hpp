@@ -1,0 +1,42 @@
+// Threads of ours inside an arena of TBB's, which nobody else enters.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include <penstock/base/thread.hpp>
+
+namespace penstock {
+
+/// TBB schedules tokens onto exactly as many threads as asked for, also where that is more than there are cores: its
+/// own threads have no place in the arena, and the host program's arenas are left alone. What runs on TBB within a
+/// token is shared with threads that have no token. Idle threads use no processor time.
+///
+/// `token` is what a token does, in thread `number`; it must not throw.
+class ArenaPool {
+ public:
+  using Token = std::function<void(unsigned number)>;
+
+  ArenaPool(unsigned threads, Token token);
+  ArenaPool(const ArenaPool&) = delete;
+  ArenaPool& operator=(const ArenaPool&) = delete;
+  ~ArenaPool();  ///< close(), and joins
+
+  /// Starts the threads NAME0, NAME1, ... which hold `keeps_alive`; `failed` is told what one of them ends with. Throws
+  /// Error: resource, when a thread is refused; close() lets go those that were started.
+  void start(const std::string& name, const std::shared_ptr<void>& keeps_alive = {}, const Thread::Failed& failed = {});
+  /// One token more, in no certain order. False: the pool is closed, or memory is refused. Any thread.
+  bool enqueue() noexcept;
+  /// Tokens that have not begun yet are still run; then the threads end.
+  void close() noexcept;
+  /// close(), and joins; false when a thread did not come back within `grace` and was left behind.
+  bool join_for(std::chrono::milliseconds grace);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace penstock

@@ -1,0 +1,279 @@
+// Threads of ours inside an arena: how many take part, what else stays out, what they cost when idle, and what fork()
+// and refused memory leave behind.
+#include <atomic>
+#include <barrier>
+#include <cstddef>
+#include <cstdint>
+#include <fstream>
+#include <mutex>
+#include <optional>
+#include <semaphore>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <doctest/doctest.h>
+#include <sched.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <tbb/global_control.h>
+#include <tbb/parallel_for.h>
+#include <unistd.h>
+
+#include <penstock/base/arena_pool.hpp>
+#include <penstock/base/error.hpp>
+#include <penstock/base/parallel_for.hpp>
+
+#include "support/thread_count.hpp"
+
+using namespace penstock;
+using namespace penstock::test;
+
+namespace {
+
+std::string thread_name() {
+  std::string name;
+  std::getline(std::ifstream("/proc/thread-self/comm"), name);
+  return name;
+}
+
+/// The names of the threads in `rounds` rounds, in each of which `workers` of them have to meet.
+std::set<std::string> meeting(unsigned workers, unsigned rounds = 3) {
+  std::mutex mutex;
+  std::set<std::string> names;
+  std::barrier meet(static_cast<std::ptrdiff_t>(workers));
+  parallel_for(std::uint64_t{workers} * rounds, workers, [&](std::uint64_t) {
+    {
+      const std::lock_guard lock(mutex);
+      names.insert(thread_name());
+    }
+    meet.arrive_and_wait();
+  });
+  return names;
+}
+
+std::set<std::string> ours(unsigned workers) {
+  std::set<std::string> names;
+  for (unsigned worker = 0; worker < workers; ++worker) names.insert("parallel-" + std::to_string(worker));
+  return names;
+}
+
+struct OneCore {
+  OneCore() {
+    CPU_ZERO(&before);
+    sched_getaffinity(0, sizeof before, &before);
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    for (std::size_t core = 0; core < CPU_SETSIZE; ++core) {
+      if (!CPU_ISSET(core, &before)) continue;
+      CPU_SET(core, &one);
+      break;
+    }
+    sched_setaffinity(0, sizeof one, &one);
+  }
+  ~OneCore() { sched_setaffinity(0, sizeof before, &before); }
+  cpu_set_t before;
+};
+
+double processor_seconds() {
+  rusage used{};
+  getrusage(RUSAGE_SELF, &used);
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+  };
+  return seconds(used.ru_utime) + seconds(used.ru_stime);
+}
+
+/// The exit status of a child that does `work`, or -1 where a signal ended it; one that hangs is ended.
+template <typename Work>
+int in_child(const Work& work) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::alarm(120);
+    ::_exit(work() ? 0 : 1);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+}  // namespace
+
+TEST_CASE("as many threads of ours as asked for work at once, whatever the cores and TBB's own limit") {
+  const auto all_meet = [] {
+    for (unsigned workers : {1U, 2U, 3U, 8U, 40U}) CHECK(meeting(workers) == ours(workers));
+  };
+  all_meet();
+  std::optional<tbb::global_control> one_thread(std::in_place, tbb::global_control::max_allowed_parallelism, 1);
+  all_meet();
+  const OneCore one_core;
+  all_meet();
+  one_thread.reset();
+  all_meet();
+}
+
+TEST_CASE("no thread of a host program's TBB takes part, and none more is there") {
+  std::atomic<bool> over{false};
+  std::thread host([&] {
+    while (!over) tbb::parallel_for(0, 1000, [](int) { std::this_thread::yield(); });
+  });
+  for (unsigned workers : {1U, 2U, 8U}) CHECK(meeting(workers, 20) == ours(workers));
+  over = true;
+  host.join();
+  const std::ptrdiff_t threads = thread_count();
+  for (unsigned workers : {1U, 2U, 8U}) {
+    std::ptrdiff_t most = 0;
+    std::mutex mutex;
+    std::barrier meet(static_cast<std::ptrdiff_t>(workers));
+    parallel_for(workers, workers, [&](std::uint64_t) {
+      meet.arrive_and_wait();
+      const std::lock_guard lock(mutex);
+      most = std::max(most, thread_count());
+    });
+    CHECK(most == threads + static_cast<std::ptrdiff_t>(workers));
+  }
+}
+
+TEST_CASE("what runs on TBB within a token runs on the pool's threads alone") {
+  std::mutex mutex;
+  std::set<std::string> names;
+  std::atomic<int> items{0};
+  {
+    ArenaPool pool(4, [&](unsigned) {
+      tbb::parallel_for(0, 100, [&](int) {
+        ++items;
+        const std::lock_guard lock(mutex);
+        names.insert(thread_name());
+      });
+    });
+    pool.start("nested-");
+    for (int token = 0; token < 50; ++token) CHECK(pool.enqueue());
+  }
+  CHECK(items == 5000);
+  for (const std::string& name : names) CHECK(name.starts_with("nested-"));
+}
+
+TEST_CASE("idle threads use no processor time") {
+  std::counting_semaphore<> ran(0);
+  ArenaPool pool(8, [&](unsigned) { ran.release(); });
+  pool.start("idle-");
+  for (int token = 0; token < 100; ++token) CHECK(pool.enqueue());
+  for (int token = 0; token < 100; ++token) ran.acquire();
+  double least = 1;
+  for (int second = 0; second < 10 && least >= 0.1; ++second) {  // the others' last tokens may be some way off
+    const double before = processor_seconds();
+    std::this_thread::sleep_for(std::chrono::seconds(1));
+    least = std::min(least, processor_seconds() - before);
+  }
+  CHECK(least < 0.1);
+}
+
+TEST_CASE("a closed pool runs the tokens that were enqueued, and takes no more") {
+  for (int round = 0; round < 300; ++round) {
+    std::atomic<int> ran{0};
+    int enqueued = 0;
+    {
+      ArenaPool pool(1 + static_cast<unsigned>(round) % 4, [&](unsigned) { ++ran; });
+      pool.start("closed-");
+      for (; enqueued < round % 7; ++enqueued) CHECK(pool.enqueue());
+      pool.close();
+      CHECK(pool.join_for(std::chrono::minutes(1)));
+      CHECK(!pool.enqueue());
+    }
+    CHECK(ran == enqueued);
+  }
+}
+
+TEST_CASE("a token for which there is no memory is refused, and those before it run") {
+  const auto refuse = [] {
+    std::counting_semaphore<> go(0);
+    std::atomic<std::uint64_t> ran{0};
+    std::uint64_t enqueued = 0;
+    {
+      ArenaPool pool(1, [&](unsigned) {
+        if (ran.fetch_add(1) == 0) go.acquire();
+      });
+      pool.start("refused-");
+      if (!pool.enqueue()) return false;
+      while (ran == 0) std::this_thread::yield();
+      rlimit before{};
+      getrlimit(RLIMIT_AS, &before);
+      rlimit none = before;
+      none.rlim_cur = 1;
+      setrlimit(RLIMIT_AS, &none);
+      for (enqueued = 1; pool.enqueue(); ++enqueued) {
+        if (enqueued > 100'000'000) return false;
+      }
+      setrlimit(RLIMIT_AS, &before);
+      go.release();
+    }
+    return ran == enqueued;
+  };
+  CHECK(in_child(refuse) == 0);
+}
+
+TEST_CASE("a child that was forked while tokens ran has pools of its own") {
+  std::atomic<bool> over{false};
+  std::counting_semaphore<> ran(0);
+  ArenaPool pool(4, [&](unsigned) { ran.release(); });
+  pool.start("parent-");
+  std::thread feeding([&] {
+    for (int ahead = 0; ahead < 16; ++ahead) pool.enqueue();
+    while (!over) {
+      ran.acquire();
+      pool.enqueue();
+    }
+  });
+  for (int child = 0; child < 100; ++child) {
+    CHECK(in_child([] {
+            std::atomic<int> done{0};
+            parallel_for(50, 3, [&](std::uint64_t) { ++done; });
+            return done == 50;
+          }) == 0);
+  }
+  over = true;
+  feeding.join();
+}
+
+TEST_CASE("a token may fork") {
+  int status = -1;
+  parallel_for(1, 2, [&](std::uint64_t) { status = in_child([] { return meeting(2) == ours(2); }); });
+  CHECK(status == 0);
+}
+
+TEST_CASE("items begin in rising order, and the caller is told when all are done") {
+  std::vector<std::uint64_t> order;
+  std::uint64_t told = 0;
+  parallel_for(
+      1000, 1, [&](std::uint64_t item) { order.push_back(item); },
+      [&](std::uint64_t done, std::uint64_t count) {
+        CHECK(count == 1000);
+        CHECK(done >= told);
+        told = done;
+        return true;
+      });
+  CHECK(told == 1000);
+  REQUIRE(order.size() == 1000);
+  CHECK(std::ranges::is_sorted(order));
+  parallel_for(0, 4, [&](std::uint64_t) { order.clear(); });
+  CHECK(order.size() == 1000);
+}
+
+TEST_CASE("the caller who watches ends the loop, and the first failure does") {
+  std::atomic<std::uint64_t> begun{0};
+  const auto until_stopped = [&](unsigned, std::uint64_t, const std::stop_token& stop) {
+    ++begun;
+    while (!stop.stop_requested()) std::this_thread::yield();
+  };
+  CHECK_THROWS_WITH_AS(parallel_for(100, 3, until_stopped, [] { return false; }), "resource: interrupted", Error);
+  CHECK(begun <= 3);
+  CHECK_THROWS_AS(parallel_for(100, 3, until_stopped, []() -> bool { throw 7; }), int);
+  CHECK(begun <= 6);
+  const auto third_fails = [&](unsigned worker, std::uint64_t item, const std::stop_token& stop) {
+    if (item == 2) throw std::runtime_error("the third");
+    until_stopped(worker, item, stop);
+  };
+  CHECK_THROWS_WITH_AS(parallel_for(100, 3, third_fails, [] { return true; }), "the third", std::runtime_error);
+}
