@@ -26,12 +26,20 @@
 #include <penstock/base/error.hpp>
 #include <penstock/base/parallel_for.hpp>
 
+#include "support/skip.hpp"
 #include "support/thread_count.hpp"
 
 using namespace penstock;
 using namespace penstock::test;
 
 namespace {
+
+#ifdef __SANITIZE_THREAD__
+constexpr bool kChildHasThreads = false;
+#else
+constexpr bool kChildHasThreads = true;
+#endif
+constexpr const char* kNoThreads = "under ThreadSanitizer the child of a program with threads has none";
 
 std::string thread_name() {
   std::string name;
@@ -187,6 +195,7 @@ TEST_CASE("a closed pool runs the tokens that were enqueued, and takes no more")
 }
 
 TEST_CASE("a token for which there is no memory is refused, and those before it run") {
+  if (!kChildHasThreads) return skip(kNoThreads);
   const auto refuse = [] {
     std::counting_semaphore<> go(0);
     std::atomic<std::uint64_t> ran{0};
@@ -215,6 +224,7 @@ TEST_CASE("a token for which there is no memory is refused, and those before it 
 }
 
 TEST_CASE("a child that was forked while tokens ran has pools of its own") {
+  if (!kChildHasThreads) return skip(kNoThreads);
   std::atomic<bool> over{false};
   std::counting_semaphore<> ran(0);
   ArenaPool pool(4, [&](unsigned) { ran.release(); });
@@ -238,6 +248,7 @@ TEST_CASE("a child that was forked while tokens ran has pools of its own") {
 }
 
 TEST_CASE("a token may fork") {
+  if (!kChildHasThreads) return skip(kNoThreads);
   int status = -1;
   parallel_for(1, 2, [&](std::uint64_t) { status = in_child([] { return meeting(2) == ours(2); }); });
   CHECK(status == 0);
