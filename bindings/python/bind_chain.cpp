@@ -61,10 +61,11 @@ void add_value(Argument& argument, const nb::handle value) {
 }
 
 void add_argument(std::vector<Argument>& arguments, const nb::handle value, std::string keyword) {
-  if (value.is_none()) return;
-  Argument argument{.keyword = std::move(keyword)};
+  Argument argument{.keyword = std::move(keyword), .none = value.is_none()};
   argument.list = !nb::isinstance<nb::str>(value) && nb::isinstance<nb::sequence>(value);
-  if (argument.list) {
+  if (argument.none) {
+    // stands in its place
+  } else if (argument.list) {
     for (const nb::handle entry : value) add_value(argument, entry);
   } else {
     add_value(argument, value);

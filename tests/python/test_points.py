@@ -105,6 +105,52 @@ def test_mistakes_are_told_with_the_output(clouds):
         assert "cloud.npy" in str(raised.value)
 
 
+def test_arguments_of_a_wrong_type_are_told_with_step_and_parameter():
+    for write, cause in {
+        lambda: ps.points.pad("many"): r"points.pad\(\) points is to be a whole number",
+        lambda: ps.points.pad(2.5): "points is to be a whole number",
+        lambda: ps.points.pad(): "needs points",
+        lambda: ps.points.pad(2, 3): "more arguments",
+        lambda: ps.points.pad(2, points=3): "more arguments",
+        lambda: ps.points.pad(None): "points is not to be None",
+        lambda: ps.points.jitter(None, 0.5): "sigma is not to be None",
+        lambda: ps.points.jitter(sigma=None): "sigma is not to be None",
+        lambda: ps.points.jitter(noise=1): "more arguments",
+        lambda: ps.points.jitter({}): "dict is no argument",
+        lambda: ps.points.decode("intensity"): "list of names",
+        lambda: ps.points.decode([1]): "list of names",
+        lambda: ps.points.decode([], 4): "more arguments",
+        lambda: ps.image.decode(fast=1): "fast is to be a word",
+        lambda: ps.image.resize((1, 2, 3)): "one number or two",
+        lambda: ps.image.normalize("a", [1]): "list of numbers",
+        lambda: ps.image.random_resized_crop(8, scale=0.5): "pair of numbers",
+    }.items():
+        with pytest.raises(TypeError, match=cause):
+            write()
+
+
+def test_numbers_come_as_python_and_numpy_have_them():
+    assert repr(ps.image.random_crop(np.int64(8), None)) == "image.random_crop(8, 8)"
+    assert repr(ps.image.resize(np.array([3, 4]))) == "image.resize(3, 4)"
+    assert repr(ps.points.jitter(np.float32(0.5), 1)) == "points.jitter(0.5, 1)"
+    assert repr(ps.image.normalize(np.array([0.5], "f4"), (1,))) == "image.normalize([0.5], [1])"
+    assert repr(ps.image.random_affine(5, scale=None, shear=None)) == "image.random_affine((-5, 5))"
+    assert repr(ps.image.decode(fast=True)) == "image.decode(fast=True)"
+
+
+def test_the_functions_have_signatures_and_docstrings_from_their_tables():
+    assert ps.points.jitter.__doc__ == (
+        "jitter(sigma: float = 0.01, clip: float = 0.05) -> penstock._penstock.Chain\n\n"
+        "Normal noise on each coordinate, clipped.\n"
+        "sigma: standard deviation, in the cloud's unit; 0 or more.\n"
+        "clip: largest noise, in the cloud's unit; 0 or more."
+    )
+    assert ps.image.random_affine.__doc__.startswith(
+        "random_affine(degrees: float | tuple[float, float], *, translate: tuple[float, float] | None = None, "
+        "scale: float | tuple[float, float] | None = None, shear: "
+    )
+
+
 def test_arguments_that_make_no_sense_are_refused_where_they_are_written():
     for write, cause in {
         lambda: ps.points.sample(0): "at least 1 point",

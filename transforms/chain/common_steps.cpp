@@ -14,7 +14,7 @@ const StepTable& Elements::table() {
 const StepTable& Window::table() {
   static const TableOf<Window> table{
       "array.random_window", "Consecutive rows at a random place; only those are read where the index knows the rows.",
-      Parameter{"rows", &Window::rows, {.required = true, .least = 1, .unit = "rows"}, "how many"}};
+      Parameter{"rows", &Window::rows, required({.least = 1, .unit = "rows"}), "how many"}};
   return table;
 }
 

@@ -49,15 +49,17 @@ struct CastOf {
 
 /// "cls", "txt" or "json" number, or integer array element -> int64 scalar; with `classes`, float32 (classes,) with 1
 /// at the class and 0 elsewhere.
+/// Undecoded bytes, ragged uint8.
 inline Chain label(std::int64_t classes = 0) {
   return one_step(step::Label{.classes = classes});
 }
 inline Chain raw() {
   return one_step(step::Raw{});
-}  ///< undecoded bytes, ragged uint8
+}
 
 /// After follow(): boxes as (n, 4) float32 x0 y0 x1 y1 in output pixels, clipped to the output; ragged. Boxes that end
 /// up empty stay, with zero area, so that rows keep matching labels stored apart.
+/// Npy or raw elements as stored.
 inline Chain boxes() {
   return one_step(step::Boxes{});
 }
@@ -68,7 +70,7 @@ inline Chain key_points() {
 
 namespace image {
 /// float32, float16, bfloat16 or uint8; of normalized values, or of pixels as they are; masks that follow() an image
-/// take any dtype
+/// Take any dtype.
 inline Chain cast(DType dtype) {
   return one_step(step::Cast{.dtype = dtype});
 }
@@ -77,19 +79,19 @@ inline Chain cast(DType dtype) {
 namespace array {
 inline Chain decode() {
   return one_step(step::Elements{});
-}  ///< npy or raw elements as stored
-/// that many consecutive rows at a random place; only those are read
+}
+/// That many consecutive rows at a random place; only those are read.
 inline Chain random_window(std::int64_t rows) {
   return one_step(step::Window{.rows = rows});
 }
-/// any dtype; to integers by truncation, and values out of range become the nearest one
+/// Any dtype; to integers by truncation, and values out of range become the nearest one.
 inline Chain cast(DType dtype) {
   return one_step(step::Cast{.dtype = dtype});
 }
 }  // namespace array
 
 namespace points {
-/// float32, float16, bfloat16 or float64
+/// Float32, float16, bfloat16 or float64.
 inline Chain cast(DType dtype) {
   return one_step(step::Cast{.dtype = dtype});
 }

@@ -12,10 +12,19 @@
 
 namespace penstock {
 
-/// Rules that many parameters have.
-inline constexpr Rules kUsual{}, kRequired{.required = true}, kOption{.keyword = true, .shown = Shown::unless_usual},
-    kPixels{.required = true, .least = 1, .unit = "pixels"}, kProbability{.least = 0, .most = 1},
-    kOptionalProbability{.keyword = true, .shown = Shown::unless_usual, .least = 0, .most = 1};
+/// Of a parameter that must be given.
+constexpr Rules required(Rules rules) {
+  rules.required = true;
+  return rules;
+}
+/// Of one that Python takes by keyword alone, and that stands in text where it is not usual.
+constexpr Rules option(Rules rules) {
+  rules.keyword = true;
+  rules.shown = Shown::unless_usual;
+  return rules;
+}
+inline constexpr Rules kUsual{}, kRequired = required({}), kOption = option({}), kProbability{.least = 0, .most = 1},
+                                 kPixels = required({.least = 1, .unit = "pixels"});
 
 /// A parameter that is a member of the step's struct.
 template <typename Kind, typename Value>
@@ -28,7 +37,8 @@ class Parameter final : public StepParameter {
 
   void read(StepArguments& given, std::size_t place, void* step) const override {
     const Argument* found = rules.required ? &given.get(place, name) : given.find(place, name);
-    if (found != nullptr) Values::read(*this, given, *found, static_cast<Kind*>(step)->*member_);
+    if (found != nullptr && found->none && !takes_none()) throw Misfit(std::string(name) + " is not to be None");
+    if (found != nullptr && !found->none) Values::read(*this, given, *found, static_cast<Kind*>(step)->*member_);
   }
   std::string text(const void* step) const override { return Values::text(*this, of(step)); }
   std::string fault(const void* step) const override { return Values::fault(*this, of(step)); }
@@ -37,16 +47,20 @@ class Parameter final : public StepParameter {
 
   std::string python_type() const override {
     std::string type(Values::kPython);
-    if (rules.shown != Shown::unless_usual) type.resize(std::min(type.size(), type.find(" | None")));
+    if (!takes_none()) type.resize(std::min(type.size(), type.find(" | None")));
     if (rules.one == OneNumber::nothing && type.starts_with("float | ")) type.erase(0, 8);
     return type;
   }
   std::string python_text(const void* step) const override {
-    if (python_type().ends_with("None")) return "None";
+    if (takes_none()) return "None";
     return std::is_enum_v<Value> ? "'" + text(step) + "'" : text(step);
   }
 
  private:
+  // Where None stands for what is usual.
+  bool takes_none() const {
+    return rules.shown == Shown::unless_usual && Values::kPython.find("None") != std::string_view::npos;
+  }
   const Value& of(const void* step) const { return static_cast<const Kind*>(step)->*member_; }
 
   Value Kind::*member_;
@@ -55,13 +69,11 @@ class Parameter final : public StepParameter {
 /// Those of steps that have them.
 template <typename Kind>
 auto interpolation_of(int without = -1) {
-  const Rules rules{.keyword = true, .shown = Shown::unless_usual, .without = without};
-  return Parameter{"interpolation", &Kind::interpolation, rules, "how pixels are resampled"};
+  return Parameter{"interpolation", &Kind::interpolation, option({.without = without}), "how pixels are resampled"};
 }
 template <typename Kind>
 auto fill_of_step(std::string_view where) {
-  const Rules rules{.keyword = true, .shown = Shown::unless_usual, .least = 0, .most = 255};
-  return Parameter{"fill", &Kind::fill, rules, where};
+  return Parameter{"fill", &Kind::fill, option({.least = 0, .most = 255}), where};
 }
 
 /// Beside its parameters, a struct may have: check(), throwing Error: invalid_argument, for numbers that do not fit

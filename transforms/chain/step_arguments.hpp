@@ -20,6 +20,7 @@ struct Argument {
   std::vector<double> numbers = {};
   std::vector<std::string> words = {};  ///< of a list
   bool list = false;
+  bool none = false;  ///< None in Python: as if it were not given, where that is allowed
 };
 
 /// That a step does not take its arguments so. Whoever reads them says in front of it which step, and where.

@@ -1,4 +1,4 @@
-// points.center(): the mean of a cloud moves to the origin.
+// points.center(): the mean of the points moves to (0, 0, 0).
 #pragma once
 
 #include <penstock/transforms/chain/step.hpp>
@@ -13,5 +13,5 @@ struct Center {
 namespace penstock::points {
 inline Chain center() {
   return one_step(step::Center{});
-}  ///< the mean of the points moves to (0, 0, 0)
+}
 }  // namespace penstock::points

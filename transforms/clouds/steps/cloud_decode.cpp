@@ -10,9 +10,7 @@ const StepTable& step::CloudDecode::table() {
                 &CloudDecode::attributes,
                 {.shown = Shown::by_place_unless_usual},
                 "those that follow x, y, z as further columns"},
-      Parameter{"columns",
-                &CloudDecode::columns,
-                {.keyword = true, .shown = Shown::unless_usual, .least = 0, .most = 1024},
+      Parameter{"columns", &CloudDecode::columns, option({.least = 0, .most = 1024}),
                 "float32 numbers of a point in .bin scans, which do not tell; 0: KITTI's 4"}};
   return table;
 }

@@ -1,4 +1,4 @@
-// points.finite(): drops points with a coordinate that is no number.
+// points.finite(): drops points with a coordinate that is no number, which otherwise is an error.
 #pragma once
 
 #include <penstock/transforms/chain/step.hpp>
@@ -11,7 +11,6 @@ struct Finite {
 }  // namespace penstock::step
 
 namespace penstock::points {
-/// drops points with a coordinate that is no number, which otherwise is an error
 inline Chain finite() {
   return one_step(step::Finite{});
 }

@@ -18,14 +18,15 @@ struct Origin {
 
 namespace penstock::points {
 /// After follow("OUTPUT"), or as a chain of its own: one attribute of each point in its stored dtype: (K,).
+/// Float64 (3,): what coordinates are relative to.
 inline Chain attribute(const std::string& name) {
   return one_step(step::Attribute{.name = name});
 }
-/// after follow("OUTPUT"): bool (K,), true where the row has a point, false where pad() filled up
+/// After follow("OUTPUT"): bool (K,), true where the row has a point, false where pad() filled up.
 inline Chain mask() {
   return one_step(step::Mask{});
 }
 inline Chain origin() {
   return one_step(step::Origin{});
-}  ///< float64 (3,): what coordinates are relative to
+}
 }  // namespace penstock::points

@@ -1,4 +1,4 @@
-// points.jitter(): noise on each coordinate.
+// points.jitter(): normal noise on each coordinate, clipped to +-clip.
 #pragma once
 
 #include <penstock/transforms/chain/step.hpp>
@@ -12,7 +12,6 @@ struct Jitter {
 }  // namespace penstock::step
 
 namespace penstock::points {
-/// normal noise on each coordinate, clipped to +-clip
 inline Chain jitter(double sigma = 0.01, double clip = 0.05) {
   return one_step(step::Jitter{.sigma = sigma, .clip = clip});
 }

@@ -1,4 +1,4 @@
-// points.channels_first(): the layout of rows of points.
+// points.channels_first(): (C, K) in place of (K, C).
 #pragma once
 
 #include <penstock/transforms/chain/step.hpp>
@@ -13,5 +13,5 @@ struct ChannelsFirst {
 namespace penstock::points {
 inline Chain channels_first() {
   return one_step(step::ChannelsFirst{});
-}  ///< (C, K) in place of (K, C)
+}
 }  // namespace penstock::points

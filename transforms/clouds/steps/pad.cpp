@@ -6,7 +6,7 @@ namespace penstock {
 const StepTable& step::Pad::table() {
   static const PointTable<Pad> table{
       "points.pad", "Rows of zeros behind the points; see mask().",
-      Parameter{"points", &Pad::points, {.required = true, .least = 1, .unit = "points"}, "rows then"}};
+      Parameter{"points", &Pad::points, required({.least = 1, .unit = "points"}), "rows then"}};
   return table;
 }
 

@@ -1,4 +1,4 @@
-// points.pad(): rows of zeros behind the points.
+// points.pad(): rows of zeros behind the points, up to so many; see mask().
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,6 @@ struct Pad {
 }  // namespace penstock::step
 
 namespace penstock::points {
-/// rows of zeros behind the points, up to so many; see mask()
 inline Chain pad(std::int64_t points) {
   return one_step(step::Pad{.points = points});
 }

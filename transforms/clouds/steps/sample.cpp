@@ -41,22 +41,18 @@ const StepTable& step::Sample::table() {
       "points.sample",
       "So many points, fresh for every (seed, epoch, sample). Of clouds packed in progressive order, the next run of "
       "stored points, another one each epoch.",
-      Parameter{"points", &Sample::points, {.required = true, .unit = "points"}, "how many"},
+      Parameter{"points", &Sample::points, required({.unit = "points"}), "how many"},
       Parameter{
           "method",
           &Sample::method,
           {.shown = Shown::unless_usual,
            .refusal = "there are random, blocks, fps, voxel, poisson, stratified and inverse_density, but no method"},
           "how they are chosen; `blocks` takes neighbours: cheap, biased"},
-      Parameter{"size",
-                &Sample::size,
-                {.keyword = true, .shown = Shown::unless_usual, .unit = "the cloud's unit"},
+      Parameter{"size", &Sample::size, option({.unit = "the cloud's unit"}),
                 "voxel edge, Poisson distance, or cell of the density"},
       Parameter{"voxel", &Sample::voxel, kOption, "the point of an occupied cell"},
       Parameter{"slices", &Sample::slices, kOption, "of `stratified`, by height"},
-      Parameter{"blocks",
-                &Sample::blocks,
-                {.keyword = true, .shown = Shown::unless_usual, .least = 0},
+      Parameter{"blocks", &Sample::blocks, option({.least = 0}),
                 "of `blocks`; 0: as many as hold about twice the points"},
       Parameter{"few", &Sample::few, kOption,
                 "what becomes of clouds with fewer points: points of their own are repeated, the row is ragged, or an "
@@ -104,9 +100,7 @@ void step::Sample::fill_up(PointBuffer& cloud, Random& random) const {
 const StepTable& step::Voxel::table() {
   static const TableOf<Voxel> table{
       "points.voxel", "One point for each occupied cell of a grid: ragged.",
-      Parameter{"size",
-                &Voxel::size,
-                {.required = true, .least = 0, .above_least = true, .unit = "the cloud's unit"},
+      Parameter{"size", &Voxel::size, required({.least = 0, .above_least = true, .unit = "the cloud's unit"}),
                 "edge of a cell"},
       Parameter{"mode", &Voxel::mode, {.refusal = "there is no mode"}, "its centroid, its first or a random one"}};
   return table;
@@ -119,9 +113,7 @@ step::Sample step::Voxel::stands_for() const {
 const StepTable& step::Poisson::table() {
   static const TableOf<Poisson> table{
       "points.poisson", "No two points closer, and none could be added: ragged.",
-      Parameter{"distance",
-                &Poisson::distance,
-                {.required = true, .least = 0, .above_least = true, .unit = "the cloud's unit"},
+      Parameter{"distance", &Poisson::distance, required({.least = 0, .above_least = true, .unit = "the cloud's unit"}),
                 "least between two"}};
   return table;
 }

@@ -65,10 +65,10 @@ struct SampleKeywords {
   std::string few = "repeat";
 };
 /// `points` of the cloud, a fresh sample for every (seed, epoch, sample). Of a cloud packed in progressive order, the
-/// next run of stored points: another one each epoch until all were delivered.
+/// Next run of stored points: another one each epoch until all were delivered.
 Chain sample(std::int64_t points, const std::string& method = "random", const SampleKeywords& keywords = {});
 Chain voxel(double size, const std::string& mode = "centroid");  ///< one point for each occupied cell: ragged
-/// no two points closer, and none could be added: ragged
+/// No two points closer, and none could be added: ragged.
 inline Chain poisson(double distance) {
   return one_step(step::Poisson{.distance = distance}.stands_for());
 }

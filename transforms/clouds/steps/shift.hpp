@@ -1,4 +1,4 @@
-// points.shift(): moves a cloud at random.
+// points.shift(): the cloud, by uniform numbers from -range to range along each axis.
 #pragma once
 
 #include <penstock/transforms/chain/step.hpp>
@@ -12,7 +12,6 @@ struct Shift {
 }  // namespace penstock::step
 
 namespace penstock::points {
-/// the cloud, by uniform numbers from -range to range along each axis
 inline Chain shift(double range = 0.1) {
   return one_step(step::Shift{.range = range});
 }

@@ -13,5 +13,5 @@ struct ShufflePoints {
 namespace penstock::points {
 inline Chain shuffle() {
   return one_step(step::ShufflePoints{});
-}  ///< the order of the points
+}
 }  // namespace penstock::points

@@ -1,4 +1,4 @@
-// points.surface(): points on the triangles of a mesh.
+// points.surface(): of a mesh (OFF): uniform on its triangles.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,6 @@ struct Surface {
 }  // namespace penstock::step
 
 namespace penstock::points {
-/// of a mesh (OFF): uniform on its triangles
 inline Chain surface(std::int64_t points) {
   return one_step(step::Surface{.points = points});
 }

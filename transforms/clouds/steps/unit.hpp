@@ -15,11 +15,11 @@ struct UnitBox {
 }  // namespace penstock::step
 
 namespace penstock::points {
-/// divided by the largest distance from (0, 0, 0); after center(): PointNet's normalization
+/// Divided by the largest distance from (0, 0, 0); after center(): PointNet's normalization.
 inline Chain unit_sphere() {
   return one_step(step::UnitSphere{});
 }
-/// the middle of the bounds moves to (0, 0, 0), their longest side becomes 2
+/// The middle of the bounds moves to (0, 0, 0), their longest side becomes 2.
 inline Chain unit_box() {
   return one_step(step::UnitBox{});
 }

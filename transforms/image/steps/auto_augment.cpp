@@ -144,9 +144,8 @@ void augment(StepDraw& draw, const AugmentChoice& choice) {
   });
 }
 
-constexpr Rules kInterpolation{
-    .keyword = true, .shown = Shown::unless_usual, .without = static_cast<int>(Interpolation::area)};
-constexpr Rules kFill{.keyword = true, .shown = Shown::unless_usual, .least = 0, .most = 255};
+constexpr Rules kInterpolationoption({.without = static_cast<int>(Interpolation::area)});
+constexpr Rules kFilloption({.least = 0, .most = 255});
 constexpr Rules kBins{.least = 2, .most = 10000};
 
 }  // namespace

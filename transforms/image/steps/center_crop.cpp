@@ -7,9 +7,7 @@ const StepTable& step::CenterCrop::table() {
   static const PixelTable<CenterCrop> table{
       "image.center_crop",
       "The middle, offsets rounded half to even as torchvision does it. An image that is smaller is a shape error.",
-      Parameter{"size",
-                &CenterCrop::size,
-                {.required = true, .least = 1, .one = OneNumber::square, .unit = "pixels"},
+      Parameter{"size", &CenterCrop::size, required({.least = 1, .one = OneNumber::square, .unit = "pixels"}),
                 "one number, or (height, width)"}};
   return table;
 }

@@ -24,7 +24,7 @@ const StepTable& step::ColorJitter::table() {
                 &ColorJitter::hue,
                 {.shown = Shown::by_keyword, .least = -0.5, .most = 0.5, .one = OneNumber::about_zero},
                 "turns: (low, high), or x for (-x, x)"},
-      Parameter{"probability", &ColorJitter::probability, kOptionalProbability, "of doing it at all"}};
+      Parameter{"probability", &ColorJitter::probability, option(kProbability), "of doing it at all"}};
   return table;
 }
 

@@ -20,11 +20,11 @@ struct RandomVerticalFlip {
 }  // namespace penstock::step
 
 namespace penstock::image {
-/// left and right
+/// Left and right.
 inline Chain random_flip(double probability = 0.5) {
   return one_step(step::RandomFlip{.probability = probability});
 }
-/// top and bottom
+/// Top and bottom.
 inline Chain random_vertical_flip(double probability = 0.5) {
   return one_step(step::RandomVerticalFlip{.probability = probability});
 }

@@ -6,15 +6,13 @@ namespace penstock {
 const StepTable& step::GaussianBlur::table() {
   static const PixelTable<GaussianBlur> table{
       "image.gaussian_blur", "Mirrored at the edges, as torchvision's GaussianBlur.",
-      Parameter{"kernel",
-                &GaussianBlur::kernel,
-                {.required = true, .least = 1, .most = 1023, .unit = "pixels"},
+      Parameter{"kernel", &GaussianBlur::kernel, required({.least = 1, .most = 1023, .unit = "pixels"}),
                 "odd: one number, or (height, width)"},
       Parameter{"sigma",
                 &GaussianBlur::sigma,
                 {.shown = Shown::by_keyword, .least = 1e-3, .most = 1e6, .unit = "pixels"},
                 "deviation: a number, or (low, high) to draw it from"},
-      Parameter{"probability", &GaussianBlur::probability, kOptionalProbability, "of blurring an image"}};
+      Parameter{"probability", &GaussianBlur::probability, option(kProbability), "of blurring an image"}};
   return table;
 }
 

@@ -16,7 +16,7 @@ namespace penstock::image {
 /// Decoded pixels, uint8. The default layout of image outputs is (C, H, W); see channels_last().
 /// `fast`: a JPEG that the chain makes at least twice smaller is decoded at 1/2, 1/4 or 1/8 of its size, and resampled
 /// from there. Other pixels than without it: docs/transforms.md tells by how much. `apply_exif_orientation`: an image
-/// is turned and mirrored as its EXIF block says, before all other steps, as Pillow's ImageOps.exif_transpose does it.
+/// Is turned and mirrored as its EXIF block says, before all other steps, as Pillow's ImageOps.exif_transpose does it.
 inline Chain decode(bool fast = false, bool apply_exif_orientation = false) {
   return one_step(step::Decode{.fast = fast, .upright = apply_exif_orientation});
 }

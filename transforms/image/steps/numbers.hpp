@@ -20,10 +20,11 @@ struct ChannelsLast {
 
 namespace penstock::image {
 /// out[c,y,x] = (in[y,x,c] / 255 - mean[c]) / stddev[c], float32. Source: torchvision ToTensor, then Normalize.
+/// (H, W, C) in place of (C, H, W).
 inline Chain normalize(std::vector<float> mean, std::vector<float> stddev) {
   return one_step(step::Normalize{.mean = std::move(mean), .stddev = std::move(stddev)});
 }
 inline Chain channels_last() {
   return one_step(step::ChannelsLast{});
-}  ///< (H, W, C) in place of (C, H, W)
+}
 }  // namespace penstock::image

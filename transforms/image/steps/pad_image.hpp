@@ -1,4 +1,4 @@
-// image.pad(): pixels added at each side.
+// image.pad(): source: torchvision.transforms.v2.Pad.
 #pragma once
 
 #include <penstock/transforms/chain/step.hpp>
@@ -21,6 +21,5 @@ struct PadKeywords {
   Fill fill = {0};
   std::string padding_mode = "constant";  ///< or "edge", "reflect", "symmetric"
 };
-/// Source: torchvision.transforms.v2.Pad.
 Chain pad(const Padding& padding, const PadKeywords& keywords = {});
 }  // namespace penstock::image

@@ -1,4 +1,4 @@
-// image.random_affine(): a random rotation, shift, scale and shear.
+// image.random_affine(): clockwise, unlike random_rotation(). Source: torchvision.transforms.v2.RandomAffine.
 #pragma once
 
 #include <array>
@@ -28,6 +28,5 @@ struct AffineKeywords {
   std::string interpolation = "nearest";
   Fill fill = {0};
 };
-/// Clockwise, unlike random_rotation(). Source: torchvision.transforms.v2.RandomAffine.
 Chain random_affine(Range degrees, const AffineKeywords& keywords = {});
 }  // namespace penstock::image

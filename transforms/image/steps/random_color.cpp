@@ -53,7 +53,7 @@ void step::RandomInvert::draw(StepDraw& draw) const {
 const StepTable& step::RandomPosterize::table() {
   static const PixelTable<RandomPosterize> table{
       "image.random_posterize", "Keeps the upper bits of each channel.",
-      Parameter{"bits", &RandomPosterize::bits, {.required = true, .least = 0, .most = 8}, "that are kept"},
+      Parameter{"bits", &RandomPosterize::bits, required({.least = 0, .most = 8}), "that are kept"},
       probability_of<RandomPosterize>()};
   return table;
 }
@@ -81,7 +81,7 @@ void step::RandomSolarize::draw(StepDraw& draw) const {
 const StepTable& step::RandomSharpness::table() {
   static const PixelTable<RandomSharpness> table{
       "image.random_sharpness", "0 blurs, 1 leaves alone, 2 sharpens; as torchvision's RandomAdjustSharpness.",
-      Parameter{"factor", &RandomSharpness::factor, {.required = true, .least = 0, .most = 1e6}, "of sharpness"},
+      Parameter{"factor", &RandomSharpness::factor, required({.least = 0, .most = 1e6}), "of sharpness"},
       probability_of<RandomSharpness>()};
   return table;
 }

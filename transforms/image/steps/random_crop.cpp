@@ -26,9 +26,7 @@ const StepTable& step::RandomCrop::table() {
                 &RandomCrop::padding,
                 {.shown = Shown::unless_usual, .least = 0, .most = 65536, .unit = "pixels"},
                 "one number, (left and right, top and bottom), or (left, top, right, bottom)"},
-      Parameter{"pad_if_needed",
-                &RandomCrop::pad_if_needed,
-                {.keyword = true, .shown = Shown::unless_usual, .yes = "true"},
+      Parameter{"pad_if_needed", &RandomCrop::pad_if_needed, option({.yes = "true"}),
                 "pads what is smaller than the crop, which else is a shape error"},
       fill_of_step<RandomCrop>("of `constant`: one number, or one for each channel"),
       Parameter{"padding_mode", &RandomCrop::padding_mode, kOption, "what stands beyond the edges"}};

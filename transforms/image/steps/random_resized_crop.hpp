@@ -25,7 +25,7 @@ struct RandomResizedCrop {
 namespace penstock::image {
 /// A random box of `scale` of the area and `ratio` (width / height, log-uniform), resampled to size x size,
 /// antialiased. interpolation: "nearest", "area", "bilinear" or "bicubic". Source:
-/// torchvision.transforms.v2.RandomResizedCrop.
+/// Torchvision.transforms.v2.RandomResizedCrop.
 Chain random_resized_crop(std::int64_t size, std::pair<double, double> scale = {0.08, 1.0},
                           std::pair<double, double> ratio = {3.0 / 4.0, 4.0 / 3.0},
                           const std::string& interpolation = "bilinear");

@@ -7,9 +7,8 @@ const StepTable& step::RandomRotation::table() {
   static const PixelTable<RandomRotation> table{
       "image.random_rotation",
       "By a uniform angle, counterclockwise about the middle; the size stays. As torchvision's RandomRotation.",
-      Parameter{"degrees",
-                &RandomRotation::degrees,
-                {.required = true, .least = -1e6, .most = 1e6, .one = OneNumber::about_zero, .unit = "degrees"},
+      Parameter{"degrees", &RandomRotation::degrees,
+                required({.least = -1e6, .most = 1e6, .one = OneNumber::about_zero, .unit = "degrees"}),
                 "(low, high), or x for (-x, x)"},
       interpolation_of<RandomRotation>(static_cast<int>(Interpolation::area)),
       fill_of_step<RandomRotation>("where nothing comes to lie: one number, or one for each channel")};

@@ -7,9 +7,7 @@ const StepTable& step::Resize::table() {
   static const PixelTable<Resize> table{
       "image.resize", "Resampled, antialiased as Pillow does it.",
       Parameter{
-          "size",
-          &Resize::size,
-          {.required = true, .least = 1, .one = OneNumber::short_side, .unit = "pixels"},
+          "size", &Resize::size, required({.least = 1, .one = OneNumber::short_side, .unit = "pixels"}),
           "one number: the short side, the long one is truncated to a whole pixel as torchvision does it; (height, "
           "width): exactly that"},
       interpolation_of<Resize>()};
