@@ -69,15 +69,19 @@ bool is_short_for_another(const StepTable& table) {
   return names.contains(table.name);
 }
 
+std::string cell(const std::string& text) {
+  return text.empty() ? " |" : " " + text + " |";
+}
+
 // The rows of a step: what it does, then its parameters.
 std::string rows_of(const StepTable& table) {
   std::string rows = "| `" + std::string(table.name) + "` | | | | " + std::string(table.meaning) + " |\n";
   for (const auto& parameter : table.parameters()) {
     const std::string unit(parameter->rules.unit), allowed = parameter->allowed();
-    rows += "| | `" + std::string(parameter->name) + "` | " +
-            (parameter->rules.required ? "must be given" : "`" + table.usual_text(*parameter) + "`") + " | " +
-            (allowed == "any" ? unit : allowed + (unit.empty() ? "" : ", in " + unit)) + " | " +
-            std::string(parameter->meaning) + " |\n";
+    rows += "| |" + cell("`" + std::string(parameter->name) + "`") +
+            cell(parameter->rules.required ? "must be given" : "`" + table.usual_text(*parameter) + "`") +
+            cell(allowed == "any" ? unit : allowed + (unit.empty() ? "" : ", in " + unit)) +
+            cell(std::string(parameter->meaning)) + "\n";
   }
   return rows;
 }
@@ -211,6 +215,8 @@ TEST_CASE("a number outside its parameter's range is refused with the step, one 
     }
   }
   CHECK_THROWS_WITH_AS(points::random_scale(2, 1), doctest::Contains("low <= high"), Error);
+  for (const char* text : {"image.random_erasing(value=(1, 2))", "image.random_erasing(value=(1, 2, 3, 4))"})
+    CHECK_THROWS_WITH_AS(parse_chain(text), doctest::Contains("one for each of 3 channels"), Error);
 }
 
 TEST_CASE("the page on transforms has an entry for every step, from its table") {

@@ -53,7 +53,9 @@ class Parameter final : public StepParameter {
   }
   std::string python_text(const void* step) const override {
     if (takes_none()) return "None";
-    return std::is_enum_v<Value> ? "'" + text(step) + "'" : text(step);
+    const std::string value = text(step);
+    const bool one = value.starts_with("(") && value.find(',') == std::string::npos;
+    return std::is_enum_v<Value> ? "'" + value + "'" : one ? value.substr(1, value.size() - 2) : value;
   }
 
  private:
@@ -99,8 +101,6 @@ class TableOf : public StepTable {
       return one_step(std::move(step));
     }
   }
-
-  Step usual() const override { return value_; }
 
   std::string text(const Step& step) const override {
     if constexpr (requires(Kind kind) { kind.own_text(); }) return step.as<Kind>()->own_text();

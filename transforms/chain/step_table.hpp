@@ -84,8 +84,7 @@ class StepTable {
 
   /// Throws as StepParameter::read() and check_numbers().
   virtual Chain read(StepArguments& given) const = 0;
-  virtual Step usual() const = 0;  ///< with all parameters at their usual values
-  /// The same of one parameter, in a chain's text or in Python.
+  /// A parameter that is not given, in a chain's text or in Python.
   std::string usual_text(const StepParameter& parameter) const { return parameter.text(usual_); }
   std::string usual_python(const StepParameter& parameter) const { return parameter.python_text(usual_); }
   virtual std::string text(const Step& step) const = 0;

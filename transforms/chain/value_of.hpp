@@ -155,7 +155,8 @@ struct ValueOf<std::vector<double>> : AnyValue {
   static std::string text(P, const std::vector<double>& value) { return value.empty() ? "random" : in_brackets(value); }
   static std::string fault(P parameter, const std::vector<double>& value) {
     const bool finite = std::ranges::all_of(value, [](double number) { return std::isfinite(number); });
-    return finite ? "" : "needs finite " + std::string(parameter.name) + "s";
+    if (finite && value.size() != 2 && value.size() <= 3) return {};
+    return "needs finite " + std::string(parameter.name) + "s: one, or one for each of 3 channels";
   }
 };
 
