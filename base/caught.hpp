@@ -11,9 +11,9 @@
 namespace penstock {
 
 /// Calls `work`; returns what it threw, or null. Only the end of the thread itself (pthread_exit, which Python uses
-/// when it shuts down) passes through, as it must.
+/// when it shuts down) passes through, as it must; there is no object then that the reference could be bound to.
 template <typename Work>
-std::exception_ptr caught(Work&& work) {
+__attribute__((no_sanitize("null", "alignment"))) std::exception_ptr caught(Work&& work) {
   try {
     std::forward<Work>(work)();
   } catch (const abi::__forced_unwind&) {
