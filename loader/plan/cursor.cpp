@@ -104,12 +104,16 @@ Restored Cursor::load(const LoaderState& state, std::uint64_t fingerprint, std::
     notes.push_back("was made with other codecs or transforms (" + state.transforms + ") than this loader's (" +
                     std::string(transforms) + ")");
   }
-  if (state.world == options_.world && state.batch_size == options_.batch_size) return restored;
   PlanOptions then = options_;
   then.world = state.world;
   then.batch_size = state.batch_size;
   then.rank = 0;
-  restored.position.start = restored.position.plan(then).position_after(state.batch);
+  const Plan plan = restored.position.plan(then);
+  if (state.batch > plan.batches())
+    throw Error::invalid_argument("the state stands behind batch " + std::to_string(state.batch) + " of epoch " +
+                                  std::to_string(state.epoch) + ", which has " + std::to_string(plan.batches()));
+  if (state.world == options_.world && state.batch_size == options_.batch_size) return restored;
+  restored.position.start = plan.position_after(state.batch);
   restored.position.batch = 0;
   return restored;
 }

@@ -182,6 +182,25 @@ TEST_CASE("a state restored into another order of its samples is an error that n
       "another subset");
 }
 
+TEST_CASE("a state of more batches than its epoch has is refused, whatever world saved it, and changes nothing") {
+  const TemporaryFolder folder;
+  write_arrays(folder / "data", 20);
+  Loader loader(open(folder / "data"), array_options(4));
+  const LoaderState before = loader.state();
+  LoaderState saved = before;
+  for (const std::uint32_t world : {1U, 2U}) {
+    saved.world = world;
+    saved.batch = 20 / 4 / world + 1;
+    saved.batch += world == 2 ? 1 : 0;
+    CHECK_THROWS_WITH_AS(loader.restore(saved), doctest::Contains("of epoch 0, which has"), Error);
+    CHECK(loader.state() == before);
+    --saved.batch;
+    loader.restore(saved);
+    CHECK_FALSE(loader.next().has_value());
+    loader.restore(before);
+  }
+}
+
 TEST_CASE("what changes no order is no difference: the whole as a subset, and a block where nothing is shuffled") {
   const TemporaryFolder folder;
   write_arrays(folder / "data", 5);
