@@ -238,9 +238,7 @@ ConvertResult convert_part(const Dataset& source, const fs::path& destination, c
     throw Error::invalid_argument("rank " + std::to_string(options.rank) + " of " + std::to_string(options.world));
   }
   if (!options.report.empty()) throw Error::invalid_argument("the report is of all ranks: give it when finishing");
-  if (fs::exists(fs::symlink_status(destination)) && !options.overwrite) {
-    throw Error::invalid_argument("exists already: " + destination.string() + " (overwrite replaces it)");
-  }
+  if (!options.overwrite) require_absent(destination);
   const Format* format = format_named(options.format);
   if (format == nullptr) throw Error::invalid_argument("unknown format: " + options.format);
   const PackedFields fields(source, options.labels, options.classes, options.recoding);

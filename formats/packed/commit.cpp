@@ -58,6 +58,11 @@ void remove_dataset(const fs::path& folder) {
   remove_tree(folder);
 }
 
+void require_absent(const fs::path& destination) {
+  if (!fs::exists(fs::symlink_status(destination))) return;
+  throw Error::invalid_argument("exists already (overwrite replaces it)", {.dataset = destination.string()});
+}
+
 void require_ours(const fs::path& folder) {
   if (fs::is_directory(folder) && (is_empty_folder(folder) || fs::exists(folder / Manifest::kFileName))) return;
   throw Error::invalid_argument("will not replace what is no packed dataset: " + folder.string());

@@ -18,6 +18,9 @@ void commit_dataset(const std::filesystem::path& partial, const std::filesystem:
 /// Throws Error: invalid_argument, when `folder` is anything else.
 void require_ours(const std::filesystem::path& folder);
 
+/// Throws Error: invalid_argument, where something has that name: it is not to be replaced.
+void require_absent(const std::filesystem::path& destination);
+
 /// Removes a packed dataset, penstock.json last: what a crash leaves of it is still known as ours. Of a link to one,
 /// the link alone is removed. Throws Error: invalid_argument, when `folder` is anything else; io.
 void remove_dataset(const std::filesystem::path& folder);

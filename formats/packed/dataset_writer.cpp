@@ -61,9 +61,7 @@ std::string shard_name_of(std::size_t number, std::string_view extension) {
 
 void require_free_destination(const fs::path& destination, const fs::path& partial, bool overwrite, bool resume) {
   const bool exists = fs::exists(fs::symlink_status(destination));
-  if (exists && !overwrite) {
-    throw Error::invalid_argument("exists already: " + destination.string() + " (overwrite replaces it)");
-  }
+  if (!overwrite) require_absent(destination);
   if (exists) require_ours(destination);
   if (holds_parts(partial)) {
     throw Error::invalid_argument(

@@ -306,12 +306,8 @@ JoinedDataset appeared(const fs::path& destination, const fs::path& partial) {
 JoinedDataset join(const fs::path& destination, bool overwrite) {
   const fs::path partial = partial_path(destination);
   if (!holds_parts(partial)) return appeared(destination, partial);
-  if (fs::exists(fs::symlink_status(destination))) {
-    if (!overwrite) {
-      throw Error::invalid_argument("exists already: " + destination.string() + " (overwrite replaces it)");
-    }
-    require_ours(destination);
-  }
+  if (!overwrite) require_absent(destination);
+  if (fs::exists(fs::symlink_status(destination))) require_ours(destination);
   const JoiningPlan plan =
       fs::exists(partial / kJoining) ? JoiningPlan::read(partial / kJoining) : begin_joining(partial);
   const Manifest manifest = Manifest::from_json(plan.manifest);
