@@ -67,7 +67,7 @@ def test_one_channel_goes_through_the_same_steps(waves_file):
         ("image.random_posterize(9)", "0 to 8 bits"),
         ("image.random_crop(0)", "size of at least 1 pixel"),
         ("image.random_vertical_flip(2)", "probability from 0 to 1"),
-        ("image.random_crop(5, wrong=1, padding=2)", "more arguments than it takes"),
+        ("image.random_crop(5, wrong=1, padding=2)", 'takes no argument "wrong"'),
     ],
 )
 def test_what_makes_no_sense_is_refused_with_its_cause(waves_file, chain, cause):

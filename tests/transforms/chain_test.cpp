@@ -115,7 +115,7 @@ TEST_CASE("a chain that makes no sense is refused at the character where it stop
   refused("image.cast(float12)", "there is no dtype \"float12\"");
   refused("image.normalize([1, 2]", "expected");
   refused("image.normalize([1])", "needs stddev");
-  refused("image.random_resized_crop(2, shape=(1, 2))", "more arguments than it takes");
+  refused("image.random_resized_crop(2, shape=(1, 2))", "takes no argument \"shape\", or has it already");
   refused("label", "'(' expected");
   refused("field(jpg", "')' expected");
 }

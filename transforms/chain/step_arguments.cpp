@@ -45,7 +45,11 @@ const std::string& StepArguments::word(const Argument& argument, std::string_vie
 }
 
 void StepArguments::none_left() const {
-  if (std::ranges::find(used_, false) != used_.end()) throw Misfit("has more arguments than it takes");
+  const auto left = std::ranges::find(used_, false);
+  if (left == used_.end()) return;
+  const std::string& keyword = arguments_[static_cast<std::size_t>(left - used_.begin())].keyword;
+  if (keyword.empty()) throw Misfit("has more arguments than it takes");
+  throw Misfit("takes no argument \"" + keyword + "\", or has it already");
 }
 
 }  // namespace penstock
