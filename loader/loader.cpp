@@ -3,10 +3,12 @@
 //   fetch/  Scheduler      takes a slab, names its rows, asks for their bytes
 //   read/   ReadEngine     brings extents
 //   work/   Worker         decodes and transforms into the rows, decides what becomes of a bad sample
-//   batch/  ReorderBuffer  gives batches in order: the first Stage, and BatchStage the next: the user's own step on
-//   them device/ DeviceCopy     the Stage that takes them to the accelerator, where one is asked for next() lends the
-//   batch to the consumer
-// Pipeline::lay_line() joins them.
+//   batch/  ReorderBuffer  gives batches in order: the first Stage
+//   batch/  BatchStage     the Stage of the user's own step on them, where there is one
+//   device/ DeviceCopy     the Stage that takes them to the accelerator, where one is asked for
+//           next()         lends the batch to the consumer
+// Pipeline::lay_line() joins them. What the worker calls to decode and transform (crops are drawn there) is
+// transforms/.
 #include <filesystem>
 #include <string>
 #include <utility>

@@ -158,7 +158,7 @@ Command pack_command(CLI::App& app) {
   command
       ->add_option(
           "--jpeg", options->jpeg,
-          "keep; recode: identical pixels at three times the speed, and the files can be had back; original: the "
+          "keep; recode: identical pixels, decoded about twice as fast, and the files can be had back; original: the "
           "files\n"
           "back; baseline: progressive files lose nothing and decode twice as fast; quality:Q: compressed again")
       ->capture_default_str();
