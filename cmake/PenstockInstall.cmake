@@ -79,6 +79,7 @@ set(public_headers
   transforms/image/steps/random_rotation.hpp
   transforms/image/steps/resize.hpp
   transforms/mix.hpp
+  transforms/parallel.hpp
   transforms/program/output.hpp
   transforms/program/program.hpp
   transforms/random.hpp

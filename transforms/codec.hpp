@@ -12,6 +12,7 @@
 
 #include <penstock/formats/schema.hpp>
 #include <penstock/transforms/geometry.hpp>
+#include <penstock/transforms/parallel.hpp>
 #include <penstock/transforms/tensor.hpp>
 
 namespace penstock {
@@ -59,6 +60,10 @@ class Decoder {
   /// Decodes the last peeked value. For images, writes rows [region.y, region.y + height) and columns likewise, as
   /// uint8 (H, W, C) of the region; `region` is null for all of it. Throws Error: corrupt, unsupported.
   virtual void decode(const FieldBytes& field, const Region* region, TensorView out) = 0;
+  /// Called once, before all else: threads that may help with a value that takes one of them several milliseconds;
+  /// null: there are none. They must outlive the decoder. What it writes and throws is the same with and without. The
+  /// default takes no help.
+  virtual void share(Parallel*) {}
 };
 
 enum class Pixels : std::uint8_t {

@@ -14,6 +14,7 @@ Peeked Decoders::peek(const FieldBytes& field) {
   if (decoder == nullptr) {
     entries_.push_back({&codec, codec.decoder(*field.schema, options_)});
     decoder = entries_.back().decoder.get();
+    decoder->share(parallel_);
   }
   return {&codec, decoder, decoder->peek(field), own_ == nullptr && codec.name() == "raw"};
 }

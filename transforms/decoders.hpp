@@ -24,6 +24,8 @@ class Decoders {
   /// `own` decodes every value, where it is not null; it must outlive this.
   explicit Decoders(const DecodeOptions& options = {}, const Codec* own = nullptr) : options_(options), own_(own) {}
   Peeked peek(const FieldBytes& field);
+  /// What all decoders are given, as Decoder::share(). Before the first peek().
+  void share(Parallel* parallel) { parallel_ = parallel; }
 
  private:
   struct Entry {
@@ -32,6 +34,7 @@ class Decoders {
   };
   DecodeOptions options_;
   const Codec* own_;
+  Parallel* parallel_ = nullptr;
   std::vector<Entry> entries_;
 };
 

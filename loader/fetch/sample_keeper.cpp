@@ -3,9 +3,11 @@
 
 namespace penstock {
 
-SampleKeeper::SampleKeeper(const Dataset& dataset, const Program& program, SampleCache& cache)
+SampleKeeper::SampleKeeper(const Dataset& dataset, const Program& program, SampleCache& cache, Parallel* parallel)
     : dataset_(dataset), program_(program), cache_(cache) {
   schema_ = {.name = {}, .codec = "raw", .dtype = DType::u8, .shape = {0, 0, 0}, .fixed = true};
+  rgb_.share(parallel);
+  stored_.share(parallel);
 }
 
 FieldBytes SampleKeeper::value(std::uint64_t sample, std::uint32_t output, const FieldFetch& fetch,

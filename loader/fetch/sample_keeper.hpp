@@ -17,8 +17,8 @@ namespace penstock {
 /// One per worker thread.
 class SampleKeeper {
  public:
-  /// All must outlive it.
-  SampleKeeper(const Dataset& dataset, const Program& program, SampleCache& cache);
+  /// All must outlive it. `parallel`: as of SlotFiller.
+  SampleKeeper(const Dataset& dataset, const Program& program, SampleCache& cache, Parallel* parallel = nullptr);
 
   /// The bytes that an output is filled from: the kept value, or `read`, of which the cache takes what it wants. Where
   /// that is pixels they are decoded here, whole, and serve the output too. Valid until the next call.

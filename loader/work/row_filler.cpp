@@ -19,7 +19,7 @@ std::byte* destination_of(std::byte* slot, std::uint64_t offset, std::byte* buff
 }  // namespace
 
 RowFiller::RowFiller(const FetchFrom& from, ReadEngine& direct, BlockCache& blocks, SampleCache& cache,
-                     std::uint64_t max_items, const DeviceJpegs* jpegs, WorkLog* log)
+                     std::uint64_t max_items, const DeviceJpegs* jpegs, WorkLog* log, Parallel* parallel)
     : from_(from),
       dataset_(from.dataset),
       program_(from.program),
@@ -28,8 +28,8 @@ RowFiller::RowFiller(const FetchFrom& from, ReadEngine& direct, BlockCache& bloc
       max_items_(max_items),
       jpegs_(jpegs),
       log_(log),
-      filler_(from.program),
-      keeper_(from.dataset, from.program, cache) {}
+      filler_(from.program, parallel),
+      keeper_(from.dataset, from.program, cache, parallel) {}
 
 void RowFiller::read_and_fill(const SampleContext& sample, RowSlots& slots) {
   name_sample(sample, [&] {

@@ -27,9 +27,10 @@ namespace penstock {
 class RowFiller {
  public:
   /// `direct` must be synchronous; it serves whatever was not read ahead. `jpegs`: of slots that have places for them.
-  /// `log`: is told when a read is under way. All must outlive the filler.
+  /// `log`: is told when a read is under way. `parallel`: threads that may help with a large row; null: there are none.
+  /// All must outlive the filler.
   RowFiller(const FetchFrom& from, ReadEngine& direct, BlockCache& blocks, SampleCache& cache, std::uint64_t max_items,
-            const DeviceJpegs* jpegs = nullptr, WorkLog* log = nullptr);
+            const DeviceJpegs* jpegs = nullptr, WorkLog* log = nullptr, Parallel* parallel = nullptr);
 
   /// Reads the sample here and now, then fills. I/O errors are tried three times.
   void read_and_fill(const SampleContext& sample, RowSlots& slots);

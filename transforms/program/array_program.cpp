@@ -57,6 +57,8 @@ class ArrayRunner final : public OutputRunner {
     row.watch.lap(row.watch.times.transform);
   }
 
+  void share(Parallel* parallel) override { decoders_.share(parallel); }
+
  private:
   // Cuts the drawn rows out of a value that was read whole, as if only they had been read.
   FieldBytes window_of(const SlotRow& row, const Peeked& peeked) {

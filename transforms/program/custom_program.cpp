@@ -40,6 +40,7 @@ class OwnRunner final : public OutputRunner {
 
   const Placement* placement() const override { return before_->placement(); }
   const PointTrace* trace() const override { return before_->trace(); }
+  void share(Parallel* parallel) override { before_->share(parallel); }
 
  private:
   TensorView run_before(const SlotRow& row) {

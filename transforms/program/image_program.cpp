@@ -110,6 +110,10 @@ class ImageRunner final : public OutputRunner {
   }
 
   const Placement* placement() const override { return &placement_; }
+  void share(Parallel* parallel) override {
+    decoders_.share(parallel);
+    deep_decoders_.share(parallel);
+  }
 
  private:
   static DecodeOptions deep_decoding(DecodeOptions options) {

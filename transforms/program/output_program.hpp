@@ -53,6 +53,8 @@ class OutputRunner {
   /// Of a ragged row, whose `slot` is empty yet; fill() of the same row follows.
   virtual std::uint64_t items(const SlotRow&) { return 1; }
   virtual void fill(const SlotRow& row) = 0;
+  /// Called once, before all else: as Decoder::share().
+  virtual void share(Parallel*) {}
   /// Of an output that is has_geometry, whose `slot` is empty: as SlotFiller::geometry().
   virtual std::optional<Geometry> geometry(const SlotRow&) { return std::nullopt; }
   virtual const Placement* placement() const { return nullptr; }

@@ -54,6 +54,8 @@ class ColumnRunner final : public OutputRunner {
     row.watch.lap(row.watch.times.transform);
   }
 
+  void share(Parallel* parallel) override { decoders_.share(parallel); }
+
  private:
   std::uint64_t decode_attribute(const Peeked& peeked, const SlotRow& row) {
     CloudDecoder& decoder = cloud_decoder(peeked);

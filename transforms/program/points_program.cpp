@@ -41,6 +41,7 @@ class PointsRunner final : public OutputRunner {
   }
 
   const PointTrace* trace() const override { return &trace_; }
+  void share(Parallel* parallel) override { decoders_.share(parallel); }
 
  private:
   void make(const SlotRow& row) {

@@ -235,8 +235,11 @@ struct SlotFiller::State {
   }
 };
 
-SlotFiller::SlotFiller(const Program& program) : state_(new State(*program.state_)) {
-  for (const auto& output : state_->program.programs) state_->runners.push_back(output->runner());
+SlotFiller::SlotFiller(const Program& program, Parallel* parallel) : state_(new State(*program.state_)) {
+  for (const auto& output : state_->program.programs) {
+    state_->runners.push_back(output->runner());
+    state_->runners.back()->share(parallel);
+  }
   state_->filled.resize(state_->runners.size());
 }
 

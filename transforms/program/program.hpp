@@ -55,7 +55,9 @@ class Program {
 /// Decodes and transforms into slots; one per worker thread.
 class SlotFiller {
  public:
-  explicit SlotFiller(const Program& program);  ///< the program must outlive the filler
+  /// `parallel`: threads that may help with a large value (see Decoder::share); null: there are none. Both must outlive
+  /// the filler.
+  explicit SlotFiller(const Program& program, Parallel* parallel = nullptr);
   ~SlotFiller();
   SlotFiller(SlotFiller&&) noexcept;
 

@@ -23,6 +23,7 @@ class OrientedDecoder final : public Decoder {
   Layout peek(const FieldBytes& field) override;
   std::optional<Size> shrink(unsigned denominator) override;
   void decode(const FieldBytes& field, const Region* region, TensorView out) override;
+  void share(Parallel* parallel) override { inner_->share(parallel); }
 
  private:
   void turn();
