@@ -56,7 +56,7 @@ Pipeline::Pipeline(Dataset opened, LoaderOptions chosen, const EngineFactory& ma
       programs_(programs_of(dataset_, options_)),
       direct_(gpu_direct_of(dataset_, options_, program_.outputs())),
       jpeg_(gpu_jpeg_of(options_, program_.outputs())),
-      share_{wants_row_table(programs_.outputs), direct_.outputs, jpeg_.outputs},
+      share_{wants_row_table(programs_.outputs), direct_.outputs, offloads(direct_, jpeg_)},
       mixer_(options_.mix, program_.outputs()),
       selection_(select_samples(dataset_, program_, options_)),
       option_notes_(notes_on(dataset_, program_, options_, selection_)),
@@ -115,10 +115,12 @@ std::shared_ptr<SlabPool> Pipeline::host_slabs() const {
 }
 
 std::shared_ptr<DevicePool> Pipeline::device_slabs() const {
-  return std::make_shared<DevicePool>(options_.on_device, dataset_, program_.outputs(), programs_.outputs,
-                                      options_.batch_size, options_.max_items, options_.device_prefetch + options_.held,
-                                      share_, direct_.reads != nullptr ? direct_.reads->reads() : nullptr,
-                                      options_.held, options_.held_max - options_.held);
+  const std::span<const Output> copied = program_.outputs();
+  return std::make_shared<DevicePool>(
+      DeviceBatches{options_.on_device, dataset_, {copied.begin(), copied.end()}, programs_.outputs,
+                    options_.batch_size, options_.max_items, share_,
+                    direct_.reads != nullptr ? direct_.reads->reads() : nullptr},
+      options_.device_prefetch + options_.held, options_.held, options_.held_max - options_.held);
 }
 
 DeviceTasks Pipeline::device_tasks() {

@@ -16,8 +16,7 @@
 #include <penstock/loader/batch/reorder_buffer.hpp>
 #include <penstock/loader/batch/stage.hpp>
 #include <penstock/loader/device/device_copy.hpp>
-#include <penstock/loader/device/gpu_direct.hpp>
-#include <penstock/loader/device/gpu_jpeg.hpp>
+#include <penstock/loader/device/device_offload.hpp>
 #include <penstock/loader/fetch/scheduler.hpp>
 #include <penstock/loader/options.hpp>
 #include <penstock/loader/plan/cursor.hpp>
@@ -121,9 +120,7 @@ class Pipeline {
                   .headers = headers_,
                   .cache = cache_.on() ? &cache_ : nullptr,
                   .checks = checks_.on() ? &checks_ : nullptr,
-                  .by_page = engine_.engine->kind() != EngineKind::gather,
-                  .device = direct_.reads.get(),
-                  .device_outputs = direct_.outputs};
+                  .by_page = engine_.engine->kind() != EngineKind::gather};
   BlockCache blocks_;
   ReadWindow window_;
   RowTaskPool row_tasks_;
@@ -145,7 +142,6 @@ class Pipeline {
                          .options = options_,
                          .selection = selection_,
                          .from = from_,
-                         .jpegs = jpeg_.jpegs.get(),
                          .direct = direct_engine(),
                          .blocks = blocks_,
                          .cache = cache_,

@@ -171,7 +171,10 @@ BatchResult Pipeline::filled_by_host(const Batch& batch) {
                     .epoch = record.epoch,
                     .start = record.start,
                     .batch = record.number};
-  BatchResult again = filled_here(at, plan_of(at), {.row_table = share_.row_table, .reads = share_.reads});
+  static const GpuJpeg none;
+  DeviceShare share = share_;
+  share.offload = offloads(direct_, none);
+  BatchResult again = filled_here(at, plan_of(at), share);
   jpeg_.jpegs->count_refused();
   return again;
 }

@@ -1,32 +1,44 @@
-// Describes what a device does of a batch besides receiving a copy of it.
+// The hook by which a device takes over a part of what workers do: rows that it reads from their files itself, images
+// that it decodes. loader/device/ implements it; slabs, fetches and workers know only what stands here.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
-#include <string>
+#include <functional>
+#include <memory>
 #include <vector>
 
+#include <penstock/formats/extent.hpp>
 #include <penstock/transforms/program/program.hpp>
 
 namespace penstock {
 
-struct DeviceShare {
-  bool row_table = false;                  ///< its passes want to know the rows' samples, and where ragged rows begin
-  std::vector<std::uint8_t> reads = {};    ///< by output, 1 where it reads rows from their files; empty: none
-  std::vector<std::uint8_t> decodes = {};  ///< by output, 1 where it decodes JPEGs; empty: none
+class PagePinning;
 
-  bool reads_output(std::size_t output) const { return !reads.empty() && reads[output] != 0; }
-  bool decodes_output(std::size_t output) const { return !decodes.empty() && decodes[output] != 0; }
+/// What is left to the device of the batch in one slab, which owns this. A row is in the hands of one thread at a time.
+class Offload {
+ public:
+  virtual ~Offload() = default;
+  /// Nothing of the row is left to the device: before it is filled, or once it is given up.
+  virtual void clear_row(std::uint32_t row) noexcept = 0;
+  /// True: the device reads these bytes, which are the row as it is stored, into the row's place.
+  virtual bool take_stored(std::uint32_t output, std::uint32_t row, const Extent& stored) = 0;
+  /// True: the device makes the row of this value. `filler` has begun with the sample. Throws what `filler` throws.
+  virtual bool take_value(std::uint32_t output, std::uint32_t row, const SampleContext& sample, const FieldBytes& value,
+                          SlotFiller& filler) = 0;
+  /// The batch has so many rows, of which the last one is filled. Returns by how many bytes the memory of this has
+  /// grown. Throws Error: resource, where there is none.
+  virtual std::uint64_t seal(std::uint32_t rows) = 0;
 };
 
-/// For the stats: the names of the chosen ones.
-inline std::string names_of(std::span<const Output> outputs, std::span<const std::uint8_t> chosen) {
-  std::string names;
-  for (std::size_t i = 0; i < outputs.size(); ++i) {
-    if (chosen[i] != 0) names += (names.empty() ? "" : ", ") + outputs[i].name;
-  }
-  return names;
-}
+/// What a device does of all batches besides receiving copies of them.
+struct DeviceShare {
+  bool row_table = false;                ///< its passes want to know the rows' samples, and where ragged rows begin
+  std::vector<std::uint8_t> reads = {};  ///< by output, 1 where it reads rows from their files; empty: none
+  /// Makes the one of a slab for so many rows, whose memory is page-locked likewise; empty: slabs have none.
+  std::function<std::unique_ptr<Offload>(std::uint32_t batch_size, PagePinning& pinning)> offload = {};
+
+  bool reads_output(std::size_t output) const { return !reads.empty() && reads[output] != 0; }
+};
 
 }  // namespace penstock

@@ -54,11 +54,8 @@ Slab::Slab(std::span<const Output> outputs, const SlabLayout& layout, PagePinnin
       layout_(layout),
       pinning_(pinning),
       ragged_(outputs.size()),
-      direct_(outputs.size()),
-      jpegs_(outputs.size()) {
+      offload_(layout.share.offload ? layout.share.offload(batch_size, pinning) : nullptr) {
   for (std::size_t i = 0; i < outputs.size(); ++i) {
-    if (layout.share.reads_output(i)) direct_[i].resize(batch_size);
-    if (layout.share.decodes_output(i)) jpegs_[i].resize(batch_size);
     if (!outputs[i].ragged) continue;
     ragged_[i].offsets.resize(batch_size + 1);
     ragged_[i].buffered.resize(batch_size);
@@ -97,14 +94,6 @@ void Slab::begin(std::uint64_t new_epoch, std::uint64_t new_number, std::uint32_
 std::span<std::byte> Slab::row(std::uint32_t output, std::uint32_t row) {
   const std::uint64_t bytes = outputs_[output].row_bytes();
   return {memory_ + layout_.column[output] + bytes * row, static_cast<std::size_t>(bytes)};
-}
-
-Extent* Slab::direct_row(std::uint32_t output, std::uint32_t row) {
-  return direct_[output].empty() ? nullptr : &direct_[output][row];
-}
-
-JpegRow* Slab::jpeg_row(std::uint32_t output, std::uint32_t row) {
-  return jpegs_[output].empty() ? nullptr : &jpegs_[output][row];
 }
 
 void Slab::set_items(std::uint32_t output, std::span<const std::uint64_t> items) {
@@ -165,36 +154,7 @@ void Slab::seal(std::span<const std::uint8_t> buffered_outputs) {
     fields.push_back(std::move(field));
   }
   if (layout_.share.row_table) write_table();
-  if (!layout_.share.decodes.empty()) copy_jpegs();
-}
-
-void Slab::copy_jpegs() {
-  const auto each = [this](auto visit) {
-    for (std::vector<JpegRow>& column : jpegs_) {
-      for (std::uint32_t r = 0; r < rows && !column.empty(); ++r) visit(column[r]);
-    }
-  };
-  tables_bytes_ = 0;
-  std::uint64_t jpeg_bytes = 0;
-  each([&](JpegRow& row) {
-    row.tables_at = tables_bytes_;
-    if (row.bytes.empty()) return;
-    tables_bytes_ += std::span(row.tables.numbers).size_bytes();
-    jpeg_bytes += row.bytes.size();
-  });
-  const std::uint64_t before = jpeg_memory_.size();
-  jpeg_memory_.reserve(pinning_, tables_bytes_ + jpeg_bytes + kOverread);
-  reserved_.fetch_add(jpeg_memory_.size() - before, std::memory_order_relaxed);
-  std::byte* to = jpeg_memory_.data() + tables_bytes_;
-  each([&](JpegRow& row) {
-    row.in_slab = {to, row.bytes.size()};
-    if (row.bytes.empty()) return;
-    const auto tables = std::as_bytes(std::span(row.tables.numbers));
-    std::memcpy(jpeg_memory_.data() + row.tables_at, tables.data(), tables.size());
-    std::memcpy(to, row.bytes.data(), row.bytes.size());
-    to += row.bytes.size();
-    row.bytes = {};
-  });
+  if (offload_ != nullptr) reserved_.fetch_add(offload_->seal(rows), std::memory_order_relaxed);
 }
 
 void Slab::write_table() {

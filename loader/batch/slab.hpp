@@ -18,7 +18,6 @@
 #include <penstock/loader/batch/batch_pool.hpp>
 #include <penstock/loader/batch/batch_record.hpp>
 #include <penstock/loader/batch/device_share.hpp>
-#include <penstock/loader/batch/jpeg_row.hpp>
 #include <penstock/loader/batch/page_pinning.hpp>
 #include <penstock/transforms/program/program.hpp>
 
@@ -65,13 +64,7 @@ class Slab : public BatchRecord {
   /// Makes room for a batch of `rows` rows.
   void begin(std::uint64_t epoch, std::uint64_t number, std::uint32_t rows);
   std::span<std::byte> row(std::uint32_t output, std::uint32_t row);  ///< slot of a fixed output
-  /// Where a device reads that row itself; of no length: the row is in its slot. Null for other outputs.
-  Extent* direct_row(std::uint32_t output, std::uint32_t row);
-  std::span<const Extent> direct_rows(std::uint32_t output) const { return direct_[output]; }
-  /// What a device decodes in the slot's place; without bytes: the row is in its slot. Null for other outputs.
-  JpegRow* jpeg_row(std::uint32_t output, std::uint32_t row);
-  std::span<const JpegRow> jpeg_rows(std::uint32_t output) const { return jpegs_[output]; }
-  std::span<const std::byte> jpeg_tables() const { return jpeg_memory_.first(tables_bytes_); }  ///< of all of them
+  Offload* offload() const { return offload_.get(); }                 ///< null: all rows are in their slots
   RaggedColumn& ragged(std::uint32_t output) { return ragged_[output]; }
   /// In-place ragged rows: fixes offsets from the items of each row and returns nothing until the arena holds them all.
   void set_items(std::uint32_t output, std::span<const std::uint64_t> items);
@@ -84,7 +77,6 @@ class Slab : public BatchRecord {
 
  private:
   void write_table();
-  void copy_jpegs();
 
   std::span<const Output> outputs_;
   std::uint32_t capacity_;
@@ -93,10 +85,7 @@ class Slab : public BatchRecord {
   std::byte* memory_ = nullptr;
   PagePinning& pinning_;
   std::vector<RaggedColumn> ragged_;
-  std::vector<std::vector<Extent>> direct_;
-  std::vector<std::vector<JpegRow>> jpegs_;
-  PinnedMemory jpeg_memory_;  ///< of a batch: tables, then JPEGs
-  std::uint64_t tables_bytes_ = 0;
+  const std::unique_ptr<Offload> offload_;
   std::atomic<std::uint64_t> reserved_{0};
 };
 

@@ -75,34 +75,10 @@ bool DeviceCopy::advance(std::uint64_t generation) {
 void DeviceCopy::copy(BatchResult& result, DeviceSlab* slab, std::uint64_t generation) {
   InFlight copy{.host = std::exchange(result.batch, Batch(DevicePool::lend(pool_, slab)))};
   result.batch.attach(copy.host.attached());
-  const auto read = [&] {
-    if (tasks_.reads == nullptr) return;
-    Stopwatch watch;
-    slab->read(slab_of(copy.host), *tasks_.reads, [&] { return !queue_.wants(generation); });
-    clock_.busy.add(watch.lap());
-  };
-  const auto fill = [&] {
-    copy.bytes = slab->fill(slab_of(copy.host), tasks_.jpegs, stream_->handle(), *copy.begun, *copy.copied);
-  };
   try {
     copy.begun = event();
     copy.copied = event();
-    if (tasks_.reads != nullptr) {
-      Stopwatch watch;
-      slab->await_readers(stream_->handle(), *copy.begun);
-      clock_.stalled_out.add(watch.lap());
-    }
-    read();
-    try {
-      fill();
-    } catch (const RefusedJpeg&) {
-      pool_->device().drain(stream_->handle());  // what was enqueued uses the memory of both sides
-      BatchResult again = tasks_.filled_by_host(copy.host);
-      result.bad = std::move(again.bad);
-      copy.host = std::move(again.batch);
-      read();
-      fill();
-    }
+    fill(*slab, copy, result.bad, *stream_, clock_, [&] { return !queue_.wants(generation); });
     copy.ended = event();
     copy.ended->record(stream_->handle());
   } catch (...) {
@@ -113,6 +89,29 @@ void DeviceCopy::copy(BatchResult& result, DeviceSlab* slab, std::uint64_t gener
   if (const auto failure = caught([&] { in_flight_.push(std::move(copy)); })) {
     await(copy);  // nobody else will, and the host's memory is in use until then
     std::rethrow_exception(failure);
+  }
+}
+
+// Where the device finds a bad JPEG, the host's side becomes the same batch, filled by the host alone.
+void DeviceCopy::fill(DeviceSlab& slab, InFlight& copy, std::vector<BadSample>& bad, const Stream& stream,
+                      StageClock& clock, const std::function<bool()>& cancelled) {
+  const auto bring = [&] {
+    Stopwatch watch;
+    if (tasks_.reads != nullptr) slab.read(slab_of(copy.host), *tasks_.reads, cancelled);
+    clock.busy.add(watch.lap());
+    copy.bytes = slab.fill(slab_of(copy.host), tasks_.jpegs, stream.handle(), *copy.begun, *copy.copied);
+  };
+  Stopwatch watch;
+  if (tasks_.reads != nullptr) slab.await_readers(stream.handle(), *copy.begun);
+  clock.stalled_out.add(watch.lap());
+  try {
+    bring();
+  } catch (const RefusedJpeg&) {
+    pool_->device().drain(stream.handle());  // what was enqueued uses the memory of both sides
+    BatchResult again = tasks_.filled_by_host(copy.host);
+    bad = std::move(again.bad);
+    copy.host = std::move(again.batch);
+    bring();
   }
 }
 
@@ -210,26 +209,12 @@ Batch DeviceCopy::apply(Batch batch) {
   Batch made(DevicePool::lend(pool, slab));
   made.attach(batch.attached());
   const auto stream = pool->device().make_stream();
-  const auto begun = pool->device().make_event(), copied = pool->device().make_event();
-  const auto read = [&](const Batch& host) {
-    if (tasks_.reads != nullptr) slab->read(slab_of(host), *tasks_.reads, [] { return false; });
-  };
-  const auto fill = [&](const Batch& host) {
-    slab->fill(slab_of(host), tasks_.jpegs, stream->handle(), *begun, *copied);
-    slab->use().synchronize();
-  };
-  std::optional<BatchResult> again;
+  InFlight copy{.host = std::move(batch), .begun = pool->device().make_event(), .copied = pool->device().make_event()};
+  std::vector<BadSample> bad;
+  StageClock unused;
   try {
-    if (tasks_.reads != nullptr) slab->await_readers(stream->handle(), *begun);
-    read(batch);
-    try {
-      fill(batch);
-    } catch (const RefusedJpeg&) {
-      pool->device().drain(stream->handle());  // what was enqueued uses the memory of both sides
-      again.emplace(tasks_.filled_by_host(batch));
-      read(again->batch);
-      fill(again->batch);
-    }
+    fill(*slab, copy, bad, *stream, unused, [] { return false; });
+    slab->use().synchronize();
   } catch (...) {
     pool->device().drain(stream->handle());
     throw;

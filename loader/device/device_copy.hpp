@@ -63,6 +63,8 @@ class DeviceCopy final : public Stage {
   void settle();  // what the second one does, until run() has ended and the last copy is over
   bool advance(std::uint64_t generation);
   void copy(BatchResult& result, DeviceSlab* slab, std::uint64_t generation);
+  void fill(DeviceSlab& slab, InFlight& copy, std::vector<BadSample>& bad, const Stream& stream, StageClock& clock,
+            const std::function<bool()>& cancelled);
   void await(InFlight& copy);
   std::unique_ptr<Event> event();
 

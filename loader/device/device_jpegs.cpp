@@ -45,14 +45,18 @@ DeviceJpegs::~DeviceJpegs() {
   }
 }
 
-bool DeviceJpegs::wants(const SampleContext& sample) const {
-  return Random(sample.seed, sample.epoch, sample.draws(), kShareStream).uniform() < share_;
-}
-
-std::optional<JpegSize> DeviceJpegs::size(std::span<const std::byte> jpeg) const {
-  const std::optional<JpegSize> size = decoder_->size(jpeg);
-  if (!size || bytes_of(*size) > half_bytes_) return std::nullopt;
-  return size;
+bool DeviceJpegs::take(std::uint32_t output, const SampleContext& sample, const FieldBytes& jpeg, SlotFiller& filler,
+                       JpegRow& row) const {
+  thread_local ResampleTabulator tabulator;
+  if (Random(sample.seed, sample.epoch, sample.draws(), kShareStream).uniform() >= share_) return false;
+  const std::optional<JpegSize> size = decoder_->size(jpeg.bytes);
+  if (!size || bytes_of(*size) > half_bytes_) return false;
+  const std::optional<Geometry> geometry = filler.geometry(output, jpeg);
+  if (!geometry || geometry->source != Size{size->width, size->height}) return false;
+  tabulator.tabulate(*geometry, row.tables);
+  row.size = *size;
+  row.bytes.assign(jpeg.bytes.begin(), jpeg.bytes.end());
+  return true;
 }
 
 void DeviceJpegs::decode(std::span<const JpegRow> rows, const std::byte* tables, const ImageColumn& column,

@@ -14,7 +14,7 @@
 #include <penstock/base/error.hpp>
 #include <penstock/device/device_memory.hpp>
 #include <penstock/device/jpeg_decoder.hpp>
-#include <penstock/loader/batch/jpeg_row.hpp>
+#include <penstock/transforms/image/kernels/resample_tables.hpp>
 #include <penstock/transforms/program/program.hpp>
 
 namespace penstock {
@@ -23,6 +23,17 @@ namespace penstock {
 class RefusedJpeg final : public Error {
  public:
   explicit RefusedJpeg(const Error& fault) : Error(fault) {}
+};
+
+/// What is left to the device of a row: the bytes of an image, and how its pixels are resampled.
+struct JpegRow {
+  std::vector<std::byte> bytes;  ///< as its worker leaves it; empty: the row is in its slot
+  JpegSize size{};
+  ResampleTables tables;
+
+  // Once the batch is sealed, in memory of the slab's:
+  std::span<const std::byte> in_slab = {};  ///< the JPEG; empty: the row is in its slot
+  std::uint64_t tables_at = 0;              ///< where its tables begin among those of the batch, in bytes
 };
 
 /// A batch's images on the device: uint8 (rows, height, width, 3).
@@ -43,10 +54,10 @@ class DeviceJpegs {
   DeviceJpegs(const DeviceJpegs&) = delete;
   DeviceJpegs& operator=(const DeviceJpegs&) = delete;
 
-  /// Whether a sample's JPEG is to be left to the device. From any thread, as size().
-  bool wants(const SampleContext& sample) const;
-  /// Nothing for what the device does not decode, or has not the memory for.
-  std::optional<JpegSize> size(std::span<const std::byte> jpeg) const;
+  /// Leaves a sample's JPEG to the device, in `row`; false where it is not in the device's share, or not for it to
+  /// decode. From any thread; throws what `filler` throws, which has begun with the sample.
+  bool take(std::uint32_t output, const SampleContext& sample, const FieldBytes& jpeg, SlotFiller& filler,
+            JpegRow& row) const;
 
   /// Enqueues what fills the column's rows whose JPEGs `rows` have in the slab's memory; `stream` is behind it.
   /// `tables` are theirs, on the device, in order of the stream. All must stay until an event of the stream behind this

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <utility>
 
+#include <penstock/loader/device/device_offload.hpp>
 #include <penstock/loader/device/device_slab.hpp>
 
 namespace penstock {
@@ -16,6 +17,11 @@ std::uint64_t made_of(const DeviceOutput& output, std::uint64_t copied) {
 std::uint64_t with_made(const DeviceOutput& output, std::uint64_t copied) {
   const std::uint64_t made = made_of(output, copied);
   return made == 0 ? copied : SlabLayout::aligned(copied) + made;
+}
+
+std::span<const std::byte> jpeg_tables_of(const Slab& host) {
+  const DeviceOffload* offload = DeviceOffload::of(host);
+  return offload != nullptr ? offload->jpeg_tables() : std::span<const std::byte>();
 }
 
 /// Bytes of an item as it is copied; of points: float32.
@@ -37,32 +43,32 @@ bool wants_row_table(std::span<const DeviceOutput> outputs) {
                              [](const DeviceOutput& output) { return std::holds_alternative<PointPass>(output.pass); });
 }
 
-DeviceSlab::DeviceSlab(const std::shared_ptr<Device>& device, std::span<const Output> copied,
-                       std::span<const DeviceOutput> outputs, std::uint32_t batch_size, std::uint64_t max_items,
-                       const DeviceShare& share, const std::shared_ptr<FileReads>& files)
-    : device_(device),
-      copied_(copied),
-      outputs_(outputs),
-      layout_(copied, batch_size, share),
-      made_(outputs.size()),
-      arenas_(outputs.size()),
-      offsets_(outputs.size()),
-      use_(device) {
+DeviceSlab::DeviceSlab(const DeviceBatches& batches)
+    : device_(batches.device),
+      copied_(batches.copied),
+      outputs_(batches.outputs),
+      layout_(copied_, batches.batch_size, batches.share),
+      made_(outputs_.size()),
+      arenas_(outputs_.size()),
+      offsets_(outputs_.size()),
+      use_(device_) {
   std::uint64_t bytes = layout_.direct_columns;
   std::uint64_t ragged = 0;
-  for (std::size_t i = 0; i < outputs.size(); ++i) {
-    if (outputs[i].output.ragged) {
-      arenas_[i] = DeviceMemory(device, with_made(outputs[i], max_items * copied_item(outputs[i]) * batch_size));
+  for (std::size_t i = 0; i < outputs_.size(); ++i) {
+    const DeviceOutput& made = outputs_[i];
+    if (made.output.ragged) {
+      const std::uint64_t items = batches.max_items * batches.batch_size;
+      arenas_[i] = DeviceMemory(device_, with_made(made, items * copied_item(made)));
       ragged += arenas_[i].size();
-    } else if (!outputs[i].in_place()) {
+    } else if (!made.in_place()) {
       made_[i] = bytes;
-      bytes += SlabLayout::aligned(outputs[i].output.row_bytes() * batch_size);
+      bytes += SlabLayout::aligned(made.output.row_bytes() * batches.batch_size);
     }
   }
-  memory_ = DeviceMemory(device, bytes);
+  memory_ = DeviceMemory(device_, bytes);
   if (const std::uint64_t columns = layout_.bytes - layout_.direct_columns; columns != 0) {
-    direct_ = DeviceMemory(device, columns);
-    attachment_ = FileAttachment(files, direct_.data(), columns);
+    direct_ = DeviceMemory(device_, columns);
+    attachment_ = FileAttachment(batches.files, direct_.data(), columns);
   }
   bytes_ = bytes + direct_.size() + ragged;
 }
@@ -79,7 +85,7 @@ void DeviceSlab::read(const Slab& host, DeviceReads& reads, const std::function<
     if (!layout_.share.reads_output(i)) continue;
     const std::uint64_t column = layout_.column[i] - layout_.direct_columns, row_bytes = copied_[i].row_bytes();
     for (std::uint32_t row = 0; row < host.rows; ++row) {
-      const Extent& extent = host.direct_rows(i)[row];
+      const Extent& extent = DeviceOffload::of(host)->extents(i)[row];
       if (extent.length == 0) continue;
       rows_.push_back({extent, direct_.data(), column + row * row_bytes, host.keys[row], copied_[i].name});
     }
@@ -112,7 +118,7 @@ std::uint64_t DeviceSlab::copy_rows(const Slab& host, StreamHandle stream) {
   for (std::uint32_t i = 0; i < copied_.size(); ++i) {
     const std::uint64_t row_bytes = layout_.share.reads_output(i) ? copied_[i].row_bytes() : 0;
     for (std::uint32_t row = 0; row < host.rows && row_bytes != 0; ++row) {
-      if (host.direct_rows(i)[row].length != 0) continue;
+      if (DeviceOffload::of(host)->extents(i)[row].length != 0) continue;
       device_->copy_in(copied(i) + row * row_bytes, host.fields[i].values.data + row * row_bytes, row_bytes, stream);
       all += row_bytes;
     }
@@ -121,16 +127,17 @@ std::uint64_t DeviceSlab::copy_rows(const Slab& host, StreamHandle stream) {
 }
 
 std::uint64_t DeviceSlab::copy_jpeg_tables(const Slab& host, StreamHandle stream) {
-  const std::span<const std::byte> tables = host.jpeg_tables();
+  const std::span<const std::byte> tables = jpeg_tables_of(host);
   if (tables.empty()) return 0;
   device_->copy_in(jpeg_tables_.data(), tables.data(), tables.size(), stream);
   return tables.size();
 }
 
 void DeviceSlab::decode(const Slab& host, DeviceJpegs& jpegs, StreamHandle stream) {
-  for (std::uint32_t i = 0; i < copied_.size(); ++i) {
-    if (host.jpeg_rows(i).empty()) continue;
-    jpegs.decode(host.jpeg_rows(i).first(host.rows), jpeg_tables_.data(),
+  const DeviceOffload* offload = DeviceOffload::of(host);
+  for (std::uint32_t i = 0; i < copied_.size() && offload != nullptr; ++i) {
+    if (offload->jpegs(i).empty()) continue;
+    jpegs.decode(offload->jpegs(i).first(host.rows), jpeg_tables_.data(),
                  {.pixels = copied(i), .height = copied_[i].shape[0], .width = copied_[i].shape[1]}, stream);
   }
 }
@@ -138,7 +145,7 @@ void DeviceSlab::decode(const Slab& host, DeviceJpegs& jpegs, StreamHandle strea
 void DeviceSlab::describe(const Slab& host) {
   record_ = host;
   record_.use = &use_;
-  make_room(jpeg_tables_, host.jpeg_tables().size());
+  make_room(jpeg_tables_, jpeg_tables_of(host).size());
   for (std::size_t i = 0; i < outputs_.size(); ++i) {
     const Output& made = outputs_[i].output;
     Field& field = record_.fields[i];
@@ -208,39 +215,19 @@ void DeviceSlab::run(PointPass pass, std::size_t output, StreamHandle stream) {
   if (pass.points != 0) device_->run(pass, stream);
 }
 
-DevicePool::DevicePool(std::shared_ptr<Device> device, Dataset dataset, std::span<const Output> copied,
-                       std::vector<DeviceOutput> outputs, std::uint32_t batch_size, std::uint64_t max_items,
-                       unsigned slabs, const DeviceShare& share, const std::shared_ptr<FileReads>& files, unsigned held,
-                       unsigned more)
-    : device_(std::move(device)),
-      dataset_(std::move(dataset)),
-      copied_(copied.begin(), copied.end()),
-      outputs_(std::move(outputs)),
-      batch_size_(batch_size),
-      max_items_(max_items),
-      share_(share),
-      files_(files),
-      held_(held),
-      more_(more) {
+DevicePool::DevicePool(DeviceBatches batches, unsigned slabs, unsigned held, unsigned more)
+    : batches_(std::move(batches)), held_(held), more_(more) {
   for (unsigned i = 0; i < slabs; ++i) {
-    slabs_.push_back(made());
+    slabs_.push_back(std::make_unique<DeviceSlab>(batches_));
     free_.reserve(slabs_.size());
     free_.push_back(slabs_.back().get());
   }
   if (slabs != 0) slab_bytes_ = slabs_.front()->bytes();
 }
 
-std::unique_ptr<DeviceSlab> DevicePool::made() const {
-  return std::make_unique<DeviceSlab>(device_, copied_, outputs_, batch_size_, max_items_, share_, files_);
-}
-
-std::shared_ptr<DevicePool> DevicePool::single() const {
-  return std::make_shared<DevicePool>(device_, dataset_, copied_, outputs_, batch_size_, max_items_, 1, share_, files_);
-}
-
 void DevicePool::allow_held(unsigned held) {
   while (held_ < held && more_ != 0) {  // changed by this thread alone
-    auto slab = made();
+    auto slab = std::make_unique<DeviceSlab>(batches_);
     {
       const std::scoped_lock lock(mutex_);
       slabs_.push_back(std::move(slab));

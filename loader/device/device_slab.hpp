@@ -35,13 +35,23 @@ struct DeviceOutput {
 /// Whether passes look at the rows' samples or at where ragged rows begin.
 bool wants_row_table(std::span<const DeviceOutput> outputs);
 
+/// What all batches of a loader on a device have in common. Batches refer to its keys and names.
+struct DeviceBatches {
+  std::shared_ptr<Device> device;
+  Dataset dataset;
+  std::vector<Output> copied;         ///< as slabs of the host hold them
+  std::vector<DeviceOutput> outputs;  ///< as the reader gets them, in the same order
+  std::uint32_t batch_size;
+  std::uint64_t max_items;
+  DeviceShare share;
+  std::shared_ptr<FileReads> files;  ///< of columns that the device reads itself; null without
+};
+
 /// Laid out as the host's slab, so that one copy brings all fixed columns; behind them the columns that passes make.
 /// Columns that the device reads itself are an allocation of their own, which storage may write to.
 class DeviceSlab {
  public:
-  DeviceSlab(const std::shared_ptr<Device>& device, std::span<const Output> copied,
-             std::span<const DeviceOutput> outputs, std::uint32_t batch_size, std::uint64_t max_items,
-             const DeviceShare& share, const std::shared_ptr<FileReads>& files);
+  explicit DeviceSlab(const DeviceBatches& batches);  ///< which outlive it
 
   /// Blocks until nobody reads this memory any more: before read(), which is in no stream that could wait for it.
   void await_readers(StreamHandle stream, Event& begun);
@@ -70,7 +80,7 @@ class DeviceSlab {
   void run(PointPass pass, std::size_t output, StreamHandle stream);
   std::byte* copied(std::size_t output) const;  ///< where an output's values are copied to
 
-  const std::shared_ptr<Device> device_;
+  const std::shared_ptr<Device>& device_;
   const std::span<const Output> copied_;
   const std::span<const DeviceOutput> outputs_;
   const SlabLayout layout_;
@@ -89,18 +99,13 @@ class DeviceSlab {
 /// allow_held() adds. Held batches keep the pool and the device alive.
 class DevicePool final : public BatchPool {
  public:
-  /// Keeps dataset and outputs: batches refer to their keys and names. `copied` are the outputs as slabs of the host
-  /// hold them, `outputs` as the reader gets them, in the same order.
-  DevicePool(std::shared_ptr<Device> device, Dataset dataset, std::span<const Output> copied,
-             std::vector<DeviceOutput> outputs, std::uint32_t batch_size, std::uint64_t max_items, unsigned slabs,
-             const DeviceShare& share, const std::shared_ptr<FileReads>& files = nullptr, unsigned held = 0,
-             unsigned more = 0);
+  explicit DevicePool(DeviceBatches batches, unsigned slabs = 1, unsigned held = 0, unsigned more = 0);
 
-  Device& device() const { return *device_; }
+  Device& device() const { return *batches_.device; }
   /// Adds up to `more`.
   void allow_held(unsigned held) override;
   /// Another such pool, of one.
-  std::shared_ptr<DevicePool> single() const;
+  std::shared_ptr<DevicePool> single() const { return std::make_shared<DevicePool>(batches_); }
 
   /// Waits for a free one; null once `cancelled` is true (looked at on every wake()).
   template <typename Cancelled>
@@ -123,17 +128,9 @@ class DevicePool final : public BatchPool {
   std::size_t size() const;
 
  private:
-  std::unique_ptr<DeviceSlab> made() const;
   void give_back(DeviceSlab* slab) noexcept;
 
-  const std::shared_ptr<Device> device_;
-  const Dataset dataset_;
-  const std::vector<Output> copied_;
-  const std::vector<DeviceOutput> outputs_;
-  const std::uint32_t batch_size_;
-  const std::uint64_t max_items_;
-  const DeviceShare share_;
-  const std::shared_ptr<FileReads> files_;
+  const DeviceBatches batches_;
   std::vector<std::unique_ptr<DeviceSlab>> slabs_;
   std::uint64_t slab_bytes_ = 0;  // of one, at first
   mutable std::mutex mutex_;      // guards slabs_, held_, more_, free_, lent_ and the slabs' counted

@@ -2,7 +2,6 @@
 #include <optional>
 
 #include <penstock/base/error.hpp>
-#include <penstock/loader/batch/device_share.hpp>
 #include <penstock/loader/device/gpu_direct.hpp>
 #include <penstock/loader/plan/serving_field.hpp>
 
@@ -27,6 +26,14 @@ std::optional<std::uint32_t> file_of_plain_rows(const Dataset& dataset, const Ou
 }
 
 }  // namespace
+
+std::string names_of(std::span<const Output> outputs, std::span<const std::uint8_t> chosen) {
+  std::string names;
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    if (chosen[i] != 0) names += (names.empty() ? "" : ", ") + outputs[i].name;
+  }
+  return names;
+}
 
 GpuDirect gpu_direct_of(const Dataset& dataset, const LoaderOptions& options, std::span<const Output> outputs) {
   if (!options.gpu_direct) return {};

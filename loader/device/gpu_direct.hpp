@@ -25,4 +25,7 @@ struct GpuDirect {
 /// dataset throws.
 GpuDirect gpu_direct_of(const Dataset& dataset, const LoaderOptions& options, std::span<const Output> outputs);
 
+/// For the stats: the names of the chosen outputs.
+std::string names_of(std::span<const Output> outputs, std::span<const std::uint8_t> chosen);
+
 }  // namespace penstock

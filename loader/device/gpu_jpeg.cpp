@@ -3,7 +3,7 @@
 #include <penstock/base/error.hpp>
 #include <penstock/device/cuda/nvjpeg.hpp>
 #include <penstock/device/host/host_device.hpp>
-#include <penstock/loader/batch/device_share.hpp>
+#include <penstock/loader/device/gpu_direct.hpp>
 #include <penstock/loader/device/gpu_jpeg.hpp>
 #include <penstock/loader/device/host_jpeg_decoder.hpp>
 

@@ -5,9 +5,9 @@
 
 #include <penstock/base/error.hpp>
 #include <penstock/base/memory.hpp>
-#include <penstock/loader/device/device_reads.hpp>
 #include <penstock/loader/fetch/fetch.hpp>
 #include <penstock/loader/plan/serving_field.hpp>
+#include <penstock/loader/work/row_slots.hpp>
 
 namespace penstock {
 namespace {
@@ -79,16 +79,12 @@ void Fetch::copy(std::span<const std::byte> bytes, std::byte* slot) {
   specials_.push_back({piece, slot, 0});
 }
 
-bool Fetch::leave_to_device(const FetchFrom& from, std::uint32_t output) {
-  if (from.device_outputs.empty() || from.device_outputs[output] == 0) return false;
-  if (pieces_.size() != 1 || pieces_[0].kind != Piece::Kind::extent) return false;
-  if (!from.device->takes(pieces_[0].extent)) return false;
-  direct_[output] = pieces_[0].extent;
-  return true;
+bool Fetch::is_offloaded(const RowSlots& slots, std::uint32_t output) const {
+  return slots.offload != nullptr && pieces_.size() == 1 && pieces_[0].kind == Piece::Kind::extent &&
+         slots.offload->take_stored(output, slots.row, pieces_[0].extent);
 }
 
-void Fetch::plan(const FetchFrom& from, const SampleContext& sample, std::span<const std::span<std::byte>> slots,
-                 std::span<const std::span<std::byte>> rows) {
+void Fetch::plan(const FetchFrom& from, const SampleContext& sample, const RowSlots& slots) {
   const std::span<const Output> outputs = from.program.outputs();
   used_ = 0;
   bytes_ = stored_ = 0;
@@ -98,24 +94,27 @@ void Fetch::plan(const FetchFrom& from, const SampleContext& sample, std::span<c
   in_slots_.clear();
   field_of_.assign(outputs.size(), 0);
   fetch_of_.assign(outputs.size(), kInSlot);
-  if (from.device != nullptr) direct_.assign(outputs.size(), {});
+  if (slots.offload != nullptr) slots.offload->clear_row(slots.row);
   for (std::uint32_t i = 0; i < outputs.size(); ++i) {
-    if (from.cache != nullptr && add_row(from, i, sample, rows[i])) continue;
+    if (from.cache != nullptr && add_row(from, i, sample, slots.places[i])) continue;
     const auto field = serving_field(from.dataset, outputs[i], sample.sample, pieces_);
     if (!field && outputs[i].ragged && outputs[i].verbatim) continue;  // Missing::empty: a row of no bytes
     if (!field) throw Error::invalid_argument("the sample has no field for output '" + outputs[i].name + "'");
     field_of_[i] = *field;
-    if (from.cache != nullptr && add_kept(from, i, *field, sample, slots[i])) continue;
+    if (from.cache != nullptr && add_kept(from, i, *field, sample, slots.verbatim[i])) continue;
     const std::uint64_t length = total_length(pieces_);
-    if (slots[i].data() == nullptr) {
+    const std::span<std::byte> slot = slots.verbatim[i];
+    if (slot.data() == nullptr) {
       add(from, i, *field, sample);
-    } else if (length != slots[i].size()) {
+    } else if (length != slot.size()) {
       throw Error::shape("the stored value has " + std::to_string(length) + " bytes, a row of this output " +
-                             std::to_string(slots[i].size()),
+                             std::to_string(slot.size()),
                          {.field = outputs[i].name});
-    } else if (!leave_to_device(from, i)) {
-      check_in_slot(from, sample.sample, *field, slots[i]);
-      place(pieces_, slots[i].data(), 0);
+    } else if (is_offloaded(slots, i)) {
+      if (from.checks != nullptr) in_slots_.push_back({*field, slot, kOffloaded});
+    } else {
+      check_in_slot(from, sample.sample, *field, slot);
+      place(pieces_, slot.data(), 0);
       stored_ += length;
     }
   }

@@ -16,7 +16,7 @@
 
 namespace penstock {
 
-class DeviceReads;
+struct RowSlots;  // penstock/loader/work/row_slots.hpp
 
 /// The bytes of one field in a sample's buffer: all of them, or the ranges that its codec selected.
 struct FieldFetch {
@@ -40,8 +40,6 @@ struct FetchFrom {
   /// for a mapping of what is in memory.
   bool by_page = true;
   bool streams = false;  ///< the slabs are larger than the caches: rows that are stored as they are go past these
-  DeviceReads* device = nullptr;                      ///< that reads some outputs itself
-  std::span<const std::uint8_t> device_outputs = {};  ///< 1 for those; empty without
 };
 
 /// Planned anew for each sample; its vectors are reused, so steady state allocates nothing.
@@ -58,9 +56,9 @@ class Fetch {
   struct InSlot {
     std::uint32_t field;
     std::span<std::byte> bytes;
-    std::size_t read;  ///< the one that brings all of it, or kSeveral
+    std::size_t read;  ///< the one that brings all of it, or kSeveral; kOffloaded: a device does, and checks nothing
   };
-  static constexpr std::size_t kSeveral = static_cast<std::size_t>(-1);
+  static constexpr std::size_t kSeveral = static_cast<std::size_t>(-1), kOffloaded = kSeveral - 1;
   /// A piece that is not read by the engine: inline bytes, a fill value, or a slice of a filtered block.
   struct Special {
     Piece piece;
@@ -68,12 +66,11 @@ class Fetch {
     std::uint64_t offset;
   };
 
-  /// `slots[output]` is where a verbatim output's bytes go; empty spans are decoded from the buffer later.
-  /// `rows[output]` is where any output goes whose row the cache may have.
+  /// Bytes of verbatim outputs go to their slots, and rows that the cache has to their places; what is left to a device
+  /// goes nowhere; the rest is decoded from the buffer later.
   /// Throws Error: invalid_argument, when the sample has none of an output's fields; shape, when a verbatim output's
   /// stored bytes do not fill its slot.
-  void plan(const FetchFrom& from, const SampleContext& sample, std::span<const std::span<std::byte>> slots,
-            std::span<const std::span<std::byte>> rows);
+  void plan(const FetchFrom& from, const SampleContext& sample, const RowSlots& slots);
 
   std::span<const Read> reads() const { return reads_; }
   std::span<const Special> specials() const { return specials_; }
@@ -82,15 +79,13 @@ class Fetch {
   std::uint64_t bytes() const { return bytes_; }  ///< of the buffer
   std::uint64_t stored_bytes() const { return stored_; }
   std::uint32_t field_of(std::uint32_t output) const { return field_of_[output]; }
-  /// What a device is to read in the slot's place; of no length: nothing.
-  const Extent& direct(std::uint32_t output) const { return direct_[output]; }
   /// Null when the output's bytes go straight into its slot.
   const FieldFetch* of(std::uint32_t output) const;
   std::uint32_t hits() const { return hits_; }      ///< values that the cache had
   std::uint32_t misses() const { return misses_; }  ///< and those that it had not
 
  private:
-  bool leave_to_device(const FetchFrom& from, std::uint32_t output);
+  bool is_offloaded(const RowSlots& slots, std::uint32_t output) const;
   bool add_row(const FetchFrom& from, std::uint32_t output, const SampleContext& sample, std::span<std::byte> slot);
   bool add_kept(const FetchFrom& from, std::uint32_t output, std::uint32_t field, const SampleContext& sample,
                 std::span<std::byte> slot);
@@ -108,7 +103,6 @@ class Fetch {
   std::size_t used_ = 0;  // entries of fields_ that belong to this sample: the others keep their memory for the next
   std::vector<std::uint32_t> field_of_;
   std::vector<std::uint32_t> fetch_of_;
-  std::vector<Extent> direct_;
   std::vector<Read> reads_;
   std::vector<Special> specials_;
   std::vector<InSlot> in_slots_;

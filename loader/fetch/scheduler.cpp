@@ -293,8 +293,7 @@ void Scheduler::plan_reads(RowTask& task) {
     const std::uint32_t row = task.first + i;
     slots_.of(*task.builder, context_.program.outputs(), row);
     // The worker meets a failure again, and applies the policy.
-    task.failures[i] =
-        caught([&] { task.fetches[i].plan(context_.from, slab.context(row), slots_.verbatim, slots_.places); });
+    task.failures[i] = caught([&] { task.fetches[i].plan(context_.from, slab.context(row), slots_); });
     if (task.failures[i] != nullptr) task.fetches[i] = {};
     task.begins[i] = bytes;
     bytes += (task.fetches[i].bytes() + kRowAlignment - 1) / kRowAlignment * kRowAlignment;

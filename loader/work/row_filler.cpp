@@ -19,14 +19,13 @@ std::byte* destination_of(std::byte* slot, std::uint64_t offset, std::byte* buff
 }  // namespace
 
 RowFiller::RowFiller(const FetchFrom& from, ReadEngine& direct, BlockCache& blocks, SampleCache& cache,
-                     std::uint64_t max_items, const DeviceJpegs* jpegs, WorkLog* log, Parallel* parallel)
+                     std::uint64_t max_items, WorkLog* log, Parallel* parallel)
     : from_(from),
       dataset_(from.dataset),
       program_(from.program),
       direct_(direct),
       blocks_(blocks),
       max_items_(max_items),
-      jpegs_(jpegs),
       log_(log),
       filler_(from.program, parallel),
       keeper_(from.dataset, from.program, cache, parallel) {}
@@ -34,7 +33,7 @@ RowFiller::RowFiller(const FetchFrom& from, ReadEngine& direct, BlockCache& bloc
 void RowFiller::read_and_fill(const SampleContext& sample, RowSlots& slots) {
   name_sample(sample, [&] {
     insist([&] {
-      fetch_.plan(from_, sample, slots.verbatim, slots.places);
+      fetch_.plan(from_, sample, slots);
       buffer_.reserve(fetch_.bytes() + kOverread);
       read(fetch_, buffer_.data());
     });
@@ -103,12 +102,6 @@ void RowFiller::fill(const SampleContext& sample, const Fetch& fetch, std::byte*
     read_specials(fetch, buffer, ahead);
     if (from_.checks != nullptr) check(sample.sample, fetch, buffer, ahead == nullptr);
   });
-  for (std::uint32_t output = 0; output < slots.direct.size(); ++output) {
-    if (slots.direct[output] == nullptr) continue;
-    *slots.direct[output] = fetch.direct(output);
-    if (from_.checks != nullptr && fetch.direct(output).length != 0)
-      from_.checks->count_unchecked(fetch.direct(output).length);
-  }
   filler_.begin(sample);
   for (const std::uint32_t output : program_.order()) {
     const FieldFetch* field = fetch.of(output);
@@ -120,28 +113,13 @@ void RowFiller::fill(const SampleContext& sample, const Fetch& fetch, std::byte*
                           {buffer + field->begin, static_cast<std::size_t>(field->selected)},
                           field->ranges};
     try {
-      if (leave_to_device(sample, output, read, slots.jpeg[output])) continue;
+      if (slots.offload != nullptr && slots.offload->take_value(output, slots.row, sample, read, filler_)) continue;
       fill_output(output, keeper_.value(sample.sample, output, *field, read), slots);
       keeper_.row(sample.sample, output, field->field, slots.places[output]);
     } catch (const Error& error) {
       throw error.in(error_location(dataset_, sample.sample, field->field));
     }
   }
-}
-
-bool RowFiller::leave_to_device(const SampleContext& sample, std::uint32_t output, const FieldBytes& bytes,
-                                JpegRow* row) {
-  if (row == nullptr) return false;
-  row->bytes.clear();
-  if (!jpegs_->wants(sample)) return false;
-  const std::optional<JpegSize> size = jpegs_->size(bytes.bytes);
-  if (!size) return false;
-  const std::optional<Geometry> geometry = filler_.geometry(output, bytes);
-  if (!geometry || geometry->source != Size{size->width, size->height}) return false;
-  tabulator_.tabulate(*geometry, row->tables);
-  row->size = *size;
-  row->bytes.assign(bytes.bytes.begin(), bytes.bytes.end());
-  return true;
 }
 
 void RowFiller::fill_output(std::uint32_t output, const FieldBytes& bytes, RowSlots& slots) {
@@ -179,6 +157,10 @@ void RowFiller::check(std::uint64_t sample, const Fetch& fetch, std::byte* buffe
   if (fetch.in_slots().empty() && fetch.fields().empty()) return;
   const ReadTime time(log_, read_time_);
   for (const Fetch::InSlot& value : fetch.in_slots()) {
+    if (value.read == Fetch::kOffloaded) {
+      from_.checks->count_unchecked(value.bytes.size());
+      continue;
+    }
     const bool summed = just_read && value.read != Fetch::kSeveral;
     check_value(sample, value.field, value.bytes, summed ? sums_[value.read] : ReadSum{});
   }

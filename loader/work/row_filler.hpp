@@ -9,7 +9,6 @@
 #include <penstock/base/error.hpp>
 #include <penstock/base/memory.hpp>
 #include <penstock/formats/dataset.hpp>
-#include <penstock/loader/device/device_jpegs.hpp>
 #include <penstock/loader/fetch/block_cache.hpp>
 #include <penstock/loader/fetch/fetch.hpp>
 #include <penstock/loader/fetch/row_task.hpp>
@@ -18,7 +17,6 @@
 #include <penstock/loader/time/stage_clock.hpp>
 #include <penstock/loader/time/work_log.hpp>
 #include <penstock/loader/work/row_slots.hpp>
-#include <penstock/transforms/image/kernels/resample_tables.hpp>
 #include <penstock/transforms/program/program.hpp>
 
 namespace penstock {
@@ -26,11 +24,10 @@ namespace penstock {
 /// One per worker thread: owns the decoders' state and the scratch memory. Throws Error with shard, key and field.
 class RowFiller {
  public:
-  /// `direct` must be synchronous; it serves whatever was not read ahead. `jpegs`: of slots that have places for them.
-  /// `log`: is told when a read is under way. `parallel`: threads that may help with a large row; null: there are none.
-  /// All must outlive the filler.
+  /// `direct` must be synchronous; it serves whatever was not read ahead. `log`: is told when a read is under way.
+  /// `parallel`: threads that may help with a large row; null: there are none. All must outlive the filler.
   RowFiller(const FetchFrom& from, ReadEngine& direct, BlockCache& blocks, SampleCache& cache, std::uint64_t max_items,
-            const DeviceJpegs* jpegs = nullptr, WorkLog* log = nullptr, Parallel* parallel = nullptr);
+            WorkLog* log = nullptr, Parallel* parallel = nullptr);
 
   /// Reads the sample here and now, then fills. I/O errors are tried three times.
   void read_and_fill(const SampleContext& sample, RowSlots& slots);
@@ -54,7 +51,6 @@ class RowFiller {
   // `buffer` holds the bytes that `fetch` planned.
   void fill(const SampleContext& sample, const Fetch& fetch, std::byte* buffer, RowSlots& slots, const RowTask* ahead);
   void fill_output(std::uint32_t output, const FieldBytes& bytes, RowSlots& slots);
-  bool leave_to_device(const SampleContext& sample, std::uint32_t output, const FieldBytes& bytes, JpegRow* row);
   void read(const Fetch& fetch, std::byte* buffer);
   void read_specials(const Fetch& fetch, std::byte* buffer, const RowTask* ahead);
   void check(std::uint64_t sample, const Fetch& fetch, std::byte* buffer, bool just_read);
@@ -73,10 +69,8 @@ class RowFiller {
   ReadEngine& direct_;
   BlockCache& blocks_;
   const std::uint64_t max_items_;
-  const DeviceJpegs* const jpegs_;
   WorkLog* const log_;
   SlotFiller filler_;
-  ResampleTabulator tabulator_;
   SampleKeeper keeper_;
   Fetch fetch_;
   Memory buffer_;

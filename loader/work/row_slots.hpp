@@ -6,9 +6,7 @@
 #include <span>
 #include <vector>
 
-#include <penstock/formats/extent.hpp>
 #include <penstock/loader/batch/batch_builder.hpp>
-#include <penstock/loader/batch/jpeg_row.hpp>
 #include <penstock/transforms/program/output.hpp>
 
 namespace penstock {
@@ -18,10 +16,10 @@ struct RowSlots {
   std::vector<std::span<std::byte>> places;       ///< empty where buffered
   std::vector<std::vector<std::byte>*> buffered;  ///< null where there is a place
   std::vector<std::span<std::byte>> verbatim;     ///< places of the outputs whose bytes need no work, else empty
-  std::vector<Extent*> direct;  ///< of outputs that a device may read itself: takes where, or nothing; else null
-  std::vector<JpegRow*> jpeg;   ///< of outputs that a device may decode: takes the JPEG, or nothing; else null
-  /// The slots of row `row` of a builder's slab.
-  void of(BatchBuilder& builder, std::span<const Output> outputs, std::uint32_t row);
+  Offload* offload = nullptr;                     ///< what a device takes over of the slab's rows; null: nothing
+  std::uint32_t row = 0;                          ///< in the slab
+  /// The slots of row `number` of a builder's slab.
+  void of(BatchBuilder& builder, std::span<const Output> outputs, std::uint32_t number);
   void clear_row();  ///< zeros in every place, nothing buffered or left to a device: a row marked bad
 };
 

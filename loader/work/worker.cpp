@@ -20,8 +20,7 @@ constexpr std::uint32_t kReplacementStream = 0x5eb1ace;  // a transform number o
 Worker::Worker(WorkerContext& context, WorkLog* log)
     : context_(context),
       log_(log),
-      filler_(context.from, context.direct, context.blocks, context.cache, context.options.max_items, context.jpegs,
-              log) {}
+      filler_(context.from, context.direct, context.blocks, context.cache, context.options.max_items, log) {}
 
 void Worker::run(std::stop_token stop) {
   bool observed = false;

@@ -6,7 +6,6 @@
 #include <penstock/formats/dataset.hpp>
 #include <penstock/loader/batch/reorder_buffer.hpp>
 #include <penstock/loader/batch/slab.hpp>
-#include <penstock/loader/device/device_jpegs.hpp>
 #include <penstock/loader/fetch/block_cache.hpp>
 #include <penstock/loader/fetch/fetch.hpp>
 #include <penstock/loader/fetch/row_task.hpp>
@@ -30,7 +29,6 @@ struct WorkerContext {
   const LoaderOptions& options;
   const Selection& selection;
   const FetchFrom& from;
-  const DeviceJpegs* jpegs;  ///< null: all images are decoded here
   ReadEngine& direct;
   BlockCache& blocks;
   SampleCache& cache;

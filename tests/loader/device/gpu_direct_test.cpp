@@ -108,6 +108,19 @@ TEST_CASE("batches with rows that the device reads are those of the host, for ev
   }
 }
 
+TEST_CASE("rows that the device reads are counted as ones that nobody checked") {
+  const Images data(20);
+  LoaderOptions options = rows_alone(device_with(), 4);
+  options.checksums = Checksums::always;
+  Loader loader(data.dataset(), options);
+  while (loader.next()) {
+  }
+  const CheckStats checks = loader.stats().checks;
+  CHECK(checks.checked == 0);
+  CHECK(checks.unchecked >= 20);
+  CHECK(checks.unchecked_bytes == checks.unchecked * kRowBytes);
+}
+
 TEST_CASE("every packing whose rows are plain extents is read so, and the others say why not") {
   const Images data(20);
   for (const std::string& format : written_formats()) {

@@ -6,6 +6,7 @@
 #include <penstock/base/memory.hpp>
 #include <penstock/loader/fetch/fetch.hpp>
 #include <penstock/loader/prepare.hpp>
+#include <penstock/loader/work/row_slots.hpp>
 
 #include "support/kind_of_failure.hpp"
 #include "support/loading.hpp"
@@ -26,7 +27,7 @@ TEST_CASE("a value that is stored as its row must fill the slot: no shorter one,
   Fetch fetch;
   const auto plan_for = [&](std::uint64_t bytes) {
     const std::vector<std::span<std::byte>> slots{std::span(memory).first(bytes)};
-    fetch.plan(from, {0, 0, 0, dataset.key(0)}, slots, slots);
+    fetch.plan(from, {0, 0, 0, dataset.key(0)}, {.places = slots, .buffered = {}, .verbatim = slots});
   };
   plan_for(length);
   REQUIRE(fetch.reads().size() == 1);
@@ -35,6 +36,41 @@ TEST_CASE("a value that is stored as its row must fill the slot: no shorter one,
   for (const std::uint64_t bytes : {length - 1, length + 1, length - 64, length + 64, std::uint64_t{1}}) {
     CAPTURE(bytes);
     CHECK(kind_of_failure([&] { plan_for(bytes); }) == ErrorKind::shape);
+  }
+}
+
+TEST_CASE("a stored row that a device takes over is not read, and is not checked on the host") {
+  struct TakesRowOne final : Offload {
+    void clear_row(std::uint32_t) noexcept override { taken = {}; }
+    bool take_stored(std::uint32_t, std::uint32_t row, const Extent& stored) override {
+      if (row == 1) taken = stored;
+      return row == 1;
+    }
+    bool take_value(std::uint32_t, std::uint32_t, const SampleContext&, const FieldBytes&, SlotFiller&) override {
+      return false;
+    }
+    std::uint64_t seal(std::uint32_t) override { return 0; }
+    Extent taken{};
+  } device;
+  const Arrays arrays(2);
+  const Dataset dataset = packed(arrays.dataset(), arrays.folder / "tar", "tar");
+  LoaderOptions options;
+  options.fields = {{"npy", raw()}};
+  const Program program = compiled(dataset, options);
+  FieldHeaders headers(dataset);
+  ValueChecks checks(dataset, program, Checksums::always);
+  const FetchFrom from{.dataset = dataset, .program = program, .headers = headers, .checks = &checks};
+  std::vector<std::byte> memory(dataset.length(0, program.outputs().front().sources.front()));
+  const std::vector<std::span<std::byte>> slots{memory};
+  Fetch fetch;
+  for (const std::uint32_t row : {1U, 0U}) {
+    CAPTURE(row);
+    const RowSlots with{.places = slots, .buffered = {}, .verbatim = slots, .offload = &device, .row = row};
+    fetch.plan(from, {0, 0, 0, dataset.key(0)}, with);
+    CHECK(fetch.reads().size() == (row == 1 ? 0 : 1));
+    CHECK(device.taken.length == (row == 1 ? memory.size() : 0));
+    REQUIRE(fetch.in_slots().size() == 1);
+    CHECK((fetch.in_slots()[0].read == Fetch::kOffloaded) == (row == 1));
   }
 }
 
@@ -62,7 +98,8 @@ TEST_CASE("values of a sample that this machine's memory cannot hold together ar
     some.fields.resize(count);
     const Program program = compiled(dataset, some);
     const std::vector<std::span<std::byte>> nowhere(count);
-    fetch.plan({.dataset = dataset, .program = program, .headers = headers}, {0, 0, 0, "one"}, nowhere, nowhere);
+    fetch.plan({.dataset = dataset, .program = program, .headers = headers}, {0, 0, 0, "one"},
+               {.places = nowhere, .buffered = {}, .verbatim = nowhere});
   };
   plan_of(1);
   plan_of(2);

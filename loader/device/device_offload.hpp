@@ -1,0 +1,52 @@
+// Keeps what workers leave to the device of a batch: extents to read, and JPEGs with the weights of their crops.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include <penstock/loader/batch/device_share.hpp>
+#include <penstock/loader/batch/page_pinning.hpp>
+#include <penstock/loader/batch/slab.hpp>
+#include <penstock/loader/device/gpu_direct.hpp>
+#include <penstock/loader/device/gpu_jpeg.hpp>
+
+namespace penstock {
+
+class DeviceOffload final : public Offload {
+ public:
+  /// Both outlive the filling of batches.
+  DeviceOffload(const GpuDirect& direct, const GpuJpeg& jpeg, std::uint32_t batch_size, PagePinning& pinning);
+  /// That of a slab; null where nothing is left to a device.
+  static const DeviceOffload* of(const Slab& slab) { return static_cast<const DeviceOffload*>(slab.offload()); }
+
+  void clear_row(std::uint32_t row) noexcept override;
+  bool take_stored(std::uint32_t output, std::uint32_t row, const Extent& stored) override;
+  bool take_value(std::uint32_t output, std::uint32_t row, const SampleContext& sample, const FieldBytes& value,
+                  SlotFiller& filler) override;
+  std::uint64_t seal(std::uint32_t rows) override;
+
+  /// By row, of an output that the device reads; of no length: the row is in its slot.
+  std::span<const Extent> extents(std::uint32_t output) const { return extents_[output]; }
+  /// By row, of an output that the device decodes; without a JPEG in the slab: the row is in its slot. Else empty.
+  std::span<const JpegRow> jpegs(std::uint32_t output) const { return jpegs_[output]; }
+  std::span<const std::byte> jpeg_tables() const { return jpeg_memory_.first(tables_bytes_); }  ///< of all of them
+
+ private:
+  const GpuDirect& direct_;
+  const GpuJpeg& jpeg_;
+  PagePinning& pinning_;
+  std::vector<std::vector<Extent>> extents_;  // by output
+  std::vector<std::vector<JpegRow>> jpegs_;   // likewise
+  PinnedMemory jpeg_memory_;                  // of a batch: tables, then JPEGs
+  std::uint64_t tables_bytes_ = 0;
+};
+
+/// For DeviceShare::offload; both must outlive the filling of batches. Empty where a device takes nothing over.
+std::function<std::unique_ptr<Offload>(std::uint32_t, PagePinning&)> offloads(const GpuDirect& direct,
+                                                                              const GpuJpeg& jpeg);
+
+}  // namespace penstock
