@@ -16,7 +16,7 @@ namespace penstock {
 /// Splits each wait over the stages, so that the parts add up to the whole. What counts is the batch that the consumer
 /// waits for, and of that the rows that were finished last. The wait is cut where they passed from stage to stage:
 ///
-///   the scheduler has yet to come to them     plan, as far as it planned; where it had no free slab, or no room in the
+///   the scheduler has yet to come to them  plan, as far as it planned; where it had no free slab, or no room in the
 ///                                          read window, what the workers did, who have the room; where they did
 ///                                          nothing, the copies that have the slabs, or the reads that have the window
 ///   their bytes are on their way           read

@@ -1,4 +1,17 @@
 // Chains as users write them: image::random_resized_crop(224) | image::random_flip() | image::normalize(mean, stddev).
+//
+// Steps in namespace image change uint8 pixels, (C, H, W) in the output, with the arithmetic of Pillow.
+//
+// Steps in namespace points are for point clouds (LAS, LAZ, PLY, PCD, OFF, text) and for arrays of points (N, 3 or more
+// columns: npy, rows of HDF5, .bin scans). They give float32 (K, C): x, y, z relative to an origin, then the attributes
+// asked for. The origins of the first such output stand in an output of their own, "__origin__": float64 (3,) a row,
+// zero for arrays. They run in the order written; sample() at the beginning reads no more of a cloud than the points it
+// takes.
+//
+// Steps in namespace array are for other arrays (npy, rows of HDF5).
+//
+// Every function that makes a step throws Error: invalid_argument, naming the step, for numbers and words that make no
+// sense whatever it is applied to. A step that does not fit its output is an error of Program.
 #pragma once
 
 #include <string>
@@ -41,11 +54,7 @@
 
 namespace penstock {
 
-/// The steps for images change uint8 pixels, with the arithmetic of Pillow. Those for point clouds (LAS, LAZ, PLY, PCD,
-/// OFF, text) and for arrays of points (N, 3 or more columns: npy, rows of HDF5, .bin scans) give float32 (K, C): x, y,
-/// z relative to an origin, then the attributes asked for. The origins of the first such output stand in an output of
-/// their own, "__origin__": float64 (3,) a row, zero for arrays. Steps on points run in the order written; sample() at
-/// the beginning reads no more of a cloud than the points it takes.
+/// A list of kinds of steps, without a value.
 template <typename... Kinds>
 struct StepList {};
 
@@ -69,7 +78,11 @@ Chain parse_chain(std::string_view text);
 /// One loader output: its name in the batch, and its chain.
 using FieldChain = std::pair<std::string, Chain>;
 
-Chain field(const std::string& alternatives);  ///< "jpg" or "jpg|png|webp"
-Chain follow(const std::string& output);       ///< masks (nearest), boxes() and key_points() move with their image
+/// First in a chain: the field to read, "jpg", or the first of several that a sample has, "jpg|png|webp". Without it a
+/// chain reads the field of its output's name.
+Chain field(const std::string& alternatives);
+/// The geometry drawn for that output also moves this one: masks (by nearest neighbour), boxes() and key_points() move
+/// with their image; attribute(), mask() and arrays of one row for each point go with the points of their cloud.
+Chain follow(const std::string& output);
 
 }  // namespace penstock

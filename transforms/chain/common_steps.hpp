@@ -47,51 +47,54 @@ struct CastOf {
 };
 }  // namespace step
 
-/// "cls", "txt" or "json" number, or integer array element -> int64 scalar; with `classes`, float32 (classes,) with 1
-/// at the class and 0 elsewhere.
-/// Undecoded bytes, ragged uint8.
+/// A number of "cls", "txt" or "json", or the one element of an array of integers, as int64 scalar. With `classes`
+/// above 0: float32 (classes,), 1 at the class and 0 elsewhere; a class outside of 0 to classes - 1 is then a data
+/// fault.
 inline Chain label(std::int64_t classes = 0) {
   return one_step(step::Label{.classes = classes});
 }
+/// Undecoded bytes: ragged uint8.
 inline Chain raw() {
   return one_step(step::Raw{});
 }
 
 /// After follow(): boxes as (n, 4) float32 x0 y0 x1 y1 in output pixels, clipped to the output; ragged. Boxes that end
 /// up empty stay, with zero area, so that rows keep matching labels stored apart.
-/// Npy or raw elements as stored.
 inline Chain boxes() {
   return one_step(step::Boxes{});
 }
-/// (n, 2) float32 x y in output pixels, not clipped; ragged
+/// After follow(): points as (n, 2) float32 x y in output pixels, not clipped; ragged.
 inline Chain key_points() {
   return one_step(step::Points{});
 }
 
 namespace image {
-/// float32, float16, bfloat16 or uint8; of normalized values, or of pixels as they are; masks that follow() an image
-/// Take any dtype.
+/// To float32, float16, bfloat16, uint8 or uint16: normalized values, or, without normalize(), pixels as they are.
+/// Masks that follow() an image take any dtype.
 inline Chain cast(DType dtype) {
   return one_step(step::Cast{.dtype = dtype});
 }
 }  // namespace image
 
 namespace array {
+/// npy or raw elements, dtype and shape as stored; every sample must have those of the first.
 inline Chain decode() {
   return one_step(step::Elements{});
 }
-/// That many consecutive rows at a random place; only those are read.
+/// `rows` consecutive rows (entries of the first dimension) at a random place. Only those are read, where the index
+/// knows the rows.
 inline Chain random_window(std::int64_t rows) {
   return one_step(step::Window{.rows = rows});
 }
-/// Any dtype; to integers by truncation, and values out of range become the nearest one.
+/// To any dtype. To floating point it rounds to nearest even; to integers it truncates, values out of range become the
+/// nearest one, and NaN 0.
 inline Chain cast(DType dtype) {
   return one_step(step::Cast{.dtype = dtype});
 }
 }  // namespace array
 
 namespace points {
-/// Float32, float16, bfloat16 or float64.
+/// To float32, float16, bfloat16 or float64. Last in a chain, with channels_first().
 inline Chain cast(DType dtype) {
   return one_step(step::Cast{.dtype = dtype});
 }

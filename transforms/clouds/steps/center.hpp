@@ -11,6 +11,7 @@ struct Center {
 }  // namespace penstock::step
 
 namespace penstock::points {
+/// The mean of the points moves to (0, 0, 0).
 inline Chain center() {
   return one_step(step::Center{});
 }

@@ -17,7 +17,8 @@ struct CloudDecode {
 
 namespace penstock::points {
 /// First in a chain. `attributes` follow x, y, z as further columns: names as PointAttribute gives them. `columns` says
-/// How many float32 numbers a point has in values that do not tell (.bin scans: 4, KITTI's, unless said otherwise).
+/// how many float32 numbers a point has in values that do not tell (.bin scans: 4, KITTI's, unless said otherwise).
+/// Without steps after it: all points, a ragged row.
 inline Chain decode(std::vector<std::string> attributes = {}, std::int64_t columns = 0) {
   return one_step(step::CloudDecode{.attributes = std::move(attributes), .columns = columns});
 }

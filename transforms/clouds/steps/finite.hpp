@@ -11,6 +11,7 @@ struct Finite {
 }  // namespace penstock::step
 
 namespace penstock::points {
+/// Drops points with a coordinate that is no finite number, which otherwise is an Error: corrupt that names the point.
 inline Chain finite() {
   return one_step(step::Finite{});
 }

@@ -18,7 +18,6 @@ struct Origin {
 
 namespace penstock::points {
 /// After follow("OUTPUT"), or as a chain of its own: one attribute of each point in its stored dtype: (K,).
-/// Float64 (3,): what coordinates are relative to.
 inline Chain attribute(const std::string& name) {
   return one_step(step::Attribute{.name = name});
 }
@@ -26,6 +25,7 @@ inline Chain attribute(const std::string& name) {
 inline Chain mask() {
   return one_step(step::Mask{});
 }
+/// After follow("OUTPUT"), or as a chain of its own: float64 (3,), what coordinates are relative to.
 inline Chain origin() {
   return one_step(step::Origin{});
 }

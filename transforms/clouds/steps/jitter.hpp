@@ -12,6 +12,7 @@ struct Jitter {
 }  // namespace penstock::step
 
 namespace penstock::points {
+/// Normal noise of deviation `sigma` on each coordinate, clipped to -clip and clip; both in the cloud's unit.
 inline Chain jitter(double sigma = 0.01, double clip = 0.05) {
   return one_step(step::Jitter{.sigma = sigma, .clip = clip});
 }

@@ -11,6 +11,7 @@ struct ChannelsFirst {
 }  // namespace penstock::step
 
 namespace penstock::points {
+/// (C, K) in place of (K, C). Last in a chain, with cast().
 inline Chain channels_first() {
   return one_step(step::ChannelsFirst{});
 }

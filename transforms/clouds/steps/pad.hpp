@@ -14,6 +14,7 @@ struct Pad {
 }  // namespace penstock::step
 
 namespace penstock::points {
+/// Rows of zeros behind the points, so that there are `points` of them; see mask(). A cloud of more is an Error: shape.
 inline Chain pad(std::int64_t points) {
   return one_step(step::Pad{.points = points});
 }

@@ -37,11 +37,11 @@ class PointBuffer {
   void take(std::span<const std::uint32_t> positions);
   /// Row i becomes entry i of what a voxel sampler chose: the mean of its cell's rows, numbered as the entry's point.
   void average(const ChosenPoints& chosen);
-  /// Rows of zeros at the end.
+  /// Rows of zeros at the end, until there are so many; their number is kPadding.
   void pad(std::size_t rows);
-  void add(std::size_t column, float offset);
-  void multiply(float factor);  ///< all coordinates
-  bool finite(std::size_t row) const;
+  void add(std::size_t column, float offset);  ///< to every row
+  void multiply(float factor);                 ///< all coordinates
+  bool finite(std::size_t row) const;          ///< its coordinates are finite numbers
   /// Throws Error: corrupt, naming the first point with a coordinate that is no finite number.
   void require_finite() const;
   /// Scratch for take().

@@ -15,6 +15,7 @@ struct Rotate {
 }  // namespace penstock::step
 
 namespace penstock::points {
-/// A random rotation about "z", or any ("free", uniform). Normals (attributes nx, ny, nz) turn with the points.
+/// A rotation by a random angle about "z", or any rotation ("free", uniform). Normals (attributes nx, ny, nz that stand
+/// side by side) turn with the points.
 Chain rotate(const std::string& about = "z");
 }  // namespace penstock::points

@@ -58,17 +58,20 @@ struct Poisson {
 
 namespace points {
 struct SampleKeywords {
-  double size = 0;
-  std::string voxel = "centroid";
-  std::int64_t slices = 16;
-  std::int64_t blocks = 0;
-  std::string few = "repeat";
+  double size = 0;                 ///< voxel edge, Poisson distance, or cell of the density; in the cloud's unit
+  std::string voxel = "centroid";  ///< of an occupied cell; or "first", "random"
+  std::int64_t slices = 16;        ///< of "stratified", by height
+  std::int64_t blocks = 0;         ///< of "blocks"; 0: as many as hold about twice the points
+  std::string few = "repeat";      ///< or "ragged", "raise": see FewPoints
 };
-/// `points` of the cloud, a fresh sample for every (seed, epoch, sample). Of a cloud packed in progressive order, the
-/// Next run of stored points: another one each epoch until all were delivered.
+/// `points` points of the cloud, a fresh sample for every (seed, epoch, sample). Of a cloud packed in progressive
+/// order, the next run of stored points: another one each epoch until all were delivered. method: "random", "blocks",
+/// "fps", "voxel", "poisson", "stratified" or "inverse_density"; clouds/samplers/ says what each takes, and its source.
 Chain sample(std::int64_t points, const std::string& method = "random", const SampleKeywords& keywords = {});
-Chain voxel(double size, const std::string& mode = "centroid");  ///< one point for each occupied cell: ragged
-/// No two points closer, and none could be added: ragged.
+/// One point for each occupied cell of a grid of edge `size`, in the cloud's unit: ragged. mode: its "centroid", its
+/// "first" or a "random" point.
+Chain voxel(double size, const std::string& mode = "centroid");
+/// Points of which no two are closer than `distance`, in the cloud's unit, and none could be added: ragged.
 inline Chain poisson(double distance) {
   return one_step(step::Poisson{.distance = distance}.stands_for());
 }

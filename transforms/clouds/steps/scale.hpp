@@ -18,9 +18,12 @@ struct RandomScale {
 }  // namespace penstock::step
 
 namespace penstock::points {
+/// Multiplies every coordinate by one factor.
 inline Chain scale(double factor) {
   return one_step(step::Scale{.factor = factor});
 }
+/// Multiplies every coordinate by one uniform number from `low` to `high`. Throws Error: invalid_argument, unless
+/// low <= high.
 inline Chain random_scale(double low = 0.8, double high = 1.25) {
   return one_step(step::RandomScale{.low = low, .high = high});
 }

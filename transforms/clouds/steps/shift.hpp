@@ -1,4 +1,4 @@
-// points.shift(): the cloud, by uniform numbers from -range to range along each axis.
+// points.shift(): the cloud moves by random numbers.
 #pragma once
 
 #include <penstock/transforms/chain/step.hpp>
@@ -12,6 +12,7 @@ struct Shift {
 }  // namespace penstock::step
 
 namespace penstock::points {
+/// Moves the cloud by a uniform number from -range to range along each axis, in the cloud's unit.
 inline Chain shift(double range = 0.1) {
   return one_step(step::Shift{.range = range});
 }

@@ -11,6 +11,7 @@ struct ShufflePoints {
 }  // namespace penstock::step
 
 namespace penstock::points {
+/// The points, with all their columns, in a random order.
 inline Chain shuffle() {
   return one_step(step::ShufflePoints{});
 }

@@ -1,4 +1,4 @@
-// points.surface(): of a mesh (OFF): uniform on its triangles.
+// points.surface(): points on the triangles of a mesh.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +14,8 @@ struct Surface {
 }  // namespace penstock::step
 
 namespace penstock::points {
+/// `points` new points, uniform on the triangles of a mesh (OFF). Comes first, or after decode() without attributes;
+/// the points are new ones, so that nothing can follow them.
 inline Chain surface(std::int64_t points) {
   return one_step(step::Surface{.points = points});
 }

@@ -15,7 +15,7 @@ struct UnitBox {
 }  // namespace penstock::step
 
 namespace penstock::points {
-/// Divided by the largest distance from (0, 0, 0); after center(): PointNet's normalization.
+/// Divides coordinates by the largest distance of a point from (0, 0, 0). After center(): PointNet's normalization.
 inline Chain unit_sphere() {
   return one_step(step::UnitSphere{});
 }

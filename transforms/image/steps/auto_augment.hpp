@@ -26,9 +26,12 @@ struct TrivialAugment {
 }  // namespace penstock::step
 
 namespace penstock::image {
-/// `num_ops` of 14 operations at one of `bins` magnitudes. Source: torchvision.transforms.v2.RandAugment.
+/// `num_ops` operations of 14, drawn at random, at magnitude number `magnitude` of `bins`. Throws Error:
+/// invalid_argument, unless 0 <= magnitude < bins. interpolation, of those that move pixels: "nearest", "bilinear" or
+/// "bicubic"; `fill` stands where nothing comes to lie. Source: torchvision.transforms.v2.RandAugment.
 Chain rand_augment(std::int64_t num_ops = 2, std::int64_t magnitude = 9, std::int64_t bins = 31,
                    const std::string& interpolation = "nearest", Fill fill = {0});
-/// One of 14 operations at a random magnitude. Source: torchvision.transforms.v2.TrivialAugmentWide.
+/// One of 14 operations at a random one of `bins` magnitudes; interpolation and fill as of rand_augment().
+/// Source: torchvision.transforms.v2.TrivialAugmentWide.
 Chain trivial_augment(std::int64_t bins = 31, const std::string& interpolation = "nearest", Fill fill = {0});
 }  // namespace penstock::image

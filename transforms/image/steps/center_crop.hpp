@@ -16,6 +16,8 @@ struct CenterCrop {
 }  // namespace penstock::step
 
 namespace penstock::image {
+/// The middle `size` x `size` pixels, offsets rounded half to even. A smaller image is an Error: shape.
+/// Source: torchvision.transforms.v2.CenterCrop.
 inline Chain center_crop(std::int64_t size) {
   return one_step(step::CenterCrop{.size = {size, size}});
 }

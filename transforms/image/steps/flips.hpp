@@ -20,11 +20,11 @@ struct RandomVerticalFlip {
 }  // namespace penstock::step
 
 namespace penstock::image {
-/// Left and right.
+/// Left and right are exchanged, with that probability. Source: torchvision.transforms.v2.RandomHorizontalFlip.
 inline Chain random_flip(double probability = 0.5) {
   return one_step(step::RandomFlip{.probability = probability});
 }
-/// Top and bottom.
+/// Top and bottom are exchanged, with that probability. Source: torchvision.transforms.v2.RandomVerticalFlip.
 inline Chain random_vertical_flip(double probability = 0.5) {
   return one_step(step::RandomVerticalFlip{.probability = probability});
 }

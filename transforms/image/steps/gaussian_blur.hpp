@@ -1,4 +1,4 @@
-// image.gaussian_blur().
+// image.gaussian_blur(): an image is blurred by a random deviation.
 #pragma once
 
 #include <penstock/transforms/chain/step.hpp>
@@ -17,7 +17,8 @@ struct GaussianBlur {
 }  // namespace penstock::step
 
 namespace penstock::image {
-/// `kernel` pixels wide and high, odd; mirrored at the edges. Source: torchvision.transforms.v2.GaussianBlur.
+/// `kernel` pixels wide and high, odd, 1023 at most; mirrored at the edges. The deviation is uniform in `sigma`, in
+/// pixels. Source: torchvision.transforms.v2.GaussianBlur.
 Chain gaussian_blur(std::int64_t kernel, Range sigma = {0.1, 2.0}, double probability = 1);
 inline Chain gaussian_blur(std::int64_t kernel_height, std::int64_t kernel_width, Range sigma, double probability = 1) {
   return one_step(step::GaussianBlur{

@@ -5,8 +5,8 @@
 
 namespace penstock::step {
 struct Decode {
-  bool fast = false;
-  bool upright = false;
+  bool fast = false;     ///< JPEGs may be decoded at a fraction of their size
+  bool upright = false;  ///< turned as the EXIF block says
   static const StepTable& table();
   static constexpr Traits kTraits{.domain = Domain::image, .draws = false, .before_device = true};
 };
@@ -16,7 +16,7 @@ namespace penstock::image {
 /// Decoded pixels, uint8. The default layout of image outputs is (C, H, W); see channels_last().
 /// `fast`: a JPEG that the chain makes at least twice smaller is decoded at 1/2, 1/4 or 1/8 of its size, and resampled
 /// from there. Other pixels than without it: docs/transforms.md tells by how much. `apply_exif_orientation`: an image
-/// Is turned and mirrored as its EXIF block says, before all other steps, as Pillow's ImageOps.exif_transpose does it.
+/// is turned and mirrored as its EXIF block says, before all other steps, as Pillow's ImageOps.exif_transpose does it.
 inline Chain decode(bool fast = false, bool apply_exif_orientation = false) {
   return one_step(step::Decode{.fast = fast, .upright = apply_exif_orientation});
 }

@@ -19,11 +19,13 @@ struct ChannelsLast {
 }  // namespace penstock::step
 
 namespace penstock::image {
-/// out[c,y,x] = (in[y,x,c] / 255 - mean[c]) / stddev[c], float32. Source: torchvision ToTensor, then Normalize.
-/// (H, W, C) in place of (C, H, W).
+/// out[c,y,x] = (in[y,x,c] / 255 - mean[c]) / stddev[c], float32 (C, H, W); 65535 in place of 255 for 16 bits. One mean
+/// and deviation for each channel: 3, or 1, which keeps images gray. Throws Error: invalid_argument, unless there are
+/// as many deviations as means, all above 0. Source: torchvision ToTensor, then Normalize.
 inline Chain normalize(std::vector<float> mean, std::vector<float> stddev) {
   return one_step(step::Normalize{.mean = std::move(mean), .stddev = std::move(stddev)});
 }
+/// (H, W, C) in place of (C, H, W).
 inline Chain channels_last() {
   return one_step(step::ChannelsLast{});
 }

@@ -1,4 +1,4 @@
-// image.pad(): source: torchvision.transforms.v2.Pad.
+// image.pad(): pixels around an image.
 #pragma once
 
 #include <penstock/transforms/chain/step.hpp>
@@ -18,8 +18,9 @@ struct PadImage {
 
 namespace penstock::image {
 struct PadKeywords {
-  Fill fill = {0};
-  std::string padding_mode = "constant";  ///< or "edge", "reflect", "symmetric"
+  Fill fill = {0};                        ///< of "constant"
+  std::string padding_mode = "constant";  ///< or "edge", "reflect", "symmetric": see PaddingMode
 };
+/// `padding` pixels more at each side. Source: torchvision.transforms.v2.Pad.
 Chain pad(const Padding& padding, const PadKeywords& keywords = {});
 }  // namespace penstock::image

@@ -1,4 +1,4 @@
-// image.random_affine(): clockwise, unlike random_rotation(). Source: torchvision.transforms.v2.RandomAffine.
+// image.random_affine(): a random rotation, shift, scale and shear.
 #pragma once
 
 #include <array>
@@ -22,11 +22,13 @@ struct RandomAffine {
 
 namespace penstock::image {
 struct AffineKeywords {
-  double translate_x = 0, translate_y = 0;  ///< at most this part of the width and height
+  double translate_x = 0, translate_y = 0;  ///< at most this part of the width and height, to either side
   Range scale{1, 1};
-  Range shear_x{0, 0}, shear_y{0, 0};  ///< degrees
-  std::string interpolation = "nearest";
-  Fill fill = {0};
+  Range shear_x{0, 0}, shear_y{0, 0};     ///< degrees
+  std::string interpolation = "nearest";  ///< or "bilinear", "bicubic"
+  Fill fill = {0};                        ///< where nothing comes to lie
 };
+/// About the middle, by uniform numbers; clockwise, unlike random_rotation(). The size stays.
+/// Source: torchvision.transforms.v2.RandomAffine.
 Chain random_affine(Range degrees, const AffineKeywords& keywords = {});
 }  // namespace penstock::image

@@ -55,10 +55,15 @@ struct RandomEqualize {
 }  // namespace penstock::step
 
 namespace penstock::image {
-Chain grayscale(std::int64_t channels = 1);        ///< 1, or 3 equal ones. Source: ITU-R 601-2, as Pillow's "L"
-Chain random_grayscale(double probability = 0.1);  ///< keeps the number of channels
-Chain random_invert(double probability = 0.5);     ///< 255 - pixel
-Chain random_posterize(std::int64_t bits, double probability = 0.5);  ///< the upper `bits` are kept
+// Each changes uint8 pixels, with that probability, by the arithmetic of Pillow: equal to the last bit. Source of the
+// random ones: torchvision.transforms.v2, of the same name; RandomAdjustSharpness of random_sharpness().
+
+/// Luma: 1 channel, or 3 equal ones. Source: ITU-R 601-2, as Pillow's convert("L").
+Chain grayscale(std::int64_t channels = 1);
+/// Luma in every channel, as many as there are.
+Chain random_grayscale(double probability = 0.1);
+Chain random_invert(double probability = 0.5);                        ///< 255 - pixel
+Chain random_posterize(std::int64_t bits, double probability = 0.5);  ///< the upper `bits` are kept: 0 to 8
 Chain random_solarize(double threshold, double probability = 0.5);    ///< pixels not below it are inverted
 Chain random_sharpness(double factor, double probability = 0.5);      ///< 0 blurs, 1 leaves alone, 2 sharpens
 Chain random_autocontrast(double probability = 0.5);                  ///< each channel is stretched to 0..255

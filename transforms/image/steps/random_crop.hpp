@@ -21,12 +21,12 @@ struct RandomCrop {
 
 namespace penstock::image {
 struct CropKeywords {
-  Padding padding = {};
-  bool pad_if_needed = false;  ///< else an image smaller than the crop is a shape error
-  Fill fill = {0};
+  Padding padding = {};        ///< added first
+  bool pad_if_needed = false;  ///< else an image smaller than the crop is an Error: shape
+  Fill fill = {0};             ///< of "constant"
   std::string padding_mode = "constant";
 };
-/// At a random place of the image, padded first. Source: torchvision.transforms.v2.RandomCrop.
+/// `size` x `size` pixels at a random place of the image, padded first. Source: torchvision.transforms.v2.RandomCrop.
 Chain random_crop(std::int64_t size, const CropKeywords& keywords = {});
 Chain random_crop(std::int64_t height, std::int64_t width, const CropKeywords& keywords = {});
 }  // namespace penstock::image

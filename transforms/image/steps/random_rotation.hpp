@@ -1,4 +1,4 @@
-// image.random_rotation(): about the middle.
+// image.random_rotation(): an image is turned about its middle.
 #pragma once
 
 #include <penstock/transforms/chain/interpolation.hpp>
@@ -16,7 +16,7 @@ struct RandomRotation {
 }  // namespace penstock::step
 
 namespace penstock::image {
-/// By a uniform angle, counterclockwise about the middle; the size stays. interpolation: "nearest", "bilinear",
-/// "bicubic". Source: torchvision.transforms.v2.RandomRotation.
+/// By a uniform angle in `degrees`, counterclockwise about the middle; the size stays, and `fill` stands where nothing
+/// comes to lie. interpolation: "nearest", "bilinear" or "bicubic". Source: torchvision.transforms.v2.RandomRotation.
 Chain random_rotation(Range degrees, const std::string& interpolation = "nearest", Fill fill = {0});
 }  // namespace penstock::image

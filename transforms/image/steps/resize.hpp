@@ -17,7 +17,10 @@ struct Resize {
 }  // namespace penstock::step
 
 namespace penstock::image {
-/// Keeps the aspect ratio; the long side is truncated to a whole pixel, as torchvision does.
+/// Resampled, antialiased, to a short side of `short_side` pixels. Keeps the aspect ratio; the long side is truncated
+/// to a whole pixel. interpolation: "nearest", "area", "bilinear" or "bicubic". Source:
+/// torchvision.transforms.v2.Resize; the pixels are those of Pillow, Resample.c.
 Chain resize(std::int64_t short_side, const std::string& interpolation = "bilinear");
+/// Resampled to exactly that size, whatever the aspect ratio.
 Chain resize(std::int64_t height, std::int64_t width, const std::string& interpolation = "bilinear");
 }  // namespace penstock::image
