@@ -144,8 +144,6 @@ void augment(StepDraw& draw, const AugmentChoice& choice) {
   });
 }
 
-constexpr Rules kInterpolationoption({.without = static_cast<int>(Interpolation::area)});
-constexpr Rules kFilloption({.least = 0, .most = 255});
 constexpr Rules kBins{.least = 2, .most = 10000};
 
 }  // namespace

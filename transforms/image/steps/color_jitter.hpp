@@ -15,17 +15,14 @@ struct ColorJitter {
 }  // namespace penstock::step
 
 namespace penstock::image {
-/// Ranges of factors, of -0.5 to 0.5 turns of hue, and the probability of doing it at all.
+/// Ranges of factors, of -0.5 to 0.5 turns of hue, and the probability of doing anything.
 using JitterKeywords = step::ColorJitter;
-/// In a random order. Source: torchvision.transforms.v2.ColorJitter.
+/// Brightness, contrast, saturation and hue of uint8 pixels, in a random order, by uniform numbers.
+/// Source: torchvision.transforms.v2.ColorJitter; the arithmetic is Pillow's, equal to the last bit.
 inline Chain color_jitter(const JitterKeywords& keywords) {
-  return one_step(step::ColorJitter{.brightness = keywords.brightness,
-                                    .contrast = keywords.contrast,
-                                    .saturation = keywords.saturation,
-                                    .hue = keywords.hue,
-                                    .probability = keywords.probability});
+  return one_step(keywords);
 }
-/// Factors from max(0, 1 - x) to 1 + x; hue from -hue to hue.
+/// Factors from max(0, 1 - x) to 1 + x; hue from -hue to hue. Throws Error: invalid_argument for negative numbers.
 Chain color_jitter(double brightness, double contrast = 0, double saturation = 0, double hue = 0,
                    double probability = 1);
 }  // namespace penstock::image

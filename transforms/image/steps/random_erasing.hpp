@@ -27,7 +27,6 @@ using ErasingKeywords = step::RandomErasing;
 /// A random box of the output is overwritten: after normalize(), in its units. Followers are left alone.
 /// Source: torchvision.transforms.v2.RandomErasing.
 inline Chain random_erasing(const ErasingKeywords& keywords = {}) {
-  return one_step(step::RandomErasing{
-      .probability = keywords.probability, .scale = keywords.scale, .ratio = keywords.ratio, .value = keywords.value});
+  return one_step(keywords);
 }
 }  // namespace penstock::image
