@@ -1,6 +1,5 @@
-#include <cmath>
-
-#include <penstock/transforms/image/steps/pixel_step.hpp>
+#include <penstock/transforms/chain/parameter.hpp>
+#include <penstock/transforms/image/steps/random_box.hpp>
 #include <penstock/transforms/image/steps/random_erasing.hpp>
 
 namespace penstock {
@@ -28,19 +27,13 @@ const StepTable& step::RandomErasing::table() {
 
 std::optional<Region> step::RandomErasing::box(Size size, Random& random) const {
   if (random.uniform() >= probability) return std::nullopt;
-  const double area = static_cast<double>(size.width) * static_cast<double>(size.height);
-  const double log_low = std::log(ratio.low), log_high = std::log(ratio.high);
-  for (int attempt = 0; attempt < 10; ++attempt) {
-    const double target = area * random.uniform(scale.low, scale.high);
-    const double drawn = std::exp(random.uniform(log_low, log_high));
-    const std::int64_t height = whole_number_near(std::sqrt(target * drawn));
-    const std::int64_t width = whole_number_near(std::sqrt(target / drawn));
-    if (height >= size.height || width >= size.width) continue;
-    const std::uint64_t top = random.below(static_cast<std::uint64_t>(size.height - height + 1));
-    const std::uint64_t left = random.below(static_cast<std::uint64_t>(size.width - width + 1));
-    return Region{static_cast<std::int64_t>(left), static_cast<std::int64_t>(top), width, height};
-  }
-  return std::nullopt;
+  return draw_box(size,
+                  {.scale = scale,
+                   .ratio = ratio,
+                   .ratio_is = BoxLimits::Ratio::height_by_width,
+                   .least = {.width = 0, .height = 0},
+                   .most = {.width = size.width - 1, .height = size.height - 1}},
+                  random);
 }
 
 }  // namespace penstock

@@ -15,9 +15,8 @@ struct RandomErasing {
   std::vector<double> value = {0};  ///< one number, or one for each channel; empty: normally distributed ones
   static const StepTable& table();
   static constexpr Traits kTraits{.domain = Domain::image};
-  /// The box in an output of `size` pixels; nothing where none is erased.
-  /// Source: torchvision 0.20, transforms/v2/_augment.py, RandomErasing. Draws: whether to erase; for each of ten tries
-  /// area and ratio, and, if the box is smaller than the output, its top and its left.
+  /// The box in an output of `size` pixels, smaller than that in both directions; nothing where none is erased.
+  /// Source: torchvision 0.20, transforms/v2/_augment.py, RandomErasing. Draws: whether to erase; then as draw_box().
   std::optional<Region> box(Size size, Random& random) const;
 };
 }  // namespace penstock::step

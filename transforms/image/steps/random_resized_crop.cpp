@@ -1,7 +1,7 @@
 #include <algorithm>
-#include <cmath>
 
 #include <penstock/transforms/image/steps/pixel_step.hpp>
+#include <penstock/transforms/image/steps/random_box.hpp>
 #include <penstock/transforms/image/steps/random_resized_crop.hpp>
 
 namespace penstock {
@@ -10,8 +10,7 @@ const StepTable& step::RandomResizedCrop::table() {
   static const PixelTable<RandomResizedCrop> table{
       "image.random_resized_crop",
       "A random box, resampled to one size, antialiased as Pillow does it. As torchvision's RandomResizedCrop: ten "
-      "tries "
-      "of an area and a ratio, then the largest central box of an allowed ratio.",
+      "tries of an area and a ratio, then the largest central box of an allowed ratio.",
       Parameter{"size", &RandomResizedCrop::size, kPixels, "one number, or (height, width)"},
       Parameter{"scale",
                 &RandomResizedCrop::scale,
@@ -44,18 +43,12 @@ void step::RandomResizedCrop::draw(StepDraw& draw) const {
 }
 
 Region step::RandomResizedCrop::box(Size image, Random& random) const {
-  const double area = static_cast<double>(image.width) * static_cast<double>(image.height);
-  const double log_low = std::log(ratio.low), log_high = std::log(ratio.high);
-  for (int attempt = 0; attempt < 10; ++attempt) {
-    const double target = area * random.uniform(scale.low, scale.high);
-    const double drawn = std::exp(random.uniform(log_low, log_high));
-    const std::int64_t width = whole_number_near(std::sqrt(target * drawn));
-    const std::int64_t height = whole_number_near(std::sqrt(target / drawn));
-    if (width < 1 || width > image.width || height < 1 || height > image.height) continue;
-    const std::uint64_t top = random.below(static_cast<std::uint64_t>(image.height - height + 1));
-    const std::uint64_t left = random.below(static_cast<std::uint64_t>(image.width - width + 1));
-    return {static_cast<std::int64_t>(left), static_cast<std::int64_t>(top), width, height};
-  }
+  const BoxLimits limits{.scale = scale,
+                         .ratio = ratio,
+                         .ratio_is = BoxLimits::Ratio::width_by_height,
+                         .least = {.width = 1, .height = 1},
+                         .most = image};
+  if (const std::optional<Region> drawn = draw_box(image, limits, random)) return *drawn;
   const double whole = static_cast<double>(image.width) / static_cast<double>(image.height);
   std::int64_t width = image.width, height = image.height;
   if (whole < ratio.low) {
