@@ -186,7 +186,9 @@ TEST_CASE("numbers that make no sense are refused where they are written, or bef
   refuses_writing([] { return image::normalize(kMean, {1, 0, 1}); }, "deviations above 0");
   refuses("jpg", image::cast(DType::i64), "float32, float16, bfloat16, uint8 or uint16");
   refuses("jpg", image::normalize(kMean, kDeviation) | image::cast(DType::u8), "do not fit uint8");
-  refuses_writing([] { return array::random_window(0); }, "at least 1 row");
+  refuses_writing([] { return array::random_window(0); }, "array.random_window() needs at least 1 row");
+  refuses_writing([] { return image::random_posterize(-1); }, "image.random_posterize() keeps 0 to 8 bits");
+  refuses_writing([] { return image::random_posterize(9); }, "image.random_posterize() keeps 0 to 8 bits");
   refuses_writing([] { return image::resize(8, "cubic"); }, "not \"cubic\"");
   refuses_writing([] { return image::pad({1, 1, 1, 1}, {.padding_mode = "wrap"}); }, "not \"wrap\"");
   refuses_writing([] { return label(-1); }, "classes above 0");

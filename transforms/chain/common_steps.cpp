@@ -14,12 +14,9 @@ const StepTable& Elements::table() {
 const StepTable& Window::table() {
   static const TableOf<Window> table{
       "array.random_window", "Consecutive rows at a random place; only those are read where the index knows the rows.",
-      Parameter{"rows", &Window::rows, required({.least = 1, .unit = "rows"}), "how many"}};
+      Parameter{"rows", &Window::rows, required({.least = 1, .refusal = "needs at least 1 row", .unit = "rows"}),
+                "how many"}};
   return table;
-}
-
-void Window::check() const {
-  if (rows < 1) throw Error::invalid_argument("array.random_window() needs at least 1 row");
 }
 
 void Label::check() const {

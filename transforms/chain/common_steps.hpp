@@ -16,7 +16,6 @@ struct Elements {  ///< of an array, as stored
 struct Window {
   std::int64_t rows;
   static const StepTable& table();
-  void check() const;
   static constexpr Traits kTraits{.domain = Domain::array};
 };
 struct Label {

@@ -43,7 +43,8 @@ struct Rules {
   bool above_least = false;  ///< ... but the least may not
   OneNumber one = OneNumber::exactly;
   int without = -1;               ///< a choice: the one that this step does not have
-  std::string_view refusal = {};  ///< a choice: stands before the word that it does not know
+  std::string_view refusal = {};  ///< a choice: stands before the word that it does not know; one number: of one beyond
+                                  ///< the bounds, in place of "needs NAME from ..."
   std::string_view yes = "True";  ///< a flag: as its text has it
   std::string_view unit = {};
 };

@@ -34,10 +34,11 @@ std::string allowed_names(std::span<const std::string_view> names, int without) 
   return list;
 }
 
-// "needs probability from 0 to 1", "needs points of at least 1"
+// "needs probability from 0 to 1", "needs points of at least 1", or the refusal
 std::string number_fault(const StepParameter& parameter, double value) {
   const Rules& rules = parameter.rules;
   if (allows(rules, value)) return {};
+  if (!rules.refusal.empty()) return std::string(rules.refusal);
   const std::string least = plain_number(rules.least), start = "needs " + std::string(parameter.name) + " ";
   if (rules.least == std::numeric_limits<double>::lowest()) return start + "that is finite";
   if (rules.most >= std::numeric_limits<double>::max()) return start + "of at least " + least;

@@ -53,13 +53,10 @@ void step::RandomInvert::draw(StepDraw& draw) const {
 const StepTable& step::RandomPosterize::table() {
   static const PixelTable<RandomPosterize> table{
       "image.random_posterize", "Keeps the upper bits of each channel.",
-      Parameter{"bits", &RandomPosterize::bits, required({.least = 0, .most = 8}), "that are kept"},
+      Parameter{"bits", &RandomPosterize::bits, required({.least = 0, .most = 8, .refusal = "keeps 0 to 8 bits"}),
+                "that are kept"},
       probability_of<RandomPosterize>()};
   return table;
-}
-
-void step::RandomPosterize::check() const {
-  if (bits < 0 || bits > 8) throw Error::invalid_argument("image.random_posterize() keeps 0 to 8 bits");
 }
 
 void step::RandomPosterize::draw(StepDraw& draw) const {

@@ -27,7 +27,6 @@ struct RandomPosterize {
   std::int64_t bits;
   double probability = 0.5;
   static const StepTable& table();
-  void check() const;
   void draw(StepDraw& draw) const;
 };
 struct RandomSolarize {
