@@ -1,4 +1,3 @@
-#include <list>
 #include <utility>
 
 #include <penstock/base/caught.hpp>
@@ -55,9 +54,7 @@ bool BatchStage::advance(std::uint64_t generation) {
   if (result->failure == nullptr) result->failure = caught([&] { attach_made(step_, result->batch); });
   clock_.busy.add(watch.lap());
   result->journey.passed.push_back(watch.last());
-  std::list<BatchResult> one;
-  one.push_back(std::move(*result));
-  const bool wanted = queue_.put(generation, std::move(one));
+  const bool wanted = queue_.put(generation, std::move(*result));
   clock_.stalled_out.add(watch.lap());
   return wanted;
 }

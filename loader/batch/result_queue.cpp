@@ -20,7 +20,9 @@ bool ResultQueue::wait_for_room(std::uint64_t generation) {
   return !passed(generation);
 }
 
-bool ResultQueue::put(std::uint64_t generation, std::list<BatchResult> one) {
+bool ResultQueue::put(std::uint64_t generation, BatchResult result) {
+  std::list<BatchResult> one;  // takes its memory before the lock
+  one.push_back(std::move(result));
   {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return passed(generation) || done_.size() < ahead_; });

@@ -24,8 +24,8 @@ class ResultQueue {
   std::optional<std::uint64_t> next_generation();
   /// Waits until there is room; false once the generation has passed, or closed.
   bool wait_for_room(std::uint64_t generation);
-  /// Waits for room likewise; the batch is taken from `one`, a list of one.
-  bool put(std::uint64_t generation, std::list<BatchResult> one);
+  /// Waits for room likewise; a batch that is not wanted any more is discarded.
+  bool put(std::uint64_t generation, BatchResult result);
 
   /// The next batch; nothing after `timeout` (0 waits for ever), or once closed. Throws what fail() was told, each
   /// time, once no batch is left.

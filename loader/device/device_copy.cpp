@@ -67,9 +67,7 @@ bool DeviceCopy::advance(std::uint64_t generation) {
     copy(*result, slab, generation);
   }
   result->journey.passed.push_back(Clock::now());
-  std::list<BatchResult> one;
-  one.push_back(std::move(*result));
-  return queue_.put(generation, std::move(one));
+  return queue_.put(generation, std::move(*result));
 }
 
 void DeviceCopy::copy(BatchResult& result, DeviceSlab* slab, std::uint64_t generation) {
