@@ -90,8 +90,10 @@ std::optional<BatchResult> Pipeline::take(const std::function<void()>& while_wai
 void Pipeline::require_room() {
   const auto refuse = [&](unsigned holds, const std::string& limit) {
     throw Error::resource("the program holds " + std::to_string(holds) + " batches, as many as " + limit +
-                              " allows: let go of some, keep copies of what you need of them (tensor.clone()), or "
-                              "give held_max a higher number",
+                              " allows; they are views of the loader's memory: let go of each before the next one, "
+                              "keep copies of what you need of them (numpy.array(), tensor.clone()), or give held_max "
+                              "the number of batches that you keep (an epoch has " +
+                              std::to_string(cursor_.batches_per_epoch()) + ")",
                           {.dataset = dataset_.path().string()});
   };
   BatchPool& pool = stages_.back()->pool();
