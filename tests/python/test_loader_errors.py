@@ -1,0 +1,56 @@
+"""Tests what penstock.Loader does with bad samples: raised, marked, replaced, and summed over ranks."""
+
+import numpy as np
+import penstock as ps
+import pytest
+from loading import FIELDS, keys_of
+
+
+@pytest.fixture(name="broken")
+def broken_fixture(tmp_path):
+    for i in range(20):
+        (tmp_path / f"{i:02}.cls").write_text("seven" if i == 13 else str(i))
+    return tmp_path
+
+
+def test_a_bad_sample_raises_with_its_context(broken):
+    with pytest.raises(ps.Error) as raised:
+        keys_of(ps.Loader(broken, batch_size=4, fields={"cls": ps.label()}))
+    error = raised.value
+    assert (error.kind, error.key, error.field) == ("corrupt", "13", "cls")
+    assert error.dataset == str(broken) and "13" in str(error) and error.cause
+
+
+def test_bad_samples_are_marked_or_replaced_and_listed(broken):
+    for policy, valid in (("mark", 19), ("replace", 20)):
+        loader = ps.Loader(broken, batch_size=4, fields={"cls": ps.label()}, on_error=policy, max_error_rate=0.5)
+        assert sum(int(np.asarray(batch["__valid__"]).sum()) for batch in loader) == valid
+        assert loader.stats()["bad_samples"] == 1
+        assert loader.stats()["bad"][0]["key"] == "13"
+
+
+def test_a_sum_over_ranks_is_asked_for_bad_samples_at_fixed_batches(arrays):
+    asked = []
+
+    def summed(number):
+        asked.append(number)
+        return number
+
+    options = {"batch_size": 1, "fields": FIELDS, "on_error": "mark", "world": 2}
+    assert "sum_over_ranks" in ps.Loader(arrays, **options, rank=0).stats()["notes"]
+    loader = ps.Loader(arrays, **options, rank=0, sum_over_ranks=summed)
+    assert "sum_over_ranks" not in loader.stats()["notes"]
+    for _ in loader:
+        pass
+    assert asked == [0] * -(-len(loader) // 16)
+
+    def fails(number):
+        raise KeyError("no such group")
+
+    with pytest.raises(KeyError, match="no such group"):
+        list(batch["__key__"] for batch in ps.Loader(arrays, **options, rank=0, sum_over_ranks=fails))
+    with pytest.raises(ps.Error, match="is a function of a number"):
+        ps.Loader(arrays, sum_over_ranks=3)
+    own = ps.Loader(arrays, **options, rank=0, sum_over_ranks=lambda number: len(own))
+    with pytest.raises(ps.Error, match="sum_over_ranks cannot use a loader"):
+        list(batch["__key__"] for batch in own)
