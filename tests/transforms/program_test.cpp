@@ -127,6 +127,33 @@ TEST_CASE("random_resized_crop, flip and normalize agree with a plain reference 
   }
 }
 
+TEST_CASE("random_flip() exchanges left and right, random_vertical_flip() top and bottom, each in every pixel") {
+  const Picture source = picture(31, 22, 3, 4);
+  for (const bool photograph : {false, true}) {
+    CAPTURE(photograph);
+    const Fields fields = photograph ? one({.name = "x", .codec = "jpeg"}, jpeg(source))
+                                     : one({.name = "x", .codec = "png"}, png(source));
+    const Picture pixels = decoded(fields);
+    for (const bool across : {false, true}) {
+      for (const bool down : {false, true}) {
+        const Program program =
+            compiled(fields, {{"x", image::random_flip(across ? 1 : 0) | image::random_vertical_flip(down ? 1 : 0) |
+                                        image::channels_last()}});
+        std::vector<std::uint8_t> expected;
+        for (std::int64_t y = 0; y < 22; ++y) {
+          for (std::int64_t x = 0; x < 31; ++x) {
+            for (std::int64_t c = 0; c < 3; ++c)
+              expected.push_back(pixels.at(across ? 30 - x : x, down ? 21 - y : y, c));
+          }
+        }
+        CAPTURE(across);
+        CAPTURE(down);
+        CHECK(elements<std::uint8_t>(fill(program, fields)[0]) == expected);
+      }
+    }
+  }
+}
+
 TEST_CASE("explain() tells the draws that filling made, without filling") {
   const Fields fields = one({.name = "x", .codec = "png"}, png(picture(75, 50, 3, 4)));
   const Chain chain = image::random_resized_crop(24) | image::random_flip() | image::center_crop(20);
