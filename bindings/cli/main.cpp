@@ -33,6 +33,11 @@ std::vector<Command> add_commands(CLI::App& app) {
           bench_command(app), bench_sampling_command(app), tune_command(app),   doctor_command(app)};
 }
 
+// A command may say how to go on; what else failed, because it was interrupted, does not matter.
+std::string interruption(const Error& error) {
+  return error.cause().starts_with("interrupted") ? error.cause() : "interrupted";
+}
+
 // The dataset that the command was given.
 std::string subject(const CLI::App& parser) {
   for (const char* name : {"DATASET", "SRC"}) {
@@ -81,7 +86,7 @@ int main(int argc, char** argv) {
   } catch (const CLI::ParseError& wrong) {
     return complain(wrong.what(), kUsage);
   } catch (const Error& error) {
-    if (penstock::cli::interrupted()) return complain("interrupted", kInterrupted);
+    if (penstock::cli::interrupted()) return complain(interruption(error), kInterrupted);
     const bool data = dynamic_cast<const penstock::cli::OpenFailure*>(&error) != nullptr;
     return complain(error.what(), error.kind() == ErrorKind::invalid_argument && !data ? kUsage : kFailed);
   } catch (...) {

@@ -99,6 +99,19 @@ PixelRecoding pixels_of(const PackArguments& options) {
   return pixel_recoding(options.decode_size.empty() ? "same" : options.decode_size);
 }
 
+// An interruption says, in the words of this command, what goes on with it.
+ConvertResult convert_telling(const Dataset& source, const PackArguments& arguments, const ConvertOptions& options,
+                              const std::string& doing) {
+  try {
+    Progress progress(doing, "samples");
+    return convert(source, arguments.destination, options,
+                   [&](const ConvertProgress& now) { return progress(now.samples, now.total_samples, now.bytes); });
+  } catch (const Error& error) {
+    if (!error.cause().starts_with("interrupted")) throw;
+    throw Error::resource("interrupted; the same command with --resume goes on after the last whole shard");
+  }
+}
+
 int run(const PackArguments& options) {
   if (!options.finish.empty()) return finish(options);
   require(options.source, "SRC");
@@ -120,12 +133,7 @@ int run(const PackArguments& options) {
     throw OpenFailure(error);
   }
   report_left_out(source);
-  ConvertResult result;
-  {
-    Progress progress(doing, "samples");
-    result = convert(source, options.destination, convert_options,
-                     [&](const ConvertProgress& now) { return progress(now.samples, now.total_samples, now.bytes); });
-  }
+  const ConvertResult result = convert_telling(source, options, convert_options, doing);
   report_bad(result);
   report_kept(result);
   std::string text = "penstock: " + options.destination + ": ";

@@ -77,16 +77,20 @@ def test_resume_after_an_interruption_gives_identical_bytes(images, tmp_path, fo
     options = ["--format", format, "--shard-size", "512KiB", "--workers", "1"]
     run("pack", images, tmp_path / "whole", *options)
     destination, partial = tmp_path / "cut", tmp_path / "cut.partial"
-    process = subprocess.Popen([COMMAND, "pack", images, destination, *options], stderr=subprocess.PIPE)
+    process = subprocess.Popen([COMMAND, "pack", images, destination, *options], stderr=subprocess.PIPE, text=True)
     deadline = time.monotonic() + 60
     while process.poll() is None and time.monotonic() < deadline:
         if partial.exists() and len(list(partial.glob("*.idx"))) >= 2:
             process.send_signal(blow)
             break
-    code = process.wait(60)
+    _, told = process.communicate(timeout=60)
+    code = process.returncode
     if code == 0:
         pytest.skip("packing ended before the signal came")
     assert code == (-signal.SIGKILL if blow == signal.SIGKILL else 130)
+    if blow == signal.SIGINT:
+        goes_on = "interrupted; the same command with --resume goes on after the last whole shard"
+        assert told.splitlines()[-1] == "penstock: error: " + goes_on
     assert not destination.exists()
     fails("info", partial)
     run("pack", images, destination, *options, "--resume")
