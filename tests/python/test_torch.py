@@ -40,6 +40,23 @@ def test_columns_make_tuples(arrays):
         ps.torch.IterableDataset(arrays, columns="cls")
 
 
+def test_columns_that_are_no_outputs_are_named_with_those_there_are(arrays):
+    with pytest.raises(ValueError, match='columns: there is no output "jpg", there are npy, cls$'):
+        ps.torch.IterableDataset(arrays, fields=FIELDS, columns=("npy", "jpg"))
+    for columns, options in [  # the first batch tells what outputs there are
+        (("cls", "jpg"), {}),
+        (("cls", "__origin__"), {"fields": FIELDS}),
+        (("npy", "jpg"), {"fields": FIELDS, "on_batch": lambda batch: batch}),
+    ]:
+        dataset = ps.torch.IterableDataset(arrays, batch_size=8, columns=columns, **options)
+        with pytest.raises(ValueError, match=f'no output "{columns[1]}", there are .*__valid__'):
+            next(iter(dataset))
+    made = ps.torch.IterableDataset(
+        arrays, batch_size=8, fields=FIELDS, columns=("made",), on_batch=lambda batch: {"made": batch["cls"] + 1}
+    )
+    assert next(iter(made))[0].tolist() == [1, 2, 3, 4] * 2
+
+
 @pytest.mark.parametrize("start", ["fork", "spawn"])
 def test_epochs_advance_in_worker_processes_too(start, arrays):
     dataset = ps.torch.IterableDataset(arrays, batch_size=5, shuffle=True, fields={"cls": ps.label()})

@@ -7,7 +7,7 @@ import multiprocessing.sharedctypes
 import os
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from multiprocessing.context import get_spawning_popen
 from typing import Any
 
@@ -116,6 +116,12 @@ def _on_tensors(function: Callable[..., Any]) -> Callable[..., Any]:
     return on_batch
 
 
+def _require_outputs(columns: Iterable[str], known: dict[str, Any]) -> None:
+    for name in columns:
+        if name not in known:
+            raise ValueError(f'columns: there is no output "{name}", there are {", ".join(known)}')
+
+
 class IterableDataset(_IterableDataset):
     """Whole batches of torch tensors; takes the options of penstock.Loader. `on_batch` gets and gives tensors.
 
@@ -123,8 +129,8 @@ class IterableDataset(_IterableDataset):
         for batch in torch.utils.data.DataLoader(dataset, batch_size=None): ...
 
     A batch is a dict as penstock.Loader gives it, or with `columns` a tuple of these outputs: columns=("jpg", "cls")
-    gives (images, labels). Where rows may pad or be marked bad, name "__valid__" among them too, and leave out the rows
-    that it is False for; without it a warning says so once.
+    gives (images, labels). A name that is no output is a ValueError. Where rows may pad or be marked bad, name
+    "__valid__" among them too, and leave out the rows that it is False for; without it a warning says so once.
 
     The loader has threads of its own: leave DataLoader's num_workers at 0. Worker processes are served correctly, each
     with a share of the epoch as if it were a rank, but they copy every batch.
@@ -138,6 +144,10 @@ class IterableDataset(_IterableDataset):
         super().__init__()
         if isinstance(columns, str):
             raise TypeError(f'columns is a sequence of names: ("{columns}",)')
+        fields = options.get("fields")
+        if columns is not None and isinstance(fields, dict) and options.get("on_batch") is None:
+            # "__key__" and the like come by themselves
+            _require_outputs([name for name in columns if not name.startswith("__")], fields)
         self._source = source
         self._columns = columns
         self._options = options
@@ -195,6 +205,7 @@ class IterableDataset(_IterableDataset):
             return tensors(batch)
         if self._warns:
             self._warn_of_rows_that_do_not_count(batch)
+        _require_outputs(self._columns, batch)
         return tuple(_torch(batch[name]) for name in self._columns)
 
     def _warn_of_rows_that_do_not_count(self, batch: dict[str, Any]) -> None:
