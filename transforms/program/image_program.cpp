@@ -113,6 +113,7 @@ class ImageRunner final : public OutputRunner {
   void share(Parallel* parallel) override {
     decoders_.share(parallel);
     deep_decoders_.share(parallel);
+    passes_.share(parallel);
   }
 
  private:

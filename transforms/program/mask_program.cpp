@@ -50,7 +50,10 @@ class MaskRunner final : public OutputRunner {
     row.watch.lap(row.watch.times.transform);
   }
 
-  void share(Parallel* parallel) override { decoders_.share(parallel); }
+  void share(Parallel* parallel) override {
+    decoders_.share(parallel);
+    passes_.share(parallel);
+  }
 
  private:
   std::int64_t bytes() const { return static_cast<std::int64_t>(size_of(plan_.stored)); }

@@ -4,10 +4,12 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include <penstock/transforms/geometry.hpp>
 #include <penstock/transforms/image/jpt/format.hpp>
+#include <penstock/transforms/parallel.hpp>
 
 namespace penstock::jpt {
 
@@ -30,7 +32,7 @@ class Plane {
   void draw(std::size_t x, std::size_t y, const std::int16_t* coefficients, std::size_t count);
   /// The row that holds the sample (x, y) of the component, at this sample.
   std::uint8_t* at(std::size_t x, std::size_t y) {
-    return samples_.data() + kMargin + (y - side_ * blocks_.y) * stride_ + (x - side_ * blocks_.x);
+    return samples_.get() + kMargin + (y - side_ * blocks_.y) * stride_ + (x - side_ * blocks_.x);
   }
   std::size_t stride() const { return stride_; }
 
@@ -39,7 +41,8 @@ class Plane {
   BlockRange blocks_;
   unsigned side_ = 8;
   std::size_t stride_ = 0;
-  std::vector<std::uint8_t> samples_;
+  std::unique_ptr<std::uint8_t[]> samples_;
+  std::size_t capacity_ = 0;
 };
 
 /// The planes that a region is made of, in memory that is reused from image to image: begin(), then the samples of all
@@ -48,15 +51,24 @@ class Raster {
  public:
   void begin(const Frame& frame, const Region& region);
   Plane& plane(std::size_t component) { return planes_[component]; }
-  /// Writes the region's pixels, (height, width, channels) bytes: one channel (gray alone) or three.
-  void write(const Frame& frame, const Region& region, std::size_t channels, std::uint8_t* out);
+  /// Writes the region's pixels, (height, width, channels) bytes: one channel (gray alone) or three. `parallel`:
+  /// threads that may help where there are many; null: none.
+  void write(const Frame& frame, const Region& region, std::size_t channels, std::uint8_t* out,
+             Parallel* parallel = nullptr);
 
  private:
+  /// A row of each component, upsampled.
+  struct Rows {
+    std::array<std::vector<std::uint8_t>, kMostComponents> of;
+  };
   void extend_edges(const Frame& frame);
-  const std::uint8_t* pixel_row(const Frame& frame, std::size_t component, std::size_t y, const Region& region);
+  void write_rows(const Frame& frame, const Region& region, std::size_t channels, std::uint64_t begin,
+                  std::uint64_t end, Rows& made, std::uint8_t* out);
+  const std::uint8_t* pixel_row(const Frame& frame, std::size_t component, std::size_t y, const Region& region,
+                                std::vector<std::uint8_t>& made);
 
   std::array<Plane, kMostComponents> planes_;
-  std::array<std::vector<std::uint8_t>, kMostComponents> rows_;
+  Rows rows_;
 };
 
 }  // namespace penstock::jpt

@@ -64,6 +64,10 @@ struct Frame {
   std::size_t tiles_across() const { return (mcus_across() + tile_width - 1) / tile_width; }
   std::size_t tiles_down() const { return (mcus_down() + tile_height - 1) / tile_height; }
   std::size_t tiles() const { return tiles_across() * tiles_down(); }
+  /// Pixels of a whole tile, of the image at its full size.
+  std::size_t tile_pixels() const {
+    return std::size_t{64} * tile_width * tile_height * most_horizontal() * most_vertical();
+  }
   /// The blocks of whole MCUs: also those that lie beyond the image's right and lower edge.
   std::size_t blocks_across(std::size_t c) const { return mcus_across() * component[c].horizontal; }
   std::size_t blocks_down(std::size_t c) const { return mcus_down() * component[c].vertical; }

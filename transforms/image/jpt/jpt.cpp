@@ -49,6 +49,8 @@ class JptDecoder final : public Decoder {
     return layout_;
   }
 
+  void share(Parallel* parallel) override { picture_.share(parallel); }
+
   // The same factors, and files, as of jpeg_codec().
   std::optional<Size> shrink(unsigned denominator) override {
     if (!ready_ || !can_shrink(head_.frame)) return std::nullopt;

@@ -12,6 +12,7 @@
 #include <penstock/transforms/image/dct/raster.hpp>
 #include <penstock/transforms/image/jpt/format.hpp>
 #include <penstock/transforms/image/jpt/tile.hpp>
+#include <penstock/transforms/parallel.hpp>
 
 namespace penstock::jpt {
 
@@ -21,9 +22,17 @@ struct TileRange {
 };
 TileRange needed_tiles(const Frame& frame, const Region& region);
 
+/// What a tile is decoded with: below 2 MiB.
+struct TileScratch {
+  Tile tile;
+  std::vector<std::int16_t> coefficients = std::vector<std::int16_t>((kMostTileBlocks + kReducedSlack) * kBlockSize);
+};
+
 /// Decodes with scratch memory that is reused from field to field.
 class Picture {
  public:
+  /// As Decoder::share(): rows of tiles, then rows of pixels, of a region that is large.
+  void share(Parallel* parallel) { parallel_ = parallel; }
   /// Writes the region's pixels, (height, width, channels) bytes: one channel (gray alone) or three. Where the head's
   /// frame was shrunk, the region is one of the smaller image.
   /// Throws Error: corrupt.
@@ -35,15 +44,17 @@ class Picture {
   void coefficients(std::span<const std::byte> field, const Head& head, Visit visit) {
     tables_.build(head);
     for (std::size_t tile = 0; tile < head.frame.tiles(); ++tile) {
-      decode_tile({.schema = nullptr, .bytes = field}, head, tile);
+      decode_tile({.schema = nullptr, .bytes = field}, head, tile, scratch_);
       each_block(head.frame, tile, visit);
     }
   }
 
  private:
-  void decode_tile(const FieldBytes& field, const Head& head, std::size_t tile);
-  void draw_tile(const Frame& frame, std::size_t tile);
-  void draw_part(const Frame& frame, std::size_t component, const BlockRange& tile, std::size_t offset, Values& values);
+  void decode_tiles(const FieldBytes& field, const Head& head, const TileRange& tiles, TileScratch& scratch);
+  void decode_tile(const FieldBytes& field, const Head& head, std::size_t tile, TileScratch& scratch) const;
+  void draw_tile(const Frame& frame, std::size_t tile, TileScratch& scratch);
+  void draw_part(const Frame& frame, std::size_t component, const BlockRange& tile, std::size_t offset, Values& values,
+                 TileScratch& scratch);
 
   template <class Visit>
   void each_block(const Frame& frame, std::size_t tile, Visit visit) {
@@ -55,23 +66,23 @@ class Picture {
     Values values{};
     std::size_t block = 0;
     for (std::size_t c = 0; c < frame.components; ++c) {
-      const TileClass& of_class = tile_.of(c == 0 ? 0 : 1);
+      const TileClass& of_class = scratch_.tile.of(c == 0 ? 0 : 1);
       if (c < 2) values = of_class.begin;
       if (c < 2) block = 0;
       const BlockRange range = frame.tile_blocks(tile, c);
       for (std::size_t y = 0; y < range.height; ++y) {
         expand(of_class.masks.data() + block, of_class.dc.data() + block, range.width, kOnes, values,
-               coefficients_.data());
+               scratch_.coefficients.data());
         for (std::size_t x = 0; x < range.width; ++x)
-          visit(c, range.x + x, range.y + y, coefficients_.data() + x * kBlockSize);
+          visit(c, range.x + x, range.y + y, scratch_.coefficients.data() + x * kBlockSize);
         block += range.width;
       }
     }
   }
 
+  Parallel* parallel_ = nullptr;
   TileTables tables_;
-  Tile tile_;
-  std::vector<std::int16_t> coefficients_ = std::vector<std::int16_t>((kMostTileBlocks + kReducedSlack) * kBlockSize);
+  TileScratch scratch_;
   std::array<std::array<std::int16_t, 64>, kMostComponents> steps_{};
   Raster raster_;
 };

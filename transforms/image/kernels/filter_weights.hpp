@@ -30,6 +30,7 @@ class FilterWeights {
     const auto index = static_cast<std::size_t>(i);
     return {values_.data() + index * stride_, static_cast<std::size_t>(counts_[index])};
   }
+  std::size_t most_taps() const { return stride_; }  ///< of an output pixel, at least
   std::int64_t taps_begin() const { return begins_.front(); }
   std::int64_t taps_end() const { return begins_.back() + counts_.back(); }
 

@@ -5,12 +5,20 @@
 #include <penstock/transforms/image/kernels/pixel_rows.hpp>
 #include <penstock/transforms/image/kernels/resample.hpp>
 #include <penstock/transforms/image/kernels/resample_axes.hpp>
+#include <penstock/transforms/pieces.hpp>
 
 namespace penstock {
 namespace {
 
 using pixel_rows::kBlock;
 using pixel_rows::kPad;
+
+// Work, in channels of pixels that are weighed, from which on threads are asked to help: 4 ms and more in one thread,
+// at 0.03 ns for each. A piece is a quarter of that at least. A channel that is only moved, maybe to a float, takes as
+// long as several that are weighed.
+constexpr std::size_t kSharedWork = std::size_t{1} << 27;
+constexpr std::size_t kPieceWork = kSharedWork / 4;
+constexpr std::size_t kWorkOfCopy = 4, kWorkOfNearest = 16;
 
 std::size_t size(std::int64_t value) {
   return static_cast<std::size_t>(value);
@@ -49,6 +57,17 @@ void Resampler::run(const PixelSource& source, const Geometry& geometry, Interpo
   weigh(source, geometry, interpolation, sink);
 }
 
+template <class Body>
+void Resampler::in_bands(std::int64_t count, std::size_t work, const Body& body) {
+  if (parallel_ == nullptr || size(count) < kSharedWork / work) return body(own_, 0, count);
+  PieceScratch<Rows> scratch(own_);
+  const std::size_t rows = kPieceWork / work / kBlock * kBlock + kBlock;
+  run_bands(parallel_, size(count), rows, [&](std::uint64_t begin, std::uint64_t end) {
+    scratch.lend(std::make_unique<Rows>,
+                 [&](Rows& mine) { body(mine, static_cast<std::int64_t>(begin), static_cast<std::int64_t>(end)); });
+  });
+}
+
 void Resampler::weigh(const PixelSource& source, const Geometry& geometry, Interpolation filter,
                       const PixelSink& sink) {
   horizontal_.prepare(horizontal_axis(geometry), filter);
@@ -63,18 +82,29 @@ void Resampler::across_then_down(const PixelSource& source, const Geometry& geom
   const std::size_t elements = size(geometry.window.width * source.channels);
   const std::size_t stride = elements + kPad;
   std::uint8_t* between = grown(between_, size(end - first) * stride);
-  for (std::int64_t y = first; y < end; y += static_cast<std::int64_t>(kBlock)) {
-    const std::size_t count = size(std::min(static_cast<std::int64_t>(kBlock), end - y));
-    across(pixel_at(source, geometry.visible.x + horizontal_.taps_begin(), geometry.visible.y + y), source.stride,
-           count, source.channels, geometry, sink, between + size(y - first) * stride);
-  }
-  std::uint8_t* line = grown(line_, stride);
-  for (std::int64_t y = 0; y < geometry.window.height; ++y) {
-    const auto weights = vertical_.weights(y);
-    pixel_rows::weigh_rows(between + size(vertical_.begin(y) - first) * stride, static_cast<std::ptrdiff_t>(stride),
-                           weights.data(), weights.size(), elements, line);
-    write_row(line, y, source.channels, geometry, sink);
-  }
+  in_bands(end - first, work_across(source.channels, geometry), [&](Rows& rows, std::int64_t from, std::int64_t to) {
+    for (std::int64_t y = from; y < to; y += static_cast<std::int64_t>(kBlock)) {
+      const std::size_t count = size(std::min(static_cast<std::int64_t>(kBlock), to - y));
+      across(pixel_at(source, geometry.visible.x + horizontal_.taps_begin(), geometry.visible.y + first + y),
+             source.stride, count, source.channels, geometry, sink, rows, between + size(y) * stride);
+    }
+  });
+  const std::size_t work = (vertical_.most_taps() + 1) * elements;
+  in_bands(geometry.window.height, work, [&](Rows& rows, std::int64_t from, std::int64_t to) {
+    std::uint8_t* line = grown(rows.line, stride);
+    for (std::int64_t y = from; y < to; ++y) {
+      const auto weights = vertical_.weights(y);
+      pixel_rows::weigh_rows(between + size(vertical_.begin(y) - first) * stride, static_cast<std::ptrdiff_t>(stride),
+                             weights.data(), weights.size(), elements, line);
+      write_row(line, y, source.channels, geometry, sink);
+    }
+  });
+}
+
+/// Of one row.
+std::size_t Resampler::work_across(std::int64_t channels, const Geometry& geometry) const {
+  const std::int64_t columns = horizontal_.taps_end() - horizontal_.taps_begin();
+  return size(channels) * (size(columns) + horizontal_.most_taps() * size(geometry.window.width));
 }
 
 /// Vertical pass over the source columns that the horizontal one needs, for 16 output rows at a time.
@@ -84,22 +114,25 @@ void Resampler::down_then_across(const PixelSource& source, const Geometry& geom
   const std::size_t elements = size((horizontal_.taps_end() - first) * source.channels);
   const std::size_t between_stride = elements + kPad;
   const std::size_t line_stride = size(geometry.window.width * source.channels) + kPad;
-  std::uint8_t* between = grown(between_, kBlock * between_stride);
-  std::uint8_t* lines = grown(line_, kBlock * line_stride);
-  PixelSource from = elements < kPad ? padded(source, geometry.needed(support(filter))) : source;
-  for (std::int64_t y = 0; y < geometry.window.height; y += static_cast<std::int64_t>(kBlock)) {
-    const std::size_t count = size(std::min(static_cast<std::int64_t>(kBlock), geometry.window.height - y));
-    for (std::size_t r = 0; r < count; ++r) {
-      const std::int64_t row = y + static_cast<std::int64_t>(r);
-      const auto weights = vertical_.weights(row);
-      pixel_rows::weigh_rows(pixel_at(from, geometry.visible.x + first, geometry.visible.y + vertical_.begin(row)),
-                             from.stride, weights.data(), weights.size(), elements, between + r * between_stride);
+  const PixelSource from = elements < kPad ? padded(source, geometry.needed(support(filter))) : source;
+  const std::size_t work = vertical_.most_taps() * elements + work_across(source.channels, geometry);
+  in_bands(geometry.window.height, work, [&](Rows& rows, std::int64_t begin, std::int64_t end) {
+    std::uint8_t* between = grown(rows.between, kBlock * between_stride);
+    std::uint8_t* lines = grown(rows.line, kBlock * line_stride);
+    for (std::int64_t y = begin; y < end; y += static_cast<std::int64_t>(kBlock)) {
+      const std::size_t count = size(std::min(static_cast<std::int64_t>(kBlock), end - y));
+      for (std::size_t r = 0; r < count; ++r) {
+        const std::int64_t row = y + static_cast<std::int64_t>(r);
+        const auto weights = vertical_.weights(row);
+        pixel_rows::weigh_rows(pixel_at(from, geometry.visible.x + first, geometry.visible.y + vertical_.begin(row)),
+                               from.stride, weights.data(), weights.size(), elements, between + r * between_stride);
+      }
+      across(between, static_cast<std::ptrdiff_t>(between_stride), count, source.channels, geometry, sink, rows, lines);
+      for (std::size_t r = 0; r < count; ++r) {
+        write_row(lines + r * line_stride, y + static_cast<std::int64_t>(r), source.channels, geometry, sink);
+      }
     }
-    across(between, static_cast<std::ptrdiff_t>(between_stride), count, source.channels, geometry, sink, lines);
-    for (std::size_t r = 0; r < count; ++r) {
-      write_row(lines + r * line_stride, y + static_cast<std::int64_t>(r), source.channels, geometry, sink);
-    }
-  }
+  });
 }
 
 /// A copy of a narrow source whose rows have kPad bytes to spare.
@@ -116,7 +149,7 @@ PixelSource Resampler::padded(const PixelSource& source, const Region& needed) {
 /// they lie along SIMD lanes, weighed, and turned back. On the way the elements of a row come into the output's order
 /// (planes or interleaved, mirrored or not), so that all later work goes along rows.
 void Resampler::across(const std::uint8_t* rows, std::ptrdiff_t stride, std::size_t count, std::int64_t channels,
-                       const Geometry& geometry, const PixelSink& sink, std::uint8_t* out) {
+                       const Geometry& geometry, const PixelSink& sink, Rows& scratch, std::uint8_t* out) const {
   const std::size_t samples = size(channels);
   const std::size_t width = size(geometry.window.width);
   const std::int64_t begin = horizontal_.taps_begin();
@@ -128,8 +161,8 @@ void Resampler::across(const std::uint8_t* rows, std::ptrdiff_t stride, std::siz
     from[r] = rows + static_cast<std::ptrdiff_t>(std::min(r, count - 1)) * stride;
     to[r] = out + std::min(r, count - 1) * out_stride;
   }
-  std::uint8_t* turned = grown(turned_, columns * samples * kBlock);
-  std::uint8_t* squeezed = grown(squeezed_, (width * samples + kPad) * kBlock);
+  std::uint8_t* turned = grown(scratch.turned, columns * samples * kBlock);
+  std::uint8_t* squeezed = grown(scratch.squeezed, (width * samples + kPad) * kBlock);
   pixel_rows::turn_in(from, columns * samples, turned);
   const std::size_t pixel_step = sink.channels_last ? samples : 1;
   const std::size_t channel_step = sink.channels_last ? 1 : width;
@@ -149,36 +182,42 @@ void Resampler::nearest(const PixelSource& source, const Geometry& geometry, con
   nearest_pixels(vertical_axis(geometry), rows_);
   const std::size_t channels = size(source.channels);
   const std::size_t width = columns_.size();
-  std::uint8_t* line = grown(line_, width * channels + kPad);
   const std::size_t pixel_step = sink.channels_last ? channels : 1;
   const std::size_t channel_step = sink.channels_last ? 1 : width;
-  for (std::int64_t y = 0; y < geometry.window.height; ++y) {
-    const std::uint8_t* row = pixel_at(source, geometry.visible.x, geometry.visible.y + rows_[size(y)]);
-    for (std::size_t x = 0; x < width; ++x) {
-      const std::uint8_t* pixel = row + columns_[x] * source.channels;
-      std::uint8_t* to = line + (geometry.flip ? width - 1 - x : x) * pixel_step;
-      for (std::size_t c = 0; c < channels; ++c) to[c * channel_step] = pixel[c];
-    }
-    write_row(line, y, source.channels, geometry, sink);
-  }
+  in_bands(geometry.window.height, kWorkOfNearest * width * channels,
+           [&](Rows& rows, std::int64_t begin, std::int64_t end) {
+             std::uint8_t* line = grown(rows.line, width * channels + kPad);
+             for (std::int64_t y = begin; y < end; ++y) {
+               const std::uint8_t* row = pixel_at(source, geometry.visible.x, geometry.visible.y + rows_[size(y)]);
+               for (std::size_t x = 0; x < width; ++x) {
+                 const std::uint8_t* pixel = row + columns_[x] * source.channels;
+                 std::uint8_t* to = line + (geometry.flip ? width - 1 - x : x) * pixel_step;
+                 for (std::size_t c = 0; c < channels; ++c) to[c * channel_step] = pixel[c];
+               }
+               write_row(line, y, source.channels, geometry, sink);
+             }
+           });
 }
 
 void Resampler::copy(const PixelSource& source, const Geometry& geometry, const PixelSink& sink) {
   const std::size_t channels = size(source.channels);
   const std::size_t width = size(geometry.window.width);
   const Region from = geometry.needed(0);
-  std::uint8_t* line = grown(line_, width * channels + kPad);
-  for (std::int64_t y = 0; y < geometry.window.height; ++y) {
-    const std::uint8_t* row = pixel_at(source, from.x, from.y + y);
-    if (!sink.channels_last && (channels > 1 || geometry.flip)) {
-      pixel_rows::separate(row, channels, width, geometry.flip, line, width);
-      row = line;
-    } else if (geometry.flip) {
-      pixel_rows::mirror(row, channels, width, line);
-      row = line;
-    }
-    write_row(row, y, source.channels, geometry, sink);
-  }
+  in_bands(geometry.window.height, kWorkOfCopy * width * channels,
+           [&](Rows& rows, std::int64_t begin, std::int64_t end) {
+             std::uint8_t* line = grown(rows.line, width * channels + kPad);
+             for (std::int64_t y = begin; y < end; ++y) {
+               const std::uint8_t* row = pixel_at(source, from.x, from.y + y);
+               if (!sink.channels_last && (channels > 1 || geometry.flip)) {
+                 pixel_rows::separate(row, channels, width, geometry.flip, line, width);
+                 row = line;
+               } else if (geometry.flip) {
+                 pixel_rows::mirror(row, channels, width, line);
+                 row = line;
+               }
+               write_row(row, y, source.channels, geometry, sink);
+             }
+           });
 }
 
 void Resampler::prepare_interleaved(std::int64_t width, std::int64_t channels, const PixelSink& sink) {
@@ -193,7 +232,7 @@ void Resampler::prepare_interleaved(std::int64_t width, std::int64_t channels, c
 
 /// `row` holds the elements of output row y in the output's order: planes one after the other, or interleaved.
 void Resampler::write_row(const std::uint8_t* row, std::int64_t y, std::int64_t channels, const Geometry& geometry,
-                          const PixelSink& sink) {
+                          const PixelSink& sink) const {
   const Size output = geometry.output();
   const std::size_t width = size(output.width);
   if (geometry.flip_vertical) y = output.height - 1 - y;

@@ -10,6 +10,7 @@
 #include <penstock/transforms/chain/interpolation.hpp>
 #include <penstock/transforms/geometry.hpp>
 #include <penstock/transforms/image/kernels/filter_weights.hpp>
+#include <penstock/transforms/parallel.hpp>
 
 namespace penstock {
 
@@ -39,8 +40,20 @@ class Resampler {
   /// bit. (Pillow until 12 differs by 1 where much more of the height than of the width is lost.)
   /// Throws Error: invalid_argument (source region smaller than needed, channels, dtype).
   void run(const PixelSource& source, const Geometry& geometry, Interpolation interpolation, const PixelSink& sink);
+  /// As Decoder::share(): rows of a picture that takes long.
+  void share(Parallel* parallel) { parallel_ = parallel; }
 
  private:
+  /// What rows are made in; each thread that helps has its own.
+  struct Rows {
+    std::vector<std::uint8_t> turned, squeezed;  ///< blocks of 16 rows, before and after the horizontal pass
+    std::vector<std::uint8_t> between, line;     ///< 16 rows between the passes, vertical first; finished rows
+  };
+  /// body(rows, begin, end) for all of [0, count), on several threads where that is worth it; a band begins at a
+  /// multiple of 16. `work`: operations that one of them takes.
+  template <class Body>
+  void in_bands(std::int64_t count, std::size_t work, const Body& body);
+
   void weigh(const PixelSource& source, const Geometry& geometry, Interpolation filter, const PixelSink& sink);
   void nearest(const PixelSource& source, const Geometry& geometry, const PixelSink& sink);
   void copy(const PixelSource& source, const Geometry& geometry, const PixelSink& sink);
@@ -48,18 +61,20 @@ class Resampler {
   void down_then_across(const PixelSource& source, const Geometry& geometry, Interpolation filter,
                         const PixelSink& sink);
   void across(const std::uint8_t* rows, std::ptrdiff_t stride, std::size_t count, std::int64_t channels,
-              const Geometry& geometry, const PixelSink& sink, std::uint8_t* out);
+              const Geometry& geometry, const PixelSink& sink, Rows& scratch, std::uint8_t* out) const;
+  std::size_t work_across(std::int64_t channels, const Geometry& geometry) const;
   PixelSource padded(const PixelSource& source, const Region& needed);
   void prepare_interleaved(std::int64_t width, std::int64_t channels, const PixelSink& sink);
   void write_row(const std::uint8_t* row, std::int64_t y, std::int64_t channels, const Geometry& geometry,
-                 const PixelSink& sink);
+                 const PixelSink& sink) const;
 
+  Parallel* parallel_ = nullptr;
+  Rows own_;
   FilterWeights horizontal_, vertical_;
-  std::vector<std::int64_t> columns_, rows_;     ///< nearest
-  std::vector<std::uint8_t> turned_, squeezed_;  ///< blocks of 16 rows, before and after the horizontal pass
-  std::vector<std::uint8_t> between_, line_;     ///< rows between the passes; finished rows
-  std::vector<std::uint8_t> padded_;             ///< a narrow source
-  std::vector<float> scales_, biases_;           ///< for interleaved rows
+  std::vector<std::int64_t> columns_, rows_;  ///< nearest
+  std::vector<std::uint8_t> between_;         ///< all rows between the passes, horizontal first
+  std::vector<std::uint8_t> padded_;          ///< a narrow source
+  std::vector<float> scales_, biases_;        ///< for interleaved rows
 };
 
 }  // namespace penstock

@@ -21,6 +21,8 @@ class PassRunner {
   /// Fills the sink. `source` holds Placement::needed(); its pixels are not changed. A placement of one pass costs what
   /// Resampler::run() does. Throws Error: shape, for a blur that does not fit.
   void run(const PixelSource& source, const Placement& placement, PixelKind kind, const PixelSink& sink);
+  /// As Decoder::share(): rows of a large picture that is resampled.
+  void share(Parallel* parallel) { resampler_.share(parallel); }
 
  private:
   void apply(const Pass& pass, const Region& wanted, PixelKind kind);
