@@ -1,0 +1,144 @@
+// Usage: giants_bench DATASET FIELD CHAIN [THREADS] [ROUNDS]
+// Fills one row from each sample of DATASET by CHAIN ("" for the codec alone), in one thread and with THREADS (2) that
+// share it, in turns, ROUNDS (5) of each: medians in ms, their ratio, and whether the bytes are the same. The value is
+// in memory, and what a worker keeps from row to row is there. "Busy" is processor time, which other programs on the
+// machine change less: of one thread all of it; of several what the caller does alone, and an equal share of the rest.
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <sched.h>
+#include <time.h>
+
+#include <penstock/base/error.hpp>
+#include <penstock/formats/dataset.hpp>
+#include <penstock/transforms/chain/chain.hpp>
+#include <penstock/transforms/program/program.hpp>
+
+namespace {
+
+using namespace penstock;
+
+/// On a busy machine the system would leave a thread of some milliseconds on the core that it was begun on.
+void stay_on_core(unsigned number) {
+  cpu_set_t core;
+  CPU_ZERO(&core);
+  CPU_SET(number % std::thread::hardware_concurrency(), &core);
+  sched_setaffinity(0, sizeof core, &core);
+}
+
+double busy_ms() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) * 1e3 + static_cast<double>(time.tv_nsec) / 1e6;
+}
+
+/// The caller and threads - 1 others, begun for each value, each on a core of its own.
+class Threads final : public Parallel {
+ public:
+  explicit Threads(unsigned threads) : threads_(threads) {}
+  void run(std::uint32_t pieces, const std::function<void(std::uint32_t piece)>& body) override {
+    std::atomic<std::uint32_t> next{0};
+    std::atomic<double> busy{0};
+    const auto work = [&] {
+      const double begin = busy_ms();
+      for (std::uint32_t piece = next++; piece < pieces; piece = next++) body(piece);
+      busy += busy_ms() - begin;
+    };
+    const double begin = busy_ms();
+    std::vector<std::jthread> others;
+    for (unsigned i = 1; i < threads_; ++i) {
+      others.emplace_back([&work, i] {
+        stay_on_core(i);
+        work();
+      });
+    }
+    work();
+    others.clear();
+    saved_ms_ += busy_ms() - begin - busy / threads_;
+  }
+  /// Of the caller's processor time, what it would be less if all threads had done as much; since the last call.
+  double saved_ms() { return std::exchange(saved_ms_, 0); }
+
+ private:
+  const unsigned threads_;
+  double saved_ms_ = 0;
+};
+
+struct Filled {
+  double ms, busy_ms;
+  std::vector<std::byte> row;
+};
+
+Filled filled(const Program& program, SlotFiller& filler, const FieldBytes& field, std::vector<std::byte> row) {
+  const auto begin = std::chrono::steady_clock::now();
+  const double busy = busy_ms();
+  filler.begin({.seed = 1, .key = "giant"});
+  const Output& output = program.outputs()[0];
+  row.resize((output.ragged ? filler.items(0, field) : 1) * output.row_bytes());
+  filler.fill(0, field, row);
+  return {std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count(), busy_ms() - busy,
+          std::move(row)};
+}
+
+double median(std::vector<double> values) {
+  std::ranges::sort(values);
+  return values[values.size() / 2];
+}
+
+void measure(const Dataset& dataset, std::uint64_t sample, std::uint32_t field, const std::string& chain,
+             unsigned threads, int rounds) {
+  const std::vector<std::byte> bytes = read_field(dataset, sample, field);
+  const FieldBytes value{.schema = &dataset.fields()[field], .bytes = bytes};
+  const FieldChain wanted{dataset.fields()[field].name, parse_chain(chain)};
+  const Program program(
+      std::span(&wanted, 1),
+      {.fields = dataset.fields(), .first_value = [&](std::uint32_t, const Codec*) { return FirstBytes(bytes); }});
+  Threads shared(threads);
+  SlotFiller alone(program), helped(program, &shared);
+  std::vector<double> one, several, busy_one, busy_several;
+  Filled a{}, b{};
+  for (int round = -1; round < rounds; ++round) {
+    a = filled(program, alone, value, std::move(a.row));
+    b = filled(program, helped, value, std::move(b.row));
+    const double saved = shared.saved_ms();
+    if (round < 0) continue;  // the first takes memory
+    one.push_back(a.ms);
+    several.push_back(b.ms);
+    busy_one.push_back(a.busy_ms);
+    busy_several.push_back(b.busy_ms - saved);
+  }
+  std::printf("| %s | %zu | %.1f | %.1f | %.2f | %.1f | %.1f | %.2f | %s |\n", std::string(dataset.key(sample)).c_str(),
+              bytes.size(), median(one), median(several), median(one) / median(several), median(busy_one),
+              median(busy_several), median(busy_one) / median(busy_several), a.row == b.row ? "same" : "DIFFER");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc < 4) return std::fputs("usage: giants_bench DATASET FIELD CHAIN [THREADS] [ROUNDS]\n", stderr), 2;
+  try {
+    stay_on_core(0);
+    const Dataset dataset = open(argv[1]);
+    const unsigned threads = argc > 4 ? static_cast<unsigned>(std::atoi(argv[4])) : 2;
+    const int rounds = argc > 5 ? std::atoi(argv[5]) : 5;
+    std::printf("| sample | bytes | ms in 1 thread | in %u | ratio | busy in 1 | in %u | ratio | bytes |\n", threads,
+                threads);
+    std::puts("| --- | --: | --: | --: | --: | --: | --: | --: | --- |");
+    for (std::uint32_t field = 0; field < dataset.fields().size(); ++field) {
+      if (dataset.fields()[field].name != argv[2]) continue;
+      for (std::uint64_t sample = 0; sample < dataset.size(); ++sample)
+        measure(dataset, sample, field, argv[3], threads, rounds);
+    }
+  } catch (const Error& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return 1;
+  }
+  return 0;
+}
