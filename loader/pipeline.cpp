@@ -90,10 +90,12 @@ void Pipeline::lay_line() {
   // finished slabs -> batches in order: reorder_, which workers put them into
   const auto before = [this]() -> Stage& { return *stages_.back(); };
   if (options_.on_batch) {
-    add(std::make_unique<BatchStage>(before(), slabs_, options_.on_batch_stage, options_.on_batch, options_.prefetch));
+    add(std::make_unique<BatchStage>(before(), options_.on_batch_stage, options_.on_batch, options_.prefetch));
   }
   if (options_.on_device != nullptr) {
-    add(std::make_unique<DeviceCopy>(before(), slabs_, device_slabs(), options_.device_prefetch, device_tasks()));
+    const auto again = [this](const Batch& batch) { return filled_by_host(batch); };
+    add(std::make_unique<DeviceCopy>(before(), slabs_, device_slabs(), options_.device_prefetch,
+                                     DeviceTasks{direct_.reads.get(), jpeg_.jpegs.get(), again}));
   }
   // -> next(), which takes from the last of them
 }
@@ -116,17 +118,16 @@ std::shared_ptr<SlabPool> Pipeline::host_slabs() const {
 
 std::shared_ptr<DevicePool> Pipeline::device_slabs() const {
   const std::span<const Output> copied = program_.outputs();
-  return std::make_shared<DevicePool>(
-      DeviceBatches{options_.on_device, dataset_, {copied.begin(), copied.end()}, programs_.outputs,
-                    options_.batch_size, options_.max_items, share_,
-                    direct_.reads != nullptr ? direct_.reads->reads() : nullptr},
-      options_.device_prefetch + options_.held, options_.held, options_.held_max - options_.held);
-}
-
-DeviceTasks Pipeline::device_tasks() {
-  return {.reads = direct_.reads.get(), .jpegs = jpeg_.jpegs.get(), .filled_by_host = [this](const Batch& batch) {
-            return filled_by_host(batch);
-          }};
+  return std::make_shared<DevicePool>(DeviceBatches{options_.on_device,
+                                                    dataset_,
+                                                    {copied.begin(), copied.end()},
+                                                    programs_.outputs,
+                                                    options_.batch_size,
+                                                    options_.max_items,
+                                                    share_,
+                                                    direct_.reads != nullptr ? direct_.reads->reads() : nullptr},
+                                      options_.device_prefetch + options_.held, options_.held,
+                                      options_.held_max - options_.held);
 }
 
 std::string Pipeline::version() const {

@@ -67,7 +67,6 @@ class Pipeline {
   void lay_line();
   std::shared_ptr<SlabPool> host_slabs() const;
   std::shared_ptr<DevicePool> device_slabs() const;
-  DeviceTasks device_tasks();
 
   /// A thread has ended with that failure: what next() throws from now on. Any thread.
   void fail(const std::exception_ptr& failure) noexcept;
@@ -110,7 +109,7 @@ class Pipeline {
   bool iterating_ = false;         // a `for` is under way; consumer's thread alone
   std::string restore_note_;       // of the state that was restored last
   mutable std::mutex note_mutex_;  // guards restore_note_: stats() may come from another thread
-  StageClocks clocks_;
+  mutable StageClocks clocks_;     // sums that any thread may add to
   ChosenEngine engine_, fallback_;
   FieldHeaders headers_{dataset_};
   SampleCache cache_;

@@ -1,5 +1,6 @@
 // Reports on a pipeline: in the message of a timeout, and in figures.
 #include <algorithm>
+#include <array>
 #include <string>
 
 #include <penstock/loader/pipeline.hpp>
@@ -45,7 +46,7 @@ EngineStats Pipeline::reads() const {
 }
 
 void Pipeline::reset_stats() {
-  clocks_.reset();
+  for (StageClock* clock : clocks_.all()) clock->reset();
   for (const auto& stage : stages_) stage->reset_stats();
   stalls_.reset(Clock::now());
   const std::scoped_lock lock(reads_mutex_);
@@ -96,8 +97,9 @@ Stats Pipeline::stats() const {
     if (!restore_note_.empty()) stats.notes += (stats.notes.empty() ? "" : "; ") + restore_note_;
   }
   const unsigned readers = engine_.engine->synchronous() ? stats.workers : engine_.engine->threads();
-  stats.stages = {clocks_.plan.row("plan", 1), clocks_.read.row("read", readers),
-                  clocks_.decode.row("decode", stats.workers), clocks_.transform.row("transform", stats.workers)};
+  const std::array threads{1U, readers, stats.workers, stats.workers};
+  for (std::size_t i = 0; i < threads.size(); ++i)
+    stats.stages.push_back(clocks_.all()[i]->row(StageClocks::kNames[i], threads[i]));
   if (!engine_.engine->synchronous()) stats.stages[1].busy += stats.reads.busy;
   for (const auto& stage : stages_) stage->report(stats);
   return stats;

@@ -121,7 +121,7 @@ class SlabPool final : public BatchPool {
   /// on the way is not in the consumer's hands before hand_over().
   static std::shared_ptr<const BatchRecord> lend(const std::shared_ptr<SlabPool>& pool, Slab* slab,
                                                  To to = To::consumer);
-  void hand_over(const BatchRecord* slab);
+  void hand_over(const BatchRecord* slab) override;
   unsigned lent() const override;
   std::size_t free_slabs() const;
   std::uint64_t bytes() const;

@@ -14,13 +14,11 @@ const Slab& slab_of(const Batch& host) {
 
 DeviceCopy::DeviceCopy(Stage& before, std::shared_ptr<SlabPool> host, std::shared_ptr<DevicePool> pool, unsigned ahead,
                        DeviceTasks tasks)
-    : Stage("copy", 1),
-      before_(before),
+    : QueuedStage(before, "copy", ahead),
       host_(std::move(host)),
       pool_(std::move(pool)),
       tasks_(std::move(tasks)),
-      stream_(pool_->device().make_stream()),
-      queue_(ahead, {}) {}
+      stream_(pool_->device().make_stream()) {}
 
 void DeviceCopy::start(const std::shared_ptr<void>& keeps_alive, const Thread::Failed& failed) {
   if (tasks_.reads != nullptr) {
@@ -30,13 +28,12 @@ void DeviceCopy::start(const std::shared_ptr<void>& keeps_alive, const Thread::F
   }
   settle_thread_ = std::make_unique<Thread>(
       "penstock-settle", [this, keeps_alive](const std::stop_token&) { settle(); }, failed);
-  copy_thread_ = std::make_unique<Thread>(
-      "penstock-copy", [this, keeps_alive](const std::stop_token&) { run(); }, failed);
+  QueuedStage::start(keeps_alive, failed);
 }
 
 bool DeviceCopy::join(std::chrono::milliseconds grace) {
-  if (copy_thread_ == nullptr) in_flight_.close();  // for settle(), where run() was never called
-  bool ended = copy_thread_ == nullptr || copy_thread_->join_for(grace);
+  if (thread_ == nullptr) in_flight_.close();  // for settle(), where run() was never called
+  bool ended = QueuedStage::join(grace);
   ended &= settle_thread_ == nullptr || settle_thread_->join_for(grace);
   const Deadline deadline(grace);
   for (Thread& thread : read_threads_) ended &= thread.join_for(deadline.left());
@@ -44,30 +41,18 @@ bool DeviceCopy::join(std::chrono::milliseconds grace) {
 }
 
 void DeviceCopy::run() {
-  const auto failure = caught([&] {
-    while (const auto generation = queue_.next_generation()) {
-      while (advance(*generation)) {
-      }
-    }
-  });
+  const auto failure = caught([&] { QueuedStage::run(); });
   in_flight_.close();
   if (failure != nullptr) std::rethrow_exception(failure);
 }
 
-bool DeviceCopy::advance(std::uint64_t generation) {
+bool DeviceCopy::pass(BatchResult& result, std::uint64_t generation) {
+  if (result.failure != nullptr) return true;
   Stopwatch watch;
-  std::optional<BatchResult> result = before_.take_of(generation);
-  clock_.stalled_in.add(watch.lap());
-  if (!result) return false;
-  if (result->failure == nullptr) {
-    DeviceSlab* slab =
-        queue_.wait_for_room(generation) ? pool_->acquire([&] { return !queue_.wants(generation); }) : nullptr;
-    clock_.stalled_out.add(watch.lap());
-    if (slab == nullptr) return false;
-    copy(*result, slab, generation);
-  }
-  result->journey.passed.push_back(Clock::now());
-  return queue_.put(generation, std::move(*result));
+  DeviceSlab* slab = wait_for_room(generation) ? pool_->acquire([&] { return !wants(generation); }) : nullptr;
+  clock_.stalled_out.add(watch.lap());
+  if (slab != nullptr) copy(result, slab, generation);
+  return slab != nullptr;
 }
 
 void DeviceCopy::copy(BatchResult& result, DeviceSlab* slab, std::uint64_t generation) {
@@ -76,7 +61,7 @@ void DeviceCopy::copy(BatchResult& result, DeviceSlab* slab, std::uint64_t gener
   try {
     copy.begun = event();
     copy.copied = event();
-    fill(*slab, copy, result.bad, *stream_, clock_, [&] { return !queue_.wants(generation); });
+    fill(*slab, copy, result.bad, *stream_, clock_, [&] { return !wants(generation); });
     copy.ended = event();
     copy.ended->record(stream_->handle());
   } catch (...) {
@@ -151,39 +136,26 @@ std::unique_ptr<Event> DeviceCopy::event() {
   return pool_->device().make_event();
 }
 
-std::optional<BatchResult> DeviceCopy::unless_failed(std::optional<BatchResult> result) {
-  if (!result) return std::nullopt;
+void DeviceCopy::give(BatchResult& result) {
   const std::scoped_lock lock(mutex_);
-  if (result->failure == nullptr && failure_ != nullptr) {
-    result->failure = failure_;
-    result->batch = {};
-  }
-  return result;
+  if (result.failure != nullptr || failure_ == nullptr) return;
+  result.failure = failure_;
+  result.batch = {};
 }
 
-std::optional<BatchResult> DeviceCopy::take(std::chrono::milliseconds timeout) {
-  std::optional<BatchResult> result = unless_failed(queue_.take(timeout));
-  if (result && result->failure == nullptr) pool_->hand_over(result->batch.slab().get());
-  return result;
-}
-
-std::optional<BatchResult> DeviceCopy::take_of(std::uint64_t generation) {
-  return unless_failed(queue_.take_of(generation));
-}
-
-void DeviceCopy::go_to(const Position& /*position*/, std::uint64_t generation) {
-  queue_.go_to(generation);
+void DeviceCopy::go_to(const Position& position, std::uint64_t generation) {
+  QueuedStage::go_to(position, generation);
   pool_->wake();
 }
 
 void DeviceCopy::close() {
-  queue_.close();
+  QueuedStage::close();
   pool_->wake();
   if (tasks_.reads != nullptr) tasks_.reads->close();
 }
 
 std::string DeviceCopy::level() const {
-  return std::to_string(queue_.ready()) + " batches on " + to_string(pool_->device().id());
+  return std::to_string(ready()) + " batches on " + to_string(pool_->device().id());
 }
 
 void DeviceCopy::report(Stats& stats) const {

@@ -12,9 +12,8 @@
 #include <vector>
 
 #include <penstock/base/queue.hpp>
-#include <penstock/loader/batch/result_queue.hpp>
+#include <penstock/loader/batch/queued_stage.hpp>
 #include <penstock/loader/batch/slab.hpp>
-#include <penstock/loader/batch/stage.hpp>
 #include <penstock/loader/device/device_slab.hpp>
 
 namespace penstock {
@@ -31,20 +30,16 @@ struct DeviceTasks {
 /// rows that the device reads itself are there): readers wait for it on the device. Another thread waits until copies
 /// are over, and then gives the host's slabs back. Copies that are enqueued are bounded by the device's slabs, and by
 /// the host's.
-class DeviceCopy final : public Stage {
+class DeviceCopy final : public QueuedStage {
  public:
   /// Batches of `before` lie in slabs of `host`.
   DeviceCopy(Stage& before, std::shared_ptr<SlabPool> host, std::shared_ptr<DevicePool> pool, unsigned ahead,
              DeviceTasks tasks);
 
-  /// A copy that failed after its batch was handed on is what the next one fails with.
-  std::optional<BatchResult> take(std::chrono::milliseconds timeout) override;
-  std::optional<BatchResult> take_of(std::uint64_t generation) override;
   /// Waits until the copy is over.
   Batch apply(Batch batch) override;
   void go_to(const Position& position, std::uint64_t generation) override;
   void close() override;
-  void fail(const std::exception_ptr& failure) noexcept override { queue_.fail(failure); }
   void start(const std::shared_ptr<void>& keeps_alive, const Thread::Failed& failed) override;
   bool join(std::chrono::milliseconds grace) override;
   std::string level() const override;
@@ -59,23 +54,21 @@ class DeviceCopy final : public Stage {
     std::unique_ptr<Event> begun = nullptr, copied = nullptr, ended = nullptr;
     std::uint64_t bytes = 0;
   };
-  void run();     // what the first thread does, until close()
-  void settle();  // what the second one does, until run() has ended and the last copy is over
-  bool advance(std::uint64_t generation);
+  void run() override;  // what the first thread does, until close()
+  void settle();        // what the second one does, until run() has ended and the last copy is over
+  bool pass(BatchResult& result, std::uint64_t generation) override;
+  /// A copy that failed after its batch was handed on is what the next one fails with.
+  void give(BatchResult& result) override;
   void copy(BatchResult& result, DeviceSlab* slab, std::uint64_t generation);
   void fill(DeviceSlab& slab, InFlight& copy, std::vector<BadSample>& bad, const Stream& stream, StageClock& clock,
             const std::function<bool()>& cancelled);
   void await(InFlight& copy);
   std::unique_ptr<Event> event();
 
-  std::optional<BatchResult> unless_failed(std::optional<BatchResult> result);
-
-  Stage& before_;
   const std::shared_ptr<SlabPool> host_;
   const std::shared_ptr<DevicePool> pool_;
   const DeviceTasks tasks_;
   const std::unique_ptr<Stream> stream_;
-  ResultQueue queue_;
   Queue<InFlight> in_flight_;
   std::mutex mutex_;                            // guards the next two
   std::vector<std::unique_ptr<Event>> events_;  // not in use
@@ -83,7 +76,7 @@ class DeviceCopy final : public Stage {
 
   TimeSum crossing_;                             // of copies, without what the device does behind them
   std::atomic<std::uint64_t> crossed_bytes_{0};  // relaxed, as sums are
-  std::unique_ptr<Thread> copy_thread_, settle_thread_;
+  std::unique_ptr<Thread> settle_thread_;
   std::vector<Thread> read_threads_;
 };
 

@@ -121,7 +121,7 @@ class DevicePool final : public BatchPool {
 
   /// What a batch holds; the memory comes back when the last copy dies. Counts as the consumer's from hand_over() on.
   static std::shared_ptr<const BatchRecord> lend(const std::shared_ptr<DevicePool>& pool, DeviceSlab* slab);
-  void hand_over(const BatchRecord* record);
+  void hand_over(const BatchRecord* record) override;
   unsigned lent() const override;
   std::uint64_t bytes() const;
   std::uint64_t bytes_to_add() const override;

@@ -1,6 +1,7 @@
 // The clock of a stage: three sums that any thread may add to and any thread may read.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -51,10 +52,9 @@ class Stopwatch {
 
 /// The clocks of what comes before a batch is delivered; behind it each `Stage` has its own.
 struct StageClocks {
+  static constexpr std::array kNames{"plan", "read", "decode", "transform"};  ///< as everybody reports them
   StageClock plan, read, decode, transform;
-  void reset() {
-    for (StageClock* clock : {&plan, &read, &decode, &transform}) clock->reset();
-  }
+  std::array<StageClock*, kNames.size()> all() { return {&plan, &read, &decode, &transform}; }
 };
 
 }  // namespace penstock

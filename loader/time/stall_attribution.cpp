@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include <penstock/loader/time/stall_attribution.hpp>
@@ -7,7 +6,7 @@
 namespace penstock {
 namespace {
 
-constexpr std::array<const char*, Activity::deliver> kNames{"plan", "read", "decode", "transform"};
+static_assert(StageClocks::kNames.size() == Activity::deliver);  // the kinds of activity before it, in their order
 
 // Adds what was done; tells how much of `time` is left.
 nanoseconds add_work(std::vector<nanoseconds>& sum, const ActivityTimes& work, nanoseconds time) {
@@ -103,8 +102,8 @@ void StallAttribution::report(Stats& stats) const {
   stats.consumer_wait = waited_;
   stats.consumer_busy = busy_;
   stats.wall = waited_ + busy_;
-  for (std::size_t kind = 0; kind < kNames.size(); ++kind)
-    stats.waited_for.emplace_back(kNames[kind], waited_for_[kind]);
+  for (std::size_t kind = 0; kind < StageClocks::kNames.size(); ++kind)
+    stats.waited_for.emplace_back(StageClocks::kNames[kind], waited_for_[kind]);
   for (std::size_t stage = 0; stage < stages_.size(); ++stage)
     stats.waited_for.emplace_back(stages_[stage], waited_for_[place_of(stage)]);
 }

@@ -16,7 +16,7 @@ namespace penstock {
 
 /// Times of a stage, summed over its threads.
 struct StageStats {
-  std::string name;  ///< plan, read, decode, transform, copy, deliver
+  std::string name;  ///< one of StageClocks::kNames, or of a Stage of the loader's line: deliver, on_batch, copy
   unsigned threads = 0;
   /// Working; waiting for input; waiting for room. Of `copy`, the device works, while its thread waits.
   std::chrono::nanoseconds busy{}, stalled_in{}, stalled_out{};
@@ -43,8 +43,7 @@ struct Stats {
   std::chrono::nanoseconds first_batch{};    ///< from construction until the first batch was in hand
   std::chrono::nanoseconds consumer_wait{};  ///< inside next()
   std::chrono::nanoseconds consumer_busy{};  ///< between one next() and the following one
-  /// consumer_wait split over the stage that made it wait: read, decode, transform, plan, deliver, the user's own step,
-  /// copy; adds up to it.
+  /// consumer_wait split over the stages that made it wait, in the order of `stages`; adds up to it.
   std::vector<std::pair<std::string, std::chrono::nanoseconds>> waited_for;
   std::vector<StageStats> stages;
   EngineKind engine = EngineKind::automatic;
