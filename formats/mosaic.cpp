@@ -96,25 +96,33 @@ Mosaic mosaic_of(std::span<const std::byte> bytes, std::uint64_t decoded_length,
   return mosaic;
 }
 
-void assemble(const Mosaic& mosaic, std::vector<std::byte>& whole,
-              const std::function<void(std::uint32_t block, std::vector<std::byte>& tile)>& bring) {
+Assembly::Assembly(const Mosaic& mosaic, std::vector<std::byte>& whole)
+    : mosaic_(mosaic), whole_(whole), tile_bytes_(mosaic.tile_bytes()) {
   std::uint64_t bytes = mosaic.element_bytes;
   for (const std::uint64_t dim : mosaic.dims) bytes = times(bytes, dim);
   whole.resize(bytes);
-  const std::uint64_t tile_bytes = mosaic.tile_bytes();
-  std::vector<std::byte> tile, unwritten;
+}
+
+void Assembly::place(std::uint64_t number, std::span<const std::byte> tile) {
+  if (!tile.empty() && tile.size() != tile_bytes_) {
+    throw Error::corrupt("a chunk of " + std::to_string(tile.size()) + " bytes where chunks have " +
+                         std::to_string(tile_bytes_));
+  }
+  if (tile.empty() && unwritten_.empty()) {
+    unwritten_.resize(tile_bytes_);
+    for (std::size_t i = 0; i < tile_bytes_ && !mosaic_.fill.empty(); ++i)
+      unwritten_[i] = mosaic_.fill[i % mosaic_.fill.size()];
+  }
+  place_tile(mosaic_, number, tile.empty() ? unwritten_ : tile, whole_.data());
+}
+
+void assemble(const Mosaic& mosaic, std::vector<std::byte>& whole,
+              const std::function<void(std::uint32_t block, std::vector<std::byte>& tile)>& bring) {
+  Assembly assembly(mosaic, whole);
+  std::vector<std::byte> tile;
   for (std::uint64_t number = 0, count = mosaic.tiles(); number < count; ++number) {
     bring(mosaic.first_block + static_cast<std::uint32_t>(number), tile);
-    if (!tile.empty() && tile.size() != tile_bytes) {
-      throw Error::corrupt("a chunk of " + std::to_string(tile.size()) + " bytes where chunks have " +
-                           std::to_string(tile_bytes));
-    }
-    if (tile.empty() && unwritten.empty()) {
-      unwritten.resize(tile_bytes);
-      for (std::size_t i = 0; i < tile_bytes && !mosaic.fill.empty(); ++i)
-        unwritten[i] = mosaic.fill[i % mosaic.fill.size()];
-    }
-    place_tile(mosaic, number, tile.empty() ? unwritten : tile, whole.data());
+    assembly.place(number, tile);
   }
 }
 

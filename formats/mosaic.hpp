@@ -31,6 +31,22 @@ struct Mosaic {
 std::vector<std::byte> to_bytes(const Mosaic& mosaic);
 Mosaic mosaic_of(std::span<const std::byte> bytes, std::uint64_t decoded_length, std::uint32_t blocks);
 
+/// An array that is put together tile by tile.
+class Assembly {
+ public:
+  /// Resizes `whole`, which must outlive this, as `mosaic` must.
+  Assembly(const Mosaic& mosaic, std::vector<std::byte>& whole);
+  /// Writes the elements of tile `number`; no bytes: it was never written. Several threads may place different tiles
+  /// that have bytes. Throws Error: corrupt, when the tile has another length.
+  void place(std::uint64_t number, std::span<const std::byte> tile);
+
+ private:
+  const Mosaic& mosaic_;
+  std::vector<std::byte>& whole_;
+  const std::uint64_t tile_bytes_;
+  std::vector<std::byte> unwritten_;
+};
+
 /// Puts the array together into `whole`, which is resized. `bring` replaces its argument by the undone bytes of a
 /// block; no bytes: it was never written. Throws Error: corrupt, when a tile has another length; what `bring` throws.
 void assemble(const Mosaic& mosaic, std::vector<std::byte>& whole,

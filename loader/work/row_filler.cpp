@@ -1,16 +1,16 @@
+#include <algorithm>
 #include <cstring>
+#include <optional>
 #include <string>
 
 #include <penstock/base/error.hpp>
-#include <penstock/formats/filters/filters.hpp>
 #include <penstock/formats/io/crc32c.hpp>
 #include <penstock/loader/work/error_location.hpp>
+#include <penstock/loader/work/insist.hpp>
 #include <penstock/loader/work/row_filler.hpp>
 
 namespace penstock {
 namespace {
-
-constexpr int kReadAttempts = 3;
 
 std::byte* destination_of(std::byte* slot, std::uint64_t offset, std::byte* buffer) {
   return slot != nullptr ? slot : buffer + offset;
@@ -24,9 +24,9 @@ RowFiller::RowFiller(const FetchFrom& from, ReadEngine& direct, BlockCache& bloc
       dataset_(from.dataset),
       program_(from.program),
       direct_(direct),
-      blocks_(blocks),
       max_items_(max_items),
       log_(log),
+      specials_(from.dataset, direct, blocks, parallel),
       filler_(from.program, parallel),
       keeper_(from.dataset, from.program, cache, parallel) {}
 
@@ -39,18 +39,6 @@ void RowFiller::read_and_fill(const SampleContext& sample, RowSlots& slots) {
     });
   });
   fill(sample, fetch_, buffer_.data(), slots, nullptr);
-}
-
-// I/O errors, and only those, may pass.
-template <typename Read>
-void RowFiller::insist(Read read) {
-  for (int attempt = 1;; ++attempt) {
-    try {
-      return read();
-    } catch (const Error& error) {
-      if (error.kind() != ErrorKind::io || attempt == kReadAttempts) throw;
-    }
-  }
 }
 
 template <typename Work>
@@ -122,6 +110,13 @@ void RowFiller::fill(const SampleContext& sample, const Fetch& fetch, std::byte*
   }
 }
 
+void RowFiller::read_specials(const Fetch& fetch, std::byte* buffer, const RowTask* ahead) {
+  const auto reads = [](const Fetch::Special& special) { return special.piece.kind == Piece::Kind::block; };
+  std::optional<ReadTime> time;
+  if (std::ranges::any_of(fetch.specials(), reads)) time.emplace(log_, read_time_);
+  specials_.read(fetch, buffer, ahead);
+}
+
 void RowFiller::fill_output(std::uint32_t output, const FieldBytes& bytes, RowSlots& slots) {
   if (slots.buffered[output] == nullptr) return filler_.fill(output, bytes, slots.places[output]);
   const std::uint64_t items = filler_.items(output, bytes);
@@ -131,25 +126,6 @@ void RowFiller::fill_output(std::uint32_t output, const FieldBytes& bytes, RowSl
   }
   slots.buffered[output]->resize(items * program_.outputs()[output].row_bytes());
   filler_.fill(output, bytes, *slots.buffered[output]);
-}
-
-void RowFiller::read_specials(const Fetch& fetch, std::byte* buffer, const RowTask* ahead) {
-  for (const Fetch::Special& special : fetch.specials()) {
-    std::byte* destination = destination_of(special.slot, special.offset, buffer);
-    const Piece& piece = special.piece;
-    if (piece.kind == Piece::Kind::block) {
-      copy_block(piece, destination, ahead);
-      continue;
-    }
-    if (piece.inline_bytes.empty()) {
-      std::memset(destination, 0, piece.length);
-      continue;
-    }
-    for (std::uint64_t done = 0; done < piece.length; done += piece.inline_bytes.size()) {
-      const std::uint64_t length = std::min<std::uint64_t>(piece.inline_bytes.size(), piece.length - done);
-      std::memcpy(destination + done, piece.inline_bytes.data(), length);
-    }
-  }
 }
 
 // Before anything is made of the bytes, or kept of them. `just_read`: by this filler's last read().
@@ -230,37 +206,6 @@ void RowFiller::require_sum(std::uint64_t sample, std::uint32_t field, std::uint
   if (const std::uint32_t second = crc32c(again); second != recorded)
     throw checksum_error(dataset_, sample, field, begin, recorded, second);
   std::memcpy(bytes.data(), again.data(), bytes.size());
-}
-
-void RowFiller::copy_block(const Piece& piece, std::byte* destination, const RowTask* ahead) {
-  const ReadTime time(log_, read_time_);
-  const BlockCache::Bytes bytes = blocks_.get(piece.block, [&](std::vector<std::byte>& undone) {
-    const Block block = dataset_.block(piece.block);
-    if (block.mosaic) {
-      return assemble(*block.mosaic, undone, [this](std::uint32_t number, std::vector<std::byte>& tile) {
-        const Block of = dataset_.block(number);
-        tile.clear();
-        if (of.decoded_length != 0) undo_filters(of, read_stored(of), tile, filter_scratch_);
-      });
-    }
-    const auto brought = ahead != nullptr ? ahead->stored(piece.block) : std::nullopt;
-    const std::span<const std::byte> stored = brought ? *brought : read_stored(block);
-    undo_filters(block, stored, undone, filter_scratch_);
-  });
-  if (piece.offset > bytes->size() || piece.length > bytes->size() - piece.offset) {
-    throw Error::corrupt("a value lies outside its block of " + std::to_string(bytes->size()) + " bytes");
-  }
-  std::memcpy(destination, bytes->data() + piece.offset, piece.length);
-}
-
-std::span<const std::byte> RowFiller::read_stored(const Block& block) {
-  stored_.resize(block.extent.length);
-  insist([&] {
-    pending_.assign(1, {});
-    const ReadRequest request{block.extent, stored_.data(), PendingRead::tag(pending_[0])};
-    submit({&request, 1});
-  });
-  return stored_;
 }
 
 }  // namespace penstock

@@ -17,6 +17,7 @@
 #include <penstock/loader/time/stage_clock.hpp>
 #include <penstock/loader/time/work_log.hpp>
 #include <penstock/loader/work/row_slots.hpp>
+#include <penstock/loader/work/special_reader.hpp>
 #include <penstock/transforms/program/program.hpp>
 
 namespace penstock {
@@ -44,8 +45,6 @@ class RowFiller {
   std::uint64_t misses() const { return misses_; }  ///< and those that it had not
 
  private:
-  template <typename Read>
-  static void insist(Read read);
   template <typename Work>
   void name_sample(const SampleContext& sample, Work work) const;
   // `buffer` holds the bytes that `fetch` planned.
@@ -59,17 +58,15 @@ class RowFiller {
   void cut(const FieldFetch& fetch, std::byte* bytes);
   void require_sum(std::uint64_t sample, std::uint32_t field, std::uint64_t begin, std::span<std::byte> bytes,
                    std::uint32_t recorded, std::uint32_t found);
-  void copy_block(const Piece& piece, std::byte* destination, const RowTask* ahead);
-  std::span<const std::byte> read_stored(const Block& block);
   void submit(std::span<const ReadRequest> requests);
 
   const FetchFrom& from_;
   const Dataset& dataset_;
   const Program& program_;
   ReadEngine& direct_;
-  BlockCache& blocks_;
   const std::uint64_t max_items_;
   WorkLog* const log_;
+  SpecialReader specials_;
   SlotFiller filler_;
   SampleKeeper keeper_;
   Fetch fetch_;
@@ -77,7 +74,7 @@ class RowFiller {
   std::vector<ReadRequest> requests_;
   std::vector<PendingRead> pending_;
   std::vector<ReadSum> sums_;  // by read of the fetch read last
-  std::vector<std::byte> stored_, filter_scratch_, cut_scratch_;
+  std::vector<std::byte> cut_scratch_;
   nanoseconds read_time_{};
   std::uint64_t hits_ = 0, misses_ = 0;
 };
