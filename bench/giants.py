@@ -1,0 +1,107 @@
+"""Usage: python bench/giants.py FOLDER [NAME=PYTHONPATH...] [--workers 2] [--rounds 5]
+
+Seconds until the batch that holds one giant among small samples is there: a `jpt` of 89 megapixels among photographs of
+0.2, and a LAZ of 5,000,000 points among clouds of 20,000. The giant is the first sample of the first batch, so that one
+worker has it while the others soon have nothing left to do. FOLDER takes the datasets, which are made once (laspy and
+Pillow do it) and may be given again. Each PYTHONPATH is a build of penstock (without any, the one that is imported), in
+turns, each in a process of its own: medians, quartiles, and ratios to the first."""
+
+import argparse
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+import time
+
+BATCH, SMALL = 8, 15
+SIDE = 9440  # an image holds at most 2^28 bytes
+
+
+def photograph(side, seed):
+    import numpy
+    from PIL import Image
+
+    noise = numpy.random.default_rng(seed)
+    coarse = Image.fromarray(noise.integers(0, 256, (side // 16, side // 16, 3), dtype=numpy.uint8))
+    picture = numpy.asarray(coarse.resize((side, side), Image.Resampling.BICUBIC)).astype(numpy.int16)
+    picture += noise.integers(-12, 13, (side, side, 1), dtype=numpy.int16)
+    return Image.fromarray(picture.clip(0, 255).astype(numpy.uint8))
+
+
+def write_cloud(path, points, seed):
+    import laspy
+    import numpy
+
+    noise = numpy.random.default_rng(seed)
+    header = laspy.LasHeader(point_format=6, version="1.4")
+    header.scales, header.offsets = [0.001] * 3, [500000, 5900000, 0]
+    cloud = laspy.LasData(header)
+    number = numpy.arange(points)
+    cloud.x = 500000 + number % 1000 * 0.2 + noise.normal(0, 0.05, points)
+    cloud.y = 5900000 + number // 1000 * 0.1 + noise.normal(0, 0.02, points)
+    cloud.z = abs(noise.normal(10, 4, points))
+    cloud.intensity = noise.integers(0, 3000, points)
+    cloud.gps_time = numpy.cumsum(noise.random(points) * 1e-5)
+    cloud.write(path)
+
+
+def make(folder):
+    import penstock as ps
+
+    for name, write in (("images", lambda path, giant, i: photograph(SIDE if giant else 448, i).save(path, quality=88)),
+                        ("clouds", lambda path, giant, i: write_cloud(path, 5_000_000 if giant else 20_000, i))):
+        if (folder / name).exists():
+            continue
+        source = folder / (name + ".source")
+        source.mkdir(parents=True, exist_ok=True)
+        for i in range(1 + SMALL):
+            write(source / f"{i:05}.{'jpg' if name == 'images' else 'laz'}", i == 0, i)
+        ps.pack(source, folder / name, format="tar", **({"jpeg": "recode"} if name == "images" else {}))
+
+
+def measure(folder, workers):
+    """Of each dataset, seconds from the loader's first batch asked for to that batch; the loader's threads are there."""
+    import penstock as ps
+
+    chains = {"images": {"jpg": ps.image.resize((224, 224))}, "clouds": {"laz": ps.points.sample(16384)}}
+    for name, fields in chains.items():
+        for file in (folder / name).iterdir():
+            file.read_bytes()
+        with ps.Loader(folder / name, batch_size=BATCH, workers=workers, fields=fields) as loader:
+            begin = time.perf_counter()
+            next(iter(loader))
+            print(name, time.perf_counter() - begin)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=pathlib.Path)
+    parser.add_argument("builds", nargs="*", metavar="NAME=PYTHONPATH")
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--measure", action="store_true", help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.measure:
+        return measure(given.folder, given.workers)
+    builds = dict(build.split("=", 1) for build in given.builds) or {"this": os.environ.get("PYTHONPATH", "")}
+    sys.path[:0] = next(iter(builds.values())).split(os.pathsep)
+    make(given.folder)
+    seconds = {}
+    for _ in range(given.rounds):
+        for name, path in builds.items():
+            command = [sys.executable, __file__, given.folder, "--measure", "--workers", str(given.workers)]
+            out = subprocess.run(command, check=True, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": path})
+            for line in out.stdout.splitlines():
+                dataset, value = line.split()
+                seconds.setdefault((dataset, name), []).append(float(value))
+    print(f"| dataset | build | s to the giant's batch, {given.workers} workers | quartiles | ratio |")
+    print("| --- | --- | --: | --: | --: |")
+    for (dataset, name), values in seconds.items():
+        first = statistics.median(seconds[dataset, next(iter(builds))])
+        low, middle, high = statistics.quantiles(values, n=4, method="inclusive")
+        print(f"| {dataset} | {name} | {middle:.3f} | {low:.3f}-{high:.3f} | {first / middle:.2f} |")
+
+
+if __name__ == "__main__":
+    main()
