@@ -49,19 +49,25 @@ def write_cloud(path, points, seed):
 def make(folder):
     import penstock as ps
 
-    for name, write in (("images", lambda path, giant, i: photograph(SIDE if giant else 448, i).save(path, quality=88)),
-                        ("clouds", lambda path, giant, i: write_cloud(path, 5_000_000 if giant else 20_000, i))):
+    def write_image(path, giant, seed):
+        photograph(SIDE if giant else 448, seed).save(path, quality=88)
+
+    def write_points(path, giant, seed):
+        write_cloud(path, 5_000_000 if giant else 20_000, seed)
+
+    for name, write in (("images", write_image), ("clouds", write_points)):
         if (folder / name).exists():
             continue
         source = folder / (name + ".source")
         source.mkdir(parents=True, exist_ok=True)
         for i in range(1 + SMALL):
             write(source / f"{i:05}.{'jpg' if name == 'images' else 'laz'}", i == 0, i)
-        ps.pack(source, folder / name, format="tar", **({"jpeg": "recode"} if name == "images" else {}))
+        options = {"jpeg": "recode"} if name == "images" else {}
+        ps.pack(source, folder / name, format="tar", **options)
 
 
 def measure(folder, workers):
-    """Of each dataset, seconds from the loader's first batch asked for to that batch; the loader's threads are there."""
+    """Of each dataset, seconds from asking a new loader for its first batch until that is there."""
     import penstock as ps
 
     chains = {"images": {"jpg": ps.image.resize((224, 224))}, "clouds": {"laz": ps.points.sample(16384)}}
@@ -91,7 +97,8 @@ def main():
     for _ in range(given.rounds):
         for name, path in builds.items():
             command = [sys.executable, __file__, given.folder, "--measure", "--workers", str(given.workers)]
-            out = subprocess.run(command, check=True, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": path})
+            environment = {**os.environ, "PYTHONPATH": path}
+            out = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=environment)
             for line in out.stdout.splitlines():
                 dataset, value = line.split()
                 seconds.setdefault((dataset, name), []).append(float(value))
@@ -99,7 +106,7 @@ def main():
     print("| --- | --- | --: | --: | --: |")
     for (dataset, name), values in seconds.items():
         first = statistics.median(seconds[dataset, next(iter(builds))])
-        low, middle, high = statistics.quantiles(values, n=4, method="inclusive")
+        low, middle, high = statistics.quantiles(values, n=4, method="inclusive") if len(values) > 1 else 3 * values
         print(f"| {dataset} | {name} | {middle:.3f} | {low:.3f}-{high:.3f} | {first / middle:.2f} |")
 
 
