@@ -1,6 +1,7 @@
-#include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <memory>
+#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -21,9 +22,8 @@ thread_local unsigned number_here = 0;  // of a pool's thread
 struct ArenaPool::State final : ForkGate::Sleepers {
   State(unsigned count, Token body) : threads(count), token(std::move(body)) {
     const ForkGate here;
-    // All slots are reserved. Where only one is, TBB sends a thread of its own for what is enqueued.
-    const unsigned slots = std::max(threads, 2U);
-    arena.initialize(static_cast<int>(slots), slots);
+    arena.initialize(static_cast<int>(threads + 1), threads + 1);  // all slots reserved
+    tokens = std::make_unique<tbb::task_group>(apart);
     group = std::make_unique<tbb::task_group>();
     if (auto refused = caught([&] { kept_open = group->defer([] {}); })) {
       static_cast<void>(group.release());  // it would wait for what it could not defer
@@ -37,6 +37,8 @@ struct ArenaPool::State final : ForkGate::Sleepers {
     ForkGate::remove(*this);
     started.clear();
     const ForkGate here;
+    end_tokens();
+    kept_open = {};
     group.reset();
     arena.terminate();
   }
@@ -47,13 +49,19 @@ struct ArenaPool::State final : ForkGate::Sleepers {
     arena.execute([&] { group->wait(); });
   }
 
+  // Tokens are spawned by a thread that enters the arena for it. They are not enqueued: where the program, or the
+  // machine, allows TBB no thread of its own, that would have TBB start one, which finds no free slot and never rests.
   template <typename Work>
-  bool enqueue(Work work) noexcept {
+  bool enqueue(const Work& work) noexcept {
     std::uint64_t before = open.load(std::memory_order_acquire);
     do {
       if (before == 0) return false;
     } while (!open.compare_exchange_weak(before, before + 1, std::memory_order_acq_rel));
-    if (caught([&] { arena.enqueue(work); }) == nullptr) return true;
+    {
+      const std::lock_guard lock(door);
+      if (caught([&] { arena.execute([&] { tokens->run(work); }); }) == nullptr) return true;
+      token_refused = true;
+    }
     let_go();
     return false;
   }
@@ -61,10 +69,22 @@ struct ArenaPool::State final : ForkGate::Sleepers {
     if (open.fetch_sub(1, std::memory_order_acq_rel) == 1) kept_open = {};
   }
 
-  void run() noexcept {
+  // A group also waits for what it was refused. Tokens that wait for threads which never started are dropped.
+  void end_tokens() noexcept {
+    const auto drop = [&] {
+      tokens->cancel();
+      arena.execute([&] { tokens->wait(); });
+    };
+    if (token_refused || (open.load(std::memory_order_acquire) != 0 && caught(drop)))
+      static_cast<void>(tokens.release());
+    else
+      tokens.reset();
+  }
+
+  void run(const Token& what) noexcept {
     let_go();
     ForkGate::leave();
-    token(number_here);
+    what(number_here);
     ForkGate::enter();
   }
 
@@ -85,8 +105,11 @@ struct ArenaPool::State final : ForkGate::Sleepers {
   tbb::task_arena arena;
   std::unique_ptr<tbb::task_group> group;
   tbb::task_handle kept_open;  // while it is there, the threads wait for the group
-  // One for the pool, until it is closed, and one for each token that has not begun. Tokens are none of the group's
-  // tasks: those for which memory is refused would be waited for nevertheless.
+  tbb::task_group_context apart{tbb::task_group_context::isolated};  // no user's group can cancel tokens
+  std::unique_ptr<tbb::task_group> tokens;                           // a group of their own, for which nobody waits
+  std::mutex door;                                                   // one thread at a time enters to spawn a token
+  bool token_refused = false;                                        // memory for a token; guarded by `door`
+  // One for the pool, until it is closed, and one for each token that has not begun.
   std::atomic<std::uint64_t> open{1};
   std::atomic<bool> closed{false};
   std::vector<Thread> started;
@@ -103,7 +126,12 @@ void ArenaPool::start(const std::string& name, const std::shared_ptr<void>& keep
 
 bool ArenaPool::enqueue() noexcept {
   const ForkGate here;
-  return state_->enqueue([state = state_.get()] { state->run(); });
+  return state_->enqueue([state = state_.get()] { state->run(state->token); });
+}
+
+bool ArenaPool::enqueue(Token once) noexcept {
+  const ForkGate here;
+  return state_->enqueue([state = state_.get(), once = std::move(once)] { state->run(once); });
 }
 
 void ArenaPool::close() noexcept {
