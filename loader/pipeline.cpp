@@ -139,7 +139,9 @@ std::string Pipeline::version() const {
 void Pipeline::start(const std::shared_ptr<Pipeline>& pipeline) {
   const std::stop_token stop = pipeline->stopping_.get_token();
   const Thread::Failed failed = [pipeline](const std::exception_ptr& failure) { pipeline->fail(failure); };
-  pipeline->workers_->start(pipeline, pipeline->context_, stop, failed);
+  // Threads alone hold a share: the pool is the pipeline's.
+  pipeline->workers_->start(pipeline, pipeline->context_,
+                            [of = pipeline.get()](const std::exception_ptr& failure) { of->fail(failure); });
   pipeline->scheduler_thread_ = std::make_unique<Thread>(
       "penstock-feed", [pipeline, stop](const std::stop_token&) { pipeline->scheduler_->run(stop); }, failed);
   for (const auto& stage : pipeline->stages_) stage->start(pipeline, failed);

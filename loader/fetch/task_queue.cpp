@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <utility>
 
 #include <penstock/loader/fetch/row_task.hpp>
 #include <penstock/loader/fetch/task_queue.hpp>
@@ -23,6 +24,12 @@ void TaskQueue::changed(Clock::time_point now) {
   without_room_.set(scheduler_waits_ && reading_ == 0, now);
 }
 
+void TaskQueue::call_by(unsigned workers, Call call, std::function<void()> stranded) {
+  workers_ = workers;
+  call_ = std::move(call);
+  stranded_ = std::move(stranded);
+}
+
 void TaskQueue::push(RowTask& task, Clock::time_point now) noexcept {
   {
     const std::scoped_lock lock(mutex_);
@@ -33,30 +40,65 @@ void TaskQueue::push(RowTask& task, Clock::time_point now) noexcept {
     (last_ == nullptr ? first_ : last_->behind) = &task;
     last_ = &task;
     ++size_;
+    if (called_ + working_ >= workers_) return;
+    ++called_;
   }
-  arrived_.notify_one();
+  call();
 }
 
-std::optional<TaskQueue::Taken> TaskQueue::pop(std::stop_token stop, Clock::time_point idle_since) {
-  std::unique_lock lock(mutex_);
-  const nanoseconds before = without_room_.until(idle_since);
-  arrived_.wait(lock, stop, [this] { return first_ != nullptr || closed_; });
-  if (first_ == nullptr) return std::nullopt;
-  const Clock::time_point taken = Clock::now();
-  const Taken result{first_, taken,
-                     std::clamp<nanoseconds>(without_room_.until(taken) - before, {}, taken - idle_since)};
-  first_ = first_->behind;
+// For what called_ has been raised.
+void TaskQueue::call() noexcept {
+  if (call_()) return;
+  bool stranded = false;
+  {
+    const std::scoped_lock lock(mutex_);
+    --called_;
+    stranded = size_ > 0 && called_ == 0 && working_ == 0 && !closed_;
+  }
+  if (stranded) stranded_();
+}
+
+// With the lock held. Null: there is none.
+RowTask* TaskQueue::oldest() {
+  if (first_ == nullptr || closed_) return nullptr;
+  RowTask* task = std::exchange(first_, first_->behind);
   if (first_ == nullptr) last_ = nullptr;
   --size_;
-  return result;
+  return task;
+}
+
+std::optional<TaskQueue::Taken> TaskQueue::first(const Idle& idle) {
+  const std::scoped_lock lock(mutex_);
+  --called_;
+  RowTask* task = oldest();
+  if (task == nullptr) return std::nullopt;
+  ++working_;
+  const Clock::time_point now = Clock::now();
+  return Taken{task, now, idle.no_room(now, without_room_.until(now))};
+}
+
+std::optional<TaskQueue::Taken> TaskQueue::another(Clock::time_point done, Idle& idle) {
+  const std::scoped_lock lock(mutex_);
+  if (RowTask* task = oldest()) return Taken{task, Clock::now(), {}};
+  --working_;
+  idle = {done, without_room_.until(done)};
+  return std::nullopt;
+}
+
+void TaskQueue::pass() noexcept {
+  {
+    const std::scoped_lock lock(mutex_);
+    if (first_ == nullptr || closed_) {
+      --called_;
+      return;
+    }
+  }
+  call();
 }
 
 void TaskQueue::close() {
-  {
-    const std::scoped_lock lock(mutex_);
-    closed_ = true;
-  }
-  arrived_.notify_all();
+  const std::scoped_lock lock(mutex_);
+  closed_ = true;
 }
 
 std::size_t TaskQueue::size() const {

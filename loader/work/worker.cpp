@@ -1,8 +1,9 @@
 #include <algorithm>
+#include <new>
 #include <string>
+#include <utility>
 
-#include <tbb/task_arena.h>
-
+#include <penstock/base/arena_pool.hpp>
 #include <penstock/base/caught.hpp>
 #include <penstock/base/error.hpp>
 #include <penstock/base/thread.hpp>
@@ -13,29 +14,52 @@ namespace penstock {
 namespace {
 
 constexpr std::uint64_t kReplacements = 16;
+constexpr unsigned kOwner = ~0U;                         // of the pieces of a row: the worker that has the row
 constexpr std::uint32_t kReplacementStream = 0x5eb1ace;  // a transform number of its own for the draws of replacements
 
 }  // namespace
 
-Worker::Worker(WorkerContext& context, WorkLog* log)
+Worker::Worker(WorkerContext& context, WorkLog* log, Parallel* parallel)
     : context_(context),
       log_(log),
-      filler_(context.from, context.direct, context.blocks, context.cache, context.options.max_items, log) {}
+      filler_(context.from, context.direct, context.blocks, context.cache, context.options.max_items, log, parallel) {}
 
-void Worker::run(std::stop_token stop) {
-  bool observed = false;
-  while (const std::optional<TaskQueue::Taken> taken = context_.tasks.pop(stop, watch_.last())) {
-    if (!std::exchange(observed, true)) context_.workers_observed.fetch_add(1, std::memory_order_relaxed);
-    take_up(*taken);
+// A codec may wait for something on TBB meanwhile, in which this thread may be given a token; it is then for others.
+void Worker::run_tasks() {
+  if (at_work_) return context_.tasks.pass();
+  at_work_ = true;
+  auto taken = context_.tasks.first(idle_);
+  while (taken) {
+    if (!std::exchange(observed_, true)) context_.workers_observed.fetch_add(1, std::memory_order_relaxed);
+    take_up(taken->at, taken->no_room);
     run_task(*taken->task);
+    taken = context_.tasks.another(watch_.last(), idle_);
   }
+  at_work_ = false;
 }
 
-void Worker::take_up(const TaskQueue::Taken& taken) {
-  const nanoseconds idle = watch_.lap_at(taken.at);
-  context_.clocks.decode.stalled_out.add(taken.no_room);
-  context_.clocks.decode.stalled_in.add(idle - taken.no_room);
-  log_->open(taken.at);
+void Worker::help(SharedLoop& pieces, unsigned number) {
+  if (at_work_ || !pieces.left()) return;
+  at_work_ = true;
+  const Clock::time_point now = Clock::now();
+  take_up(now, idle_.no_room(now, context_.tasks.without_room(now)));
+  pieces.join(number);
+  idle_ = {watch_.last(), context_.tasks.without_room(watch_.last())};
+  at_work_ = false;
+}
+
+void Worker::record_help() {
+  const Clock::time_point began = watch_.last();
+  const nanoseconds busy = watch_.lap();
+  context_.clocks.decode.busy.add(busy);
+  log_->add(began, Activity::decode, busy);
+}
+
+void Worker::take_up(Clock::time_point at, nanoseconds no_room) {
+  const nanoseconds idle = watch_.lap_at(at);
+  context_.clocks.decode.stalled_out.add(no_room);
+  context_.clocks.decode.stalled_in.add(idle - no_room);
+  log_->open(at);
 }
 
 nanoseconds Worker::unrecorded() const {
@@ -204,32 +228,51 @@ bool Worker::replace(BatchBuilder& builder, std::uint32_t row, std::string& last
   return false;
 }
 
-struct WorkerPool::State {
-  unsigned workers;
-  tbb::task_arena arena;
-  std::vector<Thread> threads;
+struct WorkerPool::State final : Parallel {
+  explicit State(unsigned workers)
+      : threads(workers), pool(workers, [this](unsigned number) {
+          if (auto failure = caught([&] { all[number]->run_tasks(); })) caught([&] { failed(failure); });
+        }) {}
+
+  // A worker that is busy now may become idle meanwhile, so all others are told of it. What comes too late finds
+  // nothing.
+  void run(std::uint32_t pieces, const std::function<void(std::uint32_t)>& body) override {
+    const SharedLoop::Body run_piece = [&](unsigned helper, std::uint64_t piece, const std::stop_token&) {
+      const auto failure = caught([&] { body(static_cast<std::uint32_t>(piece)); });
+      if (helper != kOwner) all[helper]->record_help();
+      if (failure) std::rethrow_exception(failure);
+    };
+    const auto loop = std::make_shared<SharedLoop>(pieces, run_piece);
+    const auto help = [this, loop](unsigned number) { all[number]->help(*loop, number); };
+    for (unsigned others = std::min(pieces, threads) - 1; others > 0 && pool.enqueue(help);) --others;
+    loop->join(kOwner);
+    if (auto failure = loop->end()) std::rethrow_exception(failure);
+  }
+
+  const unsigned threads;
+  Thread::Failed failed;
+  std::vector<std::unique_ptr<Worker>> all;
+  ArenaPool pool;  // last: its threads use the others
 };
 
-WorkerPool::WorkerPool(unsigned workers) : state_(std::make_unique<State>()) {
-  state_->workers = workers;
-  state_->arena.initialize(static_cast<int>(workers), workers);
-}
+WorkerPool::WorkerPool(unsigned workers) : state_(std::make_unique<State>(workers)) {}
 
-void WorkerPool::start(const std::shared_ptr<void>& keeps_alive, WorkerContext& context, const std::stop_token& stop,
-                       const Thread::Failed& failed) {
-  const auto work = [keeps_alive, &context, stop, arena = &state_->arena](unsigned worker, const std::stop_token&) {
-    arena->execute([&] { Worker(context, context.worker_logs[worker].get()).run(stop); });
-  };
-  start_threads(state_->threads, "penstock-w", state_->workers, work, failed);
+void WorkerPool::start(const std::shared_ptr<void>& keeps_alive, WorkerContext& context, const Thread::Failed& failed) {
+  State& state = *state_;
+  state.failed = failed;
+  Parallel* const parallel = state.threads > 1 ? &state : nullptr;
+  for (unsigned worker = 0; worker < state.threads; ++worker)
+    state.all.push_back(std::make_unique<Worker>(context, context.worker_logs[worker].get(), parallel));
+  context.tasks.call_by(
+      state.threads, [&state] { return state.pool.enqueue(); },
+      [&state] { caught([&] { state.failed(std::make_exception_ptr(std::bad_alloc())); }); });
+  state.pool.start("penstock-w", keeps_alive, failed);
 }
 
 WorkerPool::~WorkerPool() = default;
 
 bool WorkerPool::join_for(std::chrono::milliseconds grace) {
-  const Deadline deadline(grace);
-  bool joined = true;
-  for (Thread& thread : state_->threads) joined &= thread.join_for(deadline.left());
-  return joined;
+  return state_->pool.join_for(grace);
 }
 
 }  // namespace penstock

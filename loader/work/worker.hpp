@@ -1,11 +1,13 @@
 // The worker pool: exactly `workers` threads that decode and transform rows, and read them with the engine in_worker.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <vector>
 
 #include <penstock/base/error.hpp>
+#include <penstock/base/shared_loop.hpp>
 #include <penstock/base/thread.hpp>
 #include <penstock/loader/batch/batch_builder.hpp>
 #include <penstock/loader/fetch/row_task.hpp>
@@ -18,12 +20,16 @@
 
 namespace penstock {
 
-/// One worker: what its thread runs.
+/// One worker: what its thread does with a token.
 class Worker {
  public:
-  /// `log`: null for one that only fills batches.
-  explicit Worker(WorkerContext& context, WorkLog* log = nullptr);
-  void run(std::stop_token stop);
+  /// `log`: null for one that only fills batches. `parallel`: of the pool; null: nobody helps.
+  explicit Worker(WorkerContext& context, WorkLog* log = nullptr, Parallel* parallel = nullptr);
+  /// Does row tasks, the oldest first, until there is none. Throws what is no row's failure.
+  void run_tasks();
+  /// Does pieces of another worker's row, as thread `number`, until none is left.
+  void help(SharedLoop& pieces, unsigned number);
+  void record_help();  ///< one of them is done
   /// Fills a whole batch in the calling thread. Throws what failed.
   void fill_batch(BatchBuilder& builder);
 
@@ -35,8 +41,8 @@ class Worker {
   void fail_row(BatchBuilder& builder, std::uint32_t row, std::exception_ptr failure);
   void fall_short(BatchBuilder& builder, std::uint32_t row, const Error& error);
   bool replace(BatchBuilder& builder, std::uint32_t row, std::string& last);
-  void finish(BatchBuilder& builder);  ///< once its last row is written
-  void take_up(const TaskQueue::Taken& taken);
+  void finish(BatchBuilder& builder);                       ///< once its last row is written
+  void take_up(Clock::time_point at, nanoseconds no_room);  ///< it was idle until then
   nanoseconds unrecorded() const;  ///< in rows, but for what is neither read nor decoded nor transformed
   void record(bool goes_on);       ///< what was done since the last look at the clock
 
@@ -51,19 +57,21 @@ class Worker {
   nanoseconds read_{}, decode_{}, transform_{};  // as last recorded
   std::uint64_t hits_ = 0, misses_ = 0;          // likewise
   std::uint64_t copied_ = 0;                     // values, since then
+  TaskQueue::Idle idle_;
+  bool at_work_ = false, observed_ = false;
 };
 
-/// The pool: threads of ours inside an arena of their own with that many reserved slots, so that whatever runs on TBB
-/// within a codec stays within `workers` threads, and the host program's arenas are left alone.
+/// The pool: exactly `workers` threads in an arena of their own. TBB schedules tokens onto those that are idle: to do
+/// row tasks, or to help another with a large row. What runs on TBB within a codec stays on these threads too.
 class WorkerPool {
  public:
   explicit WorkerPool(unsigned workers);
   ~WorkerPool();
-  /// Throws Error: resource, when a thread cannot be started; those that were are joined in the end, as all are.
-  /// `failed` is told what a thread ends with.
-  void start(const std::shared_ptr<void>& keeps_alive, WorkerContext& context, const std::stop_token& stop,
-             const Thread::Failed& failed);
-  /// Joins the threads; false when one of them did not come back within `grace` and was left behind.
+  /// The queue calls workers from now on. Throws Error: resource, when a thread cannot be started; those that were are
+  /// joined in the end, as all are. `failed` is told what a thread ends with, and what ends a token but is no row's.
+  void start(const std::shared_ptr<void>& keeps_alive, WorkerContext& context, const Thread::Failed& failed);
+  /// Joins the threads; false when one of them did not come back within `grace` and was left behind. The queue is
+  /// closed by then.
   bool join_for(std::chrono::milliseconds grace);
 
  private:

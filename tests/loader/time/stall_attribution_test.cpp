@@ -407,6 +407,7 @@ TEST_CASE("a read that throws has taken its time") {
 
 TEST_CASE("workers lack room while the scheduler waits for some and no reads are under way") {
   TaskQueue tasks;
+  tasks.call_by(3, [] { return true; }, {});
   RowTask task, another;
   task.read_ahead = another.read_ahead = true;
   tasks.waits_for_room(at(0), true);
@@ -427,25 +428,90 @@ TEST_CASE("workers lack room while the scheduler waits for some and no reads are
   RowTask own;
   tasks.push(own, at(70));  // whose rows the workers read
   CHECK(tasks.reading(at(80)) == milliseconds(25));
+  for (const RowTask* expected : {&task, &another, &own}) CHECK(tasks.first({})->task == expected);
+  tasks.push(task);
   tasks.close();
-  for (const RowTask* expected : {&task, &another, &own}) CHECK(tasks.pop({}, Clock::now())->task == expected);
-  CHECK(!tasks.pop({}, Clock::now()));
+  CHECK(!tasks.first({}));
+}
+
+TEST_CASE("as many workers are called as there are tasks, where as many are idle") {
+  TaskQueue tasks;
+  TaskQueue::Idle idle;
+  unsigned calls = 0;
+  tasks.call_by(
+      2, [&] { return ++calls != 0; }, [] { FAIL("somebody comes"); });
+  RowTask first, second, third, fourth;
+  tasks.push(first);
+  CHECK(calls == 1);
+  CHECK(tasks.first({})->task == &first);
+  for (RowTask* task : {&second, &third, &fourth}) tasks.push(*task);
+  CHECK(calls == 2);  // both workers are at work, or on their way
+  CHECK(tasks.first({})->task == &second);
+  CHECK(tasks.another(Clock::now(), idle)->task == &third);
+  CHECK(tasks.another(Clock::now(), idle)->task == &fourth);
+  CHECK(!tasks.another(Clock::now(), idle));
+  tasks.push(first);
+  CHECK(calls == 3);  // one of them has gone
+  CHECK(tasks.another(Clock::now(), idle)->task == &first);
+  CHECK(!tasks.first({}));
+  CHECK(!tasks.another(Clock::now(), idle));
+}
+
+TEST_CASE("a task for which no worker could be called is taken by one at work, and otherwise is told of") {
+  TaskQueue tasks;
+  TaskQueue::Idle idle;
+  bool comes = true;
+  unsigned stranded = 0;
+  tasks.call_by(
+      3, [&] { return comes; }, [&] { ++stranded; });
+  RowTask called, refused, nobodys;
+  tasks.push(called);
+  comes = false;
+  tasks.push(refused);  // somebody is on the way
+  CHECK(tasks.first({})->task == &called);
+  tasks.push(nobodys);  // somebody is at work
+  CHECK(stranded == 0);
+  CHECK(tasks.another(Clock::now(), idle)->task == &refused);
+  CHECK(tasks.another(Clock::now(), idle)->task == &nobodys);
+  CHECK(!tasks.another(Clock::now(), idle));
+  tasks.push(called);
+  CHECK(stranded == 1);
+  CHECK(tasks.size() == 1);
+  comes = true;
+  tasks.push(refused);
+  CHECK(tasks.first({})->task == &called);
+  tasks.push(nobodys);
+  tasks.pass();  // who came is at work already, and sees to it
+  CHECK(tasks.another(Clock::now(), idle)->task == &refused);
+  CHECK(tasks.another(Clock::now(), idle)->task == &nobodys);
+  CHECK(!tasks.another(Clock::now(), idle));
+  tasks.close();
+  comes = false;
+  tasks.push(nobodys);
+  CHECK(stranded == 1);
 }
 
 TEST_CASE("a worker is told how long it lacked room") {
   TaskQueue tasks;
+  tasks.call_by(1, [] { return true; }, {});
   RowTask task;
+  TaskQueue::Idle idle;
   const Clock::time_point now = Clock::now();
+  tasks.push(task);
+  CHECK(tasks.first(idle)->task == &task);
   tasks.waits_for_room(now - milliseconds(100), true);
+  CHECK(!tasks.another(now - milliseconds(60), idle));
   tasks.waits_for_room(now - milliseconds(40), false);
   tasks.push(task);
-  const auto first = tasks.pop({}, now - milliseconds(20));
-  CHECK(first->no_room == nanoseconds{});
+  CHECK(tasks.first(idle)->no_room == milliseconds(20));
+  tasks.push(task);
+  CHECK(tasks.another(now - milliseconds(20), idle)->no_room == nanoseconds{});
+  CHECK(!tasks.another(now - milliseconds(20), idle));
   tasks.waits_for_room(now - milliseconds(5), true);
   tasks.push(task);
-  const auto next = tasks.pop({}, now - milliseconds(20));
-  CHECK(next->no_room >= milliseconds(5));
-  CHECK(next->no_room <= next->at - (now - milliseconds(5)));
+  const auto last = tasks.first(idle);
+  CHECK(last->no_room >= milliseconds(5));
+  CHECK(last->no_room <= last->at - (now - milliseconds(5)));
 }
 
 }  // namespace penstock::test::stall_attribution_test
