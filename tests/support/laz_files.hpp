@@ -2,10 +2,14 @@
 // little.
 #pragma once
 
+#include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <penstock/transforms/clouds/laz/arithmetic_decoder.hpp>
@@ -14,7 +18,7 @@
 
 namespace penstock::test {
 
-/// The encoder to ArithmeticDecoder, for a table of chunks that all have the same number of bytes or not.
+/// Encodes what ArithmeticDecoder and IntegerDecoder read: the entries of a table of chunks.
 class LazTableEncoder {
  public:
   LazTableEncoder() {

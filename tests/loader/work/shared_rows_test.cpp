@@ -1,7 +1,9 @@
 // Rows of many filtered blocks, whose filters several threads undo.
+#include <atomic>
 #include <cstring>
 #include <fstream>
 #include <memory>
+#include <numeric>
 #include <string>
 #include <thread>
 #include <vector>

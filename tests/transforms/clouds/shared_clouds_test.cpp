@@ -2,10 +2,8 @@
 #include <doctest/doctest.h>
 
 #include <penstock/transforms/clouds/laz/laz.hpp>
-#include <penstock/transforms/program/program.hpp>
 
 #include "support/clouds.hpp"
-#include "support/filled.hpp"
 #include "support/laz_files.hpp"
 #include "support/parallels.hpp"
 #include "support/test_data.hpp"
