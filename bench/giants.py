@@ -14,7 +14,7 @@ import subprocess
 import sys
 import time
 
-BATCH, SMALL = 8, 15
+BATCH, SMALL = 8, 95  # so many that no loader comes to the next epoch's giant meanwhile
 SIDE = 9440  # an image holds at most 2^28 bytes
 
 
