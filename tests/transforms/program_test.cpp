@@ -178,36 +178,6 @@ TEST_CASE("explain() tells the draws that filling made, without filling") {
   }
 }
 
-TEST_CASE("the box of a random_resized_crop keeps to area and ratio, and falls back to the middle") {
-  const step::RandomResizedCrop crop{.size = {1, 1}};
-  double least = 1, most = 0;
-  for (std::uint64_t sample = 0; sample < 2000; ++sample) {
-    Random random(1, 0, sample, 9);
-    const Region box = crop.box({500, 375}, random);
-    REQUIRE(box.x >= 0);
-    REQUIRE(box.y >= 0);
-    REQUIRE(box.x + box.width <= 500);
-    REQUIRE(box.y + box.height <= 375);
-    const double area = static_cast<double>(box.width * box.height) / (500.0 * 375.0);
-    const double ratio = static_cast<double>(box.width) / static_cast<double>(box.height);
-    CHECK(ratio > 0.74);
-    CHECK(ratio < 1.35);
-    least = std::min(least, area);
-    most = std::max(most, area);
-  }
-  CHECK(least < 0.10);
-  CHECK(least > 0.078);
-  CHECK(most > 0.9);
-  Random random(1, 0, 0, 9);
-  const auto box = [&random](double least_ratio, double most_ratio, Size size) {
-    return step::RandomResizedCrop{.size = {1, 1}, .scale = {0.9, 1.0}, .ratio = {least_ratio, most_ratio}}.box(size,
-                                                                                                                random);
-  };
-  CHECK(box(0.75, 1.25, {1000, 10}) == Region{494, 0, 12, 10});
-  CHECK(box(0.5, 1.25, {10, 1000}) == Region{0, 490, 10, 20});
-  CHECK(box(0.1, 0.4, {9, 1}) == Region{4, 0, 1, 1});
-}
-
 TEST_CASE("resize(short side) truncates the long side and center_crop rounds as torchvision does") {
   const Fields fields = one({.name = "x", .codec = "png"}, png(picture(50, 37, 3, 1)));
   FillTimes times;
