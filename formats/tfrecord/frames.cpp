@@ -92,9 +92,4 @@ bool begins_as_tfrecord(const std::filesystem::path& path) {
          header_is_right(file.read(0, kTfrecordHeader, kTfrecordHeader));
 }
 
-bool begins_as_gzip(const std::filesystem::path& path) {
-  HeaderWindow file(path, path.filename().string());
-  return file.size() >= 2 && is_gzip(file.read(0, 2, 2));
-}
-
 }  // namespace penstock

@@ -53,7 +53,5 @@ class TfrecordFrames {
 
 /// True when a whole record header with a right checksum stands at the start.
 bool begins_as_tfrecord(const std::filesystem::path& path);
-/// True when the file begins as gzip does.
-bool begins_as_gzip(const std::filesystem::path& path);
 
 }  // namespace penstock
