@@ -1,9 +1,13 @@
 // Tests each stage that hands batches on, where it is the last of the line.
+#include <atomic>
+#include <chrono>
 #include <memory>
 #include <optional>
+#include <semaphore>
 
 #include <doctest/doctest.h>
 
+#include <penstock/loader/batch/queued_stage.hpp>
 #include <penstock/loader/pipeline.hpp>
 
 #include "support/device_loading.hpp"
@@ -40,7 +44,38 @@ void for_each_line(Check check) {
   }
 }
 
+/// Counts what becomes of batches.
+class CountingStage final : public QueuedStage {
+ public:
+  explicit CountingStage(Stage& before) : QueuedStage(before, "count", 1) {}
+  ~CountingStage() override { join(std::chrono::minutes(1)); }
+  std::counting_semaphore<> worked{0};
+  std::atomic<int> discarded{0};
+
+ private:
+  void work(Batch&) override { worked.release(); }
+  void discard(const BatchResult&) override { ++discarded; }
+};
+
 }  // namespace
+
+TEST_CASE("a stage with a queue gives each batch to somebody, or discards it: what waits for room too") {
+  const Line line(false, false);
+  CountingStage stage(line.last());
+  stage.start({}, {});
+  const std::uint64_t first = 1;  // generation of the loader's beginning
+  stage.go_to({}, first);
+  REQUIRE(stage.take({}));
+  for (int batch = 0; batch < 3; ++batch) stage.worked.acquire();  // one was taken, one is ready, one waits for room
+  line.pipeline->set_epoch(1);
+  stage.go_to({}, first + 1);
+  REQUIRE(stage.take({}));
+  for (int batch = 0; batch < 3; ++batch) stage.worked.acquire();
+  stage.close();
+  CHECK(stage.join(std::chrono::minutes(1)));
+  CHECK(!stage.worked.try_acquire());
+  CHECK(stage.discarded == 4);
+}
 
 TEST_CASE("every stage gives batches in order, and counts those in the consumer's hands") {
   for_each_line([](Pipeline& pipeline, Stage& last) {

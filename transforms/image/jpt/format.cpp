@@ -192,11 +192,6 @@ void Frame::check() const {
   if (!tiles_fit) throw bad("a tile has 1 to 64 blocks in each direction");
 }
 
-void parse_frame(std::span<const std::byte> field, Frame& frame) {
-  Reader reader(field);
-  read_frame(reader, frame);
-}
-
 std::size_t parse_sizes(std::span<const std::byte> field, Frame& frame, std::uint32_t& head_bytes) {
   Reader reader(field);
   head_bytes = static_cast<std::uint32_t>(read_sizes(reader, frame).head);

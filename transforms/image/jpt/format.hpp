@@ -118,8 +118,6 @@ void parse_first_bytes(std::span<const std::byte> bytes, Head& head);
 /// What stands before the quantisation tables: 20 + 2 * components bytes. Returns how many.
 /// Throws Error: corrupt, unsupported.
 std::size_t parse_sizes(std::span<const std::byte> field, Frame& frame, std::uint32_t& head_bytes);
-/// Only the frame, without its tiles and tables. Throws Error: corrupt, unsupported.
-void parse_frame(std::span<const std::byte> field, Frame& frame);
 /// Replaces `out` by the head as it is stored; sets head_bytes and coded_bytes.
 void store_head(Head& head, std::vector<std::byte>& out);
 
