@@ -2,9 +2,11 @@
 """Usage: follow.py LIBRARY COMPILER [OPTION...]
 
 Follows the recipes of docs/extending.md in a copy of the tree: takes their blocks to the files they name, counts these,
-compiles those and a program NAME.cpp beside this file, links them in front of LIBRARY (the library as built), and runs
-the program."""
+compiles those to a library in front of LIBRARY (the library as built), and runs a program NAME.cpp beside this file with
+it. Where there is a NAME.py too, and PENSTOCK_PACKAGE names the folder of the Python package, that runs with the same library,
+and is told PENSTOCK_COMMAND."""
 
+import os
 import pathlib
 import re
 import shutil
@@ -15,7 +17,12 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LAYERS = ("base", "formats", "transforms", "device", "loader", "staging", "pack")
 # Title: its program, how many files it may touch, and the sources that a header among them changes.
-RECIPES = {"A codec": ("codec", 4, []), "A packing": ("packing", 4, []), "A step": ("step", 3, ["transforms/chain/chain.cpp"])}
+RECIPES = {
+    "A codec": ("codec", 4, []),
+    "A packing": ("packing", 4, []),
+    "A step": ("step", 3, ["transforms/chain/chain.cpp"]),
+    "A stage": ("stage", 3, []),
+}
 PLACE = re.compile(r"^(?:New file `(?P<new>[^`]+)`|In `(?P<old>[^`]+)`, (?P<how>behind|in place of) `(?P<anchor>[^`]+)`)", re.M)
 
 
@@ -58,11 +65,21 @@ def follow(name, most, changed, text, library, compile_with):
         print(f"{name}: {len(touched)} files: {', '.join(touched)}", flush=True)
         assert len(touched) <= most, f"at most {most} may be needed"
         sources = [tree / path for path in [*touched, *changed] if path.endswith(".cpp")]
-        program = pathlib.Path(folder) / name
+        program, made = pathlib.Path(folder) / name, pathlib.Path(folder) / f"lib{name}.so"
         own = pathlib.Path(__file__).with_name(name + ".cpp")
-        link = [library, f"-Wl,-rpath,{pathlib.Path(library).parent}", "-o", str(program)]
-        subprocess.run([*compile_with, f"-I{include}", *map(str, sources), str(own), *link], check=True)
+        compiler = [*compile_with, f"-I{include}", f"-Wl,--no-as-needed,-rpath,{pathlib.Path(library).parent}:{folder}"]
+        subprocess.run([*compiler, "-shared", "-fPIC", *map(str, sources), library, "-o", str(made)], check=True)
+        subprocess.run([*compiler, str(own), str(made), library, "-o", str(program)], check=True)
         subprocess.run([str(program), folder], check=True)
+        script, package = own.with_suffix(".py"), os.environ.get("PENSTOCK_PACKAGE")
+        if not script.exists():
+            return
+        if not package:
+            print(f"{name}.py left out: there is no Python package")
+            return
+        command = os.environ.get("PENSTOCK_COMMAND", "").split()
+        with_it = os.environ | {"LD_PRELOAD": str(made), "PYTHONPATH": package}
+        subprocess.run([sys.executable, str(script), folder, *command], env=with_it, check=True)
 
 
 def main(library, *compile_with):
