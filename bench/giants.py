@@ -1,6 +1,6 @@
 """Usage: python bench/giants.py FOLDER [NAME=PYTHONPATH...] [--workers 2] [--rounds 5]
 
-Seconds until the batch that holds one giant among small samples is there: a `jpt` of 89 megapixels among photographs of
+Seconds until the batch that holds one giant among small samples is there: a `jpt` of 100 megapixels among photographs of
 0.2, and a LAZ of 5,000,000 points among clouds of 20,000. The giant is the first sample of the first batch, so that one
 worker has it while the others soon have nothing left to do. FOLDER takes the datasets, which are made once (laspy and
 Pillow do it) and may be given again. Each PYTHONPATH is a build of penstock (without any, the one that is imported), in
@@ -15,7 +15,7 @@ import sys
 import time
 
 BATCH, SMALL = 8, 95  # so many that no loader comes to the next epoch's giant meanwhile
-SIDE = 9440  # an image holds at most 2^28 bytes
+SIDE = 10_000
 
 
 def photograph(side, seed):

@@ -171,6 +171,13 @@ TEST_CASE("a header that promises more pixels than its data can hold costs nothi
   CHECK_THROWS_WITH(rgb(bytes), doctest::Contains("too short"));
 }
 
+TEST_CASE("images of 100 megapixels and more are decoded, those that Pillow takes for a bomb are refused") {
+  CHECK_THROWS_WITH(rgb(make_png({10'000, 10'000, 8, 2, {0}})), doctest::Contains("too short"));
+  CHECK_THROWS_WITH(rgb(make_png({13'377, 13'377, 8, 2, {0}})), doctest::Contains("too short"));
+  CHECK_THROWS_WITH(rgb(make_png({13'378, 13'378, 8, 2, {0}})),
+                    doctest::Contains("13378 x 13378 pixels is larger than 2^29 bytes"));
+}
+
 TEST_CASE("odd and damaged files give an image or a data fault") {
   const auto decoder = png_codec().decoder(kSchema);
   const auto masks = png_codec().decoder(kSchema, {.pixels = Pixels::stored});

@@ -9,7 +9,7 @@ void check_image_size(std::uint64_t width, std::uint64_t height, std::uint64_t c
   if (width == 0 || height == 0) throw Error::corrupt("an image without pixels");
   if (width > kMaxImageBytes || height > kMaxImageBytes || width * height > kMaxImageBytes / channels) {
     throw Error::unsupported("an image of " + std::to_string(width) + " x " + std::to_string(height) +
-                             " pixels is larger than 2^28 bytes");
+                             " pixels is larger than 2^29 bytes");
   }
 }
 

@@ -7,7 +7,8 @@
 
 namespace penstock {
 
-inline constexpr std::uint64_t kMaxImageBytes = std::uint64_t{1} << 28;  ///< of one decoded image
+/// Of one decoded image; with three channels that is where Pillow refuses a "decompression bomb" (178,956,970 pixels).
+inline constexpr std::uint64_t kMaxImageBytes = std::uint64_t{1} << 29;
 
 /// Throws Error: unsupported, when an image of that size is more than kMaxImageBytes; corrupt, when it has no pixels.
 void check_image_size(std::uint64_t width, std::uint64_t height, std::uint64_t channels);
