@@ -25,5 +25,7 @@ void bind_writer(nb::module_& module);
 nb::str text(std::string_view bytes);
 /// The other way round.
 std::string bytes_of(const nb::str& text);
+/// Of the program's line that led here. Throws what the program's filter of warnings makes of it.
+void warn(const std::string& message, PyObject* category = PyExc_UserWarning);
 
 }  // namespace penstock::python

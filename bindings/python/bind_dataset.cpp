@@ -141,7 +141,7 @@ Dataset open_dataset(nb::handle path_or_dataset, const nb::object& progress) {
     told = true;
     const nb::gil_scoped_acquire held;
     const std::string message = "waiting for another process, which makes the index (it holds " + lock.string() + ")";
-    if (PyErr_WarnEx(PyExc_RuntimeWarning, message.c_str(), 1) != 0) throw nb::python_error();
+    warn(message, PyExc_RuntimeWarning);
   };
   std::optional<Dataset> dataset;
   {
@@ -149,10 +149,7 @@ Dataset open_dataset(nb::handle path_or_dataset, const nb::object& progress) {
     dataset = open(path, OpenProgress(indexing, waiting));
   }
   const std::string empty = emptiness(*dataset);
-  if (!empty.empty()) {
-    const std::string warning = path.string() + ": " + empty;
-    if (PyErr_WarnEx(PyExc_UserWarning, warning.c_str(), 1) != 0) throw nb::python_error();
-  }
+  if (!empty.empty()) warn(path.string() + ": " + empty);
   return *dataset;
 }
 

@@ -59,8 +59,8 @@ std::vector<Mix> mixes_of(const std::optional<std::variant<Mix, std::vector<Mix>
 }
 
 // Of what a program should know and would not look for in the stats.
-void warn(const std::string& note) {
-  if (!note.empty() && PyErr_WarnEx(PyExc_UserWarning, ("penstock: " + note).c_str(), 1) < 0) throw nb::python_error();
+void warn_of(const std::string& note) {
+  if (!note.empty()) warn("penstock: " + note);
 }
 
 void construct(PythonLoader* self, const nb::object& source, std::uint32_t batch_size, bool shuffle, std::uint64_t seed,
@@ -116,7 +116,7 @@ void construct(PythonLoader* self, const nb::object& source, std::uint32_t batch
         "device goes with neither on_batch nor transforms in Python: what they make is Python's own, for them to move");
   new (self) PythonLoader(std::move(dataset), std::move(options), std::move(note), std::move(step));
   try {
-    warn(self->use([](Loader& loader) { return loader.stats().notes; }));
+    warn_of(self->use([](Loader& loader) { return loader.stats().notes; }));
   } catch (...) {  // warnings that are errors: what is not made is not destroyed by Python
     self->~PythonLoader();
     throw;
@@ -132,7 +132,7 @@ nb::object state_dict(PythonLoader& self) {
 }
 
 void load_state_dict(PythonLoader& self, const nb::dict& state) {
-  warn(self.restore(LoaderState::from_json(nb::str(json("dumps", state)).c_str())));
+  warn_of(self.restore(LoaderState::from_json(nb::str(json("dumps", state)).c_str())));
 }
 
 nb::object stats_of(PythonLoader& self) {

@@ -15,6 +15,10 @@ std::string bytes_of(const nb::str& text) {
   return {PyBytes_AsString(encoded.ptr()), static_cast<std::size_t>(PyBytes_Size(encoded.ptr()))};
 }
 
+void warn(const std::string& message, PyObject* category) {
+  nb::module_::import_("penstock._warn").attr("warn")(text(message), nb::handle(category));
+}
+
 }  // namespace penstock::python
 
 NB_MODULE(_penstock, module) {

@@ -19,13 +19,13 @@ from typing import Any as _Any
 from . import sources
 from ._encode import encode
 from ._error import Error
+from ._loader import Loader
 from ._own_step import Transform, transform
 from ._pack import finish_pack, pack
 from ._penstock import (
     Chain,
     Dataset,
     FieldSchema,
-    Loader,
     LoaderIterator,
     Mix,
     Ragged,
@@ -49,6 +49,7 @@ from ._penstock import (
 from ._stage import stage
 from ._stats import Stats
 from ._tune import tune
+from ._words import worded as _worded
 from ._writer import Writer
 
 __all__ = [
@@ -86,6 +87,12 @@ __all__ = [
     "transform",
     "tune",
 ]
+
+cutmix = _worded("penstock.cutmix", cutmix)
+field = _worded("penstock.field", field)
+follow = _worded("penstock.follow", follow)
+mixup = _worded("penstock.mixup", mixup)
+open = _worded("penstock.open", open)
 
 _atexit.register(_close_all)  # threads must not outlive the interpreter
 

@@ -11,9 +11,15 @@ from ._error import made
 from ._items import pack_items
 from ._packing import packing_options
 from ._progress import Bar
+from ._words import keywords_in_words, worded
 from .sources import choose
 
+_PackOptions = worded("penstock.pack", _penstock.PackOptions)
+_pack = worded("penstock.pack", _penstock.pack)
+_finish_pack = worded("penstock.finish_pack", _penstock.finish_pack)
 
+
+@keywords_in_words
 def pack(
     source: str | os.PathLike[str] | _penstock.Dataset | Iterable[Any],
     destination: str | os.PathLike[str],
@@ -90,10 +96,10 @@ def pack(
         return pack_items(items, destination, progress=progress, quality=quality, spool=spool, **options)
     bar = Bar("packing" if rank is None else f"packing rank {rank}") if progress is True else None
     try:
-        return _penstock.pack(
+        return _pack(
             source,
             destination,
-            _penstock.PackOptions(**options),
+            _PackOptions(**options),
             resume=resume,
             report=report,
             rank=rank,
@@ -105,6 +111,7 @@ def pack(
             bar.end()
 
 
+@keywords_in_words
 def finish_pack(
     destination: str | os.PathLike[str], *, overwrite: bool = False, report: str | os.PathLike[str] = ""
 ) -> dict[str, Any]:
@@ -115,4 +122,4 @@ def finish_pack(
     Returns {"samples", "bytes", "skipped", "shards"}. Raises Error, naming the ranks, when parts are missing, not
     finished, or were made with other options or from another source.
     """
-    return _penstock.finish_pack(destination, overwrite=overwrite, report=report)
+    return _finish_pack(destination, overwrite=overwrite, report=report)

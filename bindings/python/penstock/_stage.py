@@ -8,8 +8,12 @@ from typing import Any
 
 from . import _penstock
 from ._progress import Bar
+from ._words import keywords_in_words, worded
+
+_stage = worded("penstock.stage", _penstock.stage)
 
 
+@keywords_in_words
 def stage(
     source: str | os.PathLike[str] | _penstock.Dataset,
     destination: str | os.PathLike[str],
@@ -44,7 +48,7 @@ def stage(
     """
     bar = Bar("staging", unit="bytes") if progress is True else None
     try:
-        return _penstock.stage(
+        return _stage(
             source,
             destination,
             workers=workers,

@@ -14,10 +14,12 @@ from typing import Any
 from . import _command
 from ._error import Error
 from ._penstock import Dataset
+from ._words import keywords_in_words
 
 _PATIENCE = 5  # seconds for the command to end after Ctrl-C
 
 
+@keywords_in_words
 def tune(
     source: str | os.PathLike[str] | Dataset,
     *,

@@ -12,6 +12,9 @@ from ._encode import encode
 from ._error import made
 from ._packing import packing_options
 from ._progress import Bar
+from ._words import worded
+
+_PackOptions = worded("penstock.Writer", _penstock.PackOptions)
 
 
 class Writer:
@@ -62,7 +65,7 @@ class Writer:
         self._progress = progress
         self._result: dict[str, Any] | None = None
         self._writer: _penstock.Writer | None = _penstock.Writer(
-            destination, _penstock.PackOptions(**options), classes=list(classes), spool=spool or ""
+            destination, _PackOptions(**options), classes=list(classes), spool=spool or ""
         )
 
     def add(self, key: str, fields: Mapping[str, Any]) -> None:

@@ -16,6 +16,7 @@ from torch.utils.data import IterableDataset as _IterableDataset
 from torch.utils.data import get_worker_info
 
 from . import Dataset, Loader, Ragged, Tensor
+from ._loader import require_options
 
 __all__ = ["IterableDataset", "sum_over_ranks", "tensors"]
 
@@ -142,6 +143,7 @@ class IterableDataset(_IterableDataset):
         self, source: str | os.PathLike[str] | Dataset, *, columns: Sequence[str] | None = None, **options: Any
     ) -> None:
         super().__init__()
+        require_options("penstock.torch.IterableDataset", options, "columns")
         if isinstance(columns, str):
             raise TypeError(f'columns is a sequence of names: ("{columns}",)')
         fields = options.get("fields")

@@ -1,0 +1,232 @@
+"""Says in one sentence what is wrong with the arguments of a call; the compiled part lists its whole signature."""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import functools
+import inspect
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NoReturn, TypeVar
+
+# What other loaders call it, mostly PyTorch's DataLoader: the option here (None: there is none), and what to know of it.
+_ELSEWHERE: dict[str, tuple[str | None, str]] = {
+    "dataset": ("source", "the path of a dataset, or a Dataset"),
+    "num_workers": ("workers", "threads of this process, which decode"),
+    "prefetch_factor": ("prefetch", "batches kept ahead, by all workers together"),
+    "collate_fn": ("on_batch", "a function of the whole batch; what happens to each output stands in fields"),
+    "transform": ("fields", "a chain for each output, or ps.transform() for a function of your own"),
+    "transforms": ("fields", "a chain for each output, or ps.transform() for a function of your own"),
+    "target_transform": ("fields", "a chain for each output, of labels ps.label()"),
+    "sampler": ("subset", "the numbers of the samples that an epoch delivers; rank and world share them out"),
+    "batch_sampler": ("subset", "the numbers of the samples that an epoch delivers, batch_size of them a batch"),
+    "generator": ("seed", "a number, of which order and random draws are functions"),
+    "random_state": ("seed", "a number, of which order and random draws are functions"),
+    "pin_memory": ("device", '"cuda:0" copies batches there ahead of the program, through pinned memory'),
+    "pin_memory_device": ("device", '"cuda:0" copies batches there ahead of the program, through pinned memory'),
+    "num_replicas": ("world", 'and rank="env" takes both from what torchrun, MPI or Slurm set'),
+    "persistent_workers": (None, "the workers are threads, which live as long as the loader"),
+    "worker_init_fn": (None, "the workers are threads, which run no Python and need nothing set up"),
+    "multiprocessing_context": (None, "the workers are threads, and no process is started"),
+    "in_order": (None, "batches always come in their order"),
+}
+
+_Type = TypeVar("_Type")
+
+
+def _called(value: Any) -> str:
+    """The value as a program writes it, of at most about 60 characters."""
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def _listed(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}"
+
+
+def no_keyword(function: str, unknown: str, known: Iterable[str]) -> str:
+    """That `function` has no keyword `unknown`, and which of the known ones is meant."""
+    known = list(known)
+    sentence = f"{function}() has no keyword {unknown}"
+    if unknown in _ELSEWHERE:
+        option, meaning = _ELSEWHERE[unknown]
+        if option is None:
+            return f"{sentence}, and needs none: {meaning}"
+        if option in known:
+            return f"{sentence}: here it is {option} ({meaning})"
+    close = difflib.get_close_matches(unknown, known, n=1, cutoff=0.6)
+    if close:
+        return f"{sentence}: is {close[0]} meant?"
+    return f"{sentence}, only {_listed(known)}" if len(known) <= 8 else f"{sentence}; help({function}) lists those it has"
+
+
+class _Signature:
+    """Of a function of the compiled part: its parameters, and which values each of them takes."""
+
+    def __init__(self, function: Any) -> None:
+        # "def open(path: str, *, progress: object | None = \\0) -> Dataset": \0 is the first of the values beside it, which
+        # is text to be read where an = stands before its number.
+        text, _, values = function.__nb_signature__[0]
+        text = re.sub(r"\\=\d+", "None", text)
+        definition = ast.parse(re.sub(r"\\(\d+)", r"_\1", text) + ": ...").body[0]
+        assert isinstance(definition, ast.FunctionDef)
+        by_place = [argument for argument in definition.args.args if argument.arg != "self"]
+        self.places = [argument.arg for argument in by_place]
+        self.types = {argument.arg: argument.annotation for argument in (*by_place, *definition.args.kwonlyargs)}
+        of_places = definition.args.defaults
+        written = dict(zip(self.places[len(self.places) - len(of_places) :], of_places))
+        for argument, default in zip(definition.args.kwonlyargs, definition.args.kw_defaults):
+            if default is not None:
+                written[argument.arg] = default
+        self.defaults = {
+            name: values[int(default.id[1:])] if isinstance(default, ast.Name) else ast.literal_eval(default)
+            for name, default in written.items()
+        }
+
+    def python(self) -> inspect.Signature:
+        parameters = []
+        for name in self.types:
+            kind = inspect.Parameter.POSITIONAL_OR_KEYWORD if name in self.places else inspect.Parameter.KEYWORD_ONLY
+            default = self.defaults.get(name, inspect.Parameter.empty)
+            parameters.append(inspect.Parameter(name, kind, default=default))
+        return inspect.Signature(parameters)
+
+
+def _fits(value: Any, kind: ast.expr | None) -> bool:
+    """Whether the compiled part takes the value, as far as its type goes; in doubt it does."""
+    if kind is None:
+        return True
+    if isinstance(kind, ast.BinOp):
+        return _fits(value, kind.left) or _fits(value, kind.right)
+    if isinstance(kind, ast.Constant):
+        return value is None
+    if isinstance(kind, ast.Subscript):
+        if _name(kind) == "Sequence":
+            if isinstance(value, (str, bytes)) or not hasattr(value, "__len__") or not hasattr(value, "__getitem__"):
+                return False
+            return isinstance(value, Sequence) is False or all(_fits(entry, kind.slice) for entry in value)
+        return isinstance(value, dict) if _name(kind) == "dict" else callable(value)
+    name = _name(kind)
+    if name == "int":
+        return hasattr(value, "__index__") and 0 <= value.__index__() < 1 << 64
+    if name == "float":
+        return hasattr(value, "__float__")
+    if name in ("bool", "str", "dict"):
+        return isinstance(value, {"bool": bool, "str": str, "dict": dict}[name])
+    if name == "PathLike":
+        return hasattr(value, "__fspath__")
+    return name == "object" or any(each.__name__ == name for each in type(value).__mro__)
+
+
+def _name(kind: ast.expr) -> str:
+    while isinstance(kind, ast.Subscript):
+        kind = kind.value
+    return kind.attr if isinstance(kind, ast.Attribute) else getattr(kind, "id", "")
+
+
+_KINDS = {
+    "int": "a whole number of 0 or more",
+    "float": "a number",
+    "bool": "True or False",
+    "str": "a str",
+    "dict": "a dict",
+    "Callable": "a function",
+    "PathLike": "a path",
+}
+
+
+def _wanted(kind: ast.expr | None) -> str:
+    if isinstance(kind, ast.BinOp):
+        left, right = _wanted(kind.left), _wanted(kind.right)
+        return f"{left} or {right}" if " or " not in left or left.endswith("more") else f"{left}, or {right}"
+    if isinstance(kind, ast.Constant) or kind is None:
+        return "None"
+    if isinstance(kind, ast.Subscript) and _name(kind) == "Sequence":
+        return f"a sequence, each entry {_wanted(kind.slice)}"
+    if isinstance(kind, ast.Subscript) and _name(kind) == "dict":
+        return "a dict of names and chains"
+    name = _name(kind)
+    return _KINDS.get(name, f"a penstock.{name}")
+
+
+def misuse(name: str, function: Any, places: Sequence[Any], keywords: Mapping[str, Any]) -> str:
+    """Why the compiled `function`, which programs know as `name`, refuses these arguments."""
+    signature = _Signature(function)
+    for keyword in keywords:
+        if keyword not in signature.types:
+            return no_keyword(name, keyword, signature.types)
+    if len(places) > len(signature.places):
+        few = len(signature.places)
+        return (
+            f"{name}() takes {few} argument{'s' if few != 1 else ''} by place, {_listed(signature.places)}, and was given "
+            f"{len(places)}: the others go by keyword"
+        )
+    given = dict(zip(signature.places, places))
+    for keyword, value in keywords.items():
+        if keyword in given:
+            return f"{name}() was given {keyword} twice, by place and by keyword"
+        given[keyword] = value
+    for required in signature.types:
+        if required not in given and required not in signature.defaults:
+            return f"{name}() needs {required}"
+    for keyword, value in given.items():
+        if not _fits(value, signature.types[keyword]):
+            kind = signature.types[keyword]
+            return f"{name}(): {keyword} is {_wanted(kind)}, not {_called(value)}"
+    for keyword, value in given.items():  # some numbers have 32 bits
+        if hasattr(value, "__index__") and value.__index__() >= 1 << 32:
+            return f"{name}(): {keyword} cannot be as large as {_called(value)}"
+    told = ", ".join(f"{keyword}={_called(value)}" for keyword, value in given.items())
+    return f"{name}() cannot take {told}"
+
+
+def refuse(refusal: TypeError, name: str, function: Any, places: Sequence[Any], keywords: Mapping[str, Any]) -> NoReturn:
+    """Raises the TypeError of a compiled function again, in words where it is about its arguments."""
+    if str(refusal).startswith(f"{function.__name__}(): incompatible function arguments"):
+        raise TypeError(misuse(name, function, places, keywords)) from None
+    raise refusal
+
+
+def worded(name: str, function: _Type) -> _Type:
+    """The compiled function or class, which programs know as `name`, with its misuse told in words."""
+    compiled: Any = function
+    described = compiled.__init__ if isinstance(compiled, type) else compiled
+
+    @functools.wraps(compiled)
+    def call(*places: Any, **keywords: Any) -> Any:
+        try:
+            return compiled(*places, **keywords)
+        except TypeError as refusal:
+            refuse(refusal, name, described, places, keywords)
+
+    call.__module__ = "penstock"
+    call.__name__ = call.__qualname__ = name.rsplit(".", 1)[1]
+    del call.__wrapped__  # type: ignore[attr-defined]
+    call.__signature__ = python_signature(described)  # type: ignore[attr-defined]
+    return call  # type: ignore[return-value]
+
+
+def python_signature(function: Any) -> inspect.Signature:
+    """Of a compiled function, for help() and for editors."""
+    return _Signature(function).python()
+
+
+def known_keywords(function: Any) -> list[str]:
+    """Of a compiled function."""
+    return list(_Signature(function).types)
+
+
+def keywords_in_words(function: _Type) -> _Type:
+    """A function of Python whose unknown keywords are told with the one that is meant."""
+    plain: Any = function
+    known = list(inspect.signature(plain).parameters)
+
+    @functools.wraps(plain)
+    def call(*places: Any, **keywords: Any) -> Any:
+        for keyword in keywords:
+            if keyword not in known:
+                raise TypeError(no_keyword(f"penstock.{plain.__name__}", keyword, known))
+        return plain(*places, **keywords)
+
+    return call  # type: ignore[return-value]

@@ -1,0 +1,131 @@
+"""Tests that misuse of the Python package is told in one sentence, and that its objects tell what they are."""
+
+import inspect
+import re
+import tarfile
+
+import penstock as ps
+import pytest
+
+KNOWN = list(inspect.signature(ps.Loader).parameters)
+
+# Of PyTorch's DataLoader and of datasets around it, and the option that the sentence has to name.
+ELSEWHERE = {
+    "batch_sampler": "subset",
+    "collate_fn": "on_batch",
+    "dataset": "source",
+    "generator": "seed",
+    "num_replicas": "world",
+    "num_workers": "workers",
+    "pin_memory": "device",
+    "prefetch_factor": "prefetch",
+    "sampler": "subset",
+    "target_transform": "fields",
+    "transform": "fields",
+    "transforms": "fields",
+}
+
+
+def refusal(call, *places, **keywords):
+    with pytest.raises(TypeError) as raised:
+        call(*places, **keywords)
+    text = str(raised.value)
+    assert "\n" not in text and len(text) < 160
+    return text
+
+
+@pytest.fixture(name="labels")
+def labels_fixture(tmp_path):
+    for i in range(10):
+        (tmp_path / f"{i}.cls").write_text(str(i))
+    return tmp_path
+
+
+@pytest.mark.parametrize("keyword", ELSEWHERE)
+def test_a_keyword_of_another_loader_is_told_with_the_option_here(labels, keyword):
+    text = refusal(ps.Loader, labels, **{keyword: 4})
+    assert text.startswith(f"penstock.Loader() has no keyword {keyword}: here it is {ELSEWHERE[keyword]} (")
+    assert ELSEWHERE[keyword] in KNOWN
+
+
+@pytest.mark.parametrize("keyword", ["persistent_workers", "worker_init_fn", "multiprocessing_context", "in_order"])
+def test_a_keyword_that_has_no_like_is_told_to_be_needless(labels, keyword):
+    assert "and needs none: " in refusal(ps.Loader, labels, **{keyword: 4})
+
+
+def test_every_keyword_of_a_data_loader_is_known_or_told():
+    torch = pytest.importorskip("torch")
+    for keyword in inspect.signature(torch.utils.data.DataLoader).parameters:
+        if keyword not in KNOWN:
+            assert re.search("here it is|needs none", refusal(ps.Loader, **{keyword: 1}))
+
+
+def test_another_unknown_keyword_is_told_with_the_closest(labels):
+    assert refusal(ps.Loader, labels, batchsize=3) == "penstock.Loader() has no keyword batchsize: is batch_size meant?"
+    assert refusal(ps.Loader, labels, xyz=3).endswith("; help(penstock.Loader) lists those it has")
+    assert refusal(ps.open, labels, progess=3) == "penstock.open() has no keyword progess: is progress meant?"
+    assert "penstock.mixup() has no keyword clases: is classes meant?" == refusal(ps.mixup, clases=3)
+    for call in (ps.pack, ps.stage, ps.tune):
+        assert "has no keyword num_workers: here it is workers (" in refusal(call, labels, num_workers=3)
+    assert "is format meant?" in refusal(ps.pack, labels, labels / "x", formt="tar")
+    assert "is labels meant?" in refusal(ps.Writer, labels / "x", format="tar", label="tar")
+
+
+def test_the_dataset_for_torch_tells_where_it_is_made(labels):
+    pytest.importorskip("torch")
+    name = "penstock.torch.IterableDataset() has no keyword "
+    assert refusal(ps.torch.IterableDataset, labels, num_workers=3).startswith(f"{name}num_workers: here it is workers (")
+    assert refusal(ps.torch.IterableDataset, labels, colums=("a",)) == f"{name}colums: is columns meant?"
+
+
+WRONG_TYPES = {
+    "workers": (-1, "a whole number of 0 or more, not -1"),
+    "batch_size": ("4", "a whole number of 0 or more, not '4'"),
+    "shuffle": (1, "True or False, not 1"),
+    "fields": ([3], "a dict of names and chains or None, not [3]"),
+    "last": (None, "a str, not None"),
+    "subset": (["a"], "a sequence, each entry a whole number of 0 or more or None, not ['a']"),
+    "mix": (3, "a penstock.Mix or a sequence, each entry a penstock.Mix, or None, not 3"),
+    "timeout": ("x" * 999, f"a number or None, not '{'x' * 56}..."),
+}
+
+
+@pytest.mark.parametrize("keyword", WRONG_TYPES)
+def test_a_wrong_type_is_told_with_keyword_expected_type_and_value(labels, keyword):
+    value, wanted = WRONG_TYPES[keyword]
+    assert refusal(ps.Loader, labels, **{keyword: value}) == f"penstock.Loader(): {keyword} is {wanted}"
+
+
+def test_other_misuse_is_told_too(labels):
+    assert refusal(ps.Loader) == "penstock.Loader() needs source"
+    assert refusal(ps.Loader, labels, 32).endswith("was given 2: the others go by keyword")
+    assert refusal(ps.Loader, labels, source=labels).startswith("penstock.Loader() was given source twice")
+    assert refusal(ps.Loader, labels, batch_size=1 << 40).endswith("batch_size cannot be as large as 1099511627776")
+    assert refusal(ps.field, 3) == "penstock.field(): alternatives is a str, not 3"
+    assert "penstock.pack(): workers is" in refusal(ps.pack, labels, labels / "x", format="tar", workers="a")
+    assert "penstock.stage(): workers is" in refusal(ps.stage, labels, labels / "x", workers="a")
+
+
+def test_a_type_error_of_the_programs_own_stays_as_it_is(labels):
+    class Name:
+        def __str__(self):
+            raise TypeError("cast(): incompatible function arguments, of its own")
+
+    with pytest.raises(TypeError, match="^cast.*of its own$"):
+        ps.Loader(labels, fields={Name(): ps.label()})
+
+
+def test_a_warning_names_the_line_of_the_program(tmp_path):
+    tarfile.open(tmp_path / "a.tar", "w").close()
+    with pytest.warns(UserWarning, match="0 samples") as told:
+        ps.open(tmp_path / "a.tar")
+        with pytest.raises(ps.Error, match="has no fields"):
+            ps.Loader(tmp_path / "a.tar")
+    assert [each.filename for each in told] == [__file__] * 2
+
+
+def test_signatures_can_be_asked_for():
+    defaults = {name: each.default for name, each in inspect.signature(ps.Loader).parameters.items()}
+    assert defaults["batch_size"] == 64 and defaults["on_batch"] is None and defaults["last"] == "keep"
+    assert str(inspect.signature(ps.open)) == "(path, *, progress=None)"
+    assert str(inspect.signature(ps.mixup)) == "(alpha=1.0, *, classes)"
