@@ -1,5 +1,6 @@
 #include <atomic>
 #include <cstdint>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <utility>
@@ -81,10 +82,37 @@ struct ArenaPool::State final : ForkGate::Sleepers {
       tokens.reset();
   }
 
-  void run(const Token& what) noexcept {
+  void run() noexcept {
     let_go();
     ForkGate::leave();
-    what(number_here);
+    token(number_here);
+    ForkGate::enter();
+  }
+
+  // What a token brings lies here, not in TBB's task: so it is plain what orders the two threads.
+  bool enqueue_once(Token once) noexcept {
+    std::list<Token> one;
+    if (caught([&] { one.push_back(std::move(once)); })) return false;
+    const auto place = one.begin();
+    {
+      const std::lock_guard lock(door);
+      brought.splice(brought.end(), one);
+    }
+    if (enqueue([this, place] { run_once(place); })) return true;
+    const std::lock_guard lock(door);
+    brought.erase(place);
+    return false;
+  }
+  void run_once(std::list<Token>::iterator place) noexcept {
+    let_go();
+    std::list<Token> mine;
+    {
+      const std::lock_guard lock(door);
+      mine.splice(mine.end(), brought, place);
+    }
+    ForkGate::leave();
+    mine.front()(number_here);
+    mine.clear();
     ForkGate::enter();
   }
 
@@ -108,6 +136,7 @@ struct ArenaPool::State final : ForkGate::Sleepers {
   tbb::task_group_context apart{tbb::task_group_context::isolated};  // no user's group can cancel tokens
   std::unique_ptr<tbb::task_group> tokens;                           // a group of their own, for which nobody waits
   std::mutex door;                                                   // one thread at a time enters to spawn a token
+  std::list<Token> brought;                                          // guarded by `door`
   bool token_refused = false;                                        // memory for a token; guarded by `door`
   // One for the pool, until it is closed, and one for each token that has not begun.
   std::atomic<std::uint64_t> open{1};
@@ -126,12 +155,12 @@ void ArenaPool::start(const std::string& name, const std::shared_ptr<void>& keep
 
 bool ArenaPool::enqueue() noexcept {
   const ForkGate here;
-  return state_->enqueue([state = state_.get()] { state->run(state->token); });
+  return state_->enqueue([state = state_.get()] { state->run(); });
 }
 
 bool ArenaPool::enqueue(Token once) noexcept {
   const ForkGate here;
-  return state_->enqueue([state = state_.get(), once = std::move(once)] { state->run(once); });
+  return state_->enqueue_once(std::move(once));
 }
 
 void ArenaPool::close() noexcept {
