@@ -89,6 +89,27 @@ class LazTableEncoder {
   std::vector<std::byte> bytes_;
 };
 
+/// A LAS 1.4 file that ends where the chunks begin. `chunk_points`: 0xFFFFFFFF where chunks vary.
+inline std::vector<std::byte> laz_head(unsigned format, std::uint64_t points, std::uint32_t chunk_points) {
+  const bool layered = format >= 6;
+  std::vector<std::byte> bytes = las_file({.minor = 4, .format = format, .points = 0});
+  std::string vlr(34 + 6, '\0');
+  const auto put16 = [&](std::size_t at, unsigned value) {
+    vlr[at] = static_cast<char>(value & 255), vlr[at + 1] = static_cast<char>(value >> 8);
+  };
+  put16(0, layered ? 3 : 2);
+  std::memcpy(vlr.data() + 12, &chunk_points, 4);
+  put16(32, 1);
+  put16(34, layered ? 10 : 6), put16(36, layered ? 30 : 20), put16(38, layered ? 3 : 2);
+  append_vlr(bytes, "laszip encoded", 22204, vlr);
+  put(bytes, 96, static_cast<std::uint32_t>(bytes.size()));
+  put(bytes, 100, std::uint32_t{1});
+  put(bytes, 104, static_cast<std::uint8_t>(format | 0x80));
+  put(bytes, 247, points);
+  put(bytes, 107, layered ? std::uint32_t{0} : static_cast<std::uint32_t>(points));
+  return bytes;
+}
+
 struct LazFile {
   unsigned format = 6;                   ///< 0, or 6 (layered)
   std::vector<std::uint32_t> chunks;     ///< points of each
@@ -102,22 +123,7 @@ inline std::vector<std::byte> laz_file(const LazFile& file) {
   const bool layered = file.format >= 6;
   std::uint64_t points = file.more_points;
   for (const std::uint32_t chunk : file.chunks) points += chunk;
-  std::vector<std::byte> bytes = las_file({.minor = 4, .format = file.format, .points = 0});
-  std::string vlr(34 + 6, '\0');
-  const auto put16 = [&](std::size_t at, unsigned value) {
-    vlr[at] = static_cast<char>(value & 255), vlr[at + 1] = static_cast<char>(value >> 8);
-  };
-  const std::uint32_t chunk_points = file.variable ? 0xFFFFFFFF : file.chunks.front();
-  put16(0, layered ? 3 : 2);
-  std::memcpy(vlr.data() + 12, &chunk_points, 4);
-  put16(32, 1);
-  put16(34, layered ? 10 : 6), put16(36, layered ? 30 : 20), put16(38, layered ? 3 : 2);
-  append_vlr(bytes, "laszip encoded", 22204, vlr);
-  put(bytes, 96, static_cast<std::uint32_t>(bytes.size()));
-  put(bytes, 100, std::uint32_t{1});
-  put(bytes, 104, static_cast<std::uint8_t>(file.format | 0x80));
-  put(bytes, 247, points);
-  put(bytes, 107, layered ? std::uint32_t{0} : static_cast<std::uint32_t>(points));
+  std::vector<std::byte> bytes = laz_head(file.format, points, file.variable ? 0xFFFFFFFF : file.chunks.front());
   const std::size_t begin = bytes.size();
   bytes.resize(begin + 8);
 

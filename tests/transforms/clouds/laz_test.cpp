@@ -12,6 +12,7 @@
 #include "support/clouds.hpp"
 #include "support/expected_files.hpp"
 #include "support/las_files.hpp"
+#include "support/laz_files.hpp"
 #include "support/test_data.hpp"
 
 namespace penstock::test::laz_test {
@@ -33,22 +34,8 @@ std::vector<std::filesystem::path> laz_files() {
 // One chunk, of one point, written by hand: a LAZ file needs no coding for the first point of a chunk.
 std::vector<std::byte> single_point_file(unsigned format, std::uint32_t points = 1,
                                          std::uint32_t chunk_points = 50000) {
-  std::vector<std::byte> bytes = las_file({.minor = 4, .format = format, .points = 0});
-  std::string vlr(34 + 6, '\0');
   const bool layered = format >= 6;
-  auto put16 = [&](std::size_t at, unsigned value) {
-    vlr[at] = static_cast<char>(value & 255), vlr[at + 1] = static_cast<char>(value >> 8);
-  };
-  put16(0, layered ? 3 : 2);
-  std::memcpy(vlr.data() + 12, &chunk_points, 4);
-  put16(32, 1);
-  put16(34, layered ? 10 : 6), put16(36, layered ? 30 : 20), put16(38, layered ? 3 : 2);
-  append_vlr(bytes, "laszip encoded", 22204, vlr);
-  put(bytes, 96, static_cast<std::uint32_t>(bytes.size()));
-  put(bytes, 100, std::uint32_t{1});
-  put(bytes, 104, static_cast<std::uint8_t>(format | 0x80));
-  put(bytes, 247, std::uint64_t{points});
-  put(bytes, 107, layered ? std::uint32_t{0} : points);
+  std::vector<std::byte> bytes = laz_head(format, points, chunk_points);
   const std::size_t at = bytes.size();
   bytes.resize(at + 8 + (layered ? 30 + 4 + 36 : 20 + 4));
   put(bytes, at, std::int64_t{-1});  // the table is said to be told of at the end, and is not
