@@ -9,8 +9,8 @@ from typing import Any
 
 from .._encodings import FIRST_BYTES
 from .._error import made
-from ._columns import _plain, bytes_in, columns_of, rows_of, sample_of
-from ._source import Items, Sample, Source, item_error, number_key
+from ._columns import Table, _is_file, _plain, bytes_in, columns_of, rows_of, sample_of, tell_empty
+from ._source import Items, Sample, Source, Told, item_error, number_key
 
 _BATCH_ROWS = 64
 
@@ -48,9 +48,10 @@ class huggingface(Source):
         told = {column: list(kind.names) for column, kind in features.items() if hasattr(kind, "str2int")}
         length = len(dataset) if hasattr(dataset, "__len__") else None
         super().__init__(name, classes or next(iter(told.values()), []), length)
+        self._told = Told(name)
         self._dataset = dataset.with_format("arrow")
         self._fields = fields
-        self._told = told
+        self._class_names = told
         self._key = key or ("__key__" if "__key__" in features else None)
         if key is not None and features and key not in features:
             raise made("invalid_argument", f"there is no column {key!r} for the keys", dataset=name)
@@ -69,19 +70,27 @@ class huggingface(Source):
             for i in range(table.num_rows):
                 yield number, keys[i] if keys is not None else None, columns, [arrays[place][i] for place in at]
                 number += 1
+        tell_empty(columns or [], self._told)
 
     def _columns(self, table: Any) -> Any:
-        told = {column: names for column, names in self._told.items() if not self._fields or column in self._fields}
+        told = {column: names for column, names in self._class_names.items() if not self._fields or column in self._fields}
         skip = (self._key,) if self._key and not (self._fields and self._key in self._fields) else ()
-        return columns_of(
-            table.schema, self._fields, first=lambda name: _first(table, name), class_columns=told, skip=skip
-        )
+        asked = Table(lambda name: _first(table, name), lambda name: self._arrays(table, name), self._told)
+        return columns_of(table.schema, self._fields, asked, class_columns=told, skip=skip)
+
+    def _arrays(self, table: Any, column: str) -> Iterator[Any]:
+        """A column's rows; of a stream the first ones alone."""
+        whole = self._dataset.select_columns([column]).iter(_BATCH_ROWS) if self._length is not None else [table]
+        for some in whole:
+            yield rows_of(some.select([column]))[0]
 
     def _sample(self, task: tuple[int, Any, Any, list[Any]]) -> Sample:
         number, key, columns, row = task
         if key is not None and not key.is_valid:
-            raise item_error(self.name, number_key(number), ValueError(f"the key column {self._key!r} is null"))
-        return sample_of(self.name, number_key(number) if key is None else str(key.as_py()), columns, row)
+            null = ValueError(f"the key column {self._key!r} is null")
+            raise item_error(self.name, number_key(number), null, where=f"row {number}")
+        name = number_key(number) if key is None else str(key.as_py())
+        return sample_of(self.name, number, name, columns, row, self._told)
 
 
 def _loaded(path: Any) -> Any:
@@ -97,7 +106,7 @@ def _first(table: Any, column: str) -> bytes | None:
     for scalar in rows_of(table.select([column]))[0]:
         if not scalar.is_valid:
             continue
-        if "struct" in str(_plain(scalar.type)):
+        if _is_file(_plain(scalar.type)):
             if not scalar["bytes"].is_valid:
                 path = scalar["path"].as_py()
                 if not (path and os.path.exists(path)):

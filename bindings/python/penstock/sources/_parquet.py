@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import bisect
 import contextlib
+import itertools
 import json
 import os
 import pathlib
@@ -11,8 +13,21 @@ from typing import Any
 
 from .._encodings import FIRST_BYTES
 from .._error import made
-from ._columns import Column, _is_bytes, _plain, bytes_in, columns_of, is_text, rows_of, sample_of
-from ._source import Items, Sample, Source, item_error, number_key
+from ._columns import (
+    Column,
+    Table,
+    _is_bytes,
+    _is_list,
+    _is_number,
+    _plain,
+    bytes_in,
+    columns_of,
+    is_text,
+    rows_of,
+    sample_of,
+    tell_empty,
+)
+from ._source import Items, Sample, Source, Told, item_error, number_key
 
 _BATCH_BYTES = 16 << 20
 
@@ -62,7 +77,9 @@ class parquet(Source):
     fields maps columns to fields; columns that it does not name are not read. Without it every column is a field: bytes
     by what they are (jpg, png, npy, ..., else bin), strings txt, numbers and lists of numbers npy, other lists and structs
     json, whole numbers in a column named label, class, cls, target or category cls. The only image or class column is
-    just `jpg` or `cls`, others are named `COLUMN.png`. key names the column of the keys, else they are row numbers of 12
+    just `jpg` or `cls`, others are named `COLUMN.png`. What would not fit is kept in another form, or left out by name, and a
+    RuntimeWarning says so once, after the last row: lists with nulls or of different lengths are json, bytes inside structs
+    and lists are fields of their own, `COLUMN.MEMBER.jpg` and `COLUMN.0.jpg`. key names the column of the keys, else they are row numbers of 12
     digits (and `__key__`, where that is a column). classes: names for a `cls` column of strings; without them all its
     values, sorted. Nulls leave the field out. Folders named `COLUMN=VALUE` are columns of strings.
 
@@ -79,12 +96,15 @@ class parquet(Source):
     ) -> None:
         self._path = pathlib.Path(path)
         self._files = parquet_files(self._path)
-        lengths = []
+        lengths, schemas = [], []
         for file in self._files:
             with _opened(file) as opened:
                 lengths.append(opened.metadata.num_rows)
+                schemas.append(opened.schema_arrow)
         super().__init__(str(path), classes, sum(lengths))
-        self._schema = self._whole_schema()
+        self._starts = [0, *itertools.accumulate(lengths)]
+        self._told = Told(self.name)
+        self._schema = self._whole_schema(schemas)
         self._key = key or ("__key__" if "__key__" in self._schema.names else None)
         if self._key is not None and self._key not in self._schema.names:
             raise made("invalid_argument", f"there is no column {self._key!r} for the keys", dataset=self.name)
@@ -98,14 +118,22 @@ class parquet(Source):
 
     def _choose_columns(self, fields: Mapping[str, str] | None, class_columns: dict[str, list[str]]) -> list[Column]:
         skip = (self._key,) if self._key and not (fields and self._key in fields) else ()
-        return columns_of(self._schema, fields, first=self._first_bytes, class_columns=class_columns, skip=skip)
+        table = Table(self._first_bytes, self._arrays, self._told)
+        return columns_of(self._schema, fields, table, class_columns=class_columns, skip=skip)
 
-    def _whole_schema(self) -> Any:
-        """The first file's, and a column for each folder named COLUMN=VALUE."""
+    def _whole_schema(self, schemas: list[Any]) -> Any:
+        """The first file's, and a column for each folder named COLUMN=VALUE. A column without values in the first file
+        has the type of the first file where it has some."""
         import pyarrow as pa
 
-        with _opened(self._files[0]) as opened:
-            schema = opened.schema_arrow
+        schema = schemas[0]
+        for path, later in zip(self._files[1:], schemas[1:]):
+            for field in later:
+                at = schema.get_field_index(field.name)
+                if at >= 0 and pa.types.is_null(schema.field(at).type):
+                    schema = schema.set(at, field)
+                if field.name not in schema.names and field.name not in self._folder_columns(path):
+                    self._told.say(field.name, f"is left out: {path.name} has it, but the first file lacks it")
         for name in self._folder_columns(self._files[0]):
             if name not in schema.names:
                 schema = schema.append(pa.field(name, pa.string()))
@@ -127,7 +155,7 @@ class parquet(Source):
             wanted = fields is None or column.name in fields
             if column.name in told and wanted:
                 found[column.name] = told[column.name]
-            elif fields and fields.get(column.name, "").rpartition(".")[2] == "cls":
+            elif (fields or {column.name: column.name}).get(column.name, "").rpartition(".")[2] == "cls":
                 kind = _plain(column.type)
                 if is_text(kind):
                     found[column.name] = self.classes or self._distinct(column.name)
@@ -142,6 +170,14 @@ class parquet(Source):
         for _, batch in self._batches([column]):
             values.update(value for value in batch.column(0).unique().to_pylist() if value is not None)
         return sorted(values, key=str.encode)
+
+    def _arrays(self, column: str) -> Iterator[Any]:
+        """A column's rows; none where it holds lists of numbers and the footers tell that no number is null."""
+        kind = _plain(self._schema.field(column).type)
+        if _is_list(kind) and _is_number(kind.value_type) and all(_has_no_null(file, column) for file in self._files):
+            return
+        for _, batch in self._batches([column]):
+            yield rows_of(batch)[0]
 
     def _first_bytes(self, column: str) -> bytes | None:
         for _, batch in self._batches([column], rows=1):
@@ -196,12 +232,31 @@ class parquet(Source):
             arrays = rows_of(batch)
             for i in range(batch.num_rows):
                 yield first + i, arrays[at][i] if at is not None else None, [array[i] for array in arrays[: len(names)]]
+        tell_empty(self._columns, self._told)
 
     def _sample(self, task: tuple[int, Any, list[Any]]) -> Sample:
         number, key, row = task
+        # a broken file may give more rows than its footer counts
+        place = min(bisect.bisect_right(self._starts, number), len(self._files)) - 1
+        file, at = str(self._files[place]), number - self._starts[place]
         if key is not None and not key.is_valid:
-            raise item_error(self.name, number_key(number), ValueError(f"the key column {self._key!r} is null"))
-        return sample_of(self.name, number_key(number) if key is None else str(key.as_py()), self._columns, row)
+            null = ValueError(f"the key column {self._key!r} is null")
+            raise item_error(file, number_key(number), null, where=f"row {at}")
+        name = number_key(number) if key is None else str(key.as_py())
+        return sample_of(file, at, name, self._columns, row, self._told)
+
+
+def _has_no_null(path: pathlib.Path, column: str) -> bool:
+    """Whether the footer of a file tells that a column, or what is inside it, has no null."""
+    with _opened(path) as file:
+        groups = [file.metadata.row_group(i) for i in range(file.metadata.num_row_groups)]
+        chunks = [group.column(i) for group in groups for i in range(group.num_columns)]
+        counts = [
+            chunk.statistics.null_count if chunk.statistics is not None and chunk.statistics.has_null_count else None
+            for chunk in chunks
+            if chunk.path_in_schema.partition(".")[0] == column
+        ]
+    return all(count == 0 for count in counts)
 
 
 def _batch_rows(metadata: Any) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
@@ -15,16 +16,37 @@ class ItemError(Error):
     """One item of a source could not be read; the source goes on with the next one."""
 
 
-def item_error(name: str, key: str, error: Exception, field: str = "") -> ItemError:
-    """`error` as that of the item `key` of the source `name`; to be raised from it."""
+def item_error(name: str, key: str, error: Exception, field: str = "", *, where: str = "") -> ItemError:
+    """`error` as that of the item `key` of the source `name`, which is at `where`; to be raised from it."""
     if isinstance(error, Error):
         field, cause, kind = error.field or field, error.cause, error.kind
     else:
         cause, kind = f"{type(error).__name__}: {error}", "corrupt"
-    plain = made(kind, cause, dataset=name, key=key, field=field)
+    plain = made(kind, f"{where}: {cause}" if where else cause, dataset=name, key=key, field=field)
     wrapped = ItemError(str(plain))
     wrapped.__dict__.update(plain.__dict__)
     return wrapped
+
+
+class Told:
+    """What became of columns that are not kept as they are, said once: in one warning, when all rows were read."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._lines: dict[str, str] = {}
+        self._is_said = False
+        self.with_values: set[str] = set()
+        """Columns of which a value was seen."""
+
+    def say(self, column: str, what: str) -> None:
+        """The first that is said of a column counts."""
+        self._lines.setdefault(column, what)
+
+    def warn(self) -> None:
+        if self._lines and not self._is_said:
+            self._is_said = True
+            lines = "; ".join(f"column {column!r} {what}" for column, what in self._lines.items())
+            warnings.warn(f"{self._name}: {lines}", RuntimeWarning, stacklevel=2)
 
 
 def number_key(number: int) -> str:
