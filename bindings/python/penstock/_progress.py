@@ -42,5 +42,7 @@ class Bar:
             print(f"penstock: {text}", file=sys.stderr)
 
     def end(self) -> None:
+        """May be called again."""
         if self._drawn:
+            self._drawn = False
             print(file=sys.stderr)

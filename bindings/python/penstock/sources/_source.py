@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import itertools
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from .._error import Error, made
+from .._warn import warn
 
 Sample = dict[str, Any]
 
@@ -46,7 +46,7 @@ class Told:
         if self._lines and not self._is_said:
             self._is_said = True
             lines = "; ".join(f"column {column!r} {what}" for column, what in self._lines.items())
-            warnings.warn(f"{self._name}: {lines}", RuntimeWarning, stacklevel=2)
+            warn(f"{self._name}: {lines}", RuntimeWarning)
 
 
 def number_key(number: int) -> str:
