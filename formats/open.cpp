@@ -14,6 +14,7 @@
 #include <penstock/formats/index/sidecar.hpp>
 #include <penstock/formats/io/folder_entries.hpp>
 #include <penstock/formats/io/path_pattern.hpp>
+#include <penstock/formats/io/store_address.hpp>
 #include <penstock/formats/lmdb/lmdb.hpp>
 #include <penstock/formats/mds/mds.hpp>
 #include <penstock/formats/npy/npy.hpp>
@@ -168,6 +169,7 @@ const Format* format_named(std::string_view name) {
 namespace {
 
 Dataset open_any(const fs::path& path, const OpenProgress& progress) {
+  require_readable_place(path);
   std::error_code absent;
   if (is_pattern(path.native()) && !fs::exists(path, absent)) return open_pattern(path, progress);
   require_readable(path);

@@ -5,6 +5,7 @@
 #include <penstock/formats/io/atomic_file.hpp>
 #include <penstock/formats/io/folder_entries.hpp>
 #include <penstock/formats/io/ownership.hpp>
+#include <penstock/formats/io/store_address.hpp>
 #include <penstock/formats/packed/commit.hpp>
 #include <penstock/formats/packed/manifest.hpp>
 #include <penstock/staging/target.hpp>
@@ -39,6 +40,7 @@ fs::path parent_of(const fs::path& path) {
 
 StageTarget::StageTarget(const StageList& list, const fs::path& destination)
     : list_(list), destination_(without_slash(destination)), journal_name_(StageJournal::kFileName) {
+  require_writable_place(destination);
   if (list.single) {
     const std::string& name = list.files.front().name;
     if (fs::is_directory(destination) || !destination.has_filename()) destination_ /= name;

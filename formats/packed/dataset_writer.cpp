@@ -15,6 +15,7 @@
 #include <penstock/formats/io/folder_entries.hpp>
 #include <penstock/formats/io/hash.hpp>
 #include <penstock/formats/io/ownership.hpp>
+#include <penstock/formats/io/store_address.hpp>
 #include <penstock/formats/packed/commit.hpp>
 #include <penstock/formats/packed/dataset_writer.hpp>
 #include <penstock/formats/packed/filled_shard.hpp>
@@ -342,6 +343,7 @@ void DatasetWriter::State::finish() {
 
 DatasetWriter::DatasetWriter(fs::path destination, DatasetWriterOptions options) {
   const Format& format = writable_format(options.format);
+  require_writable_place(destination);
   destination = without_slash(destination);
   fs::path partial = partial_path(destination);
   state_ = std::make_unique<State>(State{.destination = std::move(destination),
@@ -353,6 +355,7 @@ DatasetWriter::DatasetWriter(fs::path destination, DatasetWriterOptions options)
 
 void DatasetWriter::require_free(const fs::path& destination, const std::string& format, bool overwrite) {
   writable_format(format);
+  require_writable_place(destination);
   const fs::path named = without_slash(destination);
   try {
     require_free_destination(named, named.string() + ".partial", overwrite, false);

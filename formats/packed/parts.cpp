@@ -7,6 +7,7 @@
 #include <penstock/formats/io/atomic_file.hpp>
 #include <penstock/formats/io/folder_entries.hpp>
 #include <penstock/formats/io/ownership.hpp>
+#include <penstock/formats/io/store_address.hpp>
 #include <penstock/formats/packed/commit.hpp>
 #include <penstock/formats/packed/journal.hpp>
 #include <penstock/formats/packed/manifest.hpp>
@@ -69,6 +70,7 @@ bool holds_parts(const fs::path& folder) {
 }
 
 fs::path place_of_part(const fs::path& destination, std::uint32_t rank, std::uint32_t world) {
+  require_writable_place(destination);
   const fs::path partial = partial_path(destination);
   const auto refuse = [&](const std::string& why) {
     throw Error::invalid_argument(why, {.dataset = partial.string()});

@@ -1,11 +1,13 @@
 """Tests that misuse of the Python package is told in one sentence, and that its objects tell what they are."""
 
 import inspect
+import pathlib
 import re
 import tarfile
 
 import penstock as ps
 import pytest
+from command import fails
 
 KNOWN = list(inspect.signature(ps.Loader).parameters)
 
@@ -122,6 +124,55 @@ def test_a_warning_names_the_line_of_the_program(tmp_path):
         with pytest.raises(ps.Error, match="has no fields"):
             ps.Loader(tmp_path / "a.tar")
     assert [each.filename for each in told] == [__file__] * 2
+
+
+STORES = {
+    "s3://bucket/train": "aws s3 sync",
+    "gs://bucket/train.tar": "gcloud storage rsync",
+    "https://example.org/{0..9}.tar": "wget or curl",
+    "hf://datasets/a/b": "hf download",
+    "own+store://a": "the store's own tool",
+}
+
+
+@pytest.mark.parametrize("address", STORES)
+def test_an_address_of_a_store_is_told_how_its_files_come_to_a_disk(address, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    tool = STORES[address]
+    shortened = [pathlib.Path(address)] if not address.startswith("own") else []  # s3:/bucket/train
+    for given in (address, *shortened):
+        for use in (ps.open, ps.Loader, lambda place: ps.pack(place, tmp_path / "x", format="tar", progress=False)):
+            with pytest.raises(ps.Error, match=f"penstock reads files: copy these to a disk with {tool}") as raised:
+                use(given)
+            assert raised.value.kind == "unsupported" and raised.value.dataset == str(given)
+            assert "\n" not in str(raised.value)
+    assert tool in fails("info", address)
+
+
+def test_nothing_is_written_to_the_address_of_a_store(labels, tmp_path, monkeypatch):
+    place = tmp_path / "place"
+    place.mkdir()
+    monkeypatch.chdir(place)
+    for write in (
+        lambda to: ps.pack(labels, to, format="tar", progress=False),
+        lambda to: ps.pack(labels, to, format="tar", rank=0, world=2, progress=False),
+        lambda to: ps.pack(iter([{"cls": 1}]), to, format="tar", progress=False),
+        lambda to: ps.stage(labels, to, progress=False),
+    ):
+        with pytest.raises(ps.Error, match="penstock writes files: write to a disk, and copy them with aws s3 sync"):
+            write("s3://bucket/train")
+        assert list(place.iterdir()) == []
+
+
+def test_a_path_that_looks_like_an_address_is_opened(labels, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "s3:" / "bucket").mkdir(parents=True)
+    (tmp_path / "s3:" / "bucket" / "a.cls").write_text("1")
+    assert len(ps.open("s3://bucket")) == 1
+    with pytest.raises(ps.Error, match="give the path alone, without file://"):
+        ps.open("file:///data/train")
+    with pytest.raises(ps.Error, match="No such file"):
+        ps.open("C:/train")
 
 
 def test_signatures_can_be_asked_for():
