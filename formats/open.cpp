@@ -43,8 +43,9 @@ std::string unfinished(const fs::path& partial) {
   std::error_code ignored;
   if (fs::exists(partial / kStageJournal, ignored))
     return partial.string() + " is a copy that is not complete: stage it again";
-  return partial.string() + (holds_parts(partial) ? " holds the parts of an unfinished dataset: run pack --finish"
-                                                  : " is an unfinished dataset: run pack --resume");
+  return partial.string() + (holds_parts(partial)
+                                 ? " holds the parts of an unfinished dataset: run pack --finish (ps.finish_pack)"
+                                 : " is an unfinished dataset: run pack --resume (resume=True)");
 }
 
 void require_readable(const fs::path& path) {

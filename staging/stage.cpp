@@ -243,7 +243,7 @@ class Staging {
                                    [&](std::string_view name, std::uint64_t) {
                                      if (names.contains(name)) return;
                                      throw Error::invalid_argument(
-                                         "the copy has a file that the source has not (--overwrite begins anew)",
+                                         "the copy has a file that the source has not (overwrite begins anew)",
                                          {.dataset = work_.folder.string(), .shard = std::string(name)});
                                    },
                                .folder = {}});

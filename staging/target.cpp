@@ -77,7 +77,7 @@ void StageTarget::settle(const StageJournal::Origin& origin, bool packed, bool o
   if (list_.single) {
     if (there && !fs::is_regular_file(destination_)) refuse(destination_, "is no file");
     if (there && !overwrite && !fs::exists(journal()))
-      refuse(destination_, "exists already, and was not staged (--overwrite replaces it)");
+      refuse(destination_, "exists already, and was not staged (overwrite replaces it)");
     if (!overwrite) require_of(origin, folder_);
     if (overwrite) fs::remove(journal());
     return;
@@ -95,7 +95,7 @@ void StageTarget::settle(const StageJournal::Origin& origin, bool packed, bool o
     fs::create_directory(partial_);
     return;
   }
-  if (!staged && !packed) refuse(destination_, "exists already, and was not staged (--overwrite replaces it)");
+  if (!staged && !packed) refuse(destination_, "exists already, and was not staged (overwrite replaces it)");
   require_of(origin, destination_);
   folder_ = destination_;
 }
@@ -126,7 +126,7 @@ void StageTarget::refuse(const fs::path& what, const std::string& why) const {
 void StageTarget::require_of(const StageJournal::Origin& origin, const fs::path& folder) const {
   const auto told = StageJournal::origin_in(folder / journal_name_);
   if (told && told->source != origin.source && told->fingerprint != origin.fingerprint)
-    refuse(folder, "is a copy of " + told->source + " (--overwrite replaces it)");
+    refuse(folder, "is a copy of " + told->source + " (overwrite replaces it)");
 }
 
 // Left empty, and ours.

@@ -192,7 +192,8 @@ class Parts {
     if (!unfinished.empty()) why += (why.empty() ? "" : ", ") + ("unfinished are ranks " + list_of(unfinished));
     if (!why.empty()) {
       refuse("of " + std::to_string(world_) + " parts, " + why + "; run each with pack --rank R --world " +
-             std::to_string(world_) + " --resume");
+             std::to_string(world_) + " --resume (ps.pack with rank=R, world=" + std::to_string(world_) +
+             ", resume=True)");
     }
   }
 

@@ -175,6 +175,21 @@ def test_a_path_that_looks_like_an_address_is_opened(labels, tmp_path, monkeypat
         ps.open("C:/train")
 
 
+def test_advice_is_given_in_the_words_of_python_too(tmp_path):
+    (tmp_path / "x").mkdir()
+    source, packed, there = tmp_path / "source", tmp_path / "x" / "set", tmp_path / "x" / "copy"
+    source.mkdir()
+    (source / "a.cls").write_text("1")
+    ps.pack(source, packed, format="tar", rank=0, world=2, progress=False)
+    with pytest.raises(ps.Error, match=r"run pack --finish \(ps.finish_pack\)"):
+        ps.open(packed)
+    with pytest.raises(ps.Error, match=r"--resume \(ps.pack with rank=R, world=2, resume=True\)"):
+        ps.finish_pack(packed)
+    ps.pack(source, there, format="tar", progress=False)
+    with pytest.raises(ps.Error, match=r"was not staged \(overwrite replaces it\)"):
+        ps.stage(source, there, progress=False)
+
+
 def test_signatures_can_be_asked_for():
     defaults = {name: each.default for name, each in inspect.signature(ps.Loader).parameters.items()}
     assert defaults["batch_size"] == 64 and defaults["on_batch"] is None and defaults["last"] == "keep"

@@ -77,7 +77,8 @@ TEST_CASE("a source that grew, shrank or changed is staged again by what is new"
 
   write_file(folder / "copy/mine.txt", "a file of the user's own");
   write_file(folder / "source/7.txt", "VII");
-  CHECK(says(error_of([&] { stage(open(folder / "source"), folder / "copy"); }), {"mine.txt", "--overwrite"}));
+  CHECK(says(error_of([&] { stage(open(folder / "source"), folder / "copy"); }),
+             {"mine.txt", "(overwrite begins anew)"}));
   CHECK(fs::exists(folder / "copy.partial/mine.txt"));
   stage(open(folder / "source"), folder / "copy", {.overwrite = true});
   CHECK(visible_files(folder / "copy") == visible_files(folder / "source"));
@@ -167,7 +168,7 @@ TEST_CASE("what is no copy of this dataset is neither gone on with nor replaced"
   CHECK(says(error_of([&] { stage(source, folder / "source"); }), {"lies in the dataset"}));
   CHECK(says(error_of([&] { stage(source, folder / "source/copy"); }), {"lies in the dataset"}));
   stage(other, folder / "copy");
-  CHECK(says(error_of([&] { stage(source, folder / "copy"); }), {"is a copy of", "other", "--overwrite"}));
+  CHECK(says(error_of([&] { stage(source, folder / "copy"); }), {"is a copy of", "other", "overwrite replaces it"}));
   stage(source, folder / "copy", {.overwrite = true});
   CHECK(visible_files(folder / "copy") == visible_files(folder / "source"));
   write_file(folder / "next.partial/thesis.txt", "mine");
@@ -178,7 +179,7 @@ TEST_CASE("what is no copy of this dataset is neither gone on with nor replaced"
   write_large_npy(folder / "rows.npy", 1);
   write_file(folder / "there.npy", "mine");
   const Dataset rows = open(folder / "rows.npy");
-  CHECK(says(error_of([&] { stage(rows, folder / "there.npy"); }), {"exists already", "--overwrite"}));
+  CHECK(says(error_of([&] { stage(rows, folder / "there.npy"); }), {"exists already", "(overwrite replaces it)"}));
   stage(rows, folder / "there.npy", {.overwrite = true});
   CHECK(read_file(folder / "there.npy") == read_file(folder / "rows.npy"));
   CHECK(says(error_of([&] { stage(rows, folder / "rows.npy"); }), {"the dataset itself"}));
