@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <chrono>
 #include <string>
 #include <utility>
@@ -8,6 +9,7 @@
 #include <penstock/loader/pipeline.hpp>
 #include <penstock/loader/prepare.hpp>
 #include <penstock/loader/read/streamed_copy.hpp>
+#include <penstock/transforms/image/steps/numbers.hpp>
 
 namespace penstock {
 namespace {
@@ -23,9 +25,33 @@ ChosenEngine synchronous_beside(const ChosenEngine& engine, const Dataset& datas
   return make_engine(dataset, options, PendingRead::done);
 }
 
+// Pixels are from 0 to 1 where image.normalize() comes to them, and so are their means and deviations.
+bool in_other_units(const Step& step) {
+  const auto* normalize = step.as<step::Normalize>();
+  if (normalize == nullptr) return false;
+  const auto beyond = [](float value) { return value > 1; };
+  return std::any_of(normalize->mean.begin(), normalize->mean.end(), beyond) ||
+         std::any_of(normalize->stddev.begin(), normalize->stddev.end(), beyond);
+}
+
+std::string doubts_of(const std::vector<FieldChain>& fields) {
+  std::string doubts;
+  for (const auto& [output, chain] : fields) {
+    for (const Step& step : chain.steps) {
+      if (!in_other_units(step)) continue;
+      doubts += (doubts.empty() ? "output " : "; output ") + output + ": " + to_string(step) +
+                " is for pixels from 0 to 1, and these means or deviations look as if for pixels from 0 to 255: divide "
+                "them by 255";
+    }
+  }
+  return doubts;
+}
+
 std::string notes_on(const Dataset& dataset, const Program& program, const LoaderOptions& options,
                      const Selection& selection) {
   std::string notes = cost_of_shuffle(dataset, program, options, selection);
+  const std::string doubts = doubts_of(options.fields);
+  if (!doubts.empty()) notes += (notes.empty() ? "" : "; ") + doubts;
   const bool counts_bad = options.on_error != OnError::raise && options.max_error_rate < 1;
   if (options.world > 1 && counts_bad && !options.sum_over_ranks) {
     notes +=

@@ -4,6 +4,7 @@ import inspect
 import pathlib
 import re
 import tarfile
+import warnings
 
 import penstock as ps
 import pytest
@@ -188,6 +189,23 @@ def test_advice_is_given_in_the_words_of_python_too(tmp_path):
     ps.pack(source, there, format="tar", progress=False)
     with pytest.raises(ps.Error, match=r"was not staged \(overwrite replaces it\)"):
         ps.stage(source, there, progress=False)
+
+
+def test_means_of_pixels_up_to_255_are_doubted(tmp_path):
+    numpy = pytest.importorskip("numpy")
+    numpy.save(tmp_path / "a.npy", numpy.zeros((4, 4, 3), numpy.uint8))
+
+    def notes(*numbers):
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            stats = ps.Loader(tmp_path, fields={"npy": ps.image.normalize(*numbers)}).stats()
+        assert [str(each.message) for each in told] == ([f"penstock: {stats['notes']}"] if stats["notes"] else [])
+        return stats["notes"]
+
+    assert notes((0.485, 0.456, 0.406), (0.229, 0.224, 0.225)) == "" == notes((0, 1, 0.5), (1, 1, 1))
+    for numbers in (((123.675, 116.28, 103.53), (58.395, 57.12, 57.375)), ((0.5, 0.5, 0.5), (255, 255, 255)), ((0, 0, 127.5), (1, 1, 1))):
+        said = notes(*numbers)
+        assert said.startswith("output npy: image.normalize(") and said.endswith("divide them by 255")
 
 
 def test_signatures_can_be_asked_for():
