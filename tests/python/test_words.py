@@ -1,8 +1,11 @@
 """Tests that misuse of the Python package is told in one sentence, and that its objects tell what they are."""
 
 import inspect
+import os
 import pathlib
 import re
+import subprocess
+import sys
 import tarfile
 import warnings
 
@@ -125,6 +128,24 @@ def test_a_warning_names_the_line_of_the_program(tmp_path):
         with pytest.raises(ps.Error, match="has no fields"):
             ps.Loader(tmp_path / "a.tar")
     assert [each.filename for each in told] == [__file__] * 2
+
+
+def warnings_of_ranks(labels, environment, options):
+    made = "import sys, penstock as ps\nfor _ in range(2): ps.Loader(sys.argv[1], **eval(sys.argv[2]))"
+    command = [sys.executable, "-W", "always", "-c", made, str(labels), options]
+    clean = {name: value for name, value in os.environ.items() if name not in ("RANK", "WORLD_SIZE")}
+    ran = subprocess.run(command, env={**clean, **environment}, capture_output=True, text=True, check=True)
+    return re.findall(r"^.*UserWarning: penstock: (RANK and .*)", ran.stderr, re.M)
+
+
+def test_a_process_among_several_is_told_once_that_all_of_them_read_everything(labels):
+    several = {"RANK": "1", "WORLD_SIZE": "4"}
+    told = warnings_of_ranks(labels, several, "{}")
+    assert len(told) == 1 and "process 1 of 4" in told[0] and 'rank="env" gives each its share' in told[0]
+    for options in ("{'rank': 'env'}", "{'rank': 0, 'world': 1}"):
+        assert warnings_of_ranks(labels, several, options) == []
+    for alone in ({}, {"RANK": "0", "WORLD_SIZE": "1"}, {"RANK": "1"}, {"RANK": "a", "WORLD_SIZE": "b"}):
+        assert warnings_of_ranks(labels, alone, "{}") == []
 
 
 STORES = {

@@ -2,13 +2,35 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from . import _penstock
+from ._warn import warn
 from ._words import known_keywords, no_keyword, python_signature, refuse
 
 _NAME = "penstock.Loader"
 _construct = _penstock.Loader.__init__
+
+_told_of_ranks = False  # once in a process: its loaders are alike in that
+
+
+def warn_of_ranks(options: Mapping[str, Any]) -> None:
+    """Of a process among several that torchrun started, whose loader is not told so."""
+    global _told_of_ranks
+    if _told_of_ranks or "rank" in options or "world" in options:
+        return
+    rank, world = os.environ.get("RANK", ""), os.environ.get("WORLD_SIZE", "")
+    if not rank.isdecimal() or not world.isdecimal() or int(world) < 2:
+        return
+    _told_of_ranks = True
+    warn(
+        f"penstock: RANK and WORLD_SIZE say that this is process {rank} of {world}, but the loader was given neither rank "
+        'nor world, so every process reads all samples: rank="env" gives each its share, and rank=0, world=1 says that '
+        "all is meant"
+    )
+
 
 if TYPE_CHECKING:
     from ._penstock import Loader
@@ -24,6 +46,7 @@ else:
                 super().__init__(*source, **options)
             except TypeError as refusal:
                 refuse(refusal, _NAME, _construct, source, options)
+            warn_of_ranks(options)
 
         __init__.__doc__ = _construct.__doc__
 

@@ -16,7 +16,7 @@ from torch.utils.data import IterableDataset as _IterableDataset
 from torch.utils.data import get_worker_info
 
 from . import Dataset, Loader, Ragged, Tensor
-from ._loader import require_options
+from ._loader import require_options, warn_of_ranks
 
 __all__ = ["IterableDataset", "sum_over_ranks", "tensors"]
 
@@ -166,6 +166,7 @@ class IterableDataset(_IterableDataset):
     def loader(self) -> Loader:
         """The penstock.Loader of this process, made when first needed."""
         if self._loader is None or self._process != os.getpid():
+            warn_of_ranks(self._options)  # worker processes share out what their rank is given
             options = self._shared_out()
             if options.get("on_batch") is not None:
                 options = {**options, "on_batch": _on_tensors(options["on_batch"])}
