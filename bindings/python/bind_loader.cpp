@@ -299,6 +299,13 @@ void bind_loader_class(nb::module_& module) {
            kInitDoc)
       .def("__iter__", iterate, "Begins an epoch. Only the latest iterator gives batches.")
       .def(
+          "__repr__",
+          [](const nb::handle& self) {
+            return text(nb::inst_ready(self) ? nb::cast<const PythonLoader&>(self).described()
+                                             : "penstock.Loader(not made)");
+          },
+          nb::sig("def __repr__(self) -> str"))
+      .def(
           "__len__", [](PythonLoader& self) { return self.use([](Loader& loader) { return loader.batches(); }); },
           "Batches of a full epoch, of this rank.")
       .def_prop_ro(

@@ -170,6 +170,39 @@ std::string described(const Tensor& tensor) {
   return "shape=" + to_string(tensor.shape()) + ", dtype=" + std::string(name(tensor.dtype()));
 }
 
+// In Python alone, of values of the host.
+nb::object listed(const nb::handle& self) {
+  return nb::module_::import_("penstock._tensor").attr("tolist")(self);
+}
+
+nb::object slice_of(const Tensor& self, nb::handle slice) {
+  Py_ssize_t begin = 0, end = 0, step = 0;
+  if (PySlice_Unpack(slice.ptr(), &begin, &end, &step) != 0) throw nb::python_error();
+  if (step != 1)
+    throw nb::value_error("a slice of a penstock.Tensor has no step: take t.numpy()[...] or t.torch()[...]");
+  const Py_ssize_t length = PySlice_AdjustIndices(length_of(self), &begin, &end, step);
+  return nb::cast(self.slice(begin, begin + length));
+}
+
+// What lies at a place of the first dimension: a Tensor of one dimension less, or a number.
+nb::object item_of(const Tensor& self, nb::handle index) {
+  if (self.shape().empty()) throw nb::index_error("a penstock.Tensor without dimensions has no items");
+  if (PySlice_Check(index.ptr()) != 0) return slice_of(self, index);
+  if (PyIndex_Check(index.ptr()) == 0)
+    throw nb::type_error("an index of a penstock.Tensor is a number or a slice: t.numpy() and t.torch() take others");
+  const Py_ssize_t number = PyNumber_AsSsize_t(index.ptr(), PyExc_IndexError);
+  if (number == -1 && PyErr_Occurred() != nullptr) throw nb::python_error();
+  const std::int64_t length = length_of(self);
+  const std::int64_t place = number < 0 ? number + length : number;
+  if (place < 0 || place >= length) {
+    const std::string refusal =
+        "index " + std::to_string(number) + " of a penstock.Tensor of length " + std::to_string(length);
+    throw nb::index_error(refusal.c_str());
+  }
+  nb::object item = nb::cast(self.slice(place, place + 1).first());
+  return self.shape().size() == 1 ? listed(item) : item;
+}
+
 Tensor ragged_row(const Ragged& ragged, std::int64_t row) {
   const std::int64_t rows = length_of(ragged.offsets) - 1;
   const std::int64_t wanted = row < 0 ? row + rows : row;
@@ -186,6 +219,10 @@ Tensor Tensor::slice(std::int64_t begin, std::int64_t end) const {
   Shape item(shape_.begin() + 1, shape_.end());
   return {owner_, data() + static_cast<std::uint64_t>(begin) * element_count(item) * size_of(dtype_), dtype_,
           std::move(shape), use_};
+}
+
+Tensor Tensor::first() const {
+  return {owner_, data_, dtype_, Shape(shape_.begin() + 1, shape_.end()), use_};
 }
 
 Tensor Tensor::copy() const {
@@ -247,6 +284,20 @@ void bind_tensor(nb::module_& module) {
           "DLPack is known.")
       .def_prop_ro("nbytes", &Tensor::bytes)
       .def("__len__", length_of)
+      .def("__getitem__", item_of, nb::arg("index").none(),
+           nb::sig("def __getitem__(self, index: int | slice, /) -> typing.Any"),
+           "t[0] is a Tensor of one dimension less, without a copy, or a number where t has one dimension; t[2:5] a\n"
+           "Tensor, without a copy. Raises IndexError; ValueError, for a slice with a step.")
+      .def(
+          "numpy", [](const nb::handle& self) { return to_numpy(self, nb::none(), nb::none()); },
+          nb::sig("def numpy(self) -> typing.Any"), "numpy.asarray(t): without a copy. Raises TypeError on a GPU.")
+      .def(
+          "torch", [](const nb::handle& self) { return nb::module_::import_("penstock.torch").attr("tensor")(self); },
+          nb::sig("def torch(self) -> typing.Any"),
+          "A tensor of torch, on the same device, without a copy but of at most 256 bytes a row on a GPU.")
+      .def(
+          "tolist", [](const nb::handle& self) { return listed(self); }, nb::sig("def tolist(self) -> typing.Any"),
+          "Nested lists of numbers; a number, without dimensions. A copy, also from a GPU. Needs NumPy.")
       .def("__repr__", [](const Tensor& self) { return "penstock.Tensor(" + described(self) + ")"; })
       .def(
           "tobytes",

@@ -116,6 +116,20 @@ Stats PythonLoader::stats() const {
   return stats;
 }
 
+std::string PythonLoader::described() const {
+  if (::getpid() != process_) return "penstock.Loader(made before fork())";
+  if (loader_ == nullptr) return "penstock.Loader(closed)";
+  const Dataset& dataset = loader_->dataset();
+  const LoaderOptions& options = loader_->options();
+  std::string told = "penstock.Loader(" + dataset.path().string() + ", " + std::string(dataset.format()) + ", " +
+                     std::to_string(dataset.size()) + " samples, " + std::to_string(loader_->batches()) +
+                     " batches of " + std::to_string(options.batch_size) + " per epoch, " +
+                     std::to_string(options.workers) + " workers";
+  if (options.world > 1) told += ", rank " + std::to_string(options.rank) + " of " + std::to_string(options.world);
+  if (!options.device.empty()) told += ", " + options.device;
+  return told + ")";
+}
+
 void PythonLoader::require_elsewhere() const {
   if (in_sum_over_ranks()) throw Error::invalid_argument("sum_over_ranks cannot use a loader, which waits for it");
   if (step_ == nullptr || !step_->runs_here()) return;

@@ -40,6 +40,8 @@ class PythonLoader {
   std::string restore(const LoaderState& state);  ///< and what the program should know of it
   Stats stats() const;                            ///< also while another thread waits in next()
 
+  std::string described() const;  ///< in a line, at any time: also once it is closed
+
   /// work(loader), one call at a time, without the interpreter.
   template <typename Work>
   auto use(Work work) {

@@ -28,6 +28,8 @@ class Tensor {
   std::uint64_t bytes() const { return element_count(shape_) * size_of(dtype_); }
   /// Items [begin, end) of the first dimension.
   Tensor slice(std::int64_t begin, std::int64_t end) const;
+  /// Item 0 of the first dimension, which goes.
+  Tensor first() const;
   /// In memory of the host, of its own. Waits for what is on its way.
   Tensor copy() const;
   DeviceUse* use() const { return use_; }

@@ -1,5 +1,7 @@
 """Tests that misuse of the Python package is told in one sentence, and that its objects tell what they are."""
 
+import gc
+import html
 import inspect
 import os
 import pathlib
@@ -227,6 +229,92 @@ def test_means_of_pixels_up_to_255_are_doubted(tmp_path):
     for numbers in (((123.675, 116.28, 103.53), (58.395, 57.12, 57.375)), ((0.5, 0.5, 0.5), (255, 255, 255)), ((0, 0, 127.5), (1, 1, 1))):
         said = notes(*numbers)
         assert said.startswith("output npy: image.normalize(") and said.endswith("divide them by 255")
+
+
+@pytest.fixture(name="columns")
+def columns_fixture(tmp_path):
+    numpy = pytest.importorskip("numpy")
+    for i in range(6):
+        numpy.save(tmp_path / f"{i}.npy", numpy.arange(12, dtype=numpy.float32).reshape(3, 4) + 100 * i)
+        (tmp_path / f"{i}.cls").write_text(str(i))
+    loader = ps.Loader(tmp_path, batch_size=6, fields={"npy": ps.array.decode(), "cls": ps.label()})
+    return next(iter(loader))
+
+
+def test_a_tensor_is_indexed_as_arrays_are(columns):
+    tensor, labels = columns["npy"], columns["cls"]
+    array = tensor.numpy()
+    assert array.shape == tensor.shape == (6, 3, 4) and len(tensor) == 6
+    for index in (0, 5, -1, -6):
+        assert tensor[index].shape == (3, 4) and (tensor[index].numpy() == array[index]).all()
+        assert labels[index] == labels.numpy()[index] and type(labels[index]) is int
+    for index in (slice(None), slice(2, 4), slice(-3, None), slice(4, 2), slice(3, 99)):
+        assert (tensor[index].numpy() == array[index]).all() and tensor[index].shape == array[index].shape
+    assert tensor[4][2][3] == 411.0 and tensor[1:3][-1].tolist() == array[2].tolist()
+    assert [row.tolist() for row in tensor] == array.tolist() and list(labels) == labels.tolist()
+    for index in (6, -7, 1 << 70):
+        with pytest.raises(IndexError):
+            tensor[index]
+    with pytest.raises(ValueError, match="has no step"):
+        tensor[::2]
+    for index in ("a", 1.0, (0, 1), None):
+        with pytest.raises(TypeError, match="is a number or a slice"):
+            tensor[index]
+
+
+def test_what_is_indexed_keeps_its_memory(columns):
+    row = columns["npy"][5]
+    array = row.numpy()
+    wanted = array.tolist()
+    columns.clear()
+    del row
+    gc.collect()
+    assert array.tolist() == wanted == [[500.0 + 4 * i + j for j in range(4)] for i in range(3)]
+
+
+def test_a_tensor_becomes_an_array_a_tensor_of_torch_and_lists(columns):
+    torch = pytest.importorskip("torch")
+    tensor = columns["npy"]
+    assert tensor.torch().tolist() == tensor.tolist() == tensor.numpy().tolist()
+    assert tensor.torch().data_ptr() == tensor.numpy().ctypes.data
+    assert columns["__valid__"].tolist() == columns["__valid__"].torch().tolist() == [True] * 6
+    assert columns["cls"].torch().dtype == torch.int64
+    assert torch.as_tensor(columns["cls"]).tolist() == list(range(6))
+
+
+def test_a_tensor_of_bfloat16_becomes_lists(tmp_path):
+    numpy = pytest.importorskip("numpy")
+    numpy.save(tmp_path / "a.npy", numpy.array([[1.5, -2.0], [0.0, 3e38]], numpy.float32))
+    batch = next(iter(ps.Loader(tmp_path, fields={"npy": ps.array.decode() | ps.array.cast("bfloat16")})))
+    values = batch["npy"].tolist()
+    assert values[0][0] == [1.5, -2.0] and values[0][1] == [0.0, pytest.approx(3e38, rel=0.01)]
+    assert batch["npy"][0][0][1] == -2.0
+
+
+def test_a_loader_tells_what_it_is_in_a_line(labels):
+    loader = ps.Loader(labels, batch_size=4, workers=2)
+    assert repr(loader) == f"penstock.Loader({labels}, folder, 10 samples, 3 batches of 4 per epoch, 2 workers)"
+    shared = ps.Loader(labels, batch_size=4, workers=1, rank=1, world=2)
+    assert repr(shared).endswith("2 batches of 4 per epoch, 1 workers, rank 1 of 2)")
+    for _ in loader:
+        pass
+    shown = loader._repr_html_()
+    assert f"<div>{html.escape(repr(loader))}</div>" in shown
+    for stage in loader.stats()["stages"]:
+        assert f"<td>{stage}</td>" in shown
+    assert repr(ps.Loader.__new__(ps.Loader)) == "penstock.Loader(not made)"  # as a debugger shows it where one fails
+    loader.close()
+    assert repr(loader) == "penstock.Loader(closed)" and loader._repr_html_() == "<div>penstock.Loader(closed)</div>"
+
+
+def test_the_dataset_for_torch_has_stats(labels):
+    pytest.importorskip("torch")
+    dataset = ps.torch.IterableDataset(labels, batch_size=5, fields={"cls": ps.label()})
+    assert dataset.stats()["batches"] == 0
+    for _ in dataset:
+        pass
+    assert dataset.stats()["samples"] == 10 and isinstance(dataset.stats(), ps.Stats)
+    assert str(dataset.stats()) != repr(dataset.stats())
 
 
 def test_signatures_can_be_asked_for():

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from . import _penstock
+from ._html import of_loader
 from ._warn import warn
 from ._words import known_keywords, no_keyword, python_signature, refuse
 
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 else:
 
     class Loader(_penstock.Loader):
+        __module__ = "penstock"
         __doc__ = _penstock.Loader.__doc__
         __slots__ = ()
         __signature__ = python_signature(_construct)
@@ -48,9 +50,10 @@ else:
                 refuse(refusal, _NAME, _construct, source, options)
             warn_of_ranks(options)
 
-        __init__.__doc__ = _construct.__doc__
+        def _repr_html_(self) -> str:
+            return of_loader(self)
 
-    Loader.__module__ = "penstock"
+        __init__.__doc__ = _construct.__doc__
 
 
 def require_options(function: str, options: dict[str, Any], *others: str) -> None:

@@ -15,10 +15,10 @@ import torch
 from torch.utils.data import IterableDataset as _IterableDataset
 from torch.utils.data import get_worker_info
 
-from . import Dataset, Loader, Ragged, Tensor
+from . import Dataset, Loader, Ragged, Stats, Tensor
 from ._loader import require_options, warn_of_ranks
 
-__all__ = ["IterableDataset", "sum_over_ranks", "tensors"]
+__all__ = ["IterableDataset", "sum_over_ranks", "tensor", "tensors"]
 
 
 _COPIED_ROW_BYTES = 256  # as penstock copies it on the host, so that labels which a program keeps hold no slab
@@ -33,6 +33,15 @@ def tensors(batch: dict[str, Any]) -> dict[str, Any]:
     return {name: _torch(value) for name, value in batch.items()}
 
 
+def tensor(value: Tensor) -> torch.Tensor:
+    """One of a batch's tensors as torch's, without a copy but of at most 256 bytes a row on a GPU."""
+    if value.dtype == "bool" and not _TAKES_BOOL:
+        return torch.frombuffer(bytearray(value.tobytes()), dtype=torch.bool).reshape(value.shape)
+    taken = torch.from_dlpack(value)
+    small = taken.is_cuda and value.nbytes <= _COPIED_ROW_BYTES * len(value)
+    return taken.clone() if small else taken
+
+
 def _of_numpy(array: Any) -> torch.Tensor:
     try:
         return torch.from_numpy(array)
@@ -44,11 +53,7 @@ def _of_numpy(array: Any) -> torch.Tensor:
 
 def _torch(value: Any) -> Any:
     if isinstance(value, Tensor):
-        if value.dtype == "bool" and not _TAKES_BOOL:
-            return torch.frombuffer(bytearray(value.tobytes()), dtype=torch.bool)
-        tensor = torch.from_dlpack(value)
-        small = tensor.is_cuda and value.nbytes <= _COPIED_ROW_BYTES * len(value)
-        return tensor.clone() if small else tensor
+        return tensor(value)
     if isinstance(value, Ragged):
         return torch.from_dlpack(value.values), torch.from_dlpack(value.offsets)
     numpy = sys.modules.get("numpy")  # what ps.transform() made
@@ -230,6 +235,11 @@ class IterableDataset(_IterableDataset):
     def __len__(self) -> int:
         """Batches of a full epoch, of this rank."""
         return len(self.loader)
+
+    def stats(self) -> Stats:
+        """Counters and times of this process's loader; str() of it is the stage table. Worker processes of a DataLoader
+        have loaders of their own, whose times it does not hold."""
+        return self.loader.stats()
 
     def set_epoch(self, epoch: int) -> None:
         """The next batch is the first of that epoch; for worker processes, those that are started from now on.

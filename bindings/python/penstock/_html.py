@@ -1,0 +1,43 @@
+"""A loader as notebooks show it: what it is, and how long each of its stages worked and waited."""
+
+from __future__ import annotations
+
+import html
+from typing import Any
+
+from ._error import Error
+
+_PARTS = (
+    ("busy_s", "worked", "#4c9f70"),
+    ("stalled_in_s", "waited for input", "#d9a441"),
+    ("stalled_out_s", "waited for room", "#b0b7bf"),
+)
+
+
+def of_loader(loader: Any) -> str:
+    """Plain HTML, without scripts; of a loader that is closed, its one line."""
+    told = f"<div>{html.escape(repr(loader))}</div>"
+    try:
+        stages = loader.stats()["stages"]
+    except Error:
+        return told
+    rows = "".join(_row(name, stage) for name, stage in stages.items())
+    return f'{told}<table style="border-spacing:6px 2px">{rows}</table><div>{_legend()}</div>'
+
+
+def _row(name: str, stage: dict[str, Any]) -> str:
+    total = sum(stage[part] for part, _, _ in _PARTS)
+    bars = "".join(
+        f'<span style="display:inline-block;height:10px;width:{round(200 * stage[part] / total) if total else 0}px;'
+        f'background:{color}" title="{meaning}: {stage[part]:.3f} s"></span>'
+        for part, meaning, color in _PARTS
+    )
+    share = f"{stage['busy_s'] / total:.0%} of its time worked" if total else "has not begun"
+    return (
+        f"<tr><td>{html.escape(name)}</td><td>{stage['threads']}</td>"
+        f'<td style="width:210px;text-align:left">{bars}</td><td>{share}</td></tr>'
+    )
+
+
+def _legend() -> str:
+    return ", ".join(f'<span style="color:{color}">&#9632;</span> {meaning}' for _, meaning, color in _PARTS)
