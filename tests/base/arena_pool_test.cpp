@@ -4,6 +4,8 @@
 #include <barrier>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
+#include <filesystem>
 #include <mutex>
 #include <optional>
 #include <semaphore>
@@ -149,6 +151,12 @@ TEST_CASE("idle threads use no processor time, and TBB adds none, also where it 
   idle();
   const tbb::global_control one_thread(tbb::global_control::max_allowed_parallelism, 1);
   idle();
+}
+
+TEST_CASE("idle threads use no processor time, and TBB adds none, where the machine has one core") {
+  const OneCore one_core;  // of a process of its own: TBB counts the cores once
+  const std::string itself = std::filesystem::read_symlink("/proc/self/exe");
+  CHECK(std::system(("'" + itself + "' --test-case='*also where it may have no thread*' >/dev/null").c_str()) == 0);
 }
 
 TEST_CASE("tokens of a pool whose threads never start are dropped") {

@@ -461,9 +461,9 @@ TEST_CASE("a task for which no worker could be called is taken by one at work, a
   TaskQueue tasks;
   TaskQueue::Idle idle;
   bool comes = true;
-  unsigned stranded = 0;
+  unsigned calls = 0, stranded = 0;
   tasks.call_by(
-      3, [&] { return comes; }, [&] { ++stranded; });
+      3, [&] { return ++calls, comes; }, [&] { ++stranded; });
   RowTask called, refused, nobodys;
   tasks.push(called);
   comes = false;
@@ -481,7 +481,9 @@ TEST_CASE("a task for which no worker could be called is taken by one at work, a
   tasks.push(refused);
   CHECK(tasks.first({})->task == &called);
   tasks.push(nobodys);
-  tasks.pass();  // who came is at work already, and sees to it
+  const unsigned before = calls;
+  tasks.pass();  // who came is at work already
+  CHECK(calls == before + 1);
   CHECK(tasks.another(Clock::now(), idle)->task == &refused);
   CHECK(tasks.another(Clock::now(), idle)->task == &nobodys);
   CHECK(!tasks.another(Clock::now(), idle));

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <numeric>
 #include <optional>
+#include <semaphore>
 #include <set>
 #include <string>
 #include <thread>
@@ -13,6 +14,7 @@
 #include <doctest/doctest.h>
 #include <tbb/global_control.h>
 #include <tbb/parallel_for.h>
+#include <tbb/task_group.h>
 
 #include <penstock/base/error.hpp>
 
@@ -206,6 +208,38 @@ TEST_CASE("workers that are idle help with a large row, each once at a time") {
   }
 }
 
+TEST_CASE("a worker that waits for something on TBB within its row helps nobody meanwhile") {
+  const TemporaryFolder folder;
+  write_bytes(folder / "data", 2);
+  thread_local bool within = false;
+  tbb::task_group others;
+  tbb::task_handle held = others.defer([] {});
+  std::binary_semaphore waiting(0);
+  std::atomic<int> done{0}, nested{0};
+  std::atomic<bool> first_waits{false}, first_shares{false};  // in the first epoch
+  LoaderOptions options = working(2, 2, [&](std::byte value, Parallel* parallel) {
+    if (value == std::byte{0} && !first_waits.exchange(true)) {
+      within = true;
+      waiting.release();
+      others.wait();
+      within = false;
+    }
+    if (value == std::byte{1} && !first_shares.exchange(true)) {
+      waiting.acquire();
+      parallel->run(20, [&](std::uint32_t) {
+        nested += within ? 1 : 0;
+        ++done;
+        std::this_thread::sleep_for(2ms);  // the other has time to take its token
+      });
+      held = {};
+    }
+  });
+  Loader loader(open(folder / "data"), options);
+  CHECK(rows_of(loader) == 2);
+  CHECK(done == 20);
+  CHECK(nested == 0);
+}
+
 TEST_CASE("one worker has nobody to share with") {
   const TemporaryFolder folder;
   write_bytes(folder / "data", 4);
@@ -242,9 +276,9 @@ TEST_CASE("what fails in a piece, in whichever worker, is the row's failure, and
 TEST_CASE("help is a worker's time, of decoding") {
   const TemporaryFolder folder;
   write_bytes(folder / "data", 8);
-  std::atomic<bool> met{false};
+  std::atomic<bool> shares{false};
   LoaderOptions options = working(4, 8, [&](std::byte value, Parallel* parallel) {
-    if (value != std::byte{0} || met.exchange(true)) return;
+    if (value != std::byte{0} || !shares.exchange(false)) return;
     std::barrier meet(4);
     parallel->run(4, [&](std::uint32_t) {
       meet.arrive_and_wait();
@@ -252,7 +286,10 @@ TEST_CASE("help is a worker's time, of decoding") {
     });
   });
   Loader loader(open(folder / "data"), options);
-  CHECK(rows_of(loader) == 8);
+  CHECK(rows_of(loader) == 8);  // times are counted from the first batch on
+  shares = true;
+  for (unsigned epoch = 0; epoch < 10; ++epoch) CHECK(rows_of(loader) == 8);  // more than are prefetched
+  CHECK(!shares);
   for (const StageStats& stage : loader.stats().stages) {
     if (stage.name == "decode") CHECK(stage.busy >= 120ms);
   }
