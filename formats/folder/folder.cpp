@@ -9,6 +9,7 @@
 #include <penstock/formats/folder/sample_paths.hpp>
 #include <penstock/formats/io/folder_entries.hpp>
 #include <penstock/formats/io/hash.hpp>
+#include <penstock/formats/text/point_table.hpp>
 
 namespace penstock {
 namespace {
@@ -36,7 +37,10 @@ Index index_files(const fs::path& root, const OpenProgress& progress) {
     const std::uint32_t file = index.add_file({std::string(path), sizes[number], 0});
     index.set(field, Extent{.file = file, .offset = 0, .length = sizes[number]});
   };
-  std::move(paths).build(builder, SamplePaths::Order::by_key, locate);
+  const auto may_be_cloud = [&](std::string_view path) {
+    return can_be_points(root / path, Extent{.file = 0, .offset = 0, .length = ~std::uint64_t{0}});
+  };
+  std::move(paths).build(builder, SamplePaths::Order::by_key, locate, may_be_cloud);
   return std::move(builder).finish();
 }
 
@@ -85,13 +89,14 @@ FolderLook look_at_folder(const fs::path& folder) {
   return look;
 }
 
-constinit const Format kFolder{.name = "folder",
-                               .extension = "",
-                               .find_shards = find_folder,
-                               .index = index_folder,
-                               .stamp = stamp_folder,
-                               .write = nullptr,
-                               .watched = nothing_watched,
-                               .reader = 1};  // 1: files that are no media do not take labels away
+constinit const Format kFolder{
+    .name = "folder",
+    .extension = "",
+    .find_shards = find_folder,
+    .index = index_folder,
+    .stamp = stamp_folder,
+    .write = nullptr,
+    .watched = nothing_watched,
+    .reader = 2};  // 1: files that are no media do not take labels away; 2: tables may be text
 
 }  // namespace penstock

@@ -9,6 +9,7 @@
 #include <penstock/formats/folder/folder_names.hpp>
 #include <penstock/formats/folder/sample_paths.hpp>
 #include <penstock/formats/index/inline_piece.hpp>
+#include <penstock/formats/text/point_table.hpp>
 
 namespace penstock {
 namespace {
@@ -120,8 +121,11 @@ std::vector<std::pair<SamplePaths::Files, SamplePaths::Files>> SamplePaths::samp
   return runs;
 }
 
-void SamplePaths::add_field(IndexBuilder& builder, Files first, Files file, const LocateField& locate) {
-  const FieldSchema schema = field_from_extension(file->extension());
+void SamplePaths::add_field(IndexBuilder& builder, Files first, Files file, const LocateField& locate,
+                            const CanBePoints& can_be_points) {
+  FieldSchema schema = field_from_extension(file->extension());
+  if (can_be_points && is_table(schema) && tables_.insert(schema.name).second && !can_be_points(file->path))
+    schema.codec = "txt";
   const std::uint32_t field = builder.field(schema);
   if (builder.has(field)) {
     const Files other = std::find_if(
@@ -132,7 +136,8 @@ void SamplePaths::add_field(IndexBuilder& builder, Files first, Files file, cons
   locate(builder, field, file->path, file->number);
 }
 
-void SamplePaths::build(IndexBuilder& builder, Order order, const LocateField& locate) && {
+void SamplePaths::build(IndexBuilder& builder, Order order, const LocateField& locate,
+                        const CanBePoints& can_be_points) && {
   std::sort(files_.begin(), files_.end(), [](const File& a, const File& b) {
     return std::tuple(a.key(), std::string_view(a.path)) < std::tuple(b.key(), std::string_view(b.path));
   });
@@ -148,7 +153,7 @@ void SamplePaths::build(IndexBuilder& builder, Order order, const LocateField& l
   const auto class_of = numbered(first_level_);
   for (const auto& [first, last] : samples(order)) {
     builder.add_sample(first->key());
-    for (Files file = first; file != last; ++file) add_field(builder, first, file, locate);
+    for (Files file = first; file != last; ++file) add_field(builder, first, file, locate, can_be_points);
     if (classes) add_class(builder, class_of.at(std::string(first->first_folder())));
   }
   nlohmann::json attributes{{"layout", classes ? "class folders" : "shared stems"}, {"left_out", left_out_}};

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,8 +29,11 @@ class SamplePaths {
   using LocateField =
       std::function<void(IndexBuilder& builder, std::uint32_t field, std::string_view path, std::uint64_t number)>;
 
+  /// Whether the first file of a field of tables can be points; null: all are taken for points.
+  using CanBePoints = std::function<bool(std::string_view path)>;
+
   /// Once, with everything added. Throws Error: corrupt, naming both files, when two are the same field of one sample.
-  void build(IndexBuilder& builder, Order order, const LocateField& locate) &&;
+  void build(IndexBuilder& builder, Order order, const LocateField& locate, const CanBePoints& can_be_points = {}) &&;
 
  private:
   struct File {
@@ -53,10 +57,12 @@ class SamplePaths {
   void leave_out_strays();
   void count_tables_as_media();
   std::vector<std::pair<Files, Files>> samples(Order order) const;
-  static void add_field(IndexBuilder& builder, Files first, Files file, const LocateField& locate);
+  void add_field(IndexBuilder& builder, Files first, Files file, const LocateField& locate,
+                 const CanBePoints& can_be_points);
 
   std::vector<File> files_;
   std::vector<std::string> first_level_;  // folders
+  std::set<std::string> tables_;          // fields of tables that are known
   std::uint64_t left_out_ = 0;
   std::string left_out_example_;  // the first of them
 };

@@ -2,6 +2,7 @@
 #include <array>
 #include <functional>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <system_error>
@@ -23,6 +24,7 @@
 #include <penstock/formats/tar/proof.hpp>
 #include <penstock/formats/tar/tar.hpp>
 #include <penstock/formats/tar/writer.hpp>
+#include <penstock/formats/text/point_table.hpp>
 
 namespace penstock {
 namespace {
@@ -57,11 +59,12 @@ class TarIndexer {
     const std::optional<TarMemberName> name = split_member_name(member.name);
     if (!name) return leave_out(member);
     if (builder_.size() == 0 || name->key != key_) begin_sample(name->key, member);
-    const std::uint32_t field = builder_.field(field_from_extension(name->extension));
-    if (builder_.has(field)) {
-      throw fault("the sample has this field twice", member, field_from_extension(name->extension).name);
-    }
-    builder_.set(field, member.type == '1' ? target_of(member) : extent_of(member));
+    const Extent value = member.type == '1' ? target_of(member) : extent_of(member);
+    FieldSchema schema = field_from_extension(name->extension);
+    if (is_table(schema) && tables_.insert(schema.name).second && !can_be_points(path_, value)) schema.codec = "txt";
+    const std::uint32_t field = builder_.field(schema);
+    if (builder_.has(field)) throw fault("the sample has this field twice", member, schema.name);
+    builder_.set(field, value);
   }
 
   // Only the first names are kept: they matter where no member counts.
@@ -133,6 +136,7 @@ class TarIndexer {
   TarLeftOut left_out_;
   std::string left_out_names_;  // of members that belong to no sample
   std::uint64_t left_out_count_ = 0;
+  std::set<std::string> tables_;                                    // fields of tables that are known
   std::string key_;                                                 // of the current sample
   std::unordered_set<std::size_t> seen_;                            // hashes of all keys so far
   std::optional<std::unordered_map<std::string, Extent>> targets_;  // by name: files, and links to them
@@ -190,6 +194,6 @@ const Format kTar{.name = "tar",
                   .write = write_tar,
                   .room = tar_room,
                   .proves = tar_proves,
-                  .reader = 1};  // 1: tells how many members belong to no sample
+                  .reader = 2};  // 1: tells how many members belong to no sample; 2: tables may be text
 
 }  // namespace penstock
