@@ -226,7 +226,8 @@ def test_means_of_pixels_up_to_255_are_doubted(tmp_path):
         return stats["notes"]
 
     assert notes((0.485, 0.456, 0.406), (0.229, 0.224, 0.225)) == "" == notes((0, 1, 0.5), (1, 1, 1))
-    for numbers in (((123.675, 116.28, 103.53), (58.395, 57.12, 57.375)), ((0.5, 0.5, 0.5), (255, 255, 255)), ((0, 0, 127.5), (1, 1, 1))):
+    in_255ths = ((123.675, 116.28, 103.53), (58.395, 57.12, 57.375))
+    for numbers in (in_255ths, ((0.5, 0.5, 0.5), (255, 255, 255)), ((0, 0, 1.5), (1, 1, 1)), ((0, 0, 0), (1, 2, 1))):
         said = notes(*numbers)
         assert said.startswith("output npy: image.normalize(") and said.endswith("divide them by 255")
 
