@@ -21,6 +21,7 @@
 #include <penstock/loader/read/uring_engine.hpp>
 #include <penstock/pack/writer.hpp>
 #include <penstock/staging/stage.hpp>
+#include <penstock/transforms/decoders.hpp>
 
 #include "support/loading.hpp"
 #include "support/refused_memory.hpp"
@@ -254,6 +255,16 @@ TEST_CASE("memory that runs out at any moment of at() is its error, and never a 
     });
     CHECK(outcomes.size() >= 10);
   }
+}
+
+TEST_CASE("scratch memory that could not grow is there again when less is asked for") {
+  ScratchMemory scratch;
+  REQUIRE(scratch.get(100) != nullptr);
+  {
+    const Refusing refusing(allocations_left, 0);
+    CHECK_THROWS_AS(scratch.get(200), std::bad_alloc);
+  }
+  CHECK(scratch.get(50) != nullptr);
 }
 
 TEST_CASE("a batch that is let go needs no memory, whichever way it came") {
