@@ -18,6 +18,16 @@ namespace {
 
 thread_local unsigned number_here = 0;  // of a pool's thread
 
+// What was written before is seen by others before what is read behind it.
+void full_fence() {
+#ifdef __SANITIZE_THREAD__
+  static std::atomic<unsigned> fence{0};  // ThreadSanitizer knows no other
+  fence.fetch_add(1);
+#else
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+#endif
+}
+
 }  // namespace
 
 struct ArenaPool::State final : ForkGate::Sleepers {
@@ -52,6 +62,8 @@ struct ArenaPool::State final : ForkGate::Sleepers {
 
   // Tokens are spawned by a thread that enters the arena for it. They are not enqueued: where the program, or the
   // machine, allows TBB no thread of its own, that would have TBB start one, which finds no free slot and never rests.
+  // TBB does without a fence between a task that is spawned and its look at who sleeps, so that the thread which is
+  // just falling asleep may miss the task. Whoever spawns runs tasks then, elsewhere; here there is a second look.
   template <typename Work>
   bool enqueue(const Work& work) noexcept {
     std::uint64_t before = open.load(std::memory_order_acquire);
@@ -60,8 +72,15 @@ struct ArenaPool::State final : ForkGate::Sleepers {
     } while (!open.compare_exchange_weak(before, before + 1, std::memory_order_acq_rel));
     {
       const std::lock_guard lock(door);
-      if (caught([&] { arena.execute([&] { tokens->run(work); }); }) == nullptr) return true;
-      token_refused = true;
+      bool spawned = false;
+      const auto spawn = [&] {
+        tokens->run(work);
+        spawned = true;
+        full_fence();
+        tokens->run([] {});
+      };
+      if (caught([&] { arena.execute(spawn); }) != nullptr) token_refused = true;
+      if (spawned) return true;
     }
     let_go();
     return false;
@@ -72,11 +91,9 @@ struct ArenaPool::State final : ForkGate::Sleepers {
 
   // A group also waits for what it was refused. Tokens that wait for threads which never started are dropped.
   void end_tokens() noexcept {
-    const auto drop = [&] {
-      tokens->cancel();
-      arena.execute([&] { tokens->wait(); });
-    };
-    if (token_refused || (open.load(std::memory_order_acquire) != 0 && caught(drop)))
+    if (open.load(std::memory_order_acquire) != 0) tokens->cancel();
+    const auto finish = [&] { arena.execute([&] { tokens->wait(); }); };
+    if (token_refused || caught(finish))
       static_cast<void>(tokens.release());
     else
       tokens.reset();

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <mutex>
 #include <optional>
+#include <random>
 #include <semaphore>
 #include <set>
 #include <stdexcept>
@@ -157,6 +158,21 @@ TEST_CASE("idle threads use no processor time, and TBB adds none, where the mach
   const OneCore one_core;  // of a process of its own: TBB counts the cores once
   const std::string itself = std::filesystem::read_symlink("/proc/self/exe");
   CHECK(std::system(("'" + itself + "' --test-case='*also where it may have no thread*' >/dev/null").c_str()) == 0);
+}
+
+TEST_CASE("a token that comes while the threads fall asleep is run") {
+  std::counting_semaphore<> ran(0);
+  ArenaPool pool(2, [&](unsigned) { ran.release(); });
+  pool.start("lone-");
+  std::mt19937 random(1);
+  const std::uint32_t rounds = 20'000;
+  for (std::uint32_t round = 0; round < rounds; ++round) {
+    REQUIRE(pool.enqueue());
+    REQUIRE(ran.try_acquire_for(std::chrono::minutes(1)));
+    const auto until = std::chrono::steady_clock::now() + std::chrono::nanoseconds(random() % 300'000);
+    while (std::chrono::steady_clock::now() < until) {
+    }
+  }
 }
 
 TEST_CASE("tokens of a pool whose threads never start are dropped") {
