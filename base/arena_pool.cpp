@@ -107,9 +107,9 @@ struct ArenaPool::State final : ForkGate::Sleepers {
   }
 
   // What a token brings lies here, not in TBB's task: so it is plain what orders the two threads.
-  bool enqueue_once(Token once) noexcept {
+  bool enqueue_once(const Token& once) noexcept {
     std::list<Token> one;
-    if (caught([&] { one.push_back(std::move(once)); })) return false;
+    if (caught([&] { one.push_back(once); })) return false;
     const auto place = one.begin();
     {
       const std::lock_guard lock(door);
@@ -175,9 +175,9 @@ bool ArenaPool::enqueue() noexcept {
   return state_->enqueue([state = state_.get()] { state->run(); });
 }
 
-bool ArenaPool::enqueue(Token once) noexcept {
+bool ArenaPool::enqueue(const Token& once) noexcept {
   const ForkGate here;
-  return state_->enqueue_once(std::move(once));
+  return state_->enqueue_once(once);
 }
 
 void ArenaPool::close() noexcept {

@@ -30,7 +30,7 @@ class ArenaPool {
   /// One token more, in no certain order. False: the pool is closed, or memory is refused. Any thread.
   bool enqueue() noexcept;
   /// The same of a token that does `once`.
-  bool enqueue(Token once) noexcept;
+  bool enqueue(const Token& once) noexcept;
   /// Tokens that have not begun yet are still run; then the threads end.
   void close() noexcept;
   /// close(), and joins; false when a thread did not come back within `grace` and was left behind.

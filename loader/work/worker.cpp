@@ -243,7 +243,8 @@ struct WorkerPool::State final : Parallel {
       if (failure) std::rethrow_exception(failure);
     };
     const auto loop = std::make_shared<SharedLoop>(pieces, run_piece);
-    const auto help = [this, loop](unsigned number) { all[number]->help(*loop, number); };
+    const ArenaPool::Token help = [this, loop](unsigned number) { all[number]->help(*loop, number); };
+    // From here on nothing throws: who helps uses what lies in this frame.
     for (unsigned others = std::min(pieces, threads) - 1; others > 0 && pool.enqueue(help);) --others;
     loop->join(kOwner);
     if (auto failure = loop->end()) std::rethrow_exception(failure);

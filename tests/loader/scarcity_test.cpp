@@ -26,6 +26,7 @@
 #include "support/loading.hpp"
 #include "support/refused_memory.hpp"
 #include "support/thread_count.hpp"
+#include "support/working_codec.hpp"
 
 using namespace penstock;
 using namespace penstock::test;
@@ -255,6 +256,35 @@ TEST_CASE("memory that runs out at any moment of at() is its error, and never a 
     });
     CHECK(outcomes.size() >= 10);
   }
+}
+
+TEST_CASE("memory that runs out while a row is shared ends the sharing: no piece runs behind it") {
+  const TemporaryFolder folder;
+  write_bytes(folder / "data", 2);
+  const Dataset dataset = open(folder / "data");
+  unsigned ended_early = 0;
+  for (std::int64_t refuse_after = 0; refuse_after < 40; ++refuse_after) {
+    std::atomic<bool> shares{true}, over{false};
+    std::atomic<int> late{0};
+    const std::function<void(std::uint32_t)> piece = [&](std::uint32_t) {
+      if (over) ++late;
+      std::this_thread::sleep_for(std::chrono::microseconds(50));
+    };
+    {
+      Loader loader(dataset, working(4, 2, [&](std::byte, Parallel* parallel) {
+                      if (!shares.exchange(false)) return;
+                      allocations_left = refuse_after;
+                      const std::string ended = outcome([&] { parallel->run(60, piece); });
+                      allocations_left = kNever;
+                      over = true;
+                      if (!ended.empty()) ++ended_early;
+                    }));
+      outcome([&] { loader.next(); });  // another row may have been refused memory
+      REQUIRE(!shares);
+    }
+    CHECK(late == 0);
+  }
+  CHECK(ended_early > 0);
 }
 
 TEST_CASE("scratch memory that could not grow is there again when less is asked for") {
