@@ -76,7 +76,7 @@ void Fetch::copy(std::span<const std::byte> bytes, std::byte* slot) {
   piece.kind = Piece::Kind::bytes;
   piece.length = bytes.size();
   piece.inline_bytes = bytes;
-  specials_.push_back({piece, slot, 0});
+  specials_.push_back({piece, {slot, 0}});
 }
 
 bool Fetch::is_offloaded(const RowSlots& slots, std::uint32_t output) const {
@@ -215,9 +215,9 @@ void Fetch::place(std::span<const Piece> pieces, std::byte* slot, std::uint64_t 
   for (const Piece& piece : pieces) {
     if (piece.kind == Piece::Kind::extent) {
       const bool summed = slot != nullptr && !in_slots_.empty() && in_slots_.back().read == reads_.size();
-      if (piece.length != 0) reads_.push_back({piece.extent, slot, offset, summed});
+      if (piece.length != 0) reads_.push_back({piece.extent, {slot, offset}, summed});
     } else {
-      specials_.push_back({piece, slot, offset});
+      specials_.push_back({piece, {slot, offset}});
     }
     if (slot != nullptr) {
       slot += piece.length;

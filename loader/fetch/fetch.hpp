@@ -45,11 +45,15 @@ struct FetchFrom {
 /// Planned anew for each sample; its vectors are reused, so steady state allocates nothing.
 class Fetch {
  public:
-  /// An extent to be read: into the slot where the stored bytes are the row, else at `offset` of the sample's buffer.
-  struct Read {
-    Extent extent;
+  /// Where bytes go: into the slot where the stored bytes are the row, else at `offset` of the sample's buffer.
+  struct Place {
     std::byte* slot;
     std::uint64_t offset;
+    std::byte* in(std::byte* buffer) const { return slot != nullptr ? slot : buffer + offset; }
+  };
+  struct Read {
+    Extent extent;
+    Place place;
     bool summed = false;  ///< its checksum is a value's, and wanted
   };
   /// A value that lies in its slot as it is stored, and is to be checked there.
@@ -62,8 +66,7 @@ class Fetch {
   /// A piece that is not read by the engine: inline bytes, a fill value, or a slice of a filtered block.
   struct Special {
     Piece piece;
-    std::byte* slot;
-    std::uint64_t offset;
+    Place place;
   };
 
   /// Bytes of verbatim outputs go to their slots, and rows that the cache has to their places; what is left to a device

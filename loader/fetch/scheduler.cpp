@@ -201,8 +201,7 @@ bool Scheduler::read_ahead(RowTask& task, std::stop_token stop) {
   for (std::uint32_t i = 0; i < task.count; ++i) {
     for (const Fetch::Read& read : task.fetches[i].reads()) {
       PendingRead& pending = task.reads[next++];
-      std::byte* destination = read.slot != nullptr ? read.slot : task.buffer + task.begins[i] + read.offset;
-      requests_.push_back({read.extent, destination, PendingRead::tag(pending)});
+      requests_.push_back({read.extent, read.place.in(task.buffer + task.begins[i]), PendingRead::tag(pending)});
     }
     task.builder->set_state(task.first + i, BatchBuilder::RowState::reading);
   }

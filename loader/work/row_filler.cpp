@@ -10,13 +10,6 @@
 #include <penstock/loader/work/row_filler.hpp>
 
 namespace penstock {
-namespace {
-
-std::byte* destination_of(std::byte* slot, std::uint64_t offset, std::byte* buffer) {
-  return slot != nullptr ? slot : buffer + offset;
-}
-
-}  // namespace
 
 RowFiller::RowFiller(const FetchFrom& from, ReadEngine& direct, BlockCache& blocks, SampleCache& cache,
                      std::uint64_t max_items, WorkLog* log, Parallel* parallel)
@@ -66,9 +59,9 @@ void RowFiller::read(const Fetch& fetch, std::byte* buffer) {
     const Fetch::Read& read = fetch.reads()[i];
     pending_[i] = {};
     requests_.push_back({.extent = read.extent,
-                         .destination = destination_of(read.slot, read.offset, buffer),
+                         .destination = read.place.in(buffer),
                          .tag = PendingRead::tag(pending_[i]),
-                         .streamed = read.slot != nullptr && from_.streams,
+                         .streamed = read.place.slot != nullptr && from_.streams,
                          .sum = read.summed ? &sums_[i] : nullptr});
   }
   submit(requests_);

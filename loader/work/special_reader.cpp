@@ -23,10 +23,6 @@ struct Undoing {
   std::vector<std::byte> filters, tile;
 };
 
-std::byte* destination_of(const Fetch::Special& special, std::byte* buffer) {
-  return special.slot != nullptr ? special.slot : buffer + special.offset;
-}
-
 void fill(const Piece& piece, std::byte* destination) {
   if (piece.inline_bytes.empty()) {
     std::memset(destination, 0, piece.length);
@@ -52,7 +48,7 @@ void SpecialReader::read(const Fetch& fetch, std::byte* buffer, const RowTask* a
   std::size_t looked = parallel_ == nullptr ? specials.size() : 0;  // up to here it is known what is shared
   for (std::size_t i = 0; i < specials.size(); ++i) {
     const Piece& piece = specials[i].piece;
-    std::byte* destination = destination_of(specials[i], buffer);
+    std::byte* destination = specials[i].place.in(buffer);
     if (piece.kind != Piece::Kind::block) {
       fill(piece, destination);
       continue;
@@ -95,7 +91,7 @@ std::size_t SpecialReader::undo_together(std::span<const Fetch::Special> special
       const BlockCache::Bytes bytes = blocks_.get(special.piece.block, [&](std::vector<std::byte>& undone) {
         undo_filters(stored.block, stored.bytes, undone, mine);
       });
-      copy_slice(special.piece, *bytes, destination_of(special, buffer));
+      copy_slice(special.piece, *bytes, special.place.in(buffer));
       done_[stored.number] = 1;
     };
     static_cast<void>(caught([&] { scratch.lend(std::make_unique<Filters>, undo); }));
@@ -116,18 +112,6 @@ void SpecialReader::copy(const Piece& piece, std::byte* destination, const RowTa
 void SpecialReader::put_together(const Mosaic& mosaic, std::vector<std::byte>& whole) {
   Assembly assembly(mosaic, whole);
   const std::uint64_t tiles = mosaic.tiles();
-  if (parallel_ != nullptr && whole.size() >= kSharedBytes) return share_tiles(mosaic, assembly, tiles);
-  std::vector<std::byte> tile;
-  for (std::uint64_t number = 0; number < tiles; ++number) {
-    const Block block = dataset_.block(mosaic.first_block + static_cast<std::uint32_t>(number));
-    tile.clear();
-    if (block.decoded_length != 0)
-      undo_filters(block, read_stored(block, stored_.get(block.extent.length)), tile, filters_);
-    assembly.place(number, tile);
-  }
-}
-
-void SpecialReader::share_tiles(const Mosaic& mosaic, Assembly& assembly, std::uint64_t tiles) {
   Undoing own;
   std::exception_ptr failure;  // of the tile behind the last one of the wave
   for (std::uint64_t next = 0; next < tiles && failure == nullptr;) {

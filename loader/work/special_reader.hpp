@@ -43,7 +43,6 @@ class SpecialReader {
                             const RowTask* ahead);
   void copy(const Piece& piece, std::byte* destination, const RowTask* ahead);
   void put_together(const Mosaic& mosaic, std::vector<std::byte>& whole);
-  void share_tiles(const Mosaic& mosaic, Assembly& assembly, std::uint64_t tiles);
   std::uint64_t decoded_bytes() const;  ///< of the wave
   std::exception_ptr read_wave();
   template <class Undo>

@@ -31,7 +31,7 @@ TEST_CASE("a value that is stored as its row must fill the slot: no shorter one,
   };
   plan_for(length);
   REQUIRE(fetch.reads().size() == 1);
-  CHECK(fetch.reads()[0].slot == memory.data());
+  CHECK(fetch.reads()[0].place.slot == memory.data());
   CHECK(fetch.reads()[0].extent.length == length);
   for (const std::uint64_t bytes : {length - 1, length + 1, length - 64, length + 64, std::uint64_t{1}}) {
     CAPTURE(bytes);
