@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -68,24 +69,27 @@ std::string tool_named(std::string_view tool) {
   return tool.empty() ? "the store's own tool" : std::string(tool);
 }
 
+// None of a path.
+std::optional<Store> store_named_by(const fs::path& path) {
+  const std::string_view scheme = scheme_of(path.native());
+  if (!is_address(path.native(), scheme) || begins_on_disk(path)) return std::nullopt;
+  if (scheme == "file") refuse_address(path, "give the path alone, without file://");
+  return store_of(scheme);
+}
+
 }  // namespace
 
 void require_readable_place(const fs::path& path) {
-  const std::string_view scheme = scheme_of(path.native());
-  if (!is_address(path.native(), scheme) || begins_on_disk(path)) return;
-  if (scheme == "file") refuse_address(path, "give the path alone, without file://");
-  refuse_address(path,
-                 "penstock reads files: copy these to a disk with " + tool_named(store_of(scheme).copies_from) +
-                     ", or mount the store, and open the path there (penstock stage copies from a mount to the node's "
-                     "own disk)");
+  if (const auto store = store_named_by(path)) {
+    refuse_address(path, "penstock reads files: copy these to a disk with " + tool_named(store->copies_from) +
+                             ", or mount the store, and open the path there (penstock stage copies from a mount to the "
+                             "node's own disk)");
+  }
 }
 
 void require_writable_place(const fs::path& path) {
-  const std::string_view scheme = scheme_of(path.native());
-  if (!is_address(path.native(), scheme) || begins_on_disk(path)) return;
-  if (scheme == "file") refuse_address(path, "give the path alone, without file://");
-  refuse_address(
-      path, "penstock writes files: write to a disk, and copy them with " + tool_named(store_of(scheme).copies_to));
+  if (const auto store = store_named_by(path))
+    refuse_address(path, "penstock writes files: write to a disk, and copy them with " + tool_named(store->copies_to));
 }
 
 }  // namespace penstock
