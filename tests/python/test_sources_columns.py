@@ -77,7 +77,7 @@ def test_times_of_any_unit_and_range_are_text_with_or_without_pandas(pandas, pac
 
 def test_times_of_nanoseconds_are_what_pandas_prints():
     pandas = pytest.importorskip("pandas")
-    from penstock.sources._columns import text_of_time
+    from penstock.sources._arrow_values import text_of_time
 
     counts = np.random.default_rng(1).integers(-(2**62), 2**62, 500).tolist()
     counts += [0, 1, 999, 1000, 10**9, -1, -1000, -(10**9), 86_400 * 10**9, -86_400 * 10**9]

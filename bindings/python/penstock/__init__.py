@@ -34,7 +34,6 @@ from ._penstock import (
     __version__,
     array,
     boxes,
-    close_all as _close_all,
     cutmix,
     field,
     follow,
@@ -45,6 +44,9 @@ from ._penstock import (
     open,
     points,
     raw,
+)
+from ._penstock import (
+    close_all as _close_all,
 )
 from ._stage import stage
 from ._stats import Stats

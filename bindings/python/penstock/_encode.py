@@ -159,7 +159,9 @@ def _json(value: Any) -> bytes:
             try:
                 return str(part, "utf-8")
             except UnicodeDecodeError:
-                raise ValueError("bytes that are no UTF-8 have no form in JSON; name the other columns in fields=") from None
+                raise ValueError(
+                    "bytes that are no UTF-8 have no form in JSON; name the other columns in fields="
+                ) from None
         if hasattr(part, "isoformat"):  # a date, a time
             return part.isoformat()
         if isinstance(part, numbers.Number):  # a decimal, a fraction: what JSON's numbers would round

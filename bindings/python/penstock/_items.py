@@ -48,7 +48,9 @@ def pack_items(
                 bar.end()
         if written == 0:
             left_out = f", {failures.count} were left out" if failures.count else ""
-            raise made("invalid_argument", f"nothing to pack: the source gave no samples{left_out}", dataset=source.name)
+            raise made(
+                "invalid_argument", f"nothing to pack: the source gave no samples{left_out}", dataset=source.name
+            )
         result = writer.finish()
     result["skipped"] += failures.count
     result["bad"] = (failures.first + result["bad"])[:_MOST_TOLD]

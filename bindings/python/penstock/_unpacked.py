@@ -77,12 +77,16 @@ def unpacked(
         folder.mkdir(parents=True, exist_ok=True)
         place = pathlib.Path(tempfile.mkdtemp(prefix=".penstock-unpacked-", dir=folder))
     except OSError as error:
-        raise made("io", f"cannot make a temporary folder in {folder}: {error.strerror}", dataset=str(source)) from error
+        raise made(
+            "io", f"cannot make a temporary folder in {folder}: {error.strerror}", dataset=str(source)
+        ) from error
     try:
         total, done = sum(file.stat().st_size for file in files), 0
         for file in files:
             if _is_gzip(file):
-                _unpack(file, place / _plain_name(file.name), lambda read, now=done: tell(now + read, total, now + read))
+                _unpack(
+                    file, place / _plain_name(file.name), lambda read, now=done: tell(now + read, total, now + read)
+                )
             else:
                 os.symlink(file.resolve(), place / file.name)
             done += file.stat().st_size
@@ -105,7 +109,9 @@ def _of_source(error: Error, taken: str, source: str) -> Error:
 
 def _unpack(file: pathlib.Path, to: pathlib.Path, tell: Callable[[int], object]) -> None:
     if to.exists() or to.is_symlink():
-        raise made("invalid_argument", f"there is a file {to.name} beside it, which it would unpack to", dataset=str(file))
+        raise made(
+            "invalid_argument", f"there is a file {to.name} beside it, which it would unpack to", dataset=str(file)
+        )
     with open(file, "rb") as stored:
         try:
             with gzip.GzipFile(fileobj=stored) as plain, open(to, "xb") as out:

@@ -58,7 +58,9 @@ def no_keyword(function: str, unknown: str, known: Iterable[str]) -> str:
     close = difflib.get_close_matches(unknown, known, n=1, cutoff=0.6)
     if close:
         return f"{sentence}: is {close[0]} meant?"
-    return f"{sentence}, only {_listed(known)}" if len(known) <= 8 else f"{sentence}; help({function}) lists those it has"
+    return (
+        f"{sentence}, only {_listed(known)}" if len(known) <= 8 else f"{sentence}; help({function}) lists those it has"
+    )
 
 
 class _Signature:
@@ -181,7 +183,9 @@ def misuse(name: str, function: Any, places: Sequence[Any], keywords: Mapping[st
     return f"{name}() cannot take {told}"
 
 
-def refuse(refusal: TypeError, name: str, function: Any, places: Sequence[Any], keywords: Mapping[str, Any]) -> NoReturn:
+def refuse(
+    refusal: TypeError, name: str, function: Any, places: Sequence[Any], keywords: Mapping[str, Any]
+) -> NoReturn:
     """Raises the TypeError of a compiled function again, in words where it is about its arguments."""
     if str(refusal).startswith(f"{function.__name__}(): incompatible function arguments"):
         raise TypeError(misuse(name, function, places, keywords)) from None

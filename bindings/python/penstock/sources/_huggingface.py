@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-import pathlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from .._encodings import FIRST_BYTES
 from .._error import made
-from ._columns import Table, _is_file, _plain, bytes_in, columns_of, rows_of, sample_of, tell_empty
+from ._arrow_types import is_file, plain
+from ._arrow_values import bytes_in
+from ._columns import Table, columns_of, rows_of, sample_of, tell_empty
 from ._source import Items, Sample, Source, Told, item_error, number_key
 
 _BATCH_ROWS = 64
@@ -73,7 +74,9 @@ class huggingface(Source):
         tell_empty(columns or [], self._told)
 
     def _columns(self, table: Any) -> Any:
-        told = {column: names for column, names in self._class_names.items() if not self._fields or column in self._fields}
+        told = {
+            column: names for column, names in self._class_names.items() if not self._fields or column in self._fields
+        }
         skip = (self._key,) if self._key and not (self._fields and self._key in self._fields) else ()
         asked = Table(lambda name: _first(table, name), lambda name: self._arrays(table, name), self._told)
         return columns_of(table.schema, self._fields, asked, class_columns=told, skip=skip)
@@ -106,7 +109,7 @@ def _first(table: Any, column: str) -> bytes | None:
     for scalar in rows_of(table.select([column]))[0]:
         if not scalar.is_valid:
             continue
-        if _is_file(_plain(scalar.type)):
+        if is_file(plain(scalar.type)):
             if not scalar["bytes"].is_valid:
                 path = scalar["path"].as_py()
                 if not (path and os.path.exists(path)):

@@ -13,20 +13,9 @@ from typing import Any
 
 from .._encodings import FIRST_BYTES
 from .._error import made
-from ._columns import (
-    Column,
-    Table,
-    _is_bytes,
-    _is_list,
-    _is_number,
-    _plain,
-    bytes_in,
-    columns_of,
-    is_text,
-    rows_of,
-    sample_of,
-    tell_empty,
-)
+from ._arrow_types import is_bytes, is_list, is_number, is_text, plain
+from ._arrow_values import bytes_in
+from ._columns import Column, Table, columns_of, rows_of, sample_of, tell_empty
 from ._source import Items, Sample, Source, Told, item_error, number_key
 
 _BATCH_BYTES = 16 << 20
@@ -156,7 +145,7 @@ class parquet(Source):
             if column.name in told and wanted:
                 found[column.name] = told[column.name]
             elif (fields or {column.name: column.name}).get(column.name, "").rpartition(".")[2] == "cls":
-                kind = _plain(column.type)
+                kind = plain(column.type)
                 if is_text(kind):
                     found[column.name] = self.classes or self._distinct(column.name)
                 elif pa.types.is_integer(kind):
@@ -173,8 +162,8 @@ class parquet(Source):
 
     def _arrays(self, column: str) -> Iterator[Any]:
         """A column's rows; none where it holds lists of numbers and the footers tell that no number is null."""
-        kind = _plain(self._schema.field(column).type)
-        if _is_list(kind) and _is_number(kind.value_type) and all(_has_no_null(file, column) for file in self._files):
+        kind = plain(self._schema.field(column).type)
+        if is_list(kind) and is_number(kind.value_type) and all(_has_no_null(file, column) for file in self._files):
             return
         for _, batch in self._batches([column]):
             yield rows_of(batch)[0]
@@ -182,7 +171,7 @@ class parquet(Source):
     def _first_bytes(self, column: str) -> bytes | None:
         for _, batch in self._batches([column], rows=1):
             scalar = rows_of(batch)[0][0]
-            if scalar.is_valid and not _is_bytes(scalar.type):
+            if scalar.is_valid and not is_bytes(scalar.type):
                 if not scalar["bytes"].is_valid:
                     path = scalar["path"].as_py()
                     suffix = pathlib.Path(path or "").suffix

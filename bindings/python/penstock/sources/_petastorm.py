@@ -12,7 +12,9 @@ from typing import Any, NamedTuple
 
 from .._encodings import encoding_of
 from .._error import made
-from ._columns import Column, _is_list, _name, _plain, array_in, bytes_in, number_in
+from ._arrow_types import is_list, plain
+from ._arrow_values import array_in, bytes_in, number_in
+from ._columns import Column, field_name
 from ._parquet import parquet, pyarrow_parquet
 
 _SCHEMA_KEY = b"dataset-toolkit.unischema.v1"
@@ -200,7 +202,7 @@ class petastorm(parquet):
             return [Column(column.name, column.field, value) for column, (_, value) in zip(plain, told)]
         extensions = [extension for extension, _ in told]
         return [
-            Column(column.name, _name(column.name, extension, extensions) if extension else column.field, value)
+            Column(column.name, field_name(column.name, extension, extensions) if extension else column.field, value)
             for column, (extension, value) in zip(plain, told)
         ]
 
@@ -213,7 +215,7 @@ class petastorm(parquet):
             return encoding_of(field.image).extensions[0], bytes_in
         if field.codec == "CompressedNdarrayCodec":
             return "npy", _uncompressed
-        listed = _is_list(_plain(self._schema.field(column.name).type))
+        listed = is_list(plain(self._schema.field(column.name).type))
         if field.codec == "NdarrayCodec" or (not field.codec and field.shape and not listed):
             return "npy", _stored
         if field.codec not in ("", "ScalarCodec"):
