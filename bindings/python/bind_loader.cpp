@@ -14,6 +14,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <penstock/base/error.hpp>
+#include <penstock/loader/option_table.hpp>
 
 #include "batch_dict.hpp"
 #include "bind.hpp"
@@ -236,46 +237,24 @@ constexpr const char* kDoc =
     "Each batch is a dict: an output's name -> Tensor (rows, ...) or Ragged, \"__key__\" -> list of str, and\n"
     "\"__valid__\" -> bool Tensor (rows,): False for rows that pad or are marked bad.";
 
-constexpr const char* kInitDoc =
-    "source: path of a dataset of any packing, or a Dataset.\n"
-    "batch_size: rows. shuffle, seed: the order and every random draw are a function of seed, epoch and sample.\n"
-    "workers: decoding threads; 0: usable cores divided by local ranks. prefetch: batches kept ahead.\n"
-    "fields: output name -> chain; None: every field, decoded by its codec. Fields not named are not read.\n"
-    "last: \"keep\", \"drop\" or \"pad\" what does not fill a batch; drop_last=True is last=\"drop\".\n"
-    "rank, world: this process among several; rank=\"env\" takes both from torchrun's, MPI's or Slurm's variables.\n"
-    "held: batches the program may hold at once in memory that is reserved for them; None: 4. held_max: how many it "
-    "may\n"
-    "hold all the same, in memory that is taken when it comes to that; None: held where that is given, else 16. Values "
-    "of\n"
-    "at most 256 bytes a row are copies, and count for neither.\n"
-    "on_error: \"raise\", \"replace\" or \"mark\" for samples with broken bytes, up to max_error_rate. sum_over_ranks: "
-    "a\n"
-    "function of a number that returns its sum over all ranks (ps.torch.sum_over_ranks), so that all of them pass\n"
-    "max_error_rate at the same batch; None: each minds its share.\n"
-    "checksums: \"off\", \"first\" or \"always\": values are compared with the CRC-32C that pack recorded never, the\n"
-    "first time this loader reads them, or each time.\n"
-    "missing: \"raise\", \"exclude\" or \"empty\" for samples that lack a field.\n"
-    "subset: sample numbers that an epoch delivers; None: all. One that stands there twice draws anew each time.\n"
-    "timeout: seconds after which a wait raises, with what is in flight. shuffle_block: samples per block of a block\n"
-    "shuffle, which spares samples that share filtered blocks; None or 0: a full shuffle, which warns where it undoes\n"
-    "each block many times. max_items: bound of a ragged row.\n"
-    "classes: names that the dataset's must equal. engine: \"auto\", \"io_uring\", \"pread\", \"direct\", \"gather\".\n"
-    "direct_io: O_DIRECT. read_window, block_cache: bytes.\n"
-    "cache: what is kept of samples for later epochs, \"encoded\" (stored bytes) or \"decoded\" (images as pixels, "
-    "before\n"
-    "anything is drawn for them), up to cache_bytes; the batches are the same without.\n"
-    "mix: mixup() or cutmix(), or a list of which each batch draws one: images and labels of a batch are mixed.\n"
-    "on_batch: a function that gets each batch and returns what the loop gets in its place; in one thread, ahead of\n"
-    "the program. With a second parameter it also gets a numpy Generator, a function of seed, epoch and the batch.\n"
-    "device: \"cuda:0\", where batches are copied ahead of the program, device_prefetch of them; None: memory of the "
-    "host.\n"
-    "where: the last steps of images (normalize, cast) and of points (center, unit_sphere, rotate, jitter, cast, ...)\n"
-    "on the \"host\" or the \"device\", with the same bytes; \"auto\": on the device, where no more bytes cross.\n"
-    "gpu_direct: rows that are stored as they are, of a page or more, are read from their files straight into the\n"
-    "device's memory (GPUDirect Storage); where that cannot be had they go through the host, and the stats say why.\n"
-    "gpu_jpeg: the share, 0 to 1, of JPEGs that the device decodes (nvJPEG), crops, resizes and flips in the cores'\n"
-    "place, drawn for each sample; its pixels differ by a few levels. gpu_jpeg_bytes: of the device, for that.\n\n"
-    "Raises Error: invalid_argument, for options that do not fit each other or the dataset; and what opening raises.";
+const char* init_doc() {
+  static const std::string text =
+      "source: path of a dataset of any packing, or a Dataset.\n" + options_for_python() +
+      "\nRaises Error: invalid_argument, for options that do not fit each other or the dataset; and what opening "
+      "raises.";
+  return text.c_str();
+}
+
+// For the page of options: heading, name, meaning, when to change it, and which doors have it.
+nb::list option_table() {
+  nb::list table;
+  for (const OptionEntry& option : loader_options()) {
+    const char* door = option.door == Door::both ? "both" : option.door == Door::cpp ? "cpp" : "python";
+    table.append(
+        nb::make_tuple(text(option.group), text(option.name), text(option.meaning), text(option.change), door));
+  }
+  return table;
+}
 
 void bind_loader_class(nb::module_& module) {
   const LoaderOptions defaults;
@@ -296,7 +275,7 @@ void bind_loader_class(nb::module_& module) {
            nb::arg("device_prefetch") = defaults.device_prefetch, nb::arg("where") = "auto",
            nb::arg("gpu_direct") = defaults.gpu_direct, nb::arg("gpu_jpeg") = defaults.gpu_jpeg,
            nb::arg("gpu_jpeg_bytes") = defaults.gpu_jpeg_bytes, nb::arg("sum_over_ranks").sig("None") = nb::none(),
-           kInitDoc)
+           init_doc())
       .def("__iter__", iterate, "Begins an epoch. Only the latest iterator gives batches.")
       .def(
           "__repr__",
@@ -359,6 +338,8 @@ void bind_loader(nb::module_& module) {
            "the wait. Raises what a worker\n"
            "failed with: Error, with dataset, shard, key, field and offset; Error: resource, after `timeout`, or when\n"
            "the program holds as many batches as `held` allows.");
+  module.def("option_table", option_table, nb::sig("def option_table() -> list[tuple[str, str, str, str, str]]"),
+             "Of the options of Loader: heading, name, meaning, when to change it, \"both\", \"cpp\" or \"python\".");
   module.def("close_all", &PythonLoader::close_all,
              "Closes every loader of this process, for good: when the program ends.");
 }

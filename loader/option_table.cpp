@@ -1,0 +1,185 @@
+#include "option_table.hpp"
+
+#include <array>
+#include <cstddef>
+
+namespace penstock {
+namespace {
+
+constexpr std::string_view kFirst = "What people set first", kOrder = "Order and ranks", kErrors = "Errors",
+                           kReading = "Reading", kMemory = "Memory and caches", kStep = "Your own step",
+                           kDevice = "Device";
+
+constexpr auto kOptions = std::to_array<OptionEntry>({
+    {kFirst, "batch_size", "Rows of a batch.", "Your training decides it."},
+    {kFirst, "shuffle",
+     "A new order in every epoch. The order is a function of seed and epoch: not of workers, packing or timing.",
+     "Set it for training."},
+    {kFirst, "seed", "Order, crops, flips and every other draw are a function of seed, epoch and sample.",
+     "Give each run of an experiment its own seed."},
+    {kFirst, "workers",
+     "Decoding threads. 0: the usable cores (affinity, cgroup quota) divided by the ranks on this machine.",
+     "Give less where your training step computes on the cores. `penstock tune` finds the best number."},
+    {kFirst, "prefetch", "Batches kept ahead of your loop: ready, or (of more than 8 MiB) being filled.",
+     "Give more where steps take uneven time or storage is slow. Each costs the memory of one batch."},
+    {kFirst, "fields",
+     "A chain for each output, by its name. Without it, every field is an output and its codec decodes it. Fields that "
+     "no output names are not read.",
+     "Always for training: it says how images are cropped and normalized, and what a label is."},
+    {kFirst, "mix",
+     "mixup() or cutmix(), or a list of which each batch draws one: images and labels of a batch are mixed. Labels "
+     "become float32 (rows, classes).",
+     "When you train with mixup or cutmix."},
+    {kOrder, "last",
+     "What becomes of the samples that do not fill a batch at the end of an epoch. \"keep\": the last batch is "
+     "shorter; "
+     "with several ranks it is padded by repeats, so that all ranks have equally many rows. \"drop\": they are left "
+     "out. \"pad\": the batch is filled by repeats. `__valid__` is False for repeats.",
+     "\"drop\" for training that needs batches of one size (batch norm, compiled models); \"keep\" or \"pad\" for "
+     "evaluation, where every sample counts once."},
+    {kOrder, "drop_last", "True is last=\"drop\".", "Where you are used to the name of PyTorch's DataLoader.",
+     Door::python},
+    {kOrder, "rank",
+     "The number of this process among several. \"env\" takes rank and world from what torchrun, MPI or Slurm set. An "
+     "epoch over all ranks delivers every sample once.",
+     "In every training of several processes: rank=\"env\"."},
+    {kOrder, "world", "How many processes share the epoch.", "With a rank that is a number."},
+    {kOrder, "subset",
+     "The numbers of the samples that an epoch delivers, in their unshuffled order. Without it: all. A sample may "
+     "stand "
+     "there several times; each time it draws anew.",
+     "To split a dataset into training and validation, to balance classes, to try a program on 100 samples."},
+    {kOrder, "shuffle_block",
+     "Permutes blocks of so many samples, and the samples inside 16 blocks at a time. Without it or with 0: a full "
+     "shuffle, which warns where it undoes each filtered block many times.",
+     "For HDF5 with compressed chunks (give the samples of a chunk), and for disks that are slow at random reads."},
+    {kErrors, "on_error",
+     "What becomes of a sample whose bytes are corrupt, unsupported or of the wrong shape. \"raise\": the loop gets an "
+     "error that names it. \"replace\": another sample stands in its row. \"mark\": its row is zeros and `__valid__` "
+     "is "
+     "False.",
+     "\"replace\" for long trainings, \"mark\" for evaluation, where no sample may count twice."},
+    {kErrors, "max_error_rate",
+     "The share of an epoch's samples that on_error may replace or mark. One more raises. A sample counts once an "
+     "epoch. Each of several ranks minds its own share, unless sum_over_ranks is given.",
+     "Raise it for data that you know to be worse; 1 never raises."},
+    {kErrors, "sum_over_ranks",
+     "A function of a number that returns its sum over all ranks, such as penstock.torch.sum_over_ranks(). All ranks "
+     "then pass max_error_rate at the same batch. It is called behind every 16th batch of an epoch and the last, and "
+     "must not use the loader.",
+     "In training of several processes with on_error, where one rank alone must not end."},
+    {kErrors, "missing",
+     "What becomes of a sample that lacks a field which an output reads. \"raise\": making the loader fails and names "
+     "it. \"exclude\": epochs leave it out. \"empty\": an output of raw() has a row of no bytes; other outputs raise.",
+     "\"exclude\" for data of which only some samples have masks or captions."},
+    {kErrors, "checksums",
+     "When values are compared with the CRC-32C that pack recorded. \"off\": never. \"first\": when this loader first "
+     "reads them. \"always\": each time. A difference is read once more, and then follows on_error.",
+     "\"always\" where you doubt the storage; \"off\" where an epoch is over in seconds and its rows need no "
+     "decoding."},
+    {kErrors, "timeout",
+     "How long next() waits, in Python in seconds, before it raises and tells what is in flight. By default for ever.",
+     "Where storage may hang, and a job that ends is better than one that waits."},
+    {kErrors, "classes", "Names of classes, which must be the dataset's, in this order. Else making the loader fails.",
+     "For validation data: classes=train.dataset.classes proves that labels mean the same.", Door::python},
+    {kReading, "engine",
+     "How bytes are read: \"auto\" (io_uring, else threads), \"io_uring\", \"pread\", \"direct\" or \"gather\". The "
+     "batches are the same, and the stats say which one runs and why.",
+     "To compare engines in `penstock bench`; hardly ever in a program."},
+    {kReading, "direct_io", "Reads past the page cache (O_DIRECT), where the file system allows it.",
+     "For data larger than memory, so that it does not push everything else out."},
+    {kReading, "read_window", "Bytes that are read ahead of the workers, by engines that do so.",
+     "Raise it where single values are many megabytes, or storage has long delays."},
+    {kReading, "engine_threads", "Reader threads: rings, or pread threads. 0 chooses: 1 ring, 16 pread threads.",
+     "For network file systems that answer slowly, with many requests in flight.", Door::cpp},
+    {kReading, "engine_depth", "Requests in flight for each ring.", "As engine_threads.", Door::cpp},
+    {kReading, "merge_gap_bytes", "Extents that lie so close to each other are read as one.",
+     "Raise it for storage where each request costs much.", Door::cpp},
+    {kReading, "merge_bytes", "Such a read stays within this.", "As merge_gap_bytes.", Door::cpp},
+    {kMemory, "held",
+     "Batches that your program may hold at once in memory that is reserved for them. Values of at most 256 bytes a "
+     "row "
+     "(labels, boxes) are copies and do not count. Python's default, None, is 4.",
+     "When your loop keeps more than a few batches; or less, where memory is short."},
+    {kMemory, "held_max",
+     "How many batches your program may hold all the same, in memory that is taken when it comes to that and kept. One "
+     "more raises an error. Python's default, None, is held where that is given, else 16; in C++ 0 is as held.",
+     "held_max=len(loader) where you want list(loader) and memory has room."},
+    {kMemory, "max_items", "Bound of the items that a sample has in a ragged output. 0: as the data has.",
+     "To reserve memory for ragged rows up front, and to refuse samples that are larger."},
+    {kMemory, "block_cache", "Bytes of blocks that are kept undone (chunks of HDF5, compressed shards).",
+     "Raise it where the loader warns that a shuffle undoes blocks many times."},
+    {kMemory, "cache",
+     "What is kept of samples for later epochs: \"encoded\" (stored bytes) or \"decoded\" (images as pixels, before "
+     "anything is drawn for them). The batches are the same without.",
+     "\"decoded\" where the decoded dataset fits into memory; \"encoded\" where storage is slow."},
+    {kMemory, "cache_bytes", "Limit of the cache. What comes when it is full is not kept.",
+     "Give the cache the memory that your program leaves."},
+    {kStep, "on_batch",
+     "A function that gets each batch, in order, in one thread ahead of your loop. In Python the loop gets what it "
+     "returns; with a second parameter it also gets a numpy Generator, a function of seed, epoch and batch. It must "
+     "not "
+     "use the loader.",
+     "For work on whole batches that must not stand in the training step."},
+    {kStep, "on_batch_stage", "Name of that stage in the stats.", "Hardly ever.", Door::cpp},
+    {kDevice, "device",
+     "\"cuda:0\": batches are copied there ahead of your loop, through page-locked memory. Without it they stay in the "
+     "host's memory. \"host\": a processor in a device's place, to try the rest with.",
+     "When you train on a GPU."},
+    {kDevice, "on_device", "A device that the caller has already opened. Overrides `device`.", "In tests.", Door::cpp},
+    {kDevice, "device_prefetch", "Batches ahead of your loop on the device, those on their way included.",
+     "Less where the device's memory is short."},
+    {kDevice, "where",
+     "With a device: where the last steps of images (normalize, cast) and of points (center, unit_sphere, rotate, "
+     "jitter, cast, ...) are done. \"auto\": on the device, where no more bytes cross. The bytes of batches are the "
+     "same.",
+     "\"host\" where the GPU has no time to spare."},
+    {kDevice, "gpu_direct",
+     "With a device: rows that are stored as they are, of a page or more, are read from their files straight into the "
+     "device's memory (GPUDirect Storage). Where that cannot be had they go through the host, and the stats say why. "
+     "Not with on_batch, mix or cache.",
+     "For large arrays on NVMe, with a driver that has GPUDirect Storage."},
+    {kDevice, "gpu_jpeg",
+     "With a device: the share, 0 to 1, of JPEGs that it decodes (nvJPEG), crops, resizes and flips in the cores' "
+     "place, drawn for each sample. Its pixels differ from the processor's by a few levels. Not with on_batch, mix or "
+     "cache.",
+     "Where the cores are the limit and the GPU has time to spare."},
+    {kDevice, "gpu_jpeg_bytes", "Memory of the device for images that it decodes.", "With gpu_jpeg and large images."},
+    {kDevice, "on_device_jpeg", "A decoder that the caller has already opened. It is used instead of the device's own.",
+     "In tests.", Door::cpp},
+});
+
+/// Breaks text into lines of at most 110 characters; all but the first begin with two blanks.
+std::string lines_of(std::string_view text) {
+  constexpr std::size_t kWidth = 110;
+  std::string lines;
+  std::size_t begin = 0;
+  while (begin < text.size()) {
+    const std::size_t room = kWidth - (begin == 0 ? 0 : 2);
+    std::size_t end = text.size();
+    if (end - begin > room) {
+      const std::size_t blank = text.rfind(' ', begin + room);
+      if (blank != std::string_view::npos && blank > begin) end = blank;
+    }
+    lines += begin == 0 ? "" : "\n  ";
+    lines += text.substr(begin, end - begin);
+    begin = end + 1;
+  }
+  return lines;
+}
+
+}  // namespace
+
+std::span<const OptionEntry> loader_options() {
+  return kOptions;
+}
+
+std::string options_for_python() {
+  std::string text;
+  for (const OptionEntry& option : kOptions)
+    if (option.door != Door::cpp)
+      text += lines_of(std::string(option.name) + ": " + std::string(option.meaning)) + "\n";
+  return text;
+}
+
+}  // namespace penstock

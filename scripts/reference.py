@@ -1,0 +1,356 @@
+#!/usr/bin/env python3
+"""Usage: scripts/reference.py [BUILD]
+
+Writes docs/reference/ from the sources: command.md from `penstock COMMAND --help`, python.md from the package's
+signatures and docstrings, options.md from loader/option_table.cpp and the declarations of C++ and Python. BUILD is a
+build folder with the command and the Python package; build/dev, unless told otherwise. A test compares the pages.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import textwrap
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+PACKAGE = ROOT / "bindings/python/penstock"
+FOLDER = ROOT / "docs/reference"
+MADE = "<!-- Made by scripts/reference.py; edit {source} instead. -->\n"
+
+
+# ---- The command ----------------------------------------------------------------------------------------------------
+
+
+def help_of(command: pathlib.Path, *words: str) -> str:
+    told = subprocess.run([command, *words, "--help"], check=True, stdout=subprocess.PIPE, text=True).stdout
+    return "\n".join(line.rstrip() for line in told.strip().splitlines())
+
+
+def commands_in(text: str) -> list[str]:
+    return re.findall(r"^  ([a-z-]+)  ", text.split("Subcommands:")[1], re.MULTILINE)
+
+
+def command_page(command: pathlib.Path) -> str:
+    top = help_of(command)
+    parts = [
+        MADE.format(source="bindings/cli/"),
+        "# The command `penstock`\n",
+        "This is what `penstock COMMAND --help` prints, for every command.\n",
+        f"```text\n{top}\n```\n",
+    ]
+    for name in commands_in(top):
+        parts.append(f"## penstock {name}\n\n```text\n{help_of(command, name)}\n```\n")
+    return "\n".join(parts)
+
+
+# ---- Python ---------------------------------------------------------------------------------------------------------
+
+# Headings of the page, and what stands under each. What the package exports and no group has ends the page.
+GROUPS: list[tuple[str, list[str]]] = [
+    ("Loading", ["Loader", "LoaderIterator", "Stats", "Tensor", "Ragged", "Error"]),
+    ("PyTorch", ["torch.IterableDataset", "torch.tensor", "torch.tensors", "torch.sum_over_ranks"]),
+    ("Datasets", ["open", "Dataset", "Sample", "FieldSchema"]),
+    ("Chains", ["field", "follow", "label", "raw", "boxes", "key_points", "Chain", "transform", "Transform"]),
+    ("Mixing rows", ["mixup", "cutmix", "Mix"]),
+    ("Images", ["image.*"]),
+    ("Point clouds", ["points.*"]),
+    ("Arrays", ["array.*"]),
+    ("Packing", ["pack", "finish_pack", "Writer", "encode", "dask.pack"]),
+    ("Sources of samples", ["sources.*"]),
+    ("Copying and tuning", ["stage", "tune"]),
+]
+INNER = ("ItemError", "Source", "choose")  # exported by penstock.sources, but not for programs
+MADE_BY_PENSTOCK = ("Stats", "Transform")  # programs do not construct them
+
+
+def tree_of(path: pathlib.Path) -> ast.Module:
+    return ast.parse(path.read_text())
+
+
+def exported(path: pathlib.Path) -> list[str]:
+    for node in tree_of(path).body:
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id == "__all__":
+            return [str(name) for name in ast.literal_eval(node.value)]
+    raise SystemExit(f"{path} has no __all__")
+
+
+def definitions(path: pathlib.Path) -> dict[str, ast.stmt]:
+    return {node.name: node for node in tree_of(path).body if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
+
+
+def imported(path: pathlib.Path) -> dict[str, str]:
+    """Name -> the neighbouring module that the file takes it from."""
+    return {
+        alias.asname or alias.name: node.module or ""
+        for node in tree_of(path).body
+        if isinstance(node, ast.ImportFrom) and node.level == 1
+        for alias in node.names
+    }
+
+
+def found(build: pathlib.Path) -> dict[str, ast.stmt]:
+    """Everything public, by the name that follows `ps.`."""
+    compiled = build / "python/penstock/_penstock"
+    stubs = definitions(compiled / "__init__.pyi")
+    names: dict[str, ast.stmt] = {}
+    modules = imported(PACKAGE / "__init__.py")
+    for name in exported(PACKAGE / "__init__.py"):
+        if name in ("image", "points", "array"):
+            inner = definitions(compiled / f"{name}.pyi")
+            names.update({f"{name}.{each}": node for each, node in inner.items() if not each.startswith("_")})
+        elif name in stubs:
+            names[name] = stubs[name]
+        elif name not in ("sources", "__version__") and name in modules:
+            names[name] = definitions(PACKAGE / f"{modules[name]}.py")[name]
+    for inner in ("torch", "dask"):
+        own = definitions(PACKAGE / f"{inner}.py")
+        names.update({f"{inner}.{name}": own[name] for name in exported(PACKAGE / f"{inner}.py")})
+    modules = imported(PACKAGE / "sources/__init__.py")
+    for name in exported(PACKAGE / "sources/__init__.py"):
+        if name not in INNER:
+            names[f"sources.{name}"] = definitions(PACKAGE / f"sources/{modules[name]}.py")[name]
+    return names
+
+
+def short(annotation: str) -> str:
+    return re.sub(r"\b(penstock\._penstock|penstock\._stats|penstock|os|pathlib|collections\.abc|typing|_penstock)\.", "", annotation)
+
+
+def signature(name: str, node: ast.FunctionDef) -> str:
+    """`ps.pack(source: ..., *, format: str)`, in several lines where it is long."""
+    given = node.args
+    places = given.posonlyargs + given.args
+    defaults = [None] * (len(places) - len(given.defaults)) + list(given.defaults)
+
+    def written(argument: ast.arg, default: ast.expr | None) -> str:
+        kind = f": {short(ast.unparse(argument.annotation))}" if argument.annotation else ""
+        usual = f"{' = ' if kind else '='}{ast.unparse(default)}" if default is not None else ""
+        return f"{argument.arg}{kind}{usual}"
+
+    parts = [written(argument, default) for argument, default in zip(places, defaults) if argument.arg != "self"]
+    if given.vararg:
+        parts.append(f"*{written(given.vararg, None)}")
+    elif given.kwonlyargs:
+        parts.append("*")
+    parts += [written(argument, default) for argument, default in zip(given.kwonlyargs, given.kw_defaults)]
+    if given.kwarg:
+        parts.append(f"**{written(given.kwarg, None)}")
+    gives = ast.unparse(node.returns) if node.returns else "None"
+    gives = f" -> {short(gives)}" if gives != "None" else ""
+    line = f"{name}({', '.join(parts)}){gives}"
+    if len(line) <= 100:
+        return line
+    return f"{name}(\n" + "".join(f"    {part},\n" for part in parts).replace("    *,\n", "    *,\n") + f"){gives}"
+
+
+def prose(text: str | None) -> str:
+    """A docstring as Markdown: paragraphs, and what is indented as code."""
+    if not text:
+        return ""
+    parts = []
+    for paragraph in textwrap.dedent(text).strip().split("\n\n"):
+        if paragraph.startswith("    "):
+            parts.append(f"```text\n{textwrap.dedent(paragraph)}\n```")
+            continue
+        lines: list[str] = []
+        for line in paragraph.splitlines():
+            told = re.match(r"([a-z_]+(?:, [a-z_]+)*): ", line)
+            if told:  # "size: one number": an entry for a parameter
+                if lines and not lines[0].startswith("- "):
+                    lines.append("")
+                line = f"- `{told[1]}`: {line[told.end():]}"
+            elif lines and lines[-1].startswith(("- ", "  ")):
+                line = f"  {line.strip()}"
+            lines.append("`".join(escaped(piece) if place % 2 == 0 else piece for place, piece in enumerate(line.split("`"))))
+        parts.append("\n".join(lines))
+    return "\n\n".join(parts) + "\n"
+
+
+def escaped(text: str) -> str:
+    text = re.sub(r"([*_<>])", r"\\\1", text)
+    return re.sub(r"\[", r"\\[", text)
+
+
+def entry(name: str, node: ast.stmt) -> str:
+    if isinstance(node, ast.FunctionDef):
+        return f"### ps.{name}\n\n```text\n{signature(f'ps.{name}', node)}\n```\n\n{prose(ast.get_docstring(node))}"
+    assert isinstance(node, ast.ClassDef)
+    members = [each for each in node.body if isinstance(each, ast.FunctionDef)]
+    parts = [f"### ps.{name}\n"]
+    made = next((each for each in members if each.name == "__init__"), None)
+    if made is not None and name not in MADE_BY_PENSTOCK:
+        parts.append(f"```text\n{signature(f'ps.{name}', made)}\n```\n")
+    parts.append(prose(ast.get_docstring(node)))
+    if name == "Loader":
+        parts.append("What each option means, and when to change it: [options of a loader](options.md).\n")
+    elif made is not None and ast.get_docstring(made):
+        parts.append(prose(ast.get_docstring(made)))
+    rows = []
+    last = ""
+    for each in node.body:
+        if isinstance(each, ast.AnnAssign) and isinstance(each.target, ast.Name) and not each.target.id.startswith("_"):
+            rows.append((each.target.id, f"{each.target.id}: {short(ast.unparse(each.annotation))}", ""))
+            last = each.target.id
+        elif isinstance(each, ast.Expr) and isinstance(each.value, ast.Constant) and rows and last == rows[-1][0]:
+            rows[-1] = (rows[-1][0], rows[-1][1], str(each.value.value))
+        elif isinstance(each, ast.FunctionDef):
+            shown = each.name in ("__getitem__", "__len__", "__iter__", "__or__", "__contains__")
+            if each.name.startswith("_") and not shown:
+                continue
+            written = [ast.unparse(decorator) for decorator in each.decorator_list]
+            if any("setter" in decorator for decorator in written):
+                continue
+            if "property" in written:
+                kind = f": {short(ast.unparse(each.returns))}" if each.returns else ""
+                rows.append((each.name, f"{each.name}{kind}", ast.get_docstring(each) or ""))
+            else:
+                rows.append((each.name, " ".join(signature(each.name, each).split()), ast.get_docstring(each) or ""))
+    if rows:
+        parts.append("| member | meaning |\n| --- | --- |")
+        for _, shown_as, meaning in rows:
+            meaning = "`".join(escaped(p) if i % 2 == 0 else p for i, p in enumerate(" ".join(meaning.split()).split("`")))
+            parts.append(f"| `{shown_as.replace('|', chr(92) + '|')}` | {meaning.replace('|', chr(92) + '|')} |")
+        parts.append("")
+    return "\n".join(parts)
+
+
+def python_page(build: pathlib.Path) -> str:
+    names = found(build)
+    parts = [
+        MADE.format(source="the docstrings in bindings/python/"),
+        "# The Python package `penstock`\n",
+        "`import penstock as ps`. Options are given by keyword. How the parts work together is told in the\n"
+        "[guides](../README.md), what each step of a chain computes in [transforms](../transforms.md).\n",
+    ]
+    for heading, wanted in GROUPS:
+        parts.append(f"## {heading}\n")
+        for pattern in wanted:
+            matching = [name for name in names if name == pattern or (pattern[-1] == "*" and name.startswith(pattern[:-1]))]
+            assert matching, pattern
+            parts += [entry(name, names.pop(name)) for name in matching]
+    if names:
+        parts.append("## Other\n")
+        parts += [entry(name, node) for name, node in names.items()]
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(parts)).rstrip() + "\n"
+
+
+# ---- Options --------------------------------------------------------------------------------------------------------
+
+
+def option_table(build: pathlib.Path) -> list[list[str]]:
+    code = "import json, penstock; print(json.dumps(penstock._penstock.option_table()))"
+    environment = {**os.environ, "PYTHONPATH": str(build / "python")}
+    told = subprocess.run(
+        [sys.executable, "-c", code], check=True, stdout=subprocess.PIPE, text=True, env=environment
+    )
+    return [list(row) for row in json.loads(told.stdout)]
+
+
+def cpp_options() -> dict[str, str]:
+    """Name -> declaration, of the members of LoaderOptions."""
+    text = (ROOT / "loader/options.hpp").read_text().split("struct LoaderOptions {", 1)[1].split("\n};", 1)[0]
+    text = re.sub(r"//.*", "", text)
+    options: dict[str, str] = {}
+    for statement in text.split(";"):
+        statement = " ".join(statement.split())
+        if not statement:
+            continue
+        kind, rest = re.match(r"((?:[\w:]+)(?:<.*>)?) (.*)", statement).groups()  # type: ignore[union-attr]
+        kind = kind.replace("std::uint32_t", "uint32_t").replace("std::uint64_t", "uint64_t")
+        for part in rest.split(", ") if "{" not in rest else [rest]:
+            name = re.match(r"\w+", part)
+            assert name, statement
+            options[name[0]] = f"{kind} {part}".replace("std::uint64_t", "uint64_t").replace(" = {}", "")
+    return options
+
+
+def python_options(build: pathlib.Path) -> dict[str, str]:
+    loader = definitions(build / "python/penstock/_penstock/__init__.pyi")["Loader"]
+    assert isinstance(loader, ast.ClassDef)
+    made = next(each for each in loader.body if isinstance(each, ast.FunctionDef) and each.name == "__init__")
+    options = {}
+    for argument, default in zip(made.args.kwonlyargs, made.args.kw_defaults):
+        assert argument.annotation is not None and default is not None
+        options[argument.arg] = f"{argument.arg}: {short(ast.unparse(argument.annotation))} = {ast.unparse(default)}"
+    return options
+
+
+def command_options(command: pathlib.Path) -> dict[str, dict[str, str]]:
+    """Of the commands that make a loader: option -> {command: as its help writes it}."""
+    options: dict[str, dict[str, str]] = {}
+    for name in ("bench", "show", "tune"):
+        for line in re.findall(r"^  (?:-\w,)?--([a-z][a-z-]*)", help_of(command, name), re.MULTILINE):
+            options.setdefault(line.replace("-", "_"), {})[name] = f"--{line}"
+    return options
+
+
+def told_default(default: str) -> str:
+    """With the unit, where it is a number of bytes."""
+    if re.fullmatch(r"\d{7,}", default):
+        return f"`{default}` ({int(default) >> 20} MiB)"
+    return f"`{default}`"
+
+
+def options_page(build: pathlib.Path, command: pathlib.Path) -> str:
+    cpp, python, shell = cpp_options(), python_options(build), command_options(command)
+    table = option_table(build)
+    parts = [
+        MADE.format(source="loader/option_table.cpp"),
+        "# Options of a loader\n",
+        "`ps.Loader` and `ps.torch.IterableDataset` take them by keyword, `penstock::Loader` as members of `LoaderOptions`,\n"
+        "and the commands that make a loader as `--option`. Names are the same everywhere.\n",
+        "| option | default | meaning |\n| --- | --- | --- |",
+    ]
+    for _, name, meaning, _, _ in table:
+        default = python[name].split(" = ", 1)[1] if name in python else cpp_default(cpp[name])
+        first = re.match(r".*?\.(?= |$)", meaning)
+        parts.append(f"| [`{name}`](#{name}) | {told_default(default)} | {first[0] if first else meaning} |")
+    parts.append("")
+    group = ""
+    for heading, name, meaning, change, _ in table:
+        if heading != group:
+            parts.append(f"## {heading}\n")
+            group = heading
+        doors = []
+        if name in python:
+            doors.append(f"Python: `{python[name]}`  ")
+        if name in cpp:
+            doors.append(f"C++: `{cpp[name]}`  ")
+        if name in shell:
+            spelled = next(iter(shell[name].values()))
+            doors.append(f"Command: `{spelled}` of {', '.join(shell[name])}  ")
+        parts.append(f"### {name}\n\n{meaning}\n\n*When to change it.* {change}\n\n" + "\n".join(doors).rstrip() + "\n")
+    return "\n".join(parts)
+
+
+def cpp_default(declaration: str) -> str:
+    given = re.search(r" = (.*)$|\{(.*)\}$", declaration)
+    return (given[1] or given[2]) if given else "none"
+
+
+def pages(build: pathlib.Path) -> dict[str, str]:
+    command = build / "bindings/cli/penstock"
+    return {
+        "command.md": command_page(command),
+        "python.md": python_page(build),
+        "options.md": options_page(build, command),
+    }
+
+
+def main() -> None:
+    if len(sys.argv) > 2 or (len(sys.argv) == 2 and sys.argv[1].startswith("-")):
+        raise SystemExit(__doc__)
+    build = pathlib.Path(sys.argv[1] if len(sys.argv) == 2 else ROOT / "build/dev").resolve()
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    for name, text in pages(build).items():
+        (FOLDER / name).write_text(text)
+        print(f"wrote docs/reference/{name}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,38 @@
+"""docs/reference/ is what scripts/reference.py makes of the sources, and nothing is missing there."""
+
+import importlib.util
+import os
+import pathlib
+
+import pytest
+
+ROOT = pathlib.Path(__file__).parents[2]
+BUILD = pathlib.Path(os.environ["PENSTOCK_COMMAND"]).parents[2]
+
+specification = importlib.util.spec_from_file_location("reference", ROOT / "scripts/reference.py")
+reference = importlib.util.module_from_spec(specification)
+specification.loader.exec_module(reference)
+
+
+@pytest.mark.parametrize("page", ["command.md", "python.md", "options.md"])
+def test_the_committed_page_is_what_the_script_makes(page):
+    made = reference.pages(BUILD)[page]
+    assert (ROOT / "docs/reference" / page).read_text() == made, f"scripts/reference.py {BUILD} writes {page}"
+
+
+def test_every_option_of_every_door_is_in_the_table():
+    table = {name: door for _, name, _, _, door in reference.option_table(BUILD)}
+    assert {name for name, door in table.items() if door != "cpp"} == set(reference.python_options(BUILD))
+    assert {name for name, door in table.items() if door != "python"} == set(reference.cpp_options())
+    assert all(meaning.endswith(".") and change.endswith(".") for _, _, meaning, change, _ in reference.option_table(BUILD))
+
+
+def test_every_command_and_every_public_name_has_an_entry():
+    text = (ROOT / "docs/reference/command.md").read_text()
+    command = BUILD / "bindings/cli/penstock"
+    for name in reference.commands_in(reference.help_of(command)):
+        assert f"\n## penstock {name}\n" in text
+    text = (ROOT / "docs/reference/python.md").read_text()
+    for name in reference.found(BUILD):
+        assert f"\n### ps.{name}\n" in text
+    assert "\n## Other\n" not in text, "scripts/reference.py has no heading for a name that the package exports"
