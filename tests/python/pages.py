@@ -1,0 +1,184 @@
+"""The pages of the documentation as programs: which blocks stand on them, and what runs them.
+
+A block of `python` runs in the page's own interpreter, one after the other, with the names of those before it; one with a
+title (```python title="train.py") is written to that file instead. A block of `sh` runs in the page's folder, with the
+command `penstock` and the tests' `python` on PATH. A block of `text` that follows one of them is what it prints: `...`
+stands for anything, as in doctest. A comment `<!-- not run: REASON -->` before a block leaves it out, and one like
+`<!-- run as: cuda:0 -> host -->` has other text in its place while it runs.
+"""
+
+import dataclasses
+import doctest
+import importlib.util
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+import pytest
+
+ROOT = pathlib.Path(__file__).parents[2]
+COMMAND = pathlib.Path(os.environ["PENSTOCK_COMMAND"])
+OPTIONAL = "accelerate|albumentations|cv2|dask|jax|lightning|pyarrow|torch|torchdata|torchvision"
+SECONDS = 240  # for one block
+
+FENCE = re.compile(r"^(`{3,})(\w*)[ \t]*(.*)$")
+NOT_RUN = re.compile(r"^<!-- not run: (.+) -->$")
+RUN_AS = re.compile(r"^<!-- run as: (.+) -> (.+) -->$")
+
+
+@dataclasses.dataclass
+class Block:
+    language: str
+    text: str
+    line: int
+    title: str = ""
+    not_run: str = ""  # the reason
+    other: tuple = ()  # what is replaced, and by what
+
+
+def blocks_of(page):
+    """In their order."""
+    blocks, reason, other, opened = [], "", (), None
+    for number, line in enumerate(page.read_text().splitlines(), 1):
+        fence = FENCE.match(line)
+        if opened is None and fence:
+            title = re.search(r'title="([^"]+)"', fence[3])
+            opened = fence[1], Block(fence[2], "", number, title[1] if title else "", reason, other)
+        elif opened is not None and line == opened[0]:
+            block = opened[1]
+            if block.other:
+                assert block.other[0] in block.text, f"{page}:{block.line}: {block.other[0]} is not in this block"
+                block.text = block.text.replace(*block.other)
+            blocks.append(block)
+            opened, reason, other = None, "", ()
+        elif opened is not None:
+            opened[1].text += line + "\n"
+        elif line.strip():
+            told = NOT_RUN.match(line)
+            reason = told[1] if told else ""
+            told = RUN_AS.match(line)
+            other = told.groups() if told else ()
+    assert opened is None, f"{page}: a block is not closed"
+    return blocks
+
+
+def prose_of(page):
+    """The page without its blocks and without code in a line."""
+    text = re.sub(r"^(`{3,})\w*[^\n]*\n.*?^\1$", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
+    return re.sub(r"`[^`\n]+`", "", text)
+
+
+def missing_package(code):
+    """The first optional package that the code imports and that is not installed."""
+    for package in re.findall(rf"^\s*(?:import|from) ({OPTIONAL})\b", code, re.MULTILINE):
+        if importlib.util.find_spec(package) is None:
+            return package
+    return None
+
+
+def environment():
+    build = COMMAND.parents[2]
+    return {
+        **os.environ,
+        "PATH": os.pathsep.join([str(COMMAND.parent), str(pathlib.Path(sys.executable).parent), os.environ["PATH"]]),
+        "PYTHONPATH": str(build / "python"),
+        "OMP_NUM_THREADS": "1",
+        "COLUMNS": "100",
+    }
+
+
+_INTERPRETER = """
+import contextlib, io, json, sys, traceback
+channel = sys.stdout
+names = {"__name__": "__main__"}
+for line in sys.stdin:
+    block = json.loads(line)
+    printed, error = io.StringIO(), ""
+    with contextlib.redirect_stdout(printed):
+        try:
+            exec(compile(block["code"], block["name"], "exec"), names)
+        except BaseException:
+            error = traceback.format_exc()
+    channel.write(json.dumps({"printed": printed.getvalue(), "error": error}) + chr(10))
+    channel.flush()
+"""
+
+
+class Session:
+    """Runs a page's blocks in a folder; a context manager."""
+
+    def __init__(self, folder):
+        self._folder = folder
+        self._python = None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self._python is not None:
+            self._python.stdin.close()
+            self._python.wait(SECONDS)
+            self._python.stdout.close()
+
+    def python(self, code, name):
+        if self._python is None:
+            self._python = subprocess.Popen(
+                [sys.executable, "-c", _INTERPRETER],
+                cwd=self._folder,
+                env=environment(),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                text=True,
+            )
+        self._python.stdin.write(json.dumps({"code": code, "name": name}) + "\n")
+        self._python.stdin.flush()
+        answer = self._python.stdout.readline()
+        assert answer, f"{name} ended the interpreter"
+        told = json.loads(answer)
+        assert not told["error"], f"{name}\n{told['error']}"
+        return told["printed"]
+
+    def shell(self, code, name):
+        done = subprocess.run(
+            ["bash", "-euo", "pipefail", "-c", code],
+            cwd=self._folder,
+            env=environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=SECONDS,
+        )
+        assert done.returncode == 0, f"{name} ended with {done.returncode}\n{done.stdout}"
+        return done.stdout
+
+
+def compare(wanted, printed, name):
+    checker, flags = doctest.OutputChecker(), doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+    if not checker.check_output(wanted, printed, flags):
+        raise AssertionError(f"{name} does not stand in the output\n--- page\n{wanted}\n--- printed\n{printed}")
+
+
+def run_page(page, folder, name):
+    """Runs all blocks of a page; skips where a program needs a package that is not installed."""
+    printed = None  # by the last block that ran
+    with Session(folder) as session:
+        for block in blocks_of(page):
+            where = f"{name}:{block.line}"
+            before, printed = printed, None
+            if block.not_run:
+                continue
+            if block.title:
+                if missing := missing_package(block.text):
+                    pytest.skip(f"{where}: {block.title} needs {missing}, which is not installed")
+                (folder / block.title).write_text(block.text)
+            elif block.language == "python":
+                if missing_package(block.text) is None:
+                    printed = session.python(block.text, where)
+            elif block.language == "sh":
+                printed = session.shell(block.text, where)
+            elif block.language == "text" and before is not None:
+                compare(block.text, before, where)
