@@ -52,7 +52,7 @@ def command_page(command: pathlib.Path) -> str:
 
 # Headings of the page, and what stands under each. What the package exports and no group has ends the page.
 GROUPS: list[tuple[str, list[str]]] = [
-    ("Loading", ["Loader", "LoaderIterator", "Stats", "Tensor", "Ragged", "Error"]),
+    ("Loading", ["Loader", "LoaderIterator", "Batch", "Stats", "Tensor", "Ragged", "Error"]),
     ("PyTorch", ["torch.IterableDataset", "torch.tensor", "torch.tensors", "torch.sum_over_ranks"]),
     ("Datasets", ["open", "Dataset", "Sample", "FieldSchema"]),
     ("Chains", ["field", "follow", "label", "raw", "boxes", "key_points", "Chain", "transform", "Transform"]),
@@ -65,7 +65,7 @@ GROUPS: list[tuple[str, list[str]]] = [
     ("Copying and tuning", ["stage", "tune"]),
 ]
 INNER = ("ItemError", "Source", "choose")  # exported by penstock.sources, but not for programs
-MADE_BY_PENSTOCK = ("Stats", "Transform")  # programs do not construct them
+MADE_BY_PENSTOCK = ("Dataset", "Stats", "Transform")  # programs do not construct them
 
 
 def tree_of(path: pathlib.Path) -> ast.Module:

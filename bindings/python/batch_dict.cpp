@@ -32,7 +32,7 @@ nb::object column(const Batch& batch, const Field& field) {
 }  // namespace
 
 nb::dict batch_dict(const Batch& batch) {
-  nb::dict columns;
+  nb::dict columns = nb::cast<nb::dict>(nb::module_::import_("penstock._batch").attr("Batch")());
   for (const Field& field : batch.fields()) columns[text(field.name)] = column(batch, field);
   nb::list keys;
   for (const std::string_view key : batch.keys()) keys.append(text(key));

@@ -1,4 +1,4 @@
-// Makes the dict in which Python gets a batch.
+// Makes the penstock.Batch, a dict, in which Python gets a batch.
 #pragma once
 
 #include <nanobind/nanobind.h>

@@ -156,7 +156,11 @@ Dataset open_dataset(nb::handle path_or_dataset, const nb::object& progress) {
 void bind_dataset(nb::module_& module) {
   bind_schema(module);
   bind_sample(module);
-  nb::class_<Dataset>(module, "Dataset", "Numbered samples of any packing, or of a folder of files. Immutable.")
+  nb::class_<Dataset>(
+      module, "Dataset",
+      "Numbered samples of any packing, or of a folder of files, as penstock.open() gives it. Immutable.")
+      .def("__init__", [](nb::handle, const nb::args&,
+                          const nb::kwargs&) { throw nb::type_error("penstock.open(path) opens a dataset"); })
       .def("__len__", &Dataset::size)
       .def("__getitem__", sample_at, nb::arg("sample"), "Raises IndexError.")
       .def(

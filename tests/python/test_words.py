@@ -1,10 +1,13 @@
 """Tests that misuse of the Python package is told in one sentence, and that its objects tell what they are."""
 
+import base64
 import gc
 import html
 import inspect
+import io
 import os
 import pathlib
+import pickle
 import re
 import subprocess
 import sys
@@ -14,6 +17,7 @@ import warnings
 import penstock as ps
 import pytest
 from command import fails
+from PIL import Image
 
 KNOWN = list(inspect.signature(ps.Loader).parameters)
 
@@ -54,6 +58,44 @@ def test_a_keyword_of_another_loader_is_told_with_the_option_here(labels, keywor
     text = refusal(ps.Loader, labels, **{keyword: 4})
     assert text.startswith(f"penstock.Loader() has no keyword {keyword}: here it is {ELSEWHERE[keyword]} (")
     assert ELSEWHERE[keyword] in KNOWN
+
+
+def test_a_step_and_its_arguments_are_told_with_the_closest():
+    assert refusal(ps.image.resize, siz=3) == "penstock.image.resize() has no keyword siz: is size meant?"
+    assert refusal(ps.image.normalize, sdt=(1,)) == "penstock.image.normalize() has no keyword sdt, only mean or stddev"
+    assert refusal(ps.label, clases=3) == "penstock.label() has no keyword clases: is classes meant?"
+    for steps in (ps.image, ps.array, ps.points):
+        for step in (name for name in vars(steps) if name[0] != "_"):
+            with pytest.raises(AttributeError, match=f"has no step '{step}x': is {step} meant"):
+                getattr(steps, f"{step}x")
+            assert inspect.signature(getattr(steps, step)).return_annotation is inspect.Signature.empty
+    chain = ps.image.resize(3) | ps.image.random_flip()
+    assert str(pickle.loads(pickle.dumps(chain))) == str(chain)
+
+
+def test_the_methods_of_a_loader_refuse_in_one_sentence(labels):
+    loader = ps.Loader(labels, fields={"cls": ps.label()})
+    assert refusal(loader.at, 0) == "penstock.Loader.at() needs batch"
+    assert refusal(loader.at, 0, "1") == "penstock.Loader.at(): batch is a whole number of 0 or more, not '1'"
+    assert refusal(loader.set_epoch, epok=1) == "penstock.Loader.set_epoch() has no keyword epok: is epoch meant?"
+    assert refusal(ps.Dataset, labels) == "penstock.open(path) opens a dataset"
+    assert list(inspect.signature(ps.Loader.at).parameters) == ["self", "epoch", "batch"]
+
+
+def test_a_batch_tells_what_is_in_it(labels, icons):
+    batch = next(iter(ps.Loader(labels, batch_size=4, fields={"cls": ps.label(), "text": ps.field("cls") | ps.raw()})))
+    assert isinstance(batch, dict) and type(batch) is ps.Batch and batch == dict(batch)
+    assert repr(batch) == (
+        "penstock.Batch(cls int64 (4,), text 4 rows of different length, uint8 (4,), __key__ list of 4, "
+        "__valid__ bool (4,))"
+    )
+    assert "<img" not in batch._repr_html_() and "int64 (4,)" in batch._repr_html_()
+    for last in (None, ps.image.normalize((0.5,) * 3, (0.5,) * 3)):
+        chain = ps.image.resize((120, 200)) if last is None else ps.image.resize((120, 200)) | last
+        pictures = next(iter(ps.Loader(icons, batch_size=20, fields={"png": chain})))._repr_html_()
+        shown = re.findall('<img style="margin:1px" src="data:image/png;base64,([^"]+)">', pictures)
+        assert len(shown) == 16
+        assert Image.open(io.BytesIO(base64.b64decode(shown[0]))).size == (67, 40)
 
 
 @pytest.mark.parametrize("keyword", ["persistent_workers", "worker_init_fn", "multiprocessing_context", "in_order"])

@@ -17,6 +17,7 @@ import importlib as _importlib
 from typing import Any as _Any
 
 from . import sources
+from ._batch import Batch
 from ._encode import encode
 from ._error import Error
 from ._loader import Loader
@@ -52,9 +53,12 @@ from ._stage import stage
 from ._stats import Stats
 from ._tune import tune
 from ._words import worded as _worded
+from ._words import worded_step as _worded_step
+from ._words import worded_steps as _worded_steps
 from ._writer import Writer
 
 __all__ = [
+    "Batch",
     "Chain",
     "Dataset",
     "Error",
@@ -95,6 +99,13 @@ field = _worded("penstock.field", field)
 follow = _worded("penstock.follow", follow)
 mixup = _worded("penstock.mixup", mixup)
 open = _worded("penstock.open", open)
+boxes = _worded_step("penstock.boxes", boxes)
+key_points = _worded_step("penstock.key_points", key_points)
+label = _worded_step("penstock.label", label)
+raw = _worded_step("penstock.raw", raw)
+array = _worded_steps(array)
+image = _worded_steps(image)
+points = _worded_steps(points)
 
 _atexit.register(_close_all)  # threads must not outlive the interpreter
 

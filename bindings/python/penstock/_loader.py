@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from . import _penstock
 from ._html import of_loader
 from ._warn import warn
-from ._words import known_keywords, no_keyword, python_signature, refuse
+from ._words import known_keywords, no_keyword, python_signature, refuse, worded_methods
 
 _NAME = "penstock.Loader"
 _construct = _penstock.Loader.__init__
@@ -49,6 +49,8 @@ else:
             except TypeError as refusal:
                 refuse(refusal, _NAME, _construct, source, options)
             warn_of_ranks(options)
+
+        vars().update(worded_methods(_NAME, _penstock.Loader))
 
         def _repr_html_(self) -> str:
             return of_loader(self)

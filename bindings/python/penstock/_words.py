@@ -7,6 +7,7 @@ import difflib
 import functools
 import inspect
 import re
+import types
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NoReturn, TypeVar
 
@@ -211,9 +212,72 @@ def worded(name: str, function: _Type) -> _Type:
     return call  # type: ignore[return-value]
 
 
-def python_signature(function: Any) -> inspect.Signature:
-    """Of a compiled function, for help() and for editors."""
-    return _Signature(function).python()
+def worded_methods(name: str, compiled: type) -> dict[str, Any]:
+    """The methods of a compiled class that take arguments, for a class of Python above it, which programs know as
+    `name`: with their misuse told in words."""
+    methods = {method: each for method, each in vars(compiled).items() if type(each).__name__ == "nb_method"}
+    return {
+        method: _worded_method(f"{name}.{method}", each)
+        for method, each in methods.items()
+        if method[0] != "_" and _Signature(each).types
+    }
+
+
+def _worded_method(name: str, compiled: Any) -> Any:
+    @functools.wraps(compiled)
+    def call(self: Any, *places: Any, **keywords: Any) -> Any:
+        try:
+            return compiled(self, *places, **keywords)
+        except TypeError as refusal:
+            refuse(refusal, name, compiled, places, keywords)
+
+    call.__module__, _, call.__qualname__ = name.partition(".")
+    del call.__wrapped__
+    call.__signature__ = python_signature(compiled, "self")
+    return call
+
+
+def worded_steps(compiled: _Type) -> _Type:
+    """A module with the steps of a compiled one, as penstock.image: an unknown step, and an unknown argument of one, is
+    told with the one that is meant."""
+    source: Any = compiled
+    module = types.ModuleType(f"penstock.{source.__name__.rpartition('.')[2]}", source.__doc__)
+    steps = {step: each for step, each in vars(source).items() if type(each).__name__ == "nb_func"}
+    for step, each in steps.items():
+        setattr(module, step, worded_step(f"{module.__name__}.{step}", each))
+
+    def unknown(step: str) -> NoReturn:
+        close = difflib.get_close_matches(step, steps, n=1, cutoff=0.6)
+        meant = f"is {close[0]} meant?" if close else f"there are {', '.join(sorted(steps))}"
+        raise AttributeError(f"{module.__name__} has no step {step!r}: {meant}")
+
+    module.__getattr__ = unknown  # type: ignore[method-assign]
+    return module  # type: ignore[return-value]
+
+
+def worded_step(name: str, step: _Type) -> _Type:
+    compiled: Any = step
+    known = known_keywords(compiled)
+
+    @functools.wraps(compiled)
+    def call(*places: Any, **keywords: Any) -> Any:
+        for keyword in keywords:
+            if keyword not in known:
+                raise TypeError(no_keyword(name, keyword, known))
+        return compiled(*places, **keywords)
+
+    call.__module__ = name.rpartition(".")[0]
+    call.__qualname__ = call.__name__ = name.rpartition(".")[2]
+    del call.__wrapped__
+    call.__signature__ = python_signature(compiled)
+    return call  # type: ignore[return-value]
+
+
+def python_signature(function: Any, *first: str) -> inspect.Signature:
+    """Of a compiled function, for help() and for editors; behind parameters `first`."""
+    signature = _Signature(function).python()
+    before = [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in first]
+    return signature.replace(parameters=[*before, *signature.parameters.values()])
 
 
 def known_keywords(function: Any) -> list[str]:

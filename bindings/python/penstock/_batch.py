@@ -1,0 +1,97 @@
+"""A batch as a loop gets it: a dict that says what is in it."""
+
+from __future__ import annotations
+
+import html
+from typing import TYPE_CHECKING, Any, Literal, overload
+
+from ._penstock import Ragged, Tensor
+
+
+class Batch(dict[str, Any]):
+    """One batch: {OUTPUT: Tensor} by the names of `fields=`, or Ragged where the rows differ in length, or what a
+    function of the program's own made of it; "__key__": the samples' keys; "__valid__": bool (rows,), False for rows
+    that pad the batch or are marked bad. Outputs of their own, as "__origin__", stand beside."""
+
+    __module__ = "penstock"
+    __slots__ = ()
+
+    if TYPE_CHECKING:
+
+        @overload
+        def __getitem__(self, output: Literal["__key__"]) -> list[str]: ...
+        @overload
+        def __getitem__(self, output: Literal["__valid__"]) -> Tensor: ...
+        @overload
+        def __getitem__(self, output: str) -> Any: ...
+        def __getitem__(self, output: str) -> Any: ...
+
+    def __repr__(self) -> str:
+        told = ", ".join(f"{name} {described(values)}" for name, values in self.items())
+        return f"penstock.Batch({told})"
+
+    def _repr_html_(self) -> str:
+        """Plain HTML, without scripts: the first pictures of each output that looks like images, and all outputs."""
+        grids = "".join(map(_grid, self.items()))
+        rows = "".join(
+            f'<tr><td style="text-align:left">{html.escape(name)}</td>'
+            f'<td style="text-align:left">{html.escape(described(values))}</td></tr>'
+            for name, values in self.items()
+        )
+        return f'{grids}<table style="border-spacing:6px 2px">{rows}</table>'
+
+
+def described(values: Any) -> str:
+    """Dtype and shape of arrays of any kind, in a few words."""
+    if isinstance(values, Ragged):
+        return f"{len(values)} rows of different length, {described(values.values)}"
+    if hasattr(values, "shape") and hasattr(values, "dtype"):
+        device = str(getattr(values, "device", "cpu"))
+        shape = "(" + ", ".join(map(str, values.shape)) + (",)" if len(values.shape) == 1 else ")")
+        return f"{str(values.dtype).rpartition('.')[2]} {shape}" + (f" on {device}" if device != "cpu" else "")
+    return f"{type(values).__name__} of {len(values)}" if hasattr(values, "__len__") else type(values).__name__
+
+
+_MOST_PICTURES = 16
+_SIDE = 96  # pixels
+
+
+def _grid(output: tuple[str, Any]) -> str:
+    """Pictures of an output of shape (rows, 1 or 3 channels, height, width); of others, and without Pillow, nothing."""
+    import base64
+
+    from ._encode import encode
+
+    try:
+        pictures = [bytes(encode("png", picture)) for picture in _pictures(output[1])]  # type: ignore[arg-type]
+    except ImportError:
+        return ""
+    images = "".join(
+        f'<img style="margin:1px" src="data:image/png;base64,{base64.b64encode(picture).decode()}">'
+        for picture in pictures
+    )
+    return f"<div>{images}</div>" if images else ""
+
+
+def _pictures(values: Any) -> list[Any]:
+    """Arrays of uint8 (H, W) or (H, W, 3), small. Numbers that are no bytes are spread from the lowest to the highest."""
+    import numpy
+
+    shape = getattr(values, "shape", ())
+    if len(shape) != 4 or shape[1] not in (1, 3) or str(getattr(values, "device", "cpu")) != "cpu":
+        return []
+    if str(values.dtype) == "bfloat16":
+        return []
+    step = max(1, -(-max(shape[2:]) // _SIDE))
+    first = numpy.asarray(values)[:_MOST_PICTURES, :, ::step, ::step].transpose(0, 2, 3, 1)
+    return [_bytes_of(picture.squeeze(2) if shape[1] == 1 else picture) for picture in first]
+
+
+def _bytes_of(picture: Any) -> Any:
+    import numpy
+
+    if picture.dtype == numpy.uint8:
+        return picture
+    shown = numpy.nan_to_num(picture.astype(numpy.float64))
+    low, high = shown.min(), shown.max()
+    return ((shown - low) * (255 / (high - low) if high > low else 0)).astype(numpy.uint8)
