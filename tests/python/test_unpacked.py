@@ -1,8 +1,12 @@
 """penstock.pack from files that gzip compressed as a whole: archives and TFRecord files."""
 
+import fcntl
 import gzip
 import io
 import os
+import signal
+import subprocess
+import sys
 import tarfile
 
 import penstock as ps
@@ -31,6 +35,39 @@ EXPECTED = {f"{i:03}": {"jpg": encoded("JPEG", i), "cls": str(i % 3).encode()} f
 
 def left_in(folder):
     return sorted(name for name in os.listdir(folder) if not name.endswith("-idx"))
+
+
+KILLED = """
+import os
+import penstock as ps
+
+ps.pack("train.tar.gz", "out", format="tar", progress=lambda done, *_: os.kill(os.getpid(), 9) if done else None)
+"""
+
+
+def test_what_a_killed_process_left_goes_with_the_next_call_and_what_another_uses_stays(tmp_path):
+    archive(tmp_path / "train.tar.gz", "w:gz")
+    told = subprocess.run([sys.executable, "-c", KILLED], cwd=tmp_path, check=False)
+    assert told.returncode == -signal.SIGKILL
+    left = list(tmp_path.glob(".penstock-unpacked-*"))
+    assert len(left) == 1
+    used = tmp_path / ".penstock-unpacked-used"
+    used.mkdir()
+    descriptor = os.open(used, os.O_RDONLY)
+    fcntl.flock(descriptor, fcntl.LOCK_EX)
+    dataset = pack(tmp_path / "train.tar.gz", tmp_path, resume=True)[0]
+    assert samples(dataset) == EXPECTED
+    assert not left[0].exists() and used.exists()
+    os.close(descriptor)
+
+
+def test_ranks_pack_their_shares_of_a_compressed_archive(tmp_path):
+    archive(tmp_path / "train.tar.gz", "w:gz")
+    for rank in range(3):
+        ps.pack(tmp_path / "train.tar.gz", tmp_path / "out", format="tar", rank=rank, world=3)
+    ps.finish_pack(tmp_path / "out")
+    assert samples(ps.open(tmp_path / "out")) == EXPECTED
+    assert left_in(tmp_path) == ["out", "train.tar.gz"]
 
 
 @pytest.mark.parametrize("name", ["train.tar.gz", "train.tgz", "TRAIN.TGZ", "train"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import gzip
 import os
 import pathlib
@@ -16,6 +17,7 @@ from ._error import Error, made
 
 _MAGIC = b"\x1f\x8b"
 _PIECE = 1 << 20
+_PREFIX = ".penstock-unpacked-"
 
 
 def compressed_files(source: Any) -> list[pathlib.Path]:
@@ -66,16 +68,17 @@ def unpacked(
     folder: pathlib.Path,
     tell: Callable[[int, int, int], object],
 ) -> Iterator[pathlib.Path]:
-    """`files` of `source`, unpacked into a folder of their own inside `folder`, which is removed at the end: what takes the
-    place of `source`. They keep their times, so that a packing can be resumed. Errors inside the block that name that place
-    name `source`.
+    """`files` of `source`, unpacked into a folder of their own inside `folder`, which is removed at the end, or by the
+    next call where the process is killed: what takes the place of `source`. They keep their times, so that a packing can be
+    resumed. Errors inside the block that name that place name `source`.
 
     Raises Error: io; corrupt, naming the file, where it ends early, is damaged, or goes on behind its end with anything but
     zeros.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        place = pathlib.Path(tempfile.mkdtemp(prefix=".penstock-unpacked-", dir=folder))
+        _remove_left_behind(folder)
+        place, held = _folder_in(folder)
     except OSError as error:
         raise made(
             "io", f"cannot make a temporary folder in {folder}: {error.strerror}", dataset=str(source)
@@ -97,6 +100,42 @@ def unpacked(
             raise _of_source(error, str(taking), os.fspath(source)) from None
     finally:
         shutil.rmtree(place, ignore_errors=True)
+        if held is not None:
+            os.close(held)
+
+
+def _remove_left_behind(folder: pathlib.Path) -> None:
+    """What processes that were killed had unpacked there: their folders are locked by nobody any more."""
+    for place in folder.glob(f"{_PREFIX}*"):
+        with contextlib.suppress(OSError):  # in use, of another user, or gone meanwhile
+            held = _taken(place)
+            if held is not None:
+                shutil.rmtree(place, ignore_errors=True)
+                os.close(held)
+
+
+def _folder_in(folder: pathlib.Path) -> tuple[pathlib.Path, int | None]:
+    while True:
+        place = pathlib.Path(tempfile.mkdtemp(prefix=_PREFIX, dir=folder))
+        try:
+            return place, _taken(place)
+        except (BlockingIOError, FileNotFoundError):
+            pass  # another process took it for left behind, before it had a lock
+
+
+def _taken(place: pathlib.Path) -> int | None:
+    """The folder's descriptor, which is its lock as long as it is open; None where the file system knows no locks: then
+    nobody but its owner removes the folder. Raises BlockingIOError where another process has the lock."""
+    descriptor = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(descriptor)
+        raise
+    except OSError:
+        os.close(descriptor)
+        return None
+    return descriptor
 
 
 def _of_source(error: Error, taken: str, source: str) -> Error:
