@@ -149,7 +149,7 @@ std::unique_ptr<OutputProgram> compile_array(const OutputRequest& request, const
       if (plan.shape.empty()) throw request.misuse("array.random_window() needs arrays of rows, not single numbers");
       plan.window = window->rows;
       plan.shape[0] = window->rows;
-      plan.transform = transform_id(request.name, i);
+      plan.transform = request.transform_id(i);
     }
     if (const auto* step = steps[i].as<step::Cast>()) {
       plan.delivered = step->dtype;

@@ -85,6 +85,10 @@ Error OutputRequest::shape(const std::string& cause) const {
   return Error::shape("output \"" + name + "\"" + (text.empty() ? "" : " = " + text) + ": " + cause);
 }
 
+std::uint32_t OutputRequest::transform_id(std::size_t step) const {
+  return penstock::transform_id(name, first_place + step);
+}
+
 std::shared_ptr<const Codec> OutputRequest::own_codec() const {
   const auto* own = chain.steps.empty() ? nullptr : chain.steps.front().as<step::OwnDecode>();
   return own == nullptr ? nullptr : own->codec;

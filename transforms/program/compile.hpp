@@ -39,11 +39,14 @@ struct OutputRequest {
   std::vector<std::uint32_t> sources;
   const FieldCatalog* catalog;
   const OutputProgram* leader = nullptr;  ///< the followed output: an image, or points
+  std::size_t first_place = 0;            ///< of the chain's first step, where it is the rest of a longer chain
 
   /// Error: invalid_argument or shape, naming output and chain.
   Error misuse(const std::string& cause) const;
   Error shape(const std::string& cause) const;
   const FieldSchema& schema(std::size_t source = 0) const { return catalog->fields[sources[source]]; }
+  /// Of step number `step` of this chain: see penstock::transform_id().
+  std::uint32_t transform_id(std::size_t step) const;
   /// Of decode(codec); null where the field's own codec serves.
   std::shared_ptr<const Codec> own_codec() const;
   /// Looks into the first value of the first source that has one.

@@ -126,7 +126,7 @@ class PointsCompiler {
       throw request_.misuse("points.surface() needs meshes: field \"" + request_.schema().name + "\" has none");
     if (!plan_.attributes.empty()) throw request_.misuse("points of a surface have no attributes");
     plan_.surface = surface.points;
-    plan_.surface_transform = transform_id(request_.name, number);
+    plan_.surface_transform = request_.transform_id(number);
     plan_.makes_points = true;
     rows_ = surface.points;
     ragged_ = false;
@@ -140,7 +140,7 @@ class PointsCompiler {
   }
 
   void add_point_step(const Step& step, std::size_t number) {
-    const std::uint32_t transform = transform_id(request_.name, number);
+    const std::uint32_t transform = request_.transform_id(number);
     const auto* sample = step.as<step::Sample>();
     if (sample != nullptr) count_rows(*sample);
     if (const auto* pad = step.as<step::Pad>()) {

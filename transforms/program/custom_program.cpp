@@ -112,7 +112,7 @@ std::unique_ptr<OutputProgram> compile_own(const OutputRequest& request) {
   for (std::size_t i = steps.size(); i < request.chain.steps.size(); ++i) {
     const auto& transform = request.chain.steps[i].as<step::OwnTransform>()->transform;
     type = asked(request, *transform, type);
-    plan.steps.push_back({transform, type, transform_id(request.name, i)});
+    plan.steps.push_back({transform, type, request.transform_id(i)});
   }
   Output output = request.output(type.dtype, type.shape);
   output.partial = plan.before->output().partial;

@@ -349,7 +349,7 @@ ImagePlan plan_steps(const OutputRequest& request, std::int64_t decoded, std::in
     }
     if (const PixelStep* pixels = steps[i].table().pixels()) {
       if (const Fill* fill = pixels->fill(steps[i])) check_colors(request, fill->size(), channels, steps[i]);
-      plan.steps.add(steps[i], transform_id(request.name, i));
+      plan.steps.add(steps[i], request.transform_id(i));
       channels = pixels->channels_after(steps[i], channels);
     }
     if (const auto* step = steps[i].as<step::Decode>()) plan.fast = step->fast;
@@ -374,7 +374,7 @@ ImagePlan plan_steps(const OutputRequest& request, std::int64_t decoded, std::in
     }
     if (steps[i].is<step::ChannelsLast>()) plan.sink.channels_last = true;
     if (const auto* step = steps[i].as<step::RandomErasing>())
-      plan.erasings.push_back({*step, transform_id(request.name, i)});
+      plan.erasings.push_back({*step, request.transform_id(i)});
   }
   for (const NumberedErasing& erasing : plan.erasings) check_erasing(request, erasing.step, plan);
   return plan;

@@ -113,7 +113,8 @@ struct Program::State {
   std::string version;
 };
 
-Program::Program(std::span<const FieldChain> asked, const FieldCatalog& catalog) : state_(std::make_unique<State>()) {
+Program::Program(std::span<const FieldChain> asked, const FieldCatalog& catalog, std::size_t first_place)
+    : state_(std::make_unique<State>()) {
   std::vector<FieldChain> chains(asked.begin(), asked.end());
   if (chains.empty()) chains = default_chains(catalog);
   if (chains.empty()) throw Error::invalid_argument("the dataset has no fields");
@@ -127,6 +128,7 @@ Program::Program(std::span<const FieldChain> asked, const FieldCatalog& catalog)
   const auto compile_output = [&](std::uint32_t number) {
     OutputRequest request{
         .name = chains[number].first, .chain = chains[number].second, .sources = {}, .catalog = &catalog};
+    request.first_place = first_place;
     if (const auto leader = state.leaders[number]) {
       request.leader = state.programs[*leader].get();
       if (!request.leader->image_size() && request.leader->points() == nullptr) {

@@ -28,7 +28,8 @@ class Program {
   /// Throws Error: invalid_argument, naming output and step: unknown field, steps that do not fit the codec or each
   /// other, a follow() without its leader or in a circle; shape, when an output's shape is not the same for all samples
   /// and nothing in the chain makes it so.
-  Program(std::span<const FieldChain> chains, const FieldCatalog& catalog);
+  /// `first_place`: of each chain's first step, where the chains are the rest of longer ones; draws go by places.
+  Program(std::span<const FieldChain> chains, const FieldCatalog& catalog, std::size_t first_place = 0);
   ~Program();
   Program(Program&&) noexcept;
 
