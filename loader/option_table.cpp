@@ -121,6 +121,10 @@ constexpr auto kOptions = std::to_array<OptionEntry>({
      "not "
      "use the loader.",
      "For work on whole batches that must not stand in the training step."},
+    {kStep, "on_sample",
+     "ps.sample(function, outputs): a function that gets several outputs of each sample as NumPy arrays, by keyword, "
+     "and returns a dict of what becomes of them. It runs behind the functions in fields, and before on_batch.",
+     "For augmentations that change an image with its masks and boxes, such as those of Albumentations.", Door::python},
     {kStep, "on_batch_stage", "Name of that stage in the stats.", "Hardly ever.", Door::cpp},
     {kDevice, "device",
      "\"cuda:0\": batches are copied there ahead of your loop, through page-locked memory. Without it they stay in the "

@@ -55,7 +55,11 @@ GROUPS: list[tuple[str, list[str]]] = [
     ("Loading", ["Loader", "LoaderIterator", "Batch", "Stats", "Tensor", "Ragged", "Error"]),
     ("PyTorch", ["torch.IterableDataset", "torch.tensor", "torch.tensors", "torch.sum_over_ranks"]),
     ("Datasets", ["open", "Dataset", "Sample", "FieldSchema"]),
-    ("Chains", ["field", "follow", "label", "raw", "boxes", "key_points", "Chain", "transform", "Transform"]),
+    (
+        "Chains",
+        ["field", "follow", "label", "raw", "boxes", "key_points", "Chain", "transform", "Transform", "sample"]
+        + ["SampleFunction"],
+    ),
     ("Mixing rows", ["mixup", "cutmix", "Mix"]),
     ("Images", ["image.*"]),
     ("Point clouds", ["points.*"]),
@@ -65,7 +69,7 @@ GROUPS: list[tuple[str, list[str]]] = [
     ("Copying and tuning", ["stage", "tune"]),
 ]
 INNER = ("ItemError", "Source", "choose")  # exported by penstock.sources, but not for programs
-MADE_BY_PENSTOCK = ("Dataset", "Stats", "Transform")  # programs do not construct them
+MADE_BY_PENSTOCK = ("Dataset", "SampleFunction", "Stats", "Transform")  # programs do not construct them
 
 
 def tree_of(path: pathlib.Path) -> ast.Module:

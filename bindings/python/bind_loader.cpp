@@ -74,15 +74,15 @@ void construct(PythonLoader* self, const nb::object& source, std::uint32_t batch
                const std::optional<std::vector<std::string>>& classes, const std::string& engine, bool direct_io,
                std::uint64_t read_window, std::uint64_t block_cache, const std::optional<std::string>& cache,
                std::uint64_t cache_bytes, const std::optional<std::variant<Mix, std::vector<Mix>>>& mix,
-               const nb::object& on_batch, const std::optional<std::string>& device, unsigned device_prefetch,
-               const std::string& where, bool gpu_direct, double gpu_jpeg, std::uint64_t gpu_jpeg_bytes,
-               const nb::object& sum_over_ranks) {
+               const nb::object& on_sample, const nb::object& on_batch, const std::optional<std::string>& device,
+               unsigned device_prefetch, const std::string& where, bool gpu_direct, double gpu_jpeg,
+               std::uint64_t gpu_jpeg_bytes, const nb::object& sum_over_ranks) {
   LoaderOptions options{.batch_size = batch_size,
                         .shuffle = shuffle,
                         .seed = seed,
                         .workers = workers,
                         .prefetch = prefetch,
-                        .fields = fields_of(fields),
+                        .fields = {},
                         .mix = mixes_of(mix),
                         .last = last_named(last, drop_last),
                         .subset = std::move(subset),
@@ -111,11 +111,13 @@ void construct(PythonLoader* self, const nb::object& source, std::uint32_t batch
   std::string note = set_rank(options, rank, world);
   Dataset dataset = open_dataset(source);
   require_classes(dataset, classes);
-  std::shared_ptr<PythonStep> step = own_step(fields, on_batch, options.on_error == OnError::mark);
-  if (step != nullptr && device)
+  OwnFunctions own = own_functions(fields, on_sample, on_batch, options.on_error == OnError::mark);
+  options.fields = std::move(own.fields);
+  if (own.step != nullptr && device)
     throw Error::invalid_argument(
-        "device goes with neither on_batch nor transforms in Python: what they make is Python's own, for them to move");
-  new (self) PythonLoader(std::move(dataset), std::move(options), std::move(note), std::move(step));
+        "device goes with none of on_batch, on_sample and transforms in Python: what they make is Python's own, for "
+        "them to move");
+  new (self) PythonLoader(std::move(dataset), std::move(options), std::move(note), std::move(own.step));
   try {
     warn_of(self->use([](Loader& loader) { return loader.stats().notes; }));
   } catch (...) {  // warnings that are errors: what is not made is not destroyed by Python
@@ -271,11 +273,11 @@ void bind_loader_class(nb::module_& module) {
            nb::arg("direct_io") = false, nb::arg("read_window") = defaults.read_window,
            nb::arg("block_cache") = defaults.block_cache, nb::arg("cache") = nb::none(),
            nb::arg("cache_bytes") = defaults.cache_bytes, nb::arg("mix") = nb::none(),
-           nb::arg("on_batch").sig("None") = nb::none(), nb::arg("device") = nb::none(),
-           nb::arg("device_prefetch") = defaults.device_prefetch, nb::arg("where") = "auto",
-           nb::arg("gpu_direct") = defaults.gpu_direct, nb::arg("gpu_jpeg") = defaults.gpu_jpeg,
-           nb::arg("gpu_jpeg_bytes") = defaults.gpu_jpeg_bytes, nb::arg("sum_over_ranks").sig("None") = nb::none(),
-           init_doc())
+           nb::arg("on_sample").sig("None") = nb::none(), nb::arg("on_batch").sig("None") = nb::none(),
+           nb::arg("device") = nb::none(), nb::arg("device_prefetch") = defaults.device_prefetch,
+           nb::arg("where") = "auto", nb::arg("gpu_direct") = defaults.gpu_direct,
+           nb::arg("gpu_jpeg") = defaults.gpu_jpeg, nb::arg("gpu_jpeg_bytes") = defaults.gpu_jpeg_bytes,
+           nb::arg("sum_over_ranks").sig("None") = nb::none(), init_doc())
       .def("__iter__", iterate, "Begins an epoch. Only the latest iterator gives batches.")
       .def(
           "__repr__",

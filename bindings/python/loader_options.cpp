@@ -19,8 +19,25 @@ nb::object own_step_module() {
   return nb::module_::import_("penstock._own_step");
 }
 
-bool is_transform(nb::handle value) {
-  return nb::isinstance(value, own_step_module().attr("Transform"));
+void require_names(const nb::dict& fields) {
+  for (const auto& [key, value] : fields) {
+    const std::string output = nb::str(key).c_str();
+    if (output == "__key__" || output == "__valid__")
+      throw Error::invalid_argument("fields: " + output + " is in every batch and cannot be an output's name");
+  }
+}
+
+// None stands for what the field's codec gives.
+std::vector<FieldChain> chains_of(const nb::dict& fields) {
+  std::vector<FieldChain> chains;
+  for (const auto& [key, value] : fields) {
+    const std::string output = nb::str(key).c_str();
+    Chain chain;
+    if (!value.is_none() && !nb::try_cast(value, chain))
+      throw Error::invalid_argument("fields[\"" + output + "\"] is no chain such as image.decode() or label()");
+    chains.emplace_back(output, std::move(chain));
+  }
+  return chains;
 }
 
 thread_local bool summing = false;
@@ -59,29 +76,15 @@ Where where_named(const std::string& given) {
   refuse("where", given, "\"auto\", \"host\" or \"device\"");
 }
 
-std::vector<FieldChain> fields_of(const std::optional<FieldsDict>& fields) {
-  std::vector<FieldChain> chains;
-  if (!fields) return chains;
-  for (const auto& [key, value] : *fields) {
-    const std::string output = nb::str(key).c_str();
-    if (output == "__key__" || output == "__valid__")
-      throw Error::invalid_argument("fields: " + output + " is in every batch and cannot be an output's name");
-    Chain chain;
-    if (is_transform(value)) {
-      const nb::object before = value.attr("chain");
-      if (!before.is_none()) chain = nb::cast<Chain>(before);
-    } else if (!nb::try_cast(value, chain)) {
-      throw Error::invalid_argument("fields[\"" + output + "\"] is no chain such as image.decode() or label()");
-    }
-    chains.emplace_back(output, std::move(chain));
-  }
-  return chains;
-}
-
-std::shared_ptr<PythonStep> own_step(const std::optional<FieldsDict>& fields, const nb::object& on_batch, bool marks) {
-  const nb::object given = fields ? nb::object(*fields) : nb::object(nb::dict());
-  nb::object made = own_step_module().attr("own_step")(given, on_batch, marks);
-  return made.is_none() ? nullptr : std::make_shared<PythonStep>(std::move(made));
+OwnFunctions own_functions(const std::optional<FieldsDict>& fields, const nb::object& on_sample,
+                           const nb::object& on_batch, bool marks) {
+  if (fields) require_names(*fields);
+  const nb::object given = fields ? nb::object(*fields) : nb::none();
+  const nb::tuple made = nb::cast<nb::tuple>(own_step_module().attr("own_step")(given, on_sample, on_batch, marks));
+  OwnFunctions functions;
+  if (!nb::object(made[0]).is_none()) functions.fields = chains_of(nb::cast<nb::dict>(made[0]));
+  if (!nb::object(made[1]).is_none()) functions.step = std::make_shared<PythonStep>(nb::object(made[1]));
+  return functions;
 }
 
 std::function<std::uint64_t(std::uint64_t)> sum_of(const nb::object& function) {

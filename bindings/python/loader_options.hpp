@@ -30,10 +30,13 @@ Last last_named(const std::string& name, bool drop_last);
 OnError on_error_named(const std::string& name);
 Missing missing_named(const std::string& name);
 Where where_named(const std::string& given);
-std::vector<FieldChain> fields_of(const std::optional<FieldsDict>& fields);
-/// The penstock._own_step.OwnStep of the functions that a program adds; null without any.
-std::shared_ptr<PythonStep> own_step(const std::optional<FieldsDict>& fields, const nanobind::object& on_batch,
-                                     bool marks);
+/// The functions that a program adds, and what remains for the loader's workers.
+struct OwnFunctions {
+  std::vector<FieldChain> fields;
+  std::shared_ptr<PythonStep> step;  ///< of a penstock._own_step.OwnStep; null without functions
+};
+OwnFunctions own_functions(const std::optional<FieldsDict>& fields, const nanobind::object& on_sample,
+                           const nanobind::object& on_batch, bool marks);
 /// What calls a function of Python's with the interpreter held; empty for None. While it runs, no loader may be used.
 std::function<std::uint64_t(std::uint64_t)> sum_of(const nanobind::object& function);
 bool in_sum_over_ranks();  ///< this thread is inside such a call

@@ -33,8 +33,8 @@ def test_transforms_and_chains_compose_only_where_they_fit():
     assert repr(ps.image.resize((8, 8)) | step | ps.transform(np.flip)) == (
         "image.resize(8, 8) | transform(sort) | transform(flip)"
     )
-    with pytest.raises(TypeError, match="comes last"):
-        step | ps.image.random_flip()
+    with pytest.raises(TypeError, match="come first"):
+        step | ps.follow("jpg")
     with pytest.raises(TypeError, match="function"):
         ps.transform("sort")
     assert repr(pickle.loads(pickle.dumps(ps.array.decode() | step))) == "array.decode() | transform(sort)"

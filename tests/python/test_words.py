@@ -34,7 +34,7 @@ ELSEWHERE = {
     "sampler": "subset",
     "target_transform": "fields",
     "transform": "fields",
-    "transforms": "fields",
+    "transforms": "on_sample",
 }
 
 

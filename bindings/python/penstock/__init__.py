@@ -21,7 +21,7 @@ from ._batch import Batch
 from ._encode import encode
 from ._error import Error
 from ._loader import Loader
-from ._own_step import Transform, transform
+from ._own_step import SampleFunction, Transform, sample, transform
 from ._pack import finish_pack, pack
 from ._penstock import (
     Chain,
@@ -68,6 +68,7 @@ __all__ = [
     "Mix",
     "Ragged",
     "Sample",
+    "SampleFunction",
     "Stats",
     "Tensor",
     "Transform",
@@ -88,6 +89,7 @@ __all__ = [
     "pack",
     "points",
     "raw",
+    "sample",
     "sources",
     "stage",
     "transform",

@@ -18,7 +18,7 @@ _ELSEWHERE: dict[str, tuple[str | None, str]] = {
     "prefetch_factor": ("prefetch", "batches kept ahead, by all workers together"),
     "collate_fn": ("on_batch", "a function of the whole batch; what happens to each output stands in fields"),
     "transform": ("fields", "a chain for each output, or ps.transform() for a function of your own"),
-    "transforms": ("fields", "a chain for each output, or ps.transform() for a function of your own"),
+    "transforms": ("on_sample", "ps.sample(function, outputs) of several outputs; a chain for each stands in fields"),
     "target_transform": ("fields", "a chain for each output, of labels ps.label()"),
     "sampler": ("subset", "the numbers of the samples that an epoch delivers; rank and world share them out"),
     "batch_sampler": ("subset", "the numbers of the samples that an epoch delivers, batch_size of them a batch"),

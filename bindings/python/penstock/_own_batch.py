@@ -1,0 +1,161 @@
+"""The rows of a batch that go to Python's functions, and the arrays that come of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ._own_rows import Place, RowWork, misuse, shape_error
+from ._own_seeds import Seeds
+from ._penstock import Ragged, ragged_of
+
+
+class Given:
+    """An output's rows as the loader's workers left them."""
+
+    __slots__ = ("offsets", "values")
+
+    def __init__(self, values: Any) -> None:
+        import numpy as np
+
+        self.offsets: list[int] | None = None
+        if isinstance(values, Ragged):
+            self.offsets = np.asarray(values.offsets).tolist()
+            values = values.values
+        self.values = np.asarray(values)
+
+    def row(self, row: int) -> Any:
+        if self.offsets is None:
+            return self.values[row]
+        return self.values[self.offsets[row] : self.offsets[row + 1]]
+
+
+class BatchRows:
+    """One batch on its way through the functions."""
+
+    def __init__(
+        self,
+        columns: dict[str, Any],
+        seed: int,
+        epoch: int,
+        draws: Sequence[int],
+        valid: Sequence[bool] | None,
+        work: RowWork,
+    ) -> None:
+        self.columns = columns
+        self.keys: list[str] = columns["__key__"]
+        self.seed, self.epoch, self.draws = seed, epoch, draws
+        self.rows = [row for row in range(len(self.keys)) if valid is None or valid[row]]
+        """Those that count."""
+        for output in work.outputs:
+            if output not in columns:
+                known = ", ".join(name for name in columns if not name.startswith("__"))
+                raise misuse(output, f"on_sample asks for it, and the batch has {known}")
+        self.given = {output: Given(columns[output]) for output in work.outputs}
+        self.work = work
+
+    def place(self, row: int) -> Place:
+        return Place(self.seed, self.epoch, self.keys[row], row, self.draws[row])
+
+    def ragged(self, output: str) -> bool:
+        return self.work.ragged(output, self.given[output].offsets is not None)
+
+    def mismatch(self, output: str, row: int, shape: Any, dtype: Any, wanted: Any, of: Any) -> Exception:
+        step: Any = self.work.sample
+        for column in self.work.columns:
+            if column.output == output and (step is None or output not in step.keywords):
+                step = column.parts[-1]
+        return shape_error(
+            output, self.keys[row], f"{step} gave {dtype} {shape}, and {of} {wanted} for the rows before it"
+        )
+
+    def nothing(self, output: str) -> Any:
+        """What is delivered where no row of the batch counts."""
+        import numpy as np
+
+        sample = self.work.sample
+        known: Any = None
+        step: Any = sample
+        if sample is not None and output in sample.keywords:
+            if output not in sample.after and output in sample.shapes and output in sample.dtypes:
+                known = tuple(size or 0 for size in sample.shapes[output]), np.dtype(sample.dtypes[output])
+        else:
+            column = next(column for column in self.work.columns if column.output == output)
+            known, step = column.nothing(), column.parts[-1]
+        given = self.given[output]
+        if known is None and self.ragged(output) and given.offsets is not None:
+            known = (0, *given.values.shape[1:]), given.values.dtype
+        if known is None:
+            raise shape_error(
+                output, self.keys[0], f"no row of the batch counts: give {step} shape= and dtype= for its zeros"
+            )
+        shape, dtype = known
+        if self.ragged(output):
+            return ragged({}, len(self.keys), shape[1:], dtype)
+        return np.zeros((len(self.keys), *shape), dtype)
+
+
+def ragged(rows: dict[int, Any], count: int, shape: Any, dtype: Any) -> Ragged:
+    """Of the rows that there are; the others are empty."""
+    import numpy as np
+
+    offsets = np.zeros(count + 1, np.int64)
+    for row, value in rows.items():
+        offsets[row + 1] = len(value)
+    np.cumsum(offsets, out=offsets)
+    values = np.concatenate(list(rows.values())) if rows else np.zeros((0, *shape), dtype)
+    return ragged_of(np.ascontiguousarray(values), offsets, values.dtype.name)
+
+
+class Made:
+    """An output's new rows, which come in their order."""
+
+    def __init__(self, batch: BatchRows, output: str) -> None:
+        self._batch, self._output = batch, output
+        self._ragged = batch.ragged(output)
+        self._rows: dict[int, Any] = {}  # of a ragged output
+        self._array: Any = None
+        self._type: Any = None
+
+    def add(self, row: int, value: Any) -> None:
+        import numpy as np
+
+        if self._ragged and value.ndim == 0:
+            raise shape_error(self._output, self._batch.keys[row], "a row of a ragged output is an array, not a number")
+        shape = value.shape[1:] if self._ragged else value.shape
+        if self._type is None:
+            self._type = shape, value.dtype
+            if not self._ragged:
+                self._array = np.zeros((len(self._batch.keys), *shape), value.dtype)
+        elif self._type != (shape, value.dtype):
+            raise self._batch.mismatch(self._output, row, value.shape, value.dtype, *self._type)
+        if self._ragged:
+            self._rows[row] = value
+        else:
+            self._array[row] = value
+
+    def done(self) -> Any:
+        if self._type is None:
+            return self._batch.nothing(self._output)
+        if self._ragged:
+            return ragged(self._rows, len(self._batch.keys), *self._type)
+        return self._array
+
+
+def in_this_thread(work: RowWork, batch: BatchRows) -> dict[str, float]:
+    """Replaces the columns that have functions, and tells how long those took."""
+    before = dict(work.seconds)
+    made = {output: Made(batch, output) for output in work.outputs}
+    taken = Seeds.taken() if work.seeds.wanted else None
+    try:
+        for row in batch.rows:
+            values = {output: given.row(row) for output, given in batch.given.items()}
+            results = work.run(values, batch.place(row), {})
+            for output, column in made.items():
+                column.add(row, results[output])
+    finally:
+        if taken is not None:
+            Seeds.put_back(taken)
+    for output, column in made.items():
+        batch.columns[output] = column.done()
+    return {name: spent - before[name] for name, spent in work.seconds.items()}

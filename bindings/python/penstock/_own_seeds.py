@@ -1,0 +1,177 @@
+"""Seeds the generators that a process shares (random, NumPy's, torch's, Albumentations') before each row."""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import hashlib
+import random
+import struct
+import sys
+import types
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+_LIBRARIES = ("torch", "albumentations")  # seeded once they are imported; `random` and NumPy always are
+# Builtins through which a function reaches what its code does not name.
+_DOORS = {"__import__", "breakpoint", "compile", "eval", "exec", "getattr", "globals", "locals", "open", "vars"}
+_DEEP = 8  # objects inside objects, where generators are looked for
+_MANY = 10_000
+
+
+def _names(code: types.CodeType) -> Iterator[str]:
+    yield from code.co_names
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from _names(constant)
+
+
+def _of_numpy(module: str) -> bool:
+    return module.split(".")[0] == "numpy" and not module.startswith("numpy.random")
+
+
+class _Looked:
+    """Functions that were looked at; what calls itself is looked at once."""
+
+    def __init__(self) -> None:
+        self.seen: set[int] = set()
+
+    def draws_nothing(self, thing: Any) -> bool:
+        """Whether a function is known not to use a generator of the process; in doubt it is not."""
+        if id(thing) in self.seen:
+            return True
+        self.seen.add(id(thing))
+        if thing is None or isinstance(thing, (bool, int, float, complex, str, bytes)):
+            return True
+        if isinstance(thing, (tuple, list)):
+            return len(thing) < _MANY and all(self.draws_nothing(each) for each in thing)
+        if isinstance(thing, types.FunctionType):
+            return self._function(thing)
+        if isinstance(thing, functools.partial):
+            return all(self.draws_nothing(part) for part in (thing.func, thing.args, tuple(thing.keywords.values())))
+        module = getattr(thing, "__module__", None) or type(thing).__module__
+        if _of_numpy(module) and not isinstance(thing, types.ModuleType):
+            return not _of_object_array(thing)
+        if module == "builtins" and isinstance(thing, (types.BuiltinFunctionType, type)):
+            return getattr(thing, "__self__", builtins) is builtins and thing.__name__ not in _DOORS
+        return False
+
+    def _function(self, function: types.FunctionType) -> bool:
+        names = set(_names(function.__code__))
+        uses_numpy = False
+        for name in names:
+            if name in function.__globals__:
+                thing = function.__globals__[name]
+                if isinstance(thing, types.ModuleType):
+                    if thing.__name__ not in ("numpy", "math", "time"):
+                        return False
+                    uses_numpy |= thing.__name__ == "numpy"
+                elif not self.draws_nothing(thing):
+                    return False
+            elif name in _DOORS or name in sys.modules:  # it may import what it names
+                return False
+        if uses_numpy and "random" in names:
+            return False
+        held = [cell.cell_contents for cell in function.__closure__ or () if _filled(cell)]
+        held += [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
+        return all(self.draws_nothing(each) for each in held)
+
+
+def _of_object_array(thing: Any) -> bool:
+    return getattr(getattr(thing, "dtype", None), "hasobject", False) is True
+
+
+def _filled(cell: Any) -> bool:
+    try:
+        cell.cell_contents
+    except ValueError:
+        return False
+    return True
+
+
+def _parts(thing: Any) -> Iterator[Any]:
+    if isinstance(thing, types.FunctionType):
+        yield from (cell.cell_contents for cell in thing.__closure__ or () if _filled(cell))
+        yield from (thing.__globals__[name] for name in set(_names(thing.__code__)) if name in thing.__globals__)
+        yield from thing.__defaults__ or ()
+    elif isinstance(thing, types.MethodType):
+        yield thing.__self__
+        yield thing.__func__
+    elif isinstance(thing, functools.partial):
+        yield from (thing.func, *thing.args, *thing.keywords.values())
+    elif isinstance(thing, dict):
+        yield from thing.values()
+    elif isinstance(thing, (list, tuple, set)):
+        yield from thing
+    elif hasattr(thing, "__dict__") and not isinstance(thing, (type, types.ModuleType)):
+        yield from vars(thing).values()
+        call = getattr(type(thing), "__call__", None)
+        if isinstance(call, types.FunctionType):
+            yield call
+
+
+def _augmentations(functions: Sequence[Any]) -> list[Any]:
+    """Objects of Albumentations that the functions hold, each with a generator of its own; of nested ones the outermost."""
+    if "albumentations" not in sys.modules:
+        return []
+    found: list[Any] = []
+    seen: set[int] = set()
+    left = [(function, 0) for function in functions]
+    while left and len(seen) < _MANY:
+        thing, depth = left.pop()
+        if id(thing) in seen or depth > _DEEP:
+            continue
+        seen.add(id(thing))
+        if type(thing).__module__.split(".")[0] == "albumentations" or hasattr(thing, "set_random_seed"):
+            if hasattr(thing, "set_random_seed") and not isinstance(thing, type):
+                found.append(thing)
+            continue
+        left += [(part, depth + 1) for part in _parts(thing)]
+    return found
+
+
+class Seeds:
+    """For the functions of a loader. Unless it is plain that they draw from no generator of the process, those are
+    seeded before each row from (seed, epoch, sample)."""
+
+    def __init__(self, functions: Sequence[Callable[..., Any]]) -> None:
+        self._functions = list(functions)
+        looked = _Looked()
+        self.wanted = not all(looked.draws_nothing(function) for function in self._functions)
+        self._augmentations: list[Any] = []
+        if self.wanted:
+            self.look()
+
+    def look(self) -> None:
+        """Again, for what has been imported meanwhile."""
+        self._augmentations = _augmentations(self._functions)
+
+    @staticmethod
+    def known() -> tuple[bool, ...]:
+        return tuple(library in sys.modules for library in _LIBRARIES)
+
+    def set(self, seed: int, epoch: int, sample: int) -> None:
+        drawn = hashlib.blake2b(struct.pack("<3Q", seed, epoch, sample), digest_size=8, person=b"penstock").digest()
+        number = int.from_bytes(drawn, "little") >> 1
+        random.seed(number)
+        sys.modules["numpy"].random.seed(number & 0xFFFFFFFF)
+        torch = sys.modules.get("torch")
+        if torch is not None and hasattr(torch, "default_generator"):
+            torch.default_generator.manual_seed(number)
+        for each in self._augmentations:
+            each.set_random_seed(number & 0x7FFFFFFF)
+
+    @staticmethod
+    def taken() -> Any:
+        """The generators as they are, for put_back()."""
+        torch = sys.modules.get("torch")
+        of_torch = torch.default_generator.get_state() if hasattr(torch, "default_generator") else None
+        return random.getstate(), sys.modules["numpy"].random.get_state(), of_torch
+
+    @staticmethod
+    def put_back(taken: Any) -> None:
+        of_random, of_numpy, of_torch = taken
+        random.setstate(of_random)
+        sys.modules["numpy"].random.set_state(of_numpy)
+        if of_torch is not None:
+            sys.modules["torch"].default_generator.set_state(of_torch)

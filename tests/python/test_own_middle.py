@@ -1,0 +1,167 @@
+"""ps.transform() in the middle of a chain: what the function sees, and that the steps behind it do as for decoded rows."""
+
+import io
+import pickle
+
+import numpy as np
+import penstock as ps
+import pytest
+
+MEAN, STDDEV = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
+CROP = ps.image.random_resized_crop((24, 20))
+END = ps.image.normalize(MEAN, STDDEV)
+OPTIONS = {"batch_size": 16, "shuffle": True, "seed": 5}
+
+
+def rows_of(dataset, chain, **options):
+    made = [np.asarray(batch["jpg"]) for batch in ps.Loader(dataset, fields={"jpg": chain}, **{**OPTIONS, **options})]
+    return np.concatenate(made)
+
+
+def same(row):
+    return row
+
+
+def test_steps_behind_a_function_give_what_they_give_without_it(images):
+    expected = rows_of(images, CROP | END)
+    seen = set()
+
+    def look(row):
+        seen.add((row.shape, row.dtype.name, row.flags.c_contiguous))
+        return row
+
+    for layout, shape in ((None, (3, 24, 20)), ("CHW", (3, 24, 20)), ("HWC", (24, 20, 3))):
+        seen.clear()
+        np.testing.assert_array_equal(rows_of(images, CROP | ps.transform(look, layout=layout) | END), expected)
+        assert seen == {(shape, "uint8", True)}
+    assert expected.dtype == np.float32 and expected.shape == (60, 3, 24, 20)
+
+
+def test_functions_and_steps_alternate(images):
+    seen = []
+
+    def look(row):
+        seen.append((row.shape, row.dtype.name))
+        return row
+
+    chain = CROP | ps.transform(look) | ps.image.grayscale(3) | ps.transform(look, layout="HWC")
+    chain = chain | ps.transform(look, layout="CHW") | END | ps.transform(look)
+    made = rows_of(images, chain)
+    np.testing.assert_array_equal(made, rows_of(images, CROP | ps.image.grayscale(3) | END))
+    assert seen[:4] == [((3, 24, 20), "uint8"), ((24, 20, 3), "uint8"), ((3, 24, 20), "uint8"), ((3, 24, 20), "float32")]
+    hwc = rows_of(images, CROP | ps.transform(same, layout="HWC"))
+    np.testing.assert_array_equal(np.moveaxis(hwc, 3, 1), rows_of(images, CROP))
+    last = rows_of(images, CROP | ps.transform(same, layout="HWC") | END | ps.transform(same, layout="HWC"))
+    np.testing.assert_array_equal(np.moveaxis(last, 3, 1), rows_of(images, CROP | END))
+    own = CROP | ps.image.channels_last() | ps.transform(same)
+    np.testing.assert_array_equal(rows_of(images, own | END), rows_of(images, CROP | END))
+
+
+def test_what_is_drawn_behind_a_function_goes_by_its_place_in_the_whole_chain(images):
+    crop, nothing = ps.image.random_crop(20), ps.image.random_invert(0)
+    plain = rows_of(images, crop | nothing | ps.image.random_flip() | ps.image.random_erasing(1.0, value=7))
+    for layout in (None, "HWC"):
+        made = rows_of(
+            images,
+            crop | ps.transform(same, layout=layout) | ps.image.random_flip() | ps.image.random_erasing(1.0, value=7),
+        )
+        np.testing.assert_array_equal(made, plain)
+    assert not np.array_equal(plain, rows_of(images, crop | ps.image.random_flip() | ps.image.random_erasing(1.0, value=7)))
+
+
+def test_at_and_restored_loaders_give_the_same_rows(images):
+    def options():
+        noisy = ps.transform(lambda row, random: row ^ random.integers(0, 9, row.shape, np.uint8), layout="HWC")
+        return {**OPTIONS, "fields": {"jpg": CROP | noisy | ps.image.random_flip() | END}}
+
+    loader = ps.Loader(images, **options())
+    epochs = [[np.array(batch["jpg"]) for batch in loader] for _ in range(2)]
+    np.testing.assert_array_equal(loader.at(1, 2)["jpg"], epochs[1][2])
+    other = ps.Loader(images, **options(), workers=1)
+    next(iter(other))
+    restored = ps.Loader(images, **options())
+    restored.load_state_dict(other.state_dict())
+    for made, expected in zip(restored, epochs[0][1:]):
+        np.testing.assert_array_equal(made["jpg"], expected)
+
+
+def test_a_function_may_give_rows_of_any_size_to_steps_that_make_them_alike(images):
+    def cut(row, random):
+        return row[: random.integers(8, 24), : random.integers(8, 20)]
+
+    made = rows_of(images, CROP | ps.transform(cut, layout="HWC") | ps.image.resize((8, 8)) | END)
+    assert made.shape == (60, 3, 8, 8)
+    gray = rows_of(images, CROP | ps.transform(lambda row: row[:, :, 0], layout="HWC") | ps.image.normalize(0.5, 0.5))
+    assert gray.shape == (60, 1, 24, 20)
+
+
+def test_arrays_and_points_go_on_too(arrays, tmp_path):
+    fields = {"npy": ps.transform(lambda row: row * 2) | ps.array.random_window(3) | ps.array.cast("float64")}
+    for batch in ps.Loader(arrays, fields=fields, batch_size=8):
+        assert batch["npy"].shape == (8, 3) and batch["npy"].dtype == np.float64
+        np.testing.assert_array_equal(np.diff(batch["npy"]), 2)
+    for i in range(4):
+        encoded = io.BytesIO()
+        np.save(encoded, np.random.default_rng(i).random((50, 3), np.float32))
+        (tmp_path / f"{i}.npy").write_bytes(encoded.getvalue())
+    fields = {"npy": ps.array.decode() | ps.transform(lambda row: row[::2]) | ps.points.center() | ps.points.channels_first()}
+    for batch in ps.Loader(tmp_path, fields=fields):
+        assert batch["npy"].shape == (4, 3, 25)
+        np.testing.assert_allclose(batch["npy"].mean(axis=2), 0, atol=1e-5)
+
+
+def test_what_does_not_fit_is_told_with_output_and_step(images, arrays):
+    with pytest.raises(TypeError, match="come first in a chain"):
+        ps.transform(same) | ps.field("jpg")
+    with pytest.raises(TypeError, match='"CHW" or "HWC"'):
+        ps.transform(same, layout="NHWC")
+    with pytest.raises(ps.Error, match="float32.*not an image") as caught:
+        rows_of(images, CROP | ps.transform(lambda row: row / np.float32(255)) | END)
+    assert (caught.value.field, caught.value.kind) == ("jpg", "invalid_argument")
+    assert "sample" in caught.value.__notes__[0]
+    with pytest.raises(ps.Error, match="no step takes complex64"):
+        rows_of(images, CROP | ps.transform(lambda row: row * np.complex64(1), layout="HWC") | END)
+    with pytest.raises(ps.Error, match="rows of one length"):
+        list(ps.Loader(arrays, fields={"npy": ps.transform(lambda row: row.astype(np.uint8)) | ps.raw()}))
+    with pytest.raises(ps.Error, match="NumPy has no bfloat16"):
+        rows_of(images, CROP | ps.transform(same) | END | ps.image.cast("bfloat16"))
+    fields = {"jpg": CROP | ps.transform(same) | ps.image.random_flip(), "again": ps.field("jpg") | ps.follow("jpg")}
+    with pytest.raises(ps.Error, match=r'"again": follows "jpg", where image.random_flip.* stands behind a function'):
+        ps.Loader(images, fields=fields)
+    fields["jpg"] = CROP | ps.image.random_flip() | ps.transform(same, layout="HWC") | END
+    assert ps.Loader(images, fields=fields, batch_size=4).at(0, 0)["jpg"].shape == (4, 3, 24, 20)
+
+
+def test_chains_with_functions_in_the_middle_compose_and_pickle():
+    chain = ps.image.resize((8, 8)) | (ps.transform(np.sort) | ps.image.random_flip()) | ps.transform(np.flip) | END
+    text = "image.resize(8, 8) | transform(sort) | image.random_flip(0.5) | transform(flip) | image.normalize"
+    assert repr(chain).startswith(text)
+    assert repr(pickle.loads(pickle.dumps(chain))) == repr(chain)
+    joined = (ps.image.resize((8, 8)) | ps.transform(np.sort)) | (ps.image.random_flip() | ps.transform(np.flip))
+    assert repr(joined) == "image.resize(8, 8) | transform(sort) | image.random_flip(0.5) | transform(flip)"
+
+
+def test_rows_of_different_length_become_ragged_where_their_shape_says_so(arrays):
+    def some(row):
+        return row[: int(row[0]) % 3]
+
+    def options(dtype):
+        return {"fields": {"npy": ps.transform(some, shape=(None,), dtype=dtype)}, "batch_size": 8}
+
+    for batch in ps.Loader(arrays, **options(np.float64)):
+        assert isinstance(batch["npy"], ps.Ragged) and batch["npy"].values.dtype == "float64"
+        for key, row in zip(batch["__key__"], batch["npy"]):
+            first = int(key)
+            assert row.tolist() == [first, first + 1, first + 2][: first % 3]
+    with pytest.raises(TypeError, match="only the first size"):
+        ps.transform(some, shape=(3, None))
+
+
+def test_rows_marked_bad_are_zeros_of_what_the_steps_behind_make(tmp_path, images):
+    first = sorted(images.rglob("*.jpg"))[0].read_bytes()
+    for i in range(6):
+        (tmp_path / f"{i}.jpg").write_bytes(first if i < 3 else b"\xff\xd8\xff\xe0 broken")
+    chain = ps.image.resize((8, 6)) | ps.transform(same, shape=(8, 6, 3), dtype=np.uint8, layout="HWC") | END
+    loader = ps.Loader(tmp_path, fields={"jpg": chain}, batch_size=3, on_error="mark", max_error_rate=1.0)
+    good, bad = [np.asarray(batch["jpg"]) for batch in loader]
+    assert good.any() and bad.shape == good.shape and bad.dtype == np.float32 and not bad.any()
