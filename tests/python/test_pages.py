@@ -107,9 +107,40 @@ def test_every_page_is_reached_from_the_first():
     assert {name_of(page) for page in DOCS.rglob("*.md")} <= {name_of(page) for page in reached}
 
 
+# The tasks that newcomers come with, and the pages whose programs do them.
+TASKS = {
+    "classification": "classification",
+    "evaluation on three ranks with exact counts": "evaluation",
+    "segmentation with masks of 16 bits": "segmentation",
+    "detection with boxes and their labels": "detection",
+    "LAS, LAZ and OFF": "point_clouds",
+    "tar, HDF5, LMDB and TFRecord of others": "others_data",
+    "resuming with torchdata": "checkpoints",
+    "resuming with Lightning": "lightning",
+    "two views": "contrastive",
+    "subsets": "subsets",
+    "corrupt data": "corrupt_data",
+    "a cache": "cache",
+    "torchrun": "several_processes",
+    "a wrong URL": "debugging",
+    "why is it slow": "slow",
+    "debugging": "debugging",
+}
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_a_task_has_a_guide_with_a_program_what_it_prints_and_what_to_change(task):
+    page = DOCS / "guides" / f"{TASKS[task]}.md"
+    blocks = pages.blocks_of(page)
+    assert runs(page) and any(block.language == "text" for block in blocks)
+    assert "**What you have:**" in page.read_text() and "\n## What to change when\n" in page.read_text()
+
+
 def test_an_output_that_differs_is_told(tmp_path):
     page = tmp_path / "page.md"
     page.write_text("```python\nprint('1 image')\n```\n\n```text\n2 ...\n```\n")
     (tmp_path / "run").mkdir()
     with pytest.raises(AssertionError, match="does not stand in the output"):
         pages.run_page(page, tmp_path / "run", "page.md")
+    page.write_text("```python\nprint('loss 1.5, 30 images')\n```\n\n<!-- numbers differ -->\n```text\nloss 0.25, ... images\n```\n")
+    pages.run_page(page, tmp_path / "run", "page.md")

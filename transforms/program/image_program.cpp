@@ -190,7 +190,7 @@ class ImageRunner final : public OutputRunner {
 
   Error wrong_size(Size found) const {
     return Error::shape("is " + short_text(found) + " pixels, but the output's images are " + short_text(plan_.size) +
-                        ", as the first one; image.random_resized_crop() or image.resize(height, width) gives all of "
+                        ", as the first one; image.random_resized_crop(), image.center_crop() or image.resize((height, width)) gives all of "
                         "them one size");
   }
 
