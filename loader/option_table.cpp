@@ -125,6 +125,11 @@ constexpr auto kOptions = std::to_array<OptionEntry>({
      "ps.sample(function, outputs): a function that gets several outputs of each sample as NumPy arrays, by keyword, "
      "and returns a dict of what becomes of them. It runs behind the functions in fields, and before on_batch.",
      "For augmentations that change an image with its masks and boxes, such as those of Albumentations.", Door::python},
+    {kStep, "python_workers",
+     "Processes that run the functions of transform() and sample(), each a row at a time. 0 runs them in one thread of "
+     "your program. The batches are the same. on_batch stays in that thread.",
+     "Where the stage \"python\" is what the loop waits for: as many as there are cores, less those that decode.",
+     Door::python},
     {kStep, "on_batch_stage", "Name of that stage in the stats.", "Hardly ever.", Door::cpp},
     {kDevice, "device",
      "\"cuda:0\": batches are copied there ahead of your loop, through page-locked memory. Without it they stay in the "

@@ -74,9 +74,9 @@ void construct(PythonLoader* self, const nb::object& source, std::uint32_t batch
                const std::optional<std::vector<std::string>>& classes, const std::string& engine, bool direct_io,
                std::uint64_t read_window, std::uint64_t block_cache, const std::optional<std::string>& cache,
                std::uint64_t cache_bytes, const std::optional<std::variant<Mix, std::vector<Mix>>>& mix,
-               const nb::object& on_sample, const nb::object& on_batch, const std::optional<std::string>& device,
-               unsigned device_prefetch, const std::string& where, bool gpu_direct, double gpu_jpeg,
-               std::uint64_t gpu_jpeg_bytes, const nb::object& sum_over_ranks) {
+               const nb::object& on_sample, const nb::object& on_batch, unsigned python_workers,
+               const std::optional<std::string>& device, unsigned device_prefetch, const std::string& where,
+               bool gpu_direct, double gpu_jpeg, std::uint64_t gpu_jpeg_bytes, const nb::object& sum_over_ranks) {
   LoaderOptions options{.batch_size = batch_size,
                         .shuffle = shuffle,
                         .seed = seed,
@@ -111,7 +111,7 @@ void construct(PythonLoader* self, const nb::object& source, std::uint32_t batch
   std::string note = set_rank(options, rank, world);
   Dataset dataset = open_dataset(source);
   require_classes(dataset, classes);
-  OwnFunctions own = own_functions(fields, on_sample, on_batch, options.on_error == OnError::mark);
+  OwnFunctions own = own_functions(fields, on_sample, on_batch, options.on_error == OnError::mark, python_workers);
   options.fields = std::move(own.fields);
   if (own.step != nullptr && device)
     throw Error::invalid_argument(
@@ -141,7 +141,7 @@ void load_state_dict(PythonLoader& self, const nb::dict& state) {
 nb::object stats_of(PythonLoader& self) {
   nb::object stats = to_python(self.stats());
   if (self.step() != nullptr && self.step()->function().is_valid())
-    stats["python_s"] = nb::dict(self.step()->function().attr("seconds"));
+    stats.attr("add")(self.step()->function().attr("stats")());
   return stats;
 }
 
@@ -274,10 +274,11 @@ void bind_loader_class(nb::module_& module) {
            nb::arg("block_cache") = defaults.block_cache, nb::arg("cache") = nb::none(),
            nb::arg("cache_bytes") = defaults.cache_bytes, nb::arg("mix") = nb::none(),
            nb::arg("on_sample").sig("None") = nb::none(), nb::arg("on_batch").sig("None") = nb::none(),
-           nb::arg("device") = nb::none(), nb::arg("device_prefetch") = defaults.device_prefetch,
-           nb::arg("where") = "auto", nb::arg("gpu_direct") = defaults.gpu_direct,
-           nb::arg("gpu_jpeg") = defaults.gpu_jpeg, nb::arg("gpu_jpeg_bytes") = defaults.gpu_jpeg_bytes,
-           nb::arg("sum_over_ranks").sig("None") = nb::none(), init_doc())
+           nb::arg("python_workers") = 0, nb::arg("device") = nb::none(),
+           nb::arg("device_prefetch") = defaults.device_prefetch, nb::arg("where") = "auto",
+           nb::arg("gpu_direct") = defaults.gpu_direct, nb::arg("gpu_jpeg") = defaults.gpu_jpeg,
+           nb::arg("gpu_jpeg_bytes") = defaults.gpu_jpeg_bytes, nb::arg("sum_over_ranks").sig("None") = nb::none(),
+           init_doc())
       .def("__iter__", iterate, "Begins an epoch. Only the latest iterator gives batches.")
       .def(
           "__repr__",

@@ -77,10 +77,11 @@ Where where_named(const std::string& given) {
 }
 
 OwnFunctions own_functions(const std::optional<FieldsDict>& fields, const nb::object& on_sample,
-                           const nb::object& on_batch, bool marks) {
+                           const nb::object& on_batch, bool marks, unsigned python_workers) {
   if (fields) require_names(*fields);
   const nb::object given = fields ? nb::object(*fields) : nb::none();
-  const nb::tuple made = nb::cast<nb::tuple>(own_step_module().attr("own_step")(given, on_sample, on_batch, marks));
+  const nb::tuple made =
+      nb::cast<nb::tuple>(own_step_module().attr("own_step")(given, on_sample, on_batch, marks, python_workers));
   OwnFunctions functions;
   if (!nb::object(made[0]).is_none()) functions.fields = chains_of(nb::cast<nb::dict>(made[0]));
   if (!nb::object(made[1]).is_none()) functions.step = std::make_shared<PythonStep>(nb::object(made[1]));

@@ -36,7 +36,7 @@ struct OwnFunctions {
   std::shared_ptr<PythonStep> step;  ///< of a penstock._own_step.OwnStep; null without functions
 };
 OwnFunctions own_functions(const std::optional<FieldsDict>& fields, const nanobind::object& on_sample,
-                           const nanobind::object& on_batch, bool marks);
+                           const nanobind::object& on_batch, bool marks, unsigned python_workers);
 /// What calls a function of Python's with the interpreter held; empty for None. While it runs, no loader may be used.
 std::function<std::uint64_t(std::uint64_t)> sum_of(const nanobind::object& function);
 bool in_sum_over_ranks();  ///< this thread is inside such a call

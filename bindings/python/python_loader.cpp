@@ -38,6 +38,8 @@ void end_buried() {
   if (ended.empty()) return;
   const nb::gil_scoped_release released;
   for (Buried& each : ended) each.loader.reset();
+  const nb::gil_scoped_acquire held;
+  for (Buried& each : ended) each.step->clear();
 }
 
 std::shared_ptr<Loader> started(Dataset dataset, LoaderOptions options, const std::shared_ptr<PythonStep>& step) {
@@ -146,9 +148,13 @@ void PythonLoader::end() {
   closing_.store(true, std::memory_order_relaxed);
   std::shared_ptr<Loader> loader = std::move(loader_);
   if (loader == nullptr) return;
+  if (step_ != nullptr) step_->stop();
   if (step_ != nullptr && step_->runs_here()) {
     buried().push_back({std::move(loader), step_});
-  } else {
+    end_buried();
+    return;
+  }
+  {
     const nb::gil_scoped_release released;
     if (::getpid() == process_) const std::scoped_lock wait_for_others(mutex_);
     loader.reset();

@@ -45,6 +45,28 @@ class Running {
   const PythonStep* before_;
 };
 
+// Of an exception that is on its way while a loader ends, which is when Python may run nothing.
+class PutAside {
+ public:
+  PutAside() { PyErr_Fetch(&type_, &value_, &trace_); }
+  ~PutAside() { PyErr_Restore(type_, value_, trace_); }
+  PutAside(const PutAside&) = delete;
+  PutAside& operator=(const PutAside&) = delete;
+
+ private:
+  PyObject *type_ = nullptr, *value_ = nullptr, *trace_ = nullptr;
+};
+
+// The loader ends all the same.
+void unraised(const nb::object& function, const char* method) {
+  const PutAside under_way;
+  try {
+    function.attr(method)();
+  } catch (nb::python_error& error) {
+    error.discard_as_unraisable(function);
+  }
+}
+
 std::shared_ptr<void> shared(nb::object object) {
   return {object.release().ptr(), [](void* held) {
             if (Py_IsInitialized() == 0) return;
@@ -64,6 +86,16 @@ void PythonStep::run(Batch& batch) {
   nb::list draws;
   for (std::uint32_t row = 0; row < batch.size(); ++row) draws.append(batch.slab()->context(row).draws());
   batch.attach(shared(function(batch_dict(batch), batch.seed(), batch.epoch(), batch.number(), draws)));
+}
+
+void PythonStep::stop() {
+  if (function_.is_valid()) unraised(function_, "stop");
+}
+
+void PythonStep::clear() {
+  if (!function_.is_valid()) return;
+  unraised(function_, "close");
+  function_.reset();
 }
 
 bool PythonStep::runs_here() const {

@@ -23,7 +23,8 @@ class PythonStep {
 
   /// With the interpreter held.
   const nanobind::object& function() const { return function_; }
-  void clear() { function_.reset(); }
+  void stop();   ///< before the loader ends: run() in another thread returns as soon as it can
+  void clear();  ///< once the loader has ended: ends what the function has of its own, and lets go of it
 
  private:
   nanobind::object function_;  // touched with the interpreter held; empty once the loader is closed

@@ -13,6 +13,7 @@ import weakref
 import penstock as ps
 import pytest
 from interpreter import ENDINGS, run
+from own_functions import OwnError, fails_at_eleven
 from own_steps import FIELDS, same, thread_count
 
 
@@ -80,6 +81,13 @@ def test_a_loader_in_a_cycle_with_its_functions_is_collected(arrays):
     gc.collect()
     assert watch() is None
     assert thread_count() < before
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_a_loader_that_only_its_iterator_holds_raises_what_a_function_did(arrays, workers):
+    fields = {"npy": ps.array.decode() | ps.transform(fails_at_eleven)}
+    with pytest.raises(OwnError):
+        next(iter(ps.Loader(arrays, batch_size=40, fields=fields, python_workers=workers)))
 
 
 def test_a_loader_that_its_own_function_drops_ends(arrays):

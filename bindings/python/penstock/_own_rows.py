@@ -279,10 +279,10 @@ class SampleCall:
 class RowWork:
     """All that becomes of a row; taken to other processes by pickling."""
 
-    def __init__(self, columns: Sequence[Column], sample: SampleCall | None) -> None:
+    def __init__(self, columns: Sequence[Column], sample: SampleCall | None, seeds: bool | None = None) -> None:
         self.columns, self.sample = tuple(columns), sample
         functions = [part.function for column in columns for part in column.parts if isinstance(part, Call)]
-        self.seeds = Seeds([*functions, *([sample.function] if sample is not None else [])])
+        self.seeds = Seeds([*functions, *([sample.function] if sample is not None else [])], seeds)
         by_columns = [column.output for column in columns]
         more = [] if sample is None else [output for output in sample.keywords if output not in by_columns]
         self.outputs = [*by_columns, *more]
@@ -291,7 +291,7 @@ class RowWork:
         self.reset()
 
     def __reduce__(self) -> Any:
-        return RowWork, (self.columns, self.sample)
+        return RowWork, (self.columns, self.sample, self.seeds.wanted)
 
     @property
     def timed(self) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import dis
 import functools
 import hashlib
 import random
@@ -26,8 +27,20 @@ def _names(code: types.CodeType) -> Iterator[str]:
             yield from _names(constant)
 
 
-def _of_numpy(module: str) -> bool:
-    return module.split(".")[0] == "numpy" and not module.startswith("numpy.random")
+def _imports(code: types.CodeType) -> bool:
+    return any(step.opname == "IMPORT_NAME" for step in dis.get_instructions(code)) or any(
+        _imports(constant) for constant in code.co_consts if isinstance(constant, types.CodeType)
+    )
+
+
+def _of_numpy(thing: Any) -> bool:
+    """Arrays, numbers and functions of NumPy's, but for what draws, and for what calls functions of others."""
+    module = getattr(thing, "__module__", None) or type(thing).__module__
+    if module.split(".")[0] != "numpy" or module.startswith("numpy.random") or isinstance(thing, types.ModuleType):
+        return False
+    if getattr(getattr(thing, "dtype", None), "hasobject", False) is True:
+        return False
+    return type(thing).__name__ != "vectorize" and "(vectorized)" not in getattr(thing, "__name__", "")
 
 
 class _Looked:
@@ -49,10 +62,9 @@ class _Looked:
             return self._function(thing)
         if isinstance(thing, functools.partial):
             return all(self.draws_nothing(part) for part in (thing.func, thing.args, tuple(thing.keywords.values())))
-        module = getattr(thing, "__module__", None) or type(thing).__module__
-        if _of_numpy(module) and not isinstance(thing, types.ModuleType):
-            return not _of_object_array(thing)
-        if module == "builtins" and isinstance(thing, (types.BuiltinFunctionType, type)):
+        if _of_numpy(thing):
+            return True
+        if getattr(thing, "__module__", None) == "builtins" and isinstance(thing, (types.BuiltinFunctionType, type)):
             return getattr(thing, "__self__", builtins) is builtins and thing.__name__ not in _DOORS
         return False
 
@@ -68,17 +80,13 @@ class _Looked:
                     uses_numpy |= thing.__name__ == "numpy"
                 elif not self.draws_nothing(thing):
                     return False
-            elif name in _DOORS or name in sys.modules:  # it may import what it names
+            elif name in _DOORS:
                 return False
-        if uses_numpy and "random" in names:
+        if (uses_numpy and "random" in names) or _imports(function.__code__):
             return False
         held = [cell.cell_contents for cell in function.__closure__ or () if _filled(cell)]
         held += [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
         return all(self.draws_nothing(each) for each in held)
-
-
-def _of_object_array(thing: Any) -> bool:
-    return getattr(getattr(thing, "dtype", None), "hasobject", False) is True
 
 
 def _filled(cell: Any) -> bool:
@@ -134,10 +142,10 @@ class Seeds:
     """For the functions of a loader. Unless it is plain that they draw from no generator of the process, those are
     seeded before each row from (seed, epoch, sample)."""
 
-    def __init__(self, functions: Sequence[Callable[..., Any]]) -> None:
+    def __init__(self, functions: Sequence[Callable[..., Any]], wanted: bool | None = None) -> None:
         self._functions = list(functions)
         looked = _Looked()
-        self.wanted = not all(looked.draws_nothing(function) for function in self._functions)
+        self.wanted = not all(map(looked.draws_nothing, self._functions)) if wanted is None else wanted
         self._augmentations: list[Any] = []
         if self.wanted:
             self.look()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Union
+from typing import TYPE_CHECKING, Any, Union
 
 from ._own_batch import BatchRows, in_this_thread
 from ._own_rows import (
@@ -22,6 +22,10 @@ from ._own_rows import (
     transform_number,
 )
 from ._penstock import Chain, image
+from ._warn import warn
+
+if TYPE_CHECKING:
+    from ._own_processes import Processes
 
 _LAYOUTS = ("CHW", "HWC")
 
@@ -123,8 +127,9 @@ def transform(
     restored loader, and by Loader.at().
 
     All such functions of a loader run in one thread, ahead of the program, one row after the other, and hold Python's
-    lock as they do so. An exception of one is what the loop gets, with a note on output, sample, epoch and batch,
-    whatever `on_error` says; with on_error="mark", rows that do not count are zeros, and no function sees them.
+    lock as they do so; Loader(python_workers=N) runs them in N processes. An exception of one is what the loop gets, with
+    a note on output, sample, epoch and batch, whatever `on_error` says; with on_error="mark", rows that do not count are
+    zeros, and no function sees them.
     """
     if not callable(function):
         raise TypeError(f"transform() takes a function, not {function!r}")
@@ -181,7 +186,8 @@ def sample(
     A function with a parameter without a default besides the outputs' gets a numpy.random.Generator by place, first, as in
     transform().
 
-    It runs after the functions of the fields' chains and before on_batch, where those run: see transform().
+    It runs after the functions of the fields' chains and before on_batch, where those run: see transform(), and
+    Loader(python_workers=N).
     """
     if not callable(function):
         raise TypeError(f"sample() takes a function, not {function!r}")
@@ -326,21 +332,42 @@ _LEAVES_PLACES = (
 class OwnStep:
     """All functions of one loader; called by its thread, with each batch in order, and by Loader.at()."""
 
-    def __init__(self, work: RowWork | None, on_batch: Callable[..., Any] | None, marks: bool) -> None:
+    def __init__(
+        self, work: RowWork | None, on_batch: Callable[..., Any] | None, marks: bool, processes: Processes | None
+    ) -> None:
         self._work = work
         self._on_batch = on_batch
         self._on_batch_number = (
             transform_number("", "on_batch") if on_batch is not None and takes_random(on_batch) else None
         )
         self._marks = marks
+        self._processes = processes
         self._one_at_a_time = threading.Lock()  # of batches whose rows are seeded
         self.seconds: dict[str, float] = {}
-        """Inside each output's functions, on_sample and on_batch."""
+        """Inside each output's functions, on_sample and on_batch; in processes, of all of them together."""
         self.reset()
+
+    def stats(self) -> dict[str, Any]:
+        processes = self._processes
+        return {
+            "python_s": dict(self.seconds),
+            "python_workers": 0 if processes is None else processes.workers,
+            "python_workers_replaced": 0 if processes is None else processes.replaced,
+        }
 
     def reset(self) -> None:
         names = [] if self._work is None else self._work.timed
         self.seconds.update(dict.fromkeys(names + (["on_batch"] if self._on_batch is not None else []), 0.0))
+
+    def stop(self) -> None:
+        """Before the loader ends: batches that are still in the making are given up."""
+        if self._processes is not None:
+            self._processes.stop()
+
+    def close(self) -> None:
+        """After it has ended."""
+        if self._processes is not None:
+            self._processes.close()
 
     def __call__(self, batch: dict[str, Any], seed: int, epoch: int, number: int, draws: list[int]) -> Any:
         try:
@@ -370,7 +397,9 @@ class OwnStep:
         return made
 
     def _rows(self, work: RowWork, batch: BatchRows) -> None:
-        if work.seeds.wanted:
+        if self._processes is not None:
+            seconds = self._processes.run(batch)
+        elif work.seeds.wanted:
             with self._one_at_a_time:
                 seconds = in_this_thread(work, batch)
         else:
@@ -384,6 +413,7 @@ def own_step(
     on_sample: SampleFunction | None,
     on_batch: Callable[..., Any] | None,
     marks: bool,
+    python_workers: int,
 ) -> tuple[dict[str, Any] | None, OwnStep | None]:
     """The chains that the loader's workers run, and what runs all that is Python's."""
     if on_batch is not None and not callable(on_batch):
@@ -407,7 +437,15 @@ def own_step(
                 columns.append(one.column)
     call = None if on_sample is None else _sample_call(on_sample, fields, resolved)
     work = RowWork(columns, call) if columns or call is not None else None
-    step = OwnStep(work, on_batch, marks) if work is not None or on_batch is not None else None
+    processes = None
+    if python_workers > 0:
+        if work is None:
+            warn("penstock: python_workers run ps.transform() and ps.sample(), of which this loader has none")
+        else:
+            from ._own_processes import Processes
+
+            processes = Processes(work, python_workers)
+    step = OwnStep(work, on_batch, marks, processes) if work is not None or on_batch is not None else None
     return chains, step
 
 

@@ -14,7 +14,7 @@ from typing import Any, NoReturn, TypeVar
 # What other loaders call it, mostly PyTorch's DataLoader: the option here (None: there is none), and what to know of it.
 _ELSEWHERE: dict[str, tuple[str | None, str]] = {
     "dataset": ("source", "the path of a dataset, or a Dataset"),
-    "num_workers": ("workers", "threads of this process, which decode"),
+    "num_workers": ("workers", "threads, which decode; python_workers are processes, for functions"),
     "prefetch_factor": ("prefetch", "batches kept ahead, by all workers together"),
     "collate_fn": ("on_batch", "a function of the whole batch; what happens to each output stands in fields"),
     "transform": ("fields", "a chain for each output, or ps.transform() for a function of your own"),
@@ -28,8 +28,8 @@ _ELSEWHERE: dict[str, tuple[str | None, str]] = {
     "pin_memory_device": ("device", '"cuda:0" copies batches there ahead of the program, through pinned memory'),
     "num_replicas": ("world", 'and rank="env" takes both from what torchrun, MPI or Slurm set'),
     "persistent_workers": (None, "the workers are threads, which live as long as the loader"),
-    "worker_init_fn": (None, "the workers are threads, which run no Python and need nothing set up"),
-    "multiprocessing_context": (None, "the workers are threads, and no process is started"),
+    "worker_init_fn": (None, "the workers are threads, which run no Python, and processes of python_workers are alike"),
+    "multiprocessing_context": (None, "the workers are threads, and processes of python_workers are always started afresh"),
     "in_order": (None, "batches always come in their order"),
 }
 

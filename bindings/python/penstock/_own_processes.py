@@ -1,0 +1,351 @@
+"""Runs the rows of batches in processes, for Loader(python_workers=N)."""
+
+from __future__ import annotations
+
+import io
+import math
+import pickle
+import time
+import types
+import weakref
+from collections.abc import Sequence
+from typing import Any
+
+from ._error import Error, made
+from ._own_batch import BatchRows, Made
+from ._own_rows import RowWork
+from ._processes.child import unpacked_exception
+from ._processes.memory import SharedMemory
+from ._processes.pool import Pool, Task, Work
+
+_TASK_S = 1e-3  # what a task should take at least, where that can be told
+_FREE = 8  # blocks of memory that wait for a batch, at most
+_ALIGNED = 64
+_DEATHS = 2  # of processes that had the same row, until that is an error
+
+_Type = tuple[tuple[int, ...], Any]
+
+
+def _in_the_program(thing: Any) -> bool:
+    """Whether other processes cannot import it."""
+    module = getattr(thing, "__module__", None)
+    return module == "__main__" or "<locals>" in thing.__qualname__ or "<lambda>" in thing.__qualname__
+
+
+class _Plain(pickle.Pickler):
+    """Says which function cannot be taken elsewhere, where cloudpickle is not there to do it."""
+
+    def reducer_override(self, thing: Any) -> Any:
+        if isinstance(thing, (types.FunctionType, type)) and _in_the_program(thing):
+            raise made(
+                "invalid_argument",
+                f"python_workers: {thing.__qualname__} is no function of a module that other processes can import (it stands "
+                "in the program itself, in a notebook or in another function): pip install cloudpickle, or move it to a module",
+            )
+        return NotImplemented
+
+
+def packed(work: RowWork) -> bytes:
+    """For other processes. Raises Error: invalid_argument, with what cannot be taken there."""
+    try:
+        import cloudpickle
+    except ImportError:
+        pickler = None
+    else:
+        pickler = cloudpickle.dumps
+    try:
+        if pickler is not None:
+            return bytes(pickler(work))
+        data = io.BytesIO()
+        _Plain(data, pickle.HIGHEST_PROTOCOL).dump(work)
+        return data.getvalue()
+    except Error:
+        raise
+    except Exception as error:
+        raise made(
+            "invalid_argument",
+            "python_workers: a function, or what it uses, cannot be taken to other processes: "
+            f"{type(error).__name__}: {error}",
+        ) from error
+
+
+def _aligned(size: int) -> int:
+    return -(-size // _ALIGNED) * _ALIGNED
+
+
+class Processes:
+    """Those of one loader."""
+
+    def __init__(self, work: RowWork, workers: int) -> None:
+        self.workers = workers
+        self._work = work
+        self._pool = Pool(workers, "penstock._own_worker:Worker", packed(work))
+        self._input: SharedMemory | None = None
+        self._free: list[SharedMemory] = []
+        self._spent: weakref.WeakSet[SharedMemory] = weakref.WeakSet()  # is not used again
+        self.types: dict[str, _Type] = {}
+        """Of the rows of the last batch, and so probably of the next."""
+        self.row_s = 0.0
+        """What a row took lately."""
+
+    @property
+    def pids(self) -> list[int]:
+        return self._pool.pids
+
+    @property
+    def replaced(self) -> int:
+        return self._pool.replaced
+
+    def stop(self) -> None:
+        self._pool.stop()
+
+    def close(self) -> None:
+        self._pool.close()
+
+    def run(self, batch: BatchRows) -> dict[str, float]:
+        """Replaces the columns that have functions, and tells how long those took, in all processes together."""
+        if not batch.rows:
+            batch.columns.update({output: batch.nothing(output) for output in self._work.outputs})
+            return {}
+        rows = _Rows(self, batch)
+        try:
+            self._pool.run(rows)
+        except BaseException:  # processes may still be at it: what they read and write is not used again
+            self._spent.update(rows.memory())
+            self._input = None
+            raise
+        batch.columns.update(rows.columns())
+        return rows.seconds
+
+    def input(self, size: int) -> SharedMemory:
+        """For what goes in: one batch after the other."""
+        if self._input is None or self._input.size < size:
+            if self._input is not None:
+                self._pool.forget(self._input)
+            self._input = SharedMemory(size)
+        return self._input
+
+    def block(self, size: int) -> SharedMemory:
+        for block in self._free:
+            if size <= block.size <= 2 * size + _ALIGNED:
+                self._free.remove(block)
+                return block
+        return SharedMemory(size)
+
+    def lent(self, block: SharedMemory, dtype: Any, size: int) -> Any:
+        """An array; the block is used again once that and all that look at it are gone."""
+        import numpy as np
+
+        array = np.frombuffer(block.view[:size], dtype)  # what NumPy keeps as base of every view of it
+        weakref.finalize(array, _give_back, weakref.ref(self), block).atexit = False
+        return array
+
+    def give_back(self, block: SharedMemory) -> None:
+        if len(self._free) < _FREE and block not in self._spent:
+            self._free.append(block)
+        else:
+            self._pool.forget(block)
+
+
+def _give_back(to: weakref.ref[Processes], block: SharedMemory) -> None:
+    processes = to()
+    if processes is not None:
+        processes.give_back(block)
+
+
+class _RowTask(Task):
+    __slots__ = ("rows",)
+
+    def __init__(self, body: bytes, memory: Sequence[SharedMemory], rows: list[int]) -> None:
+        super().__init__(body, memory)
+        self.rows = rows
+
+
+class _Rows(Work):
+    """The rows of one batch on their way."""
+
+    def __init__(self, processes: Processes, batch: BatchRows) -> None:
+        self._processes, self._batch = processes, batch
+        self.seconds: dict[str, float] = {}
+        self._left = list(reversed(batch.rows))  # the next one last
+        self._again: list[list[int]] = []  # of processes that died
+        self._under_way = 0
+        self._deaths: dict[int, int] = {}
+        self._strays: dict[str, dict[int, Any]] = {}
+        self._failure: tuple[int, bytes] | None = None
+        self._done = 0
+        self._began = 0.0
+        self._blocks: dict[str, tuple[SharedMemory, Any]] = {}
+        outputs = batch.work.outputs
+        self._fixed = [output for output in outputs if not batch.ragged(output)]
+        self._place_given()
+        self._known = all(output in processes.types for output in self._fixed)
+        if self._known:
+            self._place_results()
+
+    def _place_given(self) -> None:
+        from ._own_worker import Column
+
+        at = 0
+        offsets = {}
+        for output, given in self._batch.given.items():
+            offsets[output] = at
+            at = _aligned(at + given.values.nbytes)
+        self._input = self._processes.input(at)
+        self._given = {}
+        self._into: dict[str, Any] = {}
+        import numpy as np
+
+        for output, given in self._batch.given.items():
+            values, offset = given.values, offsets[output]
+            self._given[output] = Column(id(self._input), offset, values.dtype, values.shape[1:], None)
+            part = self._input.view[offset : offset + values.nbytes]
+            self._into[output] = np.frombuffer(part, values.dtype).reshape(values.shape) if values.nbytes else values
+        self._results: dict[str, Column] = {}
+        self._pack_common()
+
+    def _place_results(self) -> None:
+        from ._own_worker import Column
+
+        count = len(self._batch.keys)
+        for output in self._fixed:
+            shape, dtype = self._processes.types[output]
+            size = count * dtype.itemsize * math.prod(shape)
+            if dtype.hasobject or size == 0:
+                continue
+            block = self._processes.block(size)
+            self._blocks[output] = block, self._processes.lent(block, dtype, size).reshape(count, *shape)
+            self._results[output] = Column(id(block), 0, dtype, shape, None)
+        self._known = True
+        self._pack_common()
+
+    def memory(self) -> list[SharedMemory]:
+        return [self._input, *(block for block, _ in self._blocks.values())]
+
+    def _pack_common(self) -> None:
+        self._common = pickle.dumps((self._batch.seed, self._batch.epoch, self._given, self._results))
+
+    # ---- for the pool
+
+    def next(self) -> Task | None:
+        rows = self._next_rows()
+        if not rows:
+            return None
+        from ._own_worker import Chunk, message
+
+        batch, first, last = self._batch, rows[0], rows[-1]
+        starts = {}
+        for output, given in batch.given.items():
+            if given.offsets is None:
+                self._into[output][first : last + 1] = given.values[first : last + 1]
+            else:
+                begin, end = given.offsets[first], given.offsets[last + 1]
+                self._into[output][begin:end] = given.values[begin:end]
+                starts[output] = given.offsets[first : last + 2]
+        keys, draws = [batch.keys[row] for row in rows], [batch.draws[row] for row in rows]
+        self._under_way += 1
+        if self._began == 0:
+            self._began = time.perf_counter()
+        return _RowTask(message(self._common, Chunk(first, rows, keys, draws), starts), self.memory(), rows)
+
+    def _next_rows(self) -> list[int]:
+        if self._failure is not None and (not self._again or self._again[-1][0] > self._failure[0]):
+            return []
+        if self._again:
+            return self._again.pop()
+        if not self._known:  # one row tells what comes back
+            if self._under_way or not self._left:
+                return []
+            return [self._left.pop()]
+        # Less and less, so that all processes end at about the same time; but no less than what is worth a message.
+        least = int(_TASK_S / self._processes.row_s) if self._processes.row_s > 0 else 1
+        share = -(-len(self._left) // (2 * self._processes.workers))
+        size = max(share, min(least, -(-len(self._left) // self._processes.workers)))
+        rows = self._left[-size:][::-1] if size else []
+        del self._left[len(self._left) - len(rows) :]
+        return rows
+
+    def done(self, task: Task, reply: bytes | memoryview) -> None:
+        from ._own_worker import Strays
+
+        assert isinstance(task, _RowTask)
+        self._under_way -= 1
+        view = memoryview(reply)
+        size = int.from_bytes(view[:8], "little")
+        seconds, told, failure = pickle.loads(view[8 : 8 + size])
+        for name, spent in seconds.items():
+            self.seconds[name] = self.seconds.get(name, 0.0) + spent
+        for row, output, value in Strays.read(told, view[8 + size :]):
+            self._strays.setdefault(output, {})[row] = value
+        self._done += len(task.rows)
+        if failure is not None and (self._failure is None or failure[0] < self._failure[0]):
+            self._failure = failure
+        if not self._known and failure is None:
+            for output in self._fixed:
+                value = self._strays[output][task.rows[0]]
+                self._processes.types[output] = value.shape, value.dtype
+            self._place_results()
+
+    def lost(self, task: Task, step: int | None, how: str) -> None:
+        assert isinstance(task, _RowTask)
+        self._under_way -= 1
+        if step in task.rows:
+            self._deaths[step] = self._deaths.get(step, 0) + 1
+            if self._deaths[step] >= _DEATHS:
+                error = made(
+                    "resource",
+                    f"{_DEATHS} of the processes for Python's functions ended while they had this sample, the last by {how}",
+                    key=self._batch.keys[step],
+                )
+                if self._failure is None or step < self._failure[0]:
+                    from ._processes.child import packed_exception
+
+                    self._failure = step, packed_exception(error)
+                return
+            # Alone, so that no other row is taken for the one that ended the process.
+            rest = [row for row in task.rows if row != step]
+            self._again += [rest] if rest else []
+            self._again.append([step])
+        else:
+            self._again.append(task.rows)
+        self._again.sort(key=lambda rows: -rows[0])
+
+    # ---- behind it
+
+    def columns(self) -> dict[str, Any]:
+        total = sum(self.seconds.values())
+        self._processes.row_s = total / max(1, self._done)
+        failed = self._failure[0] if self._failure is not None else None
+        columns = {}
+        for output in self._batch.work.outputs:
+            columns[output] = self._column(output, failed)
+        if self._failure is not None:
+            error = unpacked_exception(self._failure[1])
+            raise error
+        return columns
+
+    def _column(self, output: str, failed: int | None) -> Any:
+        """Raises Error: shape, for a row that differs from those before it, unless one before it has failed."""
+        strays = self._strays.get(output, {})
+        _, array = self._blocks.get(output, (None, None))
+        rows = [row for row in self._batch.rows if failed is None or row < failed]
+        if array is not None and not any(row in strays for row in rows):
+            self._zero_others(array)
+            return array
+        column = Made(self._batch, output)
+        for row in rows:
+            column.add(row, strays[row] if row in strays else array[row])
+        if failed is not None:
+            return None
+        if output in self._fixed:
+            first = strays[rows[0]] if rows[0] in strays else array[rows[0]]
+            self._processes.types[output] = first.shape, first.dtype
+        return column.done()
+
+    def _zero_others(self, array: Any) -> None:
+        """The memory had another batch before."""
+        if len(self._batch.rows) < len(array):
+            counts = set(self._batch.rows)
+            for row in range(len(array)):
+                if row not in counts:
+                    array[row] = 0

@@ -1,0 +1,95 @@
+"""Messages between two processes, with descriptors."""
+
+from __future__ import annotations
+
+import array
+import os
+import socket
+from collections.abc import Sequence
+from typing import Union
+
+from .memory import SharedMemory
+
+_INLINE = 32 << 10  # bytes of a message; larger ones go in memory of their own
+_ROOM = socket.CMSG_SPACE(64 * 4)  # for the descriptors of one message
+_PLAIN, _IN_MEMORY = b"\0", b"\1"
+
+Body = Union[bytes, memoryview]
+
+
+class PeerGone(Exception):
+    """The process at the other end has ended, or closed its end."""
+
+
+class Channel:
+    """One end. Messages of any size arrive whole and in order; there is one reader and one writer at each end."""
+
+    def __init__(self, end: socket.socket) -> None:
+        self._socket = end
+
+    @classmethod
+    def pair(cls) -> tuple[Channel, Channel]:
+        one, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        return cls(one), cls(other)
+
+    @classmethod
+    def of_descriptor(cls, descriptor: int) -> Channel:
+        return cls(socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET, fileno=descriptor))
+
+    def fileno(self) -> int:
+        return self._socket.fileno()
+
+    def send(self, body: Body, descriptors: Sequence[int] = ()) -> None:
+        """Raises PeerGone; Error: resource, where a large message finds no memory."""
+        if len(body) <= _INLINE:
+            self._send(_PLAIN, body, descriptors)
+            return
+        memory = SharedMemory(len(body))
+        memory.view[: len(body)] = body
+        self._send(_IN_MEMORY, len(body).to_bytes(8, "little"), [memory.descriptor, *descriptors])
+
+    def _send(self, kind: bytes, body: Body, descriptors: Sequence[int]) -> None:
+        try:
+            if descriptors:
+                socket.send_fds(self._socket, [kind, body], list(descriptors))
+            else:
+                self._socket.sendmsg([kind, body])
+        except (BrokenPipeError, ConnectionResetError):
+            raise PeerGone from None
+
+    def receive(self) -> tuple[Body, list[int]]:
+        """The next message, and the descriptors that came with it, which are the caller's. Raises PeerGone."""
+        while True:
+            try:
+                message, attached, _, _ = self._socket.recvmsg(_INLINE + 1, _ROOM, socket.MSG_CMSG_CLOEXEC)
+                break
+            except ConnectionResetError:  # it ended without reading all; what it sent before comes next
+                continue
+        descriptors = array.array("i")
+        for level, kind, data in attached:
+            if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
+                descriptors.frombytes(data[: len(data) - len(data) % descriptors.itemsize])
+        return self._read(message, list(descriptors))
+
+    @staticmethod
+    def _read(message: bytes, descriptors: list[int]) -> tuple[Body, list[int]]:
+        if not message:
+            raise PeerGone
+        if message[:1] == _PLAIN:
+            return message[1:], descriptors
+        size = int.from_bytes(message[1:9], "little")
+        return SharedMemory.attached(descriptors.pop(0), size).view[:size], descriptors
+
+    def end(self) -> None:
+        """The other end gets what was sent, then PeerGone: also where a forked process still has this end open."""
+        try:
+            self._socket.shutdown(socket.SHUT_RDWR)
+        except OSError:  # it is gone already
+            pass
+
+    def close(self) -> None:
+        self._socket.close()
+
+    def inherited(self) -> int:
+        """A copy of its descriptor that a process to be started inherits."""
+        return os.dup(self._socket.fileno())

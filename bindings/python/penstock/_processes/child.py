@@ -1,0 +1,137 @@
+"""What a process of a Pool runs."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import pickle
+import select
+import signal
+import struct
+import sys
+import threading
+from typing import Any
+
+from .channel import Channel, PeerGone
+from .memory import SharedMemory
+
+READY, FAILED, DONE = b"R", b"F", b"D"
+AT = struct.Struct("<qq")  # in the page of each process: number of the task that it is at, and of the step within
+
+
+def packed_exception(error: BaseException) -> bytes:
+    """Of a message: the exception as far as it can be taken to another process, and its traceback as text."""
+    import traceback
+
+    text = "".join(traceback.format_exception(type(error), error, error.__traceback__))
+    packers: list[Any] = [pickle.dumps]
+    try:
+        import cloudpickle
+
+        packers.append(cloudpickle.dumps)  # of classes that stand in the program itself
+    except ImportError:
+        pass
+    for packer in packers:
+        try:
+            packed = packer(error)
+            pickle.loads(packed)
+            break
+        except Exception:
+            continue
+    else:
+        packed = pickle.dumps(RuntimeError(f"{type(error).__qualname__}: {error}"))
+    return pickle.dumps((packed, text, list(getattr(error, "__notes__", []))))
+
+
+class RemoteTraceback(Exception):
+    """Where an exception of another process was raised, as text."""
+
+    def __str__(self) -> str:
+        return "in another process\n" + str(self.args[0])
+
+
+def unpacked_exception(message: bytes | memoryview) -> BaseException:
+    packed, text, notes = pickle.loads(message)
+    error: BaseException = pickle.loads(packed)
+    error.__cause__ = RemoteTraceback(text)
+    if notes:
+        error.__notes__ = notes  # type: ignore[attr-defined]
+    return error
+
+
+def end_with(parent: int) -> None:
+    """Has this process end as soon as that one has, whatever it is doing, however that one died."""
+
+    def wait() -> None:
+        try:
+            descriptor = os.pidfd_open(parent)
+        except (AttributeError, OSError):  # an old kernel or Python, or it has ended
+            while os.getppid() == parent:
+                threading.Event().wait(0.5)
+            os._exit(0)
+        if os.getppid() == parent:
+            select.select([descriptor], [], [])
+        os._exit(0)
+
+    threading.Thread(target=wait, name="penstock-parent", daemon=True).start()
+
+
+class _Blocks(dict[int, memoryview]):
+    """Memory of the parent's, by its numbers."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._memory: dict[int, SharedMemory] = {}
+
+    def change(self, new: list[tuple[int, int]], dropped: list[int], descriptors: list[int]) -> None:
+        for number in dropped:
+            self.pop(number, None)
+            self._memory.pop(number, None)
+        for (number, size), descriptor in zip(new, descriptors):
+            self._memory[number] = SharedMemory.attached(descriptor, size)
+            self[number] = self._memory[number].view
+
+
+def main(descriptor: int, parent: int) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent's program decides what becomes of Ctrl-C
+    end_with(parent)
+    channel = Channel.of_descriptor(descriptor)
+    try:
+        _serve(channel)
+    except PeerGone:
+        pass
+    os._exit(0)  # as killed: nothing that a function left open holds the process
+
+
+def _serve(channel: Channel) -> None:
+    body, descriptors = channel.receive()
+    target, page_size, setup_size = pickle.loads(body)
+    page = SharedMemory.attached(descriptors[0], page_size).view
+    try:
+        module, name = target.split(":")
+        setup = SharedMemory.attached(descriptors[1], setup_size)
+        handler = getattr(importlib.import_module(module), name)(setup.view[:setup_size])
+        del setup
+    except BaseException as error:
+        channel.send(FAILED + packed_exception(error))
+        return
+    channel.send(READY)
+    blocks = _Blocks()
+    while True:
+        body, descriptors = channel.receive()
+        task, new, dropped, work = pickle.loads(body)
+        blocks.change(new, dropped, descriptors)
+
+        def at(step: int, task: int = task) -> None:
+            AT.pack_into(page, 0, task, step)
+
+        try:
+            channel.send(DONE + handler(work, blocks, at))
+        except PeerGone:
+            raise
+        except BaseException as error:
+            channel.send(FAILED + packed_exception(error))
+            return
+        finally:
+            sys.stdout.flush()
+        AT.pack_into(page, 0, -1, -1)

@@ -1,0 +1,83 @@
+"""Functions that tests give to Loader(python_workers=N): other processes import them from here."""
+
+import os
+import pathlib
+import random
+import signal
+import time
+
+import numpy as np
+
+
+class OwnError(Exception):
+    """Cannot be made again from its args alone."""
+
+    def __init__(self, number, why):
+        super().__init__(f"{why} {number}")
+        self.number = number
+
+    def __reduce__(self):
+        return OwnError, (self.number, "again")
+
+
+class Unpicklable(Exception):
+    def __init__(self, needed, also_needed):
+        super().__init__("only this")
+
+
+def same(row):
+    return row
+
+
+def noisy(row, generator):
+    return row + generator.integers(0, 9, row.shape).astype(row.dtype)
+
+
+def drawn(row):
+    return row + np.float32(random.random()) + np.random.random(row.shape).astype(np.float32)
+
+
+def of_sample(npy, cls):
+    return {"npy": npy * 2 + np.float32(random.random()), "cls": list(range(int(cls)))}
+
+
+def where(row):
+    return np.array([os.getpid(), int(os.environ.get("OMP_NUM_THREADS", "0")), len(row)])
+
+
+def slow(row):
+    time.sleep(0.005)
+    return row
+
+
+def fails_at_eleven(row):
+    if row[0] == 11:
+        raise OwnError(11, "the row is")
+    if row[0] == 30:
+        raise Unpicklable(1, 2)
+    return row
+
+
+def changes_what_it_gets(row):
+    row += 1
+    return row
+
+
+class Dies:
+    """Ends its process by signal 9 at the given rows, the first time that each of them comes, or each time."""
+
+    def __init__(self, folder, rows, always=False):
+        self.folder, self.rows, self.always = pathlib.Path(folder), rows, always
+
+    def __call__(self, row):
+        row += 1  # in place: a row that is done again must begin from what it was
+        if int(row[0]) - 1 in self.rows:
+            mark = self.folder / str(int(row[0]))
+            if self.always or not mark.exists():
+                mark.touch()
+                os.kill(os.getpid(), signal.SIGKILL)
+        return row
+
+
+def large(row):
+    return np.zeros((100, 100)) + row[0]

@@ -1,0 +1,395 @@
+"""ps.Loader(python_workers=N): the batches are those without, whatever becomes of the processes."""
+
+import functools
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import own_functions
+import penstock as ps
+import pytest
+
+HERE = pathlib.Path(__file__).parent
+OPTIONS = {"batch_size": 8, "shuffle": True, "seed": 3}
+KILLS = int(os.environ.get("PENSTOCK_KILLS", "6"))  # of the campaign: 100 take some minutes
+
+
+def processes(parent=None):
+    """Of this test's process, or of another one: those that run Python's functions."""
+    parent, found = parent or os.getpid(), []
+    for folder in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            state, father = (folder / "stat").read_text().rpartition(")")[2].split()[:2]
+            command = (folder / "cmdline").read_bytes()
+        except OSError:
+            continue
+        if int(father) == parent and state != "Z" and b"penstock._processes" in command:
+            found.append(int(folder.name))
+    return found
+
+
+def gone(pids, seconds=20):
+    ends = time.monotonic() + seconds
+    while any(pathlib.Path(f"/proc/{pid}").exists() for pid in pids) and time.monotonic() < ends:
+        time.sleep(0.02)
+    return not any(pathlib.Path(f"/proc/{pid}").exists() for pid in pids)
+
+
+def plain(value):
+    if isinstance(value, ps.Ragged):
+        return [np.asarray(row).tolist() for row in value]
+    return value if isinstance(value, list) else np.asarray(value).tolist()
+
+
+def epochs_of(loader, count=2):
+    return [[{name: plain(value) for name, value in batch.items()} for batch in loader] for _ in range(count)]
+
+
+def chains(function):
+    return {"npy": ps.array.decode() | ps.transform(function), "cls": ps.label()}
+
+
+@functools.cache
+def expected(arrays, function):
+    return epochs_of(ps.Loader(arrays, fields=chains(function), **OPTIONS))
+
+
+@pytest.mark.parametrize("function", ["same", "noisy", "drawn", "changes_what_it_gets"])
+@pytest.mark.parametrize("workers", [1, 2, 5])
+def test_batches_are_those_without_processes(arrays, function, workers):
+    function = getattr(own_functions, function)
+    with ps.Loader(arrays, fields=chains(function), python_workers=workers, **OPTIONS) as loader:
+        assert epochs_of(loader) == expected(arrays, function)
+        assert loader.at(1, 3)["npy"].tolist() == expected(arrays, function)[1][3]["npy"]
+        assert loader.stats()["python_workers"] == workers
+
+
+@pytest.mark.parametrize("workers", [1, 2, 5])
+def test_several_outputs_and_rows_of_different_length(arrays, workers):
+    def options():
+        sample = ps.sample(own_functions.of_sample, ["npy", "cls"], shapes={"cls": (None,)}, dtypes={"cls": "int32"})
+        return {"fields": {**chains(own_functions.noisy), "raw": ps.field("cls") | ps.raw()}, "on_sample": sample, **OPTIONS}
+
+    without = epochs_of(ps.Loader(arrays, **options()))
+    with ps.Loader(arrays, **options(), python_workers=workers) as loader:
+        assert epochs_of(loader) == without
+    assert sorted(map(len, (row for batch in without[0] for row in batch["cls"]))) == sorted([0, 1, 2, 3] * 10)
+
+
+def test_images_of_the_middle_of_a_chain(images):
+    def jitter(row):  # of this function alone: taken along
+        return np.minimum(row, np.random.randint(0, 255, (1, 1, 3), np.uint8))
+
+    def options(workers):
+        chain = ps.image.random_resized_crop((32, 24)) | ps.transform(jitter, layout="HWC") | ps.image.random_flip()
+        chain = chain | ps.image.normalize((0.5, 0.5, 0.5), (0.5, 0.5, 0.5))
+        return {"fields": {"jpg": chain}, "python_workers": workers, **OPTIONS}
+
+    pytest.importorskip("cloudpickle", reason="cloudpickle is not installed")
+    without = [np.asarray(batch["jpg"]) for batch in ps.Loader(images, **options(0))]
+    with ps.Loader(images, **options(2)) as loader:
+        kept = list(loader)  # memory of one batch is not another's
+        for batch, rows in zip(kept, without):
+            np.testing.assert_array_equal(batch["jpg"], rows)
+        again = [np.array(batch["jpg"]) for batch in loader]
+        for batch, rows in zip(kept, without):
+            np.testing.assert_array_equal(batch["jpg"], rows)
+        assert (again[0] != without[0]).any()
+    np.testing.assert_array_equal(kept[0]["jpg"], without[0])
+
+
+def test_a_restored_loader_goes_on_alike(arrays):
+    options = {"fields": chains(own_functions.drawn), "python_workers": 2, **OPTIONS}
+    with ps.Loader(arrays, **options) as loader, ps.Loader(arrays, **options) as restored:
+        next(iter(loader))
+        restored.load_state_dict(loader.state_dict())
+        assert epochs_of(restored, 1)[0] == expected(arrays, own_functions.drawn)[0][1:]
+
+
+def test_functions_run_in_processes_of_their_own_with_one_thread_each(arrays):
+    threads = set()
+
+    def on_batch(batch):
+        threads.add(threading.get_ident())
+        return batch
+
+    with ps.Loader(arrays, fields=chains(own_functions.where), on_batch=on_batch, python_workers=2, **OPTIONS) as loader:
+        rows = np.concatenate([batch["npy"] for batch in loader])
+        pids = processes()
+        assert set(rows[:, 0]) <= set(pids) and len(pids) == 2
+        assert set(rows[:, 1]) == {1} and set(rows[:, 2]) == {5}
+    assert len(threads) == 1 and gone(pids)
+
+
+def test_an_exception_is_the_original_one_with_notes_and_where_it_was_raised(arrays):
+    options = {"fields": chains(own_functions.fails_at_eleven), "batch_size": 8, "on_error": "replace"}
+    with ps.Loader(arrays, python_workers=2, max_error_rate=1.0, **options) as loader:
+        iterator = iter(loader)
+        next(iterator)
+        with pytest.raises(own_functions.OwnError) as caught:
+            next(iterator)
+        assert caught.value.number == 11
+        assert caught.value.__notes__[0].endswith("of output 'npy', sample '011', row 3")
+        assert caught.value.__notes__[1] == "penstock: epoch 0, batch 1"
+        assert "in fails_at_eleven" in str(caught.value.__cause__)
+        assert next(iterator)["__key__"][0] == "016"
+        with pytest.raises(RuntimeError, match="Unpicklable: only this") as other:
+            next(iterator)
+        assert "sample '030'" in other.value.__notes__[0]
+        assert len(processes()) == 2
+
+
+def test_rows_that_differ_in_shape_are_told_as_without_processes(arrays):
+    def told(workers):
+        uneven = ps.transform(lambda row: row[: 3 if row[0] in (2, 19) else 5])
+        with ps.Loader(arrays, batch_size=8, fields={"npy": uneven}, python_workers=workers) as loader:
+            iterator, errors = iter(loader), []
+            for _ in range(5):
+                try:
+                    next(iterator)
+                except ps.Error as error:
+                    errors.append((str(error), error.kind, error.key, error.field))
+            return errors
+
+    pytest.importorskip("cloudpickle", reason="cloudpickle is not installed")
+    assert told(2) == told(0) and [key for _, _, key, _ in told(2)] == ["002", "019"]
+
+
+def test_shapes_may_change_from_batch_to_batch(arrays):
+    pytest.importorskip("cloudpickle", reason="cloudpickle is not installed")
+    fields = {"npy": ps.transform(lambda row: row[: 3 if 8 <= row[0] < 16 else 5])}
+    with ps.Loader(arrays, batch_size=8, fields=fields, python_workers=2) as loader:
+        assert [batch["npy"].shape for batch in loader] == [(8, 5), (8, 3), (8, 5), (8, 5), (8, 5)]
+
+
+def test_rows_marked_bad_are_zeros(tmp_path):
+    for i in range(12):
+        (tmp_path / f"{i:02}.cls").write_text("broken" if i in (1, 8, 9, 10, 11) else str(i))
+    fields = {"cls": ps.label() | ps.transform(own_functions.same, shape=(), dtype=np.int64)}
+    options = {"batch_size": 4, "on_error": "mark", "max_error_rate": 1.0, "python_workers": 2}
+    with ps.Loader(tmp_path, fields=fields, **options) as loader:
+        for _ in range(2):
+            assert [batch["cls"].tolist() for batch in loader] == [[0, 0, 2, 3], [4, 5, 6, 7], [0, 0, 0, 0]]
+
+
+def test_a_process_that_is_killed_is_replaced_and_its_rows_are_done_again(arrays, tmp_path):
+    dies = own_functions.Dies(tmp_path, {0, 3, 17, 18, 39})
+    changed = expected(arrays, own_functions.changes_what_it_gets)
+    with ps.Loader(arrays, fields=chains(dies), python_workers=2, **OPTIONS) as loader:
+        assert epochs_of(loader) == changed
+        assert loader.stats()["python_workers_replaced"] == 5
+        assert len(processes()) == 2
+
+
+@pytest.mark.parametrize("on_error", ["raise", "replace"])
+def test_a_row_that_kills_two_processes_is_an_error_with_its_key(arrays, tmp_path, on_error):
+    fields = chains(own_functions.Dies(tmp_path, {11}, always=True))
+    with ps.Loader(arrays, batch_size=8, fields=fields, python_workers=2, on_error=on_error) as loader:
+        iterator = iter(loader)
+        next(iterator)
+        with pytest.raises(ps.Error, match=r"2 of the processes .*signal 9 \(SIGKILL\)") as caught:
+            next(iterator)
+        assert (caught.value.key, caught.value.kind) == ("011", "resource")
+        assert next(iterator)["__key__"][0] == "016"
+
+
+def test_kills_at_any_moment_lose_and_change_nothing(arrays):
+    slow = expected(arrays, own_functions.slow)
+    options = {"fields": chains(own_functions.slow), **OPTIONS}
+    random = np.random.default_rng(1)
+    killed, stop = [], threading.Event()
+
+    def kill():
+        while len(killed) < KILLS and not stop.wait(0.3 * random.random()):
+            pids = [pid for pid in processes() if pid not in killed]
+            if len(pids) < 2:  # one that is just beginning would make the campaign one of beginnings
+                continue
+            killed.append(pids[random.integers(len(pids))])
+            os.kill(killed[-1], signal.SIGKILL)
+            stop.wait(0.2)
+
+    with ps.Loader(arrays, python_workers=2, **options) as loader:
+        next(iter(loader))  # they have begun
+        loader.set_epoch(0)
+        killer = threading.Thread(target=kill)
+        killer.start()
+        try:
+            epoch = 0
+            while len(killed) < KILLS:
+                made = epochs_of(loader, 1)[0]
+                if epoch < 2:
+                    assert made == slow[epoch]
+                assert sorted(key for batch in made for key in batch["__key__"]) == [f"{i:03}" for i in range(40)]
+                assert all(row[0] == int(key) for batch in made for key, row in zip(batch["__key__"], batch["npy"]))
+                epoch += 1
+        finally:
+            stop.set()
+            killer.join()
+        assert loader.stats()["python_workers_replaced"] >= KILLS - 1
+        pids = processes()
+    assert gone(pids)
+
+
+PROGRAM = """
+import os, sys, time, penstock as ps
+import own_functions
+loader = ps.Loader(sys.argv[1], batch_size=4, python_workers=2, fields={
+    "npy": ps.array.decode() | ps.transform(own_functions.slow), "cls": ps.label()})
+iterator = iter(loader)
+next(iterator)
+"""
+
+
+def program(code, arrays, **options):
+    environment = {**os.environ, "PYTHONPATH": f"{os.environ['PYTHONPATH']}:{HERE}"}
+    return subprocess.Popen(
+        [sys.executable, "-c", PROGRAM + code, str(arrays)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment,
+        **options,
+    )
+
+
+ENDINGS = {
+    "by itself": "",
+    "by an exception": "raise SystemExit(3)",
+    "closed": "loader.close()",
+    "at once": "sys.stdout.flush(); os._exit(0)",
+    "beside a forked child": "pid = os.fork()\nif pid == 0:\n    loader.close()\n    os._exit(0)\nos.waitpid(pid, 0)\nnext(iterator)",
+    "from a thread": "import threading; t = threading.Thread(target=list, args=(iterator,)); t.start(); t.join()",
+}
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_no_process_is_left_when_a_program_ends(arrays, ending):
+    told = "\nprint(*loader_pids(), flush=True)\n"
+    helper = (
+        "def loader_pids():\n"
+        "    return [int(t) for t in os.listdir('/proc') if t.isdigit() and int(t) != os.getpid()\n"
+        "            and f') S {os.getpid()} ' in open(f'/proc/{t}/stat').read().replace(') R ', ') S ')]\n"
+    )
+    run = program(helper + told + ENDINGS[ending], arrays)
+    out, err = run.communicate(timeout=60)
+    assert err == "" and run.returncode == (3 if ending == "by an exception" else 0)
+    pids = [int(pid) for pid in out.split()]
+    assert len(pids) == 2 and gone(pids)
+
+
+@pytest.mark.parametrize("forked", [False, True])
+def test_processes_end_when_their_program_is_killed(arrays, forked):
+    fork = "child = os.fork()\nif child == 0: time.sleep(60)\n" if forked else ""
+    run = program(fork + "print('ready', child if 'child' in vars() else 0, flush=True)\ntime.sleep(60)", arrays)
+    child = int(run.stdout.readline().split()[1])
+    pids = processes(run.pid)
+    assert len(pids) == 2
+    run.kill()
+    run.wait()
+    assert gone(pids, 5)
+    if child:
+        os.kill(child, signal.SIGKILL)
+    run.communicate()
+
+
+def test_ctrl_c_ends_a_program_and_its_processes(arrays):
+    code = "print('ready', flush=True)\nwhile True:\n    for batch in loader: pass\n"
+    run = program(code, arrays)
+    assert run.stdout.readline() == "ready\n"
+    pids = processes(run.pid)
+    run.send_signal(signal.SIGINT)
+    _, err = run.communicate(timeout=30)
+    assert "KeyboardInterrupt" in err and run.returncode in (-signal.SIGINT, 130)
+    assert len(pids) == 2 and gone(pids)
+
+
+def test_a_program_without_a_guard_runs_its_own_functions(arrays, tmp_path):
+    pytest.importorskip("cloudpickle", reason="cloudpickle is not installed")
+    (tmp_path / "train.py").write_text(
+        "import sys, penstock as ps\n"
+        "class Mine(Exception): pass\n"
+        "def twice(row):\n"
+        "    if row[0] == 30: raise Mine('thirty')\n"
+        "    return row * factor\n"
+        "factor = 2\n"
+        "fields = {'npy': ps.array.decode() | ps.transform(twice) | ps.transform(lambda row: row + factor)}\n"
+        "loader = ps.Loader(sys.argv[1], batch_size=10, fields=fields, python_workers=2)\n"
+        "try:\n"
+        "    for batch in loader: print(batch['npy'][0, 0])\n"
+        "except Mine as error: print(error)\n"
+    )
+    done = subprocess.run([sys.executable, tmp_path / "train.py", arrays], capture_output=True, text=True, timeout=60)
+    assert (done.stdout.split(), done.stderr) == (["2.0", "22.0", "42.0", "thirty"], "")
+
+
+def test_without_cloudpickle_functions_of_modules_run_and_others_are_told(arrays, monkeypatch):
+    monkeypatch.setitem(sys.modules, "cloudpickle", None)
+    with ps.Loader(arrays, fields=chains(own_functions.noisy), python_workers=1, **OPTIONS) as loader:
+        assert epochs_of(loader) == expected(arrays, own_functions.noisy)
+    with pytest.raises(ps.Error, match="<lambda> is no function of a module .* pip install cloudpickle"):
+        ps.Loader(arrays, fields=chains(lambda row: row), python_workers=1)
+
+
+def test_what_cannot_be_taken_to_other_processes_is_told(arrays):
+    lock = threading.Lock()
+    with pytest.raises(ps.Error, match="cannot be taken to other processes: TypeError: cannot pickle") as caught:
+        ps.Loader(arrays, fields=chains(functools.partial(own_functions.same, lock)), python_workers=1)
+    assert caught.value.kind == "invalid_argument"
+    with pytest.warns(UserWarning, match="python_workers run ps.transform"):
+        ps.Loader(arrays, fields={"cls": ps.label()}, python_workers=2)
+    assert not processes()
+
+
+def test_memory_that_cannot_be_had_is_an_error(arrays):
+    code = (
+        "import resource\n"
+        "loader.close()\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (8192, 8192))\n"  # of memory without a name, too
+        "fields = {'npy': ps.array.decode() | ps.transform(own_functions.where)}\n"
+        "try: ps.Loader(sys.argv[1], batch_size=40, fields=fields, python_workers=1).at(0, 0); print('fits')\n"
+        "except ps.Error as error: print(error.kind, error)\n"
+        "fields = {'npy': ps.array.decode() | ps.transform(own_functions.large)}\n"
+        "try: next(iter(ps.Loader(sys.argv[1], batch_size=40, fields=fields, python_workers=1)))\n"
+        "except ps.Error as error: print(error.kind, error)\n"
+    )
+    run = program(code, arrays)
+    out, err = run.communicate(timeout=60)
+    assert (run.returncode, err) == (0, "")
+    assert out.splitlines()[0] == "fits"
+    assert "resource" in out.splitlines()[1] and "of memory to share with other processes" in out.splitlines()[1]
+
+
+def test_nothing_in_dev_shm_is_used(arrays):
+    before = set(os.listdir("/dev/shm"))
+    with ps.Loader(arrays, fields=chains(own_functions.same), python_workers=2, **OPTIONS) as loader:
+        next(iter(loader))
+        assert set(os.listdir("/dev/shm")) == before
+        for pid in processes():
+            os.kill(pid, signal.SIGKILL)
+    assert set(os.listdir("/dev/shm")) == before
+
+
+def test_the_times_of_all_processes_are_told(arrays):
+    with ps.Loader(arrays, fields=chains(own_functions.slow), python_workers=2, **OPTIONS) as loader:
+        for _ in loader:
+            pass
+        stats = loader.stats()
+        assert stats["python_s"]["npy"] > 40 * 0.005
+        assert stats["stages"]["python"]["busy_s"] > 0 and stats["python_workers"] == 2
+        assert "2 processes" in str(stats)
+
+
+def test_torch_gets_tensors_of_what_processes_made(arrays):
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    fields = {"npy": ps.array.decode() | ps.transform(own_functions.noisy), "cls": ps.label()}
+    import penstock.torch
+
+    dataset = penstock.torch.IterableDataset(arrays, fields=fields, columns=("npy", "cls"), python_workers=2, **OPTIONS)
+    for (rows, _), batch in zip(dataset, expected(arrays, own_functions.noisy)[0]):
+        assert isinstance(rows, torch.Tensor) and rows.tolist() == batch["npy"]
+    dataset.loader.close()

@@ -1,0 +1,233 @@
+"""penstock._processes: memory by descriptor, channels, and pools of processes whatever becomes of them."""
+
+import os
+import pathlib
+import subprocess
+import sys
+import threading
+import time
+
+import penstock as ps
+import pytest
+from penstock._processes.channel import Channel, PeerGone
+from penstock._processes.memory import SharedMemory
+from penstock._processes.pool import Pool, Task, Work
+
+
+class Bytes(Work):
+    """Tasks of some bytes each, and what comes back."""
+
+    def __init__(self, *bodies, memory=()):
+        self.left, self.memory, self.replies, self.deaths = list(bodies), memory, [], []
+
+    def next(self):
+        return Task(self.left.pop(0), self.memory) if self.left else None
+
+    def done(self, task, reply):
+        self.replies.append((bytes(task.body), bytes(reply)))
+
+    def lost(self, task, step, how):
+        self.deaths.append((step, how))
+        self.left.append(task.body)
+
+
+def pool(processes=2, setup=b"hello"):
+    return Pool(processes, "processes_handlers:Handler", setup)
+
+
+def alive(pid):
+    return pathlib.Path(f"/proc/{pid}").exists()
+
+
+def test_memory_is_all_there_and_stays():
+    memory = SharedMemory(1 << 20)
+    assert os.fstat(memory.descriptor).st_blocks * 512 >= 1 << 20
+    with pytest.raises(OSError):
+        os.ftruncate(memory.descriptor, 0)
+    other = SharedMemory.attached(os.dup(memory.descriptor), memory.size)
+    memory.view[:3] = b"abc"
+    assert bytes(other.view[:3]) == b"abc"
+    view = memory.view
+    del memory
+    view[:3] = b"xyz"
+    assert bytes(other.view[:3]) == b"xyz"
+
+
+def test_memory_that_cannot_be_had_is_told():
+    code = (
+        "import resource; from penstock._processes.memory import SharedMemory\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))\n"
+        "SharedMemory(4096)\n"
+        "before = __import__('os').listdir('/proc/self/fd')\n"
+        "try: SharedMemory(1 << 20)\n"
+        "except RuntimeError as error: print(error.kind, error, __import__('os').listdir('/proc/self/fd') == before)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.stderr == "" and "no 1048576 bytes of memory to share" in done.stdout
+    assert done.stdout.startswith("resource ") and done.stdout.endswith("True\n")
+    with pytest.raises(ps.Error, match="memory to share"):
+        SharedMemory(1 << 60)
+
+
+def test_messages_of_any_size_arrive_whole_and_with_descriptors():
+    one, other = Channel.pair()
+    sizes = [0, 1, 32 << 10, (32 << 10) + 1, 3 << 20]
+    bodies = [os.urandom(size) for size in sizes]
+    sender = threading.Thread(target=lambda: [one.send(body) for body in bodies])
+    sender.start()
+    assert [bytes(other.receive()[0]) for _ in sizes] == bodies
+    sender.join()
+    memory = SharedMemory(10)
+    memory.view[:2] = b"in"
+    one.send(os.urandom(1 << 20), [memory.descriptor])
+    _, (descriptor,) = other.receive()
+    assert not os.get_inheritable(descriptor)
+    assert bytes(SharedMemory.attached(descriptor, 10).view[:2]) == b"in"
+    one.send(b"last")
+    one.end()
+    assert bytes(other.receive()[0]) == b"last"
+    with pytest.raises(PeerGone):
+        other.receive()
+    with pytest.raises(PeerGone):
+        other.send(b"to nobody")
+
+
+def test_an_end_that_left_messages_unread_is_gone_behind_what_it_sent():
+    one, other = Channel.pair()
+    other.send(b"never read")
+    one.send(b"the last")
+    one.close()
+    assert bytes(other.receive()[0]) == b"the last"
+    with pytest.raises(PeerGone):
+        other.receive()
+
+
+def test_a_pool_does_tasks_and_leaves_no_process_and_no_descriptor():
+    before = len(os.listdir("/proc/self/fd"))
+    some = pool()
+    work = Bytes(*[b"echo %d" % i for i in range(50)])
+    some.run(work)
+    assert sorted(work.replies) == sorted((b"echo %d" % i, b"hello %d" % i) for i in range(50))
+    large = Bytes(b"large 5000000")
+    some.run(large)
+    assert len(large.replies[0][1]) == 5_000_000
+    pids = some.pids
+    assert len(set(pids)) == 2
+    some.close()
+    some.close()
+    assert not any(map(alive, pids))
+    with pytest.raises(ps.Error, match="are ending"):
+        some.run(Bytes(b"echo"))
+    del some
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
+def test_memory_goes_with_tasks_and_may_be_forgotten():
+    some, first, second = pool(1), SharedMemory(10), SharedMemory(10)
+    work = Bytes(b"write abcd", memory=[first, second])
+    some.run(work)
+    assert work.replies[0][1] == b"2" and bytes(first.view[:4]) == bytes(second.view[:4]) == b"abcd"
+    some.forget(first)
+    del first
+    work = Bytes(b"write efgh", memory=[second])
+    some.run(work)
+    assert work.replies[0][1] == b"1" and bytes(second.view[:4]) == b"efgh"
+    maps = pathlib.Path(f"/proc/{some.pids[0]}/maps").read_text().count("memfd:penstock")
+    assert maps == 2  # its page, and what is left
+    some.close()
+
+
+def test_a_process_that_dies_is_replaced_and_its_tasks_are_told(tmp_path):
+    some = pool()
+    before = some.pids
+    work = Bytes(b"die %s" % os.fsencode(tmp_path / "mark"), *[b"echo %d" % i for i in range(20)])
+    some.run(work)
+    assert len(work.replies) == 21 and (2, "signal 9 (SIGKILL)") in work.deaths
+    assert all(step is None for step, _ in work.deaths if step != 2)
+    assert some.replaced == 1 and len(set(before) & set(some.pids)) == 1
+    for pid in some.pids:
+        os.kill(pid, 9)
+    work = Bytes(b"echo again")
+    some.run(work)
+    assert work.replies and some.replaced >= 2
+    some.close()
+
+
+def test_what_work_raises_ends_a_run_and_the_next_one_is_not_disturbed():
+    class Refuses(Bytes):
+        def done(self, task, reply):
+            raise LookupError("enough")
+
+    some = pool()
+    with pytest.raises(LookupError):
+        some.run(Refuses(*[b"sleep 0.01"] * 10))
+    work = Bytes(*[b"echo %d" % i for i in range(10)])
+    some.run(work)
+    assert sorted(work.replies) == [(b"echo %d" % i, b"hello %d" % i) for i in range(10)]
+    some.close()
+
+
+def test_processes_that_cannot_begin_are_an_error():
+    some = pool(setup=b"fail")
+    with pytest.raises(ValueError, match="not today") as caught:
+        some.run(Bytes(b"echo"))
+    assert "processes_handlers.py" in str(caught.value.__cause__)
+    some.close()
+    some = pool(setup=b"die")
+    with pytest.raises(ps.Error, match="ended as they started: exit status 7"):
+        some.run(Bytes(b"echo"))
+    some.close()
+
+
+def test_a_handler_that_fails_is_an_error_and_the_pool_goes_on():
+    some = pool(1)
+    with pytest.raises(KeyError, match="this"):
+        some.run(Bytes(b"fail this"))
+    work = Bytes(b"echo on")
+    some.run(work)
+    assert work.replies == [(b"echo on", b"hello on")]
+    some.close()
+
+
+def test_stop_ends_a_run_of_another_thread():
+    some, caught = pool(1), []
+
+    def run():
+        try:
+            some.run(Bytes(*[b"sleep 0.2"] * 100))
+        except ps.Error as error:
+            caught.append(error)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    time.sleep(0.1)
+    some.stop()
+    thread.join(5)
+    assert not thread.is_alive() and "are ending" in str(caught[0])
+    some.close()
+
+
+def test_a_forked_process_neither_uses_nor_ends_those_of_its_parent():
+    some = pool(1)
+    some.run(Bytes(b"echo"))
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            some.run(Bytes(b"echo"))
+        except ps.Error:
+            some.close()
+            status = 0
+        os._exit(status)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    work = Bytes(b"echo still")
+    some.run(work)
+    assert work.replies
+    some.close()
+
+
+def test_a_pool_that_nobody_holds_ends():
+    some = pool()
+    pids = some.pids
+    del some
+    assert not any(map(alive, pids))
