@@ -37,7 +37,7 @@ else echo "PyTorch for CPUs is not to be had here: its tests will be skipped"
 fi
 # In a folder of its own, that one test looks into: linked with CUDA, it breaks whatever imports it beside a torch without.
 "${pip[@]}" --no-deps --target .venv/torchvision --requirement "$torchvision" 2>/dev/null ||
-  echo "torchvision is not to be had here: the test of the README's training loop will be skipped"
+  echo "torchvision is not to be had here: programs of the docs that use it will be skipped"
 "${pip[@]}" --no-deps --requirement "$petastorm" 2>/dev/null ||
   echo "Petastorm is not to be had here: its tests will be skipped"
 echo "$wanted" >"$stamp"

@@ -4,10 +4,12 @@ A block of `python` runs in the page's own interpreter, one after the other, wit
 title (```python title="train.py") is written to that file instead. A block of `sh` runs in the page's folder, with the
 command `penstock` and the tests' `python` on PATH. A block of `text` that follows one of them is what it prints on stdout: `...`
 stands for anything, and a comment `<!-- numbers differ -->` before it lets each number be another. A comment `<!-- not run: REASON -->` before a block leaves it out, and one like
-`<!-- run as: cuda:0 -> host -->` has other text in its place while it runs.
+`<!-- run as: cuda:0 -> host -->` has other text in its place while it runs. `<!-- peer: ffcv -->` runs a block with an
+interpreter that has that package: the tests' own, or one of those that PENSTOCK_PEERS lists, with colons between.
 """
 
 import dataclasses
+import functools
 import importlib.util
 import json
 import os
@@ -25,6 +27,7 @@ SECONDS = 240  # for one block
 
 FENCE = re.compile(r"^(`{3,})(\w*)[ \t]*(.*)$")
 NOT_RUN = re.compile(r"^<!-- not run: (.+) -->$")
+PEER = re.compile(r"^<!-- peer: (.+) -->$")
 RUN_AS = re.compile(r"^<!-- run as: (.+) -> (.+) -->$")
 
 
@@ -37,23 +40,24 @@ class Block:
     not_run: str = ""  # the reason
     other: tuple = ()  # what is replaced, and by what
     numbers_differ: bool = False
+    peer: str = ""  # a package
 
 
 def blocks_of(page):
     """In their order."""
-    blocks, reason, other, differ, opened = [], "", (), False, None
+    blocks, reason, other, differ, peer, opened = [], "", (), False, "", None
     for number, line in enumerate(page.read_text().splitlines(), 1):
         fence = FENCE.match(line)
         if opened is None and fence:
             title = re.search(r'title="([^"]+)"', fence[3])
-            opened = fence[1], Block(fence[2], "", number, title[1] if title else "", reason, other, differ)
+            opened = fence[1], Block(fence[2], "", number, title[1] if title else "", reason, other, differ, peer)
         elif opened is not None and line == opened[0]:
             block = opened[1]
             if block.other:
                 assert block.other[0] in block.text, f"{page}:{block.line}: {block.other[0]} is not in this block"
                 block.text = block.text.replace(*block.other)
             blocks.append(block)
-            opened, reason, other, differ = None, "", (), False
+            opened, reason, other, differ, peer = None, "", (), False, ""
         elif opened is not None:
             opened[1].text += line + "\n"
         elif line.strip():
@@ -61,6 +65,8 @@ def blocks_of(page):
             reason = told[1] if told else ""
             told = RUN_AS.match(line)
             other = told.groups() if told else ()
+            told = PEER.match(line)
+            peer = told[1] if told else ""
             differ = line == "<!-- numbers differ -->"
     assert opened is None, f"{page}: a block is not closed"
     return blocks
@@ -77,6 +83,20 @@ def missing_package(code):
     for package in re.findall(rf"^\s*(?:import|from) ({OPTIONAL})\b", code, re.MULTILINE):
         if importlib.util.find_spec(package) is None:
             return package
+    return None
+
+
+@functools.lru_cache
+def with_package(package):
+    """An interpreter and the folders that it looks into, which has the package; None where none has."""
+    shims = [str(ROOT / "tests/python/peers"), str(ROOT / ".venv/torchvision")]
+    interpreters = [sys.executable, *filter(None, os.environ.get("PENSTOCK_PEERS", "").split(os.pathsep))]
+    code = "; ".join(f"import {name}" for name in (package, "torch", "torchvision"))
+    for interpreter in interpreters:
+        for folders in (shims[:1], shims):
+            tried = {**os.environ, "PYTHONPATH": os.pathsep.join(folders)}
+            if subprocess.run([interpreter, "-c", code], env=tried, capture_output=True).returncode == 0:
+                return interpreter, folders
     return None
 
 
@@ -142,11 +162,16 @@ class Session:
         assert not told["error"], f"{name}\n{told['error']}"
         return told["printed"]
 
-    def shell(self, code, name):
+    def shell(self, code, name, peer=None):
+        env = environment()
+        if peer is not None:
+            interpreter, folders = peer
+            env["PATH"] = os.pathsep.join([str(pathlib.Path(interpreter).parent), env["PATH"]])
+            env["PYTHONPATH"] = os.pathsep.join(folders)
         done = subprocess.run(
             ["bash", "-euo", "pipefail", "-c", code],
             cwd=self._folder,
-            env=environment(),
+            env=env,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -168,14 +193,23 @@ def compare(wanted, printed, name, numbers_differ):
 def run_page(page, folder, name):
     """Runs all blocks of a page; skips where a program needs a package that is not installed."""
     printed = None  # by the last block that ran
+    left_out = []
     with Session(folder) as session:
         for block in blocks_of(page):
             where = f"{name}:{block.line}"
             before, printed = printed, None
             if block.not_run:
                 continue
+            if block.peer:
+                peer = with_package(block.peer)
+                if peer is None:
+                    left_out.append(f"{where}: {block.peer} is not installed")
+                else:
+                    printed = session.shell(block.text, where, peer)
+                continue
             if block.title:
-                if missing := missing_package(block.text):
+                missing = missing_package(block.text)
+                if missing and block.title != "before.py":
                     pytest.skip(f"{where}: {block.title} needs {missing}, which is not installed")
                 (folder / block.title).write_text(block.text)
             elif block.language == "python":
@@ -185,3 +219,5 @@ def run_page(page, folder, name):
                 printed = session.shell(block.text, where)
             elif block.language == "text" and before is not None:
                 compare(block.text, before, where, block.numbers_differ)
+    if left_out:
+        pytest.skip(f"the rest of the page ran: {'; '.join(left_out)}")
