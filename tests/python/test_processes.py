@@ -10,7 +10,7 @@ import time
 import penstock as ps
 import pytest
 from penstock._processes.channel import Channel, PeerGone
-from penstock._processes.memory import SharedMemory
+from penstock._processes.memory import SharedMemory, available
 from penstock._processes.pool import Pool, Task, Work
 
 
@@ -55,7 +55,7 @@ def test_memory_is_all_there_and_stays():
 
 def test_memory_that_cannot_be_had_is_told():
     code = (
-        "import resource; from penstock._processes.memory import SharedMemory\n"
+        "import resource; from penstock._processes.memory import SharedMemory, available\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))\n"
         "SharedMemory(4096)\n"
         "before = __import__('os').listdir('/proc/self/fd')\n"
@@ -67,6 +67,29 @@ def test_memory_that_cannot_be_had_is_told():
     assert done.stdout.startswith("resource ") and done.stdout.endswith("True\n")
     with pytest.raises(ps.Error, match="memory to share"):
         SharedMemory(1 << 60)
+
+
+def test_memory_that_there_is_ends_at_the_limits_of_containers(tmp_path):
+    def write(name, text):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+
+    write("proc/meminfo", "MemTotal: 9000 kB\nMemAvailable:   5000 kB\nSwapFree: 1000 kB\n")
+    assert available(str(tmp_path)) == 6000 << 10
+    write("proc/self/cgroup", "4:cpu:/x\n0::/pod/job\n")
+    write("sys/fs/cgroup/pod/job/memory.max", "max\n")
+    write("sys/fs/cgroup/pod/job/memory.current", "5000\n")
+    assert available(str(tmp_path)) == 6000 << 10
+    write("sys/fs/cgroup/pod/memory.max", "900000\n")
+    write("sys/fs/cgroup/pod/memory.current", "700000\n")
+    write("sys/fs/cgroup/pod/memory.stat", "anon 600000\ninactive_file 50000\nactive_file 1\n")
+    assert available(str(tmp_path)) == 250001
+    write("sys/fs/cgroup/memory.max", "100\n")
+    write("sys/fs/cgroup/memory.current", "120\n")
+    assert available(str(tmp_path)) == 0
+    write("proc/self/cgroup", "0::/../elsewhere\n")
+    assert available(str(tmp_path)) == 0
+    assert 0 < available() < 1 << 50
 
 
 def test_messages_of_any_size_arrive_whole_and_with_descriptors():

@@ -6,21 +6,53 @@ import errno
 import fcntl
 import mmap
 import os
+import pathlib
+import sys
 
 from .._error import made
 
 _LOOKED_AT = 1 << 20  # bytes from which on it is looked at what there is
 
 
-def available(meminfo: str = "/proc/meminfo") -> int:
-    """Bytes that the machine can give without taking them from anyone. The kernel gives more, and then ends processes."""
-    found = 0
-    with open(meminfo, encoding="ascii") as file:
-        for line in file:
-            name, _, rest = line.partition(":")
-            if name in ("MemAvailable", "SwapFree"):
-                found += int(rest.split()[0]) << 10
-    return found
+def available(root: str = "/") -> int:
+    """Bytes that the machine, and the container that this process is in (cgroup, version 2), can give without taking them
+    from anyone. The kernel gives more, and then ends processes. `root`: where the system's files are."""
+    files = pathlib.Path(root)
+    told = _numbers(files / "proc/meminfo")
+    found = (told.get("MemAvailable:", 0) + told.get("SwapFree:", 0)) << 10
+    return min([found, *map(_left_in, _groups(files))])
+
+
+def _groups(files: pathlib.Path) -> list[pathlib.Path]:
+    """The control group of this process and those around it, as far as they can be seen."""
+    try:
+        lines = (files / "proc/self/cgroup").read_text().splitlines()
+    except OSError:
+        return []
+    top = files / "sys/fs/cgroup"
+    own = next((line[3:].strip("/") for line in lines if line.startswith("0::")), "")
+    group = top / own if ".." not in own else top
+    return [each for each in (group, *group.parents) if each.is_relative_to(top)]
+
+
+def _left_in(group: pathlib.Path) -> int:
+    """What is cached of files is given back before anything is refused."""
+    try:
+        limit = int((group / "memory.max").read_text())
+        used = int((group / "memory.current").read_text())
+    except (OSError, ValueError):  # the topmost has none; "max" is no limit
+        return sys.maxsize
+    told = _numbers(group / "memory.stat")
+    return max(0, limit - used + told.get("inactive_file", 0) + told.get("active_file", 0))
+
+
+def _numbers(file: pathlib.Path) -> dict[str, int]:
+    """Of lines "NAME NUMBER ...", those that can be read."""
+    try:
+        parts = [line.split() for line in file.read_text().splitlines()]
+    except OSError:
+        return {}
+    return {part[0]: int(part[1]) for part in parts if len(part) > 1 and part[1].isdigit()}
 
 
 class SharedMemory:
@@ -45,7 +77,9 @@ class SharedMemory:
         except OSError as error:
             if descriptor >= 0:
                 os.close(descriptor)
-            raise made("resource", f"no {size} bytes of memory to share with other processes: {error.strerror}") from None
+            raise made(
+                "resource", f"no {size} bytes of memory to share with other processes: {error.strerror}"
+            ) from None
 
     def _map(self, descriptor: int, size: int) -> None:
         self._memory = mmap.mmap(descriptor, size)
