@@ -12,7 +12,9 @@ stamp=.venv/requirements.sha256
 torch=tests/python/requirements_torch.txt
 petastorm=tests/python/requirements_petastorm.txt
 torchvision=tests/python/requirements_torchvision.txt
-wanted=$(cat "$requirements" "$torch" "$torchvision" "$petastorm" | sha256sum)
+albumentations=tests/python/requirements_albumentations.txt
+site=docs/requirements.txt
+wanted=$(cat "$requirements" "$torch" "$torchvision" "$petastorm" "$albumentations" "$site" | sha256sum)
 if [ -x .venv/bin/python ] && [ "$(cat "$stamp" 2>/dev/null)" = "$wanted" ]; then exit 0; fi
 
 echo "Installing the Python packages of the tests into .venv"
@@ -40,4 +42,8 @@ fi
   echo "torchvision is not to be had here: programs of the docs that use it will be skipped"
 "${pip[@]}" --no-deps --requirement "$petastorm" 2>/dev/null ||
   echo "Petastorm is not to be had here: its tests will be skipped"
+"${pip[@]}" --requirement "$albumentations" 2>/dev/null ||
+  echo "Albumentations is not to be had here: programs of the docs that use it will be skipped"
+"${pip[@]}" --requirement "$site" 2>/dev/null ||
+  echo "mkdocs is not to be had here: the site of docs/ will not be built"
 echo "$wanted" >"$stamp"

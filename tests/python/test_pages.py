@@ -117,6 +117,7 @@ TASKS = {
     "tar, HDF5, LMDB and TFRecord of others": "others_data",
     "resuming with torchdata": "checkpoints",
     "resuming with Lightning": "lightning",
+    "Albumentations in the middle of the chain": "albumentations",
     "two views": "contrastive",
     "subsets": "subsets",
     "corrupt data": "corrupt_data",

@@ -1,0 +1,33 @@
+"""docs/ builds as a site without a warning."""
+
+import importlib.util
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+import pytest
+
+ROOT = pathlib.Path(__file__).parents[2]
+
+
+def test_the_site_builds_without_a_warning(tmp_path):
+    for package in ("mkdocs", "material"):
+        if importlib.util.find_spec(package) is None:
+            pytest.skip(f"{package} is not installed: docs/requirements.txt")
+    site = tmp_path / "site"
+    done = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", site],
+        cwd=ROOT,
+        env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout
+    assert not re.search(r"^WARNING", done.stdout, re.MULTILINE), done.stdout
+    built = {page.relative_to(site).with_suffix(".md") for page in site.rglob("*.html")}
+    for page in (ROOT / "docs").rglob("*.md"):
+        name = page.relative_to(ROOT / "docs")
+        assert (name.with_name("index.md") if name.name == "README.md" else name) in built
