@@ -122,7 +122,11 @@ def found(build: pathlib.Path) -> dict[str, ast.stmt]:
 
 
 def short(annotation: str) -> str:
-    return re.sub(r"\b(penstock\._penstock|penstock\._stats|penstock|os|pathlib|collections\.abc|typing|_penstock)\.", "", annotation)
+    return re.sub(
+        r"\b(penstock\._penstock|penstock\._stats|penstock|os|pathlib|collections\.abc|typing|_penstock)\.",
+        "",
+        annotation,
+    )
 
 
 def signature(name: str, node: ast.FunctionDef) -> str:
@@ -167,10 +171,12 @@ def prose(text: str | None) -> str:
             if told:  # "size: one number": an entry for a parameter
                 if lines and not lines[0].startswith("- "):
                     lines.append("")
-                line = f"- `{told[1]}`: {line[told.end():]}"
+                line = f"- `{told[1]}`: {line[told.end() :]}"
             elif lines and lines[-1].startswith(("- ", "  ")):
                 line = f"  {line.strip()}"
-            lines.append("`".join(escaped(piece) if place % 2 == 0 else piece for place, piece in enumerate(line.split("`"))))
+            lines.append(
+                "`".join(escaped(piece) if place % 2 == 0 else piece for place, piece in enumerate(line.split("`")))
+            )
         parts.append("\n".join(lines))
     return "\n\n".join(parts) + "\n"
 
@@ -217,7 +223,9 @@ def entry(name: str, node: ast.stmt) -> str:
     if rows:
         parts.append("| member | meaning |\n| --- | --- |")
         for _, shown_as, meaning in rows:
-            meaning = "`".join(escaped(p) if i % 2 == 0 else p for i, p in enumerate(" ".join(meaning.split()).split("`")))
+            meaning = "`".join(
+                escaped(p) if i % 2 == 0 else p for i, p in enumerate(" ".join(meaning.split()).split("`"))
+            )
             parts.append(f"| `{shown_as.replace('|', chr(92) + '|')}` | {meaning.replace('|', chr(92) + '|')} |")
         parts.append("")
     return "\n".join(parts)
@@ -234,7 +242,9 @@ def python_page(build: pathlib.Path) -> str:
     for heading, wanted in GROUPS:
         parts.append(f"## {heading}\n")
         for pattern in wanted:
-            matching = [name for name in names if name == pattern or (pattern[-1] == "*" and name.startswith(pattern[:-1]))]
+            matching = [
+                name for name in names if name == pattern or (pattern[-1] == "*" and name.startswith(pattern[:-1]))
+            ]
             assert matching, pattern
             parts += [entry(name, names.pop(name)) for name in matching]
     if names:
@@ -249,9 +259,7 @@ def python_page(build: pathlib.Path) -> str:
 def option_table(build: pathlib.Path) -> list[list[str]]:
     code = "import json, penstock; print(json.dumps(penstock._penstock.option_table()))"
     environment = {**os.environ, "PYTHONPATH": str(build / "python")}
-    told = subprocess.run(
-        [sys.executable, "-c", code], check=True, stdout=subprocess.PIPE, text=True, env=environment
-    )
+    told = subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.PIPE, text=True, env=environment)
     return [list(row) for row in json.loads(told.stdout)]
 
 

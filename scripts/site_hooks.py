@@ -45,7 +45,12 @@ def rewritten(page: str, text: str) -> str:
 
     text = re.sub(r"\[([^\]\n]+)\]\(([^)\s#]+)\)", words, text)
     # In a table GitHub wants a bar inside of code escaped, and mkdocs shows the escape.
-    text = re.sub(r"^\|.*\|$", lambda row: re.sub(r"`[^`]+`", lambda code: code[0].replace("\\|", "|"), row[0]), text, flags=re.MULTILINE)
+    text = re.sub(
+        r"^\|.*\|$",
+        lambda row: re.sub(r"`[^`]+`", lambda code: code[0].replace("\\|", "|"), row[0]),
+        text,
+        flags=re.MULTILINE,
+    )
     return LINK.sub(lead, text)
 
 

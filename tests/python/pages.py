@@ -72,6 +72,19 @@ def blocks_of(page):
     return blocks
 
 
+def name_of(page):
+    return str(page.relative_to(ROOT))
+
+
+def runs(page):
+    return any(block.language in ("python", "sh") and not block.not_run for block in blocks_of(page))
+
+
+def that_run(*patterns):
+    """The pages with a block that runs."""
+    return [page for pattern in patterns for page in sorted(ROOT.glob(pattern)) if runs(page)]
+
+
 def prose_of(page):
     """The page without its blocks and without code in a line."""
     text = re.sub(r"^(`{3,})\w*[^\n]*\n.*?^\1$", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
@@ -95,7 +108,7 @@ def with_package(package):
     for interpreter in interpreters:
         for folders in (shims[:1], shims):
             tried = {**os.environ, "PYTHONPATH": os.pathsep.join(folders)}
-            if subprocess.run([interpreter, "-c", code], env=tried, capture_output=True).returncode == 0:
+            if subprocess.run([interpreter, "-c", code], env=tried, check=False, capture_output=True).returncode == 0:
                 return interpreter, folders
     return None
 

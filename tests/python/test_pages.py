@@ -9,26 +9,21 @@ import h5py
 import numpy as np
 import pages
 import pytest
-from pages import ROOT
+from pages import ROOT, name_of
 
 DOCS = ROOT / "docs"
 MADE = DOCS / "reference"  # by scripts/reference.py: signatures, no programs
 ALL = [ROOT / "README.md", *sorted(page for page in DOCS.rglob("*.md"))]
 WRITTEN = [page for page in ALL if MADE not in page.parents]
 # Which ctest test compiles and runs the C++ blocks of a page.
-COMPILED = {"README.md": "readme", "docs/own_steps.md": "own_steps", "docs/libtorch.md": "torch_document", "docs/extending.md": "extending"}
-# What a page that begins with data of its own needs none of.
-NO_DATA = ("docs/quickstart.md", "docs/guides/", "docs/from/")
+COMPILED = {
+    "README.md": "readme",
+    "docs/own_steps.md": "own_steps",
+    "docs/libtorch.md": "torch_document",
+    "docs/extending.md": "extending",
+}
 # What a page makes itself.
 MAKES = {"docs/cluster.md": ["train.tar.d"]}
-
-
-def name_of(page):
-    return str(page.relative_to(ROOT))
-
-
-def runs(page):
-    return any(block.language in ("python", "sh") and not block.not_run for block in pages.blocks_of(page))
 
 
 @pytest.fixture(name="data", scope="session")
@@ -48,14 +43,14 @@ def data_fixture(tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize("page", [page for page in WRITTEN if runs(page)], ids=name_of)
-def test_the_blocks_of_a_page_run_in_their_order(page, request, tmp_path):
-    folder = tmp_path / "page"
-    if name_of(page).startswith(NO_DATA):
-        folder.mkdir()
+@pytest.mark.parametrize("page", pages.that_run("README.md", "docs/*.md"), ids=name_of)
+def test_the_blocks_of_a_page_run_in_their_order(page, data, tmp_path):
+    if name_of(page) == "docs/quickstart.md":
+        folder = tmp_path
     else:
+        folder = tmp_path / "page"
         made = shutil.ignore_patterns(*MAKES.get(name_of(page), []))
-        shutil.copytree(request.getfixturevalue("data"), folder, ignore=made)
+        shutil.copytree(data, folder, ignore=made)
     pages.run_page(page, folder, name_of(page))
 
 
@@ -63,11 +58,15 @@ def test_the_blocks_of_a_page_run_in_their_order(page, request, tmp_path):
 def test_every_block_is_run_or_says_why_not(page):
     for block in pages.blocks_of(page):
         where = f"{name_of(page)}:{block.line}"
-        assert block.language in ("", "cmake", "cpp", "diff", "json", "python", "sh", "text"), f"{where}: {block.language}"
+        assert block.language in ("", "cmake", "cpp", "diff", "json", "python", "sh", "text"), (
+            f"{where}: {block.language}"
+        )
         if block.language == "cpp" and not block.not_run:
             assert name_of(page) in COMPILED, f"{where}: no test compiles this"
         if block.language == "":
-            commands = re.search(r"^(cd|cmake|penstock|pip|python|scripts/\w|tests/\w|torchrun)\b.*", block.text, re.MULTILINE)
+            commands = re.search(
+                r"^(cd|cmake|penstock|pip|python|scripts/\w|tests/\w|torchrun)\b.*", block.text, re.MULTILINE
+            )
             assert commands is None or block.not_run, f"{where}: commands stand in blocks of sh: {commands[0]}"
 
 
@@ -107,41 +106,13 @@ def test_every_page_is_reached_from_the_first():
     assert {name_of(page) for page in DOCS.rglob("*.md")} <= {name_of(page) for page in reached}
 
 
-# The tasks that newcomers come with, and the pages whose programs do them.
-TASKS = {
-    "classification": "classification",
-    "evaluation on three ranks with exact counts": "evaluation",
-    "segmentation with masks of 16 bits": "segmentation",
-    "detection with boxes and their labels": "detection",
-    "LAS, LAZ and OFF": "point_clouds",
-    "tar, HDF5, LMDB and TFRecord of others": "others_data",
-    "resuming with torchdata": "checkpoints",
-    "resuming with Lightning": "lightning",
-    "Albumentations in the middle of the chain": "albumentations",
-    "two views": "contrastive",
-    "subsets": "subsets",
-    "corrupt data": "corrupt_data",
-    "a cache": "cache",
-    "torchrun": "several_processes",
-    "a wrong URL": "debugging",
-    "why is it slow": "slow",
-    "debugging": "debugging",
-}
-
-
-@pytest.mark.parametrize("task", TASKS)
-def test_a_task_has_a_guide_with_a_program_what_it_prints_and_what_to_change(task):
-    page = DOCS / "guides" / f"{TASKS[task]}.md"
-    blocks = pages.blocks_of(page)
-    assert runs(page) and any(block.language == "text" for block in blocks)
-    assert "**What you have:**" in page.read_text() and "\n## What to change when\n" in page.read_text()
-
-
 def test_an_output_that_differs_is_told(tmp_path):
     page = tmp_path / "page.md"
     page.write_text("```python\nprint('1 image')\n```\n\n```text\n2 ...\n```\n")
     (tmp_path / "run").mkdir()
     with pytest.raises(AssertionError, match="does not stand in the output"):
         pages.run_page(page, tmp_path / "run", "page.md")
-    page.write_text("```python\nprint('loss 1.5, 30 images')\n```\n\n<!-- numbers differ -->\n```text\nloss 0.25, ... images\n```\n")
+    page.write_text(
+        "```python\nprint('loss 1.5, 30 images')\n```\n\n<!-- numbers differ -->\n```text\nloss 0.25, ... images\n```\n"
+    )
     pages.run_page(page, tmp_path / "run", "page.md")

@@ -24,7 +24,9 @@ def test_every_option_of_every_door_is_in_the_table():
     table = {name: door for _, name, _, _, door in reference.option_table(BUILD)}
     assert {name for name, door in table.items() if door != "cpp"} == set(reference.python_options(BUILD))
     assert {name for name, door in table.items() if door != "python"} == set(reference.cpp_options())
-    assert all(meaning.endswith(".") and change.endswith(".") for _, _, meaning, change, _ in reference.option_table(BUILD))
+    assert all(
+        meaning.endswith(".") and change.endswith(".") for _, _, meaning, change, _ in reference.option_table(BUILD)
+    )
 
 
 def test_every_command_and_every_public_name_has_an_entry():

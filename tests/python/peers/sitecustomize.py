@@ -16,7 +16,6 @@ class _BeforeTorchvision(importlib.abc.MetaPathFinder):
             spec = importlib.machinery.PathFinder.find_spec(name)
             if spec is not None:
                 self._declare(pathlib.Path(spec.origin).parent)
-        return None
 
     def _declare(self, package):
         import torch
