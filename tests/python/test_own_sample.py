@@ -94,6 +94,16 @@ def test_outputs_have_the_keywords_and_shapes_that_are_said(scenes):
     assert seen == {((3, SIZE, SIZE), (4,), ())}
 
 
+@pytest.mark.parametrize("nothing", [[], np.zeros(0), np.zeros((0, 4)), np.zeros((0, 7), np.float32)])
+def test_nothing_fits_rows_of_any_length(scenes, nothing):
+    def drops(boxes):
+        return {"boxes": boxes if len(boxes) == 2 else nothing}
+
+    sample = ps.sample(drops, ["boxes"], shapes={"boxes": (None, 4)}, dtypes={"boxes": "float32"})
+    rows = [len(row) for batch in ps.Loader(scenes, fields=fields(), on_sample=sample) for row in batch["boxes"]]
+    assert rows == [0, 0, 2, 0, 0, 2, 0, 0, 2, 0]
+
+
 def test_draws_behind_it_and_in_it_are_functions_of_the_sample(scenes):
     def noisy(random, image):
         return {"image": image ^ random.integers(0, 9, image.shape, np.uint8)}

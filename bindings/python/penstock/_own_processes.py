@@ -260,7 +260,7 @@ class _Rows(Work):
         # Less and less, so that all processes end at about the same time; but no less than what is worth a message.
         least = int(_TASK_S / self._processes.row_s) if self._processes.row_s > 0 else 1
         share = -(-len(self._left) // (2 * self._processes.workers))
-        size = max(share, min(least, -(-len(self._left) // self._processes.workers)))
+        size = max(share, min(least, -(-len(self._batch.rows) // self._processes.workers)))
         rows = self._left[-size:][::-1] if size else []
         del self._left[len(self._left) - len(rows) :]
         return rows

@@ -16,7 +16,7 @@ _PROGRAMS = 64  # kept, of as many shapes that a function gives
 
 
 def name_of(function: Callable[..., Any]) -> str:
-    return getattr(function, "__qualname__", None) or repr(function)
+    return getattr(function, "__qualname__", None) or type(function).__qualname__
 
 
 def takes_random(function: Callable[..., Any]) -> bool:
@@ -71,6 +71,13 @@ def _fits(shape: tuple[int, ...], wanted: tuple[int | None, ...]) -> bool:
     return len(shape) == len(wanted) and all(w is None or w == size for size, w in zip(shape, wanted))
 
 
+def empty_as(value: Any, wanted: tuple[int | None, ...]) -> Any:
+    """Nothing at all does not tell what its items would be like: those of rows of different length."""
+    if None not in wanted or (value.ndim > 0 and value.shape[0] != 0):
+        return value
+    return value.reshape(0, *(size or 0 for size in wanted[1:]))
+
+
 def other_layout(value: Any, layout: str) -> Any:
     """An image (C, H, W) from (H, W, C), or the other way round; what is no image stays as it is."""
     import numpy as np
@@ -114,6 +121,8 @@ class Call:
         value = np.asarray(value)
         if self.dtype is not None and value.dtype != self.dtype:
             value = value.astype(self.dtype, casting="same_kind")
+        if self.shape is not None and value.size == 0:
+            value = empty_as(value, self.shape)
         if self.shape is not None and not _fits(value.shape, self.shape):
             raise shape_error(self.output, place.key, f"{self} gave {value.dtype} {value.shape}, not {self.shape}")
         return value
@@ -267,10 +276,10 @@ class SampleCall:
         elif wanted is not None and value.dtype != wanted:
             value = value.astype(wanted, casting="same_kind" if value.size else "unsafe")
         shape = self.shapes.get(output)
-        if value.size == 0 and value.ndim == 1:  # an empty list does not tell its items' shape
-            items = shape[1:] if shape is not None and None in shape else given.shape[1:] if given.ndim else ()
-            if (shape is None and given.ndim > 1) or (shape is not None and None in shape):
-                value = value.reshape(0, *(size or 0 for size in items))
+        if value.size == 0 and shape is not None:
+            value = empty_as(value, shape)
+        elif value.size == 0 and value.ndim == 1 and given.ndim > 1:
+            value = value.reshape(0, *given.shape[1:])
         if shape is not None and not _fits(value.shape, shape):
             raise shape_error(output, place.key, f"{self} gave {value.dtype} {value.shape}, not {shape}")
         return value

@@ -210,11 +210,13 @@ class Pool:
             raise made("resource", "the processes for Python's functions are ending")
 
     def _hand_out(self, work: Work) -> bool:
-        """False when nothing is under way."""
+        """False when nothing is under way. One that is still starting gets nothing: others are sooner through."""
         self._require_open()
+        if not any(each.ready for each in self._processes):
+            return True
         for depth in range(_AHEAD):
             for index in range(len(self._processes)):
-                if len(self._processes[index].tasks) > depth:
+                if not self._processes[index].ready or len(self._processes[index].tasks) > depth:
                     continue
                 task = work.next()
                 if task is None:
