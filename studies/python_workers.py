@@ -3,8 +3,8 @@
 
 What Loader(python_workers=N) gives: samples/s with 1 and 2 processes of a function of pure Python and of one that sleeps;
 the processor time of a row of 224 x 224 beside its function, in the program and in the processes; and samples/s beside
-PyTorch's DataLoader with as many workers and the same function. Needs NumPy, Pillow, psutil and penstock; PyTorch, where that
-part is to be measured."""
+PyTorch's DataLoader with as many workers and the same function. Needs NumPy, Pillow and penstock; PyTorch, where that part is
+to be measured."""
 
 import argparse
 import io
@@ -125,33 +125,35 @@ def torch_rate(folder, function, workers, arguments):
     return rate(endless(loader), arguments.seconds, arguments.rows)
 
 
-def processor_s(process):
-    return sum(process.cpu_times()[:2])
+def processor_s(task):
+    return int((task / "schedstat").read_text().split()[0]) / 1e9
+
+
+def own_tasks():
+    """Of the system: the thread of the loader that hands out the rows, and all of the processes."""
+    threads = [task for task in pathlib.Path("/proc/self/task").iterdir() if "penstock-batch" in (task / "comm").read_text()]
+    for process in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            father = (process / "stat").read_text().rpartition(")")[2].split()[1]
+        except OSError:
+            continue
+        if int(father) == os.getpid():
+            threads += (process / "task").iterdir()
+    return threads
 
 
 def cost(folder, arguments):
-    """Processor us of a row, of a function that gives back what it gets: those of all threads and processes, less those of
-    a loader without functions."""
-    import psutil
-    import penstock as ps
-
-    def measured(make):
-        with make() as loader:
-            batches = endless(loader)
-            for _ in range(5):
-                next(batches)
-            this = psutil.Process()
-            all_of_them = [this, *this.children()]
-            before = sum(map(processor_s, all_of_them))
-            taken, began = 0, time.perf_counter()
-            while time.perf_counter() - began < arguments.seconds:
-                next(batches)
-                taken += 1
-            return 1e6 * (sum(map(processor_s, all_of_them)) - before) / (taken * arguments.rows)
-
-    plain = {"jpg": ps.image.decode() | ps.image.channels_last()}
-    without = measured(lambda: ps.Loader(folder, batch_size=arguments.rows, shuffle=True, fields=plain, workers=1))
-    return measured(lambda: loader_of(folder, same, 2, arguments.rows)) - without
+    """Processor us of a row, of a function that gives back what it gets."""
+    with loader_of(folder, same, 2, arguments.rows) as loader:
+        batches = endless(loader)
+        for _ in range(5):
+            next(batches)
+        tasks = own_tasks()
+        before, taken, began = sum(map(processor_s, tasks)), 0, time.perf_counter()
+        while time.perf_counter() - began < arguments.seconds:
+            next(batches)
+            taken += 1
+        return 1e6 * (sum(map(processor_s, tasks)) - before) / (taken * arguments.rows)
 
 
 def told(what, values, unit):

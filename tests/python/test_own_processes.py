@@ -160,6 +160,27 @@ def test_rows_that_differ_in_shape_are_told_as_without_processes(arrays):
     assert told(2) == told(0) and [key for _, _, key, _ in told(2)] == ["002", "019"]
 
 
+def test_of_several_faults_in_a_batch_the_first_row_tells(arrays):
+    pytest.importorskip("cloudpickle", reason="cloudpickle is not installed")
+
+    def told(uneven, fails, workers):
+        def function(row):
+            if row[0] in fails:
+                time.sleep(0.05 if row[0] == min(fails) else 0)
+                raise KeyError(int(row[0]))
+            return row[: 3 if row[0] == uneven else 5]
+
+        with ps.Loader(arrays, batch_size=8, fields=chains(function), python_workers=workers) as loader:
+            try:
+                next(iter(loader))
+            except (ps.Error, KeyError) as error:
+                return repr(error)
+
+    for uneven, fails, expected in ((5, {3, 7}, "KeyError(3)"), (2, {3}, "Error('sample 002"), (0, {6, 7}, "Error")):
+        assert told(uneven, fails, 3) == told(uneven, fails, 0)
+        assert told(uneven, fails, 3).startswith(expected)
+
+
 def test_shapes_may_change_from_batch_to_batch(arrays):
     pytest.importorskip("cloudpickle", reason="cloudpickle is not installed")
     fields = {"npy": ps.transform(lambda row: row[: 3 if 8 <= row[0] < 16 else 5])}
@@ -196,6 +217,7 @@ def test_a_row_that_kills_two_processes_is_an_error_with_its_key(arrays, tmp_pat
             next(iterator)
         assert (caught.value.key, caught.value.kind) == ("011", "resource")
         assert next(iterator)["__key__"][0] == "016"
+        assert loader.stats()["python_workers_replaced"] == 2
 
 
 def test_kills_at_any_moment_lose_and_change_nothing(arrays):

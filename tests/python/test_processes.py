@@ -217,15 +217,14 @@ def test_stop_ends_a_run_of_another_thread():
 
     def run():
         try:
-            some.run(Bytes(*[b"sleep 0.2"] * 100))
+            some.run(Bytes(*[b"sleep 3"] * 100))
         except ps.Error as error:
             caught.append(error)
 
     thread = threading.Thread(target=run)
     thread.start()
-    time.sleep(0.1)
     some.stop()
-    thread.join(5)
+    thread.join(2)
     assert not thread.is_alive() and "are ending" in str(caught[0])
     some.close()
 

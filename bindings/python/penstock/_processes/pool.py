@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import collections
-import json
 import os
 import pickle
 import select
@@ -27,8 +26,9 @@ _GRACE_S = 5.0  # for what a process is at when the pool is closed
 _ONE_THREAD = dict.fromkeys(
     ["OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"], "1"
 )
+# Nothing is imported before the path is the parent's: a program's folder may have a module of any name.
 _PROGRAM = (
-    "import json, sys; sys.path[:] = json.loads(sys.argv[3]); "
+    "import sys; sys.path[:] = eval(sys.argv[3]); "
     "from penstock._processes.child import main; main(int(sys.argv[1]), int(sys.argv[2]))"
 )
 
@@ -79,11 +79,13 @@ class _Process:
         self.knows: dict[int, SharedMemory] = {}
         self.dropped: list[int] = []
         self.ready = False
+        if not sys.executable:
+            raise made("unsupported", "this program does not tell which Python runs it (sys.executable): no processes")
         descriptor = other.inherited()
         try:
             self.process = subprocess.Popen(
                 [sys.executable, *subprocess._args_from_interpreter_flags(), "-c", _PROGRAM]  # type: ignore[attr-defined]
-                + [str(descriptor), str(os.getpid()), json.dumps(sys.path)],
+                + [str(descriptor), str(os.getpid()), ascii([entry for entry in sys.path if isinstance(entry, str)])],
                 pass_fds=[descriptor],
                 stdin=subprocess.DEVNULL,
                 start_new_session=True,  # Ctrl-C is the program's
