@@ -213,16 +213,21 @@ def test_a_handler_that_fails_is_an_error_and_the_pool_goes_on():
 
 
 def test_stop_ends_a_run_of_another_thread():
-    some, caught = pool(1), []
+    some, caught, begun = pool(1), [], threading.Event()
+
+    class Begins(Bytes):
+        def done(self, task, reply):
+            begun.set()
 
     def run():
         try:
-            some.run(Bytes(*[b"sleep 3"] * 100))
+            some.run(Begins(b"echo", *[b"sleep 3"] * 100))
         except ps.Error as error:
             caught.append(error)
 
     thread = threading.Thread(target=run)
     thread.start()
+    assert begun.wait(60)
     some.stop()
     thread.join(2)
     assert not thread.is_alive() and "are ending" in str(caught[0])

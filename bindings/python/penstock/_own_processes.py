@@ -214,8 +214,13 @@ class _Rows(Work):
             if dtype.hasobject or size == 0:
                 continue
             block = self._processes.block(size)
-            self._blocks[output] = block, self._processes.lent(block, dtype, size).reshape(count, *shape)
+            array = self._processes.lent(block, dtype, size).reshape(count, *shape)
+            self._blocks[output] = block, array
             self._results[output] = Column(id(block), 0, dtype, shape, None)
+            given = self._batch.given[output]
+            if given.offsets is None and given.values.shape == array.shape and given.values.dtype == dtype:
+                # Rows that come back as they go do so in one place: less to copy, and less memory to walk through.
+                self._into[output], self._given[output] = array, self._results[output]
         self._known = True
         self._pack_common()
 

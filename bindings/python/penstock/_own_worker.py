@@ -114,6 +114,7 @@ class Worker:
             given[output].starts = of_output
         sources = {output: column.rows(memory, chunk.first, count, False) for output, column in given.items()}
         targets = {output: column.rows(memory, chunk.first, count, True) for output, column in results.items()}
+        in_place = {output for output, column in results.items() if given[output].memory == column.memory}
         strays = Strays()
         failure: tuple[int, bytes] | None = None
         for row, key, draws in zip(chunk.rows, chunk.keys, chunk.draws):
@@ -122,8 +123,9 @@ class Worker:
             place = Place(seed, epoch, key, row, draws)
             here = row - chunk.first
             slots = {output: target(here) for output, target in targets.items()}
+            values = {output: source(here) for output, source in sources.items()}
             try:
-                made = work.run({output: source(here) for output, source in sources.items()}, place, slots)
+                made = work.run(dict(values), place, slots)
             except BaseException as error:
                 failure = row, packed_exception(error)
                 break
@@ -131,7 +133,7 @@ class Worker:
                 value, slot = made[output], slots.get(output)
                 if slot is None or value.shape != slot.shape or value.dtype != slot.dtype:
                     strays.add(row, output, value)
-                elif value is not slot:
+                elif value is not slot and not (output in in_place and value is values[output]):
                     slot[...] = value
         told = pickle.dumps((dict(work.seconds), strays.told, failure))
         return b"".join([len(told).to_bytes(8, "little"), told, *strays.parts])
