@@ -1,5 +1,6 @@
 """Every block of code on every page of the documentation runs, and every link leads somewhere."""
 
+import importlib.util
 import os
 import re
 import shutil
@@ -8,6 +9,7 @@ import subprocess
 import h5py
 import numpy as np
 import pages
+import penstock
 import pytest
 from pages import ROOT, name_of
 
@@ -116,3 +118,46 @@ def test_an_output_that_differs_is_told(tmp_path):
         "```python\nprint('loss 1.5, 30 images')\n```\n\n<!-- numbers differ -->\n```text\nloss 0.25, ... images\n```\n"
     )
     pages.run_page(page, tmp_path / "run", "page.md")
+
+
+def code_in_lines(page):
+    """Without the blocks: `what` stands between backticks in a line."""
+    text = re.sub(r"^(`{3,})\w*[^\n]*\n.*?^\1$", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
+    return re.findall(r"`([^`\n]+)`", text)
+
+
+@pytest.mark.parametrize("page", ALL, ids=name_of)
+def test_every_name_of_the_package_that_a_page_mentions_exists(page):
+    for code in code_in_lines(page):
+        for name in re.findall(r"\bps\.([A-Za-z_]+(?:\.[A-Za-z_]+)*)", code):
+            found = penstock
+            for part in name.split("."):
+                if part == "torch" and found is penstock and importlib.util.find_spec("torch") is None:
+                    break
+                assert hasattr(found, part), f"{name_of(page)}: there is no ps.{name}"
+                found = getattr(found, part)
+
+
+@pytest.fixture(name="flags", scope="session")
+def flags_fixture():
+    """Command -> the flags that its help names."""
+
+    def told(*words):
+        command = [os.environ["PENSTOCK_COMMAND"], *words, "--help"]
+        return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+
+    names = re.findall(r"^  ([a-z-]+)  ", told().split("Subcommands:")[1], re.MULTILINE)
+    return {name: set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", told(name))) for name in names}
+
+
+@pytest.mark.parametrize("page", WRITTEN, ids=name_of)
+def test_every_flag_of_the_command_that_a_page_mentions_exists(page, flags):
+    lines = code_in_lines(page) + [
+        line for block in pages.blocks_of(page) if block.language == "sh" for line in block.text.splitlines()
+    ]
+    for line in lines:
+        for command, words in re.findall(r"\bpenstock ([a-z-]+)((?: [^|;&`#]*)?)", line):
+            if command not in flags:
+                continue
+            for flag in re.findall(r"(?<![\w-])--[a-z][a-z-]*", words):
+                assert flag in flags[command], f"{name_of(page)}: penstock {command} has no {flag}"
