@@ -39,6 +39,7 @@ set(public_headers
   transforms/chain/common_steps.hpp
   transforms/chain/interpolation.hpp
   transforms/chain/own_steps.hpp
+  transforms/chain/ragged_steps.hpp
   transforms/chain/step.hpp
   transforms/chain/step_values.hpp
   transforms/clouds/codecs/cloud.hpp

@@ -70,7 +70,9 @@ constexpr auto kOptions = std::to_array<OptionEntry>({
      "In training of several processes with on_error, where one rank alone must not end."},
     {kErrors, "missing",
      "What becomes of a sample that lacks a field which an output reads. \"raise\": making the loader fails and names "
-     "it. \"exclude\": epochs leave it out. \"empty\": an output of raw() has a row of no bytes; other outputs raise.",
+     "it. \"exclude\": epochs leave it out. \"empty\": outputs of raw(), array.decode(ragged=True), boxes() and "
+     "key_points(), and what pad(), mask() and "
+     "lengths() make of them, have a row without items; other outputs raise.",
      "\"exclude\" for data of which only some samples have masks or captions."},
     {kErrors, "checksums",
      "When values are compared with the CRC-32C that pack recorded. \"off\": never. \"first\": when this loader first "
@@ -105,7 +107,9 @@ constexpr auto kOptions = std::to_array<OptionEntry>({
      "How many batches your program may hold all the same, in memory that is taken when it comes to that and kept. One "
      "more raises an error. Python's default, None, is held where that is given, else 16; in C++ 0 is as held.",
      "held_max=len(loader) where you want list(loader) and memory has room."},
-    {kMemory, "max_items", "Bound of the items that a sample has in a ragged output. 0: as the data has.",
+    {kMemory, "max_items",
+     "Bound of the items that a sample has in a ragged output (of images with sizes of their own: elements). 0: as the "
+     "data has.",
      "To reserve memory for ragged rows up front, and to refuse samples that are larger."},
     {kMemory, "block_cache", "Bytes of blocks that are kept undone (chunks of HDF5, compressed shards).",
      "Raise it where the loader warns that a shuffle undoes blocks many times."},

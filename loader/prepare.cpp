@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <functional>
 #include <optional>
 #include <span>
 #include <utility>
@@ -24,6 +25,7 @@ constexpr std::uint64_t kLongRow = 4096;  // bytes: from which mapping its file 
 constexpr int kValuesTried = 16;
 constexpr std::chrono::seconds kLongestTimeout{1'000'000'000};  // 31 years; any time of the clock and it add up
 constexpr unsigned kMostBatches = 65536;                        // any few of them and some workers' add up
+constexpr int kValuesForItem = 1024;                            // many samples may have no box
 constexpr int kBadValuesTried = 1024;                           // where bad ones are to be got over
 
 std::vector<std::byte> read_prefix(const Dataset& dataset, const Extent& extent, std::uint64_t length) {
@@ -94,6 +96,26 @@ FirstBytes first_sound_value(const Dataset& dataset, std::uint32_t field, const 
   return first.value_or(FirstBytes());
 }
 
+/// The first of some values of the field that is wanted; empty where none is. `key` becomes the name of its sample.
+FirstBytes first_wanted_value(const Dataset& dataset, std::uint32_t field,
+                              const std::function<bool(const FirstBytes&)>& wanted, std::string& key) {
+  std::vector<Piece> pieces;
+  int tried = 0;
+  for (std::uint64_t sample = 0; sample < dataset.size() && tried < kValuesForItem; ++sample) {
+    if (!dataset.locate(sample, field, pieces)) continue;
+    ++tried;
+    try {
+      FirstBytes value(read_field(dataset, sample, field));
+      key = dataset.key(sample);
+      if (wanted(value)) return value;
+    } catch (const Error& error) {
+      if (!error.is_data_fault()) throw;  // of a broken one it is told when its turn comes
+    } catch (const std::exception&) {     // thrown by a codec of the user's own, likewise
+    }
+  }
+  return {};
+}
+
 // Sizes that are multiplied later must not overflow.
 void require_addressable(const LoaderOptions& options, std::span<const Output> outputs, unsigned batches) {
   constexpr double kAddresses = 0x1p47, kRowOverhead = 64;  // of a process; bytes of a row's name and table
@@ -110,9 +132,12 @@ void require_addressable(const LoaderOptions& options, std::span<const Output> o
 Program compiled(const Dataset& dataset, std::span<const FieldChain> chains, OnError policy) {
   const int most = policy == OnError::raise ? kValuesTried : kBadValuesTried;
   std::string probed;  // the sample that an output's shape was last asked of
-  const FieldCatalog catalog{dataset.fields(), [&](std::uint32_t field, const Codec* codec) {
-                               return first_sound_value(dataset, field, codec, most, probed);
-                             }};
+  const FieldCatalog catalog{
+      dataset.fields(),
+      [&](std::uint32_t field, const Codec* codec) { return first_sound_value(dataset, field, codec, most, probed); },
+      [&](std::uint32_t field, const std::function<bool(const FirstBytes&)>& wanted) {
+        return first_wanted_value(dataset, field, wanted, probed);
+      }};
   try {
     return Program(chains, catalog);
   } catch (const Error& error) {

@@ -53,12 +53,12 @@ def command_page(command: pathlib.Path) -> str:
 # Headings of the page, and what stands under each. What the package exports and no group has ends the page.
 GROUPS: list[tuple[str, list[str]]] = [
     ("Loading", ["Loader", "LoaderIterator", "Batch", "Stats", "Tensor", "Ragged", "Error"]),
-    ("PyTorch", ["torch.IterableDataset", "torch.tensor", "torch.tensors", "torch.sum_over_ranks"]),
+    ("PyTorch", ["torch.IterableDataset", "torch.tensor", "torch.tensors", "torch.rows", "torch.nested", "torch.sum_over_ranks"]),
     ("Datasets", ["open", "Dataset", "Sample", "FieldSchema"]),
     (
         "Chains",
-        ["field", "follow", "label", "raw", "boxes", "key_points", "Chain", "transform", "Transform", "sample"]
-        + ["SampleFunction"],
+        ["field", "follow", "label", "raw", "boxes", "key_points", "pad", "mask", "lengths"]
+        + ["Chain", "transform", "Transform", "sample", "SampleFunction"],
     ),
     ("Mixing rows", ["mixup", "cutmix", "Mix"]),
     ("Images", ["image.*"]),

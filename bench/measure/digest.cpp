@@ -102,6 +102,7 @@ void add_batch(Hash64& hash, const Batch& batch, Device* device) {
     add_text(hash, name(field.values.dtype));
     add_values(hash, std::span<const std::int64_t>(field.values.shape));
     add_values(hash, field.offsets);
+    if (!field.shapes.empty()) add_values(hash, field.shapes);
     const auto bytes = static_cast<std::size_t>(field.values.bytes());
     if (device == nullptr) {
       hash.add({field.values.data, bytes});

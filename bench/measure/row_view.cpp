@@ -51,6 +51,11 @@ TensorView row_of(const Field& field, std::uint32_t row) {
   }
   view.data += static_cast<std::uint64_t>(field.offsets[row]) * item;
   view.shape[0] = field.offsets[row + 1] - field.offsets[row];
+  if (!field.shapes.empty()) {
+    const std::size_t sizes = field.shapes.size() / (field.offsets.size() - 1);
+    const auto own = field.shapes.subspan(row * sizes, sizes);
+    view.shape.assign(own.begin(), own.end());
+  }
   return view;
 }
 

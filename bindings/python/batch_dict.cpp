@@ -26,7 +26,13 @@ nb::object column(const Batch& batch, const Field& field) {
   const TensorView& view = field.values;
   Tensor values = handed_out(batch, Tensor(batch.slab(), view.data, view.dtype, view.shape, batch.slab()->use));
   if (field.offsets.empty()) return nb::cast(std::move(values));
-  return nb::cast(Ragged{std::move(values), of_host(batch, field.offsets.data(), DType::i64, field.offsets.size())});
+  Ragged ragged{std::move(values), of_host(batch, field.offsets.data(), DType::i64, field.offsets.size())};
+  if (!field.shapes.empty()) {
+    const std::size_t rows = field.offsets.size() - 1, dimensions = field.shapes.size() / rows;
+    ragged.shapes = of_host(batch, field.shapes.data(), DType::i64, field.shapes.size())
+                        .reshaped({static_cast<std::int64_t>(rows), static_cast<std::int64_t>(dimensions)});
+  }
+  return nb::cast(std::move(ragged));
 }
 
 }  // namespace

@@ -208,7 +208,11 @@ Tensor ragged_row(const Ragged& ragged, std::int64_t row) {
   const std::int64_t wanted = row < 0 ? row + rows : row;
   if (wanted < 0 || wanted >= rows) throw nb::index_error("row out of range");
   const auto* offsets = reinterpret_cast<const std::int64_t*>(ragged.offsets.data());
-  return ragged.values.slice(offsets[wanted], offsets[wanted + 1]);
+  Tensor values = ragged.values.slice(offsets[wanted], offsets[wanted + 1]);
+  if (!ragged.shapes) return values;
+  const std::int64_t dimensions = ragged.shapes->shape()[1];
+  const auto* sizes = reinterpret_cast<const std::int64_t*>(ragged.shapes->data()) + wanted * dimensions;
+  return values.reshaped({sizes, sizes + dimensions});
 }
 
 }  // namespace
@@ -317,10 +321,14 @@ void bind_tensor(nb::module_& module) {
            nb::sig("def __array__(self, dtype: typing.Any = None, copy: bool | None = None) -> typing.Any"),
            "For numpy.asarray(): without a copy, unless another dtype is asked for.");
 
-  nb::class_<Ragged>(module, "Ragged",
-                     "Rows of different length: row i is values[offsets[i]:offsets[i + 1]], which is what r[i] gives.")
+  nb::class_<Ragged>(
+      module, "Ragged",
+      "Rows of different length: row i is values[offsets[i]:offsets[i + 1]], which is what r[i] gives. Of\n"
+      "images with sizes of their own, r[i] has the shape shapes[i], and values are elements.")
       .def_ro("values", &Ragged::values, "(items of all rows, ...)")
       .def_ro("offsets", &Ragged::offsets, "(rows + 1,) int64")
+      .def_ro("shapes", &Ragged::shapes,
+              "(rows, dimensions) int64, of rows with sizes of their own (image.decode(ragged=True)); else None")
       .def("__len__", [](const Ragged& self) { return length_of(self.offsets) - 1; })
       .def("__getitem__", ragged_row, nb::arg("row"))
       .def("__repr__", [](const Ragged& self) {

@@ -28,6 +28,8 @@ class Tensor {
   std::uint64_t bytes() const { return element_count(shape_) * size_of(dtype_); }
   /// Items [begin, end) of the first dimension.
   Tensor slice(std::int64_t begin, std::int64_t end) const;
+  /// The same elements in another shape.
+  Tensor reshaped(Shape shape) const { return {owner_, data_, dtype_, std::move(shape), use_}; }
   /// Item 0 of the first dimension, which goes.
   Tensor first() const;
   /// In memory of the host, of its own. Waits for what is on its way.
@@ -48,6 +50,9 @@ class Tensor {
 struct Ragged {
   Tensor values;   ///< (items of all rows, ...)
   Tensor offsets;  ///< (rows + 1,) int64, on the host
+  /// Of rows with sizes of their own: (rows, dimensions) int64, on the host. `values` are then elements, (of all
+  /// rows,), and row i is an array of shapes[i] that begins at offsets[i].
+  std::optional<Tensor> shapes = std::nullopt;
 };
 
 }  // namespace penstock::python

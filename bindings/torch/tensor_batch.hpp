@@ -20,6 +20,8 @@ struct TensorField {
   std::string_view name;
   at::Tensor values;   ///< (rows, ...); ragged: (items of all rows, ...)
   at::Tensor offsets;  ///< ragged: int64 (rows + 1,), positions in `values`; else undefined
+  at::Tensor
+      shapes;  ///< of rows with sizes of their own: int64 (rows, dimensions); `values` are elements; else undefined
 };
 
 /// The outputs of one batch as tensors, in the slab's own memory: nothing is copied but offsets, `__valid__` and
@@ -41,8 +43,10 @@ class TensorBatch {
     for (const Field& field : batch_.fields()) {
       at::Tensor values = tensor_of(field.values.data, field.values.dtype, field.values.shape, batch_.slab(), device);
       const bool small = field.values.bytes() <= kCopiedRowBytes * batch_.size();
-      fields_.push_back({field.name, small ? values.clone() : values, {}});
+      fields_.push_back({field.name, small ? values.clone() : values, {}, {}});
       if (!field.offsets.empty()) fields_.back().offsets = vector(field.offsets, DType::i64);
+      if (!field.shapes.empty())
+        fields_.back().shapes = vector(field.shapes, DType::i64).view({static_cast<std::int64_t>(batch_.size()), -1});
     }
     valid_ = vector(batch_.valid(), DType::boolean);
   }
@@ -65,7 +69,19 @@ class TensorBatch {
     if (row >= size()) throw Error::invalid_argument("row " + std::to_string(row) + " of " + std::to_string(size()));
     if (!found.offsets.defined()) return found.values.select(0, row);
     const std::span<const std::int64_t> offsets = batch_[name].offsets;
-    return found.values.slice(0, offsets[row], offsets[row + 1]);
+    at::Tensor items = found.values.slice(0, offsets[row], offsets[row + 1]);
+    if (!found.shapes.defined()) return items;
+    const std::span<const std::int64_t> shapes = batch_[name].shapes;
+    const std::size_t dimensions = shapes.size() / size();
+    const auto sizes = shapes.subspan(row * dimensions, dimensions);
+    return items.view(at::IntArrayRef(sizes.data(), sizes.size()));
+  }
+  /// All rows of an output, views: of a ragged one what torch::nested::nested_tensor() and pad_sequence() take. Throws
+  /// as row().
+  std::vector<at::Tensor> rows(std::string_view name) const {
+    std::vector<at::Tensor> all;
+    for (std::uint32_t i = 0; i < size(); ++i) all.push_back(row(name, i));
+    return all;
   }
 
   /// As Tensor::record_stream() of PyTorch, which does not know this memory: `stream` is its number (cuda_stream).

@@ -9,6 +9,7 @@ namespace penstock {
 namespace {
 
 constexpr std::uint64_t kColumnAlignment = 256;  // of a copy to a device, and above every SIMD width
+constexpr double kAddresses = 0x1p47;            // of a process
 constexpr std::uint64_t kPage = 4096;            // of storage and of memory: slabs begin on one
 
 }  // namespace
@@ -59,6 +60,7 @@ Slab::Slab(std::span<const Output> outputs, const SlabLayout& layout, PagePinnin
     if (!outputs[i].ragged) continue;
     ragged_[i].offsets.resize(batch_size + 1);
     ragged_[i].buffered.resize(batch_size);
+    ragged_[i].shapes.resize(std::size_t{batch_size} * outputs[i].own_dimensions);
   }
   samples.reserve(batch_size);
   occurrences.reserve(batch_size);
@@ -109,14 +111,19 @@ void Slab::set_items(std::uint32_t output, std::span<const std::uint64_t> items)
     total += static_cast<std::int64_t>(items[i]);
   }
   column.offsets[rows] = total;
-  const std::uint64_t before = column.arena.size();
   try {
-    column.arena.reserve(pinning_, static_cast<std::uint64_t>(total) * outputs_[output].row_bytes());
+    reserve(output, static_cast<std::uint64_t>(total));
   } catch (const Error& error) {
     const auto longest = std::max_element(items.begin(), items.end()) - items.begin();
     throw error.in({.key = std::string(keys[static_cast<std::size_t>(longest)]), .field = outputs_[output].name});
   }
-  reserved_.fetch_add(column.arena.size() - before, std::memory_order_relaxed);
+}
+
+void Slab::reserve(std::uint32_t output, std::uint64_t items) {
+  PinnedMemory& arena = ragged_[output].arena;
+  const std::uint64_t before = arena.size();
+  arena.reserve(pinning_, items * outputs_[output].row_bytes());
+  reserved_.fetch_add(arena.size() - before, std::memory_order_relaxed);
 }
 
 std::span<std::byte> Slab::ragged_row(std::uint32_t output, std::uint32_t row) {
@@ -131,30 +138,67 @@ void Slab::seal(std::span<const std::uint8_t> buffered_outputs) {
   for (std::uint32_t i = 0; i < outputs_.size(); ++i) {
     const Output& output = outputs_[i];
     Field field{.name = output.name, .values = {.dtype = output.dtype, .shape = {}}, .offsets = {}};
-    std::int64_t leading = rows;
+    const std::int64_t leading = rows;
     if (output.ragged) {
       RaggedColumn& column = ragged_[i];
-      if (buffered_outputs[i] != 0) {
-        std::vector<std::uint64_t> items(rows);
-        for (std::uint32_t r = 0; r < rows; ++r) items[r] = column.buffered[r].size() / output.row_bytes();
-        set_items(i, items);
-        for (std::uint32_t r = 0; r < rows; ++r) {
-          if (!column.buffered[r].empty())
-            std::memcpy(ragged_row(i, r).data(), column.buffered[r].data(), column.buffered[r].size());
-        }
+      if (output.padding) {
+        field.values.shape = {leading, pad(i)};
+      } else {
+        if (buffered_outputs[i] != 0) gather(i);
+        field.values.shape = {column.offsets[rows]};
+        field.offsets = {column.offsets.data(), rows + std::size_t{1}};
+        field.shapes = {column.shapes.data(), std::size_t{rows} * output.own_dimensions};
       }
-      leading = column.offsets[rows];
       field.values.data = column.arena.data();
-      field.offsets = {column.offsets.data(), rows + std::size_t{1}};
     } else {
       field.values.data = memory_ + layout_.column[i];
+      field.values.shape = {leading};
     }
-    field.values.shape.push_back(leading);
     field.values.shape.insert(field.values.shape.end(), output.shape.begin(), output.shape.end());
     fields.push_back(std::move(field));
   }
   if (layout_.share.row_table) write_table();
   if (offload_ != nullptr) reserved_.fetch_add(offload_->seal(rows), std::memory_order_relaxed);
+}
+
+// Rows that were buffered, one behind the other.
+void Slab::gather(std::uint32_t output) {
+  const RaggedColumn& column = ragged_[output];
+  std::vector<std::uint64_t> items(rows);
+  for (std::uint32_t r = 0; r < rows; ++r) items[r] = column.buffered[r].size() / outputs_[output].row_bytes();
+  set_items(output, items);
+  for (std::uint32_t r = 0; r < rows; ++r) {
+    if (!column.buffered[r].empty())
+      std::memcpy(ragged_row(output, r).data(), column.buffered[r].data(), column.buffered[r].size());
+  }
+}
+
+// The same, each filled up to the longest one's length, which is returned.
+std::int64_t Slab::pad(std::uint32_t output) {
+  const RowPadding& padding = *outputs_[output].padding;
+  std::uint64_t longest = 0;
+  for (std::uint32_t r = 0; r < rows; ++r)
+    longest = std::max(longest, std::uint64_t{ragged_[output].buffered[r].size()} / outputs_[output].row_bytes());
+  const std::uint64_t length = rounded_up(longest, static_cast<std::uint64_t>(padding.multiple));
+  const double bytes = static_cast<double>(rows) * static_cast<double>(length * outputs_[output].row_bytes());
+  if (bytes > kAddresses) {
+    throw Error::resource("a batch of " + std::to_string(rows) + " rows of " + std::to_string(length) +
+                              " items takes more memory than a process can address",
+                          {.field = outputs_[output].name});
+  }
+  try {
+    reserve(output, rows * length);
+  } catch (const Error& error) {
+    throw error.in({.field = outputs_[output].name});
+  }
+  for (std::uint32_t r = 0; r <= rows; ++r) ragged_[output].offsets[r] = static_cast<std::int64_t>(r * length);
+  for (std::uint32_t r = 0; r < rows; ++r) {
+    const std::vector<std::byte>& row = ragged_[output].buffered[r];
+    const std::span<std::byte> place = ragged_row(output, r);
+    std::ranges::copy(row, place.begin());
+    padding.fill(place.subspan(row.size()));
+  }
+  return static_cast<std::int64_t>(length);
 }
 
 void Slab::write_table() {

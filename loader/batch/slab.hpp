@@ -29,6 +29,7 @@ struct RaggedColumn {
   std::vector<std::int64_t> offsets;  ///< rows + 1, in items
   PinnedMemory arena;
   std::vector<std::vector<std::byte>> buffered;
+  std::vector<std::int64_t> shapes;  ///< rows x dimensions, of rows with sizes of their own
 };
 
 /// Where the fixed columns of a batch lie in one stretch of memory, on the host and on a device alike.
@@ -77,6 +78,9 @@ class Slab : public BatchRecord {
 
  private:
   void write_table();
+  void reserve(std::uint32_t output, std::uint64_t items);
+  void gather(std::uint32_t output);
+  std::int64_t pad(std::uint32_t output);
 
   std::span<const Output> outputs_;
   std::uint32_t capacity_;

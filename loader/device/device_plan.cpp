@@ -19,6 +19,8 @@ bool is_layout_or_number(const Step& step) {
 std::optional<std::size_t> steps_before_numbers(const Chain& chain) {
   const auto first = std::ranges::find_if(chain.steps, is_layout_or_number);
   if (chain.followed || !chain.misuse.empty() || !std::all_of(first, chain.steps.end(), is_layout_or_number)) return {};
+  const auto* decode = find_step<step::Decode>(chain);
+  if (decode != nullptr && decode->ragged) return {};
   const auto* cast = find_step<step::Cast>(chain);
   if (cast == nullptr && find_step<step::Normalize>(chain) == nullptr) return {};
   if (cast != nullptr && cast->dtype != DType::f32 && cast->dtype != DType::f16 && cast->dtype != DType::bf16)

@@ -51,6 +51,7 @@ DeviceSlab::DeviceSlab(const DeviceBatches& batches)
       made_(outputs_.size()),
       arenas_(outputs_.size()),
       offsets_(outputs_.size()),
+      shapes_(outputs_.size()),
       use_(device_) {
   std::uint64_t bytes = layout_.direct_columns;
   std::uint64_t ragged = 0;
@@ -150,16 +151,19 @@ void DeviceSlab::describe(const Slab& host) {
     const Output& made = outputs_[i].output;
     Field& field = record_.fields[i];
     const std::uint64_t bytes = field.values.bytes();
-    const std::int64_t leading = field.values.shape.front();
+    Shape shape = field.values.shape;
     if (made.ragged) {
       make_room(i, bytes);
       offsets_[i].assign(field.offsets.begin(), field.offsets.end());
       field.offsets = offsets_[i];
+      shapes_[i].assign(field.shapes.begin(), field.shapes.end());
+      field.shapes = shapes_[i];
       made_[i] = SlabLayout::aligned(bytes);
     }
-    field.values = {.data = copied(i), .dtype = made.dtype, .shape = {leading}};
+    shape.resize(made.padding && made.ragged ? 2 : 1);  // the rows, or the items of all; of padded ones, rows and items
+    shape.insert(shape.end(), made.shape.begin(), made.shape.end());
+    field.values = {.data = copied(i), .dtype = made.dtype, .shape = std::move(shape)};
     if (!outputs_[i].in_place()) field.values.data = (made.ragged ? arenas_[i].data() : memory_.data()) + made_[i];
-    field.values.shape.insert(field.values.shape.end(), made.shape.begin(), made.shape.end());
     field.name = made.name;
   }
 }

@@ -90,6 +90,7 @@ class DeviceSlab {
   std::vector<DeviceRow> rows_;
   std::vector<DeviceMemory> arenas_;  ///< by output; of ragged ones, with what passes make of them behind
   std::vector<std::vector<std::int64_t>> offsets_;
+  std::vector<std::vector<std::int64_t>> shapes_;  // by output: the sizes of rows that have their own
   BatchRecord record_;
   std::atomic<std::uint64_t> bytes_{0};
   DeviceUse use_;  // ends first: it waits for whoever uses the memory

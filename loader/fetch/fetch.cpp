@@ -13,6 +13,7 @@ namespace penstock {
 namespace {
 
 constexpr std::uint32_t kInSlot = std::numeric_limits<std::uint32_t>::max();
+constexpr std::uint32_t kMissing = kInSlot - 1;  // with Missing::empty
 constexpr std::uint64_t kFieldAlignment = 64;
 constexpr std::uint64_t kPage = 4096;
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 46;  // of a sample's values: what an address space may hold
@@ -32,7 +33,11 @@ std::uint64_t total_length(std::span<const Piece> pieces) {
 }  // namespace
 
 const FieldFetch* Fetch::of(std::uint32_t output) const {
-  return fetch_of_[output] == kInSlot ? nullptr : &fields_[fetch_of_[output]];
+  return fetch_of_[output] >= kMissing ? nullptr : &fields_[fetch_of_[output]];
+}
+
+bool Fetch::is_missing(std::uint32_t output) const {
+  return fetch_of_[output] == kMissing;
 }
 
 // A row that the cache has needs no field at all.
@@ -98,7 +103,10 @@ void Fetch::plan(const FetchFrom& from, const SampleContext& sample, const RowSl
   for (std::uint32_t i = 0; i < outputs.size(); ++i) {
     if (from.cache != nullptr && add_row(from, i, sample, slots.places[i])) continue;
     const auto field = serving_field(from.dataset, outputs[i], sample.sample, pieces_);
-    if (!field && outputs[i].ragged && outputs[i].verbatim) continue;  // Missing::empty: a row of no bytes
+    if (!field && outputs[i].may_be_missing) {  // only with Missing::empty are there such samples
+      fetch_of_[i] = kMissing;
+      continue;
+    }
     if (!field) throw Error::invalid_argument("the sample has no field for output '" + outputs[i].name + "'");
     field_of_[i] = *field;
     if (from.cache != nullptr && add_kept(from, i, *field, sample, slots.verbatim[i])) continue;
@@ -147,7 +155,7 @@ void Fetch::select(const FetchFrom& from, std::uint32_t output, const FieldHeade
 // A follower needs the parts of a field that its leader does: they need not be found and compared again.
 bool Fetch::shares_with_leader(const FetchFrom& from, std::uint32_t output, std::uint32_t field) {
   const auto leader = from.program.leader(output);
-  if (!leader || *leader >= output || field_of_[*leader] != field || fetch_of_[*leader] == kInSlot) return false;
+  if (!leader || *leader >= output || field_of_[*leader] != field || fetch_of_[*leader] >= kMissing) return false;
   fetch_of_[output] = fetch_of_[*leader];
   return true;
 }

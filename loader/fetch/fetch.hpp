@@ -82,8 +82,9 @@ class Fetch {
   std::uint64_t bytes() const { return bytes_; }  ///< of the buffer
   std::uint64_t stored_bytes() const { return stored_; }
   std::uint32_t field_of(std::uint32_t output) const { return field_of_[output]; }
-  /// Null when the output's bytes go straight into its slot.
+  /// Null when the output's bytes go straight into its slot, or there are none.
   const FieldFetch* of(std::uint32_t output) const;
+  bool is_missing(std::uint32_t output) const;      ///< the sample lacks the output's field: an empty row
   std::uint32_t hits() const { return hits_; }      ///< values that the cache had
   std::uint32_t misses() const { return misses_; }  ///< and those that it had not
 

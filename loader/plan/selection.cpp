@@ -14,7 +14,7 @@ namespace penstock {
 namespace {
 
 bool always_served(const Dataset& dataset, const Output& output, Missing missing) {
-  if (missing == Missing::empty && output.ragged && output.verbatim) return true;
+  if (missing == Missing::empty && output.may_be_missing) return true;
   return std::any_of(output.sources.begin(), output.sources.end(),
                      [&](std::uint32_t field) { return dataset.complete(field); });
 }

@@ -42,6 +42,7 @@ BatchMixer::BatchMixer(std::vector<Mix> mixes, std::span<const Output> outputs)
     if (output.kind == RowKind::follower)
       refuse(output.name, "follows an image, and boxes and masks of two images cannot be mixed");
     if (!is_image(output)) continue;
+    if (output.own_dimensions != 0) refuse(output.name, "has images of sizes of their own, which cannot be mixed");
     if (is_integer(output.dtype) && has(mixes_, Mix::Kind::mixup))
       refuse(output.name,
              "is " + std::string(name(output.dtype)) + ": mixup() needs image.normalize() or image.cast(\"float32\")");

@@ -86,6 +86,11 @@ void RowFiller::fill(const SampleContext& sample, const Fetch& fetch, std::byte*
   filler_.begin(sample);
   for (const std::uint32_t output : program_.order()) {
     const FieldFetch* field = fetch.of(output);
+    if (field == nullptr && fetch.is_missing(output)) {
+      if (slots.buffered[output] != nullptr) slots.buffered[output]->clear();
+      filler_.leave_empty(output, slots.places[output]);
+      continue;
+    }
     if (field == nullptr) {  // in its slot as it is
       keeper_.row(sample.sample, output, fetch.field_of(output), slots.places[output]);
       continue;
@@ -118,6 +123,8 @@ void RowFiller::fill_output(std::uint32_t output, const FieldBytes& bytes, RowSl
                           " items, more than max_items = " + std::to_string(max_items_));
   }
   slots.buffered[output]->resize(items * program_.outputs()[output].row_bytes());
+  if (output < slots.shapes.size() && !slots.shapes[output].empty())
+    std::ranges::copy(filler_.row_shape(output), slots.shapes[output].begin());
   filler_.fill(output, bytes, *slots.buffered[output]);
 }
 

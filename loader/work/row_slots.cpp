@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstring>
 
 #include <penstock/loader/work/row_slots.hpp>
@@ -10,11 +11,17 @@ void RowSlots::of(BatchBuilder& builder, std::span<const Output> outputs, std::u
   places.assign(outputs.size(), {});
   verbatim.assign(outputs.size(), {});
   buffered.assign(outputs.size(), nullptr);
+  shapes.assign(outputs.size(), {});
+  padding.assign(outputs.size(), nullptr);
   for (std::uint32_t i = 0; i < outputs.size(); ++i) {
     if (!outputs[i].ragged) {
       places[i] = builder.slab().row(i, row);
+      if (outputs[i].padding) padding[i] = &*outputs[i].padding;
     } else if (builder.buffered[i] != 0) {
-      buffered[i] = &builder.slab().ragged(i).buffered[row];
+      RaggedColumn& column = builder.slab().ragged(i);
+      const std::size_t sizes = outputs[i].own_dimensions;
+      buffered[i] = &column.buffered[row];
+      if (sizes != 0) shapes[i] = {column.shapes.data() + row * sizes, sizes};
       continue;
     } else {
       places[i] = builder.slab().ragged_row(i, row);
@@ -24,9 +31,11 @@ void RowSlots::of(BatchBuilder& builder, std::span<const Output> outputs, std::u
 }
 
 void RowSlots::clear_row() {
-  for (const std::span<std::byte> place : places) {
-    if (!place.empty()) std::memset(place.data(), 0, place.size());
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    if (!places[i].empty()) std::memset(places[i].data(), 0, places[i].size());
+    if (padding[i] != nullptr) padding[i]->fill(places[i]);
   }
+  for (const std::span<std::int64_t> sizes : shapes) std::ranges::fill(sizes, 0);
   for (std::vector<std::byte>* buffer : buffered) {
     if (buffer != nullptr) buffer->clear();
   }

@@ -112,6 +112,26 @@ TEST_CASE("ragged rows are values and offsets, and a row is a view of them") {
   CHECK(at::equal(batch.offsets("txt"), at::tensor({0, 4, 9, 15, 22}, at::kLong)));
   CHECK(at::equal(batch.row("txt", 2), at::full({6}, 'a' + 6, at::kByte)));
   CHECK(batch.row("txt", 2).data_ptr() == batch["txt"].data_ptr<std::uint8_t>() + 9);
+  const std::vector<at::Tensor> rows = batch.rows("txt");
+  REQUIRE(rows.size() == 4);
+  for (std::uint32_t i = 0; i < 4; ++i) CHECK(at::equal(rows[i], batch.row("txt", i)));
+}
+
+TEST_CASE("images with sizes of their own are views of these sizes") {
+  const TemporaryFolder folder;
+  for (std::int64_t i = 0; i < 3; ++i) {
+    std::string file = npy_file({}, "(" + std::to_string(4 + i) + ", " + std::to_string(9 - i) + ")");
+    file.replace(file.find("<f4"), 3, "|u1");
+    file.append(static_cast<std::size_t>((4 + i) * (9 - i)), static_cast<char>(i));
+    write_file(folder / "data" / (number_key(static_cast<std::uint64_t>(i)) + ".npy"), file);
+  }
+  Loader loader(penstock::open(folder / "data"),
+                {.batch_size = 3, .workers = 1, .fields = {{"npy", penstock::image::decode(false, false, true)}}});
+  const TensorBatch batch(*loader.next());
+  for (std::int64_t i = 0; i < 3; ++i) {
+    CHECK(at::equal(batch.row("npy", static_cast<std::uint32_t>(i)), at::full({1, 4 + i, 9 - i}, i, at::kByte)));
+    CHECK(at::equal(batch.fields()[0].shapes[i], at::tensor({std::int64_t{1}, 4 + i, 9 - i}, at::kLong)));
+  }
 }
 
 TEST_CASE("a name that is not there, a row too many and offsets of what is not ragged are errors") {

@@ -20,6 +20,7 @@
 
 #include <penstock/transforms/chain/common_steps.hpp>
 #include <penstock/transforms/chain/own_steps.hpp>
+#include <penstock/transforms/chain/ragged_steps.hpp>
 #include <penstock/transforms/chain/step.hpp>
 #include <penstock/transforms/clouds/steps/center.hpp>
 #include <penstock/transforms/clouds/steps/cloud_decode.hpp>
@@ -69,7 +70,8 @@ using AllSteps =
              step::Finite, step::Center, step::UnitSphere, step::UnitBox, step::Scale, step::RandomScale, step::Rotate,
              step::Jitter, step::Shift, step::Dropout, step::ShufflePoints, step::Pad, step::ChannelsFirst,
              step::CastOf<Domain::points>, step::Attribute, step::Mask, step::Origin, step::Elements, step::Window,
-             step::CastOf<Domain::array>, step::Cast, step::Label, step::Raw, step::Boxes, step::Points>;
+             step::CastOf<Domain::array>, step::Cast, step::PadItems, step::PadMask, step::Lengths, step::Label,
+             step::Raw, step::Boxes, step::Points>;
 
 /// The chain that to_string() wrote, or that a person did: names may be quoted, defaults left out, lists written (a, b)
 /// or [a, b]. Throws Error: invalid_argument, with the character where it stops making sense.
@@ -82,7 +84,8 @@ using FieldChain = std::pair<std::string, Chain>;
 /// chain reads the field of its output's name.
 Chain field(const std::string& alternatives);
 /// The geometry drawn for that output also moves this one: masks (by nearest neighbour), boxes() and key_points() move
-/// with their image; attribute(), mask() and arrays of one row for each point go with the points of their cloud.
+/// with their image; attribute(), points::mask() and arrays of one row for each point go with the points of their
+/// cloud; array::decode({.ragged = true}), mask() and lengths() with the items of a ragged output.
 Chain follow(const std::string& output);
 
 }  // namespace penstock

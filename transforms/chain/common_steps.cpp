@@ -5,9 +5,29 @@ namespace penstock {
 
 namespace step {
 
+void Elements::check() const {
+  if (shape && !ragged)
+    throw Error::invalid_argument("array.decode(): shape is that of an item of a ragged row: ragged=True");
+}
+
 const StepTable& Elements::table() {
   static const TableOf<Elements> table{
-      "array.decode", "npy or raw elements, dtype and shape as stored; every sample must have the first one's."};
+      "array.decode",
+      "npy or raw elements, and the numbers of json, dtype and shape as stored; every sample must have the first "
+      "one's. "
+      "With `dtype` or `ragged` also the numbers of csv and txt.",
+      Parameter{
+          "dtype",
+          &Elements::dtype,
+          {.shown = Shown::by_place_unless_usual},
+          "of the output: npy and raw elements are converted as by array.cast(); of text, what the dtype does not hold "
+          "is a data fault"},
+      Parameter{
+          "ragged", &Elements::ragged, kOption,
+          "samples differ in the length of the first dimension: a Ragged. After follow(\"BOXES\") items go along with "
+          "those of that output"},
+      Parameter{"shape", &Elements::shape, option({.most = 1e9}),
+                "ragged: of an item, () for numbers; else that of the first value that has one"}};
   return table;
 }
 
@@ -41,9 +61,16 @@ const StepTable& Raw::table() {
 }
 
 const StepTable& Boxes::table() {
-  static const TableOf<Boxes> table{"boxes",
-                                    "After follow(): (n, 4) float32 x0 y0 x1 y1 in output pixels, clipped to the "
-                                    "output; a Ragged. Boxes that end up empty stay, with zero area."};
+  static const TableOf<Boxes> table{
+      "boxes",
+      "After follow(): (n, 4) float32 x0 y0 x1 y1 in output pixels, clipped to the output; a Ragged. Boxes that end up "
+      "empty stay, with zero area, unless a bound is above 0. Of those dropped, what follows the boxes drops its items "
+      "too.",
+      Parameter{"min_size", &Boxes::min_size, option({.least = 0, .unit = "pixels"}),
+                "boxes of less width or height are dropped"},
+      Parameter{"min_area", &Boxes::min_area, option({.least = 0, .unit = "pixels"}), "those of less area"},
+      Parameter{"min_visibility", &Boxes::min_visibility, option({.least = 0, .most = 1}),
+                "those of which less than this part of the area is left by clipping"}};
   return table;
 }
 

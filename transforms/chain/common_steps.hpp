@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <utility>
 
 #include <penstock/formats/schema.hpp>
 #include <penstock/transforms/chain/step.hpp>
@@ -9,8 +11,12 @@
 namespace penstock {
 
 namespace step {
-struct Elements {  ///< of an array, as stored
+struct Elements {                             ///< of an array
+  std::optional<DType> dtype = std::nullopt;  ///< nothing: as stored
+  bool ragged = false;                        ///< the first dimension differs from sample to sample
+  std::optional<Shape> shape = std::nullopt;  ///< ragged: of an item; nothing: that of the first value with an item
   static const StepTable& table();
+  void check() const;
   static constexpr Traits kTraits{.domain = Domain::array};
 };
 struct Window {
@@ -26,7 +32,12 @@ struct Label {
 struct Raw {
   static const StepTable& table();
 };
-struct Boxes {  ///< (n, 4) x0 y0 x1 y1 in pixels, moved by the geometry of the followed output
+/// (n, 4) x0 y0 x1 y1 in pixels, moved by the geometry of the followed output. Where one of these is above 0, boxes
+/// with less are dropped.
+struct Boxes {
+  double min_size = 0;        ///< of width and height, in pixels of the output
+  double min_area = 0;        ///< in pixels of the output
+  double min_visibility = 0;  ///< of the area, by what the box would have if nothing were clipped
   static const StepTable& table();
 };
 struct Points {  ///< (n, 2) x y
@@ -58,9 +69,11 @@ inline Chain raw() {
 }
 
 /// After follow(): boxes as (n, 4) float32 x0 y0 x1 y1 in output pixels, clipped to the output; ragged. Boxes that end
-/// up empty stay, with zero area, so that rows keep matching labels stored apart.
-inline Chain boxes() {
-  return one_step(step::Boxes{});
+/// up empty stay, with zero area, so that rows keep matching labels stored apart, unless one of `drop`'s bounds is
+/// above 0: boxes({.min_size = 1}) drops those narrower or lower than a pixel, and outputs that follow the boxes lose
+/// the same items.
+inline Chain boxes(step::Boxes drop = {}) {
+  return one_step(drop);
 }
 /// After follow(): points as (n, 2) float32 x y in output pixels, not clipped; ragged.
 inline Chain key_points() {
@@ -76,9 +89,19 @@ inline Chain cast(DType dtype) {
 }  // namespace image
 
 namespace array {
-/// npy or raw elements, dtype and shape as stored; every sample must have those of the first.
-inline Chain decode() {
-  return one_step(step::Elements{});
+/// The elements of npy and raw values, and the numbers of json, dtype and shape as stored; every sample must have those
+/// of the first. decode({.dtype = ..., .ragged = ..., .shape = ...}):
+///
+/// `dtype`: of the output. npy and raw elements are converted as cast() does; numbers written as text (json, csv, txt)
+/// are read as that dtype: what does not fit (a fraction where it is an integer, no number, NaN) is a data fault. Text
+/// needs it or `ragged`. A single number is a scalar.
+///
+/// `ragged`: samples differ in the length of the first dimension; a row is (n, ...), n = 0 too, and the output ragged.
+/// `shape` is that of an item, () for numbers; without it, that of the first value that has an item. Lines of text are
+/// items, lines of one number each single numbers; shape () makes each number an item. After follow("BOXES") the items
+/// go along with those of another ragged output: boxes that were dropped take theirs with them.
+inline Chain decode(step::Elements as = {}) {
+  return one_step(std::move(as));
 }
 /// `rows` consecutive rows (entries of the first dimension) at a random place. Only those are read, where the index
 /// knows the rows.

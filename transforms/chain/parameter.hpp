@@ -61,7 +61,8 @@ class Parameter final : public StepParameter {
  private:
   // Where None stands for what is usual.
   bool takes_none() const {
-    return rules.shown == Shown::unless_usual && Values::kPython.find("None") != std::string_view::npos;
+    return (rules.shown == Shown::unless_usual || rules.shown == Shown::by_place_unless_usual) &&
+           Values::kPython.find("None") != std::string_view::npos;
   }
   const Value& of(const void* step) const { return static_cast<const Kind*>(step)->*member_; }
 

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -185,6 +186,39 @@ struct ValueOf<DType> : AnyValue {
     value = *named;
   }
   static std::string text(P, DType value) { return std::string(name(value)); }
+};
+
+/// A dtype; nothing: as stored.
+template <>
+struct ValueOf<std::optional<DType>> : AnyValue {
+  static constexpr std::string_view kPython = "str | None";
+  static void read(P parameter, G given, A found, std::optional<DType>& value) {
+    value.reset();
+    if (found.word != "None") ValueOf<DType>::read(parameter, given, found, value.emplace());
+  }
+  static std::string text(P, const std::optional<DType>& value) { return value ? std::string(name(*value)) : "None"; }
+};
+
+/// Sizes, or one number for one of them; nothing: as found.
+template <>
+struct ValueOf<std::optional<Shape>> : AnyValue {
+  static constexpr std::string_view kPython = "int | tuple[int, ...] | None";
+  static void read(P parameter, G given, A found, std::optional<Shape>& value) {
+    value.reset();
+    if (found.word == "None") return;
+    if (!found.word.empty() || !found.words.empty() || (!found.list && found.numbers.empty()))
+      throw Misfit(std::string(parameter.name) + " is to be sizes");
+    value.emplace();
+    for (const double size : found.numbers) value->push_back(given.whole(size, parameter.name));
+  }
+  static std::string text(P, const std::optional<Shape>& value) { return value ? in_brackets(*value) : "None"; }
+  static std::string fault(P parameter, const std::optional<Shape>& value) {
+    for (const std::int64_t size : value.value_or(Shape{})) {
+      if (size < 1 || static_cast<double>(size) > parameter.rules.most)
+        return "needs sizes of at least 1 in " + std::string(parameter.name);
+    }
+    return {};
+  }
 };
 
 template <>

@@ -1,18 +1,27 @@
 #include <algorithm>
+#include <cstring>
+#include <optional>
+#include <utility>
+#include <vector>
 
 #include <penstock/base/error.hpp>
 #include <penstock/transforms/decoders.hpp>
 #include <penstock/transforms/elements.hpp>
 #include <penstock/transforms/program/compile.hpp>
 #include <penstock/transforms/random.hpp>
+#include <penstock/transforms/values/numbers.hpp>
 
 namespace penstock {
 namespace {
 
 struct ArrayPlan {
-  DType stored;
-  Shape shape;  ///< of the output
+  std::optional<DType> stored;  ///< of every value; nothing: of any that can be converted
+  Shape shape;                  ///< of a row; ragged: of an item
   DType delivered;
+  bool ragged = false;
+  bool follows = false;  ///< ragged: the items of another output
+  NumbersAs numbers{};
+  bool reads_text = false;  ///< as `numbers` says
   std::int64_t window = 0;  ///< rows drawn; 0: all
   std::uint32_t transform = 0;
   std::shared_ptr<const Codec> codec = nullptr;  ///< the user's own; null: the field's
@@ -36,36 +45,110 @@ class ArrayRunner final : public OutputRunner {
  public:
   explicit ArrayRunner(const ArrayPlan& plan) : plan_(plan), decoders_({}, plan.codec.get()) {}
 
+  std::uint64_t items(const SlotRow& row) override {
+    peeked_ = false;
+    value_ = peek(row.field);
+    trace_ = {.stored = checked_items(value_.layout)};
+    trace_.delivered = trace_.stored;
+    if (plan_.follows) follow(*row.items);
+    peeked_ = true;
+    return trace_.delivered;
+  }
+
   void fill(const SlotRow& row) override {
-    Peeked peeked = decoders_.peek(row.field);
-    check(peeked.layout);
+    if (plan_.ragged) return fill_items(row);
+    value_ = peek(row.field);
+    check(value_.layout);
     FieldBytes field = row.field;
     if (plan_.window != 0 && field.ranges.empty()) {
-      field = window_of(row, peeked);
-      peeked = decoders_.peek(field);
+      field = window_of(row, value_);
+      value_ = peek(field);
     }
-    if (peeked.layout.shape != plan_.shape) throw wrong(peeked.layout);
-    const bool converts = plan_.stored != plan_.delivered;
-    const std::uint64_t count = element_count(plan_.shape);
-    view_.data = converts ? scratch_.get(count * size_of(plan_.stored)) : row.slot.data();
-    view_.dtype = plan_.stored;
-    view_.shape = plan_.shape;
-    peeked.decoder->decode(field, nullptr, view_);
-    row.watch.lap(row.watch.times.decode);
-    if (!converts) return;
-    convert_elements(view_.data, plan_.stored, row.slot.data(), plan_.delivered, count);
-    row.watch.lap(row.watch.times.transform);
+    if (value_.layout.shape != plan_.shape) throw wrong(value_.layout);
+    decode(field, row);
   }
+
+  const ItemTrace* items_trace() const override { return &trace_; }
+  void leave_empty(std::span<std::byte>) override { trace_ = {}; }
 
   void share(Parallel* parallel) override { decoders_.share(parallel); }
 
  private:
+  Peeked peek(const FieldBytes& field) {
+    if (!plan_.reads_text || !holds_text_numbers(*field.schema)) return decoders_.peek(field);
+    if (text_of_ != field.schema) {
+      text_ = numbers_decoder(*field.schema, plan_.numbers);
+      text_of_ = field.schema;
+    }
+    return {.codec = nullptr, .decoder = text_.get(), .layout = text_->peek(field), .in_place = false};
+  }
+
+  // All of the value, into the slot, in the dtype to be delivered.
+  void decode(const FieldBytes& field, const SlotRow& row) {
+    const DType stored = value_.layout.dtype;
+    const bool converts = stored != plan_.delivered;
+    const std::uint64_t count = element_count(value_.layout.shape);
+    view_.data = converts ? scratch_.get(count * size_of(stored)) : row.slot.data();
+    view_.dtype = stored;
+    view_.shape = value_.layout.shape;
+    value_.decoder->decode(field, nullptr, view_);
+    row.watch.lap(row.watch.times.decode);
+    if (!converts) return;
+    convert_elements(view_.data, stored, row.slot.data(), plan_.delivered, count);
+    row.watch.lap(row.watch.times.transform);
+  }
+
+  void fill_items(const SlotRow& row) {
+    if (!std::exchange(peeked_, false)) items(row);
+    peeked_ = false;
+    const std::uint64_t item = element_count(plan_.shape);
+    if (row.slot.size() != trace_.delivered * item * size_of(plan_.delivered))
+      throw Error::shape("has another number of items than its slot");
+    if (trace_.stored == 0) return;
+    if (trace_.all) return decode(row.field, row);
+    const DType stored = value_.layout.dtype;
+    const std::uint64_t bytes = item * size_of(stored);
+    std::byte* all = scratch_.get(trace_.stored * bytes);
+    value_.decoder->decode(row.field, nullptr, {all, stored, value_.layout.shape});
+    row.watch.lap(row.watch.times.decode);
+    for (std::size_t i = 0; i < trace_.kept.size();
+         ++i)  // kept are rising, so that none is overwritten before it moves
+      std::memmove(all + i * bytes, all + trace_.kept[i] * bytes, bytes);
+    convert_elements(all, stored, row.slot.data(), plan_.delivered, trace_.delivered * item);
+    row.watch.lap(row.watch.times.transform);
+  }
+
+  // Takes those of the items that the followed output has left.
+  void follow(const ItemTrace& leader) {
+    if (trace_.stored != leader.stored) {
+      throw Error::shape("has " + std::to_string(trace_.stored) + " items, but the output that it follows has " +
+                         std::to_string(leader.stored));
+    }
+    if (leader.all) return;
+    kept_.assign(leader.kept.begin(), leader.kept.end());
+    trace_.all = false;
+    trace_.kept = kept_;
+    trace_.delivered = kept_.size();
+  }
+
+  std::uint64_t checked_items(const Layout& layout) const {
+    const Shape& shape = layout.shape;
+    if (layout.image || layout.cloud) throw wrong(layout);
+    if (shape.empty()) throw Error::shape("is a single number, but the output's rows are lists of items");
+    if (element_count(shape) == 0) return 0;  // nothing tells of what
+    const bool fits = (!plan_.stored || layout.dtype == *plan_.stored) && shape.size() == plan_.shape.size() + 1 &&
+                      std::equal(plan_.shape.begin(), plan_.shape.end(), shape.begin() + 1);
+    if (!fits) throw wrong_items(layout);
+    return static_cast<std::uint64_t>(shape[0]);
+  }
+
   // Cuts the drawn rows out of a value that was read whole, as if only they had been read.
   FieldBytes window_of(const SlotRow& row, const Peeked& peeked) {
     const auto start = static_cast<std::uint64_t>(window_start(plan_, peeked.layout.shape[0], row.sample));
     const FieldHeader header{row.field.schema, row.field.bytes, row.field.bytes.size()};
     ranges_.clear();
-    if (!peeked.codec->select(header, {start, start + static_cast<std::uint64_t>(plan_.window)}, ranges_)) {
+    if (peeked.codec == nullptr ||
+        !peeked.codec->select(header, {start, start + static_cast<std::uint64_t>(plan_.window)}, ranges_)) {
       throw Error::unsupported("array.random_window() of a value that cannot be cut into rows");
     }
     std::uint64_t length = 0;
@@ -81,19 +164,36 @@ class ArrayRunner final : public OutputRunner {
   void check(const Layout& layout) const {
     const bool rows_free = plan_.window != 0 && !layout.shape.empty();
     const std::ptrdiff_t first = rows_free ? 1 : 0;
-    const bool fits = layout.dtype == plan_.stored && layout.shape.size() == plan_.shape.size() &&
+    const bool fits = (!plan_.stored || layout.dtype == *plan_.stored) && layout.shape.size() == plan_.shape.size() &&
                       std::equal(layout.shape.begin() + first, layout.shape.end(), plan_.shape.begin() + first);
     if (!fits) throw wrong(layout);
   }
 
   Error wrong(const Layout& layout) const {
-    return Error::shape("is " + text(layout.dtype, layout.shape) + ", but the output is " +
-                        text(plan_.stored, plan_.shape) +
-                        "; array.random_window(rows) takes equally many rows of each value, raw() its stored bytes");
+    return Error::shape(
+        "is " + text(layout.dtype, layout.shape) + ", but the output is " +
+        text(plan_.stored.value_or(plan_.delivered), plan_.shape) +
+        "; array.decode(ragged=True) takes values of different lengths, array.random_window(rows) equally "
+        "many rows of each, raw() the stored bytes");
+  }
+
+  Error wrong_items(const Layout& layout) const {
+    const Shape item(layout.shape.begin() + 1, layout.shape.end());
+    const bool type = plan_.stored && layout.dtype != *plan_.stored;
+    return Error::shape("has items " + text(layout.dtype, item) + ", but the output's are " +
+                        text(plan_.stored.value_or(plan_.delivered), plan_.shape) +
+                        (type ? "; array.decode(dtype) converts all to one"
+                              : "; shape says what an item is, and () that it is a number"));
   }
 
   const ArrayPlan& plan_;
   Decoders decoders_;
+  std::unique_ptr<Decoder> text_;
+  const FieldSchema* text_of_ = nullptr;  ///< whose values text_ reads
+  Peeked value_{};
+  bool peeked_ = false;  ///< value_ is the row to be filled next
+  ItemTrace trace_;
+  std::vector<std::uint32_t> kept_;
   ScratchMemory scratch_, cut_;
   std::vector<ByteRange> ranges_;
   TensorView view_;
@@ -104,7 +204,7 @@ class ArrayProgram final : public OutputProgram {
   ArrayProgram(Output output, ArrayPlan plan) : OutputProgram(std::move(output)), plan_(std::move(plan)) {}
 
   bool select(const FieldHeader& field, const SampleContext& sample, std::vector<ByteRange>& ranges) const override {
-    if (plan_.window == 0) return false;
+    if (plan_.window == 0 || (plan_.reads_text && holds_text_numbers(*field.schema))) return false;
     const Codec* codec = plan_.codec != nullptr ? plan_.codec.get() : codec_named(field.schema->codec);
     const std::optional<Layout> layout = codec == nullptr ? std::nullopt : codec->layout(field);
     if (!layout || layout->shape.empty() || layout->shape[0] < plan_.window) return false;  // fill() says what is wrong
@@ -113,6 +213,8 @@ class ArrayProgram final : public OutputProgram {
   }
 
   std::unique_ptr<OutputRunner> runner() const override { return std::make_unique<ArrayRunner>(plan_); }
+
+  bool traces_items() const override { return plan_.ragged; }
 
   Outcomes explain(const Layout& stored, const SampleContext& sample) const override {
     if (plan_.window == 0 || stored.shape.empty()) return {};
@@ -127,40 +229,117 @@ class ArrayProgram final : public OutputProgram {
   ArrayPlan plan_;
 };
 
+const step::Elements* elements_of(const Chain& chain) {
+  return find_step<step::Elements>(chain);
+}
+
+/// What the values of a ragged output are, from the first one that has an item.
+ArrayPlan plan_items(const OutputRequest& request) {
+  const step::Elements& asked = *elements_of(request.chain);
+  ArrayPlan plan{.stored = std::nullopt, .shape = {}, .delivered = DType::f64, .ragged = true};
+  plan.codec = request.own_codec();
+  plan.follows = request.leader != nullptr;
+  plan.reads_text = plan.codec == nullptr;
+  plan.numbers = {.dtype = asked.dtype, .items = true, .item = asked.shape};
+  Decoders decoders({}, plan.codec.get());
+  const auto peek = [&](const FieldBytes& value) {
+    if (!plan.reads_text || !holds_text_numbers(*value.schema)) return decoders.peek(value).layout;
+    return numbers_decoder(*value.schema, plan.numbers)->peek(value);
+  };
+  const std::optional<Layout> first = request.probe_items(peek);
+  if (!first && !(asked.dtype && asked.shape))
+    throw request.shape("no sample has this field, so its shape cannot be found");
+  if (first && (first->image || first->cloud)) {
+    throw request.misuse("field \"" + request.schema().name + "\" holds " + (first->image ? "images" : "point clouds") +
+                         ", not arrays");
+  }
+  const bool known = first && !first->shape.empty() && element_count(first->shape) != 0;
+  if (first && first->shape.empty())
+    throw request.shape("the first value is a single number, but rows are to be lists of items: ragged=True");
+  if (asked.shape) {
+    plan.shape = *asked.shape;
+  } else if (first->shape.size() > 1) {
+    plan.shape.assign(first->shape.begin() + 1, first->shape.end());
+    if (element_count(plan.shape) == 0)
+      throw request.shape("no value has an element, so the shape of an item cannot be found; shape=... names it");
+  }
+  plan.delivered = asked.dtype.value_or(first ? first->dtype : DType::f64);
+  if (!asked.dtype && known) plan.stored = first->dtype;
+  if (!asked.dtype && plan.reads_text) plan.numbers.dtype = plan.stored;
+  return plan;
+}
+
+/// Of values that are all alike.
+ArrayPlan plan_rows(const OutputRequest& request) {
+  const step::Elements* asked = elements_of(request.chain);
+  const bool text = asked != nullptr && asked->dtype && request.own_codec() == nullptr &&
+                    std::ranges::any_of(request.sources, [&](std::uint32_t source) {
+                      return holds_text_numbers(request.catalog->fields[source]);
+                    });
+  std::optional<Layout> layout;
+  ArrayPlan plan{.stored = std::nullopt, .shape = {}, .delivered = DType::f64};
+  plan.codec = request.own_codec();
+  plan.reads_text = text;
+  if (asked != nullptr) plan.numbers.dtype = asked->dtype;
+  if (text) {
+    Decoders decoders;
+    layout = request.probe_items([&](const FieldBytes& value) {
+      if (!holds_text_numbers(*value.schema)) return decoders.peek(value).layout;
+      return numbers_decoder(*value.schema, plan.numbers)->peek(value);
+    });
+  } else {
+    const FirstValue first = request.probe();
+    layout = first.layout;
+    if (layout && layout->image) {
+      throw request.misuse("field \"" + request.schema().name + "\" holds images (" + std::string(first.codec->name()) +
+                           "), not arrays");
+    }
+  }
+  if (!layout) throw request.shape("no sample has this field, so its shape cannot be found");
+  if (asked == nullptr || !asked->dtype) plan.stored = layout->dtype;
+  plan.shape = layout->shape;
+  plan.delivered = plan.stored.value_or(asked == nullptr ? layout->dtype : asked->dtype.value_or(layout->dtype));
+  return plan;
+}
+
+void plan_step(const OutputRequest& request, std::size_t i, ArrayPlan& plan) {
+  const Step& step = request.chain.steps[i];
+  if (step.is<step::Elements>() && i != 0 && !(i == 1 && request.own_codec() != nullptr))
+    throw request.misuse("array.decode() must come first");
+  if (const auto* window = step.as<step::Window>()) {
+    if (plan.window != 0) throw request.misuse("array.random_window() stands twice");
+    if (plan.ragged) throw request.misuse("array.random_window() makes rows alike, which ragged=True does not");
+    if (plan.shape.empty()) throw request.misuse("array.random_window() needs arrays of rows, not single numbers");
+    plan.window = window->rows;
+    plan.shape[0] = window->rows;
+    plan.transform = request.transform_id(i);
+  }
+  if (const auto* cast = step.as<step::Cast>()) {
+    const step::Elements* asked = elements_of(request.chain);
+    if (asked != nullptr && asked->dtype)
+      throw request.misuse(to_string(step) + ": " + to_string(Step(*asked)) + " has named a dtype already");
+    plan.delivered = cast->dtype;
+  }
+}
+
 }  // namespace
 
-std::unique_ptr<OutputProgram> compile_array(const OutputRequest& request, const FirstValue& sample) {
-  if (!sample.layout) throw request.shape("no sample has this field, so its shape cannot be found");
-  if (sample.layout->image) {
-    throw request.misuse("field \"" + request.schema().name + "\" holds images (" + std::string(sample.codec->name()) +
-                         "), not arrays");
-  }
-  ArrayPlan plan{.stored = sample.layout->dtype, .shape = sample.layout->shape, .delivered = sample.layout->dtype};
-  plan.codec = request.own_codec();
-  bool cast = false;
+std::unique_ptr<OutputProgram> compile_array(const OutputRequest& request) {
+  const step::Elements* asked = elements_of(request.chain);
+  ArrayPlan plan = asked != nullptr && asked->ragged ? plan_items(request) : plan_rows(request);
   const auto& steps = request.chain.steps;
   for (std::size_t i = 0; i < steps.size(); ++i) {
-    if (cast) throw request.misuse(to_string(steps[i]) + " follows " + to_string(steps[i - 1]));
-    if (steps[i].is<step::Elements>() && i != 0) {
-      throw request.misuse("array.decode() must come first");
-    }
-    if (const auto* window = steps[i].as<step::Window>()) {
-      if (plan.window != 0) throw request.misuse("array.random_window() stands twice");
-      if (plan.shape.empty()) throw request.misuse("array.random_window() needs arrays of rows, not single numbers");
-      plan.window = window->rows;
-      plan.shape[0] = window->rows;
-      plan.transform = request.transform_id(i);
-    }
-    if (const auto* step = steps[i].as<step::Cast>()) {
-      plan.delivered = step->dtype;
-      cast = true;
-    }
+    if (i != 0 && steps[i - 1].is<step::Cast>())
+      throw request.misuse(to_string(steps[i]) + " follows " + to_string(steps[i - 1]));
+    plan_step(request, i, plan);
   }
   Output output = request.output(plan.delivered, plan.shape);
+  output.ragged = output.may_be_missing = plan.ragged;
   output.partial = plan.window != 0;
-  output.verbatim = plan.window == 0 && request.stored_as(plan.delivered, plan.shape);
-  if (plan.window == 0 && plan.codec == nullptr && size_of(plan.delivered) <= size_of(plan.stored))
-    output.keep = Keep::row;
+  output.verbatim = !plan.ragged && plan.window == 0 && request.stored_as(plan.delivered, plan.shape);
+  const bool smaller = plan.stored && size_of(plan.delivered) <= size_of(*plan.stored);
+  if (!plan.ragged && !plan.reads_text && plan.window == 0 && plan.codec == nullptr && smaller) output.keep = Keep::row;
+  if (plan.follows) output.kind = RowKind::follower;
   return std::make_unique<ArrayProgram>(std::move(output), std::move(plan));
 }
 

@@ -15,8 +15,14 @@ class BytesRunner final : public OutputRunner {
                          std::to_string(row.slot.size()));
     }
     if (!row.slot.empty()) std::memcpy(row.slot.data(), row.field.bytes.data(), row.slot.size());
+    trace_ = {.stored = row.slot.size(), .delivered = row.slot.size()};
     row.watch.lap(row.watch.times.decode);
   }
+  void leave_empty(std::span<std::byte>) override { trace_ = {}; }
+  const ItemTrace* items_trace() const override { return &trace_; }
+
+ private:
+  ItemTrace trace_;
 };
 
 /// The stored bytes, whatever they are.
@@ -24,6 +30,7 @@ class BytesProgram final : public OutputProgram {
  public:
   using OutputProgram::OutputProgram;
   std::unique_ptr<OutputRunner> runner() const override { return std::make_unique<BytesRunner>(); }
+  bool traces_items() const override { return true; }
 };
 
 }  // namespace
@@ -32,6 +39,7 @@ std::unique_ptr<OutputProgram> compile_bytes(const OutputRequest& request) {
   Output output = request.output(DType::u8, {});
   output.ragged = true;
   output.verbatim = true;
+  output.may_be_missing = true;
   return std::make_unique<BytesProgram>(std::move(output));
 }
 

@@ -18,11 +18,13 @@ void require(bool fits, const OutputRequest& request, const std::string& cause) 
   if (!fits) throw request.misuse(cause);
 }
 
-// Codecs of the user's own begin a chain, transforms end it.
+// Codecs of the user's own begin a chain, transforms end it; before these, pad() does.
 void check_own_steps(const OutputRequest& request) {
   const auto& steps = request.chain.steps;
   for (std::size_t i = 0; i < steps.size(); ++i) {
     require(i == 0 || !steps[i].is<step::OwnDecode>(), request, to_string(steps[i]) + " must come first");
+    require(i == 0 || !steps[i - 1].is<step::PadItems>() || steps[i].is<step::OwnTransform>(), request,
+            to_string(steps[i]) + " must come before " + to_string(steps[i == 0 ? 0 : i - 1]));
     require(i == 0 || !steps[i - 1].is<step::OwnTransform>() || steps[i].is<step::OwnTransform>(), request,
             to_string(steps[i]) + " must come before " + to_string(steps[i == 0 ? 0 : i - 1]));
   }
@@ -35,6 +37,7 @@ bool is_for(const Chain& chain, Domain domain) {
 
 std::unique_ptr<OutputProgram> compile_follower(const OutputRequest& request) {
   if (request.leader->points() != nullptr) return compile_point_follower(request);
+  if (follows_items(request.chain)) return compile_array(request);
   require(!has<step::Attribute>(request.chain) && !has<step::Mask>(request.chain), request,
           "follows an image, which has no points");
   const bool boxes = has<step::Boxes>(request.chain), points = has<step::Points>(request.chain);
@@ -61,7 +64,7 @@ std::unique_ptr<OutputProgram> compile_by_codec(const OutputRequest& request) {
   }
   if (sample.layout && sample.layout->cloud) return compile_points(request);
   if (sample.layout && sample.layout->image) return compile_image(request);
-  return compile_array(request, sample);
+  return compile_array(request);
 }
 
 // Of steps that were put into the chain without the functions that check them.
@@ -117,6 +120,33 @@ FirstValue OutputRequest::probe(const DecodeOptions& options) const {
   return {};
 }
 
+std::optional<Layout> OutputRequest::probe_items(const std::function<Layout(const FieldBytes&)>& peek) const {
+  const std::shared_ptr<const Codec> own = own_codec();
+  std::optional<Layout> found;
+  for (const std::uint32_t source : sources) {
+    const FieldSchema& schema = catalog->fields[source];
+    if (schema.fixed && own == nullptr) return Layout{.dtype = schema.dtype, .shape = schema.shape};
+    FirstBytes value;
+    if (catalog->first_such) {
+      value = catalog->first_such(
+          source, [&](const FirstBytes& some) { return element_count(peek(some.of(schema)).shape) != 0; });
+    }
+    const bool wanted = !value.bytes.empty();
+    if (!wanted) value = catalog->first_value(source, own.get());
+    if (value.bytes.empty()) continue;
+    try {
+      const Layout layout = peek(value.of(schema));
+      if (!found || element_count(layout.shape) != 0) found = layout;
+      if (element_count(layout.shape) != 0) return found;
+    } catch (const Error& error) {
+      throw error.in({.field = schema.name});
+    } catch (const std::exception& error) {
+      throw misuse("field \"" + schema.name + "\": " + error.what());
+    }
+  }
+  return found;
+}
+
 bool OutputRequest::stored_as(DType dtype, const Shape& shape) const {
   if (own_codec() != nullptr) return false;
   return std::ranges::all_of(sources, [&](std::uint32_t source) {
@@ -129,6 +159,11 @@ Output OutputRequest::output(DType dtype, Shape shape) const {
   return {.name = name, .sources = sources, .dtype = dtype, .shape = std::move(shape)};
 }
 
+bool follows_items(const Chain& chain) {
+  const auto* elements = find_step<step::Elements>(chain);
+  return has<step::PadMask>(chain) || has<step::Lengths>(chain) || (elements != nullptr && elements->ragged);
+}
+
 void find_sources(OutputRequest& request) {
   const std::vector<std::string> own{request.name};
   const std::vector<std::string>& wanted = request.chain.sources.empty() ? own : request.chain.sources;
@@ -139,6 +174,11 @@ void find_sources(OutputRequest& request) {
     }
   }
   if (!request.sources.empty()) return;
+  const bool counts = has<step::PadMask>(request.chain) || has<step::Lengths>(request.chain);
+  if (counts && request.chain.sources.empty() && request.leader != nullptr) {
+    request.sources = request.leader->output().sources;
+    return;
+  }
   std::string known;
   for (const FieldSchema& schema : fields) known += (known.empty() ? "" : ", ") + schema.name;
   throw request.misuse("the dataset has no field \"" + wanted.front() + "\" (it has: " + known + ")" +
@@ -150,6 +190,11 @@ std::unique_ptr<OutputProgram> compile(const OutputRequest& request) {
   check_steps(request);
   check_own_steps(request);
   if (has<step::OwnTransform>(chain)) return compile_own(request);
+  if (has<step::PadItems>(chain)) return compile_padded(request);
+  if (has<step::PadMask>(chain) || has<step::Lengths>(chain)) {
+    require(chain.followed.has_value(), request, to_string(chain.steps.back()) + " needs follow(\"OUTPUT\") before it");
+    return compile_item_counts(request);
+  }
   if (has<step::Origin>(chain)) return compile_origin(request);
   if (chain.followed) return compile_follower(request);
   require(!has<step::Boxes>(chain), request, "boxes() needs follow(\"OUTPUT\") before it");
@@ -169,7 +214,7 @@ std::unique_ptr<OutputProgram> compile(const OutputRequest& request) {
   require(array + image + cloud <= 1, request, "steps for images, for arrays and for points do not mix");
   if (cloud) return compile_points(request);
   if (image) return compile_image(request);
-  if (array) return compile_array(request, request.probe());
+  if (array) return compile_array(request);
   return compile_by_codec(request);
 }
 

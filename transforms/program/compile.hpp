@@ -1,6 +1,7 @@
 // Compiles one chain to its OutputProgram: it finds the kind of output, and whether its steps fit the field.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -38,7 +39,7 @@ struct OutputRequest {
   Chain chain;
   std::vector<std::uint32_t> sources;
   const FieldCatalog* catalog;
-  const OutputProgram* leader = nullptr;  ///< the followed output: an image, or points
+  const OutputProgram* leader = nullptr;  ///< the followed output: an image, points, or items
   std::size_t first_place = 0;            ///< of the chain's first step, where it is the rest of a longer chain
 
   /// Error: invalid_argument or shape, naming output and chain.
@@ -52,6 +53,9 @@ struct OutputRequest {
   /// Looks into the first value of the first source that has one.
   /// Throws Error: corrupt, unsupported, when that value cannot be read.
   FirstValue probe(const DecodeOptions& options = {}) const;
+  /// The layout of the first value that has an element, as `peek` tells it; of the first value where none has one, and
+  /// nothing where no sample has the field. Throws as probe().
+  std::optional<Layout> probe_items(const std::function<Layout(const FieldBytes&)>& peek) const;
   /// Whether every source's stored bytes are elements of this layout, so that nothing needs decoding.
   bool stored_as(DType dtype, const Shape& shape) const;
   Output output(DType dtype, Shape shape) const;
@@ -66,7 +70,7 @@ std::unique_ptr<OutputProgram> compile(const OutputRequest& request);
 std::unique_ptr<OutputProgram> compile_image(const OutputRequest& request);
 std::unique_ptr<OutputProgram> compile_mask(const OutputRequest& request);
 std::unique_ptr<OutputProgram> compile_coordinates(const OutputRequest& request, std::int64_t columns);
-std::unique_ptr<OutputProgram> compile_array(const OutputRequest& request, const FirstValue& sample);
+std::unique_ptr<OutputProgram> compile_array(const OutputRequest& request);
 std::unique_ptr<OutputProgram> compile_label(const OutputRequest& request);
 std::unique_ptr<OutputProgram> compile_bytes(const OutputRequest& request);
 std::unique_ptr<OutputProgram> compile_points(const OutputRequest& request);
@@ -74,5 +78,11 @@ std::unique_ptr<OutputProgram> compile_points(const OutputRequest& request);
 std::unique_ptr<OutputProgram> compile_point_follower(const OutputRequest& request);
 std::unique_ptr<OutputProgram> compile_origin(const OutputRequest& request);
 std::unique_ptr<OutputProgram> compile_own(const OutputRequest& request);
+/// pad() behind a ragged output.
+std::unique_ptr<OutputProgram> compile_padded(const OutputRequest& request);
+/// mask() or lengths() after follow("ITEMS").
+std::unique_ptr<OutputProgram> compile_item_counts(const OutputRequest& request);
+/// Whether a chain goes along with the items of the very output that it follows, and not with an image behind that one.
+bool follows_items(const Chain& chain);
 
 }  // namespace penstock

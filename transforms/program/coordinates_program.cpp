@@ -1,4 +1,6 @@
-#include <cstring>
+#include <algorithm>
+#include <utility>
+#include <vector>
 
 #include <penstock/base/error.hpp>
 #include <penstock/transforms/decoders.hpp>
@@ -8,55 +10,115 @@
 namespace penstock {
 namespace {
 
+struct CoordinatesPlan {
+  std::int64_t columns;  ///< 4: boxes, 2: points
+  step::Boxes drop{};
+  bool drops() const { return drop.min_size > 0 || drop.min_area > 0 || drop.min_visibility > 0; }
+};
+
 class CoordinatesRunner final : public OutputRunner {
  public:
-  explicit CoordinatesRunner(std::int64_t columns) : columns_(columns) {}
+  explicit CoordinatesRunner(const CoordinatesPlan& plan) : plan_(plan) {}
 
-  std::uint64_t items(const SlotRow& row) override { return rows_of(decoders_.peek(row.field).layout); }
+  std::uint64_t items(const SlotRow& row) override {
+    made_ = false;
+    make(row);
+    made_ = true;
+    return trace_.delivered;
+  }
 
   void fill(const SlotRow& row) override {
-    const Peeked peeked = decoders_.peek(row.field);
-    const std::uint64_t count = rows_of(peeked.layout) * static_cast<std::uint64_t>(columns_);
+    if (!std::exchange(made_, false)) make(row);
+    made_ = false;
+    const std::uint64_t count = trace_.delivered * columns();
     if (row.slot.size() != count * sizeof(float)) throw Error::shape("has another number of rows than its slot");
-    std::byte* stored = scratch_.get(count * (size_of(peeked.layout.dtype) + sizeof(double)));
-    auto* values = reinterpret_cast<double*>(stored);
-    stored += count * sizeof(double);
-    peeked.decoder->decode(row.field, nullptr, {stored, peeked.layout.dtype, peeked.layout.shape});
-    convert_elements(stored, peeked.layout.dtype, reinterpret_cast<std::byte*>(values), DType::f64, count);
-    row.watch.lap(row.watch.times.decode);
-    for (double* item = values; item != values + count; item += columns_) {
-      if (columns_ == 4) {
-        row.leader->map_box(item);
-      } else {
-        row.leader->map_point(item[0], item[1]);
-      }
-    }
-    convert_elements(reinterpret_cast<const std::byte*>(values), DType::f64, row.slot.data(), DType::f32, count);
+    convert_elements(reinterpret_cast<const std::byte*>(values_), DType::f64, row.slot.data(), DType::f32, count);
     row.watch.lap(row.watch.times.transform);
   }
 
+  void leave_empty(std::span<std::byte>) override { trace_ = {}; }
+  const ItemTrace* items_trace() const override { return &trace_; }
+
  private:
+  std::uint64_t columns() const { return static_cast<std::uint64_t>(plan_.columns); }
+
+  void make(const SlotRow& row) {
+    const Peeked peeked = decoders_.peek(row.field);
+    const std::uint64_t rows = rows_of(peeked.layout), count = rows * columns();
+    std::byte* stored = scratch_.get(count * (size_of(peeked.layout.dtype) + sizeof(double)));
+    values_ = reinterpret_cast<double*>(stored);
+    stored += count * sizeof(double);
+    peeked.decoder->decode(row.field, nullptr, {stored, peeked.layout.dtype, peeked.layout.shape});
+    convert_elements(stored, peeked.layout.dtype, reinterpret_cast<std::byte*>(values_), DType::f64, count);
+    row.watch.lap(row.watch.times.decode);
+    trace_ = {.stored = rows, .delivered = rows};
+    if (plan_.drops()) {
+      move_and_drop(*row.leader, rows);
+    } else {
+      for (double* item = values_; item != values_ + count; item += columns()) move(*row.leader, item);
+    }
+    row.watch.lap(row.watch.times.transform);
+  }
+
+  void move(const Placement& leader, double* item) const {
+    if (plan_.columns == 4) {
+      leader.map_box(item);
+    } else {
+      leader.map_point(item[0], item[1]);
+    }
+  }
+
+  void move_and_drop(const Placement& leader, std::uint64_t boxes) {
+    kept_.clear();
+    for (std::uint64_t i = 0; i < boxes; ++i) {
+      double* box = values_ + i * 4;
+      const double whole = plan_.drop.min_visibility > 0 ? leader.unclipped_area(box) : 0;
+      leader.map_box(box);
+      if (!stays(box, whole)) continue;
+      std::copy_n(box, 4, values_ + kept_.size() * 4);
+      kept_.push_back(static_cast<std::uint32_t>(i));
+    }
+    trace_.all = kept_.size() == boxes;
+    trace_.kept = kept_;
+    trace_.delivered = kept_.size();
+  }
+
+  // Negated, so that boxes with a NaN go.
+  bool stays(const double* box, double whole) const {
+    const double width = box[2] - box[0], height = box[3] - box[1], area = width * height;
+    const step::Boxes& drop = plan_.drop;
+    if (!(width >= drop.min_size && height >= drop.min_size)) return false;
+    if (!(area >= drop.min_area)) return false;
+    return drop.min_visibility <= 0 || (area > 0 && area >= drop.min_visibility * whole);
+  }
+
   std::uint64_t rows_of(const Layout& layout) const {
     const std::uint64_t count = element_count(layout.shape);
     if (count == 0) return 0;
-    if (layout.shape.size() == 2 && layout.shape[1] == columns_) return static_cast<std::uint64_t>(layout.shape[0]);
+    if (layout.shape.size() == 2 && layout.shape[1] == plan_.columns)
+      return static_cast<std::uint64_t>(layout.shape[0]);
     throw Error::shape("is " + std::string(name(layout.dtype)) + " " + to_string(layout.shape) + ", not (n, " +
-                       std::to_string(columns_) + ")");
+                       std::to_string(plan_.columns) + ")");
   }
 
-  std::int64_t columns_;
+  const CoordinatesPlan& plan_;
   Decoders decoders_;
   ScratchMemory scratch_;
+  double* values_ = nullptr;  ///< of the row, moved, those dropped left out
+  std::vector<std::uint32_t> kept_;
+  ItemTrace trace_;
+  bool made_ = false;  ///< values_ are those of the row to be filled next
 };
 
 /// Boxes (4 columns) or key points (2 columns) that move with their image.
 class CoordinatesProgram final : public OutputProgram {
  public:
-  CoordinatesProgram(Output output, std::int64_t columns) : OutputProgram(std::move(output)), columns_(columns) {}
-  std::unique_ptr<OutputRunner> runner() const override { return std::make_unique<CoordinatesRunner>(columns_); }
+  CoordinatesProgram(Output output, const CoordinatesPlan& plan) : OutputProgram(std::move(output)), plan_(plan) {}
+  std::unique_ptr<OutputRunner> runner() const override { return std::make_unique<CoordinatesRunner>(plan_); }
+  bool traces_items() const override { return true; }
 
  private:
-  std::int64_t columns_;
+  CoordinatesPlan plan_;
 };
 
 }  // namespace
@@ -65,7 +127,10 @@ std::unique_ptr<OutputProgram> compile_coordinates(const OutputRequest& request,
   Output output = request.output(DType::f32, {columns});
   output.ragged = true;
   output.kind = RowKind::follower;
-  return std::make_unique<CoordinatesProgram>(std::move(output), columns);
+  output.may_be_missing = true;
+  CoordinatesPlan plan{.columns = columns};
+  if (const auto* boxes = find_step<step::Boxes>(request.chain)) plan.drop = *boxes;
+  return std::make_unique<CoordinatesProgram>(std::move(output), plan);
 }
 
 }  // namespace penstock

@@ -51,7 +51,7 @@ class OwnRunner final : public OutputRunner {
       row.watch.lap(row.watch.times.decode);
     }
     value.data = scratch_[0].get(value.bytes());
-    before_->fill({row.field, row.sample, row.leader, row.points, {value.data, value.bytes()}, row.watch});
+    before_->fill({row.field, row.sample, row.leader, row.points, row.items, {value.data, value.bytes()}, row.watch});
     return value;
   }
 
@@ -114,6 +114,12 @@ std::unique_ptr<OutputProgram> compile_own(const OutputRequest& request) {
     type = asked(request, *transform, type);
     plan.steps.push_back({transform, type, request.transform_id(i)});
   }
+  if (plan.before->output().padding && plan.before->output().ragged)
+    throw request.misuse(
+        "pad() to the longest row of a batch must come last; pad(length) may stand before a transform");
+  if (plan.before->output().own_dimensions != 0)
+    throw request.misuse("images of sizes of their own have no shape that " + to_string(request.chain.steps.back()) +
+                         " could be told");
   Output output = request.output(type.dtype, type.shape);
   output.partial = plan.before->output().partial;
   output.scattered = plan.before->output().scattered;

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <vector>
@@ -29,6 +30,7 @@ struct ImagePlan {
   PixelSteps steps{};
   std::vector<NumberedErasing> erasings{};
   Size size{};            ///< of every row
+  bool own_size = false;  ///< rows have sizes of their own
   std::int64_t decoded;   ///< channels that the steps begin with: 1 or 3
   std::int64_t channels;  ///< delivered: 1 or 3
   PixelSink sink{};       ///< without its memory
@@ -42,6 +44,18 @@ class ImageRunner final : public OutputRunner {
  public:
   explicit ImageRunner(const ImagePlan& plan)
       : plan_(plan), decoders_(plan.decoding, plan.codec.get()), deep_decoders_(deep_decoding(plan.decoding)) {}
+
+  // Of a row with a size of its own. What cannot be decoded, fill() says.
+  std::uint64_t items(const SlotRow& row) override {
+    Peeked peeked = (plan_.deep ? deep_decoders_ : decoders_).peek(row.field);
+    draw(pixels_of(peeked.layout).size, row.sample);
+    const std::int64_t height = size_.height, width = size_.width, channels = plan_.channels;
+    shape_ = plan_.sink.channels_last ? std::array{height, width, channels} : std::array{channels, height, width};
+    return static_cast<std::uint64_t>(height) * static_cast<std::uint64_t>(width) *
+           static_cast<std::uint64_t>(channels);
+  }
+
+  std::span<const std::int64_t> row_shape() const override { return shape_; }
 
   void fill(const SlotRow& row) override {
     if (plan_.deep) return fill_deep(row);
@@ -137,7 +151,7 @@ class ImageRunner final : public OutputRunner {
   }
 
   void move_channel(const Region& region) {
-    moved_.resize(static_cast<std::size_t>(plan_.size.width * plan_.size.height));
+    moved_.resize(static_cast<std::size_t>(size_.width * size_.height));
     passes_.run({reinterpret_cast<const std::uint8_t*>(taken_.data()), region.width * 2, 2, region}, placement_,
                 PixelKind::values, {.data = reinterpret_cast<std::byte*>(moved_.data()), .channels_last = true});
   }
@@ -162,7 +176,8 @@ class ImageRunner final : public OutputRunner {
 
   void draw(Size stored, const SampleContext& sample) {
     plan_.steps.draw(stored, sample, placement_);
-    if (placement_.output() != plan_.size) throw wrong_size(placement_.output());
+    size_ = placement_.output();
+    if (size_ != plan_.size && !plan_.own_size) throw wrong_size(size_);
   }
 
   void check_channels(std::int64_t channels) const {
@@ -184,14 +199,15 @@ class ImageRunner final : public OutputRunner {
 
   void erase(const NumberedErasing& erasing, const SampleContext& sample, const PixelSink& sink) {
     Random random(sample.seed, sample.epoch, sample.draws(), erasing.transform);
-    const std::optional<Region> box = erasing.step.box(plan_.size, random);
-    if (box) eraser_.run(erasing.step, *box, sink, plan_.size, plan_.channels, random);
+    const std::optional<Region> box = erasing.step.box(size_, random);
+    if (box) eraser_.run(erasing.step, *box, sink, size_, plan_.channels, random);
   }
 
   Error wrong_size(Size found) const {
     return Error::shape("is " + short_text(found) + " pixels, but the output's images are " + short_text(plan_.size) +
-                        ", as the first one; image.random_resized_crop(), image.center_crop() or image.resize((height, width)) gives all of "
-                        "them one size");
+                        ", as the first one; image.random_resized_crop(), image.center_crop() or "
+                        "image.resize((height, width)) gives all of them one size, image.decode(ragged=True) lets each "
+                        "have its own");
   }
 
   // A plain copy in the layout that the codec itself writes needs no second pass.
@@ -242,6 +258,8 @@ class ImageRunner final : public OutputRunner {
   PassRunner passes_;
   Eraser eraser_;
   Placement placement_;
+  Size size_{};  ///< of the row
+  std::array<std::int64_t, 3> shape_{};
   Placement shrunk_;  ///< the same, in an image decoded smaller
 };
 
@@ -271,9 +289,15 @@ class ImageProgram final : public OutputProgram {
   }
   Outcomes explain(const Layout& stored, const SampleContext& sample) const override {
     Outcomes told = plan_.steps.explain(pixels_of(stored).size, sample);
+    Size size = plan_.size;
+    if (plan_.own_size && !plan_.erasings.empty()) {
+      Placement placement;
+      plan_.steps.draw(pixels_of(stored).size, sample, placement);
+      size = placement.output();
+    }
     for (const NumberedErasing& erasing : plan_.erasings) {
       Random random(sample.seed, sample.epoch, sample.draws(), erasing.transform);
-      const std::optional<Region> box = erasing.step.box(plan_.size, random);
+      const std::optional<Region> box = erasing.step.box(size, random);
       told.steps.push_back({to_string(erasing.step), box ? "erased " + short_text(*box) : "not erased"});
     }
     return told;
@@ -352,7 +376,10 @@ ImagePlan plan_steps(const OutputRequest& request, std::int64_t decoded, std::in
       plan.steps.add(steps[i], request.transform_id(i));
       channels = pixels->channels_after(steps[i], channels);
     }
-    if (const auto* step = steps[i].as<step::Decode>()) plan.fast = step->fast;
+    if (const auto* step = steps[i].as<step::Decode>()) {
+      plan.fast = step->fast;
+      plan.own_size = step->ragged;
+    }
     if (const auto* step = steps[i].as<step::Normalize>()) {
       if (!plan.erasings.empty())
         throw request.misuse(to_string(steps[i]) + " must come before " + to_string(plan.erasings.front().step));
@@ -474,7 +501,9 @@ std::unique_ptr<OutputProgram> compile_image(const OutputRequest& request) {
   }
   const Shape shape = plan.sink.channels_last ? Shape{plan.size.height, plan.size.width, plan.channels}
                                               : Shape{plan.channels, plan.size.height, plan.size.width};
-  Output output = request.output(plan.sink.dtype, shape);
+  Output output = request.output(plan.sink.dtype, plan.own_size ? Shape{} : shape);
+  output.ragged = plan.own_size;
+  output.own_dimensions = plan.own_size ? static_cast<std::uint32_t>(shape.size()) : 0;
   output.kind = plan.sink.channels_last ? RowKind::image_channels_last : RowKind::image;
   const bool interleaved = plan.sink.channels_last || plan.channels == 1;
   output.upright = decoding.upright;
@@ -482,16 +511,16 @@ std::unique_ptr<OutputProgram> compile_image(const OutputRequest& request) {
     const Codec* codec = plan.codec != nullptr ? plan.codec.get() : codec_named(request.catalog->fields[source].codec);
     return codec != nullptr && codec->selects_regions();
   });
-  output.verbatim = interleaved && plan.steps.empty() && plan.erasings.empty() && output.dtype == DType::u8 &&
-                    request.stored_as(DType::u8, sample.layout->shape) &&
+  output.verbatim = !plan.own_size && interleaved && plan.steps.empty() && plan.erasings.empty() &&
+                    output.dtype == DType::u8 && request.stored_as(DType::u8, sample.layout->shape) &&
                     element_count(sample.layout->shape) == output.row_bytes();
   if (plan.codec == nullptr) {
-    const bool row = output.dtype == DType::u8 && !draws(request.chain);
+    const bool row = output.dtype == DType::u8 && !draws(request.chain) && !plan.own_size;
     const bool others = plan.fast || plan.deep || decoding.upright;  // than the cache keeps
     output.keep = row ? Keep::row : others ? Keep::bytes : Keep::pixels;
     output.pixels = decoding.pixels;
-    output.has_geometry = output.dtype == DType::u8 && plan.sink.channels_last && plan.erasings.empty() &&
-                          decoded == 3 && plan.channels == 3;
+    output.has_geometry = !plan.own_size && output.dtype == DType::u8 && plan.sink.channels_last &&
+                          plan.erasings.empty() && decoded == 3 && plan.channels == 3;
   }
   return std::make_unique<ImageProgram>(std::move(output), std::move(plan));
 }

@@ -15,7 +15,8 @@ struct MaskPlan {
   DType stored;
   DType delivered;
   std::int64_t channels;  ///< 1 unless uint8
-  Size size;
+  Size size;              ///< of every row
+  bool own_size = false;  ///< rows have the sizes of the images
   bool channels_last = false;
   std::shared_ptr<const Codec> codec = nullptr;  ///< the user's own; null: the field's
 };
@@ -33,12 +34,23 @@ class MaskRunner final : public OutputRunner {
  public:
   explicit MaskRunner(const MaskPlan& plan) : plan_(plan), decoders_(kStored, plan.codec.get()) {}
 
+  // Of a row with a size of its own, which is its image's.
+  std::uint64_t items(const SlotRow& row) override {
+    const Size size = row.leader->output();
+    shape_ = {size.height, size.width};
+    if (plan_.channels > 1) shape_.insert(plan_.channels_last ? shape_.end() : shape_.begin(), plan_.channels);
+    return element_count(shape_);
+  }
+
+  std::span<const std::int64_t> row_shape() const override { return shape_; }
+
   void fill(const SlotRow& row) override {
+    size_ = plan_.own_size ? row.leader->output() : plan_.size;
     const Peeked peeked = decoders_.peek(row.field);
     check(peeked.layout, row.leader->source());
     const std::byte* pixels = load(peeked, row);
     row.watch.lap(row.watch.times.decode);
-    const std::uint64_t count = static_cast<std::uint64_t>(plan_.size.width * plan_.size.height * plan_.channels);
+    const std::uint64_t count = static_cast<std::uint64_t>(size_.width * size_.height * plan_.channels);
     const bool converts = plan_.stored != plan_.delivered;
     std::byte* out = converts ? moved_.get(count * size_of(plan_.stored)) : row.slot.data();
     if (size_of(plan_.stored) == 8) {
@@ -93,7 +105,7 @@ class MaskRunner final : public OutputRunner {
   // Elements of 8 bytes are more than the resampler's pixels hold: their halves go one after the other.
   void move_wide(const std::byte* pixels, const Placement& placement, std::byte* out) {
     const auto in_count = static_cast<std::size_t>(region_.width * region_.height);
-    const auto out_count = static_cast<std::size_t>(plan_.size.width * plan_.size.height);
+    const auto out_count = static_cast<std::size_t>(size_.width * size_.height);
     std::byte* half = halves_.get((in_count + out_count) * 4);
     std::byte* moved = half + in_count * 4;
     for (const std::size_t offset : {std::size_t{0}, std::size_t{4}}) {
@@ -108,6 +120,8 @@ class MaskRunner final : public OutputRunner {
   ScratchMemory scratch_, moved_, halves_;
   PassRunner passes_;
   Region region_{};
+  Size size_{};  ///< of the row
+  Shape shape_;
 };
 
 class MaskProgram final : public OutputProgram {
@@ -145,7 +159,10 @@ std::unique_ptr<OutputProgram> compile_mask(const OutputRequest& request) {
   plan.size = request.leader->image_size().value();
   Shape shape{plan.size.height, plan.size.width};
   if (several) shape.insert(plan.channels_last ? shape.end() : shape.begin(), plan.channels);
-  Output output = request.output(plan.delivered, shape);
+  plan.own_size = request.leader->output().own_dimensions != 0;
+  Output output = request.output(plan.delivered, plan.own_size ? Shape{} : shape);
+  output.ragged = plan.own_size;
+  output.own_dimensions = plan.own_size ? static_cast<std::uint32_t>(shape.size()) : 0;
   if (plan.codec == nullptr && plan.stored == DType::u8) {
     output.keep = Keep::pixels;
     output.pixels = Pixels::stored;

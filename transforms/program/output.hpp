@@ -1,10 +1,13 @@
 // Describes an output of a batch, the facts that compiling it may ask of the dataset, and the sample of a row.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -27,12 +30,26 @@ struct FirstBytes {
   std::vector<ByteRange> ranges = {};
 };
 
+/// Ragged rows that a batch makes equally long: as long as its longest, rounded up to a multiple.
+struct RowPadding {
+  std::int64_t multiple = 1;
+  std::size_t element_bytes = 1;
+  std::array<std::byte, 8> value{};  ///< one element, in its first bytes
+  void fill(std::span<std::byte> place) const {
+    for (std::size_t at = 0; at < place.size(); at += element_bytes)
+      std::copy_n(value.begin(), element_bytes, place.begin() + static_cast<std::ptrdiff_t>(at));
+  }
+};
+
 /// What the loader knows of the dataset, for compiling. `first_value(field, codec)` gives some sample's field, or what
 /// its codec's peek() needs of it, so that shapes without a declared size (icons) are found from the data; empty when
-/// no sample has it. `codec` is what will decode it, null for the field's own.
+/// no sample has it. `codec` is what will decode it, null for the field's own. `first_such` gives the first of some
+/// values that is wanted, empty where none is; null: only the first value is known.
 struct FieldCatalog {
   std::span<const FieldSchema> fields;
   std::function<FirstBytes(std::uint32_t field, const Codec* codec)> first_value;
+  std::function<FirstBytes(std::uint32_t field, const std::function<bool(const FirstBytes&)>& wanted)> first_such =
+      nullptr;
 };
 
 /// What a cache may keep for an output between epochs, so that the same row comes of it.
@@ -56,11 +73,16 @@ struct Output {
   std::string name;
   std::vector<std::uint32_t> sources;  ///< fields of the dataset, in order of preference
   DType dtype = DType::u8;
-  Shape shape;             ///< of one row; ragged: of one item of a row
-  bool ragged = false;     ///< a row holds a varying number of items of `shape`
-  bool verbatim = false;   ///< the row is the stored bytes: the reader may put them into the slot itself
-  bool partial = false;    ///< select() may ask for parts of the field; a follower for those its leader asks for
-  bool scattered = false;  ///< and those are many and small: records here and there
+  Shape shape;          ///< of one row; ragged: of one item of a row
+  bool ragged = false;  ///< a row holds a varying number of items of `shape`
+  /// Of ragged rows that a batch makes equally long, and of rows of one length what fills them up.
+  std::optional<RowPadding> padding = std::nullopt;
+  /// More than 0: a ragged row is one array of so many dimensions, of sizes of its own, and its items are elements.
+  std::uint32_t own_dimensions = 0;
+  bool may_be_missing = false;  ///< a sample without the field has an empty row, where the loader is asked for that
+  bool verbatim = false;        ///< the row is the stored bytes: the reader may put them into the slot itself
+  bool partial = false;         ///< select() may ask for parts of the field; a follower for those its leader asks for
+  bool scattered = false;       ///< and those are many and small: records here and there
   Keep keep = Keep::bytes;
   Pixels pixels = Pixels::rgb;  ///< of Keep::pixels
   bool upright = false;         ///< of images: decoded with their EXIF orientation applied

@@ -20,6 +20,14 @@ namespace penstock {
 struct PointTrace;    // penstock/transforms/program/points_program.hpp
 class PointsProgram;  // the same
 
+/// Which items of a stored value a row delivers, for what follows it.
+struct ItemTrace {
+  std::uint64_t stored = 0;                  ///< items of the stored value
+  std::uint64_t delivered = 0;               ///< of the row, without what pads it
+  bool all = true;                           ///< delivered are all that are stored
+  std::span<const std::uint32_t> kept = {};  ///< rising numbers of those delivered, where that is not all
+};
+
 /// Splits the time of a fill: each lap goes to one account.
 class FillWatch {
  public:
@@ -42,6 +50,7 @@ struct SlotRow {
   const SampleContext& sample;
   const Placement* leader;   ///< of the followed image, for this sample; null when the output follows none
   const PointTrace* points;  ///< likewise of followed points
+  const ItemTrace* items;    ///< likewise of followed items
   std::span<std::byte> slot;
   FillWatch& watch;  ///< started; the runner laps into its times
 };
@@ -59,6 +68,13 @@ class OutputRunner {
   virtual std::optional<Geometry> geometry(const SlotRow&) { return std::nullopt; }
   virtual const Placement* placement() const { return nullptr; }
   virtual const PointTrace* trace() const { return nullptr; }
+  /// Of the row that was filled last. Null where rows have no items, and before there is a row.
+  virtual const ItemTrace* items_trace() const { return nullptr; }
+  /// Of an output with sizes of its own: those of the row that items() was last asked of.
+  virtual std::span<const std::int64_t> row_shape() const { return {}; }
+  /// In the place of items() and fill(), for a sample without the field: a row without items. `slot` is empty where
+  /// the output is ragged.
+  virtual void leave_empty(std::span<std::byte> /*slot*/) {}
 };
 
 /// One output, compiled; immutable, and it outlives its runners.
@@ -73,6 +89,8 @@ class OutputProgram {
   virtual Outcomes explain(const Layout&, const SampleContext&) const { return {}; }
   /// Pixels of the output's images, which others may follow(); nothing for other kinds of output.
   virtual std::optional<Size> image_size() const { return std::nullopt; }
+  /// Whether rows are items, which others may follow(): then its runners have an items_trace().
+  virtual bool traces_items() const { return false; }
   /// This, where the output's rows are points, which others may follow(); null for other kinds of output.
   virtual const PointsProgram* points() const { return nullptr; }
 

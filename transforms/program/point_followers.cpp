@@ -51,9 +51,11 @@ class ColumnRunner final : public OutputRunner {
                          std::to_string(row.slot.size() / (element_count(plan_.row) * size_of(plan_.delivered))));
     }
     if (elements != 0) convert_elements(picked, plan_.stored, row.slot.data(), plan_.delivered, elements);
+    trace_ = {.stored = rows, .delivered = rows};
     row.watch.lap(row.watch.times.transform);
   }
 
+  const ItemTrace* items_trace() const override { return &trace_; }
   void share(Parallel* parallel) override { decoders_.share(parallel); }
 
  private:
@@ -121,6 +123,7 @@ class ColumnRunner final : public OutputRunner {
   Decoders decoders_;
   ScratchMemory scratch_, picked_;
   std::byte* values_ = nullptr;
+  ItemTrace trace_;
   std::span<const std::uint32_t> read_;
 };
 
@@ -133,6 +136,7 @@ class ColumnProgram final : public OutputProgram {
     return leader_ != nullptr && !plan_.attribute.empty() && leader_->select(field, sample, ranges);
   }
   std::unique_ptr<OutputRunner> runner() const override { return std::make_unique<ColumnRunner>(plan_); }
+  bool traces_items() const override { return true; }
 
  private:
   ColumnPlan plan_;
@@ -245,7 +249,14 @@ std::unique_ptr<OutputProgram> compile_point_follower(const OutputRequest& reque
   } else {
     plan_attribute(request, plan);
   }
-  plan.delivered = cast != nullptr ? cast->dtype : plan.stored;
+  const auto* elements = find_step<step::Elements>(request.chain);
+  if (elements != nullptr && elements->shape)
+    throw request.misuse(
+        "shape does not fit rows of points: what stands behind the first dimension belongs to a point");
+  if (elements != nullptr && elements->dtype && cast != nullptr)
+    throw request.misuse(to_string(Step(*cast)) + ": " + to_string(Step(*elements)) + " has named a dtype already");
+  const std::optional<DType> asked = elements != nullptr ? elements->dtype : std::nullopt;
+  plan.delivered = cast != nullptr ? cast->dtype : asked.value_or(plan.stored);
   shape.insert(shape.end(), plan.row.begin(), plan.row.end());
   Output output = request.output(plan.delivered, shape);
   output.ragged = plan.rows == 0;

@@ -41,6 +41,7 @@ class PointsRunner final : public OutputRunner {
   }
 
   const PointTrace* trace() const override { return &trace_; }
+  const ItemTrace* items_trace() const override { return &items_; }
   void share(Parallel* parallel) override { decoders_.share(parallel); }
 
  private:
@@ -67,6 +68,8 @@ class PointsRunner final : public OutputRunner {
     }
     trace_.numbers = cloud_.numbers();
     trace_.read = read_;
+    items_.stored = items_.delivered =
+        cloud_.rows() - static_cast<std::size_t>(std::ranges::count(cloud_.numbers(), PointBuffer::kPadding));
     row.watch.lap(row.watch.times.transform);
   }
 
@@ -186,6 +189,7 @@ class PointsRunner final : public OutputRunner {
   std::vector<std::unique_ptr<PointRunner>> steps_;
   std::vector<std::uint32_t> read_;
   PointTrace trace_;
+  ItemTrace items_;  ///< of the cloud as it is delivered
   bool seeks_finite_ = false, drawn_ = false;
   bool made_ = false;  ///< cloud_ is that of the row to be filled next
 };

@@ -71,6 +71,7 @@ class PointsProgram final : public OutputProgram {
   std::unique_ptr<OutputRunner> runner() const override;
   Outcomes explain(const Layout& stored, const SampleContext& sample) const override;
   const PointsProgram* points() const override { return this; }
+  bool traces_items() const override { return true; }
   const PointsPlan& plan() const { return plan_; }
 
  private:

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <optional>
 
@@ -72,6 +73,16 @@ std::optional<std::uint32_t> first_of_clouds(std::span<const FieldChain> chains,
   return std::nullopt;
 }
 
+/// Whose geometry, points or items an output goes along with, where it follows one.
+std::optional<std::uint32_t> leader_of(std::span<const FieldChain> chains, std::uint32_t output,
+                                       const std::function<bool(std::uint32_t)>& is_cloud) {
+  const auto last = find_leader(chains, output);
+  const Chain& chain = chains[output].second;
+  if (!last || !follows_items(chain)) return last;
+  const bool rows_of_points = find_step<step::Elements>(chain) != nullptr && is_cloud(*last);
+  return rows_of_points ? last : find_output(chains, *chain.followed);
+}
+
 FieldChain origin_of(const std::string& output, const OutputProgram& program, const FieldCatalog& catalog) {
   Chain chain = points::origin();
   chain.followed = output;
@@ -131,7 +142,12 @@ Program::Program(std::span<const FieldChain> asked, const FieldCatalog& catalog,
     request.first_place = first_place;
     if (const auto leader = state.leaders[number]) {
       request.leader = state.programs[*leader].get();
-      if (!request.leader->image_size() && request.leader->points() == nullptr) {
+      if (follows_items(request.chain) && request.leader->points() == nullptr) {
+        if (!request.leader->traces_items())
+          throw request.misuse("\"" + chains[*leader].first +
+                               "\" has no items that could be followed: boxes, arrays of "
+                               "different lengths, bytes or points");
+      } else if (!request.leader->image_size() && request.leader->points() == nullptr) {
         throw request.misuse("\"" + chains[*leader].first + "\" is neither an image nor points that could be followed");
       }
     }
@@ -148,8 +164,16 @@ Program::Program(std::span<const FieldChain> asked, const FieldCatalog& catalog,
     state.leaders[i] = find_leader(chains, i);
     if (!state.leaders[i]) compile_output(i);
   }
+  // Of followers those first that others follow; the check of leaders above saw no circle.
+  const std::function<void(std::uint32_t)> compile_follower = [&](std::uint32_t number) {
+    if (state.programs[number] != nullptr) return;
+    state.leaders[number] =
+        leader_of(chains, number, [&](std::uint32_t last) { return state.programs[last]->points() != nullptr; });
+    compile_follower(*state.leaders[number]);
+    compile_output(number);
+  };
   for (std::uint32_t i = 0; i < chains.size(); ++i) {
-    if (state.leaders[i]) compile_output(i);
+    if (state.leaders[i]) compile_follower(i);
   }
   if (const auto clouds = first_of_clouds(chains, state.programs)) {
     chains.push_back(origin_of(chains[*clouds].first, *state.programs[*clouds], catalog));
@@ -167,7 +191,9 @@ Program::Program(std::span<const FieldChain> asked, const FieldCatalog& catalog,
   }
   for (const auto& program : state.programs) state.outputs.push_back(program->output());
   for (const std::optional<std::uint32_t>& leader : state.leaders) {  // whose geometry is needed, and not the row alone
-    if (leader && state.outputs[*leader].keep == Keep::row) state.outputs[*leader].keep = Keep::bytes;
+    if (!leader) continue;
+    if (state.outputs[*leader].keep == Keep::row) state.outputs[*leader].keep = Keep::bytes;
+    state.outputs[*leader].verbatim = false;  // nobody would look at its value
   }
 }
 
@@ -231,9 +257,14 @@ struct SlotFiller::State {
       throw Error::invalid_argument("output \"" + program.outputs[output].name +
                                     "\" is filled before the one it follows");
     }
-    return {
-        field, sample, leader ? runners[*leader]->placement() : nullptr, leader ? runners[*leader]->trace() : nullptr,
-        slot,  watch};
+    const OutputRunner* const followed = leader ? runners[*leader].get() : nullptr;
+    return {.field = field,
+            .sample = sample,
+            .leader = followed != nullptr ? followed->placement() : nullptr,
+            .points = followed != nullptr ? followed->trace() : nullptr,
+            .items = followed != nullptr ? followed->items_trace() : nullptr,
+            .slot = slot,
+            .watch = watch};
   }
 };
 
@@ -281,6 +312,15 @@ void SlotFiller::fill(std::uint32_t output, const FieldBytes& field, std::span<s
     }
     state.filled[output] = true;
   });
+}
+
+void SlotFiller::leave_empty(std::uint32_t output, std::span<std::byte> slot) {
+  state_->runners.at(output)->leave_empty(slot);
+  state_->filled[output] = true;
+}
+
+std::span<const std::int64_t> SlotFiller::row_shape(std::uint32_t output) const {
+  return state_->runners.at(output)->row_shape();
 }
 
 std::optional<Geometry> SlotFiller::geometry(std::uint32_t output, const FieldBytes& field) {

@@ -36,7 +36,8 @@ class Program {
   std::span<const Output> outputs() const;
   /// Output numbers in the order they must be filled: a followed output comes before its followers.
   std::span<const std::uint32_t> order() const;
-  /// The output at the end of an output's follow(); nothing where it follows none.
+  /// The output that an output goes along with: the image or points at the end of its follow(), or the items that it
+  /// names; nothing where it follows none.
   std::optional<std::uint32_t> leader(std::uint32_t output) const;
   /// Byte ranges of the field that output needs for this sample; false when it needs the whole field.
   bool select(std::uint32_t output, const FieldHeader& field, const SampleContext& sample,
@@ -69,6 +70,12 @@ class SlotFiller {
   /// Writes the sample's row: row_bytes() bytes, or items() * row_bytes() for a ragged output. The whole slot is
   /// written or an Error thrown: corrupt, unsupported, shape (a row of another shape than the output's).
   void fill(std::uint32_t output, const FieldBytes& field, std::span<std::byte> slot);
+
+  /// In the place of items() and fill(), for a sample that lacks the field of an output that may_be_missing: a row
+  /// without items. `slot` is empty where the output is ragged.
+  void leave_empty(std::uint32_t output, std::span<std::byte> slot);
+  /// Of an output with own_dimensions, behind items(): the sizes of that row.
+  std::span<const std::int64_t> row_shape(std::uint32_t output) const;
 
   /// In the place of fill(), for whoever decodes a JPEG elsewhere: what becomes of its pixels, which are RGB; outputs
   /// that follow go on as after fill(). Nothing, and nothing is done, where fill() must: for values that are no JPEG or

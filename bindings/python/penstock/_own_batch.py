@@ -13,13 +13,15 @@ from ._penstock import Ragged, ragged_of
 class Given:
     """An output's rows as the loader's workers left them."""
 
-    __slots__ = ("offsets", "values")
+    __slots__ = ("offsets", "shaped", "values")
 
     def __init__(self, values: Any) -> None:
         import numpy as np
 
         self.offsets: list[int] | None = None
+        self.shaped: Any = None  # where rows have sizes of their own
         if isinstance(values, Ragged):
+            self.shaped = values if values.shapes is not None else None
             self.offsets = np.asarray(values.offsets).tolist()
             values = values.values
         self.values = np.asarray(values)
@@ -27,6 +29,9 @@ class Given:
     def row(self, row: int) -> Any:
         if self.offsets is None:
             return self.values[row]
+        if self.shaped is not None:
+            start, end = self.offsets[row : row + 2]
+            return self.values[start:end].reshape(self.shaped[row].shape)
         return self.values[self.offsets[row] : self.offsets[row + 1]]
 
 
@@ -58,7 +63,8 @@ class BatchRows:
         return Place(self.seed, self.epoch, self.keys[row], row, self.draws[row])
 
     def ragged(self, output: str) -> bool:
-        return self.work.ragged(output, self.given[output].offsets is not None)
+        given = self.given[output]  # of sizes of their own rows become arrays of one shape
+        return self.work.ragged(output, given.offsets is not None and given.shaped is None)
 
     def mismatch(self, output: str, row: int, shape: Any, dtype: Any, wanted: Any, of: Any) -> Exception:
         step: Any = self.work.sample

@@ -246,7 +246,9 @@ class _Rows(Work):
             else:
                 begin, end = given.offsets[first], given.offsets[last + 1]
                 self._into[output][begin:end] = given.values[begin:end]
-                starts[output] = given.offsets[first : last + 2]
+                shaped = given.shaped
+                sizes = None if shaped is None else [shaped[row].shape for row in range(first, last + 1)]
+                starts[output] = given.offsets[first : last + 2], sizes
         keys, draws = [batch.keys[row] for row in rows], [batch.draws[row] for row in rows]
         self._under_way += 1
         if self._began == 0:

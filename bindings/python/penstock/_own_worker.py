@@ -16,12 +16,14 @@ from ._processes.child import packed_exception
 class Column:
     """Where an output's rows stand in shared memory."""
 
-    __slots__ = ("dtype", "memory", "offset", "shape", "starts")
+    __slots__ = ("dtype", "memory", "offset", "shape", "sizes", "starts")
 
     def __init__(self, memory: int, offset: int, dtype: Any, shape: tuple[int, ...], starts: list[int] | None) -> None:
         self.memory, self.offset, self.dtype, self.shape = memory, offset, dtype, shape
         self.starts = starts
         """Of a ragged output: where each row of the task begins, and the last one ends, in items of `shape`."""
+        self.sizes: list[tuple[int, ...]] | None = None
+        """Of rows with sizes of their own: these."""
 
     def __reduce__(self) -> Any:
         return Column, (self.memory, self.offset, self.dtype, self.shape, self.starts)
@@ -42,6 +44,9 @@ class Column:
             return lambda row: array[row : row + 1].reshape(())
         if starts is None:
             return array.__getitem__
+        sizes = self.sizes
+        if sizes is not None:
+            return lambda row: array[starts[row] - starts[0] : starts[row + 1] - starts[0]].reshape(sizes[row])
         return lambda row: array[starts[row] - starts[0] : starts[row + 1] - starts[0]]
 
 
@@ -111,7 +116,7 @@ class Worker:
         work.reset()
         count = chunk.rows[-1] + 1 - chunk.first
         for output, of_output in starts.items():
-            given[output].starts = of_output
+            given[output].starts, given[output].sizes = of_output
         sources = {output: column.rows(memory, chunk.first, count, False) for output, column in given.items()}
         targets = {output: column.rows(memory, chunk.first, count, True) for output, column in results.items()}
         in_place = {output for output, column in results.items() if given[output].memory == column.memory}
@@ -139,7 +144,7 @@ class Worker:
         return b"".join([len(told).to_bytes(8, "little"), told, *strays.parts])
 
 
-def message(common: bytes, chunk: Chunk, starts: dict[str, list[int]]) -> bytes:
+def message(common: bytes, chunk: Chunk, starts: dict[str, tuple[list[int], list[tuple[int, ...]] | None]]) -> bytes:
     return len(common).to_bytes(8, "little") + common + pickle.dumps((chunk, starts))
 
 

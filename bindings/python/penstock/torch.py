@@ -18,7 +18,7 @@ from torch.utils.data import get_worker_info
 from . import Dataset, Loader, Ragged, Stats, Tensor
 from ._loader import require_options, warn_of_ranks
 
-__all__ = ["IterableDataset", "sum_over_ranks", "tensor", "tensors"]
+__all__ = ["IterableDataset", "nested", "rows", "sum_over_ranks", "tensor", "tensors"]
 
 
 _COPIED_ROW_BYTES = 256  # as penstock copies it on the host, so that labels which a program keeps hold no slab
@@ -28,7 +28,8 @@ _TAKES_BOOL = tuple(int(n) for n in torch.__version__.split(".")[:2]) >= (2, 2) 
 def tensors(batch: dict[str, Any]) -> dict[str, Any]:
     """A loader's batch with torch tensors in place of penstock's, without a copy but of at most 256 bytes a row.
 
-    A Ragged becomes a pair (values, offsets), the numpy array of a ps.transform() a tensor too; "__key__" stays a list.
+    A Ragged becomes a pair (values, offsets), of which rows() and nested() make other forms, and one of images with sizes of
+    their own a list of tensors, one for each row; the numpy array of a ps.transform() a tensor too; "__key__" stays a list.
     """
     return {name: _torch(value) for name, value in batch.items()}
 
@@ -40,6 +41,27 @@ def tensor(value: Tensor) -> torch.Tensor:
     taken = torch.from_dlpack(value)
     small = taken.is_cuda and value.nbytes <= _COPIED_ROW_BYTES * len(value)
     return taken.clone() if small else taken
+
+
+def rows(value: Ragged | tuple[torch.Tensor, torch.Tensor]) -> list[torch.Tensor]:
+    """The rows of a Ragged, or of the pair that it became, as tensors in the same memory, one for each."""
+    if isinstance(value, Ragged) and value.shapes is not None:
+        starts, shapes = value.offsets.tolist(), value.shapes.tolist()
+        values = tensor(value.values)
+        return [values[begin:end].view(shape) for begin, end, shape in zip(starts[:-1], starts[1:], shapes)]
+    values, offsets = (tensor(value.values), tensor(value.offsets)) if isinstance(value, Ragged) else value
+    starts = offsets.tolist()
+    return [values[begin:end] for begin, end in zip(starts[:-1], starts[1:])]
+
+
+def nested(value: Ragged | tuple[torch.Tensor, torch.Tensor]) -> torch.Tensor:
+    """A Ragged, or the pair that it became, as a nested tensor of the jagged layout, (rows, n, ...), without a copy of the
+    values. Its values() and offsets() are the pair again, and torch.nested.to_padded_tensor() fills rows up."""
+    if isinstance(value, Ragged) and value.shapes is not None:
+        raise ValueError("images with sizes of their own are no jagged tensor, which differs along one dimension: rows() "
+                         "gives a list of them")
+    values, offsets = (tensor(value.values), tensor(value.offsets)) if isinstance(value, Ragged) else value
+    return torch.nested.nested_tensor_from_jagged(values, offsets.to(values.device))
 
 
 def _of_numpy(array: Any) -> torch.Tensor:
@@ -55,7 +77,7 @@ def _torch(value: Any) -> Any:
     if isinstance(value, Tensor):
         return tensor(value)
     if isinstance(value, Ragged):
-        return torch.from_dlpack(value.values), torch.from_dlpack(value.offsets)
+        return (tensor(value.values), tensor(value.offsets)) if value.shapes is None else rows(value)
     numpy = sys.modules.get("numpy")  # what ps.transform() made
     if numpy is not None and isinstance(value, numpy.ndarray) and value.dtype.kind in "biufc":
         return _of_numpy(value)

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <limits>
 #include <string>
 
 #include <penstock/base/error.hpp>
@@ -148,26 +149,46 @@ void Placement::map_point(double& x, double& y) const {
   }
 }
 
+namespace {
+
+constexpr double kUnbounded = std::numeric_limits<double>::infinity();
+
+// The box around the turned corners, inside [0, bound].
+template <typename Place>
+void turn_box(const Place& place, double* box, double low_bound, double width, double height) {
+  double low[2] = {}, high[2] = {};
+  for (int corner = 0; corner < 4; ++corner) {
+    double at[2] = {box[corner % 2 == 0 ? 0 : 2], box[corner < 2 ? 1 : 3]};
+    place.map_point(at[0], at[1]);
+    for (int axis = 0; axis < 2; ++axis) {
+      low[axis] = corner == 0 ? at[axis] : std::min(low[axis], at[axis]);
+      high[axis] = corner == 0 ? at[axis] : std::max(high[axis], at[axis]);
+    }
+  }
+  const double most[2] = {width, height};
+  for (int axis = 0; axis < 2; ++axis) {
+    box[axis] = std::clamp(low[axis], low_bound, most[axis]);
+    box[axis + 2] = std::clamp(high[axis], low_bound, most[axis]);
+  }
+}
+
+}  // namespace
+
 void Placement::map_box(double* box) const {
   for (const Pass& pass : passes_) {
     on_geometric(pass, [&](const auto& place) {
-      double low[2] = {}, high[2] = {};
-      for (int corner = 0; corner < 4; ++corner) {
-        double at[2] = {box[corner % 2 == 0 ? 0 : 2], box[corner < 2 ? 1 : 3]};
-        place.map_point(at[0], at[1]);
-        for (int axis = 0; axis < 2; ++axis) {
-          low[axis] = corner == 0 ? at[axis] : std::min(low[axis], at[axis]);
-          high[axis] = corner == 0 ? at[axis] : std::max(high[axis], at[axis]);
-        }
-      }
       const Size size = place.output();
-      const double most[2] = {static_cast<double>(size.width), static_cast<double>(size.height)};
-      for (int axis = 0; axis < 2; ++axis) {
-        box[axis] = std::clamp(low[axis], 0.0, most[axis]);
-        box[axis + 2] = std::clamp(high[axis], 0.0, most[axis]);
-      }
+      turn_box(place, box, 0.0, static_cast<double>(size.width), static_cast<double>(size.height));
     });
   }
+}
+
+double Placement::unclipped_area(const double* box) const {
+  double turned[4] = {box[0], box[1], box[2], box[3]};
+  for (const Pass& pass : passes_) {
+    on_geometric(pass, [&](const auto& place) { turn_box(place, turned, -kUnbounded, kUnbounded, kUnbounded); });
+  }
+  return (turned[2] - turned[0]) * (turned[3] - turned[1]);
 }
 
 }  // namespace penstock

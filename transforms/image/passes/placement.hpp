@@ -53,6 +53,8 @@ class Placement {
   /// one around its corners, clipped after each pass, as torchvision does it.
   void map_point(double& x, double& y) const;
   void map_box(double* box) const;
+  /// Of the box that map_box() would give if it clipped nothing.
+  double unclipped_area(const double* box) const;
 
  private:
   Geometry& tail();

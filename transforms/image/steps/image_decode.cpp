@@ -12,7 +12,11 @@ const StepTable& step::Decode::table() {
           "sooner done and gives slightly other pixels"},
       Parameter{"apply_exif_orientation", &Decode::upright, kOption,
                 "images are turned and mirrored as their EXIF block says, before all other steps, as Pillow's "
-                "ImageOps.exif_transpose does it"}};
+                "ImageOps.exif_transpose does it"},
+      Parameter{
+          "ragged", &Decode::ragged, kOption,
+          "images keep sizes of their own: a Ragged whose rows are arrays (C, H, W), and so are those of masks that "
+          "follow"}};
   return table;
 }
 
