@@ -53,6 +53,11 @@ def labels_fixture(tmp_path):
     return tmp_path
 
 
+def test_a_keyword_of_a_step_without_any_is_told():
+    assert refusal(ps.points.center, about="z") == "penstock.points.center() has no keyword about, it takes none"
+    assert refusal(ps.raw, dtype="uint8") == "penstock.raw() has no keyword dtype, it takes none"
+
+
 @pytest.mark.parametrize("keyword", ELSEWHERE)
 def test_a_keyword_of_another_loader_is_told_with_the_option_here(labels, keyword):
     text = refusal(ps.Loader, labels, **{keyword: 4})

@@ -56,6 +56,8 @@ def no_keyword(function: str, unknown: str, known: Iterable[str]) -> str:
             return f"{sentence}, and needs none: {meaning}"
         if option in known:
             return f"{sentence}: here it is {option} ({meaning})"
+    if not known:
+        return f"{sentence}, it takes none"
     close = difflib.get_close_matches(unknown, known, n=1, cutoff=0.6)
     if close:
         return f"{sentence}: is {close[0]} meant?"
