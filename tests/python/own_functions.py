@@ -81,3 +81,8 @@ class Dies:
 
 def large(row):
     return np.zeros((100, 100)) + row[0]
+
+
+def slowly(row):
+    time.sleep(0.3)
+    return row + 1

@@ -13,6 +13,7 @@ import numpy as np
 import own_functions
 import penstock as ps
 import pytest
+from penstock._own_step import own_step
 
 HERE = pathlib.Path(__file__).parent
 OPTIONS = {"batch_size": 8, "shuffle": True, "seed": 3}
@@ -328,6 +329,29 @@ def test_ctrl_c_ends_a_program_and_its_processes(arrays):
     _, err = run.communicate(timeout=30)
     assert "KeyboardInterrupt" in err and run.returncode in (-signal.SIGINT, 130)
     assert len(pids) == 2 and gone(pids)
+
+
+def test_a_batch_that_ctrl_c_ends_does_not_write_into_the_next_one(arrays):
+    _, step = own_step({"npy": ps.array.decode() | ps.transform(own_functions.slowly)}, None, None, False, 1)
+
+    def batch(value):
+        rows = np.full((2, 3), value, np.float32)
+        keys = {"__key__": ["0", "1"], "__valid__": np.ones(2, bool)}
+        return step({"npy": rows, **keys}, 0, 0, 0, [0, 1])["npy"].tolist()
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    assert batch(1) == [[2] * 3] * 2
+    before = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.1)
+        with pytest.raises(KeyboardInterrupt):
+            batch(10)
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    assert batch(100) == [[101] * 3] * 2
+    step.close()
 
 
 def test_a_program_without_a_guard_runs_its_own_functions(arrays, tmp_path):

@@ -1,5 +1,6 @@
 """penstock._processes: memory by descriptor, channels, and pools of processes whatever becomes of them."""
 
+import errno
 import os
 import pathlib
 import subprocess
@@ -176,6 +177,25 @@ def test_a_process_that_dies_is_replaced_and_its_tasks_are_told(tmp_path):
     some.close()
 
 
+def test_a_process_that_cannot_be_replaced_is_an_error_until_it_can(monkeypatch):
+    def refused(*_, **__):
+        raise OSError(errno.EAGAIN, "no more processes")
+
+    some = pool(1)
+    some.run(Bytes(b"echo"))
+    os.kill(some.pids[0], 9)
+    with monkeypatch.context() as patch:
+        patch.setattr(subprocess, "Popen", refused)
+        for _ in range(2):
+            with pytest.raises(ps.Error, match="no process for Python's functions: .*no more processes") as caught:
+                some.run(Bytes(b"echo"))
+            assert caught.value.kind == "resource"
+    work = Bytes(b"echo again")
+    some.run(work)
+    assert work.replies == [(b"echo again", b"hello again")]
+    some.close()
+
+
 def test_what_work_raises_ends_a_run_and_the_next_one_is_not_disturbed():
     class Refuses(Bytes):
         def done(self, task, reply):
@@ -187,6 +207,20 @@ def test_what_work_raises_ends_a_run_and_the_next_one_is_not_disturbed():
     work = Bytes(*[b"echo %d" % i for i in range(10)])
     some.run(work)
     assert sorted(work.replies) == [(b"echo %d" % i, b"hello %d" % i) for i in range(10)]
+    some.close()
+
+
+def test_what_an_earlier_run_left_behind_does_not_fail_the_next_one():
+    class Refuses(Bytes):
+        def done(self, task, reply):
+            raise LookupError("enough")
+
+    some = pool(1)
+    with pytest.raises(LookupError):
+        some.run(Refuses(b"echo", b"fail this"))
+    work = Bytes(b"echo on")
+    some.run(work)
+    assert work.replies == [(b"echo on", b"hello on")]
     some.close()
 
 

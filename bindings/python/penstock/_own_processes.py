@@ -334,7 +334,7 @@ class _Rows(Work):
     def _column(self, output: str, failed: int | None) -> Any:
         """Raises Error: shape, for a row that differs from those before it, unless one before it has failed."""
         strays = self._strays.get(output, {})
-        _, array = self._blocks.get(output, (None, None))
+        array: Any = self._blocks[output][1] if output in self._blocks else None
         rows = [row for row in self._batch.rows if failed is None or row < failed]
         if array is not None and not any(row in strays for row in rows):
             self._zero_others(array)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import builtins
-import dis
 import functools
 import hashlib
 import random
@@ -28,6 +27,8 @@ def _names(code: types.CodeType) -> Iterator[str]:
 
 
 def _imports(code: types.CodeType) -> bool:
+    import dis  # which importing penstock need not wait for
+
     return any(step.opname == "IMPORT_NAME" for step in dis.get_instructions(code)) or any(
         _imports(constant) for constant in code.co_consts if isinstance(constant, types.CodeType)
     )
@@ -172,7 +173,7 @@ class Seeds:
     @staticmethod
     def taken() -> Any:
         """The generators as they are, for put_back()."""
-        torch = sys.modules.get("torch")
+        torch: Any = sys.modules.get("torch")
         of_torch = torch.default_generator.get_state() if hasattr(torch, "default_generator") else None
         return random.getstate(), sys.modules["numpy"].random.get_state(), of_torch
 

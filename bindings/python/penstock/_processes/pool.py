@@ -78,7 +78,7 @@ class _Process:
         self.tasks: collections.deque[tuple[Task, Work]] = collections.deque()
         self.knows: dict[int, SharedMemory] = {}
         self.dropped: list[int] = []
-        self.ready = False
+        self.ready = self.dead = False
         if not sys.executable:
             raise made("unsupported", "this program does not tell which Python runs it (sys.executable): no processes")
         descriptor = other.inherited()
@@ -118,6 +118,7 @@ class _Process:
         return task, step
 
     def kill(self) -> str:
+        self.ready, self.dead = False, True
         self.process.kill()
         status = self.process.wait()
         self.channel.close()
@@ -214,6 +215,10 @@ class Pool:
     def _hand_out(self, work: Work) -> bool:
         """False when nothing is under way. One that is still starting gets nothing: others are sooner through."""
         self._require_open()
+        for index, each in enumerate(self._processes):
+            if each.dead:
+                self._processes[index] = _Process(self._target, self._setup)
+                self.replaced += 1
         if not any(each.ready for each in self._processes):
             return True
         for depth in range(_AHEAD):
@@ -228,31 +233,35 @@ class Pool:
                 try:
                     self._processes[index].give(task, work)
                 except PeerGone:
-                    self._replace(index)
+                    self._end_of(self._processes[index])
+                    return self._hand_out(work)
         return True
 
     def _wait(self) -> None:
         poll = select.poll()
         poll.register(self._wake_out, select.POLLIN)
-        at = {each.channel.fileno(): each for each in self._processes}
+        at = {each.channel.fileno(): each for each in self._processes if not each.dead}
         for descriptor in at:
             poll.register(descriptor, select.POLLIN)
         for descriptor, _ in poll.poll():
             if descriptor == self._wake_out:
                 self._require_open()
-            elif at[descriptor] in self._processes:
+            else:
                 self._receive(at[descriptor])
 
     def _receive(self, process: _Process) -> None:
         try:
             reply, _ = process.channel.receive()
         except PeerGone:
-            self._replace(self._processes.index(process))
+            self._end_of(process)
             return
         kind = bytes(reply[:1])
+        if kind == FAILED and process.tasks and isinstance(process.tasks[0][1], _Nobody):
+            self._end_of(process)
+            return
         if kind == FAILED:  # the process ends, and another one would fail as well
             error = unpacked_exception(reply[1:])
-            self._replace(self._processes.index(process), quietly=True)
+            process.kill()
             raise error
         process.ready = True
         self._starts = 0
@@ -262,17 +271,14 @@ class Pool:
         else:
             assert kind == READY
 
-    def _replace(self, index: int, quietly: bool = False) -> None:
-        process = self._processes[index]
+    def _end_of(self, process: _Process) -> None:
+        """Tells of its tasks. Another one is started before more is handed out."""
+        was_ready = process.ready
         how = process.kill()
-        if not process.ready:
+        if not was_ready:
             self._starts += 1
             if self._starts >= _STARTS:
                 raise made("resource", f"{self._starts} processes for Python's functions ended as they started: {how}")
-        self._processes[index] = _Process(self._target, self._setup)
-        self.replaced += 1
-        if quietly:
-            return
         number, step = process.at()
         failure: BaseException | None = None
         for task, work in process.tasks:
@@ -280,6 +286,7 @@ class Pool:
                 work.lost(task, step if task.number == number else None, how)
             except Exception as error:
                 failure = failure or error
+        process.tasks.clear()
         if failure is not None:
             raise failure
 
