@@ -346,8 +346,10 @@ def test_a_batch_that_ctrl_c_ends_does_not_write_into_the_next_one(arrays):
     before = signal.signal(signal.SIGALRM, interrupt)
     try:
         signal.setitimer(signal.ITIMER_REAL, 0.1)
-        with pytest.raises(KeyboardInterrupt):
-            batch(10)
+        batch(10)
+        raise AssertionError("it was not interrupted")
+    except KeyboardInterrupt:  # kept by nobody, so that the batch's memory is free
+        pass
     finally:
         signal.signal(signal.SIGALRM, before)
     assert batch(100) == [[101] * 3] * 2
