@@ -332,7 +332,7 @@ def test_ctrl_c_ends_a_program_and_its_processes(arrays):
 
 
 def test_a_batch_that_ctrl_c_ends_does_not_write_into_the_next_one(arrays):
-    _, step = own_step({"npy": ps.array.decode() | ps.transform(own_functions.slowly)}, None, None, False, 1)
+    _, step = own_step({"npy": ps.array.decode() | ps.transform(own_functions.slowly)}, None, None, False, 2)
 
     def batch(value):
         rows = np.full((2, 3), value, np.float32)
