@@ -412,6 +412,21 @@ def test_own_functions_get_images_of_their_own_sizes_and_make_them_alike(folder,
             np.testing.assert_array_equal(np.asarray(batch["seg.png"])[row], mask)
 
 
+def test_mixing_leaves_ragged_and_padded_rows_alone_and_refuses_images_of_their_own_sizes(folder, tmp_path):
+    mixed = write_folder(tmp_path / "mixed")
+    for i, key in enumerate(KEYS):
+        (mixed / f"{key}.cls").write_text(str(i % 3))
+    image = ps.image.random_resized_crop(16) | ps.image.normalize((0.5,) * 3, (0.5,) * 3)
+    fields = {"npy": FIELDS["npy"], "padded": PADDED["fours"], "mask": ps.follow("padded") | ps.mask(), "cls": ps.label()}
+    options = dict(batch_size=6, shuffle=True, seed=2, mix=[ps.mixup(0.2, classes=3)])
+    plain = ps.Loader(mixed, batch_size=6, shuffle=True, seed=2, fields={"png": image} | fields)
+    for here, there in zip(plain, ps.Loader(mixed, fields={"png": image} | fields, **options), strict=True):
+        for name in ("npy", "padded", "mask", "__key__"):
+            assert values_of(here)[name] == values_of(there)[name]
+    with pytest.raises(ps.Error, match="images of sizes of their own, which cannot be mixed"):
+        ps.Loader(mixed, fields={"png": OWN_SIZE["png"]} | fields, **options)
+
+
 def test_boxes_of_one_line_are_rows(tmp_path):
     """YOLO's files: a box a line, one box alone too."""
     folder = tmp_path / "yolo"
@@ -435,7 +450,7 @@ def test_a_loader_of_only_empty_values_takes_the_item_that_is_named(tmp_path):
     assert batch["json"].shape == (4, 0)
 
 
-def test_torch_gets_pairs_lists_and_nested_tensors(folder):
+def test_torch_gets_pairs_lists_and_nested_tensors(folder, monkeypatch):
     torch = pytest.importorskip("torch")
     fields = {"npy": FIELDS["npy"], "tokens.txt": FIELDS["tokens.txt"], "png": OWN_SIZE["png"], "padded": PADDED["fours"],
               "mask": ps.follow("padded") | ps.mask()}
@@ -457,6 +472,9 @@ def test_torch_gets_pairs_lists_and_nested_tensors(folder):
     assert torch.equal(ps.torch.nested(batch["npy"]).values(), torch.from_dlpack(batch["npy"].values))
     with pytest.raises(ValueError, match="rows()"):
         ps.torch.nested(batch["png"])
+    monkeypatch.delattr(torch.nested, "nested_tensor_from_jagged")
+    with pytest.raises(RuntimeError, match="newer PyTorch"):
+        ps.torch.nested(batch["npy"])
 
 
 def test_the_command_tells_of_ragged_rows(folder):

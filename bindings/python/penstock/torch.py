@@ -61,7 +61,11 @@ def nested(value: Ragged | tuple[torch.Tensor, torch.Tensor]) -> torch.Tensor:
         raise ValueError("images with sizes of their own are no jagged tensor, which differs along one dimension: rows() "
                          "gives a list of them")
     values, offsets = (tensor(value.values), tensor(value.offsets)) if isinstance(value, Ragged) else value
-    return torch.nested.nested_tensor_from_jagged(values, offsets.to(values.device))
+    made = getattr(getattr(torch, "nested", None), "nested_tensor_from_jagged", None)
+    if made is None:
+        raise RuntimeError(f"nested tensors of the jagged layout need a newer PyTorch than {torch.__version__}; rows() "
+                           "gives a list")
+    return made(values, offsets.to(values.device))
 
 
 def _of_numpy(array: Any) -> torch.Tensor:
