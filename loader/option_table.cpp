@@ -1,7 +1,7 @@
-#include "option_table.hpp"
-
 #include <array>
 #include <cstddef>
+
+#include <penstock/loader/option_table.hpp>
 
 namespace penstock {
 namespace {
