@@ -126,7 +126,7 @@ class Processes:
         return self._input
 
     def block(self, size: int) -> SharedMemory:
-        for block in self._free:
+        for block in reversed(self._free):  # the last one is the likeliest to be in a cache
             if size <= block.size <= 2 * size + _ALIGNED:
                 self._free.remove(block)
                 return block

@@ -112,6 +112,7 @@ class Worker:
 
     def __call__(self, body: bytes, memory: Mapping[int, memoryview], at: Callable[[int], None]) -> bytes:
         (seed, epoch, given, results), chunk, starts = _read(body)
+        self._one_thread()
         work = self._work
         work.reset()
         count = chunk.rows[-1] + 1 - chunk.first
@@ -124,7 +125,6 @@ class Worker:
         failure: tuple[int, bytes] | None = None
         for row, key, draws in zip(chunk.rows, chunk.keys, chunk.draws):
             at(row)
-            self._one_thread()
             place = Place(seed, epoch, key, row, draws)
             here = row - chunk.first
             slots = {output: target(here) for output, target in targets.items()}
