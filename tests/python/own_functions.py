@@ -86,3 +86,17 @@ def large(row):
 def slowly(row):
     time.sleep(0.3)
     return row + 1
+
+
+def processes(parent=None):
+    """Of this test's process, or of another one: those that run Python's functions."""
+    parent, found = parent or os.getpid(), []
+    for folder in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            state, father = (folder / "stat").read_text().rpartition(")")[2].split()[:2]
+            command = (folder / "cmdline").read_bytes()
+        except OSError:
+            continue
+        if int(father) == parent and state != "Z" and b"penstock._processes" in command:
+            found.append(int(folder.name))
+    return found

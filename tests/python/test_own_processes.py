@@ -13,25 +13,12 @@ import numpy as np
 import own_functions
 import penstock as ps
 import pytest
+from own_functions import processes
 from penstock._own_step import own_step
 
 HERE = pathlib.Path(__file__).parent
 OPTIONS = {"batch_size": 8, "shuffle": True, "seed": 3}
 KILLS = int(os.environ.get("PENSTOCK_KILLS", "6"))  # of the campaign: 100 take some minutes
-
-
-def processes(parent=None):
-    """Of this test's process, or of another one: those that run Python's functions."""
-    parent, found = parent or os.getpid(), []
-    for folder in pathlib.Path("/proc").glob("[0-9]*"):
-        try:
-            state, father = (folder / "stat").read_text().rpartition(")")[2].split()[:2]
-            command = (folder / "cmdline").read_bytes()
-        except OSError:
-            continue
-        if int(father) == parent and state != "Z" and b"penstock._processes" in command:
-            found.append(int(folder.name))
-    return found
 
 
 def gone(pids, seconds=20):
@@ -292,13 +279,7 @@ ENDINGS = {
 
 @pytest.mark.parametrize("ending", ENDINGS)
 def test_no_process_is_left_when_a_program_ends(arrays, ending):
-    told = "\nprint(*loader_pids(), flush=True)\n"
-    helper = (
-        "def loader_pids():\n"
-        "    return [int(t) for t in os.listdir('/proc') if t.isdigit() and int(t) != os.getpid()\n"
-        "            and f') S {os.getpid()} ' in open(f'/proc/{t}/stat').read().replace(') R ', ') S ')]\n"
-    )
-    run = program(helper + told + ENDINGS[ending], arrays)
+    run = program("print(*own_functions.processes(), flush=True)\n" + ENDINGS[ending], arrays)
     out, err = run.communicate(timeout=60)
     assert err == "" and run.returncode == (3 if ending == "by an exception" else 0)
     pids = [int(pid) for pid in out.split()]
