@@ -16,9 +16,15 @@ template <typename Work>
 __attribute__((no_sanitize("null", "alignment"))) std::exception_ptr caught(Work&& work) {
   try {
     std::forward<Work>(work)();
+#ifdef _LIBCPP_VERSION
+    // libc++ has no name for the end of a thread, and `...` would stop it for good. All that is thrown here has this
+    // base.
+  } catch (const std::exception&) {
+#else
   } catch (const abi::__forced_unwind&) {
     throw;
   } catch (...) {
+#endif
     return std::current_exception();
   }
   return nullptr;

@@ -12,8 +12,10 @@ namespace penstock {
 Error handled_error(const ErrorContext& where) {
   try {
     throw;
+#ifndef _LIBCPP_VERSION
   } catch (const abi::__forced_unwind&) {  // the end of a thread, which nothing may hold up
     throw;
+#endif
   } catch (const Error& error) {
     return error.in(where);
   } catch (const std::bad_alloc&) {

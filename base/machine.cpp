@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <penstock/base/cores.hpp>
+#include <penstock/base/error_number.hpp>
 #include <penstock/base/machine.hpp>
 
 namespace penstock {
@@ -54,8 +55,7 @@ std::uint64_t limit_of(__rlimit_resource resource) {
 
 std::string uring_text(int errnum) {
   if (errnum == 0) return "available";
-  const char* symbol = strerrorname_np(errnum);
-  std::string text = symbol != nullptr ? symbol : std::to_string(errnum);
+  std::string text = error_number_name(errnum);
   text.append(": ").append(std::generic_category().message(errnum));
   std::string disabled;
   if (std::ifstream("/proc/sys/kernel/io_uring_disabled") >> disabled && disabled != "0")

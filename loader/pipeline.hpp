@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include <sys/types.h>
+#include <unistd.h>
 
 #include <penstock/loader/batch/reorder_buffer.hpp>
 #include <penstock/loader/batch/stage.hpp>

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include <penstock/base/error.hpp>
+#include <penstock/base/portable_math.hpp>
 #include <penstock/transforms/elements.hpp>
 #include <penstock/transforms/mix.hpp>
 #include <penstock/transforms/normal_draws.hpp>
@@ -31,7 +32,7 @@ double draw_gamma(double shape, Random& random) {
     const double normal = draw_normals(random).first, root = 1 + c * normal;
     if (root <= 0) continue;
     const double v = root * root * root, u = 1 - random.uniform();
-    if (std::log(u) < 0.5 * normal * normal + d - d * v + d * std::log(v)) return d * v;
+    if (portable::log(u) < 0.5 * normal * normal + d - d * v + d * portable::log(v)) return d * v;
   }
 }
 
@@ -93,10 +94,10 @@ double draw_beta(double alpha, Random& random) {
     return one / (one + other);
   }
   for (;;) {
-    const double one = std::log(1 - random.uniform()) / alpha, other = std::log(1 - random.uniform()) / alpha;
-    if (std::exp(one) + std::exp(other) > 1) continue;
+    const double one = portable::log(1 - random.uniform()) / alpha, other = portable::log(1 - random.uniform()) / alpha;
+    if (portable::exp(one) + portable::exp(other) > 1) continue;
     const double most = std::max(one, other);  // small alphas: neither power may vanish
-    return std::exp(one - most) / (std::exp(one - most) + std::exp(other - most));
+    return portable::exp(one - most) / (portable::exp(one - most) + portable::exp(other - most));
   }
 }
 

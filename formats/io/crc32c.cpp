@@ -2,6 +2,7 @@
 #include <array>
 #include <cstring>
 
+#include <penstock/base/processor.hpp>
 #include <penstock/formats/io/crc32c.hpp>
 
 #if defined(__x86_64__)
@@ -200,15 +201,12 @@ __attribute__((PENSTOCK_WIDE)) std::uint32_t by_folding(std::uint32_t crc, const
 constexpr std::size_t kWide = 512;  // bytes from which folding pays
 
 bool can_fold() {
-  static const bool can = __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512bw") != 0 &&
-                          __builtin_cpu_supports("avx512vl") != 0 && __builtin_cpu_supports("vpclmulqdq") != 0 &&
-                          __builtin_cpu_supports("pclmul") != 0 && __builtin_cpu_supports("sse4.2") != 0;
-  return can;
+  const Processor& has = processor();
+  return has.avx512f && has.avx512bw && has.avx512vl && has.vpclmulqdq && has.pclmul && has.sse42;
 }
 
 bool has_instruction() {
-  static const bool has = __builtin_cpu_supports("sse4.2") != 0 && __builtin_cpu_supports("pclmul") != 0;
-  return has;
+  return processor().sse42 && processor().pclmul;
 }
 
 __attribute__((PENSTOCK_WIDE)) std::uint32_t wide(std::uint32_t crc, const std::byte* data, std::size_t size) {

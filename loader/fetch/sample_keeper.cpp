@@ -3,8 +3,8 @@
 
 namespace penstock {
 
-SampleKeeper::SampleKeeper(const Dataset& dataset, const Program& program, SampleCache& cache, Parallel* parallel)
-    : dataset_(dataset), program_(program), cache_(cache) {
+SampleKeeper::SampleKeeper(const Program& program, SampleCache& cache, Parallel* parallel)
+    : program_(program), cache_(cache) {
   schema_ = {.name = {}, .codec = "raw", .dtype = DType::u8, .shape = {0, 0, 0}, .fixed = true};
   rgb_.share(parallel);
   stored_.share(parallel);

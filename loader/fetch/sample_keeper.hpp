@@ -18,7 +18,7 @@ namespace penstock {
 class SampleKeeper {
  public:
   /// All must outlive it. `parallel`: as of SlotFiller.
-  SampleKeeper(const Dataset& dataset, const Program& program, SampleCache& cache, Parallel* parallel = nullptr);
+  SampleKeeper(const Program& program, SampleCache& cache, Parallel* parallel = nullptr);
 
   /// The bytes that an output is filled from: the kept value, or `read`, of which the cache takes what it wants. Where
   /// that is pixels they are decoded here, whole, and serve the output too. Valid until the next call.
@@ -32,7 +32,6 @@ class SampleKeeper {
   FieldBytes decoded(std::uint64_t sample, SampleCache::Column column, Pixels pixels, const FieldBytes& read);
   FieldBytes as_pixels(const FieldSchema& schema, const SampleCache::Value& value);
 
-  const Dataset& dataset_;
   const Program& program_;
   SampleCache& cache_;
   Decoders rgb_{{.pixels = Pixels::rgb}}, stored_{{.pixels = Pixels::stored}};

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include <penstock/base/error_number.hpp>
 #include <penstock/loader/read/gather_engine.hpp>
 #include <penstock/loader/read/in_worker_engine.hpp>
 #include <penstock/loader/read/pread_engine.hpp>
@@ -79,8 +80,7 @@ std::unique_ptr<ReadEngine> make(EngineKind kind, const EngineFiles& files, cons
 }
 
 std::string refusal_text(int errnum) {
-  const char* symbol = strerrorname_np(errnum);
-  return "io_uring refused: " + (symbol != nullptr ? std::string(symbol) : std::to_string(errnum));
+  return "io_uring refused: " + error_number_name(errnum);
 }
 
 std::string direct_io_note(EngineKind kind, const EngineOptions& options) {

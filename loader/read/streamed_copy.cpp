@@ -4,6 +4,7 @@
 
 #include <unistd.h>
 
+#include <penstock/base/processor.hpp>
 #include <penstock/loader/read/streamed_copy.hpp>
 
 #if defined(__x86_64__)
@@ -50,7 +51,7 @@ void copy_streamed(std::byte* to, std::span<const std::byte> bytes) {
   std::size_t done = 0;
 #if defined(__x86_64__)
   constexpr std::size_t kLine = 64, kWorthwhile = 4096;
-  static const bool has_lines = __builtin_cpu_supports("avx512f") != 0;
+  static const bool has_lines = processor().avx512f;
   if (bytes.size() >= kWorthwhile) {
     done = (kLine - reinterpret_cast<std::uintptr_t>(to) % kLine) % kLine;
     std::memcpy(to, bytes.data(), done);

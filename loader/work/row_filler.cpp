@@ -21,7 +21,7 @@ RowFiller::RowFiller(const FetchFrom& from, ReadEngine& direct, BlockCache& bloc
       log_(log),
       specials_(from.dataset, direct, blocks, parallel),
       filler_(from.program, parallel),
-      keeper_(from.dataset, from.program, cache, parallel) {}
+      keeper_(from.program, cache, parallel) {}
 
 void RowFiller::read_and_fill(const SampleContext& sample, RowSlots& slots) {
   name_sample(sample, [&] {

@@ -1,8 +1,8 @@
 #include <algorithm>
 
+#include <penstock/base/portable_math.hpp>
 #include <penstock/transforms/clouds/samplers/inverse_density.hpp>
 #include <penstock/transforms/clouds/samplers/point_cells.hpp>
-#include <penstock/transforms/normal_draws.hpp>
 
 namespace penstock {
 namespace {
@@ -25,7 +25,7 @@ class InverseDensitySampler : public PointSampler {
     cells_.build(cloud, bounds, edge(bounds, cloud.count));
     keys_.resize(cloud.count);
     for (std::size_t i = 0; i < cloud.count; ++i)
-      keys_[i] = {-portable_log(1 - random.uniform()) * cells_.count()[cells_.cell_of()[i]],
+      keys_[i] = {-portable::quick_log(1 - random.uniform()) * cells_.count()[cells_.cell_of()[i]],
                   static_cast<std::uint32_t>(i)};
     const std::size_t wanted = std::min(points_, cloud.count);
     const auto end = keys_.begin() + static_cast<std::ptrdiff_t>(wanted);

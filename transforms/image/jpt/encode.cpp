@@ -1,7 +1,8 @@
 #include <algorithm>
-#include <cmath>
+#include <numbers>
 
 #include <penstock/base/error.hpp>
+#include <penstock/base/portable_math.hpp>
 #include <penstock/transforms/image/jpt/encoder.hpp>
 #include <penstock/transforms/image/jpt/tile.hpp>
 
@@ -43,10 +44,10 @@ double bits_of(const Counts& counts, bool is_signed) {
   for (const std::uint32_t count : counts) {
     if (count == 0) continue;
     total += count;
-    bits -= count * std::log2(static_cast<double>(count));
+    bits -= count * portable::quick_log(count);
   }
-  if (total > 0) bits += static_cast<double>(total) * std::log2(static_cast<double>(total));
-  return bits + static_cast<double>(stored_bits(table_for(counts, is_signed)));
+  if (total > 0) bits += static_cast<double>(total) * portable::quick_log(static_cast<double>(total));
+  return bits / std::numbers::ln2 + static_cast<double>(stored_bits(table_for(counts, is_signed)));
 }
 
 Counts added(const Counts& a, const Counts& b) {

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <numbers>
 
+#include <penstock/base/portable_math.hpp>
 #include <penstock/transforms/image/kernels/warp.hpp>
 #include <penstock/transforms/image/kernels/warp_rows.hpp>
 
@@ -105,9 +106,9 @@ class Nearest {
 Affine rotation(double degrees, Size size) {
   const double turned = std::fmod(degrees, 360.0);
   const double angle = -radians(turned < 0 ? turned + 360.0 : turned);
-  const double cosine = rounded(std::cos(angle)), sine = rounded(std::sin(angle));
+  const double cosine = rounded(portable::cos(angle)), sine = rounded(portable::sin(angle));
   const double x = static_cast<double>(size.width) / 2, y = static_cast<double>(size.height) / 2;
-  Affine a{cosine, sine, 0, rounded(-std::sin(angle)), cosine, 0};
+  Affine a{cosine, sine, 0, rounded(-portable::sin(angle)), cosine, 0};
   a[2] = a[0] * -x + a[1] * -y + 0.0 + x;
   a[5] = a[3] * -x + a[4] * -y + 0.0 + y;
   return a;
@@ -115,10 +116,10 @@ Affine rotation(double degrees, Size size) {
 
 Affine inverse_affine(const AffineDraw& draw, double center_x, double center_y) {
   const double turn = radians(draw.degrees), x = radians(draw.shear_x), y = radians(draw.shear_y);
-  const double a = std::cos(turn - y) / std::cos(y);
-  const double b = -std::cos(turn - y) * std::tan(x) / std::cos(y) - std::sin(turn);
-  const double c = std::sin(turn - y) / std::cos(y);
-  const double d = -std::sin(turn - y) * std::tan(x) / std::cos(y) + std::cos(turn);
+  const double a = portable::cos(turn - y) / portable::cos(y);
+  const double b = -portable::cos(turn - y) * portable::tan(x) / portable::cos(y) - portable::sin(turn);
+  const double c = portable::sin(turn - y) / portable::cos(y);
+  const double d = -portable::sin(turn - y) * portable::tan(x) / portable::cos(y) + portable::cos(turn);
   Affine inverse{d / draw.scale, -b / draw.scale, 0, -c / draw.scale, a / draw.scale, 0};
   inverse[2] += inverse[0] * (-center_x - draw.translate_x) + inverse[1] * (-center_y - draw.translate_y);
   inverse[5] += inverse[3] * (-center_x - draw.translate_x) + inverse[4] * (-center_y - draw.translate_y);

@@ -6,6 +6,7 @@
 #include <string>
 
 #include <penstock/base/error.hpp>
+#include <penstock/base/portable_math.hpp>
 #include <penstock/transforms/image/kernels/color_rows.hpp>
 #include <penstock/transforms/image/passes/color_ops.hpp>
 
@@ -80,11 +81,11 @@ void make_kernel(std::int32_t taps, double sigma, std::vector<float>& kernel) {
   double sum = 0;
   for (std::int32_t t = 0; t < taps; ++t) {
     const double x = (t - (taps - 1) / 2) / (std::sqrt(2.0) * sigma);
-    sum += std::exp(-x * x);
+    sum += portable::exp(-x * x);
   }
   for (std::int32_t t = 0; t < taps; ++t) {
     const double x = (t - (taps - 1) / 2) / (std::sqrt(2.0) * sigma);
-    kernel[static_cast<std::size_t>(t)] = static_cast<float>(std::exp(-x * x) / sum);
+    kernel[static_cast<std::size_t>(t)] = static_cast<float>(portable::exp(-x * x) / sum);
   }
 }
 

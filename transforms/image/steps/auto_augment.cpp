@@ -4,6 +4,7 @@
 #include <numbers>
 #include <string_view>
 
+#include <penstock/base/portable_math.hpp>
 #include <penstock/transforms/image/steps/auto_augment.hpp>
 #include <penstock/transforms/image/steps/pixel_step.hpp>
 
@@ -94,7 +95,7 @@ void add(Placement& placement, const AugmentChoice& choice, double magnitude) {
     placement.warp(inverse_affine(draw, x, y), choice.interpolation, choice.fill);
   };
   const double middle_x = static_cast<double>(size.width) * 0.5, middle_y = static_cast<double>(size.height) * 0.5;
-  const double shear = std::atan(magnitude) * (180 / std::numbers::pi);
+  const double shear = portable::atan(magnitude) * (180 / std::numbers::pi);
   switch (choice.operation) {
     case shear_x:
       return warp({.shear_x = shear}, 0, 0);

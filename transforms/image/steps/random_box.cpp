@@ -1,6 +1,7 @@
 #include <cmath>
 #include <utility>
 
+#include <penstock/base/portable_math.hpp>
 #include <penstock/transforms/image/steps/pixel_step.hpp>
 #include <penstock/transforms/image/steps/random_box.hpp>
 
@@ -9,10 +10,10 @@ namespace penstock {
 std::optional<Region> draw_box(Size whole, const BoxLimits& limits, Random& random) {
   const auto [scale, ratio, ratio_is, least, most] = limits;
   const double area = static_cast<double>(whole.width) * static_cast<double>(whole.height);
-  const double log_low = std::log(ratio.low), log_high = std::log(ratio.high);
+  const double log_low = portable::log(ratio.low), log_high = portable::log(ratio.high);
   for (int attempt = 0; attempt < 10; ++attempt) {
     const double target = area * random.uniform(scale.low, scale.high);
-    const double drawn = std::exp(random.uniform(log_low, log_high));
+    const double drawn = portable::exp(random.uniform(log_low, log_high));
     std::int64_t width = whole_number_near(std::sqrt(target * drawn));
     std::int64_t height = whole_number_near(std::sqrt(target / drawn));
     if (ratio_is == BoxLimits::Ratio::height_by_width) std::swap(width, height);

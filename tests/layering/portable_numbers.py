@@ -1,0 +1,33 @@
+#!/usr/bin/env python3
+"""Usage: portable_numbers.py
+
+Fails where a layer that makes batches calls a function of the C library whose last bits differ from library to library. Those of
+base/portable_math.hpp give the same bytes on every machine."""
+
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+LAYERS = ("base", "formats", "transforms", "device", "loader", "staging", "pack")
+INEXACT = r"(?<![\w:.>])(?:std::)?(a?(?:sin|cos|tan)h?|atan2|exp2?|expm1|log(?:2|10|1p)?|pow|cbrt|hypot|[tl]gamma|erfc?)[fl]?\("
+DISTRIBUTION = r"std::(normal|uniform|bernoulli|discrete|poisson|gamma|exponential)\w*_distribution|std::shuffle\b"
+
+
+def main():
+    strange = []
+    for layer in LAYERS:
+        for path in sorted((ROOT / layer).rglob("*.[ch]pp")):
+            text = re.sub(r"//.*|\"(\\.|[^\"\\\n])*\"", "", path.read_text())
+            if path.stem == "portable_math":
+                text = re.sub(r"^double \w+\(double x\)", "", text, flags=re.MULTILINE)
+            for number, line in enumerate(text.splitlines(), 1):
+                found = re.search(f"{INEXACT}|{DISTRIBUTION}", line)
+                if found:
+                    strange.append(f"{path.relative_to(ROOT)}:{number}: {found[0]}")
+    if strange:
+        sys.exit("not the same on every machine (base/portable_math.hpp has what is):\n" + "\n".join(strange))
+
+
+if __name__ == "__main__":
+    main()
