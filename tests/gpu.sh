@@ -2,7 +2,7 @@
 # Usage: tests/gpu.sh [WHEEL]
 # Everything that needs a GPU, on a machine with nvcc, CMake, a C++20 compiler and a GPU; no network, no other packages, a
 # few minutes. Builds the device layer alone, runs its tests, under compute-sanitizer too where there is one, and prints the
-# figures of this GPU; with PENSTOCK_JPEGS=FOLDER also how fast nvJPEG decodes the first 256 JPEGs there. With a wheel of penstock (scripts/wheel.sh makes one), and PyTorch in python3, it also loads batches
+# figures of this GPU; with PENSTOCK_JPEGS=FOLDER also how fast nvJPEG decodes the first 256 JPEGs there. With a wheel of penstock (scripts/wheel.sh --of-this-system makes one), and PyTorch in python3, it also loads batches
 # end to end. Without a GPU it runs what can run, says what it left out, and succeeds.
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# Usage: scripts/release.sh [PYTHON...]
+# Makes what a release consists of, in build/release: for each interpreter named (python3.9, python3.11 and python3.12 without any, those
+# that are there) a wheel for x86-64 and one for aarch64, a source distribution, and SHA256SUMS of all. Everything is tried on
+# the way: each wheel as scripts/wheel.sh does it, that for Python 3.9 also on Debian 11 (as root), and the source distribution by
+# installing it in a fresh environment, which compiles it with this system's compiler and libraries.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+here=$PWD
+if [ $# -eq 0 ]; then
+  for python in python3.9 python3.11 python3.12; do
+    if "$python" -c '' 2>/dev/null; then set -- "$@" "$python"; else echo "release: no $python, and no wheel for it"; fi
+  done
+fi
+[ $# -gt 0 ] || { echo "release: no Python to make wheels for" >&2; exit 1; }
+if [ -n "$(git status --porcelain 2>/dev/null)" ]; then echo "release: the work tree differs from what is committed"; fi
+release=$here/build/release
+rm -rf "$release" build/wheels && mkdir -p "$release"
+
+for arch in x86_64 aarch64; do scripts/wheel.sh --arch "$arch" "$@"; done
+if [ "$(id -u)" -eq 0 ]; then
+  for wheel in build/wheels/*-cp39-*x86_64.whl; do [ ! -e "$wheel" ] || scripts/wheel/on_debian11.sh "$wheel"; done
+else
+  echo "release: not tried on Debian 11: chroot needs root"
+fi
+cp build/wheels/*.whl "$release"
+
+scripts/install_dependencies.sh --without-torch
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+python3 -m venv "$folder/build"
+"$folder/build/bin/python" -m pip install --quiet --disable-pip-version-check 'scikit-build-core>=0.10'
+"$folder/build/bin/python" -c 'import sys; from scikit_build_core.build import build_sdist; print(build_sdist(sys.argv[1]))' "$release"
+python3 -m venv "$folder/try"
+if command -v ccache >/dev/null; then export CMAKE_CXX_COMPILER_LAUNCHER=ccache; fi
+"$folder/try/bin/python" -m pip install --quiet --disable-pip-version-check "$release"/penstock-*.tar.gz
+(cd "$folder" && env -u PYTHONPATH try/bin/python "$here/tests/python/check_wheel.py" --of-this-system)
+
+cd "$release"
+sha256sum ./* | sed 's# \./# #' >"$folder/sums" && mv "$folder/sums" SHA256SUMS
+ls -l

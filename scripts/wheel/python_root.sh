@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# Usage: scripts/wheel/python_root.sh ARCH SUITE FOLDER
+# Makes FOLDER the root of a Debian of that name (bullseye, bookworm) for ARCH, with its C library and Python, pip included: files
+# of its packages, unpacked and not configured, which is enough for `chroot` or qemu to run that Python. What is there is kept.
+set -euo pipefail
+arch=$1
+suite=$2
+case "$arch" in x86_64) debian_arch=amd64 ;; aarch64) debian_arch=arm64 ;; *) echo "python_root: no $arch" >&2; exit 2 ;; esac
+[ ! -e "$3/.complete" ] || exit 0
+rm -rf "$3"
+mkdir -p "$3/apt/lists/partial" "$3/apt/cache/archives/partial"
+cd "$3"
+root=$PWD
+touch apt/status
+site=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Origin: Debian' 'Component: main' | grep -v security | head -n1)
+echo "deb $site $suite main" >apt/sources.list
+apt_get() {
+  apt-get -qq -o "APT::Architecture=$debian_arch" -o "APT::Architectures=$debian_arch" -o APT::Sandbox::User=root \
+    -o "Dir::Etc::SourceList=$root/apt/sources.list" -o Dir::Etc::SourceParts=/dev/null -o "Dir::State::Status=$root/apt/status" \
+    -o "Dir::State::Lists=$root/apt/lists" -o "Dir::Cache=$root/apt/cache" -o Acquire::Check-Valid-Until=false "$@"
+}
+apt_get update
+apt_get install --download-only --yes --no-install-recommends python3 python3-pip coreutils dash >/dev/null
+for package in apt/cache/archives/*.deb; do dpkg -x "$package" .; done
+rm -rf apt
+mkdir -p proc dev tmp
+touch .complete
