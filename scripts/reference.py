@@ -110,7 +110,7 @@ def found(build: pathlib.Path) -> dict[str, ast.stmt]:
         elif name in stubs:
             names[name] = stubs[name]
         elif name not in ("sources", "__version__") and name in modules:
-            names[name] = definitions(PACKAGE / f"{modules[name]}.py")[name]
+            names[name] = definitions(PACKAGE / f"{modules[name].replace('.', '/')}.py")[name]
     for inner in ("torch", "dask"):
         own = definitions(PACKAGE / f"{inner}.py")
         names.update({f"{inner}.{name}": own[name] for name in exported(PACKAGE / f"{inner}.py")})

@@ -16,7 +16,7 @@ namespace {
 }
 
 nb::object own_step_module() {
-  return nb::module_::import_("penstock._own_step");
+  return nb::module_::import_("penstock._own.step");
 }
 
 void require_names(const nb::dict& fields) {

@@ -33,7 +33,7 @@ Where where_named(const std::string& given);
 /// The functions that a program adds, and what remains for the loader's workers.
 struct OwnFunctions {
   std::vector<FieldChain> fields;
-  std::shared_ptr<PythonStep> step;  ///< of a penstock._own_step.OwnStep; null without functions
+  std::shared_ptr<PythonStep> step;  ///< of a penstock._own.step.OwnStep; null without functions
 };
 OwnFunctions own_functions(const std::optional<FieldsDict>& fields, const nanobind::object& on_sample,
                            const nanobind::object& on_batch, bool marks, unsigned python_workers);

@@ -12,7 +12,7 @@ namespace penstock::python {
 
 class PythonStep {
  public:
-  /// `function`: penstock._own_step.OwnStep.
+  /// `function`: penstock._own.step.OwnStep.
   explicit PythonStep(nanobind::object function) : function_(std::move(function)) {}
 
   /// Attaches what the function makes of the batch. In any thread, without the interpreter. Throws what it

@@ -14,7 +14,7 @@ import own_functions
 import penstock as ps
 import pytest
 from own_functions import processes
-from penstock._own_step import own_step
+from penstock._own.step import own_step
 
 HERE = pathlib.Path(__file__).parent
 OPTIONS = {"batch_size": 8, "shuffle": True, "seed": 3}

@@ -21,7 +21,7 @@ from ._batch import Batch
 from ._encode import encode
 from ._error import Error
 from ._loader import Loader
-from ._own_step import SampleFunction, Transform, sample, transform
+from ._own.step import SampleFunction, Transform, sample, transform
 from ._pack import finish_pack, pack
 from ._penstock import (
     Chain,

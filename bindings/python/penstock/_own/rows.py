@@ -8,9 +8,9 @@ import zlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ._error import Error
-from ._own_seeds import Seeds
-from ._penstock import Chain, RowProgram
+from .._error import Error
+from .._penstock import Chain, RowProgram
+from .seeds import Seeds
 
 _PROGRAMS = 64  # kept, of as many shapes that a function gives
 

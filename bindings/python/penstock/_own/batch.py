@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ._own_rows import Place, RowWork, misuse, shape_error
-from ._own_seeds import Seeds
-from ._penstock import Ragged, ragged_of
+from .._penstock import Ragged, ragged_of
+from .rows import Place, RowWork, misuse, shape_error
+from .seeds import Seeds
 
 
 class Given:

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ._own_rows import Place, RowWork
-from ._processes.child import packed_exception
+from .._processes.child import packed_exception
+from .rows import Place, RowWork
 
 
 class Column:

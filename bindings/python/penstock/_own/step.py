@@ -7,8 +7,10 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Union
 
-from ._own_batch import BatchRows, in_this_thread
-from ._own_rows import (
+from .._penstock import Chain, image
+from .._warn import warn
+from .batch import BatchRows, in_this_thread
+from .rows import (
     Call,
     Column,
     RowWork,
@@ -21,11 +23,9 @@ from ._own_rows import (
     takes_random,
     transform_number,
 )
-from ._penstock import Chain, image
-from ._warn import warn
 
 if TYPE_CHECKING:
-    from ._own_processes import Processes
+    from .processes import Processes
 
 _LAYOUTS = ("CHW", "HWC")
 
@@ -442,7 +442,7 @@ def own_step(
         if work is None:
             warn("penstock: python_workers run ps.transform() and ps.sample(), of which this loader has none")
         else:
-            from ._own_processes import Processes
+            from .processes import Processes
 
             processes = Processes(work, python_workers)
     step = OwnStep(work, on_batch, marks, processes) if work is not None or on_batch is not None else None

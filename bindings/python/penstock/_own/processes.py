@@ -11,12 +11,12 @@ import weakref
 from collections.abc import Sequence
 from typing import Any
 
-from ._error import Error, made
-from ._own_batch import BatchRows, Made
-from ._own_rows import RowWork
-from ._processes.child import unpacked_exception
-from ._processes.memory import SharedMemory
-from ._processes.pool import Pool, Task, Work
+from .._error import Error, made
+from .._processes.child import unpacked_exception
+from .._processes.memory import SharedMemory
+from .._processes.pool import Pool, Task, Work
+from .batch import BatchRows, Made
+from .rows import RowWork
 
 _TASK_S = 1e-3  # what a task should take at least, where that can be told
 _FREE = 8  # blocks of memory that wait for a batch, at most
@@ -79,7 +79,7 @@ class Processes:
     def __init__(self, work: RowWork, workers: int) -> None:
         self.workers = workers
         self._work = work
-        self._pool = Pool(workers, "penstock._own_worker:Worker", packed(work))
+        self._pool = Pool(workers, "penstock._own.worker:Worker", packed(work))
         self._input: SharedMemory | None = None
         self._free: list[SharedMemory] = []
         self._spent: weakref.WeakSet[SharedMemory] = weakref.WeakSet()  # is not used again
@@ -184,7 +184,7 @@ class _Rows(Work):
             self._place_results()
 
     def _place_given(self) -> None:
-        from ._own_worker import Column
+        from .worker import Column
 
         at = 0
         offsets = {}
@@ -205,7 +205,7 @@ class _Rows(Work):
         self._pack_common()
 
     def _place_results(self) -> None:
-        from ._own_worker import Column
+        from .worker import Column
 
         count = len(self._batch.keys)
         for output in self._fixed:
@@ -236,7 +236,7 @@ class _Rows(Work):
         rows = self._next_rows()
         if not rows:
             return None
-        from ._own_worker import Chunk, message
+        from .worker import Chunk, message
 
         batch, first, last = self._batch, rows[0], rows[-1]
         starts = {}
@@ -273,7 +273,7 @@ class _Rows(Work):
         return rows
 
     def done(self, task: Task, reply: bytes | memoryview) -> None:
-        from ._own_worker import Strays
+        from .worker import Strays
 
         assert isinstance(task, _RowTask)
         self._under_way -= 1
@@ -305,7 +305,7 @@ class _Rows(Work):
                     key=self._batch.keys[step],
                 )
                 if self._failure is None or step < self._failure[0]:
-                    from ._processes.child import packed_exception
+                    from .._processes.child import packed_exception
 
                     self._failure = step, packed_exception(error)
                 return
