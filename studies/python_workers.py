@@ -58,7 +58,7 @@ def write_pixels(folder, count):
     draw = np.random.default_rng(0)
     with ps.Writer(folder, format="hdf5", progress=False) as writer:
         for number in range(count):
-            writer.add(f"{number:04}", {"jpg": draw.integers(0, 256, (SIDE, SIDE, 3), np.uint8)})
+            writer.add(f"{number:04}", {"npy": draw.integers(0, 256, (SIDE, SIDE, 3), np.uint8)})
 
 
 def chain(function, ends):
@@ -71,7 +71,7 @@ def chain(function, ends):
 def loader_of(folder, function, workers, rows, ends=False, threads=1):
     import penstock as ps
 
-    fields = {"jpg": chain(function, ends)}
+    fields = {"image": ps.field("npy|jpg") | chain(function, ends)}
     return ps.Loader(
         folder, batch_size=rows, shuffle=True, fields=fields, workers=threads, python_workers=workers, held=2
     )

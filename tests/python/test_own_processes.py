@@ -356,6 +356,18 @@ def test_a_program_without_a_guard_runs_its_own_functions(arrays, tmp_path):
     assert (done.stdout.split(), done.stderr) == (["2.0", "22.0", "42.0", "thirty"], "")
 
 
+def test_a_program_that_keeps_its_last_batch_ends_without_a_word(arrays):
+    pytest.importorskip("torch", reason="torch is not installed")
+    program = (
+        "import sys, own_functions, penstock as ps, torch\n"
+        "fields = {'npy': ps.array.decode() | ps.transform(own_functions.same)}\n"
+        "for batch in ps.Loader(sys.argv[1], batch_size=10, fields=fields, python_workers=2): pass\n"
+    )
+    command = [sys.executable, "-c", program, arrays]
+    done = subprocess.run(command, cwd=HERE, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
 def test_without_cloudpickle_functions_of_modules_run_and_others_are_told(arrays, monkeypatch):
     monkeypatch.setitem(sys.modules, "cloudpickle", None)
     with ps.Loader(arrays, fields=chains(own_functions.noisy), python_workers=1, **OPTIONS) as loader:

@@ -88,6 +88,12 @@ def test_rows_that_differ_in_shape_are_an_error_with_key_field_and_shapes(arrays
         list(ps.Loader(arrays, batch_size=8, fields={"npy": ps.transform(lambda row: row, dtype="int32")}))
 
 
+def test_a_function_that_forgets_to_return_is_told(arrays):
+    loader = ps.Loader(arrays, batch_size=4, fields={"npy": ps.array.decode() | ps.transform(lambda row: None)})
+    with pytest.raises(TypeError, match=r"^transform\(.*lambda>\) returned None: it has to return the row"):
+        next(iter(loader))
+
+
 def test_an_exception_names_output_and_sample(arrays):
     def fails(row):
         if row[0] == 11:

@@ -74,6 +74,9 @@ def test_a_step_and_its_arguments_are_told_with_the_closest():
             with pytest.raises(AttributeError, match=f"has no step '{step}x': is {step} meant"):
                 getattr(steps, f"{step}x")
             assert inspect.signature(getattr(steps, step)).return_annotation is inspect.Signature.empty
+    for step, here in (("RandomHorizontalFlip", "random_flip"), ("vertical_flip", "random_vertical_flip")):
+        with pytest.raises(AttributeError, match=f"penstock.image has no step '{step}': here it is {here}$"):
+            getattr(ps.image, step)
     chain = ps.image.resize(3) | ps.image.random_flip()
     assert str(pickle.loads(pickle.dumps(chain))) == str(chain)
 

@@ -29,8 +29,25 @@ _ELSEWHERE: dict[str, tuple[str | None, str]] = {
     "num_replicas": ("world", 'and rank="env" takes both from what torchrun, MPI or Slurm set'),
     "persistent_workers": (None, "the workers are threads, which live as long as the loader"),
     "worker_init_fn": (None, "the workers are threads, which run no Python, and processes of python_workers are alike"),
-    "multiprocessing_context": (None, "the workers are threads, and processes of python_workers are always started afresh"),
+    "multiprocessing_context": (
+        None,
+        "the workers are threads, and processes of python_workers are always started afresh",
+    ),
     "in_order": (None, "batches always come in their order"),
+}
+
+# What other libraries call a step, mostly torchvision and Albumentations, without its underscores.
+_STEPS_ELSEWHERE = {
+    "randomhorizontalflip": "random_flip",
+    "horizontalflip": "random_flip",
+    "hflip": "random_flip",
+    "vflip": "random_vertical_flip",
+    "verticalflip": "random_vertical_flip",
+    "totensor": "normalize",
+    "todtype": "normalize",
+    "convertimagedtype": "normalize",
+    "coarsedropout": "random_erasing",
+    "cutout": "random_erasing",
 }
 
 _Type = TypeVar("_Type")
@@ -249,6 +266,9 @@ def worded_steps(compiled: _Type) -> _Type:
         setattr(module, step, worded_step(f"{module.__name__}.{step}", each))
 
     def unknown(step: str) -> NoReturn:
+        here = _STEPS_ELSEWHERE.get(step.lower().replace("_", ""))
+        if here in steps:
+            raise AttributeError(f"{module.__name__} has no step {step!r}: here it is {here}")
         close = difflib.get_close_matches(step, steps, n=1, cutoff=0.6)
         meant = f"is {close[0]} meant?" if close else f"there are {', '.join(sorted(steps))}"
         raise AttributeError(f"{module.__name__} has no step {step!r}: {meant}")

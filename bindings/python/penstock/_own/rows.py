@@ -118,6 +118,8 @@ class Call:
             value = self.function(value)
         else:
             value = self.function(value, generator(place.seed, place.epoch, place.draws, self.number))
+        if value is None:
+            raise TypeError(f"{self} returned None: it has to return the row")
         value = np.asarray(value)
         if self.dtype is not None and value.dtype != self.dtype:
             value = value.astype(self.dtype, casting="same_kind")

@@ -8,6 +8,7 @@ import mmap
 import os
 import pathlib
 import sys
+from collections.abc import Callable
 
 from .._error import made
 
@@ -96,7 +97,8 @@ class SharedMemory:
     def view(self) -> memoryview:
         return memoryview(self._memory)
 
-    def __del__(self) -> None:  # what still looks at the memory keeps it mapped
+    def __del__(self, close: Callable[[int], None] = os.close) -> None:
+        # What still looks at the memory keeps it mapped. At the end of a program `os` may be gone before this is.
         descriptor, self.descriptor = getattr(self, "descriptor", -1), -1
         if descriptor >= 0:
-            os.close(descriptor)
+            close(descriptor)
