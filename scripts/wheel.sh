@@ -60,8 +60,9 @@ for python in "$@"; do
     "CMAKE_TOOLCHAIN_FILE=$work/compiler/toolchain.cmake"
     "CMAKE_FIND_ROOT_PATH=$work/prefix;$venv" "CMAKE_PREFIX_PATH=$work/prefix" "CMAKE_CXX_FLAGS=-g0 -ffp-contract=off -idirafter $headers")
   if command -v ccache >/dev/null; then options+=(CMAKE_CXX_COMPILER_LAUNCHER=ccache); fi
+  suffix=$("$venv/bin/python" -c 'import sysconfig; print(sysconfig.get_config_var("EXT_SUFFIX"))')
   if [ "$arch" != "$(uname -m)" ]; then options+=("PENSTOCK_STUBS=$cache/stubs"); fi
-  _PYTHON_HOST_PLATFORM=linux-$arch PKG_CONFIG_LIBDIR=$work/prefix/lib/pkgconfig PKG_CONFIG_PATH='' \
+  SETUPTOOLS_EXT_SUFFIX=${suffix/$(uname -m)/$arch} _PYTHON_HOST_PLATFORM=linux-$arch PKG_CONFIG_LIBDIR=$work/prefix/lib/pkgconfig PKG_CONFIG_PATH='' \
     "$venv/bin/python" -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --wheel-dir "$work/raw" \
     -C build-dir="$work/penstock" "${options[@]/#/-Ccmake.define.}" .
   if [ "$arch" = "$(uname -m)" ]; then
@@ -69,7 +70,9 @@ for python in "$@"; do
   fi
   raw=$(echo "$work"/raw/*.whl)
   rm -f "$wheels/$(basename "$raw" "linux_$arch.whl")"*"$arch.whl"
-  auditwheel repair --plat "manylinux_2_28_$arch" --wheel-dir "$wheels" "$raw" 2>"$work/auditwheel.log" ||
+  plat=manylinux_2_28_$arch
+  [ "$arch" = "$(uname -m)" ] || plat=auto  # of another processor it knows no names; inspect.sh looks at the tag
+  auditwheel repair --plat "$plat" --wheel-dir "$wheels" "$raw" 2>"$work/auditwheel.log" ||
     { cat "$work/auditwheel.log" >&2; exit 1; }
   wheel=$(echo "$wheels/$(basename "$raw" "linux_$arch.whl")"*"$arch.whl")
   scripts/wheel/inspect.sh "$wheel"
