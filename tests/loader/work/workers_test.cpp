@@ -106,7 +106,8 @@ TEST_CASE("workers without work use no processor time") {
   REQUIRE(loader.next());
   std::this_thread::sleep_for(100ms);  // what is prefetched is ready by then
   double least = 1;
-  for (int attempt = 0; attempt < 40 && least >= 0.002; ++attempt) {  // on a busy machine the batches ahead take a while
+  for (int attempt = 0; attempt < 40 && least >= 0.002;
+       ++attempt) {  // on a busy machine the batches ahead take a while
     const double before = processor_seconds();
     std::this_thread::sleep_for(200ms);
     least = std::min(least, processor_seconds() - before);
