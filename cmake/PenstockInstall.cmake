@@ -23,12 +23,23 @@ set(public_headers
   loader/cache_kind.hpp
   loader/checksums.hpp
   loader/loader.hpp
+  loader/model/demands.hpp
+  loader/model/gains.hpp
+  loader/model/simulation.hpp
   loader/options.hpp
   loader/plan/state.hpp
   loader/read/read_engine.hpp
+  loader/time/histogram.hpp
+  loader/time/levels.hpp
+  loader/time/read_span.hpp
+  loader/time/schedule.hpp
   loader/time/stats.hpp
+  loader/time/step_time.hpp
+  loader/time/trace.hpp
+  loader/time/verdict.hpp
   loader/work/row_account.hpp
   pack/convert.hpp
+  pack/pack_source.hpp
   pack/recoding.hpp
   pack/verify.hpp
   pack/writer.hpp

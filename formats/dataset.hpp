@@ -97,6 +97,9 @@ class Dataset {
 /// Throws Error: io, when the path cannot be read; invalid_argument, when nothing there is a dataset; corrupt,
 /// unsupported.
 Dataset open(const std::filesystem::path& path, const OpenProgress& progress = {});
+/// Opens shards of one packing as one dataset, in this order; `name` is what errors call it. Throws as open() does.
+Dataset open_shards(std::span<const std::filesystem::path> files, const std::filesystem::path& name,
+                    const OpenProgress& progress = {});
 
 /// Reads one field's stored bytes, filters undone, by plain pread: for random access, tools and tests.
 /// Throws Error: invalid_argument, when the sample lacks the field; io; corrupt, when the file ends inside it.

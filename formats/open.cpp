@@ -54,6 +54,8 @@ void require_readable(const fs::path& path) {
   if (status.type() == fs::file_type::not_found) {
     const fs::path partial = path.string() + ".partial";
     if (fs::exists(partial, failure)) refuse(path, "does not exist, but " + unfinished(partial));
+    if (path.string().starts_with('~'))
+      refuse(path, "does not exist: ~ is known to shells alone, so give the whole path (os.path.expanduser in Python)");
     throw Error::io(ENOENT, "cannot open", {.dataset = path.string()});
   }
   if (failure) throw Error::io(failure.value(), "cannot open", {.dataset = path.string()});
@@ -121,9 +123,7 @@ std::vector<fs::path> find_by(const Format*& format, const fs::path& path) {
 }
 
 // All of a pattern's files are shards of one packing.
-Dataset open_pattern(const fs::path& pattern, const OpenProgress& progress) {
-  std::vector<fs::path> files = expand_pattern(pattern.native());
-  std::erase_if(files, [](const fs::path& file) { return file.native().find(kSidecarEnding) != std::string::npos; });
+Dataset open_files(std::span<const fs::path> files, const fs::path& pattern, const OpenProgress& progress) {
   if (files.empty()) refuse(pattern, "matches no file");
   std::vector<fs::path> shards;
   const Format* found = nullptr;
@@ -172,7 +172,11 @@ namespace {
 Dataset open_any(const fs::path& path, const OpenProgress& progress) {
   require_readable_place(path);
   std::error_code absent;
-  if (is_pattern(path.native()) && !fs::exists(path, absent)) return open_pattern(path, progress);
+  if (is_pattern(path.native()) && !fs::exists(path, absent)) {
+    std::vector<fs::path> files = expand_pattern(path.native());
+    std::erase_if(files, [](const fs::path& file) { return file.native().find(kSidecarEnding) != std::string::npos; });
+    return open_files(files, path, progress);
+  }
   require_readable(path);
   if (path.filename() == Manifest::kFileName) return open_packed(root_of(path));
   if (is_unfinished(path)) refuse(path, unfinished(path));
@@ -185,9 +189,9 @@ Dataset open_any(const fs::path& path, const OpenProgress& progress) {
   refuse_unknown(path);
 }
 
-}  // namespace
-
-Dataset open(const fs::path& path, const OpenProgress& progress) {
+// What `opening` returns; its errors name the dataset, but for what the user's own function throws.
+template <typename Opening>
+Dataset opened(const fs::path& path, const OpenProgress& progress, const Opening& opening) {
   const auto passed_on = [](const auto& tell) {
     try {
       tell();
@@ -199,12 +203,22 @@ Dataset open(const fs::path& path, const OpenProgress& progress) {
       [&](std::uint64_t done, std::uint64_t total) { passed_on([&] { progress(done, total); }); },
       [&](const fs::path& lock, std::chrono::milliseconds waited) { passed_on([&] { progress.wait(lock, waited); }); });
   try {
-    return open_any(path, progress ? told : OpenProgress());
+    return opening(progress ? told : OpenProgress());
   } catch (const Stopped& stopped) {
     std::rethrow_exception(stopped.by);
   } catch (...) {
     throw handled_error({.dataset = path.string()});
   }
+}
+
+}  // namespace
+
+Dataset open(const fs::path& path, const OpenProgress& progress) {
+  return opened(path, progress, [&](const OpenProgress& told) { return open_any(path, told); });
+}
+
+Dataset open_shards(std::span<const fs::path> files, const fs::path& name, const OpenProgress& progress) {
+  return opened(name, progress, [&](const OpenProgress& told) { return open_files(files, name, told); });
 }
 
 }  // namespace penstock

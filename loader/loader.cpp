@@ -14,6 +14,7 @@
 #include <utility>
 
 #include <penstock/base/caught.hpp>
+#include <penstock/base/cores.hpp>
 #include <penstock/base/error.hpp>
 #include <penstock/base/handled_error.hpp>
 #include <penstock/base/leak_until_exit.hpp>
@@ -50,6 +51,7 @@ Loader::Loader(Loader&&) noexcept = default;
 
 Loader::~Loader() {
   if (pipeline_ == nullptr) return;
+  if (pipeline_->in_its_process() && pipeline_->tracing()) caught([&] { pipeline_->end_trace(); });
   // In a fork's child the threads to join are not there. A thread stuck in the kernel keeps what it may write to.
   if (!pipeline_->in_its_process() || !pipeline_->stop()) leak_until_exit(pipeline_);
 }
@@ -96,6 +98,30 @@ Stats Loader::stats() const {
 
 void Loader::reset_stats() {
   pipeline_->reset_stats();
+}
+
+void Loader::mark_step() {
+  pipeline_->mark_step();
+}
+
+Steps Loader::steps() const {
+  return pipeline_->steps();
+}
+
+void Loader::trace(const std::filesystem::path& file, const TraceOptions& options) {
+  pipeline_->trace(file, options);
+}
+
+TraceSummary Loader::end_trace() {
+  return pipeline_->end_trace();
+}
+
+std::vector<Gain> Loader::gains() const {
+  const Stats stats = pipeline_->stats();
+  const MachineModel machine{.cores = static_cast<double>(usable_cores())};
+  LoaderOptions options = pipeline_->options();
+  options.engine = stats.engine;
+  return gains_of({demands_of(stats, machine, options.batch_size), machine, options});
 }
 
 const Dataset& Loader::dataset() const {

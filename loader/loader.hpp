@@ -2,17 +2,22 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <penstock/formats/dataset.hpp>
 #include <penstock/loader/batch/batch.hpp>
+#include <penstock/loader/model/gains.hpp>
 #include <penstock/loader/options.hpp>
 #include <penstock/loader/plan/state.hpp>
 #include <penstock/loader/time/stats.hpp>
+#include <penstock/loader/time/step_time.hpp>
+#include <penstock/loader/time/trace.hpp>
 #include <penstock/loader/work/row_account.hpp>
 
 namespace penstock {
@@ -63,6 +68,24 @@ class Loader {
   RowAccount explain(const Batch& batch, std::uint32_t row) const;
   Stats stats() const;
   void reset_stats();
+  /// The consumer's step ends here. From the first call on, steps end at such calls; without any, where next() is
+  /// called. What the program does from here until the following next() belongs to no batch (StepTime::other).
+  void mark_step();
+  /// What the steps took, the last few thousand one by one. May be called from any thread.
+  Steps steps() const;
+  /// Records what the loader does from now on, and writes it to `file` as Chrome's JSON at end_trace(), or when the
+  /// loader is destroyed, which cannot tell what goes wrong then. The file appears as a whole or not at all. It goes
+  /// with a trace of PyTorch's profiler: times are those of the same clock. docs/tuning.md says what is in it. Throws
+  /// Error: io, where no such file can be made; invalid_argument, while another trace is recorded.
+  void trace(const std::filesystem::path& file, const TraceOptions& options = {});
+  /// Throws Error: io, where the file cannot be written (the trace is over all the same); invalid_argument, without a
+  /// trace.
+  TraceSummary end_trace();
+  /// What other options would bring, the most worth first, as a simulation of what was recorded since reset_stats()
+  /// predicts; empty where nothing brings 3 % and more, or too little was recorded. Cores are taken to be as fast
+  /// together as alone: `penstock bench --check` measures that, and runs what it predicts. Takes tens of milliseconds.
+  /// From any thread.
+  std::vector<Gain> gains() const;
   const Dataset& dataset() const;
   const LoaderOptions& options() const;  ///< with defaults resolved
 

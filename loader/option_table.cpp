@@ -7,8 +7,8 @@ namespace penstock {
 namespace {
 
 constexpr std::string_view kFirst = "What people set first", kOrder = "Order and ranks", kErrors = "Errors",
-                           kReading = "Reading", kMemory = "Memory and caches", kStep = "Your own step",
-                           kDevice = "Device";
+                           kReading = "Reading", kMemory = "Memory and caches", kWatching = "Watching",
+                           kStep = "Your own step", kDevice = "Device";
 
 constexpr auto kOptions = std::to_array<OptionEntry>({
     {kFirst, "batch_size", "Rows of a batch.", "Your training decides it."},
@@ -83,7 +83,8 @@ constexpr auto kOptions = std::to_array<OptionEntry>({
      "How long next() waits, in Python in seconds, before it raises and tells what is in flight. By default for ever.",
      "Where storage may hang, and a job that ends is better than one that waits."},
     {kErrors, "classes", "Names of classes, which must be the dataset's, in this order. Else making the loader fails.",
-     "For validation data: classes=train.dataset.classes proves that labels mean the same.", Door::python},
+     "For validation data: ps.Loader(validation, classes=ps.open(training).classes) proves that labels mean the same.",
+     Door::python},
     {kReading, "engine",
      "How bytes are read: \"auto\" (io_uring, else threads), \"io_uring\", \"pread\", \"direct\" or \"gather\". The "
      "batches are the same, and the stats say which one runs and why.",
@@ -119,6 +120,11 @@ constexpr auto kOptions = std::to_array<OptionEntry>({
      "\"decoded\" where the decoded dataset fits into memory; \"encoded\" where storage is slow."},
     {kMemory, "cache_bytes", "Limit of the cache. What comes when it is full is not kept.",
      "Give the cache the memory that your program leaves."},
+    {kWatching, "publish",
+     "The loader shows its figures, which are numbers alone, to `penstock top`, in a page of shared memory that your "
+     "user "
+     "alone can read. PENSTOCK_PUBLISH=0 in the environment turns it off for a whole program.",
+     "False where nothing may be written to /dev/shm."},
     {kStep, "on_batch",
      "A function that gets each batch, in order, in one thread ahead of your loop. In Python the loop gets what it "
      "returns; with a second parameter it also gets a numpy Generator, a function of seed, epoch and batch. It must "

@@ -103,6 +103,12 @@ struct LoaderOptions {
   CacheKind cache = CacheKind::none;
   std::uint64_t cache_bytes = std::uint64_t{1} << 30;  ///< limit of the cache; what comes when it is full is not kept
 
+  // ---- Watching -----------------------------------------------------------------------------------------------------
+
+  /// The loader shows its figures, which are numbers alone, to `penstock top`, in a page of shared memory that this
+  /// user alone can read. PENSTOCK_PUBLISH=0 in the environment is publish = false for all loaders of a program.
+  bool publish = true;
+
   // ---- The program's own step ---------------------------------------------------------------------------------------
 
   /// A step of the user's own on whole batches, in order, in one thread of the loader's that runs up to `prefetch`

@@ -68,6 +68,12 @@ WorkLogs work_logs(unsigned workers) {
   return logs;
 }
 
+WorkerRecords worker_records(unsigned workers, std::size_t outputs) {
+  WorkerRecords records;
+  for (unsigned i = 0; i < workers; ++i) records.push_back(std::make_unique<WorkerRecord>(outputs));
+  return records;
+}
+
 // What a cache takes serves all later epochs, so each value is checked that it does not have.
 Checksums checks_of(const LoaderOptions& options) {
   const bool keeps = options.cache != CacheKind::none && options.checksums == Checksums::first;
@@ -94,11 +100,15 @@ Pipeline::Pipeline(Dataset opened, LoaderOptions chosen, const EngineFactory& ma
       checks_(dataset_, program_, checks_of(options_)),
       blocks_(options_.block_cache),
       window_(options_.read_window),
+      trace_(options_.workers),
       worker_logs_(work_logs(options_.workers)),
+      worker_records_(worker_records(options_.workers, program_.outputs().size())),
       slabs_(host_slabs()),
       failures_(options_.max_error_rate, selection_.samples, options_.world),
-      stalls_(scheduler_log_, worker_logs_, !engine_.engine->synchronous(), Clock::now()),
+      stalls_(scheduler_log_, worker_logs_, !engine_.engine->synchronous()),
+      publisher_(options_.publish),
       reorder_(add(std::make_unique<ReorderBuffer>(slabs_, options_.workers))) {
+  stalls_.trace_into(trace_.consumer());
   from_.streams = slabs_->bytes() > last_cache_bytes() / 2;
   for (std::size_t i = 0; i < slabs_->size(); ++i) {
     builders_.push_back(std::make_unique<BatchBuilder>(slabs_->slab(i), program_.outputs().size()));
@@ -130,6 +140,7 @@ template <typename Kind>
 Kind& Pipeline::add(std::unique_ptr<Kind> stage) {
   Kind& added = *stage;
   stalls_.add_stage(added.name(), added.keeps_slabs());
+  if (!stages_.empty()) added.trace_into(trace_.add_stage());  // of the first one, workers tell
   stages_.push_back(std::move(stage));
   return added;
 }
@@ -185,6 +196,7 @@ void Pipeline::fail(const std::exception_ptr& failure) noexcept {
 // must where the loader is destroyed by its own on_batch, which cannot wait for itself. Threads that were never started
 // need no joining.
 bool Pipeline::stop() {
+  publisher_.end();
   stopping_.request_stop();
   tasks_.close();
   for (const auto& stage : stages_) stage->close();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -23,7 +24,12 @@
 #include <penstock/loader/plan/selection.hpp>
 #include <penstock/loader/plan/state.hpp>
 #include <penstock/loader/prepare.hpp>
+#include <penstock/loader/time/level_log.hpp>
 #include <penstock/loader/time/stall_attribution.hpp>
+#include <penstock/loader/time/trace.hpp>
+#include <penstock/loader/time/trace_file.hpp>
+#include <penstock/loader/time/trace_log.hpp>
+#include <penstock/loader/watch/publisher.hpp>
 #include <penstock/loader/work/batch_mixer.hpp>
 #include <penstock/loader/work/failures.hpp>
 #include <penstock/loader/work/row_account.hpp>
@@ -54,6 +60,11 @@ class Pipeline {
   RowAccount explain(const Batch& batch, std::uint32_t row) const;
   Stats stats() const;
   void reset_stats();
+  void mark_step();
+  Steps steps() const { return stalls_.steps(); }
+  void trace(const std::filesystem::path& file, const TraceOptions& options);
+  TraceSummary end_trace();
+  bool tracing() const { return trace_file_.has_value(); }
 
   const Dataset& dataset() const { return dataset_; }
   const LoaderOptions& options() const { return options_; }
@@ -90,6 +101,9 @@ class Pipeline {
   /// `while_waiting`, when not empty, is called now and then meanwhile, and may throw.
   BatchResult await(const std::function<void()>& while_waiting);
   std::optional<BatchResult> take(const std::function<void()>& while_waiting);
+  void report_rows(Stats& stats) const;
+  Levels look() const;
+  void traced_step();  ///< a step of the trace's schedule begins
   std::string dump() const;
   /// What was read since the loader was made. `busy`: time in which reads were under way, or of all of the engine's
   /// threads inside them, where that is more; without what workers read themselves, whose clocks have it.
@@ -124,13 +138,22 @@ class Pipeline {
   ReadWindow window_;
   RowTaskPool row_tasks_;
   TaskQueue tasks_;
+  TraceLog trace_;
   WorkLog scheduler_log_;
   WorkLogs worker_logs_;
+  WorkerRecords worker_records_;
+  mutable ReadRecord read_record_{&trace_.requests()};  // any thread may add to it
   const std::shared_ptr<SlabPool> slabs_;
   std::vector<std::unique_ptr<BatchBuilder>> builders_;
   Failures failures_;
   mutable std::mutex failures_mutex_;  // guards failures_: stats() may come from another thread
   StallAttribution stalls_;
+  LevelLog levels_;
+  Publisher publisher_;
+  std::optional<TraceFile> trace_file_;  // of a trace that is under way; this and the rest: consumer's thread alone
+  std::optional<Schedule> trace_schedule_;
+  std::optional<std::uint64_t> trace_step_;
+  bool marks_steps_ = false;
   EngineStats reads_before_;        // the last reset_stats()
   mutable std::mutex reads_mutex_;  // guards reads_before_, likewise
   std::vector<std::unique_ptr<Stage>> stages_;
@@ -153,6 +176,9 @@ class Pipeline {
                          .clocks = clocks_,
                          .scheduler_log = scheduler_log_,
                          .worker_logs = worker_logs_,
+                         .worker_records = worker_records_,
+                         .reads = read_record_,
+                         .trace = trace_,
                          .workers_observed = workers_observed_};
   std::unique_ptr<Scheduler> scheduler_;
   std::stop_source stopping_;

@@ -33,7 +33,17 @@ std::optional<Batch> Pipeline::next(const std::function<void()>& while_waiting) 
     dataset_.require_not_written_to();  // what is read through files that stay open
     cursor_.next_epoch();
     iterating_ = false;
+    stalls_.epoch_ends(Clock::now());
     return std::nullopt;
+  }
+  const Clock::time_point called = Clock::now();
+  levels_.now(called, [this] { return look(); });
+  const Publisher::Inside inside(publisher_, called, [this] { return figures_of(stats()); });
+  if (tracing()) {
+    if (!marks_steps_ || !trace_step_) traced_step();
+    Levels levels = look();
+    levels.at = Clock::now();
+    if (trace_.consumer().on()) trace_.consumer().add(levels);
   }
   BatchResult result = await(while_waiting);
   cursor_.advance();
@@ -46,7 +56,8 @@ std::optional<Batch> Pipeline::next(const std::function<void()>& while_waiting) 
   }
   if (failed) std::rethrow_exception(std::exchange(result.failure, nullptr));
   require_few_failures(has_bad);
-  stalls_.got_batch(result.batch.size(), result.batch.slab()->delivered_bytes(), Clock::now());
+  stalls_.got_batch(result.batch.size(), result.batch.slab()->delivered_bytes(), result.batch.slab()->read_bytes,
+                    Clock::now());
   return std::move(result.batch);
 }
 

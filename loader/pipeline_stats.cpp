@@ -13,6 +13,8 @@ void subtract(EngineStats& stats, const EngineStats& before) {
   stats.bytes -= before.bytes;
   stats.reads -= before.reads;
   stats.read_bytes -= before.read_bytes;
+  stats.opens -= before.opens;
+  stats.opening -= before.opening;
   stats.retries -= before.retries;
   stats.busy -= before.busy;
 }
@@ -48,13 +50,58 @@ EngineStats Pipeline::reads() const {
 void Pipeline::reset_stats() {
   for (StageClock* clock : clocks_.all()) clock->reset();
   for (const auto& stage : stages_) stage->reset_stats();
+  for (const auto& record : worker_records_) record->reset();
+  read_record_.reset();
+  levels_.reset();
   stalls_.reset(Clock::now());
   const std::scoped_lock lock(reads_mutex_);
   reads_before_ = reads();
 }
 
+// What the workers' records say of rows.
+void Pipeline::report_rows(Stats& stats) const {
+  const auto sum = [&](const char* name, auto distribution) {
+    Distribution all;
+    for (const auto& record : worker_records_) all += distribution(*record);
+    stats.histograms.emplace_back(name, all);
+  };
+  sum("sample", [](const WorkerRecord& record) { return record.work(); });
+  sum("read", [](const WorkerRecord& record) { return record.read(); });
+  sum("decode", [](const WorkerRecord& record) { return record.decode(); });
+  sum("transform", [](const WorkerRecord& record) { return record.transform(); });
+  const std::span<const Output> outputs = program_.outputs();
+  for (const Output& output : outputs) stats.outputs.push_back({.name = output.name});
+  SlowestRows slowest;
+  for (const auto& record : worker_records_) {
+    record->add_slowest(slowest);
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      const FillTimes spent = record->output(i);
+      stats.outputs[i].decode += spent.decode;
+      stats.outputs[i].transform += spent.transform;
+    }
+    const WorkerRecord::Cores cores = record->cores();
+    stats.workers_on_cores += cores.on;
+    stats.workers_await_cores += cores.waited;
+  }
+  constexpr std::size_t kRows = 1024;
+  const std::size_t of_worker = (kRows + worker_records_.size() - 1) / worker_records_.size();
+  for (const auto& record : worker_records_) record->add_last(of_worker, stats.last_rows);
+  for (const RowTime& row : slowest.rows()) {
+    stats.slowest.push_back({.key = std::string(dataset_.key(row.sample)),
+                             .output = outputs.empty() ? "" : outputs[row.output].name,
+                             .sample = row.sample,
+                             .epoch = row.epoch,
+                             .bytes = row.bytes,
+                             .read = row.read,
+                             .decode = row.decode,
+                             .transform = row.transform});
+  }
+}
+
 Stats Pipeline::stats() const {
   Stats stats;
+  stats.rank = options_.rank;
+  stats.world = options_.world;
   stalls_.report(stats);
   {
     const std::scoped_lock lock(failures_mutex_);
@@ -69,6 +116,11 @@ Stats Pipeline::stats() const {
     subtract(stats.reads, reads_before_);
   }
   stats.bytes_read = stats.reads.bytes;
+  report_rows(stats);
+  stats.histograms.emplace_back("request", read_record_.latency());
+  stats.histograms.emplace_back("reads together", read_record_.concurrency());
+  stats.last_reads = read_record_.last();
+  stats.levels = levels_.all();
   stats.workers = options_.workers;
   stats.workers_observed = workers_observed_.load(std::memory_order_relaxed);
   stats.slabs = slabs_->made();
@@ -96,6 +148,8 @@ Stats Pipeline::stats() const {
     const std::scoped_lock lock(note_mutex_);
     if (!restore_note_.empty()) stats.notes += (stats.notes.empty() ? "" : "; ") + restore_note_;
   }
+  if (const std::string note = publisher_.note(); !note.empty())
+    stats.notes += (stats.notes.empty() ? "" : "; ") + note;
   const unsigned readers = engine_.engine->synchronous() ? stats.workers : engine_.engine->threads();
   const std::array threads{1U, readers, stats.workers, stats.workers};
   for (std::size_t i = 0; i < threads.size(); ++i)

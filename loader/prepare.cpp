@@ -1,7 +1,9 @@
 #include <algorithm>
+#include <cstdlib>
 #include <functional>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <utility>
 
 #include <fcntl.h>
@@ -10,6 +12,7 @@
 #include <penstock/base/error.hpp>
 #include <penstock/formats/io/descriptor.hpp>
 #include <penstock/formats/io/file_identity.hpp>
+#include <penstock/formats/labels/absent_classes.hpp>
 #include <penstock/loader/device/device_plan.hpp>
 #include <penstock/loader/plan/distributed_env.hpp>
 #include <penstock/loader/prepare.hpp>
@@ -67,7 +70,7 @@ std::optional<FirstBytes> sound_prefix(const Dataset& dataset, std::uint32_t fie
   return value;
 }
 
-/// The first of some values of the field whose header can be read; the first of all where none can; empty without any.
+/// The first of some values of the field whose header can be read; the first of all where none can; none without any.
 /// `key` becomes the name of its sample.
 FirstBytes first_sound_value(const Dataset& dataset, std::uint32_t field, const Codec* codec, int most,
                              std::string& key) {
@@ -86,6 +89,7 @@ FirstBytes first_sound_value(const Dataset& dataset, std::uint32_t field, const 
       }
     }
     FirstBytes value(read_field(dataset, sample, field));
+    value.exists = true;
     if (is_sound(dataset.fields()[field], value, codec)) return value;
     if (!first) {
       first = std::move(value);
@@ -96,7 +100,7 @@ FirstBytes first_sound_value(const Dataset& dataset, std::uint32_t field, const 
   return first.value_or(FirstBytes());
 }
 
-/// The first of some values of the field that is wanted; empty where none is. `key` becomes the name of its sample.
+/// The first of some values of the field that is wanted; none where none is. `key` becomes the name of its sample.
 FirstBytes first_wanted_value(const Dataset& dataset, std::uint32_t field,
                               const std::function<bool(const FirstBytes&)>& wanted, std::string& key) {
   std::vector<Piece> pieces;
@@ -106,6 +110,7 @@ FirstBytes first_wanted_value(const Dataset& dataset, std::uint32_t field,
     ++tried;
     try {
       FirstBytes value(read_field(dataset, sample, field));
+      value.exists = true;
       key = dataset.key(sample);
       if (wanted(value)) return value;
     } catch (const Error& error) {
@@ -137,6 +142,10 @@ Program compiled(const Dataset& dataset, std::span<const FieldChain> chains, OnE
       [&](std::uint32_t field, const Codec* codec) { return first_sound_value(dataset, field, codec, most, probed); },
       [&](std::uint32_t field, const std::function<bool(const FirstBytes&)>& wanted) {
         return first_wanted_value(dataset, field, wanted, probed);
+      },
+      [&](const std::string& field) {
+        const std::string cause = field == "cls" ? absent_classes(dataset).cause : "";
+        return cause.empty() ? cause : "no labels: " + cause;
       }};
   try {
     return Program(chains, catalog);
@@ -159,13 +168,19 @@ LoaderOptions resolved(const Dataset& dataset, LoaderOptions options) {
   require(options.held_max >= options.held, "held_max must be at least held");
   require(options.held_max <= kMostBatches, "held and held_max must be at most 65536");
   require(options.world > 0, "world must be at least 1");
-  require(options.rank < options.world, "rank must be less than world");
+  if (options.rank >= options.world) {
+    throw Error::invalid_argument("rank " + std::to_string(options.rank) + " must be less than world, which is " +
+                                      std::to_string(options.world) + ": ranks begin at 0",
+                                  {.dataset = dataset.path().string()});
+  }
   require(options.max_error_rate >= 0 && options.max_error_rate <= 1, "max_error_rate must be between 0 and 1");
   require(options.timeout.count() >= 0, "timeout must not be negative");
   options.timeout = std::min<std::chrono::milliseconds>(options.timeout, kLongestTimeout);
   require(options.prefetch <= kMostBatches, "prefetch must be at most 65536");
   require(options.device_prefetch <= kMostBatches, "device_prefetch must be at most 65536");
   require(options.workers <= 1024, "workers must be at most 1024");
+  if (const char* publish = std::getenv("PENSTOCK_PUBLISH"); publish != nullptr && std::string_view(publish) == "0")
+    options.publish = false;
   if (options.workers == 0)
     options.workers = cores_of_rank(cores_in_affinity_mask(), cores_online(), cpu_quota(), local_ranks());
   require(options.device_prefetch > 0, "device_prefetch must be at least 1");
@@ -240,16 +255,20 @@ PlanOptions plan_options(const LoaderOptions& options, const Selection& selectio
           .last = options.last};
 }
 
-unsigned slab_count(const LoaderOptions& options, std::span<const Output> outputs, bool reads_ahead) {
+unsigned slab_count(const LoaderOptions& options, std::uint64_t row_bytes, bool reads_ahead) {
   const std::uint64_t rows = std::max(2 * options.workers, reads_ahead ? kReadAheadRows : 0);
   const auto filling = static_cast<unsigned>(1 + (rows + options.batch_size - 1) / options.batch_size);
-  std::uint64_t row_bytes = 0;
-  for (const Output& output : outputs) row_bytes += output.ragged ? 0 : output.row_bytes();
   const bool small = row_bytes <= kSmallBatch / options.batch_size;
   const unsigned ahead = small ? options.prefetch + filling : std::max(options.prefetch, filling);
   const unsigned on_batch = options.on_batch ? options.prefetch + 1 : 0;
   const unsigned behind = options.on_device != nullptr ? options.device_prefetch + 1 : options.held;
-  const unsigned slabs = ahead + on_batch + behind;
+  return ahead + on_batch + behind;
+}
+
+unsigned slab_count(const LoaderOptions& options, std::span<const Output> outputs, bool reads_ahead) {
+  std::uint64_t row_bytes = 0;
+  for (const Output& output : outputs) row_bytes += output.ragged ? 0 : output.row_bytes();
+  const unsigned slabs = slab_count(options, row_bytes, reads_ahead);
   require_addressable(options, outputs, slabs);
   return slabs;
 }

@@ -40,5 +40,7 @@ PlanOptions plan_options(const LoaderOptions& options, const Selection& selectio
 /// of large batches either as many as there are more of, since while batches wait ready none need be filled.
 /// Throws Error: invalid_argument, for more memory than a process can address.
 unsigned slab_count(const LoaderOptions& options, std::span<const Output> outputs, bool reads_ahead);
+/// The same for rows of so many bytes in all outputs of fixed shape, without a look at what can be addressed.
+unsigned slab_count(const LoaderOptions& options, std::uint64_t row_bytes, bool reads_ahead);
 
 }  // namespace penstock

@@ -106,8 +106,8 @@ std::uint64_t position_after(const Dataset& source, const Share& share, const st
 /// What the samples of a source are made from: numbers that change with their content, told without reading it.
 class SourceMarks {
  public:
-  SourceMarks(const Dataset& source, const PackedFields& fields, const Share& share)
-      : source_(source), fields_(fields), share_(share) {}
+  SourceMarks(const Dataset& source, const PackedFields& fields, const Share& share, const ConvertOptions& options)
+      : source_(source), fields_(fields), share_(share), mark_of_file_(options.mark_of_file) {}
 
   std::uint64_t of(std::string_view key) {
     const auto found =
@@ -144,15 +144,20 @@ class SourceMarks {
         continue;
       }
       const Extent extent = piece.kind == Piece::Kind::extent ? piece.extent : source_.block(piece.block).extent;
-      for (const std::uint64_t part : {source_.mark(extent.file), extent.offset, piece.offset, piece.length})
+      for (const std::uint64_t part : {of_file(extent.file), extent.offset, piece.offset, piece.length})
         mark = mix64(mark ^ part) + 1;
     }
     return mark;
   }
 
+  std::uint64_t of_file(std::uint32_t file) const {
+    return mark_of_file_ ? mark_of_file_(source_.file(file).path) : source_.mark(file);
+  }
+
   const Dataset& source_;
   const PackedFields& fields_;
   const Share& share_;
+  const std::function<std::uint64_t(const fs::path&)>& mark_of_file_;
   std::vector<Piece> pieces_;
 };
 
@@ -246,7 +251,7 @@ ConvertResult convert_part(const Dataset& source, const fs::path& destination, c
   const Share share = share_of(plan, options.rank, options.world);
   const Json made = made_with(source, options, plan, share);
   const fs::path folder = place_of_part(destination, options.rank, options.world);
-  SourceMarks marks(source, fields, share);
+  SourceMarks marks(source, fields, share, options);
   const std::string values = marks.of_all();
   if (options.resume) {
     if (const auto finished = finished_part(folder, made, values)) return *finished;
@@ -276,7 +281,7 @@ ConvertResult convert(const Dataset& source, const fs::path& destination, const 
   const PackedFields fields(source, options.labels, options.classes, options.recoding);
   SerialExecutor completing(kCompleting);
   const Share share{.samples = key_order(source)};
-  SourceMarks marks(source, fields, share);
+  SourceMarks marks(source, fields, share, options);
   DatasetWriter writer(destination, writer_options(fields, options, made_with(source, options), marks, completing));
   const ConvertResult result = pack(source, fields, share, writer, options, progress);
   write_report(options.report, destination);

@@ -44,6 +44,10 @@ struct ConvertOptions {
   std::filesystem::path report = {};       ///< gets the lines of skip_report.hpp when done; the dataset has them anyway
   bool overwrite = false, resume = false;  ///< resume packs shards again whose values changed in the source meanwhile
 
+  /// A number for the state of a file of the source, by which `resume` knows whether it changed; empty: its own times.
+  /// PackSource tells it of files that are unpacked anew each time.
+  std::function<std::uint64_t(const std::filesystem::path&)> mark_of_file = {};
+
   // ---- Ranks --------------------------------------------------------------------------------------------------------
 
   /// This process packs one of `world` parts, and finish_convert() joins them; 0: this process packs all samples.

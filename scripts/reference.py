@@ -53,7 +53,7 @@ def command_page(command: pathlib.Path) -> str:
 # Headings of the page, and what stands under each. What the package exports and no group has ends the page.
 GROUPS: list[tuple[str, list[str]]] = [
     ("Loading", ["Loader", "LoaderIterator", "Batch", "Stats", "Tensor", "Ragged", "Error"]),
-    ("PyTorch", ["torch.IterableDataset", "torch.tensor", "torch.tensors", "torch.rows", "torch.nested", "torch.sum_over_ranks"]),
+    ("PyTorch", ["torch.IterableDataset", "torch.tensor", "torch.tensors", "torch.rows", "torch.nested", "torch.sum_over_ranks", "torch.rank_table"]),
     ("Datasets", ["open", "Dataset", "Sample", "FieldSchema"]),
     (
         "Chains",
@@ -67,9 +67,11 @@ GROUPS: list[tuple[str, list[str]]] = [
     ("Packing", ["pack", "finish_pack", "Writer", "encode", "dask.pack"]),
     ("Sources of samples", ["sources.*"]),
     ("Copying and tuning", ["stage", "tune"]),
+    ("Where the time goes", ["profile", "Profile", "Verdict", "Comparison", "rank_table", "RankTable", "Steps", "schedule",
+                              "Schedule", "Trace", "merge_traces"]),
 ]
 INNER = ("ItemError", "Source", "choose")  # exported by penstock.sources, but not for programs
-MADE_BY_PENSTOCK = ("Dataset", "SampleFunction", "Stats", "Transform")  # programs do not construct them
+MADE_BY_PENSTOCK = ("Dataset", "Profile", "RankTable", "SampleFunction", "Stats", "Steps", "Trace", "Transform")  # programs do not construct them
 
 
 def tree_of(path: pathlib.Path) -> ast.Module:

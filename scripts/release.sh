@@ -1,19 +1,18 @@
 #!/usr/bin/env bash
 # Usage: scripts/release.sh [PYTHON...]
-# Makes what a release consists of, in build/release: for each interpreter named (python3.9, python3.11 and python3.12 without any, those
-# that are there) a wheel for x86-64 and one for aarch64, a source distribution, and SHA256SUMS of all. Everything is tried on
-# the way: each wheel as scripts/wheel.sh does it, that for Python 3.9 also on Debian 11 (as root), and the source distribution by
-# installing it in a fresh environment, which compiles it with this system's compiler and libraries.
+# Makes what a release consists of, in build/release: for each interpreter named (python3.9, python3.10, python3.11 and python3.12
+# without any) a wheel for x86-64 and one for aarch64, a source distribution, and SHA256SUMS of all. Everything is tried on the way: each
+# wheel as scripts/wheel.sh does it, that for Python 3.9 also on Debian 11 (as root), and the source distribution by installing it in a
+# fresh environment, which compiles it with this system's compiler and libraries. Needs x86-64, and a checkout that holds what is committed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 here=$PWD
-if [ $# -eq 0 ]; then
-  for python in python3.9 python3.11 python3.12; do
-    if "$python" -c '' 2>/dev/null; then set -- "$@" "$python"; else echo "release: no $python, and no wheel for it"; fi
-  done
-fi
-[ $# -gt 0 ] || { echo "release: no Python to make wheels for" >&2; exit 1; }
-if [ -n "$(git status --porcelain 2>/dev/null)" ]; then echo "release: the work tree differs from what is committed"; fi
+fail() { echo "release: $*" >&2; exit 1; }
+[ $# -gt 0 ] || set -- python3.9 python3.10 python3.11 python3.12
+[ "$(uname -m)" = x86_64 ] || fail "made on x86_64, not on $(uname -m)"
+for python in "$@"; do "$python" -c '' 2>/dev/null || fail "no $python; name the interpreters that wheels are for"; done
+changes=$(git status --porcelain) || fail "not a git checkout: what it holds cannot be compared with what is committed"
+[ -z "$changes" ] || fail "the work tree differs from what is committed: $(head -n1 <<<"$changes")"
 release=$here/build/release
 rm -rf "$release" build/wheels && mkdir -p "$release"
 

@@ -5,7 +5,8 @@
 # by Python 3.12 or newer serves every later version. Wheels are for Linux with glibc 2.28 or newer (manylinux_2_28): the compiler
 # is zig's, from PyPI, and every library inside is built from the sources that wheel/sources.txt names. What was fetched and
 # built stays in build/wheel, or in $PENSTOCK_WHEEL_CACHE, for the next run. A wheel for
-# aarch64 needs stubs of one for this processor, made before, and is tried with qemu where Debian has its Python (3.11).
+# aarch64 takes the stubs of the same Python's wheel for this processor, made before from the same sources, and is tried with qemu where
+# a Debian has its Python (3.9, 3.11, 3.12 or newer).
 # --of-this-system: with this system's compiler and libraries instead, and CUDA's part where nvcc is, for systems no older.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -25,6 +26,14 @@ if [ "$arch" != "$(uname -m)" ]; then needed+=(qemu-user-static); fi
 cache=${PENSTOCK_WHEEL_CACHE:-$here/build/wheel}
 work=$cache/$arch
 wheels=$here/build/wheels
+version_of() { "$1" -c 'import sys; print("cp%d%d" % sys.version_info[:2])'; }
+bindings=$(cat bindings/python/*.?pp | sha256sum)  # the sources that stubs are made from
+if [ "$arch" != "$(uname -m)" ]; then
+  for python in "$@"; do
+    [ "$(cat "$cache/stubs-$(version_of "$python").of" 2>/dev/null)" = "$bindings" ] ||
+      { echo "wheel: make the wheel for $(uname -m) and $python first: the one for $arch takes its stubs" >&2; exit 1; }
+  done
+fi
 mkdir -p "$wheels" "$work"
 scripts/install_dependencies.sh --without-torch dpkg-dev make "${needed[@]}"
 
@@ -44,13 +53,13 @@ fi
 scripts/wheel/dependencies.sh "$arch" "$cache/sources" "$work"
 
 for python in "$@"; do
-  version=$("$python" -c 'import sys; print("cp%d%d" % sys.version_info[:2])')
+  version=$(version_of "$python")
   venv=$cache/$version
   [ -x "$venv/bin/python" ] || "$python" -m venv "$venv"
   "$venv/bin/python" "${pip_install[@]}" 'pip>=23.1' 'scikit-build-core>=0.10' 'nanobind>=2.4'
   # Debian's headers of Python include one of <ARCH-linux-gnu/pythonX.Y/pyconfig.h>, which lies among those of its C library.
   # The two processors have the same sizes of types, all that matters in it.
-  headers=$work/headers-$version
+  headers=$work/headers  # one for all, so that the flags of what does not depend on Python stay the same
   mkdir -p "$headers/$arch-linux-gnu"
   config=$("$venv/bin/python" -c 'import sysconfig; print(sysconfig.get_config_h_filename())')
   ln -sfn "$(dirname "$config")" "$headers/$arch-linux-gnu/$(basename "$(dirname "$config")")"
@@ -61,12 +70,14 @@ for python in "$@"; do
     "CMAKE_FIND_ROOT_PATH=$work/prefix;$venv" "CMAKE_PREFIX_PATH=$work/prefix" "CMAKE_CXX_FLAGS=-g0 -ffp-contract=off -idirafter $headers")
   if command -v ccache >/dev/null; then options+=(CMAKE_CXX_COMPILER_LAUNCHER=ccache); fi
   suffix=$("$venv/bin/python" -c 'import sysconfig; print(sysconfig.get_config_var("EXT_SUFFIX"))')
-  if [ "$arch" != "$(uname -m)" ]; then options+=("PENSTOCK_STUBS=$cache/stubs"); fi
+  stubs=$cache/stubs-$version
+  if [ "$arch" != "$(uname -m)" ]; then options+=("PENSTOCK_STUBS=$stubs"); fi
   SETUPTOOLS_EXT_SUFFIX=${suffix/$(uname -m)/$arch} _PYTHON_HOST_PLATFORM=linux-$arch PKG_CONFIG_LIBDIR=$work/prefix/lib/pkgconfig PKG_CONFIG_PATH='' \
     "$venv/bin/python" -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --wheel-dir "$work/raw" \
     -C build-dir="$work/penstock" "${options[@]/#/-Ccmake.define.}" .
   if [ "$arch" = "$(uname -m)" ]; then
-    rm -rf "$cache/stubs" && cp -rL "$work/penstock/python/penstock/_penstock" "$cache/stubs"
+    rm -rf "$stubs" && cp -rL "$work/penstock/python/penstock/_penstock" "$stubs"
+    echo "$bindings" >"$stubs.of"
   fi
   raw=$(echo "$work"/raw/*.whl)
   rm -f "$wheels/$(basename "$raw" "linux_$arch.whl")"*"$arch.whl"
@@ -78,7 +89,7 @@ for python in "$@"; do
   scripts/wheel/inspect.sh "$wheel"
   if [ "$arch" = "$(uname -m)" ]; then
     scripts/wheel/try.sh "$wheel" "$python"
-  elif [ "$version" = cp311 ]; then
+  else
     scripts/wheel/try_aarch64.sh "$wheel"
   fi
 done

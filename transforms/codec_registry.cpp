@@ -1,9 +1,11 @@
 // Lists all codecs, and finds the one that reads a value.
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <string>
 
 #include <penstock/base/error.hpp>
+#include <penstock/formats/encodings.hpp>
 #include <penstock/transforms/clouds/codecs/las.hpp>
 #include <penstock/transforms/clouds/codecs/off.hpp>
 #include <penstock/transforms/clouds/codecs/packed_cloud.hpp>
@@ -46,6 +48,22 @@ auto joined(std::array<const Codec*, First> first, std::array<const Codec*, Seco
   return all;
 }
 
+// For people: an image of a kind that others write, told by its first bytes or else by its field's extension.
+std::string foreign_image(const FieldSchema& schema, std::span<const std::byte> bytes) {
+  const auto of_kind = [&](const Encoding& encoding) {
+    return encoding.kind == ValueKind::image && encoding.codec.empty() && begins_as(encoding, bytes);
+  };
+  const auto begun = std::ranges::find_if(encodings(), of_kind);
+  const Encoding* found =
+      begun != encodings().end()
+          ? &*begun
+          : encoding_with_extension(std::string_view(schema.name).substr(schema.name.rfind('.') + 1));
+  if (found == nullptr || found->kind != ValueKind::image || !found->codec.empty()) return {};
+  std::string kind(found->extensions.front());
+  std::ranges::transform(kind, kind.begin(), [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  return kind == "TIF" ? "TIFF" : kind;
+}
+
 }  // namespace
 
 std::span<const Codec* const> codecs() {
@@ -75,6 +93,12 @@ const Codec& codec_for(const FieldSchema& schema, std::span<const std::byte> byt
   if (named == &jpt_codec() && !bytes.empty()) return jpeg_codec();
   if (named != nullptr) return *named;
   if (schema.fixed) return raw_codec();
+  if (const std::string kind = foreign_image(schema, bytes); !kind.empty()) {
+    throw Error::unsupported("is a " + kind +
+                                 " image, and those that are decoded are JPEG, PNG and WebP: make it one of these when "
+                                 "you pack, with Pillow and ps.Writer",
+                             {.field = schema.name});
+  }
   throw Error::unsupported("neither the schema nor the first bytes tell the codec", {.field = schema.name});
 }
 

@@ -83,7 +83,8 @@ Mix parse_mix(std::string_view given) {
 
 void check(const Mix& mix) {
   const std::string step(name(mix.kind));
-  if (!(mix.alpha > 0 && mix.alpha <= 1e6))
+  constexpr double kLeast = 1e-300;  // the logarithm of a draw, divided by it, is still a number
+  if (!(mix.alpha >= kLeast && mix.alpha <= 1e6))
     throw Error::invalid_argument(step + "() needs an alpha above 0, at most 1e6");
   if (mix.classes < 1) throw Error::invalid_argument(step + "() needs the number of classes");
 }

@@ -7,6 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <penstock/base/error.hpp>
+#include <penstock/base/machine.hpp>
 #include <penstock/bench/measure/residency.hpp>
 
 namespace penstock {
@@ -66,6 +68,19 @@ double drop_pages(const Dataset& dataset) {
     if (file.descriptor() < 0) continue;
     ::fdatasync(file.descriptor());  // dirty pages are not dropped
     ::posix_fadvise(file.descriptor(), 0, 0, POSIX_FADV_DONTNEED);
+  }
+  return resident_share(dataset);
+}
+
+double bring_pages(const Dataset& dataset, const std::function<bool()>& keep_going) {
+  std::uint64_t bytes = 0;
+  for (std::uint32_t number = 0; number < dataset.file_count(); ++number) bytes += dataset.file(number).size;
+  if (bytes > this_machine(0).memory_available) return resident_share(dataset);
+  std::vector<char> buffer(std::size_t{4} << 20);
+  for (std::uint32_t number = 0; number < dataset.file_count(); ++number) {
+    const OpenFile file(dataset.file(number).path);
+    while (file.descriptor() >= 0 && ::read(file.descriptor(), buffer.data(), buffer.size()) > 0)
+      if (keep_going && !keep_going()) throw Error::resource("interrupted");
   }
   return resident_share(dataset);
 }

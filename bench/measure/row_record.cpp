@@ -3,31 +3,6 @@
 #include <penstock/bench/measure/sweep.hpp>
 
 namespace penstock {
-namespace {
-
-double at_share(const std::vector<double>& sorted, double share) {
-  const double place = share * static_cast<double>(sorted.size() - 1);
-  const auto below = static_cast<std::size_t>(place);
-  const std::size_t above = std::min(below + 1, sorted.size() - 1);
-  return sorted[below] + (place - static_cast<double>(below)) * (sorted[above] - sorted[below]);
-}
-
-template <typename Entry>
-Entry& entry_named(std::vector<Entry>& entries, const std::string& name, std::string Entry::*member) {
-  const auto found = std::ranges::find(entries, name, member);
-  if (found != entries.end()) return *found;
-  entries.emplace_back();
-  entries.back().*member = name;
-  return entries.back();
-}
-
-}  // namespace
-
-Spread spread_of(std::vector<double> values) {
-  if (values.empty()) return {};
-  std::ranges::sort(values);
-  return {at_share(values, 0.5), at_share(values, 0.25), at_share(values, 0.75)};
-}
 
 void RowRecord::add(const Trial& trial, double loop_samples_per_s, std::uint64_t loop_bytes) {
   const Stats& stats = trial.stats;
@@ -50,25 +25,14 @@ void RowRecord::add(const Trial& trial, double loop_samples_per_s, std::uint64_t
   note("gpu jpeg: ", stats.gpu_jpeg);
   row_.device = stats.device;
   if (!stats.device.empty()) row_.staging = stats.staging;
-  copied_bytes_ += stats.copied_bytes;
-  copying_ += stats.copy_time;
   if (trial.plain_copies > 0) plain_copies_.push_back(trial.plain_copies / 1e9);
   if (trial.digest) row_.digest = trial.digest;
   ++row_.rounds;
   row_.samples += stats.samples;
   row_.seconds += trial.seconds;
-  bytes_read_ += stats.bytes_read;
-  waited_ += stats.consumer_wait;
-  busy_ += stats.consumer_busy;
-  for (const StageStats& stage : stats.stages) {
-    StageStats& sum = entry_named(row_.stages, stage.name, &StageStats::name);
-    sum.threads = std::max(sum.threads, stage.threads);
-    sum.busy += stage.busy;
-    sum.stalled_in += stage.stalled_in;
-    sum.stalled_out += stage.stalled_out;
-  }
-  using Wait = std::pair<std::string, std::chrono::nanoseconds>;
-  for (const auto& [stage, time] : stats.waited_for) entry_named(row_.waited_for, stage, &Wait::first).second += time;
+  const bool first = row_.stats.batches == 0;
+  penstock::add(row_.stats, stats);
+  if (!first) row_.stats.levels.insert(row_.stats.levels.end(), stats.levels.begin(), stats.levels.end());
 }
 
 BenchRow RowRecord::row() const {
@@ -77,14 +41,20 @@ BenchRow RowRecord::row() const {
   row.first_batch_ms = spread_of(first_batches_).median;
   row.loop_samples_per_s = spread_of(loops_).median;
   if (!ratios_.empty()) row.efficiency = spread_of(ratios_);
-  if (row.seconds > 0) row.mb_per_s = static_cast<double>(bytes_read_) / 1e6 / row.seconds;
-  row.copied_mb = static_cast<double>(copied_bytes_) / 1e6;
-  if (copying_.count() > 0)
-    row.copy_gb_per_s = static_cast<double>(copied_bytes_) / static_cast<double>(copying_.count());
+  if (row.seconds > 0) row.mb_per_s = static_cast<double>(row.stats.stored_bytes) / 1e6 / row.seconds;
+  row.copied_mb = static_cast<double>(row.stats.copied_bytes) / 1e6;
+  if (const auto copying = row.stats.copy_time; copying.count() > 0)
+    row.copy_gb_per_s = static_cast<double>(row.stats.copied_bytes) / static_cast<double>(copying.count());
   row.plain_copy_gb_per_s = spread_of(plain_copies_).median;
-  const auto all = waited_ + busy_;
+  if (const auto samples = static_cast<double>(row.stats.samples); samples > 0) {
+    row.loading_ms = std::chrono::duration<double, std::milli>(row.stats.consumer_wait).count() / samples;
+    row.training_ms = std::chrono::duration<double, std::milli>(row.stats.consumer_busy).count() / samples;
+  }
+  row.pinned = row.stats.staging.starts_with("page-locked");
+  const auto waited = row.stats.consumer_wait, all = waited + row.stats.consumer_busy;
   if (all.count() > 0)
-    row.stall_percent = 100.0 * static_cast<double>(waited_.count()) / static_cast<double>(all.count());
+    row.stall_percent = 100.0 * static_cast<double>(waited.count()) / static_cast<double>(all.count());
+  if (!row.stats.stages.empty()) row.verdict = verdict_of(row.stats);
   return row;
 }
 

@@ -1,13 +1,17 @@
 #include <algorithm>
 #include <memory>
+#include <set>
 
 #include <penstock/base/cores.hpp>
 #include <penstock/base/error.hpp>
 #include <penstock/bench/measure/ceiling.hpp>
 #include <penstock/bench/measure/sweep.hpp>
+#include <penstock/loader/time/trace_file.hpp>
 
 namespace penstock {
 namespace {
+
+constexpr unsigned kSplitRounds = 3, kSplitRuns = 3;
 
 using Seconds = std::chrono::duration<double>;
 
@@ -37,27 +41,12 @@ LoopOptions loop_of(const Setting& setting) {
   return {.threads = setting.workers, .batch_size = setting.batch_size, .slabs = setting.prefetch + 3};
 }
 
-// What the consumer reaches when a batch is always there.
-Trial run_consumer_alone(const Setting& setting, const TrialOptions& options, double seconds) {
-  Trial trial;
-  const auto start = std::chrono::steady_clock::now();
-  do {
-    options.consumer.take();
-    trial.stats.samples += setting.batch_size;
-    ++trial.stats.batches;
-    if (options.keep_going && !options.keep_going()) throw Error::resource("interrupted");
-    trial.seconds = Seconds(std::chrono::steady_clock::now() - start).count();
-  } while (trial.seconds < seconds);
-  trial.stats.engine_reason = "mock loader: the consumer alone";
-  return trial;
-}
-
 Limits limits_of(const Subject& subject, const Setting& setting, const SweepOptions& options) {
-  const double seconds = std::min(options.seconds, 2.0);
+  const std::chrono::nanoseconds time = nanoseconds_of(std::min(options.seconds, 2.0));
   TrialOptions alone = options.trial;
   alone.consumer = {};
-  return {run_consumer_alone(setting, options.trial, seconds).samples_per_s(),
-          run_trial(subject.dataset, subject.task, setting, alone, nanoseconds_of(seconds)).samples_per_s()};
+  return {run_consumer_alone(setting, options.trial, time).samples_per_s(),
+          run_trial(subject.dataset, subject.task, setting, alone, time).samples_per_s()};
 }
 
 // The plain loops, one for each subject; they share the memory that a report allows for.
@@ -82,10 +71,23 @@ class Loops {
   std::vector<std::unique_ptr<Ceiling>> loops_;
 };
 
+TraceSummary traced(const Subject& subject, const Setting& setting, const SweepOptions& options) {
+  TrialOptions trial = options.trial;
+  trial.trace = options.trace;
+  const double seconds = std::min(options.seconds, 2.0);
+  return *run_trial(subject.dataset, subject.task, setting, trial, nanoseconds_of(seconds)).trace;
+}
+
 Trial run_window(const Subject& subject, const Setting& setting, const SweepOptions& options, double seconds) {
-  if (options.mock_loader) return run_consumer_alone(setting, options.trial, seconds);
+  if (options.mock_loader) return run_consumer_alone(setting, options.trial, nanoseconds_of(seconds));
   if (options.digest) return run_epoch(subject.dataset, subject.task, setting, options.trial);
   return run_trial(subject.dataset, subject.task, setting, options.trial, nanoseconds_of(seconds));
+}
+
+std::uint64_t tasks_of(std::span<const Subject> subjects) {
+  std::set<std::string_view> names;
+  for (const Subject& subject : subjects) names.insert(subject.task.name);
+  return names.size();
 }
 
 void sort_rows(std::span<const Subject> subjects, std::vector<BenchRow>& rows) {
@@ -105,6 +107,15 @@ SweepResult sweep(std::span<const Subject> subjects, const SweepOptions& options
   const bool has_consumer = options.trial.consumer.kind != Consumer::Kind::none;
   if (options.mock_loader && !has_consumer)
     throw Error::invalid_argument("a mock loader needs a consumer (busy:MS or sleep:MS), else nothing is measured");
+  if (options.stall_split && (!has_consumer || options.mock_loader || options.digest))
+    throw Error::invalid_argument(
+        "a stall split needs a consumer (busy:MS, sleep:MS or mlperf:NAME), and goes with neither a mock loader nor a "
+        "digest");
+  if (options.stall_split && options.trial.cache != CacheKind::none)
+    throw Error::invalid_argument("a stall split needs a loader without a cache, whose later epochs read nothing");
+  if (options.mock_loader && !options.trace.empty())
+    throw Error::invalid_argument("a trace is of a loader, and a mock loader is none");
+  if (!options.trace.empty()) TraceFile{options.trace};  // refused before anything is measured
   const unsigned half_seconds = static_cast<unsigned>(std::min(1e6, options.seconds * 2));
   const unsigned rounds = options.digest ? 1 : options.rounds > 0 ? options.rounds : std::max(3U, half_seconds);
   const double window = options.seconds / rounds;
@@ -121,22 +132,41 @@ SweepResult sweep(std::span<const Subject> subjects, const SweepOptions& options
   if (paired)  // page faults and cold code are nobody's efficiency
     for (const auto& [subject, setting] : runs) loops.run(subject, setting, std::min(window, 0.1));
 
+  const unsigned split_rounds = options.rounds > 0 ? options.rounds : kSplitRounds;
+  const std::uint64_t splits = options.stall_split ? tasks_of(subjects) * split_rounds * kSplitRuns : 0;
   std::uint64_t done = 0;
+  const auto window_done = [&] {
+    if (options.progress) options.progress(++done, std::uint64_t{rounds} * runs.size() + splits);
+  };
   for (unsigned round = 0; round < rounds; ++round) {
     for (std::size_t i = 0; i < runs.size(); ++i) {
       const auto& [subject, setting] = runs[i];
       const Trial trial = run_window(subjects[subject], setting, options, window);
       const double loop_rate = loops.run(subject, setting, window);
       records[i].add(trial, loop_rate, loops.bytes());
-      if (options.progress) options.progress(++done, std::uint64_t{rounds} * runs.size());
+      window_done();
     }
   }
   SweepResult result;
-  for (const RowRecord& record : records) result.rows.push_back(record.row());
+  result.accelerator = options.trial.consumer.accelerator;
+  for (const RowRecord& record : records) {
+    BenchRow& row = result.rows.emplace_back(record.row());
+    if (result.accelerator != nullptr && !options.digest)
+      row.accelerator_utilisation = accelerator_utilisation(row.stats.batches, result.accelerator->step, row.seconds);
+  }
   sort_rows(subjects, result.rows);
+  if (options.stall_split)
+    for (std::size_t i = 0; i < result.rows.size(); ++i) {
+      BenchRow& row = result.rows[i];
+      const Subject& subject = subjects[row.subject];
+      if (i > 0 && subjects[result.rows[i - 1].subject].task.name == subject.task.name) continue;
+      row.stall_split = stall_split(subject.dataset, subject.task, row.setting, options.trial,
+                                    nanoseconds_of(options.seconds / split_rounds), split_rounds, window_done);
+    }
   const BenchRow& first = result.rows.front();
   if (has_consumer && options.limits && !options.mock_loader && !options.digest)
     result.limits = limits_of(subjects[first.subject], first.setting, options);
+  if (!options.trace.empty()) result.trace = traced(subjects[first.subject], first.setting, options);
   return result;
 }
 

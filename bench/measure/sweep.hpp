@@ -10,7 +10,10 @@
 #include <utility>
 #include <vector>
 
+#include <penstock/bench/measure/spread.hpp>
+#include <penstock/bench/measure/stall_split.hpp>
 #include <penstock/bench/measure/trial.hpp>
+#include <penstock/loader/time/verdict.hpp>
 
 namespace penstock {
 
@@ -31,24 +34,24 @@ struct SweepOptions {
   bool digest = false;       ///< exactly one epoch for each setting, hashed; no efficiency
   bool limits = true;        ///< with a consumer, also measure it and the loader alone
   bool mock_loader = false;  ///< the consumer alone, with a loader that takes no time
-  TrialOptions trial = {};
+  bool stall_split = false;  ///< of the fastest row of each task; needs a consumer
+  TrialOptions trial = {};   ///< without its trace
+  /// A window more, of the fastest row, is recorded and goes there; empty: none.
+  std::filesystem::path trace;
   /// Called after every window with (windows done, windows in all).
   std::function<void(std::uint64_t, std::uint64_t)> progress;
 };
-
-/// Median and quartiles of what the rounds gave.
-struct Spread {
-  double median = 0, low = 0, high = 0;  ///< low and high: first and third quartile
-};
-Spread spread_of(std::vector<double> values);  ///< all zero for none
 
 struct BenchRow {
   std::size_t subject = 0;  ///< position of what was measured in the list given to sweep()
   Setting setting;
   std::string engine, engine_reason;
   Spread samples_per_s;
-  double mb_per_s = 0;               ///< stored bytes read, in 10^6 a second
+  double mb_per_s = 0;               ///< stored bytes read for the samples counted, in 10^6 a second
   double first_batch_ms = 0;         ///< median of the rounds
+  double loading_ms = 0;             ///< inside next(), for each sample
+  double training_ms = 0;            ///< between two of them, for each sample
+  bool pinned = false;               ///< batches lie in page-locked memory of the host
   double stall_percent = 0;          ///< share of the measured time that the consumer spent in next()
   double peak_memory_mb = 0;         ///< 10^6; without what the plain loop holds
   double resident_share = 0;         ///< of the dataset's pages, before the first round
@@ -58,13 +61,17 @@ struct BenchRow {
   unsigned rounds = 0;
   std::uint64_t samples = 0;
   double seconds = 0;
-  std::vector<StageStats> stages;                                            ///< sums over the rounds
-  std::vector<std::pair<std::string, std::chrono::nanoseconds>> waited_for;  ///< sums over the rounds
+  Stats stats;      ///< sums over the rounds
+  Verdict verdict;  ///< what binds; of no loader: unknown
   std::string notes;
   std::string device, staging;     ///< as Stats has them; empty: batches stay on the host
   double copied_mb = 0;            ///< 10^6 bytes, to the device, over the rounds
   double copy_gb_per_s = 0;        ///< 10^9 bytes a second, while copies ran
   double plain_copy_gb_per_s = 0;  ///< median of a plain loop of copies of a batch's bytes
+  /// Of the accelerator that the consumer stands for, 0 to 1; nothing for other consumers and of whole epochs
+  /// (digests).
+  std::optional<double> accelerator_utilisation;
+  std::optional<StallSplit> stall_split;
   bool warm() const { return resident_share >= 0.9; }
 };
 
@@ -74,12 +81,17 @@ struct Limits {
 };
 
 struct SweepResult {
-  std::vector<BenchRow> rows;    ///< subjects of one task together, in order of first appearance; fastest first
+  std::vector<BenchRow> rows;  ///< subjects of one task together, in order of first appearance; fastest first
+  /// That the consumer stands for: null where it takes a time of one's own.
+  const EmulatedAccelerator* accelerator = nullptr;
   std::optional<Limits> limits;  ///< of the first row, when there is a consumer
+  std::optional<TraceSummary> trace;
 };
 
 /// Every round measures every setting of every subject once.
-/// Throws Error: invalid_argument, for an empty list, a zero, or mock_loader without a consumer; what loaders throw.
+/// Throws Error: invalid_argument, for an empty list, a zero, mock_loader or stall_split without a consumer, or both,
+/// or mock_loader with a trace; io, before anything is measured, where the trace's file cannot be made; what loaders
+/// throw.
 SweepResult sweep(std::span<const Subject> subjects, const SweepOptions& options);
 
 /// Sums of a setting's rounds.
@@ -95,10 +107,6 @@ class RowRecord {
  private:
   BenchRow row_;
   std::vector<double> rates_, first_batches_, loops_, ratios_, plain_copies_;
-  std::uint64_t copied_bytes_ = 0;
-  std::chrono::nanoseconds copying_{};
-  std::uint64_t bytes_read_ = 0;
-  std::chrono::nanoseconds waited_{}, busy_{};
 };
 
 }  // namespace penstock

@@ -31,6 +31,11 @@ Trial prepare(const Dataset& dataset, const TrialOptions& options) {
   return trial;
 }
 
+Loader loader_for(const Dataset& dataset, LoaderOptions options, const TrialOptions& trial) {
+  if (trial.make_engine) return Loader(dataset, std::move(options), trial.make_engine);
+  return Loader(dataset, std::move(options));
+}
+
 // The next batch of whatever epoch it is in. A dataset too small for one batch (last = drop) would never give one.
 Batch next_of(Loader& loader) {
   for (int tries = 0; tries < 3; ++tries)
@@ -85,8 +90,13 @@ void measure(Loader& loader, const TrialOptions& options, std::chrono::nanosecon
     epoch_over = options.cold && batch->number() + 1 >= loader.batches();
   } while (Clock::now() - start < duration && !epoch_over);
   batch->synchronize();
-  trial.seconds = seconds_since(start);
+  const std::chrono::nanoseconds took = Clock::now() - start;
+  trial.seconds = std::chrono::duration<double>(took).count();
   trial.stats = loader.stats();
+  // The last step has no next() behind it, from which the loader would know that it is over.
+  trial.stats.consumer_busy = std::max(trial.stats.consumer_busy, took - std::min(took, trial.stats.consumer_wait));
+  trial.stats.wall = std::max(trial.stats.wall, took);
+  if (!options.trace.empty()) trial.trace = loader.end_trace();
   if (!epoch_over || Clock::now() - start >= duration) return;
   trial.stats.notes += std::string(trial.stats.notes.empty() ? "" : "; ") +
                        "the cold window ended with its epoch, whose bytes are in the page cache by then";
@@ -99,7 +109,7 @@ Trial run_trial(const Dataset& dataset, const Task& task, const Setting& setting
   Trial trial = prepare(dataset, options);
   const auto made = Clock::now();
   {
-    Loader loader(dataset, loader_options(task, setting, options));
+    Loader loader = loader_for(dataset, loader_options(task, setting, options), options);
     const std::uint64_t before = batches_before(loader, setting, options);
     for (std::uint64_t i = 0; i < before; ++i) {
       const Batch batch = next_of(loader);
@@ -110,6 +120,7 @@ Trial run_trial(const Dataset& dataset, const Task& task, const Setting& setting
     }
     if (options.cold && options.cache != CacheKind::none) drop_pages(dataset);  // the epoch that filled it read them
     if (before != 0) loader.reset_stats();
+    if (!options.trace.empty()) loader.trace(options.trace);
     measure(loader, options, duration, before != 0 ? Clock::now() : made, trial);
     trial.peak_memory_bytes = peak_memory_bytes();
   }
@@ -122,10 +133,25 @@ Trial run_trial(const Dataset& dataset, const Task& task, const Setting& setting
   return trial;
 }
 
+Trial run_consumer_alone(const Setting& setting, const TrialOptions& options, std::chrono::nanoseconds duration) {
+  Trial trial;
+  const auto start = Clock::now();
+  do {
+    options.consumer.take();
+    trial.stats.samples += setting.batch_size;
+    ++trial.stats.batches;
+    check(options);
+    trial.stats.consumer_busy = Clock::now() - start;
+  } while (trial.stats.consumer_busy < duration);
+  trial.seconds = std::chrono::duration<double>(trial.stats.consumer_busy).count();
+  trial.stats.engine_reason = "mock loader: the consumer alone";
+  return trial;
+}
+
 Trial run_epoch(const Dataset& dataset, const Task& task, const Setting& setting, const TrialOptions& options) {
   Trial trial = prepare(dataset, options);
   const auto start = Clock::now();
-  Loader loader(dataset, loader_options(task, setting, options));
+  Loader loader = loader_for(dataset, loader_options(task, setting, options), options);
   Hash64 hash;
   while (const auto batch = loader.next()) {
     if (trial.first_batch == 0) trial.first_batch = seconds_since(start);

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -12,6 +13,7 @@
 #include <penstock/formats/dataset.hpp>
 #include <penstock/loader/options.hpp>
 #include <penstock/loader/time/stats.hpp>
+#include <penstock/loader/time/trace.hpp>
 
 namespace penstock {
 
@@ -38,6 +40,8 @@ struct TrialOptions {
   Where where = Where::automatic;
   bool gpu_direct = false;
   double gpu_jpeg = 0;               ///< LoaderOptions::gpu_jpeg
+  std::filesystem::path trace;       ///< a trace of the measured batches goes there; empty: none is recorded
+  EngineFactory make_engine = {};    ///< for special storage; empty: the loader's own engines
   std::function<bool()> keep_going;  ///< asked between batches; false ends with Error: resource, "interrupted"
 };
 
@@ -48,6 +52,7 @@ struct Trial {
   std::uint64_t peak_memory_bytes = 0;
   double resident_share = 0;            ///< of the dataset's pages, before the loader was made
   std::optional<std::uint64_t> digest;  ///< of a whole epoch
+  std::optional<TraceSummary> trace;    ///< where one was recorded
   double plain_copies = 0;              ///< bytes a second of a plain loop of copies to the device; 0 without one
   double samples_per_s() const { return seconds > 0 ? static_cast<double>(stats.samples) / seconds : 0; }
 };
@@ -59,6 +64,8 @@ LoaderOptions loader_options(const Task& task, const Setting& setting, const Tri
 /// stats' notes say so. Throws what the loader throws.
 Trial run_trial(const Dataset& dataset, const Task& task, const Setting& setting, const TrialOptions& options,
                 std::chrono::nanoseconds duration);
+/// The consumer alone, as with a loader whose batches are always there.
+Trial run_consumer_alone(const Setting& setting, const TrialOptions& options, std::chrono::nanoseconds duration);
 /// Exactly one epoch, measured from the first batch on, with its digest.
 Trial run_epoch(const Dataset& dataset, const Task& task, const Setting& setting, const TrialOptions& options);
 

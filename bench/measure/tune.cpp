@@ -1,10 +1,12 @@
 #include <algorithm>
-#include <map>
+#include <functional>
+#include <span>
 #include <tuple>
+#include <utility>
 
 #include <penstock/base/cores.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/bench/measure/bottleneck.hpp>
+#include <penstock/bench/measure/advice.hpp>
 #include <penstock/bench/measure/tune.hpp>
 #include <penstock/bench/report/units.hpp>
 
@@ -41,111 +43,105 @@ class Search {
   Search(const Subject& subject, const TuneOptions& options)
       : subject_(subject),
         options_(options),
-        workers_(ladder(options.workers, default_workers())),
-        prefetch_(ladder(options.prefetch, {1, 2, 4, 8})) {
-    if (workers_.front() == 0 || prefetch_.front() == 0 || options.batch_sizes.empty())
-      throw Error::invalid_argument("workers and prefetch must be at least 1, and there must be a batch size");
-  }
+        settings_(all_of(ladder(options.workers, default_workers()), ladder(options.prefetch, {1, 2, 4, 8}),
+                         options.batch_sizes)) {}
 
   TuneResult run() {
-    for (const std::uint32_t batch_size : options_.batch_sizes) climb(batch_size);
-    const std::vector<Setting> finalists = best_settings(3);
-    measure_together(finalists);
+    const Setting base = settings_[base_number()];
+    const Forecast forecast = forecast_from(base);
+    std::vector<Setting> chosen = promising(forecast, base);
+    chosen.push_back(base);
     TuneResult result;
-    result.settings = workers_.size() * prefetch_.size() * options_.batch_sizes.size();
-    const BenchRow* best = cheapest_of(finalists);
-    result.best = *best;
-    for (const BenchRow& row : rows_) result.tried.push_back(row);
-    std::ranges::stable_sort(result.tried, std::greater{}, rate);
+    result.settings = settings_.size();
+    result.tried = sweep_of(chosen, options_.seconds, 3);
+    if (options_.tried)
+      for (const BenchRow& row : result.tried) options_.tried(row);
+    for (const BenchRow& row : result.tried)
+      result.predicted.push_back(forecast.rate(loader_options(subject_.task, row.setting, as_run(forecast))));
+    result.best = cheapest_of(result.tried);
     return result;
   }
 
  private:
-  // Up the ladder of one option as long as a step is worth it. `set` puts a value into the setting.
-  template <typename Set>
-  Setting climb_one(Setting setting, const std::vector<unsigned>& values, Set set) {
-    Setting best = setting;
-    double best_rate = 0;
-    for (const unsigned value : values) {
-      set(setting, value);
-      const double reached = rate(measure(setting));
-      if (best_rate > 0 && reached < best_rate * (1 + options_.tolerance)) break;
-      best = setting;
-      best_rate = reached;
+  static std::vector<Setting> all_of(const std::vector<unsigned>& workers, const std::vector<unsigned>& prefetch,
+                                     const std::vector<std::uint32_t>& batch_sizes) {
+    if (workers.front() == 0 || prefetch.front() == 0 || batch_sizes.empty() || std::ranges::count(batch_sizes, 0U) > 0)
+      throw Error::invalid_argument(
+          "workers, prefetch and batch size must be at least 1, and there must be one of each");
+    std::vector<Setting> settings;
+    for (const std::uint32_t batch_size : batch_sizes)
+      for (const unsigned depth : prefetch)
+        for (const unsigned count : workers) settings.push_back({count, depth, batch_size});
+    return settings;
+  }
+
+  // Of the first batch size: as many workers as cores and prefetch 2, or what comes nearest from below.
+  std::size_t base_number() const {
+    std::size_t best = 0;
+    for (std::size_t i = 0; i < settings_.size(); ++i) {
+      const Setting &setting = settings_[i], &known = settings_[best];
+      const bool fits = setting.workers <= usable_cores() && setting.prefetch <= 2;
+      if (fits && setting.batch_size == known.batch_size && cost(setting) > cost(known)) best = i;
     }
     return best;
   }
 
-  void climb(std::uint32_t batch_size) {
-    const auto near_two = std::ranges::find_if(prefetch_, [](unsigned depth) { return depth >= 2; });
-    Setting setting{workers_.front(), near_two == prefetch_.end() ? prefetch_.back() : *near_two, batch_size};
-    setting = climb_one(setting, workers_, [](Setting& s, unsigned value) { s.workers = value; });
-    climb_one(setting, prefetch_, [](Setting& s, unsigned value) { s.prefetch = value; });
+  Forecast forecast_from(const Setting& base) const {
+    const MachineModel machine = calibrated(subject_, base.batch_size, options_.trial);
+    const BenchRow row = sweep_of({base}, options_.seconds / 2, 1).front();
+    return forecast_of(subject_.task, base, options_.trial, row.stats, machine);
+  }
+  TrialOptions as_run(const Forecast& forecast) const {  // with the engine that "auto" has chosen
+    TrialOptions trial = options_.trial;
+    trial.engine = forecast.options().engine;
+    return trial;
   }
 
-  BenchRow& row_of(const Setting& setting) { return *std::ranges::find(rows_, setting, &BenchRow::setting); }
-
-  const BenchRow& measure(const Setting& setting) {
-    const auto known = std::ranges::find(rows_, setting, &BenchRow::setting);
-    if (known != rows_.end()) return *known;
-    rows_.push_back(sweep_of({setting}).front());
-    if (options_.tried) options_.tried(rows_.back());
-    return rows_.back();
+  // Those that are to be run beside the base: the cheapest that the model has within the tolerance of the fastest, the
+  // fastest, and others in the order of what the model says of them.
+  std::vector<Setting> promising(const Forecast& forecast, const Setting& base) const {
+    std::vector<std::pair<double, Setting>> predicted;
+    for (const Setting& setting : settings_)
+      predicted.emplace_back(forecast.rate(loader_options(subject_.task, setting, as_run(forecast))), setting);
+    std::ranges::stable_sort(predicted, std::greater{}, [](const auto& one) { return one.first; });
+    const double enough = predicted.front().first * (1 - options_.tolerance);
+    const auto close = std::ranges::stable_partition(predicted, [&](const auto& one) { return one.first >= enough; });
+    const auto cheapest = std::ranges::min_element(predicted.begin(), close.begin(), {},
+                                                   [](const auto& one) { return cost(one.second); });
+    std::rotate(predicted.begin(), cheapest, cheapest + 1);
+    std::vector<Setting> chosen;
+    const std::size_t most = std::max<std::size_t>(3, settings_.size() / 4) - 1;
+    for (const auto& [speed, setting] : predicted)
+      if (chosen.size() < most && setting != base) chosen.push_back(setting);
+    return chosen;
   }
 
-  void measure_together(const std::vector<Setting>& settings) {
-    for (BenchRow& row : sweep_of(settings)) row_of(row.setting) = row;
-  }
-
-  std::vector<BenchRow> sweep_of(const std::vector<Setting>& settings) const {
+  std::vector<BenchRow> sweep_of(std::vector<Setting> settings, double seconds, unsigned rounds) const {
     SweepOptions options;
-    options.settings = settings;
-    options.seconds = options_.seconds;
-    options.rounds = 3;
+    options.settings = std::move(settings);
+    options.seconds = seconds;
+    options.rounds = rounds;
     options.efficiency = false;
     options.limits = false;
     options.trial = options_.trial;
     return sweep(std::span(&subject_, 1), options).rows;
   }
 
-  std::vector<Setting> best_settings(std::size_t count) const {
-    std::vector<BenchRow> sorted = rows_;
-    std::ranges::stable_sort(sorted, std::greater{}, rate);
-    std::vector<Setting> settings;
-    for (std::size_t i = 0; i < std::min(count, sorted.size()); ++i) settings.push_back(sorted[i].setting);
-    return settings;
-  }
-
-  const BenchRow* cheapest_of(const std::vector<Setting>& settings) {
-    double fastest = 0;
-    for (const Setting& setting : settings) fastest = std::max(fastest, rate(row_of(setting)));
-    const BenchRow* best = nullptr;
-    for (const Setting& setting : settings) {
-      const BenchRow& row = row_of(setting);
-      const bool close = rate(row) >= fastest * (1 - options_.tolerance);
-      if (close && (best == nullptr || cost(row.setting) < cost(best->setting))) best = &row;
-    }
-    return best;
+  const BenchRow& cheapest_of(const std::vector<BenchRow>& rows) const {
+    const double enough = rate(rows.front()) * (1 - options_.tolerance);  // the fastest comes first
+    const BenchRow* best = &rows.front();
+    for (const BenchRow& row : rows)
+      if (rate(row) >= enough && cost(row.setting) < cost(best->setting)) best = &row;
+    return *best;
   }
 
   const Subject& subject_;
   const TuneOptions& options_;
-  const std::vector<unsigned> workers_, prefetch_;
-  std::vector<BenchRow> rows_;
+  const std::vector<Setting> settings_;
 };
 
 std::string reason_of(const BenchRow& best) {
-  const std::string stage = bottleneck(best);
-  if (stage == kConsumer)
-    return "the consumer hardly waits (stall " + fixed(best.stall_percent, 1) + " %): more workers cannot help";
-  std::string text = "the bottleneck is " + (stage.empty() ? "unknown" : stage);
-  for (const StageStats& stats : best.stages) {
-    if (stats.name != stage || best.seconds <= 0) continue;
-    const double threads = std::max(1U, stats.threads);
-    const double share = std::chrono::duration<double>(stats.busy).count() / (best.seconds * threads);
-    text += ": it works " + fixed(100 * share, 0) + " % of the time on " + std::to_string(stats.threads) +
-            (stats.threads == 1 ? " thread" : " threads");
-  }
+  std::string text = std::string(name(best.verdict.binds)) + ": " + best.verdict.text;
   if (best.setting.workers >= usable_cores())
     text += "; all " + std::to_string(usable_cores()) + " usable cores have a worker";
   return text;

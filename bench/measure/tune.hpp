@@ -16,20 +16,22 @@ struct TuneOptions {
   double seconds = 2;       ///< measured for each setting that is tried
   double tolerance = 0.02;  ///< of two settings this close the cheaper one is taken
   TrialOptions trial = {};
-  std::function<void(const BenchRow&)> tried;  ///< called after each setting of the search
+  std::function<void(const BenchRow&)> tried;  ///< called for each that was run
 };
 
 struct TuneResult {
   BenchRow best;
-  std::vector<BenchRow> tried;  ///< all that were run, fastest first
-  std::uint64_t settings = 0;   ///< that the whole sweep would have run
-  std::string reason;           ///< why more would not help: names the bottleneck stage
+  std::vector<BenchRow> tried;    ///< all that were run, fastest first
+  std::vector<double> predicted;  ///< samples/s of each of them, by the model
+  std::uint64_t settings = 0;     ///< that the whole sweep would have run
+  std::string reason;             ///< why more would not help: the verdict on the best row
   std::string cpp_line, python_line;
 };
 
-/// Climbs in workers at prefetch 2 until another step gains less than the tolerance, then climbs in prefetch, for each
-/// batch size; the last candidates are then measured again in interleaved rounds, and the cheapest (fewest workers,
-/// then least prefetch) within the tolerance of the fastest is taken. Throws what sweep() throws.
+/// Runs one setting, as many workers as cores, for half of the time, has a model of the pipeline predict all others
+/// (loader/model), and runs a quarter of them, at least three, in interleaved rounds: that one, the cheapest (fewest
+/// workers, then least prefetch) that is predicted to be within the tolerance of the fastest, and the fastest. The
+/// cheapest within the tolerance of what was fastest then is taken. Throws what sweep() throws.
 TuneResult tune(const Subject& subject, const TuneOptions& options);
 
 }  // namespace penstock

@@ -7,6 +7,7 @@
 #include <penstock/base/printable.hpp>
 #include <penstock/bench/report/dataset_summary.hpp>
 #include <penstock/bench/report/units.hpp>
+#include <penstock/formats/labels/absent_classes.hpp>
 #include <penstock/transforms/codec.hpp>
 
 namespace penstock {
@@ -115,6 +116,11 @@ std::map<std::string, std::string> left_out(const Dataset& dataset) {
   return all;
 }
 
+std::string no_classes(const Dataset& dataset) {
+  AbsentClasses absent = absent_classes(dataset);
+  return absent.almost ? std::move(absent.cause) : std::string();
+}
+
 std::string DatasetSummary::checksums() const {
   std::uint64_t values = 0, checked = 0;
   for (const FieldSummary& field : fields) {
@@ -137,6 +143,7 @@ DatasetSummary summarise(const Dataset& dataset, std::uint64_t probes) {
   summary.fingerprint = dataset.fingerprint();
   summary.classes.assign(dataset.classes().begin(), dataset.classes().end());
   summary.left_out = penstock::left_out(dataset);
+  summary.no_classes = penstock::no_classes(dataset);
   summary.costs = costs(dataset);
   for (std::uint32_t file = 0; file < dataset.file_count(); ++file) summary.bytes += dataset.file(file).size;
   for (std::uint32_t number = 0; number < dataset.fields().size(); ++number) {
@@ -177,6 +184,7 @@ std::string to_json(const DatasetSummary& summary) {
     json["fields"].push_back(std::move(entry));
   }
   json["classes"] = summary.classes;
+  if (!summary.no_classes.empty()) json["no_classes"] = summary.no_classes;
   if (!summary.left_out.empty()) json["left_out"] = summary.left_out;
   if (!summary.costs.empty()) json["costs"] = summary.costs;
   return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
@@ -212,6 +220,7 @@ std::string to_text(const DatasetSummary& summary) {
     for (std::size_t i = 0; i < summary.classes.size() && i < 8; ++i) out << (i ? ", " : "") << summary.classes[i];
     out << (summary.classes.size() > 8 ? ", ...\n" : "\n");
   }
+  if (!summary.no_classes.empty()) out << "  no classes   " << summary.no_classes << "\n";
   for (const auto& [name, cost] : summary.costs) out << "  slow to read " << name << ": " << cost << "\n";
   for (const auto& [name, reason] : summary.left_out) out << "  left out     " << name << ": " << reason << "\n";
   return out.str();

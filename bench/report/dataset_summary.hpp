@@ -32,12 +32,17 @@ struct DatasetSummary {
   std::vector<std::string> classes;
   /// What the indexes say they left out, and why: {"tags", "lists of several byte strings (in 2 records)"}.
   std::map<std::string, std::string> left_out;
+  /// What took the labels of nearly all samples away, which lie in class folders; else empty.
+  std::string no_classes;
   std::map<std::string, std::string> costs;  ///< what makes a field slow to read, and the cure
   std::string checksums() const;             ///< "every value", "none", "12 of 2,000 values"
 };
 
 /// Of foreign data: what was left out of its index, and why, as DatasetSummary has it.
 std::map<std::string, std::string> left_out(const Dataset& dataset);
+
+/// As DatasetSummary::no_classes: "loose.jpg" lies in no class folder.
+std::string no_classes(const Dataset& dataset);
 
 /// Reads the index, and the heads of at most `probes` values of each field.
 DatasetSummary summarise(const Dataset& dataset, std::uint64_t probes = 64);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <penstock/base/machine.hpp>
+#include <penstock/bench/measure/advice.hpp>
 #include <penstock/bench/measure/sweep.hpp>
 #include <penstock/bench/measure/tune.hpp>
 #include <penstock/bench/report/dataset_summary.hpp>
@@ -24,10 +25,16 @@ struct BenchReport {
   std::vector<ReportedSubject> subjects;  ///< in the order that BenchRow::subject counts
   std::string consumer;
   SweepResult result;
+  std::vector<Advice> advice;  ///< of each of fastest(); empty where it was not asked for
 
   const ReportedSubject& subject_of(const BenchRow& row) const { return subjects.at(row.subject); }
   /// The fastest row of each task, in the order of the rows.
   std::vector<const BenchRow*> fastest() const;
+  /// All rows as a table shows them: those of a task together, the shortest loading time first.
+  std::vector<const BenchRow*> by_loading_time() const;
+  /// Seconds that an epoch of the row's dataset spends loading and training, at the row's pace.
+  double epoch_loading_s(const BenchRow& row) const;
+  double epoch_training_s(const BenchRow& row) const;
 };
 
 /// The rows, the limits, and the stage table of the fastest row of each task.
@@ -36,9 +43,12 @@ std::string to_text(const BenchReport& report);
 /// {"penstock": version, "machine": {...}, "dataset": {...}, "rows": [{"task", "workers", "prefetch", "batch_size",
 /// "engine", "engine_reason", "cache": "warm" | "cold", "samples_per_s", "mb_per_s", "first_batch_ms", "stall_percent",
 /// "peak_rss_mb", "efficiency", "digest", "stages": {"read": {"busy_s", "stalled_in_s", "stalled_out_s"}, ...}}]}
-/// and, where batches were copied to a device, "device", "staging", "copied_mb", "copy_gb_per_s" and
-/// "plain_copy_gb_per_s"; and more fields in every part; none of those named here is ever renamed. What was not
-/// measured is null. "dataset" is the first of "datasets"; a row's "dataset" is the path of its own.
+/// and "advice": of the fastest row of each task, [{"dataset", "task", "workers", "prefetch", "batch_size", "gains":
+/// [{"knob", "value", "samples_per_s", "ratio", "limit", "text"}], "elsewhere"}]; and, where batches were copied to a
+/// device, "device", "staging", "copied_mb", "copy_gb_per_s" and "plain_copy_gb_per_s"; with a consumer of MLPerf
+/// Storage's "accelerator" and, of a row, "accelerator_utilisation"; with a stall split "stall_split" of the fastest
+/// row of each task; and more fields in every part; none of those named here is ever renamed. What was not measured is
+/// null. "dataset" is the first of "datasets"; a row's "dataset" is the path of its own.
 std::string to_json(const BenchReport& report);
 
 /// The report of a search: "rows" are the settings that were tried, fastest first; beside them "best" (a row),
@@ -52,7 +62,14 @@ std::string to_html(const BenchReport& report);
 /// beside a plain loop of them. Empty for other rows.
 std::string copies_text(const BenchRow& row);
 
-/// "the consumer waited for: read 1.20 s, decode 0.10 s; the bottleneck is read". Empty where bottleneck() is.
+/// "the consumer waited for: read 1.20 s, decode 0.10 s". Empty where no loader was measured.
 std::string waits_text(const BenchRow& row);
+
+/// What a step of the row is made of, by its stall split: a table of the runs and a sentence. Empty for other rows.
+std::string stall_split_text(const BenchRow& row);
+
+/// The accelerators of MLPerf Storage that a report's loader feeds: by the utilisation measured with one, and by the
+/// loader's rate alone, where that was measured. Empty for other consumers.
+std::string accelerators_text(const BenchReport& report);
 
 }  // namespace penstock

@@ -1,6 +1,7 @@
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include <penstock/bench/measure/bottleneck.hpp>
+#include <penstock/bench/report/gain_json.hpp>
 #include <penstock/bench/report/report.hpp>
 #include <penstock/bench/report/units.hpp>
 
@@ -26,6 +27,31 @@ Json machine_json(const BenchReport& report) {
   return json;
 }
 
+Json split_json(const StallSplit& split) {
+  return {{"step_s", split.step()},
+          {"compute_s", split.compute()},
+          {"prep_stall_s", split.prep_stall()},
+          {"fetch_stall_s", split.cold ? Json(split.fetch_stall()) : Json(nullptr)},
+          {"instant_step_s", split.instant},
+          {"cached_step_s", split.cached},
+          {"cold_step_s", split.cold ? Json(*split.cold) : Json(nullptr)},
+          {"cached_share", split.cached_share},
+          {"cold_share", split.cold_share},
+          {"rounds", split.rounds},
+          {"notes", split.notes}};
+}
+
+Json accelerator_json(const SweepResult& result) {
+  const EmulatedAccelerator* accelerator = result.accelerator;
+  if (accelerator == nullptr) return nullptr;
+  return {
+      {"name", accelerator->name},
+      {"batch_size", accelerator->batch_size},
+      {"step_s", seconds(accelerator->step)},
+      {"least_utilisation", accelerator->least_utilisation},
+      {"fed_by_loader_alone", result.limits ? Json(accelerator->fed_by(result.limits->loader_alone)) : Json(nullptr)}};
+}
+
 Json row_json(const BenchReport& report, const BenchRow& row) {
   const ReportedSubject& subject = report.subject_of(row);
   Json json{{"dataset", subject.dataset.path},
@@ -45,16 +71,23 @@ Json row_json(const BenchReport& report, const BenchRow& row) {
             {"efficiency", row.efficiency ? Json(row.efficiency->median) : Json(nullptr)},
             {"digest", row.digest ? Json(hex(*row.digest)) : Json(nullptr)}};
   Json stages = Json::object();
-  for (const StageStats& stage : row.stages)
+  for (const StageStats& stage : row.stats.stages)
     stages[stage.name] = {{"busy_s", seconds(stage.busy)},
                           {"stalled_in_s", seconds(stage.stalled_in)},
                           {"stalled_out_s", seconds(stage.stalled_out)},
                           {"threads", stage.threads}};
   json["stages"] = std::move(stages);
   Json waits = Json::object();
-  for (const auto& [stage, time] : row.waited_for) waits[stage] = seconds(time);
+  for (const auto& [stage, time] : row.stats.waited_for) waits[stage] = seconds(time);
   json["waited_for_s"] = std::move(waits);
-  json["bottleneck"] = bottleneck(row);
+  const Verdict& verdict = row.verdict;
+  json["verdict"] = {{"binds", name(verdict.binds)},
+                     {"stage", verdict.stage},
+                     {"output", verdict.output},
+                     {"waited", verdict.waited},
+                     {"text", verdict.text}};
+  const bool fed = verdict.binds == Binds::nothing || verdict.binds == Binds::consumer;
+  json["bottleneck"] = fed ? "consumer" : verdict.stage;
   json["consumer"] = report.consumer;
   json["samples_per_s_quartiles"] = {row.samples_per_s.low, row.samples_per_s.high};
   json["efficiency_quartiles"] =
@@ -71,7 +104,34 @@ Json row_json(const BenchReport& report, const BenchRow& row) {
   json["copy_gb_per_s"] = with_device(row.copy_gb_per_s);
   json["plain_copy_gb_per_s"] = row.plain_copy_gb_per_s > 0 ? Json(row.plain_copy_gb_per_s) : Json(nullptr);
   json["notes"] = row.notes;
+  json["pinned"] = row.pinned;
+  json["epoch_loading_s"] = report.epoch_loading_s(row);
+  json["epoch_training_s"] = report.epoch_training_s(row);
+  json["accelerator_utilisation"] = row.accelerator_utilisation ? Json(*row.accelerator_utilisation) : Json(nullptr);
+  json["stall_split"] = row.stall_split ? split_json(*row.stall_split) : Json(nullptr);
   return json;
+}
+
+Json advice_json(const BenchReport& report) {
+  Json all = Json::array();
+  const std::vector<const BenchRow*> rows = report.fastest();
+  for (std::size_t i = 0; i < std::min(rows.size(), report.advice.size()); ++i) {
+    const Advice& advice = report.advice[i];
+    Json json{{"dataset", report.subject_of(*rows[i]).dataset.path},
+              {"task", report.subject_of(*rows[i]).task},
+              {"workers", rows[i]->setting.workers},
+              {"prefetch", rows[i]->setting.prefetch},
+              {"batch_size", rows[i]->setting.batch_size},
+              {"gains", Json::array()}};
+    for (const Gain& gain : advice.gains) json["gains"].push_back(json_of(gain));
+    if (advice.elsewhere)
+      json["elsewhere"] = {{"machine", advice.elsewhere->machine},
+                           {"workers", advice.elsewhere->workers},
+                           {"samples_per_s", advice.elsewhere->outlook.samples_per_s},
+                           {"limit", advice.elsewhere->outlook.limit}};
+    all.push_back(std::move(json));
+  }
+  return all;
 }
 
 Json report_json(const BenchReport& report) {
@@ -83,9 +143,14 @@ Json report_json(const BenchReport& report) {
     json["datasets"].push_back(Json::parse(to_json(subject.dataset)));
   json["rows"] = Json::array();
   for (const BenchRow& row : report.result.rows) json["rows"].push_back(row_json(report, row));
+  const auto& trace = report.result.trace;
+  json["trace"] = trace ? Json{{"file", trace->file.string()}, {"events", trace->events}, {"dropped", trace->dropped}}
+                        : Json(nullptr);
   const auto& limits = report.result.limits;
   json["limits"] = {{"consumer_alone_samples_per_s", limits ? Json(limits->consumer_alone) : Json(nullptr)},
                     {"loader_alone_samples_per_s", limits ? Json(limits->loader_alone) : Json(nullptr)}};
+  json["advice"] = advice_json(report);
+  json["accelerator"] = accelerator_json(report.result);
   return json;
 }
 

@@ -1,7 +1,10 @@
 #include <memory>
+#include <optional>
 #include <string>
 
+#include <penstock/base/cores.hpp>
 #include <penstock/base/error.hpp>
+#include <penstock/bench/report/check_report.hpp>
 #include <penstock/bench/report/report.hpp>
 #include <penstock/loader/read/uring_refusal.hpp>
 
@@ -16,16 +19,63 @@ namespace {
 
 struct BenchArguments : BenchOptions {
   std::vector<std::string> datasets;
-  std::string json, html;
-  bool mock_loader = false, digest = false, plain = false;
+  std::string json, html, trace, machine;
+  bool check = false;
+  bool mock_loader = false, stall_split = false, digest = false, plain = false;
   unsigned rounds = 0;
 };
 
+// Every combination of the lists; the first one is the base.
+std::vector<Setting> settings_of(const BenchArguments& options) {
+  const std::vector<unsigned> workers = options.workers.empty() ? std::vector{usable_cores()} : options.workers;
+  const std::vector<unsigned> prefetch = options.prefetch.empty() ? std::vector{2U} : options.prefetch;
+  std::vector<Setting> settings;
+  for (const std::uint32_t batch_size : options.batch_sizes)
+    for (const unsigned depth : prefetch)
+      for (const unsigned count : workers) settings.push_back({count, depth, batch_size});
+  return settings;
+}
+
+int run_check(const BenchArguments& options, const std::vector<Subject>& subjects) {
+  const std::vector<Setting> settings = settings_of(options);
+  CheckOptions check_options;
+  check_options.base = settings.front();
+  check_options.settings.assign(settings.begin() + 1, settings.end());
+  check_options.seconds = options.seconds;
+  if (options.rounds != 0) check_options.rounds = options.rounds;
+  check_options.trial = options.trial();
+  std::vector<ReportedCheck> checks;
+  {
+    Progress progress("measuring", "windows");
+    check_options.progress = [&](std::uint64_t done, std::uint64_t total) { progress(done, total); };
+    for (const Subject& subject : subjects)
+      checks.push_back({subject.dataset.path().string(), subject.task.name, check(subject, check_options)});
+  }
+  if (options.json != "-") print(to_text(checks));
+  if (!options.json.empty()) write_report(options.json, to_json(checks));
+  return 0;
+}
+
+std::vector<Advice> advice_of(const BenchArguments& options, const std::vector<Subject>& subjects,
+                              const BenchReport& report, const TrialOptions& trial) {
+  std::optional<OtherMachine> other;
+  if (!options.machine.empty()) other = OtherMachine::parse(options.machine);
+  std::vector<Advice> advice;
+  for (const BenchRow* row : report.fastest()) {
+    const Subject& subject = subjects[row->subject];
+    const MachineModel machine = calibrated(subject, row->setting.batch_size, trial);
+    advice.push_back(advise(forecast_of(subject.task, row->setting, trial, row->stats, machine), other));
+  }
+  return advice;
+}
+
 int run(const BenchArguments& options) {
+  if (!options.machine.empty()) OtherMachine::parse(options.machine);  // wrong words fail before anything is measured
   SweepOptions sweep_options;
   sweep_options.trial = options.trial();
   std::vector<Subject> subjects;
   for (const std::string& dataset : options.datasets) subjects.push_back(options.subject(dataset));
+  if (options.check) return run_check(options, subjects);
   sweep_options.workers = options.workers;
   if (!options.prefetch.empty()) sweep_options.prefetch = options.prefetch;
   sweep_options.batch_sizes = options.batch_sizes;
@@ -34,6 +84,8 @@ int run(const BenchArguments& options) {
   sweep_options.efficiency = !options.plain;
   sweep_options.digest = options.digest;
   sweep_options.mock_loader = options.mock_loader;
+  sweep_options.stall_split = options.stall_split;
+  sweep_options.trace = options.trace;
   BenchReport report;
   {
     Progress progress("measuring", "windows");
@@ -45,6 +97,8 @@ int run(const BenchArguments& options) {
   report.consumer = sweep_options.trial.consumer.name();
   for (const Subject& subject : subjects)
     report.subjects.push_back({summarise(subject.dataset), subject.task.name, subject.task.reason});
+  if (!options.plain && !options.digest && !options.mock_loader)
+    report.advice = advice_of(options, subjects, report, sweep_options.trial);
   if (options.json != "-") print(to_text(report));
   if (!options.json.empty()) write_report(options.json, to_json(report));
   if (!options.html.empty()) write_report(options.html, to_html(report));
@@ -61,19 +115,39 @@ Command bench_command(CLI::App& app) {
   options->declare(*command);
   command->add_option("--rounds", options->rounds, "Windows for each setting; 0: one for each half second, at least 3")
       ->capture_default_str();
-  command->add_flag("--mock-loader", options->mock_loader, "The consumer alone, with a loader that takes no time");
+  const auto mock =
+      command->add_flag("--mock-loader", options->mock_loader, "The consumer alone, with a loader that takes no time");
+  command->add_flag("--stall-split", options->stall_split,
+                    "With a consumer: split its step into computing, waiting for the cores and waiting for storage, by "
+                    "three more runs: no loader, the dataset in memory, and its pages dropped");
+  const auto check = command->add_flag(
+      "--check", options->check,
+      "Predict what other settings give from runs of the first one, run them too, and print both: those of "
+      "the lists, or, without lists, the three that gain most");
+  command->add_option("--machine", options->machine,
+                      "Predict the rate on another machine: cores=32,disk=3GB/s,step=40ms, or some of them");
   command->add_flag("--no-efficiency", options->plain, "Leave out the plain loop that every window is paired with");
   command->add_flag("--digest", options->digest,
                     "Exactly one epoch for each setting, and a hash of all that it delivered");
+  const auto trace = command->add_option(
+      "--trace", options->trace,
+      "Record one window more, of the fastest row, and write it here as Chrome's JSON, for Perfetto");
   command->add_option("--json", options->json, "Write the report here; - for stdout");
-  command->add_option("--html", options->html, "Write the report here, as one page");
+  const auto html = command->add_option("--html", options->html, "Write the report here, as one page");
+  for (CLI::Option* other : {mock, html, trace}) check->excludes(other);
   command->footer(
       "Examples:\n"
       "  penstock bench train.tar.d\n"
       "  penstock bench train.tar.d --workers 1,2,4 --prefetch 1,2 --batch-size 64,256 --html report.html\n"
       "  penstock bench photos train.tar.d train.lmdb.d     one table that compares them\n"
       "  penstock bench train.tar.d --consumer sleep:25     does the loader keep up with a 25 ms step?\n"
+      "  penstock bench train.tar.d --consumer sleep:25 --stall-split      what would a faster disk, or more cores, "
+      "bring?\n"
+      "  penstock bench train.tar.d --consumer mlperf:resnet50-h100        how many such accelerators does it feed?\n"
       "  penstock bench train.tar.d --device cuda           with copies to the GPU, beside a plain loop of them\n"
+      "  penstock bench train.tar.d --trace trace.json      what every thread did, for https://ui.perfetto.dev\n"
+      "  penstock bench train.tar.d --check                 what is worth changing, predicted and measured\n"
+      "  penstock bench train.tar.d --machine cores=32,disk=3GB/s,step=40ms      what another machine would give\n"
       "  penstock bench train.tar.d --digest --json -       one epoch; equal whatever workers, engine or packing");
   return {command, [options] { return run(*options); }};
 }

@@ -11,12 +11,16 @@ namespace penstock::cli {
 
 void BenchOptions::declare(CLI::App& command) {
   std::vector<std::string> tasks(task_names().begin(), task_names().end());
+  std::string accelerators;
+  for (const EmulatedAccelerator& accelerator : emulated_accelerators())
+    accelerators += (accelerators.empty() ? "" : ", ") + std::string(accelerator.name);
   command.add_option("--task", task, "What is done with the samples; guessed from the fields when not given")
       ->check(CLI::IsMember(tasks));
   command.add_option("--workers", workers, "Decoding threads, a list such as 1,2,4; usable cores when not given")
       ->delimiter(',');
   command.add_option("--prefetch", prefetch, "Ready batches kept ahead, a list")->delimiter(',');
-  command.add_option("--batch-size", batch_sizes, "Rows of a batch, a list")->delimiter(',')->capture_default_str();
+  const CLI::Option* batch_size =
+      command.add_option("--batch-size", batch_sizes, "Rows of a batch, a list")->delimiter(',')->capture_default_str();
   command.add_option("--seconds", seconds, "Measured time for each setting")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
@@ -35,7 +39,12 @@ void BenchOptions::declare(CLI::App& command) {
           "Compare values with the CRC-32C that pack recorded: off, first (the first time they are read), always")
       ->check(CLI::IsMember({"off", "first", "always"}))
       ->capture_default_str();
-  command.add_option("--consumer", consumer, "Stand-in for training, for each batch: none, busy:MS or sleep:MS")
+  command
+      .add_option(
+          "--consumer", consumer,
+          "Stand-in for training, for each batch: none, busy:MS, sleep:MS, or mlperf:NAME, an accelerator of MLPerf "
+          "Storage, whose batch size is taken unless one is given: " +
+              accelerators)
       ->capture_default_str();
   command.add_option("--device", device,
                      "Copy batches there: cuda, cuda:N, or host, a processor in a device's place; else they stay");
@@ -48,6 +57,12 @@ void BenchOptions::declare(CLI::App& command) {
       ->check(CLI::Range(0.0, 1.0))
       ->capture_default_str();
   command.add_option("--seed", seed, "Of the order and of every random draw")->capture_default_str();
+  command.parse_complete_callback([this, batch_size] {
+    constexpr std::string_view kKind = "mlperf:";
+    if (batch_size->count() > 0 || !consumer.starts_with(kKind)) return;
+    if (const auto* known = emulated_accelerator(std::string_view(consumer).substr(kKind.size())))
+      batch_sizes = {known->batch_size};
+  });
 }
 
 TrialOptions BenchOptions::trial() const {

@@ -24,6 +24,7 @@ Command stage_command(CLI::App& app);
 Command bench_command(CLI::App& app);
 Command bench_sampling_command(CLI::App& app);
 Command tune_command(CLI::App& app);
+Command top_command(CLI::App& app);
 Command doctor_command(CLI::App& app);
 
 }  // namespace penstock::cli

@@ -17,6 +17,10 @@ constexpr std::chrono::milliseconds kTellAfter{1000};
 }  // namespace
 
 Dataset open_quietly(const std::filesystem::path& path) {
+  return open_quietly([&](const OpenProgress& progress) { return open(path, progress); });
+}
+
+Dataset open_quietly(const std::function<Dataset(const OpenProgress&)>& opening) {
   Progress progress("indexing", "parts");
   try {
     const auto indexing = [&](std::uint64_t done, std::uint64_t total) {
@@ -30,7 +34,7 @@ Dataset open_quietly(const std::filesystem::path& path) {
       std::fprintf(stderr, "penstock: waiting for another process, which makes the index (it holds %s)\n",
                    lock.c_str());
     };
-    return open(path, OpenProgress(indexing, waiting));
+    return opening(OpenProgress(indexing, waiting));
   } catch (const Error& error) {
     throw OpenFailure(error);
   }

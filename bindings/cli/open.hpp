@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 
 #include <penstock/base/error.hpp>
 #include <penstock/formats/dataset.hpp>
@@ -15,6 +16,8 @@ struct OpenFailure : Error {
 
 /// As penstock::open(). Throws OpenFailure.
 Dataset open_quietly(const std::filesystem::path& path);
+/// What `opening` opens. Throws OpenFailure.
+Dataset open_quietly(const std::function<Dataset(const OpenProgress&)>& opening);
 /// The same, and says on stderr where there is nothing to load.
 Dataset open_with_progress(const std::filesystem::path& path);
 

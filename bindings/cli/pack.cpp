@@ -11,6 +11,7 @@
 #include <penstock/formats/labels/emptiness.hpp>
 #include <penstock/loader/plan/distributed_env.hpp>
 #include <penstock/pack/convert.hpp>
+#include <penstock/pack/pack_source.hpp>
 
 #include "classes.hpp"
 #include "command.hpp"
@@ -27,6 +28,7 @@ struct PackArguments {
   std::int64_t max_side = 0;
   CLI::Option* decode = nullptr;
   std::string decode_size;
+  std::string spool;   // a folder for what is unpacked first
   std::string finish;  // the destination whose parts are to be joined
   ConvertOptions convert;
 };
@@ -45,9 +47,11 @@ void report_bad(const ConvertResult& result) {
     std::fprintf(stderr, "penstock: skipped %s more\n", with_commas(result.skipped - result.bad.size()).c_str());
 }
 
-void report_left_out(const Dataset& source) {
+void report_left_out(const Dataset& source, bool labels_apart) {
   for (const auto& [what, why] : left_out(source))
     std::fprintf(stderr, "penstock: left out %s: %s\n", what.c_str(), why.c_str());
+  if (const std::string why = no_classes(source); !why.empty() && !labels_apart)
+    std::fprintf(stderr, "penstock: no classes: %s\n", why.c_str());
 }
 
 void report_kept(const ConvertResult& result) {
@@ -99,15 +103,22 @@ PixelRecoding pixels_of(const PackArguments& options) {
   return pixel_recoding(options.decode_size.empty() ? "same" : options.decode_size);
 }
 
+// What is compressed as a whole is unpacked.
+PackSource unpack(const PackArguments& arguments, const ConvertOptions& options) {
+  Progress progress("unpacking", Progress::kBytes);
+  const auto tell = [&](std::uint64_t done, std::uint64_t total) { return progress(done, total, done); };
+  return PackSource(arguments.source, arguments.destination, options, arguments.spool, tell);
+}
+
 // An interruption says, in the words of this command, what goes on with it.
-ConvertResult convert_telling(const Dataset& source, const PackArguments& arguments, const ConvertOptions& options,
-                              const std::string& doing) {
+ConvertResult convert_telling(const PackSource& source, const Dataset& dataset, const PackArguments& arguments,
+                              const ConvertOptions& options, const std::string& doing) {
   try {
     Progress progress(doing, "samples");
-    return convert(source, arguments.destination, options,
+    return convert(dataset, arguments.destination, source.options(options),
                    [&](const ConvertProgress& now) { return progress(now.samples, now.total_samples, now.bytes); });
   } catch (const Error& error) {
-    if (!error.cause().starts_with("interrupted")) throw;
+    if (!error.cause().starts_with("interrupted")) throw source.named(error);
     throw Error::resource("interrupted; the same command with --resume goes on after the last whole shard");
   }
 }
@@ -116,7 +127,6 @@ int run(const PackArguments& options) {
   if (!options.finish.empty()) return finish(options);
   require(options.source, "SRC");
   require(options.destination, "DST");
-  require(options.convert.format, "--format");
   ConvertOptions convert_options = options.convert;
   const std::string doing = set_rank(convert_options, options.rank);
   convert_options.shard_size = parse_size(options.shard_size);
@@ -126,14 +136,15 @@ int run(const PackArguments& options) {
                               .pixels = pixels_of(options)};
   convert_options.on_error = options.on_error == "skip" ? PackOnError::skip : PackOnError::raise;
   if (!options.classes.empty()) convert_options.classes = read_classes(options.classes);
-  const Dataset source = open_quietly(options.source);
+  const PackSource source = unpack(options, convert_options);
+  const Dataset dataset = open_quietly([&](const OpenProgress& progress) { return source.open(progress); });
   try {
-    require_something_to_pack(source);
+    require_something_to_pack(dataset);
   } catch (const Error& error) {
-    throw OpenFailure(error);
+    throw OpenFailure(source.named(error));
   }
-  report_left_out(source);
-  const ConvertResult result = convert_telling(source, options, convert_options, doing);
+  report_left_out(dataset, !options.convert.labels.empty());
+  const ConvertResult result = convert_telling(source, dataset, options, convert_options, doing);
   report_bad(result);
   report_kept(result);
   std::string text = "penstock: " + options.destination + ": ";
@@ -152,11 +163,12 @@ int run(const PackArguments& options) {
 Command pack_command(CLI::App& app) {
   const auto options = std::make_shared<PackArguments>();
   CLI::App* command = app.add_subcommand("pack", "Pack a dataset into shards that load fast and open everywhere");
-  CLI::Option* source = command->add_option("SRC", options->source, "Dataset of any packing, or a folder of files");
+  CLI::Option* source = command->add_option("SRC", options->source,
+                                            "Dataset of any packing, also of whole-file gzip, or a folder of files");
   command->add_option("DST", options->destination, "Folder to make; it appears once complete");
-  options->convert.format.clear();
-  CLI::Option* format =
-      command->add_option("--format", options->convert.format, "Packing to write")->check(written_format());
+  CLI::Option* format = command->add_option("--format", options->convert.format, "Packing to write")
+                            ->check(written_format())
+                            ->capture_default_str();
   command->add_option("--labels", options->convert.labels, "FILE or FILE:COLUMN: labels kept apart, csv, txt or json");
   command->add_option("--classes", options->classes, "FILE of class names, one a line, or a DATASET, to number by");
   command->add_option("--shard-size", options->shard_size, "Bytes after which a new shard begins")
@@ -202,6 +214,8 @@ Command pack_command(CLI::App& app) {
       ->add_option("--on-error", options->on_error, "raise ends at the first bad sample, skip names and leaves it out")
       ->check(CLI::IsMember({"raise", "skip"}))
       ->capture_default_str();
+  command->add_option("--spool", options->spool,
+                      "Folder for the unpacked bytes of files compressed as a whole (x.tar.gz); default: beside DST");
   command->add_option("--report", options->convert.report, "FILE for the skipped samples, a line of JSON each");
   CLI::Option* rank =
       command->add_option("--rank", options->rank,
@@ -217,12 +231,13 @@ Command pack_command(CLI::App& app) {
   command->add_flag("--overwrite", options->convert.overwrite, "Replace DST once the new dataset is complete");
   command->footer(
       "Examples:\n"
-      "  penstock pack photos train.tar.d --format tar\n"
+      "  penstock pack photos train.tar.d\n"
       "  penstock pack photos train.lmdb.d --format lmdb --labels labels.csv:label --on-error skip\n"
-      "  penstock pack photos train.tar.d --format tar --resume     after a crash or Ctrl-C\n"
+      "  penstock pack photos train.tar.d --resume     after a crash or Ctrl-C\n"
+      "  penstock pack 'train-{000..007}.tar.gz' train.tar.d     unpacked first, into a hidden folder\n"
       "  penstock pack photos train.d --format hdf5 --decode 256        pixels, to be cropped to 224 in training\n"
-      "  penstock pack trees train.tar.d --format tar --order progressive --attributes classification\n"
-      "  mpirun penstock pack photos train.tar.d --format tar --rank env --resume && \\\n"
+      "  penstock pack trees train.tar.d --order progressive --attributes classification\n"
+      "  mpirun penstock pack photos train.tar.d --rank env --resume && \\\n"
       "    penstock pack --finish train.tar.d       packed by several processes, on one or many machines");
   return {command, [options] { return run(*options); }};
 }

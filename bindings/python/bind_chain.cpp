@@ -6,7 +6,6 @@
 #include <vector>
 
 #include <nanobind/nanobind.h>
-#include <nanobind/operators.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -124,6 +123,20 @@ std::string docstring_of(const StepTable& table) {
   return doc;
 }
 
+nb::object no_chain(const nb::handle& self, const nb::handle& other, bool before) {
+  return nb::module_::import_("penstock._steps").attr("unjoined")(self, other, before);
+}
+
+nb::object joined(const nb::handle& self, const nb::handle& after) {
+  if (!nb::isinstance<Chain>(after)) return no_chain(self, after, false);
+  return nb::cast(nb::cast<const Chain&>(self) | nb::cast<const Chain&>(after));
+}
+
+// A chain is asked only where what stands before it knows of none.
+nb::object joined_behind(const nb::handle& self, const nb::handle& before) {
+  return no_chain(self, before, true);
+}
+
 void bind_steps(nb::module_& module) {
   std::map<std::string_view, nb::module_> modules{{"image", module.def_submodule("image")},
                                                   {"array", module.def_submodule("array")},
@@ -153,7 +166,9 @@ void bind_chain(nb::module_& module) {
   nb::class_<Chain>(module, "Chain",
                     "What happens to one output, from the stored field to the batch: steps joined by |. A mistake in\n"
                     "composing one is told by the loader that is given it, with the output's name.")
-      .def(nb::self | nb::self)
+      .def("__or__", joined, nb::arg("after").none(), nb::sig("def __or__(self, after: Chain, /) -> Chain"))
+      .def("__ror__", joined_behind, nb::arg("before").none(),
+           nb::sig("def __ror__(self, before: typing.Any, /) -> typing.NoReturn"))
       .def("__getstate__", chain_state)
       .def("__setstate__", [](Chain& self, const nb::tuple& state) { new (&self) Chain(chain_from_state(state)); })
       .def("__repr__", [](const Chain& self) { return text(to_string(self)); });

@@ -16,6 +16,7 @@
 #include <penstock/base/error.hpp>
 #include <penstock/formats/labels/emptiness.hpp>
 #include <penstock/pack/convert.hpp>
+#include <penstock/pack/pack_source.hpp>
 
 #include "bind.hpp"
 #include "convert_result.hpp"
@@ -72,13 +73,8 @@ void take_rank(ConvertOptions& options, const Rank& rank, std::optional<std::uin
   if (options.world == 0) throw Error::invalid_argument("world is 0");
 }
 
-nb::dict pack(nb::handle source, const std::filesystem::path& destination, ConvertOptions options, bool resume,
-              std::filesystem::path report, const Rank& rank, std::optional<std::uint32_t> world,
-              const nb::object& progress) {
-  options.resume = resume;
-  options.report = std::move(report);
-  take_rank(options, rank, world);
-  const Dataset dataset = open_dataset(source);
+nb::dict pack_dataset(const Dataset& dataset, const std::filesystem::path& destination, const ConvertOptions& options,
+                      const nb::object& progress) {
   require_something_to_pack(dataset);
   ConvertResult result;
   {
@@ -86,6 +82,30 @@ nb::dict pack(nb::handle source, const std::filesystem::path& destination, Conve
     result = convert(dataset, destination, options, teller(progress));
   }
   return summary(result);
+}
+
+nb::dict pack(nb::handle source, const std::filesystem::path& destination, ConvertOptions options, bool resume,
+              std::filesystem::path report, const Rank& rank, std::optional<std::uint32_t> world,
+              const nb::object& progress, const std::filesystem::path& spool, const nb::object& unpacking) {
+  options.resume = resume;
+  options.report = std::move(report);
+  take_rank(options, rank, world);
+  std::filesystem::path path;
+  if (!nb::try_cast(source, path)) return pack_dataset(open_dataset(source), destination, options, progress);
+  std::optional<PackSource> unpacked;
+  {
+    const WithoutInterpreter released;
+    const auto told = teller(unpacking);
+    unpacked.emplace(path, destination, options, spool, [&](std::uint64_t done, std::uint64_t total) {
+      return told({.samples = done, .total_samples = total, .bytes = done});
+    });
+  }
+  try {
+    const Dataset dataset = open_telling([&](const OpenProgress& opening) { return unpacked->open(opening); });
+    return pack_dataset(dataset, destination, unpacked->options(options), progress);
+  } catch (const Error& error) {
+    throw unpacked->named(error);
+  }
 }
 
 nb::dict finish_pack(const std::filesystem::path& destination, bool overwrite, std::filesystem::path report) {
@@ -112,7 +132,8 @@ void bind_convert(nb::module_& module) {
            nb::arg("on_error") = "raise", nb::arg("overwrite"));
   module.def("pack", pack, nb::arg("source"), nb::arg("destination"), nb::arg("options"), nb::kw_only(),
              nb::arg("resume") = false, nb::arg("report") = std::filesystem::path(), nb::arg("rank") = nb::none(),
-             nb::arg("world") = nb::none(), nb::arg("progress") = nb::none());
+             nb::arg("world") = nb::none(), nb::arg("progress") = nb::none(),
+             nb::arg("spool") = std::filesystem::path(), nb::arg("unpacking") = nb::none());
   module.def("finish_pack", finish_pack, nb::arg("destination"), nb::kw_only(), nb::arg("overwrite") = false,
              nb::arg("report") = std::filesystem::path());
 }

@@ -37,9 +37,16 @@ struct Sample {
   }
 };
 
+std::string no_field(const Sample& self, const std::string& name) {
+  std::string there;
+  for (const std::string_view each : self.names()) there += (there.empty() ? "" : ", ") + std::string(each);
+  const std::string sample = "sample " + std::string(self.dataset.key(self.number));
+  return sample + " has no field \"" + name + "\", it has " + (there.empty() ? "none" : there);
+}
+
 nb::bytes stored_bytes(const Sample& self, const std::string& name) {
   const std::optional<std::uint32_t> field = self.dataset.field(name);
-  if (!field || !self.has(*field)) throw nb::key_error(name.c_str());
+  if (!field || !self.has(*field)) throw nb::key_error(no_field(self, name).c_str());
   std::vector<std::byte> bytes;
   {
     const WithoutInterpreter released;
@@ -54,10 +61,22 @@ nb::list names_of(const Sample& self) {
   return names;
 }
 
-Sample sample_at(const Dataset& self, std::int64_t number) {
+Sample sample_at(const Dataset& self, nb::handle index) {
+  if (PySlice_Check(index.ptr()) != 0)
+    throw nb::type_error(
+        "a penstock.Dataset has no slices: [dataset[i] for i in range(5)] takes its samples one by one, "
+        "and subset=range(5) of a loader delivers some");
+  if (nb::isinstance<nb::str>(index))
+    throw nb::type_error(
+        "a penstock.Dataset is indexed by numbers: dataset.find(key) is that of a key, and "
+        "dataset[0][\"jpg\"] the bytes of a field");
+  if (PyIndex_Check(index.ptr()) == 0) throw nb::type_error("an index of a penstock.Dataset is a whole number");
+  const Py_ssize_t number = PyNumber_AsSsize_t(index.ptr(), PyExc_IndexError);
+  if (number == -1 && PyErr_Occurred() != nullptr) throw nb::python_error();
   const auto size = static_cast<std::int64_t>(self.size());
   const std::int64_t wanted = number < 0 ? number + size : number;
-  if (wanted < 0 || wanted >= size) throw nb::index_error("sample number out of range");
+  if (wanted < 0 || wanted >= size)
+    throw nb::index_error(("sample " + std::to_string(number) + " of a dataset of " + std::to_string(size)).c_str());
   return {self, static_cast<std::uint64_t>(wanted)};
 }
 
@@ -121,12 +140,17 @@ void bind_sample(nb::module_& module) {
       });
 }
 
+[[noreturn]] void refuse_source(nb::handle given) {
+  std::string refusal = "a path or a penstock.Dataset is wanted, not a value of type ";
+  refusal += nb::type_name(given.type()).c_str();
+  if (nb::isinstance<nb::list>(given) || nb::isinstance<nb::tuple>(given))
+    refusal += ": give the folder of the files, or a pattern that names them, as \"train-{000..127}.tar\"";
+  throw nb::type_error(refusal.c_str());
+}
+
 }  // namespace
 
-Dataset open_dataset(nb::handle path_or_dataset, const nb::object& progress) {
-  if (nb::isinstance<Dataset>(path_or_dataset)) return nb::cast<Dataset>(path_or_dataset);
-  std::filesystem::path path;
-  if (!nb::try_cast(path_or_dataset, path)) throw nb::type_error("a path or a penstock.Dataset is wanted");
+Dataset open_telling(const std::function<Dataset(const OpenProgress&)>& opening, const nb::object& progress) {
   const auto indexing = [&progress](std::uint64_t done, std::uint64_t total) {
     check_signals();
     if (progress.is_none()) return;
@@ -146,11 +170,19 @@ Dataset open_dataset(nb::handle path_or_dataset, const nb::object& progress) {
   std::optional<Dataset> dataset;
   {
     const WithoutInterpreter released;
-    dataset = open(path, OpenProgress(indexing, waiting));
+    dataset = opening(OpenProgress(indexing, waiting));
   }
-  const std::string empty = emptiness(*dataset);
-  if (!empty.empty()) warn(path.string() + ": " + empty);
   return *dataset;
+}
+
+Dataset open_dataset(nb::handle path_or_dataset, const nb::object& progress) {
+  if (nb::isinstance<Dataset>(path_or_dataset)) return nb::cast<Dataset>(path_or_dataset);
+  std::filesystem::path path;
+  if (!nb::try_cast(path_or_dataset, path)) refuse_source(path_or_dataset);
+  Dataset dataset = open_telling([&](const OpenProgress& told) { return open(path, told); }, progress);
+  const std::string empty = emptiness(dataset);
+  if (!empty.empty()) warn(path.string() + ": " + empty);
+  return dataset;
 }
 
 void bind_dataset(nb::module_& module) {
@@ -162,7 +194,8 @@ void bind_dataset(nb::module_& module) {
       .def("__init__", [](nb::handle, const nb::args&,
                           const nb::kwargs&) { throw nb::type_error("penstock.open(path) opens a dataset"); })
       .def("__len__", &Dataset::size)
-      .def("__getitem__", sample_at, nb::arg("sample"), "Raises IndexError.")
+      .def("__getitem__", sample_at, nb::arg("sample").none(),
+           nb::sig("def __getitem__(self, sample: int, /) -> Sample"), "Raises IndexError.")
       .def(
           "find", [](const Dataset& self, const nb::str& key) { return self.find(bytes_of(key)); }, nb::arg("key"),
           "Number of the sample with that key, or None.")

@@ -9,12 +9,14 @@
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
 #include <penstock/base/error.hpp>
 #include <penstock/loader/option_table.hpp>
+#include <penstock/loader/watch/slow_rank.hpp>
 
 #include "batch_dict.hpp"
 #include "bind.hpp"
@@ -76,7 +78,8 @@ void construct(PythonLoader* self, const nb::object& source, std::uint32_t batch
                std::uint64_t cache_bytes, const std::optional<std::variant<Mix, std::vector<Mix>>>& mix,
                const nb::object& on_sample, const nb::object& on_batch, unsigned python_workers,
                const std::optional<std::string>& device, unsigned device_prefetch, const std::string& where,
-               bool gpu_direct, double gpu_jpeg, std::uint64_t gpu_jpeg_bytes, const nb::object& sum_over_ranks) {
+               bool gpu_direct, double gpu_jpeg, std::uint64_t gpu_jpeg_bytes, const nb::object& sum_over_ranks,
+               bool publish) {
   LoaderOptions options{.batch_size = batch_size,
                         .shuffle = shuffle,
                         .seed = seed,
@@ -102,6 +105,7 @@ void construct(PythonLoader* self, const nb::object& source, std::uint32_t batch
                         .block_cache = block_cache,
                         .cache = cache ? cache_named(*cache) : CacheKind::none,
                         .cache_bytes = cache_bytes,
+                        .publish = publish,
                         .device = device.value_or(""),
                         .device_prefetch = device_prefetch,
                         .where = where_named(where),
@@ -145,9 +149,92 @@ nb::object stats_of(PythonLoader& self) {
   return stats;
 }
 
+nb::list gains_of_loader(PythonLoader& self) {
+  nb::list told;
+  for (const Gain& gain : self.use([](Loader& loader) { return loader.gains(); })) {
+    nb::dict one;
+    one["knob"] = gain.knob;
+    one["value"] = gain.value;
+    one["samples_per_s"] = gain.samples_per_s;
+    one["ratio"] = gain.ratio;
+    one["limit"] = gain.limit;
+    one["text"] = gain.text;
+    told.append(one);
+  }
+  return told;
+}
+
 void reset_stats(PythonLoader& self) {
   self.use([](Loader& loader) { loader.reset_stats(); });
   if (self.step() != nullptr && self.step()->function().is_valid()) self.step()->function().attr("reset")();
+}
+
+// In seconds, in the words of profilers.
+nb::dict in_words(const StepTime& step) {
+  const auto seconds = [](std::chrono::nanoseconds time) { return std::chrono::duration<double>(time).count(); };
+  nb::dict split;
+  split["read"] = seconds(step.read);
+  split["decode"] = seconds(step.decode);
+  split["transform"] = seconds(step.transform);
+  split["own_step"] = seconds(step.own_step);
+  split["wait"] = seconds(step.wait);
+  nb::dict words;
+  words["DataLoader"] = split;
+  words["Memcpy"] = seconds(step.memcpy);
+  words["Compute"] = seconds(step.compute);
+  words["Other"] = seconds(step.other);
+  words["batches"] = step.batches;
+  return words;
+}
+
+nb::object steps_of(PythonLoader& self, const nb::object& schedule) {
+  const Steps steps = self.steps();
+  nb::list last;
+  for (const StepTime& step : steps.last) last.append(in_words(step));
+  return nb::module_::import_("penstock._profile.steps")
+      .attr("Steps")(steps.first, last, in_words(steps.sum), schedule);
+}
+
+nb::object trace(const nb::object& self, const nb::object& file, std::uint64_t max_events,
+                 const std::optional<Schedule>& schedule) {
+  const nb::str name(nb::module_::import_("os").attr("fsdecode")(file));
+  nb::cast<PythonLoader&>(self).trace(bytes_of(name), {.max_events = max_events, .schedule = schedule});
+  return nb::module_::import_("penstock._trace").attr("Trace")(self, name);
+}
+
+nb::dict end_trace(PythonLoader& self) {
+  const TraceSummary summary = self.end_trace();
+  nb::dict told;
+  told["file"] = text(summary.file.string());
+  told["events"] = summary.events;
+  told["dropped"] = summary.dropped;
+  return told;
+}
+
+void bind_schedule(nb::module_& module) {
+  nb::class_<Schedule>(module, "Schedule",
+                       "Which steps are recorded; called with the number of a step, tells its phase: \"wait\", "
+                       "\"warmup\" or \"active\".")
+      .def(
+          "__init__",
+          [](Schedule* self, std::uint64_t wait, std::uint64_t warmup, std::uint64_t active, std::uint64_t repeat,
+             std::uint64_t skip_first) {
+            const Schedule made{wait, warmup, active, repeat, skip_first};
+            made.check();
+            new (self) Schedule(made);
+          },
+          nb::kw_only(), nb::arg("wait"), nb::arg("warmup"), nb::arg("active"), nb::arg("repeat") = 0,
+          nb::arg("skip_first") = 0,
+          "Behind the first skip_first steps come cycles of wait, warmup and active steps, without end or `repeat` "
+          "times,\nas in torch.profiler.schedule(). Steps count from 0.")
+      .def(
+          "__call__", [](const Schedule& self, std::uint64_t step) { return std::string(name(self.of(step))); },
+          nb::arg("step"))
+      .def_ro("wait", &Schedule::wait)
+      .def_ro("warmup", &Schedule::warmup)
+      .def_ro("active", &Schedule::active)
+      .def_ro("repeat", &Schedule::repeat)
+      .def_ro("skip_first", &Schedule::skip_first);
 }
 
 LoaderIterator iterate(const nb::object& self) {
@@ -278,7 +365,7 @@ void bind_loader_class(nb::module_& module) {
            nb::arg("device_prefetch") = defaults.device_prefetch, nb::arg("where") = "auto",
            nb::arg("gpu_direct") = defaults.gpu_direct, nb::arg("gpu_jpeg") = defaults.gpu_jpeg,
            nb::arg("gpu_jpeg_bytes") = defaults.gpu_jpeg_bytes, nb::arg("sum_over_ranks").sig("None") = nb::none(),
-           init_doc())
+           nb::arg("publish") = defaults.publish, init_doc())
       .def("__iter__", iterate, "Begins an epoch. Only the latest iterator gives batches.")
       .def(
           "__repr__",
@@ -322,7 +409,44 @@ void bind_loader_class(nb::module_& module) {
            "`penstock show` prints the same, and the pixels.")
       .def("stats", stats_of, nb::sig("def stats(self) -> penstock._stats.Stats"),
            "Counters and times, as a dict; str() of it is the stage table. From any thread, at any time.")
+      .def(
+          "metrics",
+          [](PythonLoader& self, const std::string& prefix) { return stats_of(self).attr("metrics")(prefix); },
+          nb::arg("prefix") = "penstock/", nb::sig("def metrics(self, prefix: str = 'penstock/') -> dict[str, float]"),
+          "stats() as a flat dict of floats, for wandb, TensorBoard and Lightning's log_dict().")
+      .def("gains", gains_of_loader, nb::sig("def gains(self) -> list[dict[str, typing.Any]]"),
+           "What other options would bring, the most worth first, predicted by a simulation of what stats() recorded:\n"
+           "[{\"knob\", \"value\", \"samples_per_s\", \"ratio\", \"limit\", \"text\"}]; empty where nothing brings 3 % "
+           "and more.\nCores are taken to be as fast together as alone; `penstock bench --check` measures that, and "
+           "runs "
+           "what it predicts.\nPython functions in processes are not simulated. From any thread.")
       .def("reset_stats", reset_stats)
+      .def("mark_step", &PythonLoader::mark_step,
+           "Call it where a step of the loop is over: steps() and a trace's schedule then count from mark to mark. "
+           "Without, a "
+           "step ends at the next batch's request.")
+      .def("steps", steps_of, nb::arg("schedule") = nb::none(),
+           nb::sig("def steps(self, schedule: Schedule | None = None) -> penstock._profile.steps.Steps"),
+           "What the steps took, in the words of profilers (DataLoader, Memcpy, Compute, Other); str() of it is a "
+           "table. "
+           "With a\nschedule, only its active steps. From any thread, at any time.")
+      .def("trace", trace, nb::arg("file"), nb::kw_only(), nb::arg("max_events") = TraceOptions{}.max_events,
+           nb::arg("schedule") = nb::none(),
+           nb::sig(
+               "def trace(self, file: str | os.PathLike[str], *, max_events: int = 200000, schedule: Schedule | None = "
+               "None) -> penstock._trace.Trace"),
+           "Records what every thread of the loader does from now on, as Chrome's JSON, for Perfetto; beside PyTorch's "
+           "with\n"
+           "ps.merge_traces(). The file is written, whole or not at all, when a `with` over it ends, at its end(), or "
+           "when the\n"
+           "loader is closed. max_events: samples, groups of rows, reads, batches and looks at the queues that are "
+           "kept; "
+           "later ones\nare counted and left out, with a warning. schedule: records in its active steps only. Raises "
+           "Error: "
+           "io, at once, where\nno such file can be made.")
+      .def("end_trace", end_trace, nb::sig("def end_trace(self) -> dict[str, typing.Any]"),
+           "Ends it, as Trace.end() does: {\"file\", \"events\", \"dropped\"}.")
+      .def("_tracing", &PythonLoader::tracing)
       .def("close", &PythonLoader::close, "Ends the threads. Batches stay valid. May be called again.")
       .def(
           "__enter__", [](const nb::object& self) { return self; }, nb::sig("def __enter__(self) -> Loader"))
@@ -332,6 +456,7 @@ void bind_loader_class(nb::module_& module) {
 }  // namespace
 
 void bind_loader(nb::module_& module) {
+  bind_schedule(module);
   bind_loader_class(module);
   nb::class_<LoaderIterator>(module, "LoaderIterator", nb::type_slots(kIteratorSlots), "The batches of one epoch.")
       .def(
@@ -343,6 +468,17 @@ void bind_loader(nb::module_& module) {
            "the program holds as many batches as `held` allows.");
   module.def("option_table", option_table, nb::sig("def option_table() -> list[tuple[str, str, str, str, str]]"),
              "Of the options of Loader: heading, name, meaning, when to change it, \"both\", \"cpp\" or \"python\".");
+  module.def("openmetrics", metrics_text, nb::arg("figures"), nb::arg("labels"),
+             nb::sig("def openmetrics(figures: bytes, labels: list[tuple[str, str]]) -> str"));
+  module.def(
+      "slow_rank",
+      [](const std::vector<std::pair<std::uint64_t, double>>& ranks) {
+        std::vector<RankWait> waits;
+        for (const auto& [rank, waited] : ranks) waits.push_back({.rank = rank, .waited = waited});
+        const SlowRank slow = slow_rank(waits);
+        return nb::make_tuple(slow.which, text(slow.text));
+      },
+      nb::arg("ranks"), nb::sig("def slow_rank(ranks: list[tuple[int, float]]) -> tuple[int | None, str]"));
   module.def("close_all", &PythonLoader::close_all,
              "Closes every loader of this process, for good: when the program ends.");
 }

@@ -1,13 +1,17 @@
 #include <cstring>
 #include <memory>
 #include <new>
+#include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <penstock/base/error.hpp>
@@ -24,13 +28,15 @@ using Value = nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu>;
 using Row = nb::ndarray<nb::c_contig, nb::device::cpu>;
 
 void construct(RowProgram* self, const nb::str& output, const Chain& chain, std::size_t place, const std::string& dtype,
-               const std::vector<std::int64_t>& shape, bool image) {
+               const std::vector<std::int64_t>& shape, bool image, bool items) {
   const std::optional<DType> known = dtype_named(dtype);
   const std::string name = bytes_of(output);
   if (!known)
     throw Error::shape("output \"" + name + "\" = " + to_string(chain) + ": no step takes " + dtype +
                        ", which the function before it gives");
-  through_door({.field = name}, [&] { new (self) RowProgram(name, chain, place, *known, shape, image); });
+  using Kind = RowProgram::Kind;
+  const Kind kind = image ? Kind::image : items ? Kind::items : Kind::any;
+  through_door({.field = name}, [&] { new (self) RowProgram(name, chain, place, *known, shape, kind); });
 }
 
 void run(RowProgram& self, const Value& value, const Row& row, std::uint64_t seed, std::uint64_t epoch,
@@ -58,15 +64,23 @@ void bind_rows(nb::module_& module) {
   nb::class_<RowProgram>(module, "RowProgram",
                          "The steps of a chain behind a function, for arrays of one dtype and shape.")
       .def("__init__", construct, nb::arg("output"), nb::arg("chain"), nb::arg("place"), nb::arg("dtype"),
-           nb::arg("shape"), nb::arg("image"))
+           nb::arg("shape"), nb::arg("image"), nb::arg("items"))
       .def_prop_ro("dtype", [](const RowProgram& self) { return std::string(name(self.output().dtype)); })
       .def_prop_ro(
-          "shape", [](const RowProgram& self) { return nb::tuple(nb::cast(self.output().shape)); },
+          "shape", [](const RowProgram& self) { return nb::tuple(nb::cast(self.row_shape())); },
           nb::sig("def shape(self) -> tuple[int, ...]"))
       .def("run", run, nb::arg("value"), nb::arg("row"), nb::arg("seed"), nb::arg("epoch"), nb::arg("draws"),
            nb::arg("key"),
            nb::sig("def run(self, value: typing.Any, row: typing.Any, seed: int, epoch: int, draws: int, key: str) -> "
                    "None"));
+  module.def(
+      "pad_of",
+      [](const Chain& chain) -> std::optional<std::tuple<std::int64_t, std::int64_t, double>> {
+        const auto* pad = chain.steps.empty() ? nullptr : chain.steps.back().as<step::PadItems>();
+        if (pad == nullptr) return std::nullopt;
+        return std::tuple(pad->length, pad->multiple_of, pad->value);
+      },
+      nb::arg("chain"), "Length, multiple_of and value of the pad() that ends a chain; None where none does.");
   module.def(
       "ragged_of",
       [](const Value& values, const Value& offsets, const std::string& dtype) {

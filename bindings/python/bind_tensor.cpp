@@ -2,6 +2,7 @@
 #include <cstring>
 #include <new>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -175,6 +176,44 @@ nb::object listed(const nb::handle& self) {
   return nb::module_::import_("penstock._tensor").attr("tolist")(self);
 }
 
+nb::object operators() {
+  return nb::module_::import_("penstock._operators");
+}
+
+// The arithmetic is that of NumPy and torch.
+void define_operators(nb::class_<Tensor>& tensor) {
+  const auto define = [&tensor](const std::string& name, const char* operand) {
+    tensor.def(("__" + name + "__").c_str(),
+               [name](const nb::handle& self, const nb::handle& other) {
+                 return operators().attr("applied")(name, self, other);
+               },
+               nb::arg("other").none(),
+               nb::sig(("def __" + name + "__(self, other: " + operand + ", /) -> typing.Any").c_str()));
+  };
+  for (const char* const name : {"eq", "ne"}) define(name, "object");
+  for (const char* const name : {"lt", "le", "gt", "ge"}) define(name, "typing.Any");
+  for (const std::string name :
+       {"add", "sub", "mul", "matmul", "truediv", "floordiv", "mod", "pow", "and", "or", "xor"}) {
+    define(name, "typing.Any");
+    define("r" + name, "typing.Any");
+  }
+  for (const std::string name : {"neg", "pos", "abs", "invert"}) {
+    tensor.def(("__" + name + "__").c_str(),
+               [name](const nb::handle& self) { return operators().attr("alone")(name, self); },
+               nb::sig(("def __" + name + "__(self) -> typing.Any").c_str()));
+  }
+}
+
+void define_operators(nb::class_<Ragged>& ragged) {
+  for (const std::string name : {"eq", "ne"}) {
+    ragged.def(("__" + name + "__").c_str(),
+               [name](const nb::handle& self, const nb::handle& other) {
+                 return operators().attr("refused")(name, self, other);
+               },
+               nb::arg("other").none(), nb::sig(("def __" + name + "__(self, other: object, /) -> bool").c_str()));
+  }
+}
+
 nb::object slice_of(const Tensor& self, nb::handle slice) {
   Py_ssize_t begin = 0, end = 0, step = 0;
   if (PySlice_Unpack(slice.ptr(), &begin, &end, &step) != 0) throw nb::python_error();
@@ -184,12 +223,22 @@ nb::object slice_of(const Tensor& self, nb::handle slice) {
   return nb::cast(self.slice(begin, begin + length));
 }
 
+// Which arrays of one number may be too.
+bool is_array(nb::handle index) {
+  if (PyLong_Check(index.ptr()) != 0 || !nb::hasattr(index, "shape")) return false;
+  return nb::len(nb::object(index.attr("shape"))) > 0;
+}
+
 // What lies at a place of the first dimension: a Tensor of one dimension less, or a number.
-nb::object item_of(const Tensor& self, nb::handle index) {
+nb::object item_of(const nb::handle& of, nb::handle index) {
+  const auto& self = nb::cast<const Tensor&>(of);
   if (self.shape().empty()) throw nb::index_error("a penstock.Tensor without dimensions has no items");
   if (PySlice_Check(index.ptr()) != 0) return slice_of(self, index);
+  if (is_array(index)) return operators().attr("chosen")(of, index);
   if (PyIndex_Check(index.ptr()) == 0)
-    throw nb::type_error("an index of a penstock.Tensor is a number or a slice: t.numpy() and t.torch() take others");
+    throw nb::type_error(
+        "an index of a penstock.Tensor is a number, a slice or an array: t.numpy() and t.torch() take "
+        "others");
   const Py_ssize_t number = PyNumber_AsSsize_t(index.ptr(), PyExc_IndexError);
   if (number == -1 && PyErr_Occurred() != nullptr) throw nb::python_error();
   const std::int64_t length = length_of(self);
@@ -203,15 +252,30 @@ nb::object item_of(const Tensor& self, nb::handle index) {
   return self.shape().size() == 1 ? listed(item) : item;
 }
 
+// Arrays made from offsets and shapes may be written to.
+[[noreturn]] void refuse_changed(std::int64_t row) {
+  throw nb::value_error(("row " + std::to_string(row) +
+                         " of a penstock.Ragged is not where its values are: its offsets or shapes were changed")
+                            .c_str());
+}
+
 Tensor ragged_row(const Ragged& ragged, std::int64_t row) {
   const std::int64_t rows = length_of(ragged.offsets) - 1;
   const std::int64_t wanted = row < 0 ? row + rows : row;
   if (wanted < 0 || wanted >= rows) throw nb::index_error("row out of range");
   const auto* offsets = reinterpret_cast<const std::int64_t*>(ragged.offsets.data());
-  Tensor values = ragged.values.slice(offsets[wanted], offsets[wanted + 1]);
+  const std::int64_t begin = offsets[wanted], end = offsets[wanted + 1];
+  if (begin < 0 || begin > end || end > length_of(ragged.values)) refuse_changed(wanted);
+  Tensor values = ragged.values.slice(begin, end);
   if (!ragged.shapes) return values;
   const std::int64_t dimensions = ragged.shapes->shape()[1];
   const auto* sizes = reinterpret_cast<const std::int64_t*>(ragged.shapes->data()) + wanted * dimensions;
+  double elements = 1;
+  for (const std::int64_t size : std::span(sizes, static_cast<std::size_t>(dimensions))) {
+    if (size < 0) refuse_changed(wanted);
+    elements *= static_cast<double>(size);
+  }
+  if (elements != static_cast<double>(end - begin)) refuse_changed(wanted);
   return values.reshaped({sizes, sizes + dimensions});
 }
 
@@ -256,12 +320,16 @@ std::optional<int> Tensor::gpu() const {
 }
 
 void bind_tensor(nb::module_& module) {
-  nb::class_<Tensor>(module, "Tensor", nb::is_weak_referenceable(),
-                     "An array of a batch, in memory of the host, or of the loader's device. torch.from_dlpack(t), "
-                     "numpy.asarray(t) and every other\n"
-                     "library that speaks DLPack take it without a copy. The memory stays as it is for as long as the\n"
-                     "tensor, or any array made from it, lives, also when the loader is gone.")
-      .def_prop_ro("shape", shape_of, nb::sig("def shape(self) -> tuple[int, ...]"))
+  nb::class_<Tensor> array(
+      module, "Tensor", nb::is_weak_referenceable(),
+      "An array of a batch, in memory of the host, or of the loader's device. torch.from_dlpack(t), "
+      "numpy.asarray(t) and every other\n"
+      "library that speaks DLPack take it without a copy. The memory stays as it is for as long as the\n"
+      "tensor, or any array made from it, lives, also when the loader is gone.\n"
+      "t == 0, t < u, t + 1 and the like are elementwise, as NumPy computes them on the host, or torch where the\n"
+      "other is a tensor of torch's.");
+  define_operators(array);
+  array.def_prop_ro("shape", shape_of, nb::sig("def shape(self) -> tuple[int, ...]"))
       .def_prop_ro(
           "dtype", [](const Tensor& self) { return std::string(name(self.dtype())); },
           "As NumPy spells it: \"uint8\", \"float32\"; also \"bfloat16\".")
@@ -287,11 +355,19 @@ void bind_tensor(nb::module_& module) {
           "stream has passed the place where it is when the batch is let go. The stream that took the tensor by\n"
           "DLPack is known.")
       .def_prop_ro("nbytes", &Tensor::bytes)
+      .def_prop_ro(
+          "ndim", [](const Tensor& self) { return self.shape().size(); }, "Number of dimensions.")
+      .def(
+          "__bool__", [](const nb::handle& self) { return operators().attr("truth")(self); },
+          nb::sig("def __bool__(self) -> bool"),
+          "Of one element. Raises ValueError, as NumPy, for another number of them.")
       .def("__len__", length_of)
       .def("__getitem__", item_of, nb::arg("index").none(),
-           nb::sig("def __getitem__(self, index: int | slice, /) -> typing.Any"),
+           nb::sig("def __getitem__(self, index: typing.Any, /) -> typing.Any"),
            "t[0] is a Tensor of one dimension less, without a copy, or a number where t has one dimension; t[2:5] a\n"
-           "Tensor, without a copy. Raises IndexError; ValueError, for a slice with a step.")
+           "Tensor, without a copy. t[mask], of an array, is what NumPy makes of it, or torch of torch's: a copy. "
+           "Raises\n"
+           "IndexError; ValueError, for a slice with a step.")
       .def(
           "numpy", [](const nb::handle& self) { return to_numpy(self, nb::none(), nb::none()); },
           nb::sig("def numpy(self) -> typing.Any"), "numpy.asarray(t): without a copy. Raises TypeError on a GPU.")
@@ -321,11 +397,12 @@ void bind_tensor(nb::module_& module) {
            nb::sig("def __array__(self, dtype: typing.Any = None, copy: bool | None = None) -> typing.Any"),
            "For numpy.asarray(): without a copy, unless another dtype is asked for.");
 
-  nb::class_<Ragged>(
+  nb::class_<Ragged> ragged(
       module, "Ragged",
       "Rows of different length: row i is values[offsets[i]:offsets[i + 1]], which is what r[i] gives. Of\n"
-      "images with sizes of their own, r[i] has the shape shapes[i], and values are elements.")
-      .def_ro("values", &Ragged::values, "(items of all rows, ...)")
+      "images with sizes of their own, r[i] has the shape shapes[i], and values are elements.");
+  define_operators(ragged);
+  ragged.def_ro("values", &Ragged::values, "(items of all rows, ...)")
       .def_ro("offsets", &Ragged::offsets, "(rows + 1,) int64")
       .def_ro("shapes", &Ragged::shapes,
               "(rows, dimensions) int64, of rows with sizes of their own (image.decode(ragged=True)); else None")

@@ -21,8 +21,8 @@ namespace {
 /// The fields of one sample; holds their buffers, so it is made and ends with the interpreter held.
 class Fields {
  public:
-  explicit Fields(const nb::dict& fields) {
-    names_.reserve(fields.size());  // values_ keep views of their elements
+  explicit Fields(const nb::dict& fields) : Fields() {  // from here on the destructor runs, whatever is thrown
+    names_.reserve(fields.size());                      // values_ keep views of their elements
     for (const auto& [name, value] : fields) {
       names_.push_back(bytes_of(nb::cast<nb::str>(name)));
       add(names_.back(), value);
@@ -37,6 +37,8 @@ class Fields {
   std::span<const WriterValue> values() const { return values_; }
 
  private:
+  Fields() = default;
+
   void add(const std::string& name, nb::handle value) {
     if (PyObject_CheckBuffer(value.ptr()) == 0) {
       std::filesystem::path path;
@@ -45,9 +47,9 @@ class Fields {
       values_.push_back({.field = name, .file = std::move(path)});
       return;
     }
-    Py_buffer buffer;
+    buffers_.emplace_back();  // of no object yet, which is nothing to release
+    Py_buffer& buffer = buffers_.back();
     if (PyObject_GetBuffer(value.ptr(), &buffer, PyBUF_SIMPLE) != 0) throw nb::python_error();
-    buffers_.push_back(buffer);
     const std::span bytes(static_cast<const std::byte*>(buffer.buf), static_cast<std::size_t>(buffer.len));
     values_.push_back({.field = name, .bytes = bytes});
   }

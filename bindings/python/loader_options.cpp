@@ -19,6 +19,10 @@ nb::object own_step_module() {
   return nb::module_::import_("penstock._own.step");
 }
 
+nb::object steps_module() {
+  return nb::module_::import_("penstock._steps");
+}
+
 void require_names(const nb::dict& fields) {
   for (const auto& [key, value] : fields) {
     const std::string output = nb::str(key).c_str();
@@ -34,7 +38,8 @@ std::vector<FieldChain> chains_of(const nb::dict& fields) {
     const std::string output = nb::str(key).c_str();
     Chain chain;
     if (!value.is_none() && !nb::try_cast(value, chain))
-      throw Error::invalid_argument("fields[\"" + output + "\"] is no chain such as image.decode() or label()");
+      throw Error::invalid_argument("fields[\"" + output + "\"] is no chain such as image.decode() or label(): " +
+                                    nb::cast<std::string>(steps_module().attr("no_step")(value)));
     chains.emplace_back(output, std::move(chain));
   }
   return chains;

@@ -25,7 +25,7 @@ NB_MODULE(_penstock, module) {
   namespace python = penstock::python;
   nanobind::set_leak_warnings(false);  // objects that a program still holds when it ends are no fault of its user
   module.doc() = "The compiled part of penstock; use the package penstock.";
-  module.attr("__version__") = PENSTOCK_VERSION;
+  module.attr("version") = PENSTOCK_VERSION;  // stubs leave out names with underscores
   python::bind_error(module);
   python::bind_dataset(module);
   python::bind_encodings(module);

@@ -118,6 +118,28 @@ Stats PythonLoader::stats() const {
   return stats;
 }
 
+void PythonLoader::mark_step() {
+  use([](Loader& loader) { loader.mark_step(); });
+}
+
+void PythonLoader::trace(const std::filesystem::path& file, const TraceOptions& options) {
+  use([&](Loader& loader) { loader.trace(file, options); });
+  trace_ = options;
+}
+
+TraceSummary PythonLoader::end_trace() {
+  const std::uint64_t max_events = std::exchange(trace_, std::nullopt).value_or(TraceOptions{}).max_events;
+  const TraceSummary summary = use([](Loader& loader) { return loader.end_trace(); });
+  if (summary.dropped > 0)
+    nb::module_::import_("penstock._trace")
+        .attr("warn_of_dropped")(text(summary.file.string()), summary.dropped, max_events);
+  return summary;
+}
+
+bool PythonLoader::tracing() const {
+  return loader_ != nullptr && trace_.has_value() && ::getpid() == process_;
+}
+
 std::string PythonLoader::described() const {
   if (::getpid() != process_) return "penstock.Loader(made before fork())";
   if (loader_ == nullptr) return "penstock.Loader(closed)";
@@ -140,6 +162,13 @@ void PythonLoader::require_elsewhere() const {
 
 void PythonLoader::close() {
   require_elsewhere();
+  if (!tracing()) return end();
+  try {
+    end_trace();
+  } catch (...) {
+    end();
+    throw;
+  }
   end();
 }
 

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -37,8 +38,13 @@ class PythonLoader {
   /// later `for` has begun; and what Python's signal handlers raise meanwhile.
   std::optional<Batch> next(std::uint64_t iteration);
   void set_epoch(std::uint64_t epoch);
-  std::string restore(const LoaderState& state);  ///< and what the program should know of it
-  Stats stats() const;                            ///< also while another thread waits in next()
+  std::string restore(const LoaderState& state);     ///< and what the program should know of it
+  Stats stats() const;                               ///< also while another thread waits in next()
+  Steps steps() const { return usable()->steps(); }  ///< likewise
+  void mark_step();
+  void trace(const std::filesystem::path& file, const TraceOptions& options);
+  TraceSummary end_trace();
+  bool tracing() const;  ///< also once it is closed
 
   std::string described() const;  ///< in a line, at any time: also once it is closed
 
@@ -71,10 +77,11 @@ class PythonLoader {
   const std::shared_ptr<PythonStep> step_;
   std::atomic<bool> closing_{false};  // read by a waiting thread between two waits; orders nothing
   std::shared_ptr<Loader> loader_;    // changed with the interpreter held
-  std::mutex mutex_;             // guards use of *loader_ and all below; never waited for with the interpreter held
-  std::uint64_t iteration_ = 0;  // the latest `for`
-  bool under_way_ = false;       // its epoch has begun and not ended
-  bool ended_ = false;           // it has had all of its batches
+  std::mutex mutex_;  // guards use of *loader_ and all below; never waited for with the interpreter held
+  std::optional<TraceOptions> trace_;  // one is recorded
+  std::uint64_t iteration_ = 0;        // the latest `for`
+  bool under_way_ = false;             // its epoch has begun and not ended
+  bool ended_ = false;                 // it has had all of its batches
 };
 
 }  // namespace penstock::python

@@ -9,9 +9,12 @@
 namespace penstock::python {
 namespace {
 
-// A step that draws nothing and stands in the function's own place, so that all others keep theirs.
-Chain begun_as(bool image, const Chain& chain) {
-  return image ? image::decode() | chain : chain;
+// Begins with a step that draws nothing and stands in the function's own place, so that all others keep theirs.
+Chain begun_as(RowProgram::Kind kind, const Chain& chain) {
+  const bool begun = !chain.steps.empty() && chain.steps.front().is<step::Elements>();
+  if (kind == RowProgram::Kind::image) return image::decode() | chain;
+  if (kind == RowProgram::Kind::items && !begun) return array::decode({.ragged = true}) | chain;
+  return chain;
 }
 
 Program compiled(const std::string& output, const Chain& chain, const FieldSchema& schema, std::size_t place) {
@@ -25,14 +28,20 @@ Program compiled(const std::string& output, const Chain& chain, const FieldSchem
 }  // namespace
 
 RowProgram::RowProgram(const std::string& output, const Chain& chain, std::size_t place, DType dtype,
-                       const Shape& shape, bool image)
+                       const Shape& shape, Kind kind)
     : schema_{.name = output, .codec = "raw", .dtype = dtype, .shape = shape, .fixed = true},
-      chain_(begun_as(image, chain)),
-      program_(compiled(output, chain_, schema_, place - (image ? 1 : 0))),
+      chain_(begun_as(kind, chain)),
+      program_(compiled(output, chain_, schema_, place - (chain_.steps.size() - chain.steps.size()))),
       filler_(program_) {
-  if (this->output().ragged)
+  if (this->output().ragged && kind != Kind::items)
     throw Error::invalid_argument("output \"" + output + "\" = " + to_string(chain) +
                                   ": what stands behind a function in Python must give rows of one length");
+}
+
+Shape RowProgram::row_shape() const {
+  Shape shape = output().shape;
+  if (output().ragged) shape.insert(shape.begin(), schema_.shape.front());
+  return shape;
 }
 
 void RowProgram::run(std::span<const std::byte> value, std::span<std::byte> row, const SampleContext& sample) {

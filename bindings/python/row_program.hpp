@@ -15,14 +15,22 @@ namespace penstock::python {
 /// One dtype and shape goes in, one comes out. Any thread may run it; they take turns.
 class RowProgram {
  public:
-  /// `place`: of the chain's first step in the whole chain, by which it draws. `image`: the arrays are images, uint8
-  /// (H, W, C), also where no step says so. Throws Error: invalid_argument or shape, naming `output`.
+  /// What the arrays are, also where no step says so.
+  enum class Kind : std::uint8_t {
+    any,
+    image,  ///< uint8 (H, W, C)
+    items,  ///< (n, ...), of another length in each row
+  };
+  /// `place`: of the chain's first step in the whole chain, by which it draws. Throws Error: invalid_argument or shape,
+  /// naming `output`.
   RowProgram(const std::string& output, const Chain& chain, std::size_t place, DType dtype, const Shape& shape,
-             bool image);
+             Kind kind);
   RowProgram(const RowProgram&) = delete;
   RowProgram& operator=(const RowProgram&) = delete;
 
   const Output& output() const { return program_.outputs()[0]; }
+  /// Of the row that comes out: of ragged ones with its items.
+  Shape row_shape() const;
   /// All of `row`, whose elements are `value`'s. Throws as SlotFiller::fill() does.
   void run(std::span<const std::byte> value, std::span<std::byte> row, const SampleContext& sample);
 

@@ -1,7 +1,14 @@
 #include "stats.hpp"
 
+#include <array>
 #include <chrono>
+#include <cstring>
 #include <sstream>
+
+#include <penstock/base/error.hpp>
+#include <penstock/loader/time/verdict.hpp>
+#include <penstock/loader/watch/figures.hpp>
+#include <penstock/loader/watch/openmetrics.hpp>
 
 #include "bind.hpp"
 
@@ -38,6 +45,8 @@ nb::dict reads(const EngineStats& stats) {
   all["reads"] = stats.reads;
   all["read_bytes"] = stats.read_bytes;
   all["retries"] = stats.retries;
+  all["opens"] = stats.opens;
+  all["opening_s"] = seconds(stats.opening);
   all["busy_s"] = seconds(stats.busy);
   return all;
 }
@@ -50,6 +59,89 @@ nb::dict cache(const Stats& stats) {
   all["values"] = stats.cache.values;
   all["hits"] = stats.cache.hits;
   all["misses"] = stats.cache.misses;
+  return all;
+}
+
+nb::dict percentiles(const Stats& stats) {
+  nb::dict all;
+  for (const auto& [name, values] : stats.histograms) {
+    const double unit = name == "reads together" ? 1 : 1e-9;
+    const auto at = [&](double share) { return static_cast<double>(values.quantile(share)) * unit; };
+    nb::dict one;
+    one["count"] = values.count;
+    one["mean"] = values.mean() * unit;
+    one["p50"] = at(0.5);
+    one["p90"] = at(0.9);
+    one["p99"] = at(0.99);
+    one["max"] = static_cast<double>(values.max) * unit;
+    all[text(name)] = one;
+  }
+  return all;
+}
+
+nb::dict outputs(const Stats& stats) {
+  nb::dict all;
+  for (const OutputStats& output : stats.outputs) {
+    nb::dict one;
+    one["decode_s"] = seconds(output.decode);
+    one["transform_s"] = seconds(output.transform);
+    all[text(output.name)] = one;
+  }
+  return all;
+}
+
+nb::list slowest(const Stats& stats) {
+  nb::list all;
+  for (const SlowSample& sample : stats.slowest) {
+    nb::dict one;
+    one["key"] = text(sample.key);
+    one["output"] = text(sample.output);
+    one["sample"] = sample.sample;
+    one["epoch"] = sample.epoch;
+    one["bytes"] = sample.bytes;
+    one["read_s"] = seconds(sample.read);
+    one["decode_s"] = seconds(sample.decode);
+    one["transform_s"] = seconds(sample.transform);
+    all.append(one);
+  }
+  return all;
+}
+
+nb::list levels(const Stats& stats) {
+  nb::list all;
+  for (const Levels& level : stats.levels) {
+    nb::dict one;
+    one["ago_s"] = seconds(stats.levels.back().at - level.at);
+    one["ready"] = level.ready;
+    one["free_slabs"] = level.free_slabs;
+    one["tasks"] = level.tasks;
+    one["reading_bytes"] = level.reading;
+    all.append(one);
+  }
+  return all;
+}
+
+nb::bytes bytes_of(const Figures& figures) {
+  return nb::bytes(reinterpret_cast<const char*>(&figures), sizeof figures);
+}
+
+// Another version's stats may have been pickled.
+Figures figures_in(const nb::bytes& bytes) {
+  Figures figures;
+  if (bytes.size() != sizeof figures) throw Error::unsupported("these stats are of another version of penstock");
+  std::memcpy(&figures, bytes.c_str(), sizeof figures);
+  if (!make_sense(figures)) throw Error::corrupt("these stats cannot be a loader's");
+  return figures;
+}
+
+nb::dict verdict(const Stats& stats) {
+  const Verdict said = verdict_of(stats);
+  nb::dict all;
+  all["binds"] = text(name(said.binds));
+  all["stage"] = text(said.stage);
+  all["output"] = text(said.output);
+  all["waited"] = said.waited;
+  all["text"] = text(said.text);
   return all;
 }
 
@@ -71,16 +163,28 @@ nb::list bad_samples(const std::vector<BadSample>& bad) {
 
 nb::object to_python(const Stats& stats) {
   nb::dict all;
+  all["rank"] = stats.rank;
+  all["world"] = stats.world;
   all["samples"] = stats.samples;
   all["batches"] = stats.batches;
   all["bytes_read"] = stats.bytes_read;
+  all["stored_bytes"] = stats.stored_bytes;
   all["bytes_delivered"] = stats.bytes_delivered;
   all["wall_s"] = seconds(stats.wall);
   all["first_batch_s"] = seconds(stats.first_batch);
   all["consumer_wait_s"] = seconds(stats.consumer_wait);
   all["consumer_busy_s"] = seconds(stats.consumer_busy);
   all["waited_for"] = waits(stats);
+  all["verdict"] = verdict(stats);
   all["stages"] = stages(stats);
+  all["outputs"] = outputs(stats);
+  all["batches_taken"] = stats.batches_taken;
+  all["batches_ready"] = stats.batches_ready;
+  all["percentiles"] = percentiles(stats);
+  all["slowest"] = slowest(stats);
+  all["levels"] = levels(stats);
+  all["workers_on_cores_s"] = seconds(stats.workers_on_cores);
+  all["workers_await_cores_s"] = seconds(stats.workers_await_cores);
   all["engine"] = text(name(stats.engine));
   all["engine_reason"] = text(stats.engine_reason);
   all["reads"] = reads(stats.reads);
@@ -117,7 +221,11 @@ nb::object to_python(const Stats& stats) {
   all["notes"] = text(stats.notes);
   std::ostringstream table;
   table << stats;
-  return nb::module_::import_("penstock._stats").attr("Stats")(all, text(table.str()));
+  return nb::module_::import_("penstock._stats").attr("Stats")(all, text(table.str()), bytes_of(figures_of(stats)));
+}
+
+std::string metrics_text(const nb::bytes& figures, const std::vector<std::pair<std::string, std::string>>& labels) {
+  return openmetrics(std::array{LabelledFigures{.labels = labels, .figures = figures_in(figures)}});
 }
 
 }  // namespace penstock::python

@@ -79,7 +79,7 @@ __global__ void __launch_bounds__(kThreads) image_kernel(ImagePass pass) {
   const bool flip = crop.flip != 0;
   const int first = crop.x + (flip ? pass.width - x - count : x);  // leftmost input pixel of these
 
-  std::uint8_t levels[kPixels * C];
+  std::uint8_t levels[kPixels * C] = {};
   load<C>(pass.in + ((n * pass.in_height + crop.y + y) * pass.in_width + first) * C, count, levels);
   Out pixels[C][kPixels];
 #pragma unroll

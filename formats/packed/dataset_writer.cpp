@@ -70,8 +70,16 @@ void require_free_destination(const fs::path& destination, const fs::path& parti
         "begin anew");
   }
   if (fs::exists(partial / Journal::kFileName) && !resume && !overwrite) {
-    throw Error::invalid_argument("is left from a run that did not finish: resume continues it, overwrite begins anew");
+    throw Error::invalid_argument(
+        "is left from a run that did not finish: --resume (resume=True) continues it, --overwrite (overwrite=True) "
+        "begins "
+        "anew");
   }
+}
+
+// A hash of the samples of a shard, and of those left out among them where there are any.
+std::uint64_t with_left_out(std::uint64_t samples, std::uint64_t left_out) {
+  return left_out == 0 ? samples : mix64(samples ^ mix64(left_out)) >> 1;
 }
 
 // A hash of 63 bits, as numbers in JSON may have.
@@ -109,20 +117,24 @@ struct DatasetWriter::State {
   std::vector<FieldValue> values = {};                      // of the sample that is added
   std::vector<std::vector<std::uint32_t>> range_sums = {};  // of these
   std::uint64_t shard_source = 0;                           // a hash of options.source_of() its samples
+  std::uint64_t shard_left_out = 0;                         // the same of those left out before its last sample
+  std::vector<std::uint64_t> left_out = {};                 // options.source_of() those left out since
   std::uint64_t resumed = 0;
   std::uint64_t whole_bytes = 0;  // of the shards in the journal
   bool over = false;              // finished, or failed: nothing may be added
 
   void begin();
   void resume();
+  std::vector<std::string> left_out_before() const;
   bool continues(const ManifestShard& entry);
   void remove_all_but_whole_shards();
   bool is_whole(const ManifestShard& entry) const;
-  bool has_source(const ManifestShard& entry, std::uint64_t source) const;
+  bool has_source(const ManifestShard& entry, std::uint64_t source, std::span<const std::string> left_out_keys) const;
   std::string shard_name() const;
   void begin_shard(std::uint64_t wanted);
   void open_shard();
   void add(std::string_view key, std::span<const FieldValue> fields);
+  void skip(const SkippedSample& sample);
   void sum_ranges(std::span<const FieldValue> fields);
   void close_shard(bool last = false);
   void complete_filled();
@@ -163,9 +175,14 @@ void DatasetWriter::State::resume() {
   journal = Journal::resume(partial);
   require_same_options(journal->options(), describe(options), "was begun with other options");
   const std::vector<ManifestShard>& shards = journal->shards();
+  const std::vector<std::string> left_out_keys = left_out_before();
+  const auto has_its_source = [&](std::size_t at) {
+    const std::uint64_t begin = at == 0 ? 0 : journal->skipped(at - 1), end = journal->skipped(at);
+    return begin <= end && end <= left_out_keys.size() &&
+           has_source(shards[at], journal->source(at), std::span(left_out_keys).subspan(begin, end - begin));
+  };
   std::size_t whole = 0;
-  while (whole < shards.size() && continues(shards[whole]) && is_whole(shards[whole]) &&
-         has_source(shards[whole], journal->source(whole))) {
+  while (whole < shards.size() && continues(shards[whole]) && is_whole(shards[whole]) && has_its_source(whole)) {
     number = *shard_number_of(shards[whole].name, format.extension) + 1;
     resumed += shards[whole].samples;
     whole_bytes += shards[whole].bytes;
@@ -180,6 +197,12 @@ void DatasetWriter::State::resume() {
   const Index last = Index::open(partial / index_name(last_shard));
   last_key = last.key(last.size() - 1);
   any_key = true;
+}
+
+// The keys of all samples that the interrupted run left out, up to its last whole shard.
+std::vector<std::string> DatasetWriter::State::left_out_before() const {
+  if (journal->skipped() == 0) return {};
+  return keys_of_skip_report(read_skip_report(partial));
 }
 
 // Shards are numbered one after the other, but a plan may leave numbers out.
@@ -198,13 +221,16 @@ bool DatasetWriter::State::is_whole(const ManifestShard& entry) const {
 }
 
 // The source may have changed since the shard was packed.
-bool DatasetWriter::State::has_source(const ManifestShard& entry, std::uint64_t source) const {
+bool DatasetWriter::State::has_source(const ManifestShard& entry, std::uint64_t source,
+                                      std::span<const std::string> left_out_keys) const {
   if (source == 0 || !options.source_of) return true;
   const Index index = Index::open(partial / index_name(entry.name));
   std::uint64_t now = 0;
   for (std::uint64_t sample = 0; sample < index.size(); ++sample)
     now = with_source(now, options.source_of(index.key(sample)));
-  return now == source;
+  std::uint64_t skipped = 0;
+  for (const std::string& key : left_out_keys) skipped = with_source(skipped, options.source_of(key));
+  return with_left_out(now, skipped) == source;
 }
 
 void DatasetWriter::State::remove_all_but_whole_shards() {
@@ -241,6 +267,7 @@ void DatasetWriter::State::open_shard() {
   shard = format.write(partial / shard_name(), {.fields = options.fields, .align = options.align});
   shard_samples = 0;
   shard_source = 0;
+  shard_left_out = 0;
 }
 
 // Of values longer than a range, which may be read in part.
@@ -270,7 +297,14 @@ void DatasetWriter::State::add(std::string_view key, std::span<const FieldValue>
   if (options.source_of) shard_source = with_source(shard_source, options.source_of(key));
   last_key = key;
   any_key = true;
+  for (const std::uint64_t source : left_out) shard_left_out = with_source(shard_left_out, source);
+  left_out.clear();
   skipped_before_last = report.lines();
+}
+
+void DatasetWriter::State::skip(const SkippedSample& sample) {
+  report.add(sample);
+  if (options.source_of) left_out.push_back(options.source_of(sample.key));
 }
 
 void DatasetWriter::State::close_shard(bool last) {
@@ -282,7 +316,7 @@ void DatasetWriter::State::close_shard(bool last) {
                        .samples = shard_samples,
                        .bytes = 0,
                        .skipped = skipped_before_last,
-                       .source = shard_source,
+                       .source = with_left_out(shard_source, shard_left_out),
                        .last = last};
   filled->bytes = filled->writer->bytes();
   ++number;
@@ -354,12 +388,12 @@ DatasetWriter::DatasetWriter(fs::path destination, DatasetWriterOptions options)
   state_->guarded([&] { state_->begin(); });
 }
 
-void DatasetWriter::require_free(const fs::path& destination, const std::string& format, bool overwrite) {
+void DatasetWriter::require_free(const fs::path& destination, const std::string& format, bool overwrite, bool resume) {
   writable_format(format);
   require_writable_place(destination);
   const fs::path named = without_slash(destination);
   try {
-    require_free_destination(named, named.string() + ".partial", overwrite, false);
+    require_free_destination(named, named.string() + ".partial", overwrite, resume);
   } catch (const fs::filesystem_error& error) {
     throw Error::io(error.code().value(), "cannot write " + error.path1().string());
   }
@@ -390,7 +424,7 @@ void DatasetWriter::begin_shard(std::uint64_t number) {
 }
 
 void DatasetWriter::skip(const SkippedSample& sample) {
-  state_->guarded([&] { state_->report.add(sample); });
+  state_->guarded([&] { state_->skip(sample); });
 }
 
 std::uint64_t DatasetWriter::skipped() const {

@@ -29,7 +29,8 @@ struct DatasetWriterOptions {
   bool resume = false;         ///< keep the whole shards of an interrupted run
   bool planned = false;        ///< shards begin where begin_shard() says, whatever their size
   /// A number that tells what the source's sample of that key is made from now; where it changed since an interrupted
-  /// run completed a shard with it, a resume packs that shard and all behind it again. Empty: nobody asks.
+  /// run completed a shard with it, or left it out among that shard's, a resume packs that shard and all behind it
+  /// again. Empty: nobody asks.
   std::function<std::uint64_t(std::string_view key)> source_of = {};
   /// Does work on another thread and returns its future: a full shard is completed (written to its end, fsynced, summed
   /// up) while the next one fills. One piece of work at a time; none is left when the writer is gone. Empty: there is
@@ -48,7 +49,8 @@ class DatasetWriter {
 
   /// Throws Error: invalid_argument, as the constructor would, where the format cannot be written or the destination,
   /// or what an interrupted run left of it, is in the way. Changes nothing.
-  static void require_free(const std::filesystem::path& destination, const std::string& format, bool overwrite);
+  static void require_free(const std::filesystem::path& destination, const std::string& format, bool overwrite,
+                           bool resume = false);
 
   const std::filesystem::path& destination() const;
   /// Samples already in whole shards of the interrupted run: the caller goes on after last_key().

@@ -37,6 +37,7 @@ class Journal {
   /// `fsyncs` is false where penstock.json follows at once: without it the shard would only be packed again.
   void add(const ManifestShard& shard, std::uint64_t skipped, std::uint64_t source, bool fsyncs = true);
   std::uint64_t source(std::size_t shard) const { return sources_.at(shard); }
+  std::uint64_t skipped(std::size_t shard) const { return skipped_.at(shard); }
   /// Of the last shard; 0 when there is none.
   std::uint64_t skipped() const { return shards_.empty() ? 0 : skipped_[shards_.size() - 1]; }
   /// Forgets all shards from number `count` on.

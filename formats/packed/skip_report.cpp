@@ -66,4 +66,16 @@ std::uint64_t count_lines(std::string_view text) {
   return static_cast<std::uint64_t>(std::count(text.begin(), text.end(), '\n'));
 }
 
+std::vector<std::string> keys_of_skip_report(std::string_view text) {
+  std::vector<std::string> keys;
+  for (std::size_t begin = 0, end = text.find('\n'); end != std::string_view::npos;
+       begin = end + 1, end = text.find('\n', begin)) {
+    const Json line = Json::parse(text.substr(begin, end - begin), nullptr, false);
+    if (!line.is_object() || !line.contains("key") || !line["key"].is_string())
+      throw Error::corrupt("a line that is no left out sample", {.shard = std::string(SkipReport::kFileName)});
+    keys.push_back(line["key"].get<std::string>());
+  }
+  return keys;
+}
+
 }  // namespace penstock

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <penstock/formats/io/descriptor.hpp>
 
@@ -39,5 +40,7 @@ class SkipReport {
 /// The report of the dataset in `folder` as it stands; empty when nothing was left out. Throws Error: io.
 std::string read_skip_report(const std::filesystem::path& folder);
 std::uint64_t count_lines(std::string_view text);
+/// The key of each line, as the report has it. Throws Error: corrupt.
+std::vector<std::string> keys_of_skip_report(std::string_view text);
 
 }  // namespace penstock

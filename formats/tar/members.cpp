@@ -69,7 +69,7 @@ TarMembers::TarMembers(const std::filesystem::path& path, std::string shard)
   if (start.size() == kTarBlock && tar_checksum_matches(start)) return;
   for (const Compression& known : kCompressions) {
     if (!start.starts_with(known.magic)) continue;
-    const std::string packed = known.name == "gzip" ? "penstock.pack in Python packs it, or " : "";
+    const std::string packed = known.name == "gzip" ? "pack it (penstock pack, in Python ps.pack), or " : "";
     throw unsupported("the archive is compressed as a whole (" + std::string(known.name) +
                           "), so its samples cannot be read in any order: " + packed + "unpack it (" +
                           std::string(known.undo) + ") and compress single members instead, or not at all",

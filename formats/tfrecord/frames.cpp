@@ -80,7 +80,7 @@ void TfrecordFrames::refuse_compressed() {
   const std::span<const std::byte> header = file_.read(0, kTfrecordHeader);
   if (header_is_right(header) || (!is_gzip(header) && !is_zlib(header))) return;
   const std::string name = is_gzip(header) ? "gzip" : "zlib";
-  const std::string packed = is_gzip(header) ? "penstock.pack in Python packs it, or " : "";
+  const std::string packed = "pack it (penstock pack, in Python ps.pack), or ";
   throw file_.unsupported("the file is compressed as a whole (" + name +
                               "), so its records cannot be read in any order: " + packed + "unpack it (" +
                               (is_gzip(header) ? "gzip -d" : "zlib-flate -uncompress") +

@@ -12,8 +12,18 @@ void BatchBuilder::begin(std::uint64_t seed, std::uint64_t generation, std::uint
   failure_ = nullptr;
   failures_ = 0;
   bad_.clear();
+  read_bytes_.store(0, std::memory_order_relaxed);
   for (std::uint32_t row = 0; row < rows.size(); ++row) set_state(row, RowState::planned);
   remaining_.store(static_cast<std::uint32_t>(rows.size()), std::memory_order_release);
+}
+
+Journey BatchBuilder::journey_of(Clock::time_point sent, Clock::time_point queued) const {
+  return {.begun = begun,
+          .sent = sent,
+          .queued = queued,
+          .batch = (generation() << 32) + sequence_ + 1,
+          .epoch = slab_.epoch,
+          .number = slab_.number};
 }
 
 bool BatchBuilder::finish_rows(std::uint32_t count) {

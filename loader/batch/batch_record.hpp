@@ -24,10 +24,11 @@ struct BatchRecord {
   std::vector<std::uint32_t> occurrences;  ///< of each row's sample in the epoch's list of samples
   std::vector<std::string_view> keys;
   std::vector<std::uint8_t> valid;
-  std::optional<MixDraw> mix;  ///< how the rows were mixed
-  std::vector<BadSample> bad;  ///< of rows that are not valid; set at delivery
-  std::vector<Field> fields;   ///< published when the last row is written
-  DeviceUse* use = nullptr;    ///< of values that lie on a device: when they may be read
+  std::optional<MixDraw> mix;    ///< how the rows were mixed
+  std::uint64_t read_bytes = 0;  ///< stored bytes that were read for its rows; set at delivery
+  std::vector<BadSample> bad;    ///< of rows that are not valid; set at delivery
+  std::vector<Field> fields;     ///< published when the last row is written
+  DeviceUse* use = nullptr;      ///< of values that lie on a device: when they may be read
 
   SampleContext context(std::uint32_t row) const {
     return {.seed = seed, .epoch = epoch, .sample = samples[row], .key = keys[row], .occurrence = occurrences[row]};

@@ -12,6 +12,9 @@ BatchResult::BatchResult(BatchBuilder& builder, const std::shared_ptr<SlabPool>&
     failure = caught([&] {
       bad = builder.take_bad();
       builder.slab().bad = bad;
+      Slab& slab = builder.slab();
+      slab.read_bytes = builder.read_bytes();
+      if (slab.offload() != nullptr) slab.read_bytes += slab.offload()->bytes_to_read(slab.rows);
     });
   }
   if (failure != nullptr) {

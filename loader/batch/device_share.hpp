@@ -29,6 +29,8 @@ class Offload {
   /// The batch has so many rows, of which the last one is filled. Returns by how many bytes the memory of this has
   /// grown. Throws Error: resource, where there is none.
   virtual std::uint64_t seal(std::uint32_t rows) = 0;
+  /// Stored bytes of the batch's rows that the device reads.
+  virtual std::uint64_t bytes_to_read(std::uint32_t rows) const = 0;
 };
 
 /// What a device does of all batches besides receiving copies of them.

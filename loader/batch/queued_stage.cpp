@@ -35,7 +35,17 @@ bool QueuedStage::advance(std::uint64_t generation) {
 bool QueuedStage::pass(BatchResult& result, std::uint64_t /*generation*/) {
   Stopwatch watch;
   if (result.failure == nullptr) result.failure = caught([&] { work(result.batch); });
-  clock_.busy.add(watch.lap());
+  const Clock::time_point began = watch.last();
+  const nanoseconds took = watch.lap();
+  clock_.busy.add(took);
+  if (traced()) {
+    trace_->add({.kind = TraceSpan::Kind::stage,
+                 .begin = began,
+                 .took = took,
+                 .batch = result.journey.batch,
+                 .epoch = result.journey.epoch,
+                 .number = result.journey.number});
+  }
   return true;
 }
 

@@ -31,6 +31,7 @@ class QueuedStage : public Stage {
   void fail(const std::exception_ptr& failure) noexcept override;
   void start(const std::shared_ptr<void>& keeps_alive, const Thread::Failed& failed) override;
   bool join(std::chrono::milliseconds grace) override { return thread_ == nullptr || thread_->join_for(grace); }
+  std::size_t ready() const override;
   std::string level() const override { return std::to_string(ready()) + " batches done by " + name(); }
   BatchPool& pool() override { return before_.pool(); }
 
@@ -46,7 +47,6 @@ class QueuedStage : public Stage {
   bool wants(std::uint64_t generation) const;
   /// Waits until there is room in the queue; false once the generation has passed, or closed.
   bool wait_for_room(std::uint64_t generation);
-  std::size_t ready() const;
 
   std::unique_ptr<Thread> thread_;
 

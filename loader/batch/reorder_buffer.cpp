@@ -91,9 +91,13 @@ void ReorderBuffer::fail(const std::exception_ptr& failure) noexcept {
   arrived_.notify_all();
 }
 
-std::string ReorderBuffer::level() const {
+std::size_t ReorderBuffer::ready() const {
   const std::scoped_lock lock(mutex_);
-  return std::to_string(ready_.size()) + " batches ready";
+  return ready_.size();
+}
+
+std::string ReorderBuffer::level() const {
+  return std::to_string(ready()) + " batches ready";
 }
 
 }  // namespace penstock

@@ -30,6 +30,7 @@ class ReorderBuffer final : public Stage {
   void go_to(const Position& position, std::uint64_t generation) override;
   void close() override;
   void fail(const std::exception_ptr& failure) noexcept override;
+  std::size_t ready() const override;
   std::string level() const override;
   BatchPool& pool() override { return *slabs_; }
   std::uint64_t generation() const { return generation_.load(std::memory_order_acquire); }

@@ -176,20 +176,27 @@ void Slab::gather(std::uint32_t output) {
 // The same, each filled up to the longest one's length, which is returned.
 std::int64_t Slab::pad(std::uint32_t output) {
   const RowPadding& padding = *outputs_[output].padding;
-  std::uint64_t longest = 0;
-  for (std::uint32_t r = 0; r < rows; ++r)
-    longest = std::max(longest, std::uint64_t{ragged_[output].buffered[r].size()} / outputs_[output].row_bytes());
-  const std::uint64_t length = rounded_up(longest, static_cast<std::uint64_t>(padding.multiple));
-  const double bytes = static_cast<double>(rows) * static_cast<double>(length * outputs_[output].row_bytes());
+  const std::uint64_t item_bytes = outputs_[output].row_bytes();
+  std::uint64_t items = 0;
+  std::uint32_t longest = 0;
+  for (std::uint32_t r = 0; r < rows; ++r) {
+    const std::uint64_t of_row = ragged_[output].buffered[r].size() / item_bytes;
+    if (of_row <= items) continue;
+    items = of_row;
+    longest = r;
+  }
+  const std::uint64_t length = rounded_up(items, static_cast<std::uint64_t>(padding.multiple));
+  const auto where = [&] { return ErrorContext{.key = std::string(keys[longest]), .field = outputs_[output].name}; };
+  const double bytes = static_cast<double>(rows) * static_cast<double>(length) * static_cast<double>(item_bytes);
   if (bytes > kAddresses) {
     throw Error::resource("a batch of " + std::to_string(rows) + " rows of " + std::to_string(length) +
                               " items takes more memory than a process can address",
-                          {.field = outputs_[output].name});
+                          where());
   }
   try {
     reserve(output, rows * length);
   } catch (const Error& error) {
-    throw error.in({.field = outputs_[output].name});
+    throw error.in(where());
   }
   for (std::uint32_t r = 0; r <= rows; ++r) ragged_[output].offsets[r] = static_cast<std::int64_t>(r * length);
   for (std::uint32_t r = 0; r < rows; ++r) {
@@ -249,6 +256,7 @@ void SlabPool::allow_held(unsigned held) {
 void SlabPool::release(Slab* slab) {
   {
     const std::scoped_lock lock(mutex_);
+    slab->released = std::chrono::steady_clock::now();
     free_.push_back(slab);
   }
   freed_.notify_all();
@@ -270,6 +278,7 @@ std::shared_ptr<const BatchRecord> SlabPool::lend(const std::shared_ptr<SlabPool
             {
               const std::scoped_lock lock(pool->mutex_);
               if (std::exchange(slab->counted, false)) --pool->lent_;
+              slab->released = std::chrono::steady_clock::now();
               pool->free_.push_back(slab);
             }
             pool->freed_.notify_all();

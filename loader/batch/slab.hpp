@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -74,7 +75,8 @@ class Slab : public BatchRecord {
   /// Gathers buffered ragged rows and publishes fields: after the last row is written, before delivery.
   void seal(std::span<const std::uint8_t> buffered_outputs);
 
-  bool counted = false;  ///< lent to the consumer; guarded by the pool
+  bool counted = false;                              ///< lent to the consumer; guarded by the pool
+  std::chrono::steady_clock::time_point released{};  ///< when it became free; guarded by the pool
 
  private:
   void write_table();

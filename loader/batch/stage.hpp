@@ -14,6 +14,7 @@
 #include <penstock/loader/plan/position.hpp>
 #include <penstock/loader/time/stage_clock.hpp>
 #include <penstock/loader/time/stats.hpp>
+#include <penstock/loader/time/trace_log.hpp>
 
 namespace penstock {
 
@@ -53,6 +54,9 @@ class Stage {
 
   const std::string& name() const { return name_; }
   StageClock& clock() { return clock_; }
+  /// Told of what the clock is; outlives the stage. Before start().
+  void trace_into(TraceLane& trace) { trace_ = &trace; }
+  virtual std::size_t ready() const = 0;  ///< batches in its queue, that are done
   virtual std::string level() const = 0;  ///< of its queue, in words: "2 batches ready"
   virtual BatchPool& pool() = 0;          ///< of the batches that it hands on
   /// Whether its batches may have all of the host's slabs while the workers have nothing to do.
@@ -62,7 +66,10 @@ class Stage {
   virtual void reset_stats() { clock_.reset(); }
 
  protected:
+  bool traced() const { return trace_ != nullptr && trace_->on(); }
+
   StageClock clock_;
+  TraceLane* trace_ = nullptr;
 
  private:
   const std::string name_;

@@ -81,7 +81,10 @@ void DeviceCopy::fill(DeviceSlab& slab, InFlight& copy, std::vector<BadSample>& 
   const auto bring = [&] {
     Stopwatch watch;
     if (tasks_.reads != nullptr) slab.read(slab_of(copy.host), *tasks_.reads, cancelled);
-    clock.busy.add(watch.lap());
+    const Clock::time_point began = watch.last();
+    const nanoseconds took = watch.lap();
+    clock.busy.add(took);
+    if (tasks_.reads != nullptr && &clock == &clock_) trace_copy(TraceSpan::Kind::stage, copy, began, took);
     copy.bytes = slab.fill(slab_of(copy.host), tasks_.jpegs, stream.handle(), *copy.begun, *copy.copied);
   };
   Stopwatch watch;
@@ -111,7 +114,9 @@ void DeviceCopy::await(InFlight& copy) {
   if (copy.ended == nullptr) return;
   try {
     copy.ended->wait();
-    clock_.busy.add(pool_->device().between(*copy.begun, *copy.ended));
+    const nanoseconds took = pool_->device().between(*copy.begun, *copy.ended);
+    clock_.busy.add(took);
+    trace_copy(TraceSpan::Kind::copy, copy, Clock::now() - took, took);
     crossing_.add(pool_->device().between(*copy.begun, *copy.copied));
     crossed_bytes_.fetch_add(copy.bytes, std::memory_order_relaxed);
     const std::scoped_lock lock(mutex_);
@@ -122,6 +127,13 @@ void DeviceCopy::await(InFlight& copy) {
     const std::scoped_lock lock(mutex_);
     if (failure_ == nullptr) failure_ = std::current_exception();
   }
+}
+
+// The device does not tell when: a copy ended just before this thread saw it.
+void DeviceCopy::trace_copy(TraceSpan::Kind kind, const InFlight& copy, Clock::time_point began, nanoseconds took) {
+  if (!traced()) return;
+  const BatchRecord& batch = *copy.host.slab();
+  trace_->add({.kind = kind, .begin = began, .took = took, .epoch = batch.epoch, .number = batch.number});
 }
 
 std::unique_ptr<Event> DeviceCopy::event() {

@@ -63,6 +63,7 @@ class DeviceCopy final : public QueuedStage {
   void fill(DeviceSlab& slab, InFlight& copy, std::vector<BadSample>& bad, const Stream& stream, StageClock& clock,
             const std::function<bool()>& cancelled);
   void await(InFlight& copy);
+  void trace_copy(TraceSpan::Kind kind, const InFlight& copy, Clock::time_point began, nanoseconds took);
   std::unique_ptr<Event> event();
 
   const std::shared_ptr<SlabPool> host_;

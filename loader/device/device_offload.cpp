@@ -67,6 +67,14 @@ std::uint64_t DeviceOffload::seal(std::uint32_t rows) {
   return jpeg_memory_.size() - before;
 }
 
+std::uint64_t DeviceOffload::bytes_to_read(std::uint32_t rows) const {
+  std::uint64_t bytes = 0;
+  for (const std::vector<Extent>& column : extents_) {
+    for (std::uint32_t row = 0; row < rows && !column.empty(); ++row) bytes += column[row].length;
+  }
+  return bytes;
+}
+
 std::function<std::unique_ptr<Offload>(std::uint32_t, PagePinning&)> offloads(const GpuDirect& direct,
                                                                               const GpuJpeg& jpeg) {
   if (direct.reads == nullptr && jpeg.jpegs == nullptr) return {};

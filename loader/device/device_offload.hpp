@@ -28,6 +28,7 @@ class DeviceOffload final : public Offload {
   bool take_value(std::uint32_t output, std::uint32_t row, const SampleContext& sample, const FieldBytes& value,
                   SlotFiller& filler) override;
   std::uint64_t seal(std::uint32_t rows) override;
+  std::uint64_t bytes_to_read(std::uint32_t rows) const override;
 
   /// By row, of an output that the device reads; of no length: the row is in its slot.
   std::span<const Extent> extents(std::uint32_t output) const { return extents_[output]; }

@@ -5,7 +5,8 @@
 namespace penstock {
 
 void PendingRead::done(std::uint64_t tag, std::exception_ptr failure) {
-  auto& read = *reinterpret_cast<PendingRead*>(tag);
+  PendingRead& read = of(tag);
+  if (read.record != nullptr) read.record->end(read.span, Clock::now(), true);
   if (read.block != nullptr) return read.block->arrived(std::move(failure));
   if (read.task == nullptr) {
     read.failure = std::move(failure);
@@ -23,7 +24,24 @@ void RowTask::arrived() {
   // acq_rel: whoever takes the task must see what every read wrote.
   if (outstanding.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
   for (std::uint32_t row = first; row < first + count; ++row) builder->set_state(row, BatchBuilder::RowState::queued);
-  tasks->push(*this);
+  const Clock::time_point now = Clock::now();
+  if (trace != nullptr && trace->on()) trace->add(traced(TraceSpan::Kind::reading, sent, now));
+  tasks->push(*this, now);
+}
+
+TraceSpan RowTask::traced(TraceSpan::Kind kind, Clock::time_point from, Clock::time_point to) const {
+  const Journey journey = builder->journey_of(sent, queued);
+  TraceSpan span{.kind = kind,
+                 .begin = from,
+                 .took = to - from,
+                 .batch = journey.batch,
+                 .epoch = journey.epoch,
+                 .number = journey.number,
+                 .first = first,
+                 .rows = count,
+                 .sent = sent};
+  for (const PendingRead& read : reads) span.bytes += read.span.bytes;
+  return span;
 }
 
 std::optional<std::span<const std::byte>> RowTask::stored(std::uint32_t block) const {

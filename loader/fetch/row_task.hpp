@@ -16,6 +16,7 @@
 #include <penstock/loader/fetch/fetch.hpp>
 #include <penstock/loader/fetch/task_queue.hpp>
 #include <penstock/loader/read/read_engine.hpp>
+#include <penstock/loader/time/read_record.hpp>
 
 namespace penstock {
 
@@ -27,8 +28,11 @@ struct PendingRead {
   std::uint32_t row = 0;       ///< in the task
   BlockRead* block = nullptr;  ///< where it is a block's
   std::exception_ptr failure = nullptr;  ///< set by done() where there is neither
+  ReadRecord* record = nullptr;          ///< is told when it ends; null: nobody is
+  ReadSpan span = {};                    ///< as it began
 
   static std::uint64_t tag(PendingRead& read) { return reinterpret_cast<std::uint64_t>(&read); }
+  static PendingRead& of(std::uint64_t tag) { return *reinterpret_cast<PendingRead*>(tag); }
   /// The engines' OnRead: hands the outcome to the task, and the task to the workers when it was the last.
   static void done(std::uint64_t tag, std::exception_ptr failure);
 };
@@ -50,10 +54,13 @@ struct RowTask {
   std::mutex mutex;                                ///< guards failures while reads are under way
   std::atomic<std::uint32_t> outstanding{0};
   TaskQueue* tasks = nullptr;  ///< where the task goes when nothing is outstanding
+  TraceLane* trace = nullptr;  ///< is told of it then
   RowTask* behind = nullptr;   ///< the next one in that queue, which uses this
 
   /// One read less is outstanding; the last hands the task over.
   void arrived();
+  /// What a trace says of it: its batch and rows, when it was sent, and its bytes.
+  TraceSpan traced(TraceSpan::Kind kind, Clock::time_point from, Clock::time_point to) const;
   /// The stored bytes of a block that was read ahead; nothing where it was not.
   std::optional<std::span<const std::byte>> stored(std::uint32_t block) const;
 };

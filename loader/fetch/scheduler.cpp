@@ -79,6 +79,7 @@ void Scheduler::planned() {
   const nanoseconds time = watch_.lap();
   context_.clocks.plan.busy.add(time);
   context_.scheduler_log.add(began, Activity::plan, time);
+  trace(TraceSpan::Kind::plan, began, time);
 }
 
 void Scheduler::waited(StageClock& stage, Activity::Kind kind) {
@@ -86,7 +87,27 @@ void Scheduler::waited(StageClock& stage, Activity::Kind kind) {
   const nanoseconds time = watch_.lap();
   stage.stalled_out.add(time);
   context_.scheduler_log.add(began, kind, time);
+  trace(kind == Activity::no_slab ? TraceSpan::Kind::no_slab : TraceSpan::Kind::no_room, began, time);
   context_.tasks.waits_for_room(watch_.last(), false);
+}
+
+void Scheduler::trace(TraceSpan::Kind kind, Clock::time_point began, nanoseconds took) {
+  TraceLane& lane = context_.trace.scheduler();
+  if (lane.on()) lane.add({.kind = kind, .begin = began, .took = took});
+}
+
+// What became of the batch that the slab had before.
+void Scheduler::trace_slot(const BatchBuilder& before, std::size_t slot) {
+  TraceLane& lane = context_.trace.scheduler();
+  const Journey& journey = before.journey;
+  if (!lane.on() || journey.batch == 0) return;
+  lane.add({.kind = TraceSpan::Kind::full,
+            .lane = static_cast<std::uint32_t>(slot),
+            .begin = journey.finished,
+            .took = std::max(nanoseconds{}, before.slab().released - journey.finished),
+            .batch = journey.batch,
+            .epoch = journey.epoch,
+            .number = journey.number});
 }
 
 void Scheduler::feed(const Command& command, std::stop_token stop) {
@@ -108,7 +129,10 @@ bool Scheduler::feed_batch(const Position& at, const Plan& plan, std::uint64_t g
   Slab* slab = context_.slabs.acquire(stop, [&] { return stale(generation); });
   waited(context_.clocks.plan, Activity::no_slab);
   if (slab == nullptr) return false;
-  BatchBuilder& builder = *builders_[context_.slabs.number_of(slab)];
+  const std::size_t slot = context_.slabs.number_of(slab);
+  BatchBuilder& builder = *builders_[slot];
+  trace_slot(builder, slot);
+  builder.begun = watch_.last();
   slab->epoch = at.epoch;
   const auto where = [&] { return ErrorContext{.dataset = context_.dataset.path().string()}; };
   std::uint32_t first = 0;
@@ -127,7 +151,8 @@ bool Scheduler::feed_batch(const Position& at, const Plan& plan, std::uint64_t g
   if (failure != nullptr) {
     builder.fail(first, explained(std::move(failure), where));
     planned();
-    const Journey journey{.sent = watch_.last(), .queued = watch_.last(), .finished = watch_.last()};
+    Journey journey = builder.journey_of(watch_.last(), watch_.last());
+    journey.finished = watch_.last();
     if (rows == first || builder.finish_rows(rows - first)) {
       builder.journey = journey;
       context_.reorder.put(builder);
@@ -146,6 +171,7 @@ std::uint32_t Scheduler::feed_task(BatchBuilder& builder, std::uint32_t first, s
     task->first = first;
     task->count = count;
     task->tasks = &context_.tasks;
+    task->trace = &context_.trace.requests();
     task->read_ahead = !engine_.synchronous() && read_ahead(*task, stop);
     if (!task->read_ahead) {
       planned();
@@ -198,13 +224,16 @@ bool Scheduler::read_ahead(RowTask& task, std::stop_token stop) {
   make_room_for(task);
   // From here on nothing fails, but blocks, which are left to the worker then.
   std::size_t next = 0;
+  std::uint64_t asked = 0;
   for (std::uint32_t i = 0; i < task.count; ++i) {
     for (const Fetch::Read& read : task.fetches[i].reads()) {
       PendingRead& pending = task.reads[next++];
       requests_.push_back({read.extent, read.place.in(task.buffer + task.begins[i]), PendingRead::tag(pending)});
+      asked += read.extent.length;
     }
     task.builder->set_state(task.first + i, BatchBuilder::RowState::reading);
   }
+  task.builder->add_read(asked);
   for (std::uint32_t i = 0; i < task.count; ++i) {
     for (const Fetch::Special& special : task.fetches[i].specials()) {
       if (special.piece.kind == Piece::Kind::block) bring_block(special.piece.block, task);
@@ -259,7 +288,10 @@ void Scheduler::bring_block(std::uint32_t number, RowTask& task) {
   });
   if (!awaited) task.outstanding.fetch_sub(1, std::memory_order_relaxed);
   if (read == nullptr || failure != nullptr) return;
-  if (begins) requests_.push_back(read->request());
+  if (begins) {
+    requests_.push_back(read->request());
+    task.builder->add_read(requests_.back().extent.length);
+  }
   task.blocks.push_back(std::move(read));
 }
 
@@ -308,6 +340,11 @@ void Scheduler::flush() {
   planned();
   for (RowTask* task : unsent_) task->sent = watch_.last();
   context_.tasks.sent(unsent_.size(), watch_.last());
+  for (const ReadRequest& request : requests_) {
+    PendingRead& pending = PendingRead::of(request.tag);
+    pending.record = &context_.reads;
+    pending.span = context_.reads.begin(request.extent.length, watch_.last());
+  }
   if (!requests_.empty()) engine_.submit(requests_);
   requests_.clear();
   for (RowTask* task : unsent_) task->arrived();

@@ -53,6 +53,9 @@ class Scheduler {
   void planned();                                       ///< the time since the last look at the clock was the plan's
   void waited(StageClock& stage, Activity::Kind kind);  ///< or a wait, of that stage for room
 
+  void trace(TraceSpan::Kind kind, Clock::time_point began, nanoseconds took);
+  void trace_slot(const BatchBuilder& before, std::size_t slot);
+
   WorkerContext& context_;
   PlanOptions plan_options_;
   ReadEngine& engine_;

@@ -5,6 +5,8 @@
 #include <unordered_map>
 
 #include <penstock/base/error.hpp>
+#include <penstock/base/printable.hpp>
+#include <penstock/formats/encodings.hpp>
 #include <penstock/formats/io/hash.hpp>
 #include <penstock/formats/labels/emptiness.hpp>
 #include <penstock/loader/plan/selection.hpp>
@@ -89,6 +91,45 @@ BlockUse block_use(const Dataset& dataset, const Program& program, const Selecti
   return use;
 }
 
+// Named by its extension alone, as a field of photographs is: "png", not "seg.png".
+bool holds_photographs(const FieldSchema& schema) {
+  const Encoding* encoding = encoding_with_extension(schema.name);
+  return encoding != nullptr && encoding->kind == ValueKind::image && !encoding->codec.empty();
+}
+
+// Images of several kinds in one dataset, each sample being one of them.
+std::string other_image(const Dataset& dataset, const Output& lacking, std::uint64_t sample) {
+  const auto fields = dataset.fields();
+  std::string names;
+  for (const std::uint32_t source : lacking.sources) {
+    if (!holds_photographs(fields[source])) return {};
+    names += fields[source].name + "|";
+  }
+  std::vector<Piece> pieces;
+  for (std::uint32_t other = 0; other < fields.size(); ++other) {
+    if (!holds_photographs(fields[other]) || !dataset.locate(sample, other, pieces)) continue;
+    for (std::uint64_t i = 0; i < dataset.size(); ++i) {
+      if (dataset.locate(i, other, pieces) && serving_field(dataset, lacking, i, pieces)) return {};  // one is a mask
+    }
+    return "; it has \"" + fields[other].name + "\", and field(\"" + names + fields[other].name + "\") reads either";
+  }
+  return {};
+}
+
+// Of outputs that no sample has all fields for: which samples have the fields of each.
+std::string whose_fields(const Dataset& dataset, const std::vector<const Output*>& outputs) {
+  constexpr std::size_t kNamed = 4;
+  std::string text;
+  std::vector<Piece> pieces;
+  for (std::size_t i = 0; i < std::min(outputs.size(), kNamed); ++i) {
+    std::uint64_t sample = 0;
+    while (sample < dataset.size() && !serving_field(dataset, *outputs[i], sample, pieces)) ++sample;
+    if (sample == dataset.size()) continue;
+    text += (text.empty() ? "" : ", ") + outputs[i]->name + " is of \"" + one_line(dataset.key(sample)) + "\"";
+  }
+  return text.empty() ? text : ": " + text + "; the fields of one sample have one key";
+}
+
 std::string megabytes(double bytes) {
   char text[32];
   std::snprintf(text, sizeof text, "%.0f MB", std::ceil(bytes / 1e6));
@@ -126,12 +167,14 @@ Selection select_samples(const Dataset& dataset, const Program& program, const L
     if (lacking == doubtful.end()) {
       included.push_back(sample);
     } else if (options.missing != Missing::exclude) {
-      throw Error::invalid_argument(
-          "the sample has no field for output '" + (*lacking)->name + "'; missing = exclude leaves such samples out",
-          {.dataset = here.dataset, .key = std::string(dataset.key(sample))});
+      throw Error::invalid_argument("the sample has no field for output '" + (*lacking)->name +
+                                        "'; missing = exclude leaves such samples out" +
+                                        other_image(dataset, **lacking, sample),
+                                    {.dataset = here.dataset, .key = std::string(dataset.key(sample))});
     }
   }
-  if (included.empty()) throw Error::invalid_argument("no sample has all requested fields", here);
+  if (included.empty())
+    throw Error::invalid_argument("no sample has all requested fields" + whose_fields(dataset, doubtful), here);
   Selection selection = selection_of(std::move(included), dataset.size());
   selection.excluded = candidates - selection.samples;
   return selection;

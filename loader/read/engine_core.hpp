@@ -26,6 +26,15 @@ struct EngineCore {
              OnRead answer)
       : files(count, std::move(lookup), options), on_read(std::move(answer)) {}
 
+  /// The file, which is opened where it is not open yet. Throws as FileTable::open().
+  std::shared_ptr<const OpenFile> open(std::uint32_t file) {
+    if (auto known = files.find_open(file)) return known;
+    const auto begin = std::chrono::steady_clock::now();
+    auto opened = files.open(file);
+    counters.opened(std::chrono::steady_clock::now() - begin);
+    return opened;
+  }
+
   void answer(std::uint64_t tag, std::exception_ptr failure = nullptr) {
     gate.call([&] { on_read(tag, std::move(failure)); });
   }

@@ -175,7 +175,7 @@ std::shared_ptr<const MappedFile> GatherEngine::mapped(std::uint32_t file) {
   }
   std::shared_ptr<const MappedFile> mapping;
   try {
-    mapping = std::make_shared<const MappedFile>(core_->files.open(file), scattered_);
+    mapping = std::make_shared<const MappedFile>(core_->open(file), scattered_);
   } catch (const Error& error) {
     throw error.in({.shard = core_->files.shard(file)});
   }

@@ -26,7 +26,7 @@ void InWorkerEngine::submit(std::span<const ReadRequest> requests) {
 void InWorkerEngine::read(const ReadRequest& request) {
   const Extent& extent = request.extent;
   auto failure = caught([&] {
-    const auto file = core_->files.open(extent.file);
+    const auto file = core_->open(extent.file);
     ReadVector target;
     target.assign(request.destination, extent.length);
     const ReadEnd end = read_fully(file->fd, extent.offset, target, core_->counters, filter_);

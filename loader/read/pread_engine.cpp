@@ -95,7 +95,7 @@ void PreadEngine::State::run(const std::stop_token& stop, std::span<std::byte> b
 }
 
 void PreadEngine::State::serve(Job& job, ReadVector& target, std::span<std::byte> bin, const std::stop_token& stop) {
-  const std::shared_ptr<const OpenFile> file = core->files.open(job.read.file);
+  const std::shared_ptr<const OpenFile> file = core->open(job.read.file);
   const auto stopping = [&stop] { return stop.stop_requested(); };
   const auto read = [&](std::span<const ReadRequest> requests) {
     target.assign(requests, bin);

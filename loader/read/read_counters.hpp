@@ -30,6 +30,10 @@ class ReadCounters {
     add(read_bytes_, bytes);
   }
   void retried() { add(retries_, 1); }
+  void opened(std::chrono::nanoseconds time) {
+    add(opens_, 1);
+    add(opening_ns_, static_cast<std::uint64_t>(time.count()));
+  }
   void busy(std::chrono::nanoseconds time) { add(busy_ns_, static_cast<std::uint64_t>(time.count())); }
 
   EngineStats total() const {
@@ -38,6 +42,8 @@ class ReadCounters {
     stats.bytes = bytes_.load(std::memory_order_relaxed);
     stats.reads = reads_.load(std::memory_order_relaxed);
     stats.read_bytes = read_bytes_.load(std::memory_order_relaxed);
+    stats.opens = opens_.load(std::memory_order_relaxed);
+    stats.opening = std::chrono::nanoseconds(opening_ns_.load(std::memory_order_relaxed));
     stats.retries = retries_.load(std::memory_order_relaxed);
     stats.busy = std::chrono::nanoseconds(busy_ns_.load(std::memory_order_relaxed));
     return stats;
@@ -46,7 +52,7 @@ class ReadCounters {
  private:
   using Counter = std::atomic<std::uint64_t>;
   static void add(Counter& counter, std::uint64_t amount) { counter.fetch_add(amount, std::memory_order_relaxed); }
-  Counter requests_{0}, bytes_{0}, reads_{0}, read_bytes_{0}, retries_{0}, busy_ns_{0};
+  Counter requests_{0}, bytes_{0}, reads_{0}, read_bytes_{0}, retries_{0}, busy_ns_{0}, opens_{0}, opening_ns_{0};
 };
 
 /// Adds the time of its scope to a ReadCounters.

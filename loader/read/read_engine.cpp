@@ -24,6 +24,8 @@ EngineStats& EngineStats::operator+=(const EngineStats& other) {
   bytes += other.bytes;
   reads += other.reads;
   read_bytes += other.read_bytes;
+  opens += other.opens;
+  opening += other.opening;
   retries += other.retries;
   busy += other.busy;
   return *this;

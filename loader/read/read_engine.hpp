@@ -41,6 +41,8 @@ EngineKind engine_named(std::string_view name);  ///< throws Error: invalid_argu
 struct EngineStats {
   std::uint64_t requests = 0, bytes = 0;    ///< asked for
   std::uint64_t reads = 0, read_bytes = 0;  ///< issued to the system, after coalescing and alignment
+  std::uint64_t opens = 0;                  ///< of files
+  std::chrono::nanoseconds opening{};       ///< that they took
   std::uint64_t retries = 0;                ///< short reads, EINTR and EAGAIN asked again
   std::chrono::nanoseconds
       busy{};  ///< threads of the engine, or of its callers, inside reads; of a ring: any read in flight

@@ -38,6 +38,7 @@ void UringReader::opened(UringRead& read, std::int64_t answer) {
   const auto failure = caught([&] {
     if (answer < 0) throw Error::io(static_cast<int>(-answer), "cannot open", {.shard = core_->files.shard(read.file)});
     file = core_->files.adopt(read.file, static_cast<int>(answer), options_.direct_io && read.open_direct);
+    core_->counters.opened(std::chrono::steady_clock::now() - read.asked_open);
   });
   for (auto waiter = waiters.rbegin(); waiter != waiters.rend(); ++waiter) {
     if (failure != nullptr) {

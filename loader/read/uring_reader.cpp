@@ -181,6 +181,7 @@ void UringReader::ask_open(UringRead& read) {
     for (UringRead* waiter : waiters) fail(*waiter, failure);
     return;
   }
+  read.asked_open = std::chrono::steady_clock::now();
   int flags = core_->files.open_flags();
   if (!read.open_direct) flags &= ~O_DIRECT;
   io_uring_sqe* sqe = ring_->entry();

@@ -43,7 +43,8 @@ struct UringRead {
   SplitRequest* split = nullptr;         // set when this is one piece of a request
   std::shared_ptr<const OpenFile> open;  // null until the ring has opened it
   std::string path;                      // while it does
-  bool open_direct = true;               // with O_DIRECT, if that is asked for
+  std::chrono::steady_clock::time_point asked_open{};
+  bool open_direct = true;  // with O_DIRECT, if that is asked for
   ReadVector target;
   std::uint64_t done = 0;   // bytes from begin; O_DIRECT: from aligned_begin
   std::uint64_t asked = 0;  // bytes of the read in flight

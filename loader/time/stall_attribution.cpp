@@ -20,13 +20,20 @@ void StallAttribution::add_stage(std::string name, bool keeps_slabs) {
   const std::size_t place = place_of(stages_.size());
   stages_.push_back(std::move(name));
   waited_for_.resize(std::max(waited_for_.size(), place + 1));
+  wait_.resize(waited_for_.size());
   if (keeps_slabs) keeps_slabs_ = place;
 }
 
 void StallAttribution::begin(Clock::time_point now) {
   const std::scoped_lock lock(mutex_);
   began_ = now;
-  if (ended_) busy_ += now - *ended_;
+  if (!asked_) asked_ = now;
+  log_.asks(now);
+  if (!ended_) return;
+  busy_ += now - *ended_;
+  steps_.add(static_cast<std::uint64_t>((now - *ended_).count()));
+  if (trace_ != nullptr && trace_->on())
+    trace_->add({.kind = TraceSpan::Kind::step, .begin = *ended_, .took = now - *ended_});
 }
 
 void StallAttribution::end(Clock::time_point now, const Journey* journey) {
@@ -34,11 +41,49 @@ void StallAttribution::end(Clock::time_point now, const Journey* journey) {
   const Clock::time_point began = *std::exchange(began_, std::nullopt);
   ended_ = now;
   waited_ += now - began;
-  if (journey == nullptr) {
-    guess(waited_for_, began, now);
-  } else {
-    split(waited_for_, began, now, *journey);
+  waits_.add(static_cast<std::uint64_t>((now - began).count()));
+  if (trace_ != nullptr && trace_->on()) {
+    TraceSpan span{.kind = TraceSpan::Kind::next, .begin = began, .took = now - began};
+    if (journey != nullptr) span.batch = journey->batch, span.epoch = journey->epoch, span.number = journey->number;
+    trace_->add(span);
   }
+  std::ranges::fill(wait_, nanoseconds{});
+  if (journey == nullptr) {
+    guess(wait_, began, now);
+  } else {
+    split(wait_, began, now, *journey);
+    ++taken_;
+    if ((journey->passed.empty() ? journey->finished : journey->passed.back()) <= began) ++ready_;
+  }
+  for (std::size_t place = 0; place < wait_.size(); ++place) waited_for_[place] += wait_[place];
+  log_.gets(now, in_words(), journey != nullptr);
+}
+
+// Of the last wait.
+StepTime StallAttribution::in_words() const {
+  StepTime words{
+      .read = wait_[Activity::read], .decode = wait_[Activity::decode], .transform = wait_[Activity::transform]};
+  for (std::size_t place = 0; place < wait_.size(); ++place) {
+    const bool named = place == Activity::read || place == Activity::decode || place == Activity::transform;
+    if (named) continue;
+    (place < Activity::count ? words.wait : place == keeps_slabs_ ? words.memcpy : words.own_step) += wait_[place];
+  }
+  return words;
+}
+
+void StallAttribution::epoch_ends(Clock::time_point now) {
+  const std::scoped_lock lock(mutex_);
+  log_.epoch_ends(now);
+}
+
+void StallAttribution::mark_step(Clock::time_point now) {
+  const std::scoped_lock lock(mutex_);
+  log_.mark(now);
+}
+
+Steps StallAttribution::steps() const {
+  const std::scoped_lock lock(mutex_);
+  return log_.steps();
 }
 
 void StallAttribution::split(Times& times, Clock::time_point from, Clock::time_point to, const Journey& journey) const {
@@ -85,11 +130,13 @@ void StallAttribution::guess(Times& times, Clock::time_point from, Clock::time_p
   times[reads_ahead_ ? Activity::read : Activity::plan] += idle;
 }
 
-void StallAttribution::got_batch(std::uint32_t rows, std::uint64_t bytes, Clock::time_point now) {
+void StallAttribution::got_batch(std::uint32_t rows, std::uint64_t bytes, std::uint64_t read_bytes,
+                                 Clock::time_point now) {
   const std::scoped_lock lock(mutex_);
-  if (first_batch_.count() == 0) first_batch_ = now - constructed_;
+  if (!first_batch_) first_batch_ = now - asked_.value_or(now);
   samples_ += rows;
   bytes_ += bytes;
+  read_bytes_ += read_bytes;
   ++batches_;
 }
 
@@ -98,7 +145,12 @@ void StallAttribution::report(Stats& stats) const {
   stats.samples = samples_;
   stats.batches = batches_;
   stats.bytes_delivered = bytes_;
-  stats.first_batch = first_batch_;
+  stats.stored_bytes = read_bytes_;
+  stats.batches_taken = taken_;
+  stats.batches_ready = ready_;
+  stats.histograms.emplace_back("wait", waits_.get());
+  stats.histograms.emplace_back("step", steps_.get());
+  stats.first_batch = first_batch_.value_or(nanoseconds{});
   stats.consumer_wait = waited_;
   stats.consumer_busy = busy_;
   stats.wall = waited_ + busy_;
@@ -113,7 +165,10 @@ void StallAttribution::reset(Clock::time_point now) {
   const std::scoped_lock lock(mutex_);
   waited_ = busy_ = nanoseconds{};
   std::ranges::fill(waited_for_, nanoseconds{});
-  samples_ = batches_ = bytes_ = 0;
+  samples_ = batches_ = bytes_ = read_bytes_ = taken_ = ready_ = 0;
+  waits_.reset();
+  steps_.reset();
+  log_.reset();
   if (began_) began_ = now;
   ended_.reset();
 }

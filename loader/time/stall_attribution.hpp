@@ -7,8 +7,11 @@
 #include <string>
 #include <vector>
 
+#include <penstock/loader/time/histogram.hpp>
 #include <penstock/loader/time/journey.hpp>
 #include <penstock/loader/time/stats.hpp>
+#include <penstock/loader/time/step_log.hpp>
+#include <penstock/loader/time/trace_log.hpp>
 #include <penstock/loader/time/work_log.hpp>
 
 namespace penstock {
@@ -27,17 +30,23 @@ namespace penstock {
 /// Points of time are arguments so that tests may make them by hand; they must not go back.
 class StallAttribution {
  public:
-  /// `reads_ahead`: the workers' input comes from an engine. `constructed`: when the loader was. The logs outlive this.
-  StallAttribution(const WorkLog& scheduler, const WorkLogs& workers, bool reads_ahead, Clock::time_point constructed)
-      : scheduler_(scheduler), workers_(workers), reads_ahead_(reads_ahead), constructed_(constructed) {}
+  /// `reads_ahead`: the workers' input comes from an engine. The logs outlive this.
+  StallAttribution(const WorkLog& scheduler, const WorkLogs& workers, bool reads_ahead)
+      : scheduler_(scheduler), workers_(workers), reads_ahead_(reads_ahead) {}
 
   /// Before the first wait, each `Stage` in the order of the line; the first one is what workers deliver to.
   /// `keeps_slabs`: its batches may have all slabs of the host while the workers have nothing to do.
   void add_stage(std::string name, bool keeps_slabs);
+  /// Told of waits and of the steps between them; outlives this.
+  void trace_into(TraceLane& trace) { trace_ = &trace; }
   void begin(Clock::time_point now);  ///< next() is called
   /// It returns, with a batch or (null) without one: then the workers tell what there is to tell.
   void end(Clock::time_point now, const Journey* journey);
-  void got_batch(std::uint32_t rows, std::uint64_t bytes, Clock::time_point now);
+  /// Its values have `bytes` bytes; for its rows, `read_bytes` were read.
+  void got_batch(std::uint32_t rows, std::uint64_t bytes, std::uint64_t read_bytes, Clock::time_point now);
+  void epoch_ends(Clock::time_point now);  ///< next() tells so, without a wait
+  void mark_step(Clock::time_point now);   ///< the consumer's step ends
+  Steps steps() const;
   void report(Stats& stats) const;
   void reset(Clock::time_point now);
 
@@ -50,19 +59,25 @@ class StallAttribution {
   void split(Times& times, Clock::time_point from, Clock::time_point to, const Journey& journey) const;
   void add_plan(Times& times, Clock::time_point from, Clock::time_point to) const;
   std::size_t nobody_works(Activity::Kind wait) const;
+  StepTime in_words() const;
   void guess(Times& times, Clock::time_point from, Clock::time_point to) const;
 
   const WorkLog& scheduler_;
   const WorkLogs& workers_;
   const bool reads_ahead_;
-  const Clock::time_point constructed_;
+  TraceLane* trace_ = nullptr;
   std::vector<std::string> stages_;                 // names, in the order of the line
   std::size_t keeps_slabs_ = Activity::deliver;     // place of the stage that does
   mutable std::mutex mutex_;                        // guards all below: stats() may come from another thread
   std::optional<Clock::time_point> began_, ended_;  // the wait under way; the end of the last one
-  Times waited_for_ = Times(Activity::count);
-  nanoseconds waited_{}, busy_{}, first_batch_{};
-  std::uint64_t samples_ = 0, batches_ = 0, bytes_ = 0;
+  std::optional<Clock::time_point> asked_;          // when the first wait began
+  Times waited_for_ = Times(Activity::count), wait_ = waited_for_;  // of all waits; of the last one
+  nanoseconds waited_{}, busy_{};
+  std::optional<nanoseconds> first_batch_;
+  std::uint64_t samples_ = 0, batches_ = 0, bytes_ = 0, read_bytes_ = 0;
+  std::uint64_t taken_ = 0, ready_ = 0;  // batches; those that were there before they were asked for
+  Histogram waits_, steps_;
+  StepLog log_;
 };
 
 /// One wait, also where it ends in an exception.

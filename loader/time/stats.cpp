@@ -1,110 +1,69 @@
-#include <cstdio>
-#include <ostream>
+#include <algorithm>
+#include <functional>
 
 #include <penstock/loader/time/stats.hpp>
 
 namespace penstock {
-namespace {
 
-double seconds(std::chrono::nanoseconds time) {
-  return std::chrono::duration<double>(time).count();
-}
-
-template <typename... Values>
-void print(std::ostream& out, const char* format, Values... values) {
-  char line[256];
-  std::snprintf(line, sizeof line, format, values...);
-  out << line;
-}
-
-void print_wait(std::ostream& out, const Stats& stats) {
-  const double wait = seconds(stats.consumer_wait);
-  const double wall = seconds(stats.wall);
-  print(out, "consumer    waited %.3f s (%.1f %% of its time), worked %.3f s", wait, wall > 0 ? 100 * wait / wall : 0.0,
-        seconds(stats.consumer_busy));
-  const char* separator = "; waited for ";
-  for (const auto& [stage, time] : stats.waited_for) {
-    if (wait <= 0 || seconds(time) / wait < 0.005) continue;
-    print(out, "%s%s %.0f %%", separator, stage.c_str(), 100 * seconds(time) / wait);
-    separator = ", ";
+void add(Stats& sum, const Stats& more) {
+  if (sum.stages.empty() && sum.batches == 0) {
+    sum = more;
+    return;
   }
-  out << "\n";
-}
-
-void print_checks(std::ostream& out, const Stats& stats) {
-  out << "checksums   " << name(stats.checksums);
-  if (stats.checksums != Checksums::off) {
-    print(out, ": %llu values or parts checked (%.1f MB)", static_cast<unsigned long long>(stats.checks.checked),
-          static_cast<double>(stats.checks.checked_bytes) / 1e6);
-    if (stats.checks.unchecked != 0)
-      print(out, ", %llu have none (%.1f MB)", static_cast<unsigned long long>(stats.checks.unchecked),
-            static_cast<double>(stats.checks.unchecked_bytes) / 1e6);
-    if (stats.checks.mismatches != 0)
-      print(out, ", %llu did not match at first", static_cast<unsigned long long>(stats.checks.mismatches));
+  const auto entry = [](auto& entries, const auto& wanted, auto name) -> auto& {
+    const auto found = std::ranges::find_if(entries, [&](const auto& known) { return name(known) == name(wanted); });
+    if (found != entries.end()) return *found;
+    entries.push_back(wanted);
+    entries.back() = {};
+    name(entries.back()) = name(wanted);
+    return entries.back();
+  };
+  const auto named = [](auto& one) -> auto& {
+    return one.name;
+  };
+  const auto first = [](auto& one) -> auto& {
+    return one.first;
+  };
+  for (const StageStats& stage : more.stages) {
+    StageStats& all = entry(sum.stages, stage, named);
+    all.threads = std::max(all.threads, stage.threads);
+    all.busy += stage.busy;
+    all.stalled_in += stage.stalled_in;
+    all.stalled_out += stage.stalled_out;
   }
-  out << "\n";
-}
-
-}  // namespace
-
-std::ostream& operator<<(std::ostream& out, const Stats& stats) {
-  const double wall = seconds(stats.wall);
-  print(out, "%llu samples in %.3f s: %.1f samples/s, %.1f MB/s read, first batch after %.1f ms\n",
-        static_cast<unsigned long long>(stats.samples), wall,
-        wall > 0 ? static_cast<double>(stats.samples) / wall : 0.0,
-        wall > 0 ? static_cast<double>(stats.bytes_read) / wall / 1e6 : 0.0, seconds(stats.first_batch) * 1e3);
-  print(out, "%-11s %7s %10s %12s %12s\n", "stage", "threads", "busy s", "stalled in", "stalled out");
-  for (const StageStats& stage : stats.stages) {
-    print(out, "%-11s %7u %10.3f %12.3f %12.3f\n", stage.name.c_str(), stage.threads, seconds(stage.busy),
-          seconds(stage.stalled_in), seconds(stage.stalled_out));
+  for (const auto& wait : more.waited_for) entry(sum.waited_for, wait, first).second += wait.second;
+  for (const auto& histogram : more.histograms) entry(sum.histograms, histogram, first).second += histogram.second;
+  for (const OutputStats& output : more.outputs) {
+    OutputStats& all = entry(sum.outputs, output, named);
+    all.decode += output.decode;
+    all.transform += output.transform;
   }
-  print_wait(out, stats);
-  out << "engine      " << name(stats.engine) << ": " << stats.engine_reason << "\n";
-  print(out, "memory      %.1f MB in %llu slabs, %.1f MB read window, %.1f MB blocks",
-        static_cast<double>(stats.slab_bytes) / 1e6, static_cast<unsigned long long>(stats.slabs),
-        static_cast<double>(stats.window_bytes) / 1e6, static_cast<double>(stats.block_cache_bytes) / 1e6);
-  if (stats.held_max_bytes != 0)
-    print(out, ", up to %.1f MB more by held_max", static_cast<double>(stats.held_max_bytes) / 1e6);
-  out << "\n";
-  out << "staging     " << stats.staging << "\n";
-  if (!stats.device.empty()) {
-    out << "device      " << stats.device << ": ";
-    print(out, "%.1f MB in %llu slabs\n", static_cast<double>(stats.device_bytes) / 1e6,
-          static_cast<unsigned long long>(stats.device_slabs));
-    if (const double copying = seconds(stats.copy_time); copying > 0)
-      print(out, "copies      %.1f MB, %.2f GB/s while they ran\n", static_cast<double>(stats.copied_bytes) / 1e6,
-            static_cast<double>(stats.copied_bytes) / copying / 1e9);
-  }
-  if (!stats.gpu_direct.empty()) {
-    out << "gpu direct  ";
-    if (stats.gpu_direct_bytes != 0) print(out, "%.1f MB, ", static_cast<double>(stats.gpu_direct_bytes) / 1e6);
-    out << stats.gpu_direct << "\n";
-  }
-  if (!stats.gpu_jpeg.empty()) {
-    out << "gpu jpeg    ";
-    if (stats.gpu_jpeg_rows != 0) print(out, "%llu images, ", static_cast<unsigned long long>(stats.gpu_jpeg_rows));
-    out << stats.gpu_jpeg << "\n";
-    if (stats.gpu_jpeg_refused != 0)
-      print(out, "            %llu batches were decoded by the cores, because the device found a bad JPEG in them\n",
-            static_cast<unsigned long long>(stats.gpu_jpeg_refused));
-  }
-  if (stats.blocks_undone != 0)
-    print(out, "blocks      %llu undone\n", static_cast<unsigned long long>(stats.blocks_undone));
-  if (stats.cache_kind != CacheKind::none) {
-    out << "cache       " << name(stats.cache_kind);
-    print(out, ": %.1f of %.1f MB in %llu values, %llu found, %llu not\n", static_cast<double>(stats.cache.used) / 1e6,
-          static_cast<double>(stats.cache.reserved) / 1e6, static_cast<unsigned long long>(stats.cache.values),
-          static_cast<unsigned long long>(stats.cache.hits), static_cast<unsigned long long>(stats.cache.misses));
-  }
-  print_checks(out, stats);
-  print(out, "workers     %u asked for, %u observed\n", stats.workers, stats.workers_observed);
-  if (stats.bad_samples != 0) {
-    print(out, "bad samples %llu; the first: ", static_cast<unsigned long long>(stats.bad_samples));
-    out << (stats.bad.empty() ? std::string() : stats.bad.front().cause) << "\n";
-  }
-  if (stats.excluded_samples != 0) out << "excluded    " << stats.excluded_samples << " samples that lack a field\n";
-  if (!stats.notes.empty()) out << "note        " << stats.notes << "\n";
-  return out;
+  sum.samples += more.samples;
+  sum.batches += more.batches;
+  sum.bytes_read += more.bytes_read;
+  sum.stored_bytes += more.stored_bytes;
+  sum.bytes_delivered += more.bytes_delivered;
+  sum.wall += more.wall;
+  sum.first_batch = std::max(sum.first_batch, more.first_batch);
+  sum.consumer_wait += more.consumer_wait;
+  sum.consumer_busy += more.consumer_busy;
+  sum.batches_taken += more.batches_taken;
+  sum.batches_ready += more.batches_ready;
+  sum.workers_on_cores += more.workers_on_cores;
+  sum.workers_await_cores += more.workers_await_cores;
+  sum.reads += more.reads;
+  sum.copied_bytes += more.copied_bytes;
+  sum.copy_time += more.copy_time;
+  sum.slowest.insert(sum.slowest.end(), more.slowest.begin(), more.slowest.end());
+  std::ranges::stable_sort(sum.slowest, std::greater{}, &SlowSample::took);
+  sum.slowest.resize(std::min<std::size_t>(sum.slowest.size(), 10));
+  constexpr std::size_t kMost = 8192;
+  const auto some = [&](auto& kept, const auto& next) {
+    const std::size_t room = kMost - std::min(kMost, kept.size());
+    kept.insert(kept.end(), next.begin(), next.begin() + static_cast<std::ptrdiff_t>(std::min(room, next.size())));
+  };
+  some(sum.last_reads, more.last_reads);
+  some(sum.last_rows, more.last_rows);
 }
 
 }  // namespace penstock

@@ -11,6 +11,9 @@
 #include <penstock/loader/cache_kind.hpp>
 #include <penstock/loader/checksums.hpp>
 #include <penstock/loader/read/read_engine.hpp>
+#include <penstock/loader/time/histogram.hpp>
+#include <penstock/loader/time/levels.hpp>
+#include <penstock/loader/time/read_span.hpp>
 
 namespace penstock {
 
@@ -37,15 +40,51 @@ struct BadSample {
   std::optional<std::uint64_t> position = {};
 };
 
+/// One of the samples that took a worker longest.
+struct SlowSample {
+  std::string key, output;  ///< output: the one that took longest
+  std::uint64_t sample, epoch;
+  std::uint64_t bytes;  ///< stored
+  std::chrono::nanoseconds read, decode, transform;
+  std::chrono::nanoseconds took() const { return read + decode + transform; }
+};
+
+/// What a worker did for one row.
+struct RowSpan {
+  std::chrono::nanoseconds read{}, decode{}, transform{};
+  std::uint64_t bytes = 0;  ///< stored
+};
+
+struct OutputStats {
+  std::string name;
+  std::chrono::nanoseconds decode{}, transform{};  ///< summed over the workers, without pieces that others helped with
+};
+
 struct Stats {
-  std::uint64_t samples = 0, batches = 0, bytes_read = 0, bytes_delivered = 0;
+  std::uint32_t rank = 0, world = 1;  ///< of the loader
+  std::uint64_t samples = 0, batches = 0;
+  std::uint64_t bytes_read = 0;    ///< asked of storage, for whatever batches
+  std::uint64_t stored_bytes = 0;  ///< of these, for the samples counted
+  std::uint64_t bytes_delivered = 0;
   std::chrono::nanoseconds wall{};           ///< since the first next()
-  std::chrono::nanoseconds first_batch{};    ///< from construction until the first batch was in hand
+  std::chrono::nanoseconds first_batch{};    ///< from the first next() until the first batch was in hand
   std::chrono::nanoseconds consumer_wait{};  ///< inside next()
   std::chrono::nanoseconds consumer_busy{};  ///< between one next() and the following one
   /// consumer_wait split over the stages that made it wait, in the order of `stages`; adds up to it.
   std::vector<std::pair<std::string, std::chrono::nanoseconds>> waited_for;
   std::vector<StageStats> stages;
+  std::vector<OutputStats> outputs;  ///< of the workers
+  /// Batches that next() took, and those that were finished before it was called.
+  std::uint64_t batches_taken = 0, batches_ready = 0;
+  /// In nanoseconds: "wait" of next(), "step" between two; of samples, by worker: "sample", and of that "read",
+  /// "decode" and "transform"; "request": reads, from the request to its answer. And "reads together": how many were
+  /// under way when one began.
+  std::vector<std::pair<std::string, Distribution>> histograms;
+  std::vector<SlowSample> slowest;   ///< ten at most, the slowest first
+  std::vector<RowSpan> last_rows;    ///< some of the last ones, about a thousand at most
+  std::vector<ReadSpan> last_reads;  ///< a few thousand at most
+  std::vector<Levels> levels;        ///< over the last minutes, the oldest first
+  std::chrono::nanoseconds workers_on_cores{}, workers_await_cores{};  ///< summed; zeros where the system is silent
   EngineKind engine = EngineKind::automatic;
   std::string engine_reason;
   EngineStats reads;
@@ -79,6 +118,11 @@ struct Stats {
   std::string notes;           ///< what a user should know (fallbacks, where rank and world came from)
 };
 
-std::ostream& operator<<(std::ostream& out, const Stats& stats);  ///< the stage table
+/// Adds what another loader with the same options did. What is no sum (names, memory, notes) stays, or is taken from
+/// `more` where there is none yet.
+void add(Stats& sum, const Stats& more);
+
+/// The stage table, with the verdict (verdict.hpp).
+std::ostream& operator<<(std::ostream& out, const Stats& stats);
 
 }  // namespace penstock

@@ -1,5 +1,8 @@
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <string>
+#include <system_error>
 #include <utility>
 
 #include <penstock/base/error.hpp>
@@ -9,6 +12,13 @@ namespace penstock {
 namespace {
 
 constexpr std::size_t kListed = 1000;
+
+// The shortest text that is this number.
+std::string written(double number) {
+  std::array<char, 32> digits{};
+  const auto [end, fault] = std::to_chars(digits.data(), digits.data() + digits.size(), number);
+  return fault == std::errc{} ? std::string(digits.data(), end) : std::to_string(number);
+}
 
 }  // namespace
 
@@ -34,8 +44,8 @@ std::uint64_t Failures::before(std::uint64_t position) const {
 void Failures::require(std::uint64_t bad, std::uint64_t samples, const char* whose) const {
   if (static_cast<double>(bad) <= max_rate_ * static_cast<double>(samples)) return;
   throw Error::corrupt(std::to_string(bad) + " of " + std::to_string(samples) + " samples of epoch " +
-                       std::to_string(order_.epoch) + whose + " are bad, more than max_error_rate allows" +
-                       (last_.empty() ? "" : "; the last: " + last_));
+                       std::to_string(order_.epoch) + whose + " are bad, more than max_error_rate=" +
+                       written(max_rate_) + " allows" + (last_.empty() ? "" : "; the last: " + last_));
 }
 
 void Failures::require_within_share(std::uint64_t bad) const {

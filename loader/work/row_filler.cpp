@@ -7,19 +7,21 @@
 #include <penstock/formats/io/crc32c.hpp>
 #include <penstock/loader/work/error_location.hpp>
 #include <penstock/loader/work/insist.hpp>
+#include <penstock/loader/work/read_now.hpp>
 #include <penstock/loader/work/row_filler.hpp>
 
 namespace penstock {
 
 RowFiller::RowFiller(const FetchFrom& from, ReadEngine& direct, BlockCache& blocks, SampleCache& cache,
-                     std::uint64_t max_items, WorkLog* log, Parallel* parallel)
+                     std::uint64_t max_items, WorkLog* log, ReadRecord* reads, Parallel* parallel)
     : from_(from),
       dataset_(from.dataset),
       program_(from.program),
       direct_(direct),
       max_items_(max_items),
       log_(log),
-      specials_(from.dataset, direct, blocks, parallel),
+      reads_(reads),
+      specials_(from.dataset, direct, blocks, reads, parallel),
       filler_(from.program, parallel),
       keeper_(from.program, cache, parallel) {}
 
@@ -69,7 +71,10 @@ void RowFiller::read(const Fetch& fetch, std::byte* buffer) {
 
 void RowFiller::submit(std::span<const ReadRequest> requests) {
   if (requests.empty()) return;
-  direct_.submit(requests);
+  std::uint64_t bytes = 0;
+  for (const ReadRequest& request : requests) bytes += request.extent.length;
+  asked_ += bytes;
+  read_now(direct_, requests, bytes, reads_);
   for (const PendingRead& read : pending_) {
     if (read.failure != nullptr) std::rethrow_exception(read.failure);
   }
@@ -77,6 +82,7 @@ void RowFiller::submit(std::span<const ReadRequest> requests) {
 
 void RowFiller::fill(const SampleContext& sample, const Fetch& fetch, std::byte* buffer, RowSlots& slots,
                      const RowTask* ahead) {
+  stored_ = fetch.stored_bytes();
   hits_ += fetch.hits();
   misses_ += fetch.misses();
   name_sample(sample, [&] {

@@ -25,10 +25,11 @@ namespace penstock {
 /// One per worker thread: owns the decoders' state and the scratch memory. Throws Error with shard, key and field.
 class RowFiller {
  public:
-  /// `direct` must be synchronous; it serves whatever was not read ahead. `log`: is told when a read is under way.
-  /// `parallel`: threads that may help with a large row; null: there are none. All must outlive the filler.
+  /// `direct` must be synchronous; it serves whatever was not read ahead. `log`: is told when a read is under way;
+  /// `reads`: how long it took. `parallel`: threads that may help with a large row; null: there are none. All must
+  /// outlive the filler.
   RowFiller(const FetchFrom& from, ReadEngine& direct, BlockCache& blocks, SampleCache& cache, std::uint64_t max_items,
-            WorkLog* log = nullptr, Parallel* parallel = nullptr);
+            WorkLog* log = nullptr, ReadRecord* reads = nullptr, Parallel* parallel = nullptr);
 
   /// Reads the sample here and now, then fills. I/O errors are tried three times.
   void read_and_fill(const SampleContext& sample, RowSlots& slots);
@@ -41,8 +42,12 @@ class RowFiller {
     times.decode += keeper_.decode_time();
     return times;
   }
-  std::uint64_t hits() const { return hits_; }      ///< values that the cache had, so far
-  std::uint64_t misses() const { return misses_; }  ///< and those that it had not
+  /// By output, without what was kept of samples.
+  std::span<const FillTimes> output_times() const { return filler_.output_times(); }
+  std::uint64_t asked_bytes() const { return asked_ + specials_.asked_bytes(); }  ///< that this one read itself, so far
+  std::uint64_t stored_bytes() const { return stored_; }                          ///< of the values of the last row
+  std::uint64_t hits() const { return hits_; }                                    ///< values that the cache had, so far
+  std::uint64_t misses() const { return misses_; }                                ///< and those that it had not
 
  private:
   template <typename Work>
@@ -66,6 +71,7 @@ class RowFiller {
   ReadEngine& direct_;
   const std::uint64_t max_items_;
   WorkLog* const log_;
+  ReadRecord* const reads_;
   SpecialReader specials_;
   SlotFiller filler_;
   SampleKeeper keeper_;
@@ -76,7 +82,7 @@ class RowFiller {
   std::vector<ReadSum> sums_;  // by read of the fetch read last
   std::vector<std::byte> cut_scratch_;
   nanoseconds read_time_{};
-  std::uint64_t hits_ = 0, misses_ = 0;
+  std::uint64_t hits_ = 0, misses_ = 0, asked_ = 0, stored_ = 0;
 };
 
 }  // namespace penstock

@@ -5,6 +5,7 @@
 #include <penstock/base/error.hpp>
 #include <penstock/formats/filters/filters.hpp>
 #include <penstock/loader/work/insist.hpp>
+#include <penstock/loader/work/read_now.hpp>
 #include <penstock/loader/work/special_reader.hpp>
 #include <penstock/transforms/pieces.hpp>
 
@@ -176,10 +177,11 @@ void SpecialReader::share_wave(const Undo& undo) {
 }
 
 std::span<const std::byte> SpecialReader::read_stored(const Block& block, std::byte* memory) {
+  asked_ += block.extent.length;
   insist([&] {
     PendingRead pending;
     const ReadRequest request{block.extent, memory, PendingRead::tag(pending)};
-    direct_.submit({&request, 1});
+    read_now(direct_, {&request, 1}, block.extent.length, reads_);
     if (pending.failure != nullptr) std::rethrow_exception(pending.failure);
   });
   return {memory, static_cast<std::size_t>(block.extent.length)};

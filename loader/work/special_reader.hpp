@@ -21,14 +21,16 @@ namespace penstock {
 /// One per worker thread, which alone reads; filters of a row with many blocks are undone by others too.
 class SpecialReader {
  public:
-  /// `direct` must be synchronous. `parallel`: null, or threads that may help. All must outlive the reader.
-  SpecialReader(const Dataset& dataset, ReadEngine& direct, BlockCache& blocks, Parallel* parallel)
-      : dataset_(dataset), direct_(direct), blocks_(blocks), parallel_(parallel) {}
+  /// `direct` must be synchronous. `reads`: null, or is told how long they took. `parallel`: null, or
+  /// threads that may help. All must outlive the reader.
+  SpecialReader(const Dataset& dataset, ReadEngine& direct, BlockCache& blocks, ReadRecord* reads, Parallel* parallel)
+      : dataset_(dataset), direct_(direct), blocks_(blocks), reads_(reads), parallel_(parallel) {}
 
   /// Writes all of fetch.specials(); those without a slot go to `buffer`. `ahead`: null, or has some blocks as they are
   /// stored. I/O errors are tried three times. Throws Error: io, corrupt, unsupported: that of the first piece, in
   /// order, that cannot be had.
   void read(const Fetch& fetch, std::byte* buffer, const RowTask* ahead);
+  std::uint64_t asked_bytes() const { return asked_; }  ///< of blocks that were read here, so far
 
  private:
   /// A block's stored bytes, which others may undo.
@@ -52,12 +54,14 @@ class SpecialReader {
   const Dataset& dataset_;
   ReadEngine& direct_;
   BlockCache& blocks_;
+  ReadRecord* const reads_;
   Parallel* const parallel_;
   std::vector<Stored> wave_;         // blocks that are undone together
   std::vector<std::size_t> starts_;  // of each piece of the wave, its first block
   std::vector<std::uint8_t> done_;   // by special: 1 where its bytes are there already
   ScratchMemory stored_;
   Filters filters_;
+  std::uint64_t asked_ = 0;
 };
 
 }  // namespace penstock

@@ -19,10 +19,16 @@ constexpr std::uint32_t kReplacementStream = 0x5eb1ace;  // a transform number o
 
 }  // namespace
 
-Worker::Worker(WorkerContext& context, WorkLog* log, Parallel* parallel)
+Worker::Worker(WorkerContext& context, WorkLog* log, WorkerRecord* record, TraceLane* trace, Parallel* parallel)
     : context_(context),
       log_(log),
-      filler_(context.from, context.direct, context.blocks, context.cache, context.options.max_items, log, parallel) {}
+      record_(record),
+      trace_(trace),
+      filler_(context.from, context.direct, context.blocks, context.cache, context.options.max_items, log,
+              record != nullptr ? &context.reads : nullptr, parallel),
+      outputs_(context.program.outputs().size()),
+      row_outputs_(outputs_.size()),
+      spent_(outputs_.size()) {}
 
 // A codec may wait for something on TBB meanwhile, in which this thread may be given a token; it is then for others.
 void Worker::run_tasks() {
@@ -30,7 +36,10 @@ void Worker::run_tasks() {
   at_work_ = true;
   auto taken = context_.tasks.first(idle_);
   while (taken) {
-    if (!std::exchange(observed_, true)) context_.workers_observed.fetch_add(1, std::memory_order_relaxed);
+    if (!std::exchange(observed_, true)) {
+      context_.workers_observed.fetch_add(1, std::memory_order_relaxed);
+      record_->runs_here();
+    }
     take_up(taken->at, taken->no_room);
     run_task(*taken->task);
     taken = context_.tasks.another(watch_.last(), idle_);
@@ -53,6 +62,7 @@ void Worker::record_help() {
   const nanoseconds busy = watch_.lap();
   context_.clocks.decode.busy.add(busy);
   log_->add(began, Activity::decode, busy);
+  if (traced()) trace_->add({.kind = TraceSpan::Kind::piece, .begin = began, .took = busy});
 }
 
 void Worker::take_up(Clock::time_point at, nanoseconds no_room) {
@@ -82,9 +92,57 @@ void Worker::record(bool goes_on) {
   context_.clocks.transform.busy.add(times[Activity::transform]);
   context_.reorder.clock().busy.add(times[Activity::deliver]);
   log_->add(began, times, goes_on);
+  record_outputs();
   if (!context_.cache.on()) return;
   const std::uint64_t hits = filler_.hits() - std::exchange(hits_, filler_.hits());
   context_.cache.count(hits + std::exchange(copied_, 0), filler_.misses() - std::exchange(misses_, filler_.misses()));
+}
+
+void Worker::record_outputs() {
+  const std::span<const FillTimes> now = filler_.output_times();
+  for (std::size_t i = 0; i < now.size(); ++i) {
+    const FillTimes before = std::exchange(outputs_[i], now[i]);
+    spent_[i] = {.decode = now[i].decode - before.decode, .transform = now[i].transform - before.transform};
+  }
+  record_->outputs(spent_);
+}
+
+// Of a row that this worker has just filled, or failed to.
+void Worker::record_row(const RowTime& before, const SampleContext& sample) {
+  const FillTimes fill = filler_.fill_times();
+  RowTime row{.begin = before.begin,
+              .read = filler_.read_time() - before.read,
+              .decode = fill.decode - before.decode,
+              .transform = fill.transform - before.transform,
+              .sample = sample.sample,
+              .epoch = sample.epoch,
+              .bytes = filler_.stored_bytes()};
+  nanoseconds most{-1};
+  const std::span<const FillTimes> now = filler_.output_times();
+  for (std::uint32_t i = 0; i < now.size(); ++i) {
+    const FillTimes earlier = std::exchange(row_outputs_[i], now[i]);
+    const nanoseconds spent = now[i].decode - earlier.decode + now[i].transform - earlier.transform;
+    if (spent > most) row.output = i, most = spent;
+  }
+  record_->row(row);
+  if (traced()) trace_->add(row);
+}
+
+// Of a batch that is finished, its last rows at `began`.
+void Worker::trace_batch(const BatchBuilder& builder, Clock::time_point began) {
+  const Journey& journey = builder.journey;
+  TraceSpan span{.kind = TraceSpan::Kind::deliver,
+                 .lane = static_cast<std::uint32_t>(context_.slabs.number_of(&builder.slab())),
+                 .begin = began,
+                 .took = journey.finished - began,
+                 .batch = journey.batch,
+                 .epoch = journey.epoch,
+                 .number = journey.number};
+  trace_->add(span);
+  span.kind = TraceSpan::Kind::filling;
+  span.begin = journey.begun;
+  span.took = journey.finished - journey.begun;
+  trace_->add(span);
 }
 
 // Times are recorded before others can see what they were spent on: rows before they count as finished, and the batch
@@ -93,7 +151,9 @@ void Worker::run_task(RowTask& task) {
   BatchBuilder& builder = *task.builder;
   const std::uint32_t first = task.first;
   const std::uint32_t count = task.count;
-  Journey journey{.sent = task.sent, .queued = task.queued, .worker = log_};
+  Journey journey = builder.journey_of(task.sent, task.queued);
+  journey.worker = log_;
+  const Clock::time_point began = watch_.last();
   const bool wanted = builder.generation() == context_.reorder.generation();
   bool to_fill = wanted;
   if (wanted) {
@@ -109,9 +169,13 @@ void Worker::run_task(RowTask& task) {
   }
   if (task.buffer != nullptr) context_.window.release(task.buffer);
   task.blocks.clear();
+  TraceSpan span = traced() ? task.traced(TraceSpan::Kind::task, began, began) : TraceSpan{};
   context_.row_tasks.release(
       &task);  // before the batch can be seen finished: all that is in flight belongs to some batch
   record(false);
+  const Clock::time_point filled = watch_.last();
+  span.took = filled - began;
+  if (span.batch != 0) trace_->add(span);
   if (!builder.finish_rows(count)) return;
   if (wanted && builder.failure() == nullptr) {
     if (auto failure = caught([&] { finish(builder); })) {
@@ -122,6 +186,7 @@ void Worker::run_task(RowTask& task) {
   record(false);
   journey.finished = watch_.last();
   builder.journey = journey;
+  if (traced()) trace_batch(builder, filled);
   context_.reorder.put(builder);
 }
 
@@ -141,7 +206,10 @@ void Worker::finish(BatchBuilder& builder) {
   if (!context_.mixer.empty() && !builder.rows.empty()) {
     Stopwatch watch;
     context_.mixer.run(builder.slab(), builder.seed(), builder.rows.front().position, mixed_row_);
-    mixing_ += watch.lap();
+    const Clock::time_point began = watch.last();
+    const nanoseconds took = watch.lap();
+    mixing_ += took;
+    if (traced()) trace_->add({.kind = TraceSpan::Kind::mix, .begin = began, .took = took});
   }
   builder.slab().seal(builder.buffered);
 }
@@ -164,6 +232,10 @@ void Worker::copy_rows(BatchBuilder& builder, std::uint32_t first, std::uint32_t
 // Whatever goes wrong, in a replacement too, becomes the row's failure: no exception leaves the worker.
 void Worker::run_row(BatchBuilder& builder, std::uint32_t row, RowTask* ahead, std::uint32_t index) {
   builder.set_state(row, BatchBuilder::RowState::decoding);
+  const FillTimes fill = filler_.fill_times();
+  const RowTime before{
+      .begin = Clock::now(), .read = filler_.read_time(), .decode = fill.decode, .transform = fill.transform};
+  const std::uint64_t asked = filler_.asked_bytes();
   auto failure = caught([&] {
     try {
       fill_row(builder, row, ahead, index);
@@ -173,6 +245,8 @@ void Worker::run_row(BatchBuilder& builder, std::uint32_t row, RowTask* ahead, s
     }
   });
   if (failure != nullptr) fail_row(builder, row, std::move(failure));
+  builder.add_read(filler_.asked_bytes() - asked);
+  if (record_ != nullptr) record_row(before, builder.slab().context(row));
 }
 
 void Worker::fail_row(BatchBuilder& builder, std::uint32_t row, std::exception_ptr failure) {
@@ -263,7 +337,9 @@ void WorkerPool::start(const std::shared_ptr<void>& keeps_alive, WorkerContext& 
   state.failed = failed;
   Parallel* const parallel = state.threads > 1 ? &state : nullptr;
   for (unsigned worker = 0; worker < state.threads; ++worker)
-    state.all.push_back(std::make_unique<Worker>(context, context.worker_logs[worker].get(), parallel));
+    state.all.push_back(std::make_unique<Worker>(context, context.worker_logs[worker].get(),
+                                                 context.worker_records[worker].get(), &context.trace.worker(worker),
+                                                 parallel));
   context.tasks.call_by(
       state.threads, [&state] { return state.pool.enqueue(); },
       [&state] { caught([&] { state.failed(std::make_exception_ptr(std::bad_alloc())); }); });

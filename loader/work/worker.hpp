@@ -23,8 +23,9 @@ namespace penstock {
 /// One worker: what its thread does with a token.
 class Worker {
  public:
-  /// `log`: null for one that only fills batches. `parallel`: of the pool; null: nobody helps.
-  explicit Worker(WorkerContext& context, WorkLog* log = nullptr, Parallel* parallel = nullptr);
+  /// `log`, `record` and `trace`: null for one that only fills batches. `parallel`: of the pool; null: nobody helps.
+  explicit Worker(WorkerContext& context, WorkLog* log = nullptr, WorkerRecord* record = nullptr,
+                  TraceLane* trace = nullptr, Parallel* parallel = nullptr);
   /// Does row tasks, the oldest first, until there is none. Throws what is no row's failure.
   void run_tasks();
   /// Does pieces of another worker's row, as thread `number`, until none is left.
@@ -44,19 +45,27 @@ class Worker {
   void finish(BatchBuilder& builder);                       ///< once its last row is written
   void take_up(Clock::time_point at, nanoseconds no_room);  ///< it was idle until then
   nanoseconds unrecorded() const;  ///< in rows, but for what is neither read nor decoded nor transformed
-  void record(bool goes_on);       ///< what was done since the last look at the clock
+  void record_row(const RowTime& before, const SampleContext& sample);
+  void record_outputs();
+  void record(bool goes_on);  ///< what was done since the last look at the clock
+  bool traced() const { return trace_ != nullptr && trace_->on(); }
+  void trace_batch(const BatchBuilder& builder, Clock::time_point began);
 
   WorkerContext& context_;
   WorkLog* const log_;
+  WorkerRecord* const record_;
+  TraceLane* const trace_;
   Stopwatch watch_;
   RowFiller filler_;
   RowSlots slots_;
-  std::vector<std::byte> mixed_row_;             // scratch
-  std::vector<std::uint8_t> missing_;            // scratch: by row, 1 where the cache has it not
-  nanoseconds mixing_{};                         // since last recorded
-  nanoseconds read_{}, decode_{}, transform_{};  // as last recorded
-  std::uint64_t hits_ = 0, misses_ = 0;          // likewise
-  std::uint64_t copied_ = 0;                     // values, since then
+  std::vector<std::byte> mixed_row_;              // scratch
+  std::vector<std::uint8_t> missing_;             // scratch: by row, 1 where the cache has it not
+  nanoseconds mixing_{};                          // since last recorded
+  std::vector<FillTimes> outputs_, row_outputs_;  // as last recorded
+  std::vector<FillTimes> spent_;                  // scratch
+  nanoseconds read_{}, decode_{}, transform_{};   // as last recorded
+  std::uint64_t hits_ = 0, misses_ = 0;           // likewise
+  std::uint64_t copied_ = 0;                      // values, since then
   TaskQueue::Idle idle_;
   bool at_work_ = false, observed_ = false;
 };

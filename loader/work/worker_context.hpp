@@ -15,8 +15,11 @@
 #include <penstock/loader/plan/selection.hpp>
 #include <penstock/loader/read/read_engine.hpp>
 #include <penstock/loader/read/window.hpp>
+#include <penstock/loader/time/read_record.hpp>
 #include <penstock/loader/time/stage_clock.hpp>
+#include <penstock/loader/time/trace_log.hpp>
 #include <penstock/loader/time/work_log.hpp>
+#include <penstock/loader/time/worker_record.hpp>
 #include <penstock/loader/work/batch_mixer.hpp>
 #include <penstock/transforms/program/program.hpp>
 
@@ -41,6 +44,9 @@ struct WorkerContext {
   StageClocks& clocks;
   WorkLog& scheduler_log;
   const WorkLogs& worker_logs;
+  const WorkerRecords& worker_records;
+  ReadRecord& reads;
+  TraceLog& trace;
   std::atomic<unsigned>& workers_observed;
 };
 

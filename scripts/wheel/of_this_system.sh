@@ -8,6 +8,7 @@ cd "$(dirname "$0")/../.."
 [ $# -gt 0 ] || set -- python3
 here=$PWD
 wheels=$here/build/wheels
+arch=$(uname -m)
 mkdir -p "$wheels"
 launcher=()
 if command -v ccache >/dev/null; then launcher=(-C cmake.define.CMAKE_CXX_COMPILER_LAUNCHER=ccache); fi
@@ -23,12 +24,13 @@ for python in "$@"; do
   PATH=$tools:$PATH "$tools/python" -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation \
     --wheel-dir "$work/raw" -C build-dir="$work/build" "${launcher[@]}" .
   wheel=("$work"/raw/*.whl)
-  rm -f "$wheels/$(basename "${wheel[0]}" linux_x86_64.whl)"*
+  of_this_python=$wheels/$(basename "${wheel[0]}" "linux_$arch.whl")
+  rm -f "$of_this_python"*"$arch.whl"
   PATH=$tools:$PATH "$tools/auditwheel" repair --wheel-dir "$wheels" "${wheel[0]}" 2>"$work/auditwheel.log" ||
     { cat "$work/auditwheel.log" >&2; exit 1; }
 
   "$python" -m venv --clear "$work/try"
-  "$work/try/bin/python" "${pip_install[@]}" --no-index "$wheels/$(basename "${wheel[0]}" linux_x86_64.whl)"*.whl
+  "$work/try/bin/python" "${pip_install[@]}" --no-index "$of_this_python"*"$arch.whl"
   (cd / && env -u PYTHONPATH "$work/try/bin/python" "$here/tests/python/check_wheel.py")
 done
 ls -l "$wheels"

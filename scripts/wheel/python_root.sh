@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Usage: scripts/wheel/python_root.sh ARCH SUITE FOLDER
-# Makes FOLDER the root of a Debian of that name (bullseye, bookworm) for ARCH, with its C library and Python, pip included: files
+# Makes FOLDER the root of a Debian of that name (bullseye, bookworm, trixie) for ARCH, with its C library and Python, pip included: files
 # of its packages, unpacked and not configured, which is enough for `chroot` or qemu to run that Python. What is there is kept.
 set -euo pipefail
 arch=$1
@@ -23,5 +23,6 @@ apt_get update
 apt_get install --download-only --yes --no-install-recommends python3 python3-pip coreutils dash >/dev/null
 for package in apt/cache/archives/*.deb; do dpkg -x "$package" .; done
 rm -rf apt
+for folder in bin lib sbin; do [ -e $folder ] || ln -s usr/$folder $folder; done  # which newer packages leave to base-files
 mkdir -p proc dev tmp
 touch .complete

@@ -86,7 +86,7 @@ TEST_CASE("a sweep measures every combination once and gives the fastest first")
     CHECK(row.samples > 0);
     CHECK(row.first_batch_ms > 0);
     CHECK(row.rounds == 3);
-    CHECK_FALSE(row.stages.empty());
+    CHECK_FALSE(row.stats.stages.empty());
     CHECK_FALSE(row.engine_reason.empty());
     CHECK_FALSE(row.efficiency.has_value());
     CHECK_FALSE(row.digest.has_value());
@@ -99,8 +99,8 @@ TEST_CASE("with a device the copy is a stage, and stands beside a plain loop of 
   SweepOptions options = quick();
   options.trial.device = std::make_shared<penstock::HostDevice>(0);
   const BenchRow row = penstock::sweep(icons.subjects, options).rows.front();
-  CHECK(row.stages.back().name == "copy");
-  CHECK(row.stages.back().busy.count() > 0);
+  CHECK(row.stats.stages.back().name == "copy");
+  CHECK(row.stats.stages.back().busy.count() > 0);
   CHECK(row.device == "host:0: the processor in a device's place");
   CHECK(row.staging == "page-locked memory for host:0");
   // Of each batch at least its labels and what the fewest bytes of its pixels are.
@@ -115,7 +115,7 @@ TEST_CASE("with a device the copy is a stage, and stands beside a plain loop of 
   options.trial.device = nullptr;
   const BenchRow plain = penstock::sweep(icons.subjects, options).rows.front();
   CHECK(plain.device.empty());
-  CHECK(plain.stages.back().name != "copy");
+  CHECK(plain.stats.stages.back().name != "copy");
   CHECK(plain.plain_copy_gb_per_s == 0);
   CHECK(penstock::copies_text(plain).empty());
 }

@@ -92,6 +92,19 @@ TEST_CASE("max_items bounds a ragged row, and names the sample that is longer") 
   CHECK_THROWS_WITH_AS(loader.next(), doctest::Contains("sample b"), Error);
 }
 
+TEST_CASE("rows that a batch pads to more than there can be are an error that names the longest one") {
+  const TemporaryFolder folder;
+  const std::vector<float> item(65536);
+  for (std::uint64_t i = 0; i < 64; ++i)
+    write_file(folder / "data" / (number_key(i) + ".npy"),
+               npy_file(i == 41 ? item : std::vector<float>(), i == 41 ? "(1, 65536)" : "(0, 65536)"));
+  LoaderOptions options;
+  options.batch_size = 64;
+  options.fields = {{"npy", array::decode({.ragged = true}) | pad(0, {.multiple_of = 1 << 24})}};
+  Loader loader(open(folder / "data"), options);
+  CHECK_THROWS_WITH_AS(loader.next(), doctest::Contains("sample s000041"), Error);
+}
+
 TEST_CASE("exactly as many workers as asked for decode") {
   const TemporaryFolder folder;
   write_arrays(folder / "data", 400);

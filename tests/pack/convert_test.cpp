@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include "support/encoded.hpp"
 #include "support/loading.hpp"
 #include "support/random_samples.hpp"
 #include "support/written_formats.hpp"
@@ -187,6 +188,31 @@ TEST_CASE("values that changed between a kill and the resume are packed as they 
     CHECK(result.resumed <= 40);
     CHECK(result.resumed + result.samples == 200);
     check_equal(open(data), open(folder / "packed"));
+  }
+}
+
+TEST_CASE("a sample that was left out of a whole shard and mended since is packed by a resume") {
+  for (const bool mended : {false, true}) {
+    CAPTURE(mended);
+    const TemporaryFolder folder;
+    const Bytes picture_file = jpeg(picture(64, 64, 3, 1));
+    const std::string good(reinterpret_cast<const char*>(picture_file.data()), picture_file.size());
+    const auto path = [&](int i) { return folder / "data" / (std::to_string(1000 + i) + ".jpg"); };
+    for (int i = 0; i < 200; ++i) write_file(path(i), i % 50 == 10 ? good.substr(0, good.size() / 4) : good);
+    ConvertOptions options = of_small_shards(false);
+    options.shard_size = 16 << 10;
+    options.recoding.jpeg = jpeg_recoding("quality:50", 0);
+    options.on_error = PackOnError::skip;
+    const auto enough = [](const ConvertProgress& progress) { return progress.samples < 120; };
+    CHECK_THROWS_AS(convert(open(folder / "data"), folder / "packed", options, enough), Error);
+    if (mended) write_file(path(60), good);
+    options.resume = true;
+    const ConvertResult result = convert(open(folder / "data"), folder / "packed", options);
+    CHECK((result.resumed > 60) != mended);
+    CHECK(result.resumed > 20);
+    CHECK(result.skipped == (mended ? 3 : 4));
+    CHECK(result.resumed + result.samples + result.skipped == 200);
+    CHECK(open(folder / "packed").find("1060").has_value() == mended);
   }
 }
 

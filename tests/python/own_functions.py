@@ -4,7 +4,9 @@ import os
 import pathlib
 import random
 import signal
+import sys
 import time
+import types
 
 import numpy as np
 
@@ -27,6 +29,10 @@ class Unpicklable(Exception):
 
 def same(row):
     return row
+
+
+def halved(row):
+    return row[::2]
 
 
 def noisy(row, generator):
@@ -59,6 +65,25 @@ def fails_at_eleven(row):
 
 
 def changes_what_it_gets(row):
+    row += 1
+    return row
+
+
+def swapped(one, other):
+    one += 1
+    return {"one": other, "other": one}
+
+
+def turned(one, other):
+    return {"one": other[::-1], "other": one[1:]}
+
+
+def mirrored(one, other):
+    return {"one": one, "other": one[:, ::-1]}
+
+
+def imports_late(row):
+    sys.modules.setdefault("albumentations", types.ModuleType("albumentations"))
     row += 1
     return row
 

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import time
 
+import pytest
 from command import COMMAND, fails, run
 
 
@@ -102,6 +103,57 @@ def test_bench_compares_datasets_and_writes_its_reports(packed, icons, tmp_path)
     rates = [row["samples_per_s"] for row in report["rows"]]
     assert rates == sorted(rates, reverse=True)
     assert "<svg" in (tmp_path / "r.html").read_text()
+
+
+def test_bench_predicts_and_checks(icons, tmp_path):
+    words = ["bench", icons, "--check", "--seconds", "0.5", "--rounds", "2", "--json", tmp_path / "c.json"]
+    text = run(*words, "--workers", "1,2", "--prefetch", "2,4").stdout.decode()
+    assert "predicted" in text and "workers=2, prefetch=4" in text
+    told = json.loads((tmp_path / "c.json").read_text())["checks"][0]
+    assert [row["setting"] for row in told["rows"]] == ["workers=2", "prefetch=4", "workers=2, prefetch=4"]
+    assert told["base"]["workers"] == 1 and told["base"]["samples_per_s"] > 0
+    for row in told["rows"]:
+        assert row["predicted_samples_per_s"] > 0 and row["samples_per_s"] > 0
+        assert row["error"] == pytest.approx(row["predicted_samples_per_s"] / row["samples_per_s"] - 1)
+    assert "excludes" in fails("bench", icons, "--check", "--mock-loader", code=2)
+
+
+def test_bench_predicts_for_another_machine(icons, tmp_path):
+    run("bench", icons, "--seconds", "0.3", "--machine", "cores=8,step=1s", "--json", tmp_path / "r.json")
+    report = json.loads((tmp_path / "r.json").read_text())
+    elsewhere = report["advice"][0]["elsewhere"]
+    assert elsewhere["workers"] == 8 and elsewhere["machine"] == "8 cores, a step of 1.00 s"
+    assert elsewhere["samples_per_s"] == pytest.approx(report["rows"][0]["batch_size"], rel=0.02)
+    assert elsewhere["limit"] == "the consumer"
+    assert "'core=8'" in fails("bench", icons, "--machine", "core=8", code=2)
+
+
+def test_bench_splits_the_stalls_of_a_step(icons, tmp_path):
+    words = ["--consumer", "sleep:3", "--stall-split", "--seconds", "0.3", "--workers", "1", "--no-efficiency"]
+    text = run("bench", icons, *words, "--json", tmp_path / "r.json").stdout.decode()
+    assert "compute " in text and "prep stall (cores)" in text and "no loader" in text
+    split = json.loads((tmp_path / "r.json").read_text())["rows"][0]["stall_split"]
+    parts = [split[name] or 0 for name in ("compute_s", "prep_stall_s", "fetch_stall_s")]
+    assert abs(sum(parts) - split["step_s"]) < 1e-9 and min(parts) >= 0 and split["rounds"] == 3
+    assert (split["cold_step_s"] is None) == ("fetch stall not measured" in text)
+    assert "a stall split needs a consumer" in fails("bench", icons, "--stall-split", code=2)
+    assert "without a cache" in fails("bench", icons, *words, "--cache", "encoded", code=2)
+
+
+def test_bench_stands_for_the_accelerators_of_mlperf_storage(icons, tmp_path):
+    words = ["bench", icons, "--workers", "2", "--no-efficiency", "--seconds", "0.3", "--json", tmp_path / "r.json"]
+    text = run(*words, "--consumer", "mlperf:unet3d-a100", "--mock-loader").stdout.decode()
+    report = json.loads((tmp_path / "r.json").read_text())
+    assert report["rows"][0]["batch_size"] == 7 and report["accelerator"]["least_utilisation"] == 0.9
+    assert "mlperf:unet3d-a100: 7 samples in 636 ms" in text and "not that configuration" not in text
+    text = run(*words, "--consumer", "mlperf:cosmoflow-h100", "--batch-size", "4").stdout.decode()
+    report = json.loads((tmp_path / "r.json").read_text())
+    row, accelerator = report["rows"][0], report["accelerator"]
+    assert row["batch_size"] == 4 and "measured with 4 samples" in text
+    alone = report["limits"]["loader_alone_samples_per_s"]
+    assert accelerator["fed_by_loader_alone"] == int(alone * 0.0035 / 0.7)
+    assert 0 < row["accelerator_utilisation"] <= 1
+    assert "there are mlperf:resnet50-h100" in fails("bench", icons, "--consumer", "mlperf:x", code=2)
 
 
 def test_tune_prints_the_lines_to_copy(icons):

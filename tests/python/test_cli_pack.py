@@ -1,5 +1,6 @@
 """penstock pack: equal bytes whatever the workers, labels, interruptions and faults."""
 
+import gzip
 import json
 import os
 import resource
@@ -41,6 +42,15 @@ def test_pack_refuses_a_destination_that_is_there_unless_told(icons, packed, tmp
     assert bytes_of(dataset) == bytes_of(packed["tar"])
     run("pack", icons, dataset, "--format", "lmdb", "--overwrite")
     assert json.loads(run("info", dataset, "--json").stdout)["format"] == "lmdb"
+
+
+def test_tar_is_packed_unless_told(icons, tmp_path):
+    run("pack", icons, tmp_path / "told", "--format", "tar")
+    run("pack", icons, tmp_path / "default")
+    assert bytes_of(tmp_path / "default") == bytes_of(tmp_path / "told")
+    (tmp_path / "x.tar.gz").write_bytes(gzip.compress((tmp_path / "told" / "shard-000000.tar").read_bytes()))
+    run("pack", tmp_path / "x.tar.gz", tmp_path / "unpacked")
+    assert json.loads(run("info", tmp_path / "unpacked", "--json").stdout)["format"] == "tar"
 
 
 def test_pack_takes_labels_from_a_table(icons, tmp_path):

@@ -87,7 +87,7 @@ def test_a_failure_names_part_machine_and_sample_and_can_be_mended(client, icons
         ps.dask.pack(client, tmp_path / "source", tmp_path / "set", format="tar", parts=4, **SMALL)
     assert caught.value.kind == "corrupt" and caught.value.key == key and caught.value.field == "png"
     assert not (tmp_path / "set").exists()
-    with pytest.raises(ps.Error, match="resume continues it"):
+    with pytest.raises(ps.Error, match="resume=True continues it"):
         ps.dask.pack(client, tmp_path / "source", tmp_path / "set", format="tar", **SMALL)
     with pytest.raises(ps.Error, match="other options"):
         ps.dask.pack(client, tmp_path / "source", tmp_path / "set", format="tar", resume=True, on_error="skip", **SMALL)

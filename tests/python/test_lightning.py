@@ -1,5 +1,11 @@
 """penstock.torch in PyTorch Lightning: epochs advance, and a checkpoint made in the middle of one continues there."""
 
+import os
+import re
+import subprocess
+import sys
+
+import pages
 import penstock as ps
 import pytest
 
@@ -142,3 +148,30 @@ def test_several_training_loaders_and_overfitting(arrays, tmp_path):
     model = Model()
     trainer(tmp_path, enable_checkpointing=False, overfit_batches=2).fit(model, dataset(arrays))
     assert len(model.seen) == 4
+
+
+def test_the_guide_counts_where_a_rank_has_a_batch_without_a_valid_row(tmp_path):
+    """80 samples in batches of 32 on two ranks: the last batch of the second one has rows that pad alone."""
+    program = next(block.text for block in pages.blocks_of(pages.ROOT / "docs/guides/lightning.md") if block.title)
+    model = program[: program.index("def trainer")]
+    (tmp_path / "validate.py").write_text(f"""{model}
+import sys
+
+devices = int(sys.argv[1])
+torch.manual_seed(0)
+trainer = lightning.Trainer(accelerator="cpu", devices=devices, strategy="ddp" if devices > 1 else "auto", logger=False,
+                            enable_checkpointing=False, enable_progress_bar=False, enable_model_summary=False)
+told = trainer.validate(Model(), verbose=False)[0]["accuracy"]
+if trainer.is_global_zero:
+    print("accuracy", told)
+""")
+    subprocess.run([pages.COMMAND, "synth", "icons", "icons", "-n", "80", "--classes", "4"], cwd=tmp_path, check=True)
+    told = []
+    for devices in ("1", "2"):
+        run = [sys.executable, "validate.py", devices]
+        alone = {name: value for name, value in os.environ.items() if name not in ("RANK", "WORLD_SIZE", "LOCAL_RANK")}
+        done = subprocess.run(run, cwd=tmp_path, env=alone, capture_output=True, text=True, check=False, timeout=240)
+        assert done.returncode == 0, done.stderr
+        told.append(float(re.search(r"^accuracy (.*)$", done.stdout, re.MULTILINE)[1]))
+    assert told[0] == told[1]
+    assert 0 <= told[0] <= 1

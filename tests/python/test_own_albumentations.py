@@ -67,3 +67,16 @@ def test_a_compose_takes_image_and_boxes_of_a_sample(images, workers):
         assert made.shape[1:] == (3, 16, 16) and rows == expected_rows
         counts |= set(map(len, rows))
     assert len(counts) > 1
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_an_error_for_channels_that_come_first_names_layout(images, whole):
+    compose = A.Compose([A.RandomCrop(16, 16)])
+    fields = {"jpg": ps.image.random_resized_crop((32, 24))}
+    options = {"on_sample": ps.sample(compose, {"jpg": "image"})}
+    if not whole:
+        fields["jpg"] |= ps.transform(lambda image: compose(image=image)["image"])
+        options = {}
+    with pytest.raises(Exception) as raised, ps.Loader(images, fields=fields, **options, **OPTIONS) as loader:
+        next(iter(loader))
+    assert 'images came as (C, H, W): with layout="HWC" the function gets' in raised.value.__notes__[0]

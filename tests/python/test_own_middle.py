@@ -95,6 +95,36 @@ def test_a_function_may_give_rows_of_any_size_to_steps_that_make_them_alike(imag
     assert gray.shape == (60, 1, 24, 20)
 
 
+def test_features_of_an_image_go_on_as_arrays(images):
+    def means(row):
+        return row.mean(2, dtype=np.float32)
+
+    def floats(row):
+        return row / np.float32(2)
+
+    expected = rows_of(images, CROP)
+    made = rows_of(images, CROP | ps.transform(means) | ps.array.cast("float16"))
+    assert made.shape == (60, 3, 24) and made.dtype == np.float16
+    np.testing.assert_allclose(made, expected.mean(3), rtol=1e-3)
+    np.testing.assert_array_equal(rows_of(images, CROP | ps.transform(floats) | ps.array.cast("float64")), expected / 2)
+    padded = rows_of(images, CROP | ps.transform(means) | ps.pad(5, value=-1))
+    assert padded.shape == (60, 5, 24) and (padded[:, 3:] == -1).all()
+    with pytest.raises(ps.Error, match="not an image"):  # (C, H, W) would have to come of it
+        rows_of(images, CROP | ps.transform(floats, layout="HWC") | ps.image.cast("float16"))
+
+
+def test_images_of_sizes_of_their_own_have_one_shape_behind_a_function(tmp_path):
+    from PIL import Image
+
+    for i in range(3):
+        Image.fromarray(np.full((8 + i, 9, 3), i, np.uint8)).save(tmp_path / f"{i}.png")
+    own = ps.image.decode(ragged=True)
+    with pytest.raises(ps.Error, match=r"gave uint8 \(3, 9, 9\), and uint8 \(3, 8, 9\).*sizes of their own must have one shape"):
+        list(ps.Loader(tmp_path, batch_size=3, fields={"png": own | ps.transform(same)}))
+    batch = next(iter(ps.Loader(tmp_path, batch_size=3, fields={"png": own | ps.transform(same) | ps.image.resize((4, 5))})))
+    assert batch["png"].shape == (3, 3, 4, 5)
+
+
 def test_arrays_and_points_go_on_too(arrays, tmp_path):
     fields = {"npy": ps.transform(lambda row: row * 2) | ps.array.random_window(3) | ps.array.cast("float64")}
     for batch in ps.Loader(arrays, fields=fields, batch_size=8):
@@ -119,6 +149,18 @@ def test_what_does_not_fit_is_told_with_output_and_step(images, arrays):
         rows_of(images, CROP | ps.transform(lambda row: row / np.float32(255)) | END)
     assert (caught.value.field, caught.value.kind) == ("jpg", "invalid_argument")
     assert "sample" in caught.value.__notes__[0]
+    assert "<lambda>) gave float32 (3, 24, 20) to image.normalize(" in str(caught.value) and caught.value.key
+    assert "uint8 (C, H, W)" in str(caught.value) and "normalize() itself divides" in str(caught.value)
+    turned = ps.transform(lambda row: np.moveaxis(row, 0, 2))
+    with pytest.raises(ps.Error, match=r'gave uint8 \(24, 20, 3\) to image.normalize.*layout="HWC" has the function get'):
+        rows_of(images, CROP | turned | END)
+    with pytest.raises(ps.Error, match=r'gave uint8 \(3, 24, 20\) to .*\(H, W, C\) with.*without layout="HWC"'):
+        rows_of(images, CROP | ps.transform(lambda row: np.moveaxis(row, 2, 0), layout="HWC") | END)
+    with pytest.raises(ps.Error, match=r"gave int64 \(\) to array.random_window\(3\): .* needs arrays of rows"):
+        list(ps.Loader(arrays, fields={"npy": ps.transform(lambda row: 3) | ps.array.random_window(3)}))
+    sample = ps.sample(lambda jpg: {"jpg": jpg.astype("float32")}, ["jpg"], after={"jpg": END})
+    with pytest.raises(ps.Error, match=r"sample\(.*lambda>\) gave float32 \(3, 24, 20\) to image.normalize"):
+        list(ps.Loader(images, fields={"jpg": CROP}, on_sample=sample))
     with pytest.raises(ps.Error, match="no step takes complex64"):
         rows_of(images, CROP | ps.transform(lambda row: row * np.complex64(1), layout="HWC") | END)
     with pytest.raises(ps.Error, match="rows of one length"):

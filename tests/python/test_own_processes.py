@@ -14,6 +14,8 @@ import own_functions
 import penstock as ps
 import pytest
 from own_functions import processes
+from penstock._own.batch import BatchRows
+from penstock._own.processes import _Rows
 from penstock._own.step import own_step
 
 HERE = pathlib.Path(__file__).parent
@@ -69,6 +71,39 @@ def test_several_outputs_and_rows_of_different_length(arrays, workers):
     assert sorted(map(len, (row for batch in without[0] for row in batch["cls"]))) == sorted([0, 1, 2, 3] * 10)
 
 
+@pytest.mark.parametrize("function", ["swapped", "turned"])
+def test_outputs_may_be_views_of_each_others_rows(arrays, function):
+    def options():
+        fields = {name: ps.field("npy") | ps.array.decode() for name in ("one", "other")}
+        return {"fields": fields, "on_sample": ps.sample(getattr(own_functions, function), ["one", "other"]), **OPTIONS}
+
+    with ps.Loader(arrays, **options(), python_workers=2) as loader:
+        assert epochs_of(loader) == epochs_of(ps.Loader(arrays, **options()))
+
+
+def test_steps_behind_one_output_leave_anothers_view_of_it_alone(images):
+    def options():
+        fields = {name: ps.field("jpg") | ps.image.resize((32, 24)) for name in ("one", "other")}
+        after = {"one": ps.image.color_jitter(0.5) | ps.image.channels_last()}
+        sample = ps.sample(own_functions.mirrored, ["one", "other"], layout="HWC", after=after)
+        return {"fields": fields, "on_sample": sample, **OPTIONS}
+
+    with ps.Loader(images, **options(), python_workers=2) as loader:
+        assert epochs_of(loader) == epochs_of(ps.Loader(images, **options()))
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_a_row_that_imports_what_is_seeded_is_changed_once(arrays, workers):
+    before = sys.modules.pop("albumentations", None)
+    try:
+        with ps.Loader(arrays, fields=chains(own_functions.imports_late), python_workers=workers, **OPTIONS) as loader:
+            assert epochs_of(loader) == expected(arrays, own_functions.changes_what_it_gets)
+    finally:
+        sys.modules.pop("albumentations", None)
+        if before is not None:
+            sys.modules["albumentations"] = before
+
+
 def test_images_of_the_middle_of_a_chain(images):
     def jitter(row):  # of this function alone: taken along
         return np.minimum(row, np.random.randint(0, 255, (1, 1, 3), np.uint8))
@@ -112,6 +147,26 @@ def test_functions_run_in_processes_of_their_own_with_one_thread_each(arrays):
         assert set(rows[:, 0]) <= set(pids) and len(pids) == 2
         assert set(rows[:, 1]) == {1} and set(rows[:, 2]) == {5}
     assert len(threads) == 1 and gone(pids)
+
+
+def test_rows_are_handed_out_in_as_few_messages_as_is_worth_it():
+    _, step = own_step({"npy": ps.array.decode() | ps.transform(own_functions.same)}, None, None, False, 2)
+
+    def sizes(*took_s):
+        for seconds in took_s:
+            step._processes.took(64 * seconds, 64)
+        columns = {"npy": np.zeros((64, 3)), "__key__": [str(i) for i in range(64)]}
+        rows = _Rows(step._processes, BatchRows(columns, 0, 0, list(range(64)), None, step._work))
+        rows._known = True
+        return [len(each) for each in iter(rows._next_rows, [])]
+
+    assert sizes(1) == [16, 12, 9, 7, 5, 4, 3, 2, 2, 1, 1, 1, 1]
+    assert sizes(1e-4) == [16, 12, 10, 10, 10, 6]
+    assert sizes(1e-5) == [32, 32]
+    assert sizes(1e-6) == [64]
+    assert sizes(*[1] * 7) == [64]  # a process that had to wait says nothing of the function
+    assert sum(sizes(1)) == 64 and len(sizes(1)) > 10
+    step.close()
 
 
 def test_an_exception_is_the_original_one_with_notes_and_where_it_was_raised(arrays):
@@ -212,15 +267,18 @@ def test_kills_at_any_moment_lose_and_change_nothing(arrays):
     slow = expected(arrays, own_functions.slow)
     options = {"fields": chains(own_functions.slow), **OPTIONS}
     random = np.random.default_rng(1)
-    killed, stop = [], threading.Event()
+    killed, stop, delivered = [], threading.Event(), threading.Event()
 
     def kill():
         while len(killed) < KILLS and not stop.wait(0.3 * random.random()):
+            if not delivered.wait(1):  # none has begun since
+                continue
             pids = [pid for pid in processes() if pid not in killed]
             if len(pids) < 2:  # one that is just beginning would make the campaign one of beginnings
                 continue
             killed.append(pids[random.integers(len(pids))])
             os.kill(killed[-1], signal.SIGKILL)
+            delivered.clear()
             stop.wait(0.2)
 
     with ps.Loader(arrays, python_workers=2, **options) as loader:
@@ -231,7 +289,10 @@ def test_kills_at_any_moment_lose_and_change_nothing(arrays):
         try:
             epoch = 0
             while len(killed) < KILLS:
-                made = epochs_of(loader, 1)[0]
+                made = []
+                for batch in loader:
+                    made.append({name: plain(value) for name, value in batch.items()})
+                    delivered.set()
                 if epoch < 2:
                     assert made == slow[epoch]
                 assert sorted(key for batch in made for key in batch["__key__"]) == [f"{i:03}" for i in range(40)]
@@ -406,13 +467,16 @@ def test_memory_that_cannot_be_had_is_an_error(arrays):
 
 
 def test_nothing_in_dev_shm_is_used(arrays):
-    before = set(os.listdir("/dev/shm"))
+    def entries():
+        return {name for name in os.listdir("/dev/shm") if not name.startswith("penstock-")}  # pages of penstock top
+
+    before = entries()
     with ps.Loader(arrays, fields=chains(own_functions.same), python_workers=2, **OPTIONS) as loader:
         next(iter(loader))
-        assert set(os.listdir("/dev/shm")) == before
+        assert entries() == before
         for pid in processes():
             os.kill(pid, signal.SIGKILL)
-    assert set(os.listdir("/dev/shm")) == before
+    assert entries() == before
 
 
 def test_the_times_of_all_processes_are_told(arrays):

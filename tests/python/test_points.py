@@ -116,7 +116,7 @@ def test_arguments_of_a_wrong_type_are_told_with_step_and_parameter():
         lambda: ps.points.jitter(None, 0.5): "sigma is not to be None",
         lambda: ps.points.jitter(sigma=None): "sigma is not to be None",
         lambda: ps.points.jitter(noise=1): "has no keyword noise, only sigma or clip",
-        lambda: ps.points.jitter({}): "dict is no argument",
+        lambda: ps.points.jitter({}): "sigma cannot be {}",
         lambda: ps.points.decode("intensity"): "list of names",
         lambda: ps.points.decode([1]): "list of names",
         lambda: ps.points.decode([], 4): "more arguments",

@@ -146,6 +146,24 @@ def test_a_pool_does_tasks_and_leaves_no_process_and_no_descriptor():
     assert len(os.listdir("/proc/self/fd")) == before
 
 
+def test_descriptors_that_cannot_be_had_are_told():
+    code = (
+        "import os, penstock, resource\n"
+        "from penstock._processes.pool import Pool\n"
+        "resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))\n"
+        "def pool(): Pool(1, 'processes_handlers:Handler', b'').close()\n"
+        "pool()\n"
+        "while os.dup(0) < 50: pass\n"
+        "for taken in range(51, 64):\n"
+        "    os.dup(0)\n"
+        "    try: pool()\n"
+        "    except penstock.Error as error: print(error.kind)\n"
+    )
+    here = pathlib.Path(__file__).parent
+    done = subprocess.run([sys.executable, "-c", code], cwd=here, capture_output=True, text=True, timeout=60)
+    assert done.stderr == "" and len(done.stdout.split()) > 6 and set(done.stdout.split()) == {"resource"}
+
+
 def test_memory_goes_with_tasks_and_may_be_forgotten():
     some, first, second = pool(1), SharedMemory(10), SharedMemory(10)
     work = Bytes(b"write abcd", memory=[first, second])

@@ -2,6 +2,7 @@
 
 import io
 import json
+import warnings
 
 import numpy as np
 import penstock as ps
@@ -330,13 +331,64 @@ def test_lengths_that_differ_from_the_boxes_are_an_error(tmp_path):
     assert raised.value.key == "007" and raised.value.field == "labels.json"
 
 
+def write_texts(folder, texts, field="words.txt"):
+    folder.mkdir()
+    for i, text in enumerate(texts):
+        (folder / f"{i}.{field}").write_text(text)
+    return folder
+
+
+@pytest.mark.parametrize("chain", [
+    ps.array.decode("float32"), ps.array.decode("float32", ragged=True), ps.array.decode(ragged=True),
+    ps.array.decode(ragged=True, shape=())])
+def test_words_are_told_as_words_also_where_the_first_text_is_empty(tmp_path, chain):
+    folder = write_texts(tmp_path / "words", ["", "hello", "world"])
+    with pytest.raises(ps.Error, match='line 1, column 1: "hello" is no finite number') as raised:
+        ps.Loader(folder, batch_size=2, fields={"words.txt": chain})
+    assert raised.value.key == "1" and raised.value.field == "words.txt"
+
+
+def test_texts_that_are_all_empty_are_not_told_to_be_missing(tmp_path):
+    folder = write_texts(tmp_path / "empty", ["", "", ""])
+    with pytest.raises(ps.Error, match="no value of this field has a number in it"):
+        ps.Loader(folder, batch_size=2, fields={"words.txt": ps.array.decode("float32")})
+    batch = next(iter(ps.Loader(folder, batch_size=2, fields={"words.txt": ps.array.decode("float32", ragged=True)})))
+    assert [len(row) for row in batch["words.txt"]] == [0, 0] and batch["words.txt"].values.dtype == "float32"
+
+
+@pytest.mark.parametrize(("field", "cause"), [("npy", "npy"), ("png", "png"), ("json", "json")])
+def test_an_empty_file_is_told_as_broken_where_no_other_can_be_read(tmp_path, field, cause):
+    folder = write_texts(tmp_path / "none", ["", "x"], field)
+    with pytest.raises(ps.Error, match=cause) as raised:
+        ps.Loader(folder, batch_size=2, fields={field: ps.image.decode() if field == "png" else ps.array.decode()})
+    assert "no sample has this field" not in str(raised.value) and raised.value.key == "0"
+
+
+def test_a_warning_tells_of_labels_that_stay_while_their_boxes_go(folder):
+    image = {"png": ps.image.random_crop(16)}
+    boxes = ps.follow("png") | ps.boxes(min_size=1)
+    labels = ps.array.decode("int64", ragged=True)
+    with pytest.warns(UserWarning, match=r'"boxes.json" drops boxes, and "labels.json" keeps all its items.*ps.follow\("boxes.json"\)') as told:
+        ps.Loader(folder, fields={**image, "labels.json": labels, "boxes.json": boxes})
+    assert len(told) == 1 and told[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ps.Loader(folder, fields={**image, "labels.json": ps.follow("boxes.json") | labels, "boxes.json": boxes})
+        ps.Loader(folder, fields={**image, "labels.json": labels, "boxes.json": ps.follow("png") | ps.boxes()})
+        ps.Loader(folder, fields={**image, "target.txt": ps.array.decode("float32"), "boxes.json": boxes})
+
+
 def test_longer_rows_than_a_length_are_an_error_unless_they_are_cut(folder):
     with pytest.raises(ps.Error, match=r"has 10 items, more than pad\(9\); longer=\"truncate\""):
         list(ps.Loader(folder, batch_size=4, fields={"npy": FIELDS["npy"] | ps.pad(9)}))
 
 
 @pytest.mark.parametrize(("fields", "cause"), [
-    ({"png": ps.image.random_crop(16) | ps.pad(3)}, "image.pad"),
+    ({"png": ps.image.random_crop(16) | ps.pad(3)}, "image.pad() adds pixels"),
+    ({"target.txt": ps.array.decode("float32") | ps.pad(3)}, "array.decode(ragged=True) before it"),
+    ({"target.txt": ps.array.decode()}, 'is text: array.decode("float32") reads the numbers in it'),
+    ({"target.txt": ps.array.cast("int64")}, 'is text: array.decode("int64") reads the numbers in it'),
+    ({"table.csv": ps.array.cast("float32")}, 'is text: array.decode("float32") reads the numbers in it'),
     ({"npy": FIELDS["npy"] | ps.pad(300, value=float(1 << 20)), "labels.json": ps.array.decode("uint8", ragged=True) | ps.pad(9, value=-1)},
      "does not fit uint8"),
     ({"npy": FIELDS["npy"], "mask": ps.follow("npy") | ps.mask()}, "does not end in it"),
@@ -378,6 +430,24 @@ def test_chains_read_back_as_they_print(chain):
 def test_chains_of_before_print_as_before():
     assert repr(ps.array.decode()) == "array.decode()" and repr(ps.follow("a") | ps.boxes()) == "follow(a) | boxes()"
     assert repr(ps.image.decode()) == "image.decode()"
+
+
+@pytest.mark.parametrize("offset", [-1, 10**15])
+def test_offsets_that_a_program_wrote_over_lead_nowhere(folder, offset):
+    batch = next(iter(ps.Loader(folder, batch_size=4, fields={"npy": ps.array.decode(ragged=True)})))
+    batch["npy"].offsets.numpy()[2] = offset
+    with pytest.raises(ValueError, match="row 1 .* offsets or shapes were changed"):
+        batch["npy"][1]
+    assert batch["npy"][3].shape[1:] == (3,)
+
+
+def test_shapes_that_a_program_wrote_over_lead_nowhere(folder):
+    batch = next(iter(ps.Loader(folder, batch_size=4, fields={"png": ps.image.decode(ragged=True)})))
+    assert batch["png"][1].shape[0] == 3
+    for sizes in ([3, 2**40, 2**40], [-3, -20, 25]):
+        batch["png"].shapes.numpy()[1] = sizes
+        with pytest.raises(ValueError, match="row 1 .* offsets or shapes were changed"):
+            batch["png"][1]
 
 
 def test_own_functions_get_ragged_and_padded_rows(folder):

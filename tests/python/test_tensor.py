@@ -1,6 +1,7 @@
 """penstock.Tensor: arrays that cross to other libraries without a copy, and outlive the loader."""
 
 import gc
+import operator
 
 import numpy as np
 import penstock as ps
@@ -104,3 +105,77 @@ def test_every_dtype_crosses(arrays, dtype):
     if dtype == "bool" and int(torch.__version__.split(".")[0]) < 2:
         pytest.skip("this PyTorch takes no bool by DLPack")
     assert torch.from_dlpack(tensor).tolist() == expected.tolist()
+
+
+OPERATORS = ["add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "eq", "ne", "lt", "le", "gt", "ge"]
+
+
+@pytest.mark.parametrize("name", OPERATORS)
+@pytest.mark.filterwarnings("ignore:.*encountered in.*:RuntimeWarning")
+def test_operators_are_those_of_numpy(batch, name):
+    apply = getattr(operator, name)
+    tensor, array = batch["npy"], np.asarray(batch["npy"])
+    for other in (2, 2.0, True, np.float32(2), np.arange(5.0) + 1, tensor):
+        for made, wanted in ((apply(tensor, other), apply(array, other)), (apply(other, tensor), apply(other, array))):
+            assert type(made) is np.ndarray and made.dtype == wanted.dtype
+            np.testing.assert_array_equal(made, wanted)
+
+
+def test_operators_of_whole_numbers_and_of_one_value_are_those_of_numpy(batch):
+    labels, array = batch["cls"], np.asarray(batch["cls"])
+    for name in ("and_", "or_", "xor"):
+        np.testing.assert_array_equal(getattr(operator, name)(labels, 1), getattr(operator, name)(array, 1))
+        np.testing.assert_array_equal(getattr(operator, name)(1, labels), getattr(operator, name)(array, 1))
+    for name in ("neg", "pos", "abs", "invert"):
+        np.testing.assert_array_equal(getattr(operator, name)(labels), getattr(operator, name)(array))
+    np.testing.assert_array_equal(batch["npy"] @ np.arange(5.0), np.asarray(batch["npy"]) @ np.arange(5.0))
+    np.testing.assert_array_equal(np.arange(8.0) @ batch["npy"], np.arange(8.0) @ np.asarray(batch["npy"]))
+    assert (labels == [0, 1, 2, 3] * 2).all() and ([0, 1, 2, 3] * 2 == labels).all()
+    assert (batch["raw"].offsets <= 8).all() and (~batch["__valid__"]).sum() == 0
+
+
+def test_operators_with_a_tensor_of_torch_are_those_of_torch(batch):
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    labels = batch["cls"]
+    predicted = torch.tensor([0, 1, 2, 3, 3, 2, 1, 0])
+    for hits in (predicted == labels, labels == predicted):
+        assert hits.dtype == torch.bool and hits.float().mean().item() == 0.5
+    assert (predicted + labels).tolist() == [0, 2, 4, 6, 3, 3, 3, 3] == (labels + predicted).tolist()
+    assert (predicted - labels).tolist() == [0, 0, 0, 0, 3, 1, -1, -3]
+
+
+def test_a_tensor_is_unlike_what_is_no_number(batch):
+    labels = batch["cls"]
+    for other in (None, "text", b"bytes", object(), {}, int):
+        assert (labels == other) is False and (labels != other) is True
+        assert (batch["raw"] == other) is False and (batch["raw"] != other) is True
+        for name in ("lt", "ge", "add", "mul"):
+            with pytest.raises(TypeError, match="penstock._penstock.Tensor|'Tensor'"):
+                getattr(operator, name)(labels, other)
+
+
+def test_operators_keep_hashing_membership_and_lists(batch):
+    labels = batch["cls"]
+    assert len({labels, labels, batch["npy"]}) == 2 and {labels: 1}[labels] == 1
+    assert labels in [labels, batch["npy"]]
+    assert 3 in labels and 4 not in labels and batch == dict(batch)
+    with pytest.raises(ValueError, match="truth value"):
+        assert labels == 0
+    kept = [7]
+    kept += labels
+    assert kept == [7, 0, 1, 2, 3, 0, 1, 2, 3]
+
+
+def test_operators_say_where_what_numpy_has_not_is_computed(batch, arrays):
+    half = next(iter(ps.Loader(arrays, batch_size=4, fields={"npy": ps.array.cast("bfloat16")})))["npy"]
+    for use in (lambda: half == 0, lambda: half + 1, lambda: -half):
+        with pytest.raises(TypeError, match="NumPy has no bfloat16: use torch.from_dlpack"):
+            use()
+
+
+def test_rows_of_different_length_are_compared_by_their_parts(batch):
+    for other in (0, np.zeros(8), [b"0"], batch["raw"], batch["cls"]):
+        for name in ("eq", "ne"):
+            with pytest.raises(TypeError, match="^a penstock.Ragged has no .=: compare r.values and r.offsets, or a row"):
+                getattr(operator, name)(batch["raw"], other)
+    assert (batch["raw"][3] == ord("3")).all() and {batch["raw"]: 1}[batch["raw"]] == 1

@@ -137,6 +137,73 @@ def test_clouds_keep_their_size_and_are_sampled_by_other_methods_where_that_is_a
     assert "samples right after epoch 0" in out
 
 
+def test_pointnet_prints_what_its_layers_cost_beside_loading(trees):
+    out = train(trees, *SMALL, "--epochs", 1, "--layers", script="train_points.py")
+    table = out[out.index("layer ") :].splitlines()
+    assert table[0].split() == ["layer", "kind", "parameters", "MACs", "a", "sample", "ms", "share"]
+    costs = {row.split()[0]: row.split()[1:] for row in table[1:-1]}
+    # Width 8: three channels of 64 points to 8, each a sum of 3; the head sees a cloud once.
+    assert costs["first.0"][:3] == ["Conv1d", "24", f"{64 * 8 * 3:,}"]
+    assert costs["head.0"][:3] == ["Linear", f"{128 * 64:,}", f"{128 * 64:,}"]
+    assert costs["input.points.0"][0] == "Conv1d" and costs["all"][-1] == "100.0%"
+    number = r"\d+\.\d\d ms"
+    assert re.fullmatch(
+        f"a step: loading {number}, training {number}, beside {number} that the layers take forwards", table[-1]
+    )
+
+
+def test_the_costs_of_layers_are_those_of_modules_worked_out_by_hand(monkeypatch):
+    monkeypatch.syspath_prepend(str(EXAMPLES))
+    import layers
+    import torch
+    from torch import nn
+
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.conv1 = nn.Conv1d(4, 6, 3, padding=1, groups=2)
+            self.conv2 = nn.Conv2d(2, 3, (3, 5), stride=2)
+            self.linear = nn.Linear(10, 7)
+            self.norm = nn.BatchNorm1d(6)
+
+        def forward(self, points, images, rows):
+            self.norm(self.conv1(points))
+            self.conv2(images)
+            return self.linear(self.linear.weight[:5] + rows[:5])
+
+    model = Model()
+    inputs = torch.randn(5, 4, 20), torch.randn(5, 2, 9, 11), torch.randn(5, 10)
+    measured = {layer.name: layer for layer in layers.measure(model, *inputs, rounds=3)}
+    assert model.training  # as it was
+    assert not any(module._forward_hooks or module._forward_pre_hooks for module in model.modules())
+    # (5 clouds, 6 channels, 20 points), each a sum over 4 / 2 channels and 3 neighbours
+    assert measured["conv1"].macs == 5 * 6 * 20 * 2 * 3
+    assert measured["conv1"].parameters == 6 * 2 * 3 + 6
+    # (9, 11) becomes (4, 4) by steps of 2 of a window of (3, 5)
+    assert measured["conv2"].macs == 5 * 3 * 4 * 4 * 2 * 3 * 5
+    assert measured["linear"].macs == 5 * 7 * 10 and measured["linear"].parameters == 77
+    assert measured["norm"].macs == 0 and measured["norm"].parameters == 12
+    assert all(layer.seconds > 0 and layer.calls == 1 for layer in measured.values())
+    assert sum(layer.parameters for layer in measured.values()) == sum(each.numel() for each in model.parameters())
+    lines = []
+    layers.table(list(measured.values()), 5, lines.append)
+    assert lines[-1].split()[:3] == ["all", str(42 + 93 + 77 + 12), f"{6 * 20 * 6 + 48 * 30 + 70:,}"]
+
+
+def test_a_layer_that_is_called_twice_counts_twice(monkeypatch):
+    monkeypatch.syspath_prepend(str(EXAMPLES))
+    import layers
+    import torch
+    from torch import nn
+
+    shared = nn.Linear(8, 8)
+    measured = layers.measure(nn.Sequential(shared, nn.ReLU(), shared), torch.randn(3, 8))
+    assert [(layer.kind, layer.macs, layer.calls) for layer in measured] == [
+        ("Linear", 2 * 3 * 8 * 8, 2),
+        ("ReLU", 0, 1),
+    ]
+
+
 def test_pointnet_does_not_see_the_order_of_points(monkeypatch):
     monkeypatch.syspath_prepend(str(EXAMPLES))
     import pointnet

@@ -1,16 +1,21 @@
-"""penstock.pack from files that gzip compressed as a whole: archives and TFRecord files."""
+"""Packing files that are compressed as a whole (gzip, zlib), by the command and in Python: archives and TFRecord files."""
 
 import fcntl
 import gzip
 import io
 import os
+import re
+import resource
+import shutil
 import signal
 import subprocess
 import sys
 import tarfile
+import zlib
 
 import penstock as ps
 import pytest
+from command import COMMAND, bytes_of, fails, run
 from packing import encoded, pack
 
 COUNT = 20
@@ -35,6 +40,46 @@ EXPECTED = {f"{i:03}": {"jpg": encoded("JPEG", i), "cls": str(i % 3).encode()} f
 
 def left_in(folder):
     return sorted(name for name in os.listdir(folder) if not name.endswith("-idx"))
+
+
+def masked_crc32c(data):
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
+    crc ^= 0xFFFFFFFF
+    return ((crc >> 15 | crc << 17) + 0xA282EAD8 & 0xFFFFFFFF).to_bytes(4, "little")
+
+
+def record(data):
+    length = len(data).to_bytes(8, "little")
+    return length + masked_crc32c(length) + data + masked_crc32c(data)
+
+
+def message(number, content):
+    """A field of a protobuf message that is a message, a text or bytes."""
+    length, size = bytearray(), len(content)
+    while size >= 128:
+        length.append(size % 128 | 128)
+        size //= 128
+    return bytes([number << 3 | 2, *length, size]) + content
+
+
+def example(values):
+    """A tf.train.Example of features of bytes."""
+    return message(
+        1,
+        b"".join(
+            message(1, message(1, name.encode()) + message(2, message(1, message(1, value))))
+            for name, value in values.items()
+        ),
+    )
+
+
+def by_command(source, tmp_path, name="out", *words):
+    told = run("pack", source, tmp_path / name, "--format", "tar", *words)
+    return ps.open(tmp_path / name), told.stderr.decode()
 
 
 KILLED = """
@@ -105,7 +150,7 @@ def test_archives_in_several_members_and_with_zeros_behind_are_read_as_gzip_read
         (lambda whole: whole[: len(whole) // 2], "the gzip data ends early"),
         (lambda whole: whole[:5], "the gzip data ends early"),
         (lambda whole: whole + b"garbage", "bytes that are no gzip data follow behind it"),
-        (lambda whole: whole[:-8] + bytes(4) + whole[-4:], "broken gzip data: CRC check failed"),
+        (lambda whole: whole[:-8] + bytes(4) + whole[-4:], "broken gzip data: incorrect data check"),
         (lambda whole: whole[:2000] + bytes(100) + whole[2100:], "broken gzip data"),
     ],
 )
@@ -113,9 +158,12 @@ def test_archives_in_several_members_and_with_zeros_behind_are_read_as_gzip_read
 def test_broken_files_are_named_and_nothing_is_left(name, spoil, cause, tmp_path):
     source = archive(tmp_path / name, "w:gz")
     source.write_bytes(spoil(source.read_bytes()))
-    with pytest.raises(ps.Error, match=f"^{source}: corrupt: {cause}") as raised:
+    told = rf"{source}: offset \d+: corrupt: {cause}"
+    with pytest.raises(ps.Error, match=f"^{told}") as raised:
         pack(source, tmp_path, on_error="skip")
     assert raised.value.dataset == str(source) and "\n" not in str(raised.value)
+    assert raised.value.offset <= source.stat().st_size
+    assert re.search(f"error: {told}", fails("pack", source, tmp_path / "out", "--format", "tar"))
     assert left_in(tmp_path) == [name]
 
 
@@ -155,7 +203,7 @@ def test_a_folder_of_compressed_files_is_packed_as_the_folder_of_plain_ones(tmp_
     (folder / "1.tar").unlink()
     assert samples(pack(folder, tmp_path)[0]) == EXPECTED
     (folder / "0.tar").write_bytes(plain)
-    with pytest.raises(ps.Error, match="0.tar.gz: invalid argument: there is a file 0.tar beside it"):
+    with pytest.raises(ps.Error, match="0.tar(.gz)?: invalid argument: there is another file beside it that is 0.tar"):
         pack(folder, tmp_path, "second")
 
 
@@ -170,5 +218,199 @@ def test_the_spool_is_where_it_is_unpacked(tmp_path):
 @pytest.mark.parametrize("name", ["train.tar.gz", "train.tfrecord.gz"])
 def test_opening_such_a_file_says_what_to_do(name, tmp_path):
     archive(tmp_path / name, "w:gz")
-    with pytest.raises(ps.Error, match="compressed as a whole .gzip.*: penstock.pack in Python packs it, or unpack it"):
+    with pytest.raises(ps.Error, match="compressed as a whole .gzip.*: pack it .penstock pack, in Python ps.pack., or unpack it"):
         ps.open(tmp_path / name)
+
+
+def test_the_command_packs_what_python_packs(tmp_path):
+    source = archive(tmp_path / "train.tar.gz", "w:gz")
+    pack(source, tmp_path, "python")
+    assert samples(by_command(source, tmp_path)[0]) == EXPECTED
+    assert bytes_of(tmp_path / "out") == bytes_of(tmp_path / "python")
+    spool = tmp_path / "spool" / "deep"
+    by_command(source, tmp_path, "second", "--spool", spool)
+    assert bytes_of(tmp_path / "second") == bytes_of(tmp_path / "python") and os.listdir(spool) == []
+    assert left_in(tmp_path) == ["out", "python", "second", "spool", "train.tar.gz"]
+
+
+def test_a_pattern_of_compressed_and_plain_shards_is_one_dataset(tmp_path):
+    folders = [tmp_path / name for name in ("a", "b", "c {1}")]
+    values = []
+    for i, folder in enumerate(folders):
+        folder.mkdir()
+        with tarfile.open(folder / "x.tar", "w") as tar:
+            member = tarfile.TarInfo(f"{i}.cls")
+            member.size = 1
+            tar.addfile(member, io.BytesIO(b"%d" % i))
+        values.append((folder / "x.tar").read_bytes())
+        if i != 1:
+            (folder / "x.tar").unlink()
+            (folder / "x.tgz").write_bytes(gzip.compress(values[-1]))
+    pattern = f"{tmp_path}/?*/x.*"
+    expected = {str(i): {"cls": b"%d" % i} for i in range(3)}
+    assert samples(pack(pattern, tmp_path)[0]) == expected
+    assert samples(by_command(pattern, tmp_path, "again")[0]) == expected
+    (folders[2] / "x.tgz").write_bytes(gzip.compress(values[2][:700]))
+    with pytest.raises(ps.Error) as raised:
+        pack(pattern, tmp_path, "third")
+    assert raised.value.dataset == pattern and raised.value.shard == "x.tar"
+    assert "unpacked-" not in str(raised.value)
+    (folders[2] / "x.tgz").write_bytes(gzip.compress(values[2])[:-3])
+    with pytest.raises(ps.Error, match="the gzip data ends early") as raised:
+        pack(pattern, tmp_path, "third")
+    assert raised.value.dataset == str(folders[2] / "x.tgz")
+    assert not [name for name in os.listdir(tmp_path) if "unpacked" in name]
+
+
+def test_other_files_beside_compressed_archives_make_a_folder_of_files_and_beside_plain_ones_nothing(tmp_path):
+    folder = tmp_path / "shards"
+    folder.mkdir()
+    plain = archive(tmp_path / "plain.tar", "w").read_bytes()
+    (folder / "0.tar.gz").write_bytes(gzip.compress(plain))
+    (folder / "notes.txt").write_text("x")
+    assert set(samples(by_command(folder, tmp_path)[0])) == {"0", "notes"}
+    (folder / "1.tar").write_bytes(plain)
+    (folder / "0.tar.gz").write_bytes(gzip.compress(rewritten(plain)))
+    expected = EXPECTED | {f"x{key}": value for key, value in EXPECTED.items()}
+    assert samples(by_command(folder, tmp_path, "both")[0]) == expected
+    ps.open(folder / "1.tar")  # leaves its index beside it
+    assert samples(by_command(folder, tmp_path, "again")[0]) == expected
+
+
+def rewritten(plain):
+    """The archive with other keys."""
+    out = io.BytesIO()
+    with tarfile.open(fileobj=io.BytesIO(plain)) as given, tarfile.open(fileobj=out, mode="w") as tar:
+        for member in given:
+            value = given.extractfile(member)
+            member.name = f"x{member.name}"
+            tar.addfile(member, value)
+    return out.getvalue()
+
+
+def records(count):
+    return b"".join(record(example({"n": b"%d" % i, "text": b"x%d" % i})) for i in range(count))
+
+
+@pytest.mark.parametrize("compress", [gzip.compress, zlib.compress, lambda plain: zlib.compress(plain, 1)])
+@pytest.mark.parametrize("name", ["train.tfrecord", "train.tfrecord.zz", "train.tfrecords-00000-of-00001"])
+def test_tfrecord_files_of_both_compressions_are_packed(name, compress, tmp_path):
+    plain = records(50)
+    uncompressed = tmp_path / "plain" / name.removesuffix(".zz")  # keys are of the file's name
+    uncompressed.parent.mkdir()
+    uncompressed.write_bytes(plain)
+    (tmp_path / name).write_bytes(compress(plain))
+    expected = samples(pack(uncompressed, tmp_path, "expected")[0])
+    assert len(expected) == 50
+    assert samples(pack(tmp_path / name, tmp_path)[0]) == expected
+    assert samples(by_command(tmp_path / name, tmp_path, "again")[0]) == expected
+
+
+@pytest.mark.parametrize(
+    ("spoil", "cause"),
+    [
+        (lambda whole: whole[:-1], "the zlib data ends early"),
+        (lambda whole: whole + b"x", "bytes that are no zlib data follow behind it"),
+        (lambda whole: whole[:-4] + bytes(4), "broken zlib data: incorrect data check"),
+        (lambda whole: b"\x78\xbb" + whole[2:], "broken zlib data: it was made with a dictionary"),
+    ],
+)
+def test_broken_zlib_files_are_named(spoil, cause, tmp_path):
+    source = tmp_path / "train.tfrecord"
+    source.write_bytes(spoil(zlib.compress(records(50))))
+    assert f"{source}: offset " in (told := fails("pack", source, tmp_path / "out", "--format", "tar")) and cause in told
+    assert left_in(tmp_path) == ["train.tfrecord"]
+
+
+@pytest.mark.parametrize("length", [0x8B1F, 0x0178, 0x9C78])
+def test_plain_records_whose_length_begins_like_a_compressed_file_are_plain(length, tmp_path):
+    around = len(example({"x": bytes(length - 40)})) - (length - 40)
+    value = example({"x": bytes(length - around)})
+    assert len(value) == length
+    (tmp_path / "train.tfrecord").write_bytes(record(value) + record(example({"x": b"2"})))
+    assert len(pack(tmp_path / "train.tfrecord", tmp_path)[0]) == 2
+
+
+def test_what_is_in_the_way_is_known_before_anything_is_unpacked(tmp_path):
+    source = archive(tmp_path / "train.tar.gz", "w:gz")
+    told = subprocess.run([sys.executable, "-c", KILLED], cwd=tmp_path, check=False)
+    assert told.returncode == -signal.SIGKILL and (tmp_path / "out.partial").exists()
+    source.write_bytes(source.read_bytes()[:-30])
+    assert "is left from a run that did not finish: --resume (resume=True) continues it" in fails("pack", source, tmp_path / "out", "--format", "tar", code=2)
+    (tmp_path / "out").mkdir()
+    assert "exists already" in fails("pack", source, tmp_path / "out", "--format", "tar", code=2)
+    (tmp_path / "out").rmdir()
+    archive(source, "w:gz")
+    assert samples(by_command(source, tmp_path, "out", "--resume")[0]) == EXPECTED
+    assert left_in(tmp_path) == ["out", "train.tar.gz"]
+
+
+STOPPED = """
+import os
+import penstock as ps
+
+kill = lambda done, *_: os.kill(os.getpid(), 9) if done >= 15 else None
+ps.pack("train.tar.gz", "out", format="tar", shard_size=2000, progress=kill)
+"""
+
+
+def test_whole_shards_stay_though_the_archive_is_unpacked_anew_unless_it_changed(tmp_path):
+    source = archive(tmp_path / "train.tar.gz", "w:gz")
+    for changed in (False, True):
+        told = subprocess.run([sys.executable, "-c", STOPPED], cwd=tmp_path, check=False)
+        assert told.returncode == -signal.SIGKILL
+        if changed:
+            os.utime(source)
+        told = ps.pack(source, tmp_path / "out", format="tar", shard_size=2000, resume=True, progress=False)
+        assert (told["resumed"] > 0) != changed and told["resumed"] + told["samples"] == COUNT
+        assert samples(ps.open(tmp_path / "out")) == EXPECTED
+        shutil.rmtree(tmp_path / "out")
+
+
+def bomb(path, size):
+    path.write_bytes(gzip.compress(bytes(1 << 20)) * (size >> 20))
+
+
+def test_a_file_of_zeros_takes_no_memory_and_a_full_disk_leaves_nothing(tmp_path):
+    source = tmp_path / "train.tar.gz"
+    bomb(source, 400 << 20)
+    words = [COMMAND, "pack", source, tmp_path / "out", "--format", "tar"]
+    child = subprocess.Popen(words, stderr=subprocess.PIPE)
+    told = child.stderr.read().decode()
+    _, status, usage = os.wait4(child.pid, 0)
+    child.returncode = os.waitstatus_to_exitcode(status)
+    child.stderr.close()
+    assert child.returncode == 1 and f"error: {source}: " in told and usage.ru_maxrss < 200 << 10
+    assert left_in(tmp_path) == ["train.tar.gz"]
+
+    def small_files():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (50 << 20, 50 << 20))
+
+    told = fails(*words[1:], preexec_fn=small_files, restore_signals=False)
+    assert told == f"penstock: error: {source}: i/o: cannot unpack into {tmp_path}: File too large"
+    assert left_in(tmp_path) == ["train.tar.gz"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_command_leaves_nothing(number, tmp_path):
+    source = tmp_path / "train.tar.gz"
+    bomb(source, 3 << 30)
+    child = subprocess.Popen([COMMAND, "pack", source, tmp_path / "out", "--format", "tar"], stderr=subprocess.PIPE)
+    while not list(tmp_path.glob(".penstock-unpacked-*/train.tar")) and child.poll() is None:
+        os.sched_yield()
+    child.send_signal(number)
+    told = child.communicate(timeout=300)[1].decode()
+    assert child.returncode == 130 and "interrupted" in told, told
+    assert left_in(tmp_path) == ["train.tar.gz"]
+
+
+def test_an_interrupted_call_leaves_nothing(tmp_path):
+    bomb(tmp_path / "train.tar.gz", 3 << 30)
+    code = 'import penstock as ps; ps.pack("train.tar.gz", "out", format="tar", progress=False)'
+    child = subprocess.Popen([sys.executable, "-c", code], cwd=tmp_path, stderr=subprocess.PIPE)
+    while not list(tmp_path.glob(".penstock-unpacked-*/train.tar")) and child.poll() is None:
+        os.sched_yield()
+    child.send_signal(signal.SIGINT)
+    told = child.communicate(timeout=300)[1].decode()
+    assert "KeyboardInterrupt" in told, told
+    assert left_in(tmp_path) == ["train.tar.gz"]

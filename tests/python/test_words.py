@@ -25,6 +25,7 @@ KNOWN = list(inspect.signature(ps.Loader).parameters)
 ELSEWHERE = {
     "batch_sampler": "subset",
     "collate_fn": "on_batch",
+    "columns": "fields",
     "dataset": "source",
     "generator": "seed",
     "num_replicas": "world",
@@ -141,8 +142,9 @@ WRONG_TYPES = {
     "batch_size": ("4", "a whole number of 0 or more, not '4'"),
     "shuffle": (1, "True or False, not 1"),
     "fields": ([3], "a dict of names and chains or None, not [3]"),
-    "last": (None, "a str, not None"),
-    "subset": (["a"], "a sequence, each entry a whole number of 0 or more or None, not ['a']"),
+    "cache": (True, '"encoded", "decoded" or None, not True'),
+    "last": (None, '"keep", "drop" or "pad", not None'),
+    "subset": (["a"], "a list or an array of whole numbers, or None, not ['a']"),
     "mix": (3, "a penstock.Mix or a sequence, each entry a penstock.Mix, or None, not 3"),
     "timeout": ("x" * 999, f"a number or None, not '{'x' * 56}..."),
 }
@@ -249,6 +251,11 @@ def test_a_path_that_looks_like_an_address_is_opened(labels, tmp_path, monkeypat
         ps.open("C:/train")
 
 
+def test_a_path_with_a_tilde_is_told_that_shells_alone_know_it():
+    with pytest.raises(ps.Error, match="does not exist: ~ is known to shells alone, so give the whole path"):
+        ps.open("~/photos")
+
+
 def test_advice_is_given_in_the_words_of_python_too(tmp_path):
     (tmp_path / "x").mkdir()
     source, packed, there = tmp_path / "source", tmp_path / "x" / "set", tmp_path / "x" / "copy"
@@ -309,7 +316,7 @@ def test_a_tensor_is_indexed_as_arrays_are(columns):
     with pytest.raises(ValueError, match="has no step"):
         tensor[::2]
     for index in ("a", 1.0, (0, 1), None):
-        with pytest.raises(TypeError, match="is a number or a slice"):
+        with pytest.raises(TypeError, match="is a number, a slice or an array"):
             tensor[index]
 
 
@@ -373,3 +380,236 @@ def test_signatures_can_be_asked_for():
     assert defaults["batch_size"] == 64 and defaults["on_batch"] is None and defaults["last"] == "keep"
     assert str(inspect.signature(ps.open)) == "(path, *, progress=None)"
     assert str(inspect.signature(ps.mixup)) == "(alpha=1.0, *, classes)"
+
+
+def test_dtypes_of_numpy_and_torch_are_taken_by_steps(labels):
+    numpy = pytest.importorskip("numpy")
+    for dtype in (numpy.float32, numpy.dtype("float32"), numpy.dtype(">f4"), "float32"):
+        assert repr(ps.array.decode(dtype)) == repr(ps.array.decode(dtype=dtype)) == "array.decode(float32)"
+    assert repr(ps.array.cast(bool)) == repr(ps.array.cast(numpy.bool_)) == "cast(bool)"
+    for dtype, sizes in ((float, '"float32" or "float64"'), (int, '"int32" or "int64"')):
+        said = f"penstock.array.cast(): dtype {dtype.__name__} has no size of its own: write {sizes}"
+        assert refusal(ps.array.cast, dtype) == refusal(ps.array.cast, dtype=dtype) == said
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    assert repr(ps.array.cast(ml_dtypes.bfloat16)) == "cast(bfloat16)"
+    with pytest.raises(ps.Error, match='there is no dtype "float": only uint8, int8, .*, float32, float64 or bool$'):
+        ps.array.cast("float")
+    with pytest.raises(ps.Error, match='there is no dtype "complex64": only '):
+        ps.array.cast(numpy.complex64)
+
+
+def test_dtypes_of_torch_and_its_tensors_are_taken_by_steps(labels):
+    torch = pytest.importorskip("torch")
+    assert repr(ps.array.cast(torch.float32)) == "cast(float32)" and repr(ps.array.cast(torch.half)) == "cast(float16)"
+    assert repr(ps.array.cast(torch.bfloat16)) == "cast(bfloat16)" and repr(ps.array.cast(torch.bool)) == "cast(bool)"
+    wanted = repr(ps.image.normalize((0.5, 0.25, 0.5), (1, 2, 4)))
+    assert repr(ps.image.normalize(torch.tensor([0.5, 0.25, 0.5]), torch.tensor([1, 2, 4]))) == wanted
+    chain = ps.label() | ps.transform(lambda row: row, dtype=torch.float64)
+    sample = ps.sample(lambda cls: {"cls": cls}, ["cls"], dtypes={"cls": torch.int32})
+    assert next(iter(ps.Loader(labels, fields={"cls": chain})))["cls"].dtype == "float64"
+    assert next(iter(ps.Loader(labels, fields={"cls": ps.label()}, on_sample=sample)))["cls"].dtype == "int32"
+
+
+def test_dtypes_of_jax_are_taken_by_steps():
+    numbers = pytest.importorskip("jax.numpy")
+    assert repr(ps.array.cast(numbers.bfloat16)) == "cast(bfloat16)"
+
+
+def test_what_is_no_argument_of_a_step_is_told_with_step_and_parameter():
+    assert refusal(ps.image.resize, {3}) == "penstock.image.resize(): size cannot be {3}"
+    assert refusal(ps.image.resize, size=(3, None)) == "penstock.image.resize(): size cannot be (3, None)"
+    assert refusal(ps.image.resize, 3, "area", object) == "penstock.image.resize(): argument 3 cannot be <class 'object'>"
+    assert refusal(ps.image.decode, print).endswith(": ps.transform(function) makes a step of a function")
+
+
+def same(row):
+    return row
+
+
+NO_STEPS = {
+    "function": (same, "ps.transform(function) makes a step of a function"),
+    "uncalled": (ps.image.resize, "a step is a call, ps.image.resize(...)"),
+    "uncalled label": (ps.label, "a step is a call, ps.label(...)"),
+    "uncalled transform": (ps.transform, "a step is a call, ps.transform(...)"),
+    "list": ([ps.image.decode(), ps.image.resize(3)], "steps are joined by |, as in ps.image.decode() | ps.image.resize(256)"),
+    "tuple": ((ps.image.decode(),), "steps are joined by |, as in ps.image.decode() | ps.image.resize(256)"),
+    "text": ("image.resize(3)", "a step is a call, as ps.image.resize(256), not its text"),
+    "mix": (ps.mixup(classes=3), "ps.mixup() and ps.cutmix() are for Loader(mix=...)"),
+    "sample": (ps.sample(lambda jpg: jpg, ["jpg"]), "ps.sample() is for Loader(on_sample=...)"),
+    "module": (ps.image, "a step is a call, as ps.image.resize(256)"),
+    "number": (3, "a step is a call, as ps.image.resize(256)"),
+}
+
+
+@pytest.mark.parametrize("kind", NO_STEPS)
+def test_what_is_no_step_is_told_with_what_to_write(labels, kind):
+    value, told = NO_STEPS[kind]
+    for chain in (ps.image.decode(), ps.transform(same), ps.image.decode() | ps.transform(same)):
+        for join in (lambda chain: chain | value, lambda chain: value | chain):
+            text = refusal(join, chain)
+            assert text.endswith(f": {told}") and " | " in text
+    with pytest.raises(ps.Error) as raised:
+        ps.Loader(labels, fields={"cls": value})
+    assert str(raised.value).endswith(f'fields["cls"] is no chain such as image.decode() or label(): {told}')
+
+
+def test_nothing_is_no_step_of_a_chain(labels):
+    assert refusal(lambda: ps.image.decode() | None).startswith("image.decode() | None: a step is a call")
+    assert len(ps.Loader(labels, fields={"cls": None})) == 1
+
+
+@pytest.mark.parametrize("step", [ps.mask(), ps.lengths(), ps.boxes(), ps.key_points()], ids=str)
+def test_a_step_that_only_follows_says_so_whatever_its_outputs_name(labels, step):
+    with pytest.raises(ps.Error, match=re.escape(f'output "m" = {step}: {step} needs follow("OUTPUT") before it')):
+        ps.Loader(labels, fields={"cls": ps.label(), "m": step})
+
+
+def numbers_of(labels, subset):
+    return [key for batch in ps.Loader(labels, subset=subset, fields={"cls": ps.label()}) for key in batch["__key__"]]
+
+
+def test_a_subset_is_an_array_of_any_library(labels):
+    numpy, torch = pytest.importorskip("numpy"), pytest.importorskip("torch")
+    for subset in ([1, 4], (1, 4), range(1, 5, 3), numpy.array([1, 4]), numpy.array([1, 4], numpy.uint8), torch.tensor([1, 4])):
+        assert numbers_of(labels, subset) == ["1", "4"]
+    for subset in (numpy.zeros((2, 2), int), torch.zeros(2, 2), numpy.zeros(2), numpy.array(3), {1, 2}, slice(2), [0.5]):
+        assert "subset is a list or an array of whole numbers" in refusal(ps.Loader, labels, subset=subset)
+
+
+def test_a_mask_is_no_subset_and_is_told_how_it_becomes_one(labels):
+    numpy, torch = pytest.importorskip("numpy"), pytest.importorskip("torch")
+    mask = numpy.arange(10) < 3
+    for subset in (mask, torch.tensor(mask), mask.tolist(), tuple(mask.tolist()), [0, True]):
+        assert refusal(ps.Loader, labels, subset=subset).endswith("not a mask: numpy.flatnonzero(mask) gives its numbers")
+    assert numbers_of(labels, numpy.flatnonzero(mask)) == ["0", "1", "2"]
+
+
+def test_an_array_in_place_of_a_number_is_refused_in_words(labels):
+    numpy = pytest.importorskip("numpy")
+    assert "seed is a whole number of 0 or more, not array([1, 2])" in refusal(ps.Loader, labels, seed=numpy.array([1, 2]))
+
+
+def test_several_paths_are_told_to_be_a_folder_or_a_pattern(labels):
+    told = 'give the folder of the files, or a pattern that names them, as "train-{000..127}.tar"'
+    for call in (ps.open, ps.Loader):
+        for paths in ([labels, labels], (str(labels),)):
+            text = refusal(call, paths)
+            assert text.startswith("a path or a penstock.Dataset is wanted, not a value of type ") and text.endswith(told)
+        assert refusal(call, 3) == "a path or a penstock.Dataset is wanted, not a value of type int"
+
+
+def test_a_tensor_takes_an_array_as_its_index(columns):
+    torch = pytest.importorskip("torch")
+    tensor, labels = columns["npy"], columns["cls"]
+    wanted = tensor.numpy()[3:].tolist()
+    assert tensor[labels > 2].tolist() == wanted
+    assert tensor[labels.torch() > 2].tolist() == wanted and torch.is_tensor(tensor[labels.torch() > 2])
+    assert tensor[columns["__valid__"]].tolist() == tensor.tolist()
+    assert labels[labels.numpy()[::-1]].tolist() == [5, 4, 3, 2, 1, 0] and labels[labels.numpy()[2]] == 2
+    with pytest.raises(IndexError):
+        tensor[labels.numpy()[:2] > 2]
+
+
+def test_what_arrays_of_other_libraries_have_is_told_with_where_it_is(columns):
+    tensor = columns["npy"]
+    assert tensor.ndim == 3 and tensor[0].ndim == 2
+    for name in ("mean", "float", "permute", "unsqueeze", "astype", "reshape", "item"):
+        with pytest.raises(AttributeError, match=rf"has no {name}, .*: take t.torch\(\).{name} or t.numpy\(\).{name}$"):
+            getattr(tensor, name)
+    for name in ("to", "cuda"):
+        with pytest.raises(AttributeError, match=rf'^t.torch\(\).{name}\(...\) moves .* device="cuda:0" of the loader'):
+            getattr(tensor, name)
+    with pytest.raises(AttributeError, match="has no size: t.shape, len"):
+        tensor.size()
+    with pytest.raises(AttributeError, match="^'penstock.Tensor' object has no attribute 'shap'$"):
+        tensor.shap
+    assert not hasattr(tensor, "__array_interface__") and getattr(tensor, "mean", None) is None
+
+
+def test_the_truth_of_a_tensor_is_that_of_its_one_element(columns):
+    labels = columns["cls"]
+    assert [bool(labels[i : i + 1]) for i in range(2)] == [False, True]
+    for several in (labels, columns["npy"], labels[:0]):
+        with pytest.raises(ValueError, match=r"of shape \(.*\) is ambiguous: take t.numpy\(\).any\(\) or .all\(\)"):
+            bool(several)
+
+
+def test_ragged_rows_are_no_array_and_say_so(tmp_path):
+    numpy = pytest.importorskip("numpy")
+    for i in range(3):
+        (tmp_path / f"{i}.json").write_text(str(list(range(i))))
+    batch = next(iter(ps.Loader(tmp_path, batch_size=3, fields={"json": ps.array.decode("int64", ragged=True)})))
+    ragged = batch["json"]
+    for call in (numpy.asarray, numpy.array, numpy.mean):
+        with pytest.raises(TypeError, match="a penstock.Ragged is no array, .* take r.values and r.offsets, or a row"):
+            call(ragged)
+    for name in ("shape", "mean", "numpy", "to"):
+        with pytest.raises(AttributeError, match=f"a penstock.Ragged has no {name}, .* r.values and r.offsets"):
+            getattr(ragged, name)
+    with pytest.raises(TypeError):
+        ragged + 1
+    assert not hasattr(ragged, "row") and "3 rows of different length" in repr(batch)
+
+
+def test_what_is_not_in_a_batch_a_dataset_or_a_loader_is_told_with_what_is(columns, tmp_path):
+    with pytest.raises(KeyError, match="the batch has no output 'image', it has npy, cls, __key__, __valid__"):
+        columns["image"]
+    with pytest.raises(KeyError, match=r"a batch is a dict of outputs, npy, .*: batch\[output\]\[0\]"):
+        columns[0]
+    assert columns.get("image") is None and "image" not in columns
+    labels = tmp_path / "labels"
+    labels.mkdir()
+    for i in range(10):
+        (labels / f"{i}.cls").write_text(str(i))
+    dataset = ps.open(labels)
+    with pytest.raises(KeyError, match='sample 0 has no field .*image.*, it has cls'):
+        dataset[0]["image"]
+    assert dataset[-1].key == "9" and [sample.key for sample in dataset] == dataset.keys
+    with pytest.raises(IndexError, match="sample 10 of a dataset of 10"):
+        dataset[10]
+    for index, told in ((slice(0, 5), "has no slices"), ("3", "dataset.find(key)"), (None, "whole number"), (1.0, "whole")):
+        with pytest.raises(TypeError, match=re.escape(told)) as raised:
+            dataset[index]
+        assert "\n" not in str(raised.value)
+    numpy = pytest.importorskip("numpy")
+    assert dataset[numpy.int64(3)].key == "3"
+    loader = ps.Loader(labels)
+    with pytest.raises(TypeError, match=r"`for batch in loader` .*loader.at\(epoch, batch\).*ps.torch.IterableDataset"):
+        loader[0]
+    torch = pytest.importorskip("torch")
+    with pytest.raises(TypeError, match="in torch's DataLoader stands a ps.torch.IterableDataset"):
+        next(iter(torch.utils.data.DataLoader(loader)))
+
+
+def test_names_of_other_libraries_are_told_with_those_here():
+    for name, told in (("DataLoader", "ps.Loader"), ("ImageFolder", "ps.open"), ("WebDataset", "ps.open")):
+        with pytest.raises(AttributeError, match=f"module 'penstock' has no attribute '{name}': here it is {told}"):
+            getattr(ps, name)
+    with pytest.raises(AttributeError, match="^module 'penstock' has no attribute 'nothing'$"):
+        ps.nothing
+    pytest.importorskip("torch")
+    with pytest.raises(AttributeError, match="'penstock.torch' has no attribute 'DataLoader': .*ps.torch.IterableDataset"):
+        ps.torch.DataLoader
+
+
+def test_a_rank_and_an_output_that_are_not_there_are_told_with_those_that_are(labels):
+    with pytest.raises(ps.Error, match="rank 2 must be less than world, which is 2: ranks begin at 0"):
+        ps.Loader(labels, rank=2, world=2)
+    fields = {"cls": ps.label(), "twice": ps.field("cls") | ps.follow("image")}
+    with pytest.raises(ps.Error, match=r'follow\("image"\): there is no output of that name, there are "cls", "twice"'):
+        ps.Loader(labels, fields=fields)
+
+
+def test_tar_is_what_is_packed_unless_told(tmp_path):
+    labels = tmp_path / "labels"
+    labels.mkdir()
+    (labels / "a.cls").write_text("1")
+    told = [tmp_path / "told", tmp_path / "default", tmp_path / "written"]
+    ps.pack(labels, told[0], format="tar", progress=False)
+    ps.pack(labels, told[1], progress=False)
+    with ps.Writer(told[2], progress=False) as writer:
+        for sample in ps.open(labels):
+            writer.add(sample.key, {"cls": sample["cls"]})
+    assert [ps.open(each).format for each in told] == ["tar"] * 3
+    shards = [(each / "shard-000000.tar").read_bytes() for each in told]
+    assert shards[0] == shards[1] == shards[2]

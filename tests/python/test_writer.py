@@ -243,6 +243,28 @@ def test_two_samples_of_one_key_are_an_error_that_names_it(tmp_path):
     assert ps.open(tmp_path / "out")[0]["txt"] == b"first"
 
 
+class NoPath(os.PathLike):
+    def __fspath__(self):
+        raise OSError("gone")
+
+
+def test_a_sample_that_is_refused_lets_go_of_the_values_before_the_one_that_is_wrong(tmp_path):
+    value = bytearray(b"1")
+    with ps.Writer(tmp_path / "out", format="tar", progress=False) as writer:
+        with pytest.raises(TypeError, match="a field is bytes, or the path of a file"):
+            writer.add("key", {"txt": value, "bin": NoPath()})
+        value.extend(b"2")  # a BufferError while anybody holds a view of it
+        writer.add("key", {"txt": value})
+    assert ps.open(tmp_path / "out")[0]["txt"] == b"12"
+
+
+def test_a_memoryview_of_columns_is_written_row_by_row(tmp_path):
+    columns = np.asfortranarray(np.arange(6, dtype=np.uint8).reshape(2, 3))
+    with ps.Writer(tmp_path / "out", format="tar", progress=False) as writer:
+        writer.add("key", {"bin": memoryview(columns)})
+    assert ps.open(tmp_path / "out")[0]["bin"] == bytes(range(6))
+
+
 class Stop(Exception):
     pass
 

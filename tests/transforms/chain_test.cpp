@@ -112,7 +112,7 @@ TEST_CASE("a chain that makes no sense is refused at the character where it stop
   refused("image.center_crop((-1, 2))", "size is to be a whole number");
   refused("image.resize(-1)", "size is to be a whole number");
   refused("image.resize(1e300)", "size is to be a whole number");
-  refused("image.cast(float12)", "there is no dtype \"float12\"");
+  refused("image.cast(float12)", "there is no dtype \"float12\": only uint8, int8");
   refused("image.normalize([1, 2]", "expected");
   refused("image.normalize([1])", "needs stddev");
   refused("image.random_resized_crop(2, shape=(1, 2))", "takes no argument \"shape\", or has it already");
@@ -130,6 +130,43 @@ TEST_CASE("the version names codecs, transforms and chains, and differs when a c
   CHECK(version(8).find("cls = label()") != std::string::npos);
   CHECK(version(8) == version(8));
   CHECK(version(8) != version(9));
+}
+
+TEST_CASE("an array whose channels come first is told how it becomes an image") {
+  const auto told = [](const char* dtype, const Shape& shape, std::size_t bytes) -> std::string {
+    Fields fields;
+    fields.add({.name = "npy", .codec = "npy"}, npy(dtype, shape, Bytes(bytes)));
+    try {
+      const std::vector<FieldChain> chains{{"npy", image::resize(4)}};
+      const Program program(chains, fields.catalog());
+      return "compiles";
+    } catch (const Error& error) {
+      return error.what();
+    }
+  };
+  const std::string advice = "not an image: it looks as if its channels came first";
+  CHECK_MESSAGE(told("|u1", {3, 8, 8}, 192).find(advice) != std::string::npos, told("|u1", {3, 8, 8}, 192));
+  CHECK(told("|u1", {1, 8, 8}, 64).find(advice) != std::string::npos);
+  CHECK(told("|u1", {5, 8, 8}, 320).ends_with("not an image"));
+  CHECK(told("<f4", {3, 8, 8}, 768).ends_with("not an image"));
+  CHECK(told("|u1", {8, 8, 3}, 192) == "compiles");
+}
+
+TEST_CASE("a field that is absent is told with what the dataset knows of it") {
+  const Fields fields = photographs();
+  FieldCatalog catalog = fields.catalog();
+  catalog.why_absent = [](const std::string& field) { return field == "depth" ? "no camera" : std::string(); };
+  const auto told = [&](const char* field) -> std::string {
+    const std::vector<FieldChain> chains{{field, {}}};
+    try {
+      const Program program(chains, catalog);
+      return "compiles";
+    } catch (const Error& error) {
+      return error.what();
+    }
+  };
+  CHECK(told("depth").find("png); no camera") != std::string::npos);
+  CHECK(told("deep").find("; field(\"NAME\") | ... reads another one") != std::string::npos);
 }
 
 TEST_CASE("fields that the dataset lacks are named, with those it has") {
@@ -170,6 +207,7 @@ TEST_CASE("steps out of order or of another kind are refused with the step's nam
   refuses_writing([] { return field("jpg||png"); }, "has an empty name");
   refuses("npy", boxes(), "boxes() needs follow(\"OUTPUT\") before it");
   refuses("npy", key_points(), "key_points() needs follow(\"OUTPUT\") before it");
+  refuses("valid", mask(), "mask() needs follow(\"OUTPUT\") before it");
 }
 
 TEST_CASE("numbers that make no sense are refused where they are written, or before any sample is read") {
@@ -203,6 +241,34 @@ TEST_CASE("numbers that make no sense are refused where they are written, or bef
   by_hand.steps.emplace_back(step::RandomFlip{.probability = 2});
   refuses("jpg", by_hand, "output \"jpg\" = image.random_flip(2): image.random_flip() needs probability from 0 to 1");
   refuses("cls", array::random_window(1), "arrays of rows");
+}
+
+TEST_CASE("numbers in text are never delivered as the bytes of their digits") {
+  Fields fields = photographs();
+  fields.add({.name = "score.txt", .codec = "txt"}, to_bytes("0.5"));
+  fields.add({.name = "table.csv", .codec = "xyz"}, to_bytes("a,b,c\n1,2,3\n"));
+  const auto said = [&](const std::string& output, const Chain& chain) -> std::string {
+    try {
+      return std::string(name(Program(std::vector<FieldChain>{{output, chain}}, fields.catalog()).outputs()[0].dtype));
+    } catch (const Error& error) {
+      return error.cause();
+    }
+  };
+  for (const std::string field : {"score.txt", "table.csv"}) {
+    const std::string f32 = ": field \"" + field +
+                            "\" is text: array.decode(\"float32\") reads the numbers in it, raw() delivers its bytes";
+    CHECK(said(field, array::decode()) == "output \"" + field + "\" = array.decode()" + f32);
+    CHECK(said(field, array::cast(DType::f32)) == "output \"" + field + "\" = cast(float32)" + f32);
+    CHECK(said(field, array::cast(DType::i16)).find("array.decode(\"int16\")") != std::string::npos);
+    CHECK(said(field, parse_chain("array.cast(int16)")).find("array.decode(\"int16\")") != std::string::npos);
+    CHECK(said(field, array::random_window(1)).find(" is text") != std::string::npos);
+    CHECK(said(field, penstock::field("npy|" + field) | array::decode()).find(" is text") != std::string::npos);
+    CHECK(said(field, array::decode({.dtype = DType::f32})) == "float32");
+    CHECK(said(field, raw()) == "uint8");
+  }
+  CHECK(said("score.txt", Chain{}) == "uint8");
+  CHECK(said("table.csv", Chain{}) == "float32");
+  CHECK(said("table.csv", points::cast(DType::f16)) == "float16");
 }
 
 TEST_CASE("an output that no sample has, and a crop that the first image is too small for, are shape errors") {

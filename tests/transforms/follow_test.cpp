@@ -1,5 +1,6 @@
 #include <cmath>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -69,6 +70,21 @@ bool contains(const std::string& text, const std::string& part) {
 }
 
 }  // namespace
+
+TEST_CASE("a box that ends before it begins is bad data, told with its numbers") {
+  const std::vector<FieldChain> keep{{"boxes.json", follow("png") | boxes()}, {"png", kCrop}};
+  const std::vector<FieldChain> drop{{"boxes.json", follow("png") | boxes({.min_size = 1})}, {"png", kCrop}};
+  for (const auto& [stored, told] : std::vector<std::pair<std::string, std::string>>{
+           {"[[1, 2, 3, 4], [50, 20, 30, 40]]", "item 1 is [50, 20, 30, 40], no box: boxes are x0, y0, x1, y1"},
+           {"[[1, 20.5, 3, 4]]", "item 0 is [1, 20.5, 3, 4], no box"},
+           {"[[1, 2, 1, 2], [-5, -5, 200, 300], [1, 2, 3, 2]]", "nothing thrown"}}) {
+    CAPTURE(stored);
+    Fields fields = scene();
+    fields.values[3] = to_bytes(stored);
+    CHECK(contains(failure(fields, keep), told));
+    CHECK(contains(failure(fields, drop), told));
+  }
+}
 
 TEST_CASE("masks, boxes and points stay aligned with their image through crop, resize and flip") {
   const Fields fields = scene();

@@ -9,6 +9,7 @@
 #include <penstock/transforms/values/numbers.hpp>
 
 #include "support/filled.hpp"
+#include "support/own_steps.hpp"
 
 namespace penstock::test::ragged_test {
 namespace {
@@ -56,6 +57,23 @@ Fields detections() {
 
 constexpr DType kInt = DType::i64;
 
+template <typename Action>
+std::string message(const Action& action) {
+  try {
+    action();
+    return "nothing thrown";
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+Fields four_points() {
+  Fields fields;
+  fields.add({.name = "points", .codec = "raw", .dtype = DType::f32, .shape = {4, 3}, .fixed = true},
+             Bytes(4 * 3 * sizeof(float)));
+  return fields;
+}
+
 }  // namespace
 
 TEST_CASE("lines of text are rows, and what is one line or one number alone loses dimensions unless rows are items") {
@@ -81,6 +99,9 @@ TEST_CASE("whole numbers are int64 to the last digit, others float64, and a dtyp
   CHECK(read("1.0 2e0", {.dtype = kInt}).values == std::vector<double>{1, 2});
   CHECK(refusal("1 2.5", {.dtype = kInt}).find("number 2, 2.5, does not fit int64") != std::string::npos);
   CHECK(refusal("9223372036854775808", {.dtype = kInt}).find("does not fit int64") != std::string::npos);
+  CHECK(refusal("9007199254740993 1.0", {.dtype = kInt}).find("number 1, ") != std::string::npos);
+  CHECK(refusal("[9007199254740993, 1.0]", {.dtype = kInt}, "json").find("number 1, ") != std::string::npos);
+  CHECK(read("-9007199254740991 1.0", {.dtype = kInt}).values == std::vector<double>{-9007199254740991, 1});
   CHECK(refusal("-1", {.dtype = DType::u8}).find("does not fit uint8") != std::string::npos);
   CHECK(refusal("70000.5", {.dtype = DType::f16}).find("does not fit float16") != std::string::npos);
 }
@@ -164,6 +185,69 @@ TEST_CASE("an image with a size of its own tells its shape, and a mask has its i
   CHECK(Shape(mask.begin(), mask.end()) == Shape{32, 32});
   CHECK(rows[0].size() == 3 * 32 * 32);
   CHECK(rows[1].size() == 32 * 32);
+}
+
+TEST_CASE("points that a transform of one's own has made over have no items that lengths() could count") {
+  const Fields fields = four_points();
+  const std::vector<FieldChain> counted{{"points", points::center()}, {"n", follow("points") | lengths()}};
+  CHECK(elements<std::int64_t>(fill(Program(counted, fields.catalog()), fields)[1]) == std::vector<std::int64_t>{4});
+  const std::vector<FieldChain> made_over{{"points", points::center() | transform(std::make_shared<AddNoise>(0.1F))},
+                                          {"n", follow("points") | lengths()}};
+  CHECK(message([&] {
+          fill(Program(made_over, fields.catalog()), fields);
+        }).find("\"points\" has no items that could be followed") != std::string::npos);
+}
+
+TEST_CASE("items without an element are refused, since bytes do not tell how many there are") {
+  Fields fields;
+  fields.add({.name = "bin", .codec = ""}, Bytes(4 * 4 * sizeof(float)));
+  fields.add({.name = "none", .codec = "raw", .dtype = DType::f32, .shape = {4, 0}, .fixed = true}, {});
+  const std::vector<FieldChain> chains{{"bin", points::decode()}, {"none", follow("bin")}};
+  CHECK(message([&] { Program(chains, fields.catalog()); }).find("\"none\"") != std::string::npos);
+}
+
+TEST_CASE("items larger than an address space are refused, whether a chain or a file asks for them") {
+  Fields fields = detections();
+  const Shape huge{536870912, 536870912, 8};  // of float64: 2^64 bytes
+  const std::vector<FieldChain> asked{
+      {"tokens.json", array::decode({.dtype = DType::f64, .ragged = true, .shape = huge})}};
+  CHECK(message([&] { Program(asked, fields.catalog()); }).find("larger than any memory") != std::string::npos);
+  const std::vector<FieldChain> long_rows{
+      {"tokens.json", array::decode({.dtype = DType::f64, .ragged = true, .shape = Shape{1 << 29, 8}}) | pad(1 << 29)}};
+  CHECK(message([&] { Program(long_rows, fields.catalog()); }).find("larger than any memory") != std::string::npos);
+  std::string header = "{'descr': '<f8', 'fortran_order': False, 'shape': (0, 2305843009213693952), }";
+  fields.add({.name = "npy", .codec = "npy"},
+             to_bytes(std::string("\x93NUMPY\x01\x00", 8) + static_cast<char>(header.size()) + '\0' + header));
+  const std::vector<FieldChain> stored{{"npy", array::decode({.ragged = true})}};
+  CHECK(message([&] { Program(stored, fields.catalog()); }).find("larger than any memory") != std::string::npos);
+}
+
+TEST_CASE("an image that a resize would make larger than any that is read is refused, whatever its own size") {
+  Fields fields;
+  fields.add({.name = "png", .codec = "png"}, png({3000, 1, 1, std::vector<std::uint8_t>(3000)}));
+  const std::vector<FieldChain> chains{{"png", image::decode(false, false, true) | image::resize(30000)}};
+  const Program program(chains, fields.catalog());
+  CHECK(message([&] { fill(program, fields); }).find("larger than 2^29") != std::string::npos);
+}
+
+TEST_CASE("numbers in a table that is no table of points are told as the chain reads them") {
+  Fields fields;
+  fields.add({.name = "csv", .codec = "xyz"}, to_bytes("4\n5\n"));
+  const std::vector<FieldChain> chains{{"csv", array::decode({.ragged = true})},
+                                       {"padded", field("csv") | array::decode({.ragged = true}) | pad(3)},
+                                       {"n", follow("padded") | lengths()},
+                                       {"bytes", field("csv") | raw()},
+                                       {"padded bytes", field("csv") | raw() | pad()},
+                                       {"length", follow("bytes") | lengths()}};
+  const Program program(chains, fields.catalog());
+  for (std::uint32_t output = 0; output < 3; ++output) {
+    const OutputAccount account = program.explain(output, {fields.schemas.data(), fields.values[0]}, {});
+    REQUIRE(account.stored);
+    CHECK(account.stored->shape == Shape{2});
+    CHECK((account.stored->dtype == DType::i64));
+  }
+  for (std::uint32_t output = 3; output < 6; ++output)
+    CHECK_FALSE(program.explain(output, {fields.schemas.data(), fields.values[0]}, {}).stored);
 }
 
 }  // namespace penstock::test::ragged_test

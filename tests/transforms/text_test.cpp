@@ -1,3 +1,4 @@
+#include <array>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -75,6 +76,28 @@ TEST_CASE("json that is no rectangle of numbers is refused") {
     CHECK(failure(json_codec(), text) == ErrorKind::corrupt);
   }
   CHECK(failure(json_codec(), std::string(1000000, '[')) == ErrorKind::unsupported);
+}
+
+TEST_CASE("an image of a kind that is not decoded is named") {
+  const auto told = [](const std::string& field, const std::string& begin) -> std::string {
+    try {
+      codec_for({.name = field, .codec = ""}, bytes(begin));
+      return "a codec";
+    } catch (const Error& error) {
+      return error.what();
+    }
+  };
+  for (const auto& [field, begin, kind] : std::vector<std::array<std::string, 3>>{
+           {"x", std::string("II*\0rest", 8), "is a TIFF image"},
+           {"x", std::string("MM\0*rest", 8), "is a TIFF image"},
+           {"scan.tiff", "what", "is a TIFF image"},
+           {"x", "GIF89a", "is a GIF image"},
+           {"bmp", "BMxx", "is a BMP image"},
+           {"ppm", "P6 1 1", "is a PPM image"},
+           {"x", "what", "neither the schema nor the first bytes tell the codec"}}) {
+    CAPTURE(begin);
+    CHECK_MESSAGE(told(field, begin).find(kind) != std::string::npos, told(field, begin));
+  }
 }
 
 TEST_CASE("magic bytes decide between images and arrays; text and raw elements are what the schema says") {

@@ -81,8 +81,10 @@ const StepTable& Points::table() {
 }
 
 const StepTable& Cast::table() {
-  static const TableOf<Cast> table{"cast", "To another dtype, as array.cast().",
-                                   Parameter{"dtype", &Cast::dtype, kRequired, "its name"}};
+  static const TableOf<Cast> table{
+      "cast",
+      "How the text of a chain writes image.cast(), array.cast() and points.cast(), which is what C++ and Python have.",
+      Parameter{"dtype", &Cast::dtype, kRequired, "its name"}};
   return table;
 }
 

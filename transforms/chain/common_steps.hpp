@@ -45,15 +45,16 @@ struct Points {  ///< (n, 2) x y
 };
 struct Cast {
   DType dtype;
+  bool of_array = false;  ///< written as array::cast(): text is no cloud of points then
   static const StepTable& table();
   static constexpr Traits kTraits{.draws = false};
 };
 /// A cast as image::, array:: and points:: name it.
-template <Domain>
+template <Domain Of>
 struct CastOf {
   DType dtype;
   static const StepTable& table();
-  Cast stands_for() const { return {dtype}; }
+  Cast stands_for() const { return {.dtype = dtype, .of_array = Of == Domain::array}; }
 };
 }  // namespace step
 
@@ -109,9 +110,9 @@ inline Chain random_window(std::int64_t rows) {
   return one_step(step::Window{.rows = rows});
 }
 /// To any dtype. To floating point it rounds to nearest even; to integers it truncates, values out of range become the
-/// nearest one, and NaN 0.
+/// nearest one, and NaN 0. Numbers in text are read by decode({.dtype = ...}).
 inline Chain cast(DType dtype) {
-  return one_step(step::Cast{.dtype = dtype});
+  return one_step(step::Cast{.dtype = dtype, .of_array = true});
 }
 }  // namespace array
 

@@ -34,6 +34,13 @@ std::string allowed_names(std::span<const std::string_view> names, int without) 
   return list;
 }
 
+std::string dtype_names() {
+  std::vector<std::string_view> names;
+  for (auto number = 0U; number <= static_cast<unsigned>(DType::boolean); ++number)
+    names.push_back(name(static_cast<DType>(number)));
+  return allowed_names(names, -1);
+}
+
 // "needs probability from 0 to 1", "needs points of at least 1", or the refusal
 std::string number_fault(const StepParameter& parameter, double value) {
   const Rules& rules = parameter.rules;

@@ -33,6 +33,8 @@ std::string plain_number(double number);
 std::string allowed_numbers(const Rules& rules);
 /// "nearest, area, bilinear or bicubic"
 std::string allowed_names(std::span<const std::string_view> names, int without);
+/// "uint8, int8, ... or bool"
+std::string dtype_names();
 /// Empty where the rules allow the number, or both of a range.
 std::string number_fault(const StepParameter& parameter, double value);
 std::string range_fault(const StepParameter& parameter, const Range& value);
@@ -182,7 +184,7 @@ struct ValueOf<DType> : AnyValue {
   static void read(P parameter, G, A found, DType& value) {
     const std::string& word = StepArguments::word(found, parameter.name);
     const auto named = dtype_named(word);
-    if (!named) throw Error::invalid_argument("there is no dtype \"" + word + "\"");
+    if (!named) throw Error::invalid_argument("there is no dtype \"" + word + "\": only " + dtype_names());
     value = *named;
   }
   static std::string text(P, DType value) { return std::string(name(value)); }

@@ -41,13 +41,35 @@ std::int64_t window_start(const ArrayPlan& plan, std::int64_t rows, const Sample
   return static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(rows - plan.window + 1)));
 }
 
+/// Of an array's values: of text, where the numbers in it are asked for, and of anything else.
+class ArrayDecoders {
+ public:
+  explicit ArrayDecoders(const ArrayPlan& plan) : plan_(plan), decoders_({}, plan.codec.get()) {}
+
+  Peeked peek(const FieldBytes& field) {
+    if (!plan_.reads_text || !holds_text_numbers(*field.schema)) return decoders_.peek(field);
+    if (text_of_ != field.schema) {
+      text_ = numbers_decoder(*field.schema, plan_.numbers);
+      text_of_ = field.schema;
+    }
+    return {.codec = nullptr, .decoder = text_.get(), .layout = text_->peek(field), .in_place = false};
+  }
+  void share(Parallel* parallel) { decoders_.share(parallel); }
+
+ private:
+  const ArrayPlan& plan_;
+  Decoders decoders_;
+  std::unique_ptr<Decoder> text_;
+  const FieldSchema* text_of_ = nullptr;  ///< what text_ was made for
+};
+
 class ArrayRunner final : public OutputRunner {
  public:
-  explicit ArrayRunner(const ArrayPlan& plan) : plan_(plan), decoders_({}, plan.codec.get()) {}
+  explicit ArrayRunner(const ArrayPlan& plan) : plan_(plan), decoders_(plan) {}
 
   std::uint64_t items(const SlotRow& row) override {
     peeked_ = false;
-    value_ = peek(row.field);
+    value_ = decoders_.peek(row.field);
     trace_ = {.stored = checked_items(value_.layout)};
     trace_.delivered = trace_.stored;
     if (plan_.follows) follow(*row.items);
@@ -57,12 +79,12 @@ class ArrayRunner final : public OutputRunner {
 
   void fill(const SlotRow& row) override {
     if (plan_.ragged) return fill_items(row);
-    value_ = peek(row.field);
+    value_ = decoders_.peek(row.field);
     check(value_.layout);
     FieldBytes field = row.field;
     if (plan_.window != 0 && field.ranges.empty()) {
       field = window_of(row, value_);
-      value_ = peek(field);
+      value_ = decoders_.peek(field);
     }
     if (value_.layout.shape != plan_.shape) throw wrong(value_.layout);
     decode(field, row);
@@ -74,15 +96,6 @@ class ArrayRunner final : public OutputRunner {
   void share(Parallel* parallel) override { decoders_.share(parallel); }
 
  private:
-  Peeked peek(const FieldBytes& field) {
-    if (!plan_.reads_text || !holds_text_numbers(*field.schema)) return decoders_.peek(field);
-    if (text_of_ != field.schema) {
-      text_ = numbers_decoder(*field.schema, plan_.numbers);
-      text_of_ = field.schema;
-    }
-    return {.codec = nullptr, .decoder = text_.get(), .layout = text_->peek(field), .in_place = false};
-  }
-
   // All of the value, into the slot, in the dtype to be delivered.
   void decode(const FieldBytes& field, const SlotRow& row) {
     const DType stored = value_.layout.dtype;
@@ -187,9 +200,7 @@ class ArrayRunner final : public OutputRunner {
   }
 
   const ArrayPlan& plan_;
-  Decoders decoders_;
-  std::unique_ptr<Decoder> text_;
-  const FieldSchema* text_of_ = nullptr;  ///< whose values text_ reads
+  ArrayDecoders decoders_;
   Peeked value_{};
   bool peeked_ = false;  ///< value_ is the row to be filled next
   ItemTrace trace_;
@@ -216,6 +227,11 @@ class ArrayProgram final : public OutputProgram {
 
   bool traces_items() const override { return plan_.ragged; }
 
+  std::optional<Layout> read_as(const FieldBytes& field) const override {
+    if (!plan_.reads_text || !holds_text_numbers(*field.schema)) return std::nullopt;
+    return ArrayDecoders(plan_).peek(field).layout;
+  }
+
   Outcomes explain(const Layout& stored, const SampleContext& sample) const override {
     if (plan_.window == 0 || stored.shape.empty()) return {};
     const std::int64_t start = window_start(plan_, stored.shape[0], sample);
@@ -233,6 +249,11 @@ const step::Elements* elements_of(const Chain& chain) {
   return find_step<step::Elements>(chain);
 }
 
+std::optional<Layout> probe_items(const OutputRequest& request, const ArrayPlan& plan) {
+  ArrayDecoders decoders(plan);
+  return request.probe_items([&](const FieldBytes& value) { return decoders.peek(value).layout; });
+}
+
 /// What the values of a ragged output are, from the first one that has an item.
 ArrayPlan plan_items(const OutputRequest& request) {
   const step::Elements& asked = *elements_of(request.chain);
@@ -241,12 +262,7 @@ ArrayPlan plan_items(const OutputRequest& request) {
   plan.follows = request.leader != nullptr;
   plan.reads_text = plan.codec == nullptr;
   plan.numbers = {.dtype = asked.dtype, .items = true, .item = asked.shape};
-  Decoders decoders({}, plan.codec.get());
-  const auto peek = [&](const FieldBytes& value) {
-    if (!plan.reads_text || !holds_text_numbers(*value.schema)) return decoders.peek(value).layout;
-    return numbers_decoder(*value.schema, plan.numbers)->peek(value);
-  };
-  const std::optional<Layout> first = request.probe_items(peek);
+  const std::optional<Layout> first = probe_items(request, plan);
   if (!first && !(asked.dtype && asked.shape))
     throw request.shape("no sample has this field, so its shape cannot be found");
   if (first && (first->image || first->cloud)) {
@@ -269,8 +285,15 @@ ArrayPlan plan_items(const OutputRequest& request) {
   return plan;
 }
 
+bool reads_lines(const OutputRequest& request) {
+  return std::ranges::any_of(request.sources, [&](std::uint32_t source) {
+    const FieldSchema& schema = request.catalog->fields[source];
+    return schema.codec != "json" && holds_text_numbers(schema);
+  });
+}
+
 /// Of values that are all alike.
-ArrayPlan plan_rows(const OutputRequest& request) {
+ArrayPlan plan_rows(const OutputRequest& request, const FirstValue* known) {
   const step::Elements* asked = elements_of(request.chain);
   const bool text = asked != nullptr && asked->dtype && request.own_codec() == nullptr &&
                     std::ranges::any_of(request.sources, [&](std::uint32_t source) {
@@ -279,16 +302,13 @@ ArrayPlan plan_rows(const OutputRequest& request) {
   std::optional<Layout> layout;
   ArrayPlan plan{.stored = std::nullopt, .shape = {}, .delivered = DType::f64};
   plan.codec = request.own_codec();
+  if (!text && !request.chain.steps.empty()) refuse_bytes_of_text(request);
   plan.reads_text = text;
   if (asked != nullptr) plan.numbers.dtype = asked->dtype;
   if (text) {
-    Decoders decoders;
-    layout = request.probe_items([&](const FieldBytes& value) {
-      if (!holds_text_numbers(*value.schema)) return decoders.peek(value).layout;
-      return numbers_decoder(*value.schema, plan.numbers)->peek(value);
-    });
+    layout = probe_items(request, plan);
   } else {
-    const FirstValue first = request.probe();
+    const FirstValue first = known != nullptr ? *known : request.probe();
     layout = first.layout;
     if (layout && layout->image) {
       throw request.misuse("field \"" + request.schema().name + "\" holds images (" + std::string(first.codec->name()) +
@@ -296,6 +316,8 @@ ArrayPlan plan_rows(const OutputRequest& request) {
     }
   }
   if (!layout) throw request.shape("no sample has this field, so its shape cannot be found");
+  if (text && element_count(layout->shape) == 0 && reads_lines(request))
+    throw request.shape("no value of this field has a number in it, so its shape cannot be found");
   if (asked == nullptr || !asked->dtype) plan.stored = layout->dtype;
   plan.shape = layout->shape;
   plan.delivered = plan.stored.value_or(asked == nullptr ? layout->dtype : asked->dtype.value_or(layout->dtype));
@@ -324,9 +346,21 @@ void plan_step(const OutputRequest& request, std::size_t i, ArrayPlan& plan) {
 
 }  // namespace
 
-std::unique_ptr<OutputProgram> compile_array(const OutputRequest& request) {
+void refuse_bytes_of_text(const OutputRequest& request) {
+  if (request.own_codec() != nullptr) return;
+  const auto* cast = find_step<step::Cast>(request.chain);
+  for (const std::uint32_t source : request.sources) {
+    const FieldSchema& schema = request.catalog->fields[source];
+    if (schema.codec == "json" || !holds_text_numbers(schema)) continue;
+    throw request.misuse("field \"" + schema.name + "\" is text: array.decode(\"" +
+                         std::string(name(cast != nullptr ? cast->dtype : DType::f32)) +
+                         "\") reads the numbers in it, raw() delivers its bytes");
+  }
+}
+
+std::unique_ptr<OutputProgram> compile_array(const OutputRequest& request, const FirstValue* first) {
   const step::Elements* asked = elements_of(request.chain);
-  ArrayPlan plan = asked != nullptr && asked->ragged ? plan_items(request) : plan_rows(request);
+  ArrayPlan plan = asked != nullptr && asked->ragged ? plan_items(request) : plan_rows(request, first);
   const auto& steps = request.chain.steps;
   for (std::size_t i = 0; i < steps.size(); ++i) {
     if (i != 0 && steps[i - 1].is<step::Cast>())

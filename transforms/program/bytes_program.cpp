@@ -31,6 +31,7 @@ class BytesProgram final : public OutputProgram {
   using OutputProgram::OutputProgram;
   std::unique_ptr<OutputRunner> runner() const override { return std::make_unique<BytesRunner>(); }
   bool traces_items() const override { return true; }
+  bool takes_bytes() const override { return true; }
 };
 
 }  // namespace

@@ -62,9 +62,13 @@ std::unique_ptr<OutputProgram> compile_by_codec(const OutputRequest& request) {
     if (other && kind_of_codec(schema.codec) != ValueKind::image) return compile_bytes(request);
     throw;
   }
-  if (sample.layout && sample.layout->cloud) return compile_points(request);
+  if (sample.layout && sample.layout->cloud) {
+    const auto* cast = find_step<step::Cast>(request.chain);
+    if (cast != nullptr && cast->of_array) refuse_bytes_of_text(request);
+    return compile_points(request);
+  }
   if (sample.layout && sample.layout->image) return compile_image(request);
-  return compile_array(request);
+  return compile_array(request, &sample);
 }
 
 // Of steps that were put into the chain without the functions that check them.
@@ -74,6 +78,23 @@ void check_steps(const OutputRequest& request) {
   } catch (const Error& error) {
     throw request.misuse(error.cause());
   }
+}
+
+// The first value with an element; where none has one, the first that cannot be read, which is told of then.
+FirstBytes first_with_element(const FieldCatalog& catalog, std::uint32_t field, const FieldSchema& schema,
+                              const std::function<Layout(const FieldBytes&)>& peek) {
+  if (!catalog.first_such) return {};
+  const auto has_element = [&](const FirstBytes& value) { return element_count(peek(value.of(schema)).shape) != 0; };
+  FirstBytes value = catalog.first_such(field, has_element);
+  if (value.exists) return value;
+  return catalog.first_such(field, [&](const FirstBytes& some) {
+    try {
+      peek(some.of(schema));
+      return false;
+    } catch (const std::exception&) {
+      return true;
+    }
+  });
 }
 
 }  // namespace
@@ -104,7 +125,7 @@ FirstValue OutputRequest::probe(const DecodeOptions& options) const {
     if (schema.fixed && own == nullptr)
       return {codec_named("raw"), Layout{.dtype = schema.dtype, .shape = schema.shape}};
     const FirstBytes value = catalog->first_value(source, own.get());
-    if (value.bytes.empty()) continue;
+    if (!value.exists) continue;
     try {
       const Codec& codec = own != nullptr ? *own : codec_for(schema, value.bytes);
       const std::unique_ptr<Decoder> decoder = codec.decoder(schema, options);
@@ -126,14 +147,9 @@ std::optional<Layout> OutputRequest::probe_items(const std::function<Layout(cons
   for (const std::uint32_t source : sources) {
     const FieldSchema& schema = catalog->fields[source];
     if (schema.fixed && own == nullptr) return Layout{.dtype = schema.dtype, .shape = schema.shape};
-    FirstBytes value;
-    if (catalog->first_such) {
-      value = catalog->first_such(
-          source, [&](const FirstBytes& some) { return element_count(peek(some.of(schema)).shape) != 0; });
-    }
-    const bool wanted = !value.bytes.empty();
-    if (!wanted) value = catalog->first_value(source, own.get());
-    if (value.bytes.empty()) continue;
+    FirstBytes value = first_with_element(*catalog, source, schema, peek);
+    if (!value.exists) value = catalog->first_value(source, own.get());
+    if (!value.exists) continue;
     try {
       const Layout layout = peek(value.of(schema));
       if (!found || element_count(layout.shape) != 0) found = layout;
@@ -164,7 +180,17 @@ bool follows_items(const Chain& chain) {
   return has<step::PadMask>(chain) || has<step::Lengths>(chain) || (elements != nullptr && elements->ragged);
 }
 
+// Before a field is looked for: a step that only follows needs none of the output's name.
+void require_followed(const OutputRequest& request) {
+  const Chain& chain = request.chain;
+  const bool follows =
+      has<step::PadMask>(chain) || has<step::Lengths>(chain) || has<step::Boxes>(chain) || has<step::Points>(chain);
+  if (!follows || chain.followed) return;
+  throw request.misuse(to_string(chain.steps.back()) + " needs follow(\"OUTPUT\") before it");
+}
+
 void find_sources(OutputRequest& request) {
+  require_followed(request);
   const std::vector<std::string> own{request.name};
   const std::vector<std::string>& wanted = request.chain.sources.empty() ? own : request.chain.sources;
   const auto fields = request.catalog->fields;
@@ -181,24 +207,36 @@ void find_sources(OutputRequest& request) {
   }
   std::string known;
   for (const FieldSchema& schema : fields) known += (known.empty() ? "" : ", ") + schema.name;
+  const auto& why_absent = request.catalog->why_absent;
+  std::string advice = why_absent ? why_absent(wanted.front()) : "";
+  if (advice.empty() && request.chain.sources.empty()) advice = "field(\"NAME\") | ... reads another one";
   throw request.misuse("the dataset has no field \"" + wanted.front() + "\" (it has: " + known + ")" +
-                       (request.chain.sources.empty() ? "; field(\"NAME\") | ... reads another one" : ""));
+                       (advice.empty() ? "" : "; " + advice));
 }
 
-std::unique_ptr<OutputProgram> compile(const OutputRequest& request) {
+namespace {
+
+// Rows are placed, and items counted, by their bytes.
+void check_bytes(const OutputRequest& request, const Output& output) {
+  constexpr double kAddresses = 0x1p47;  // of a process
+  double bytes = static_cast<double>(size_of(output.dtype));
+  for (const std::int64_t side : output.shape) bytes *= static_cast<double>(side);
+  const std::string row = std::string(output.ragged ? "an item of a row" : "a row") + " is " +
+                          std::string(name(output.dtype)) + " " + to_string(output.shape);
+  if (!(bytes <= kAddresses)) throw request.shape(row + ", larger than any memory");
+  if (output.ragged && bytes == 0)
+    throw request.shape(row + " without an element, so that bytes do not tell how many there are");
+}
+
+std::unique_ptr<OutputProgram> compile_kind(const OutputRequest& request) {
   const Chain& chain = request.chain;
   check_steps(request);
   check_own_steps(request);
   if (has<step::OwnTransform>(chain)) return compile_own(request);
   if (has<step::PadItems>(chain)) return compile_padded(request);
-  if (has<step::PadMask>(chain) || has<step::Lengths>(chain)) {
-    require(chain.followed.has_value(), request, to_string(chain.steps.back()) + " needs follow(\"OUTPUT\") before it");
-    return compile_item_counts(request);
-  }
+  if (has<step::PadMask>(chain) || has<step::Lengths>(chain)) return compile_item_counts(request);
   if (has<step::Origin>(chain)) return compile_origin(request);
   if (chain.followed) return compile_follower(request);
-  require(!has<step::Boxes>(chain), request, "boxes() needs follow(\"OUTPUT\") before it");
-  require(!has<step::Points>(chain), request, "key_points() needs follow(\"OUTPUT\") before it");
   if (has<step::Label>(chain)) {
     require(chain.steps.size() == 1, request, "label() stands alone");
     return compile_label(request);
@@ -216,6 +254,14 @@ std::unique_ptr<OutputProgram> compile(const OutputRequest& request) {
   if (image) return compile_image(request);
   if (array) return compile_array(request);
   return compile_by_codec(request);
+}
+
+}  // namespace
+
+std::unique_ptr<OutputProgram> compile(const OutputRequest& request) {
+  std::unique_ptr<OutputProgram> program = compile_kind(request);
+  check_bytes(request, program->output());
+  return program;
 }
 
 }  // namespace penstock

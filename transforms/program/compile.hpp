@@ -70,7 +70,10 @@ std::unique_ptr<OutputProgram> compile(const OutputRequest& request);
 std::unique_ptr<OutputProgram> compile_image(const OutputRequest& request);
 std::unique_ptr<OutputProgram> compile_mask(const OutputRequest& request);
 std::unique_ptr<OutputProgram> compile_coordinates(const OutputRequest& request, std::int64_t columns);
-std::unique_ptr<OutputProgram> compile_array(const OutputRequest& request);
+/// Throws Error: invalid_argument, where a chain for arrays would read lines of text without a dtype for their numbers.
+void refuse_bytes_of_text(const OutputRequest& request);
+/// `first`: what probe() has said already, or null.
+std::unique_ptr<OutputProgram> compile_array(const OutputRequest& request, const FirstValue* first = nullptr);
 std::unique_ptr<OutputProgram> compile_label(const OutputRequest& request);
 std::unique_ptr<OutputProgram> compile_bytes(const OutputRequest& request);
 std::unique_ptr<OutputProgram> compile_points(const OutputRequest& request);

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <cstdio>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -15,6 +17,16 @@ struct CoordinatesPlan {
   step::Boxes drop{};
   bool drops() const { return drop.min_size > 0 || drop.min_area > 0 || drop.min_visibility > 0; }
 };
+
+// x, y, width, height would be taken for corners, and a box be made of what has none.
+void require_corners(const double* box, std::uint64_t number) {
+  if (!(box[2] < box[0] || box[3] < box[1])) return;
+  char text[128];
+  std::snprintf(text, sizeof text, "[%.7g, %.7g, %.7g, %.7g]", box[0], box[1], box[2], box[3]);
+  throw Error::shape("item " + std::to_string(number) + " is " + text +
+                     ", no box: boxes are x0, y0, x1, y1 with x0 <= x1 and y0 <= y1; of COCO's x, y, width, height "
+                     "make x, y, x + width, y + height when you pack");
+}
 
 class CoordinatesRunner final : public OutputRunner {
  public:
@@ -51,6 +63,9 @@ class CoordinatesRunner final : public OutputRunner {
     peeked.decoder->decode(row.field, nullptr, {stored, peeked.layout.dtype, peeked.layout.shape});
     convert_elements(stored, peeked.layout.dtype, reinterpret_cast<std::byte*>(values_), DType::f64, count);
     row.watch.lap(row.watch.times.decode);
+    if (plan_.columns == 4) {
+      for (std::uint64_t i = 0; i < rows; ++i) require_corners(values_ + i * 4, i);
+    }
     trace_ = {.stored = rows, .delivered = rows};
     if (plan_.drops()) {
       move_and_drop(*row.leader, rows);

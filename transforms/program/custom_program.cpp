@@ -67,6 +67,8 @@ class OwnProgram final : public OutputProgram {
     return plan_.before->select(field, sample, ranges);
   }
   std::unique_ptr<OutputRunner> runner() const override { return std::make_unique<OwnRunner>(plan_); }
+  std::optional<Layout> read_as(const FieldBytes& field) const override { return plan_.before->read_as(field); }
+  bool takes_bytes() const override { return plan_.before->takes_bytes(); }
   Outcomes explain(const Layout& stored, const SampleContext& sample) const override {
     return plan_.before->explain(stored, sample);
   }

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstring>
 #include <vector>
 
@@ -13,32 +12,10 @@
 #include <penstock/transforms/image/jpeg/jpeg.hpp>
 #include <penstock/transforms/image/kernels/shrink.hpp>
 #include <penstock/transforms/image/passes/eraser.hpp>
-#include <penstock/transforms/image/passes/pass_runner.hpp>
-#include <penstock/transforms/image/steps/pixel_step.hpp>
-#include <penstock/transforms/image/steps/pixel_steps.hpp>
-#include <penstock/transforms/program/compile.hpp>
+#include <penstock/transforms/program/image_plan.hpp>
 
 namespace penstock {
 namespace {
-
-struct NumberedErasing {
-  step::RandomErasing step;
-  std::uint32_t transform;
-};
-
-struct ImagePlan {
-  PixelSteps steps{};
-  std::vector<NumberedErasing> erasings{};
-  Size size{};            ///< of every row
-  bool own_size = false;  ///< rows have sizes of their own
-  std::int64_t decoded;   ///< channels that the steps begin with: 1 or 3
-  std::int64_t channels;  ///< delivered: 1 or 3
-  PixelSink sink{};       ///< without its memory
-  bool fast = false;      ///< JPEGs may be decoded smaller
-  bool deep = false;      ///< pixels have 16 bits: those of 8 are multiplied by 257
-  DecodeOptions decoding{};
-  std::shared_ptr<const Codec> codec{};  ///< the user's own; null: the field's
-};
 
 class ImageRunner final : public OutputRunner {
  public:
@@ -50,6 +27,7 @@ class ImageRunner final : public OutputRunner {
     Peeked peeked = (plan_.deep ? deep_decoders_ : decoders_).peek(row.field);
     draw(pixels_of(peeked.layout).size, row.sample);
     const std::int64_t height = size_.height, width = size_.width, channels = plan_.channels;
+    check_own_size();
     shape_ = plan_.sink.channels_last ? std::array{height, width, channels} : std::array{channels, height, width};
     return static_cast<std::uint64_t>(height) * static_cast<std::uint64_t>(width) *
            static_cast<std::uint64_t>(channels);
@@ -180,6 +158,14 @@ class ImageRunner final : public OutputRunner {
     if (size_ != plan_.size && !plan_.own_size) throw wrong_size(size_);
   }
 
+  // Nothing else bounds what a resize makes of a thin image. As check_image_size() bounds those that are read.
+  void check_own_size() const {
+    constexpr double kMostValues = 0x1p29;
+    const double pixels = static_cast<double>(size_.width) * static_cast<double>(size_.height);
+    if (pixels * static_cast<double>(plan_.channels) <= kMostValues) return;
+    throw Error::unsupported("becomes " + short_text(size_) + " pixels, larger than 2^29 values");
+  }
+
   void check_channels(std::int64_t channels) const {
     if (plan_.decoded != 1 || channels == 1) return;
     throw Error::shape("has " + std::to_string(channels) + " channels, but the output is gray");
@@ -307,198 +293,18 @@ class ImageProgram final : public OutputProgram {
   ImagePlan plan_;
 };
 
-// scale and bias that make pixel * scale + bias equal (pixel / 255 - mean) / deviation.
-void normalize(const step::Normalize& step, std::int64_t channels, PixelSink& sink) {
-  for (std::size_t c = 0; c < static_cast<std::size_t>(channels); ++c) {
-    const double deviation = step.stddev[c], mean = step.mean[c];
-    sink.scale[c] = static_cast<float>(1.0 / (255.0 * deviation));
-    sink.bias[c] = static_cast<float>(-mean / deviation);
-  }
-  sink.dtype = DType::f32;
-}
-
-// The order that steps must keep: decoding, pixels, numbers, layout and erasing.
-int rank_of(const Step& step) {
-  if (step.is<step::Decode>() || step.is<step::OwnDecode>()) return 0;
-  if (step.table().pixels() != nullptr) return 1;
-  if (step.is<step::Normalize>()) return 2;
-  if (step.is<step::Cast>()) return 3;
-  return 4;
-}
-
-// Layout and erasing may stand before numbers too, but for what normalize() would change.
-bool may_follow(const Step& before, const Step& now) {
-  const int first = rank_of(before), second = rank_of(now);
-  if (first == 4 && second == 4) return now.is<step::RandomErasing>() || &before.table() != &now.table();
-  if (first == 4) return second == 3 || (second == 2 && before.is<step::ChannelsLast>());
-  return second == 1 ? first <= 1 : second > first;
-}
-
-// Steps that are given colors: as many as the pixels have where they stand.
-void check_colors(const OutputRequest& request, std::size_t given, std::int64_t channels, const Step& step) {
-  if (given > 1 && given != static_cast<std::size_t>(channels))
-    throw request.misuse(to_string(step) + " is given " + std::to_string(given) + " channels, but the pixels have " +
-                         std::to_string(channels));
-}
-
-void check_erasing(const OutputRequest& request, const step::RandomErasing& erasing, const ImagePlan& plan) {
-  check_colors(request, erasing.value.size(), plan.channels, erasing);
-  if (plan.sink.dtype != DType::u8) return;
-  if (erasing.value.empty())
-    throw request.misuse("image.random_erasing() with random values needs image.normalize() or image.cast() before it");
-  for (const double value : erasing.value) {
-    if (value < 0 || value > 255 || value != std::trunc(value))
-      throw request.misuse("image.random_erasing() of uint8 pixels needs values from 0 to 255");
-  }
-}
-
-// Steps that leave every pixel's number as it is.
-bool moves_only(const Chain& chain) {
-  return std::ranges::all_of(chain.steps, [](const Step& step) {
-    const PixelStep* pixels = step.table().pixels();
-    return pixels == nullptr || pixels->moves_only(step);
-  });
-}
-
-ImagePlan plan_steps(const OutputRequest& request, std::int64_t decoded, std::int64_t delivered) {
-  ImagePlan plan{.decoded = decoded, .channels = delivered};
-  const auto& steps = request.chain.steps;
-  bool normalized = false;
-  std::int64_t channels = decoded;
-  for (std::size_t i = 0; i < steps.size(); ++i) {
-    if (i > 0 && !may_follow(steps[i - 1], steps[i])) {
-      const bool order = rank_of(steps[i]) < rank_of(steps[i - 1]);
-      throw request.misuse(to_string(steps[i]) + (order ? " must come before " : " follows ") +
-                           to_string(steps[i - 1]));
-    }
-    if (const PixelStep* pixels = steps[i].table().pixels()) {
-      if (const Fill* fill = pixels->fill(steps[i])) check_colors(request, fill->size(), channels, steps[i]);
-      plan.steps.add(steps[i], request.transform_id(i));
-      channels = pixels->channels_after(steps[i], channels);
-    }
-    if (const auto* step = steps[i].as<step::Decode>()) {
-      plan.fast = step->fast;
-      plan.own_size = step->ragged;
-    }
-    if (const auto* step = steps[i].as<step::Normalize>()) {
-      if (!plan.erasings.empty())
-        throw request.misuse(to_string(steps[i]) + " must come before " + to_string(plan.erasings.front().step));
-      normalize(*step, delivered, plan.sink);
-      normalized = true;
-    }
-    if (const auto* step = steps[i].as<step::Cast>()) {
-      const DType dtype = step->dtype;
-      const bool known = dtype == DType::u8 || dtype == DType::f32 || dtype == DType::f16 || dtype == DType::bf16;
-      if (!known && dtype != DType::u16)
-        throw request.misuse("images are cast to float32, float16, bfloat16, uint8 or uint16");
-      if (normalized && is_integer(dtype))
-        throw request.misuse("normalized values do not fit " + std::string(name(dtype)));
-      if (dtype == DType::u16 && !moves_only(request.chain))
-        throw request.misuse(
-            "images keep 16 bits through image.center_crop(), image.random_crop() without padding and "
-            "flips alone");
-      plan.sink.dtype = dtype;
-    }
-    if (steps[i].is<step::ChannelsLast>()) plan.sink.channels_last = true;
-    if (const auto* step = steps[i].as<step::RandomErasing>())
-      plan.erasings.push_back({*step, request.transform_id(i)});
-  }
-  for (const NumberedErasing& erasing : plan.erasings) check_erasing(request, erasing.step, plan);
-  return plan;
-}
-
-// Whether the 16 bits of a first value, or those that cast() asks for, are kept: not where it asks for 8, nor where
-// pixels are computed.
-bool keeps_16_bits(const OutputRequest& request, const DecodeOptions& decoding) {
-  if (request.own_codec() != nullptr || !moves_only(request.chain)) return false;
-  if (const auto* cast = find_step<step::Cast>(request.chain)) {
-    if (is_integer(cast->dtype)) return cast->dtype == DType::u16;
-  }
-  DecodeOptions stored = decoding;
-  stored.pixels = Pixels::stored;
-  const FirstValue first = request.probe(stored);
-  return first.layout && first.layout->image && first.layout->dtype == DType::u16;
-}
-
-// Numbers of pixels of 16 bits.
-void deepen(const OutputRequest& request, ImagePlan& plan) {
-  plan.deep = true;
-  if (plan.sink.dtype == DType::u8) plan.sink.dtype = DType::u16;
-  if (plan.sink.dtype == DType::u16 && !plan.erasings.empty())
-    throw request.misuse("image.random_erasing() does not fit uint16 pixels; image.cast(\"uint8\") makes them fit");
-  if (find_step<step::Normalize>(request.chain) == nullptr) return;
-  for (float& scale : plan.sink.scale) scale = static_cast<float>(double{scale} * 255 / 65535);
-}
-
 // Whether rows may differ from epoch to epoch.
 bool draws(const Chain& chain) {
   return std::ranges::any_of(chain.steps, [](const Step& step) { return step.table().traits().draws; });
 }
 
-/// What a chain says of the channels of its pixels.
-struct Channels {
-  std::size_t means = 0;  ///< of normalize()
-  bool to_gray = false;   ///< by grayscale(1)
-  bool to_three = false;  ///< by grayscale(3)
-
-  explicit Channels(const Chain& chain) {
-    for (const Step& step : chain.steps) {
-      if (const auto* normalize = step.as<step::Normalize>()) means = normalize->mean.size();
-      if (const auto* gray = step.as<step::Grayscale>()) (gray->channels == 1 ? to_gray : to_three) = true;
-    }
-  }
-};
-
-// One mean asks for gray levels as they are stored, unless a step makes them; everything else sees color.
-DecodeOptions decoding_of(const Chain& chain, const Channels& channels) {
-  DecodeOptions options;
-  if (channels.means == 1 && !channels.to_gray) options.pixels = Pixels::stored;
-  for (const Step& step : chain.steps) {
-    if (const auto* decode = step.as<step::Decode>()) options.upright = decode->upright;
-  }
-  return options;
-}
-
-std::int64_t decoded_channels(const OutputRequest& request, const Channels& asked, std::int64_t found) {
-  if (asked.to_three || (asked.means == 3 && !asked.to_gray)) return 3;
-  if (asked.means == 1 && !asked.to_gray && found != 1)
-    throw request.misuse("image.normalize() has 1 mean, but the images have " + std::to_string(found) + " channels");
-  return found == 1 ? 1 : 3;
-}
-
-std::int64_t delivered_channels(const OutputRequest& request, const Channels& asked, std::int64_t decoded) {
-  const std::int64_t delivered = asked.to_gray ? 1 : decoded;
-  if (asked.means != 0 && static_cast<std::int64_t>(asked.means) != delivered)
-    throw request.misuse("image.normalize() has " + std::to_string(asked.means) +
-                         " means, but image.grayscale() leaves " + std::to_string(delivered) + " channels");
-  return delivered;
-}
-
 }  // namespace
 
 std::unique_ptr<OutputProgram> compile_image(const OutputRequest& request) {
-  const Channels asked(request.chain);
-  const DecodeOptions decoding = decoding_of(request.chain, asked);
+  const DecodeOptions decoding = image_decoding(request.chain);
   const FirstValue sample = request.probe(decoding);
   if (!sample.layout) throw request.shape("no sample has this field, so its shape cannot be found");
-  std::optional<PixelGrid> found;
-  try {
-    found = pixels_of(*sample.layout);
-  } catch (const Error& error) {
-    throw request.misuse("field \"" + request.schema().name + "\" " + error.cause());
-  }
-  const std::int64_t decoded = decoded_channels(request, asked, found->channels);
-  ImagePlan plan = plan_steps(request, decoded, delivered_channels(request, asked, decoded));
-  plan.decoding = decoding;
-  plan.codec = request.own_codec();
-  if (keeps_16_bits(request, decoding)) deepen(request, plan);
-  if (const std::optional<Size> fixed = plan.steps.fixed_size()) {
-    plan.size = *fixed;
-  } else {
-    Placement placement;
-    plan.steps.draw(found->size, {}, placement);
-    plan.size = placement.output();
-  }
+  ImagePlan plan = plan_image(request, decoding, *sample.layout);
   const Shape shape = plan.sink.channels_last ? Shape{plan.size.height, plan.size.width, plan.channels}
                                               : Shape{plan.channels, plan.size.height, plan.size.width};
   Output output = request.output(plan.sink.dtype, plan.own_size ? Shape{} : shape);
@@ -520,7 +326,7 @@ std::unique_ptr<OutputProgram> compile_image(const OutputRequest& request) {
     output.keep = row ? Keep::row : others ? Keep::bytes : Keep::pixels;
     output.pixels = decoding.pixels;
     output.has_geometry = !plan.own_size && output.dtype == DType::u8 && plan.sink.channels_last &&
-                          plan.erasings.empty() && decoded == 3 && plan.channels == 3;
+                          plan.erasings.empty() && plan.decoded == 3 && plan.channels == 3;
   }
   return std::make_unique<ImageProgram>(std::move(output), std::move(plan));
 }

@@ -36,9 +36,28 @@ class LengthsRunner final : public OutputRunner {
 template <typename Runner>
 class CountsProgram final : public OutputProgram {
  public:
-  using OutputProgram::OutputProgram;
+  CountsProgram(Output output, const OutputProgram& leader) : OutputProgram(std::move(output)), leader_(leader) {}
+  // Nothing is read for a count: of the leader's field, what the leader reads anyway.
+  bool select(const FieldHeader& field, const SampleContext& sample, std::vector<ByteRange>& ranges) const override {
+    return leader_.select(field, sample, ranges);
+  }
   std::unique_ptr<OutputRunner> runner() const override { return std::make_unique<Runner>(); }
+  std::optional<Layout> read_as(const FieldBytes& field) const override { return leader_.read_as(field); }
+  bool takes_bytes() const override { return leader_.takes_bytes(); }
+
+ private:
+  const OutputProgram& leader_;
 };
+
+Output counts_of(const OutputRequest& request, DType dtype, Shape shape) {
+  const Output& leader = request.leader->output();
+  Output output = request.output(dtype, std::move(shape));
+  output.may_be_missing = leader.may_be_missing;
+  const bool reads_alike = output.sources == leader.sources;
+  output.partial = reads_alike && leader.partial;
+  output.scattered = reads_alike && leader.scattered;
+  return output;
+}
 
 }  // namespace
 
@@ -47,19 +66,17 @@ std::unique_ptr<OutputProgram> compile_item_counts(const OutputRequest& request)
     throw request.misuse(to_string(request.chain.steps.back()) + " stands alone after follow()");
   const Output& leader = request.leader->output();
   if (request.chain.steps[0].is<step::Lengths>()) {
-    Output output = request.output(DType::i64, {});
-    output.may_be_missing = leader.may_be_missing;
-    return std::make_unique<CountsProgram<LengthsRunner>>(std::move(output));
+    Output output = counts_of(request, DType::i64, {});
+    return std::make_unique<CountsProgram<LengthsRunner>>(std::move(output), *request.leader);
   }
   if (!leader.padding) {
     throw request.misuse("mask() tells what pad() filled up, but \"" + leader.name +
                          "\" does not end in it; a mask of pixels that moves with its image is follow() alone");
   }
-  Output output = request.output(DType::boolean, leader.ragged ? Shape{} : Shape{leader.shape.front()});
+  Output output = counts_of(request, DType::boolean, leader.ragged ? Shape{} : Shape{leader.shape.front()});
   output.ragged = leader.ragged;
-  output.may_be_missing = leader.may_be_missing;
   output.padding = RowPadding{.multiple = leader.padding->multiple};
-  return std::make_unique<CountsProgram<MaskOfItemsRunner>>(std::move(output));
+  return std::make_unique<CountsProgram<MaskOfItemsRunner>>(std::move(output), *request.leader);
 }
 
 }  // namespace penstock

@@ -20,14 +20,17 @@
 
 namespace penstock {
 
-/// The encoded bytes of some sample's field: all of them, or only `ranges`, for codecs that decode parts.
+/// The encoded bytes of some sample's field: all of them, or only `ranges`, for codecs that decode parts. Bytes that
+/// are given stand for a value unless there are none: that of an empty value says `exists` itself.
 struct FirstBytes {
-  FirstBytes(std::vector<std::byte> all = {}) : bytes(std::move(all)) {}  // NOLINT: bytes are bytes
-  FirstBytes(std::vector<std::byte> some, ByteRange range) : bytes(std::move(some)), ranges{range} {}
+  FirstBytes(std::vector<std::byte> all = {})
+      : bytes(std::move(all)), exists(!bytes.empty()) {}  // NOLINT: bytes are bytes
+  FirstBytes(std::vector<std::byte> some, ByteRange range) : bytes(std::move(some)), ranges{range}, exists(true) {}
   FieldBytes of(const FieldSchema& schema) const { return {.schema = &schema, .bytes = bytes, .ranges = ranges}; }
 
   std::vector<std::byte> bytes;
   std::vector<ByteRange> ranges = {};
+  bool exists = false;  ///< false: no sample has the field
 };
 
 /// Ragged rows that a batch makes equally long: as long as its longest, rounded up to a multiple.
@@ -42,14 +45,16 @@ struct RowPadding {
 };
 
 /// What the loader knows of the dataset, for compiling. `first_value(field, codec)` gives some sample's field, or what
-/// its codec's peek() needs of it, so that shapes without a declared size (icons) are found from the data; empty when
-/// no sample has it. `codec` is what will decode it, null for the field's own. `first_such` gives the first of some
-/// values that is wanted, empty where none is; null: only the first value is known.
+/// its codec's peek() needs of it, so that shapes without a declared size (icons) are found from the data.
+/// `codec` is what will decode it, null for the field's own. `first_such` gives the first of some values that is
+/// wanted, none where none is; null: only the first value is known.
 struct FieldCatalog {
   std::span<const FieldSchema> fields;
   std::function<FirstBytes(std::uint32_t field, const Codec* codec)> first_value;
   std::function<FirstBytes(std::uint32_t field, const std::function<bool(const FirstBytes&)>& wanted)> first_such =
       nullptr;
+  /// What keeps the dataset from having a field that was asked for, for people; empty or null: nothing is known.
+  std::function<std::string(const std::string& field)> why_absent = nullptr;
 };
 
 /// What a cache may keep for an output between epochs, so that the same row comes of it.

@@ -85,6 +85,10 @@ class OutputProgram {
   const Output& output() const { return output_; }
   virtual bool select(const FieldHeader&, const SampleContext&, std::vector<ByteRange>&) const { return false; }
   virtual std::unique_ptr<OutputRunner> runner() const = 0;
+  /// What a stored value is to the chain, where that is not what its field's codec says; nothing where it is.
+  virtual std::optional<Layout> read_as(const FieldBytes&) const { return std::nullopt; }
+  /// Whether stored bytes are delivered that nobody decodes.
+  virtual bool takes_bytes() const { return false; }
   /// What its steps decide for a sample whose stored value has this layout; nothing where none decides anything.
   virtual Outcomes explain(const Layout&, const SampleContext&) const { return {}; }
   /// Pixels of the output's images, which others may follow(); nothing for other kinds of output.

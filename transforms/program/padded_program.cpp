@@ -73,6 +73,8 @@ class PaddedProgram final : public OutputProgram {
     return plan_.before->select(field, sample, ranges);
   }
   std::unique_ptr<OutputRunner> runner() const override { return std::make_unique<PaddedRunner>(plan_); }
+  std::optional<Layout> read_as(const FieldBytes& field) const override { return plan_.before->read_as(field); }
+  bool takes_bytes() const override { return plan_.before->takes_bytes(); }
   Outcomes explain(const Layout& stored, const SampleContext& sample) const override {
     return plan_.before->explain(stored, sample);
   }
@@ -95,6 +97,12 @@ RowPadding padding_of(const OutputRequest& request, const step::PadItems& step, 
   return padding;
 }
 
+std::string instead_of_pad(const OutputProgram& before) {
+  if (before.image_size() || before.output().own_dimensions != 0) return "image.pad() adds pixels";
+  if (before.points() != nullptr) return "points.pad() adds points";
+  return "array.decode(ragged=True) before it lets rows differ in length";
+}
+
 }  // namespace
 
 std::unique_ptr<OutputProgram> compile_padded(const OutputRequest& request) {
@@ -110,7 +118,7 @@ std::unique_ptr<OutputProgram> compile_padded(const OutputRequest& request) {
                          (ragged.own_dimensions != 0
                               ? "images of sizes of their own"
                               : "all " + std::string(name(ragged.dtype)) + " " + to_string(ragged.shape)) +
-                         "; image.pad() adds pixels, points.pad() points");
+                         "; " + instead_of_pad(*plan.before));
   }
   plan.padding = padding_of(request, step, ragged.dtype);
   Output output = ragged;
@@ -119,8 +127,6 @@ std::unique_ptr<OutputProgram> compile_padded(const OutputRequest& request) {
   if (plan.length != 0) {
     output.ragged = false;
     output.shape.insert(output.shape.begin(), plan.length);
-    if (output.row_bytes() > std::uint64_t{1} << 40)
-      throw request.misuse("a row of " + std::to_string(plan.length) + " items is larger than any memory");
   }
   return std::make_unique<PaddedProgram>(std::move(output), std::move(plan));
 }

@@ -29,6 +29,12 @@ std::optional<std::uint32_t> find_output(std::span<const FieldChain> chains, con
   return std::nullopt;
 }
 
+std::string names_of(std::span<const FieldChain> chains) {
+  std::string names;
+  for (const auto& [name, chain] : chains) names += (names.empty() ? "\"" : ", \"") + name + '"';
+  return names;
+}
+
 /// The image at the end of an output's follow() chain; nothing when it follows none.
 std::optional<std::uint32_t> find_leader(std::span<const FieldChain> chains, std::uint32_t output) {
   std::uint32_t at = output;
@@ -38,7 +44,8 @@ std::optional<std::uint32_t> find_leader(std::span<const FieldChain> chains, std
     const auto fail = [&](const std::string& cause) {
       return Error::invalid_argument("output \"" + chains[output].first + "\": " + cause);
     };
-    if (!next) throw fail("follow(\"" + followed + "\"): there is no output of that name");
+    if (!next)
+      throw fail("follow(\"" + followed + "\"): there is no output of that name, there are " + names_of(chains));
     if (hops == chains.size()) throw fail("follow(\"" + followed + "\") goes in a circle");
     at = *next;
   }
@@ -142,7 +149,9 @@ Program::Program(std::span<const FieldChain> asked, const FieldCatalog& catalog,
     request.first_place = first_place;
     if (const auto leader = state.leaders[number]) {
       request.leader = state.programs[*leader].get();
-      if (follows_items(request.chain) && request.leader->points() == nullptr) {
+      const bool rows_of_points =
+          request.leader->points() != nullptr && find_step<step::Elements>(request.chain) != nullptr;
+      if (follows_items(request.chain) && !rows_of_points) {
         if (!request.leader->traces_items())
           throw request.misuse("\"" + chains[*leader].first +
                                "\" has no items that could be followed: boxes, arrays of "
@@ -224,17 +233,21 @@ OutputAccount Program::explain(std::uint32_t output, const FieldBytes& field, co
                         .codec = field.schema->codec,
                         .stored = {},
                         .outcomes = {}};
+  const OutputProgram& program = *state_->programs[output];
   Decoders decoders({.upright = state_->outputs[output].upright}, state_->own_codecs[output].get());
   try {
-    const Peeked peeked = decoders.peek(field);
-    account.codec = peeked.codec->name();
-    account.stored = peeked.layout;
+    account.stored = program.read_as(field);
+    if (!account.stored) {
+      const Peeked peeked = decoders.peek(field);
+      account.codec = peeked.codec->name();
+      account.stored = peeked.layout;
+    }
   } catch (const Error& error) {
-    if (error.kind() != ErrorKind::unsupported)
+    if (error.kind() != ErrorKind::unsupported && !program.takes_bytes())
       throw error.in({.key = std::string(sample.key), .field = account.field});
-    return account;  // bytes of a kind that no codec knows are delivered as they are
+    return account;  // bytes that no codec knows, or that none is asked for, are delivered as they are
   }
-  account.outcomes = state_->programs[output]->explain(*account.stored, sample);
+  account.outcomes = program.explain(*account.stored, sample);
   return account;
 }
 
@@ -250,6 +263,25 @@ struct SlotFiller::State {
   std::vector<bool> filled;  ///< for the current sample
   SampleContext sample;
   FillWatch watch;
+  std::vector<FillTimes> output_times;
+
+  /// Adds what `work` takes to the output's times too, also where it throws.
+  template <typename Work>
+  auto timed(std::uint32_t output, Work work) {
+    struct Account {
+      State& state;
+      std::uint32_t output;
+      FillTimes before;
+      ~Account() {
+        const FillTimes& now = state.watch.times;
+        state.output_times[output].decode += now.decode - before.decode;
+        state.output_times[output].transform += now.transform - before.transform;
+      }
+    };
+    const Account account{*this, output, watch.times};
+    watch.start();
+    return work();
+  }
 
   SlotRow row(std::uint32_t output, const FieldBytes& field, std::span<std::byte> slot) {
     const auto leader = program.leaders[output];
@@ -274,6 +306,7 @@ SlotFiller::SlotFiller(const Program& program, Parallel* parallel) : state_(new 
     state_->runners.back()->share(parallel);
   }
   state_->filled.resize(state_->runners.size());
+  state_->output_times.resize(state_->runners.size());
 }
 
 SlotFiller::~SlotFiller() = default;
@@ -287,10 +320,11 @@ void SlotFiller::begin(const SampleContext& sample) {
 std::uint64_t SlotFiller::items(std::uint32_t output, const FieldBytes& field) {
   State& state = *state_;
   return named(state.sample, *field.schema, [&] {
-    state.watch.start();
-    const std::uint64_t count = state.runners.at(output)->items(state.row(output, field, {}));
-    state.watch.lap(state.watch.times.decode);
-    return count;
+    return state.timed(output, [&] {
+      const std::uint64_t count = state.runners.at(output)->items(state.row(output, field, {}));
+      state.watch.lap(state.watch.times.decode);
+      return count;
+    });
   });
 }
 
@@ -303,13 +337,14 @@ void SlotFiller::fill(std::uint32_t output, const FieldBytes& field, std::span<s
   }
   const SlotRow row = state.row(output, field, slot);
   named(state.sample, *field.schema, [&] {
-    state.watch.start();
-    try {
-      state.runners[output]->fill(row);
-    } catch (...) {
-      state.watch.lap(state.watch.times.decode);  // of a row that cannot be decoded, the time was spent all the same
-      throw;
-    }
+    state.timed(output, [&] {
+      try {
+        state.runners[output]->fill(row);
+      } catch (...) {
+        state.watch.lap(state.watch.times.decode);  // of a row that cannot be decoded, the time was spent all the same
+        throw;
+      }
+    });
     state.filled[output] = true;
   });
 }
@@ -327,9 +362,11 @@ std::optional<Geometry> SlotFiller::geometry(std::uint32_t output, const FieldBy
   State& state = *state_;
   const SlotRow row = state.row(output, field, {});
   return named(state.sample, *field.schema, [&] {
-    state.watch.start();
-    std::optional<Geometry> placed = state.runners[output]->geometry(row);
-    state.watch.lap(state.watch.times.decode);
+    std::optional<Geometry> placed = state.timed(output, [&] {
+      auto made = state.runners[output]->geometry(row);
+      state.watch.lap(state.watch.times.decode);
+      return made;
+    });
     if (placed) state.filled[output] = true;
     return placed;
   });
@@ -337,6 +374,10 @@ std::optional<Geometry> SlotFiller::geometry(std::uint32_t output, const FieldBy
 
 FillTimes SlotFiller::times() const {
   return state_->watch.times;
+}
+
+std::span<const FillTimes> SlotFiller::output_times() const {
+  return state_->output_times;
 }
 
 const Placement* SlotFiller::placement(std::uint32_t output) const {

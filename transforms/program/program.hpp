@@ -82,7 +82,8 @@ class SlotFiller {
   /// not whole, that an orientation turns, and whose steps are more than crops, resizes and flips. Throws as fill().
   std::optional<Geometry> geometry(std::uint32_t output, const FieldBytes& field);
 
-  FillTimes times() const;  ///< so far, for the stage table
+  FillTimes times() const;                          ///< so far, for the stage table
+  std::span<const FillTimes> output_times() const;  ///< the same by output
 
   /// Of an image output: where the pixels of the sample it was last filled with come from; null for other outputs.
   const Placement* placement(std::uint32_t output) const;

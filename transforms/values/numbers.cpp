@@ -16,7 +16,7 @@
 namespace penstock {
 namespace {
 
-constexpr double kBeyondIntegers = 0x1p63;  // of int64: a double that is converted to it becomes the nearest integer
+constexpr double kExactIntegers = 0x1p53;  // below it a double is the integer that was written, not one next to it
 
 std::string_view text_in(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
@@ -229,7 +229,7 @@ class NumbersDecoder final : public Decoder {
       std::memcpy(&back, again + i * sizeof(back), sizeof(back));
       const bool equal = numbers_.whole
                              ? std::memcmp(&numbers_.integers[i], again + i * sizeof(back), sizeof(back)) == 0
-                             : back == numbers_.reals[i] && std::abs(back) < kBeyondIntegers;
+                             : back == numbers_.reals[i] && std::abs(back) < kExactIntegers;
       if (integers ? equal : std::isfinite(back)) continue;
       std::string digits = numbers_.whole ? std::to_string(numbers_.integers[i]) : shortest(numbers_.reals[i]);
       throw Error::corrupt("number " + std::to_string(i + 1) + ", " + digits + ", does not fit " +

@@ -28,7 +28,8 @@ bool holds_text_numbers(const FieldSchema& schema);
 /// its entries is a number.
 ///
 /// Throws Error: corrupt (what is no number, NaN and infinities, numbers that the dtype does not hold: those with a
-/// fraction where it is an integer), shape (lines of different lengths), and as json_codec().
+/// fraction where it is an integer, and beside one that is written with a fraction or exponent those of 2^53 or more),
+/// shape (lines of different lengths), and as json_codec().
 std::unique_ptr<Decoder> numbers_decoder(const FieldSchema& schema, NumbersAs as);
 
 }  // namespace penstock

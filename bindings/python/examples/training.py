@@ -3,7 +3,8 @@
 The learning rate falls towards zero, along a cosine. Every line is a moving average over the last 50 steps; "loading" is the time inside the loader's next(), "training" that of
 forward, backward and optimizer. --mock-loader gives the same batch again and again: what the trainer could do at most.
 --mock-trainer only loads: what the loader could do at most. --profile FILE writes a trace of torch.profiler, in which the
-waits for batches count as DataLoader time, and prints their share.
+waits for batches count as DataLoader time, and prints their share. --layers prints at the end what each layer of the network
+costs, beside the time of loading.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import layers
 import penstock as ps
 import torch
 
@@ -42,6 +44,7 @@ def parser(about: str, dataset: str, *, epochs: int, batch_size: int, learning_r
     parser.add_argument("--mock-loader", action="store_true", help="the same batch again: the trainer's limit")
     parser.add_argument("--mock-trainer", action="store_true", help="load only: the loader's limit")
     parser.add_argument("--profile", metavar="FILE", help="write a trace of torch.profiler there")
+    parser.add_argument("--layers", action="store_true", help="parameters, MACs and latency of each layer, at the end")
     return parser
 
 
@@ -106,13 +109,14 @@ class Trainer:
         inputs, labels, valid = batch["input"], batch["cls"], batch["__valid__"]
         self.model.train()
         scores = self.model(inputs)[valid]
-        loss = torch.nn.functional.cross_entropy(scores, labels[valid])
+        count = max(len(scores), 1)  # of a batch where no row is valid, both are 0
+        loss = torch.nn.functional.cross_entropy(scores, labels[valid], reduction="sum") / count
         if self.penalty is not None:
             loss = loss + self.penalty()
         self.optimizer.zero_grad()
         loss.backward()
         self.optimizer.step()
-        return loss.item(), (scores.argmax(1) == labels[valid]).float().mean().item()
+        return loss.item(), (scores.argmax(1) == labels[valid]).sum().item() / count
 
     @torch.no_grad()
     def accuracy(self, loader: ps.Loader) -> tuple[float, int]:
@@ -240,6 +244,18 @@ def profiler(options: argparse.Namespace) -> Any:
     return torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU])
 
 
+def print_layers(data: Data, trainer: Trainer, progress: Progress) -> None:
+    batch = ps.torch.tensors(data.train.at(0, 0))["input"]
+    measured = layers.measure(trainer.model, batch)
+    layers.table(measured, len(batch))
+    count = max(progress.count, 1)
+    forward = 1e3 * sum(layer.seconds for layer in measured)
+    print(
+        f"a step: loading {1e3 * progress.sums.loading / count:.2f} ms, training {1e3 * progress.sums.training / count:.2f} ms, "
+        f"beside {forward:.2f} ms that the layers take forwards"
+    )
+
+
 Chains = Callable[[argparse.Namespace], tuple[ps.Chain, ps.Chain]]  # to learn from, to measure accuracy with
 MakeTrainer = Callable[[argparse.Namespace, int], Trainer]  # for that many classes
 
@@ -252,11 +268,13 @@ def main(options: argparse.Namespace, chains: Chains, make_trainer: MakeTrainer)
     trainer = make_trainer(options, data.classes)
     began = time.perf_counter()
     with profiler(options) as profile:
-        run(options, data, trainer, stop)
+        progress = run(options, data, trainer, stop)
         seconds = time.perf_counter() - began
     if profile is not None:
         profile.export_chrome_trace(options.profile)
         waited = sum(event.cpu_time_total for event in profile.key_averages() if event.key == WAIT) / 1e6
         print(f"DataLoader: {waited:.2f} s of {seconds:.2f} s, {waited / seconds:.1%}; trace in {options.profile}")
+    if options.layers:
+        print_layers(data, trainer, progress)
     data.close()
     return 130 if stop.asked else 0

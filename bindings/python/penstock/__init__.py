@@ -20,8 +20,10 @@ from . import sources
 from ._batch import Batch
 from ._encode import encode
 from ._error import Error
+from ._habits import here as _here
+from ._habits import tell as _tell
 from ._loader import Loader
-from ._own.step import SampleFunction, Transform, sample, transform
+from ._own.functions import SampleFunction, Transform, sample, transform
 from ._pack import finish_pack, pack
 from ._penstock import (
     Chain,
@@ -31,8 +33,8 @@ from ._penstock import (
     Mix,
     Ragged,
     Sample,
+    Schedule,
     Tensor,
-    __version__,
     array,
     boxes,
     cutmix,
@@ -52,8 +54,17 @@ from ._penstock import (
 from ._penstock import (
     close_all as _close_all,
 )
+from ._penstock import (
+    version as __version__,
+)
+from ._profile.compare import Comparison
+from ._profile.profile import Profile, profile
+from ._profile.steps import Steps, schedule
+from ._profile.verdict import Verdict
+from ._ranks import RankTable, rank_table
 from ._stage import stage
 from ._stats import Stats
+from ._trace import Trace, merge_traces
 from ._tune import tune
 from ._words import worded as _worded
 from ._words import worded_step as _worded_step
@@ -63,18 +74,25 @@ from ._writer import Writer
 __all__ = [
     "Batch",
     "Chain",
+    "Comparison",
     "Dataset",
     "Error",
     "FieldSchema",
     "Loader",
     "LoaderIterator",
     "Mix",
+    "Profile",
     "Ragged",
+    "RankTable",
     "Sample",
     "SampleFunction",
+    "Schedule",
     "Stats",
+    "Steps",
     "Tensor",
+    "Trace",
     "Transform",
+    "Verdict",
     "Writer",
     "__version__",
     "array",
@@ -89,13 +107,17 @@ __all__ = [
     "label",
     "lengths",
     "mask",
+    "merge_traces",
     "mixup",
     "open",
     "pack",
     "pad",
     "points",
+    "profile",
+    "rank_table",
     "raw",
     "sample",
+    "schedule",
     "sources",
     "stage",
     "transform",
@@ -115,10 +137,11 @@ array = _worded_steps(array)
 image = _worded_steps(image)
 points = _worded_steps(points)
 
+_tell()
 _atexit.register(_close_all)  # threads must not outlive the interpreter
 
 
 def __getattr__(name: str) -> _Any:
     if name in ("dask", "torch"):
         return _importlib.import_module(f".{name}", __name__)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    raise AttributeError(_here(__name__, name))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, overload
 
 from ._penstock import Ragged, Tensor
 
@@ -25,6 +25,11 @@ class Batch(dict[str, Any]):
         @overload
         def __getitem__(self, output: str) -> Any: ...
         def __getitem__(self, output: str) -> Any: ...
+
+    def __missing__(self, output: object) -> NoReturn:
+        if isinstance(output, (int, slice)):
+            raise KeyError(f"a batch is a dict of outputs, {', '.join(self)}, and each of them has rows: batch[output][0]")
+        raise KeyError(f"the batch has no output {output!r}, it has {', '.join(self)}")
 
     def __repr__(self) -> str:
         told = ", ".join(f"{name} {described(values)}" for name, values in self.items())
@@ -77,7 +82,7 @@ def _pictures(values: Any) -> list[Any]:
     """Arrays of uint8 (H, W) or (H, W, 3), small. Numbers that are no bytes are spread from the lowest to the highest."""
     import numpy
 
-    shape = getattr(values, "shape", ())
+    shape: tuple[int, ...] = tuple(getattr(values, "shape", ()))
     if len(shape) != 4 or shape[1] not in (1, 3) or str(getattr(values, "device", "cpu")) != "cpu":
         return []
     if str(values.dtype) == "bfloat16":

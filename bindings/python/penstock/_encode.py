@@ -37,7 +37,7 @@ def encode(field: str, value: Any, *, quality: int = 95, classes: Sequence[str] 
     if isinstance(value, (bytes, bytearray, os.PathLike)):
         return value
     if isinstance(value, memoryview):
-        return value if value.contiguous else bytes(value)
+        return value if value.c_contiguous else bytes(value)
     if value is None:
         raise TypeError("None is no value: leave the field out")
     extension = field.rpartition(".")[2].lower()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -86,7 +85,8 @@ def _gather(source: Source, writer: Writer, failures: _Failures, tell: Callable[
     """Adds all samples, and returns how many there were."""
     total, written = _length(source), 0
     items = iter(source)
-    for number in itertools.count():
+    number = 0
+    while True:
         try:
             try:
                 sample = next(items)
@@ -97,7 +97,8 @@ def _gather(source: Source, writer: Writer, failures: _Failures, tell: Callable[
         except Error as error:
             if not failures.take(error, number):
                 raise
-        tell(number + 1, total, writer.bytes)
+        number += 1
+        tell(number, total, writer.bytes)
 
 
 def _length(source: Source) -> int:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from . import _penstock
 from ._html import of_loader
+from ._own.functions import ChainState, Transform
 from ._warn import warn
 from ._words import known_keywords, no_keyword, python_signature, refuse, worded_methods
 
@@ -33,6 +34,37 @@ def warn_of_ranks(options: Mapping[str, Any]) -> None:
     )
 
 
+def _numbers(subset: Any) -> Any:
+    """Those of `subset`, an array of any library too. Raises TypeError for a mask, whose True would be sample 1."""
+    if hasattr(subset, "tolist"):
+        subset = subset.tolist()
+    if isinstance(subset, (list, tuple)) and bool in set(map(type, subset)):
+        raise TypeError(f"{_NAME}(): subset is numbers of samples, not a mask: numpy.flatnonzero(mask) gives its numbers")
+    return subset
+
+
+def warn_of_items_left(fields: Mapping[str, Any] | None) -> None:
+    """Of boxes that are dropped beside lists that may be theirs and do not follow them."""
+    dropping: str | None = None
+    left: list[str] = []
+    for output, value in (fields or {}).items():
+        chain = value.chain if isinstance(value, Transform) else value
+        if not isinstance(chain, _penstock.Chain):
+            continue
+        state = ChainState.of(chain)
+        first = state.steps[0] if state.steps else ""
+        if state.followed is not None and first.startswith("boxes(") and first != "boxes()":
+            dropping = dropping or output
+        elif state.followed is None and first.startswith("array.decode(") and "ragged=True" in first:
+            if "shape=()" not in first:  # which are the numbers of a text, as tokens
+                left.append(output)
+    if dropping is not None and left:
+        warn(
+            f'penstock: "{dropping}" drops boxes, and "{left[0]}" keeps all its items: if they belong to the boxes, '
+            f'ps.follow("{dropping}") | ps.array.decode(...) drops theirs'
+        )
+
+
 if TYPE_CHECKING:
     from ._penstock import Loader
 else:
@@ -44,13 +76,22 @@ else:
         __signature__ = python_signature(_construct)
 
         def __init__(self, *source: Any, **options: Any) -> None:
+            if options.get("subset") is not None:
+                options["subset"] = _numbers(options["subset"])
             try:
                 super().__init__(*source, **options)
             except TypeError as refusal:
                 refuse(refusal, _NAME, _construct, source, options)
             warn_of_ranks(options)
+            warn_of_items_left(options.get("fields"))
 
         vars().update(worded_methods(_NAME, _penstock.Loader))
+
+        def __getitem__(self, place: object) -> NoReturn:
+            raise TypeError(
+                f"a {_NAME} is no list of samples: `for batch in loader` is an epoch, loader.at(epoch, batch) makes one "
+                "batch, loader.dataset[i] is a sample, and in torch's DataLoader stands a ps.torch.IterableDataset"
+            )
 
         def _repr_html_(self) -> str:
             return of_loader(self)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import functools
 import os
-import pathlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -13,7 +11,6 @@ from ._error import made
 from ._items import pack_items
 from ._packing import packing_options
 from ._progress import Bar
-from ._unpacked import compressed_files, unpacked
 from ._words import keywords_in_words, worded
 from .sources import choose
 
@@ -27,7 +24,7 @@ def pack(
     source: str | os.PathLike[str] | _penstock.Dataset | Iterable[Any],
     destination: str | os.PathLike[str],
     *,
-    format: str,
+    format: str = "tar",
     shard_size: int = 256 << 20,
     align: int = 1,
     labels: str = "",
@@ -58,8 +55,9 @@ def pack(
     Petastorm's, and CSV files of paths and labels; see penstock.sources. fields names the parts of tuples ("jpg", "cls"),
     or says which column is which field {"image": "jpg"}. Their samples are gathered in the folder `spool` first (see
     penstock.Writer), and nothing is left of an interrupted run, so there is nothing to resume; progress is told for both
-    halves. A file that gzip compressed as a whole (`x.tar.gz`, `x.tgz`, TFRecord files of compression GZIP), or a folder of them, is
-    unpacked first, into a hidden folder in `spool` (default: beside the destination) that is removed at the end. quality: of images that are encoded as jpg or webp.
+    halves. A file that is compressed as a whole (`x.tar.gz`, `x.tgz`, TFRecord files of compression GZIP or ZLIB), a folder or a
+    pattern of them, is unpacked first, into a hidden folder in `spool` (default: beside the destination) that is removed
+    at the end. quality: of images that are encoded as jpg or webp.
 
     The bytes written depend on the source and the options alone. `destination` appears once it is complete; what a
     failure or Ctrl-C interrupts is continued by `resume=True`, after the last whole shard.
@@ -98,61 +96,29 @@ def pack(
                 dataset=os.fspath(destination),
             )
         return pack_items(items, destination, progress=progress, quality=quality, spool=spool, **options)
-    pack_path = functools.partial(
-        _pack_path,
-        destination=destination,
-        progress=progress,
-        resume=resume,
-        report=report,
-        rank=rank,
-        world=world,
-        options=options,
-    )
-    files = compressed_files(source)
-    if not files:
-        return pack_path(source)
-    if os.path.exists(destination) and not overwrite:  # known before anything is unpacked
-        raise made("invalid_argument", "exists already (overwrite replaces it)", dataset=os.fspath(destination))
-    bar = Bar("unpacking", "bytes") if progress is True else None
-    folder = pathlib.Path(spool) if spool is not None else pathlib.Path(destination).absolute().parent
-    assert isinstance(source, (str, os.PathLike))
-    try:
-        with unpacked(source, files, folder, bar or _tell_nobody) as plain:
-            if bar is not None:
-                bar.end()
-            return pack_path(plain)
-    finally:
-        if bar is not None:
-            bar.end()
+    bars = [Bar("unpacking", "bytes")]
 
+    def tell(samples: int, total: int, nbytes: int) -> None:
+        if len(bars) == 1:
+            bars[0].end()
+            bars.append(Bar("packing" if rank is None else f"packing rank {rank}"))
+        bars[1](samples, total, nbytes)
 
-def _tell_nobody(done: int, total: int, nbytes: int) -> None:
-    pass
-
-
-def _pack_path(
-    source: Any,
-    *,
-    destination: str | os.PathLike[str],
-    progress: bool | Callable[[int, int, int], object],
-    rank: int | str | None,
-    options: Mapping[str, Any],
-    **parts: Any,
-) -> dict[str, Any]:
-    """Packs what penstock itself opens."""
-    bar = Bar("packing" if rank is None else f"packing rank {rank}") if progress is True else None
     try:
         return _pack(
             source,
             destination,
             _PackOptions(**options),
+            resume=resume,
+            report=report,
             rank=rank,
-            progress=bar or progress or None,
-            **parts,
+            world=world,
+            progress=tell if progress is True else progress or None,
+            spool=spool or "",
+            unpacking=bars[0] if progress is True else None,
         )
     finally:
-        if bar is not None:
-            bar.end()
+        bars[-1].end()
 
 
 @keywords_in_words

@@ -4,13 +4,63 @@ from __future__ import annotations
 
 from typing import Any
 
+from . import _penstock
+
 
 class Stats(dict[str, Any]):
-    """Plain numbers and strings, times in seconds; str() is the table that says which stage made the loop wait."""
+    """Plain numbers and strings, times in seconds; str() is the table that says which stage made the loop wait.
 
-    def __init__(self, values: dict[str, Any], table: str) -> None:
+    "verdict" says what binds: {"binds", "stage", "output", "waited", "text"}; "binds" is "nothing", "consumer", "cores",
+    "storage bandwidth", "storage latency", "files", "prefetch", "memory", "own step", "copy", "plan", "start-up" or
+    "unknown". "percentiles" has count, mean, p50, p90, p99 and max of waits, steps, samples and reads; "slowest" the
+    samples that took a worker longest; "levels" how full the queues were over the last minutes.
+    """
+
+    def __init__(self, values: dict[str, Any], table: str, figures: bytes) -> None:
         super().__init__(values)
         self._table = table
+        self._figures = figures  # the numbers of a live page
+
+    def metrics(self, prefix: str = "penstock/") -> dict[str, float]:
+        """A flat dict of floats, for wandb.log(), Lightning's log_dict() and TensorBoard's add_scalar().
+
+        Rates are of the time since the loader was made, or since reset_stats(): "samples_per_s", "mb_per_s" (10^6 stored
+        bytes); "waited" and "waited_for/STAGE" are shares, 0 to 1, of the consumer's time; "busy/STAGE" of that of the
+        stage's threads; "wait_s/p50" and alike percentiles in seconds, also of "step_s", "sample_s" and "request_s";
+        "ready" is the share of batches that were finished before they were asked for; memory is in bytes.
+        """
+        wall, waited = self["wall_s"], self["consumer_wait_s"]
+        flat: dict[str, float] = {
+            "samples": self["samples"],
+            "batches": self["batches"],
+            "samples_per_s": _share(self["samples"], wall),
+            "mb_per_s": _share(self["stored_bytes"] / 1e6, wall),
+            "waited": _share(waited, wall),
+            "ready": _share(self["batches_ready"], self["batches_taken"]),
+            "bad_samples": self["bad_samples"],
+            "memory/slabs": self["slab_bytes"],
+            "memory/read_window": self["window_bytes"],
+            "memory/blocks": self["cache_bytes"],
+            "memory/cache": self["cache"]["used_bytes"],
+            "memory/device": self["device_bytes"],
+        }
+        for stage, spent in self["waited_for"].items():
+            flat[f"waited_for/{stage}"] = _share(spent, wall)
+        for stage, times in self["stages"].items():
+            flat[f"busy/{stage}"] = _share(times["busy_s"], wall * times["threads"])
+        for what in ("wait", "step", "sample", "request"):
+            for point in ("p50", "p90", "p99", "max"):
+                flat[f"{what}_s/{point}"] = self["percentiles"][what][point]
+        return {prefix + name: float(value) for name, value in flat.items()}
+
+    def prometheus(self, **labels: object) -> str:
+        """OpenMetrics text of the loader's figures, as `penstock top --metrics` serves it, for an endpoint of your own.
+
+        Each sample has rank and world as labels, and yours: stats.prometheus(job="resnet50"). Raises Error:
+        invalid_argument, for names of labels that the format or penstock has no room for.
+        """
+        named = {"rank": self["rank"], "world": self["world"], **labels}
+        return _penstock.openmetrics(self._figures, [(label, str(value)) for label, value in named.items()])
 
     def add(self, of_python: dict[str, Any]) -> None:
         """What a program's own functions in Python took."""
@@ -25,3 +75,7 @@ class Stats(dict[str, Any]):
 
     def __str__(self) -> str:
         return self._table
+
+
+def _share(part: float, whole: float) -> float:
+    return part / whole if whole > 0 else 0.0

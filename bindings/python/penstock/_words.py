@@ -6,10 +6,13 @@ import ast
 import difflib
 import functools
 import inspect
+import operator
 import re
 import types
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NoReturn, TypeVar
+
+from ._steps import called, taken
 
 # What other loaders call it, mostly PyTorch's DataLoader: the option here (None: there is none), and what to know of it.
 _ELSEWHERE: dict[str, tuple[str | None, str]] = {
@@ -24,6 +27,7 @@ _ELSEWHERE: dict[str, tuple[str | None, str]] = {
     "batch_sampler": ("subset", "the numbers of the samples that an epoch delivers, batch_size of them a batch"),
     "generator": ("seed", "a number, of which order and random draws are functions"),
     "random_state": ("seed", "a number, of which order and random draws are functions"),
+    "columns": ("fields", "the parts of a sample; ps.torch.IterableDataset has columns, which makes batches tuples"),
     "pin_memory": ("device", '"cuda:0" copies batches there ahead of the program, through pinned memory'),
     "pin_memory_device": ("device", '"cuda:0" copies batches there ahead of the program, through pinned memory'),
     "num_replicas": ("world", 'and rank="env" takes both from what torchrun, MPI or Slurm set'),
@@ -51,12 +55,6 @@ _STEPS_ELSEWHERE = {
 }
 
 _Type = TypeVar("_Type")
-
-
-def _called(value: Any) -> str:
-    """The value as a program writes it, of at most about 60 characters."""
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -115,6 +113,14 @@ class _Signature:
         return inspect.Signature(parameters)
 
 
+def _whole(value: Any) -> int | None:
+    """The number that it is, where it is whole; arrays have an __index__ that may refuse."""
+    try:
+        return operator.index(value)
+    except TypeError:
+        return None
+
+
 def _fits(value: Any, kind: ast.expr | None) -> bool:
     """Whether the compiled part takes the value, as far as its type goes; in doubt it does."""
     if kind is None:
@@ -131,7 +137,8 @@ def _fits(value: Any, kind: ast.expr | None) -> bool:
         return isinstance(value, dict) if _name(kind) == "dict" else callable(value)
     name = _name(kind)
     if name == "int":
-        return hasattr(value, "__index__") and 0 <= value.__index__() < 1 << 64
+        number = _whole(value)
+        return number is not None and 0 <= number < 1 << 64
     if name == "float":
         return hasattr(value, "__float__")
     if name in ("bool", "str", "dict"):
@@ -155,6 +162,16 @@ _KINDS = {
     "dict": "a dict",
     "Callable": "a function",
     "PathLike": "a path",
+}
+
+
+# Of options whose type says too little.
+_VALUES = {
+    "cache": '"encoded", "decoded" or None',
+    "last": '"keep", "drop" or "pad"',
+    "missing": '"raise", "exclude" or "empty"',
+    "subset": "a list or an array of whole numbers, or None",
+    "where": '"auto", "host" or "device"',
 }
 
 
@@ -195,11 +212,11 @@ def misuse(name: str, function: Any, places: Sequence[Any], keywords: Mapping[st
     for keyword, value in given.items():
         if not _fits(value, signature.types[keyword]):
             kind = signature.types[keyword]
-            return f"{name}(): {keyword} is {_wanted(kind)}, not {_called(value)}"
+            return f"{name}(): {keyword} is {_VALUES.get(keyword) or _wanted(kind)}, not {called(value)}"
     for keyword, value in given.items():  # some numbers have 32 bits
-        if hasattr(value, "__index__") and value.__index__() >= 1 << 32:
-            return f"{name}(): {keyword} cannot be as large as {_called(value)}"
-    told = ", ".join(f"{keyword}={_called(value)}" for keyword, value in given.items())
+        if (_whole(value) or 0) >= 1 << 32:
+            return f"{name}(): {keyword} cannot be as large as {called(value)}"
+    told = ", ".join(f"{keyword}={called(value)}" for keyword, value in given.items())
     return f"{name}() cannot take {told}"
 
 
@@ -212,10 +229,15 @@ def refuse(
     raise refusal
 
 
+def _sign(wrapper: Any, signature: inspect.Signature) -> None:
+    del wrapper.__wrapped__  # whose signature is text of its own
+    wrapper.__signature__ = signature
+
+
 def worded(name: str, function: _Type) -> _Type:
     """The compiled function or class, which programs know as `name`, with its misuse told in words."""
     compiled: Any = function
-    described = compiled.__init__ if isinstance(compiled, type) else compiled
+    described = vars(compiled)["__init__"] if isinstance(compiled, type) else compiled
 
     @functools.wraps(compiled)
     def call(*places: Any, **keywords: Any) -> Any:
@@ -226,8 +248,7 @@ def worded(name: str, function: _Type) -> _Type:
 
     call.__module__ = "penstock"
     call.__name__ = call.__qualname__ = name.rsplit(".", 1)[1]
-    del call.__wrapped__  # type: ignore[attr-defined]
-    call.__signature__ = python_signature(described)  # type: ignore[attr-defined]
+    _sign(call, python_signature(described))
     return call  # type: ignore[return-value]
 
 
@@ -251,8 +272,7 @@ def _worded_method(name: str, compiled: Any) -> Any:
             refuse(refusal, name, compiled, places, keywords)
 
     call.__module__, _, call.__qualname__ = name.partition(".")
-    del call.__wrapped__
-    call.__signature__ = python_signature(compiled, "self")
+    _sign(call, python_signature(compiled, "self"))
     return call
 
 
@@ -286,12 +306,15 @@ def worded_step(name: str, step: _Type) -> _Type:
         for keyword in keywords:
             if keyword not in known:
                 raise TypeError(no_keyword(name, keyword, known))
-        return compiled(*places, **keywords)
+        names = [*known, *(f"argument {place + 1}" for place in range(len(known), len(places)))]
+        return compiled(
+            *(taken(name, parameter, value) for parameter, value in zip(names, places)),
+            **{keyword: taken(name, keyword, value) for keyword, value in keywords.items()},
+        )
 
     call.__module__ = name.rpartition(".")[0]
     call.__qualname__ = call.__name__ = name.rpartition(".")[2]
-    del call.__wrapped__
-    call.__signature__ = python_signature(compiled)
+    _sign(call, python_signature(compiled))
     return call  # type: ignore[return-value]
 
 

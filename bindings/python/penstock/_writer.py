@@ -39,7 +39,7 @@ class Writer:
         self,
         destination: str | os.PathLike[str],
         *,
-        format: str,
+        format: str = "tar",
         shard_size: int = 256 << 20,
         align: int = 1,
         labels: str = "",

@@ -35,7 +35,7 @@ def pack(
     source: str | os.PathLike[str] | Dataset,
     destination: str | os.PathLike[str],
     *,
-    format: str,
+    format: str = "tar",
     parts: int | None = None,
     shard_size: int = 256 << 20,
     align: int = 1,
@@ -75,7 +75,8 @@ def pack(
     destination = os.path.abspath(destination)
     total, world = client.submit(_prepare, source, destination, resume, overwrite, pure=False).result()
     client.wait_for_workers(1)
-    world = parts or world or sum(client.nthreads().values())
+    threads: Any = client.nthreads()
+    world = parts or world or sum(threads.values())
     bar = Bar("packing") if progress is True else None
     try:
         if not _joining(client, destination):
@@ -140,7 +141,8 @@ class _Run:
         waiting = set(ranks)
         while waiting:
             try:
-                done = distributed.wait(list(waiting), timeout=_TELL_EVERY, return_when="FIRST_COMPLETED").done
+                waited: Any = distributed.wait(list(waiting), timeout=_TELL_EVERY, return_when="FIRST_COMPLETED")
+                done = waited.done
             except distributed.TimeoutError:
                 done = set()
             for future in done:
@@ -153,7 +155,8 @@ class _Run:
                 self._show(sum(t[0] for t in told), self._total, sum(t[1] for t in told))
 
     def _take(self, future: distributed.Future, rank: int) -> None:
-        failure, where = future.exception(), ""
+        failure: Any = future.exception()
+        where = ""
         if failure is None:
             result = future.result()
             failure, where = result.get("failure"), f" on {result['host']}"
@@ -194,7 +197,7 @@ def _prepare(source: str, destination: str, resume: bool, overwrite: bool) -> tu
     there = [match for match in map(_PART.fullmatch, _names(partial)) if match]
     left = there or os.path.exists(os.path.join(partial, "joining.json"))
     if left and not resume and not overwrite:
-        raise _refusal(f"{partial}: is left from a run that did not finish: resume continues it, overwrite begins anew")
+        raise _refusal(f"{partial}: is left from a run that did not finish: resume=True continues it, overwrite=True begins anew")
     if left and not resume:
         shutil.rmtree(partial)
         there = []

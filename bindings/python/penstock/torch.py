@@ -7,18 +7,20 @@ import multiprocessing.sharedctypes
 import os
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from multiprocessing.context import get_spawning_popen
-from typing import Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import torch
 from torch.utils.data import IterableDataset as _IterableDataset
 from torch.utils.data import get_worker_info
 
-from . import Dataset, Loader, Ragged, Stats, Tensor
+from . import Dataset, Loader, Ragged, RankTable, Stats, Tensor
+from . import rank_table as _rank_table
+from ._habits import here
 from ._loader import require_options, warn_of_ranks
 
-__all__ = ["IterableDataset", "nested", "rows", "sum_over_ranks", "tensor", "tensors"]
+__all__ = ["IterableDataset", "nested", "rank_table", "rows", "sum_over_ranks", "tensor", "tensors"]
 
 
 _COPIED_ROW_BYTES = 256  # as penstock copies it on the host, so that labels which a program keeps hold no slab
@@ -107,6 +109,20 @@ def sum_over_ranks(group: Any = None) -> Callable[[int], int]:
     return summed
 
 
+def rank_table(stats: Mapping[str, Any], group: Any = None) -> RankTable:
+    """penstock.rank_table() of the stats of all ranks: a collective of torch.distributed, so every rank calls it.
+
+        table = ps.torch.rank_table(loader.stats())  # at the end of an epoch
+        if table.slow is not None and rank == 0: print(table)
+
+    group: as for sum_over_ranks().
+    """
+    distributed = torch.distributed
+    gathered: list[Any] = [None] * distributed.get_world_size(group)
+    distributed.all_gather_object(gathered, stats, group=group)
+    return _rank_table(gathered)
+
+
 class _SharedEpoch:
     """The epoch that DataLoader's worker processes are in, kept where all that come and go over a run find it.
 
@@ -160,6 +176,7 @@ class IterableDataset(_IterableDataset):
         dataset = ps.torch.IterableDataset("train.tar.d", batch_size=256, shuffle=True, fields={...})
         for batch in torch.utils.data.DataLoader(dataset, batch_size=None): ...
 
+    Without batch_size=None, DataLoader puts each batch into a batch of one: (1, 256, ...).
     A batch is a dict as penstock.Loader gives it, or with `columns` a tuple of these outputs: columns=("jpg", "cls")
     gives (images, labels). A name that is no output is a ValueError. Where rows may pad or be marked bad, name
     "__valid__" among them too, and leave out the rows that it is False for; without it a warning says so once.
@@ -267,6 +284,10 @@ class IterableDataset(_IterableDataset):
         have loaders of their own, whose times it does not hold."""
         return self.loader.stats()
 
+    def metrics(self, prefix: str = "penstock/") -> dict[str, float]:
+        """stats() as a flat dict of floats, for wandb, TensorBoard and Lightning's log_dict()."""
+        return self.loader.metrics(prefix)
+
     def set_epoch(self, epoch: int) -> None:
         """The next batch is the first of that epoch; for worker processes, those that are started from now on.
 
@@ -310,3 +331,9 @@ class IterableDataset(_IterableDataset):
         if get_spawning_popen() is None:  # only a process that is being started can share memory
             kept["_shared_epoch"] = None
         return kept
+
+
+if not TYPE_CHECKING:  # which tells of other names itself
+
+    def __getattr__(name: str) -> NoReturn:
+        raise AttributeError(here(__name__, name))

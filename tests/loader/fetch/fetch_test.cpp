@@ -50,6 +50,7 @@ TEST_CASE("a stored row that a device takes over is not read, and is not checked
       return false;
     }
     std::uint64_t seal(std::uint32_t) override { return 0; }
+    std::uint64_t bytes_to_read(std::uint32_t) const override { return taken.length; }
     Extent taken{};
   } device;
   const Arrays arrays(2);

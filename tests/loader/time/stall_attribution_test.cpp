@@ -49,7 +49,7 @@ struct Terms {
 
 /// A consumer, a scheduler and two workers whose times the test makes up.
 struct Scene {
-  explicit Scene(const Terms& terms = {}) : stalls(scheduler, workers, terms.reads_ahead, at(-500)) {
+  explicit Scene(const Terms& terms = {}) : stalls(scheduler, workers, terms.reads_ahead) {
     stalls.add_stage("deliver", false);
     if (terms.own) stalls.add_stage(*terms.own, false);
     if (terms.copies) stalls.add_stage("copy", true);
@@ -275,30 +275,49 @@ TEST_CASE("the consumer waits or works from its first next() on, and what it got
   scene.stalls.begin(at(0));
   CHECK(scene.stats().wall == nanoseconds{});  // a wait counts when it is over
   scene.stalls.end(at(10), nullptr);
-  scene.stalls.got_batch(4, 100, at(11));
-  CHECK(scene.stats().first_batch == milliseconds(511));
+  scene.stalls.got_batch(4, 100, 100 / 2, at(11));
+  CHECK(scene.stats().first_batch == milliseconds(11));
   CHECK(scene.stats().wall == milliseconds(10));
   scene.wait(40, 45, nullptr);
-  scene.stalls.got_batch(3, 50, at(45));
+  scene.stalls.got_batch(3, 50, 50 / 2, at(45));
   scene.wait(46, 46, nullptr);
   const Stats stats = scene.stats();
   CHECK(stats.consumer_wait == milliseconds(15));
   CHECK(stats.consumer_busy == milliseconds(31));
   CHECK(stats.wall == milliseconds(46));
-  CHECK(stats.first_batch == milliseconds(511));
+  CHECK(stats.first_batch == milliseconds(11));
   CHECK(stats.samples == 7);
   CHECK(stats.batches == 2);
   CHECK(stats.bytes_delivered == 150);
 }
 
+TEST_CASE(
+    "the first batch counts from the first next(), also where it ended without one, and not from what the program did "
+    "before") {
+  Scene scene;
+  scene.wait(300, 320, nullptr);  // a batch that failed
+  scene.stalls.reset(at(325));
+  scene.wait(330, 340, nullptr);
+  scene.stalls.got_batch(4, 100, 100 / 2, at(340));
+  scene.wait(350, 400, nullptr);
+  scene.stalls.got_batch(4, 100, 100 / 2, at(400));
+  CHECK(scene.stats().first_batch == milliseconds(40));
+  Scene ready;  // batches were there before the loop came for them
+  ready.wait(500, 500, nullptr);
+  ready.stalls.got_batch(4, 100, 100 / 2, at(500));
+  ready.wait(510, 600, nullptr);
+  ready.stalls.got_batch(4, 100, 100 / 2, at(600));
+  CHECK(ready.stats().first_batch == nanoseconds{});
+}
+
 TEST_CASE("reset forgets all but the first batch, and what is left of a wait under way counts") {
   Scene scene;
   scene.wait(0, 10, nullptr);
-  scene.stalls.got_batch(4, 100, at(10));
+  scene.stalls.got_batch(4, 100, 100 / 2, at(10));
   scene.stalls.reset(at(12));
   Stats stats = scene.stats();
   CHECK(stats.samples + stats.batches + stats.bytes_delivered == 0);
-  CHECK(stats.first_batch == milliseconds(510));
+  CHECK(stats.first_batch == milliseconds(10));
   CHECK(stats.consumer_wait + stats.consumer_busy + stats.wall == nanoseconds{});
   CHECK(scene.parts().empty());
   scene.wait(100, 101, nullptr);  // what the consumer did before it is not counted

@@ -71,7 +71,7 @@ struct Worker {
               return choose_engine(dataset, {.kind = EngineKind::in_worker}, std::move(done)).engine;
             },
             faults, PendingRead::done)),
-        filler(from, engine, blocks, cache, 0, nullptr, parallel) {}
+        filler(from, engine, blocks, cache, 0, nullptr, nullptr, parallel) {}
 
   template <class Fill>
   Bytes filled(const Fill& fill) {

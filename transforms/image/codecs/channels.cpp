@@ -2,6 +2,17 @@
 #include <penstock/transforms/image/codecs/channels.hpp>
 
 namespace penstock {
+namespace {
+
+// HDF5 files made for PyTorch, and Caffe, keep images as (3, H, W).
+std::string advice(const Layout& layout) {
+  const Shape& shape = layout.shape;
+  if (layout.dtype != DType::u8 || shape.size() != 3 || (shape[0] != 1 && shape[0] != 3 && shape[0] != 4)) return {};
+  return ": it looks as if its channels came first, and image steps take (H, W, C); pack it anew so, or deliver it as "
+         "it is by array.decode()";
+}
+
+}  // namespace
 
 PixelGrid pixels_of(const Layout& layout) {
   const Shape& shape = layout.shape;
@@ -9,7 +20,8 @@ PixelGrid pixels_of(const Layout& layout) {
   const bool known = channels == 1 || channels == 3 || channels == 4;
   const bool deep = layout.image && layout.dtype == DType::u16;
   if ((layout.dtype != DType::u8 && !deep) || !known || shape[0] < 1 || shape[1] < 1) {
-    throw Error::shape("is a " + std::string(name(layout.dtype)) + " array " + to_string(shape) + ", not an image");
+    throw Error::shape("is a " + std::string(name(layout.dtype)) + " array " + to_string(shape) + ", not an image" +
+                       advice(layout));
   }
   return {{shape[1], shape[0]}, channels};
 }

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .._penstock import Ragged, ragged_of
-from .rows import Place, RowWork, misuse, shape_error
+from .rows import Place, RowWork, misuse, no_items, shape_error
 from .seeds import Seeds
 
 
@@ -52,33 +52,50 @@ class BatchRows:
         self.seed, self.epoch, self.draws = seed, epoch, draws
         self.rows = [row for row in range(len(self.keys)) if valid is None or valid[row]]
         """Those that count."""
-        for output in work.outputs:
+        for output in work.changed:
             if output not in columns:
                 known = ", ".join(name for name in columns if not name.startswith("__"))
                 raise misuse(output, f"on_sample asks for it, and the batch has {known}")
-        self.given = {output: Given(columns[output]) for output in work.outputs}
+        self.given = {output: Given(columns[output]) for output in work.changed}
         self.work = work
+        for output, count in work.counts.items():
+            if not self.ragged(count.leader) and work.padded(count.leader) is None:
+                raise misuse(output, no_items(count.leader, work.step_of(count.leader)))
+        self._put_in_order()
+
+    def _put_in_order(self) -> None:
+        """Outputs that are yet to be made stand where fields has them."""
+        if self.work.counts:
+            others = dict(self.columns)
+            self.columns.clear()
+            self.columns.update((output, others.pop(output, None)) for output in self.work.order)
+            self.columns.update(others)
 
     def place(self, row: int) -> Place:
         return Place(self.seed, self.epoch, self.keys[row], row, self.draws[row])
 
     def ragged(self, output: str) -> bool:
-        given = self.given[output]  # of sizes of their own rows become arrays of one shape
-        return self.work.ragged(output, given.offsets is not None and given.shaped is None)
+        given = self.given.get(output)  # of sizes of their own rows become arrays of one shape
+        return self.work.ragged(output, given is not None and given.offsets is not None and given.shaped is None)
 
     def mismatch(self, output: str, row: int, shape: Any, dtype: Any, wanted: Any, of: Any) -> Exception:
         step: Any = self.work.sample
         for column in self.work.columns:
             if column.output == output and (step is None or output not in step.keywords):
                 step = column.parts[-1]
-        return shape_error(
-            output, self.keys[row], f"{step} gave {dtype} {shape}, and {of} {wanted} for the rows before it"
-        )
+        cause = f"{step} gave {dtype} {shape}, and {of} {wanted} for the rows before it"
+        given = self.given.get(output)
+        if given is not None and given.shaped is not None:
+            cause += "; behind a function images of sizes of their own must have one shape: image.resize() behind it"
+        return shape_error(output, self.keys[row], cause)
 
     def nothing(self, output: str) -> Any:
         """What is delivered where no row of the batch counts."""
         import numpy as np
 
+        if output in self.work.counts:
+            none = self.work.counts[output].of(0)
+            return self.filled(output, {}, none.shape[1:] if self.ragged(output) else none.shape, none.dtype)
         sample = self.work.sample
         known: Any = None
         step: Any = sample
@@ -96,9 +113,18 @@ class BatchRows:
                 output, self.keys[0], f"no row of the batch counts: give {step} shape= and dtype= for its zeros"
             )
         shape, dtype = known
-        if self.ragged(output):
-            return ragged({}, len(self.keys), shape[1:], dtype)
-        return np.zeros((len(self.keys), *shape), dtype)
+        return self.filled(output, {}, shape[1:] if self.ragged(output) else shape, dtype)
+
+    def filled(self, output: str, rows: dict[int, Any], shape: Any, dtype: Any) -> Any:
+        """Rows of different length, or zeros. `shape`: of a row; where lengths differ, of an item."""
+        import numpy as np
+
+        if not self.ragged(output):
+            return np.zeros((len(self.keys), *shape), dtype)
+        padding = self.work.padding(output)
+        if padding is not None:
+            return padding.filled(rows, len(self.keys), shape, dtype)
+        return ragged(rows, len(self.keys), shape, dtype)
 
 
 def ragged(rows: dict[int, Any], count: int, shape: Any, dtype: Any) -> Ragged:
@@ -143,9 +169,7 @@ class Made:
     def done(self) -> Any:
         if self._type is None:
             return self._batch.nothing(self._output)
-        if self._ragged:
-            return ragged(self._rows, len(self._batch.keys), *self._type)
-        return self._array
+        return self._batch.filled(self._output, self._rows, *self._type) if self._ragged else self._array
 
 
 def in_this_thread(work: RowWork, batch: BatchRows) -> dict[str, float]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import io
 import math
 import pickle
@@ -18,12 +19,18 @@ from .._processes.pool import Pool, Task, Work
 from .batch import BatchRows, Made
 from .rows import RowWork
 
-_TASK_S = 1e-3  # what a task should take at least, where that can be told
+_TASK_S = 1e-3  # what a task should take at least, where that can be told and all processes have one
+_MESSAGE_S = 2e-4  # about what a message costs both sides: no task takes less, also where one process has all rows
+_BATCHES = 8  # that tell what a row takes
 _FREE = 8  # blocks of memory that wait for a batch, at most
 _ALIGNED = 64
 _DEATHS = 2  # of processes that had the same row, until that is an error
 
+_LAYOUTS = 64  # kept
+_COPIED = 512 << 10  # bytes at once: large copies at once are the slower ones
+
 _Type = tuple[tuple[int, ...], Any]
+_Place = tuple[int, int, Any, tuple[int, ...]]  # what a Column is made of
 
 
 def _in_the_program(thing: Any) -> bool:
@@ -69,6 +76,13 @@ def packed(work: RowWork) -> bytes:
         ) from error
 
 
+def _copy(values: Any, into: Any, begin: int, end: int) -> None:
+    """Of arrays that are alike, the items from `begin` on."""
+    size = max(1, _COPIED // max(1, values[:1].nbytes))
+    for at in range(begin, end, size):
+        into[at : min(at + size, end)] = values[at : min(at + size, end)]
+
+
 def _aligned(size: int) -> int:
     return -(-size // _ALIGNED) * _ALIGNED
 
@@ -83,10 +97,20 @@ class Processes:
         self._input: SharedMemory | None = None
         self._free: list[SharedMemory] = []
         self._spent: weakref.WeakSet[SharedMemory] = weakref.WeakSet()  # is not used again
+        self._layouts: dict[Any, bytes] = {}
         self.types: dict[str, _Type] = {}
         """Of the rows of the last batch, and so probably of the next."""
-        self.row_s = 0.0
-        """What a row took lately."""
+        self._row_s: collections.deque[float] = collections.deque(maxlen=_BATCHES)
+
+    def took(self, seconds: float, rows: int) -> None:
+        if rows > 0:
+            self._row_s.append(seconds / rows)
+
+    @property
+    def row_s(self) -> float:
+        """What a row took, in that of the last batches that was the fastest: a process that had to wait for a processor says
+        nothing of its function."""
+        return min(self._row_s, default=0.0)
 
     @property
     def pids(self) -> list[int]:
@@ -124,6 +148,19 @@ class Processes:
                 self._pool.forget(self._input)
             self._input = SharedMemory(size)
         return self._input
+
+    def layout(self, given: dict[str, _Place], results: dict[str, _Place]) -> bytes:
+        """For message(). Looking it up takes less than packing it, here and where it is read."""
+        from .worker import Column, Layout
+
+        known_as = tuple(given.items()), tuple(results.items())
+        packed = self._layouts.get(known_as)
+        if packed is None:
+            if len(self._layouts) >= _LAYOUTS:
+                self._layouts.clear()
+            columns = [{output: Column(*place) for output, place in places.items()} for places in (given, results)]
+            packed = self._layouts[known_as] = pickle.dumps(Layout(*columns))
+        return packed
 
     def block(self, size: int) -> SharedMemory:
         for block in reversed(self._free):  # the last one is the likeliest to be in a cache
@@ -175,38 +212,50 @@ class _Rows(Work):
         self._failure: tuple[int, bytes] | None = None
         self._done = 0
         self._began = 0.0
+        self._input: SharedMemory | None = None
         self._blocks: dict[str, tuple[SharedMemory, Any]] = {}
+        self._given: dict[str, _Place] = {}
+        self._results: dict[str, _Place] = {}
+        self._into: dict[str, Any] = {}
         outputs = batch.work.outputs
         self._fixed = [output for output in outputs if not batch.ragged(output)]
-        self._place_given()
         self._known = all(output in processes.types for output in self._fixed)
+        self._place()
+
+    def _place(self) -> None:
+        """Memory for all rows: those that come back as they go do so in one place, with less to copy and to walk through."""
         if self._known:
             self._place_results()
-
-    def _place_given(self) -> None:
-        from .worker import Column
-
         at = 0
         offsets = {}
         for output, given in self._batch.given.items():
-            offsets[output] = at
-            at = _aligned(at + given.values.nbytes)
-        self._input = self._processes.input(at)
-        self._given = {}
-        self._into: dict[str, Any] = {}
+            if not self._in_place(output):
+                offsets[output] = at
+                at = _aligned(at + given.values.nbytes)
+        if offsets:
+            self._place_given(offsets, at)
+        self._layout = self._processes.layout(self._given, self._results)
+
+    def _in_place(self, output: str) -> bool:
+        """Not where steps write the row: what they read, or another output's result, may still look at the one that came."""
+        given = self._batch.given.get(output)  # none of what is counted
+        if given is None or output not in self._blocks or given.offsets is not None or output in self._batch.work.written:
+            return False
+        array = self._blocks[output][1]
+        return bool(given.values.shape == array.shape and given.values.dtype == array.dtype)
+
+    def _place_given(self, offsets: dict[str, int], size: int) -> None:
         import numpy as np
 
-        for output, given in self._batch.given.items():
-            values, offset = given.values, offsets[output]
-            self._given[output] = Column(id(self._input), offset, values.dtype, values.shape[1:], None)
+        self._input = self._processes.input(size)
+        for output, offset in offsets.items():
+            values = self._batch.given[output].values
             part = self._input.view[offset : offset + values.nbytes]
-            self._into[output] = np.frombuffer(part, values.dtype).reshape(values.shape) if values.nbytes else values
-        self._results: dict[str, Column] = {}
-        self._pack_common()
+            into = np.frombuffer(part, values.dtype).reshape(values.shape) if values.nbytes else values
+            self._into[output] = into
+            self._given[output] = id(self._input), offset, values.dtype, values.shape[1:]
 
     def _place_results(self) -> None:
-        from .worker import Column
-
         count = len(self._batch.keys)
         for output in self._fixed:
             shape, dtype = self._processes.types[output]
@@ -216,19 +265,13 @@ class _Rows(Work):
             block = self._processes.block(size)
             array = self._processes.lent(block, dtype, size).reshape(count, *shape)
             self._blocks[output] = block, array
-            self._results[output] = Column(id(block), 0, dtype, shape, None)
-            given = self._batch.given[output]
-            if given.offsets is None and given.values.shape == array.shape and given.values.dtype == dtype:
-                # Rows that come back as they go do so in one place: less to copy, and less memory to walk through.
+            self._results[output] = id(block), 0, dtype, shape
+            if self._in_place(output):
                 self._into[output], self._given[output] = array, self._results[output]
-        self._known = True
-        self._pack_common()
 
     def memory(self) -> list[SharedMemory]:
-        return [self._input, *(block for block, _ in self._blocks.values())]
-
-    def _pack_common(self) -> None:
-        self._common = pickle.dumps((self._batch.seed, self._batch.epoch, self._given, self._results))
+        blocks = [block for block, _ in self._blocks.values()]
+        return blocks if self._input is None else [self._input, *blocks]
 
     # ---- for the pool
 
@@ -236,39 +279,42 @@ class _Rows(Work):
         rows = self._next_rows()
         if not rows:
             return None
-        from .worker import Chunk, message
+        from .worker import message
 
         batch, first, last = self._batch, rows[0], rows[-1]
-        starts = {}
+        ragged = {}
         for output, given in batch.given.items():
             if given.offsets is None:
-                self._into[output][first : last + 1] = given.values[first : last + 1]
+                _copy(given.values, self._into[output], first, last + 1)
             else:
-                begin, end = given.offsets[first], given.offsets[last + 1]
-                self._into[output][begin:end] = given.values[begin:end]
+                _copy(given.values, self._into[output], given.offsets[first], given.offsets[last + 1])
                 shaped = given.shaped
                 sizes = None if shaped is None else [shaped[row].shape for row in range(first, last + 1)]
-                starts[output] = given.offsets[first : last + 2], sizes
+                ragged[output] = given.offsets[first : last + 2], sizes
         keys, draws = [batch.keys[row] for row in rows], [batch.draws[row] for row in rows]
         self._under_way += 1
         if self._began == 0:
             self._began = time.perf_counter()
-        return _RowTask(message(self._common, Chunk(first, rows, keys, draws), starts), self.memory(), rows)
+        body = message(self._layout, batch.seed, batch.epoch, first, rows, keys, draws, ragged)
+        return _RowTask(body, self.memory(), rows)
 
     def _next_rows(self) -> list[int]:
         if self._failure is not None and (not self._again or self._again[-1][0] > self._failure[0]):
             return []
         if self._again:
             return self._again.pop()
+        if not self._left:
+            return []
         if not self._known:  # one row tells what comes back
-            if self._under_way or not self._left:
+            if self._under_way:
                 return []
             return [self._left.pop()]
         # Less and less, so that all processes end at about the same time; but no less than what is worth a message.
-        least = int(_TASK_S / self._processes.row_s) if self._processes.row_s > 0 else 1
-        share = -(-len(self._left) // (2 * self._processes.workers))
-        size = max(share, min(least, -(-len(self._batch.rows) // self._processes.workers)))
-        rows = self._left[-size:][::-1] if size else []
+        row_s, workers = self._processes.row_s, self._processes.workers
+        least, worth = (int(_TASK_S / row_s), int(_MESSAGE_S / row_s)) if row_s > 0 else (1, 1)
+        share = -(-len(self._left) // (2 * workers))
+        size = max(share, min(least, -(-len(self._batch.rows) // workers)), worth)
+        rows = self._left[-size:][::-1]
         del self._left[len(self._left) - len(rows) :]
         return rows
 
@@ -291,7 +337,8 @@ class _Rows(Work):
             for output in self._fixed:
                 value = self._strays[output][task.rows[0]]
                 self._processes.types[output] = value.shape, value.dtype
-            self._place_results()
+            self._known = True
+            self._place()
 
     def lost(self, task: Task, step: int | None, how: str) -> None:
         assert isinstance(task, _RowTask)
@@ -320,8 +367,7 @@ class _Rows(Work):
     # ---- behind it
 
     def columns(self) -> dict[str, Any]:
-        total = sum(self.seconds.values())
-        self._processes.row_s = total / max(1, self._done)
+        self._processes.took(sum(self.seconds.values()), self._done)
         failed = self._failure[0] if self._failure is not None else None
         columns = {}
         for output in self._batch.work.outputs:
@@ -335,17 +381,17 @@ class _Rows(Work):
         """Raises Error: shape, for a row that differs from those before it, unless one before it has failed."""
         strays = self._strays.get(output, {})
         array: Any = self._blocks[output][1] if output in self._blocks else None
-        rows = [row for row in self._batch.rows if failed is None or row < failed]
-        if array is not None and not any(row in strays for row in rows):
+        rows = self._batch.rows if failed is None else [row for row in self._batch.rows if row < failed]
+        if array is not None and (not strays or not any(row in strays for row in rows)):
             self._zero_others(array)
             return array
         column = Made(self._batch, output)
         for row in rows:
-            column.add(row, strays[row] if row in strays else array[row])
+            column.add(row, strays[row] if row in strays else self._blocks[output][1][row])
         if failed is not None:
             return None
         if output in self._fixed:
-            first = strays[rows[0]] if rows[0] in strays else array[rows[0]]
+            first = strays[rows[0]] if rows[0] in strays else self._blocks[output][1][rows[0]]
             self._processes.types[output] = first.shape, first.dtype
         return column.done()
 

@@ -5,28 +5,34 @@ from __future__ import annotations
 import inspect
 import time
 import zlib
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
-from .._error import Error
-from .._penstock import Chain, RowProgram
+from .._error import Error, made
+from .._penstock import Chain, RowProgram, pad_of
 from .seeds import Seeds
 
 _PROGRAMS = 64  # kept, of as many shapes that a function gives
+_CHANNELS = (1, 3, 4)  # that an image may have
 
 
 def name_of(function: Callable[..., Any]) -> str:
     return getattr(function, "__qualname__", None) or type(function).__qualname__
 
 
-def takes_random(function: Callable[..., Any]) -> bool:
-    """Whether it has a second parameter to be given, one without a default."""
+def needed_places(function: Callable[..., Any]) -> list[str]:
+    """Its parameters by place that have no default."""
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):  # some builtins do not tell
-        return False
+        return []
     positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    return sum(p.kind in positional and p.default is p.empty for p in parameters) >= 2
+    return [p.name for p in parameters if p.kind in positional and p.default is p.empty]
+
+
+def takes_random(function: Callable[..., Any]) -> bool:
+    """Whether it has a second parameter to be given."""
+    return len(needed_places(function)) >= 2
 
 
 def generator(seed: int, epoch: int, sample: int, transform: int) -> Any:
@@ -58,6 +64,18 @@ def add_note(error: BaseException, note: str) -> None:
         error.__notes__ = [*getattr(error, "__notes__", []), note]  # type: ignore[attr-defined]
 
 
+def layout_told(error: BaseException, values: Iterable[Any]) -> str:
+    """For a note: what Albumentations, which has raised the error, may not have known of the images."""
+    if not any(value.ndim == 3 and value.shape[0] in _CHANNELS and value.shape[2] not in _CHANNELS for value in values):
+        return ""
+    trace = error.__traceback__
+    while trace is not None:
+        if str(trace.tb_frame.f_globals.get("__name__")).partition(".")[0] == "albumentations":
+            return '; images came as (C, H, W): with layout="HWC" the function gets and returns (H, W, C)'
+        trace = trace.tb_next
+    return ""
+
+
 class Place:
     """Of a row: its sample, and what its draws are keyed by."""
 
@@ -87,23 +105,18 @@ def other_layout(value: Any, layout: str) -> Any:
     return np.ascontiguousarray(np.moveaxis(value, 0, 2) if layout == "HWC" else np.moveaxis(value, 2, 0))
 
 
-class Call:
+class Call(NamedTuple):
     """A function of a chain."""
 
-    __slots__ = ("dtype", "function", "layout", "moves", "number", "output", "shape")
-
-    def __init__(
-        self,
-        output: str,
-        number: int | None,
-        function: Callable[..., Any],
-        shape: tuple[int | None, ...] | None,
-        dtype: Any,
-        layout: str | None,
-        moves: bool,
-    ) -> None:
-        self.output, self.number, self.function = output, number, function
-        self.shape, self.dtype, self.layout, self.moves = shape, dtype, layout, moves
+    output: str
+    number: int | None
+    """Of the generator that it takes; None: it takes none."""
+    function: Callable[..., Any]
+    shape: tuple[int | None, ...] | None
+    dtype: Any
+    layout: str | None
+    moves: bool
+    """To `layout`, from the other one."""
 
     def __repr__(self) -> str:
         return f"transform({name_of(self.function)})"
@@ -130,38 +143,113 @@ class Call:
         return value
 
 
+class Padding(NamedTuple):
+    """What pad() makes of rows of different lengths."""
+
+    length: int
+    """Of every row; 0: as long as the longest of the batch."""
+    multiple: int
+    value: float
+
+    @classmethod
+    def of(cls, chain: Chain) -> Padding | None:
+        pad = pad_of(chain)
+        return None if pad is None else cls(*pad)
+
+    def counted(self, items: int) -> int:
+        return min(items, self.length) if self.length else items
+
+    def filled(self, rows: Mapping[int, Any], count: int, shape: Any, dtype: Any) -> Any:
+        """Rows of the batch as one array; those that there are not have no items."""
+        import numpy as np
+
+        longest = max((len(row) for row in rows.values()), default=0)
+        length = -(-longest // self.multiple) * self.multiple
+        array = np.full((count, length, *shape), self.value, dtype)
+        for row, value in rows.items():
+            array[row, : len(value)] = value
+        return array
+
+
 class Steps:
     """Steps of a chain behind a function, which the compiled part runs."""
 
-    __slots__ = ("chain", "image", "moves", "output", "place", "programs")
+    __slots__ = ("behind", "chain", "image", "items", "moves", "needs_image", "output", "padding", "place", "programs")
 
-    def __init__(self, output: str, chain: Chain, place: int, image: bool, moves: bool) -> None:
+    def __init__(
+        self, output: str, chain: Chain, place: int, image: bool, moves: bool, items: bool = False, behind: str = ""
+    ) -> None:
         self.output, self.chain, self.place, self.image, self.moves = output, chain, place, image, moves
+        self.needs_image = "image." in repr(chain)
+        self.behind = behind
+        """The function before them."""
+        self.items = items
+        """Rows are items, and another number of them in each."""
+        self.padding = Padding.of(chain)
         self.programs: dict[Any, RowProgram] = {}
+
+    @property
+    def ragged(self) -> bool:
+        return self.items and (self.padding is None or self.padding.length == 0)
 
     def __repr__(self) -> str:
         return repr(self.chain)
 
     def __reduce__(self) -> Any:
-        return Steps, (self.output, self.chain, self.place, self.image, self.moves)
+        return Steps, (self.output, self.chain, self.place, self.image, self.moves, self.items, self.behind)
 
-    def program(self, dtype: Any, shape: tuple[int, ...]) -> RowProgram:
-        made = self.programs.get((dtype, shape))
-        if made is None:
+    def takes_image(self, dtype: Any, shape: tuple[int, ...]) -> bool:
+        """Whether the steps take it for one: what a function has made of an image may be something else."""
+        if self.items or not self.image or len(shape) not in (2, 3):
+            return False
+        return self.needs_image or not self.moves or bool(dtype == "uint8")
+
+    def program(self, dtype: Any, shape: tuple[int, ...], key: str = "") -> RowProgram:
+        """For what the function gives."""
+        program = self.programs.get((dtype, shape))
+        if program is None:
             if len(self.programs) >= _PROGRAMS:
                 self.programs.clear()
-            image = self.image and len(shape) in (2, 3)
-            made = RowProgram(self.output, self.chain, self.place, dtype.name, shape, image)
-            if made.dtype == "bfloat16":
+            image = self.takes_image(dtype, shape)
+            taken = (*shape[1:], shape[0]) if image and self.moves and len(shape) == 3 else shape
+            try:
+                program = RowProgram(self.output, self.chain, self.place, dtype.name, taken, image, self.items)
+            except Error as error:
+                raise self._misfit(error, dtype, shape, key) from None
+            if program.dtype == "bfloat16":
                 raise misuse(self.output, f"{self.chain}: NumPy has no bfloat16, which a chain with functions needs")
-            self.programs[dtype, shape] = made
-        return made
+            self.programs[dtype, shape] = program
+        return program
+
+    def _misfit(self, error: Error, dtype: Any, shape: tuple[int, ...], key: str) -> Error:
+        chain = f"{self.chain}: "
+        at = error.cause.find(chain)
+        cause = error.cause if at < 0 else error.cause[at + len(chain) :]
+        if " is a " in cause and "not an image" in cause:  # as it lies there, and of a name that is no field
+            cause = f"that is not an image, {self._image_wanted(dtype, shape)}"
+        cause = f'output "{self.output}": {self.behind} gave {dtype} {shape} to {self.chain}: {cause}'
+        return made(error.kind, cause, key=key, field=self.output)
+
+    def _image_wanted(self, dtype: Any, shape: tuple[int, ...]) -> str:
+        wanted = "(C, H, W)" if self.moves else "(H, W, C)"
+        text = f"which is uint8 {wanted} with 1, 3 or 4 channels, or (H, W)"
+        if dtype != "uint8" and "normalize" in repr(self.chain):
+            text += "; normalize() itself divides by 255"
+        if len(shape) == 3 and self.moves and shape[0] not in _CHANNELS and shape[2] in _CHANNELS:
+            text += '; layout="HWC" has the function get and return (H, W, C)'
+        if len(shape) == 3 and not self.moves and shape[2] not in _CHANNELS and shape[0] in _CHANNELS:
+            text += "; (C, H, W) is what the function gets and returns without layout=\"HWC\" and channels_last()"
+        return text
 
     def run(self, value: Any, place: Place, slot: Any) -> Any:
         import numpy as np
 
-        value = other_layout(value, "HWC") if self.moves else np.ascontiguousarray(value)
-        program = self.program(value.dtype, value.shape)
+        if self.items and value.ndim == 0:
+            cause = f"the function before {self.chain} gave a single number, not a list of items"
+            raise shape_error(self.output, place.key, cause)
+        program = self.program(value.dtype, value.shape, place.key)
+        moves = self.moves and self.takes_image(value.dtype, value.shape)
+        value = other_layout(value, "HWC") if moves else np.ascontiguousarray(value)
         if slot is None or slot.shape != program.shape or slot.dtype.name != program.dtype:
             slot = np.empty(program.shape, program.dtype)
         program.run(value, slot, place.seed, place.epoch, place.draws, place.key)
@@ -179,10 +267,27 @@ class Column:
     @property
     def ragged(self) -> bool:
         last = self.parts[-1]
-        return isinstance(last, Call) and last.shape is not None and None in last.shape
+        return last.ragged if isinstance(last, Steps) else last.shape is not None and None in last.shape
 
-    def run(self, value: Any, place: Place, slot: Any) -> Any:
+    @property
+    def padding(self) -> Padding | None:
+        """Of rows that differ in length until a batch makes them alike."""
+        last = self.parts[-1]
+        return last.padding if isinstance(last, Steps) and last.ragged else None
+
+    @property
+    def padded(self) -> Padding | None:
+        """Of the last pad() among the steps, also where functions stand behind it that keep the length."""
+        if self.ragged:
+            return self.padding
+        found = [part.padding for part in self.parts if isinstance(part, Steps) and part.padding is not None]
+        return found[-1] if found else None
+
+    def run(self, value: Any, place: Place, slot: Any, counts: dict[str, int]) -> Any:
+        """`counts` is told how many items the row has, where it has some."""
         for part in self.parts:
+            if isinstance(part, Steps) and part.padding is not None and value.ndim > 0:
+                counts[self.output] = part.padding.counted(len(value))
             try:
                 value = part.run(value, place, slot)
             except Error as error:
@@ -191,12 +296,14 @@ class Column:
                 self._note(error, part, place)
                 raise
             except BaseException as error:
-                self._note(error, part, place)
+                self._note(error, part, place, layout_told(error, [value]))
                 raise
+        if self.ragged and value.ndim > 0:
+            counts[self.output] = len(value)
         return value
 
-    def _note(self, error: BaseException, part: Call | Steps, place: Place) -> None:
-        add_note(error, f"penstock: {part} of output {self.output!r}, sample {place.key!r}, row {place.row}")
+    def _note(self, error: BaseException, part: Call | Steps, place: Place, told: str = "") -> None:
+        add_note(error, f"penstock: {part} of output {self.output!r}, sample {place.key!r}, row {place.row}{told}")
 
     def nothing(self) -> tuple[tuple[int, ...], Any] | None:
         """Shape and dtype of a row, where they are known without one."""
@@ -208,8 +315,8 @@ class Column:
                 if known is None:
                     return None
                 shape, dtype = known
-                if part.moves and len(shape) == 3:
-                    shape = (*shape[1:], shape[0])
+                if part.items and not shape:
+                    return None
                 program = part.program(dtype, shape)
                 known = program.shape, np.dtype(program.dtype)
             elif part.shape is None or part.dtype is None:
@@ -219,33 +326,29 @@ class Column:
         return known
 
 
-class SampleCall:
+class SampleCall(NamedTuple):
     """The function of ps.sample()."""
 
-    __slots__ = ("after", "dtypes", "function", "keywords", "number", "shapes")
-
-    def __init__(
-        self,
-        function: Callable[..., Any],
-        keywords: dict[str, str],
-        shapes: dict[str, tuple[int | None, ...]],
-        dtypes: dict[str, Any],
-        number: int | None,
-        after: dict[str, Steps],
-    ) -> None:
-        self.function, self.keywords, self.shapes, self.dtypes = function, keywords, shapes, dtypes
-        self.number, self.after = number, after
+    function: Callable[..., Any]
+    keywords: dict[str, str]
+    shapes: dict[str, tuple[int | None, ...]]
+    dtypes: dict[str, Any]
+    number: int | None
+    """As a Call's."""
+    after: dict[str, Steps]
 
     def __repr__(self) -> str:
         return f"sample({name_of(self.function)})"
 
     def ragged(self, output: str, was: bool) -> bool:
         if output in self.after:
-            return False
+            return self.after[output].ragged
         shape = self.shapes.get(output)
         return was if shape is None else None in shape
 
-    def run(self, values: dict[str, Any], place: Place, slots: Mapping[str, Any]) -> dict[str, Any]:
+    def run(
+        self, values: dict[str, Any], place: Place, slots: Mapping[str, Any], counts: dict[str, int]
+    ) -> dict[str, Any]:
         given = {keyword: values[output] for output, keyword in self.keywords.items()}
         try:
             if self.number is None:
@@ -259,10 +362,17 @@ class SampleCall:
             if missing:
                 raise TypeError(f"{self} returned a dict without {missing[0]!r}: return all of {list(given)}")
             results = {o: self._result(o, made[keyword], values[o], place) for o, keyword in self.keywords.items()}
+            for output, value in results.items():
+                counts.pop(output, None)
+                if value.ndim > 0:
+                    steps = self.after.get(output)
+                    padding = None if steps is None else steps.padding
+                    counts[output] = len(value) if padding is None else padding.counted(len(value))
             for output, steps in self.after.items():
                 results[output] = steps.run(results[output], place, slots.get(output))
         except BaseException as error:
-            add_note(error, f"penstock: {self}, sample {place.key!r}, row {place.row}")
+            told = layout_told(error, values.values())
+            add_note(error, f"penstock: {self}, sample {place.key!r}, row {place.row}{told}")
             raise
         return results
 
@@ -287,22 +397,80 @@ class SampleCall:
         return value
 
 
+class Count(NamedTuple):
+    """lengths() or mask() of an output that functions have changed."""
+
+    output: str
+    leader: str
+    padding: Padding | None
+    """Of a mask: the leader's. None: lengths()."""
+    made_before: bool
+    """By the workers, of what pad() gave to the functions: those must keep the row's length."""
+
+    @property
+    def ragged(self) -> bool:
+        return self.padding is not None and self.padding.length == 0
+
+    def of(self, items: int) -> Any:
+        import numpy as np
+
+        if self.padding is None:
+            return np.array(items, np.int64)
+        mask = np.zeros(self.padding.length or items, np.bool_)
+        mask[:items] = True
+        return mask
+
+    def check(self, before: int, after: Any, place: Place) -> None:
+        if after.ndim > 0 and len(after) == before:
+            return
+        raise shape_error(
+            self.output,
+            place.key,
+            f'counts items of "{self.leader}" that pad() has made {before}, and a function behind it '
+            f"gave {after.dtype} {after.shape}: put pad() behind the function",
+        )
+
+
+def no_items(leader: str, step: object) -> str:
+    return (
+        f'counts items of "{leader}", whose rows {step} makes alike: shape=(None, ...) lets them differ, pad() behind the '
+        "function makes them alike, and what the function gets can be counted in another output without it"
+    )
+
+
 class RowWork:
     """All that becomes of a row; taken to other processes by pickling."""
 
-    def __init__(self, columns: Sequence[Column], sample: SampleCall | None, seeds: bool | None = None) -> None:
+    def __init__(
+        self,
+        columns: Sequence[Column],
+        sample: SampleCall | None,
+        seeds: bool | None = None,
+        counts: Sequence[Count] = (),
+        order: Sequence[str] = (),
+    ) -> None:
         self.columns, self.sample = tuple(columns), sample
+        self.checks = tuple(count for count in counts if count.made_before)
+        self.counts = {count.output: count for count in counts if not count.made_before}
+        self.order = tuple(order)
+        """Of all outputs of a batch, where it has some that only functions' results tell."""
         functions = [part.function for column in columns for part in column.parts if isinstance(part, Call)]
         self.seeds = Seeds([*functions, *([sample.function] if sample is not None else [])], seeds)
         by_columns = [column.output for column in columns]
         more = [] if sample is None else [output for output in sample.keywords if output not in by_columns]
-        self.outputs = [*by_columns, *more]
+        self.changed = [*by_columns, *more]
+        """Outputs of the workers that it makes anew."""
+        self.outputs = [*self.changed, *self.counts]
         """Those that it makes."""
+        of_steps = [column.output for column in self.columns if isinstance(column.parts[-1], Steps)]
+        self.written = set(of_steps if sample is None else sample.after)
+        """Outputs that run() writes into slots, where they fit."""
         self.seconds: dict[str, float] = {}
         self.reset()
 
     def __reduce__(self) -> Any:
-        return RowWork, (self.columns, self.sample, self.seeds.wanted)
+        counts = (*self.counts.values(), *self.checks)
+        return RowWork, (self.columns, self.sample, self.seeds.wanted, counts, self.order)
 
     @property
     def timed(self) -> list[str]:
@@ -313,10 +481,35 @@ class RowWork:
 
     def ragged(self, output: str, was: bool) -> bool:
         """Whether the output's rows differ in length, which those that come in do or do not."""
+        if output in self.counts:
+            return self.counts[output].ragged
         for column in self.columns:
             if column.output == output:
                 was = column.ragged
         return was if self.sample is None or output not in self.sample.keywords else self.sample.ragged(output, was)
+
+    def padded(self, output: str) -> Padding | None:
+        """Of an output that pad() behind a function has made."""
+        if self.sample is not None and output in self.sample.keywords:
+            steps = self.sample.after.get(output)
+            return None if steps is None else steps.padding
+        return next((column.padded for column in self.columns if column.output == output), None)
+
+    def step_of(self, output: str) -> object:
+        """What made its rows last."""
+        if self.sample is not None and output in self.sample.keywords:
+            return self.sample
+        return next(column.parts[-1] for column in self.columns if column.output == output)
+
+    def padding(self, output: str) -> Padding | None:
+        """Of an output whose rows differ in length until a batch makes them alike."""
+        if output in self.counts:
+            count = self.counts[output]
+            return count.padding._replace(value=0) if count.ragged and count.padding is not None else None
+        if self.sample is not None and output in self.sample.keywords:
+            steps = self.sample.after.get(output)
+            return steps.padding if steps is not None and steps.ragged else None
+        return next((column.padding for column in self.columns if column.output == output), None)
 
     def run(self, values: dict[str, Any], place: Place, slots: Mapping[str, Any]) -> dict[str, Any]:
         """What the outputs become. `slots`: where a result may be written that has its shape and dtype."""
@@ -324,9 +517,13 @@ class RowWork:
             return self._run(values, place, slots)
         self.seeds.set(place.seed, place.epoch, place.draws)
         known = self.seeds.known()
+        kept = {} if all(known) else {output: value.copy() for output, value in values.items()}
         made = self._run(values, place, slots)
         if self.seeds.known() != known:  # the row imported one, which was not seeded for it
             self.seeds.look()
+            for output, value in kept.items():  # which the function may have changed
+                if value.ndim > 0:
+                    values[output].reshape(value.shape)[...] = value
             self.seeds.set(place.seed, place.epoch, place.draws)
             made = self._run(values, place, slots)
         return made
@@ -334,14 +531,25 @@ class RowWork:
     def _run(self, values: dict[str, Any], place: Place, slots: Mapping[str, Any]) -> dict[str, Any]:
         began = time.perf_counter()
         made = dict(values)
+        counts: dict[str, int] = {}
         last = self.sample is None
         for column in self.columns:
             output = column.output
-            made[output] = column.run(values[output], place, slots.get(output) if last else None)
+            made[output] = column.run(values[output], place, slots.get(output) if last else None, counts)
             now = time.perf_counter()
             self.seconds[output] += now - began
             began = now
         if self.sample is not None:
-            made.update(self.sample.run(made, place, slots))
+            made.update(self.sample.run(made, place, slots, counts))
             self.seconds["on_sample"] += time.perf_counter() - began
+        for count in self.checks:
+            count.check(len(values[count.leader]), made[count.leader], place)
+        for output, count in self.counts.items():
+            if count.leader not in counts:
+                cause = f'"{count.leader}", which it follows, is a single number and has no items'
+                raise shape_error(output, place.key, cause)
+            padding = self.padded(count.leader)
+            if padding is not None and padding.length and not self.ragged(count.leader, False):
+                count.check(padding.length, made[count.leader], place)
+            made[output] = count.of(counts[count.leader])
         return made

@@ -2,68 +2,81 @@
 
 from __future__ import annotations
 
+import math
 import pickle
 import sys
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Optional
 
 import numpy as np
 
 from .._processes.child import packed_exception
 from .rows import Place, RowWork
 
+_LAYOUTS = 64  # kept
+
+# Of a ragged output: where each row of the task begins, and the last one ends, in items; and the rows' sizes, where each
+# row has its own.
+RaggedRows = tuple[list[int], Optional[list[tuple[int, ...]]]]
+
 
 class Column:
     """Where an output's rows stand in shared memory."""
 
-    __slots__ = ("dtype", "memory", "offset", "shape", "sizes", "starts")
+    __slots__ = ("dtype", "item", "memory", "offset", "shape")
 
-    def __init__(self, memory: int, offset: int, dtype: Any, shape: tuple[int, ...], starts: list[int] | None) -> None:
+    def __init__(self, memory: int, offset: int, dtype: Any, shape: tuple[int, ...]) -> None:
         self.memory, self.offset, self.dtype, self.shape = memory, offset, dtype, shape
-        self.starts = starts
-        """Of a ragged output: where each row of the task begins, and the last one ends, in items of `shape`."""
-        self.sizes: list[tuple[int, ...]] | None = None
-        """Of rows with sizes of their own: these."""
+        self.item: int = dtype.itemsize * math.prod(shape)
+        """Bytes of a row; of a ragged output, of one of a row's items."""
 
     def __reduce__(self) -> Any:
-        return Column, (self.memory, self.offset, self.dtype, self.shape, self.starts)
+        return Column, (self.memory, self.offset, self.dtype, self.shape)
 
-    def rows(self, memory: Mapping[int, memoryview], first: int, count: int, written: bool) -> Callable[[int], Any]:
-        """What gives row `first + i` for i; where it is to be written, an array also for a single number."""
-        size = self.dtype.itemsize * int(np.prod(self.shape, dtype=np.int64))
-        starts = self.starts
-        if starts is None:
-            begin, items = self.offset + first * size, count
-        else:
-            begin, items = self.offset + starts[0] * size, starts[-1] - starts[0]
-        block = memory[self.memory][begin : begin + items * size]
-        array = np.frombuffer(block, self.dtype).reshape(items, *self.shape) if size * items else None
-        if array is None:
-            array = np.zeros((items, *self.shape), self.dtype)
-        if starts is None and written and self.shape == ():
+    def _array(self, memory: Mapping[int, memoryview], first: int, count: int) -> Any:
+        size = self.item * count
+        if size == 0:
+            return np.zeros((count, *self.shape), self.dtype)
+        begin = self.offset + first * self.item
+        return np.frombuffer(memory[self.memory][begin : begin + size], self.dtype).reshape(count, *self.shape)
+
+    def rows(self, memory: Mapping[int, memoryview], first: int, count: int) -> Callable[[int], Any]:
+        """What gives row `first + i` for i."""
+        of: Callable[[int], Any] = self._array(memory, first, count).__getitem__
+        return of
+
+    def slots(self, memory: Mapping[int, memoryview], first: int, count: int) -> Callable[[int], Any]:
+        """As rows(), to be written: an array also for a single number."""
+        array = self._array(memory, first, count)
+        if self.shape == ():
             return lambda row: array[row : row + 1].reshape(())
-        if starts is None:
-            return array.__getitem__
-        sizes = self.sizes
+        of: Callable[[int], Any] = array.__getitem__
+        return of
+
+    def ragged_rows(self, memory: Mapping[int, memoryview], of_rows: RaggedRows) -> Callable[[int], Any]:
+        starts, sizes = of_rows
+        begin = starts[0]
+        array = self._array(memory, begin, starts[-1] - begin)
         if sizes is not None:
-            return lambda row: array[starts[row] - starts[0] : starts[row + 1] - starts[0]].reshape(sizes[row])
-        return lambda row: array[starts[row] - starts[0] : starts[row + 1] - starts[0]]
+            return lambda row: array[starts[row] - begin : starts[row + 1] - begin].reshape(sizes[row])
+        return lambda row: array[starts[row] - begin : starts[row + 1] - begin]
 
 
-class Chunk:
-    """Neighbouring rows of a batch, for one process."""
+class Layout:
+    """Where the rows of a batch stand: those that go in, and the places kept for those that come back. Of batches of one
+    kind it is the same as long as the memory is."""
 
-    __slots__ = ("draws", "first", "keys", "rows")
+    __slots__ = ("given", "in_place", "results")
 
-    def __init__(self, first: int, rows: list[int], keys: list[str], draws: list[int]) -> None:
-        self.first = first
-        """Row of the batch that the memory's views begin at."""
-        self.rows = rows
-        """Those of them that count."""
-        self.keys, self.draws = keys, draws
+    def __init__(self, given: dict[str, Column], results: dict[str, Column]) -> None:
+        self.given, self.results = given, results
+        self.in_place = {
+            output for output, column in results.items() if output in given and given[output].memory == column.memory
+        }
+        """Outputs whose rows come back where they went in."""
 
     def __reduce__(self) -> Any:
-        return Chunk, (self.first, self.rows, self.keys, self.draws)
+        return Layout, (self.given, self.results)
 
 
 class Strays:
@@ -87,8 +100,19 @@ class Strays:
             if dtype.hasobject:
                 found.append((row, output, pickle.loads(part)))
             else:
-                found.append((row, output, np.frombuffer(part, dtype).reshape(shape) if size else np.zeros(shape, dtype)))
+                found.append(
+                    (row, output, np.frombuffer(part, dtype).reshape(shape) if size else np.zeros(shape, dtype))
+                )
         return found
+
+
+def _take_apart(made: dict[str, Any], given: Mapping[str, Any], in_place: set[str]) -> None:
+    """A result that looks at the row of another output is copied before that output's own result is written there."""
+    for output, value in made.items():
+        if value is given.get(output):
+            continue
+        if any(other != output and np.may_share_memory(value, given[other]) for other in in_place):
+            made[output] = value.copy()
 
 
 class Worker:
@@ -97,6 +121,7 @@ class Worker:
     def __init__(self, setup: memoryview) -> None:
         self._work: RowWork = pickle.loads(setup)
         self._quiet: set[str] = set()
+        self._layouts: dict[bytes, Layout] = {}
 
     def _one_thread(self) -> None:
         """Of libraries that a function may have imported since: the program asked for so many processes."""
@@ -110,45 +135,69 @@ class Worker:
                 module.set_num_threads(1)
             self._quiet.add(library)
 
+    def _layout(self, packed: bytes) -> Layout:
+        layout = self._layouts.get(packed)
+        if layout is None:
+            if len(self._layouts) >= _LAYOUTS:
+                self._layouts.clear()
+            layout = self._layouts[packed] = pickle.loads(packed)
+        return layout
+
     def __call__(self, body: bytes, memory: Mapping[int, memoryview], at: Callable[[int], None]) -> bytes:
-        (seed, epoch, given, results), chunk, starts = _read(body)
+        packed, seed, epoch, first, rows, keys, draws, ragged = pickle.loads(body)
+        layout = self._layout(packed)
         self._one_thread()
         work = self._work
         work.reset()
-        count = chunk.rows[-1] + 1 - chunk.first
-        for output, of_output in starts.items():
-            given[output].starts, given[output].sizes = of_output
-        sources = {output: column.rows(memory, chunk.first, count, False) for output, column in given.items()}
-        targets = {output: column.rows(memory, chunk.first, count, True) for output, column in results.items()}
-        in_place = {output for output, column in results.items() if given[output].memory == column.memory}
+        count = rows[-1] + 1 - first
+        sources = [
+            (o, column.ragged_rows(memory, ragged[o]) if o in ragged else column.rows(memory, first, count))
+            for o, column in layout.given.items()
+        ]
+        targets = {output: column.slots(memory, first, count) for output, column in layout.results.items()}
+        early = [(output, target) for output, target in targets.items() if output in work.written]
         strays = Strays()
         failure: tuple[int, bytes] | None = None
-        for row, key, draws in zip(chunk.rows, chunk.keys, chunk.draws):
+        values: dict[str, Any] = {}
+        slots: dict[str, Any] = {}
+        place = Place(seed, epoch, "", 0, 0)
+        for row, place.key, place.draws in zip(rows, keys, draws):
             at(row)
-            place = Place(seed, epoch, key, row, draws)
-            here = row - chunk.first
-            slots = {output: target(here) for output, target in targets.items()}
-            values = {output: source(here) for output, source in sources.items()}
+            place.row = row
+            here = row - first
+            for output, source in sources:
+                values[output] = source(here)
+            for output, target in early:
+                slots[output] = target(here)
             try:
-                made = work.run(dict(values), place, slots)
+                made = work.run(values, place, slots)
             except BaseException as error:
                 failure = row, packed_exception(error)
                 break
+            if len(made) > 1 and layout.in_place:
+                _take_apart(made, values, layout.in_place)
             for output in work.outputs:
-                value, slot = made[output], slots.get(output)
-                if slot is None or value.shape != slot.shape or value.dtype != slot.dtype:
+                value, column = made[output], layout.results.get(output)
+                if column is None or value.shape != column.shape or value.dtype != column.dtype:
                     strays.add(row, output, value)
-                elif value is not slot and not (output in in_place and value is values[output]):
-                    slot[...] = value
-        told = pickle.dumps((dict(work.seconds), strays.told, failure))
+                elif value is not slots.get(output) and not (
+                    output in layout.in_place and value is values[output]
+                ):
+                    targets[output](here)[...] = value
+        told = pickle.dumps((work.seconds, strays.told, failure))
         return b"".join([len(told).to_bytes(8, "little"), told, *strays.parts])
 
 
-def message(common: bytes, chunk: Chunk, starts: dict[str, tuple[list[int], list[tuple[int, ...]] | None]]) -> bytes:
-    return len(common).to_bytes(8, "little") + common + pickle.dumps((chunk, starts))
-
-
-def _read(body: bytes | memoryview) -> Any:
-    view = memoryview(body)
-    size = int.from_bytes(view[:8], "little")
-    return (pickle.loads(view[8 : 8 + size]), *pickle.loads(view[8 + size :]))
+def message(
+    layout: bytes,
+    seed: int,
+    epoch: int,
+    first: int,
+    rows: list[int],
+    keys: list[str],
+    draws: list[int],
+    ragged: dict[str, RaggedRows],
+) -> bytes:
+    """For a Worker: neighbouring rows of a batch. `layout`: a pickled Layout. `first`: row of the batch that the memory's
+    views begin at; `rows`: those from there on that count."""
+    return pickle.dumps((layout, seed, epoch, first, rows, keys, draws, ragged))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import os
 import pickle
@@ -16,7 +17,7 @@ from .channel import Channel, PeerGone
 from .memory import SharedMemory
 
 READY, FAILED, DONE = b"R", b"F", b"D"
-AT = struct.Struct("<qq")  # in the page of each process: number of the task that it is at, and of the step within
+AT = struct.Struct("qq")  # in the page of each process: number of the task that it is at, and of the step within, or -1
 
 
 def packed_exception(error: BaseException) -> bytes:
@@ -106,7 +107,7 @@ def main(descriptor: int, parent: int) -> None:
 def _serve(channel: Channel) -> None:
     body, descriptors = channel.receive()
     target, page_size, setup_size = pickle.loads(body)
-    page = SharedMemory.attached(descriptors[0], page_size).view
+    page = SharedMemory.attached(descriptors[0], page_size).view.cast("q")
     try:
         module, name = target.split(":")
         setup = SharedMemory.attached(descriptors[1], setup_size)
@@ -117,14 +118,13 @@ def _serve(channel: Channel) -> None:
         return
     channel.send(READY)
     blocks = _Blocks()
+    at = functools.partial(page.__setitem__, 1)
     while True:
         body, descriptors = channel.receive()
         task, new, dropped, work = pickle.loads(body)
-        blocks.change(new, dropped, descriptors)
-
-        def at(step: int, task: int = task) -> None:
-            AT.pack_into(page, 0, task, step)
-
+        if new or dropped:
+            blocks.change(new, dropped, descriptors)
+        page[0] = task
         try:
             channel.send(DONE + handler(work, blocks, at))
         except PeerGone:
@@ -134,4 +134,4 @@ def _serve(channel: Channel) -> None:
             return
         finally:
             sys.stdout.flush()
-        AT.pack_into(page, 0, -1, -1)
+        page[1] = -1

@@ -68,11 +68,18 @@ def _how_ended(status: int) -> str:
         return f"signal {-status}"
 
 
+def _no_process(error: OSError) -> Exception:
+    return made("resource", f"no process for Python's functions: {error}")
+
+
 class _Process:
     """One process, from its start to its end."""
 
     def __init__(self, target: str, setup: SharedMemory) -> None:
-        self.channel, other = Channel.pair()
+        try:
+            self.channel, other = Channel.pair()
+        except OSError as error:
+            raise _no_process(error) from None
         self.page = SharedMemory(AT.size)
         AT.pack_into(self.page.view, 0, -1, -1)
         self.tasks: collections.deque[tuple[Task, Work]] = collections.deque()
@@ -81,8 +88,9 @@ class _Process:
         self.ready = self.dead = False
         if not sys.executable:
             raise made("unsupported", "this program does not tell which Python runs it (sys.executable): no processes")
-        descriptor = other.inherited()
+        descriptor = -1
         try:
+            descriptor = other.inherited()
             self.process = subprocess.Popen(
                 [sys.executable, *subprocess._args_from_interpreter_flags(), "-c", _PROGRAM]  # type: ignore[attr-defined]
                 + [str(descriptor), str(os.getpid()), ascii([entry for entry in sys.path if isinstance(entry, str)])],
@@ -92,9 +100,10 @@ class _Process:
                 env={**os.environ, **_ONE_THREAD},
             )
         except OSError as error:
-            raise made("resource", f"no process for Python's functions: {error}") from None
+            raise _no_process(error) from None
         finally:
-            os.close(descriptor)
+            if descriptor >= 0:
+                os.close(descriptor)
             other.close()
         self.channel.send(pickle.dumps((target, self.page.size, setup.size)), [self.page.descriptor, setup.descriptor])
 
@@ -157,9 +166,13 @@ class Pool:
         self._processes: list[_Process] = []
         self._turn = threading.Lock()  # of run() and close()
         self._stopped = False
-        self._wake_out, self._wake_in = os.pipe()
+        try:
+            self._wake_out, self._wake_in = os.pipe()
+        except OSError as error:
+            raise _no_process(error) from None
         self._numbers = 0
         self._starts = 0
+        self._watched: tuple[Any, dict[int, _Process]] | None = None  # None: a process has come or gone since
         self.replaced = 0
         """Processes that had ended, and others stand in their place."""
         self._ender = weakref.finalize(self, _end, self._processes, self._owner, 0.0)
@@ -218,6 +231,7 @@ class Pool:
         for index, each in enumerate(self._processes):
             if each.dead:
                 self._processes[index] = _Process(self._target, self._setup)
+                self._watched = None
                 self.replaced += 1
         if not any(each.ready for each in self._processes):
             return True
@@ -237,12 +251,18 @@ class Pool:
                     return self._hand_out(work)
         return True
 
-    def _wait(self) -> None:
+    def _watch(self) -> tuple[Any, dict[int, _Process]]:
         poll = select.poll()
         poll.register(self._wake_out, select.POLLIN)
         at = {each.channel.fileno(): each for each in self._processes if not each.dead}
         for descriptor in at:
             poll.register(descriptor, select.POLLIN)
+        return poll, at
+
+    def _wait(self) -> None:
+        if self._watched is None:
+            self._watched = self._watch()
+        poll, at = self._watched
         for descriptor, _ in poll.poll():
             if descriptor == self._wake_out:
                 self._require_open()
@@ -261,6 +281,7 @@ class Pool:
             return
         if kind == FAILED:  # the process ends, and another one would fail as well
             error = unpacked_exception(reply[1:])
+            self._watched = None
             process.kill()
             raise error
         process.ready = True
@@ -275,6 +296,7 @@ class Pool:
         """Tells of its tasks. Another one is started before more is handed out."""
         was_ready = process.ready
         how = process.kill()
+        self._watched = None
         if not was_ready:
             self._starts += 1
             if self._starts >= _STARTS:
@@ -283,7 +305,7 @@ class Pool:
         failure: BaseException | None = None
         for task, work in process.tasks:
             try:
-                work.lost(task, step if task.number == number else None, how)
+                work.lost(task, step if task.number == number and step >= 0 else None, how)
             except Exception as error:
                 failure = failure or error
         process.tasks.clear()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 import pathlib
 from collections.abc import Callable, Iterator
@@ -73,14 +74,15 @@ _AS_JSON = '; fields={COLUMN: "NAME.json"} keeps it as JSON'
 def array_in(scalar: Any) -> Any:
     """A list, of lists of equal length maybe, as an array. A null among floating point numbers is NaN."""
     import pyarrow as pa
-    import pyarrow.compute as pc
+
+    compute: Any = importlib.import_module("pyarrow.compute")  # whose functions are made as it is imported
 
     values = scalar.values
     shape = [len(values)]
     while is_list(values.type):
         if values.null_count:
             raise ValueError(f"a null among lists has no place in an array{_AS_JSON}")
-        lengths = pc.unique(pc.list_value_length(values)).to_pylist()
+        lengths = compute.unique(compute.list_value_length(values)).to_pylist()
         if len(lengths) > 1:
             raise ValueError(f"lists of different length are no array{_AS_JSON}")
         shape.append(lengths[0] if lengths else 0)

@@ -1,0 +1,43 @@
+// Predicts what other settings would give from a run of one, runs them, and puts both side by side.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <penstock/bench/measure/advice.hpp>
+#include <penstock/bench/measure/sweep.hpp>
+
+namespace penstock {
+
+struct CheckOptions {
+  Setting base = {};
+  std::vector<Setting> settings = {};  ///< to predict and measure; empty: what gains_of() advises, three at most
+  double seconds = 5;                  ///< measured for each setting, over all rounds
+  unsigned rounds = 5;
+  TrialOptions trial = {};
+  std::function<void(std::uint64_t, std::uint64_t)> progress = {};  ///< after every window: (done, in all)
+};
+
+struct CheckRow {
+  std::string name;  ///< "workers=4", "workers=4, prefetch=8"
+  Setting setting;
+  double predicted = 0;    ///< samples/s
+  Spread measured = {};    ///< samples/s
+  std::string limit = {};  ///< what was predicted to bind
+  double error() const { return measured.median > 0 ? predicted / measured.median - 1 : 0; }
+};
+
+struct CheckResult {
+  Setting base;
+  Spread measured;  ///< samples/s, of `base`
+  MachineModel machine;
+  std::vector<Gain> gains;     ///< of `base`, all of them
+  std::vector<CheckRow> rows;  ///< in the order asked for, or advised
+};
+
+/// Every round runs the base and all settings once; predictions follow from the rounds of the base alone.
+/// Throws Error: invalid_argument, where a run is too short to tell anything; what loaders throw.
+CheckResult check(const Subject& subject, const CheckOptions& options);
+
+}  // namespace penstock

@@ -1,0 +1,93 @@
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include <penstock/base/error.hpp>
+#include <penstock/bench/measure/residency.hpp>
+#include <penstock/bench/measure/spread.hpp>
+#include <penstock/bench/measure/stall_split.hpp>
+#include <penstock/bench/report/units.hpp>
+
+namespace penstock {
+namespace {
+
+constexpr std::uint64_t kReadAgain = std::uint64_t{2} << 30;  // bytes that may be read for each cached run
+constexpr double kDropped = 0.1;                              // of the pages may stay, and the run still counts as cold
+constexpr double kHeld = 0.9;  // of the pages must be there, as for a row that is called warm
+
+double step_of(const Trial& trial) {
+  return trial.seconds / static_cast<double>(std::max<std::uint64_t>(1, trial.stats.batches));
+}
+
+double median(std::vector<double> values) {
+  return spread_of(std::move(values)).median;
+}
+
+std::string percent(double share) {
+  return fixed(100 * share, 0) + " %";
+}
+
+}  // namespace
+
+double StallSplit::prep_stall() const {
+  return std::max(0.0, cached - instant);
+}
+
+double StallSplit::fetch_stall() const {
+  return cold ? std::max(0.0, *cold - std::max(cached, instant)) : 0.0;
+}
+
+StallSplit stall_split(const Dataset& dataset, const Task& task, const Setting& setting, const TrialOptions& options,
+                       std::chrono::nanoseconds window, unsigned rounds, const std::function<void()>& measured) {
+  if (options.consumer.kind == Consumer::Kind::none)
+    throw Error::invalid_argument("a stall split needs a consumer (busy:MS, sleep:MS or mlperf:NAME)");
+  if (options.cache != CacheKind::none)
+    throw Error::invalid_argument("a stall split needs a loader without a cache, whose later epochs read nothing");
+  TrialOptions cached = options, cold = options;
+  cached.cold = cached.direct_io = false;  // direct reads ask the storage even where the pages are in memory
+  cold.cold = true;
+
+  StallSplit split;
+  split.rounds = std::max(1U, rounds);
+  split.cached_share = 1;
+  std::vector<double> instants, cacheds, colds;
+  const auto keep = [&](std::vector<double>& steps, const Trial& trial) {
+    steps.push_back(step_of(trial));
+    if (measured) measured();
+  };
+  const auto run_cold = [&] {
+    const Trial dropped = run_trial(dataset, task, setting, cold, window);
+    keep(colds, dropped);
+    split.cold_share = std::max(split.cold_share, dropped.resident_share);
+    split.cold_engine = name(dropped.stats.engine);
+  };
+  std::uint64_t bytes = 0;
+  for (std::uint32_t number = 0; number < dataset.file_count(); ++number) bytes += dataset.file(number).size;
+  const bool in_turns = bytes <= kReadAgain;
+  for (unsigned round = 0; round < split.rounds; ++round) {
+    keep(instants, run_consumer_alone(setting, options, window));
+    bring_pages(dataset, options.keep_going);
+    const Trial warm = run_trial(dataset, task, setting, cached, window);
+    keep(cacheds, warm);
+    split.cached_share = std::min(split.cached_share, warm.resident_share);
+    split.cached_engine = name(warm.stats.engine);
+    if (in_turns) run_cold();
+  }
+  for (unsigned round = 0; !in_turns && round < split.rounds; ++round) run_cold();
+  split.instant = median(instants);
+  split.cached = median(cacheds);
+  if (split.cold_share <= kDropped) {
+    split.cold = median(colds);
+  } else {
+    split.notes = percent(split.cold_share) +
+                  " of the dataset's pages stayed in memory when they were dropped (a file system in memory, or other "
+                  "programs have them mapped), so the fetch stall is not known";
+  }
+  if (split.cached_share < kHeld)
+    split.notes += (split.notes.empty() ? "" : "; ") +
+                   ("only " + percent(split.cached_share) +
+                    " of the dataset's pages could be held in memory: reads of the others count as prep stall");
+  return split;
+}
+
+}  // namespace penstock

@@ -1,0 +1,131 @@
+#include <algorithm>
+#include <charconv>
+#include <fstream>
+#include <string_view>
+#include <tuple>
+
+#include <unistd.h>
+
+#include <penstock/base/error.hpp>
+#include <penstock/base/printable.hpp>
+#include <penstock/bench/watch/loaders.hpp>
+
+namespace penstock {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kFolder = "penstock-";
+constexpr std::size_t kMostPages = 10'000;  // that a folder may have before the rest is left out
+
+std::string first_line(const fs::path& path) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  return line;
+}
+
+std::string printable_ascii(std::string text) {
+  std::ranges::replace_if(
+      text, [](unsigned char c) { return c < 0x20 || c > 0x7e; }, '?');
+  return text.empty() ? "?" : text;
+}
+
+// Of this process's own namespace.
+void describe(WatchedLoader& loader) {
+  const fs::path process = "/proc/" + std::to_string(loader.view.page.process.pid);
+  loader.program = printable_ascii(first_line(process / "comm"));
+  const std::string stat = first_line(process / "stat");
+  const std::size_t behind = stat.rfind(')');
+  const char state = behind != std::string::npos && behind + 2 < stat.size() ? stat[behind + 2] : '?';
+  loader.stopped = state == 'T' || state == 't';
+}
+
+void look_into(const fs::path& path, uid_t user, const WatchOptions& options, const ProcessIdentity& self,
+               Watched& watched) {
+  const auto refuse = [&](const std::string& what, const Error& error) {
+    watched.refused.push_back(one_line(what) + ": " + error.cause());
+  };
+  try {
+    const Descriptor folder = open_live_folder(path, user);
+    std::size_t pages = 0;
+    // By the descriptor: what the name stands for may have been changed meanwhile.
+    for (const auto& entry : fs::directory_iterator("/proc/self/fd/" + std::to_string(folder.get()))) {
+      if (++pages > kMostPages) throw Error::resource("it has more than " + std::to_string(kMostPages) + " pages");
+      const std::string name = entry.path().filename();
+      const auto page = parse_live_name(name);
+      const bool here = page && page->process.pid_namespace == self.pid_namespace;
+      if (options.process && (!page || page->process.pid != *options.process)) continue;
+      const auto remove = [&] {
+        if (user == options.user) ::unlinkat(folder.get(), name.c_str(), 0);
+      };
+      if (page && !lives(page->process)) {
+        remove();
+        continue;
+      }
+      try {
+        const auto view = read_live_page(folder, name, user);
+        if (!view || view->finished) continue;
+        if (!view->of_this_boot) {
+          remove();
+          continue;
+        }
+        WatchedLoader loader{.user = user, .view = *view, .program = "?", .here = here};
+        if (here) describe(loader);
+        watched.loaders.push_back(std::move(loader));
+      } catch (const Error& error) {
+        refuse((path / name).string(), error);
+      }
+    }
+  } catch (const fs::filesystem_error& error) {
+    refuse(path.string(), Error::io(error.code().value(), "cannot list it"));
+  } catch (const Error& error) {
+    refuse(path.string(), error);
+  }
+}
+
+std::optional<uid_t> user_of(const std::string& folder) {
+  if (!folder.starts_with(kFolder)) return std::nullopt;
+  uid_t user = 0;
+  const char* const end = folder.data() + folder.size();
+  const auto [behind, error] = std::from_chars(folder.data() + kFolder.size(), end, user);
+  return error == std::errc{} && behind == end ? std::optional(user) : std::nullopt;
+}
+
+}  // namespace
+
+Watched watched_loaders(const WatchOptions& options) {
+  Watched watched;
+  std::error_code failed;
+  const ProcessIdentity self = this_process();
+  for (fs::directory_iterator entry(options.shared, failed), end; !failed && entry != end; entry.increment(failed)) {
+    const auto user = user_of(entry->path().filename());
+    if (user && (options.user == 0 || options.user == *user)) look_into(entry->path(), *user, options, self, watched);
+  }
+  if (failed && failed != std::errc::no_such_file_or_directory)
+    watched.refused.push_back(options.shared.string() + ": " + failed.message());
+  std::ranges::sort(watched.loaders, {}, [](const WatchedLoader& loader) {
+    const LivePageName& page = loader.view.page;
+    return std::tuple(loader.user, page.process.pid_namespace, page.process.pid, page.number);
+  });
+  std::ranges::sort(watched.refused);
+  return watched;
+}
+
+std::string metrics_of(const Watched& watched) {
+  std::vector<LabelledFigures> all;
+  for (const WatchedLoader& loader : watched.loaders) {
+    const LivePageName& page = loader.view.page;
+    const Figures& figures = loader.view.figures;
+    all.push_back({.labels = {{"pid", std::to_string(page.process.pid)},
+                              {"loader", std::to_string(page.number)},
+                              {"program", loader.program},
+                              {"rank", std::to_string(figures.rank)},
+                              {"world", std::to_string(figures.world)}},
+                   .figures = figures});
+    if (!loader.here) all.back().labels.emplace_back("namespace", std::to_string(page.process.pid_namespace));
+  }
+  return openmetrics(all);
+}
+
+}  // namespace penstock

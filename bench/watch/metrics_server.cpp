@@ -1,0 +1,141 @@
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <string_view>
+#include <utility>
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <penstock/base/error.hpp>
+#include <penstock/bench/watch/metrics_server.hpp>
+#include <penstock/loader/watch/openmetrics.hpp>
+
+namespace penstock {
+namespace {
+
+std::string response(const char* status, const std::string& type, std::string_view body, bool with_body = true) {
+  std::string text = std::string("HTTP/1.1 ") + status + "\r\nContent-Type: " + type +
+                     "\r\nContent-Length: " + std::to_string(body.size()) + "\r\nConnection: close\r\n\r\n";
+  if (with_body) text += body;
+  return text;
+}
+
+std::string refusal(const char* status) {
+  return response(status, "text/plain; charset=utf-8", std::string(status) + "\n");
+}
+
+bool would_block() {
+  return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR;
+}
+
+}  // namespace
+
+MetricsServer::MetricsServer(std::uint16_t port, std::function<std::string()> text)
+    : text_(std::move(text)), listening_(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)) {
+  const auto fail = [port] {
+    throw Error::io(errno, "cannot serve metrics on port " + std::to_string(port) + " of 127.0.0.1");
+  };
+  if (listening_.get() < 0) fail();
+  const int on = 1;
+  ::setsockopt(listening_.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(port);
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t bytes = sizeof address;
+  if (::bind(listening_.get(), reinterpret_cast<const sockaddr*>(&address), bytes) != 0) fail();
+  if (::listen(listening_.get(), SOMAXCONN) != 0) fail();
+  if (::getsockname(listening_.get(), reinterpret_cast<sockaddr*>(&address), &bytes) != 0) fail();
+  port_ = ntohs(address.sin_port);
+}
+
+void MetricsServer::serve_for(std::chrono::milliseconds time) {
+  const auto until = Clock::now() + time;
+  for (;;) {
+    std::vector<pollfd> waited;
+    auto wake = until;
+    for (const Client& client : clients_) {
+      waited.push_back({client.socket.get(), static_cast<short>(client.answer.empty() ? POLLIN : POLLOUT), 0});
+      wake = std::min(wake, client.until);
+    }
+    // Where there are as many as there may be, others wait in the system's queue.
+    if (clients_.size() < kMostClients) waited.push_back({listening_.get(), POLLIN, 0});
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(wake - Clock::now());
+    const int happened =
+        ::poll(waited.data(), waited.size(), static_cast<int>(std::max<std::int64_t>(0, left.count())));
+    if (happened < 0) return;
+    const auto now = Clock::now();
+    for (std::size_t i = 0; i < clients_.size(); ++i) {
+      if (waited[i].revents == 0) continue;
+      if (clients_[i].answer.empty()) read_from(clients_[i]);
+      if (!clients_[i].answer.empty()) write_to(clients_[i]);
+    }
+    std::erase_if(clients_, [&](const Client& client) { return client.done || now >= client.until; });
+    if (waited.back().fd == listening_.get() && waited.back().revents != 0) take_clients();
+    if (now >= until) return;
+  }
+}
+
+void MetricsServer::take_clients() {
+  while (clients_.size() < kMostClients) {
+    Descriptor socket(::accept4(listening_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    if (socket.get() < 0) return;
+    clients_.push_back({.socket = std::move(socket),
+                        .request = {},
+                        .answer = {},
+                        .sent = 0,
+                        .done = false,
+                        .until = Clock::now() + kPatience});
+  }
+}
+
+void MetricsServer::read_from(Client& client) {
+  std::array<char, 1024> part{};
+  const ssize_t got = ::recv(client.socket.get(), part.data(), part.size(), 0);
+  if (got <= 0) {
+    client.done = got == 0 || !would_block();
+    return;
+  }
+  client.request.append(part.data(), static_cast<std::size_t>(got));
+  if (client.request.find("\r\n\r\n") != std::string::npos || client.request.find("\n\n") != std::string::npos)
+    client.answer = answer_to(client.request);
+  else if (client.request.size() > kMostRequest)
+    client.answer = refusal("431 Request Header Fields Too Large");
+}
+
+void MetricsServer::write_to(Client& client) {
+  while (client.sent < client.answer.size()) {
+    const ssize_t sent = ::send(client.socket.get(), client.answer.data() + client.sent,
+                                client.answer.size() - client.sent, MSG_NOSIGNAL);
+    if (sent < 0) {
+      client.done = !would_block();
+      return;
+    }
+    client.sent += static_cast<std::size_t>(sent);
+  }
+  client.done = true;
+  ::shutdown(client.socket.get(), SHUT_WR);
+}
+
+// Of the first line, METHOD TARGET HTTP/1.x; a query behind the path changes nothing.
+std::string MetricsServer::answer_to(const std::string& request) const {
+  std::string_view line(request);
+  line = line.substr(0, line.find_first_of("\r\n"));
+  const std::size_t first = line.find(' '), second = line.find(' ', first + 1);
+  if (first == std::string_view::npos || second == std::string_view::npos ||
+      !line.substr(second + 1).starts_with("HTTP/1."))
+    return refusal("400 Bad Request");
+  const std::string_view method = line.substr(0, first), target = line.substr(first + 1, second - first - 1);
+  if (method != "GET" && method != "HEAD") return refusal("405 Method Not Allowed");
+  if (target.substr(0, target.find('?')) != "/metrics") return refusal("404 Not Found");
+  try {
+    return response("200 OK", kOpenMetricsType, text_(), method == "GET");
+  } catch (...) {
+    return refusal("500 Internal Server Error");
+  }
+}
+
+}  // namespace penstock

@@ -1,0 +1,47 @@
+// What `penstock top` shows: the loaders of a machine and how busy the machine is, as text and as JSON.
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <penstock/bench/watch/loaders.hpp>
+#include <penstock/bench/watch/node.hpp>
+#include <penstock/device/cuda/nvml.hpp>
+
+namespace penstock {
+
+/// One look at everything.
+struct Look {
+  std::chrono::steady_clock::time_point at{};
+  Watched watched;
+  NodeCount node;
+  std::vector<GpuUse> gpus;
+};
+Look look_around(const WatchOptions& options);
+
+/// A loader between two looks.
+struct LoaderUse {
+  const WatchedLoader* loader = nullptr;
+  std::string_view
+      state;         ///< "starting", "running", "waiting" (inside next()), "idle" (outside), "stopped" (the process)
+  double for_s = 0;  ///< how long it has waited, or been idle
+  /// Since the look before; where nothing was shown since, as of the whole run; 0 where it is idle, waits or is
+  /// stopped.
+  double samples_per_s = 0, stored_per_s = 0;
+  double waited = 0;  ///< share, 0 to 1, of its time in which the consumer waited; of the same time as the rates
+  struct Stage {
+    StageKind kind{};
+    double busy = 0;    ///< share of its threads' time
+    double waited = 0;  ///< share of the consumer's time in which it waited for this stage
+  };
+  std::vector<Stage> stages;
+};
+std::vector<LoaderUse> uses_between(const Look& before, const Look& after);
+
+/// Lines of at most `width` characters; 0: as long as they are.
+std::string top_text(const Look& before, const Look& after, std::size_t width = 0);
+std::string top_json(const Look& before, const Look& after);
+
+}  // namespace penstock

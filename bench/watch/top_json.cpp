@@ -1,0 +1,117 @@
+#include <nlohmann/json.hpp>
+
+#include <penstock/base/printable.hpp>
+#include <penstock/bench/watch/top.hpp>
+
+namespace penstock {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+double seconds(std::uint64_t nanoseconds) {
+  return static_cast<double>(nanoseconds) / 1e9;
+}
+
+// The figures under the names that loader.stats() has for them.
+Json json_of(const LoaderUse& use) {
+  const WatchedLoader& loader = *use.loader;
+  const LivePageName& page = loader.view.page;
+  const Figures& figures = loader.view.figures;
+  Json json{{"pid", page.process.pid},
+            {"loader", page.number},
+            {"user", loader.user},
+            {"program", loader.program},
+            {"here", loader.here},
+            {"state", use.state},
+            {"for_s", use.for_s},
+            {"samples_per_s", use.samples_per_s},
+            {"mb_per_s", use.stored_per_s / 1e6},
+            {"waited", use.waited},
+            {"rank", figures.rank},
+            {"world", figures.world},
+            {"samples", figures.samples},
+            {"batches", figures.batches},
+            {"bytes_read", figures.bytes_read},
+            {"stored_bytes", figures.stored_bytes},
+            {"bytes_delivered", figures.bytes_delivered},
+            {"wall_s", seconds(figures.wall)},
+            {"first_batch_s", seconds(figures.first_batch)},
+            {"consumer_wait_s", seconds(figures.consumer_wait)},
+            {"consumer_busy_s", seconds(figures.consumer_busy)},
+            {"batches_taken", figures.batches_taken},
+            {"batches_ready", figures.batches_ready},
+            {"workers", figures.workers},
+            {"workers_observed", figures.workers_observed},
+            {"bad_samples", figures.bad_samples},
+            {"slabs", figures.slabs},
+            {"slab_bytes", figures.slab_bytes},
+            {"window_bytes", figures.window_bytes},
+            {"cache_bytes", figures.block_cache_bytes},
+            {"cache_used_bytes", figures.cache_bytes},
+            {"device_slabs", figures.device_slabs},
+            {"device_bytes", figures.device_bytes},
+            {"copied_bytes", figures.copied_bytes},
+            {"level",
+             {{"ready", figures.ready},
+              {"free_slabs", figures.free_slabs},
+              {"tasks", figures.tasks},
+              {"reading_bytes", figures.reading}}},
+            {"reads", {{"requests", figures.requests}, {"opens", figures.opens}, {"retries", figures.retries}}}};
+  Json stages = Json::object(), waits = Json::object(), busy = Json::object();
+  for (std::size_t i = 0; i < use.stages.size(); ++i) {
+    const StageFigures& stage = figures.stages[i];
+    const std::string stage_name(name(stage.kind));
+    stages[stage_name] = {{"threads", stage.threads},
+                          {"busy_s", seconds(stage.busy)},
+                          {"stalled_in_s", seconds(stage.stalled_in)},
+                          {"stalled_out_s", seconds(stage.stalled_out)}};
+    waits[stage_name] = seconds(stage.waited_for);
+    busy[stage_name] = use.stages[i].busy;
+  }
+  json["stages"] = stages;
+  json["waited_for"] = waits;
+  json["busy"] = busy;
+  const bool staged = figures.binds_stage != Figures::kNoStage;
+  json["verdict"] = {{"binds", name(static_cast<Binds>(figures.binds))},
+                     {"stage", staged ? name(static_cast<StageKind>(figures.binds_stage)) : ""}};
+  return json;
+}
+
+Json json_of(const NodeUse& use) {
+  Json json{{"cores", use.cores}, {"cores_busy", use.cores_busy}};
+  if (use.quota) json["quota"] = *use.quota;
+  if (use.group_busy) json["group_busy"] = *use.group_busy;
+  json["disks"] = Json::array();
+  for (const NodeUse::Disk& disk : use.disks)
+    json["disks"].push_back({{"name", disk.name},
+                             {"busy", disk.busy},
+                             {"read_bytes_per_s", disk.read_per_s},
+                             {"written_bytes_per_s", disk.written_per_s},
+                             {"reads_per_s", disk.reads_per_s}});
+  json["networks"] = Json::array();
+  for (const NodeUse::Network& network : use.networks)
+    json["networks"].push_back({{"name", network.name},
+                                {"received_bytes_per_s", network.received_per_s},
+                                {"sent_bytes_per_s", network.sent_per_s}});
+  return json;
+}
+
+}  // namespace
+
+std::string top_json(const Look& before, const Look& after) {
+  Json json;
+  json["node"] = json_of(use_between(before.node, after.node));
+  json["gpus"] = Json::array();
+  for (const GpuUse& gpu : after.gpus)
+    json["gpus"].push_back({{"name", one_line(gpu.name)},
+                            {"busy", gpu.busy},
+                            {"memory_busy", gpu.memory_busy},
+                            {"memory_used", gpu.memory_used},
+                            {"memory_total", gpu.memory_total}});
+  json["loaders"] = Json::array();
+  for (const LoaderUse& use : uses_between(before, after)) json["loaders"].push_back(json_of(use));
+  json["left_out"] = after.watched.refused;
+  return json.dump(2) + "\n";
+}
+
+}  // namespace penstock

@@ -1,0 +1,188 @@
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include <penstock/base/error.hpp>
+#include <penstock/bench/watch/metrics_server.hpp>
+#include <penstock/bench/watch/top.hpp>
+#include <penstock/formats/io/atomic_file.hpp>
+
+#include "command.hpp"
+#include "output.hpp"
+
+namespace penstock::cli {
+namespace {
+
+constexpr std::chrono::milliseconds kFirstLooks{500};  // between the two of one snapshot
+
+struct TopArguments {
+  std::optional<std::uint64_t> process;
+  bool once = false, json = false;
+  std::optional<double> every;
+  std::optional<std::uint16_t> metrics;
+  std::string metrics_file;
+
+  WatchOptions watch() const { return {.process = process, .shared = "/dev/shm", .user = ::geteuid()}; }
+  std::chrono::milliseconds pause(double seconds) const {
+    return std::chrono::milliseconds(static_cast<std::int64_t>(every.value_or(seconds) * 1e3));
+  }
+};
+
+/// The terminal gives each key as it is pressed and shows a screen of its own, until this ends.
+class Screen {
+ public:
+  Screen() : keys_(::isatty(STDIN_FILENO) != 0 && ::tcgetattr(STDIN_FILENO, &before_) == 0) {
+    if (keys_) {
+      termios raw = before_;
+      raw.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO);
+      ::tcsetattr(STDIN_FILENO, TCSANOW, &raw);
+    }
+    print("\x1b[?1049h\x1b[?25l");
+  }
+  ~Screen() {
+    if (keys_) ::tcsetattr(STDIN_FILENO, TCSANOW, &before_);
+    try {
+      print("\x1b[?25h\x1b[?1049l");
+    } catch (...) {  // nobody sees it any more
+    }
+  }
+  Screen(const Screen&) = delete;
+  Screen& operator=(const Screen&) = delete;
+
+  void show(const std::string& text) const {
+    std::string lines = "\x1b[H";
+    std::size_t shown = 0, begin = 0;
+    const std::size_t room = std::max<std::size_t>(2, size().ws_row) - 1;
+    for (; begin < text.size() && shown < room; ++shown) {
+      const std::size_t end = std::min(text.find('\n', begin), text.size());
+      lines += text.substr(begin, end - begin) + "\x1b[K\r\n";
+      begin = end + 1;
+    }
+    print(lines + "\x1b[J");
+  }
+  std::size_t width() const { return size().ws_col; }
+  /// False when the user asked to end.
+  bool wait(std::chrono::milliseconds time) const {
+    const auto until = std::chrono::steady_clock::now() + time;
+    while (!interrupted()) {
+      const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());
+      if (left.count() <= 0) return true;
+      pollfd input{STDIN_FILENO, POLLIN, 0};
+      if (::poll(&input, keys_ ? 1 : 0, static_cast<int>(left.count())) <= 0) continue;
+      char key = 'q';
+      if (::read(STDIN_FILENO, &key, 1) <= 0 || key == 'q' || key == 'Q') return false;
+    }
+    return false;
+  }
+
+ private:
+  static winsize size() {
+    winsize found{};
+    if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &found) != 0 || found.ws_col == 0) found = {24, 80, 0, 0};
+    return found;
+  }
+  termios before_{};
+  bool keys_;
+};
+
+void wait_for(std::chrono::milliseconds time) {
+  const auto until = std::chrono::steady_clock::now() + time;
+  while (!interrupted()) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());
+    if (left.count() <= 0 || ::poll(nullptr, 0, static_cast<int>(left.count())) == 0) return;
+  }
+}
+
+int snapshot(const TopArguments& options) {
+  const Look before = look_around(options.watch());
+  wait_for(std::min(kFirstLooks, options.pause(1)));
+  const Look after = look_around(options.watch());
+  print(options.json ? top_json(before, after) : top_text(before, after));
+  if (options.process && after.watched.loaders.empty())
+    throw Error(ErrorKind::io, "process " + std::to_string(*options.process) + " shows no loader");
+  return 0;
+}
+
+int live(const TopArguments& options) {
+  const Screen screen;
+  Look before = look_around(options.watch());
+  std::chrono::milliseconds pause = std::min(kFirstLooks, options.pause(1));
+  while (screen.wait(pause)) {
+    Look after = look_around(options.watch());
+    screen.show(top_text(before, after, screen.width()));
+    before = std::move(after);
+    pause = options.pause(1);
+  }
+  return 0;
+}
+
+void write_metrics(const TopArguments& options) {
+  const std::string text = metrics_of(watched_loaders(options.watch()));
+  write_atomically(options.metrics_file, {std::as_bytes(std::span(text))}, 0644);
+}
+
+// Until it is interrupted, which is how it ends well.
+int serve(const TopArguments& options) {
+  if (!options.metrics_file.empty()) write_metrics(options);
+  if (options.once) return 0;
+  std::optional<MetricsServer> server;
+  if (options.metrics) {
+    server.emplace(*options.metrics, [&] { return metrics_of(watched_loaders(options.watch())); });
+    std::fprintf(stderr, "penstock: metrics at http://127.0.0.1:%u/metrics\n", server->port());
+  }
+  while (!interrupted()) {
+    const std::chrono::milliseconds pause = options.pause(15);
+    if (server) {
+      server->serve_for(pause);
+    } else {
+      wait_for(pause);
+    }
+    if (!options.metrics_file.empty() && !interrupted()) write_metrics(options);
+  }
+  return 0;
+}
+
+int run(const TopArguments& options) {
+  if (options.metrics && options.once)
+    throw CLI::ValidationError("--metrics", "serves until it is interrupted: not with --once");
+  const bool serves = options.metrics || !options.metrics_file.empty();
+  if (serves && options.json) throw CLI::ValidationError("--json", "metrics are OpenMetrics text: not with --json");
+  if (serves) return serve(options);
+  if (options.once || options.json || ::isatty(STDOUT_FILENO) == 0) return snapshot(options);
+  return live(options);
+}
+
+}  // namespace
+
+Command top_command(CLI::App& app) {
+  const auto options = std::make_shared<TopArguments>();
+  CLI::App* command = app.add_subcommand("top", "Watch the loaders of running programs, and the machine beside them");
+  command->add_option("PID", options->process, "Only this process's loaders");
+  command->add_flag("--once", options->once, "Print one snapshot and end, as without a terminal");
+  command->add_flag("--json", options->json, "Print one snapshot as JSON");
+  command->add_option("--every", options->every, "Seconds between two looks (1; for metrics files 15)")
+      ->check(CLI::Range(0.1, 86400.0));
+  command->add_option("--metrics", options->metrics,
+                      "Serve OpenMetrics text at http://127.0.0.1:PORT/metrics; 0: any port");
+  command->add_option("--metrics-file", options->metrics_file,
+                      "Write OpenMetrics text here now and then, in one step: for node_exporter's textfile collector");
+  command->footer(
+      "Keys: q ends. root sees the loaders of all users.\n"
+      "Examples:\n"
+      "  penstock top\n"
+      "  penstock top --json 4711 | jq .loaders[0].samples_per_s\n"
+      "  penstock top --metrics-file /var/lib/node_exporter/textfile/penstock.prom");
+  return {command, [options] { return run(*options); }};
+}
+
+}  // namespace penstock::cli

@@ -1,0 +1,247 @@
+"""Parts the chains of a loader's fields: what its workers run, and what is Python's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from .._penstock import Chain, image
+from .functions import ChainState, SampleFunction, Step, Transform
+from .rows import (
+    Call,
+    Column,
+    Count,
+    Padding,
+    RowWork,
+    SampleCall,
+    Steps,
+    misuse,
+    name_of,
+    needed_places,
+    no_items,
+    takes_random,
+    transform_number,
+)
+
+
+def _steps_of(chain: Chain | None) -> list[str]:
+    return [] if chain is None else list(ChainState.of(chain).steps)
+
+
+def _is_image(chain: Chain | None) -> bool:
+    return any(step.startswith("image.") for step in _steps_of(chain))
+
+
+def _pads(output: str, chain: Chain, last: bool) -> bool:
+    """Whether pad() ends the chain."""
+    steps = _steps_of(chain)
+    places = [place for place, step in enumerate(steps) if step.startswith("pad(")]
+    if places and places[0] != len(steps) - 1:
+        raise misuse(output, f"{steps[places[0] + 1]} must come before {steps[places[0]]}")
+    padding = Padding.of(chain)
+    if padding is not None and padding.length == 0 and not last:
+        cause = "to the longest row of a batch must come last, behind all functions and on_sample; pad(length) may stand"
+        raise misuse(output, f"{steps[-1]} {cause} before a function")
+    return padding is not None
+
+
+def _keeps_items(chain: Chain) -> bool:
+    return all(step.startswith("cast(") for step in _steps_of(chain))
+
+
+class Resolved:
+    """One output: the chain that the workers run, and what is Python's."""
+
+    def __init__(self, output: str, value: Any, layout: str | None, in_sample: bool = False) -> None:
+        self.in_sample = in_sample
+        self.chain: Chain | None = value if isinstance(value, Chain) else None
+        self.column: Column | None = None
+        self.places = len(_steps_of(self.chain))
+        self.image = _is_image(self.chain)
+        self.layout = self._of(self.chain, "CHW")
+        if isinstance(value, Transform):
+            self._resolve(output, value, layout)
+        elif layout is not None and self.chain is not None:
+            self._for_sample(output, layout)
+
+    @staticmethod
+    def _of(chain: Chain | None, otherwise: str) -> str:
+        return "HWC" if "image.channels_last()" in _steps_of(chain) else otherwise
+
+    def _resolve(self, output: str, value: Transform, layout: str | None) -> None:
+        self.chain = value.chain
+        self.places = len(_steps_of(value.chain))
+        chains = [part for part in (value.chain, *value.parts) if isinstance(part, Chain)]
+        self.image = any(map(_is_image, chains)) or any(
+            isinstance(part, Step) and part.layout is not None for part in value.parts
+        )
+        now = self._of(value.chain, "CHW")
+        parts: list[Call | Steps] = []
+        functions = 0
+        for number, part in enumerate(value.parts):
+            following = value.parts[number + 1] if number + 1 < len(value.parts) else None
+            if isinstance(part, Chain):
+                moves = self.image and now == "CHW"
+                now = self._of(part, "CHW")
+                chain = part
+                wanted = following.layout if isinstance(following, Step) else layout if following is None else None
+                if wanted == "HWC" and now == "CHW" and self.image:
+                    chain, now = chain | image.channels_last(), "HWC"
+                pads = _pads(output, part, following is None and not self.in_sample)
+                before = parts[-1] if parts else None
+                differ = isinstance(before, Call) and before.shape is not None and None in before.shape
+                items = (pads and not _is_image(part)) or (not self.image and differ and _keeps_items(part))
+                parts.append(Steps(output, chain, self.places, self.image, moves, items, repr(before)))
+                self.places += len(_steps_of(part))
+                continue
+            wanted = part.layout or now
+            moves = False
+            if wanted != now:
+                if number == 0 and wanted == "HWC":  # the workers write it so
+                    self.chain = image.channels_last() if self.chain is None else self.chain | image.channels_last()
+                else:
+                    moves = True
+                now = wanted
+            draws = transform_number(output, functions) if takes_random(part.function) else None
+            parts.append(Call(output, draws, part.function, part.shape, part.dtype, wanted, moves))
+            functions += 1
+            self.places += 1
+        self.layout = now
+        self.column = Column(output, parts)
+
+    def _for_sample(self, output: str, layout: str) -> None:
+        assert self.chain is not None
+        steps = _steps_of(self.chain)
+        follows = ChainState.of(self.chain).followed is not None
+        mask = follows and all(step.startswith(("image.", "cast(")) for step in steps)
+        if not steps and not follows:
+            raise misuse(output, f'layout="{layout}" needs to know what it is: name a step, as image.decode()')
+        if not self.image and not mask:
+            return
+        if layout == "HWC" and self.layout == "CHW":
+            self.chain = self.chain | image.channels_last()
+        elif layout != self.layout:
+            raise misuse(output, f'{self.chain} gives (H, W, C), and layout="CHW" is asked for')
+        self.layout = layout
+
+
+def _check_followers(fields: Mapping[str, Any]) -> None:
+    """What follows an image goes by what the workers drew for it."""
+    for output, value in fields.items():
+        chain = value.chain if isinstance(value, Transform) else value
+        followed = ChainState.of(chain).followed if isinstance(chain, Chain) else None
+        leader = fields.get(followed) if followed is not None else None
+        if isinstance(leader, Transform):
+            for part in leader.parts:
+                for step in _steps_of(part) if isinstance(part, Chain) else []:
+                    if step.startswith("image.") and not step.startswith(_LEAVES_PLACES):
+                        raise misuse(
+                            output,
+                            f'follows "{followed}", where {step} stands behind a function: what moves pixels must stand '
+                            "before it, or both go through on_sample",
+                        )
+
+
+_LEAVES_PLACES = (
+    "image.decode", "image.normalize", "image.cast", "image.channels_last", "image.color_jitter", "image.grayscale",
+    "image.random_grayscale", "image.random_invert", "image.random_posterize", "image.random_solarize",
+    "image.random_sharpness", "image.random_autocontrast", "image.random_equalize", "image.gaussian_blur",
+    "image.random_erasing",
+)  # fmt: skip
+
+
+def parted(
+    fields: Mapping[str, Any] | None, on_sample: SampleFunction | None
+) -> tuple[dict[str, Any] | None, RowWork | None]:
+    """The chains that the loader's workers run, and what becomes of rows behind them; None where nothing does."""
+    columns: list[Column] = []
+    chains: dict[str, Any] | None = None
+    resolved: dict[str, Resolved] = {}
+    if fields is not None:
+        chains = {}
+        _check_followers(fields)
+        for output, value in fields.items():
+            if not isinstance(value, (Chain, Transform)):
+                chains[output] = value  # which the compiled part refuses
+                continue
+            in_sample = on_sample is not None and output in on_sample.keywords
+            layout = on_sample.layout if on_sample is not None and in_sample else None
+            one = resolved[output] = Resolved(output, value, layout, in_sample)
+            chains[output] = one.chain
+            if one.column is not None:
+                columns.append(one.column)
+    call = None if on_sample is None else _sample_call(on_sample, fields, resolved)
+    if not columns and call is None:
+        return chains, None
+    counts = _counts(fields or {}, resolved, call)
+    for count in counts:
+        if not count.made_before and chains is not None:  # the workers cannot know
+            del chains[count.output]
+    return chains, RowWork(columns, call, counts=counts, order=list(fields or {}))
+
+
+def _counts(fields: Mapping[str, Any], known: dict[str, Resolved], sample: SampleCall | None) -> list[Count]:
+    """lengths() and mask() of what functions change."""
+    counts = []
+    for output, value in fields.items():
+        chain = value.chain if isinstance(value, Transform) else value
+        state = ChainState.of(chain) if isinstance(chain, Chain) else None
+        if state is None or state.steps not in (("lengths()",), ("mask()",)) or state.followed not in known:
+            continue
+        leader = state.followed
+        assert leader is not None
+        column = known[leader].column
+        in_sample = sample is not None and leader in sample.keywords
+        if column is None and not in_sample:
+            continue
+        if sample is not None and output in sample.keywords:  # which gets the count of what it gets beside it
+            if column is None and in_sample:
+                continue
+            raise misuse(output, f'counts items of "{leader}" behind a function: on_sample can count what it gets itself')
+        if isinstance(value, Transform):
+            raise misuse(output, f'counts items of "{leader}" behind a function, and can have no function of its own')
+        counts.append(_count(output, state.steps[0] == "mask()", leader, known[leader], sample if in_sample else None))
+    return counts
+
+
+def _count(output: str, mask: bool, leader: str, of: Resolved, sample: SampleCall | None) -> Count:
+    column = of.column
+    if sample is not None:
+        steps = sample.after.get(leader)
+        padding = None if steps is None else steps.padding
+        ragged = sample.ragged(leader, column is None or column.ragged)
+        step: object = sample
+    else:
+        assert column is not None
+        padding, ragged, step = column.padded, column.ragged, column.parts[-1]
+    before = None if of.chain is None else Padding.of(of.chain)
+    if padding is None and before is not None and not (column is not None and column.ragged):
+        if sample is None or not (leader in sample.shapes and ragged):
+            return Count(output, leader, None, True)
+    if not ragged and padding is None:
+        raise misuse(output, no_items(leader, step))
+    if mask and padding is None:
+        raise misuse(output, f'mask() tells what pad() filled up, but no pad() stands behind {step} of "{leader}"')
+    return Count(output, leader, padding if mask else None, False)
+
+
+def _sample_call(on_sample: SampleFunction, fields: Mapping[str, Any] | None, known: dict[str, Resolved]) -> SampleCall:
+    if fields is None and (on_sample.layout is not None or on_sample.after):
+        raise misuse(next(iter(on_sample.keywords)), "on_sample with layout= or after= needs the chains in fields=")
+    for output in on_sample.keywords:
+        if fields is not None and output not in fields:
+            raise misuse(output, f"on_sample asks for it, and fields has {', '.join(fields)}")
+    after = {}
+    for output, chain in on_sample.after.items():
+        of = known[output]
+        is_image = of.image or _is_image(chain)
+        layout = on_sample.layout or of.layout
+        pads = _pads(output, chain, True)
+        shape = on_sample.shapes.get(output)
+        differ = shape is not None and None in shape and _keeps_items(chain)
+        items = (pads and not _is_image(chain)) or (not is_image and differ)
+        behind = f"sample({name_of(on_sample.function)})"
+        after[output] = Steps(output, chain, of.places + 1, is_image, is_image and layout == "CHW", items, behind)
+    draws = not set(needed_places(on_sample.function)) <= set(on_sample.keywords.values())
+    number = transform_number("", "on_sample") if draws else None
+    return SampleCall(on_sample.function, on_sample.keywords, on_sample.shapes, on_sample.dtypes, number, after)

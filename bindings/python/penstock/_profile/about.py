@@ -1,0 +1,77 @@
+"""What kind of loader is wrapped, as far as that helps to say what to change."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+from .. import _error
+from .._loader import Loader
+
+
+def layers(wrapped: Any) -> Iterator[Any]:
+    """The loader, and what it wraps in turn: WebDataset's WebLoader has a DataLoader, torchdata's and Accelerate's too."""
+    seen: set[int] = set()
+    ahead = [wrapped]
+    while ahead and len(seen) < 32:
+        layer = ahead.pop(0)
+        if layer is None or id(layer) in seen:
+            continue
+        seen.add(id(layer))
+        yield layer
+        pipeline = getattr(layer, "pipeline", None)
+        ahead += [getattr(layer, "base_dataloader", None), *(pipeline if isinstance(pipeline, list) else [])]
+
+
+@dataclasses.dataclass(frozen=True)
+class About:
+    kind: str  # "DataLoader"
+    num_workers: int | None = None  # of a DataLoader
+    persistent: bool = False  # whether these stay for the next epoch
+    batch_size: int | None = None
+    in_order: bool = False  # whether samples come in the order of the dataset
+
+    @staticmethod
+    def of(wrapped: Any) -> About:
+        for layer in layers(wrapped):
+            workers = getattr(layer, "num_workers", None)
+            if isinstance(workers, int) and hasattr(layer, "dataset"):
+                persistent = getattr(layer, "persistent_workers", False) is True
+                in_order = type(getattr(layer, "sampler", None)).__name__ == "SequentialSampler"
+                return About(type(wrapped).__name__, workers, persistent, _batch_size(layer), in_order)
+        return About(type(wrapped).__name__, batch_size=_batch_size(wrapped))
+
+
+def _batch_size(layer: Any) -> int | None:
+    for has in (layer, getattr(layer, "batch_sampler", None)):
+        size = getattr(has, "batch_size", None)
+        if isinstance(size, int) and size > 0:
+            return size
+    return None
+
+
+def _own(wrapped: Any) -> Iterator[Any]:
+    """Loaders of penstock's, also behind a DataLoader without worker processes."""
+    torch: Any = sys.modules.get(f"{__package__.split('.')[0]}.torch")
+    kinds = (Loader, *([torch.IterableDataset] if torch is not None else []))
+    for layer in layers(wrapped):
+        for thing in (layer, None if getattr(layer, "num_workers", 0) else getattr(layer, "dataset", None)):
+            if isinstance(thing, kinds):
+                yield thing
+
+
+def is_own(wrapped: Any) -> bool:
+    return next(_own(wrapped), None) is not None
+
+
+def own_verdict(wrapped: Any) -> dict[str, Any] | None:
+    """That of a loader of penstock's own, where its stats have one."""
+    for loader in _own(wrapped):
+        try:
+            said = loader.stats().get("verdict")
+        except _error.Error:  # closed meanwhile
+            return None
+        return said if isinstance(said, dict) else None
+    return None

@@ -1,0 +1,169 @@
+"""What penstock delivers of the files that another loader reads, and what a training step would become."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from .. import _error
+from .. import _penstock as _compiled
+from .._loader import Loader
+from .about import About
+from .batch import Delivered
+from .files import Found, found, refused
+from .text import duration, rate
+from .times import Times
+
+_CROP = 224
+_MEAN, _STDDEV = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
+_WAITS = 0.05  # of its time that a loop must wait, so that its rate is that of the loader
+_IMAGES = ("jpeg", "png", "webp")
+
+
+@dataclasses.dataclass(frozen=True)
+class Request:
+    source: str | os.PathLike[str] | None
+    fields: Mapping[str, Any] | None
+    seconds: float
+    workers: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Comparison:
+    """A loader beside penstock on the same files; str() is its text and what was assumed."""
+
+    loader_samples_per_s: float
+    """What the loop got of its loader."""
+    penstock_samples_per_s: float
+    """What penstock delivered, with nothing beside it."""
+    times: float
+    """As many."""
+    step_s: float
+    """Of the loop, with the wait for its batch."""
+    step_with_penstock_s: float
+    """The longer of the step alone and penstock's time for a batch."""
+    text: str
+    """One sentence with its numbers."""
+    assumed: tuple[str, ...]
+    """What the numbers hold for."""
+
+    def __str__(self) -> str:
+        return f"{self.text}\nassumed: {'; '.join(self.assumed)}"
+
+
+def compare_with(wrapped: Any, delivered: Delivered, times: Times, request: Request) -> Comparison:
+    """Raises Error: where the files cannot be seen, and where there is no loop to compare with."""
+    if times.waits.count == 0:
+        raise _error.made(
+            "invalid_argument", "ps.profile(): compare() compares with a loop: take two batches or more first"
+        )
+    about = About.of(wrapped)
+    batch_size = about.batch_size or delivered.rows
+    if not batch_size:
+        raise refused("neither it nor its batches tell how many samples a batch has")
+    with found(wrapped, request.source) as files:
+        chains, assumed = (dict(request.fields), []) if request.fields is not None else _chains(files, delivered)
+        loader = Loader(
+            files.dataset,
+            batch_size=batch_size,
+            shuffle=not about.in_order,
+            fields=chains,
+            subset=files.subset,
+            workers=request.workers,
+        )
+        try:
+            measured = _measured(loader, request.seconds)
+            workers = loader.stats()["workers"]
+        finally:
+            loader.close()
+    assumed = [
+        files.told,
+        *assumed,
+        f"batches of {batch_size} in {'their' if about.in_order else 'shuffled'} order",
+        f"{workers} thread{'' if workers == 1 else 's'}, with nothing beside them",
+        "files as warm as the loop left them",
+        "steps that run beside the loading",
+    ]
+    return _comparison(about, batch_size, times, measured, tuple(assumed))
+
+
+def _comparison(about: About, batch_size: int, times: Times, measured: float, assumed: tuple[str, ...]) -> Comparison:
+    step, wait = times.steps.mean * 1e-9, times.waits.mean * 1e-9
+    # A loader without processes of its own that the loop waits for works in next() alone; others work during the step too.
+    theirs = batch_size / max(wait if about.num_workers == 0 else step + wait, 1e-9)
+    now, then = step + wait, max(step, batch_size / measured)
+    binds = times.waited >= _WAITS
+    gives = f"penstock delivers {measured / theirs:.3g} times as many samples a second"
+    if binds:
+        text = f"{gives} from the same files ({rate(measured)} against {rate(theirs)}): a step of {duration(now)} becomes {duration(then)}"
+    else:
+        text = (
+            f"{gives} as the loop takes from the same files ({rate(measured)} against {rate(theirs)}), which hardly waits: a step "
+            f"of {duration(now)} becomes {duration(then)}"
+        )
+    return Comparison(theirs, measured, measured / theirs, now, then, text, assumed)
+
+
+def _measured(loader: Any, seconds: float) -> float:
+    """Samples a second, from the first batch on, in as many epochs as that takes."""
+    rows, begun = 0, 0.0
+    while True:
+        empty = True
+        for batch in loader:
+            now = time.perf_counter()
+            empty = False
+            if begun == 0.0:
+                begun = now
+                continue
+            rows += len(batch["__key__"])
+            if now - begun >= seconds:
+                return rows / (now - begun)
+        if empty:
+            raise refused("they hold no samples")
+
+
+# ---- Chains ----------------------------------------------------------------------------------------------------------
+
+
+def _chains(files: Found, delivered: Delivered) -> tuple[dict[str, Any], list[str]]:
+    """Of the image, or else of all arrays; a label may be text of any kind, and takes no time."""
+    known = {field.name: field for field in files.dataset.fields}
+    chains: dict[str, Any] = {}
+    assumed: list[str] = []
+    images = [name for name, field in known.items() if field.codec in _IMAGES]
+    named = {name: field for name, field in known.items() if not files.columns or name in files.columns}
+    rows = [name for name, field in named.items() if _rgb_size(field) is not None and delivered.size is not None]
+    if images or rows:
+        chain = _image_chain(None if images else _rgb_size(named[rows[0]]), delivered, assumed)
+        several = len(images) > 1
+        chains[(images or rows)[0]] = _compiled.field("|".join(images)) | chain if several else chain
+    for name, field in named.items() if not images else ():
+        if name not in chains and field.codec in ("raw", "npy"):
+            chains[name] = _compiled.array.decode()
+            assumed.append(f"{name} as it is")
+    if not chains:
+        fields = ", ".join(f"{name} ({field.codec})" for name, field in known.items())
+        raise refused(f"they hold neither images nor arrays ({fields}); give compare(fields={{...}}) chains of yours")
+    return chains, assumed
+
+
+def _rgb_size(field: Any) -> tuple[int, ...] | None:
+    """(height, width) of rows that are images already."""
+    rgb = field.codec == "raw" and field.dtype == "uint8" and len(field.shape or ()) == 3 and field.shape[2] == 3
+    return tuple(field.shape[:2]) if rgb else None
+
+
+def _image_chain(stored: tuple[int, ...] | None, delivered: Delivered, assumed: list[str]) -> Any:
+    """`stored`: the size that all images have; None: they are encoded, and each has its own."""
+    size = delivered.size or (_CROP, _CROP)
+    crop = _compiled.image.random_resized_crop(size) if stored != size else None
+    normalize = _compiled.image.normalize(_MEAN, _STDDEV) if delivered.floats else None
+    where = "as the batches had" if delivered.size else "the size in the batches is not known"
+    told = [f"cropped at random to {size[0]} x {size[1]} ({where})"] if crop is not None else []
+    assumed.append(", ".join(["images decoded", *told, *(["normalized"] if normalize is not None else [])]))
+    if crop is None:
+        return normalize if normalize is not None else _compiled.array.decode()
+    return crop if normalize is None else crop | normalize

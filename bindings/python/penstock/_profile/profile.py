@@ -1,0 +1,329 @@
+"""A loader as it was, with figures: where the time of the loops over it goes."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import os
+import sys
+import time
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from .._loader import Loader
+from .._penstock import Schedule
+from .about import About, own_verdict
+from .batch import delivered
+from .compare import Comparison, Request, compare_with
+from .scheduling import Scheduling, Shares, cores
+from .step_log import StepLog
+from .steps import Steps
+from .text import counted, duration, percent, rate
+from .times import Recorder, Times
+from .verdict import Verdict, passed_on, verdict_of
+
+_now = time.perf_counter_ns
+
+
+class ProfileStats(dict[str, Any]):
+    """Plain numbers and strings, times in seconds; str() is a table of them."""
+
+    def __init__(self, times: Times, scheduling: Scheduling, about: About, rows: int | None) -> None:
+        super().__init__(
+            batches=times.batches,
+            batch_size=rows,
+            epochs=times.loops,
+            errors=times.errors,
+            wall_s=times.wall * 1e-9,
+            consumer_wait_s=(times.first + times.end + times.wait) * 1e-9,
+            consumer_busy_s=times.step * 1e-9,
+            first_batch_s=times.first_batch * 1e-9,
+            first_batches_s=times.first * 1e-9,
+            ends_s=times.end * 1e-9,
+            waited=times.waited,
+            percentiles={"wait": times.waits.figures(), "step": times.steps.figures()},
+            loader=about.kind,
+            num_workers=about.num_workers,
+            cores=cores(),
+            thread=_shares(scheduling.here),
+            workers={"processes": scheduling.workers.processes, **_shares(scheduling.workers)},
+        )
+
+    def __str__(self) -> str:
+        wall = self["wall_s"]
+        rows = self["batch_size"]
+        lines = [
+            counted(self["batches"], "batch", "batches")
+            + (f" of {rows}" if rows else "")
+            + f" in {counted(self['epochs'], 'epoch', 'epochs')}, {duration(wall)}"
+            + (f": {rate(self['batches'] / wall)} batches/s" if wall > 0 else "")
+            + f", first batch after {duration(self['first_batch_s'])}",
+            f"{'':<13}{'seconds':>9} {'share':>6} {'p50':>9} {'p90':>9} {'p99':>9} {'max':>9}",
+        ]
+        between = self["consumer_wait_s"] - self["first_batches_s"] - self["ends_s"]
+        for name, seconds, points in (
+            ("waits", between, self["percentiles"]["wait"]),
+            ("steps", self["consumer_busy_s"], self["percentiles"]["step"]),
+            ("first batches", self["first_batches_s"], None),
+            ("ends", self["ends_s"], None),
+        ):
+            line = f"{name:<13}{seconds:>9.3f} {percent(seconds / wall if wall > 0 else 0):>6}"
+            if points is not None and points["count"]:
+                line += "".join(f" {duration(points[point]):>9}" for point in ("p50", "p90", "p99", "max"))
+            lines.append(line)
+        workers = self["workers"]
+        if workers["observed_s"] > 0:
+            lines.append(
+                f"{counted(workers['processes'], 'worker process', 'worker processes')} on a core "
+                f"{percent(workers['on_core'])} of the time, and waiting for one {percent(workers['runnable'])}"
+            )
+        if self["errors"]:
+            lines.append(counted(self["errors"], "error", "errors") + " came out of next()")
+        return "\n".join(lines) + "\n"
+
+
+def _shares(shares: Shares) -> dict[str, float]:
+    return {"observed_s": shares.observed * 1e-9, "on_core": shares.on_core, "runnable": shares.runnable}
+
+
+class _Loop:
+    """One loop: the iterator of the wrapped loader, whose every next() is timed. Other attributes are the iterator's own,
+    close() of a generator too."""
+
+    __slots__ = (
+        "__weakref__",
+        "_began",
+        "_iterator",
+        "_last",
+        "_log",
+        "_next",
+        "_recorder",
+        "_scheduling",
+        "_synchronize",
+        "_taken",
+    )
+
+    def __init__(self, profile: Profile, iterator: Any, began: int) -> None:
+        self._iterator, self._began = iterator, began  # and not the profile, which may hold this loop
+        self._next: Callable[[], Any] = iterator.__next__
+        self._recorder: Recorder = profile._recorder
+        self._scheduling: Scheduling = profile._scheduling
+        self._synchronize: Callable[[], None] | None = _synchronizer() if profile._synchronize else None
+        self._taken = False  # the loop's first batch
+        self._log: StepLog = profile._log
+        self._last = _now()  # when the loader last gave something; 0: when it was at its end
+        self._recorder.began(self._last - began)
+
+    def __iter__(self) -> _Loop:
+        return self
+
+    def __next__(self) -> Any:
+        if self._synchronize is not None:
+            self._synchronize()
+        begin = _now()
+        looked = (
+            self._scheduling.before(self._iterator, begin) if self._taken and begin >= self._scheduling.due else None
+        )
+        try:
+            batch = self._next()
+        except BaseException as raised:
+            end, over = _now(), isinstance(raised, StopIteration)
+            self._recorder.ended(self._step(begin), end - begin, self._taken and self._last != 0, not over)
+            self._log.next(begin, end, False)
+            self._last = 0 if over else end
+            raise
+        end = _now()
+        step = self._step(begin)
+        self._last = end
+        self._log.next(begin, end, True)
+        if self._taken:
+            self._recorder.taken(step, end - begin)
+            if looked is not None:
+                self._scheduling.after(looked, end - begin)
+        else:
+            self._taken = True
+            self._recorder.first(step, end - begin, end - self._began)
+            self._recorder.delivered = delivered(batch)
+        return batch
+
+    def _step(self, until: int) -> int:
+        """What the program did since it last had something; 0 where another thread, with the same loop, got something later."""
+        return until - self._last if 0 < self._last < until else 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(object.__getattribute__(self, "_iterator"), name)
+
+
+def _synchronizer() -> Callable[[], None] | None:
+    torch: Any = sys.modules.get("torch")
+    if torch is None or not torch.cuda.is_available():
+        return None
+
+    def synchronize() -> None:
+        if torch.cuda.is_initialized():  # else nothing is under way, and no context is made for this alone
+            torch.cuda.synchronize()
+
+    return synchronize
+
+
+class Profile:
+    """What `ps.profile()` gives: the loader that it wraps, with figures. Attributes, `len()`, indexing and `with` are the
+    wrapped one's own, and so is what setting an attribute sets; `loader.wrapped` is the wrapped one itself."""
+
+    __slots__ = ("__weakref__", "_direct", "_log", "_recorder", "_scheduling", "_synchronize", "_wrapped")
+
+    def __init__(self, wrapped: Any, synchronize: bool) -> None:
+        own = object.__setattr__
+        own(self, "_wrapped", wrapped)
+        own(self, "_synchronize", synchronize)
+        own(self, "_recorder", Recorder())
+        own(self, "_log", StepLog())
+        own(self, "_scheduling", Scheduling())
+        own(self, "_direct", None)
+
+    def __iter__(self) -> Any:
+        began = _now()
+        return _Loop(self, iter(self._wrapped), began)
+
+    @property
+    def wrapped(self) -> Any:
+        """The loader as it was given."""
+        return self._wrapped
+
+    def stats(self) -> ProfileStats:
+        """A dict of plain numbers, times in seconds, for the time since the loader was wrapped or reset_stats(); str() of it is a
+        table. Any thread may ask, also in the middle of an epoch.
+
+        "wall_s" is "consumer_wait_s" (in the loader) and "consumer_busy_s" (in the program, between two next()); of the waits,
+        "first_batches_s" came before the first batch of an epoch and "ends_s" behind the last. "waited" is the share of
+        the rest that the loop waited, "percentiles" has count, mean, p50, p90, p99 and max of its "wait" and "step".
+        "thread" (the loop's own, in the waits that were looked at) and "workers" (a DataLoader's processes) have the shares of
+        their time "on_core" and "runnable", which is waiting for a core while others have them.
+        """
+        return ProfileStats(
+            self._recorder.times(), self._scheduling, About.of(self._wrapped), self._recorder.delivered.rows
+        )
+
+    def verdict(self, *, compare: bool = False) -> Verdict:
+        """What binds the loop, in a sentence with its numbers. compare: with what compare() says. Of a loader of penstock's own
+        it is what `stats()["verdict"]` says."""
+        times = self._recorder.times()
+        own = own_verdict(self._wrapped) if times.batches else None
+        said = passed_on(own) if own else verdict_of(times, self._scheduling, About.of(self._wrapped))
+        return said if not compare else dataclasses.replace(said, comparison=self.compare())
+
+    def mark_step(self) -> None:
+        """Call it where a step of the loop is over: steps() then counts from mark to mark. Without, a step ends at the next
+        batch's request."""
+        self._log.mark(_now())
+        if isinstance(self._wrapped, Loader):
+            self._wrapped.mark_step()
+
+    def steps(self, schedule: Schedule | None = None) -> Steps:
+        """What the steps took, in the words of profilers; str() of it is a table. With a schedule (ps.schedule()), only its active
+        steps. Of a loader of penstock's own it is the loader's, which tells what the waits were for."""
+        return self._wrapped.steps(schedule) if isinstance(self._wrapped, Loader) else self._log.steps(schedule)
+
+    def compare(
+        self,
+        source: str | os.PathLike[str] | None = None,
+        *,
+        fields: Mapping[str, Any] | None = None,
+        seconds: float = 3.0,
+        workers: int = 0,
+    ) -> Comparison:
+        """Loads the very same files with penstock for some seconds, alone, and says what the step would become.
+
+        It finds the files of a dataset with `.samples` or `.imgs` (torchvision's ImageFolder, also in a Subset), of
+        WebDataset and of h5py; source: any other that ps.open() takes. The batch size is the loader's. fields: chains as in
+        ps.Loader; by default images are decoded, cropped at random to the size that the batches had (224 where that is
+        not known) and normalized, arrays are delivered as they are; labels take no time and are left out. workers: threads;
+        0: one for each core.
+
+        Call it behind the loop, when the loader's own processes rest. Raises Error where it cannot see the files.
+        """
+        given = Request(source, fields, seconds, workers)
+        return compare_with(self._wrapped, self._recorder.delivered, self._recorder.times(), given)
+
+    def reset_stats(self) -> None:
+        """Begins the figures anew; a loop that is under way goes on with its next batch."""
+        self._recorder.reset()
+        self._scheduling.reset()
+        self._log.reset()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(object.__getattribute__(self, "_wrapped"), name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in Profile.__slots__:
+            object.__setattr__(self, name, value)
+        else:
+            setattr(self._wrapped, name, value)
+
+    def __delattr__(self, name: str) -> None:
+        delattr(self._wrapped, name)
+
+    def __dir__(self) -> list[str]:
+        return sorted({*object.__dir__(self), *dir(self._wrapped)})
+
+    def __reduce__(self) -> Any:
+        return functools.partial(profile, synchronize=self._synchronize), (self._wrapped,)
+
+    def __repr__(self) -> str:
+        return f"penstock.profile({self._wrapped!r})"
+
+
+def _next_of(self: Profile) -> Any:
+    if self._direct is None:
+        self._direct = _Loop(self, self._wrapped, _now())
+    try:
+        return next(self._direct)
+    except StopIteration:
+        self._direct = None
+        raise
+
+
+def _enter(self: Profile) -> Profile:
+    self._wrapped.__enter__()
+    return self
+
+
+# What Python looks for in a class: a profile has those that the wrapped loader's class has.
+_PROTOCOLS: dict[str, Callable[..., Any]] = {
+    "__bool__": lambda self: bool(self._wrapped),
+    "__enter__": _enter,
+    "__exit__": lambda self, *raised: self._wrapped.__exit__(*raised),
+    "__getitem__": lambda self, place: self._wrapped[place],
+    "__len__": lambda self: len(self._wrapped),
+    "__next__": _next_of,
+}
+
+
+@functools.cache
+def _class_with(*names: str) -> type[Profile]:
+    members = {name: _PROTOCOLS[name] for name in names}
+    return type(
+        "Profile", (Profile,), {"__slots__": (), "__module__": "penstock", "__doc__": Profile.__doc__, **members}
+    )
+
+
+def profile(loader: Iterable[Any], *, synchronize: bool = False) -> Profile:
+    """Wraps any loader, and says where the time of the training loop goes.
+
+        loader = ps.profile(loader)  # and the loop as it is
+        for images, labels in loader: ...
+        print(loader.verdict())
+        print(loader.stats())
+
+    loader: anything that a `for` runs over: PyTorch's DataLoader, WebDataset, DALI, Grain, tf.data, a generator, ps.Loader.
+    synchronize: waits for the GPU before each next() (torch.cuda.synchronize()), so that its work counts as the step that
+    asked for it. Without, a step lasts until the program has asked for its work, and what the loop waits for the GPU counts
+    where it waits: in the step for `loss.item()`, in the loader where that copies to the GPU. Without CUDA it changes nothing.
+
+    Iterating is as before: batches, errors and the end pass unchanged, and so do attributes of the loader. A batch takes one or
+    two microseconds more. What asks for the class of a loader comes first: `ps.profile(accelerator.prepare(loader))`.
+    """
+    kind = type(loader)
+    if not hasattr(kind, "__iter__") and not hasattr(kind, "__getitem__"):
+        raise TypeError(f"penstock.profile(): loader is what a `for` runs over, not {kind.__name__}")
+    return _class_with(*(name for name in _PROTOCOLS if hasattr(kind, name)))(loader, synchronize)

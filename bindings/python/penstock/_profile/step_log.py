@@ -1,0 +1,63 @@
+"""Keeps what the steps of a loop over another loader took: what loader/time/step_log.cpp does for penstock's own."""
+
+from __future__ import annotations
+
+import collections
+import threading
+from typing import Any
+
+from .steps import KEPT, Steps, no_time, sum_of
+
+_SECONDS = 1e-9
+
+
+class StepLog:
+    """Points of time in nanoseconds. Any thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._marked = False
+        self.reset()
+
+    def reset(self) -> None:
+        with self._lock:
+            self._current = no_time()
+            self._sum = no_time()
+            self._kept: collections.deque[dict[str, Any]] = collections.deque(maxlen=KEPT)
+            self._count = 0
+            self._since = 0  # 0: not begun
+            self._has_batch = False
+
+    def next(self, asked: int, got: int, batch: bool) -> None:
+        """A next() between these points; `batch`: not the end of the epoch, nor an error."""
+        with self._lock:
+            self._works(asked)
+            if not self._marked and self._current["batches"]:
+                self._end()
+            self._current["DataLoader"]["wait"] += (got - asked) * _SECONDS
+            self._current["batches"] += batch
+            self._has_batch = batch or (self._marked and self._has_batch)
+            self._since = got
+
+    def mark(self, now: int) -> None:
+        with self._lock:
+            self._works(now)
+            self._marked = True
+            self._has_batch = False
+            if self._current["batches"]:
+                self._end()
+
+    def _works(self, now: int) -> None:
+        if self._since:
+            self._current["Compute" if self._has_batch else "Other"] += max(now - self._since, 0) * _SECONDS
+        self._since = now
+
+    def _end(self) -> None:
+        self._kept.append(self._current)
+        self._sum = sum_of((self._sum, self._current))
+        self._count += 1
+        self._current = no_time()
+
+    def steps(self, schedule: Any) -> Steps:
+        with self._lock:
+            return Steps(self._count - len(self._kept), list(self._kept), self._sum, schedule)

@@ -1,0 +1,95 @@
+"""What all loops over one loader took."""
+
+from __future__ import annotations
+
+import dataclasses
+import threading
+
+from .batch import Delivered
+from .histogram import Histogram
+
+
+@dataclasses.dataclass
+class Times:
+    """In nanoseconds. Every moment from an iter() to the last next() of its loop is in one of first, end, wait and step."""
+
+    batches: int = 0
+    loops: int = 0  # that took a batch
+    errors: int = 0  # that next() raised, other than its end
+    first_batch: int = 0  # of the first loop: iter() and the first next()
+    first: int = 0  # iter() and the first next(), of all loops
+    end: int = 0  # next() that gave no batch
+    wait: int = 0  # every other next()
+    step: int = 0  # what the program did between
+    waits: Histogram = dataclasses.field(default_factory=Histogram)  # those of `wait`
+    steps: Histogram = dataclasses.field(default_factory=Histogram)  # between a batch and the next()
+
+    @property
+    def wall(self) -> int:
+        return self.first + self.end + self.wait + self.step
+
+    @property
+    def steady(self) -> int:
+        """Of the wall, what lies neither before a first batch nor behind a last one."""
+        return self.wait + self.step
+
+    @property
+    def waited(self) -> float:
+        """Share of that."""
+        return self.wait / self.steady if self.steady else 0.0
+
+    def copy(self) -> Times:
+        return dataclasses.replace(self, waits=self.waits.copy(), steps=self.steps.copy())
+
+
+class Recorder:
+    """Adds up what loops tell it, in any threads; copies are of one moment."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._times = Times()  # guarded by the lock
+        self.delivered = Delivered()  # the first batch of the last loop
+
+    def began(self, took: int) -> None:
+        """An iter()."""
+        with self._lock:
+            self._times.first += took
+
+    def first(self, gap: int, wait: int, since_began: int) -> None:
+        """The first batch of a loop, `gap` after the iter()."""
+        with self._lock:
+            times = self._times
+            if times.loops == 0:
+                times.first_batch = since_began
+            times.batches += 1
+            times.loops += 1
+            times.step += gap
+            times.first += wait
+
+    def taken(self, step: int, wait: int) -> None:
+        """Any other batch, and the step of the one before."""
+        with self._lock:
+            times = self._times
+            times.batches += 1
+            times.step += step
+            times.wait += wait
+            times.steps.add(step)
+            times.waits.add(wait)
+
+    def ended(self, step: int, wait: int, of_batch: bool, failed: bool) -> None:
+        """A next() without a batch; `of_batch`: the program had one before, so what it did since is a step."""
+        with self._lock:
+            times = self._times
+            times.errors += failed
+            times.step += step
+            times.end += wait
+            if of_batch:
+                times.steps.add(step)
+
+    def times(self) -> Times:
+        with self._lock:
+            return self._times.copy()
+
+    def reset(self) -> None:
+        with self._lock:
+            self._times = Times()

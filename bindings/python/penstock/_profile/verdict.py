@@ -1,0 +1,153 @@
+"""One sentence on what binds a training loop, from what it took."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any
+
+from .about import About
+from .scheduling import Scheduling, Shares, cores
+from .text import counted, duration, percent
+from .times import Times
+
+if TYPE_CHECKING:
+    from .compare import Comparison
+
+_FED = 0.05  # of its time that a loop may wait and still be fed
+_MOST = 0.5
+_COMPUTES = 0.7  # of its time at work, above which a process computes rather than waits
+_RESTS = 0.4  # below which it waits rather than computes
+_CROWDED = 0.2  # of its time ready for a core and not on one
+_FEW = 6  # batches
+
+
+@dataclasses.dataclass(frozen=True)
+class Verdict:
+    """What binds a training loop; str() is its text."""
+
+    binds: str
+    """"loader" (the loop waits for batches), "model" (it does not), "start-up" (too short a run, or beginnings of epochs take
+    the time), or "unknown"."""
+    waited: float
+    """Share of its time, 0 to 1, that the loop waited; first batches of epochs do not count."""
+    text: str
+    """One sentence with its numbers."""
+    comparison: Comparison | None = None
+    """With penstock, where it was asked for."""
+
+    def __str__(self) -> str:
+        return self.text if self.comparison is None else f"{self.text}\n{self.comparison}"
+
+
+# What a verdict of penstock's own loader means for the loop.
+_OF_LOADER = {"nothing": "model", "consumer": "model", "start-up": "start-up", "unknown": "unknown"}
+
+
+def passed_on(said: dict[str, Any]) -> Verdict:
+    binds = str(said.get("binds", "unknown"))
+    return Verdict(_OF_LOADER.get(binds, "loader"), float(said.get("waited", 0.0)), str(said.get("text", binds)))
+
+
+def verdict_of(times: Times, scheduling: Scheduling, about: About) -> Verdict:
+    def said(binds: str, text: str) -> Verdict:
+        return Verdict(binds, times.waited, text)
+
+    if times.batches == 0:
+        return said("unknown", "no batch was taken from the loader yet")
+    first = f"the first came after {duration(times.first_batch * 1e-9)}"
+    if times.batches < _FEW:
+        return said("start-up", f"too few batches to tell: {counted(times.batches, 'was', 'were')} taken; {first}")
+    longest = max(times.waits.max, times.first_batch)
+    if times.wall and longest > _MOST * times.wall:
+        share = percent((times.wall - times.step) / times.wall)
+        return said(
+            "start-up",
+            f"the loop waited {share} of its time, most of it for one batch, {duration(longest * 1e-9)} of a "
+            f"run of {duration(times.wall * 1e-9)}: let it run longer",
+        )
+    if times.waited >= _FED:
+        return said("loader", _waits(times) + _advice(scheduling, about) + _beginnings(times, about))
+    if times.loops > 1 and times.first + times.end >= _FED * times.wall:
+        each = duration((times.first + times.end) / times.loops * 1e-9)
+        return said(
+            "start-up",
+            f"epochs take long to begin and to end: {each} each, "
+            f"{percent((times.first + times.end) / times.wall)} of the time, and between them the loop waited "
+            f"{percent(times.waited)}{_restarts(about)}",
+        )
+    return said(
+        "model",
+        f"the loader keeps up: the loop waited {percent(times.waited)} of its time for batches, and a step of its "
+        f"own takes {duration(times.steps.mean * 1e-9)}; {first}",
+    )
+
+
+def _waits(times: Times) -> str:
+    faster = times.steady / times.step if times.step else 0.0
+    text = (
+        f"the loop waited {percent(times.waited)} of its time for batches: {duration(times.waits.mean * 1e-9)} for each "
+        f"(median {duration(times.waits.percentile(50) * 1e-9)}, longest {duration(times.waits.max * 1e-9)}), beside steps "
+        f"of {duration(times.steps.mean * 1e-9)}"
+    )
+    return text + (f"; fed, it would be {faster:.1f} times as fast" if 0 < faster < 100 else "")
+
+
+def _beginnings(times: Times, about: About) -> str:
+    around = times.first + times.end
+    if times.loops < 2 or around < _FED * times.wall:
+        return ""
+    return f"; epochs also take {duration(around / times.loops * 1e-9)} each to begin and to end{_restarts(about)}"
+
+
+def _restarts(about: About) -> str:
+    if about.num_workers and not about.persistent:
+        return ", for each starts its worker processes anew: persistent_workers=True keeps them"
+    return ""
+
+
+def _advice(scheduling: Scheduling, about: About) -> str:
+    """From "; " on, what the time goes to, as far as it was seen, and what usually helps."""
+    here, workers, usable = scheduling.here, scheduling.workers, cores()
+    machine = counted(usable, "core", "cores")
+    if about.num_workers is None:
+        if here.observed == 0:
+            return ""
+        if here.computing >= _COMPUTES:
+            return f"; meanwhile the loop's own thread computes ({_told(here)}): loading ahead, in other threads or processes, helps"
+        return f"; meanwhile the loop's own thread rests ({_told(here)}): what it waits for is elsewhere"
+    if about.num_workers == 0:
+        kind = (
+            "computes"
+            if here.computing >= _COMPUTES
+            else "waits for storage or a lock"
+            if here.computing < _RESTS
+            else "computes and waits"
+        )
+        text = f"; it loads in this process (num_workers=0), which {kind} meanwhile ({_told(here)}), and nothing during a step"
+        if usable > 1:
+            return f"{text}: num_workers={usable} is a beginning on {machine}"
+        return f"{text}: num_workers=1 loads during steps that leave the core free, as on a GPU"
+    mine = f"{counted(about.num_workers, 'worker process', 'worker processes')} on {machine}"
+    if here.on_core >= _COMPUTES:
+        return (
+            f"; with {mine}, this process itself computes meanwhile ({_told(here)}): taking batches from them and what is done "
+            "with them here is what costs, so fewer and larger tensors help"
+        )
+    if workers.observed == 0:
+        return f"; {mine}: how busy they are could not be seen"
+    told = f"; {mine}, {_told(workers)}"
+    if workers.computing < _RESTS:
+        return (
+            f"{told}: they wait for storage, the network or a lock, so more of them, prefetch_factor or a local disk help, "
+            "a faster decoder does not"
+        )
+    if workers.computing < _COMPUTES:
+        return f"{told}: part of it computing, part of it waiting for storage or a lock"
+    if about.num_workers >= usable or workers.runnable >= _CROWDED:
+        return f"{told}: the cores are the limit, and decoding and transforming is what costs"
+    return f"{told}: they compute, so num_workers={usable} helps"
+
+
+def _told(shares: Shares) -> str:
+    told = f"{percent(shares.on_core)} of the time on a core"
+    return told + (f", {percent(shares.runnable)} waiting for one" if shares.runnable >= _CROWDED / 2 else "")

@@ -1,0 +1,58 @@
+"""Which of several ranks holds the others up, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from . import _penstock
+
+
+class RankTable:
+    """Rows of the ranks, in order; str() is the table with a sentence below it that names the slow one and why.
+
+    slow: its rank, or None where none stands out. text: the sentence.
+    """
+
+    def __init__(self, stats: list[Mapping[str, Any]]) -> None:
+        self.rows = [
+            {
+                "rank": one["rank"],
+                "samples_per_s": one["samples"] / one["wall_s"] if one["wall_s"] > 0 else 0.0,
+                "waited": one["verdict"]["waited"],
+                "step_s": one["consumer_busy_s"] / one["batches"] if one["batches"] > 0 else 0.0,
+                "binds": one["verdict"]["binds"],
+            }
+            for one in stats
+        ]
+        which, self.text = _penstock.slow_rank([(row["rank"], row["waited"]) for row in self.rows])
+        self.slow: int | None = None
+        if which is not None:
+            self.slow = self.rows[which]["rank"]
+            self.text += "; " + stats[which]["verdict"]["text"]
+
+    def __str__(self) -> str:
+        lines = [f"{'rank':>4}  {'samples/s':>11}  {'waited':>6}  {'step':>10}  binds"]
+        for row in self.rows:
+            slow = "  <- slow" if row["rank"] == self.slow else ""
+            lines.append(
+                f"{row['rank']:>4}  {row['samples_per_s']:>11,.1f}  {100 * row['waited']:>4.0f} %  "
+                f"{1e3 * row['step_s']:>7.1f} ms  {row['binds']}{slow}"
+            )
+        return "\n".join([*lines, self.text]) + "\n"
+
+
+def rank_table(stats: Iterable[Mapping[str, Any]]) -> RankTable:
+    """Compares the ranks of one training by what their loaders' stats() tell, each rank's once.
+
+    Ranks take each step together, so a rank whose batches come late waits for them, and the others wait for that rank in
+    their step: the slow one is the one that waits for batches most. penstock.torch.rank_table() gathers the stats first.
+    Raises ValueError where a rank is there twice, or where the stats are of trainings with different numbers of ranks.
+    """
+    given = sorted(stats, key=lambda one: int(one["rank"]))
+    ranks = [one["rank"] for one in given]
+    if len(set(ranks)) != len(ranks):
+        raise ValueError(f"penstock.rank_table() takes the stats of each rank once, not of ranks {ranks}")
+    if len({one["world"] for one in given}) > 1:
+        raise ValueError("penstock.rank_table() takes the stats of the ranks of one training, whose world is the same")
+    return RankTable(given)

@@ -1,0 +1,94 @@
+"""What programs write where a step or an argument of one is wanted: NumPy's and torch's own, and what is told of the rest."""
+
+from __future__ import annotations
+
+import sys
+import types
+from typing import Any, NoReturn
+
+from ._penstock import Mix
+
+_SIZES = {float: '"float32" or "float64"', int: '"int32" or "int64"'}
+
+
+def taken(step: str, parameter: str, value: Any) -> Any:
+    """The value as the compiled step takes it: dtypes by name, arrays as lists. Raises TypeError for what it is not to be."""
+    if isinstance(value, type) and value in _SIZES:
+        raise TypeError(f"{step}(): {parameter} {value.__name__} has no size of its own: write {_SIZES[value]}")
+    name = _dtype_name(value)
+    if name is not None:
+        return name
+    if hasattr(value, "tolist") and not isinstance(value, type):
+        value = value.tolist()
+    if value is None or _is_single(value) or _is_list(value):
+        return value
+    own = callable(value) and not isinstance(value, type)
+    hint = ": ps.transform(function) makes a step of a function" if own else ""
+    raise TypeError(f"{step}(): {parameter} cannot be {called(value)}{hint}")
+
+
+def _is_single(value: Any) -> bool:
+    return isinstance(value, str) or hasattr(value, "__float__") or hasattr(value, "__index__")
+
+
+def _is_list(value: Any) -> bool:
+    if isinstance(value, (dict, type)) or not hasattr(value, "__len__") or not hasattr(value, "__getitem__"):
+        return False
+    return all(_is_single(value[place]) for place in range(len(value)))
+
+
+def torch_dtype_name(value: Any) -> str | None:
+    """Of a dtype of torch."""
+    dtype = getattr(sys.modules.get("torch"), "dtype", None)
+    return str(value).rpartition(".")[2] if dtype is not None and isinstance(value, dtype) else None
+
+
+def _dtype_name(value: Any) -> str | None:
+    """Of a dtype of NumPy, torch or JAX, or a type of NumPy's; None of anything else."""
+    name = torch_dtype_name(value)
+    if name is not None or value is bool:
+        return name or "bool"
+    numpy = sys.modules.get("numpy")
+    if numpy is None:
+        return None
+    if isinstance(value, type) and issubclass(value, numpy.generic):
+        return str(numpy.dtype(value).name)
+    dtype: Any = getattr(value, "dtype", None) if callable(value) else value  # types of JAX have one
+    return str(dtype.name) if isinstance(dtype, numpy.dtype) else None
+
+
+def called(value: Any) -> str:
+    """The value as a program writes it, of at most about 60 characters."""
+    text = value.__name__ if isinstance(value, types.FunctionType) else " ".join(repr(value).split())
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def no_step(value: Any) -> str:
+    """What to write in place of a value that is no step."""
+    if isinstance(value, (list, tuple)):
+        return "steps are joined by |, as in ps.image.decode() | ps.image.resize(256)"
+    if isinstance(value, str):
+        return "a step is a call, as ps.image.resize(256), not its text"
+    if isinstance(value, Mix):
+        return "ps.mixup() and ps.cutmix() are for Loader(mix=...)"
+    if type(value).__name__ == "SampleFunction":
+        return "ps.sample() is for Loader(on_sample=...)"
+    module, name = getattr(value, "__module__", None) or "", getattr(value, "__name__", "")
+    if callable(value) and module.partition(".")[0] == "penstock" and name:
+        return f"a step is a call, {module.partition('._')[0].replace('penstock', 'ps', 1)}.{name}(...)"
+    if callable(value):
+        return "ps.transform(function) makes a step of a function"
+    return "a step is a call, as ps.image.resize(256)"
+
+
+def unjoined(chain: object, other: Any, before: bool) -> Any:
+    """Of `chain | other`, or with `before` of `other | chain`, where `other` is no Chain."""
+    kind = type(other)
+    if not before and kind.__module__ != "builtins" and any("__ror__" in vars(each) for each in kind.__mro__):
+        return NotImplemented  # Transform knows
+    refuse_step(chain, other, before)
+
+
+def refuse_step(chain: object, other: Any, before: bool) -> NoReturn:
+    told = f"{called(other)} | {chain}" if before else f"{chain} | {called(other)}"
+    raise TypeError(f"{told}: {no_step(other)}")

@@ -1,0 +1,154 @@
+"""Traces: recordings of what a loader does, and their merging with those of PyTorch's profiler."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import json
+import os
+import time
+from collections.abc import Iterator, Sequence
+from types import TracebackType
+from typing import IO, TYPE_CHECKING, Any
+
+from . import _error
+from ._warn import warn
+
+if TYPE_CHECKING:
+    from ._penstock import Loader
+
+
+
+class Trace:
+    """What `loader.trace()` gives: a recording that has begun. It ends with a `with`, by end(), or when the loader is closed."""
+
+    def __init__(self, loader: Loader, file: str) -> None:
+        self._loader: Loader | None = loader
+        self.file = file
+        """Where it goes."""
+        self.events: int | None = None
+        """Samples, groups of rows, reads, batches and looks at the queues that were kept; known once it has ended."""
+        self.dropped: int | None = None
+        """Those that did not fit into max_events and are left out."""
+
+    def end(self) -> None:
+        """Writes the file. May be called again. Raises Error: io, where it cannot be written."""
+        loader, self._loader = self._loader, None
+        if loader is None or not loader._tracing():  # type: ignore[attr-defined]
+            return
+        summary = loader.end_trace()
+        self.events, self.dropped = summary["events"], summary["dropped"]
+
+    def __enter__(self) -> Trace:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, raised: BaseException | None, where: TracebackType | None
+    ) -> None:
+        self.end()
+
+    def __repr__(self) -> str:
+        said = "recording" if self._loader is not None else f"{self.events} events, {self.dropped} dropped"
+        return f"penstock.Trace({self.file!r}, {said})"
+
+
+def warn_of_dropped(file: str, dropped: int, max_events: int) -> None:
+    warn(
+        f"penstock: the trace {file} was full: {dropped:,} later events are left out; a larger max_events than {max_events:,}, or a "
+        "schedule, keeps those that matter"
+    )
+
+
+_DAY = 24 * 3600 * 1_000_000_000
+
+# ---- Merging ---------------------------------------------------------------------------------------------------------
+
+
+def merge_traces(
+    torch_trace: str | os.PathLike[str],
+    penstock_trace: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    out: str | os.PathLike[str],
+) -> None:
+    """Makes one trace of one that PyTorch's profiler wrote (export_chrome_trace(), tensorboard_trace_handler()) and one, or
+    several, of loaders, on one clock: for Perfetto, TensorBoard's plug-in and HolisticTraceAnalysis.
+
+    Files whose names end in .gz are compressed. `out` appears as a whole or not at all. Raises Error: io; corrupt, for what is no
+    trace.
+    """
+    several = not isinstance(penstock_trace, (str, os.PathLike))
+    traces = [torch_trace, *(penstock_trace if several else [penstock_trace])]  # type: ignore[misc, list-item]
+    merged = _read(traces[0])
+    if "baseTimeNanoseconds" not in merged:  # since 1970, as older profilers have it, in numbers with few digits behind the point
+        _move(merged, time.time_ns() // _DAY * _DAY)
+    used = {event.get("pid") for event in merged["traceEvents"]}
+    for path in traces[1:]:
+        trace = _read(path)
+        if "penstock" not in trace:
+            raise _error.made("invalid_argument", f"{os.fspath(path)} is no trace of a penstock loader")
+        used |= _add(merged, trace, used)
+    with _new_text(os.fspath(out)) as file:
+        json.dump(merged, file, separators=(",", ":"))
+
+
+def _read(path: str | os.PathLike[str]) -> dict[str, Any]:
+    name = os.fspath(path)
+    try:
+        opened: IO[str] = gzip.open(name, "rt", encoding="utf-8") if name.endswith(".gz") else open(name, encoding="utf-8")
+        with opened as file:
+            trace = json.load(file)
+    except OSError as failure:
+        raise _error.made("io", f"cannot read the trace {name}: {failure.strerror or failure}") from None
+    except ValueError as failure:
+        raise _error.made("corrupt", f"{name} is no trace: {failure}") from None
+    if isinstance(trace, list):  # the other form of such files
+        trace = {"traceEvents": trace}
+    if not isinstance(trace, dict) or not isinstance(trace.get("traceEvents"), list):
+        raise _error.made("corrupt", f"{name} is no trace: it has no traceEvents")
+    return trace
+
+
+def _add(merged: dict[str, Any], trace: dict[str, Any], used: set[Any]) -> set[Any]:
+    """Its events, on the clock of `merged`, as processes that are not `used`; those that they are."""
+    _move(trace, merged["baseTimeNanoseconds"])
+    mine = {event["pid"] for event in trace["traceEvents"]}
+    apart = 0
+    while any(pid + apart in used for pid in mine):
+        apart += 4  # processes of a loader's trace
+    flows = 1 + max((int(event["id"]) for event in merged["traceEvents"] if _is_number(event.get("id"))), default=0)
+    for event in trace["traceEvents"]:
+        event["pid"] += apart
+        if "id" in event:
+            event["id"] += flows
+        merged["traceEvents"].append(event)
+    merged.setdefault("penstock", []).append(trace["penstock"])
+    return {pid + apart for pid in mine}
+
+
+def _move(trace: dict[str, Any], base: int) -> None:
+    """Its times then count from `base`, in nanoseconds since 1970."""
+    microseconds, rest = divmod(trace.get("baseTimeNanoseconds", 0) - base, 1000)
+    for event in trace["traceEvents"]:
+        if event.get("ph") != "M" and "ts" in event:  # a name has no time
+            event["ts"] = round(event["ts"] + microseconds + rest / 1000, 3)
+    trace["baseTimeNanoseconds"] = base
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int) or (isinstance(value, str) and value.isdecimal())
+
+
+@contextlib.contextmanager
+def _new_text(path: str) -> Iterator[IO[str]]:
+    """A file that takes the place of `path` once it is whole."""
+    growing = f"{path}.{os.getpid()}.tmp"
+    try:
+        opened: IO[str] = gzip.open(growing, "xt", encoding="utf-8") if path.endswith(".gz") else open(growing, "x", encoding="utf-8")
+        try:
+            with opened as file:
+                yield file
+            os.replace(growing, path)
+        except BaseException:
+            os.unlink(growing)
+            raise
+    except OSError as failure:
+        raise _error.made("io", f"cannot write the trace {path}: {failure.strerror or failure}") from None

@@ -1,0 +1,117 @@
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <string_view>
+#include <utility>
+
+#include <penstock/loader/model/demands.hpp>
+#include <penstock/loader/time/figures.hpp>
+#include <penstock/loader/time/read_trend.hpp>
+
+namespace penstock {
+namespace {
+
+constexpr double kSeen = 0.5;   // of the time of reads that must go with the bytes under way, to be bandwidth's
+constexpr double kWaits = 0.2;  // of the workers' time off cores, below which it is what a machine takes now and then
+constexpr double kReads = 0.1;  // of the workers' time in reads, below which that is part of their other work
+
+bool of_loader(std::string_view stage) {
+  static constexpr std::array<std::string_view, 5> kStages{"plan", "read", "decode", "transform", "deliver"};
+  return std::ranges::find(kStages, stage) != kStages.end();
+}
+
+StorageDemand storage_of(const Stats& stats) {
+  StorageDemand storage;
+  if (stats.last_reads.empty()) return storage;
+  double took = 0, under_way = 0;
+  for (const ReadSpan& read : stats.last_reads) {
+    took += seconds_of(read.took);
+    under_way += static_cast<double>(read.under_way);
+  }
+  const auto count = static_cast<double>(stats.last_reads.size());
+  storage.latency = took / count;
+  const auto trend = trend_of(stats.last_reads, by_bytes_under_way);
+  if (trend && trend->share >= kSeen && trend->slope > 0) {
+    storage.bytes_per_s = 1 / trend->slope;
+    storage.latency = std::max(0.0, took / count - under_way / count * trend->slope);
+  }
+  return storage;
+}
+
+}  // namespace
+
+bool reads_ahead(EngineKind engine) {
+  return engine == EngineKind::io_uring || engine == EngineKind::pread;
+}
+
+double MachineModel::speed(double threads) const {
+  const double busy = std::min(threads, cores);
+  if (busy <= 0) return 1;
+  const double slower = cores > 1 ? (1 - full_speed) * std::max(0.0, busy - 1) / (cores - 1) : 0;
+  return (1 - slower) * busy / threads;
+}
+
+void Demands::scale(double slower) {
+  for (RowDemand& row : rows) row.reads *= slower, row.waits *= slower, row.computes *= slower;
+  for (double& time : line) time *= slower;
+  plan *= slower;
+  storage.latency *= slower;
+  storage.bytes_per_s /= slower;
+}
+
+Demands demands_of(const Stats& stats, const MachineModel& machine, std::uint32_t batch_size) {
+  Demands demands;
+  const double wall = seconds_of(stats.wall), samples = static_cast<double>(stats.samples);
+  const double batches = static_cast<double>(stats.batches);
+  if (wall <= 0 || samples <= 0 || batches <= 0 || stats.last_rows.empty()) return demands;
+  demands.samples_per_s = samples / wall;
+  demands.step = seconds_of(stats.consumer_busy) / batches;
+  demands.fullness = std::clamp(samples / (batches * batch_size), 1.0 / batch_size, 1.0);
+  if (stats.slabs > 0) demands.row_bytes = static_cast<double>(stats.slab_bytes / stats.slabs) / batch_size;
+
+  double reading = 0, filling = 0, besides = 0;  // by the workers: reads, decode and transform, all else
+  for (const StageStats& stage : stats.stages) {
+    if (stage.name == "plan") demands.plan = seconds_of(stage.busy) / samples;
+    if (stage.name == "decode" || stage.name == "transform") filling += seconds_of(stage.busy);
+    if (stage.name == "deliver") besides += seconds_of(stage.busy);
+    if (!of_loader(stage.name)) demands.line.push_back(seconds_of(stage.busy) / batches);
+  }
+  for (const auto& [name, distribution] : stats.histograms)
+    if (name == "read") reading = static_cast<double>(distribution.sum) * 1e-9;
+  demands.reads_ahead = reads_ahead(stats.engine);
+
+  // The workers' time is on cores, waiting for one, waiting for storage, or for something else.
+  const double work = reading + filling + besides;
+  const double most = std::min(work, wall * std::min<double>(stats.workers, machine.cores));
+  const bool told = stats.workers_on_cores.count() > 0;
+  double on = told ? std::min(work, seconds_of(stats.workers_on_cores)) : most;
+  const double awaited = told ? std::min(work - on, seconds_of(stats.workers_await_cores)) : work - most;
+  double waited = std::max(0.0, work - on - awaited);
+  if (waited < kWaits * work) on += std::exchange(waited, 0.0);
+  const double stored = reading >= kReads * work ? std::min(reading, waited) : 0;  // of `waited`, for storage
+  if (demands.reads_ahead || stored > 0) demands.storage = storage_of(stats);
+  const double speed = machine.speed(std::max(1.0, on / wall));
+  const double scale_reads = reading > 0 ? stored / reading : 0;
+  const double rest = work - stored;
+  const double on_share = rest > 0 ? on / rest : 0, wait_share = rest > 0 ? (waited - stored) / rest : 0;
+  const double more = besides / samples;  // for each row
+  for (const RowSpan& row : stats.last_rows) {
+    const double reads = seconds_of(row.read) * scale_reads;
+    const double decode = seconds_of(row.read) - reads + seconds_of(row.decode);
+    const double busy = decode + seconds_of(row.transform) + more;
+    demands.rows.push_back({.reads = reads,
+                            .waits = busy * wait_share,
+                            .computes = busy * on_share * speed,
+                            .bytes = static_cast<double>(row.bytes),
+                            .decoding = busy > 0 ? decode / busy : 0});
+  }
+  // Rows are the last ones; their mean is that of all.
+  double recorded = 0;
+  for (const RowSpan& row : stats.last_rows) recorded += seconds_of(row.read + row.decode + row.transform);
+  const double scale =
+      recorded > 0 ? (reading + filling) / samples * static_cast<double>(demands.rows.size()) / recorded : 1;
+  for (RowDemand& row : demands.rows) row.reads *= scale, row.waits *= scale, row.computes *= scale;
+  return demands;
+}
+
+}  // namespace penstock

@@ -1,0 +1,61 @@
+// What samples ask of cores, storage and the consumer, as a loader recorded it.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include <penstock/loader/time/stats.hpp>
+
+namespace penstock {
+
+/// Of a kind that was chosen: whether it brings bytes before a worker takes the row.
+bool reads_ahead(EngineKind engine);
+
+/// The machine that a loader runs on.
+struct MachineModel {
+  double cores = 1;  ///< that its threads may use
+  /// How fast a core is while all of them compute, beside one that computes alone: below 1 where they share caches,
+  /// memory or, as hyperthreads do, more than that.
+  double full_speed = 1;
+
+  /// How fast each of `threads` that compute at a time is, beside one alone on an idle machine.
+  double speed(double threads) const;
+};
+
+/// What one row takes of a worker, in seconds.
+struct RowDemand {
+  double reads = 0;     ///< waiting for storage, where the worker reads itself
+  double waits = 0;     ///< otherwise not on a core
+  double computes = 0;  ///< on a core that computes alone
+  double bytes = 0;     ///< stored
+  double decoding = 0;  ///< share of `computes` and `waits` that is reading and decoding, without transforms
+};
+
+/// Storage as its answers show it: after `latency`, which any number may wait out together, bytes come at
+/// `bytes_per_s`, one request after the other.
+struct StorageDemand {
+  double latency = 0;      ///< seconds
+  double bytes_per_s = 0;  ///< 0: no limit was seen
+};
+
+struct Demands {
+  std::vector<RowDemand> rows;  ///< of recorded samples; empty: too little was recorded to tell anything
+  bool reads_ahead = false;     ///< an engine reads ahead of the workers
+  StorageDemand storage;
+  double plan = 0;             ///< seconds of the scheduler's thread for a row
+  std::vector<double> line;    ///< seconds a batch of each stage behind the workers: the program's own step, the copy
+  double step = 0;             ///< seconds of the consumer for a batch
+  bool step_computes = false;  ///< on one of the cores, rather than on a device
+  double row_bytes = 0;        ///< of a batch's memory, for each row
+  double fullness = 1;       ///< rows of a batch, on average, as a share of batch_size: an epoch ends with what is left
+  double samples_per_s = 0;  ///< that were measured
+
+  void scale(double slower);  ///< all but the consumer\'s step
+};
+
+/// `stats` of one loader, or sums of several with the same options, that ran for a second or so on `machine`.
+/// `batch_size`: theirs. What the system does not tell of time on cores is taken to be all of it, as far as there are
+/// cores.
+Demands demands_of(const Stats& stats, const MachineModel& machine, std::uint32_t batch_size);
+
+}  // namespace penstock

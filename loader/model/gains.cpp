@@ -1,0 +1,177 @@
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <functional>
+#include <utility>
+
+#include <penstock/loader/model/gains.hpp>
+#include <penstock/loader/read/uring_refusal.hpp>
+#include <penstock/loader/time/figures.hpp>
+
+namespace penstock {
+namespace {
+
+constexpr double kWorth = 0.03;  // of the rate, from which on a gain is one
+constexpr double kFit = 0.005;   // of the rate that was measured, to which demands are fitted
+constexpr double kMostOff = 4;   // times, that they may have to be
+constexpr unsigned kFits = 4;
+constexpr double kClose = 0.02;  // of the best, within which the cheaper value is taken
+constexpr std::array<unsigned, 13> kWorkers{1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 128};
+constexpr std::array<unsigned, 6> kPrefetch{1, 2, 4, 8, 16, 32};
+
+Demands without_reads(Demands demands) {
+  demands.storage = {};
+  demands.reads_ahead = false;
+  for (RowDemand& row : demands.rows) row.reads = 0;
+  return demands;
+}
+
+}  // namespace
+
+Forecast::Forecast(Demands demands, const MachineModel& machine, LoaderOptions options)
+    : demands_(std::move(demands)), machine_(machine), options_(std::move(options)) {
+  base_ = simulated(demands_, machine_, options_).samples_per_s;
+  // What the model leaves out is taken to be part of every demand but the consumer's.
+  for (unsigned i = 0; i < kFits && known() && demands_.samples_per_s > 0; ++i) {
+    const double slower = std::clamp(base_ / demands_.samples_per_s, 1 / kMostOff, kMostOff);
+    if (std::abs(slower - 1) < kFit) break;
+    Demands fitted = demands_;
+    fitted.scale(slower);
+    const double rate = simulated(fitted, machine_, options_).samples_per_s;
+    if (std::abs(rate - demands_.samples_per_s) >= std::abs(base_ - demands_.samples_per_s)) break;
+    demands_ = std::move(fitted);
+    base_ = rate;
+  }
+}
+
+double Forecast::rate_of(const Demands& demands, const MachineModel& machine, const LoaderOptions& wanted) const {
+  if (!known()) return 0;
+  return demands_.samples_per_s * simulated(demands, machine, wanted).samples_per_s / base_;
+}
+
+// With reads by the engine that is wanted, and values from memory where it is a cache.
+Demands Forecast::demands_for(const LoaderOptions& wanted) const {
+  if (wanted.cache != options_.cache && wanted.cache != CacheKind::none) return without_reads(demands_);
+  if (wanted.engine == options_.engine || !reads_ahead(wanted.engine) || demands_.reads_ahead) return demands_;
+  Demands demands = demands_;
+  demands.reads_ahead = true;
+  for (RowDemand& row : demands.rows) row.reads = 0;
+  return demands;
+}
+
+Outlook Forecast::outlook_of(const Demands& demands, const MachineModel& machine, const LoaderOptions& wanted) const {
+  if (!known()) return {};
+  const Simulated now = simulated(demands, machine, wanted);
+  Outlook outlook;
+  outlook.samples_per_s = demands_.samples_per_s * now.samples_per_s / base_;
+  double most = now.samples_per_s * (1 + kWorth);
+  const auto freed = [&](const std::string& limit, const Demands& better, const MachineModel& faster,
+                         const LoaderOptions& options) {
+    const double rate = simulated(better, faster, options).samples_per_s;
+    if (rate > most) most = rate, outlook.limit = limit;
+  };
+  const auto eased = [&](const std::string& limit, auto ease) {
+    Demands better = demands;
+    ease(better);
+    freed(limit, better, machine, wanted);
+  };
+  eased("the consumer", [](Demands& better) { better.step = 0; });
+  if (demands.storage.bytes_per_s > 0)
+    eased("storage bandwidth at " + decimal_bytes_text(now.bytes_per_s) + "/s",
+          [](Demands& better) { better.storage.bytes_per_s = 0; });
+  eased("storage latency", [](Demands& better) {
+    better.storage.latency = 0;
+    for (RowDemand& row : better.rows) row.reads = better.storage.bytes_per_s > 0 ? row.reads : 0;
+  });
+  eased("the program's own step", [](Demands& better) { std::ranges::fill(better.line, 0.0); });
+  eased("the plan", [](Demands& better) { better.plan = 0; });
+  LoaderOptions deeper = wanted;
+  deeper.prefetch *= 16;
+  freed("prefetch", demands, machine, deeper);
+  LoaderOptions wider = wanted;
+  wider.workers *= 8;
+  if (simulated(demands, machine, wider).samples_per_s > now.samples_per_s * (1 + kWorth)) {
+    freed("the workers", demands, machine, wider);
+  } else {  // more of them would only share the cores
+    MachineModel more = machine;
+    more.cores *= 16, more.full_speed = 1;
+    freed(machine.cores == 1 ? "the core" : text_of("the %.0f cores", machine.cores), demands, more, wider);
+  }
+  return outlook;
+}
+
+namespace {
+
+class Search {
+ public:
+  explicit Search(const Forecast& forecast) : forecast_(forecast), now_(forecast.rate(forecast.options())) {}
+
+  std::vector<Gain> run() {
+    const LoaderOptions workers = best_of(kWorkers, &LoaderOptions::workers, forecast_.options());
+    const LoaderOptions prefetch = best_of(kPrefetch, &LoaderOptions::prefetch, forecast_.options());
+    const LoaderOptions both = best_of(kPrefetch, &LoaderOptions::prefetch, workers);
+    offer("workers", std::to_string(workers.workers), workers);
+    offer("prefetch", std::to_string(prefetch.prefetch), prefetch);
+    const double alone = std::max(forecast_.rate(workers), forecast_.rate(prefetch));
+    if (both.prefetch != workers.prefetch && forecast_.rate(both) > alone * (1 + kWorth))
+      offer("workers, prefetch", std::to_string(both.workers) + ", " + std::to_string(both.prefetch), both);
+    if (!forecast_.demands().reads_ahead && forecast_.demands().storage.latency > 0) {
+      LoaderOptions ahead = forecast_.options();
+      ahead.engine = uring_refusal() == 0 ? EngineKind::io_uring : EngineKind::pread;
+      offer("engine", std::string(name(ahead.engine)), ahead);
+    }
+    if (forecast_.options().cache == CacheKind::none && forecast_.demands().storage.latency > 0) {
+      LoaderOptions cached = forecast_.options();
+      cached.cache = CacheKind::encoded;
+      offer("cache", "encoded", cached);
+    }
+    LoaderOptions larger = forecast_.options();
+    larger.batch_size *= 2;
+    offer("batch_size", std::to_string(larger.batch_size), larger);
+    std::ranges::stable_sort(gains_, std::greater{}, &Gain::ratio);
+    return std::move(gains_);
+  }
+
+ private:
+  // The cheapest value within kClose of the best.
+  template <std::size_t count>
+  LoaderOptions best_of(const std::array<unsigned, count>& values, unsigned LoaderOptions::*knob,
+                        LoaderOptions options) const {
+    std::array<double, count> rates{};
+    for (std::size_t i = 0; i < count; ++i) {
+      options.*knob = values[i];
+      rates[i] = forecast_.rate(options);
+    }
+    const double enough = (1 - kClose) * *std::ranges::max_element(rates);
+    options.*knob = values[static_cast<std::size_t>(
+        std::ranges::find_if(rates, [&](double rate) { return rate >= enough; }) - rates.begin())];
+    return options;
+  }
+
+  void offer(const std::string& knob, const std::string& value, const LoaderOptions& options) {
+    const Outlook outlook = forecast_.outlook(options);
+    if (now_ <= 0 || outlook.samples_per_s < now_ * (1 + kWorth)) return;
+    const double ratio = outlook.samples_per_s / now_;
+    const std::string then = outlook.limit.empty() ? "" : ", limited then by " + outlook.limit;
+    gains_.push_back({.knob = knob,
+                      .value = value,
+                      .options = options,
+                      .samples_per_s = outlook.samples_per_s,
+                      .ratio = ratio,
+                      .limit = outlook.limit,
+                      .text = text_of("%s=%s: %+.0f %%", knob.c_str(), value.c_str(), 100 * (ratio - 1)) + then});
+  }
+
+  const Forecast& forecast_;
+  const double now_;
+  std::vector<Gain> gains_;
+};
+
+}  // namespace
+
+std::vector<Gain> gains_of(const Forecast& forecast) {
+  if (!forecast.known()) return {};
+  return Search(forecast).run();
+}
+
+}  // namespace penstock

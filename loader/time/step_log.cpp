@@ -1,0 +1,75 @@
+#include <utility>
+
+#include <penstock/loader/time/step_log.hpp>
+
+namespace penstock {
+
+StepTime& StepTime::operator+=(const StepTime& step) {
+  read += step.read;
+  decode += step.decode;
+  transform += step.transform;
+  own_step += step.own_step;
+  wait += step.wait;
+  memcpy += step.memcpy;
+  compute += step.compute;
+  other += step.other;
+  batches += step.batches;
+  return *this;
+}
+
+void StepLog::works(Clock::time_point now) {
+  if (since_) (has_batch_ ? current_.compute : current_.other) += now - *since_;
+  since_ = now;
+}
+
+void StepLog::end() {
+  const StepTime step = std::exchange(current_, {});
+  sum_ += step;
+  if (kept_.size() < kMost)
+    kept_.push_back(step);
+  else
+    kept_[count_ % kMost] = step;
+  ++count_;
+}
+
+void StepLog::asks(Clock::time_point now) {
+  works(now);
+  if (!marked_ && current_.batches > 0) end();
+}
+
+void StepLog::gets(Clock::time_point now, const StepTime& waited, bool batch) {
+  current_ += waited;
+  current_.batches += batch ? 1 : 0;
+  has_batch_ |= batch;
+  since_ = now;
+}
+
+void StepLog::epoch_ends(Clock::time_point now) {
+  works(now);
+  has_batch_ = false;
+  if (!marked_ && current_.batches > 0) end();
+}
+
+void StepLog::mark(Clock::time_point now) {
+  works(now);
+  marked_ = true;
+  has_batch_ = false;
+  if (current_.batches > 0) end();
+}
+
+Steps StepLog::steps() const {
+  Steps steps{.first = count_ - kept_.size(), .last = {}, .sum = sum_};
+  steps.last.reserve(kept_.size());
+  for (std::uint64_t i = steps.first; i < count_; ++i) steps.last.push_back(kept_[i % kMost]);
+  return steps;
+}
+
+void StepLog::reset() {
+  current_ = sum_ = {};
+  kept_.clear();
+  count_ = 0;
+  since_.reset();
+  has_batch_ = false;
+}
+
+}  // namespace penstock

@@ -1,0 +1,40 @@
+// Keeps what the steps of the consumer took.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include <penstock/loader/time/stage_clock.hpp>
+#include <penstock/loader/time/step_time.hpp>
+
+namespace penstock {
+
+/// Of one thread at a time: whoever uses it minds that. Points of time do not go back.
+class StepLog {
+ public:
+  static constexpr std::size_t kMost = 8192;  ///< kept, the last ones
+
+  void asks(Clock::time_point now);  ///< next() is called; ends a step where the program does not mark them
+  /// It returns, with a batch or without; it took what `waited` says.
+  void gets(Clock::time_point now, const StepTime& waited, bool batch);
+  void epoch_ends(Clock::time_point now);  ///< next() told so, without a wait
+  void mark(Clock::time_point now);        ///< the step ends; from now on only marks end one
+  Steps steps() const;
+  void reset();  ///< a step that is under way goes on from the next call
+
+ private:
+  void works(Clock::time_point now);
+  void end();
+
+  StepTime current_;
+  std::optional<Clock::time_point> since_;  // nothing: not begun
+  bool has_batch_ = false;                  // what the program does is of its step
+  bool marked_ = false;
+  StepTime sum_;
+  std::vector<StepTime> kept_;  // a ring, once there are kMost
+  std::uint64_t count_ = 0;
+};
+
+}  // namespace penstock

@@ -1,0 +1,295 @@
+#include <algorithm>
+#include <array>
+
+#include <penstock/base/cores.hpp>
+#include <penstock/loader/time/figures.hpp>
+#include <penstock/loader/time/read_trend.hpp>
+#include <penstock/loader/time/verdict.hpp>
+
+namespace penstock {
+namespace {
+
+constexpr double kFed = 0.05;      // of its time that a consumer may wait and still be fed
+constexpr double kMost = 0.5;      // of the waits that one cause must explain
+constexpr double kHalfIdle = 0.5;  // of the workers' time, below which the loader could give twice as much
+constexpr double kIdle = 0.2;      // of the workers' time, above which they are not what is lacking
+constexpr double kReady = 0.9;     // of the batches, from which on they are not what the consumer waits for
+constexpr double kGiant = 8;       // times the median: a sample that may hold up its batch
+constexpr double kComputes = 0.7;  // of its time on a core, above which a stage computes rather than waits
+constexpr std::uint64_t kFewBatches = 6;
+constexpr std::size_t kReadsToTell = 16;
+
+/// Looks at the figures once, and says what follows from them.
+class Judge {
+ public:
+  explicit Judge(const Stats& stats)
+      : stats_(stats), wall_(seconds_of(stats.wall)), wait_(seconds_of(stats.consumer_wait)), workers_(stats.workers) {
+    for (const StageStats& stage : stats.stages) {
+      const bool of_workers = stage.name == "decode" || stage.name == "transform" || stage.name == "deliver";
+      if (of_workers) worked_ += seconds_of(stage.busy);
+      if (stage.name == "read") reading_ = seconds_of(stage.busy), no_room_ = seconds_of(stage.stalled_out);
+      if (stage.name == "decode") without_room_ = seconds_of(stage.stalled_out);
+    }
+    if (const Distribution* read = find("read")) read_by_workers_ = static_cast<double>(read->sum) * 1e-9;
+    worked_ += read_by_workers_;
+  }
+
+  Verdict verdict() {
+    verdict_.waited = wall_ > 0 ? wait_ / wall_ : 0;
+    decide();
+    return std::move(verdict_);
+  }
+
+ private:
+  void say(Binds binds, std::string stage, std::string text) {
+    verdict_.binds = binds;
+    verdict_.stage = std::move(stage);
+    verdict_.text = std::move(text);
+  }
+  /// "the consumer waited 31 % of its time: WHY"
+  std::string waits(const std::string& why) const {
+    return "the consumer waited " + percent_text(verdict_.waited) + " of its time: " + why;
+  }
+  const Distribution* find(std::string_view name) const {
+    for (const auto& [known, distribution] : stats_.histograms)
+      if (known == name) return &distribution;
+    return nullptr;
+  }
+  double waited_for(std::initializer_list<std::string_view> stages) const {  // share of the waits
+    double sum = 0;
+    for (const auto& [stage, time] : stats_.waited_for)
+      if (std::ranges::find(stages, stage) != stages.end()) sum += seconds_of(time);
+    return wait_ > 0 ? sum / wait_ : 0;
+  }
+  double at_work() const { return wall_ > 0 && workers_ > 0 ? worked_ / (wall_ * workers_) : 0; }
+
+  void decide() {
+    if (stats_.batches_taken < kFewBatches || wall_ <= 0) {
+      return say(Binds::start_up, "",
+                 text_of("too few batches to tell: %llu were taken; the first came after %s",
+                         static_cast<unsigned long long>(stats_.batches_taken),
+                         time_text(seconds_of(stats_.first_batch)).c_str()));
+    }
+    const Distribution* longest = find("wait");
+    if (verdict_.waited >= kFed && longest != nullptr && static_cast<double>(longest->max) * 1e-9 > kMost * wall_)
+      return say(Binds::start_up, "",
+                 waits("most of it for one batch, " + time_text(static_cast<double>(longest->max) * 1e-9) +
+                       " of a run of " + time_text(wall_) + ": let it run longer"));
+    if (verdict_.waited < kFed) return fed();
+    if (longest != nullptr && ready_all_the_same(*longest)) return;
+    if (own_step() || copy()) return;
+    const double of_workers = waited_for({"decode", "transform", "deliver"});
+    const double read = waited_for({"read"}), plan = waited_for({"plan"});
+    if (read >= kMost) return storage();
+    if (of_workers >= kMost) return work();
+    if (plan >= kMost)
+      return say(Binds::plan, "plan",
+                 waits("naming rows and asking for their bytes is the work (" + percent_text(plan) +
+                       " of the waits), in one thread: larger batches, fewer outputs"));
+    if (read + of_workers >= kMost) return read > of_workers ? storage() : work();
+    say(Binds::unknown, "", waits("no single stage explains half of it"));
+  }
+
+  // Nearly every batch lay ready, and taking it took long: the consumer's own thread waited for a core.
+  bool ready_all_the_same(const Distribution& waits_of_next) {
+    const double ready = static_cast<double>(stats_.batches_ready) / static_cast<double>(stats_.batches_taken);
+    const double usual = static_cast<double>(waits_of_next.quantile(0.5)) * static_cast<double>(waits_of_next.count);
+    if (ready < kReady || usual < kMost * static_cast<double>(waits_of_next.sum)) return false;
+    say(Binds::cores, "",
+        waits(percent_text(ready) + " of the batches lay ready before they were asked for, and taking one took " +
+              time_text(static_cast<double>(waits_of_next.quantile(0.5)) * 1e-9) +
+              ": the program's own thread waited for a core, which the workers or others had; fewer workers help"));
+    return true;
+  }
+
+  void fed() {
+    const double load = at_work();
+    const Distribution* step = find("step");
+    const double taken = step != nullptr ? step->mean() * 1e-9 : 0;
+    const std::string text = "the consumer is fed: it waited " + percent_text(verdict_.waited) +
+                             " of its time, and takes " + time_text(taken) + " for a batch; the workers were at work " +
+                             percent_text(load) + " of theirs";
+    say(load < kHalfIdle ? Binds::consumer : Binds::nothing, "", text);
+  }
+
+  // Stages behind the first are the program's own, and copies.
+  bool own_step() {
+    for (const auto& [stage, time] : stats_.waited_for) {
+      const bool known = std::ranges::find(kOfLoader, stage) != kOfLoader.end();
+      if (known || wait_ <= 0 || seconds_of(time) / wait_ < kMost) continue;
+      say(Binds::own_step, stage,
+          waits("the program's own step '" + stage + "' runs in one thread and takes " +
+                time_text(of_stage(stage) / static_cast<double>(stats_.batches_taken)) +
+                " for a batch; more workers do not help, functions of rows and python_workers do"));
+      return true;
+    }
+    return false;
+  }
+  bool copy() {
+    if (waited_for({"copy"}) < kMost) return false;
+    say(Binds::copy, "copy",
+        waits("copies to the device take " +
+              time_text(seconds_of(stats_.copy_time) / static_cast<double>(stats_.batches_taken)) + " for a batch"));
+    return true;
+  }
+  double of_stage(std::string_view name) const {
+    for (const StageStats& stage : stats_.stages)
+      if (stage.name == name) return seconds_of(stage.busy);
+    return 0;
+  }
+
+  void work() {
+    const Distribution* samples = find("sample");
+    const double idle = 1 - at_work();
+    verdict_.output = slowest_output();
+    const std::string stage = longest_wait({"decode", "transform", "deliver"});
+    if (samples != nullptr && idle >= kIdle && without_room_ >= kMost * idle * wall_ * workers_) {
+      const double median = static_cast<double>(samples->quantile(0.5));
+      const auto longest = static_cast<double>(samples->max);
+      std::string why = "workers had nothing to do for " + percent_text(idle) +
+                        " of their time, since no batch more may be begun before the next one is done";
+      if (median > 0 && longest >= kGiant * median) {
+        why += text_of(": samples take %s, but up to %s (%s)", time_text(median * 1e-9).c_str(),
+                       time_text(longest * 1e-9).c_str(), giants().c_str());
+      }
+      return say(Binds::prefetch, stage, waits(why + "; more prefetch lets others be worked at meanwhile"));
+    }
+    cores(stage);
+  }
+
+  void cores(const std::string& stage) {
+    if (verdict_.output.empty()) verdict_.output = slowest_output();
+    const double busy = worked_, on = seconds_of(stats_.workers_on_cores);
+    const unsigned cores = usable_cores();
+    std::string why = stage + " takes " + time_text(per_sample(of_stage(stage))) + " for a sample";
+    if (!verdict_.output.empty()) why += ", most of it for '" + verdict_.output + "'";
+    const bool one = workers_ == 1;
+    why += text_of(one ? "; %u worker was at work %s of its time" : "; %u workers were at work %s of their time",
+                   workers_, percent_text(std::min(1.0, at_work())).c_str());
+    const double awaited = seconds_of(stats_.workers_await_cores);
+    const bool contended = awaited >= kIdle * wall_ * workers_;
+    if (contended)
+      why += ", and waited for a core, which others had, " + percent_text(std::min(1.0, awaited / (wall_ * workers_))) +
+             " of it";
+    if (on > 0 && on < kComputes * (busy - awaited))
+      why += ", and on a core only " + percent_text(on / (wall_ * workers_)) + " of it: more workers help";
+    else if (on > 0 && on >= 0.85 * wall_ * cores)
+      why += text_of("; all %u usable cores compute: smaller images, a cheaper packing or more cores help", cores);
+    else if (workers_ < cores && !contended)
+      why += text_of("; there are %u usable cores: more workers help", cores);
+    say(Binds::cores, stage, waits(why));
+  }
+
+  void storage() {
+    const double requests = static_cast<double>(std::max<std::uint64_t>(1, stats_.reads.requests));
+    const double opens = static_cast<double>(stats_.reads.opens);
+    const double opening = seconds_of(stats_.reads.opening);
+    const double samples = static_cast<double>(std::max<std::uint64_t>(1, stats_.samples));
+    const Distribution* request = find("request");
+    const double latency = request != nullptr ? request->mean() * 1e-9 : 0;
+    const double in_reads = latency * static_cast<double>(request != nullptr ? request->count : 0);
+    if (opens >= 0.5 * samples && opening >= 0.4 * std::max(in_reads, 1e-9)) {
+      return say(Binds::files, "read",
+                 waits(text_of("%.0f files were opened for %.0f samples, %s each, %s of the time in reads: pack them",
+                               opens, samples, time_text(opening / opens).c_str(),
+                               percent_text(std::min(1.0, opening / in_reads)).c_str())));
+    }
+    // What lies in memory is copied by the workers: their cores, rather than storage, are what is lacking.
+    if (read_by_workers_ >= kMost * reading_ && seconds_of(stats_.workers_on_cores) >= kComputes * worked_)
+      return cores("read");
+    const auto by_level = trend_of(stats_.last_reads, by_bytes_under_way);
+    const auto by_size = trend_of(stats_.last_reads, by_bytes);
+    const double rate = static_cast<double>(stats_.bytes_read) / wall_;
+    const std::string took = text_of("%.0f reads took %s each", requests, time_text(latency).c_str());
+    const double share = std::max(by_level ? by_level->share : 0, by_size ? by_size->share : 0);
+    if (share >= kMost) {
+      return say(Binds::storage_bandwidth, "read",
+                 waits(took + ", the longer the more bytes were on their way: storage gives " +
+                       decimal_bytes_text(rate) + "/s; a smaller packing, a cache or faster storage help"));
+    }
+    if (no_room_ >= kIdle * wall_)
+      return say(Binds::memory, "read",
+                 waits(took + ", however many were on their way, and " + percent_text(no_room_ / wall_) +
+                       " of the time no room was left for one more: a larger read_window helps"));
+    if (!by_level && !by_size && stats_.last_reads.size() >= kReadsToTell)
+      return say(Binds::storage_latency, "read",
+                 waits(took + ", all of one size and equally many at a time, so that nothing tells whether more at a "
+                              "time would go faster: try more prefetch, or workers where they read themselves"));
+    say(Binds::storage_latency, "read",
+        waits(took + ", however many bytes were on their way: more of them at a time (engine io_uring, prefetch, "
+                     "workers where they read themselves), or larger ones, help"));
+  }
+
+  double per_sample(double time) const { return stats_.samples == 0 ? 0 : time / static_cast<double>(stats_.samples); }
+  std::string longest_wait(std::initializer_list<std::string_view> of) const {
+    std::string longest(*of.begin());
+    std::chrono::nanoseconds most{-1};
+    for (const auto& [stage, time] : stats_.waited_for)
+      if (time > most && std::ranges::find(of, stage) != of.end()) most = time, longest = stage;
+    return longest;
+  }
+  std::string slowest_output() const {
+    const auto time = [](const OutputStats& output) { return output.decode + output.transform; };
+    const auto most = std::ranges::max_element(stats_.outputs, {}, time);
+    return most == stats_.outputs.end() ? "" : most->name;
+  }
+  std::string giants() const {
+    std::string keys;
+    for (const SlowSample& sample : stats_.slowest) {
+      if (keys.size() > 60) break;
+      keys += (keys.empty() ? "'" : ", '") + sample.key + "'";
+    }
+    return keys.empty() ? "unknown" : keys;
+  }
+
+  static constexpr std::array<std::string_view, 6> kOfLoader{"plan", "read", "decode", "transform", "deliver", "copy"};
+  const Stats& stats_;
+  const double wall_, wait_;
+  const unsigned workers_;
+  double worked_ = 0;  // by the workers, with what they read themselves; seconds, as all here
+  double read_by_workers_ = 0;
+  double reading_ = 0;       // by whoever reads
+  double no_room_ = 0;       // the scheduler, for the read window
+  double without_room_ = 0;  // workers idle, while the scheduler lacks a slab or room
+  Verdict verdict_;
+};
+
+}  // namespace
+
+std::string_view name(Binds binds) {
+  switch (binds) {
+    case Binds::unknown:
+      return "unknown";
+    case Binds::start_up:
+      return "start-up";
+    case Binds::nothing:
+      return "nothing";
+    case Binds::consumer:
+      return "consumer";
+    case Binds::plan:
+      return "plan";
+    case Binds::storage_bandwidth:
+      return "storage bandwidth";
+    case Binds::storage_latency:
+      return "storage latency";
+    case Binds::files:
+      return "files";
+    case Binds::cores:
+      return "cores";
+    case Binds::prefetch:
+      return "prefetch";
+    case Binds::memory:
+      return "memory";
+    case Binds::own_step:
+      return "own step";
+    case Binds::copy:
+      return "copy";
+  }
+  return "unknown";
+}
+
+Verdict verdict_of(const Stats& stats) {
+  return Judge(stats).verdict();
+}
+
+}  // namespace penstock

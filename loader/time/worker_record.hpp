@@ -1,0 +1,94 @@
+// Records what a worker did, row by row: the histograms, the slowest samples and the times of outputs are views of it.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include <penstock/loader/time/histogram.hpp>
+#include <penstock/loader/time/stage_clock.hpp>
+#include <penstock/loader/time/stats.hpp>
+#include <penstock/loader/time/work_log.hpp>
+#include <penstock/transforms/program/output.hpp>
+
+namespace penstock {
+
+/// One row that a worker filled. Repeats after an error are part of it.
+struct RowTime {
+  Clock::time_point begin{};
+  nanoseconds read{}, decode{}, transform{};  ///< by this worker: what was read ahead is not in it
+  std::uint64_t sample = 0, epoch = 0;
+  std::uint64_t bytes = 0;   ///< stored, of its fields
+  std::uint32_t output = 0;  ///< the one that took longest to decode and transform
+  nanoseconds work() const { return read + decode + transform; }
+};
+
+/// The longest of many rows, longest first.
+class SlowestRows {
+ public:
+  static constexpr std::size_t kMost = 10;
+  void add(const RowTime& row);
+  std::span<const RowTime> rows() const { return {rows_.data(), count_}; }
+
+ private:
+  std::array<RowTime, kMost> rows_{};
+  std::size_t count_ = 0;
+};
+
+/// One for each worker, which alone adds; any thread reads.
+class WorkerRecord {
+ public:
+  static constexpr std::size_t kRows = 2048;  ///< kept, the last ones
+
+  explicit WorkerRecord(std::size_t outputs);
+
+  void row(const RowTime& row);
+  /// What the rows since the last call took, by output.
+  void outputs(std::span<const FillTimes> spent);
+  /// The thread that is this worker: its time on a core can be asked for from now on.
+  void runs_here();
+  void reset();
+
+  Distribution read() const { return read_.get(); }
+  Distribution decode() const { return decode_.get(); }
+  Distribution transform() const { return transform_.get(); }
+  Distribution work() const { return work_.get(); }
+  FillTimes output(std::size_t number) const;
+  void add_slowest(SlowestRows& slowest) const;
+  void add_last(std::size_t most, std::vector<RowSpan>& rows) const;  ///< as many, of those that are kept
+  /// Calls visit(row) for each row that is kept, the oldest first. The worker waits meanwhile if it has one to add.
+  template <typename Visit>
+  void visit(Visit visit) const {
+    const std::scoped_lock lock(mutex_);
+    for (std::size_t i = 0; i < kept_; ++i) visit(rows_[(next_ + kRows - kept_ + i) % kRows]);
+  }
+  /// Of the thread, since reset(): on a core, and waiting for one. Zeros where the system does not tell.
+  struct Cores {
+    nanoseconds on{}, waited{};
+  };
+  Cores cores() const;
+
+ private:
+  struct OutputTime {
+    TimeSum decode, transform;
+  };
+  Cores told() const;
+
+  Histogram read_, decode_, transform_, work_;
+  std::vector<OutputTime> outputs_;
+  std::atomic<int> thread_{0};  // relaxed: of the system, 0 before it runs
+  mutable std::mutex mutex_;    // guards all below
+  std::unique_ptr<RowTime[]> rows_;
+  std::size_t next_ = 0, kept_ = 0;
+  SlowestRows slowest_;
+  std::int64_t longest_ = 0;  // rows that took no longer are none of the slowest
+  Cores before_;
+};
+
+using WorkerRecords = std::vector<std::unique_ptr<WorkerRecord>>;
+
+}  // namespace penstock

@@ -1,0 +1,165 @@
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cstdio>
+#include <string_view>
+
+#include <penstock/base/error.hpp>
+#include <penstock/base/printable.hpp>
+#include <penstock/loader/watch/openmetrics.hpp>
+
+namespace penstock {
+namespace {
+
+constexpr std::array<std::string_view, 5> kOwnLabels{"stage", "waits_for", "purpose", "verdict", "le"};
+
+void require_label(std::string_view name) {
+  const auto good = [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; };
+  const bool first = !name.empty() && std::isdigit(static_cast<unsigned char>(name[0])) == 0;
+  if (!first || name.starts_with("__") || !std::ranges::all_of(name, good))
+    throw Error::invalid_argument(
+        "a label's name has letters, digits and underscores, begins with no digit and not "
+        "with two underscores: not \"" +
+        one_line(name) + "\"");
+  if (std::ranges::find(kOwnLabels, name) != kOwnLabels.end())
+    throw Error::invalid_argument("the label \"" + std::string(name) + "\" is one of penstock's own");
+}
+
+std::string escaped(std::string_view value) {
+  std::string text;
+  for (const char c : value) {
+    if (c == '\\' || c == '"') text += '\\';
+    text += c == '\n' ? std::string("\\n") : std::string(1, c);
+  }
+  return text;
+}
+
+std::string seconds_of(std::uint64_t nanoseconds) {
+  std::array<char, 40> text{};
+  std::snprintf(text.data(), text.size(), "%llu.%09llu", static_cast<unsigned long long>(nanoseconds / 1'000'000'000),
+                static_cast<unsigned long long>(nanoseconds % 1'000'000'000));
+  return text.data();
+}
+
+using Labels = std::vector<std::pair<std::string, std::string>>;
+
+// Families of one name stand together, as the format wants it: so each goes over all loaders.
+class Text {
+ public:
+  explicit Text(std::span<const LabelledFigures> loaders) : loaders_(loaders) {}
+
+  enum class Kind : std::uint8_t { counter, gauge };
+  /// each(figures, give) calls give(further labels, value as text) for each sample.
+  template <typename Each>
+  void family(const std::string& name, Kind kind, const char* unit, const char* help, Each each) {
+    const std::string full = "penstock_" + name;
+    const bool counts = kind == Kind::counter;
+    text_ += "# TYPE " + full + (counts ? " counter\n" : " gauge\n");
+    if (*unit != '\0') text_ += "# UNIT " + full + " " + unit + "\n";
+    text_ += "# HELP " + full + " " + help + "\n";
+    for (const LabelledFigures& loader : loaders_) {
+      each(loader.figures, [&](const Labels& further, const std::string& value) {
+        text_ += full + (counts ? "_total" : "");
+        const char* separator = "{";
+        for (const Labels* labels : {&loader.labels, &further}) {
+          for (const auto& [label, said] : *labels) {
+            text_ += separator + label + "=\"" + escaped(said) + "\"";
+            separator = ",";
+          }
+        }
+        text_ += (*separator == ',' ? "} " : " ") + value + "\n";
+      });
+    }
+  }
+  void number(const std::string& name, Kind kind, const char* unit, std::uint64_t Figures::*member, const char* help) {
+    family(name, kind, unit, help,
+           [member](const Figures& figures, const auto& give) { give({}, std::to_string(figures.*member)); });
+  }
+  void time(const std::string& name, std::uint64_t Figures::*member, const char* help) {
+    family(name, Kind::counter, "seconds", help,
+           [member](const Figures& figures, const auto& give) { give({}, seconds_of(figures.*member)); });
+  }
+  template <typename Each>
+  void stages(const std::string& name, const char* help, Each each) {
+    family(name, Kind::counter, "seconds", help, [each](const Figures& figures, const auto& give) {
+      for (const StageFigures& stage : std::span(figures.stages).first(figures.stage_count)) {
+        each(stage, [&](Labels further, std::uint64_t time) {
+          further.insert(further.begin(), {"stage", std::string(penstock::name(stage.kind))});
+          give(further, seconds_of(time));
+        });
+      }
+    });
+  }
+  std::string end() {
+    text_ += "# EOF\n";
+    return std::move(text_);
+  }
+
+ private:
+  std::span<const LabelledFigures> loaders_;
+  std::string text_;
+};
+
+}  // namespace
+
+std::string openmetrics(std::span<const LabelledFigures> loaders) {
+  for (const LabelledFigures& loader : loaders)
+    for (const auto& [label, value] : loader.labels) require_label(label);
+  using enum Text::Kind;
+  Text text(loaders);
+  text.number("samples", counter, "", &Figures::samples, "Samples that the training loop was given.");
+  text.number("batches", counter, "", &Figures::batches, "Batches that the training loop was given.");
+  text.number("batches_ready", counter, "", &Figures::batches_ready,
+              "Batches that were finished before they were asked for.");
+  text.number("bad_samples", counter, "", &Figures::bad_samples, "Samples that were replaced or marked.");
+  text.number("read_bytes", counter, "bytes", &Figures::bytes_read, "Bytes asked of storage, for whatever batches.");
+  text.number("stored_bytes", counter, "bytes", &Figures::stored_bytes, "Bytes read for the samples counted.");
+  text.number("delivered_bytes", counter, "bytes", &Figures::bytes_delivered, "Bytes of the batches' values.");
+  text.number("copied_bytes", counter, "bytes", &Figures::copied_bytes, "Bytes copied to the device.");
+  text.number("reads", counter, "", &Figures::requests, "Reads asked of storage.");
+  text.number("reads_retried", counter, "", &Figures::retries, "Reads asked again.");
+  text.number("files_opened", counter, "", &Figures::opens, "Files opened.");
+  text.time("run_seconds", &Figures::wall, "Time since the first batch was asked for.");
+  text.time("wait_seconds", &Figures::consumer_wait, "Time that the training loop waited for batches.");
+  text.time("step_seconds", &Figures::consumer_busy, "Time of the training loop between batches.");
+  text.stages("waited_for_seconds", "The training loop's waits, by the stage that it waited for.",
+              [](const StageFigures& stage, const auto& give) { give({}, stage.waited_for); });
+  text.stages("stage_busy_seconds", "Time that the stage's threads worked.",
+              [](const StageFigures& stage, const auto& give) { give({}, stage.busy); });
+  text.stages("stage_stalled_seconds", "Time that the stage's threads waited, for input or for room.",
+              [](const StageFigures& stage, const auto& give) {
+                give({{"waits_for", "input"}}, stage.stalled_in);
+                give({{"waits_for", "room"}}, stage.stalled_out);
+              });
+  text.family("stage_threads", gauge, "", "Threads of the stage.", [](const Figures& figures, const auto& give) {
+    for (const StageFigures& stage : std::span(figures.stages).first(figures.stage_count))
+      give({{"stage", std::string(name(stage.kind))}}, std::to_string(stage.threads));
+  });
+  text.number("workers", gauge, "", &Figures::workers, "Decoding threads.");
+  text.number("slabs", gauge, "", &Figures::slabs, "Batches that the host's memory has room for.");
+  text.number("slabs_free", gauge, "", &Figures::free_slabs, "Of these, those that nothing uses.");
+  text.number("ready_batches", gauge, "", &Figures::ready, "Finished batches that wait for the training loop.");
+  text.number("tasks", gauge, "", &Figures::tasks, "Groups of rows that wait for a worker.");
+  text.number("reading_bytes", gauge, "bytes", &Figures::reading, "Bytes on their way from storage.");
+  text.family("memory_bytes", gauge, "bytes", "Memory that the loader has, by purpose.",
+              [](const Figures& figures, const auto& give) {
+                const auto of = [&](const char* purpose, std::uint64_t bytes) {
+                  give({{"purpose", purpose}}, std::to_string(bytes));
+                };
+                of("slabs", figures.slab_bytes);
+                of("read_window", figures.window_bytes);
+                of("blocks", figures.block_cache_bytes);
+                of("cache", figures.cache_bytes);
+                of("device", figures.device_bytes);
+              });
+  text.family("binds", gauge, "", "1 for what would have to get better for batches to come faster.",
+              [](const Figures& figures, const auto& give) {
+                const bool staged = figures.binds_stage != Figures::kNoStage;
+                give({{"verdict", std::string(name(static_cast<Binds>(figures.binds)))},
+                      {"stage", staged ? std::string(name(static_cast<StageKind>(figures.binds_stage))) : ""}},
+                     "1");
+              });
+  return text.end();
+}
+
+}  // namespace penstock

@@ -1,0 +1,30 @@
+#include <unistd.h>
+
+#include <penstock/base/error.hpp>
+#include <penstock/loader/watch/publisher.hpp>
+
+namespace penstock {
+
+void Publisher::open() {
+  page_ = std::make_unique<LivePage>(live_folder(::geteuid()));
+}
+
+void Publisher::give_up(const std::exception_ptr& failure) noexcept {
+  on_ = false;
+  page_.reset();
+  const std::scoped_lock lock(mutex_);
+  try {
+    std::rethrow_exception(failure);
+  } catch (const Error& error) {
+    note_ = "penstock top does not see this loader: " + error.cause();
+  } catch (...) {
+    note_ = "penstock top does not see this loader";
+  }
+}
+
+std::string Publisher::note() const {
+  const std::scoped_lock lock(mutex_);
+  return note_;
+}
+
+}  // namespace penstock

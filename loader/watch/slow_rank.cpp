@@ -1,0 +1,37 @@
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include <penstock/loader/watch/slow_rank.hpp>
+
+namespace penstock {
+namespace {
+
+constexpr double kWaits = 0.05;   // share of its time from which on a rank is not fed
+constexpr double kStandsOut = 2;  // times what half of the ranks wait at most
+
+std::string whole_percent(double share) {
+  return std::to_string(std::lround(100 * share)) + " %";
+}
+
+}  // namespace
+
+SlowRank slow_rank(std::span<const RankWait> ranks) {
+  if (ranks.size() < 2) return {.which = {}, .text = "one rank alone is not compared"};
+  const auto most = std::ranges::max_element(ranks, {}, &RankWait::waited);
+  std::vector<double> waits;
+  for (const RankWait& rank : ranks) waits.push_back(rank.waited);
+  std::ranges::sort(waits);
+  const double half = waits[(waits.size() - 1) / 2];
+  const std::string at_most = "at most " + whole_percent(most->waited) + " of its time";
+  if (most->waited < kWaits) return {.which = {}, .text = "no rank is slow: each waited " + at_most};
+  if (most->waited < kStandsOut * half)
+    return {.which = {},
+            .text = "no rank stands out: half of them waited " + whole_percent(half) +
+                    " of their time or less, and each " + at_most};
+  return {.which = static_cast<std::size_t>(most - ranks.begin()),
+          .text = "rank " + std::to_string(most->rank) + " is the slow one: it waited " + whole_percent(most->waited) +
+                  " of its time, half of the ranks " + whole_percent(half) + " or less"};
+}
+
+}  // namespace penstock

@@ -1,0 +1,20 @@
+// Reads in the calling thread, and records how long it took.
+#pragma once
+
+#include <span>
+
+#include <penstock/loader/read/read_engine.hpp>
+#include <penstock/loader/time/read_record.hpp>
+
+namespace penstock {
+
+/// The requests have `bytes` bytes together. `record`: null where nobody wants to know.
+inline void read_now(ReadEngine& synchronous, std::span<const ReadRequest> requests, std::uint64_t bytes,
+                     ReadRecord* record) {
+  if (record == nullptr) return synchronous.submit(requests);
+  const ReadSpan span = record->begin(bytes, Clock::now());
+  synchronous.submit(requests);
+  record->end(span, Clock::now());
+}
+
+}  // namespace penstock

@@ -1,0 +1,223 @@
+// Plants what binds a loader, and asks for the verdict.
+#include <chrono>
+#include <cstdlib>
+#include <functional>
+#include <string>
+#include <thread>
+
+#include <doctest/doctest.h>
+
+#include <penstock/loader/loader.hpp>
+#include <penstock/loader/time/verdict.hpp>
+
+#include "support/device_loading.hpp"
+#include "support/loading.hpp"
+#include "support/slow_stages.hpp"
+#include "support/throttled_engine.hpp"
+#include "support/working_codec.hpp"
+
+namespace penstock::test::verdict_test {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+using Nap = std::chrono::microseconds;
+
+constexpr std::byte kGiant{1};  // first byte of a sample that takes much longer
+
+// What makes a scene: `samples` values of `bytes` bytes, of which every `giants`th is one.
+struct Scene {
+  unsigned samples = 400, giants = 0;
+  std::size_t bytes = 1, more_bytes = 0;  ///< more_bytes: of every third
+  Nap decode{0}, giant{0}, consumer{0};
+  bool spins = false;  ///< decode computes rather than waits
+  LoaderOptions options = {};
+  Loader::EngineFactory engine = {};
+
+  Verdict verdict() const { return verdict_of(run()); }
+
+  Stats run() const {
+    const TemporaryFolder folder;
+    for (unsigned i = 0; i < samples; ++i) {
+      std::string value(bytes + (i % 3 == 0 ? more_bytes : 0), '.');
+      if (giants != 0 && i % giants == giants / 2) value[0] = static_cast<char>(kGiant);
+      write_file(folder / "data" / (number_key(i) + ".bin"), value);
+    }
+    LoaderOptions chosen = options;
+    const auto work = [this](std::byte first, Parallel*) {
+      const Nap time = first == kGiant ? giant : decode;
+      const auto end = Clock::now() + time;
+      if (!spins && time > 0us) std::this_thread::sleep_until(end);
+      while (spins && Clock::now() < end) {
+      }
+    };
+    chosen.fields = {{"bin", penstock::decode(std::make_shared<WorkingCodec>(work))}};
+    const Dataset dataset = open(folder / "data");
+    Loader loader = engine ? Loader(dataset, chosen, engine) : Loader(dataset, chosen);
+    std::optional<Batch> last;
+    const auto one = [&] {
+      auto batch = loader.next();
+      if (!batch) return false;
+      last = std::move(batch);
+      std::this_thread::sleep_for(consumer);
+      return true;
+    };
+    for (unsigned i = 0; i < chosen.prefetch + 2; ++i) one();  // fill the pipeline
+    loader.reset_stats();
+    while (one()) {
+    }
+    last->synchronize();
+    return loader.stats();
+  }
+};
+
+// On a loaded machine the times of a scene may be others than those planted: then there is another run. With
+// PENSTOCK_VERDICTS=20 each scene is run so often, and must be named rightly each time.
+void check_names(const Scene& scene, Binds binds, const std::function<void(const Verdict&)>& more = {}) {
+  const char* times = std::getenv("PENSTOCK_VERDICTS");
+  const int runs = times != nullptr ? std::max(1, std::atoi(times)) : 1;
+  for (int run = 0; run < runs; ++run) {
+    Verdict verdict = scene.verdict();
+    for (int again = 0; times == nullptr && again < 4 && verdict.binds != binds; ++again) verdict = scene.verdict();
+    CAPTURE(verdict.text);
+    CHECK(name(verdict.binds) == name(binds));
+    if (verdict.binds == binds && more) more(verdict);
+  }
+}
+
+LoaderOptions options_with(unsigned workers, std::uint32_t batch_size, unsigned prefetch = 2) {
+  LoaderOptions options;
+  options.workers = workers;
+  options.batch_size = batch_size;
+  options.prefetch = prefetch;
+  return options;
+}
+
+}  // namespace
+
+TEST_CASE("a consumer that takes much longer than the loader is what binds") {
+  check_names({.samples = 160, .decode = 500us, .consumer = 20ms, .options = options_with(1, 4)}, Binds::consumer,
+              [](const Verdict& verdict) {
+                CHECK(verdict.stage.empty());
+                CHECK(verdict.waited < 0.05);
+              });
+}
+
+TEST_CASE("nothing binds where the consumer is fed by workers that have enough to do") {
+  check_names({.samples = 160, .decode = 3ms, .consumer = 15ms, .options = options_with(1, 4, 4)}, Binds::nothing);
+}
+
+TEST_CASE("a decoder that computes is named with its output") {
+  check_names({.samples = 200, .decode = 1ms, .spins = true, .options = options_with(1, 8)}, Binds::cores,
+              [](const Verdict& verdict) {
+                CHECK(verdict.stage == "decode");
+                CHECK(verdict.output == "bin");
+                CHECK(verdict.waited > 0.9);
+              });
+}
+
+TEST_CASE("decoders that wait for something are told to be too few") {
+  check_names({.samples = 400, .decode = 2ms, .options = options_with(2, 8)}, Binds::cores, [](const Verdict& verdict) {
+    CHECK(verdict.stage == "decode");
+    CHECK(verdict.text.find("more workers help") != std::string::npos);
+  });
+}
+
+TEST_CASE("one giant in a hundred, with too few batches ahead, is named by its key") {
+  check_names({.samples = 1600, .giants = 100, .decode = 1ms, .giant = 40ms, .options = options_with(16, 16)},
+              Binds::prefetch, [](const Verdict& verdict) {
+                CHECK(verdict.output == "bin");
+                CHECK(verdict.text.find('\'' + number_key(50)) == std::string::npos);  // before the measured ones
+                CHECK(verdict.text.find("50'") != std::string::npos);
+              });
+}
+
+TEST_CASE("storage that gives so many bytes a second is told from one that answers late") {
+  Scene scene{.samples = 400, .bytes = 20'000, .more_bytes = 60'000, .options = options_with(2, 8)};
+  SUBCASE("bandwidth") {
+    scene.engine = ThrottledEngine::factory({.bytes_per_s = 20e6});
+    check_names(scene, Binds::storage_bandwidth);
+  }
+  SUBCASE("latency") {
+    scene.engine = ThrottledEngine::factory({.latency = 20ms});
+    check_names(scene, Binds::storage_latency);
+  }
+  SUBCASE("a read window that is too small for its latency") {
+    scene.options.read_window = 128 << 10;
+    scene.engine = ThrottledEngine::factory({.latency = 10ms});
+    check_names(scene, Binds::memory);
+  }
+}
+
+TEST_CASE("files that are opened for a few bytes each are what binds") {
+  Scene scene{.samples = 6000, .options = options_with(1, 64)};
+  scene.options.engine = EngineKind::in_worker;
+  check_names(scene, Binds::files);
+}
+
+TEST_CASE("the program's own step is named as the program calls it") {
+  Scene scene{.samples = 160, .options = options_with(1, 4)};
+  scene.options.on_batch = [](Batch&) { std::this_thread::sleep_for(8ms); };
+  scene.options.on_batch_stage = "augment";
+  check_names(scene, Binds::own_step, [](const Verdict& verdict) {
+    CHECK(verdict.stage == "augment");
+    CHECK(verdict.text.find("'augment'") != std::string::npos);
+  });
+}
+
+TEST_CASE("copies to a device are what binds where they take longest") {
+  Scene scene{.samples = 160, .options = options_with(1, 4)};
+  scene.options.on_device = device_with([](const HostWork&) { std::this_thread::sleep_for(8ms); });
+  scene.consumer = 1ms;
+  check_names(scene, Binds::copy);
+}
+
+TEST_CASE("naming rows is what binds where the scheduler is what is waited for") {
+  Stats stats;
+  stats.workers = 2;
+  stats.wall = 1s;
+  stats.consumer_wait = 900ms;
+  stats.batches_taken = 100;
+  stats.waited_for = {{"plan", 800ms}, {"read", 100ms}};
+  const Verdict verdict = verdict_of(stats);
+  CHECK(verdict.binds == Binds::plan);
+  CHECK(verdict.stage == "plan");
+}
+
+TEST_CASE("batches that lie ready are not waited for: the consumer's own thread lacks a core") {
+  Histogram waits;
+  for (int i = 0; i < 100; ++i) waits.add(6'000'000);
+  Stats stats;
+  stats.workers = 2;
+  stats.wall = 1s;
+  stats.consumer_wait = 600ms;
+  stats.batches_taken = 100;
+  stats.batches_ready = 99;
+  stats.waited_for = {{"transform", 300ms}, {"deliver", 300ms}};
+  stats.histograms = {{"wait", waits.get()}};
+  const Verdict verdict = verdict_of(stats);
+  CHECK(verdict.binds == Binds::cores);
+  CHECK(verdict.text.find("fewer workers help") != std::string::npos);
+
+  stats.batches_ready = 95;  // and the others took most of it: giants
+  Histogram uneven;
+  for (int i = 0; i < 95; ++i) uneven.add(10'000);
+  for (int i = 0; i < 5; ++i) uneven.add(120'000'000);
+  stats.histograms = {{"wait", uneven.get()}};
+  CHECK(verdict_of(stats).text.find("fewer workers help") == std::string::npos);
+}
+
+TEST_CASE("of too few batches, and of waits that nothing explains, nothing is claimed") {
+  CHECK(verdict_of({}).binds == Binds::start_up);
+  check_names({.samples = 24, .decode = 1ms, .options = options_with(1, 8)}, Binds::start_up);
+  Stats stats;
+  stats.workers = 2;
+  stats.wall = 1s;
+  stats.consumer_wait = 900ms;
+  stats.batches_taken = 100;
+  stats.waited_for = {{"plan", 300ms}, {"augment", 300ms}, {"copy", 300ms}};
+  CHECK(verdict_of(stats).binds == Binds::unknown);
+}
+
+}  // namespace penstock::test::verdict_test

@@ -1,0 +1,783 @@
+"""ps.profile(): any loader stays as it was, and its figures, its verdict and its comparison are right."""
+
+import copy
+import gc
+import math
+import os
+import random
+import threading
+import time
+import types
+
+import h5py
+import numpy as np
+import penstock as ps
+import pytest
+from penstock._profile import about, profile, scheduling, verdict
+from penstock._profile.batch import delivered
+from penstock._profile.histogram import Histogram
+from penstock._profile.times import Times
+
+MS = 1_000_000
+
+
+class Clock:
+    """Stands still, but for what a test says."""
+
+    def __init__(self):
+        self.now, self.calls = 1000 * MS, 0
+
+    def __call__(self):
+        self.calls += 1
+        return self.now
+
+    def passes(self, milliseconds):
+        self.now += int(milliseconds * MS)
+
+
+@pytest.fixture(name="clock")
+def clock_fixture(monkeypatch):
+    clock = Clock()
+    monkeypatch.setattr(profile, "_now", clock)
+    monkeypatch.setattr(scheduling, "_now", clock)
+    return clock
+
+
+class Planted:
+    """A loader whose batches take as long as is said; any number of epochs."""
+
+    def __init__(self, clock, waits, ends=0, begins=0):
+        self.clock, self.waits, self.ends, self.begins = clock, waits, ends, begins
+
+    def __iter__(self):
+        self.clock.passes(self.begins)
+        return self._batches()
+
+    def _batches(self):
+        for wait in self.waits:
+            self.clock.passes(wait)
+            yield wait
+        self.clock.passes(self.ends)
+
+    def __len__(self):
+        return len(self.waits)
+
+
+def run(loader, clock, step, epochs=1):
+    for _ in range(epochs):
+        for _ in loader:
+            clock.passes(step)
+
+
+# ---- Figures ---------------------------------------------------------------------------------------------------------
+
+
+def test_waits_and_steps_are_the_wall_to_the_nanosecond(clock):
+    loader = ps.profile(Planted(clock, [7, 3, 5, 4], ends=2, begins=10))
+    begun = clock.now
+    run(loader, clock, 20, epochs=2)
+    stats = loader.stats()
+    assert stats["wall_s"] == pytest.approx((clock.now - begun) * 1e-9, abs=1e-12)
+    assert stats["consumer_wait_s"] == pytest.approx(2 * (10 + 7 + 3 + 5 + 4 + 2) * 1e-3, abs=1e-12)
+    assert stats["consumer_busy_s"] == pytest.approx(2 * 4 * 20e-3, abs=1e-12)
+    assert stats["consumer_wait_s"] + stats["consumer_busy_s"] == pytest.approx(stats["wall_s"], abs=1e-12)
+    assert (stats["batches"], stats["epochs"], stats["errors"]) == (8, 2, 0)
+    assert stats["first_batch_s"] == pytest.approx(17e-3) and stats["first_batches_s"] == pytest.approx(2 * 17e-3)
+    assert stats["ends_s"] == pytest.approx(2 * 2e-3)
+    assert stats["waited"] == pytest.approx(2 * 12 / (2 * 12 + 2 * 80))
+    assert stats["percentiles"]["wait"]["count"] == 6 and stats["percentiles"]["step"]["count"] == 8
+    assert stats["percentiles"]["wait"]["max"] == pytest.approx(5e-3)
+    assert stats["percentiles"]["step"]["mean"] == pytest.approx(20e-3)
+
+
+def test_what_passes_between_epochs_is_no_step(clock):
+    loader = ps.profile(Planted(clock, [1, 1]))
+    for _ in range(2):
+        run(loader, clock, 5)
+        clock.passes(10_000)  # a validation
+    assert loader.stats()["wall_s"] == pytest.approx(2 * (2 + 10) * 1e-3)
+
+
+def test_an_end_that_is_asked_for_again_counts_once(clock):
+    loop = iter(ps.profile(Planted(clock, [1])))
+    next(loop)
+    for _ in range(3):
+        with pytest.raises(StopIteration):
+            next(loop)
+        clock.passes(1000)
+    assert loop._recorder.times().wall == 1 * MS
+
+
+def test_the_real_clock_gives_sums_that_agree():
+    loader = ps.profile([1, 2, 3])
+    begun = time.perf_counter()
+    for _ in loader:
+        pass
+    passed = time.perf_counter() - begun
+    stats = loader.stats()
+    assert 0 < stats["wall_s"] <= passed
+    assert stats["consumer_wait_s"] + stats["consumer_busy_s"] == pytest.approx(stats["wall_s"], abs=1e-9)
+
+
+def test_the_table_has_a_line_for_each_part_of_the_time(clock):
+    loader = ps.profile(Planted(clock, [4] * 10, ends=2, begins=6))
+    run(loader, clock, 4)
+    table = str(loader.stats())
+    assert table.startswith("10 batches in 1 epoch, 88.0 ms: 114 batches/s, first batch after 10.0 ms\n")
+    assert [line.split()[0] for line in table.splitlines()[1:]] == ["seconds", "waits", "steps", "first", "ends"]
+    assert "waits            0.036   41 %    4.0 ms    4.0 ms    4.0 ms    4.0 ms" in table
+
+
+def test_a_loader_that_was_not_run_has_figures_too():
+    loader = ps.profile([])
+    assert list(loader) == [] and loader.stats()["batches"] == 0 and "0 batches" in str(loader.stats())
+    assert loader.verdict().binds == "unknown"
+
+
+def test_reset_stats_begins_anew(clock):
+    loader = ps.profile(Planted(clock, [1] * 5))
+    run(loader, clock, 1)
+    loader.reset_stats()
+    assert loader.stats()["wall_s"] == 0 and loader.stats()["batches"] == 0
+    run(loader, clock, 2)
+    assert loader.stats()["consumer_busy_s"] == pytest.approx(10e-3)
+
+
+def test_a_batch_costs_two_looks_at_the_clock_and_nothing_that_grows(clock):
+    loader = ps.profile(range(2000))
+    loop = iter(loader)
+    next(loop), next(loop)
+    loader._scheduling.due = math.inf
+    before = clock.calls
+    for _ in range(1000):
+        next(loop)
+    assert clock.calls - before == 2 * 1000
+    assert len(loader._recorder.times().waits._buckets) < 1000
+
+
+def test_looks_at_the_kernels_figures_take_a_small_part_of_the_time(monkeypatch, clock):
+    reads = []
+    monkeypatch.setattr(scheduling, "_spent", clock)
+    monkeypatch.setattr(scheduling, "_waiting", lambda _: (reads.append(clock.passes(0.01)), 0)[1])
+    run(ps.profile(Planted(clock, [0.1] * 5000)), clock, 0.1)
+    assert len(reads) > 10
+    assert len(reads) * 0.01 * MS < (clock.now - 1000 * MS) / 100
+
+
+def test_percentiles_of_a_million_are_near_the_exact_ones():
+    draw = random.Random(7)
+    histogram, values = Histogram(), [int(draw.lognormvariate(12, 3)) for _ in range(20_000)]
+    for value in values:
+        histogram.add(value)
+    values.sort()
+    for percent in (1, 50, 90, 99, 100):
+        exact = values[max(math.ceil(percent / 100 * len(values)) - 1, 0)]
+        assert histogram.percentile(percent) == pytest.approx(exact, rel=1 / 32, abs=0.5)
+    assert histogram.max == values[-1] and histogram.sum == sum(values)
+
+
+@pytest.mark.parametrize("value", [0, 1, 15, 16, 17, 31, 32, 33, 2**40, 2**63, 2**64 - 1])
+def test_every_duration_has_a_bucket(value):
+    histogram = Histogram()
+    histogram.add(value)
+    assert histogram.percentile(50) == pytest.approx(value, rel=1 / 32) and histogram.max == value
+    histogram.copy().add(1)
+    assert histogram.count == 1
+
+
+def test_another_thread_reads_figures_that_belong_together():
+    loader, done = ps.profile(range(30_000)), threading.Event()
+    seen = []
+
+    def read():
+        while not done.is_set():
+            times = loader._recorder.times()
+            seen.append(
+                (times.batches, times.waits.count, times.waits.sum == times.wait, times.steps.sum <= times.step)
+            )
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    for _ in loader:
+        pass
+    done.set()
+    reader.join()
+    assert all(batches in (waits, waits + 1) and waited and stepped for batches, waits, waited, stepped in seen)
+    assert [batches for batches, *_ in seen] == sorted(batches for batches, *_ in seen)
+
+
+# ---- The loader as it was --------------------------------------------------------------------------------------------
+
+
+class Loader:
+    """As those of libraries: attributes, an epoch, a length."""
+
+    def __init__(self):
+        self.batch_size, self.epochs = 4, []
+
+    def __iter__(self):
+        return iter([10, 20, 30])
+
+    def __len__(self):
+        return 3
+
+    def __getitem__(self, place):
+        return place * 10
+
+    def set_epoch(self, epoch):
+        self.epochs.append(epoch)
+
+
+def test_attributes_are_the_wrapped_ones():
+    wrapped = Loader()
+    loader = ps.profile(wrapped)
+    loader.set_epoch(3)
+    loader.batch_size = 8
+    loader.added = 1
+    assert wrapped.epochs == [3] and wrapped.batch_size == 8 and wrapped.added == 1
+    del loader.added
+    assert not hasattr(loader, "added") and {"set_epoch", "verdict"} <= set(dir(loader))
+    assert len(loader) == 3 and loader[2] == 20 and list(loader) == [10, 20, 30] and list(loader) == [10, 20, 30]
+    assert loader.wrapped is wrapped and isinstance(loader, ps.Profile)
+    with pytest.raises(AttributeError, match="'Loader' object has no attribute 'nothing'"):
+        _ = loader.nothing
+
+
+def test_a_copy_has_figures_of_its_own():
+    loader = ps.profile([1, 2], synchronize=True)
+    list(loader)
+    copied = copy.deepcopy(loader)
+    assert list(copied) == [1, 2] and copied.stats()["epochs"] == 1 and loader.stats()["epochs"] == 1
+    assert copied._synchronize and copied.wrapped is not loader.wrapped
+
+
+def test_what_the_wrapped_class_has_not_a_profile_has_not():
+    loader = ps.profile(number for number in range(3))
+    with pytest.raises(TypeError, match="has no len"):
+        len(loader)
+    with pytest.raises(TypeError, match="not subscriptable"):
+        _ = loader[0]
+    with pytest.raises(TypeError):
+        next(ps.profile([1]))
+    assert bool(loader) and not ps.profile([])
+    with pytest.raises(TypeError, match="what a `for` runs over, not int"):
+        ps.profile(3)
+
+
+def test_a_generator_stays_one():
+    closed = []
+
+    def batches():
+        try:
+            yield from range(5)
+        finally:
+            closed.append(True)
+
+    loader = ps.profile(batches())
+    assert next(loader) == 0 and next(loader) == 1
+    for batch in loader:
+        assert batch == 2
+        break
+    loader.close()
+    assert closed == [True] and list(loader) == [] and loader.stats()["batches"] == 3
+
+
+def test_a_generator_ends_with_the_last_that_holds_its_profile():
+    closed = []
+
+    def batches():
+        try:
+            yield from range(5)
+        finally:
+            closed.append(True)
+
+    gc.disable()
+    try:
+        loader = ps.profile(batches())
+        next(loader)
+        del loader
+        assert closed == [True]
+    finally:
+        gc.enable()
+
+
+def test_an_iterator_that_begins_anew_after_its_end_has_epochs(clock):
+    class Resets:
+        left = 0
+
+        def __next__(self):
+            clock.passes(4)
+            if not self.left:
+                self.left = 2
+                raise StopIteration
+            self.left -= 1
+            return self.left
+
+        def __iter__(self):
+            return self
+
+    loader = ps.profile(Resets())
+    loader.left = 2
+    for _ in range(2):
+        assert next(loader) == 1 and next(loader) == 0
+        with pytest.raises(StopIteration):
+            next(loader)
+    stats = loader.stats()
+    assert (stats["batches"], stats["epochs"]) == (4, 2) and stats["first_batches_s"] == pytest.approx(8e-3)
+
+
+def test_threads_may_share_a_loop(clock):
+    loop = iter(ps.profile(Planted(clock, [1, 1, 1])))
+    next(loop)
+    loop._last += 5 * MS  # as another thread leaves it, which got a batch since this one began to ask
+    next(loop)
+    times = loop._recorder.times()
+    assert times.step == 0 and times.steps.count == 1 and times.wait == 1 * MS
+
+
+def test_a_loop_that_is_left_lets_its_iterator_go():
+    closed = []
+
+    class Loads:
+        def __iter__(self):
+            try:
+                yield from range(5)
+            finally:
+                closed.append(True)
+
+    for _ in ps.profile(Loads()):
+        break
+    gc.collect()
+    assert closed == [True]
+
+
+def test_the_loop_of_an_iterator_has_its_attributes_and_close():
+    def batches():
+        yield 1
+        yield 2
+
+    loop = iter(ps.profile(batches()))
+    assert iter(loop) is loop and next(loop) == 1 and loop.gi_frame is not None
+    loop.close()
+    assert list(loop) == []
+
+
+def test_an_error_passes_unchanged_and_the_loop_may_go_on(clock):
+    error = ValueError("a broken sample")
+
+    class Fails:
+        def __init__(self):
+            self.left = [1, error, 2]
+
+        def __iter__(self):
+            return self
+
+        def __next__(self):
+            clock.passes(3)
+            if not self.left:
+                raise StopIteration
+            batch = self.left.pop(0)
+            if batch is error:
+                raise error
+            return batch
+
+    loader = ps.profile(Fails())
+    loop = iter(loader)
+    assert next(loop) == 1
+    clock.passes(5)
+    with pytest.raises(ValueError) as raised:
+        next(loop)
+    assert raised.value is error and next(loop) == 2
+    stats = loader.stats()
+    assert stats["errors"] == 1 and stats["batches"] == 2 and "1 error came out of next()" in str(stats)
+    assert stats["wall_s"] == pytest.approx(14e-3) == stats["consumer_wait_s"] + stats["consumer_busy_s"]
+
+
+def test_a_with_statement_is_the_wrapped_ones(arrays):
+    with ps.profile(ps.Loader(arrays, batch_size=10, fields={"npy": ps.array.decode()})) as loader:
+        assert len(loader) == 4 and [len(batch["npy"]) for batch in loader] == [10] * 4
+    with pytest.raises(ps.Error, match="closed"):
+        next(iter(loader))
+
+
+def test_synchronize_waits_for_the_gpu_before_each_next(monkeypatch, clock):
+    calls = []
+
+    def synchronize():
+        calls.append(clock.now)
+        clock.passes(30)
+
+    cuda = types.SimpleNamespace(is_available=lambda: True, is_initialized=lambda: True, synchronize=synchronize)
+    monkeypatch.setitem(profile.sys.modules, "torch", types.SimpleNamespace(cuda=cuda))
+    loader = ps.profile(Planted(clock, [1] * 6), synchronize=True)
+    run(loader, clock, 2)
+    assert len(calls) == 7 and loader.stats()["consumer_busy_s"] == pytest.approx(6 * 32e-3 + 30e-3)
+    cuda.is_available = lambda: False
+    run(loader, clock, 2)
+    assert len(calls) == 7
+    run(ps.profile(Planted(clock, [1])), clock, 2)
+    assert len(calls) == 7
+
+
+# ---- Verdicts --------------------------------------------------------------------------------------------------------
+
+
+def test_a_loop_that_waits_is_bound_by_its_loader(clock):
+    loader = ps.profile(Planted(clock, [30] * 10))
+    run(loader, clock, 10)
+    said = loader.verdict()
+    assert said.binds == "loader" and said.waited == pytest.approx(9 * 30 / (9 * 30 + 10 * 10))
+    assert str(said).startswith(
+        "the loop waited 73 % of its time for batches: 30.0 ms for each (median 29.9 ms, longest 30.0 ms), beside steps of "
+        "10.0 ms; fed, it would be 3.7 times as fast; "
+    )
+
+
+def test_a_loop_that_hardly_waits_is_bound_by_its_model(clock):
+    loader = ps.profile(Planted(clock, [1] * 20, begins=80))
+    run(loader, clock, 50)
+    said = loader.verdict()
+    assert said.binds == "model" and said.waited == pytest.approx(19 / (19 + 1000))
+    assert "the loop waited 2 % of its time" in said.text and "takes 50.0 ms; the first came after 81.0 ms" in said.text
+
+
+def test_few_batches_tell_nothing(clock):
+    loader = ps.profile(Planted(clock, [30] * 5))
+    run(loader, clock, 10)
+    assert loader.verdict().binds == "start-up"
+    assert loader.verdict().text == "too few batches to tell: 5 were taken; the first came after 30.0 ms"
+
+
+@pytest.mark.parametrize("place", [0, 10])
+def test_one_wait_that_is_most_of_the_run_is_start_up(clock, place):
+    waits = [1] * 20
+    waits[place] = 2000
+    loader = ps.profile(Planted(clock, waits))
+    run(loader, clock, 10)
+    said = loader.verdict()
+    assert said.binds == "start-up" and "most of it for one batch, 2.00 s of a run of 2.22 s" in said.text
+
+
+def test_epochs_that_begin_anew_each_time_are_start_up(clock):
+    loader = ps.profile(Planted(clock, [0.1] * 20, begins=150, ends=50))
+    run(loader, clock, 10, epochs=3)
+    said = loader.verdict()
+    assert said.binds == "start-up" and said.waited < 0.05
+    assert "epochs take long to begin and to end: 200.1 ms each, 50 % of the time" in said.text
+
+
+NOTHING = scheduling.Shares()
+
+
+def judged(of_workers=NOTHING, here=NOTHING, **of_loader):
+    """The verdict of a loop that waits half of its time."""
+    times = Times(batches=21, loops=1, first_batch=10 * MS, first=10 * MS)
+    for _ in range(20):
+        times.wait += 10 * MS
+        times.step += 10 * MS
+        times.waits.add(10 * MS)
+        times.steps.add(10 * MS)
+    seen = scheduling.Scheduling()
+    seen.workers, seen.here = of_workers, here
+    said = verdict.verdict_of(times, seen, about.About("DataLoader", **of_loader))
+    assert said.binds == "loader" and said.waited == 0.5
+    return said.text
+
+
+def test_what_helps_a_data_loader_follows_from_what_its_processes_did(monkeypatch):
+    def shares(core, waiting):
+        return scheduling.Shares(observed=1000, core=core, waiting=waiting, processes=4)
+
+    monkeypatch.setattr(verdict, "cores", lambda: 8)
+    assert "num_workers=8 is a beginning on 8 cores" in judged(num_workers=0, here=shares(900, 0))
+    assert "which waits for storage or a lock meanwhile (10 % " in judged(num_workers=0, here=shares(100, 50))
+    assert "which computes meanwhile (30 % of the time on a core, 60 % waiting for one)" in judged(
+        num_workers=0, here=shares(300, 600)
+    )
+    assert "4 worker processes on 8 cores, 95 % of the time on a core: they compute, so num_workers=8 helps" in judged(
+        shares(950, 0), num_workers=4
+    )
+    assert (
+        "16 worker processes on 8 cores, 50 % of the time on a core, 45 % waiting for one: the cores are the limit"
+        in judged(shares(500, 450), num_workers=16)
+    )
+    assert "5 % of the time on a core: they wait for storage" in judged(shares(50, 0), num_workers=4)
+    assert "50 % of the time on a core: part of it computing" in judged(shares(500, 0), num_workers=4)
+    assert "how busy they are could not be seen" in judged(num_workers=4)
+    assert "this process itself computes meanwhile (90 % " in judged(shares(50, 0), shares(900, 0), num_workers=4)
+    assert "loading ahead" in judged(here=shares(900, 0)) and "is elsewhere" in judged(here=shares(10, 0))
+
+
+@pytest.mark.parametrize(
+    ("binds", "ours"), [("storage latency", "loader"), ("consumer", "model"), ("unknown", "unknown")]
+)
+def test_the_verdict_of_penstocks_own_loader_is_passed_on(arrays, monkeypatch, binds, ours):
+    loader = ps.profile(ps.Loader(arrays, batch_size=10, fields={"npy": ps.array.decode()}))
+    list(loader)
+    monkeypatch.setattr(ps.Loader, "stats", lambda _: {"verdict": {"binds": binds, "waited": 0.25, "text": "so it is"}})
+    assert loader.verdict() == ps.Verdict(ours, 0.25, "so it is")
+    monkeypatch.setattr(ps.Loader, "stats", lambda _: {})
+    assert loader.verdict().binds == "start-up"
+
+
+# ---- PyTorch ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(name="torch_data")
+def torch_data_fixture():
+    return pytest.importorskip("torch.utils.data")
+
+
+class Rows:
+    """A map-style dataset whose rows take what a function does."""
+
+    def __init__(self, count, row):
+        self.count, self.row = count, row
+
+    def __len__(self):
+        return self.count
+
+    def __getitem__(self, number):
+        self.row()
+        return number
+
+
+def test_a_slow_dataset_in_a_data_loader_is_the_loader(torch_data, clock):
+    loader = ps.profile(torch_data.DataLoader(Rows(40, lambda: clock.passes(10)), batch_size=4))
+    for epoch in range(2):
+        assert [batch.tolist() for batch in loader] == [list(range(at, at + 4)) for at in range(0, 40, 4)], epoch
+    assert len(loader) == 10 and loader.batch_size == 4 and len(loader.dataset) == 40 and loader.sampler is not None
+    stats = loader.stats()
+    assert stats["batches"] == 20 and stats["batch_size"] == 4 and stats["epochs"] == 2 and stats["num_workers"] == 0
+    said = loader.verdict()
+    assert said.binds == "loader" and "(num_workers=0)" in said.text and "40.0 ms for each" in said.text
+
+
+def test_a_slow_step_beside_a_data_loader_is_the_model(torch_data, clock):
+    loader = ps.profile(torch_data.DataLoader(Rows(40, lambda: None), batch_size=4))
+    run(loader, clock, 20)
+    assert loader.verdict().binds == "model"
+
+
+def compute():
+    ends = time.thread_time() + 0.02  # of its own time, however busy the machine is
+    while time.thread_time() < ends:
+        pass
+
+
+def rest():
+    time.sleep(0.04)
+
+
+@pytest.mark.parametrize(("row", "computes"), [(compute, True), (rest, False)])
+def test_worker_processes_that_compute_are_told_from_those_that_rest(torch_data, monkeypatch, row, computes):
+    monkeypatch.setattr(scheduling, "_SELDOM", 1)
+    loader = ps.profile(torch_data.DataLoader(Rows(60, row), batch_size=2, num_workers=2))
+    for _ in loader:
+        pass
+    workers = loader.stats()["workers"]
+    assert workers["processes"] == 2 and workers["observed_s"] > 0.1
+    assert (workers["on_core"] + workers["runnable"] > 0.7) == computes
+    said = loader.verdict().text
+    assert "2 worker processes on" in said and ("they wait for storage" not in said) == computes
+    assert "2 worker processes on a core" in str(loader.stats())
+
+
+def test_penstock_behind_a_data_loader_is_known_as_its_own(torch_data, arrays, monkeypatch):
+    dataset = ps.torch.IterableDataset(arrays, batch_size=10, fields={"npy": ps.array.decode()})
+    loader = ps.profile(torch_data.DataLoader(dataset, batch_size=None))
+    assert [len(batch["npy"]) for batch in loader] == [10] * 4
+    said = {"verdict": {"binds": "cores", "waited": 0.5, "text": "so it is"}}
+    monkeypatch.setattr(ps.torch.IterableDataset, "stats", lambda _: said)
+    assert loader.verdict().text == "so it is"
+
+
+def test_worker_processes_that_stay_serve_every_epoch(torch_data):
+    data = torch_data.DataLoader(Rows(12, lambda: None), batch_size=2, num_workers=1, persistent_workers=True)
+    loader = ps.profile(data)
+    for epoch in range(2):
+        assert [batch.tolist() for batch in loader] == [[at, at + 1] for at in range(0, 12, 2)], epoch
+    for _ in loader:
+        break
+    assert loader.stats()["epochs"] == 3 and loader.stats()["batches"] == 13
+
+
+def test_an_error_in_a_worker_process_arrives_as_it_was(torch_data):
+    def fails():
+        raise KeyError("no such row")
+
+    loader = ps.profile(torch_data.DataLoader(Rows(8, fails), batch_size=2, num_workers=1))
+    with pytest.raises(KeyError, match="no such row"):
+        next(iter(loader))
+    assert loader.stats()["errors"] == 1
+
+
+def test_accelerate_prepares_first(torch_data):
+    accelerate = pytest.importorskip("accelerate")
+    prepared = accelerate.Accelerator(cpu=True).prepare(torch_data.DataLoader(Rows(16, lambda: None), batch_size=2))
+    loader = ps.profile(prepared)
+    assert [len(batch) for batch in loader] == [2] * 8 and loader.stats()["num_workers"] == 0
+    assert loader.stats()["batch_size"] == 2
+
+
+# ---- Comparing -------------------------------------------------------------------------------------------------------
+
+
+class Pictures:
+    """As ImageFolder: samples of (path, class)."""
+
+    def __init__(self, root, chosen=None):
+        paths = sorted(root.rglob("*.jpg"))
+        classes = sorted({path.parent.name for path in paths})
+        self.root = str(root)
+        self.samples = [(str(path), classes.index(path.parent.name)) for path in paths][:chosen]
+
+    def __len__(self):
+        return len(self.samples)
+
+    def __getitem__(self, number):
+        return np.zeros((3, 48, 32), np.float32), self.samples[number][1]
+
+
+def compared(loader, *words, **options):
+    for _ in loader:
+        pass
+    return loader.compare(*words, seconds=0.02, **options)
+
+
+def test_pictures_in_class_folders_are_compared(torch_data, images, clock):
+    loader = ps.profile(torch_data.DataLoader(Pictures(images), batch_size=6, shuffle=True))
+    run(loader, clock, 5)
+    with pytest.raises(ps.Error, match="take two batches or more first"):
+        ps.profile(loader.wrapped).compare()
+    said = loader.compare(seconds=0.02)
+    assert said.penstock_samples_per_s > 0 and said.step_s == pytest.approx(5e-3)
+    assert said.step_with_penstock_s == max(5e-3, 6 / said.penstock_samples_per_s)
+    assert said.times == said.penstock_samples_per_s / said.loader_samples_per_s
+    assert f"60 files of {images}" in said.assumed and "batches of 6 in shuffled order" in said.assumed
+    assert "images decoded, cropped at random to 48 x 32 (as the batches had), normalized" in said.assumed
+    both = loader.verdict(compare=True)
+    assert both.binds == "model" and "times as many samples a second" in str(both) and "\nassumed: " in str(both)
+
+
+def test_what_a_step_becomes_follows_from_the_figures(clock):
+    loader = ps.profile(Planted(clock, [80] * 10))
+    run(loader, clock, 20)
+    times = loader._recorder.times()
+    of = profile.compare_with.__globals__["_comparison"]
+    said = of(about.About("DataLoader", 0), 8, times, 1000.0, ("this",))
+    assert (said.loader_samples_per_s, said.times) == pytest.approx((100, 10)) and said.step_with_penstock_s == 20e-3
+    assert str(said) == (
+        "penstock delivers 10 times as many samples a second from the same files (1,000 against 100): a step of 100.0 ms "
+        "becomes 20.0 ms\nassumed: this"
+    )
+    said = of(about.About("DataLoader", 4), 8, times, 200.0, ())
+    assert (said.loader_samples_per_s, said.times, said.step_with_penstock_s) == pytest.approx((80, 2.5, 40e-3))
+
+
+def test_only_the_samples_of_a_part_are_compared(torch_data, images, monkeypatch):
+    seen = []
+    measured = profile.compare_with.__globals__["_measured"]
+
+    def spy(loader, seconds):
+        seen.append(sorted(key for batch in loader for key in batch["__key__"]))
+        return measured(loader, seconds)
+
+    monkeypatch.setitem(profile.compare_with.__globals__, "_measured", spy)
+    everything = Pictures(images)
+    part = torch_data.Subset(torch_data.Subset(everything, list(range(10, 40))), [0, 5, 7])
+    compared(ps.profile(torch_data.DataLoader(part, batch_size=1)))
+    wanted = sorted(os.path.relpath(everything.samples[number][0], images)[: -len(".jpg")] for number in (10, 15, 17))
+    assert seen == [wanted]
+    said = compared(ps.profile(torch_data.DataLoader(Pictures(images, 20), batch_size=2)))
+    assert len(seen[1]) == 20 and "batches of 2 in their order" in said.assumed
+
+
+def test_tar_shards_of_webdataset_are_compared(tmp_path, images):
+    wds = pytest.importorskip("webdataset")
+    pictures = sorted(images.rglob("*.jpg"))
+    for shard in range(2):
+        with wds.TarWriter(str(tmp_path / f"shard-{shard}.tar")) as tar:
+            for number, path in enumerate(pictures[shard::2]):
+                tar.write({"__key__": f"{shard}-{number:03}", "jpg": path.read_bytes(), "cls": number % 3})
+    before = sorted(tmp_path.iterdir())
+    dataset = wds.WebDataset(str(tmp_path / "shard-{0..1}.tar"), shardshuffle=False).map(
+        lambda _: np.zeros((3, 40, 40))
+    )
+    said = compared(ps.profile(wds.WebLoader(dataset, batch_size=5)))
+    assert said.penstock_samples_per_s > 0 and said.assumed[0].startswith("2 tar shards, ")
+    assert "cropped at random to 40 x 40" in said.assumed[1]
+    assert sorted(tmp_path.iterdir()) == before, "an index was left beside the data"
+    (tmp_path / "shard-1.tar").unlink()
+    with pytest.raises(ps.Error, match="shard-1.tar is no file of this machine"):
+        not_run(dataset).compare()
+
+
+def not_run(dataset):
+    """A profile of a dataset that cannot be read, with figures."""
+    loader = ps.profile(dataset)
+    loader._recorder.first(0, 1, 1)
+    loader._recorder.taken(1, 1)
+    loader._recorder.delivered = delivered([np.zeros((4, 3, 8, 8))])
+    return loader
+
+
+class Table:
+    def __init__(self, path):
+        self.file = h5py.File(path)
+        self.images = self.file["images"]
+
+    def __len__(self):
+        return len(self.images)
+
+    def __getitem__(self, number):
+        return np.moveaxis(self.images[number], 2, 0).astype(np.float32)
+
+
+def test_an_hdf5_file_is_compared(torch_data, tmp_path):
+    with h5py.File(tmp_path / "table.h5", "w") as file:
+        file["images"] = np.zeros((30, 8, 8, 3), np.uint8)
+        file["others"] = np.zeros((30, 2), np.float32)
+    dataset = Table(tmp_path / "table.h5")
+    said = compared(ps.profile(torch_data.DataLoader(dataset, batch_size=5)))
+    assert said.assumed[1] == "images decoded, normalized" and said.assumed[0] == str(tmp_path / "table.h5")
+
+
+def test_files_that_are_named_are_compared_whatever_the_loader_is(arrays):
+    loader = ps.profile([np.zeros((4, 5), np.float32)] * 8)
+    said = compared(loader, arrays, workers=1)
+    assert said.assumed[:2] == (str(arrays), "npy as it is") and "batches of 4 in shuffled order" in said.assumed
+    said = loader.compare(arrays, fields={"cls": ps.label()}, seconds=0.02)
+    assert "npy as it is" not in said.assumed
+
+
+def test_a_loader_whose_files_cannot_be_seen_is_refused(torch_data, images, tmp_path):
+    with pytest.raises(
+        ps.Error, match="cannot see the files of this loader: generator has neither a dataset with"
+    ) as raised:
+        compared(ps.profile(np.zeros((2, 3, 8, 8)) for _ in range(8)))
+    assert raised.value.kind == "unsupported"
+    with pytest.raises(ps.Error, match="neither it nor its batches tell how many samples a batch has"):
+        compared(ps.profile(iter(range(8))))
+    with pytest.raises(ps.Error, match="it is penstock's own already"):
+        compared(ps.profile(ps.Loader(images, batch_size=10, fields={"cls": ps.label()})))
+    gone = Pictures(images)
+    gone.samples[3] = (str(images / "class_00" / "absent.jpg"), 0)
+    with pytest.raises(ps.Error, match="1 of its 60 files are no samples of .*, as .*absent.jpg"):
+        compared(ps.profile(torch_data.DataLoader(gone, batch_size=4)))
+
+
+@pytest.mark.parametrize(
+    ("batch", "told"),
+    [
+        ((np.zeros((4, 3, 8, 9), np.float32), np.zeros(4)), (4, (8, 9), True)),
+        ({"image": np.zeros((4, 8, 9, 3), np.uint8), "label": [1, 2, 3, 4]}, (4, (8, 9), False)),
+        ([{"data": np.zeros((4, 7))}], (4, None, True)),
+        ([1, 2, 3], (3, None, True)),
+        (7, (None, None, True)),
+        (types.SimpleNamespace(shape=("many",)), (None, None, True)),
+    ],
+)
+def test_a_batch_tells_its_rows_and_the_size_of_its_images(batch, told):
+    seen = delivered(batch)
+    assert (seen.rows, seen.size, seen.floats) == told
