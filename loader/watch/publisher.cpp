@@ -1,3 +1,5 @@
+#include <ctime>
+
 #include <unistd.h>
 
 #include <penstock/base/error.hpp>
@@ -7,6 +9,12 @@ namespace penstock {
 
 void Publisher::open() {
   page_ = std::make_unique<LivePage>(live_folder(::geteuid()));
+}
+
+nanoseconds Publisher::thread_time() {
+  std::timespec time{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return std::chrono::seconds(time.tv_sec) + nanoseconds(time.tv_nsec);
 }
 
 void Publisher::give_up(const std::exception_ptr& failure) noexcept {

@@ -18,7 +18,7 @@ namespace penstock {
 class Publisher {
  public:
   static constexpr nanoseconds kApart = std::chrono::milliseconds(100);  ///< between two updates, at least
-  static constexpr int kShare = 1000;  ///< and so many times as long as gathering the figures took
+  static constexpr int kShare = 1000;  ///< and so many times as long as a core gathered the figures
 
   explicit Publisher(bool on) : on_(on) {}
 
@@ -48,8 +48,9 @@ class Publisher {
     if (now >= due_) {
       try {
         if (page_ == nullptr) open();
+        const nanoseconds before = thread_time();
         const Figures told = figures();
-        due_ = now + std::max(kApart, kShare * nanoseconds(Clock::now() - now));
+        due_ = now + std::max(kApart, kShare * (thread_time() - before));
         page_->show(told, now, due_);
       } catch (...) {
         give_up(std::current_exception());
@@ -58,6 +59,7 @@ class Publisher {
     }
     page_->waits_since(now);
   }
+  static nanoseconds thread_time();  ///< that this thread was on a core: what others had meanwhile is no cost
   void open();
   void give_up(const std::exception_ptr& failure) noexcept;
 

@@ -16,6 +16,7 @@
 #include <penstock/device/host/host_device.hpp>
 #include <penstock/loader/loader.hpp>
 
+#include "support/check_soon.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace penstock::test::sweep_test {
@@ -141,11 +142,15 @@ TEST_CASE("the digest of batches on a device is that of the host, wherever their
 
 TEST_CASE("efficiency compares windows of loader and plain loop in pairs") {
   const Icons icons;
-  const BenchRow row = penstock::sweep(icons.subjects, quick()).rows.front();
-  REQUIRE(row.efficiency.has_value());
-  CHECK(row.loop_samples_per_s > 0);
-  CHECK(row.efficiency->median > 0.05);
-  CHECK(row.efficiency->median < 3.0);
+  check_soon([&] {
+    const BenchRow row = penstock::sweep(icons.subjects, quick()).rows.front();
+    REQUIRE(row.efficiency.has_value());
+    CHECK(row.loop_samples_per_s > 0);
+    const double median = row.efficiency->median;
+    Attempt attempt;
+    attempt.expect(median > 0.05 && median < 3.0, "an efficiency of " + std::to_string(median));
+    return attempt;
+  });
 }
 
 TEST_CASE("a digest is that of one epoch, equal for other workers and prefetch, different for another seed") {
@@ -169,17 +174,23 @@ TEST_CASE("a slow consumer sets the pace, and the limits say so") {
   SweepOptions options = quick();
   options.efficiency = false;
   options.trial.consumer = penstock::Consumer::parse("sleep:20");
-  const auto result = penstock::sweep(icons.subjects, options);
   const double limit = 16 / 0.020;
-  CHECK(result.rows.front().samples_per_s.median < limit * 1.05);
-  CHECK(result.rows.front().stall_percent < 60);
-  REQUIRE(result.limits.has_value());
-  CHECK(result.limits->consumer_alone == doctest::Approx(limit).epsilon(0.2));
-  CHECK(result.limits->loader_alone > limit);
+  const auto near_limit = [&](double rate) { return rate > 0.8 * limit && rate < 1.05 * limit; };
+  check_soon([&] {
+    options.mock_loader = false;
+    const auto result = penstock::sweep(icons.subjects, options);
+    REQUIRE(result.limits.has_value());
+    Attempt attempt;
+    CHECK(result.rows.front().samples_per_s.median < limit * 1.05);
+    attempt.expect(result.rows.front().stall_percent < 60, "it stalls");
+    attempt.expect(near_limit(result.limits->consumer_alone), "the consumer alone is slower");
+    attempt.expect(result.limits->loader_alone > limit, "the loader alone is slower");
 
-  options.mock_loader = true;
-  CHECK(penstock::sweep(icons.subjects, options).rows.front().samples_per_s.median ==
-        doctest::Approx(limit).epsilon(0.2));
+    options.mock_loader = true;
+    const double mock = penstock::sweep(icons.subjects, options).rows.front().samples_per_s.median;
+    attempt.expect(near_limit(mock), "the mock loader is slower");
+    return attempt;
+  });
 }
 
 TEST_CASE("options that mean nothing are refused") {
@@ -216,13 +227,17 @@ TEST_CASE("tuning takes the cheapest of the fast settings without running all") 
   options.batch_sizes = {16};
   options.seconds = 0.15;
   options.trial.consumer = penstock::Consumer::parse("sleep:20");  // one worker keeps up with this
-  const auto result = penstock::tune(icons.subjects.front(), options);
-  CHECK(result.best.setting.workers <= 2);
-  CHECK(result.settings == 12);
-  CHECK(result.tried.size() < 12);
-  CHECK_FALSE(result.reason.empty());
-  CHECK(result.cpp_line.find(".workers = ") != std::string::npos);
-  CHECK(result.python_line.find("prefetch=") != std::string::npos);
+  check_soon([&] {
+    const auto result = penstock::tune(icons.subjects.front(), options);
+    CHECK(result.settings == 12);
+    CHECK_FALSE(result.reason.empty());
+    CHECK(result.cpp_line.find(".workers = ") != std::string::npos);
+    CHECK(result.python_line.find("prefetch=") != std::string::npos);
+    Attempt attempt;
+    attempt.expect(result.best.setting.workers <= 2, "it takes more workers");
+    attempt.expect(result.tried.size() < 12, "it runs all");
+    return attempt;
+  });
 }
 
 TEST_CASE("the plain loop runs on as many threads as asked and holds no more than its budget") {

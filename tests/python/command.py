@@ -24,5 +24,12 @@ def fails(*words, code=1, **options):
     return lines[0]
 
 
+def handles(pid, number):
+    """Whether a process has a handler for a signal: before, the signal kills it. man 5 proc, SigCgt."""
+    with open(f"/proc/{pid}/status") as file:
+        (mask,) = [int(line.split()[1], 16) for line in file if line.startswith("SigCgt:")]
+    return bool(mask >> (number - 1) & 1)
+
+
 def bytes_of(folder):
     return {p.relative_to(folder): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}

@@ -16,6 +16,7 @@
 
 #include "support/dataset_writing.hpp"
 #include "support/loading.hpp"
+#include "support/settled.hpp"
 #include "support/working_codec.hpp"
 
 namespace penstock::test::records_test {
@@ -163,7 +164,7 @@ TEST_CASE("the sums of histograms are the times of stages") {
   Loader loader(open(folder / "data"), working(2, 8, [](std::byte, Parallel*) { std::this_thread::sleep_for(500us); }));
   while (loader.next()) {
   }
-  const Stats stats = loader.stats();
+  const Stats stats = settled(loader);
   for (const char* name : {"decode", "transform"}) {
     CAPTURE(name);
     const auto stage = std::ranges::find(stats.stages, name, &StageStats::name);

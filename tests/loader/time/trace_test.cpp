@@ -13,8 +13,10 @@
 #include <penstock/base/error.hpp>
 #include <penstock/loader/loader.hpp>
 
+#include "support/check_soon.hpp"
 #include "support/engines.hpp"
 #include "support/loading.hpp"
+#include "support/settled.hpp"
 #include "support/throttled_engine.hpp"
 #include "support/working_codec.hpp"
 
@@ -122,12 +124,13 @@ Run recorded(const Dataset& dataset, const LoaderOptions& options, int epochs, c
   Loader loader(dataset, options, engine);
   while (loader.next()) {
   }
+  settled(loader);
   loader.reset_stats();
   loader.trace(folder / "trace.json", tracing);
   for (int epoch = 0; epoch < epochs; ++epoch) {
     while (loader.next()) work_for(200us);
   }
-  const Stats stats = loader.stats();
+  const Stats stats = settled(loader);
   const TraceSummary summary = loader.end_trace();
   return {stats, summary, read_trace(folder / "trace.json")};
 }
@@ -156,8 +159,7 @@ TEST_CASE("the spans of a trace add up to the table of stages") {
         const double told = std::chrono::duration<double>(stage(run.stats, name).busy).count();
         CAPTURE(told);
         CAPTURE(sums[name]);
-        CHECK(std::abs(sums[name] - told) <=
-              0.02 * told + (name == "read" && ahead ? 0.004 : 0.001));  // of reads under way now
+        CHECK(std::abs(sums[name] - told) <= 0.02 * told + 0.0001);
       }
       CHECK(sums["next"] ==
             doctest::Approx(std::chrono::duration<double>(run.stats.consumer_wait).count()).epsilon(1e-6));
@@ -367,16 +369,20 @@ TEST_CASE("a marked step has what lies between two marks, and what comes after a
 TEST_CASE("time between epochs belongs to no batch") {
   const TemporaryFolder folder;
   write_bytes(folder / "data", 8);
-  Loader loader(open(folder / "data"), working(1, 4, [](std::byte, Parallel*) {}));
-  while (loader.next()) {
-  }
-  work_for(5ms);
-  loader.next();
-  loader.mark_step();
-  const Steps steps = loader.steps();
-  REQUIRE(steps.last.size() == 3);
-  CHECK(steps.last[2].other >= 5ms);
-  CHECK(steps.sum.compute < 5ms);
+  check_soon([&] {  // of a loop that does nothing a loaded machine may make 20 ms
+    Loader loader(open(folder / "data"), working(1, 4, [](std::byte, Parallel*) {}));
+    while (loader.next()) {
+    }
+    work_for(20ms);
+    loader.next();
+    loader.mark_step();
+    const Steps steps = loader.steps();
+    REQUIRE(steps.last.size() == 3);
+    CHECK(steps.last[2].other >= 20ms);
+    Attempt attempt;
+    attempt.expect(steps.sum.compute < 20ms, "it counts as compute");
+    return attempt;
+  });
 }
 
 }  // namespace penstock::test::trace_test
