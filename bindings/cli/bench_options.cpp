@@ -1,5 +1,8 @@
 #include "bench_options.hpp"
 
+#include <cmath>
+#include <cstdlib>
+
 #include <penstock/bench/report/units.hpp>
 #include <penstock/device/device.hpp>
 #include <penstock/loader/read/read_engine.hpp>
@@ -22,7 +25,15 @@ void BenchOptions::declare(CLI::App& command) {
   const CLI::Option* batch_size =
       command.add_option("--batch-size", batch_sizes, "Rows of a batch, a list")->delimiter(',')->capture_default_str();
   command.add_option("--seconds", seconds, "Measured time for each setting")
-      ->check(CLI::PositiveNumber)
+      ->check(CLI::Validator(
+          [](const std::string& word) {
+            char* end = nullptr;
+            const double value = std::strtod(word.c_str(), &end);
+            return *end == '\0' && value > 0 && std::isfinite(value)
+                       ? ""
+                       : "it must be a number above 0, and '" + word + "' is none";
+          },
+          "POSITIVE"))
       ->capture_default_str();
   command.add_option("--engine", engine, "How bytes are read")
       ->check(CLI::IsMember({"auto", "io_uring", "direct", "pread", "gather"}))

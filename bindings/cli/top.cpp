@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <memory>
 #include <optional>
@@ -103,13 +105,20 @@ void wait_for(std::chrono::milliseconds time) {
   }
 }
 
+[[noreturn]] void shows_no_loader(std::uint64_t process) {
+  const bool runs = ::kill(static_cast<pid_t>(process), 0) == 0 || errno == EPERM;
+  throw Error(ErrorKind::io, "process " + std::to_string(process) + " shows no loader: " +
+                                 (runs ? "it has taken no batch from one yet, has publish=False, or is another user's"
+                                       : "there is no such process"));
+}
+
 int snapshot(const TopArguments& options) {
   const Look before = look_around(options.watch());
   wait_for(std::min(kFirstLooks, options.pause(1)));
   const Look after = look_around(options.watch());
-  print(options.json ? top_json(before, after) : top_text(before, after));
-  if (options.process && after.watched.loaders.empty())
-    throw Error(ErrorKind::io, "process " + std::to_string(*options.process) + " shows no loader");
+  const bool none = options.process && after.watched.loaders.empty();
+  if (options.json || !none) print(options.json ? top_json(before, after) : top_text(before, after));
+  if (none) shows_no_loader(*options.process);
   return 0;
 }
 
@@ -167,7 +176,10 @@ int run(const TopArguments& options) {
 Command top_command(CLI::App& app) {
   const auto options = std::make_shared<TopArguments>();
   CLI::App* command = app.add_subcommand("top", "Watch the loaders of running programs, and the machine beside them");
-  command->add_option("PID", options->process, "Only this process's loaders");
+  command->add_option("PID", options->process, "Only this process's loaders")->check([](const std::string& word) {
+    const bool number = word.size() < 10 && std::ranges::all_of(word, [](char c) { return c >= '0' && c <= '9'; });
+    return number ? "" : "it must be the number of a process, and '" + word + "' is none";
+  });
   command->add_flag("--once", options->once, "Print one snapshot and end, as without a terminal");
   command->add_flag("--json", options->json, "Print one snapshot as JSON");
   command->add_option("--every", options->every, "Seconds between two looks (1; for metrics files 15)")

@@ -520,6 +520,17 @@ def test_the_verdict_of_penstocks_own_loader_is_passed_on(arrays, monkeypatch, b
     assert loader.verdict().binds == "start-up"
 
 
+def test_the_share_of_the_waits_of_penstocks_own_loader_is_one_figure(arrays):
+    with ps.Loader(arrays, batch_size=10, fields={"npy": ps.array.decode()}) as wrapped:
+        loader = ps.profile(wrapped)
+        for _ in range(3):
+            list(loader)
+        shares = [loader.stats()["waited"], loader.verdict().waited, wrapped.stats()["verdict"]["waited"]]
+        assert shares[0] > 0 and len(set(shares)) == 1
+        loader.reset_stats()
+        assert wrapped.stats()["batches"] == 0
+
+
 # ---- PyTorch ---------------------------------------------------------------------------------------------------------
 
 

@@ -188,6 +188,20 @@ def test_a_killed_program_disappears_and_its_page_is_removed(data):
         assert f"process {program.pid} shows no loader" in fails("top", "--once", program.pid)
 
 
+def test_a_process_without_a_loader_is_one_line():
+    child = subprocess.Popen(["sleep", "60"])
+    try:
+        assert "it has taken no batch from one yet" in fails("top", child.pid, "--once")
+    finally:
+        child.kill()
+        child.wait()
+    result = run("top", child.pid, "--once", check=False)
+    assert (result.returncode, result.stdout) == (1, b"")
+    assert result.stderr.decode() == f"penstock: error: i/o: process {child.pid} shows no loader: there is no such process\n"
+    for word in ("abc", "-5", "4.7", "99999999999999"):
+        assert fails("top", word, "--once", code=2) == f"penstock: error: PID: it must be the number of a process, and '{word}' is none"
+
+
 def test_a_program_may_show_nothing(data):
     with Program(data, {"publish": False}) as silent, Program(data, env={**os.environ, "PENSTOCK_PUBLISH": "0"}) as told:
         for program in (silent, told):

@@ -284,6 +284,10 @@ class IterableDataset(_IterableDataset):
         have loaders of their own, whose times it does not hold."""
         return self.loader.stats()
 
+    def reset_stats(self) -> None:
+        """Sets the counters and times of this process's loader to zero."""
+        self.loader.reset_stats()
+
     def metrics(self, prefix: str = "penstock/") -> dict[str, float]:
         """stats() as a flat dict of floats, for wandb, TensorBoard and Lightning's log_dict()."""
         return self.loader.metrics(prefix)

@@ -12,7 +12,7 @@ from typing import Any
 
 from .._loader import Loader
 from .._penstock import Schedule
-from .about import About, own_verdict
+from .about import About, own_verdict, reset_own
 from .batch import delivered
 from .compare import Comparison, Request, compare_with
 from .scheduling import Scheduling, Shares, cores
@@ -196,13 +196,16 @@ class Profile:
 
         "wall_s" is "consumer_wait_s" (in the loader) and "consumer_busy_s" (in the program, between two next()); of the waits,
         "first_batches_s" came before the first batch of an epoch and "ends_s" behind the last. "waited" is the share of
-        the rest that the loop waited, "percentiles" has count, mean, p50, p90, p99 and max of its "wait" and "step".
+        the rest that the loop waited; of a loader of penstock's own it is its verdict's, of all its time. "percentiles" has count, mean, p50, p90, p99 and max of its "wait" and "step".
         "thread" (the loop's own, in the waits that were looked at) and "workers" (a DataLoader's processes) have the shares of
         their time "on_core" and "runnable", which is waiting for a core while others have them.
         """
-        return ProfileStats(
+        told = ProfileStats(
             self._recorder.times(), self._scheduling, About.of(self._wrapped), self._recorder.delivered.rows
         )
+        if told["batches"] and (own := own_verdict(self._wrapped)):
+            told["waited"] = passed_on(own).waited
+        return told
 
     def verdict(self, *, compare: bool = False) -> Verdict:
         """What binds the loop, in a sentence with its numbers. compare: with what compare() says. Of a loader of penstock's own
@@ -246,10 +249,12 @@ class Profile:
         return compare_with(self._wrapped, self._recorder.delivered, self._recorder.times(), given)
 
     def reset_stats(self) -> None:
-        """Begins the figures anew; a loop that is under way goes on with its next batch."""
+        """Begins the figures anew, those of a loader of penstock's own too; a loop that is under way goes on with its next
+        batch."""
         self._recorder.reset()
         self._scheduling.reset()
         self._log.reset()
+        reset_own(self._wrapped)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(object.__getattribute__(self, "_wrapped"), name)

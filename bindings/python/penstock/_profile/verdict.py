@@ -29,7 +29,8 @@ class Verdict:
     """"loader" (the loop waits for batches), "model" (it does not), "start-up" (too short a run, or beginnings of epochs take
     the time), or "unknown"."""
     waited: float
-    """Share of its time, 0 to 1, that the loop waited; first batches of epochs do not count."""
+    """Share of its time, 0 to 1, that the loop waited, as in stats(): first batches of epochs do not count, but where the
+    loader is penstock's own, whose verdict is of all its time."""
     text: str
     """One sentence with its numbers."""
     comparison: Comparison | None = None
