@@ -10,6 +10,7 @@
 #include <penstock/bench/report/check_report.hpp>
 
 #include "support/check_soon.hpp"
+#include "support/throttled_engine.hpp"
 #include "support/working_codec.hpp"
 
 namespace penstock::test::advice_test {
@@ -81,6 +82,37 @@ TEST_CASE("what another machine gives follows from its parts") {
   CHECK(to_text(advise(forecast(0), OtherMachine::parse("cores=16"))).find("on 16 cores, with 16 workers: ") !=
         std::string::npos);
   CHECK_FALSE(advise(Forecast({}, {}, {}), OtherMachine::parse("cores=16")).known);
+}
+
+// Each worker stands for a core: a codec that sleeps occupies none, and is taken for one that computes.
+TEST_CASE("what is predicted of machines with more cores is what they give") {
+  const TemporaryFolder folder;
+  for (unsigned i = 0; i < 1'000; ++i)  // naps of 2 to 6 ms
+    write_file(folder / "data" / (number_key(i) + ".bin"), std::string(10'000, static_cast<char>(i % 5)));
+  const auto work = [](std::byte nap, Parallel*) {
+    std::this_thread::sleep_for((2 + std::to_integer<int>(nap)) * 1ms);
+  };
+  const Subject subject{open(folder / "data"),
+                        {.name = "naps",
+                         .reason = "a test",
+                         .fields = {{"bin", decode(std::make_shared<WorkingCodec>(work))}},
+                         .shuffle = true}};
+  const auto run = [&](const OtherMachine& machine) {
+    TrialOptions trial;
+    trial.make_engine = ThrottledEngine::factory({.bytes_per_s = *machine.bytes_per_s});
+    if (machine.step) trial.consumer = Consumer::parse("sleep:" + std::to_string(*machine.step * 1e3));
+    return run_trial(subject.dataset, subject.task, {*machine.cores, 2, 32}, trial, 600ms);
+  };
+  Stats stats = run(OtherMachine::parse("cores=4,disk=40MB/s")).stats;
+  stats.workers_on_cores = stats.workers_await_cores = {};
+  const Forecast from_four = forecast_of(subject.task, {4, 2, 32}, {}, stats, {.cores = 4, .full_speed = 1});
+  for (const char* machine : {"cores=8,disk=40MB/s", "cores=16,disk=40MB/s", "cores=32,disk=40MB/s",
+                              "cores=16,disk=20MB/s", "cores=16,disk=40MB/s,step=25ms"}) {
+    CAPTURE(machine);
+    const OtherMachine there = OtherMachine::parse(machine);
+    const double predicted = advise(from_four, there).elsewhere->outlook.samples_per_s;
+    CHECK(predicted == doctest::Approx(run(there).samples_per_s()).epsilon(0.2));
+  }
 }
 
 TEST_CASE("a check puts predictions beside runs") {
