@@ -10,6 +10,7 @@
 // Pipeline::lay_line() joins them. What the worker calls to decode and transform (crops are drawn there) is
 // transforms/.
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -19,7 +20,9 @@
 #include <penstock/base/handled_error.hpp>
 #include <penstock/base/leak_until_exit.hpp>
 #include <penstock/loader/loader.hpp>
+#include <penstock/loader/model/tryout.hpp>
 #include <penstock/loader/pipeline.hpp>
+#include <penstock/loader/prepare.hpp>
 
 namespace penstock {
 namespace {
@@ -31,6 +34,17 @@ std::shared_ptr<Pipeline> made(Dataset dataset, LoaderOptions options, const Loa
     return std::make_shared<Pipeline>(std::move(dataset), std::move(options), make_engine);
   } catch (...) {
     throw handled_error({.dataset = path.string()});
+  }
+}
+
+// Of a loader on the host without a cache; what cannot be read or compiled again now is not tried.
+std::optional<CacheDemand> pixels_of(const Dataset& dataset, const LoaderOptions& options, const Stats& stats) {
+  if (stats.last_rows.empty() || options.cache != CacheKind::none || options.on_device != nullptr) return {};
+  try {
+    return tried_pixels(dataset, compiled(dataset, options), stats.outputs, options.seed,
+                        {.samples = 32, .bytes = std::uint64_t{32} << 20, .seconds = 0.1});
+  } catch (const Error&) {
+    return {};
   }
 }
 
@@ -121,7 +135,14 @@ std::vector<Gain> Loader::gains() const {
   const MachineModel machine{.cores = static_cast<double>(usable_cores())};
   LoaderOptions options = pipeline_->options();
   options.engine = stats.engine;
-  return gains_of({demands_of(stats, machine, options.batch_size), machine, options});
+  Demands demands = demands_of(stats, machine, options.batch_size);
+  demands.samples = dataset().size();
+  demands.pixels = pixels_of(dataset(), options, stats);
+  std::vector<Gain> gains = gains_of({std::move(demands), machine, std::move(options)});
+  if (machine.cores > 1)
+    for (Gain& gain : gains)
+      if (gain.knob.starts_with("workers")) gain.text.insert(gain.text.find('+'), "at most ");
+  return gains;
 }
 
 const Dataset& Loader::dataset() const {

@@ -417,9 +417,11 @@ void bind_loader_class(nb::module_& module) {
       .def("gains", gains_of_loader, nb::sig("def gains(self) -> list[dict[str, typing.Any]]"),
            "What other options would bring, the most worth first, predicted by a simulation of what stats() recorded:\n"
            "[{\"knob\", \"value\", \"samples_per_s\", \"ratio\", \"limit\", \"text\"}]; empty where nothing brings 3 % "
-           "and more.\nCores are taken to be as fast together as alone; `penstock bench --check` measures that, and "
-           "runs "
-           "what it predicts.\nPython functions in processes are not simulated. From any thread.")
+           "and more.\nCores are taken to be as fast together as alone, so more workers bring that at most; `penstock "
+           "bench "
+           "--check` measures it, and runs what it predicts.\nOf images some are decoded, to try a cache of them. "
+           "Python "
+           "functions in processes are not simulated. From any thread.")
       .def("reset_stats", reset_stats)
       .def("mark_step", &PythonLoader::mark_step,
            "Call it where a step of the loop is over: steps() and a trace's schedule then count from mark to mark. "

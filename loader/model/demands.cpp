@@ -13,6 +13,7 @@ namespace {
 
 constexpr double kSeen = 0.5;   // of the time of reads that must go with the bytes under way, to be bandwidth's
 constexpr double kWaits = 0.2;  // of the workers' time off cores, below which it is what a machine takes now and then
+constexpr double kRounding = 1e-9;
 constexpr double kReads = 0.1;  // of the workers' time in reads, below which that is part of their other work
 
 bool of_loader(std::string_view stage) {
@@ -59,6 +60,39 @@ void Demands::scale(double slower) {
   storage.bytes_per_s /= slower;
 }
 
+double Demands::mean_bytes() const {
+  double bytes = 0;
+  for (const RowDemand& row : rows) bytes += row.bytes;
+  return rows.empty() ? 0 : bytes / static_cast<double>(rows.size());
+}
+
+Demands Demands::kept(const Keeping& keeping) const {
+  Demands made = *this;
+  for (RowDemand& row : made.rows) {
+    const double left = 1 + row.bringing * (keeping.bytes - 1) + row.filling * (keeping.filling - 1);
+    row.waits *= left, row.computes *= left;
+    if (storage.bytes_per_s > 0) row.reads *= keeping.bytes;
+    row.bytes *= keeping.bytes;
+  }
+  return made;
+}
+
+Demands Demands::cached(const CacheDemand& cache, std::uint64_t cache_bytes) const {
+  const double all = cache.bytes * static_cast<double>(samples);
+  const double share = all > 0 ? std::min(1.0, static_cast<double>(cache_bytes) / all) : 1;
+  Demands made = *this;
+  double hits = 0;
+  for (RowDemand& row : made.rows) {  // every so-manyth is there
+    const double before = hits;
+    hits += share;
+    if (std::floor(hits + kRounding) <= std::floor(before + kRounding)) continue;
+    const double left = 1 - row.bringing + row.filling * (cache.filling - 1);
+    row.waits *= left, row.computes *= left;
+    row.reads = row.bytes = 0;
+  }
+  return made;
+}
+
 Demands demands_of(const Stats& stats, const MachineModel& machine, std::uint32_t batch_size) {
   Demands demands;
   const double wall = seconds_of(stats.wall), samples = static_cast<double>(stats.samples);
@@ -97,13 +131,14 @@ Demands demands_of(const Stats& stats, const MachineModel& machine, std::uint32_
   const double more = besides / samples;  // for each row
   for (const RowSpan& row : stats.last_rows) {
     const double reads = seconds_of(row.read) * scale_reads;
-    const double decode = seconds_of(row.read) - reads + seconds_of(row.decode);
-    const double busy = decode + seconds_of(row.transform) + more;
+    const double bringing = seconds_of(row.read) - reads, filling_row = seconds_of(row.decode + row.transform);
+    const double busy = bringing + filling_row + more;
     demands.rows.push_back({.reads = reads,
                             .waits = busy * wait_share,
                             .computes = busy * on_share * speed,
                             .bytes = static_cast<double>(row.bytes),
-                            .decoding = busy > 0 ? decode / busy : 0});
+                            .bringing = busy > 0 ? bringing / busy : 0,
+                            .filling = busy > 0 ? filling_row / busy : 0});
   }
   // Rows are the last ones; their mean is that of all.
   double recorded = 0;

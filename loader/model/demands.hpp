@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include <penstock/loader/time/stats.hpp>
@@ -27,8 +28,21 @@ struct RowDemand {
   double reads = 0;     ///< waiting for storage, where the worker reads itself
   double waits = 0;     ///< otherwise not on a core
   double computes = 0;  ///< on a core that computes alone
-  double bytes = 0;     ///< stored
-  double decoding = 0;  ///< share of `computes` and `waits` that is reading and decoding, without transforms
+  double bytes = 0;     ///< stored; 0: nothing is read
+  /// Shares of `computes` and `waits`: to bring the bytes; codecs and transforms. The rest is around them.
+  double bringing = 0, filling = 0;
+};
+
+/// What rows would take if the samples were kept in another way, beside what they take as they are.
+struct Keeping {
+  double filling = 1;  ///< time of codecs and transforms
+  double bytes = 1;    ///< that are stored
+};
+
+/// What a cache would keep of a sample, and spare.
+struct CacheDemand {
+  double bytes = 0;    ///< kept of a sample
+  double filling = 1;  ///< time of codecs and transforms with it, beside that without
 };
 
 /// Storage as its answers show it: after `latency`, which any number may wait out together, bytes come at
@@ -49,8 +63,15 @@ struct Demands {
   double row_bytes = 0;        ///< of a batch's memory, for each row
   double fullness = 1;       ///< rows of a batch, on average, as a share of batch_size: an epoch ends with what is left
   double samples_per_s = 0;  ///< that were measured
+  std::uint64_t samples = 0;          ///< of the dataset; 0: not known
+  std::optional<CacheDemand> pixels;  ///< of a cache of decoded images, where that was tried (tryout.hpp)
 
-  void scale(double slower);  ///< all but the consumer\'s step
+  void scale(double slower);  ///< all but the consumer's step
+  /// The same samples, kept in another way.
+  Demands kept(const Keeping& keeping) const;
+  /// The same with what a cache of so many bytes holds of them in memory.
+  Demands cached(const CacheDemand& cache, std::uint64_t cache_bytes) const;
+  double mean_bytes() const;  ///< of the rows
 };
 
 /// `stats` of one loader, or sums of several with the same options, that ran for a second or so on `machine`.

@@ -19,13 +19,6 @@ constexpr double kClose = 0.02;  // of the best, within which the cheaper value 
 constexpr std::array<unsigned, 13> kWorkers{1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 128};
 constexpr std::array<unsigned, 6> kPrefetch{1, 2, 4, 8, 16, 32};
 
-Demands without_reads(Demands demands) {
-  demands.storage = {};
-  demands.reads_ahead = false;
-  for (RowDemand& row : demands.rows) row.reads = 0;
-  return demands;
-}
-
 }  // namespace
 
 Forecast::Forecast(Demands demands, const MachineModel& machine, LoaderOptions options)
@@ -51,7 +44,10 @@ double Forecast::rate_of(const Demands& demands, const MachineModel& machine, co
 
 // With reads by the engine that is wanted, and values from memory where it is a cache.
 Demands Forecast::demands_for(const LoaderOptions& wanted) const {
-  if (wanted.cache != options_.cache && wanted.cache != CacheKind::none) return without_reads(demands_);
+  if (wanted.cache != options_.cache && wanted.cache != CacheKind::none) {
+    const bool pixels = wanted.cache == CacheKind::decoded && demands_.pixels;
+    return demands_.cached(pixels ? *demands_.pixels : CacheDemand{.bytes = demands_.mean_bytes()}, wanted.cache_bytes);
+  }
   if (wanted.engine == options_.engine || !reads_ahead(wanted.engine) || demands_.reads_ahead) return demands_;
   Demands demands = demands_;
   demands.reads_ahead = true;
@@ -120,11 +116,9 @@ class Search {
       ahead.engine = uring_refusal() == 0 ? EngineKind::io_uring : EngineKind::pread;
       offer("engine", std::string(name(ahead.engine)), ahead);
     }
-    if (forecast_.options().cache == CacheKind::none && forecast_.demands().storage.latency > 0) {
-      LoaderOptions cached = forecast_.options();
-      cached.cache = CacheKind::encoded;
-      offer("cache", "encoded", cached);
-    }
+    const Demands& demands = forecast_.demands();
+    if (demands.storage.latency > 0) offer_cache(CacheKind::encoded, demands.mean_bytes());
+    if (demands.pixels) offer_cache(CacheKind::decoded, demands.pixels->bytes);
     LoaderOptions larger = forecast_.options();
     larger.batch_size *= 2;
     offer("batch_size", std::to_string(larger.batch_size), larger);
@@ -148,18 +142,32 @@ class Search {
     return options;
   }
 
-  void offer(const std::string& knob, const std::string& value, const LoaderOptions& options) {
+  void offer_cache(CacheKind kind, double bytes) {
+    if (forecast_.options().cache != CacheKind::none) return;
+    LoaderOptions cached = forecast_.options();
+    cached.cache = kind;
+    const double all = bytes * static_cast<double>(forecast_.demands().samples);
+    const double held = all > 0 ? static_cast<double>(cached.cache_bytes) / all : 1;
+    offer("cache", std::string(penstock::name(kind)), cached,
+          held < 1 ? text_of(", its %s hold %.0f %% of the samples",
+                             decimal_bytes_text(static_cast<double>(cached.cache_bytes)).c_str(), 100 * held)
+                   : "");
+  }
+
+  void offer(const std::string& knob, const std::string& value, const LoaderOptions& options,
+             const std::string& besides = {}) {
     const Outlook outlook = forecast_.outlook(options);
     if (now_ <= 0 || outlook.samples_per_s < now_ * (1 + kWorth)) return;
     const double ratio = outlook.samples_per_s / now_;
     const std::string then = outlook.limit.empty() ? "" : ", limited then by " + outlook.limit;
-    gains_.push_back({.knob = knob,
-                      .value = value,
-                      .options = options,
-                      .samples_per_s = outlook.samples_per_s,
-                      .ratio = ratio,
-                      .limit = outlook.limit,
-                      .text = text_of("%s=%s: %+.0f %%", knob.c_str(), value.c_str(), 100 * (ratio - 1)) + then});
+    gains_.push_back(
+        {.knob = knob,
+         .value = value,
+         .options = options,
+         .samples_per_s = outlook.samples_per_s,
+         .ratio = ratio,
+         .limit = outlook.limit,
+         .text = text_of("%s=%s: %+.0f %%", knob.c_str(), value.c_str(), 100 * (ratio - 1)) + then + besides});
   }
 
   const Forecast& forecast_;

@@ -49,8 +49,8 @@ class Forecast {
 
 /// One knob, or several, turned.
 struct Gain {
-  std::string knob;       ///< "workers", "prefetch", "workers, prefetch", "engine", "cache", "batch_size"
-  std::string value;      ///< "4", "4, 8", "io_uring", "encoded", as options are written
+  std::string knob;       ///< "workers", "prefetch", "workers, prefetch", "engine", "cache", "batch_size", "packing"
+  std::string value;      ///< "4", "4, 8", "io_uring", "encoded", "--max-side 448", as options are written
   LoaderOptions options;  ///< with it
   double samples_per_s = 0;
   double ratio = 1;   ///< beside the rate that was measured

@@ -59,7 +59,7 @@ class Shared {
 };
 
 struct Task {
-  std::size_t batch = 0, rows = 0;
+  std::size_t batch = 0, rows = 0, read_rows = 0;  // read_rows: of which something is read
   RowDemand sum;
   std::size_t reads_left = 0;  // of those ahead
   double taken = 0;            // by a worker, when
@@ -199,6 +199,7 @@ class Simulation {
       bytes += std::min(row.bytes, kTaskBytes);
       task.sum.reads += row.reads, task.sum.waits += row.waits, task.sum.computes += row.computes;
       task.sum.bytes += row.bytes;
+      if (row.bytes > 0) ++task.read_rows;
       ++task.rows;
       --rows_left_;
     }
@@ -208,12 +209,12 @@ class Simulation {
 
   void planned() {
     Task& task = tasks_[planned_];
-    if (demands_.reads_ahead) {
+    if (demands_.reads_ahead && task.read_rows > 0) {
       no_room_ = in_window_ > 0 && in_window_ + task.sum.bytes > static_cast<double>(options_.read_window);
       if (no_room_) return;
       in_window_ += task.sum.bytes;
-      task.reads_left = task.rows;
-      for (std::size_t i = 0; i < task.rows; ++i) wanted_.push_back(planned_);
+      task.reads_left = task.read_rows;
+      for (std::size_t i = 0; i < task.read_rows; ++i) wanted_.push_back(planned_);
       ask();
     } else {
       waiting_.push_back(planned_);
@@ -230,7 +231,7 @@ class Simulation {
   void ask() {
     while (free_reads_ > 0 && !wanted_.empty()) {
       const Task& task = tasks_[wanted_.front()];
-      begin_read(wanted_.front(), task.sum.bytes / static_cast<double>(task.rows), 1);
+      begin_read(wanted_.front(), task.sum.bytes / static_cast<double>(task.read_rows), 1);
       wanted_.pop_front();
       --free_reads_;
     }
@@ -273,7 +274,7 @@ class Simulation {
       if (demands_.reads_ahead || given.sum.reads <= 0) {
         wait_in(task);
       } else if (demands_.storage.bytes_per_s > 0) {
-        begin_read(task, given.sum.bytes, given.rows);
+        begin_read(task, given.sum.bytes, given.read_rows);
       } else {
         read_ += given.sum.bytes;
         at(now_ + given.sum.reads + given.sum.waits, Event::waited, task);
