@@ -133,6 +133,7 @@ void machines(const Arguments& arguments, bool giants) {
                                         "cores=16",
                                         "cores=32",
                                         "cores=8,step=100ms",
+                                        "cores=8,step=32ms",
                                         "cores=16,disk=20MB/s",
                                         "cores=32,disk=200MB/s",
                                         "cores=32,disk=200MB/s,step=20ms"};
@@ -153,7 +154,7 @@ void machines(const Arguments& arguments, bool giants) {
     }
   }
   recorded.workers_on_cores = recorded.workers_await_cores = {};
-  const Forecast forecast = forecast_of(subject.task, base, trial_on(here), recorded, {.cores = 4, .full_speed = 1});
+  const Forecast forecast = forecast_of(subject, base, trial_on(here), recorded, {.cores = 4, .full_speed = 1});
   const double measured = spread_of(of_base).median, steady = measured / forecast.demands().samples_per_s;
   std::printf("machines of codecs that sleep%s, from one of 4 cores, 40 MB/s: %.1f samples/s\n",
               giants ? ", one in a hundred 40 times as long" : "", measured);

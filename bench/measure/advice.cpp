@@ -1,13 +1,14 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <functional>
 #include <utility>
 
 #include <penstock/base/cores.hpp>
 #include <penstock/base/error.hpp>
 #include <penstock/bench/measure/advice.hpp>
-#include <penstock/bench/measure/ceiling.hpp>
 #include <penstock/bench/report/units.hpp>
+#include <penstock/loader/prepare.hpp>
 #include <penstock/loader/time/figures.hpp>
 
 namespace penstock {
@@ -17,6 +18,9 @@ constexpr std::uint64_t kLoopBytes = std::uint64_t{256} << 20;
 constexpr auto kLoop = std::chrono::milliseconds(150);
 constexpr unsigned kLoops = 3;
 constexpr std::size_t kShown = 5;
+constexpr double kWorth = 0.03;       // of the rate, from which on a gain is one
+constexpr double kWorthTrying = 0.1;  // likewise, were decoding and transforming to take no time
+constexpr double kInMemory = 0.9;     // of the dataset's pages
 
 [[noreturn]] void refuse(std::string_view part) {
   throw Error::invalid_argument(
@@ -61,29 +65,118 @@ Demands on(const OtherMachine& other, Demands demands) {
 
 }  // namespace
 
-MachineModel calibrated(const Subject& subject, std::uint32_t batch_size, const TrialOptions& trial) {
-  const unsigned cores = usable_cores();
-  MachineModel machine{.cores = static_cast<double>(cores)};
-  if (cores == 1) return machine;
-  Ceiling loop(subject.dataset, subject.task.fields, trial.seed, kLoopBytes, trial.keep_going);
-  std::vector<double> ratios;
-  for (unsigned i = 0; i < kLoops; ++i) {
-    const double alone = loop.run({.threads = 1, .batch_size = batch_size}, kLoop);
-    const double all = loop.run({.threads = cores, .batch_size = batch_size}, kLoop);
-    if (alone > 0) ratios.push_back(all / (alone * cores));
-  }
-  if (!ratios.empty()) machine.full_speed = std::clamp(spread_of(ratios).median, 1.0 / cores, 1.0);
+Calibration::Calibration(const Subject& subject, std::uint32_t batch_size, const TrialOptions& trial)
+    : cores_(usable_cores()), batch_size_(batch_size) {
+  if (cores_ > 1)
+    loop_ = std::make_unique<Ceiling>(subject.dataset, subject.task.fields, trial.seed, kLoopBytes, trial.keep_going);
+}
+
+void Calibration::run() {
+  if (loop_ == nullptr) return;
+  const double alone = loop_->run({.threads = 1, .batch_size = batch_size_}, kLoop);
+  const double all = loop_->run({.threads = cores_, .batch_size = batch_size_}, kLoop);
+  if (alone > 0) ratios_.push_back(all / (alone * cores_));
+}
+
+MachineModel Calibration::machine() const {
+  MachineModel machine{.cores = static_cast<double>(cores_)};
+  if (!ratios_.empty()) machine.full_speed = std::clamp(spread_of(ratios_).median, 1.0 / cores_, 1.0);
   return machine;
 }
 
-Forecast forecast_of(const Task& task, const Setting& setting, const TrialOptions& trial, const Stats& stats,
-                     const MachineModel& machine) {
+MachineModel calibrated(const Subject& subject, std::uint32_t batch_size, const TrialOptions& trial) {
+  Calibration calibration(subject, batch_size, trial);
+  for (unsigned i = 0; i < kLoops; ++i) calibration.run();
+  return calibration.machine();
+}
+
+Forecast forecast_of(const Subject& subject, const Setting& setting, const TrialOptions& trial, const Stats& stats,
+                     const MachineModel& machine, const std::optional<CacheDemand>& pixels) {
   Demands demands = demands_of(stats, machine, setting.batch_size);
+  demands.samples = subject.dataset.size();
+  demands.pixels = pixels;
   demands.step_computes = trial.consumer.kind == Consumer::Kind::busy;
   if (trial.consumer.kind == Consumer::Kind::none) demands.step = 0;
-  LoaderOptions options = loader_options(task, setting, trial);
+  LoaderOptions options = loader_options(subject.task, setting, trial);
   options.engine = stats.engine;
   return {std::move(demands), machine, std::move(options)};
+}
+
+namespace {
+
+double rate_with(const Forecast& forecast, const Demands& demands) {
+  return forecast.elsewhere(demands, forecast.machine(), forecast.options()).samples_per_s;
+}
+
+bool is_worth(const Forecast& forecast, const Demands& demands, double share) {
+  return rate_with(forecast, demands) >= (1 + share) * forecast.rate(forecast.options());
+}
+
+}  // namespace
+
+Tryouts tried(const Subject& subject, const Forecast& forecast, const TrialOptions& trial, const Stats& stats) {
+  Tryouts tryouts;
+  if (!forecast.known() || trial.device != nullptr || trial.cache != CacheKind::none) return tryouts;
+  const Dataset& dataset = subject.dataset;
+  const HeldLimits limits{.keep_going = trial.keep_going};
+  LoaderOptions options;
+  options.fields = subject.task.fields;
+  const Program program = compiled(dataset, resolved(dataset, options));
+  if (subject.task.shuffle && trial.shuffle_block == 0)
+    tryouts.blocks = tried_blocks(dataset, program, stats, trial.seed, limits);
+  if (!is_worth(forecast, forecast.demands().kept({.filling = 0}), kWorthTrying)) return tryouts;
+  tryouts.pixels = tried_pixels(dataset, program, stats.outputs, trial.seed, limits);
+  tryouts.packings = tried_packings(dataset, subject.task, stats.outputs, trial.seed, limits);
+  return tryouts;
+}
+
+Gain gain_of(const PackingTryout& packing, const Forecast& forecast) {
+  const Outlook outlook =
+      forecast.elsewhere(forecast.demands().kept(packing.keeping), forecast.machine(), forecast.options());
+  const double ratio = outlook.samples_per_s / forecast.rate(forecast.options());
+  const std::string percent = fixed(100 * (ratio - 1), 0), limit = outlook.limit;
+  return {.knob = "packing",
+          .value = packing.options,
+          .options = forecast.options(),
+          .samples_per_s = outlook.samples_per_s,
+          .ratio = ratio,
+          .limit = limit,
+          .text = "packing: " + packing.options + ": " + (ratio >= 1 ? "+" : "") + percent + " %, values " +
+                  fixed(packing.keeping.bytes, 2) + " of the size, as " + std::to_string(packing.samples) +
+                  " samples in memory say" + (limit.empty() ? "" : ", limited then by " + limit)};
+}
+
+std::vector<Gain> gains_of(const Forecast& forecast, const Tryouts& tryouts) {
+  std::vector<Gain> gains = gains_of(forecast);
+  if (!forecast.known()) return gains;
+  const auto offer = [&](Gain gain) {
+    if (gain.ratio >= 1 + kWorth) gains.push_back(std::move(gain));
+  };
+  for (const PackingTryout& packing : tryouts.packings) offer(gain_of(packing, forecast));
+  if (tryouts.blocks) offer(gain_of(*tryouts.blocks, forecast));
+  std::ranges::stable_sort(gains, std::greater{}, &Gain::ratio);
+  return gains;
+}
+
+std::vector<std::string> untold(const Subject& subject, const Forecast& forecast, const TrialOptions& trial,
+                                double resident) {
+  std::vector<std::string> lines;
+  if (!forecast.known()) return lines;
+  Demands unread = forecast.demands();
+  unread.storage = {};
+  for (RowDemand& row : unread.rows) row.reads = row.bytes = 0;
+  const bool storage_binds = is_worth(forecast, unread, kWorth);
+  if (storage_binds && !trial.direct_io && resident < kInMemory)
+    lines.push_back("direct_io: cannot tell: reads went through the page cache, which held " + percent_text(resident) +
+                    " of the dataset; --direct-io runs it");
+  if (storage_binds && subject.task.shuffle && trial.shuffle_block == 0 && subject.dataset.packed() &&
+      subject.dataset.block_count() == 0)
+    lines.push_back(
+        "shuffle_block: cannot tell: what neighbours in a file bring when they are read together was not measured; "
+        "--shuffle-block runs it");
+  if (trial.device != nullptr && trial.where != Where::device)
+    lines.push_back("where: cannot tell: what the device takes over was not timed on it; --where runs it");
+  return lines;
 }
 
 OtherMachine OtherMachine::parse(std::string_view text) {
@@ -115,8 +208,8 @@ std::string OtherMachine::name() const {
   return text.empty() ? "this machine" : text;
 }
 
-Advice advise(const Forecast& forecast, const std::optional<OtherMachine>& other) {
-  Advice advice{.gains = gains_of(forecast), .known = forecast.known(), .elsewhere = {}};
+Advice advise(const Forecast& forecast, const std::optional<OtherMachine>& other, const Tryouts& tryouts) {
+  Advice advice{.gains = gains_of(forecast, tryouts), .known = forecast.known(), .elsewhere = {}};
   if (!other || !forecast.known()) return advice;
   MachineModel machine = forecast.machine();
   LoaderOptions options = forecast.options();
@@ -132,6 +225,7 @@ std::string to_text(const Advice& advice) {
   std::string text = "gains, as a model of the pipeline predicts them (--check runs them):\n";
   if (advice.gains.empty()) text = "no knob alone gains 3 %, as a model of the pipeline predicts\n";
   for (std::size_t i = 0; i < std::min(kShown, advice.gains.size()); ++i) text += "  " + advice.gains[i].text + "\n";
+  for (const std::string& line : advice.untold) text += "  " + line + "\n";
   if (!advice.elsewhere) return text;
   const Outlook& outlook = advice.elsewhere->outlook;
   return text + "on " + advice.elsewhere->machine + ", with " + std::to_string(advice.elsewhere->workers) +

@@ -25,6 +25,7 @@ struct CheckRow {
   double predicted = 0;    ///< samples/s
   Spread measured = {};    ///< samples/s
   std::string limit = {};  ///< what was predicted to bind
+  std::string note = {};   ///< of a packing: on which samples both are
   double error() const { return measured.median > 0 ? predicted / measured.median - 1 : 0; }
 };
 
@@ -32,11 +33,14 @@ struct CheckResult {
   Setting base;
   Spread measured;  ///< samples/s, of `base`
   MachineModel machine;
-  std::vector<Gain> gains;     ///< of `base`, all of them
-  std::vector<CheckRow> rows;  ///< in the order asked for, or advised
+  std::vector<Gain> gains;              ///< of `base`, all of them
+  std::vector<CheckRow> rows;           ///< in the order asked for, or advised
+  std::vector<std::string> notes = {};  ///< what cannot be told, and what was advised and not run, with the reason
 };
 
-/// Every round runs the base and all settings once; predictions follow from the rounds of the base alone.
+/// Every round runs the base and all settings once; predictions follow from the rounds of the base alone. Of packings
+/// that are advised, the best is run too: some samples are packed as they are and so, into a temporary folder, and both
+/// are loaded in each round; what is predicted is their ratio.
 /// Throws Error: invalid_argument, where a run is too short to tell anything; what loaders throw.
 CheckResult check(const Subject& subject, const CheckOptions& options);
 

@@ -18,14 +18,14 @@ struct Pages {
   std::uint64_t resident = 0, all = 0;
 };
 
-class OpenFile {
+class ProbedFile {
  public:
-  explicit OpenFile(const std::filesystem::path& path) : descriptor_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {}
-  ~OpenFile() {
+  explicit ProbedFile(const std::filesystem::path& path) : descriptor_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {}
+  ~ProbedFile() {
     if (descriptor_ >= 0) ::close(descriptor_);
   }
-  OpenFile(const OpenFile&) = delete;
-  OpenFile& operator=(const OpenFile&) = delete;
+  ProbedFile(const ProbedFile&) = delete;
+  ProbedFile& operator=(const ProbedFile&) = delete;
   int descriptor() const { return descriptor_; }
 
  private:
@@ -34,7 +34,7 @@ class OpenFile {
 
 Pages pages_of(const std::filesystem::path& path) {
   const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
-  const OpenFile file(path);
+  const ProbedFile file(path);
   struct stat status {};
   if (file.descriptor() < 0 || ::fstat(file.descriptor(), &status) != 0 || status.st_size <= 0) return {};
   const auto size = static_cast<std::size_t>(status.st_size);
@@ -64,7 +64,7 @@ double resident_share(const Dataset& dataset, std::uint32_t files) {
 
 double drop_pages(const Dataset& dataset) {
   for (std::uint32_t number = 0; number < dataset.file_count(); ++number) {
-    const OpenFile file(dataset.file(number).path);
+    const ProbedFile file(dataset.file(number).path);
     if (file.descriptor() < 0) continue;
     ::fdatasync(file.descriptor());  // dirty pages are not dropped
     ::posix_fadvise(file.descriptor(), 0, 0, POSIX_FADV_DONTNEED);
@@ -78,7 +78,7 @@ double bring_pages(const Dataset& dataset, const std::function<bool()>& keep_goi
   if (bytes > this_machine(0).memory_available) return resident_share(dataset);
   std::vector<char> buffer(std::size_t{4} << 20);
   for (std::uint32_t number = 0; number < dataset.file_count(); ++number) {
-    const OpenFile file(dataset.file(number).path);
+    const ProbedFile file(dataset.file(number).path);
     while (file.descriptor() >= 0 && ::read(file.descriptor(), buffer.data(), buffer.size()) > 0)
       if (keep_going && !keep_going()) throw Error::resource("interrupted");
   }

@@ -62,6 +62,7 @@ LoaderOptions loader_options(const Task& task, const Setting& setting, const Tri
   loader.cache = options.cache;
   loader.cache_bytes = options.cache_bytes;
   loader.checksums = options.checksums;
+  loader.shuffle_block = options.shuffle_block;
   return loader;
 }
 

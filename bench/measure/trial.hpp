@@ -36,6 +36,7 @@ struct TrialOptions {
   CacheKind cache = CacheKind::none;
   std::uint64_t cache_bytes = LoaderOptions{}.cache_bytes;
   Checksums checksums = LoaderOptions{}.checksums;
+  std::uint64_t shuffle_block = 0;      ///< LoaderOptions::shuffle_block
   std::shared_ptr<Device> device = {};  ///< that batches are copied to; null: they stay in memory of the host
   Where where = Where::automatic;
   bool gpu_direct = false;

@@ -89,7 +89,7 @@ class Search {
   Forecast forecast_from(const Setting& base) const {
     const MachineModel machine = calibrated(subject_, base.batch_size, options_.trial);
     const BenchRow row = sweep_of({base}, options_.seconds / 2, 1).front();
-    return forecast_of(subject_.task, base, options_.trial, row.stats, machine);
+    return forecast_of(subject_, base, options_.trial, row.stats, machine);
   }
   TrialOptions as_run(const Forecast& forecast) const {  // with the engine that "auto" has chosen
     TrialOptions trial = options_.trial;

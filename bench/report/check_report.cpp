@@ -33,11 +33,18 @@ std::string to_text(const std::vector<ReportedCheck>& checks) {
     for (const CheckRow& row : result.rows)
       table.add({row.name, fixed(row.predicted, 1), fixed(row.measured.median, 1), quartiles(row.measured),
                  signed_percent(row.error()), row.limit.empty() ? "-" : row.limit});
+    const auto add_notes = [&] {
+      for (const CheckRow& row : result.rows)
+        if (!row.note.empty()) text += "  " + row.name + ": " + row.note + "\n";
+      for (const std::string& note : result.notes) text += "  " + note + "\n";
+    };
     if (result.rows.empty()) {
+      add_notes();
       text += "  no knob alone gains 3 %, as a model of the pipeline predicts: there is nothing to check\n";
       continue;
     }
     text += table.text("  ");
+    add_notes();
     for (const Gain& gain : result.gains) text += "  " + gain.text + "\n";
   }
   return text;
@@ -57,7 +64,8 @@ std::string to_json(const std::vector<ReportedCheck>& checks) {
                       {"samples_per_s", row.measured.median},
                       {"samples_per_s_quartiles", {row.measured.low, row.measured.high}},
                       {"error", row.error()},
-                      {"limit", row.limit}});
+                      {"limit", row.limit},
+                      {"note", row.note}});
     for (const Gain& gain : result.gains) gains.push_back(json_of(gain));
     json["checks"].push_back({{"dataset", check.dataset},
                               {"task", check.task},
@@ -69,7 +77,8 @@ std::string to_json(const std::vector<ReportedCheck>& checks) {
                                 {"samples_per_s_quartiles", {result.measured.low, result.measured.high}}}},
                               {"core_speed_all_at_work", result.machine.full_speed},
                               {"rows", std::move(rows)},
-                              {"gains", std::move(gains)}});
+                              {"gains", std::move(gains)},
+                              {"notes", result.notes}});
   }
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

@@ -19,8 +19,8 @@ std::string to_text(const std::vector<ReportedCheck>& checks);
 
 /// {"penstock": version, "checks": [{"dataset", "task", "base": {"workers", "prefetch", "batch_size", "samples_per_s",
 /// "samples_per_s_quartiles"}, "core_speed_all_at_work", "rows": [{"setting", "predicted_samples_per_s",
-/// "samples_per_s", "samples_per_s_quartiles", "error", "limit"}], "gains": [{"knob", "value", "samples_per_s",
-/// "ratio", "limit", "text"}]}]}
+/// "samples_per_s", "samples_per_s_quartiles", "error", "limit", "note"}], "gains": [{"knob", "value", "samples_per_s",
+/// "ratio", "limit", "text"}], "notes": [...]}]}
 std::string to_json(const std::vector<ReportedCheck>& checks);
 
 }  // namespace penstock

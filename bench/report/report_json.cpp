@@ -124,6 +124,7 @@ Json advice_json(const BenchReport& report) {
               {"batch_size", rows[i]->setting.batch_size},
               {"gains", Json::array()}};
     for (const Gain& gain : advice.gains) json["gains"].push_back(json_of(gain));
+    json["untold"] = advice.untold;
     if (advice.elsewhere)
       json["elsewhere"] = {{"machine", advice.elsewhere->machine},
                            {"workers", advice.elsewhere->workers},

@@ -64,7 +64,11 @@ std::vector<Advice> advice_of(const BenchArguments& options, const std::vector<S
   for (const BenchRow* row : report.fastest()) {
     const Subject& subject = subjects[row->subject];
     const MachineModel machine = calibrated(subject, row->setting.batch_size, trial);
-    advice.push_back(advise(forecast_of(subject.task, row->setting, trial, row->stats, machine), other));
+    const Forecast plain = forecast_of(subject, row->setting, trial, row->stats, machine);
+    const Tryouts tryouts = tried(subject, plain, trial, row->stats);
+    const Forecast forecast = forecast_of(subject, row->setting, trial, row->stats, machine, tryouts.pixels);
+    advice.push_back(advise(forecast, other, tryouts));
+    advice.back().untold = untold(subject, forecast, trial, row->resident_share);
   }
   return advice;
 }

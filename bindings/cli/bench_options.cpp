@@ -39,6 +39,10 @@ void BenchOptions::declare(CLI::App& command) {
       ->check(CLI::IsMember({"auto", "io_uring", "direct", "pread", "gather"}))
       ->capture_default_str();
   command.add_flag("--direct-io", direct_io, "Read past the page cache (O_DIRECT) where the file system allows it");
+  command
+      .add_option("--shuffle-block", shuffle_block,
+                  "Shuffle blocks of so many neighbours, and the samples of some blocks; 0: all samples")
+      ->capture_default_str();
   command.add_flag("--cold", cold, "Drop the dataset's pages from memory before every window");
   command.add_option("--cache", cache, "What the loader keeps of samples; measured from the second epoch on")
       ->check(CLI::IsMember({"none", "encoded", "decoded"}))
@@ -87,6 +91,7 @@ TrialOptions BenchOptions::trial() const {
   trial.gpu_jpeg = gpu_jpeg;
   trial.seed = seed;
   trial.cold = cold;
+  trial.shuffle_block = shuffle_block;
   trial.cache = cache_named(cache);
   trial.cache_bytes = parse_size(cache_bytes);
   trial.checksums = checksums_named(checksums);

@@ -15,7 +15,7 @@ struct BenchOptions {
   std::vector<unsigned> workers, prefetch;
   std::vector<std::uint32_t> batch_sizes = {64};
   double seconds = 5;
-  std::uint64_t seed = 0;
+  std::uint64_t seed = 0, shuffle_block = 0;
   bool direct_io = false, cold = false, gpu_direct = false;
   double gpu_jpeg = 0;
   std::string cache = "none", cache_bytes = "1GiB", checksums{name(LoaderOptions{}.checksums)};

@@ -103,16 +103,51 @@ TEST_CASE("what is predicted of machines with more cores is what they give") {
     if (machine.step) trial.consumer = Consumer::parse("sleep:" + std::to_string(*machine.step * 1e3));
     return run_trial(subject.dataset, subject.task, {*machine.cores, 2, 32}, trial, 600ms);
   };
-  Stats stats = run(OtherMachine::parse("cores=4,disk=40MB/s")).stats;
-  stats.workers_on_cores = stats.workers_await_cores = {};
-  const Forecast from_four = forecast_of(subject.task, {4, 2, 32}, {}, stats, {.cores = 4, .full_speed = 1});
-  for (const char* machine : {"cores=8,disk=40MB/s", "cores=16,disk=40MB/s", "cores=32,disk=40MB/s",
-                              "cores=16,disk=20MB/s", "cores=16,disk=40MB/s,step=25ms"}) {
-    CAPTURE(machine);
-    const OtherMachine there = OtherMachine::parse(machine);
-    const double predicted = advise(from_four, there).elsewhere->outlook.samples_per_s;
-    CHECK(predicted == doctest::Approx(run(there).samples_per_s()).epsilon(0.2));
-  }
+  check_soon([&] {
+    Stats stats = run(OtherMachine::parse("cores=4,disk=40MB/s")).stats;
+    stats.workers_on_cores = stats.workers_await_cores = {};
+    const Forecast from_four = forecast_of(subject, {4, 2, 32}, {}, stats, {.cores = 4, .full_speed = 1});
+    Attempt attempt;
+    for (const char* machine : {"cores=8,disk=40MB/s", "cores=16,disk=40MB/s", "cores=32,disk=40MB/s",
+                                "cores=16,disk=20MB/s", "cores=16,disk=40MB/s,step=25ms"}) {
+      const OtherMachine there = OtherMachine::parse(machine);
+      const double predicted = advise(from_four, there).elsewhere->outlook.samples_per_s;
+      const double measured = run(there).samples_per_s();
+      attempt.expect(std::abs(predicted / measured - 1) < 0.2,
+                     std::string(machine) + ": " + std::to_string(predicted) + ", not " + std::to_string(measured));
+    }
+    return attempt;
+  });
+}
+
+TEST_CASE("where storage binds, what cannot be told of it is named") {
+  const Naps naps;
+  const Subject subject = naps.subject();
+  const TemporaryFolder folder;
+  const Subject packed{test::packed(subject.dataset, folder / "tar", "tar"), subject.task};
+  Demands demands;
+  demands.rows.assign(1000, {.computes = 1e-3, .bytes = 100'000});
+  demands.samples_per_s = 100;
+  demands.reads_ahead = true;
+  LoaderOptions options;
+  options.workers = 2;
+  const Forecast fast(demands, two_cores(), options);
+  demands.storage.bytes_per_s = 10e6;
+  const Forecast slow(demands, two_cores(), options);
+  const auto knobs = [](const std::vector<std::string>& lines) {
+    std::string all;
+    for (const std::string& line : lines) all += line.substr(0, line.find(": cannot tell: ")) + " ";
+    return all;
+  };
+  CHECK(knobs(untold(packed, slow, {}, 0.2)) == "direct_io shuffle_block ");
+  TrialOptions both;
+  both.direct_io = true;
+  both.shuffle_block = 8;
+  CHECK(untold(packed, slow, both, 0.2).empty());
+  CHECK(knobs(untold(packed, slow, {}, 1)) == "shuffle_block ");  // of memory, direct I/O makes storage
+  CHECK(knobs(untold(subject, slow, {}, 1)).empty());             // files have no neighbours
+  CHECK(untold(packed, fast, {}, 0.2).empty());
+  CHECK(untold(packed, Forecast({}, {}, {}), {}, 0.2).empty());
 }
 
 TEST_CASE("a check puts predictions beside runs") {
