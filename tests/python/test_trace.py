@@ -5,6 +5,7 @@ import gzip
 import json
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import sys
@@ -317,6 +318,15 @@ def test_tensorboard_s_plug_in_reads_a_merged_trace(merged, tmp_path):
     parsed = data.RunProfileData.parse("host_1", "1", str(tmp_path / "host_1.1700000000000.pt.trace.json"), None)
     views = RunGenerator("host_1", "1", parsed).generate_run_profile().views
     assert {"Overview", "Operator", "Trace"} <= {view.display_name for view in views}
+
+
+def test_perfetto_s_trace_processor_reads_a_merged_trace(merged, tmp_path):
+    processor = os.environ.get("PENSTOCK_TRACE_PROCESSOR") or shutil.which("trace_processor_shell")
+    if processor is None:
+        pytest.skip("Perfetto's trace_processor_shell is not here: neither PENSTOCK_TRACE_PROCESSOR nor PATH names one")
+    (tmp_path / "query.sql").write_text("SELECT COUNT(*) AS waits FROM slice WHERE name = 'next';")
+    command = [processor, "--query-file", tmp_path / "query.sql", merged]
+    assert "12" in subprocess.run(command, capture_output=True, text=True, check=True, timeout=120).stdout.split()
 
 
 # ---- Steps -----------------------------------------------------------------------------------------------------------
