@@ -3,6 +3,7 @@
 #include <utility>
 
 #include <penstock/loader/batch/batch_record.hpp>
+#include <penstock/loader/batch/batch_stage.hpp>
 
 #include "batch_dict.hpp"
 #include "bind.hpp"
@@ -79,7 +80,9 @@ std::shared_ptr<void> shared(nb::object object) {
 
 void PythonStep::run(Batch& batch) {
   know_this_thread();
+  Stopwatch watch;
   const nb::gil_scoped_acquire interpreter;
+  waited_for_lock(watch.lap());
   const nb::object function = function_;  // close() may let go of it meanwhile
   if (!function.is_valid()) return;
   const Running here(this);

@@ -184,6 +184,8 @@ nb::object to_python(const Stats& stats) {
   all["slowest"] = slowest(stats);
   all["levels"] = levels(stats);
   all["workers_on_cores_s"] = seconds(stats.workers_on_cores);
+  all["own_step_on_cores_s"] = seconds(stats.own_step_on_cores);
+  all["own_step_awaits_lock_s"] = seconds(stats.own_step_awaits_lock);
   all["workers_await_cores_s"] = seconds(stats.workers_await_cores);
   all["engine"] = text(name(stats.engine));
   all["engine_reason"] = text(stats.engine_reason);

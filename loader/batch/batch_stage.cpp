@@ -1,5 +1,7 @@
+#include <ctime>
 #include <utility>
 
+#include <penstock/base/caught.hpp>
 #include <penstock/loader/batch/batch_stage.hpp>
 
 namespace penstock {
@@ -12,7 +14,19 @@ void attach_made(const std::function<void(Batch&)>& step, Batch& batch) {
   batch.attach(given.attached());
 }
 
+thread_local nanoseconds awaited_lock{};  // by the step that runs in this thread
+
+nanoseconds time_on_a_core() {
+  std::timespec time{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return std::chrono::seconds(time.tv_sec) + nanoseconds(time.tv_nsec);
+}
+
 }  // namespace
+
+void waited_for_lock(nanoseconds time) {
+  awaited_lock += time;
+}
 
 BatchStage::BatchStage(Stage& before, const std::string& name, std::function<void(Batch&)> step, std::size_t ahead)
     : QueuedStage(before, name, ahead, "penstock-batch"), step_(step), again_(std::move(step)) {}
@@ -26,7 +40,24 @@ bool BatchStage::join(std::chrono::milliseconds /*grace*/) {
 
 void BatchStage::work(Batch& batch) {
   runs_in_.store(std::this_thread::get_id(), std::memory_order_relaxed);
-  attach_made(step_, batch);
+  awaited_lock = {};
+  const nanoseconds before = time_on_a_core();
+  const auto failure = caught([&] { attach_made(step_, batch); });
+  on_cores_.add(time_on_a_core() - before);
+  awaits_lock_.add(awaited_lock);
+  if (failure) std::rethrow_exception(failure);
+}
+
+void BatchStage::report(Stats& stats) const {
+  QueuedStage::report(stats);
+  stats.own_step_on_cores += on_cores_.get();
+  stats.own_step_awaits_lock += awaits_lock_.get();
+}
+
+void BatchStage::reset_stats() {
+  QueuedStage::reset_stats();
+  on_cores_.reset();
+  awaits_lock_.reset();
 }
 
 Batch BatchStage::apply(Batch batch) {

@@ -11,6 +11,10 @@
 
 namespace penstock {
 
+/// For a step, in its thread: so much of its time it waited for a lock that others of the program hold, such as that of
+/// Python's interpreter. Stats tell it.
+void waited_for_lock(std::chrono::nanoseconds time);
+
 /// Batches count as the consumer's once taken, or once discarded: what the step kept of them is then in the program's
 /// hands.
 class BatchStage final : public QueuedStage {
@@ -21,6 +25,8 @@ class BatchStage final : public QueuedStage {
   /// However long it takes: the step uses what belongs to the user. False from inside the step, which cannot wait for
   /// itself: its thread is left behind.
   bool join(std::chrono::milliseconds grace) override;
+  void report(Stats& stats) const override;
+  void reset_stats() override;
 
  private:
   void work(Batch& batch) override;
@@ -28,7 +34,8 @@ class BatchStage final : public QueuedStage {
 
   const std::function<void(Batch&)> step_;   // of the thread
   const std::function<void(Batch&)> again_;  // of apply(): a step may have a state of its own
-  std::atomic<std::thread::id> runs_in_{};   // compared with the reader's own id only: orders nothing
+  TimeSum on_cores_, awaits_lock_;
+  std::atomic<std::thread::id> runs_in_{};  // compared with the reader's own id only: orders nothing
 };
 
 }  // namespace penstock

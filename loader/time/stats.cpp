@@ -51,6 +51,8 @@ void add(Stats& sum, const Stats& more) {
   sum.batches_ready += more.batches_ready;
   sum.workers_on_cores += more.workers_on_cores;
   sum.workers_await_cores += more.workers_await_cores;
+  sum.own_step_on_cores += more.own_step_on_cores;
+  sum.own_step_awaits_lock += more.own_step_awaits_lock;
   sum.reads += more.reads;
   sum.copied_bytes += more.copied_bytes;
   sum.copy_time += more.copy_time;

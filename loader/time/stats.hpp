@@ -85,6 +85,8 @@ struct Stats {
   std::vector<ReadSpan> last_reads;  ///< a few thousand at most
   std::vector<Levels> levels;        ///< over the last minutes, the oldest first
   std::chrono::nanoseconds workers_on_cores{}, workers_await_cores{};  ///< summed; zeros where the system is silent
+  /// Of the time of the program's own step: on a core, and waiting for a lock of the program's (waited_for_lock()).
+  std::chrono::nanoseconds own_step_on_cores{}, own_step_awaits_lock{};
   EngineKind engine = EngineKind::automatic;
   std::string engine_reason;
   EngineStats reads;

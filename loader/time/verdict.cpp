@@ -16,6 +16,7 @@ constexpr double kIdle = 0.2;      // of the workers' time, above which they are
 constexpr double kReady = 0.9;     // of the batches, from which on they are not what the consumer waits for
 constexpr double kGiant = 8;       // times the median: a sample that may hold up its batch
 constexpr double kComputes = 0.7;  // of its time on a core, above which a stage computes rather than waits
+constexpr double kLocked = 0.1;    // of the own step's time, above which a lock holds it up
 constexpr std::uint64_t kFewBatches = 6;
 constexpr std::size_t kReadsToTell = 16;
 
@@ -119,11 +120,23 @@ class Judge {
       if (known || wait_ <= 0 || seconds_of(time) / wait_ < kMost) continue;
       say(Binds::own_step, stage,
           waits("the program's own step '" + stage + "' runs in one thread and takes " +
-                time_text(of_stage(stage) / static_cast<double>(stats_.batches_taken)) +
-                " for a batch; more workers do not help, functions of rows and python_workers do"));
+                time_text(of_stage(stage) / static_cast<double>(stats_.batches_taken)) + " for a batch" +
+                of_own_step(of_stage(stage))));
       return true;
     }
     return false;
+  }
+  // Whether it waits for the interpreter's lock, or computes. What else it waits for is not known.
+  std::string of_own_step(double busy) const {
+    const double lock = busy > 0 ? seconds_of(stats_.own_step_awaits_lock) / busy : 0;
+    const double on = busy > 0 ? seconds_of(stats_.own_step_on_cores) / busy : 0;
+    const std::string processes = "python_workers=" + std::to_string(usable_cores());
+    if (lock >= kLocked)
+      return ", " + percent_text(lock) +
+             " of it waiting for the interpreter's lock, which other Python of the program had: " + processes +
+             " helps, more workers do not";
+    return ", " + percent_text(on) + (on >= kComputes ? " of it computing" : " of it on a core") +
+           ": more workers do not help, functions of rows and " + processes + " do";
   }
   bool copy() {
     if (waited_for({"copy"}) < kMost) return false;

@@ -1,5 +1,7 @@
 """What stats() and metrics() tell, and that their figures agree with each other."""
 
+import contextlib
+import threading
 import time
 
 import numpy as np
@@ -77,6 +79,67 @@ def test_the_verdict_says_what_binds(tmp_path):
     assert verdict["binds"] == "consumer"
     assert verdict["text"] in str(stats)
     assert verdict["waited"] < 0.05
+
+
+def computes(seconds):
+    """So much processor time of this thread's own, in Python."""
+    until = time.thread_time() + seconds
+    while time.thread_time() < until:
+        pass
+
+
+def rests(seconds):
+    time.sleep(seconds)
+
+
+@contextlib.contextmanager
+def other_python(runs):
+    """A thread of the program that computes in Python, where it runs."""
+    over = threading.Event()
+
+    def compute():
+        while not over.is_set():
+            pass
+
+    thread = threading.Thread(target=compute if runs else over.wait)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+
+
+@pytest.mark.parametrize(
+    ("step", "took", "beside", "wanted"),
+    [
+        (computes, 0.004, True, "of it waiting for the interpreter's lock"),
+        (computes, 0.020, False, "of it computing"),
+        (rests, 0.008, False, "of it on a core"),
+    ],
+)
+def test_python_steps_that_wait_for_the_interpreters_lock_are_told_from_others(tmp_path, step, took, beside, wanted):
+    for number in range(160):
+        np.save(tmp_path / f"{number:03}.npy", np.zeros(4, np.float32))
+
+    def own_step(batch):
+        step(took)
+        return batch
+
+    told = []
+    for _ in range(5):  # on a loaded machine times may be others than those planted: then there is another run
+        options = {"batch_size": 4, "workers": 4, "fields": {"npy": ps.array.decode()}, "on_batch": own_step}
+        with other_python(beside), ps.Loader(tmp_path, **options) as loader:
+            for number, _ in enumerate(loader):
+                if number == 4:
+                    loader.reset_stats()
+            stats = loader.stats()
+        told.append(stats["verdict"]["text"])
+        if stats["verdict"]["binds"] == "own step" and wanted in told[-1]:
+            break
+    assert stats["verdict"]["binds"] == "own step" and wanted in told[-1], told
+    assert "python_workers" in told[-1]
+    assert 0 <= stats["own_step_awaits_lock_s"] + stats["own_step_on_cores_s"] <= stats["stages"]["python"]["busy_s"] * 1.05
 
 
 def test_gains_say_what_more_workers_bring(tmp_path):

@@ -2,11 +2,13 @@
 #include <chrono>
 #include <cstdlib>
 #include <functional>
+#include <mutex>
 #include <string>
 #include <thread>
 
 #include <doctest/doctest.h>
 
+#include <penstock/loader/batch/batch_stage.hpp>
 #include <penstock/loader/loader.hpp>
 #include <penstock/loader/time/verdict.hpp>
 
@@ -172,6 +174,48 @@ TEST_CASE("the program's own step is named as the program calls it") {
     CHECK(verdict.stage == "augment");
     CHECK(verdict.text.find("'augment'") != std::string::npos);
   });
+}
+
+TEST_CASE("an own step that waits for a lock is told from one that sleeps, and from one that computes") {
+  Scene scene{.samples = 160, .options = options_with(4, 4)};
+  SUBCASE("waits for a lock") {
+    std::mutex lock;
+    std::jthread others([&](const std::stop_token& stop) {  // of the program, which also need it
+      while (!stop.stop_requested()) {
+        {
+          const std::scoped_lock held(lock);
+          std::this_thread::sleep_for(4ms);
+        }
+        std::this_thread::sleep_for(1ms);
+      }
+    });
+    scene.options.on_batch = [&](Batch&) {
+      const auto began = Clock::now();
+      const std::scoped_lock held(lock);
+      waited_for_lock(Clock::now() - began);
+      std::this_thread::sleep_for(4ms);
+    };
+    check_names(scene, Binds::own_step, [](const Verdict& verdict) {
+      CHECK(verdict.text.find("waiting for the interpreter's lock") != std::string::npos);
+    });
+  }
+  SUBCASE("sleeps") {
+    scene.options.on_batch = [](Batch&) { std::this_thread::sleep_for(8ms); };
+    check_names(scene, Binds::own_step, [](const Verdict& verdict) {
+      CHECK(verdict.text.find("of it on a core") != std::string::npos);
+      CHECK(verdict.text.find("lock") == std::string::npos);
+    });
+  }
+  SUBCASE("computes") {
+    Stats stats;
+    stats.wall = stats.consumer_wait = 1s;
+    stats.batches_taken = 100;
+    stats.waited_for = {{"python", 900ms}};
+    stats.stages = {{"python", 1, 950ms, 0ms, 0ms}};
+    stats.own_step_on_cores = 900ms;
+    stats.own_step_awaits_lock = 20ms;
+    CHECK(verdict_of(stats).text.find("95 % of it computing: more workers do not help") != std::string::npos);
+  }
 }
 
 TEST_CASE("copies to a device are what binds where they take longest") {
