@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <chrono>
-#include <cmath>
+#include <map>
+#include <ranges>
 #include <set>
 #include <vector>
 
@@ -16,7 +17,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::uint64_t kNeighbours = 4096;  // looked at, so that most blocks are seen whole
 constexpr double kOften = 1.5;               // times that a block is undone, from which on it is worth a look
-constexpr double kLeast = 0.05;              // of a row's time that is left whatever is spared
+constexpr double kLeast = 0.02;              // of a row's time that is left whatever is spared
 
 std::set<std::uint32_t> fields_of(const Program& program) {
   std::set<std::uint32_t> fields;
@@ -39,8 +40,10 @@ void blocks_of(const Dataset& dataset, std::uint64_t sample, const std::set<std:
 }  // namespace
 
 Demands BlockTryout::of(Demands demands) const {
-  const double spared = (undone - wanted) * seconds;
+  // What was timed in quiet memory, or the same share of what the loader itself took to bring rows, if that is more.
+  const double timed = (undone - wanted) * seconds, share = 1 - wanted / undone;
   for (RowDemand& row : demands.rows) {
+    const double spared = std::max(timed, row.computes * row.bringing * share);
     row.computes = std::max(kLeast * row.computes, row.computes - spared);
     if (demands.storage.bytes_per_s > 0) row.bytes *= wanted / undone;
   }
@@ -58,13 +61,12 @@ std::optional<BlockTryout> tried_blocks(const Dataset& dataset, const Program& p
   const std::uint64_t first = (dataset.size() - neighbours) / 2;
   std::vector<std::uint32_t> blocks;
   for (std::uint64_t i = 0; i < neighbours; ++i) blocks_of(dataset, first + i, fields, blocks);
-  const std::size_t pieces = blocks.size();
-  const std::set<std::uint32_t> distinct(blocks.begin(), blocks.end());
-  if (distinct.empty()) return {};
-  BlockTryout tryout{.shuffle_block = static_cast<std::uint64_t>(
-                         std::llround(static_cast<double>(pieces) / static_cast<double>(distinct.size()))),
+  std::map<std::uint32_t, std::uint64_t> samples_of;
+  for (const std::uint32_t block : blocks) ++samples_of[block];
+  if (samples_of.empty()) return {};
+  BlockTryout tryout{.shuffle_block = std::ranges::max(samples_of | std::views::values),
                      .undone = static_cast<double>(stats.blocks_undone) / static_cast<double>(stats.samples),
-                     .wanted = static_cast<double>(distinct.size()) / static_cast<double>(neighbours)};
+                     .wanted = static_cast<double>(samples_of.size()) / static_cast<double>(neighbours)};
   if (tryout.undone < kOften * tryout.wanted || tryout.shuffle_block < 2) return {};
 
   const Permutation order(dataset.size(), seed, 0);

@@ -63,7 +63,7 @@ TEST_CASE("a block shuffle is not tried where it spares nothing") {
 
 TEST_CASE("what blocks take is spared of rows, and is a gain") {
   Demands demands;
-  demands.rows.assign(1000, {.computes = 10e-3, .bytes = 1000, .bringing = 0.9, .filling = 0.1});
+  demands.rows.assign(1000, {.computes = 10e-3, .bytes = 1000, .bringing = 0.4, .filling = 0.1});
   demands.samples_per_s = 100;
   LoaderOptions options;
   options.workers = 1;
@@ -74,6 +74,8 @@ TEST_CASE("what blocks take is spared of rows, and is a gain") {
   CHECK(gains[0].options.shuffle_block == 16U);
   CHECK(gains[0].ratio == doctest::Approx(10 / 5.5).epsilon(0.02));
   CHECK(gains[0].text.find("shuffle_block=16: +82 %") == 0);
+  for (RowDemand& row : demands.rows) row.bringing = 0.9;  // more than was timed
+  CHECK(blocks.of(demands).rows[0].computes == doctest::Approx(10e-3 * (1 - 0.9 * 0.9)));
 }
 
 }  // namespace penstock::test::block_tryout_test
