@@ -161,13 +161,18 @@ struct ArenaPool::State final : ForkGate::Sleepers {
   std::vector<Thread> started;
 };
 
-ArenaPool::ArenaPool(unsigned threads, Token token) : state_(std::make_unique<State>(threads, std::move(token))) {}
+ArenaPool::ArenaPool(unsigned most, Token token) : state_(std::make_unique<State>(most, std::move(token))) {}
 
-void ArenaPool::start(const std::string& name, const std::shared_ptr<void>& keeps_alive, const Thread::Failed& failed) {
+void ArenaPool::start(const std::string& name, const std::shared_ptr<void>& keeps_alive, const Thread::Failed& failed,
+                      std::optional<unsigned> threads) {
   const auto serve = [keeps_alive, state = state_.get()](unsigned number, const std::stop_token&) {
     state->serve(number);
   };
-  start_threads(state_->started, name, state_->threads, serve, failed);
+  start_threads(state_->started, name, threads.value_or(state_->threads), serve, failed);
+}
+
+unsigned ArenaPool::started() const {
+  return static_cast<unsigned>(state_->started.size());
 }
 
 bool ArenaPool::enqueue() noexcept {

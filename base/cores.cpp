@@ -1,8 +1,12 @@
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstddef>
+#include <cstdio>
 #include <fstream>
+#include <numeric>
+#include <sstream>
 #include <string>
-#include <vector>
 
 #include <sched.h>
 #include <unistd.h>
@@ -31,21 +35,20 @@ std::optional<double> quota_v1(const fs::path& group) {
 }
 
 // Of a group and all above it. Inside a container the path that the kernel tells may not exist: then those that do.
-template <typename Quota>
-void take_smallest(const fs::path& mount, const fs::path& group, Quota quota, std::optional<double>& smallest) {
+template <typename Visit>
+void visit_up(const fs::path& mount, const fs::path& group, Visit visit) {
   fs::path at = mount / group.relative_path();
   while (true) {
-    if (const auto found = quota(at)) smallest = std::min(found.value(), smallest.value_or(*found));
+    visit(at);
     if (at == mount || !at.has_relative_path()) return;
     at = at.parent_path();
   }
 }
 
-}  // namespace
-
-std::optional<double> cpu_quota(const fs::path& root) {
+// Calls v2(group) or v1(group, path below the mount of the controller `cpu`) for each control group of the process.
+template <typename Version2, typename Version1>
+void visit_groups(const fs::path& root, Version2 v2, Version1 v1) {
   const fs::path mounts = root / "sys/fs/cgroup";
-  std::optional<double> smallest;
   std::ifstream groups(root / "proc/self/cgroup");
   for (std::string line; std::getline(groups, line);) {  // NUMBER:CONTROLLERS:PATH
     const std::size_t first = line.find(':');
@@ -54,21 +57,105 @@ std::optional<double> cpu_quota(const fs::path& root) {
     const std::string controllers = line.substr(first + 1, second - first - 1);
     const fs::path group = line.substr(second + 1);
     if (controllers.empty())
-      take_smallest(mounts, group, quota_v2, smallest);
+      visit_up(mounts, group, v2);
     else if (("," + controllers + ",").find(",cpu,") != std::string::npos)
-      take_smallest(mounts / (fs::exists(mounts / controllers) ? controllers : "cpu"), group, quota_v1, smallest);
+      visit_up(mounts / (fs::exists(mounts / controllers) ? controllers : "cpu"), group, v1);
   }
+}
+
+// cpu.stat: lines "NAME NUMBER", usage_usec among them; cpuacct.usage: nanoseconds. Seconds of cores.
+std::optional<double> usage_in(const fs::path& path) {
+  std::ifstream file(path);
+  double number = 0;
+  if (path.filename() == "cpuacct.usage") return file >> number ? std::optional(number * 1e-9) : std::nullopt;
+  for (std::string name; file >> name >> number;)
+    if (name == "usage_usec") return number * 1e-6;
+  return std::nullopt;
+}
+
+// Calls visit(core) for those in the affinity mask; false where the system does not tell.
+template <typename Visit>
+bool visit_mask(Visit visit) {
+  constexpr std::size_t kMostCores = 1 << 14;
+  cpu_set_t* mask = CPU_ALLOC(kMostCores);
+  if (mask == nullptr) return false;
+  const std::size_t bytes = CPU_ALLOC_SIZE(kMostCores);
+  const bool told = sched_getaffinity(0, bytes, mask) == 0;
+  for (std::size_t core = 0; told && core < kMostCores; ++core)
+    if (CPU_ISSET_S(core, bytes, mask)) visit(static_cast<unsigned>(core));
+  CPU_FREE(mask);
+  return told;
+}
+
+// Lines "cpuN user nice system idle iowait irq softirq steal ...", in ticks. Some sandboxes tell zeros.
+std::optional<double> idle_in(const fs::path& path) {
+  std::vector<unsigned> mine;
+  visit_mask([&](unsigned core) { mine.push_back(core); });
+  std::ifstream file(path);
+  double idle = 0, all = 0;
+  for (std::string line; std::getline(file, line);) {
+    unsigned core = 0;
+    std::array<double, 8> ticks{};
+    std::istringstream words(line);
+    std::string name;
+    words >> name;
+    if (name.rfind("cpu", 0) != 0 || std::sscanf(name.c_str(), "cpu%u", &core) != 1) continue;
+    if (std::ranges::find(mine, core) == mine.end()) continue;
+    for (double& count : ticks) words >> count;
+    all += std::accumulate(ticks.begin(), ticks.end(), 0.0);
+    idle += ticks[3] + ticks[4];
+  }
+  if (all <= 0) return std::nullopt;
+  return idle / static_cast<double>(std::max(::sysconf(_SC_CLK_TCK), 1L));
+}
+
+}  // namespace
+
+std::optional<double> cpu_quota(const fs::path& root) {
+  std::optional<double> smallest;
+  const auto take = [&](std::optional<double> quota) {
+    if (quota) smallest = std::min(*quota, smallest.value_or(*quota));
+  };
+  visit_groups(
+      root, [&](const fs::path& group) { take(quota_v2(group)); },
+      [&](const fs::path& group) { take(quota_v1(group)); });
   return smallest;
 }
 
+IdleCores::IdleCores(fs::path root) : root_(std::move(root)) {
+  visit_groups(
+      root_,
+      [&](const fs::path& group) {
+        if (const auto quota = quota_v2(group)) groups_.push_back({group / "cpu.stat", *quota});
+      },
+      [&](const fs::path& group) {
+        if (const auto quota = quota_v1(group)) groups_.push_back({group / "cpuacct.usage", *quota});
+      });
+  last_ = look();
+}
+
+IdleCores::Look IdleCores::look() const {
+  Look now{.at = std::chrono::steady_clock::now(), .idle = idle_in(root_ / "proc/stat"), .usage = {}};
+  for (const Group& group : groups_) now.usage.push_back(usage_in(group.usage));
+  return now;
+}
+
+std::optional<double> IdleCores::lap() {
+  const Look before = std::exchange(last_, look());
+  const double took = std::chrono::duration<double>(last_.at - before.at).count();
+  if (took <= 0 || !last_.idle || !before.idle) return std::nullopt;
+  double idle = (*last_.idle - *before.idle) / took;
+  for (std::size_t i = 0; i < groups_.size(); ++i) {
+    if (last_.usage[i] && before.usage[i])
+      idle = std::min(idle, groups_[i].quota - (*last_.usage[i] - *before.usage[i]) / took);
+  }
+  return std::max(idle, 0.0);
+}
+
 unsigned cores_in_affinity_mask() {
-  constexpr std::size_t kMostCores = 1 << 14;
-  cpu_set_t* mask = CPU_ALLOC(kMostCores);
-  if (mask == nullptr) return 1;
-  const std::size_t bytes = CPU_ALLOC_SIZE(kMostCores);
-  const int cores = sched_getaffinity(0, bytes, mask) == 0 ? CPU_COUNT_S(bytes, mask) : 1;
-  CPU_FREE(mask);
-  return static_cast<unsigned>(std::max(cores, 1));
+  unsigned cores = 0;
+  visit_mask([&](unsigned) { ++cores; });
+  return std::max(cores, 1U);
 }
 
 unsigned cores_online() {

@@ -93,14 +93,15 @@ bool Thread::join_for(std::chrono::milliseconds grace) {
 
 void start_threads(std::vector<Thread>& threads, const std::string& name, unsigned count,
                    const std::function<void(unsigned, const std::stop_token&)>& body, const Thread::Failed& failed) {
-  threads.reserve(threads.size() + count);
-  for (unsigned number = 0; number < count; ++number) {
+  const auto first = static_cast<unsigned>(threads.size());
+  threads.reserve(first + count);
+  for (unsigned number = first; number < first + count; ++number) {
     try {
       threads.emplace_back(
           name + std::to_string(number), [body, number](const std::stop_token& stop) { body(number, stop); }, failed);
     } catch (const Error& error) {
-      for (Thread& thread : threads) thread.request_stop();
-      throw Error::resource(error.cause() + " (" + std::to_string(number) + " of " + std::to_string(count) +
+      for (std::size_t added = first; added < threads.size(); ++added) threads[added].request_stop();
+      throw Error::resource(error.cause() + " (" + std::to_string(number) + " of " + std::to_string(first + count) +
                                 " such threads had been started)",
                             error.context());
     }

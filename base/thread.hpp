@@ -57,8 +57,9 @@ class Thread {
   std::thread thread_;
 };
 
-/// Adds `count` threads NAME0, NAME1, ... to `threads`; each gets its number. Throws Error: resource, that tells how
-/// many were wanted and which the system refused; those that were added are asked to stop, the caller joins them.
+/// Adds `count` threads to `threads`, which are NAME0, NAME1, ... in their order; each gets its number. Throws Error:
+/// resource, that tells how many were wanted and which the system refused; those that were added are asked to stop, the
+/// caller joins them.
 void start_threads(std::vector<Thread>& threads, const std::string& name, unsigned count,
                    const std::function<void(unsigned number, const std::stop_token& stop)>& body,
                    const Thread::Failed& failed = {});

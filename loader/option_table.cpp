@@ -18,8 +18,14 @@ constexpr auto kOptions = std::to_array<OptionEntry>({
     {kFirst, "seed", "Order, crops, flips and every other draw are a function of seed, epoch and sample.",
      "Give each run of an experiment its own seed."},
     {kFirst, "workers",
-     "Decoding threads. 0: the usable cores (affinity, cgroup quota) divided by the ranks on this machine.",
-     "Give less where your training step computes on the cores. `penstock tune` finds the best number."},
+     "Decoding threads. 0: the usable cores (affinity, cgroup quota) divided by the ranks on this machine. \"auto\": "
+     "begins with as many, and changes to what keeps the loop from waiting, without a change of bytes.",
+     "Give less where your training step computes on the cores. `penstock tune` finds the best number, \"auto\" "
+     "follows it while training."},
+    {kFirst, "workers_max",
+     "More than `workers`: up to so many may be at work, as that brings something; `workers` are the first. 0 with "
+     "\"auto\": 4 times the first number, and at least 64. Memory of batches is reserved for so many.",
+     "Lower it with \"auto\" where batches are small and memory is scarce."},
     {kFirst, "prefetch", "Batches kept ahead of your loop: ready, or (of more than 8 MiB) being filled.",
      "Give more where steps take uneven time or storage is slow. Each costs the memory of one batch."},
     {kFirst, "fields",

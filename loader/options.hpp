@@ -39,13 +39,19 @@ enum class Where : std::uint8_t { automatic, host, device };
 std::string_view name(Last last);
 std::string_view name(OnError policy);
 
+inline constexpr unsigned kAutoWorkers = ~0U;
+
 struct LoaderOptions {
   // ---- What people set first ----------------------------------------------------------------------------------------
 
   std::uint32_t batch_size = 64;  ///< rows
   bool shuffle = false;
   std::uint64_t seed = 0;
-  unsigned workers = 0;   ///< decoding threads; 0: usable cores (affinity, cgroup quota) divided by local ranks
+  unsigned workers = 0;  ///< decoding threads; 0: usable cores (affinity, cgroup quota) divided by local ranks
+  /// More than `workers`: how many are at work changes, up to so many, as the loader sees them bring something
+  /// (loader/work/auto_workers.hpp); it begins with `workers`, and memory is reserved for all. kAutoWorkers ("auto" in
+  /// Python) is 4 times as many, at least 64. Else `workers`. Bytes are the same.
+  unsigned workers_max = 0;
   unsigned prefetch = 2;  ///< batches kept ahead of the consumer: ready, or (of more than 8 MiB) being filled
   std::vector<FieldChain> fields = {};  ///< outputs; empty: every field, decoded by its codec
   /// mixup() or cutmix() of each batch: its images and labels, which become float32 (classes,). Of several, each batch

@@ -100,9 +100,9 @@ Pipeline::Pipeline(Dataset opened, LoaderOptions chosen, const EngineFactory& ma
       checks_(dataset_, program_, checks_of(options_)),
       blocks_(options_.block_cache),
       window_(options_.read_window),
-      trace_(options_.workers),
-      worker_logs_(work_logs(options_.workers)),
-      worker_records_(worker_records(options_.workers, program_.outputs().size())),
+      trace_(options_.workers_max),
+      worker_logs_(work_logs(options_.workers_max)),
+      worker_records_(worker_records(options_.workers_max, program_.outputs().size())),
       slabs_(host_slabs()),
       failures_(options_.max_error_rate, selection_.samples, options_.world),
       stalls_(scheduler_log_, worker_logs_, !engine_.engine->synchronous()),
@@ -114,6 +114,9 @@ Pipeline::Pipeline(Dataset opened, LoaderOptions chosen, const EngineFactory& ma
     builders_.push_back(std::make_unique<BatchBuilder>(slabs_->slab(i), program_.outputs().size()));
   }
   lay_line();
+  if (options_.workers_max == options_.workers) return;
+  auto_workers_.emplace(options_.workers, options_.workers_max, static_cast<unsigned>(slabs_->size()));
+  idle_cores_.emplace();
 }
 
 // The line from the dataset to next(). What stands behind the workers is a Stage: a new one has its place here, and
@@ -122,7 +125,7 @@ void Pipeline::lay_line() {
   // Dataset -> Plan -> reads: names the rows of a free slab, and asks for their bytes
   scheduler_ = std::make_unique<Scheduler>(context_, plan_options(options_, selection_), *engine_.engine, builders_);
   // reads -> rows of the slab: decodes and transforms
-  workers_ = std::make_unique<WorkerPool>(options_.workers);
+  workers_ = std::make_unique<WorkerPool>(options_.workers_max);
   // finished slabs -> batches in order: reorder_, which workers put them into
   const auto before = [this]() -> Stage& { return *stages_.back(); };
   if (options_.on_batch) {
@@ -174,10 +177,11 @@ std::string Pipeline::version() const {
 }
 
 void Pipeline::start(const std::shared_ptr<Pipeline>& pipeline) {
+  pipeline->self_ = pipeline;
   const std::stop_token stop = pipeline->stopping_.get_token();
   const Thread::Failed failed = [pipeline](const std::exception_ptr& failure) { pipeline->fail(failure); };
   // Threads alone hold a share: the pool is the pipeline's.
-  pipeline->workers_->start(pipeline, pipeline->context_,
+  pipeline->workers_->start(pipeline->options_.workers, pipeline, pipeline->context_,
                             [of = pipeline.get()](const std::exception_ptr& failure) { of->fail(failure); });
   pipeline->scheduler_thread_ = std::make_unique<Thread>(
       "penstock-feed", [pipeline, stop](const std::stop_token&) { pipeline->scheduler_->run(stop); }, failed);

@@ -14,6 +14,7 @@
 
 #include <unistd.h>
 
+#include <penstock/base/cores.hpp>
 #include <penstock/loader/batch/reorder_buffer.hpp>
 #include <penstock/loader/batch/stage.hpp>
 #include <penstock/loader/device/device_copy.hpp>
@@ -30,6 +31,7 @@
 #include <penstock/loader/time/trace_file.hpp>
 #include <penstock/loader/time/trace_log.hpp>
 #include <penstock/loader/watch/publisher.hpp>
+#include <penstock/loader/work/auto_workers.hpp>
 #include <penstock/loader/work/batch_mixer.hpp>
 #include <penstock/loader/work/failures.hpp>
 #include <penstock/loader/work/row_account.hpp>
@@ -103,6 +105,8 @@ class Pipeline {
   std::optional<BatchResult> take(const std::function<void()>& while_waiting);
   void report_rows(Stats& stats) const;
   Levels look() const;
+  void adjust_workers(Clock::time_point now);  ///< to what the last second or so says
+  WorkDone work_done() const;
   void traced_step();  ///< a step of the trace's schedule begins
   std::string dump() const;
   /// What was read since the loader was made. `busy`: time in which reads were under way, or of all of the engine's
@@ -154,6 +158,10 @@ class Pipeline {
   std::optional<Schedule> trace_schedule_;
   std::optional<std::uint64_t> trace_step_;
   bool marks_steps_ = false;
+  std::optional<AutoWorkers> auto_workers_;  // decides; this thread alone follows it
+  std::optional<IdleCores> idle_cores_;
+  std::weak_ptr<Pipeline> self_;    // that its threads hold
+  std::string workers_note_;        // guarded by note_mutex_
   EngineStats reads_before_;        // the last reset_stats()
   mutable std::mutex reads_mutex_;  // guards reads_before_, likewise
   std::vector<std::unique_ptr<Stage>> stages_;

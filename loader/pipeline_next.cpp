@@ -38,6 +38,7 @@ std::optional<Batch> Pipeline::next(const std::function<void()>& while_waiting) 
   }
   const Clock::time_point called = Clock::now();
   levels_.now(called, [this] { return look(); });
+  if (auto_workers_ && auto_workers_->due(called)) adjust_workers(called);
   const Publisher::Inside inside(publisher_, called, [this] { return figures_of(stats()); });
   if (tracing()) {
     if (!marks_steps_ || !trace_step_) traced_step();
@@ -59,6 +60,20 @@ std::optional<Batch> Pipeline::next(const std::function<void()>& while_waiting) 
   stalls_.got_batch(result.batch.size(), result.batch.slab()->delivered_bytes(), result.batch.slab()->read_bytes,
                     Clock::now());
   return std::move(result.batch);
+}
+
+void Pipeline::adjust_workers(Clock::time_point now) {
+  const unsigned wanted = auto_workers_->look(work_done(), idle_cores_->lap(), now);
+  if (wanted == tasks_.callable()) return;
+  try {
+    workers_->use(wanted, self_.lock());
+  } catch (const Error& error) {  // it goes on with those that there are
+    const unsigned most = workers_->started();
+    auto_workers_->limit(most, now);
+    workers_->use(std::min(auto_workers_->active(), most), self_.lock());
+    const std::scoped_lock lock(note_mutex_);
+    workers_note_ = "no more than " + std::to_string(most) + " workers: " + error.what();
+  }
 }
 
 BatchResult Pipeline::await(const std::function<void()>& while_waiting) {

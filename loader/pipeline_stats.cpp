@@ -1,6 +1,7 @@
 // Reports on a pipeline: in the message of a timeout, and in figures.
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <string>
 
 #include <penstock/loader/pipeline.hpp>
@@ -54,6 +55,7 @@ void Pipeline::reset_stats() {
   read_record_.reset();
   levels_.reset();
   stalls_.reset(Clock::now());
+  if (auto_workers_) auto_workers_->reset(Clock::now());
   const std::scoped_lock lock(reads_mutex_);
   reads_before_ = reads();
 }
@@ -98,6 +100,21 @@ void Pipeline::report_rows(Stats& stats) const {
   }
 }
 
+WorkDone Pipeline::work_done() const {
+  Stats consumer;
+  stalls_.report(consumer);
+  WorkDone done{.samples = consumer.samples,
+                .waited = consumer.consumer_wait,
+                .worked = clocks_.read.busy.get() + clocks_.decode.busy.get() + clocks_.transform.busy.get() +
+                          reorder_.clock().busy.get()};
+  for (const auto& record : worker_records_) {
+    const WorkerRecord::Cores cores = record->cores();
+    done.on_cores += cores.on;
+    done.awaited_cores += cores.waited;
+  }
+  return done;
+}
+
 Stats Pipeline::stats() const {
   Stats stats;
   stats.rank = options_.rank;
@@ -121,7 +138,10 @@ Stats Pipeline::stats() const {
   stats.histograms.emplace_back("reads together", read_record_.concurrency());
   stats.last_reads = read_record_.last();
   stats.levels = levels_.all();
-  stats.workers = options_.workers;
+  stats.workers_now = tasks_.callable();
+  stats.workers_max = options_.workers_max;
+  stats.workers = auto_workers_ ? std::max(1U, static_cast<unsigned>(std::lround(auto_workers_->average(Clock::now()))))
+                                : options_.workers;
   stats.workers_observed = workers_observed_.load(std::memory_order_relaxed);
   stats.slabs = slabs_->made();
   stats.slab_bytes = slabs_->bytes();
@@ -146,7 +166,8 @@ Stats Pipeline::stats() const {
   stats.notes = option_notes_;
   {
     const std::scoped_lock lock(note_mutex_);
-    if (!restore_note_.empty()) stats.notes += (stats.notes.empty() ? "" : "; ") + restore_note_;
+    for (const std::string& note : {restore_note_, workers_note_})
+      if (!note.empty()) stats.notes += (stats.notes.empty() ? "" : "; ") + note;
   }
   if (const std::string note = publisher_.note(); !note.empty())
     stats.notes += (stats.notes.empty() ? "" : "; ") + note;

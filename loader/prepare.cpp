@@ -27,9 +27,11 @@ constexpr std::uint64_t kSmallBatch = 8 << 20;  // bytes: filled about as fast a
 constexpr std::uint64_t kLongRow = 4096;  // bytes: from which mapping its file is cheaper than copying it by the kernel
 constexpr int kValuesTried = 16;
 constexpr std::chrono::seconds kLongestTimeout{1'000'000'000};  // 31 years; any time of the clock and it add up
-constexpr unsigned kMostBatches = 65536;                        // any few of them and some workers' add up
-constexpr int kValuesForItem = 1024;                            // many samples may have no box
-constexpr int kBadValuesTried = 1024;                           // where bad ones are to be got over
+constexpr unsigned kMostWorkers = 1024;
+constexpr unsigned kFewestAuto = 64;      // workers to choose from: those that wait for storage need many
+constexpr unsigned kMostBatches = 65536;  // any few of them and some workers' add up
+constexpr int kValuesForItem = 1024;      // many samples may have no box
+constexpr int kBadValuesTried = 1024;     // where bad ones are to be got over
 
 std::vector<std::byte> read_prefix(const Dataset& dataset, const Extent& extent, std::uint64_t length) {
   const std::filesystem::path path = dataset.file(extent.file).path;
@@ -178,11 +180,16 @@ LoaderOptions resolved(const Dataset& dataset, LoaderOptions options) {
   options.timeout = std::min<std::chrono::milliseconds>(options.timeout, kLongestTimeout);
   require(options.prefetch <= kMostBatches, "prefetch must be at most 65536");
   require(options.device_prefetch <= kMostBatches, "device_prefetch must be at most 65536");
-  require(options.workers <= 1024, "workers must be at most 1024");
+  require(options.workers <= kMostWorkers, "workers must be at most 1024");
+  require(options.workers_max <= kMostWorkers || options.workers_max == kAutoWorkers,
+          "workers_max must be at most 1024");
   if (const char* publish = std::getenv("PENSTOCK_PUBLISH"); publish != nullptr && std::string_view(publish) == "0")
     options.publish = false;
   if (options.workers == 0)
     options.workers = cores_of_rank(cores_in_affinity_mask(), cores_online(), cpu_quota(), local_ranks());
+  if (options.workers_max == kAutoWorkers)
+    options.workers_max = std::min(kMostWorkers, std::max(kFewestAuto, 4 * options.workers));
+  options.workers_max = std::max(options.workers_max, options.workers);
   require(options.device_prefetch > 0, "device_prefetch must be at least 1");
   if (options.on_device == nullptr && !options.device.empty()) options.on_device = open_device(options.device);
   if (options.on_device != nullptr) options.device = to_string(options.on_device->id());
@@ -256,7 +263,7 @@ PlanOptions plan_options(const LoaderOptions& options, const Selection& selectio
 }
 
 unsigned slab_count(const LoaderOptions& options, std::uint64_t row_bytes, bool reads_ahead) {
-  const std::uint64_t rows = std::max(2 * options.workers, reads_ahead ? kReadAheadRows : 0);
+  const std::uint64_t rows = std::max(2 * options.workers_max, reads_ahead ? kReadAheadRows : 0);
   const auto filling = static_cast<unsigned>(1 + (rows + options.batch_size - 1) / options.batch_size);
   const bool small = row_bytes <= kSmallBatch / options.batch_size;
   const unsigned ahead = small ? options.prefetch + filling : std::max(options.prefetch, filling);

@@ -61,14 +61,25 @@ std::vector<Mix> mixes_of(const std::optional<std::variant<Mix, std::vector<Mix>
   return std::get<std::vector<Mix>>(*given);
 }
 
+struct Workers {
+  unsigned workers = 0, most = 0;
+};
+Workers workers_of(const std::variant<unsigned, std::string>& given, unsigned most) {
+  if (const auto* number = std::get_if<unsigned>(&given)) return {*number, most};
+  const std::string& word = std::get<std::string>(given);
+  if (word != "auto") throw Error::invalid_argument("workers is a number or \"auto\", not \"" + word + "\"");
+  return {0, most == 0 ? kAutoWorkers : most};
+}
+
 // Of what a program should know and would not look for in the stats.
 void warn_of(const std::string& note) {
   if (!note.empty()) warn("penstock: " + note);
 }
 
 void construct(PythonLoader* self, const nb::object& source, std::uint32_t batch_size, bool shuffle, std::uint64_t seed,
-               unsigned workers, unsigned prefetch, const std::optional<FieldsDict>& fields, const std::string& last,
-               bool drop_last, const std::variant<std::uint32_t, std::string>& rank, std::optional<std::uint32_t> world,
+               const std::variant<unsigned, std::string>& workers, unsigned workers_max, unsigned prefetch,
+               const std::optional<FieldsDict>& fields, const std::string& last, bool drop_last,
+               const std::variant<std::uint32_t, std::string>& rank, std::optional<std::uint32_t> world,
                std::optional<unsigned> held, std::optional<unsigned> held_max, const std::string& on_error,
                const std::string& checksums, double max_error_rate, const std::string& missing,
                std::optional<std::vector<std::uint64_t>> subset, std::optional<double> timeout,
@@ -80,10 +91,12 @@ void construct(PythonLoader* self, const nb::object& source, std::uint32_t batch
                const std::optional<std::string>& device, unsigned device_prefetch, const std::string& where,
                bool gpu_direct, double gpu_jpeg, std::uint64_t gpu_jpeg_bytes, const nb::object& sum_over_ranks,
                bool publish) {
+  const Workers chosen = workers_of(workers, workers_max);
   LoaderOptions options{.batch_size = batch_size,
                         .shuffle = shuffle,
                         .seed = seed,
-                        .workers = workers,
+                        .workers = chosen.workers,
+                        .workers_max = chosen.most,
                         .prefetch = prefetch,
                         .fields = {},
                         .mix = mixes_of(mix),
@@ -350,16 +363,16 @@ void bind_loader_class(nb::module_& module) {
   nb::class_<PythonLoader>(module, "Loader", nb::is_weak_referenceable(), nb::type_slots(kLoaderSlots), kDoc)
       .def("__init__", construct, nb::arg("source"), nb::kw_only(), nb::arg("batch_size") = defaults.batch_size,
            nb::arg("shuffle") = defaults.shuffle, nb::arg("seed") = defaults.seed,
-           nb::arg("workers") = defaults.workers, nb::arg("prefetch") = defaults.prefetch,
-           nb::arg("fields") = nb::none(), nb::arg("last") = "keep", nb::arg("drop_last") = false, nb::arg("rank") = 0,
-           nb::arg("world") = nb::none(), nb::arg("held") = nb::none(), nb::arg("held_max") = nb::none(),
-           nb::arg("on_error") = "raise", nb::arg("checksums") = name(defaults.checksums).data(),
-           nb::arg("max_error_rate") = defaults.max_error_rate, nb::arg("missing") = "raise",
-           nb::arg("subset") = nb::none(), nb::arg("timeout") = nb::none(), nb::arg("shuffle_block") = nb::none(),
-           nb::arg("max_items") = defaults.max_items, nb::arg("classes") = nb::none(), nb::arg("engine") = "auto",
-           nb::arg("direct_io") = false, nb::arg("read_window") = defaults.read_window,
-           nb::arg("block_cache") = defaults.block_cache, nb::arg("cache") = nb::none(),
-           nb::arg("cache_bytes") = defaults.cache_bytes, nb::arg("mix") = nb::none(),
+           nb::arg("workers") = defaults.workers, nb::arg("workers_max") = defaults.workers_max,
+           nb::arg("prefetch") = defaults.prefetch, nb::arg("fields") = nb::none(), nb::arg("last") = "keep",
+           nb::arg("drop_last") = false, nb::arg("rank") = 0, nb::arg("world") = nb::none(),
+           nb::arg("held") = nb::none(), nb::arg("held_max") = nb::none(), nb::arg("on_error") = "raise",
+           nb::arg("checksums") = name(defaults.checksums).data(), nb::arg("max_error_rate") = defaults.max_error_rate,
+           nb::arg("missing") = "raise", nb::arg("subset") = nb::none(), nb::arg("timeout") = nb::none(),
+           nb::arg("shuffle_block") = nb::none(), nb::arg("max_items") = defaults.max_items,
+           nb::arg("classes") = nb::none(), nb::arg("engine") = "auto", nb::arg("direct_io") = false,
+           nb::arg("read_window") = defaults.read_window, nb::arg("block_cache") = defaults.block_cache,
+           nb::arg("cache") = nb::none(), nb::arg("cache_bytes") = defaults.cache_bytes, nb::arg("mix") = nb::none(),
            nb::arg("on_sample").sig("None") = nb::none(), nb::arg("on_batch").sig("None") = nb::none(),
            nb::arg("python_workers") = 0, nb::arg("device") = nb::none(),
            nb::arg("device_prefetch") = defaults.device_prefetch, nb::arg("where") = "auto",

@@ -148,7 +148,9 @@ std::string PythonLoader::described() const {
   std::string told = "penstock.Loader(" + dataset.path().string() + ", " + std::string(dataset.format()) + ", " +
                      std::to_string(dataset.size()) + " samples, " + std::to_string(loader_->batches()) +
                      " batches of " + std::to_string(options.batch_size) + " per epoch, " +
-                     std::to_string(options.workers) + " workers";
+                     std::to_string(options.workers) +
+                     (options.workers_max > options.workers ? " to " + std::to_string(options.workers_max) : "") +
+                     " workers";
   if (options.world > 1) told += ", rank " + std::to_string(options.rank) + " of " + std::to_string(options.world);
   if (!options.device.empty()) told += ", " + options.device;
   return told + ")";

@@ -191,6 +191,8 @@ nb::object to_python(const Stats& stats) {
   all["engine_reason"] = text(stats.engine_reason);
   all["reads"] = reads(stats.reads);
   all["workers"] = stats.workers;
+  all["workers_now"] = stats.workers_now;
+  all["workers_max"] = stats.workers_max;
   all["workers_observed"] = stats.workers_observed;
   all["slabs"] = stats.slabs;
   all["slab_bytes"] = stats.slab_bytes;

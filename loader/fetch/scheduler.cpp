@@ -194,7 +194,7 @@ std::uint32_t Scheduler::task_rows(BatchBuilder& builder, std::uint32_t first) {
     const std::uint32_t most = copied_rows(), parts = (total + most - 1) / most;
     return std::min((total + parts - 1) / parts, total - first);
   }
-  const std::uint32_t share = std::max(1U, total / (4 * context_.options.workers));
+  const std::uint32_t share = std::max(1U, total / (4 * context_.tasks.callable()));
   const bool copied = std::ranges::all_of(context_.program.outputs(), &Output::verbatim);
   const std::uint64_t enough = copied ? kCopiedBytes : kTaskBytes;
   const Slab& slab = builder.slab();

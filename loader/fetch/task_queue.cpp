@@ -40,10 +40,22 @@ void TaskQueue::push(RowTask& task, Clock::time_point now) noexcept {
     (last_ == nullptr ? first_ : last_->behind) = &task;
     last_ = &task;
     ++size_;
-    if (called_ + working_ >= workers_) return;
+    if (called_ + working_ >= callable()) return;
     ++called_;
   }
   call();
+}
+
+void TaskQueue::call_at_most(unsigned workers) noexcept {
+  std::size_t more = 0;
+  {
+    const std::scoped_lock lock(mutex_);
+    workers_.store(workers, std::memory_order_relaxed);
+    const std::size_t busy = called_ + working_;
+    if (!closed_ && busy < workers) more = std::min(size_, workers - busy);
+    called_ += more;
+  }
+  for (; more > 0; --more) call();
 }
 
 // For what called_ has been raised.
@@ -70,7 +82,7 @@ RowTask* TaskQueue::oldest() {
 std::optional<TaskQueue::Taken> TaskQueue::first(const Idle& idle) {
   const std::scoped_lock lock(mutex_);
   --called_;
-  RowTask* task = oldest();
+  RowTask* task = working_ < callable() ? oldest() : nullptr;
   if (task == nullptr) return std::nullopt;
   ++working_;
   const Clock::time_point now = Clock::now();
@@ -79,7 +91,8 @@ std::optional<TaskQueue::Taken> TaskQueue::first(const Idle& idle) {
 
 std::optional<TaskQueue::Taken> TaskQueue::another(Clock::time_point done, Idle& idle) {
   const std::scoped_lock lock(mutex_);
-  if (RowTask* task = oldest()) return Taken{task, Clock::now(), {}};
+  RowTask* task = working_ <= callable() ? oldest() : nullptr;
+  if (task != nullptr) return Taken{task, Clock::now(), {}};
   --working_;
   idle = {done, without_room_.until(done)};
   return std::nullopt;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <functional>
 #include <mutex>
@@ -40,6 +41,9 @@ class TaskQueue {
   /// Once, before the first push(). There are `workers`. `stranded` is told that nobody will come for what is in the
   /// queue.
   void call_by(unsigned workers, Call call, std::function<void()> stranded);
+  /// From now on there are so many, at least one. Those above go when their task is done.
+  void call_at_most(unsigned workers) noexcept;
+  unsigned callable() const { return workers_.load(std::memory_order_relaxed); }  ///< any thread
 
   /// Sets RowTask::queued. A task that was sent() is no longer on its way.
   void push(RowTask& task, Clock::time_point now = Clock::now()) noexcept;
@@ -74,13 +78,13 @@ class TaskQueue {
   RowTask* oldest();
   void call() noexcept;
 
-  std::size_t workers_ = 0;
+  std::atomic<unsigned> workers_{0};  // changes with the lock held; read without it where it orders nothing
   Call call_;
   std::function<void()> stranded_;
   mutable std::mutex mutex_;  // guards all below
   RowTask *first_ = nullptr, *last_ = nullptr;
   std::size_t size_ = 0;
-  std::size_t called_ = 0, working_ = 0;  // workers on their way; at tasks; together `workers_` at most
+  std::size_t called_ = 0, working_ = 0;  // workers on their way; at tasks; none is called where they are `workers_`
   bool closed_ = false, scheduler_waits_ = false;
   std::size_t reading_ = 0;
   Stretches without_room_, reads_;

@@ -106,10 +106,11 @@ class Search {
     const LoaderOptions workers = best_of(kWorkers, &LoaderOptions::workers, forecast_.options());
     const LoaderOptions prefetch = best_of(kPrefetch, &LoaderOptions::prefetch, forecast_.options());
     const LoaderOptions both = best_of(kPrefetch, &LoaderOptions::prefetch, workers);
-    offer("workers", std::to_string(workers.workers), workers);
+    const bool own_choice = forecast_.options().workers_max <= forecast_.options().workers;  // not the loader's
+    if (own_choice) offer("workers", std::to_string(workers.workers), workers);
     offer("prefetch", std::to_string(prefetch.prefetch), prefetch);
     const double alone = std::max(forecast_.rate(workers), forecast_.rate(prefetch));
-    if (both.prefetch != workers.prefetch && forecast_.rate(both) > alone * (1 + kWorth))
+    if (own_choice && both.prefetch != workers.prefetch && forecast_.rate(both) > alone * (1 + kWorth))
       offer("workers, prefetch", std::to_string(both.workers) + ", " + std::to_string(both.prefetch), both);
     if (!forecast_.demands().reads_ahead && forecast_.demands().storage.latency > 0) {
       LoaderOptions ahead = forecast_.options();

@@ -90,8 +90,9 @@ struct Stats {
   EngineKind engine = EngineKind::automatic;
   std::string engine_reason;
   EngineStats reads;
-  unsigned workers = 0;                                                              ///< asked for
-  unsigned workers_observed = 0;                                                     ///< threads that decoded something
+  unsigned workers = 0;                       ///< asked for; on average, where it changes (LoaderOptions::workers_max)
+  unsigned workers_now = 0, workers_max = 0;  ///< that may be at work at this moment, and ever
+  unsigned workers_observed = 0;              ///< threads that decoded something
   std::uint64_t slab_bytes = 0, slabs = 0, window_bytes = 0, block_cache_bytes = 0;  ///< reserved
   /// That more batches in the consumer's hands may still take, up to LoaderOptions::held_max: on the device where
   /// batches lie there, else on the host.

@@ -105,7 +105,11 @@ std::ostream& operator<<(std::ostream& out, const Stats& stats) {
           static_cast<unsigned long long>(stats.cache.hits), static_cast<unsigned long long>(stats.cache.misses));
   }
   print_checks(out, stats);
-  print(out, "workers     %u asked for, %u observed\n", stats.workers, stats.workers_observed);
+  if (stats.workers_max > stats.workers_now || stats.workers_now != stats.workers)
+    print(out, "workers     %u now, %u on average, %u at most, %u observed\n", stats.workers_now, stats.workers,
+          stats.workers_max, stats.workers_observed);
+  else
+    print(out, "workers     %u asked for, %u observed\n", stats.workers, stats.workers_observed);
   if (stats.bad_samples != 0) {
     print(out, "bad samples %llu; the first: ", static_cast<unsigned long long>(stats.bad_samples));
     out << (stats.bad.empty() ? std::string() : stats.bad.front().cause) << "\n";

@@ -66,7 +66,7 @@ Figures figures_of(const Stats& stats) {
     figures.tasks = now.tasks;
     figures.reading = now.reading;
   }
-  figures.workers = stats.workers;
+  figures.workers = stats.workers_now;
   figures.workers_observed = stats.workers_observed;
   figures.requests = stats.reads.requests;
   figures.opens = stats.reads.opens;

@@ -13,6 +13,7 @@
 namespace penstock {
 namespace {
 
+constexpr const char* kThreadName = "penstock-w";
 constexpr std::uint64_t kReplacements = 16;
 constexpr unsigned kOwner = ~0U;                         // of the pieces of a row: the worker that has the row
 constexpr std::uint32_t kReplacementStream = 0x5eb1ace;  // a transform number of its own for the draws of replacements
@@ -303,8 +304,8 @@ bool Worker::replace(BatchBuilder& builder, std::uint32_t row, std::string& last
 }
 
 struct WorkerPool::State final : Parallel {
-  explicit State(unsigned workers)
-      : threads(workers), pool(workers, [this](unsigned number) {
+  explicit State(unsigned most)
+      : threads(most), pool(most, [this](unsigned number) {
           if (auto failure = caught([&] { all[number]->run_tasks(); })) caught([&] { failed(failure); });
         }) {}
 
@@ -319,31 +320,45 @@ struct WorkerPool::State final : Parallel {
     const auto loop = std::make_shared<SharedLoop>(pieces, run_piece);
     const ArenaPool::Token help = [this, loop](unsigned number) { all[number]->help(*loop, number); };
     // From here on nothing throws: who helps uses what lies in this frame.
-    for (unsigned others = std::min(pieces, threads) - 1; others > 0 && pool.enqueue(help);) --others;
+    for (unsigned others = std::min(pieces, tasks->callable()) - 1; others > 0 && pool.enqueue(help);) --others;
     loop->join(kOwner);
     if (auto failure = loop->end()) std::rethrow_exception(failure);
   }
 
   const unsigned threads;
   Thread::Failed failed;
+  TaskQueue* tasks = nullptr;
   std::vector<std::unique_ptr<Worker>> all;
   ArenaPool pool;  // last: its threads use the others
 };
 
-WorkerPool::WorkerPool(unsigned workers) : state_(std::make_unique<State>(workers)) {}
+WorkerPool::WorkerPool(unsigned most) : state_(std::make_unique<State>(most)) {}
 
-void WorkerPool::start(const std::shared_ptr<void>& keeps_alive, WorkerContext& context, const Thread::Failed& failed) {
+void WorkerPool::start(unsigned workers, const std::shared_ptr<void>& keeps_alive, WorkerContext& context,
+                       const Thread::Failed& failed) {
   State& state = *state_;
   state.failed = failed;
+  state.tasks = &context.tasks;
   Parallel* const parallel = state.threads > 1 ? &state : nullptr;
   for (unsigned worker = 0; worker < state.threads; ++worker)
     state.all.push_back(std::make_unique<Worker>(context, context.worker_logs[worker].get(),
                                                  context.worker_records[worker].get(), &context.trace.worker(worker),
                                                  parallel));
   context.tasks.call_by(
-      state.threads, [&state] { return state.pool.enqueue(); },
+      workers, [&state] { return state.pool.enqueue(); },
       [&state] { caught([&] { state.failed(std::make_exception_ptr(std::bad_alloc())); }); });
-  state.pool.start("penstock-w", keeps_alive, failed);
+  state.pool.start(kThreadName, keeps_alive, failed, workers);
+}
+
+void WorkerPool::use(unsigned workers, const std::shared_ptr<void>& keeps_alive) {
+  State& state = *state_;
+  const unsigned threads = state.pool.started();
+  if (workers > threads) state.pool.start(kThreadName, keeps_alive, state.failed, workers - threads);
+  state.tasks->call_at_most(workers);
+}
+
+unsigned WorkerPool::started() const {
+  return state_->pool.started();
 }
 
 WorkerPool::~WorkerPool() = default;

@@ -70,15 +70,21 @@ class Worker {
   bool at_work_ = false, observed_ = false;
 };
 
-/// The pool: exactly `workers` threads in an arena of their own. TBB schedules tokens onto those that are idle: to do
-/// row tasks, or to help another with a large row. What runs on TBB within a codec stays on these threads too.
+/// The pool: exactly as many threads as asked for, in an arena of their own. TBB schedules tokens onto those that are
+/// idle: to do row tasks, or to help another with a large row. What runs on TBB within a codec stays on these threads
+/// too.
 class WorkerPool {
  public:
-  explicit WorkerPool(unsigned workers);
+  explicit WorkerPool(unsigned most);  ///< threads that it has room for
   ~WorkerPool();
   /// The queue calls workers from now on. Throws Error: resource, when a thread cannot be started; those that were are
   /// joined in the end, as all are. `failed` is told what a thread ends with, and what ends a token but is no row's.
-  void start(const std::shared_ptr<void>& keeps_alive, WorkerContext& context, const Thread::Failed& failed);
+  void start(unsigned workers, const std::shared_ptr<void>& keeps_alive, WorkerContext& context,
+             const Thread::Failed& failed);
+  /// From now on the queue calls so many, for whom threads are started where there are too few. Throws as start() does;
+  /// as many as there are then work.
+  void use(unsigned workers, const std::shared_ptr<void>& keeps_alive);
+  unsigned started() const;  ///< threads; from the one that calls start() and use()
   /// Joins the threads; false when one of them did not come back within `grace` and was left behind. The queue is
   /// closed by then.
   bool join_for(std::chrono::milliseconds grace);

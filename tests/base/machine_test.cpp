@@ -1,4 +1,6 @@
+#include <chrono>
 #include <string>
+#include <thread>
 #include <support/temporary_folder.hpp>
 
 #include <doctest/doctest.h>
@@ -46,6 +48,58 @@ TEST_CASE("text that is no group list means no quota") {
   write_file(root / "proc/self/cgroup", "nonsense\n::\n0::\n");
   write_file(root / "sys/fs/cgroup/cpu.max", "0 0\n");
   CHECK_FALSE(cpu_quota(root.path()).has_value());
+}
+
+TEST_CASE("idle cores are what the machine's and the groups' counts leave") {
+  const TemporaryFolder root;
+  const auto stat = [&](int idle) {  // of any core that the process may use
+    std::string text = "cpu  1 2 3 4\n";
+    for (int core = 0; core < 512; ++core)
+      text += "cpu" + std::to_string(core) + " 10 0 5 " + std::to_string(idle) + " 1 0 0 0 0 0\n";
+    write_file(root / "proc/stat", text + "intr 1 2 3\n");
+  };
+  const double cores = cores_in_affinity_mask();
+  stat(1'000);
+  {
+    IdleCores idle(root.path());
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    stat(1'000 + 100'000'000);
+    CHECK(idle.lap().value() > cores);
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    CHECK(idle.lap() == 0.0);
+  }
+  SUBCASE("of a v2 group with a quota, what it has not used") {
+    write_file(root / "proc/self/cgroup", "0::/job\n");
+    write_file(root / "sys/fs/cgroup/job/cpu.max", "300000 100000\n");
+    write_file(root / "sys/fs/cgroup/job/cpu.stat", "usage_usec 5000000\nuser_usec 1\n");
+    IdleCores idle(root.path());
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    stat(1'000 + 200'000'000);
+    CHECK(idle.lap() == doctest::Approx(3));
+    write_file(root / "sys/fs/cgroup/job/cpu.stat", "usage_usec 900000000\n");
+    stat(1'000 + 300'000'000);
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    CHECK(idle.lap() == 0.0);
+  }
+  SUBCASE("of a v1 group") {
+    write_file(root / "proc/self/cgroup", "4:cpu,cpuacct:/job\n");
+    write_file(root / "sys/fs/cgroup/cpu,cpuacct/job/cpu.cfs_quota_us", "150000\n");
+    write_file(root / "sys/fs/cgroup/cpu,cpuacct/job/cpu.cfs_period_us", "100000\n");
+    write_file(root / "sys/fs/cgroup/cpu,cpuacct/job/cpuacct.usage", "7000000000\n");
+    IdleCores idle(root.path());
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    stat(1'000 + 200'000'000);
+    CHECK(idle.lap() == doctest::Approx(1.5));
+  }
+  SUBCASE("zeros and other text tell nothing") {
+    for (const char* text : {"", "cpu0 0 0 0 0 0 0 0 0\ncpu1 0 0 0 0 0 0 0 0\n", "nonsense\n"}) {
+      write_file(root / "proc/stat", text);
+      IdleCores idle(root.path());
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+      CHECK_FALSE(idle.lap().has_value());
+    }
+  }
+  CHECK(IdleCores().lap().value_or(0) >= 0);
 }
 
 TEST_CASE("usable cores are whole, at least one, and no more than the mask has") {

@@ -159,3 +159,28 @@ def test_gains_say_what_more_workers_bring(tmp_path):
             assert set(gain) == {"knob", "value", "samples_per_s", "ratio", "limit", "text"}
             assert gain["ratio"] > 1.03
             assert gain["knob"] == "batch_size"
+
+
+def test_workers_are_a_number_or_auto(tmp_path):
+    for number in range(48):
+        np.save(tmp_path / f"{number:03}.npy", np.full((number % 5 + 1, 8), number, np.float32))
+
+    def made(**options):
+        return ps.Loader(tmp_path, batch_size=4, fields={"npy": ps.array.decode(ragged=True)}, **options)
+
+    with made(workers="auto") as loader, made(workers=1) as other:
+        stats = loader.stats()
+        assert stats["workers_now"] == stats["workers"] >= 1
+        assert stats["workers_max"] >= 64
+        for ours, theirs in zip(loader, other, strict=True):
+            assert ours["__key__"] == theirs["__key__"]
+            assert np.asarray(ours["npy"].values).tobytes() == np.asarray(theirs["npy"].values).tobytes()
+        assert "at most" in str(loader.stats())
+    with made(workers=2, workers_max=5) as loader:
+        assert (loader.stats()["workers"], loader.stats()["workers_max"]) == (2, 5)
+    with made(workers="auto", workers_max=3) as loader:
+        assert loader.stats()["workers_max"] >= 3
+    with pytest.raises(ps.Error, match='workers is a number or "auto", not "many"'):
+        made(workers="many")
+    with pytest.raises((ps.Error, TypeError)):
+        made(workers=1.5)

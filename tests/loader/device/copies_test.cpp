@@ -125,7 +125,7 @@ TEST_CASE("on a device held grows to held_max, in memory that was counted before
 
 TEST_CASE("the copy is a stage: its time is the device's, and what the consumer waited for adds up") {
   const Arrays data(160);
-  const auto device = device_with([](const HostWork&) { std::this_thread::sleep_for(5ms); });
+  const auto device = device_with([](const HostWork&) { std::this_thread::sleep_for(25ms); });
   LoaderOptions options = on(device);
   options.fields = {{"npy", array::decode()}};
   Loader loader(data.dataset(), options);
