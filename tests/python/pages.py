@@ -199,6 +199,7 @@ def compare(wanted, printed, name, numbers_differ):
     pattern = re.escape(" ".join(wanted.split())).replace(r"\ ", r"\s+").replace(r"\.\.\.", ".*?")
     if numbers_differ:
         pattern = re.sub(r"\d+(?:(?:\\\.|,)\d+)*", lambda _: r"\d[\d.,]*", pattern)
+        pattern = re.sub(r"(?<=\*)\\s\+(?:ns|us|ms|s)\b", lambda _: r"\s+(?:ns|us|ms|s)", pattern)
     if not re.fullmatch(r"\s*" + pattern + r"\s*", printed, re.DOTALL):
         raise AssertionError(f"{name} does not stand in the output\n--- page\n{wanted}\n--- printed\n{printed}")
 
