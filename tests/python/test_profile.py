@@ -13,6 +13,7 @@ import h5py
 import numpy as np
 import penstock as ps
 import pytest
+import slow_files
 from penstock._profile import about, profile, scheduling, verdict
 from penstock._profile.batch import delivered
 from penstock._profile.histogram import Histogram
@@ -792,3 +793,50 @@ def test_a_loader_whose_files_cannot_be_seen_is_refused(torch_data, images, tmp_
 def test_a_batch_tells_its_rows_and_the_size_of_its_images(batch, told):
     seen = delivered(batch)
     assert (seen.rows, seen.size, seen.floats) == told
+
+
+# ---- A file system that answers late ---------------------------------------------------------------------------------
+
+
+class Read:
+    """A map-style dataset of files, each read whole."""
+
+    def __init__(self, folder):
+        self.files = sorted(folder.iterdir())
+
+    def __len__(self):
+        return len(self.files)
+
+    def __getitem__(self, number):
+        return len(self.files[number].read_bytes())
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_a_data_loader_whose_files_come_late_waits_for_storage(torch_data, tmp_path, monkeypatch, workers):
+    monkeypatch.setattr(scheduling, "_SELDOM", 1)
+    files = tmp_path / "files"
+    files.mkdir()
+    for number in range(120):
+        (files / f"{number:03}.bin").write_bytes(bytes(1000))
+    with slow_files.mounted(files, tmp_path / "slow", 0.04) as slow:
+        loader = ps.profile(torch_data.DataLoader(Read(slow), batch_size=4, num_workers=workers))
+        assert sum(sum(batch.tolist()) for batch in loader) == 120_000
+        said = loader.verdict()
+    assert said.binds == "loader"
+    assert ("they wait for storage" if workers else "which waits for storage or a lock") in said.text
+
+
+def test_a_loader_whose_files_come_late_waits_for_storage_that_answers_late(tmp_path):
+    files = tmp_path / "files"
+    files.mkdir()
+    for number in range(96):
+        np.save(files / f"{number:03}.npy", np.zeros(100, np.float32))
+    with (
+        slow_files.mounted(files, tmp_path / "slow", 0.02) as slow,
+        ps.Loader(slow, batch_size=8, workers=2, engine="direct") as loader,
+    ):
+        profiled = ps.profile(loader)
+        for _ in profiled:
+            pass
+        assert profiled.verdict().binds == "loader"
+        assert loader.stats()["verdict"]["binds"] == "storage latency"
