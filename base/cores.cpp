@@ -176,6 +176,12 @@ unsigned cores_of_rank(unsigned affinity, unsigned machine, std::optional<double
   return cores_within(std::max(share, 1u), quota);
 }
 
+double share_of_cores(unsigned affinity, unsigned machine, std::optional<double> quota, unsigned local_ranks) {
+  const double ranks = std::max(local_ranks, 1u);
+  const double share = affinity < machine ? affinity : affinity / ranks;
+  return quota ? std::min(share, *quota / ranks) : share;
+}
+
 unsigned usable_cores() {
   return cores_within(cores_in_affinity_mask(), cpu_quota());
 }

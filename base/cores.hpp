@@ -51,5 +51,7 @@ class IdleCores {
 /// The share of one of `local_ranks` processes that the same job runs on this machine: a part of the quota, and of the
 /// cores unless the process is bound to some of the machine's already, as mpirun and srun do it. At least 1.
 unsigned cores_of_rank(unsigned affinity, unsigned machine, std::optional<double> quota, unsigned local_ranks);
+/// The same as it is: where there are more ranks than cores, less than one.
+double share_of_cores(unsigned affinity, unsigned machine, std::optional<double> quota, unsigned local_ranks);
 
 }  // namespace penstock

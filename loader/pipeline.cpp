@@ -7,6 +7,7 @@
 #include <penstock/loader/batch/batch_stage.hpp>
 #include <penstock/loader/device/device_copy.hpp>
 #include <penstock/loader/pipeline.hpp>
+#include <penstock/loader/plan/distributed_env.hpp>
 #include <penstock/loader/prepare.hpp>
 #include <penstock/loader/read/streamed_copy.hpp>
 #include <penstock/transforms/image/steps/numbers.hpp>
@@ -115,7 +116,8 @@ Pipeline::Pipeline(Dataset opened, LoaderOptions chosen, const EngineFactory& ma
   }
   lay_line();
   if (options_.workers_max == options_.workers) return;
-  auto_workers_.emplace(options_.workers, options_.workers_max, static_cast<unsigned>(slabs_->size()));
+  const double cores = share_of_cores(cores_in_affinity_mask(), cores_online(), cpu_quota(), local_ranks());
+  auto_workers_.emplace(options_.workers, cores, options_.workers_max, static_cast<unsigned>(slabs_->size()));
   idle_cores_.emplace();
 }
 

@@ -20,8 +20,9 @@ constexpr double kFull = 0.75;     // that those are to work who are left
 constexpr double kBrings = 1.02;   // times the rate, of more workers
 constexpr double kCosts = 0.99;    // times the rate, of fewer
 constexpr double kCrowded = 0.1;   // of the workers' time, waiting for a core
+constexpr double kMostlyCrowded = 0.5;
 constexpr double kClearly = 0.88;  // fewer than that share would do: not worth it for less
-constexpr double kSpare = 0.5;     // of workers that are never on a core
+constexpr double kSpare = 1;       // of workers that are never on a core
 constexpr unsigned kIdleStretches = 4, kCrowdedStretches = 3;
 
 double seconds_of(nanoseconds time) {
@@ -30,8 +31,13 @@ double seconds_of(nanoseconds time) {
 
 }  // namespace
 
-AutoWorkers::AutoWorkers(unsigned share, unsigned most, unsigned ahead)
-    : share_(share), ahead_(ahead), most_(std::max(share, most)), active_(share), wanted_(share) {
+AutoWorkers::AutoWorkers(unsigned share, double cores, unsigned most, unsigned ahead)
+    : share_(share),
+      ahead_(ahead),
+      share_of_cores_(cores),
+      most_(std::max(share, most)),
+      active_(share),
+      wanted_(share) {
   reset(Clock::now());
 }
 
@@ -54,6 +60,7 @@ unsigned AutoWorkers::look(const WorkDone& done, std::optional<double> idle, Clo
   const bool counted = !settling_ && done.samples >= from_.samples && done.worked >= from_.worked && wall > 0;
   if (counted) {
     const Stretch latest = stretch(done, wall);
+    alone_ = latest.alone;
     wanted_ = active_;
     if (trying_ != nullptr)
       judge(latest);
@@ -73,11 +80,15 @@ AutoWorkers::Stretch AutoWorkers::stretch(const WorkDone& done, double wall) con
   const double worked = seconds_of(done.worked - from_.worked), on = seconds_of(done.on_cores - from_.on_cores);
   const double awaited = std::clamp(seconds_of(done.awaited_cores - from_.awaited_cores), 0.0, worked);
   const bool told = on > 0 && worked > 0;
+  // Threads that go to sleep wait for cores too. Where most of the time is such waiting, it says little of the work.
+  const bool clear = told && awaited < kMostlyCrowded * worked;
+  double alone = told ? (alone_ > 0 ? alone_ : 1) : 0;
+  if (clear) alone = std::clamp(on / std::max(worked - awaited, on), 0.001, 1.0);
   return {.rate = static_cast<double>(done.samples - from_.samples) / wall,
           .waited = seconds_of(done.waited - from_.waited) / wall,
           .working = worked / wall,
           .on = on / wall,
-          .alone = told ? std::clamp(on / std::max(worked - awaited, on), 0.001, 1.0) : 0,
+          .alone = alone,
           .crowded = worked > 0 ? awaited / worked : 0};
 }
 
@@ -97,11 +108,11 @@ void AutoWorkers::move(const Stretch& now, std::optional<double> idle) {
   const double active = active_;
   // How many keep the cores busy that there are for them; and those that they have, with what is idle. More than their
   // number alone says where they wait at times of their own, often several of them at once.
-  const double cores = std::max(now.on + std::max(idle.value_or(now.on) - 0.1, 0.0), static_cast<double>(share_));
+  const double cores = std::max(now.on + idle.value_or(now.on), share_of_cores_);
   const double spare = 1 + kSpare * (1 - now.alone);
   const double useful = now.alone > 0 ? spare * cores / now.alone : 2 * active;
   const double served = now.alone > 0 ? spare * (now.on + idle.value_or(0)) / now.alone : active;
-  const bool starved = now.waited > kStarved && now.working > kAtWork * active;
+  const bool starved = now.waited > kStarved && now.working > kAtWork * active && now.crowded < kMostlyCrowded;
   const bool crowded = active_ > share_ && now.crowded > kCrowded && served < kClearly * active;
   idle_stretches_ = now.working < kHasIdle * active ? idle_stretches_ + 1 : 0;
   crowded_stretches_ = crowded ? crowded_stretches_ + 1 : 0;

@@ -33,9 +33,9 @@ struct WorkDone {
 /// One thread calls due() and look(); any thread may ask for the rest.
 class AutoWorkers {
  public:
-  /// Begins with `share`, and uses `most` at most. `ahead`: batches that a loader may have ahead of its consumer, in
-  /// which a change shows late.
-  AutoWorkers(unsigned share, unsigned most, unsigned ahead);
+  /// Begins with `share`, for its share of `cores`, and uses `most` at most. `ahead`: batches that a loader may have
+  /// ahead of its consumer, in which a change shows late.
+  AutoWorkers(unsigned share, double cores, unsigned most, unsigned ahead);
 
   /// Called for each batch: whether it is time to look().
   bool due(Clock::time_point now);
@@ -64,7 +64,7 @@ class AutoWorkers {
     void failed();
     void worked() { hold = 0, after_failure = kFirstHold; }
   };
-  static constexpr unsigned kFirstHold = 16, kLongestHold = 256;
+  static constexpr unsigned kFirstHold = 4, kLongestHold = 256;
 
   Stretch stretch(const WorkDone& done, double wall) const;
   void judge(const Stretch& now);
@@ -72,11 +72,13 @@ class AutoWorkers {
   void change(unsigned workers, Clock::time_point now);
 
   const unsigned share_, ahead_;
+  const double share_of_cores_;
   mutable std::mutex mutex_;  // guards all below
   unsigned most_, active_;
   unsigned wanted_;  // from this look on
   Trial more_, fewer_;
   Trial* trying_ = nullptr;  // of these two
+  double alone_ = 0;         // as seen last
   Stretch before_;           // it was tried
   unsigned active_before_ = 0;
   unsigned idle_stretches_ = 0, crowded_stretches_ = 0;

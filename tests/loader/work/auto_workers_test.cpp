@@ -39,7 +39,9 @@ class Node {
   Node(double cores, std::vector<Job> jobs, unsigned share, unsigned most, double noise, bool tells = true)
       : cores_(cores), noise_(noise), tells_(tells) {
     for (const Job& job : jobs)
-      ranks_.push_back({.job = job, .workers = std::make_unique<AutoWorkers>(share, most, 4)});
+      ranks_.push_back(
+          {.job = job,
+           .workers = std::make_unique<AutoWorkers>(share, cores / static_cast<double>(jobs.size()), most, 4)});
   }
 
   /// Steps of a quarter of a second, each with many batches.
@@ -223,7 +225,7 @@ TEST_CASE("four ranks share the cores of a node: each has its share, or what the
 }
 
 TEST_CASE("figures that begin anew are no stretch") {
-  AutoWorkers workers(2, 64, 0);
+  AutoWorkers workers(2, 2, 64, 0);
   Clock::time_point now = Clock::now();
   WorkDone done{.samples = 1'000'000, .waited = 1h, .worked = 2h, .on_cores = 1min};
   const auto look = [&] {
@@ -240,8 +242,33 @@ TEST_CASE("figures that begin anew are no stretch") {
   CHECK(workers.active() == 4);
 }
 
+TEST_CASE("threads that fall asleep late, and wait for cores meanwhile, do not look like work without end") {
+  AutoWorkers workers(2, 2, 64, 0);
+  Clock::time_point now = Clock::now();
+  WorkDone done;
+  const auto look = [&](nanoseconds on, nanoseconds awaited) {
+    now += 2s;
+    done.samples += 1000;
+    done.waited += 2s;
+    done.worked += 2s * workers.active();
+    done.on_cores += on;
+    done.awaited_cores += awaited;
+    for (int i = 0; i < 20; ++i) workers.due(now);
+    workers.look(done, 0.0, now);
+  };
+  look({}, {});
+  look(200ms, {});  // a tenth of two workers' time: four
+  CHECK(workers.active() == 4);
+  look({}, {});
+  done.samples += 1000;  // twice as fast
+  look(400ms, {});
+  CHECK(workers.active() == 4);
+  for (int i = 0; i < 5; ++i) look(400ms, 100s);
+  CHECK(workers.active() >= 4);
+}
+
 TEST_CASE("the average is over the time since the figures began") {
-  AutoWorkers workers(4, 8, 0);
+  AutoWorkers workers(4, 4, 8, 0);
   const Clock::time_point now = Clock::now();
   workers.reset(now);
   workers.limit(2, now + 1s);
