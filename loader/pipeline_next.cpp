@@ -8,6 +8,7 @@
 
 #include <penstock/base/error.hpp>
 #include <penstock/loader/pipeline.hpp>
+#include <penstock/loader/time/profiler_range.hpp>
 
 namespace penstock {
 namespace {
@@ -28,6 +29,7 @@ void Pipeline::require_same_process() const {
 }
 
 std::optional<Batch> Pipeline::next(const std::function<void()>& while_waiting) {
+  const ProfilerRange range("next");
   require_same_process();
   if (cursor_.at_end()) {
     dataset_.require_not_written_to();  // what is read through files that stay open

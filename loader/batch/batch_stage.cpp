@@ -3,6 +3,7 @@
 
 #include <penstock/base/caught.hpp>
 #include <penstock/loader/batch/batch_stage.hpp>
+#include <penstock/loader/time/profiler_range.hpp>
 
 namespace penstock {
 namespace {
@@ -41,6 +42,7 @@ bool BatchStage::join(std::chrono::milliseconds /*grace*/) {
 void BatchStage::work(Batch& batch) {
   runs_in_.store(std::this_thread::get_id(), std::memory_order_relaxed);
   awaited_lock = {};
+  const ProfilerRange range(name().c_str());
   const nanoseconds before = time_on_a_core();
   const auto failure = caught([&] { attach_made(step_, batch); });
   on_cores_.add(time_on_a_core() - before);

@@ -2,6 +2,7 @@
 
 #include <penstock/base/caught.hpp>
 #include <penstock/loader/device/device_copy.hpp>
+#include <penstock/loader/time/profiler_range.hpp>
 
 namespace penstock {
 namespace {
@@ -78,6 +79,7 @@ void DeviceCopy::copy(BatchResult& result, DeviceSlab* slab, std::uint64_t gener
 // Where the device finds a bad JPEG, the host's side becomes the same batch, filled by the host alone.
 void DeviceCopy::fill(DeviceSlab& slab, InFlight& copy, std::vector<BadSample>& bad, const Stream& stream,
                       StageClock& clock, const std::function<bool()>& cancelled) {
+  const ProfilerRange range("copy");
   const auto bring = [&] {
     Stopwatch watch;
     if (tasks_.reads != nullptr) slab.read(slab_of(copy.host), *tasks_.reads, cancelled);

@@ -7,6 +7,7 @@
 #include <penstock/base/caught.hpp>
 #include <penstock/base/error.hpp>
 #include <penstock/base/thread.hpp>
+#include <penstock/loader/time/profiler_range.hpp>
 #include <penstock/loader/work/worker.hpp>
 #include <penstock/transforms/random.hpp>
 
@@ -149,6 +150,7 @@ void Worker::trace_batch(const BatchBuilder& builder, Clock::time_point began) {
 // Times are recorded before others can see what they were spent on: rows before they count as finished, and the batch
 // before it is delivered.
 void Worker::run_task(RowTask& task) {
+  const ProfilerRange range("rows");
   BatchBuilder& builder = *task.builder;
   const std::uint32_t first = task.first;
   const std::uint32_t count = task.count;
