@@ -210,6 +210,9 @@ std::string OtherMachine::name() const {
 
 Advice advise(const Forecast& forecast, const std::optional<OtherMachine>& other, const Tryouts& tryouts) {
   Advice advice{.gains = gains_of(forecast, tryouts), .known = forecast.known(), .elsewhere = {}};
+  const LoaderOptions& base = forecast.options();
+  advice.base = "workers=" + std::to_string(base.workers) + ", prefetch=" + std::to_string(base.prefetch) + ": " +
+                fixed(forecast.demands().samples_per_s, 1) + " samples/s";
   if (!other || !forecast.known()) return advice;
   MachineModel machine = forecast.machine();
   LoaderOptions options = forecast.options();
@@ -222,7 +225,8 @@ Advice advise(const Forecast& forecast, const std::optional<OtherMachine>& other
 
 std::string to_text(const Advice& advice) {
   if (!advice.known) return {};
-  std::string text = "gains, as a model of the pipeline predicts them (--check runs them):\n";
+  std::string text =
+      "gains beside " + advice.base + ", as a model of the pipeline predicts them (--check runs them):\n";
   if (advice.gains.empty()) text = "no knob alone gains 3 %, as a model of the pipeline predicts\n";
   for (std::size_t i = 0; i < std::min(kShown, advice.gains.size()); ++i) text += "  " + advice.gains[i].text + "\n";
   for (const std::string& line : advice.untold) text += "  " + line + "\n";

@@ -74,6 +74,7 @@ struct OtherMachine {
 struct Advice {
   std::vector<Gain> gains;  ///< the most worth first; empty: nothing is worth turning, or nothing is known
   bool known = false;       ///< whether enough was recorded to predict anything
+  std::string base = {};    ///< what gains are beside: "workers=2, prefetch=2: 1234.5 samples/s"
   /// On the other machine, with as many workers as it has cores.
   struct Elsewhere {
     std::string machine;  ///< OtherMachine::name()
