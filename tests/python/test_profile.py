@@ -479,7 +479,7 @@ def judged(of_workers=NOTHING, here=NOTHING, **of_loader):
         times.waits.add(10 * MS)
         times.steps.add(10 * MS)
     seen = scheduling.Scheduling()
-    seen.workers, seen.here = of_workers, here
+    seen.workers, seen.looked = of_workers, {(10 * MS).bit_length(): here}
     said = verdict.verdict_of(times, seen, about.About("DataLoader", **of_loader))
     assert said.binds == "loader" and said.waited == 0.5
     return said.text
@@ -593,6 +593,24 @@ def test_worker_processes_that_compute_are_told_from_those_that_rest(torch_data,
     said = loader.verdict().text
     assert "2 worker processes on" in said and ("they wait for storage" not in said) == computes
     assert "2 worker processes on a core" in str(loader.stats())
+
+
+def test_short_waits_behind_long_ones_do_not_stand_for_all():
+    def bursts():
+        for _ in range(60):
+            rest()
+            yield 0
+            for _ in range(3):
+                ends = time.thread_time() + 0.001
+                while time.thread_time() < ends:
+                    pass
+                yield 0
+
+    loader = ps.profile(bursts())
+    for _ in loader:
+        pass
+    assert loader.stats()["thread"]["on_core"] < 0.5
+    assert "the loop's own thread rests" in loader.verdict().text
 
 
 def test_penstock_behind_a_data_loader_is_known_as_its_own(torch_data, arrays, monkeypatch):

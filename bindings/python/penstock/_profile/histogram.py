@@ -42,6 +42,15 @@ class Histogram:
                 return min(_middle(bucket), self.max)
         return 0
 
+    def sums(self) -> dict[int, int]:
+        """By how many bits they have, what the values come to, as near as the buckets tell."""
+        sums: dict[int, int] = {}
+        for bucket, count in enumerate(self._buckets):
+            if count:
+                bits = _middle(bucket).bit_length()
+                sums[bits] = sums.get(bits, 0) + count * _middle(bucket)
+        return sums
+
     def figures(self) -> dict[str, float]:
         """In seconds, but for the count."""
         points = {f"p{percent}": self.percentile(percent) * 1e-9 for percent in (50, 90, 99)}

@@ -45,7 +45,7 @@ class ProfileStats(dict[str, Any]):
             loader=about.kind,
             num_workers=about.num_workers,
             cores=cores(),
-            thread=_shares(scheduling.here),
+            thread=_shares(scheduling.here(times.waits)),
             workers={"processes": scheduling.workers.processes, **_shares(scheduling.workers)},
         )
 
@@ -197,7 +197,7 @@ class Profile:
         "wall_s" is "consumer_wait_s" (in the loader) and "consumer_busy_s" (in the program, between two next()); of the waits,
         "first_batches_s" came before the first batch of an epoch and "ends_s" behind the last. "waited" is the share of
         the rest that the loop waited; of a loader of penstock's own it is its verdict's, of all its time. "percentiles" has count, mean, p50, p90, p99 and max of its "wait" and "step".
-        "thread" (the loop's own, in the waits that were looked at) and "workers" (a DataLoader's processes) have the shares of
+        "thread" (the loop's own, in its waits, some of which were looked at) and "workers" (a DataLoader's processes) have the shares of
         their time "on_core" and "runnable", which is waiting for a core while others have them.
         """
         told = ProfileStats(

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import random
 import threading
 import time
 from typing import Any, NamedTuple
+
+from .histogram import Histogram
 
 _now = time.perf_counter_ns
 _spent = time.thread_time_ns  # by the thread's own clock, as the kernel's files count whole ticks
@@ -62,14 +65,29 @@ class Scheduling:
 
     def reset(self) -> None:
         with self._lock:
-            self.here = Shares()  # of waits in next(), in the thread that asked
+            self.looked: dict[int, Shares] = {}  # of waits in next() of so many bits, in the thread that asked
             self.workers = Shares()
             self.due = 0  # when the next look is
             self._workers_due = 0
             self._seen: dict[int, tuple[int, int, int]] = {}  # of each worker process: when, on a core, ready
+            self._skip = 0  # calls of next(), once a look is due
+            self._chance = random.Random(0)
 
-    def before(self, iterator: Any, now: int) -> Look:
+    def here(self, waits: Histogram) -> Shares:
+        """Of the loop's own thread, in all those waits: short and long ones count as much as they come to. Nothing where
+        those that were not looked at come to more than the others."""
+        seen, sums = Shares(), waits.sums()
+        with self._lock:
+            for bits, shares in self.looked.items():
+                whole = sums.get(bits, 0)
+                seen = seen.plus(whole, round(whole * shares.on_core), round(whole * shares.runnable))
+        return seen if seen.observed > sum(sums.values()) / 2 else Shares()
+
+    def before(self, iterator: Any, now: int) -> Look | None:
         """Once a look is due, before a next(). `now`: of time.perf_counter_ns()."""
+        if self._skip > 0:
+            self._skip -= 1
+            return None
         begun = _spent()
         if now >= self._workers_due and self._lock.acquire(blocking=False):
             try:
@@ -83,8 +101,13 @@ class Scheduling:
         """Behind that next(), which took so many nanoseconds."""
         core, waiting = _spent(), _waiting(_THREAD)
         with self._lock:
-            self.here = self.here.plus(max(took - look.passed, 0), core - look.core, waiting - look.waiting)
+            bits = took.bit_length()
+            seen = self.looked.get(bits, Shares())
+            self.looked[bits] = seen.plus(max(took - look.passed, 0), core - look.core, waiting - look.waiting)
             self.due = _now() + _SHARE * (look.cost + _spent() - core)
+            # It falls due in a long wait more often than in a short one, and behind a long one often come short ones: which
+            # next() is looked at is drawn.
+            self._skip = self._chance.randrange(2 * max(len(self._seen), 4))
 
     def _look_at_workers(self, iterator: Any) -> None:
         begun = _spent()

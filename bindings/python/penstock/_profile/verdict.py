@@ -67,7 +67,7 @@ def verdict_of(times: Times, scheduling: Scheduling, about: About) -> Verdict:
             f"run of {duration(times.wall * 1e-9)}: let it run longer",
         )
     if times.waited >= _FED:
-        return said("loader", _waits(times) + _advice(scheduling, about) + _beginnings(times, about))
+        return said("loader", _waits(times) + _advice(scheduling, times, about) + _beginnings(times, about))
     if times.loops > 1 and times.first + times.end >= _FED * times.wall:
         each = duration((times.first + times.end) / times.loops * 1e-9)
         return said(
@@ -106,9 +106,9 @@ def _restarts(about: About) -> str:
     return ""
 
 
-def _advice(scheduling: Scheduling, about: About) -> str:
+def _advice(scheduling: Scheduling, times: Times, about: About) -> str:
     """From "; " on, what the time goes to, as far as it was seen, and what usually helps."""
-    here, workers, usable = scheduling.here, scheduling.workers, cores()
+    here, workers, usable = scheduling.here(times.waits), scheduling.workers, cores()
     machine = counted(usable, "core", "cores")
     if about.num_workers is None:
         if here.observed == 0:
