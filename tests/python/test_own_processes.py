@@ -1,5 +1,6 @@
 """ps.Loader(python_workers=N): the batches are those without, whatever becomes of the processes."""
 
+import contextlib
 import functools
 import os
 import pathlib
@@ -63,7 +64,11 @@ def test_batches_are_those_without_processes(arrays, function, workers):
 def test_several_outputs_and_rows_of_different_length(arrays, workers):
     def options():
         sample = ps.sample(own_functions.of_sample, ["npy", "cls"], shapes={"cls": (None,)}, dtypes={"cls": "int32"})
-        return {"fields": {**chains(own_functions.noisy), "raw": ps.field("cls") | ps.raw()}, "on_sample": sample, **OPTIONS}
+        return {
+            "fields": {**chains(own_functions.noisy), "raw": ps.field("cls") | ps.raw()},
+            "on_sample": sample,
+            **OPTIONS,
+        }
 
     without = epochs_of(ps.Loader(arrays, **options()))
     with ps.Loader(arrays, **options(), python_workers=workers) as loader:
@@ -141,7 +146,9 @@ def test_functions_run_in_processes_of_their_own_with_one_thread_each(arrays):
         threads.add(threading.get_ident())
         return batch
 
-    with ps.Loader(arrays, fields=chains(own_functions.where), on_batch=on_batch, python_workers=2, **OPTIONS) as loader:
+    with ps.Loader(
+        arrays, fields=chains(own_functions.where), on_batch=on_batch, python_workers=2, **OPTIONS
+    ) as loader:
         rows = np.concatenate([batch["npy"] for batch in loader])
         pids = processes()
         assert set(rows[:, 0]) <= set(pids) and len(pids) == 2
@@ -466,17 +473,25 @@ def test_memory_that_cannot_be_had_is_an_error(arrays):
     assert "resource" in out.splitlines()[1] and "of memory to share with other processes" in out.splitlines()[1]
 
 
-def test_nothing_in_dev_shm_is_used(arrays):
-    def entries():
-        return {name for name in os.listdir("/dev/shm") if not name.startswith("penstock-")}  # pages of penstock top
+def of_dev_shm(pid):
+    """What a process has open or mapped there, but for the pages of `penstock top`; names alone may be of any program."""
+    names = []
+    for descriptor in os.listdir(f"/proc/{pid}/fd"):
+        with contextlib.suppress(FileNotFoundError):  # that of the listing
+            names.append(os.readlink(f"/proc/{pid}/fd/{descriptor}"))
+    with open(f"/proc/{pid}/maps") as maps:
+        names += [line.rstrip().partition(" /")[2] for line in maps]
+    return {name for name in names if "dev/shm/" in name and "/penstock-" not in name}
 
-    before = entries()
+
+def test_nothing_in_dev_shm_is_used(arrays):
+    before = of_dev_shm("self")
     with ps.Loader(arrays, fields=chains(own_functions.same), python_workers=2, **OPTIONS) as loader:
         next(iter(loader))
-        assert entries() == before
+        assert of_dev_shm("self") == before
+        assert len(processes()) == 2
         for pid in processes():
-            os.kill(pid, signal.SIGKILL)
-    assert entries() == before
+            assert not of_dev_shm(pid)
 
 
 def test_the_times_of_all_processes_are_told(arrays):
