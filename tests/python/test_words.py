@@ -124,6 +124,7 @@ def test_another_unknown_keyword_is_told_with_the_closest(labels):
     assert refusal(ps.Loader, labels, xyz=3).endswith("; help(penstock.Loader) lists those it has")
     assert refusal(ps.open, labels, progess=3) == "penstock.open() has no keyword progess: is progress meant?"
     assert "penstock.mixup() has no keyword clases: is classes meant?" == refusal(ps.mixup, clases=3)
+    assert refusal(ps.pack, labels, labels / "x", workers=-1).endswith("workers is a whole number of 0 or more, not -1")
     for call in (ps.pack, ps.stage, ps.tune):
         assert "has no keyword num_workers: here it is workers (" in refusal(call, labels, num_workers=3)
     assert "is format meant?" in refusal(ps.pack, labels, labels / "x", formt="tar")
@@ -133,12 +134,15 @@ def test_another_unknown_keyword_is_told_with_the_closest(labels):
 def test_the_dataset_for_torch_tells_where_it_is_made(labels):
     pytest.importorskip("torch")
     name = "penstock.torch.IterableDataset() has no keyword "
-    assert refusal(ps.torch.IterableDataset, labels, num_workers=3).startswith(f"{name}num_workers: here it is workers (")
+    assert refusal(ps.torch.IterableDataset, labels, num_workers=3).startswith(
+        f"{name}num_workers: here it is workers ("
+    )
     assert refusal(ps.torch.IterableDataset, labels, colums=("a",)) == f"{name}colums: is columns meant?"
 
 
 WRONG_TYPES = {
-    "workers": (-1, "a whole number of 0 or more, not -1"),
+    "workers": (-1, 'a whole number of 0 or more, or "auto", not -1'),
+    "prefetch": (-1, "a whole number of 0 or more, not -1"),
     "batch_size": ("4", "a whole number of 0 or more, not '4'"),
     "shuffle": (1, "True or False, not 1"),
     "fields": ([3], "a dict of names and chains or None, not [3]"),
@@ -418,7 +422,9 @@ def test_dtypes_of_jax_are_taken_by_steps():
 def test_what_is_no_argument_of_a_step_is_told_with_step_and_parameter():
     assert refusal(ps.image.resize, {3}) == "penstock.image.resize(): size cannot be {3}"
     assert refusal(ps.image.resize, size=(3, None)) == "penstock.image.resize(): size cannot be (3, None)"
-    assert refusal(ps.image.resize, 3, "area", object) == "penstock.image.resize(): argument 3 cannot be <class 'object'>"
+    assert (
+        refusal(ps.image.resize, 3, "area", object) == "penstock.image.resize(): argument 3 cannot be <class 'object'>"
+    )
     assert refusal(ps.image.decode, print).endswith(": ps.transform(function) makes a step of a function")
 
 
@@ -431,7 +437,10 @@ NO_STEPS = {
     "uncalled": (ps.image.resize, "a step is a call, ps.image.resize(...)"),
     "uncalled label": (ps.label, "a step is a call, ps.label(...)"),
     "uncalled transform": (ps.transform, "a step is a call, ps.transform(...)"),
-    "list": ([ps.image.decode(), ps.image.resize(3)], "steps are joined by |, as in ps.image.decode() | ps.image.resize(256)"),
+    "list": (
+        [ps.image.decode(), ps.image.resize(3)],
+        "steps are joined by |, as in ps.image.decode() | ps.image.resize(256)",
+    ),
     "tuple": ((ps.image.decode(),), "steps are joined by |, as in ps.image.decode() | ps.image.resize(256)"),
     "text": ("image.resize(3)", "a step is a call, as ps.image.resize(256), not its text"),
     "mix": (ps.mixup(classes=3), "ps.mixup() and ps.cutmix() are for Loader(mix=...)"),
@@ -470,9 +479,24 @@ def numbers_of(labels, subset):
 
 def test_a_subset_is_an_array_of_any_library(labels):
     numpy, torch = pytest.importorskip("numpy"), pytest.importorskip("torch")
-    for subset in ([1, 4], (1, 4), range(1, 5, 3), numpy.array([1, 4]), numpy.array([1, 4], numpy.uint8), torch.tensor([1, 4])):
+    for subset in (
+        [1, 4],
+        (1, 4),
+        range(1, 5, 3),
+        numpy.array([1, 4]),
+        numpy.array([1, 4], numpy.uint8),
+        torch.tensor([1, 4]),
+    ):
         assert numbers_of(labels, subset) == ["1", "4"]
-    for subset in (numpy.zeros((2, 2), int), torch.zeros(2, 2), numpy.zeros(2), numpy.array(3), {1, 2}, slice(2), [0.5]):
+    for subset in (
+        numpy.zeros((2, 2), int),
+        torch.zeros(2, 2),
+        numpy.zeros(2),
+        numpy.array(3),
+        {1, 2},
+        slice(2),
+        [0.5],
+    ):
         assert "subset is a list or an array of whole numbers" in refusal(ps.Loader, labels, subset=subset)
 
 
@@ -480,13 +504,17 @@ def test_a_mask_is_no_subset_and_is_told_how_it_becomes_one(labels):
     numpy, torch = pytest.importorskip("numpy"), pytest.importorskip("torch")
     mask = numpy.arange(10) < 3
     for subset in (mask, torch.tensor(mask), mask.tolist(), tuple(mask.tolist()), [0, True]):
-        assert refusal(ps.Loader, labels, subset=subset).endswith("not a mask: numpy.flatnonzero(mask) gives its numbers")
+        assert refusal(ps.Loader, labels, subset=subset).endswith(
+            "not a mask: numpy.flatnonzero(mask) gives its numbers"
+        )
     assert numbers_of(labels, numpy.flatnonzero(mask)) == ["0", "1", "2"]
 
 
 def test_an_array_in_place_of_a_number_is_refused_in_words(labels):
     numpy = pytest.importorskip("numpy")
-    assert "seed is a whole number of 0 or more, not array([1, 2])" in refusal(ps.Loader, labels, seed=numpy.array([1, 2]))
+    assert "seed is a whole number of 0 or more, not array([1, 2])" in refusal(
+        ps.Loader, labels, seed=numpy.array([1, 2])
+    )
 
 
 def test_several_paths_are_told_to_be_a_folder_or_a_pattern(labels):
@@ -494,7 +522,9 @@ def test_several_paths_are_told_to_be_a_folder_or_a_pattern(labels):
     for call in (ps.open, ps.Loader):
         for paths in ([labels, labels], (str(labels),)):
             text = refusal(call, paths)
-            assert text.startswith("a path or a penstock.Dataset is wanted, not a value of type ") and text.endswith(told)
+            assert text.startswith("a path or a penstock.Dataset is wanted, not a value of type ") and text.endswith(
+                told
+            )
         assert refusal(call, 3) == "a path or a penstock.Dataset is wanted, not a value of type int"
 
 
@@ -562,12 +592,17 @@ def test_what_is_not_in_a_batch_a_dataset_or_a_loader_is_told_with_what_is(colum
     for i in range(10):
         (labels / f"{i}.cls").write_text(str(i))
     dataset = ps.open(labels)
-    with pytest.raises(KeyError, match='sample 0 has no field .*image.*, it has cls'):
+    with pytest.raises(KeyError, match="sample 0 has no field .*image.*, it has cls"):
         dataset[0]["image"]
     assert dataset[-1].key == "9" and [sample.key for sample in dataset] == dataset.keys
     with pytest.raises(IndexError, match="sample 10 of a dataset of 10"):
         dataset[10]
-    for index, told in ((slice(0, 5), "has no slices"), ("3", "dataset.find(key)"), (None, "whole number"), (1.0, "whole")):
+    for index, told in (
+        (slice(0, 5), "has no slices"),
+        ("3", "dataset.find(key)"),
+        (None, "whole number"),
+        (1.0, "whole"),
+    ):
         with pytest.raises(TypeError, match=re.escape(told)) as raised:
             dataset[index]
         assert "\n" not in str(raised.value)
@@ -588,7 +623,9 @@ def test_names_of_other_libraries_are_told_with_those_here():
     with pytest.raises(AttributeError, match="^module 'penstock' has no attribute 'nothing'$"):
         ps.nothing
     pytest.importorskip("torch")
-    with pytest.raises(AttributeError, match="'penstock.torch' has no attribute 'DataLoader': .*ps.torch.IterableDataset"):
+    with pytest.raises(
+        AttributeError, match="'penstock.torch' has no attribute 'DataLoader': .*ps.torch.IterableDataset"
+    ):
         ps.torch.DataLoader
 
 

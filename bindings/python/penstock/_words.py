@@ -148,7 +148,7 @@ def _fits(value: Any, kind: ast.expr | None) -> bool:
     return name == "object" or any(each.__name__ == name for each in type(value).__mro__)
 
 
-def _name(kind: ast.expr) -> str:
+def _name(kind: ast.expr | None) -> str:
     while isinstance(kind, ast.Subscript):
         kind = kind.value
     return kind.attr if isinstance(kind, ast.Attribute) else getattr(kind, "id", "")
@@ -172,6 +172,7 @@ _VALUES = {
     "missing": '"raise", "exclude" or "empty"',
     "subset": "a list or an array of whole numbers, or None",
     "where": '"auto", "host" or "device"',
+    "workers": 'a whole number of 0 or more, or "auto"',
 }
 
 
@@ -212,7 +213,8 @@ def misuse(name: str, function: Any, places: Sequence[Any], keywords: Mapping[st
     for keyword, value in given.items():
         if not _fits(value, signature.types[keyword]):
             kind = signature.types[keyword]
-            return f"{name}(): {keyword} is {_VALUES.get(keyword) or _wanted(kind)}, not {called(value)}"
+            wanted = _wanted(kind) if _name(kind) == "int" else _VALUES.get(keyword) or _wanted(kind)
+            return f"{name}(): {keyword} is {wanted}, not {called(value)}"
     for keyword, value in given.items():  # some numbers have 32 bits
         if (_whole(value) or 0) >= 1 << 32:
             return f"{name}(): {keyword} cannot be as large as {called(value)}"
