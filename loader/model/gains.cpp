@@ -11,6 +11,7 @@
 namespace penstock {
 namespace {
 
+constexpr const char* kTheConsumer = "the consumer";
 constexpr double kWorth = 0.03;  // of the rate, from which on a gain is one
 constexpr double kFit = 0.005;   // of the rate that was measured, to which demands are fitted
 constexpr double kMostOff = 4;   // times, that they may have to be
@@ -71,7 +72,7 @@ Outlook Forecast::outlook_of(const Demands& demands, const MachineModel& machine
     ease(better);
     freed(limit, better, machine, wanted);
   };
-  eased("the consumer", [](Demands& better) { better.step = 0; });
+  eased(kTheConsumer, [](Demands& better) { better.step = 0; });
   if (demands.storage.bytes_per_s > 0)
     eased("storage bandwidth at " + decimal_bytes_text(now.bytes_per_s) + "/s",
           [](Demands& better) { better.storage.bytes_per_s = 0; });
@@ -120,9 +121,11 @@ class Search {
     const Demands& demands = forecast_.demands();
     if (demands.storage.latency > 0) offer_cache(CacheKind::encoded, demands.mean_bytes());
     if (demands.pixels) offer_cache(CacheKind::decoded, demands.pixels->bytes);
-    LoaderOptions larger = forecast_.options();
-    larger.batch_size *= 2;
-    offer("batch_size", std::to_string(larger.batch_size), larger);
+    if (forecast_.outlook(forecast_.options()).limit != kTheConsumer) {  // whose step grows with its batch
+      LoaderOptions larger = forecast_.options();
+      larger.batch_size *= 2;
+      offer("batch_size", std::to_string(larger.batch_size), larger);
+    }
     std::ranges::stable_sort(gains_, std::greater{}, &Gain::ratio);
     return std::move(gains_);
   }

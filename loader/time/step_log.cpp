@@ -34,7 +34,9 @@ void StepLog::end() {
 
 void StepLog::asks(Clock::time_point now) {
   works(now);
-  if (!marked_ && current_.batches > 0) end();
+  if (marked_ || current_.batches == 0) return;
+  end();
+  ++unmarked_;
 }
 
 void StepLog::gets(Clock::time_point now, const StepTime& waited, bool batch) {
@@ -48,11 +50,22 @@ void StepLog::epoch_ends(Clock::time_point now) {
   works(now);
   has_batch_ = false;
   if (!marked_ && current_.batches > 0) end();
+  unmarked_ = 0;
+}
+
+void StepLog::take_back_unmarked() {
+  if (count_ > kMost) return;  // they lie in a ring, of which the sum has more
+  for (std::uint64_t left = std::exchange(unmarked_, 0); left > 0; --left, --count_) {
+    current_ += kept_.back();
+    kept_.pop_back();
+  }
+  sum_ = {};
+  for (const StepTime& step : kept_) sum_ += step;
 }
 
 void StepLog::mark(Clock::time_point now) {
   works(now);
-  marked_ = true;
+  if (!std::exchange(marked_, true)) take_back_unmarked();
   has_batch_ = false;
   if (current_.batches > 0) end();
 }
@@ -67,7 +80,7 @@ Steps StepLog::steps() const {
 void StepLog::reset() {
   current_ = sum_ = {};
   kept_.clear();
-  count_ = 0;
+  count_ = unmarked_ = 0;
   since_.reset();
   has_batch_ = false;
 }

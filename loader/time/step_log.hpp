@@ -20,13 +20,16 @@ class StepLog {
   /// It returns, with a batch or without; it took what `waited` says.
   void gets(Clock::time_point now, const StepTime& waited, bool batch);
   void epoch_ends(Clock::time_point now);  ///< next() told so, without a wait
-  void mark(Clock::time_point now);        ///< the step ends; from now on only marks end one
+  /// The step ends; from now on only marks end one. With the first mark, what the epoch's batches so far were taken
+  /// for, a step each, becomes one.
+  void mark(Clock::time_point now);
   Steps steps() const;
   void reset();  ///< a step that is under way goes on from the next call
 
  private:
   void works(Clock::time_point now);
   void end();
+  void take_back_unmarked();
 
   StepTime current_;
   std::optional<Clock::time_point> since_;  // nothing: not begun
@@ -35,6 +38,7 @@ class StepLog {
   StepTime sum_;
   std::vector<StepTime> kept_;  // a ring, once there are kMost
   std::uint64_t count_ = 0;
+  std::uint64_t unmarked_ = 0;  // steps that next() ended, the last ones, of this epoch
 };
 
 }  // namespace penstock

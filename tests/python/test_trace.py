@@ -70,20 +70,31 @@ def settled(loader):
     while time.monotonic() - since < 0.05:
         time.sleep(0.001)
         before, told = told, loader.stats()
-        if not others_wait() or any(told["stages"][name]["busy_s"] != stage["busy_s"] for name, stage in before["stages"].items()):
+        if not others_wait() or any(
+            told["stages"][name]["busy_s"] != stage["busy_s"] for name, stage in before["stages"].items()
+        ):
             since = time.monotonic()
     return told
 
 
 def sum_of(trace, name, pid=0):
-    return sum(event["dur"] for event in trace["traceEvents"] if event["name"] == name and event["ph"] == "X" and event["pid"] % 4 == pid) * 1e-6
+    return (
+        sum(
+            event["dur"]
+            for event in trace["traceEvents"]
+            if event["name"] == name and event["ph"] == "X" and event["pid"] % 4 == pid
+        )
+        * 1e-6
+    )
 
 
 @pytest.mark.parametrize("cache", [None, "decoded"])
 @pytest.mark.parametrize("engine", ["direct", "io_uring", "pread", "gather"])
 def test_a_trace_is_well_formed_and_its_spans_add_up_to_the_table(make, tmp_path, engine, cache):
     try:
-        loader = make(engine=engine, cache=cache, workers=3, shuffle=True, on_batch=lambda batch: time.sleep(0.001) or batch)
+        loader = make(
+            engine=engine, cache=cache, workers=3, shuffle=True, on_batch=lambda batch: time.sleep(0.001) or batch
+        )
     except ps.Error as error:
         if error.kind == "unsupported" or engine == "io_uring":
             pytest.skip(f"{engine}: {error}")
@@ -157,7 +168,10 @@ def test_a_full_disk_is_told_and_the_loader_goes_on(make):
 
 def test_events_that_do_not_fit_are_told_with_a_warning(make, tmp_path):
     loader = make()
-    with pytest.warns(UserWarning, match="trace.json was full: .* left out"), loader.trace(tmp_path / "trace.json", max_events=2048) as trace:
+    with (
+        pytest.warns(UserWarning, match="trace.json was full: .* left out"),
+        loader.trace(tmp_path / "trace.json", max_events=2048) as trace,
+    ):
         for _ in range(60):
             for _ in loader:
                 pass
@@ -198,11 +212,14 @@ def test_a_fork_s_child_does_not_write_the_parent_s_trace(make, tmp_path):
 
 
 def bench(*arguments, **more):
-    return subprocess.run([COMMAND, "bench", *arguments], capture_output=True, text=True, timeout=120, check=False, **more)
+    return subprocess.run(
+        [COMMAND, "bench", *arguments], capture_output=True, text=True, timeout=120, check=False, **more
+    )
 
 
 def test_bench_writes_a_trace_and_says_so(data, tmp_path):
-    done = bench(data, "--seconds", "0.2", "--no-efficiency", "--workers", "1,2", "--trace", tmp_path / "t.json", "--json", tmp_path / "r.json")
+    shortly = ("--seconds", "0.2", "--no-efficiency", "--workers", "1,2")
+    done = bench(data, *shortly, "--trace", tmp_path / "t.json", "--json", tmp_path / "r.json")
     assert done.returncode == 0, done.stderr
     assert f"{tmp_path}/t.json" in done.stdout
     trace_checks.check(read(tmp_path / "t.json"))
@@ -227,9 +244,11 @@ def test_bench_tells_of_a_full_disk(data):
 
 def test_an_interrupted_bench_leaves_no_trace_or_a_whole_one(data, tmp_path):
     process = subprocess.Popen(
-        [COMMAND, "bench", data, "--seconds", "60", "--no-efficiency", "--trace", tmp_path / "t.json"], stderr=subprocess.PIPE
+        [COMMAND, "bench", data, "--seconds", "60", "--no-efficiency", "--trace", tmp_path / "t.json"],
+        stderr=subprocess.PIPE,
     )
-    while len(os.listdir(f"/proc/{process.pid}/task")) < 3 or not handles(process.pid, signal.SIGINT):  # its loader has threads
+    # Its loader has threads.
+    while len(os.listdir(f"/proc/{process.pid}/task")) < 3 or not handles(process.pid, signal.SIGINT):
         assert process.poll() is None
         time.sleep(0.001)
     process.send_signal(signal.SIGINT)
@@ -363,12 +382,36 @@ def test_a_schedule_picks_steps(make):
         ps.schedule(wait=1, warmup=1, active=0)
 
 
+def test_steps_of_several_batches_are_whole_from_the_first_mark_on(make):
+    own, other = make(), ps.profile([0, 1, 2, 3] * 3)
+    for loader in (own, other):
+        for number, _ in enumerate(loader):
+            if number % 4 == 3:
+                loader.mark_step()
+        steps = loader.steps()
+        assert [step["batches"] for step in steps["by_step"]] == [4, 4, 4]
+        assert steps["average"]["batches"] == 4
+
+
+def test_a_schedule_of_another_s_is_refused(make):
+    with pytest.raises(TypeError, match=r"schedule is a penstock.Schedule, of ps.schedule\(\), or None, not function"):
+        make().steps(lambda step: "active")
+
+
 def test_schedules_agree_with_torch_s():
     torch = pytest.importorskip("torch")
-    for options in ({"wait": 1, "warmup": 2, "active": 3}, {"wait": 0, "warmup": 0, "active": 1, "repeat": 2, "skip_first": 3}):
+    for options in (
+        {"wait": 1, "warmup": 2, "active": 3},
+        {"wait": 0, "warmup": 0, "active": 1, "repeat": 2, "skip_first": 3},
+    ):
         theirs, ours = torch.profiler.schedule(**options), ps.schedule(**options)
         action = torch.profiler.ProfilerAction
-        names = {action.NONE: "wait", action.WARMUP: "warmup", action.RECORD: "active", action.RECORD_AND_SAVE: "active"}
+        names = {
+            action.NONE: "wait",
+            action.WARMUP: "warmup",
+            action.RECORD: "active",
+            action.RECORD_AND_SAVE: "active",
+        }
         assert [ours(step) for step in range(30)] == [names[theirs(step)] for step in range(30)]
 
 

@@ -25,6 +25,7 @@ class StepLog:
             self._sum = no_time()
             self._kept: collections.deque[dict[str, Any]] = collections.deque(maxlen=KEPT)
             self._count = 0
+            self._unmarked = 0  # steps that next() ended, the last ones, of this epoch
             self._since = 0  # 0: not begun
             self._has_batch = False
 
@@ -34,14 +35,19 @@ class StepLog:
             self._works(asked)
             if not self._marked and self._current["batches"]:
                 self._end()
+                self._unmarked += 1
             self._current["DataLoader"]["wait"] += (got - asked) * _SECONDS
             self._current["batches"] += batch
             self._has_batch = batch or (self._marked and self._has_batch)
             self._since = got
+            if not batch and not self._marked:
+                self._unmarked = 0
 
     def mark(self, now: int) -> None:
         with self._lock:
             self._works(now)
+            if not self._marked:
+                self._take_back_unmarked()
             self._marked = True
             self._has_batch = False
             if self._current["batches"]:
@@ -51,6 +57,16 @@ class StepLog:
         if self._since:
             self._current["Compute" if self._has_batch else "Other"] += max(now - self._since, 0) * _SECONDS
         self._since = now
+
+    def _take_back_unmarked(self) -> None:
+        """What the epoch's batches so far were taken for, a step each, becomes one with the first mark."""
+        if self._count > KEPT:
+            return
+        for _ in range(self._unmarked):
+            self._current = sum_of((self._current, self._kept.pop()))
+            self._count -= 1
+        self._unmarked = 0
+        self._sum = sum_of(self._kept)
 
     def _end(self) -> None:
         self._kept.append(self._current)

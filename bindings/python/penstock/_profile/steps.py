@@ -34,6 +34,10 @@ class Steps(dict[str, Any]):
     ) -> None:
         by_step = [{"step": first + place, **step} for place, step in enumerate(last)]
         steps, not_kept = first + len(last), 0
+        if schedule is not None and not isinstance(schedule, Schedule):
+            raise TypeError(
+                f"schedule is a penstock.Schedule, of ps.schedule(), or None, not {type(schedule).__name__}"
+            )
         if schedule is not None:
             not_kept = sum(schedule(step) == "active" for step in range(first))
             by_step = [step for step in by_step if schedule(step["step"]) == "active"]
@@ -60,7 +64,10 @@ class Steps(dict[str, Any]):
             lines.append(f"{'step':>8} {'DataLoader':>10} {'Memcpy':>9} {'Compute':>9} {'Other':>9}")
             for step in self["by_step"][-_LISTED:]:
                 spent = (sum(step["DataLoader"].values()), step["Memcpy"], step["Compute"], step["Other"])
-                lines.append(f"{step['step']:>8} " + " ".join(f"{duration(each):>{10 - (i > 0)}}" for i, each in enumerate(spent)))
+                lines.append(
+                    f"{step['step']:>8} "
+                    + " ".join(f"{duration(each):>{10 - (i > 0)}}" for i, each in enumerate(spent))
+                )
         return "\n".join(lines) + "\n"
 
 
