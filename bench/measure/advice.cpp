@@ -48,6 +48,7 @@ unsigned cores_of(std::string_view text, std::string_view part) {
 
 double rate_of(std::string_view text, std::string_view part) {
   if (text.ends_with("/s")) text.remove_suffix(2);
+  if (text.find_first_not_of("0123456789.") == text.npos) refuse(part);  // bytes a second are nobody's storage
   const auto bytes = static_cast<double>(parse_size(std::string(text)));
   if (bytes <= 0) refuse(part);
   return bytes;

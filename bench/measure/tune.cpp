@@ -157,10 +157,11 @@ TuneResult tune(const Subject& subject, const TuneOptions& options) {
   result.reason = reason_of(result.best);
   const std::string device = options.trial.device != nullptr ? to_string(options.trial.device->id()) : "";
   result.cpp_line = "penstock::Loader loader(penstock::open(\"" + path + "\"), {.batch_size = " + batch +
-                    ", .workers = " + workers + ", .prefetch = " + prefetch +
+                    ", .workers = " + workers + ", .prefetch = " + prefetch + ", .fields = fields" +
                     (device.empty() ? "" : ", .device = \"" + device + "\"") + "});";
   result.python_line = "loader = ps.Loader(\"" + path + "\", batch_size=" + batch + ", workers=" + workers +
-                       ", prefetch=" + prefetch + (device.empty() ? "" : ", device=\"" + device + "\"") + ")";
+                       ", prefetch=" + prefetch + (device.empty() ? "" : ", device=\"" + device + "\"") +
+                       ", fields=fields)";
   return result;
 }
 

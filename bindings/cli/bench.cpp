@@ -74,7 +74,9 @@ std::vector<Advice> advice_of(const BenchArguments& options, const std::vector<S
 }
 
 int run(const BenchArguments& options) {
-  if (!options.machine.empty()) OtherMachine::parse(options.machine);  // wrong words fail before anything is measured
+  // What is wrong fails before anything is measured.
+  if (!options.machine.empty()) OtherMachine::parse(options.machine);
+  for (const std::string& report : {options.json, options.html}) require_folder_of(report);
   SweepOptions sweep_options;
   sweep_options.trial = options.trial();
   std::vector<Subject> subjects;
@@ -128,17 +130,21 @@ Command bench_command(CLI::App& app) {
       "--check", options->check,
       "Predict what other settings give from runs of the first one, run them too, and print both: those of "
       "the lists, or, without lists, the three that gain most");
-  command->add_option("--machine", options->machine,
-                      "Predict the rate on another machine: cores=32,disk=3GB/s,step=40ms, or some of them");
-  command->add_flag("--no-efficiency", options->plain, "Leave out the plain loop that every window is paired with");
-  command->add_flag("--digest", options->digest,
-                    "Exactly one epoch for each setting, and a hash of all that it delivered");
+  const auto machine =
+      command->add_option("--machine", options->machine,
+                          "Predict the rate on another machine: cores=32,disk=3GB/s,step=40ms, or some of them");
+  const auto plain = command->add_flag("--no-efficiency", options->plain,
+                                       "Leave out the plain loop that every window is paired with, and with it the "
+                                       "gains, which are predicted with the cores' speed that it has");
+  const auto digest = command->add_flag("--digest", options->digest,
+                                        "Exactly one epoch for each setting, and a hash of all that it delivered");
   const auto trace = command->add_option(
       "--trace", options->trace,
       "Record one window more, of the fastest row, and write it here as Chrome's JSON, for Perfetto");
   command->add_option("--json", options->json, "Write the report here; - for stdout");
   const auto html = command->add_option("--html", options->html, "Write the report here, as one page");
   for (CLI::Option* other : {mock, html, trace}) check->excludes(other);
+  for (CLI::Option* other : {check, mock, plain, digest}) machine->excludes(other);
   command->footer(
       "Examples:\n"
       "  penstock bench train.tar.d\n"

@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <csignal>
+#include <filesystem>
 #include <fstream>
 
 #include <unistd.h>
@@ -43,6 +44,14 @@ void write_report(const std::string& path, std::string_view text) {
   file << text;
   file.close();
   if (!file) throw Error::io(errno, "cannot write " + path);
+}
+
+void require_folder_of(const std::string& path) {
+  if (path.empty() || path == "-") return;
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  std::error_code code;
+  if (!folder.empty() && !std::filesystem::is_directory(folder, code)) throw Error::io(ENOENT, "cannot write " + path);
+  if (std::filesystem::is_directory(path, code)) throw Error::io(EISDIR, "cannot write " + path);
 }
 
 void catch_signals() {

@@ -62,8 +62,9 @@ TEST_CASE("another machine is told in parts, each of them or not") {
 }
 
 TEST_CASE("a machine in wrong words names the part") {
-  for (const char* wrong : {"cores", "cores=", "cores=0", "cores=-2", "cores=2x", "cores=5000", "core=3", "disk=0",
-                            "step=4", "step=-4ms", "step=nanms", "step=4 ms", "cores=2,,step=1ms", "gpu=3"})
+  for (const char* wrong :
+       {"cores", "cores=", "cores=0", "cores=-2", "cores=2x", "cores=5000", "core=3", "disk=3", "disk=0.5/s", "disk=0",
+        "step=4", "step=-4ms", "step=nanms", "step=4 ms", "cores=2,,step=1ms", "gpu=3"})
     CHECK_THROWS_AS_MESSAGE(OtherMachine::parse(wrong), Error, wrong);
   CHECK_THROWS_WITH_AS(OtherMachine::parse("cores=4,disk=fast"), doctest::Contains("fast"), Error);
 }

@@ -81,7 +81,8 @@ def test_bench_measures_a_cache(icons, tmp_path):
 
 def test_bench_compares_datasets_and_writes_its_reports(packed, icons, tmp_path):
     words = ["--seconds", "0.5", "--workers", "1,2", "--json", tmp_path / "r.json", "--html", tmp_path / "r.html"]
-    for _ in range(6):  # on a loaded machine one half of a pair may have the cores and the other not: then there is another run
+    for _ in range(6):
+        # On a loaded machine one half of a pair may have the cores and the other not: then there is another run.
         result = run("bench", icons, packed["tar"], *words)
         report = json.loads((tmp_path / "r.json").read_text())
         if all(0 < row["efficiency"] < 3 for row in report["rows"]):
@@ -175,3 +176,15 @@ def test_ctrl_c_ends_a_bench_with_130(images):
     _, text = process.communicate(timeout=60)
     assert process.returncode == 130, text
     assert b"interrupted" in text
+
+
+def test_a_report_that_cannot_be_written_is_told_before_anything_is_measured(icons, tmp_path):
+    for option in ("--html", "--json"):
+        begun = time.monotonic()
+        assert "cannot write" in fails("bench", icons, "--seconds", "60", option, tmp_path / "nowhere" / "r", code=1)
+        assert time.monotonic() - begun < 30
+
+
+def test_another_machine_needs_what_gains_need(icons):
+    for option in ("--no-efficiency", "--check", "--digest"):
+        assert "excludes" in fails("bench", icons, "--machine", "cores=8", option, code=2)

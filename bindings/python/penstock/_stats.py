@@ -27,7 +27,8 @@ class Stats(dict[str, Any]):
         Rates are of the time since the loader was made, or since reset_stats(): "samples_per_s", "mb_per_s" (10^6 stored
         bytes); "waited" and "waited_for/STAGE" are shares, 0 to 1, of the consumer's time; "busy/STAGE" of that of the
         stage's threads; "wait_s/p50" and alike percentiles in seconds, also of "step_s", "sample_s" and "request_s";
-        "ready" is the share of batches that were finished before they were asked for; memory is in bytes.
+        "ready" is the share of batches that were finished before they were asked for; memory is in bytes; "workers" is how
+        many may be at work at this moment.
         """
         wall, waited = self["wall_s"], self["consumer_wait_s"]
         flat: dict[str, float] = {
@@ -38,6 +39,7 @@ class Stats(dict[str, Any]):
             "waited": _share(waited, wall),
             "ready": _share(self["batches_ready"], self["batches_taken"]),
             "bad_samples": self["bad_samples"],
+            "workers": self["workers_now"],
             "memory/slabs": self["slab_bytes"],
             "memory/read_window": self["window_bytes"],
             "memory/blocks": self["cache_bytes"],
