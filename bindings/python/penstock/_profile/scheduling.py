@@ -84,16 +84,16 @@ class Scheduling:
         return seen if seen.observed > sum(sums.values()) / 2 else Shares()
 
     def before(self, iterator: Any, now: int) -> Look | None:
-        """Once a look is due, before a next(). `now`: of time.perf_counter_ns()."""
-        if self._skip > 0:
-            self._skip -= 1
-            return None
+        """Once a look is due, before a next(); nothing where this one is not looked at. `now`: of time.perf_counter_ns()."""
         begun = _spent()
         if now >= self._workers_due and self._lock.acquire(blocking=False):
             try:
                 self._look_at_workers(iterator)
             finally:
                 self._lock.release()
+        if self._skip > 0:
+            self._skip -= 1
+            return None
         waiting, core = _waiting(_THREAD), _spent()
         return Look(_now() - now, core - begun, core, waiting)
 
