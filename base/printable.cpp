@@ -68,4 +68,10 @@ std::string hexadecimal(std::string_view bytes) {
   return text;
 }
 
+std::string with_commas(std::uint64_t number) {
+  std::string text = std::to_string(number);
+  for (std::size_t at = text.size(); at > 3; at -= 3) text.insert(at - 3, 1, ',');
+  return text;
+}
+
 }  // namespace penstock

@@ -1,6 +1,7 @@
 // Makes names of any bytes fit for keys, messages and lists.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -14,5 +15,7 @@ std::string one_line(std::string_view text);
 
 /// Two lower-case digits per byte.
 std::string hexadecimal(std::string_view bytes);
+
+std::string with_commas(std::uint64_t number);  ///< "1,204"
 
 }  // namespace penstock

@@ -18,6 +18,10 @@ set(public_headers
   formats/open_progress.hpp
   formats/packed/join.hpp
   formats/schema.hpp
+  formats/views/number_table.hpp
+  formats/views/sample_bits.hpp
+  formats/views/sample_list.hpp
+  formats/views/views.hpp
   loader/batch/batch.hpp
   loader/batch/field.hpp
   loader/cache_kind.hpp

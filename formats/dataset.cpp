@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
-#include <limits>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -11,14 +10,16 @@
 
 #include <penstock/base/error.hpp>
 #include <penstock/base/handled_error.hpp>
+#include <penstock/base/printable.hpp>
 #include <penstock/formats/dataset.hpp>
 #include <penstock/formats/index/shard_pins.hpp>
+#include <penstock/formats/views/listed_samples.hpp>
 
 namespace penstock {
 namespace {
 
 constexpr std::uint64_t kBelieved = std::uint64_t{1} << 20;  // bytes that an index's word is enough for
-constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
+constexpr std::uint32_t kNone = kNoField;
 
 // How one shard's numbers become the dataset's: field `f` of the dataset is field_of[f] of the shard, or kNone.
 struct Numbering {
@@ -28,6 +29,15 @@ struct Numbering {
   std::uint64_t first_range;
   std::vector<std::uint32_t> field_of;
 };
+
+bool leaves_out(const Dataset::Shard& shard, std::size_t field) {
+  return !shard.fields.empty() && shard.fields.at(field).empty();
+}
+
+// What the dataset calls a field of a shard.
+std::string name_in(const Dataset::Shard& shard, std::size_t field) {
+  return shard.fields.empty() ? shard.index.fields()[field].name : shard.fields.at(field);
+}
 
 // What two shards agree on about a field; where they differ each value has to speak for itself.
 void unify(FieldSchema& known, const FieldSchema& other) {
@@ -72,17 +82,29 @@ struct Dataset::State {
     try {
       return read();
     } catch (...) {
-      throw handled_error({.dataset = path.string(), .shard = shards[shard].name});
+      throw handled_error({.dataset = path_of(shard).string(), .shard = shards[shard].name});
     }
   }
 
+  std::vector<const Index*> indexes() const {
+    std::vector<const Index*> all;
+    for (const Shard& shard : shards) all.push_back(&shard.index);
+    return all;
+  }
+
+  const std::filesystem::path& path_of(std::size_t shard) const {
+    return shards[shard].dataset.empty() ? path : shards[shard].dataset;
+  }
+
   std::size_t shard_of(std::uint64_t sample) const {
-    if (sample >= numbering.back().first_sample) {
-      throw Error::invalid_argument("sample " + std::to_string(sample) + " of " +
-                                        std::to_string(numbering.back().first_sample) + " does not exist",
-                                    {.dataset = path.string()});
-    }
+    if (sample >= numbering.back().first_sample) refuse(sample, numbering.back().first_sample);
     return holder(sample, &Numbering::first_sample);
+  }
+
+  [[noreturn]] void refuse(std::uint64_t sample, std::uint64_t samples) const {
+    throw Error::invalid_argument(
+        "sample " + std::to_string(sample) + " of " + std::to_string(samples) + " does not exist",
+        {.dataset = path.string()});
   }
 
   // The shard whose range of `first` holds `number`, which is below the total.
@@ -128,10 +150,13 @@ struct Dataset::State {
 void Dataset::State::number_shards() {
   std::uint64_t samples = 0, files = 0, blocks = 0, ranges = 0;
   for (const Shard& shard : shards) {
-    for (const FieldSchema& schema : shard.index.fields()) {
+    for (std::size_t own = 0; own < shard.index.fields().size(); ++own) {
+      FieldSchema schema = shard.index.fields()[own];
+      if (leaves_out(shard, own)) continue;
+      schema.name = name_in(shard, own);
       const auto [known, added] = field_named.try_emplace(schema.name, static_cast<std::uint32_t>(fields.size()));
       if (added) {
-        fields.push_back(schema);
+        fields.push_back(std::move(schema));
       } else {
         unify(fields[known->second], schema);
       }
@@ -152,8 +177,9 @@ void Dataset::State::number_shards() {
   proven = std::make_unique<std::atomic<bool>[]>(files);
   for (std::size_t s = 0; s < shards.size(); ++s) {
     numbering[s].field_of.assign(fields.size(), kNone);
-    const auto own = shards[s].index.fields();
-    for (std::uint32_t f = 0; f < own.size(); ++f) numbering[s].field_of[field_named.at(own[f].name)] = f;
+    for (std::uint32_t f = 0; f < shards[s].index.fields().size(); ++f) {
+      if (!leaves_out(shards[s], f)) numbering[s].field_of[field_named.at(name_in(shards[s], f))] = f;
+    }
   }
 }
 
@@ -168,6 +194,26 @@ void Dataset::State::find_complete_fields() {
   }
 }
 
+// What a view has beside the shards that it shares: its choice, and what is found out about that once.
+struct Dataset::View {
+  enum class Answer : std::uint8_t { unknown, no, yes };
+
+  View(Choice chosen, std::size_t fields)
+      : choice(std::move(chosen)), complete(std::make_unique<std::atomic<Answer>[]>(fields)) {}
+
+  const SampleList& list(std::uint32_t field) const {
+    if (field >= choice.list_of_field.size()) return choice.samples;
+    const std::uint32_t number = choice.list_of_field[field];
+    return number == 0 ? choice.samples : choice.joined[number - 1];
+  }
+
+  const Choice choice;
+  // Two threads that ask at once find the same. `fingerprinted` is set, by release, behind the number.
+  mutable std::atomic<std::uint64_t> fingerprint{0};
+  mutable std::atomic<bool> fingerprinted{false};
+  const std::unique_ptr<std::atomic<Answer>[]> complete;  // of each field; relaxed: each is a fact by itself
+};
+
 Dataset::Dataset(std::filesystem::path path, std::string format, std::vector<Shard> shards,
                  std::vector<std::string> classes, bool packed, std::string attributes) {
   auto state = std::make_shared<State>(State{.path = std::move(path),
@@ -179,6 +225,44 @@ Dataset::Dataset(std::filesystem::path path, std::string format, std::vector<Sha
   state->number_shards();
   state->find_complete_fields();
   state_ = std::move(state);
+}
+
+Dataset::Dataset(const Dataset& of, Choice choice) : state_(of.state_) {
+  if (choice.samples.empty()) {
+    throw Error::invalid_argument((choice.about.empty() ? "a view" : choice.about) + ": chooses none of " +
+                                      with_commas(choice.among) + " samples",
+                                  {.dataset = of.path().string()});
+  }
+  view_ = std::make_shared<const View>(std::move(choice), state_->fields.size());
+}
+
+// The number among all shards' samples.
+std::uint64_t Dataset::stored(std::uint64_t sample) const {
+  if (view_ == nullptr) return sample;
+  if (sample >= size()) state_->refuse(sample, size());
+  return view_->choice.samples[sample];
+}
+
+std::uint64_t Dataset::stored(std::uint64_t sample, std::uint32_t field) const {
+  if (view_ == nullptr) return sample;
+  if (sample >= size()) state_->refuse(sample, size());
+  return view_->list(field)[sample];
+}
+
+bool Dataset::is_view() const {
+  return view_ != nullptr;
+}
+
+Dataset::Choice Dataset::choice() const {
+  if (view_ != nullptr) return view_->choice;
+  return {.samples = SampleList::range(0, size()), .among = size()};
+}
+
+std::string Dataset::about() const {
+  if (view_ == nullptr) return {};
+  const Choice& choice = view_->choice;
+  if (choice.about.empty()) return with_commas(size()) + " samples";
+  return choice.about + "; " + with_commas(size()) + " of " + with_commas(choice.among) + " samples";
 }
 
 const std::filesystem::path& Dataset::path() const {
@@ -194,7 +278,7 @@ bool Dataset::packed() const {
 }
 
 std::uint64_t Dataset::size() const {
-  return state_->numbering.back().first_sample;
+  return view_ != nullptr ? view_->choice.samples.size() : state_->numbering.back().first_sample;
 }
 
 std::span<const FieldSchema> Dataset::fields() const {
@@ -217,33 +301,43 @@ std::string_view Dataset::attributes() const {
 
 std::string_view Dataset::key(std::uint64_t sample) const {
   return state_->in_shard_of(
-      sample, [](const Shard& shard, const Numbering&, std::uint64_t local) { return shard.index.key(local); });
+      stored(sample), [](const Shard& shard, const Numbering&, std::uint64_t local) { return shard.index.key(local); });
 }
 
+// A key may stand in several shards of a view, and several times in one, of which the view may have some.
 std::optional<std::uint64_t> Dataset::find(std::string_view key) const {
+  std::optional<std::uint64_t> found;
   for (std::size_t s = 0; s < state_->shards.size(); ++s) {
-    const auto local = state_->named(s, [&] { return state_->shards[s].index.find(key); });
-    if (local) return state_->numbering[s].first_sample + *local;
+    const Index& index = state_->shards[s].index;
+    auto local = state_->named(s, [&] { return index.find(key); });
+    if (local && view_ == nullptr) return state_->numbering[s].first_sample + *local;
+    for (; local && *local < index.size() && index.key(*local) == key; ++*local) {
+      const auto place = view_->choice.samples.find(state_->numbering[s].first_sample + *local);
+      if (place && (!found || *place < *found)) found = place;
+    }
   }
-  return std::nullopt;
+  return found;
 }
 
 bool Dataset::locate(std::uint64_t sample, std::uint32_t field, std::vector<Piece>& pieces) const {
-  return state_->in_shard_of(sample, [&](const Shard& shard, const Numbering& numbering, std::uint64_t local) {
-    const std::uint32_t own = state_->local_field(numbering, field);
-    pieces.clear();
-    if (own == kNone || !shard.index.locate(local, own, pieces)) return false;
-    for (Piece& piece : pieces) {
-      state_->prove(static_cast<std::size_t>(&shard - state_->shards.data()), piece);
-      if (piece.kind == Piece::Kind::extent) piece.extent.file += static_cast<std::uint32_t>(numbering.first_file);
-      if (piece.kind == Piece::Kind::block) piece.block += static_cast<std::uint32_t>(numbering.first_block);
-    }
-    return true;
-  });
+  return state_->in_shard_of(stored(sample, field),
+                             [&](const Shard& shard, const Numbering& numbering, std::uint64_t local) {
+                               const std::uint32_t own = state_->local_field(numbering, field);
+                               pieces.clear();
+                               if (own == kNone || !shard.index.locate(local, own, pieces)) return false;
+                               for (Piece& piece : pieces) {
+                                 state_->prove(static_cast<std::size_t>(&shard - state_->shards.data()), piece);
+                                 if (piece.kind == Piece::Kind::extent)
+                                   piece.extent.file += static_cast<std::uint32_t>(numbering.first_file);
+                                 if (piece.kind == Piece::Kind::block)
+                                   piece.block += static_cast<std::uint32_t>(numbering.first_block);
+                               }
+                               return true;
+                             });
 }
 
 std::uint64_t Dataset::length(std::uint64_t sample, std::uint32_t field) const {
-  return state_->in_shard_of(sample,
+  return state_->in_shard_of(stored(sample, field),
                              [&](const Shard& shard, const Numbering& numbering, std::uint64_t local) -> std::uint64_t {
                                const std::uint32_t own = state_->local_field(numbering, field);
                                return own == kNone ? 0 : shard.index.length(local, own);
@@ -251,12 +345,21 @@ std::uint64_t Dataset::length(std::uint64_t sample, std::uint32_t field) const {
 }
 
 bool Dataset::complete(std::uint32_t field) const {
-  return field < state_->complete.size() && state_->complete[field];
+  if (field >= state_->complete.size()) return false;
+  if (state_->complete[field] || view_ == nullptr) return state_->complete[field];
+  std::atomic<View::Answer>& known = view_->complete[field];
+  if (const View::Answer answer = known.load(std::memory_order_relaxed); answer != View::Answer::unknown)
+    return answer == View::Answer::yes;
+  const bool everywhere = all_have(view_->list(field), state_->indexes(),
+                                   [&](std::size_t s) { return state_->numbering[s].field_of[field]; });
+  known.store(everywhere ? View::Answer::yes : View::Answer::no, std::memory_order_relaxed);
+  return everywhere;
 }
 
 std::optional<std::uint32_t> Dataset::crc32c(std::uint64_t sample, std::uint32_t field) const {
   return state_->in_shard_of(
-      sample, [&](const Shard& shard, const Numbering& numbering, std::uint64_t local) -> std::optional<std::uint32_t> {
+      stored(sample, field),
+      [&](const Shard& shard, const Numbering& numbering, std::uint64_t local) -> std::optional<std::uint32_t> {
         const std::uint32_t own = state_->local_field(numbering, field);
         if (own == kNone) return std::nullopt;
         return shard.index.crc32c(local, own);
@@ -265,7 +368,8 @@ std::optional<std::uint32_t> Dataset::crc32c(std::uint64_t sample, std::uint32_t
 
 std::span<const std::byte> Dataset::header(std::uint64_t sample, std::uint32_t field) const {
   return state_->in_shard_of(
-      sample, [&](const Shard& shard, const Numbering& numbering, std::uint64_t local) -> std::span<const std::byte> {
+      stored(sample, field),
+      [&](const Shard& shard, const Numbering& numbering, std::uint64_t local) -> std::span<const std::byte> {
         const std::uint32_t own = state_->local_field(numbering, field);
         if (own == kNone) return {};
         return shard.index.header(local, own);
@@ -273,12 +377,13 @@ std::span<const std::byte> Dataset::header(std::uint64_t sample, std::uint32_t f
 }
 
 RangeSums Dataset::range_sums(std::uint64_t sample, std::uint32_t field) const {
-  return state_->in_shard_of(sample, [&](const Shard& shard, const Numbering& numbering, std::uint64_t local) {
-    const std::uint32_t own = state_->local_field(numbering, field);
-    RangeSums sums = own == kNone ? RangeSums() : shard.index.range_sums(local, own);
-    sums.first += numbering.first_range;
-    return sums;
-  });
+  return state_->in_shard_of(stored(sample, field),
+                             [&](const Shard& shard, const Numbering& numbering, std::uint64_t local) {
+                               const std::uint32_t own = state_->local_field(numbering, field);
+                               RangeSums sums = own == kNone ? RangeSums() : shard.index.range_sums(local, own);
+                               sums.first += numbering.first_range;
+                               return sums;
+                             });
 }
 
 std::uint64_t Dataset::range_count() const {
@@ -332,13 +437,13 @@ void Dataset::require_unchanged(std::uint32_t number, const FileIdentity& now) c
     throw Error::invalid_argument("was replaced or written to since the dataset was opened: it has " +
                                       std::to_string(now.size) + " bytes, its index says " + std::to_string(file.size) +
                                       "; open it and make the loader again",
-                                  {.dataset = this->path().string(), .shard = name});
+                                  {.dataset = state_->path_of(s).string(), .shard = name});
   }
   const bool holds = state_->named(s, [&] { return shard.pins->hold(own, path, now, shard.index); });
   if (!holds) {
     throw Error::invalid_argument(
         "was replaced or written to since the dataset was opened; open it and make the loader again",
-        {.dataset = this->path().string(), .shard = name});
+        {.dataset = state_->path_of(s).string(), .shard = name});
   }
 }
 
@@ -368,7 +473,15 @@ std::size_t Dataset::shard_count() const {
 }
 
 std::size_t Dataset::shard_of(std::uint64_t sample) const {
-  return state_->shard_of(sample);
+  return state_->shard_of(stored(sample));
+}
+
+std::size_t Dataset::shard_of(std::uint64_t sample, std::uint32_t field) const {
+  return state_->shard_of(stored(sample, field));
+}
+
+const std::filesystem::path& Dataset::path_of_shard(std::size_t shard) const {
+  return state_->path_of(shard);
 }
 
 const Dataset::Shard& Dataset::shard(std::size_t number) const {
@@ -380,7 +493,12 @@ std::uint64_t Dataset::first_sample(std::size_t shard) const {
 }
 
 std::uint64_t Dataset::fingerprint() const {
-  return state_->fingerprint;
+  if (view_ == nullptr) return state_->fingerprint;
+  if (!view_->fingerprinted.load(std::memory_order_acquire)) {
+    view_->fingerprint.store(fingerprint_of(view_->choice.samples, state_->indexes()), std::memory_order_relaxed);
+    view_->fingerprinted.store(true, std::memory_order_release);
+  }
+  return view_->fingerprint.load(std::memory_order_relaxed);
 }
 
 }  // namespace penstock

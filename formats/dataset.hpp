@@ -15,6 +15,7 @@
 #include <penstock/formats/index.hpp>
 #include <penstock/formats/open_progress.hpp>
 #include <penstock/formats/schema.hpp>
+#include <penstock/formats/views/sample_list.hpp>
 
 namespace penstock {
 
@@ -36,11 +37,28 @@ class Dataset {
     std::filesystem::path root;
     std::string name;                            ///< for messages: path of the shard inside the dataset
     std::shared_ptr<const ShardPins> pins = {};  ///< what its files were when opened; null: nobody compares
+    std::filesystem::path dataset =
+        {};  ///< that it was opened with, where it is another one's that was made of several
+    /// What the dataset calls each of the index's fields ("": it has no such field); none: as the index does.
+    std::vector<std::string> fields = {};
+  };
+
+  /// Some samples of the shards in some order, as a view has them. Numbers are those of all samples of all shards.
+  struct Choice {
+    SampleList samples;  ///< their keys are the view's
+    /// Fields that come from other samples than these: lists as long as `samples`, and for each field 0, or 1 and the
+    /// number of its list. None: all come from `samples`.
+    std::vector<SampleList> joined = {};
+    std::vector<std::uint32_t> list_of_field = {};
+    std::string about = {};   ///< how they were chosen, in words: "only labels cat, dog"
+    std::uint64_t among = 0;  ///< samples that they were chosen from
   };
 
   /// `attributes` is the manifest's JSON, or the attributes of a foreign dataset ("{}" when there are none).
   Dataset(std::filesystem::path path, std::string format, std::vector<Shard> shards, std::vector<std::string> classes,
           bool packed, std::string attributes = "{}");
+  /// A view of the same shards. Throws Error: invalid_argument, where it holds no sample.
+  Dataset(const Dataset& of, Choice choice);
 
   const std::filesystem::path& path() const;
   std::string_view format() const;  ///< "folder", "tar", "lmdb", "hdf5"
@@ -51,6 +69,15 @@ class Dataset {
   /// Names of the classes, position = class index; empty when the dataset knows none.
   std::span<const std::string> classes() const;
   std::string_view attributes() const;
+
+  /// True where no folder or file holds just these samples: of a choice, and of what was made of several datasets.
+  bool is_view() const;
+  /// The samples among those of all shards, in order; those of a view's joined fields may be others.
+  Choice choice() const;
+  /// Views of one dataset share its shards, and with them the numbers of files and blocks.
+  bool shares_shards(const Dataset& other) const { return state_ == other.state_; }
+  /// One line: "only labels cat, dog; 1,234 of 10,000 samples"; empty where it is no view.
+  std::string about() const;
 
   std::string_view key(std::uint64_t sample) const;
   std::optional<std::uint64_t> find(std::string_view key) const;
@@ -79,15 +106,24 @@ class Dataset {
   std::uint64_t mark(std::uint32_t file) const;
   std::size_t shard_count() const;
   std::size_t shard_of(std::uint64_t sample) const;
+  std::size_t shard_of(std::uint64_t sample, std::uint32_t field) const;  ///< a joined field may lie in another one
   const Shard& shard(std::size_t number) const;
-  std::uint64_t first_sample(std::size_t shard) const;  ///< of that shard; shard_count() gives size()
+  const std::filesystem::path& path_of_shard(std::size_t shard) const;  ///< of the dataset it was opened with
+  /// Of that shard; shard_count() gives the number of all shards' samples. Those of a view do not stand in this order.
+  std::uint64_t first_sample(std::size_t shard) const;
 
   /// Equal for datasets with the same keys in the same order, whatever their packing: binds a saved state to its data.
+  /// Of a view the keys are looked at once, when it is first asked for.
   std::uint64_t fingerprint() const;
 
  private:
   struct State;
-  std::shared_ptr<const State> state_;  // what copies share: immutable once made
+  struct View;
+  std::uint64_t stored(std::uint64_t sample) const;
+  std::uint64_t stored(std::uint64_t sample, std::uint32_t field) const;
+
+  std::shared_ptr<const State> state_;     // what copies share: immutable once made
+  std::shared_ptr<const View> view_ = {};  // null: all samples of all shards
 };
 
 /// Opens a packed dataset, a foreign one of any packing listed in open.cpp, or a folder of files.

@@ -279,6 +279,8 @@ void Index::State::parse_fields() {
 }
 
 Index::Index(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Index::Index(const Index&) = default;
+Index& Index::operator=(const Index&) = default;
 Index::Index(Index&&) noexcept = default;
 Index& Index::operator=(Index&&) noexcept = default;
 Index::~Index() = default;

@@ -49,7 +49,7 @@ class RangeSums {
 
 /// An immutable index, held in memory or, where it is large, mapped from its .idx file. Nothing is parsed but the
 /// header; opening costs one pass over the bytes for their checksum. Any number of threads may read it. A mapped one
-/// that is cut short while in use gives Error: io from then on.
+/// that is cut short while in use gives Error: io from then on. Copies share the bytes.
 class Index {
  public:
   /// Throws Error: io; resource; corrupt, when the file is not a whole index or its checksums differ; unsupported, when
@@ -60,6 +60,8 @@ class Index {
   static Index open(FileBytes file, const std::filesystem::path& path, std::size_t skip = 0);
   static Index from_bytes(std::vector<std::byte> bytes);
 
+  Index(const Index&);
+  Index& operator=(const Index&);
   Index(Index&&) noexcept;
   Index& operator=(Index&&) noexcept;
   ~Index();
@@ -98,7 +100,7 @@ class Index {
  private:
   struct State;
   explicit Index(std::unique_ptr<State> state);
-  std::unique_ptr<State> state_;
+  std::shared_ptr<State> state_;  // not changed once it is made
 };
 
 /// Multiplier of key_hash() to the power of `samples`.

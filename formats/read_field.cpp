@@ -83,8 +83,9 @@ void append_piece(const Dataset& dataset, const Piece& piece, std::vector<std::b
 
 std::vector<std::byte> read_field(const Dataset& dataset, std::uint64_t sample, std::uint32_t field) {
   const std::string key(dataset.key(sample));
-  const ErrorContext context{.dataset = dataset.path().string(),
-                             .shard = dataset.shard(dataset.shard_of(sample)).name,
+  const std::size_t shard = dataset.shard_of(sample, field);
+  const ErrorContext context{.dataset = dataset.path_of_shard(shard).string(),
+                             .shard = dataset.shard(shard).name,
                              .key = key,
                              .field = field < dataset.fields().size() ? dataset.fields()[field].name : ""};
   try {

@@ -243,7 +243,7 @@ VerifyResult verify(const Dataset& dataset, const VerifyOptions& options,
                     const std::function<bool(std::uint64_t, std::uint64_t)>& progress) {
   Verification verification(dataset, options.against);
   parallel_for(
-      dataset.size() + dataset.shard_count(), options.workers,
+      dataset.size() + (dataset.is_view() ? 0 : dataset.shard_count()), options.workers,
       [&](std::uint64_t number) {
         if (number < dataset.size())
           verification.check_sample(number);

@@ -3,6 +3,7 @@
 
 #include <penstock/base/error.hpp>
 #include <penstock/formats/dataset.hpp>
+#include <penstock/formats/views/views.hpp>
 #include <penstock/loader/loader.hpp>
 #include <penstock/pack/convert.hpp>
 #include <penstock/pack/writer.hpp>

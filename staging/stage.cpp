@@ -304,6 +304,12 @@ class Staging {
 
 StageResult stage(const Dataset& dataset, const fs::path& destination, const StageOptions& options,
                   const std::function<bool(const StageProgress&)>& tell) {
+  if (dataset.is_view()) {
+    throw Error::invalid_argument("is a view (" + dataset.about() +
+                                      "), and files are staged whole: stage what it was made of and choose again from "
+                                      "the copy, or pack the view",
+                                  {.dataset = dataset.path().string()});
+  }
   try {
     return Staging(dataset, destination, options, tell).run();
   } catch (const fs::filesystem_error& error) {

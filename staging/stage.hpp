@@ -41,7 +41,7 @@ struct StageResult {
 /// that stage to one destination, one copies and the others wait.
 ///
 /// `tell` is called about ten times a second; when it returns false the copy ends with Error: resource, "interrupted".
-/// Throws Error: invalid_argument (the destination is something else); io, with file and offset (a full disk, a source
+/// Throws Error: invalid_argument (the destination is something else, the dataset a view); io, with file and offset (a full disk, a source
 /// that cannot be read); corrupt, with shard, key, field and offset where they are known (bytes that contradict their
 /// checksums, a source that changes meanwhile).
 StageResult stage(const Dataset& dataset, const std::filesystem::path& destination, const StageOptions& options = {},

@@ -5,9 +5,10 @@
 #include <string>
 #include <string_view>
 
+#include <penstock/base/printable.hpp>
+
 namespace penstock {
 
-std::string with_commas(std::uint64_t number);
 std::string hex(std::uint64_t number);         ///< 16 digits
 std::string fixed(double number, int digits);  ///< after the point
 std::string bytes_text(std::uint64_t bytes);   ///< "512 B", "2.4 KiB", "256.0 MiB"

@@ -14,6 +14,7 @@
 #include <penstock/formats/labels/emptiness.hpp>
 
 #include "bind.hpp"
+#include "dataset_views.hpp"
 #include "interpreter.hpp"
 #include "open_dataset.hpp"
 
@@ -188,9 +189,13 @@ Dataset open_dataset(nb::handle path_or_dataset, const nb::object& progress) {
 void bind_dataset(nb::module_& module) {
   bind_schema(module);
   bind_sample(module);
-  nb::class_<Dataset>(
+  nb::class_<Dataset> dataset(
       module, "Dataset",
-      "Numbered samples of any packing, or of a folder of files, as penstock.open() gives it. Immutable.")
+      "Numbered samples of any packing, or of a folder of files, as penstock.open() gives it. Immutable.\n\n"
+      "take() and the like give views: datasets of some of its samples, in an order of their own. A view is a "
+      "Dataset,\n"
+      "shares the indexes, and copies no sample.");
+  dataset
       .def("__init__", [](nb::handle, const nb::args&,
                           const nb::kwargs&) { throw nb::type_error("penstock.open(path) opens a dataset"); })
       .def("__len__", &Dataset::size)
@@ -214,10 +219,10 @@ void bind_dataset(nb::module_& module) {
       .def_prop_ro("path", &Dataset::path)
       .def_prop_ro("format", &Dataset::format, "\"folder\", \"tar\", \"lmdb\", \"hdf5\".")
       .def_prop_ro("packed", &Dataset::packed, "Made by penstock (has a penstock.json).")
-      .def("__repr__", [](const Dataset& self) {
-        return text("penstock.Dataset(" + self.path().string() + ", " + std::string(self.format()) + ", " +
-                    std::to_string(self.size()) + " samples)");
-      });
+      .def_prop_ro("is_view", &Dataset::is_view,
+                   "Made of other datasets by take(), concat() and the like; no folder or file holds just its samples.")
+      .def("__repr__", [](const Dataset& self) { return text("penstock.Dataset(" + described(self) + ")"); });
+  define_views(module, dataset);
   module.def("open", open_dataset, nb::arg("path"), nb::kw_only(), nb::arg("progress") = nb::none(),
              nb::sig("def open(path: str | os.PathLike | Dataset, *, progress: "
                      "collections.abc.Callable[[int, int], object] | None = None) -> Dataset"),

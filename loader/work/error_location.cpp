@@ -10,8 +10,9 @@ Extent stored_extent(const Dataset& dataset, std::uint32_t number) {
 }
 
 ErrorContext error_location(const Dataset& dataset, std::uint64_t sample, std::uint32_t field) {
-  ErrorContext where{.dataset = dataset.path().string(),
-                     .shard = dataset.shard(dataset.shard_of(sample)).name,
+  const std::size_t shard = dataset.shard_of(sample, field);
+  ErrorContext where{.dataset = dataset.path_of_shard(shard).string(),
+                     .shard = dataset.shard(shard).name,
                      .key = std::string(dataset.key(sample)),
                      .field = dataset.fields()[field].name};
   std::vector<Piece> pieces;
@@ -19,7 +20,7 @@ ErrorContext error_location(const Dataset& dataset, std::uint64_t sample, std::u
   if (pieces[0].kind != Piece::Kind::extent && pieces[0].kind != Piece::Kind::block) return where;
   const Extent extent =
       pieces[0].kind == Piece::Kind::extent ? pieces[0].extent : stored_extent(dataset, pieces[0].block);
-  where.shard = dataset.file(extent.file).path.lexically_proximate(dataset.path()).string();
+  where.shard = dataset.file(extent.file).path.lexically_proximate(dataset.path_of_shard(shard)).string();
   where.offset = extent.offset;
   return where;
 }

@@ -41,8 +41,9 @@ void RowFiller::name_sample(const SampleContext& sample, Work work) const {
   try {
     work();
   } catch (const Error& error) {
-    throw error.in({.dataset = dataset_.path().string(),
-                    .shard = dataset_.shard(dataset_.shard_of(sample.sample)).name,
+    const std::size_t shard = dataset_.shard_of(sample.sample);
+    throw error.in({.dataset = dataset_.path_of_shard(shard).string(),
+                    .shard = dataset_.shard(shard).name,
                     .key = std::string(sample.key)});
   }
 }

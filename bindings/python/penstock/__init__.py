@@ -37,6 +37,7 @@ from ._penstock import (
     Tensor,
     array,
     boxes,
+    concat,
     cutmix,
     field,
     follow,
@@ -97,6 +98,7 @@ __all__ = [
     "__version__",
     "array",
     "boxes",
+    "concat",
     "cutmix",
     "encode",
     "field",
@@ -124,6 +126,7 @@ __all__ = [
     "tune",
 ]
 
+concat = _worded("penstock.concat", concat)
 cutmix = _worded("penstock.cutmix", cutmix)
 field = _worded("penstock.field", field)
 follow = _worded("penstock.follow", follow)

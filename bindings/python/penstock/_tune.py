@@ -13,6 +13,7 @@ from typing import Any
 
 from . import _command
 from ._error import Error
+from ._paths import path_of
 from ._penstock import Dataset
 from ._words import keywords_in_words
 
@@ -53,7 +54,7 @@ def tune(
     command = _command.path()
     if command is None:
         raise Error("ps.tune() runs the command penstock, which is neither in the package nor on the PATH")
-    arguments = [command, "tune", os.fspath(source.path if isinstance(source, Dataset) else source), "--json", "-"]
+    arguments = [command, "tune", os.fspath(path_of(source, "ps.tune()")), "--json", "-"]
     for option, values in (("--workers", workers), ("--prefetch", prefetch), ("--batch-size", batch_size)):
         listed = [values] if isinstance(values, int) else list(values)
         if listed:

@@ -20,6 +20,7 @@ from . import Dataset, Error, finish_pack
 from . import open as _open
 from . import pack as _pack
 from ._packing import packing_options
+from ._paths import path_of
 from ._progress import Bar
 
 __all__ = ["pack"]
@@ -71,7 +72,7 @@ def pack(
     options = packing_options(locals())
     if client.asynchronous:
         raise TypeError("penstock.dask.pack takes a Client that is not asynchronous")
-    source = os.path.abspath(source.path if isinstance(source, Dataset) else source)
+    source = os.path.abspath(path_of(source, "penstock.dask.pack()"))
     destination = os.path.abspath(destination)
     total, world = client.submit(_prepare, source, destination, resume, overwrite, pure=False).result()
     client.wait_for_workers(1)

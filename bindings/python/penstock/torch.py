@@ -19,6 +19,7 @@ from . import Dataset, Loader, Ragged, RankTable, Stats, Tensor
 from . import rank_table as _rank_table
 from ._habits import here
 from ._loader import require_options, warn_of_ranks
+from ._paths import path_of
 
 __all__ = ["IterableDataset", "nested", "rank_table", "rows", "sum_over_ranks", "tensor", "tensors"]
 
@@ -330,7 +331,7 @@ class IterableDataset(_IterableDataset):
             self._loader.load_state_dict(state_dict)
 
     def __getstate__(self) -> dict[str, Any]:
-        source = os.fspath(self._source.path) if isinstance(self._source, Dataset) else self._source
+        source = path_of(self._source, "another process")
         kept = {**self.__dict__, "_source": source, "_loader": None, "_process": None}
         if get_spawning_popen() is None:  # only a process that is being started can share memory
             kept["_shared_epoch"] = None
