@@ -66,11 +66,15 @@ void visit_groups(const fs::path& root, Version2 v2, Version1 v1) {
 // cpu.stat: lines "NAME NUMBER", usage_usec among them; cpuacct.usage: nanoseconds. Seconds of cores.
 std::optional<double> usage_in(const fs::path& path) {
   std::ifstream file(path);
+  std::optional<double> seconds;
   double number = 0;
-  if (path.filename() == "cpuacct.usage") return file >> number ? std::optional(number * 1e-9) : std::nullopt;
-  for (std::string name; file >> name >> number;)
-    if (name == "usage_usec") return number * 1e-6;
-  return std::nullopt;
+  if (path.filename() == "cpuacct.usage") {
+    if (file >> number) seconds = number * 1e-9;
+    return seconds;
+  }
+  for (std::string name; !seconds && file >> name >> number;)
+    if (name == "usage_usec") seconds = number * 1e-6;
+  return seconds;
 }
 
 // Calls visit(core) for those in the affinity mask; false where the system does not tell.
