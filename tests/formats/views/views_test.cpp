@@ -8,6 +8,7 @@
 #include <doctest/doctest.h>
 
 #include <penstock/base/error.hpp>
+#include <penstock/formats/views/key_pattern.hpp>
 #include <penstock/formats/views/views.hpp>
 
 #include "support/temporary_folder.hpp"
@@ -174,6 +175,85 @@ TEST_CASE("how a chain of choices was made is told in a bounded line") {
   for (int i = 0; i < 100; ++i) view = skip(view, 1);
   CHECK(view.about().size() < 300);
   CHECK(says(view.about(), "100 of 200 samples"));
+}
+
+TEST_CASE("samples are sorted by key, by length and by numbers, equal ones in their order") {
+  const TemporaryFolder folder;
+  const std::vector<Made> list{{"b", {{"txt", "333"}}}, {"a", {{"txt", "22"}}}, {"c", {{"txt", "22"}}}, {"d", {}}};
+  const Dataset whole = made(folder.path(), "a", {list});
+  CHECK(keys(sorted_by_key(whole)) == Keys{"a", "b", "c", "d"});
+  CHECK(keys(sorted_by_key(whole, true)) == Keys{"d", "c", "b", "a"});
+  CHECK(keys(sorted_by_length(whole, "txt")) == Keys{"d", "a", "c", "b"});
+  CHECK(keys(sorted_by_length(whole, "txt", true)) == Keys{"b", "a", "c", "d"});
+  const std::array numbers{0.0, -1.5, -0.0, 1e300};
+  const auto number = [&](std::uint64_t sample) { return numbers[sample]; };
+  CHECK(keys(sorted_by_numbers(whole, number, "sort by x")) == Keys{"a", "b", "c", "d"});
+  CHECK(keys(sorted_by_numbers(whole, number, "sort by x", true)) == Keys{"d", "b", "c", "a"});
+  CHECK(sorted_by_key(whole).find("c") == 2);
+  CHECK(says(refusal([&] { sorted_by_length(whole, "jpg"); }), "no field \"jpg\""));
+}
+
+TEST_CASE("a join has the fields of both, by key") {
+  const TemporaryFolder folder;
+  const Dataset images = made(folder.path(), "a", {samples("a", 3, "jpg"), samples("b", 2, "jpg")}, {"cat"});
+  std::vector<Made> masks;
+  for (const char* key : {"b1", "a2", "a0", "z", "b0", "a1"}) {
+    const std::string text(key);
+    masks.push_back({text, {{"png", "mask of " + text}, {"jpg", "another"}}});
+  }
+  const Dataset other = made(folder.path(), "m", {masks}, {"cat"});
+  const Dataset both = joined(images, other);
+  CHECK(keys(both) == keys(images));
+  CHECK(both.fields().size() == 2);
+  CHECK(both.classes()[0] == "cat");
+  const std::uint32_t png = *both.field("png");
+  CHECK(both.complete(png));
+  CHECK(both.complete(*both.field("jpg")));
+  for (std::uint64_t i = 0; i < both.size(); ++i) {
+    CHECK(value(both, i, "jpg") == "value of " + std::string(both.key(i)));
+    CHECK(value(both, i, "png") == "mask of " + std::string(both.key(i)));
+    CHECK(both.shard(both.shard_of(i, png)).name == "m0.bin");
+  }
+  CHECK(both.fingerprint() == images.fingerprint());
+  CHECK(says(both.about(), "join png; 5 of 5 samples"));
+
+  const Dataset renamed = joined(skip(images, 3), other, {.fields = {{"jpg", "other.jpg"}}});
+  CHECK(value(renamed, 0, "other.jpg") == "another");
+  CHECK(!renamed.field("png"));
+  // views, concatenations and joins of joins
+  CHECK(value(take(skip(both, 2), 2), 1, "png") == "mask of b0");
+  const Dataset all = concatenated(std::array{skip(both, 4), images, take(both, 1), skip(other, 3)});
+  CHECK(keys(all) == Keys{"b1", "a0", "a1", "a2", "b0", "b1", "a0", "z", "b0", "a1"});
+  CHECK(value(all, 0, "png") == "mask of b1");
+  CHECK(!all.complete(*all.field("png")));
+  CHECK(value(all, 6, "png") == "mask of a0");
+  CHECK(value(all, 7, "png") == "mask of z");
+  CHECK(value(all, 7, "jpg") == "another");
+  CHECK(value(all, 4, "jpg") == "value of b0");
+  const Dataset twice = joined(both, renamed, {.fields = {{"other.jpg", "x"}}, .leave_out = true});
+  CHECK(keys(twice) == Keys{"b0", "b1"});
+  CHECK(value(twice, 1, "x") == "another");
+  CHECK(value(twice, 1, "png") == "mask of b1");
+  CHECK(says(twice.about(), "3 without partner left out"));
+
+  CHECK(says(refusal([&] { joined(other, images, {.fields = {{"jpg", "x"}}}); }), "sample z"));
+  CHECK(says(refusal([&] { joined(images, other, {.fields = {{"jpg", "jpg"}}}); }), "\"jpg\" is there already"));
+  CHECK(says(refusal([&] { joined(images, images); }), "has no field that"));
+  CHECK(says(refusal([&] { joined(images, other, {.fields = {{"txt", "txt"}}}); }), "no field \"txt\" to join"));
+}
+
+TEST_CASE("keys are compared with patterns as shells do it") {
+  CHECK(KeyPattern("cat/*").matches("cat/a/b"));
+  CHECK(!KeyPattern("cat/*").matches("dog/cat/a"));
+  CHECK(KeyPattern("*/00[0-4]?").matches("x/0032"));
+  CHECK(!KeyPattern("*/00[!0-4]?").matches("x/0032"));
+  CHECK(KeyPattern("{cat,dog}/{1..3}").matches("dog/2"));
+  CHECK(!KeyPattern("{cat,dog}/{1..3}").matches("dog/4"));
+  CHECK(KeyPattern("caf?.x").matches("caf\xc3\xa9.x"));
+  CHECK(KeyPattern("a[").matches("a["));
+  CHECK(KeyPattern("").matches(""));
+  CHECK(!KeyPattern("?").matches(""));
+  CHECK(!KeyPattern(std::string(100, '*') + "b").matches(std::string(10'000, 'a')));
 }
 
 }  // namespace penstock::test::views_test
