@@ -26,6 +26,11 @@ set(public_headers
   loader/batch/field.hpp
   loader/cache_kind.hpp
   loader/checksums.hpp
+  loader/choices/image_sizes.hpp
+  loader/choices/only.hpp
+  loader/choices/sort.hpp
+  loader/choices/split.hpp
+  loader/choices/values.hpp
   loader/loader.hpp
   loader/model/demands.hpp
   loader/model/gains.hpp

@@ -4,6 +4,9 @@
 #include <penstock/base/error.hpp>
 #include <penstock/formats/dataset.hpp>
 #include <penstock/formats/views/views.hpp>
+#include <penstock/loader/choices/only.hpp>
+#include <penstock/loader/choices/sort.hpp>
+#include <penstock/loader/choices/split.hpp>
 #include <penstock/loader/loader.hpp>
 #include <penstock/pack/convert.hpp>
 #include <penstock/pack/writer.hpp>

@@ -17,26 +17,10 @@
 #include "dataset_views.hpp"
 #include "interpreter.hpp"
 #include "open_dataset.hpp"
+#include "sample.hpp"
 
 namespace penstock::python {
 namespace {
-
-/// One sample of a dataset; its fields are read when asked for.
-struct Sample {
-  Dataset dataset;
-  std::uint64_t number;
-
-  bool has(std::uint32_t field) const {
-    std::vector<Piece> pieces;
-    return dataset.locate(number, field, pieces);
-  }
-  std::vector<std::string_view> names() const {
-    std::vector<std::string_view> found;
-    for (std::uint32_t i = 0; i < dataset.fields().size(); ++i)
-      if (has(i)) found.push_back(dataset.fields()[i].name);
-    return found;
-  }
-};
 
 std::string no_field(const Sample& self, const std::string& name) {
   std::string there;
@@ -48,6 +32,9 @@ std::string no_field(const Sample& self, const std::string& name) {
 nb::bytes stored_bytes(const Sample& self, const std::string& name) {
   const std::optional<std::uint32_t> field = self.dataset.field(name);
   if (!field || !self.has(*field)) throw nb::key_error(no_field(self, name).c_str());
+  if (self.ahead != nullptr) {
+    if (const auto value = self.ahead->value(*field)) return nb::bytes(value->data(), value->size());
+  }
   std::vector<std::byte> bytes;
   {
     const WithoutInterpreter released;
@@ -78,7 +65,7 @@ Sample sample_at(const Dataset& self, nb::handle index) {
   const std::int64_t wanted = number < 0 ? number + size : number;
   if (wanted < 0 || wanted >= size)
     throw nb::index_error(("sample " + std::to_string(number) + " of a dataset of " + std::to_string(size)).c_str());
-  return {self, static_cast<std::uint64_t>(wanted)};
+  return {self, static_cast<std::uint64_t>(wanted), nullptr};
 }
 
 nb::list texts(std::span<const std::string> strings) {

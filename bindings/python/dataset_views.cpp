@@ -1,18 +1,31 @@
 #include "dataset_views.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/filesystem.h>
+#include <nanobind/stl/string.h>
 
 #include <penstock/base/error.hpp>
+#include <penstock/base/printable.hpp>
 #include <penstock/formats/views/views.hpp>
+#include <penstock/loader/choices/only.hpp>
+#include <penstock/loader/choices/sort.hpp>
+#include <penstock/loader/choices/split.hpp>
 
 #include "bind.hpp"
 #include "interpreter.hpp"
 #include "open_dataset.hpp"
+#include "sample.hpp"
 
 namespace penstock::python {
 namespace {
@@ -38,6 +51,294 @@ nb::object sum_of(const Dataset& self, nb::handle other) {
   return nb::cast(concatenated(both));
 }
 
+bool given(nb::handle value) {
+  return value.is_valid() && !value.is_none();
+}
+
+// One text, or several.
+std::vector<std::string> texts_of(nb::handle value, const char* name, bool numbers = false) {
+  std::vector<std::string> all;
+  const auto add = [&](nb::handle each) {
+    if (nb::isinstance<nb::str>(each)) {
+      all.push_back(bytes_of(nb::borrow<nb::str>(each)));
+    } else if (numbers && PyIndex_Check(each.ptr()) != 0 && PyBool_Check(each.ptr()) == 0) {
+      all.push_back(bytes_of(nb::str(nb::steal(PyNumber_Index(each.ptr())))));
+    } else {
+      throw nb::type_error((std::string(name) + " takes texts" + (numbers ? " and whole numbers" : "") +
+                            ", not a value of type " + nb::type_name(each.type()).c_str())
+                               .c_str());
+    }
+  };
+  if (nb::isinstance<nb::str>(value) || (numbers && PyIndex_Check(value.ptr()) != 0)) {
+    add(value);
+  } else {
+    for (const nb::handle each : nb::iter(value)) add(each);
+  }
+  if (all.empty()) throw Error::invalid_argument(std::string(name) + " is empty, and so chooses nothing");
+  return all;
+}
+
+// (least, most); None in either place for no limit.
+template <typename Number>
+std::pair<Number, Number> range_of(nb::handle value, const std::string& name) {
+  constexpr Number kMost = std::numeric_limits<Number>::max();
+  std::pair<Number, Number> range{0, kMost};
+  const bool two = (nb::isinstance<nb::tuple>(value) || nb::isinstance<nb::list>(value)) && nb::len(value) == 2;
+  if (!two) throw nb::type_error((name + " takes (least, most), with None for no limit").c_str());
+  const auto number = [&](nb::handle end, Number& place) {
+    if (end.is_none()) return;
+    if (!nb::try_cast(end, place) || place < 0)
+      throw nb::type_error((name + " takes whole numbers from 0 on, or None").c_str());
+  };
+  const nb::object low = value[0], high = value[1];
+  number(low, range.first);
+  number(high, range.second);
+  if (range.first > range.second) {
+    throw Error::invalid_argument(name + " runs from " + std::to_string(range.first) + " to " +
+                                  std::to_string(range.second) + ", which nothing is between");
+  }
+  return range;
+}
+
+// Calls take(name, value) for what a dict gives each field.
+template <typename Take>
+void for_each_named(nb::handle dict, const char* option, const Take& take) {
+  if (!nb::isinstance<nb::dict>(dict))
+    throw nb::type_error((std::string(option) + " takes a dict, as {\"jpg\": (least, most)}").c_str());
+  for (const auto& [name, value] : nb::borrow<nb::dict>(dict)) {
+    if (!nb::isinstance<nb::str>(name)) throw nb::type_error((std::string(option) + " names fields by texts").c_str());
+    take(bytes_of(nb::borrow<nb::str>(name)), value);
+  }
+}
+
+// Hands samples to a function of the user's, one by one. The first ones tell which fields it asks for; of the others
+// these are read ahead on all cores.
+class Visitor {
+ public:
+  explicit Visitor(const Dataset& dataset) : dataset_(dataset) {}
+
+  // visit(sample), with the interpreter.
+  template <typename Visit>
+  void run(const Visit& visit) {
+    constexpr std::uint64_t kToLearn = 64;
+    const std::uint64_t first = std::min(kToLearn, dataset_.size());
+    for (std::uint64_t sample = 0; sample < first; ++sample) visit(nb::cast(Sample{dataset_, sample, ahead_}));
+    if (first == dataset_.size()) return;
+    ahead_->fields = ahead_->asked;
+    const Dataset rest = skip(dataset_, first);
+    const WithoutInterpreter released;
+    for_each_sample(
+        rest, ahead_->fields,
+        [&](const SampleValues& sample) {
+          const nb::gil_scoped_acquire held;
+          ahead_->values = sample.values;
+          const Forget after{*ahead_};
+          visit(nb::cast(Sample{dataset_, first + sample.sample, ahead_}));
+        },
+        [] { check_signals(); });
+  }
+
+ private:
+  struct Forget {  // the values are there for the length of the call
+    ReadAhead& ahead;
+    ~Forget() { ahead.values = {}; }
+  };
+
+  const Dataset& dataset_;
+  std::shared_ptr<ReadAhead> ahead_ = std::make_shared<ReadAhead>();
+};
+
+bool is_true(const nb::object& value) {
+  const int answer = PyObject_IsTrue(value.ptr());
+  if (answer < 0) throw nb::python_error();
+  return answer != 0;
+}
+
+std::string name_of_function(nb::handle function) {
+  const nb::object name = nb::getattr(function, "__name__", nb::none());
+  if (!nb::isinstance<nb::str>(name)) return "a function";
+  std::string text = bytes_of(nb::borrow<nb::str>(name));
+  return text == "<lambda>" ? "a function" : text + "()";
+}
+
+nb::object checked_function(nb::handle function, const char* option) {
+  if (PyCallable_Check(function.ptr()) == 0)
+    throw nb::type_error((std::string(option) + " takes a function of a Sample").c_str());
+  return nb::borrow(function);
+}
+
+void take_keys(OnlyOptions& options, nb::handle keys) {
+  if (!given(keys)) return;
+  if (nb::isinstance<nb::str>(keys)) {
+    options.patterns = texts_of(keys, "keys");
+  } else if (nb::hasattr(keys, "__fspath__")) {
+    options.key_file = nb::cast<std::filesystem::path>(keys);
+  } else {
+    options.keys = texts_of(keys, "keys");
+  }
+}
+
+// The one field that holds images.
+std::string image_field(const Dataset& dataset) {
+  std::string found, all;
+  int count = 0;
+  for (const FieldSchema& field : dataset.fields()) {
+    const bool image = field.codec == "jpeg" || field.codec == "png" || field.codec == "webp" || field.codec == "jpt";
+    if (!image) continue;
+    found = field.name;
+    all += (count++ == 0 ? "" : ", ") + field.name;
+  }
+  if (count == 1) return found;
+  throw Error::invalid_argument(count == 0 ? "sizes: no field holds images"
+                                           : "sizes: several fields hold images (" + all + "); name one: sizes={\"" +
+                                                 found + "\": (least, most)}",
+                                {.dataset = dataset.path().string()});
+}
+
+void take_sizes(OnlyOptions& options, const Dataset& dataset, nb::handle sizes) {
+  if (!given(sizes)) return;
+  const auto take = [&](const std::string& field, nb::handle range) {
+    const auto [least, most] = range_of<std::int64_t>(range, "sizes of " + field);
+    options.sizes.emplace_back(field, Sides{least, most});
+  };
+  if (nb::isinstance<nb::dict>(sizes)) {
+    for_each_named(sizes, "sizes", take);
+  } else {
+    take(image_field(dataset), sizes);
+  }
+}
+
+Dataset only_these(const Dataset& self, nb::handle keys, nb::handle labels, const std::string& label_field,
+                   nb::handle has, nb::handle lengths, nb::handle sizes, nb::handle where) {
+  OnlyOptions options{.label_field = label_field};
+  const std::array all{keys, labels, has, lengths, sizes, where};
+  if (std::ranges::none_of(all, given))
+    throw nb::type_error("only() takes what to choose by: keys, labels, has, lengths, sizes or where");
+  take_keys(options, keys);
+  if (given(labels)) options.labels = texts_of(labels, "labels", true);
+  if (given(has)) options.has = texts_of(has, "has");
+  if (given(lengths)) {
+    for_each_named(lengths, "lengths", [&](const std::string& field, nb::handle range) {
+      const auto [least, most] = range_of<std::uint64_t>(range, "lengths of " + field);
+      options.lengths.emplace_back(field, LengthRange{least, most});
+    });
+  }
+  take_sizes(options, self, sizes);
+  std::optional<Dataset> view;
+  {
+    const WithoutInterpreter released;
+    view.emplace(only(self, options, [] { check_signals(); }));
+  }
+  if (!given(where)) return *view;
+  const nb::object function = checked_function(where, "where");
+  SampleListBuilder chosen;
+  Visitor(*view).run([&](const nb::object& sample) {
+    if (is_true(function(sample))) chosen.add(nb::cast<Sample&>(sample).number);
+  });
+  return choose(*view, std::move(chosen).finish(), "only where " + name_of_function(function));
+}
+
+// The group of a key by a regular expression of Python's: its first group, or all of the match where it has none.
+std::string group_in(const Dataset& dataset, const nb::object& pattern, bool groups, std::string_view key) {
+  const nb::object match = pattern.attr("search")(text(key));
+  const nb::object group = match.is_none() ? nb::none() : match.attr("group")(groups ? 1 : 0);
+  if (group.is_none()) {
+    throw Error::invalid_argument("the key does not match " + bytes_of(nb::repr(pattern.attr("pattern"))) +
+                                      ", so the sample is in no group; a name alone is a field, and its fields are " +
+                                      names_of_fields(dataset),
+                                  {.dataset = dataset.path().string(), .key = std::string(key)});
+  }
+  return bytes_of(nb::borrow<nb::str>(group));
+}
+
+// A text that is no field's name, nor looks like one, is a regular expression.
+nb::object pattern_of(const Dataset& dataset, nb::handle by) {
+  const nb::module_ re = nb::module_::import_("re");
+  if (nb::isinstance(by, re.attr("Pattern"))) return nb::borrow(by);
+  if (!nb::isinstance<nb::str>(by)) throw nb::type_error("by takes \"key\", a field, or a regular expression");
+  const std::string name = bytes_of(nb::borrow<nb::str>(by));
+  const bool field = name == "key" || dataset.field(name) || dataset.field(name.substr(0, name.find(':')));
+  if (field || name.find_first_of("()[]{}.*+?^$|\\") == std::string::npos) return nb::none();
+  return re.attr("compile")(by);
+}
+
+nb::dict split_into(const Dataset& self, nb::handle parts, nb::handle by, nb::handle stratify, std::uint64_t seed) {
+  std::vector<SplitPart> shares;
+  for_each_named(parts, "split", [&](const std::string& name, nb::handle share) {
+    double number = 0;
+    if (!nb::try_cast(share, number)) throw nb::type_error(("the share of \"" + name + "\" is a number").c_str());
+    shares.push_back({name, number});
+  });
+  SplitOptions options{.seed = seed};
+  const nb::object pattern = pattern_of(self, by);
+  std::string expression;
+  if (pattern.is_none()) {
+    options.by = bytes_of(nb::borrow<nb::str>(by));
+  } else {
+    const bool groups = nb::cast<int>(pattern.attr("groups")) != 0;
+    options.group = [&self, &pattern, groups](std::uint64_t, std::string_view key) {
+      const nb::gil_scoped_acquire held;
+      return group_in(self, pattern, groups, key);
+    };
+  }
+  if (given(stratify)) {
+    if (!nb::isinstance<nb::str>(stratify)) throw nb::type_error("stratify takes the name of a field");
+    options.stratify = bytes_of(nb::borrow<nb::str>(stratify));
+  }
+  std::vector<std::pair<std::string, Dataset>> views;
+  {
+    const WithoutInterpreter released;
+    views = split(self, shares, options, [] { check_signals(); });
+  }
+  nb::dict named;
+  for (auto& [name, view] : views) named[text(name)] = nb::cast(std::move(view));
+  return named;
+}
+
+Dataset sorted_by_function(const Dataset& self, nb::handle function, bool reverse) {
+  const nb::object ranked = checked_function(function, "sort");
+  nb::list values;
+  Visitor(self).run([&](const nb::object& sample) { values.append(ranked(sample)); });
+  const nb::module_ builtins = nb::module_::import_("builtins");
+  const nb::object order = builtins.attr("sorted")(
+      builtins.attr("range")(self.size()), nb::arg("key") = values.attr("__getitem__"), nb::arg("reverse") = reverse);
+  SampleListBuilder positions;
+  for (const nb::handle each : order) positions.add(nb::cast<std::uint64_t>(each));
+  return choose(self, std::move(positions).finish(),
+                "sort by " + name_of_function(ranked) + (reverse ? ", falling" : ""));
+}
+
+Dataset sorted_by(const Dataset& self, nb::handle by, nb::handle length, bool reverse) {
+  if (given(length)) {
+    if (!nb::isinstance<nb::str>(length)) throw nb::type_error("length takes the name of a field");
+    if (given(by)) throw nb::type_error("sort() takes by or length, not both");
+    return sorted_by_length(self, bytes_of(nb::borrow<nb::str>(length)), reverse);
+  }
+  if (given(by) && !nb::isinstance<nb::str>(by)) return sorted_by_function(self, by, reverse);
+  const std::string name = given(by) ? bytes_of(nb::borrow<nb::str>(by)) : "key";
+  const WithoutInterpreter released;
+  if (name == "key") return sorted_by_key(self, reverse);
+  return sorted_by_column(self, name, reverse, [] { check_signals(); });
+}
+
+Dataset joined_with(const Dataset& self, nb::handle other, nb::handle fields, const std::string& missing) {
+  JoinOptions options;
+  if (missing != "error" && missing != "exclude")
+    throw Error::invalid_argument("missing is \"error\" or \"exclude\", not \"" + one_line(missing) + "\"");
+  options.leave_out = missing == "exclude";
+  if (nb::isinstance<nb::dict>(fields)) {
+    for_each_named(fields, "fields", [&](const std::string& name, nb::handle here) {
+      if (!nb::isinstance<nb::str>(here)) throw nb::type_error("fields takes {\"name there\": \"name here\"}");
+      options.fields.emplace_back(name, bytes_of(nb::borrow<nb::str>(here)));
+    });
+  } else if (given(fields)) {
+    for (const std::string& name : texts_of(fields, "fields")) options.fields.emplace_back(name, name);
+  }
+  const Dataset partner = open_dataset(other);
+  const WithoutInterpreter released;
+  return joined(self, partner, options);
+}
+
 }  // namespace
 
 std::string described(const Dataset& dataset) {
@@ -54,6 +355,57 @@ void define_views(nb::module_& module, nb::class_<Dataset>& dataset) {
       .def(
           "skip", [](const Dataset& self, std::int64_t count) { return skip(self, count_of(count, "skip")); },
           nb::arg("count"), "A view of all but the first `count` samples. Raises Error where none is left.")
+      .def(
+          "only", only_these, nb::arg("keys") = nb::none(), nb::kw_only(), nb::arg("labels") = nb::none(),
+          nb::arg("label_field") = "cls", nb::arg("has") = nb::none(), nb::arg("lengths") = nb::none(),
+          nb::arg("sizes") = nb::none(), nb::arg("where") = nb::none(),
+          nb::sig("def only(self, keys: str | os.PathLike | collections.abc.Iterable[str] | None = None, *, "
+                  "labels: str | int | collections.abc.Iterable[str | int] | None = None, label_field: str = \"cls\", "
+                  "has: str | collections.abc.Iterable[str] | None = None, "
+                  "lengths: dict[str, tuple[int | None, int | None]] | None = None, "
+                  "sizes: tuple[int | None, int | None] | dict[str, tuple[int | None, int | None]] | None = None, "
+                  "where: collections.abc.Callable[[Sample], object] | None = None) -> Dataset"),
+          "A view of the samples for which all that is given holds, in their order.\n\n"
+          "keys: a pattern (\"cat/*\", `*` also for `/`), a list of keys, or a pathlib.Path of a file with one a "
+          "line;\n"
+          "each that is listed must be there. labels: names or numbers of classes, or texts of `label_field`, which "
+          "may\n"
+          "be a member of a JSON field (\"json:weather\"). has: fields that a sample must have. lengths: bytes of "
+          "values,\n"
+          "{\"jpg\": (least, most)}, None for no limit. sizes: the same of both sides of images, in pixels, read from\n"
+          "their headers; (least, most) alone where one field holds images. where: a function that is called once for\n"
+          "each sample that is left, with its Sample; what is kept is the choice. Raises Error, naming what chose "
+          "none.")
+      .def(
+          "split", split_into, nb::arg("parts"), nb::kw_only(), nb::arg("by") = "key", nb::arg("stratify") = nb::none(),
+          nb::arg("seed") = 0,
+          nb::sig("def split(self, parts: dict[str, float], *, by: str | re.Pattern[str] = \"key\", "
+                  "stratify: str | None = None, seed: int = 0) -> dict[str, Dataset]"),
+          "Views by part: split({\"train\": 0.9, \"val\": 0.1}). Shares add up to 1, or are whole numbers.\n\n"
+          "by: what keeps samples together: \"key\" (each by itself), a field (\"patient\", \"json:patient\"), or a "
+          "regular\n"
+          "expression that is searched in the keys, whose first group (or match) is the sample's. Where a group goes\n"
+          "is a function of itself and `seed` alone, so adding samples moves no other. stratify: a field; each of its\n"
+          "values gets the shares in every part, and then adding samples may move others of its value. Raises Error,\n"
+          "naming a part that gets no sample. docs/views.md says how to compute it elsewhere.")
+      .def("sort", sorted_by, nb::arg("by") = nb::none(), nb::kw_only(), nb::arg("length") = nb::none(),
+           nb::arg("reverse") = false,
+           nb::sig("def sort(self, by: str | collections.abc.Callable[[Sample], typing.Any] | None = None, *, "
+                   "length: str | None = None, reverse: bool = False) -> Dataset"),
+           "A view of all samples in another order; equal ones stay in theirs.\n\n"
+           "by: \"key\" (the default), a field that holds a number (\"score\", \"json:score\"), or a function of a "
+           "Sample,\n"
+           "called once for each, whose results are compared. length: a field whose bytes are counted instead.")
+      .def("join", joined_with, nb::arg("other"), nb::kw_only(), nb::arg("fields") = nb::none(),
+           nb::arg("missing") = "error",
+           nb::sig("def join(self, other: Dataset | str | os.PathLike, *, "
+                   "fields: str | collections.abc.Iterable[str] | dict[str, str] | None = None, "
+                   "missing: str = \"error\") -> Dataset"),
+           "A view of these samples with fields of those of `other` that have the same key (images here, masks "
+           "there).\n\n"
+           "fields: those to take, or {name there: name here}; all that this dataset has not, unless given. missing: "
+           "of\n"
+           "samples without partner, \"error\" or \"exclude\". Raises Error.")
       .def("__add__", sum_of, nb::arg("other").none(), nb::sig("def __add__(self, other: Dataset, /) -> Dataset"),
            "concat([self, other])");
   module.def("concat", concatenated_all, nb::arg("datasets"),

@@ -1,10 +1,16 @@
 """Views: datasets that are made of others."""
 
+import collections
+import io
+import itertools
+import json
 import pickle
+import re
 
 import numpy as np
 import penstock as ps
 import pytest
+from PIL import Image
 
 
 def keys_of(loader):
@@ -106,3 +112,299 @@ def test_classes_must_agree(packed, tmp_path):
         (tmp_path / name / "a.png").write_bytes(b"")
     with pytest.raises(ps.Error, match='as class 0 .* has "cat"'):
         ps.concat([packed["tar"], tmp_path])
+
+
+# ---- Choosing ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(name="records", scope="module")
+def records_fixture(tmp_path_factory):
+    """{format: 3,000 samples with JSON, a class, a score and, every fourth, a text}, in several shards each."""
+    folder = tmp_path_factory.mktemp("records")
+
+    def samples():
+        for i in range(3000):
+            patient = f"p{i * i % 211:03}"
+            sample = {
+                "__key__": f"{patient}/{i:05}",
+                "json": json.dumps({"patient": patient, "score": i * 7919 % 1000 / 8, "n": i}).encode(),
+                "cls": str(i * i % 5).encode(),
+            }
+            yield sample | ({"txt": b"x" * (i % 50)} if i % 4 == 0 else {})
+
+    ps.pack(samples(), folder / "tar", format="tar", shard_size=300_000, progress=False)
+    for format in ("lmdb", "hdf5"):
+        ps.pack(folder / "tar", folder / format, format=format, progress=False)
+    return {format: folder / format for format in ("tar", "lmdb", "hdf5")}
+
+
+def chosen(dataset, condition):
+    return [sample.key for sample in dataset if condition(sample)]
+
+
+@pytest.mark.parametrize("format", ["tar", "lmdb", "hdf5"])
+def test_only_keeps_what_all_conditions_hold_for(records, format):
+    dataset = ps.open(records[format])
+    assert dataset.only("p00*").keys == [key for key in dataset.keys if key.startswith("p00")]
+    assert dataset.only("{p001,p004}/*").keys == [key for key in dataset.keys if key[:4] in ("p001", "p004")]
+    some = dataset.keys[::37]
+    assert dataset.only(some[::-1]).keys == some
+    assert dataset.only(has="txt").keys == chosen(dataset, lambda sample: "txt" in sample)
+    assert dataset.only(lengths={"txt": (0, 10)}).keys == chosen(
+        dataset, lambda sample: "txt" in sample and len(sample["txt"]) <= 10
+    )
+    assert dataset.only(labels=[1, "4"]).keys == chosen(dataset, lambda sample: sample["cls"] in (b"1", b"4"))
+    assert dataset.only(labels="p001", label_field="json:patient").keys == dataset.only("p001/*").keys
+    both = dataset.only("p0*", labels=4, lengths={"json": (45, None)})
+    assert both.keys == chosen(dataset, lambda s: s.key.startswith("p0") and s["cls"] == b"4" and len(s["json"]) >= 45)
+    assert "only keys p0*, only json of at least 45 bytes, only labels 4; " in repr(both)
+
+
+def test_a_function_is_asked_once_about_each_sample_that_is_left(records):
+    dataset = ps.open(records["tar"])
+    seen = []
+
+    def low(sample):
+        seen.append(sample)
+        record = json.loads(sample["json"])
+        return record["score"] < 50 and ("txt" not in sample or len(sample["txt"]) > 20)
+
+    view = dataset.only(labels=1, where=low)
+    ones = dataset.only(labels=1)
+    assert [sample.key for sample in seen] == ones.keys
+    assert view.keys == chosen(ones, low) and "only where low()" in repr(view)
+    assert seen[1000]["json"] == dict(seen[1000])["json"]  # kept samples read for themselves
+    with pytest.raises(ZeroDivisionError):
+        dataset.only(where=lambda sample: 1 / (int(sample.key[-5:]) - 2000))
+    with pytest.raises(ps.Error, match="only where a function: chooses none of 3,000 samples"):
+        dataset.only(where=lambda sample: sample["cls"] == b"9")
+
+
+def test_images_are_chosen_by_their_sides(images, tmp_path):
+    dataset = ps.open(images)
+    sizes = {sample.key: Image.open(io.BytesIO(sample["jpg"])).size for sample in dataset}
+    for least, most in ((400, None), (None, 480), (350, 500)):
+        wanted = [key for key in dataset.keys if min(sizes[key]) >= (least or 0) and max(sizes[key]) <= (most or 1e9)]
+        assert dataset.only(sizes=(least, most)).keys == wanted
+        assert dataset.only(sizes={"jpg": (least, most)}).keys == wanted
+    # a header beyond the first 64 KiB, and a broken image
+    with_icc = tmp_path / "a" / "long.jpg"
+    with_icc.parent.mkdir()
+    Image.new("RGB", (300, 200)).save(with_icc, icc_profile=bytes(200_000))
+    assert ps.open(tmp_path / "a").only(sizes=(200, 300)).keys == ["long"]
+    (tmp_path / "a" / "bad.jpg").write_bytes(b"\xff\xd8\xff\xe0nothing")
+    with pytest.raises(ps.Error, match="sample bad"):
+        ps.open(tmp_path / "a").only(sizes=(200, 300))
+
+
+def test_keys_come_from_a_file(records, tmp_path):
+    dataset = ps.open(records["tar"])
+    listed = tmp_path / "keys.txt"
+    listed.write_text("\n".join(dataset.keys[7:90:3]) + "\n")
+    assert dataset.only(listed).keys == dataset.keys[7:90:3]
+    listed.write_text("nobody\n" + dataset.keys[3])
+    with pytest.raises(ps.Error, match='there is no sample of key "nobody"'):
+        dataset.only(listed)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "kind", "text"),
+    [
+        ({}, TypeError, "takes what to choose by"),
+        ({"keys": "zebra*"}, ps.Error, r"only keys zebra\*: chooses none of 3,000 samples"),
+        ({"keys": []}, ps.Error, "keys is empty"),
+        ({"keys": ["a", 3]}, TypeError, "keys takes texts"),
+        ({"has": "mask"}, ps.Error, 'no field "mask"; its fields are cls, json, txt'),
+        ({"labels": "7"}, ps.Error, "only labels 7: chooses none"),
+        ({"labels": 1.5}, TypeError, "."),
+        ({"labels": "x", "label_field": "json:color"}, ps.Error, 'no member "color"'),
+        ({"lengths": {"txt": (9, 3)}}, ps.Error, "lengths of txt runs from 9 to 3"),
+        ({"lengths": {"txt": 9}}, TypeError, r"takes \(least, most\)"),
+        ({"lengths": 9}, TypeError, "lengths takes a dict"),
+        ({"sizes": (9, 10)}, ps.Error, "no field holds images"),
+        ({"sizes": {"json": (9, 10)}}, ps.Error, "json"),
+        ({"where": "cls"}, TypeError, "where takes a function"),
+    ],
+)
+def test_a_choice_that_cannot_be_made_is_told(records, arguments, kind, text):
+    with pytest.raises(kind, match=text):
+        ps.open(records["tar"]).only(**arguments)
+
+
+# ---- Order and joins --------------------------------------------------------------------------------------------------
+
+
+def test_sorting_is_stable_in_both_directions(records):
+    dataset = ps.open(records["tar"])
+    score = {sample.key: json.loads(sample["json"])["score"] for sample in dataset}
+    for reverse in (False, True):
+        wanted = sorted(dataset.keys, key=score.__getitem__, reverse=reverse)
+        assert dataset.sort("json:score", reverse=reverse).keys == wanted
+        assert dataset.sort(lambda sample: json.loads(sample["json"])["score"], reverse=reverse).keys == wanted
+        wanted = sorted(dataset.keys, key=lambda key: len(dataset[dataset.find(key)]["json"]), reverse=reverse)
+        assert dataset.sort(length="json", reverse=reverse).keys == wanted
+    view = dataset.sort("json:n")
+    assert view.keys == sorted(dataset.keys, key=lambda key: key[-5:]) and view.sort().keys == dataset.keys
+    assert [view.find(view[i].key) for i in (0, 1500, 2999)] == [0, 1500, 2999]
+    with pytest.raises(ps.Error, match="no finite number"):
+        dataset.sort("json:patient")
+
+
+def test_a_join_is_loaded_packed_and_read_like_one_dataset(records, tmp_path):
+    dataset = ps.open(records["tar"])
+    other = ps.open(records["hdf5"]).sort("json:n", reverse=True)
+    both = dataset.join(other, fields={"json": "other.json", "txt": "note"})
+    assert both.keys == dataset.keys and [field.name for field in both.fields] == [
+        "cls",
+        "json",
+        "txt",
+        "other.json",
+        "note",
+    ]
+    for sample in (both[i] for i in range(0, 3000, 111)):
+        assert sample["json"] == sample["other.json"] and ("txt" in sample) == ("note" in sample)
+    loader = ps.Loader(both, batch_size=100, shuffle=True, fields={"json": ps.raw(), "other.json": ps.raw()})
+    for batch in loader:
+        assert np.asarray(batch["json"].values).tobytes() == np.asarray(batch["other.json"].values).tobytes()
+    ps.pack(both.take(100), tmp_path / "both", progress=False)
+    packed = ps.open(tmp_path / "both")
+    assert dict(packed[packed.find(both[17].key)]) == dict(both[17])
+    few = other.only("p00*")
+    with pytest.raises(ps.Error, match="has no sample of this key to join"):
+        dataset.join(few, fields={"json": "x"})
+    left = dataset.join(few, fields={"json": "x"}, missing="exclude")
+    assert left.keys == dataset.only("p00*").keys and f"{3000 - len(few):,} without partner left out" in repr(left)
+    with pytest.raises(ps.Error, match="has no field that"):
+        dataset.join(other)
+
+
+# ---- Splits: docs/views.md, computed anew ---------------------------------------------------------------------------
+
+MOST = 2**64
+
+
+def mix(value):
+    value = (value ^ (value >> 30)) * 0xBF58476D1CE4E5B9 % MOST
+    value = (value ^ (value >> 27)) * 0x94D049BB133111EB % MOST
+    return value ^ (value >> 31)
+
+
+def hash_of(group, seed):
+    x = 0xCBF29CE484222325
+    for byte in group.encode():
+        x = (x ^ byte) * 0x100000001B3 % MOST
+    return mix((mix(x) + seed * 0x9E3779B97F4A7C15) % MOST)
+
+
+def part_below(place, parts):
+    total = sum(parts.values())
+    for name, end in zip(parts, itertools.accumulate(parts.values()), strict=True):
+        if place < end / total:
+            return name
+    raise AssertionError(place)
+
+
+def split_by_model(groups, parts, seed=0, values=None):
+    """{part: numbers of samples}. `groups`: of each sample; `values`: that they are stratified by."""
+    part_of = {}
+    if values is None:
+        part_of = {group: part_below((hash_of(group, seed) >> 11) / 2**53, parts) for group in set(groups)}
+    else:
+        members = collections.defaultdict(list)
+        for group, value in zip(groups, values, strict=True):
+            members[group].append(value)
+        strata = collections.defaultdict(list)
+        for group, own in members.items():
+            strata[min(set(own), key=lambda value: (-own.count(value), value.encode()))].append(group)
+        for own in strata.values():
+            own.sort(key=lambda group: hash_of(group, seed))
+            t, s = sum(len(members[group]) for group in own), 0
+            for group in own:
+                n = len(members[group])
+                part_of[group] = part_below((2 * s + n) / (2 * t), parts)
+                s += n
+    numbers = {name: [] for name in parts}
+    for sample, group in enumerate(groups):
+        numbers[part_of[group]].append(sample)
+    return numbers
+
+
+@pytest.mark.parametrize("seed", [0, 1, 12345678901234567890])
+@pytest.mark.parametrize(
+    "parts", [{"train": 0.9, "val": 0.1}, {"a": 3, "b": 1, "c": 2}, {"x": 1 / 3, "y": 1 / 3, "z": 1 / 3}]
+)
+def test_splits_are_those_that_the_page_defines(records, seed, parts):
+    dataset = ps.open(records["lmdb"])
+    keys = dataset.keys
+    patients = [key[:4] for key in keys]
+    classes = [sample["cls"].decode() for sample in dataset]
+
+    def check(views, numbers):
+        assert {name: view.keys for name, view in views.items()} == {
+            name: [keys[i] for i in own] for name, own in numbers.items()
+        }
+
+    check(dataset.split(parts, seed=seed), split_by_model(keys, parts, seed))
+    by_patient = split_by_model(patients, parts, seed)
+    check(dataset.split(parts, by="json:patient", seed=seed), by_patient)
+    check(dataset.split(parts, by="^[^/]+", seed=seed), by_patient)
+    check(dataset.split(parts, by=re.compile(r"^(p\d+)/(\d+)"), seed=seed), by_patient)
+    check(dataset.split(parts, stratify="cls", seed=seed), split_by_model(keys, parts, seed, classes))
+    check(
+        dataset.split(parts, by="json:patient", stratify="cls", seed=seed),
+        split_by_model(patients, parts, seed, classes),
+    )
+
+
+def test_samples_that_are_added_move_no_others(records):
+    dataset = ps.open(records["tar"])
+    parts = {"train": 0.7, "val": 0.3}
+    for by in ("key", "json:patient"):
+        all, some = dataset.split(parts, by=by), dataset.sort("json:n").skip(1000).split(parts, by=by)
+        for name in parts:
+            assert set(some[name].keys) == set(all[name].keys) & set(dataset.sort("json:n").skip(1000).keys)
+    shares = {name: len(view) / 3000 for name, view in dataset.split(parts).items()}
+    assert shares["val"] == pytest.approx(0.3, abs=0.04)
+
+
+def test_each_value_gets_its_shares(records):
+    dataset = ps.open(records["tar"])
+    for seed in range(5):
+        views = dataset.split({"train": 0.9, "val": 0.1}, stratify="cls", seed=seed)
+        whole = collections.Counter(sample["cls"] for sample in dataset)
+        for name, share in (("train", 0.9), ("val", 0.1)):
+            own = collections.Counter(sample["cls"] for sample in views[name])
+            assert all(abs(own[value] - share * count) <= 1 for value, count in whole.items())
+
+
+@pytest.mark.parametrize(
+    ("parts", "options", "text"),
+    [
+        ({}, {}, "a split needs parts"),
+        ({"a": 0.5, "b": 0.4}, {}, "the shares add up to 0.9, not to 1"),
+        ({"a": 1, "b": 0}, {}, 'share of "b" is 0'),
+        ({"a": 1, "b": -1}, {}, 'share of "b" is -1'),
+        ({"a": float("nan"), "b": 1}, {}, 'share of "a" is nan'),
+        ({"a": 1, "b": 1}, {"by": "patient"}, 'no field "patient"'),
+        ({"a": 1, "b": 1}, {"by": "json:color"}, 'no member "color"'),
+        ({"a": 1, "b": 1}, {"by": "txt"}, "field txt: invalid argument: the sample has no such field"),
+        ({"a": 1, "b": 1}, {"by": "(x)"}, "the key does not match '\\(x\\)'"),
+        ({"a": 1, "b": 1}, {"stratify": "color"}, 'no field "color"'),
+        ({"a": 1_000_000_000, "b": 1}, {}, r"part b \(1 by key\): chooses none of 3,000 samples"),
+    ],
+)
+def test_a_split_that_cannot_be_made_is_told(records, parts, options, text):
+    with pytest.raises(ps.Error, match=text):
+        ps.open(records["tar"]).split(parts, **options)
+
+
+def test_parts_put_together_are_the_dataset_again_in_memory_too(records):
+    dataset = ps.open(records["tar"])
+    parts = dataset.split({"train": 0.9, "val": 0.1})
+    whole = ps.concat(parts.values()).sort()
+    loader, own = (
+        ps.Loader(whole, batch_size=7, fields={"cls": ps.label()}),
+        ps.Loader(dataset, batch_size=7, fields={"cls": ps.label()}),
+    )
+    own.load_state_dict(loader.state_dict())
+    assert keys_of(own) == keys_of(loader) == dataset.keys

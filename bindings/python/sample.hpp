@@ -1,0 +1,50 @@
+// One sample of a dataset, as Python has it.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include <penstock/formats/dataset.hpp>
+
+namespace penstock::python {
+
+/// What was read of a sample before its fields are asked for, while a function of the user's looks at one sample after
+/// the other; and which fields it asks for. Guarded by the interpreter.
+struct ReadAhead {
+  std::vector<std::uint32_t> asked = {};   ///< fields, in the order they were first asked for
+  std::vector<std::uint32_t> fields = {};  ///< those that `values` are of
+  std::span<const std::optional<std::span<const std::byte>>> values = {};
+
+  std::optional<std::span<const std::byte>> value(std::uint32_t field) {
+    if (std::ranges::find(asked, field) == asked.end()) asked.push_back(field);
+    const auto found = std::ranges::find(fields, field);
+    const auto place = static_cast<std::size_t>(found - fields.begin());
+    return place < values.size() ? values[place] : std::nullopt;
+  }
+};
+
+/// Its fields are read when asked for.
+struct Sample {
+  Dataset dataset;
+  std::uint64_t number;
+  std::shared_ptr<ReadAhead> ahead;  ///< null, but where a function is given samples
+
+  bool has(std::uint32_t field) const {
+    std::vector<Piece> pieces;
+    return dataset.locate(number, field, pieces);
+  }
+  std::vector<std::string_view> names() const {
+    std::vector<std::string_view> found;
+    for (std::uint32_t i = 0; i < dataset.fields().size(); ++i)
+      if (has(i)) found.push_back(dataset.fields()[i].name);
+    return found;
+  }
+};
+
+}  // namespace penstock::python
