@@ -193,7 +193,6 @@ void guard_against_sigbus() noexcept {
 }
 
 void sigbus_guard::enter(sigjmp_buf* landing) noexcept {
-  guard_against_sigbus();
   t_landing = landing;
 }
 

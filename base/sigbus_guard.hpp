@@ -18,6 +18,21 @@ namespace sigbus_guard {
 struct Range;
 void enter(sigjmp_buf* landing) noexcept;
 void leave() noexcept;
+
+template <typename Work>
+bool run(const Work& work) noexcept {
+  sigjmp_buf here;
+  if (sigsetjmp(here, 0) != 0) {
+    leave();
+    return false;
+  }
+  enter(&here);
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  work();
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  leave();
+  return true;
+}
 }  // namespace sigbus_guard
 
 /// Runs `work`, which reads mapped files. False when pages cannot be had (a file was cut short, or its storage failed),
@@ -25,17 +40,14 @@ void leave() noexcept;
 /// has constructed by then is not destroyed, and what it counts must be volatile.
 template <typename Work>
 bool guarded(const Work& work) noexcept {
-  sigjmp_buf here;
-  if (sigsetjmp(here, 0) != 0) {
-    sigbus_guard::leave();
-    return false;
-  }
-  sigbus_guard::enter(&here);
-  std::atomic_signal_fence(std::memory_order_seq_cst);
-  work();
-  std::atomic_signal_fence(std::memory_order_seq_cst);
-  sigbus_guard::leave();
-  return true;
+  guard_against_sigbus();
+  return sigbus_guard::run(work);
+}
+
+/// The same without a system call, for who has called guard_against_sigbus() a moment ago and does little here, often.
+template <typename Work>
+bool guarded_since(const Work& work) noexcept {
+  return sigbus_guard::run(work);
 }
 
 /// memcpy from a mapping, guarded; `destination` is written in part where this is false.
