@@ -1,7 +1,10 @@
 #include "loader_options.hpp"
 
 #include <cmath>
+#include <string>
 #include <utility>
+
+#include <nanobind/stl/string.h>
 
 #include <penstock/base/error.hpp>
 #include <penstock/loader/plan/distributed_env.hpp>
