@@ -31,6 +31,7 @@ set(public_headers
   loader/choices/sort.hpp
   loader/choices/split.hpp
   loader/choices/values.hpp
+  loader/ledger/audit.hpp
   loader/loader.hpp
   loader/model/demands.hpp
   loader/model/gains.hpp

@@ -131,6 +131,11 @@ constexpr auto kOptions = std::to_array<OptionEntry>({
      "user "
      "alone can read. PENSTOCK_PUBLISH=0 in the environment turns it off for a whole program.",
      "False where nothing may be written to /dev/shm."},
+    {kWatching, "ledger",
+     "A folder in which the loader enters each batch that it gives, so that it survives a kill. `penstock audit` "
+     "proves "
+     "from it that every sample was delivered once an epoch, across kills, restores and changes of world.",
+     "Where it must be certain what a training has seen: one folder for all ranks and all restarts of it."},
     {kStep, "on_batch",
      "A function that gets each batch, in order, in one thread ahead of your loop. In Python the loop gets what it "
      "returns; with a second parameter it also gets a numpy Generator, a function of seed, epoch and batch. It must "

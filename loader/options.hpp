@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -114,6 +115,10 @@ struct LoaderOptions {
   /// The loader shows its figures, which are numbers alone, to `penstock top`, in a page of shared memory that this
   /// user alone can read. PENSTOCK_PUBLISH=0 in the environment is publish = false for all loaders of a program.
   bool publish = true;
+  /// A folder in which the loader enters each batch that next() gives, so that it survives a kill of the process; made
+  /// where it is not there. All ranks and all restarts of a training have the same one, each dataset one of its own.
+  /// audit_ledger() proves from it that every sample was delivered once an epoch (docs/ledger.md). Empty: none.
+  std::filesystem::path ledger = {};
 
   // ---- The program's own step ---------------------------------------------------------------------------------------
 

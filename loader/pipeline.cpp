@@ -115,6 +115,15 @@ Pipeline::Pipeline(Dataset opened, LoaderOptions chosen, const EngineFactory& ma
     builders_.push_back(std::make_unique<BatchBuilder>(slabs_->slab(i), program_.outputs().size()));
   }
   lay_line();
+  if (!options_.ledger.empty()) {
+    ledger_.emplace(options_.ledger,
+                    LedgerHeader{.state = cursor_.save(dataset_.fingerprint(), version()),
+                                 .rank = options_.rank,
+                                 .path = dataset_.path().string(),
+                                 .on_error = std::string(name(options_.on_error)),
+                                 .process = this_ledger_process()},
+                    plan_options(options_, selection_));
+  }
   if (options_.workers_max == options_.workers) return;
   const double cores = share_of_cores(cores_in_affinity_mask(), cores_online(), cpu_quota(), local_ranks());
   auto_workers_.emplace(options_.workers, cores, options_.workers_max, static_cast<unsigned>(slabs_->size()));
@@ -203,6 +212,7 @@ void Pipeline::fail(const std::exception_ptr& failure) noexcept {
 // need no joining.
 bool Pipeline::stop() {
   publisher_.end();
+  if (ledger_) ledger_->close();
   stopping_.request_stop();
   tasks_.close();
   for (const auto& stage : stages_) stage->close();

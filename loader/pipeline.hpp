@@ -20,6 +20,7 @@
 #include <penstock/loader/device/device_copy.hpp>
 #include <penstock/loader/device/device_offload.hpp>
 #include <penstock/loader/fetch/scheduler.hpp>
+#include <penstock/loader/ledger/writer.hpp>
 #include <penstock/loader/options.hpp>
 #include <penstock/loader/plan/cursor.hpp>
 #include <penstock/loader/plan/selection.hpp>
@@ -56,7 +57,7 @@ class Pipeline {
   void go_to(const Position& position);
   void set_epoch(std::uint64_t epoch);
   void begin_epoch();
-  LoaderState state() const;
+  LoaderState state();
   std::string restore(const LoaderState& saved);
   Batch at(std::uint64_t epoch, std::uint64_t number);
   RowAccount explain(const Batch& batch, std::uint32_t row) const;
@@ -154,6 +155,7 @@ class Pipeline {
   StallAttribution stalls_;
   LevelLog levels_;
   Publisher publisher_;
+  std::optional<LedgerWriter> ledger_;   // consumer's thread alone, but for its making
   std::optional<TraceFile> trace_file_;  // of a trace that is under way; this and the rest: consumer's thread alone
   std::optional<Schedule> trace_schedule_;
   std::optional<std::uint64_t> trace_step_;

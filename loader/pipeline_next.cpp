@@ -33,9 +33,11 @@ std::optional<Batch> Pipeline::next(const std::function<void()>& while_waiting) 
   require_same_process();
   if (cursor_.at_end()) {
     dataset_.require_not_written_to();  // what is read through files that stay open
+    if (ledger_) ledger_->pass(cursor_.position());
     cursor_.next_epoch();
     iterating_ = false;
     stalls_.epoch_ends(Clock::now());
+    if (ledger_) ledger_->sync();
     return std::nullopt;
   }
   const Clock::time_point called = Clock::now();
@@ -48,10 +50,14 @@ std::optional<Batch> Pipeline::next(const std::function<void()>& while_waiting) 
     levels.at = Clock::now();
     if (trace_.consumer().on()) trace_.consumer().add(levels);
   }
+  if (ledger_) ledger_->make_room();
   BatchResult result = await(while_waiting);
+  LedgerEntry entry(ledger_ ? &*ledger_ : nullptr, cursor_.position());
   cursor_.advance();
   const bool failed = result.failure != nullptr;
   const bool has_bad = !failed && !result.bad.empty();
+  const auto bad =
+      std::ranges::count_if(result.bad, [](const BadSample& sample) { return sample.position.has_value(); });
   {
     const std::scoped_lock lock(failures_mutex_);
     failures_.record(cursor_.position(), failed ? std::vector<BadSample>{} : std::move(result.bad),
@@ -61,6 +67,7 @@ std::optional<Batch> Pipeline::next(const std::function<void()>& while_waiting) 
   require_few_failures(has_bad);
   stalls_.got_batch(result.batch.size(), result.batch.slab()->delivered_bytes(), result.batch.slab()->read_bytes,
                     Clock::now());
+  entry.given(static_cast<std::uint64_t>(bad));
   return std::move(result.batch);
 }
 
@@ -163,7 +170,8 @@ void Pipeline::begin_epoch() {
   iterating_ = true;
 }
 
-LoaderState Pipeline::state() const {
+LoaderState Pipeline::state() {
+  if (ledger_ && in_its_process()) ledger_->sync();
   return cursor_.save(dataset_.fingerprint(), version());
 }
 

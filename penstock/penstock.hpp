@@ -7,6 +7,7 @@
 #include <penstock/loader/choices/only.hpp>
 #include <penstock/loader/choices/sort.hpp>
 #include <penstock/loader/choices/split.hpp>
+#include <penstock/loader/ledger/audit.hpp>
 #include <penstock/loader/loader.hpp>
 #include <penstock/pack/convert.hpp>
 #include <penstock/pack/writer.hpp>

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstdint>
+#include <filesystem>
 #include <new>
 #include <optional>
 #include <string>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
@@ -90,7 +92,7 @@ void construct(PythonLoader* self, const nb::object& source, std::uint32_t batch
                const nb::object& on_sample, const nb::object& on_batch, unsigned python_workers,
                const std::optional<std::string>& device, unsigned device_prefetch, const std::string& where,
                bool gpu_direct, double gpu_jpeg, std::uint64_t gpu_jpeg_bytes, const nb::object& sum_over_ranks,
-               bool publish) {
+               bool publish, const std::optional<std::filesystem::path>& ledger) {
   const Workers chosen = workers_of(workers, workers_max);
   LoaderOptions options{.batch_size = batch_size,
                         .shuffle = shuffle,
@@ -119,6 +121,7 @@ void construct(PythonLoader* self, const nb::object& source, std::uint32_t batch
                         .cache = cache ? cache_named(*cache) : CacheKind::none,
                         .cache_bytes = cache_bytes,
                         .publish = publish,
+                        .ledger = ledger.value_or(std::filesystem::path()),
                         .device = device.value_or(""),
                         .device_prefetch = device_prefetch,
                         .where = where_named(where),
@@ -378,7 +381,7 @@ void bind_loader_class(nb::module_& module) {
            nb::arg("device_prefetch") = defaults.device_prefetch, nb::arg("where") = "auto",
            nb::arg("gpu_direct") = defaults.gpu_direct, nb::arg("gpu_jpeg") = defaults.gpu_jpeg,
            nb::arg("gpu_jpeg_bytes") = defaults.gpu_jpeg_bytes, nb::arg("sum_over_ranks").sig("None") = nb::none(),
-           nb::arg("publish") = defaults.publish, init_doc())
+           nb::arg("publish") = defaults.publish, nb::arg("ledger") = nb::none(), init_doc())
       .def("__iter__", iterate, "Begins an epoch. Only the latest iterator gives batches.")
       .def(
           "__repr__",

@@ -1,0 +1,61 @@
+// Reads a file of a ledger, whatever became of it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <penstock/loader/ledger/folder.hpp>
+#include <penstock/loader/ledger/header.hpp>
+#include <penstock/loader/ledger/record.hpp>
+
+namespace penstock {
+
+/// Positions [first, end) of an epoch's order.
+struct LedgerRange {
+  std::uint64_t first = 0, end = 0;
+  std::uint64_t size() const { return end - first; }
+  friend bool operator==(const LedgerRange&, const LedgerRange&) = default;
+};
+
+/// What a loader delivered without a break in the numbers of its batches: a move and the batches behind it.
+struct LedgerStretch {
+  std::size_t file = 0;    ///< number of its file
+  std::uint64_t time = 0;  ///< of the move
+  LedgerMove move = {};
+  std::uint32_t world = 1, batch_size = 1, rank = 0;
+  std::vector<LedgerRange> given = {};              ///< in the order of the batches; neighbours are joined
+  std::vector<LedgerRange> failed = {};             ///< next() threw in their place
+  std::map<std::uint64_t, std::uint64_t> bad = {};  ///< first position of a batch -> how many of its samples were bad
+  std::uint64_t batches = 0;                        ///< given and failed
+  std::uint64_t last_batch = 0, reached = 0, ends = 0;  ///< of the last of them
+
+  /// Whether both are shares of one run of batches over all ranks.
+  bool same_turn(const LedgerStretch& other) const {
+    const auto same = [](const LedgerMove& a, const LedgerMove& b) {
+      return a.epoch == b.epoch && a.seed == b.seed && a.shuffle_block == b.shuffle_block && a.start == b.start &&
+             a.batch == b.batch;
+    };
+    return world == other.world && batch_size == other.batch_size && same(move, other.move);
+  }
+};
+
+struct LedgerContent {
+  std::string name;
+  std::optional<LedgerHeader> header = {};  ///< nothing where it is damaged, or of a later version: `faults` says so
+  std::vector<LedgerStretch> stretches = {};
+  std::uint64_t records = 0;
+  std::uint64_t first_time = 0, last_time = 0;  ///< of the records; 0 without any
+  bool ended = false;                           ///< its loader was destroyed, and the process went on
+  bool torn = false;                            ///< its last record is not whole: the process ended while writing it
+  std::vector<std::string> faults = {};         ///< what is damaged
+};
+
+/// `number` is for LedgerStretch::file. Throws Error: io.
+LedgerContent read_ledger_file(const LedgerFolder& folder, const std::string& name, std::size_t number);
+
+}  // namespace penstock

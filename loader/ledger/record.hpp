@@ -1,0 +1,70 @@
+// One record of a ledger. docs/ledger.md defines it for other programs.
+//
+//    0  u32  CRC-32C of the record's number in its file (u64, from 0) and, behind it, of bytes 4 to 63
+//    4  u32  kind
+//    8  u64  time, nanoseconds since 1970
+//   16  u64  six numbers: what they mean depends on the kind
+//
+// All numbers are little-endian. No record is all zeros, as what is reserved for later ones is.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+namespace penstock {
+
+inline constexpr std::size_t kLedgerRecordBytes = 64;
+
+struct LedgerRecord {
+  /// move: the batches behind it begin elsewhere than behind the last one. batch: next() gave it. failed: next() threw
+  /// in its place, and goes on with the one behind it. end: the loader was destroyed. none: from the move on, last=drop
+  /// leaves out all that is left of the epoch.
+  enum class Kind : std::uint32_t { move = 1, batch = 2, failed = 3, end = 4, none = 5 };
+
+  Kind kind = Kind::end;
+  std::uint64_t time = 0;
+  std::array<std::uint64_t, 6> numbers{};
+  friend bool operator==(const LedgerRecord&, const LedgerRecord&) = default;
+};
+
+/// The numbers of a `move`.
+struct LedgerMove {
+  std::uint64_t epoch = 0;
+  std::uint64_t position = 0;  ///< what all ranks had of the epoch's order before: [0, position)
+  std::uint64_t seed = 0, shuffle_block = 0, start = 0, batch = 0;  ///< as Position has them
+
+  LedgerRecord record(std::uint64_t time) const {
+    return {LedgerRecord::Kind::move, time, {epoch, position, seed, shuffle_block, start, batch}};
+  }
+  static LedgerMove of(const LedgerRecord& record) {
+    const auto& n = record.numbers;
+    return {.epoch = n[0], .position = n[1], .seed = n[2], .shuffle_block = n[3], .start = n[4], .batch = n[5]};
+  }
+};
+
+/// The numbers of a `batch`, of a `failed` one, and of `none`.
+struct LedgerBatch {
+  std::uint64_t batch = 0;           ///< of this rank, counted from the move's `start`
+  std::uint64_t first = 0, end = 0;  ///< positions of the epoch's order: [first, end); rows that pad have none
+  std::uint64_t reached = 0;         ///< once every rank has had its batch of this number: [0, reached)
+  std::uint64_t ends = 0;            ///< of the epoch: behind it lies what last=drop leaves out
+  std::uint64_t bad = 0;             ///< of the positions, those whose samples were replaced or marked
+
+  LedgerRecord record(LedgerRecord::Kind kind, std::uint64_t time) const {
+    return {kind, time, {batch, first, end, reached, ends, bad}};
+  }
+  static LedgerBatch of(const LedgerRecord& record) {
+    const auto& n = record.numbers;
+    return {.batch = n[0], .first = n[1], .end = n[2], .reached = n[3], .ends = n[4], .bad = n[5]};
+  }
+};
+
+using LedgerWords = std::array<std::uint64_t, kLedgerRecordBytes / sizeof(std::uint64_t)>;
+LedgerWords words_of(const LedgerRecord& record, std::uint64_t number);
+/// Nothing where the bytes are not record `number`, whole, of a kind that is known here.
+std::optional<LedgerRecord> ledger_record(std::span<const std::byte, kLedgerRecordBytes> bytes, std::uint64_t number);
+
+}  // namespace penstock
