@@ -67,11 +67,12 @@ GROUPS: list[tuple[str, list[str]]] = [
     ("Packing", ["pack", "finish_pack", "Writer", "encode", "dask.pack"]),
     ("Sources of samples", ["sources.*"]),
     ("Copying and tuning", ["stage", "tune"]),
+    ("What was delivered", ["audit", "Audit"]),
     ("Where the time goes", ["profile", "Profile", "Verdict", "Comparison", "rank_table", "RankTable", "Steps", "schedule",
                               "Schedule", "Trace", "merge_traces"]),
 ]
 INNER = ("ItemError", "Source", "choose")  # exported by penstock.sources, but not for programs
-MADE_BY_PENSTOCK = ("Dataset", "Profile", "RankTable", "SampleFunction", "Stats", "Steps", "Trace", "Transform")  # programs do not construct them
+MADE_BY_PENSTOCK = ("Audit", "Dataset", "Profile", "RankTable", "SampleFunction", "Stats", "Steps", "Trace", "Transform")  # programs do not construct them
 
 
 def tree_of(path: pathlib.Path) -> ast.Module:

@@ -20,6 +20,7 @@ Command ls_command(CLI::App& app);
 Command cat_command(CLI::App& app);
 Command show_command(CLI::App& app);
 Command verify_command(CLI::App& app);
+Command audit_command(CLI::App& app);
 Command stage_command(CLI::App& app);
 Command bench_command(CLI::App& app);
 Command bench_sampling_command(CLI::App& app);

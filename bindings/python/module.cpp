@@ -34,6 +34,7 @@ NB_MODULE(_penstock, module) {
   python::bind_mix(module);
   python::bind_rows(module);
   python::bind_loader(module);
+  python::bind_ledger(module);
   python::bind_convert(module);
   python::bind_stage(module);
   python::bind_writer(module);

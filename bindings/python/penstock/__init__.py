@@ -17,6 +17,7 @@ import importlib as _importlib
 from typing import Any as _Any
 
 from . import sources
+from ._audit import Audit, audit
 from ._batch import Batch
 from ._encode import encode
 from ._error import Error
@@ -73,6 +74,7 @@ from ._words import worded_steps as _worded_steps
 from ._writer import Writer
 
 __all__ = [
+    "Audit",
     "Batch",
     "Chain",
     "Comparison",
@@ -97,6 +99,7 @@ __all__ = [
     "Writer",
     "__version__",
     "array",
+    "audit",
     "boxes",
     "concat",
     "cutmix",

@@ -1,0 +1,48 @@
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <penstock/loader/ledger/audit.hpp>
+
+#include "command.hpp"
+#include "open.hpp"
+#include "output.hpp"
+
+namespace penstock::cli {
+namespace {
+
+struct AuditArguments {
+  std::string ledger, dataset, json;
+};
+
+int run(const AuditArguments& options) {
+  require_folder_of(options.json);
+  std::optional<Dataset> dataset;
+  if (!options.dataset.empty()) dataset = open_with_progress(options.dataset);
+  const LedgerAudit audit = audit_ledger(options.ledger, dataset ? &*dataset : nullptr);
+  if (options.json != "-") print(to_text(audit));
+  if (!options.json.empty()) write_report(options.json, to_json(audit));
+  if (audit.good()) return 0;
+  std::fprintf(stderr, "penstock: error: %s: %zu %s\n", options.ledger.c_str(), audit.faults.size(),
+               audit.faults.size() == 1 ? "fault" : "faults");
+  return 1;
+}
+
+}  // namespace
+
+Command audit_command(CLI::App& app) {
+  const auto options = std::make_shared<AuditArguments>();
+  CLI::App* command =
+      app.add_subcommand("audit", "Prove from a ledger that each sample was delivered once an epoch, or say which not");
+  command->add_option("LEDGER", options->ledger, "Folder that loaders were given as `ledger`")->required();
+  command->add_option("--dataset", options->dataset, "Names the samples that are missing or came twice");
+  command->add_option("--json", options->json, "Write it as JSON to this file; - is standard output");
+  command->footer(
+      "Examples:\n  penstock audit run/ledger\n  penstock audit run/ledger --dataset train.tar.d --json - | jq "
+      ".faults\n"
+      "Each epoch has a row. What is wrong is told below it, and the exit code is then 1.");
+  return {command, [options] { return run(*options); }};
+}
+
+}  // namespace penstock::cli

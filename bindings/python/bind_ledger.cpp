@@ -1,0 +1,42 @@
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/filesystem.h>
+#include <nanobind/stl/string.h>
+
+#include <penstock/loader/ledger/audit.hpp>
+
+#include "bind.hpp"
+#include "door.hpp"
+#include "interpreter.hpp"
+#include "open_dataset.hpp"
+
+namespace penstock::python {
+namespace {
+
+nb::tuple audit_of(const std::filesystem::path& ledger, const nb::object& dataset) {
+  std::optional<Dataset> opened;
+  if (!dataset.is_none()) opened = open_dataset(dataset);
+  std::string table, json;
+  {
+    const WithoutInterpreter released;
+    through_door({}, [&] {
+      const LedgerAudit audit = audit_ledger(ledger, opened ? &*opened : nullptr);
+      table = to_text(audit);
+      json = to_json(audit);
+    });
+  }
+  return nb::make_tuple(text(json), text(table));
+}
+
+}  // namespace
+
+void bind_ledger(nb::module_& module) {
+  module.def("audit", audit_of, nb::arg("ledger"), nb::arg("dataset") = nb::none(),
+             nb::sig("def audit(ledger: str | os.PathLike[str], dataset: typing.Any = None) -> tuple[str, str]"),
+             "As JSON, and as a table.");
+}
+
+}  // namespace penstock::python
