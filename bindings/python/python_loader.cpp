@@ -6,6 +6,7 @@
 #include <penstock/base/error.hpp>
 
 #include "bind.hpp"
+#include "dataset_views.hpp"
 #include "interpreter.hpp"
 #include "loader_options.hpp"
 
@@ -145,12 +146,10 @@ std::string PythonLoader::described() const {
   if (loader_ == nullptr) return "penstock.Loader(closed)";
   const Dataset& dataset = loader_->dataset();
   const LoaderOptions& options = loader_->options();
-  std::string told = "penstock.Loader(" + dataset.path().string() + ", " + std::string(dataset.format()) + ", " +
-                     std::to_string(dataset.size()) + " samples, " + std::to_string(loader_->batches()) +
-                     " batches of " + std::to_string(options.batch_size) + " per epoch, " +
-                     std::to_string(options.workers) +
-                     (options.workers_max > options.workers ? " to " + std::to_string(options.workers_max) : "") +
-                     " workers";
+  std::string told =
+      "penstock.Loader(" + python::described(dataset) + ", " + std::to_string(loader_->batches()) + " batches of " +
+      std::to_string(options.batch_size) + " per epoch, " + std::to_string(options.workers) +
+      (options.workers_max > options.workers ? " to " + std::to_string(options.workers_max) : "") + " workers";
   if (options.world > 1) told += ", rank " + std::to_string(options.rank) + " of " + std::to_string(options.world);
   if (!options.device.empty()) told += ", " + options.device;
   return told + ")";

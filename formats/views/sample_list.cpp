@@ -144,8 +144,7 @@ SampleList SampleList::slice(std::uint64_t first, std::uint64_t count) const {
 }
 
 SampleList SampleList::at(const SampleList& positions) const {
-  if (parts_.size() == 1 && parts_.front().bits == nullptr && parts_.front().numbers == nullptr)
-    return positions.shifted(parts_.front().base);
+  if (is_run()) return positions.shifted(parts_.front().base);
   SampleList list;
   for (const Part& part : positions.parts_) {
     if (part.bits == nullptr && part.numbers == nullptr) {

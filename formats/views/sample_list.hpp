@@ -26,6 +26,9 @@ class SampleList {
 
   std::uint64_t size() const { return parts_.empty() ? 0 : parts_.back().position + parts_.back().count; }
   bool empty() const { return parts_.empty(); }
+  bool is_run() const {  ///< of neighbouring numbers
+    return parts_.size() == 1 && parts_.front().bits == nullptr && parts_.front().numbers == nullptr;
+  }
   std::uint64_t operator[](std::uint64_t position) const {  ///< position < size()
     const Part& part = parts_.size() == 1 ? parts_.front() : holder(position);
     return part.at(position - part.position);

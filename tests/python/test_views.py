@@ -76,6 +76,20 @@ def test_a_sample_that_stands_twice_is_not_cropped_alike(images):
     np.testing.assert_array_equal(np.asarray(batch["jpg"])[:2], np.asarray(once["jpg"]))
 
 
+def test_a_loader_says_what_it_loads(packed):
+    view = ps.open(packed["tar"]).take(10)
+    assert f"penstock.Loader(view of {packed['tar']}: take 10; 10 of 500 samples, 5 batches" in repr(
+        ps.Loader(view, batch_size=2)
+    )
+
+
+def test_a_packing_has_each_key_once(packed, tmp_path):
+    view = ps.open(packed["tar"]).take(3)
+    with pytest.raises(ps.Error, match=view[0].key):
+        ps.pack(view + view, tmp_path / "twice", progress=False)
+    assert not (tmp_path / "twice").exists()
+
+
 def test_subset_takes_numbers_of_the_view(packed):
     view = ps.open(packed["zip"]).skip(100).take(100)
     assert keys_of(ps.Loader(view, batch_size=8, subset=[3, 99, 3])) == [view[3].key, view[99].key, view[3].key]
