@@ -50,6 +50,8 @@ struct Training {
   Seen seen = {};
   std::uint64_t ends_in = 0;  ///< epoch in which the last run ended
   bool went_on = false;       ///< the last run had batches
+  std::size_t begun_at = 0;   ///< checkpoint of the last run
+  std::uint32_t world = 1;    ///< of the last run
 };
 
 Cursor cursor_of(const PlanOptions& plan) {
@@ -156,6 +158,11 @@ RunDraws draws_of(Random& random, const Training& training, bool last) {
   if (training.setting.changes_batch_size) draws.plan.batch_size = static_cast<std::uint32_t>(1 + below(random, 12));
   const std::size_t known = training.checkpoints.size();
   draws.checkpoint = below(random, 3) != 0 ? known - 1 : below(random, known);
+  if (below(random, 4) == 0) {  // begins as the last run did
+    draws.checkpoint = training.begun_at;
+    draws.plan.world = training.world;
+    draws.plan.batch_size = training.setting.plan.batch_size;
+  }
   draws.steps = 1 + below(random, last ? 30 : 15);
   draws.killed = !last && below(random, 4) != 0;
   draws.seed = random();
@@ -167,6 +174,8 @@ void play(Training& training, const RunDraws& draws, const std::optional<std::fi
   const Checkpoint from = training.checkpoints[draws.checkpoint];
   // What stands behind a checkpoint that is restored is another future from now on.
   training.checkpoints.resize(draws.checkpoint + 1);
+  training.begun_at = draws.checkpoint;
+  training.world = draws.plan.world;
   Run run(training, folder, draws.plan, from);
   run.run(random, draws.steps, draws.killed);
   if (folder && draws.killed) ::_exit(0);  // as kill -9 does, nothing is closed

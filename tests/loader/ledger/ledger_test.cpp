@@ -202,6 +202,19 @@ TEST_CASE("a process that begins behind what was delivered leaves a hole, which 
   CHECK(has(audit.faults, "8 of 50 samples were not delivered, at positions 16 to 23"));
 }
 
+TEST_CASE("a training that begins anew takes back the later epochs of the one before") {
+  TwoRanks made;
+  for (std::uint32_t rank = 0; rank < 2; ++rank) {
+    Loader loader(made.arrays.dataset(), options_with(made.ledger, rank, 2));
+    take(loader, 2);
+  }
+  const LedgerAudit audit = audit_ledger(made.ledger);
+  CHECK(audit.good());
+  REQUIRE(audit.epochs.size() == 1);
+  CHECK(audit.epochs[0].delivered == 32);
+  CHECK(audit.epochs[0].taken_back == 50);
+}
+
 TEST_CASE("an epoch that was left early, with another behind it, is told") {
   const Arrays arrays(50);
   const fs::path ledger = arrays.folder / "ledger";
