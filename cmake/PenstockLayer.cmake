@@ -12,7 +12,7 @@ if(PENSTOCK_SANITIZER)
   target_compile_options(penstock_options INTERFACE
     -fsanitize=${PENSTOCK_SANITIZER} -fno-omit-frame-pointer
     $<$<STREQUAL:${PENSTOCK_SANITIZER},undefined>:-fno-sanitize-recover=undefined>)
-  if(PENSTOCK_SANITIZER STREQUAL undefined)  # GCC 12 warns of paths that only its checks make
+  if(PENSTOCK_SANITIZER MATCHES "address|undefined")  # GCC 12 warns of paths that only its checks make
     target_compile_options(penstock_options INTERFACE
       $<$<CXX_COMPILER_ID:GNU>:-Wno-array-bounds -Wno-maybe-uninitialized -Wno-stringop-overflow -Wno-stringop-overread>)
   endif()
