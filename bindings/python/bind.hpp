@@ -4,7 +4,17 @@
 #include <string>
 #include <string_view>
 
+// All casters, before any file of the module casts: one that is compiled without one of them would make another
+// function of the same name, and the linker takes either.
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/filesystem.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/variant.h>
+#include <nanobind/stl/vector.h>
 
 namespace penstock::python {
 

@@ -6,9 +6,6 @@
 #include <vector>
 
 #include <nanobind/nanobind.h>
-#include <nanobind/stl/optional.h>
-#include <nanobind/stl/string.h>
-#include <nanobind/stl/vector.h>
 
 #include <penstock/base/error.hpp>
 #include <penstock/transforms/chain/chain.hpp>

@@ -5,10 +5,6 @@
 #include <vector>
 
 #include <nanobind/nanobind.h>
-#include <nanobind/stl/filesystem.h>
-#include <nanobind/stl/optional.h>
-#include <nanobind/stl/string.h>
-#include <nanobind/stl/string_view.h>
 
 #include <penstock/formats/dataset.hpp>
 #include <penstock/formats/labels/emptiness.hpp>

@@ -1,5 +1,4 @@
 #include <nanobind/nanobind.h>
-#include <nanobind/stl/string_view.h>
 
 #include <penstock/formats/encodings.hpp>
 #include <penstock/transforms/extension_of.hpp>

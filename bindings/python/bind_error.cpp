@@ -1,7 +1,6 @@
 #include <exception>
 
 #include <nanobind/nanobind.h>
-#include <nanobind/stl/optional.h>
 
 #include <penstock/base/error.hpp>
 #include <penstock/base/handled_error.hpp>

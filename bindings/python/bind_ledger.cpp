@@ -3,8 +3,6 @@
 #include <string>
 
 #include <nanobind/nanobind.h>
-#include <nanobind/stl/filesystem.h>
-#include <nanobind/stl/string.h>
 
 #include <penstock/loader/ledger/audit.hpp>
 

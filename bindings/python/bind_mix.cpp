@@ -3,7 +3,6 @@
 
 #include <nanobind/nanobind.h>
 #include <nanobind/operators.h>
-#include <nanobind/stl/string.h>
 
 #include <penstock/transforms/mix.hpp>
 

@@ -4,9 +4,6 @@
 #include <utility>
 
 #include <nanobind/nanobind.h>
-#include <nanobind/stl/filesystem.h>
-#include <nanobind/stl/optional.h>
-#include <nanobind/stl/string.h>
 
 #include <penstock/staging/stage.hpp>
 

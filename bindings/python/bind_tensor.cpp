@@ -8,9 +8,6 @@
 #include <vector>
 
 #include <nanobind/nanobind.h>
-#include <nanobind/stl/optional.h>
-#include <nanobind/stl/pair.h>
-#include <nanobind/stl/string.h>
 
 #include "bind.hpp"
 #include "dlpack.hpp"

@@ -1,5 +1,6 @@
 #include "convert_result.hpp"
 
+#include "bind.hpp"
 #include "interpreter.hpp"
 #include "stats.hpp"
 

@@ -12,8 +12,6 @@
 #include <vector>
 
 #include <nanobind/nanobind.h>
-#include <nanobind/stl/filesystem.h>
-#include <nanobind/stl/string.h>
 
 #include <penstock/base/error.hpp>
 #include <penstock/base/printable.hpp>
