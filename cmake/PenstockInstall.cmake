@@ -33,6 +33,8 @@ set(public_headers
   loader/choices/values.hpp
   loader/ledger/audit.hpp
   loader/loader.hpp
+  loader/mixture.hpp
+  loader/mixture_options.hpp
   loader/model/demands.hpp
   loader/model/gains.hpp
   loader/model/simulation.hpp

@@ -37,6 +37,11 @@ std::shared_ptr<Pipeline> made(Dataset dataset, LoaderOptions options, const Loa
   }
 }
 
+LoaderOptions of_mixture(const Mixture& mixture, LoaderOptions options) {
+  options.mixture = std::make_shared<const Mixture>(mixture);
+  return options;
+}
+
 // Of a loader on the host without a cache; what cannot be read or compiled again now is not tried.
 std::optional<CacheDemand> pixels_of(const Dataset& dataset, const LoaderOptions& options, const Stats& stats) {
   if (stats.last_rows.empty() || options.cache != CacheKind::none || options.on_device != nullptr) return {};
@@ -52,6 +57,9 @@ std::optional<CacheDemand> pixels_of(const Dataset& dataset, const LoaderOptions
 
 Loader::Loader(Dataset dataset, LoaderOptions options)
     : Loader(std::move(dataset), std::move(options), choose_engine) {}
+
+Loader::Loader(const Mixture& mixture, LoaderOptions options)
+    : Loader(mixture.dataset(), of_mixture(mixture, std::move(options))) {}
 
 Loader::Loader(Dataset dataset, LoaderOptions options, EngineFactory make_engine)
     : pipeline_(made(std::move(dataset), std::move(options), make_engine)) {

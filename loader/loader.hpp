@@ -12,6 +12,7 @@
 
 #include <penstock/formats/dataset.hpp>
 #include <penstock/loader/batch/batch.hpp>
+#include <penstock/loader/mixture.hpp>
 #include <penstock/loader/model/gains.hpp>
 #include <penstock/loader/options.hpp>
 #include <penstock/loader/plan/state.hpp>
@@ -33,6 +34,10 @@ class Loader {
   /// Throws Error: invalid_argument, for options that do not fit each other or the dataset, before any thread starts;
   /// resource, when the system gives too few threads or too little memory: no thread is left then.
   explicit Loader(Dataset dataset, LoaderOptions options = {});
+  /// Of several datasets, mixed by weight. `last`, `on_error` and `missing` mean each source's samples: a bad one is
+  /// replaced by one of its source, and max_error_rate is of what an epoch has of it. Throws as the above, also for
+  /// `subset`, and for sampling by chance without `shuffle`.
+  explicit Loader(const Mixture& mixture, LoaderOptions options = {});
   /// For tests and special storage: reads go through engines made by `make_engine`.
   using EngineFactory = penstock::EngineFactory;
   Loader(Dataset dataset, LoaderOptions options, EngineFactory make_engine);

@@ -55,6 +55,10 @@ constexpr auto kOptions = std::to_array<OptionEntry>({
      "stand "
      "there several times; each time it draws anew.",
      "To split a dataset into training and validation, to balance classes, to try a program on 100 samples."},
+    {kOrder, "mixture",
+     "The datasets that are mixed. `Loader(const Mixture&)` sets it; in Python a mixture stands in the dataset's "
+     "place.",
+     "Never by hand.", Door::cpp},
     {kOrder, "shuffle_block",
      "Permutes blocks of so many samples, and the samples inside 16 blocks at a time. Without it or with 0: a full "
      "shuffle, which warns where it undoes each filtered block many times.",

@@ -22,6 +22,8 @@
 
 namespace penstock {
 
+class Mixture;
+
 /// What becomes of the samples that do not fill a batch at the end of an epoch. With several ranks `keep` pads the last
 /// batches by repeats, so that all ranks have equally many rows; `__valid__` marks the rows that count.
 enum class Last : std::uint8_t { keep, drop, pad };
@@ -66,6 +68,8 @@ struct LoaderOptions {
   /// Sample numbers that an epoch delivers, in their unshuffled order; unset: all. A sample may stand there several
   /// times: each time it draws anew.
   std::optional<std::vector<std::uint64_t>> subset = {};
+  /// Set by the loader of a mixture; `shuffle`, `shuffle_block` and `seed` are then of each pass over a source.
+  std::shared_ptr<const Mixture> mixture = {};
   /// Samples per block of a block shuffle, for storage that is slow at random and for samples that share filtered
   /// blocks, which a full shuffle undoes many times (the stats then say so); 0 or unset: full shuffle.
   std::optional<std::uint64_t> shuffle_block = {};

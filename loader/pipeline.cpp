@@ -105,7 +105,7 @@ Pipeline::Pipeline(Dataset opened, LoaderOptions chosen, const EngineFactory& ma
       worker_logs_(work_logs(options_.workers_max)),
       worker_records_(worker_records(options_.workers_max, program_.outputs().size())),
       slabs_(host_slabs()),
-      failures_(options_.max_error_rate, selection_.samples, options_.world),
+      failures_(options_.max_error_rate, failure_shares(selection_), options_.world),
       stalls_(scheduler_log_, worker_logs_, !engine_.engine->synchronous()),
       publisher_(options_.publish),
       reorder_(add(std::make_unique<ReorderBuffer>(slabs_, options_.workers))) {

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <penstock/base/error.hpp>
+#include <penstock/loader/mixture.hpp>
 #include <penstock/loader/pipeline.hpp>
 #include <penstock/loader/time/profiler_range.hpp>
 
@@ -151,13 +152,12 @@ void Pipeline::require_few_failures(bool has_bad) {
   constexpr std::uint64_t kAskEvery = 16;  // batches
   if (options_.on_error == OnError::raise) return;
   // Without the lock: stats() need not wait for other ranks. Only this thread changes the failures.
-  const std::uint64_t bad = failures_.before(cursor_.reached());
   if (!options_.sum_over_ranks) {
-    if (has_bad) failures_.require_within_share(bad);
+    if (has_bad) failures_.require_within_share(cursor_.reached());
     return;
   }
   const bool ask = cursor_.position().batch % kAskEvery == 0 || cursor_.at_end();
-  if (ask) failures_.require_within_all(options_.sum_over_ranks(bad));
+  if (ask) failures_.require_within_all(options_.sum_over_ranks(failures_.before(cursor_.reached())));
 }
 
 void Pipeline::set_epoch(std::uint64_t epoch) {
@@ -208,7 +208,8 @@ BatchResult Pipeline::filled_by_host(const Batch& batch) {
                     .shuffle_block = record.shuffle_block,
                     .epoch = record.epoch,
                     .start = record.start,
-                    .batch = record.number};
+                    .batch = record.number,
+                    .carried = record.carried};
   static const GpuJpeg none;
   DeviceShare share = share_;
   share.offload = offloads(direct_, none);
@@ -236,6 +237,8 @@ RowAccount Pipeline::explain(const Batch& batch, std::uint32_t row) const {
     throw Error::invalid_argument("row " + std::to_string(row) + " of a batch of " + std::to_string(batch.size()));
   }
   RowAccount account = account_for(dataset_, whole_program(), batch.slab()->context(row));
+  if (!batch.sources().empty())
+    account.source = options_.mixture->sources()[static_cast<std::size_t>(batch.sources()[row])].name;
   if (batch.mix() && batch.valid()[row] != 0) {
     const std::uint32_t partner = partner_of(batch.valid(), row);
     account.mix = MixAccount{*batch.mix(), partner, std::string(batch.keys()[partner])};

@@ -14,6 +14,7 @@
 #include <penstock/formats/io/file_identity.hpp>
 #include <penstock/formats/labels/absent_classes.hpp>
 #include <penstock/loader/device/device_plan.hpp>
+#include <penstock/loader/mixture.hpp>
 #include <penstock/loader/plan/distributed_env.hpp>
 #include <penstock/loader/prepare.hpp>
 #include <penstock/loader/work/batch_mixer.hpp>
@@ -22,6 +23,7 @@
 namespace penstock {
 namespace {
 
+constexpr std::uint64_t kNoSample = ~std::uint64_t{0};
 constexpr std::uint32_t kReadAheadRows = 64;    // reads in flight that keep a disk busy
 constexpr std::uint64_t kSmallBatch = 8 << 20;  // bytes: filled about as fast as handed from thread to thread
 constexpr std::uint64_t kLongRow = 4096;  // bytes: from which mapping its file is cheaper than copying it by the kernel
@@ -190,6 +192,8 @@ LoaderOptions resolved(const Dataset& dataset, LoaderOptions options) {
   if (options.workers_max == kAutoWorkers)
     options.workers_max = std::min(kMostWorkers, std::max(kFewestAuto, 4 * options.workers));
   options.workers_max = std::max(options.workers_max, options.workers);
+  require(options.mixture == nullptr || options.shuffle || options.mixture->options().sampling != Sampling::random,
+          "a mixture whose sources come by chance (sampling \"random\") takes shuffle");
   require(options.device_prefetch > 0, "device_prefetch must be at least 1");
   if (options.on_device == nullptr && !options.device.empty()) options.on_device = open_device(options.device);
   if (options.on_device != nullptr) options.device = to_string(options.on_device->id());
@@ -259,7 +263,20 @@ PlanOptions plan_options(const LoaderOptions& options, const Selection& selectio
           .batch_size = options.batch_size,
           .rank = options.rank,
           .world = options.world,
-          .last = options.last};
+          .last = options.last,
+          .mixed = selection.mixed};
+}
+
+std::vector<FailureShare> failure_shares(const Selection& selection) {
+  if (selection.mixed == nullptr) return {{.samples = selection.samples}};
+  std::vector<FailureShare> shares;
+  for (std::size_t s = 0; s < selection.mixed->sources.size(); ++s) {
+    const MixedSource& source = selection.mixed->sources[s];
+    shares.push_back({.source = source.name,
+                      .first_sample = source.first < selection.listed ? selection.sample(source.first) : kNoSample,
+                      .samples = selection.mixed->counts[s]});
+  }
+  return shares;
 }
 
 unsigned slab_count(const LoaderOptions& options, std::uint64_t row_bytes, bool reads_ahead) {

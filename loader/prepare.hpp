@@ -10,6 +10,7 @@
 #include <penstock/loader/options.hpp>
 #include <penstock/loader/plan/plan.hpp>
 #include <penstock/loader/plan/selection.hpp>
+#include <penstock/loader/work/failures.hpp>
 #include <penstock/transforms/program/program.hpp>
 
 namespace penstock {
@@ -34,6 +35,7 @@ Programs programs_of(const Dataset& dataset, const LoaderOptions& options);
 EngineOptions engine_options(const LoaderOptions& options);
 EngineOptions engine_options(const LoaderOptions& options, const Program& program);
 PlanOptions plan_options(const LoaderOptions& options, const Selection& selection);
+std::vector<FailureShare> failure_shares(const Selection& selection);
 
 /// Batches ahead of the consumer, and the consumer's; with a device, those being copied in place of the consumer's.
 /// What is ahead is `prefetch` ready ones and those being filled (enough rows to keep every worker, or the disk, busy);

@@ -9,6 +9,7 @@
 #include <penstock/loader/choices/split.hpp>
 #include <penstock/loader/ledger/audit.hpp>
 #include <penstock/loader/loader.hpp>
+#include <penstock/loader/mixture.hpp>
 #include <penstock/pack/convert.hpp>
 #include <penstock/pack/writer.hpp>
 #include <penstock/transforms/chain/chain.hpp>

@@ -61,6 +61,7 @@ GROUPS: list[tuple[str, list[str]]] = [
         + ["Chain", "transform", "Transform", "sample", "SampleFunction"],
     ),
     ("Mixing rows", ["mixup", "cutmix", "Mix"]),
+    ("Mixing datasets", ["mixture", "Mixture"]),
     ("Images", ["image.*"]),
     ("Point clouds", ["points.*"]),
     ("Arrays", ["array.*"]),
@@ -72,7 +73,7 @@ GROUPS: list[tuple[str, list[str]]] = [
                               "Schedule", "Trace", "merge_traces"]),
 ]
 INNER = ("ItemError", "Source", "choose")  # exported by penstock.sources, but not for programs
-MADE_BY_PENSTOCK = ("Audit", "Dataset", "Profile", "RankTable", "SampleFunction", "Stats", "Steps", "Trace", "Transform")  # programs do not construct them
+MADE_BY_PENSTOCK = ("Audit", "Dataset", "Mixture", "Profile", "RankTable", "SampleFunction", "Stats", "Steps", "Trace", "Transform")  # programs do not construct them
 
 
 def tree_of(path: pathlib.Path) -> ast.Module:

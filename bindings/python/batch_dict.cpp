@@ -44,6 +44,8 @@ nb::dict batch_dict(const Batch& batch) {
   for (const std::string_view key : batch.keys()) keys.append(text(key));
   columns["__key__"] = keys;
   columns["__valid__"] = of_host(batch, batch.valid().data(), DType::boolean, batch.size());
+  if (!batch.sources().empty())
+    columns["__source__"] = of_host(batch, batch.sources().data(), DType::i64, batch.size());
   return columns;
 }
 

@@ -28,6 +28,7 @@ void bind_tensor(nb::module_& module);
 void bind_loader(nb::module_& module);
 void bind_ledger(nb::module_& module);
 void bind_mix(nb::module_& module);
+void bind_mixture(nb::module_& module);
 void bind_rows(nb::module_& module);
 void bind_convert(nb::module_& module);
 void bind_stage(nb::module_& module);

@@ -9,12 +9,6 @@
 #include <vector>
 
 #include <nanobind/nanobind.h>
-#include <nanobind/stl/filesystem.h>
-#include <nanobind/stl/optional.h>
-#include <nanobind/stl/pair.h>
-#include <nanobind/stl/string.h>
-#include <nanobind/stl/variant.h>
-#include <nanobind/stl/vector.h>
 
 #include <penstock/base/error.hpp>
 #include <penstock/loader/option_table.hpp>
@@ -129,7 +123,8 @@ void construct(PythonLoader* self, const nb::object& source, std::uint32_t batch
                         .gpu_jpeg = gpu_jpeg,
                         .gpu_jpeg_bytes = gpu_jpeg_bytes};
   std::string note = set_rank(options, rank, world);
-  Dataset dataset = open_dataset(source);
+  if (nb::isinstance<Mixture>(source)) options.mixture = std::make_shared<const Mixture>(nb::cast<Mixture>(source));
+  Dataset dataset = options.mixture != nullptr ? options.mixture->dataset() : open_dataset(source);
   require_classes(dataset, classes);
   OwnFunctions own = own_functions(fields, on_sample, on_batch, options.on_error == OnError::mark, python_workers);
   options.fields = std::move(own.fields);
@@ -302,6 +297,7 @@ nb::dict explain(PythonLoader& self, std::uint64_t epoch, std::uint64_t batch, s
   told["seed"] = account.seed;
   told["epoch"] = account.epoch;
   told["occurrence"] = account.occurrence;
+  if (!account.source.empty()) told["source"] = text(account.source);
   if (account.mix) told["mix"] = mix_dict(*account.mix);
   nb::dict outputs;
   for (const OutputOrigin& origin : account.outputs) outputs[text(origin.account.output)] = output_dict(origin);
@@ -340,11 +336,12 @@ constexpr const char* kDoc =
     "interpreter. One `for` over it is one epoch; the next `for` is the next epoch. Leaving one early discards what\n"
     "was fetched ahead.\n\n"
     "Each batch is a dict: an output's name -> Tensor (rows, ...) or Ragged, \"__key__\" -> list of str, and\n"
-    "\"__valid__\" -> bool Tensor (rows,): False for rows that pad or are marked bad.";
+    "\"__valid__\" -> bool Tensor (rows,): False for rows that pad or are marked bad; of a mixture, \"__source__\" ->\n"
+    "int64 Tensor (rows,): the number of the row's source.";
 
 const char* init_doc() {
   static const std::string text =
-      "source: path of a dataset of any packing, or a Dataset.\n" + options_for_python() +
+      "source: path of a dataset of any packing, a Dataset, or a Mixture.\n" + options_for_python() +
       "\nRaises Error: invalid_argument, for options that do not fit each other or the dataset; and what opening "
       "raises.";
   return text.c_str();

@@ -4,7 +4,6 @@
 #include <string>
 #include <utility>
 
-#include <nanobind/stl/string.h>
 
 #include <penstock/base/error.hpp>
 #include <penstock/loader/plan/distributed_env.hpp>
@@ -29,8 +28,8 @@ nb::object steps_module() {
 void require_names(const nb::dict& fields) {
   for (const auto& [key, value] : fields) {
     const std::string output = nb::str(key).c_str();
-    if (output == "__key__" || output == "__valid__")
-      throw Error::invalid_argument("fields: " + output + " is in every batch and cannot be an output's name");
+    if (output == "__key__" || output == "__valid__" || output == "__source__")
+      throw Error::invalid_argument("fields: " + output + " is a batch's own and cannot be an output's name");
   }
 }
 

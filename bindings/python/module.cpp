@@ -32,6 +32,7 @@ NB_MODULE(_penstock, module) {
   python::bind_chain(module);
   python::bind_tensor(module);
   python::bind_mix(module);
+  python::bind_mixture(module);
   python::bind_rows(module);
   python::bind_loader(module);
   python::bind_ledger(module);

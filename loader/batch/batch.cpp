@@ -50,6 +50,10 @@ std::span<const std::uint64_t> Batch::samples() const {
   return slab_->samples;
 }
 
+std::span<const std::int64_t> Batch::sources() const {
+  return slab_->sources;
+}
+
 std::span<const BadSample> Batch::bad() const {
   return slab_->bad;
 }

@@ -36,6 +36,8 @@ class Batch {
   /// How the rows were mixed: each with the row that counts before it. Nothing without LoaderOptions::mix.
   const std::optional<MixDraw>& mix() const;
   std::span<const std::uint64_t> samples() const;  ///< sample number of each row
+  /// `__source__`: of each row the number of its source in the mixture; empty, where the loader has none.
+  std::span<const std::int64_t> sources() const;
   std::span<const BadSample> bad() const;          ///< what is wrong with the rows that are marked bad, in row order
   std::span<const std::string_view> keys() const;  ///< `__key__`
   /// What keeps the memory: lives as long as the batch and whatever shares it.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -14,6 +15,7 @@
 namespace penstock {
 
 class DeviceUse;  // penstock/device/device_use.hpp
+struct Carried;   // penstock/loader/plan/mixed_order.hpp
 
 struct BatchRecord {
   std::uint64_t seed = 0, epoch = 0, number = 0;
@@ -21,7 +23,9 @@ struct BatchRecord {
   std::uint64_t shuffle_block = 0;  ///< of the epoch's order
   std::uint32_t rows = 0;
   std::vector<std::uint64_t> samples;
+  std::shared_ptr<const Carried> carried;  ///< of a mixture, as Position has it
   std::vector<std::uint32_t> occurrences;  ///< of each row's sample in the epoch's list of samples
+  std::vector<std::int64_t> sources;       ///< of each row, its number in the mixture; empty without one
   std::vector<std::string_view> keys;
   std::vector<std::uint8_t> valid;
   std::optional<MixDraw> mix;    ///< how the rows were mixed

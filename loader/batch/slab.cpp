@@ -64,6 +64,7 @@ Slab::Slab(std::span<const Output> outputs, const SlabLayout& layout, PagePinnin
   }
   samples.reserve(batch_size);
   occurrences.reserve(batch_size);
+  sources.reserve(batch_size);
   keys.reserve(batch_size);
   valid.reserve(batch_size);
   fields.reserve(outputs.size());
@@ -86,6 +87,7 @@ void Slab::begin(std::uint64_t new_epoch, std::uint64_t new_number, std::uint32_
   rows = new_rows;
   samples.assign(rows, 0);
   occurrences.assign(rows, 0);
+  sources.clear();
   keys.assign(rows, {});
   valid.assign(rows, 1);
   mix.reset();

@@ -21,12 +21,14 @@ void name_rows(BatchBuilder& builder, const WorkerContext& context, const Positi
   slab.seed = position.seed;
   slab.shuffle_block = position.shuffle_block;
   slab.start = position.start;
+  slab.carried = position.carried;
   for (std::uint32_t i = 0; i < slab.rows; ++i) {
     const Row& row = builder.rows[i];
     slab.samples[i] = context.selection.sample(row.sample);
-    slab.occurrences[i] = context.selection.occurrence(row.sample);
+    slab.occurrences[i] = context.selection.occurrence(row.sample, row.occurrence);
     slab.keys[i] = context.dataset.key(slab.samples[i]);
     slab.valid[i] = row.valid ? 1 : 0;
+    if (context.selection.mixed) slab.sources.push_back(context.selection.mixed->source_of(row.sample));
   }
   std::vector<std::uint64_t> items;
   std::vector<Piece> pieces;

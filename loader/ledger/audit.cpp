@@ -106,6 +106,9 @@ class LedgerAuditor {
     if (!header_) return;
     audit_.dataset = header_->path;
     audit_.fingerprint = header_->state.dataset;
+    if (dataset_ != nullptr && header_->state.mixture)
+      throw Error::unsupported("the ledger " + where + " is of a mixture: its positions are proved without a dataset",
+                               {.dataset = dataset_->path().string()});
     if (dataset_ != nullptr && dataset_->fingerprint() != header_->state.dataset)
       throw Error::invalid_argument("the ledger " + where + " is of another dataset, " + header_->path,
                                     {.dataset = dataset_->path().string()});

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <utility>
 
 #include <penstock/base/error.hpp>
@@ -31,6 +32,34 @@ void require_same(const SavedOrder& saved, const SavedOrder& own) {
   require(saved.subset == own.subset, "another subset of the samples", "one of its own");
 }
 
+// Empty where the order of the saved mixture is this one's.
+std::string difference(const SavedMixture& saved, const MixedOrder& own) {
+  const auto told = [](const std::string& theirs, const std::string& ours) {
+    return "the state was saved with " + theirs + ", this mixture has " + ours;
+  };
+  const auto names = [](const auto& sources) {
+    std::string text = "the sources ";
+    for (const auto& source : sources) text += (&source == &sources.front() ? "\"" : ", \"") + source.name + "\"";
+    return text;
+  };
+  if (!std::ranges::equal(saved.sources, own.sources, {}, &SavedSource::name, &MixedSource::name))
+    return told(names(saved.sources), names(own.sources));
+  for (std::size_t s = 0; s < own.sources.size(); ++s) {
+    const std::string of = " of source \"" + own.sources[s].name + "\"";
+    const auto parts = [&](std::uint64_t weight) {
+      return "a weight of " + std::to_string(static_cast<double>(weight) / 0x1p32) + of;
+    };
+    if (saved.sources[s].dataset != own.sources[s].dataset || saved.sources[s].samples != own.sources[s].samples)
+      return told("other samples" + of, std::to_string(own.sources[s].samples));
+    if (saved.sources[s].weight != own.sources[s].weight)
+      return told(parts(saved.sources[s].weight), parts(own.sources[s].weight));
+  }
+  if (saved.sampling != own.sampling)
+    return told("sampling \"" + std::string(name(saved.sampling)) + "\"",
+                "\"" + std::string(name(own.sampling)) + "\"");
+  return {};
+}
+
 }  // namespace
 
 Cursor::Cursor(const PlanOptions& plan, std::optional<std::uint64_t> subset, std::uint64_t block_of_version_1)
@@ -56,6 +85,8 @@ LoaderState Cursor::save(std::uint64_t fingerprint, std::string transforms) cons
   SavedOrder saved = order();
   saved.block_of_version_1 = options_.shuffle && position_.shuffle_block != options_.shuffle_block;
   if (saved.block_of_version_1) saved.shuffle_block = position_.shuffle_block;
+  std::optional<SavedMixture> mixed;
+  if (options_.mixed != nullptr) mixed = mixture();
   return {.dataset = fingerprint,
           .samples = options_.samples,
           .seed = position_.seed,
@@ -65,10 +96,76 @@ LoaderState Cursor::save(std::uint64_t fingerprint, std::string transforms) cons
           .world = options_.world,
           .batch_size = options_.batch_size,
           .transforms = std::move(transforms),
-          .order = saved};
+          .order = saved,
+          .mixture = std::move(mixed)};
+}
+
+SavedMixture Cursor::mixture() const {
+  const Carried* carried = position_.carried.get();
+  SavedMixture saved{.sampling = options_.mixed->sampling, .since = carried != nullptr ? carried->epoch : 0};
+  const std::vector<std::uint64_t> taken = plan_.taken_before(reached());
+  for (std::size_t s = 0; s < taken.size(); ++s) {
+    const MixedSource& source = options_.mixed->sources[s];
+    saved.sources.push_back({.name = source.name,
+                             .dataset = source.dataset,
+                             .samples = source.samples,
+                             .weight = source.weight,
+                             .before = carried != nullptr ? carried->taken[s] : 0,
+                             .taken = taken[s]});
+  }
+  return saved;
+}
+
+void Cursor::note_differences(const LoaderState& state, std::string_view transforms,
+                              std::vector<std::string>& notes) const {
+  if (state.seed != options_.seed) {
+    notes.push_back("goes on with its own seed=" + std::to_string(state.seed) +
+                    ", not with this loader's seed=" + std::to_string(options_.seed));
+  }
+  if (state.transforms != transforms) {
+    notes.push_back("was made with other codecs or transforms (" + state.transforms + ") than this loader's (" +
+                    std::string(transforms) + ")");
+  }
+}
+
+// Of other weights or sources: what was under way ends, and each source that is still there goes on where it was.
+void Cursor::carry(const LoaderState& state, Restored& restored) const {
+  auto carried = std::make_shared<Carried>();
+  carried->epoch = state.epoch + (state.start + state.batch > 0 ? 1 : 0);
+  for (const MixedSource& source : options_.mixed->sources) {
+    const auto saved = std::ranges::find(state.mixture->sources, source.name, &SavedSource::name);
+    const bool known = saved != state.mixture->sources.end();
+    if (known && (saved->dataset != source.dataset || saved->samples != source.samples))
+      throw Error::invalid_argument("source \"" + source.name +
+                                    "\" has other samples than when the state was saved; give it another name to "
+                                    "begin it anew");
+    carried->taken.push_back(known ? saved->taken : 0);
+  }
+  restored.notes.push_back("is of a mixture of other weights or sources: epoch " + std::to_string(carried->epoch) +
+                           " begins with this loader's, and each source that both have goes on where it was");
+  restored.position = {.seed = state.seed,
+                       .shuffle_block = options_.shuffle_block,
+                       .epoch = carried->epoch,
+                       .carried = std::move(carried)};
 }
 
 Restored Cursor::load(const LoaderState& state, std::uint64_t fingerprint, std::string_view transforms) const {
+  if (state.mixture.has_value() != (options_.mixed != nullptr))
+    throw Error::invalid_argument(state.mixture ? "the state is of a mixture, this loader's dataset is none"
+                                                : "the state is of one dataset, this loader's is a mixture");
+  std::string other = state.mixture ? difference(*state.mixture, *options_.mixed) : "";
+  if (state.mixture && other.empty() && state.samples != options_.samples)
+    other = "the state counts " + std::to_string(state.samples) + " samples an epoch, this mixture " +
+            std::to_string(options_.samples);
+  if (!other.empty()) {
+    if (!options_.mixed->carry)
+      throw Error::invalid_argument(other + "; sources=\"carry\" goes on with each source where it was");
+    if (state.order) require_same(*state.order, order());
+    Restored restored;
+    carry(state, restored);
+    note_differences(state, transforms, restored.notes);
+    return restored;
+  }
   if (state.dataset != fingerprint) throw Error::invalid_argument("the state belongs to another dataset");
   if (state.samples != options_.samples) {
     throw Error::invalid_argument("the state counts " + std::to_string(state.samples) +
@@ -79,6 +176,12 @@ Restored Cursor::load(const LoaderState& state, std::uint64_t fingerprint, std::
                                  .epoch = state.epoch,
                                  .start = state.start,
                                  .batch = state.batch}};
+  if (state.mixture && state.mixture->since > 0) {
+    auto carried = std::make_shared<Carried>();
+    carried->epoch = state.mixture->since;
+    for (const SavedSource& source : state.mixture->sources) carried->taken.push_back(source.before);
+    restored.position.carried = std::move(carried);
+  }
   std::vector<std::string>& notes = restored.notes;
   if (!state.order)
     notes.emplace_back(
@@ -96,14 +199,7 @@ Restored Cursor::load(const LoaderState& state, std::uint64_t fingerprint, std::
     if (by_blocks) own.shuffle_block = block_of_version_1_;
     require_same(*state.order, own);
   }
-  if (state.seed != options_.seed) {
-    notes.push_back("goes on with its own seed=" + std::to_string(state.seed) +
-                    ", not with this loader's seed=" + std::to_string(options_.seed));
-  }
-  if (state.transforms != transforms) {
-    notes.push_back("was made with other codecs or transforms (" + state.transforms + ") than this loader's (" +
-                    std::string(transforms) + ")");
-  }
+  note_differences(state, transforms, notes);
   PlanOptions then = options_;
   then.world = state.world;
   then.batch_size = state.batch_size;

@@ -40,7 +40,10 @@ class Cursor {
   Restored load(const LoaderState& state, std::uint64_t fingerprint, std::string_view transforms) const;
 
  private:
-  SavedOrder order() const;  // of the loader's own options
+  SavedOrder order() const;      // of the loader's own options
+  SavedMixture mixture() const;  // and where its sources are
+  void carry(const LoaderState& state, Restored& restored) const;
+  void note_differences(const LoaderState& state, std::string_view transforms, std::vector<std::string>& notes) const;
 
   const PlanOptions options_;
   const std::optional<std::uint64_t> subset_;

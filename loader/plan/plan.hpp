@@ -2,41 +2,42 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include <penstock/loader/options.hpp>
-#include <penstock/loader/plan/permutation.hpp>
+#include <penstock/loader/plan/mixed_order.hpp>
+#include <penstock/loader/plan/sample_order.hpp>
 
 namespace penstock {
-
-/// Blocks whose samples a block shuffle mixes with each other: what must be at hand at once is this many blocks.
-inline constexpr std::uint64_t kShuffleWindowBlocks = 16;
 
 /// What a plan is a function of. `samples` counts what the epoch delivers.
 struct PlanOptions {
   std::uint64_t samples = 0;
   bool shuffle = false;
-  /// Samples per block: the blocks are permuted, then the samples inside each window of kShuffleWindowBlocks blocks
-  /// that follow each other in the permuted order. 0: all samples are permuted at once.
-  std::uint64_t shuffle_block = 0;
+  std::uint64_t shuffle_block = 0;  ///< SampleOrderOptions
   std::uint64_t seed = 0;
   std::uint32_t batch_size = 1, rank = 0, world = 1;
   Last last = Last::keep;
+  std::shared_ptr<const MixedOrder> mixed = {};  ///< of a mixture; null: each sample of one list comes once
+  std::shared_ptr<const Carried> carried = {};
 };
 
 struct Row {
-  std::uint64_t sample;    ///< number in the dataset (or in the list of included samples)
-  std::uint64_t position;  ///< in the epoch's permutation; of a repeat, where its sample stands there
-  bool valid;              ///< false for a repeat that pads
+  std::uint64_t sample;          ///< number in the dataset (or in the list of included samples)
+  std::uint64_t position;        ///< in the epoch's order; of a repeat, where its sample stands there
+  bool valid;                    ///< false for a repeat that pads
+  std::uint32_t occurrence = 0;  ///< how often the epoch's order has the sample before
   friend bool operator==(const Row&, const Row&) = default;
 };
 
 /// One rank's batches of one epoch, from position `start` on. Row i of batch b holds position
-/// start + (b * world + rank) * batch_size + i of the epoch's permutation.
+/// start + (b * world + rank) * batch_size + i of the epoch's order. Of a mixture's shares it is the ith of those that
+/// RankDeal gives the rank, where all ranks' batches are full.
 ///
 /// What does not fill a batch on every rank, at the end of the epoch, is left out (drop), or given in a last batch
 /// that is full (pad) or has as many rows as its fullest rank needs (keep: with one rank, that is a short batch).
-/// Rows past the end repeat the epoch's order from its beginning and are not valid.
+/// Rows past the end repeat the epoch's order from its beginning and are not valid. Used by one thread at a time.
 class Plan {
  public:
   /// Throws Error: invalid_argument, for batch_size or world 0, rank >= world, start > samples.
@@ -48,20 +49,18 @@ class Plan {
   /// First position not delivered once every rank has had `delivered` batches; `samples` after the last batch, also
   /// when some were dropped.
   std::uint64_t position_after(std::uint64_t delivered) const;
+  /// Of a mixture: what each source has given, ever, before a position of the epoch.
+  std::vector<std::uint64_t> taken_before(std::uint64_t position) const { return mixed_->taken_before(position); }
 
  private:
+  Row row_at(std::uint64_t position, bool valid) const;
   void add_rows(std::uint64_t first, std::uint64_t end, std::vector<Row>& rows) const;
-  std::uint64_t block_shuffled(std::uint64_t position) const;
-  std::uint64_t slot_begin(std::uint64_t slot) const;
-  std::uint64_t slot_of(std::uint64_t position) const;
 
   PlanOptions options_;
   std::uint64_t epoch_, start_;
-  std::uint64_t per_step_;        // samples that all ranks together take per batch
-  Permutation order_;             // of samples, or of blocks
-  std::uint64_t blocks_ = 0;      // block shuffle: count, with the last one
-  std::uint64_t short_by_ = 0;    // samples that the last block lacks
-  std::uint64_t short_slot_ = 0;  // where the last block stands in the permuted order
+  std::uint64_t per_step_;  // samples that all ranks together take per batch
+  SampleOrder order_;
+  std::shared_ptr<MixedEpoch> mixed_;  // in place of the order
 };
 
 }  // namespace penstock

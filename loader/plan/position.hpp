@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
 #include <penstock/loader/plan/plan.hpp>
 
@@ -14,18 +15,24 @@ struct Position {
   std::uint64_t epoch = 0;
   std::uint64_t start = 0;  ///< position of batch 0 in the epoch's permutation
   std::uint64_t batch = 0;
+  std::shared_ptr<const Carried> carried = {};  ///< of a mixture, as PlanOptions has it
 
   /// Where another epoch begins, in the same order.
   Position first_of(std::uint64_t other) const {
-    return {.seed = seed, .shuffle_block = shuffle_block, .epoch = other};
+    return {.seed = seed, .shuffle_block = shuffle_block, .epoch = other, .carried = carried};
   }
   bool same_order(const Position& other) const {
-    return seed == other.seed && shuffle_block == other.shuffle_block && epoch == other.epoch;
+    return seed == other.seed && shuffle_block == other.shuffle_block && epoch == other.epoch &&
+           same(carried.get(), other.carried.get());
+  }
+  static bool same(const Carried* one, const Carried* other) {
+    return one == other || (one != nullptr && other != nullptr && *one == *other);
   }
   /// The plan of its epoch, where `options` says all else.
   Plan plan(PlanOptions options) const {
     options.seed = seed;
     options.shuffle_block = shuffle_block;
+    options.carried = carried;
     return {options, epoch, start};
   }
 };

@@ -9,6 +9,7 @@
 #include <penstock/formats/encodings.hpp>
 #include <penstock/formats/io/hash.hpp>
 #include <penstock/formats/labels/emptiness.hpp>
+#include <penstock/loader/mixture.hpp>
 #include <penstock/loader/plan/selection.hpp>
 #include <penstock/loader/plan/serving_field.hpp>
 
@@ -56,9 +57,10 @@ std::vector<std::uint32_t> occurrences_in(const std::vector<std::uint64_t>& list
 }
 
 Selection selection_of(std::vector<std::uint64_t> list, std::uint64_t samples) {
-  Selection selection{.samples = list.size()};
+  Selection selection{.listed = list.size(), .samples = list.size()};
   if (is_all_in_order(list, samples)) return selection;
   selection.occurrences = occurrences_in(list, samples);
+  for (const std::uint32_t before : selection.occurrences) selection.repeats = std::max(selection.repeats, before + 1);
   selection.included = std::move(list);
   return selection;
 }
@@ -70,12 +72,12 @@ struct BlockUse {
 
 BlockUse block_use(const Dataset& dataset, const Program& program, const Selection& selection) {
   constexpr std::uint64_t kProbes = 16;
-  const std::uint64_t probes = std::min(kProbes, selection.samples);
+  const std::uint64_t probes = std::min(kProbes, selection.listed);
   BlockUse use;
   std::vector<std::uint32_t> fields;
   std::vector<Piece> pieces;
   for (std::uint64_t i = 0; i < probes; ++i) {
-    const std::uint64_t sample = selection.sample(i * (selection.samples / probes));
+    const std::uint64_t sample = selection.sample(i * (selection.listed / probes));
     fields.clear();
     for (const Output& output : program.outputs()) {
       const auto field = serving_field(dataset, output, sample, pieces);
@@ -138,14 +140,40 @@ std::string megabytes(double bytes) {
 
 }  // namespace
 
+Selection::Range Selection::like(std::uint64_t number) const {
+  if (mixed == nullptr) return {0, listed};
+  const MixedSource& source = mixed->sources[mixed->source_of(number)];
+  return {source.first, source.samples};
+}
+
 std::optional<std::uint64_t> Selection::fingerprint() const {
-  if (included.empty()) return std::nullopt;
+  if (included.empty() || mixed != nullptr) return std::nullopt;  // of a mixture each source has its own
   std::uint64_t hash = kFnvOffset;
   for (const std::uint64_t sample : included) hash = mix64(hash ^ sample) + kFnvOffset;
   return hash;
 }
 
-Selection select_samples(const Dataset& dataset, const Program& program, const LoaderOptions& options) {
+namespace {
+
+// Whose field is named once, for a source, not for the first of its samples that is met.
+void require_fields(const Dataset& dataset, const Mixture& mixture, const Program& program, Missing missing) {
+  for (const Output& output : program.outputs()) {
+    if (missing == Missing::empty && output.may_be_missing) continue;
+    for (const MixtureSource& source : mixture.sources()) {
+      const bool served = std::ranges::any_of(output.sources, [&](std::uint32_t field) {
+        return source.dataset.field(dataset.fields()[field].name).has_value();
+      });
+      if (served || source.weight == 0) continue;
+      std::string has;
+      for (const FieldSchema& field : source.dataset.fields()) has += (has.empty() ? "" : ", ") + field.name;
+      throw Error::invalid_argument(
+          "source \"" + source.name + "\" of the mixture has no field for output '" + output.name + "': it has " + has,
+          {.dataset = source.dataset.path().string()});
+    }
+  }
+}
+
+Selection listed_samples(const Dataset& dataset, const Program& program, const LoaderOptions& options) {
   const ErrorContext here{.dataset = dataset.path().string()};
   if (dataset.size() == 0) throw Error::invalid_argument("nothing to load: " + emptiness(dataset), here);
   if (options.subset) require_inside(dataset, *options.subset);
@@ -154,7 +182,8 @@ Selection select_samples(const Dataset& dataset, const Program& program, const L
     if (!always_served(dataset, output, options.missing)) doubtful.push_back(&output);
   }
   if (doubtful.empty())
-    return options.subset ? selection_of(*options.subset, dataset.size()) : Selection{.samples = dataset.size()};
+    return options.subset ? selection_of(*options.subset, dataset.size())
+                          : Selection{.listed = dataset.size(), .samples = dataset.size()};
 
   const std::uint64_t candidates = options.subset ? options.subset->size() : dataset.size();
   std::vector<std::uint64_t> included;
@@ -177,6 +206,21 @@ Selection select_samples(const Dataset& dataset, const Program& program, const L
     throw Error::invalid_argument("no sample has all requested fields" + whose_fields(dataset, doubtful), here);
   Selection selection = selection_of(std::move(included), dataset.size());
   selection.excluded = candidates - selection.samples;
+  return selection;
+}
+
+}  // namespace
+
+Selection select_samples(const Dataset& dataset, const Program& program, const LoaderOptions& options) {
+  if (options.mixture != nullptr && options.subset)
+    throw Error::invalid_argument(
+        "subset names samples of one dataset; a mixture takes datasets that are views of others",
+        {.dataset = dataset.path().string()});
+  if (options.mixture != nullptr) require_fields(dataset, *options.mixture, program, options.missing);
+  Selection selection = listed_samples(dataset, program, options);
+  if (options.mixture == nullptr) return selection;
+  selection.mixed = options.mixture->order_of(selection.included);
+  selection.samples = selection.mixed->length;
   return selection;
 }
 

@@ -2,12 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include <penstock/formats/dataset.hpp>
 #include <penstock/loader/options.hpp>
+#include <penstock/loader/plan/mixed_order.hpp>
 #include <penstock/transforms/program/program.hpp>
 
 namespace penstock {
@@ -16,11 +18,23 @@ namespace penstock {
 struct Selection {
   std::vector<std::uint64_t> included = {};     ///< sample numbers; empty: all samples, in the dataset's order
   std::vector<std::uint32_t> occurrences = {};  ///< of each, how often it stands in the list before; empty: never
-  std::uint64_t samples = 0;                    ///< that an epoch delivers
+  std::uint32_t repeats = 1;                    ///< how often a sample stands in the list at most
+  std::uint64_t listed = 0;                     ///< samples of the list
+  std::uint64_t samples = 0;                    ///< that an epoch delivers: as many, but of a mixture
   std::uint64_t excluded = 0;
+  std::shared_ptr<const MixedOrder> mixed = {};  ///< of a mixture, whose sources' samples stand one behind the other
 
-  std::uint64_t sample(std::uint64_t position) const { return included.empty() ? position : included[position]; }
-  std::uint32_t occurrence(std::uint64_t position) const { return occurrences.empty() ? 0 : occurrences[position]; }
+  /// Of a number in the list.
+  std::uint64_t sample(std::uint64_t number) const { return included.empty() ? number : included[number]; }
+  /// `before`: how often the epoch's order has the same number before.
+  std::uint32_t occurrence(std::uint64_t number, std::uint32_t before) const {
+    return before * repeats + (occurrences.empty() ? 0 : occurrences[number]);
+  }
+  struct Range {
+    std::uint64_t first, count;
+  };
+  /// Numbers of the samples that may stand in this one's place: those of its source.
+  Range like(std::uint64_t number) const;
   /// Of the list; nothing for all samples in the dataset's order.
   std::optional<std::uint64_t> fingerprint() const;
 };

@@ -68,6 +68,43 @@ SavedOrder order_of(const Json& json) {
   return order;
 }
 
+Sampling sampling_named(const std::string& given) {
+  for (const Sampling sampling : {Sampling::shares, Sampling::random})
+    if (given == name(sampling)) return sampling;
+  refuse("\"sampling\" is neither shares nor random");
+}
+
+SavedMixture mixture_of(const Json& json) {
+  if (!json.is_object()) refuse("\"mixture\" is no object");
+  SavedMixture mixture{.sampling = sampling_named(text(json, "sampling")),
+                       .since = number<std::uint64_t>(json, "since")};
+  const Json& sources = member(json, "sources");
+  if (!sources.is_array() || sources.empty()) refuse("\"sources\" is no list of sources");
+  for (const Json& source : sources) {
+    if (!source.is_object()) refuse("a source is no object");
+    mixture.sources.push_back({.name = text(source, "name"),
+                               .dataset = fingerprint(source, "dataset"),
+                               .samples = number<std::uint64_t>(source, "samples"),
+                               .weight = number<std::uint64_t>(source, "weight"),
+                               .before = number<std::uint64_t>(source, "before"),
+                               .taken = number<std::uint64_t>(source, "taken")});
+  }
+  return mixture;
+}
+
+Json json_of(const SavedMixture& mixture) {
+  Json sources = Json::array();
+  for (const SavedSource& source : mixture.sources) {
+    sources.push_back({{"name", source.name},
+                       {"dataset", hexadecimal(source.dataset)},
+                       {"samples", source.samples},
+                       {"weight", source.weight},
+                       {"before", source.before},
+                       {"taken", source.taken}});
+  }
+  return {{"sampling", name(mixture.sampling)}, {"since", mixture.since}, {"sources", std::move(sources)}};
+}
+
 }  // namespace
 
 std::string LoaderState::to_json() const {
@@ -88,6 +125,7 @@ std::string LoaderState::to_json() const {
     json["subset"] = order->subset ? Json(hexadecimal(*order->subset)) : Json(nullptr);
     json["last"] = name(order->last);
   }
+  if (mixture) json["mixture"] = json_of(*mixture);
   return json.dump();
 }
 
@@ -111,6 +149,7 @@ LoaderState LoaderState::from_json(std::string_view text_in) {
   state.batch_size = number<std::uint32_t>(json, "batch_size");
   state.transforms = text(json, "transforms");
   if (version > 1) state.order = order_of(json);
+  if (version > 1 && json.contains("mixture")) state.mixture = mixture_of(json["mixture"]);
   if (state.world == 0 || state.batch_size == 0) refuse("\"world\" and \"batch_size\" must be at least 1");
   if (state.start > state.samples) refuse("\"start\" lies behind \"samples\"");
   return state;

@@ -5,7 +5,9 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include <penstock/loader/mixture_options.hpp>
 #include <penstock/loader/options.hpp>
 
 namespace penstock {
@@ -18,6 +20,24 @@ struct SavedOrder {
   std::optional<std::uint64_t> subset = {};  ///< fingerprint of the epoch's list of samples; nothing: all of them
   Last last = Last::keep;
   friend bool operator==(const SavedOrder&, const SavedOrder&) = default;
+};
+
+struct SavedSource {
+  std::string name;
+  std::uint64_t dataset = 0;  ///< fingerprint of the samples that a pass over it has
+  std::uint64_t samples = 0;
+  std::uint64_t weight = 0;  ///< parts of about 2^32
+  std::uint64_t before = 0;  ///< samples that it gave before epoch `since`
+  std::uint64_t taken = 0;   ///< and until now
+  friend bool operator==(const SavedSource&, const SavedSource&) = default;
+};
+
+/// What the order of a mixture is made of beside that.
+struct SavedMixture {
+  Sampling sampling = Sampling::shares;
+  std::uint64_t since = 0;  ///< epoch from which on it has these sources and weights
+  std::vector<SavedSource> sources = {};
+  friend bool operator==(const SavedMixture&, const SavedMixture&) = default;
 };
 
 /// Any rank's state serves all ranks. With another world or batch size the rest of the epoch begins at the first
@@ -33,6 +53,7 @@ struct LoaderState {
   std::string transforms = {};  ///< Program::version()
   /// Nothing in states of version 1, which do not say it. Restoring into another order is an error.
   std::optional<SavedOrder> order = {};
+  std::optional<SavedMixture> mixture = {};
   friend bool operator==(const LoaderState&, const LoaderState&) = default;
 
   /// Of version 2; of version 1 without an order.

@@ -22,38 +22,65 @@ std::string written(double number) {
 
 }  // namespace
 
+Failures::Failures(double max_rate, std::vector<FailureShare> shares, std::uint32_t ranks)
+    : max_rate_(max_rate), ranks_(ranks) {
+  for (FailureShare& share : shares) counted_.push_back({.share = std::move(share), .positions = {}, .last = {}});
+}
+
+Failures::Counted& Failures::counted_of(std::uint64_t sample) {
+  const auto behind =
+      std::ranges::upper_bound(counted_, sample, {}, [](const Counted& counted) { return counted.share.first_sample; });
+  return *(behind == counted_.begin() ? behind : behind - 1);
+}
+
 void Failures::record(const Position& order, std::vector<BadSample> bad, std::uint64_t other_failures) {
-  if (!std::exchange(order_, order.first_of(order.epoch)).same_order(order)) counted_.clear();
+  if (!std::exchange(order_, order.first_of(order.epoch)).same_order(order))
+    for (Counted& counted : counted_) counted.positions.clear();
   total_ += bad.size();
   other_ += other_failures;
   for (BadSample& sample : bad) {
     if (sample.position) {
-      const auto place = std::ranges::lower_bound(counted_, *sample.position);
-      if (place != counted_.end() && *place == *sample.position) continue;
-      counted_.insert(place, *sample.position);
-      last_ = sample.cause;
+      Counted& counted = counted_of(sample.sample);
+      const auto place = std::ranges::lower_bound(counted.positions, *sample.position);
+      if (place != counted.positions.end() && *place == *sample.position) continue;
+      counted.positions.insert(place, *sample.position);
+      last_ = counted.last = sample.cause;
     }
     if (listed_.size() < kListed) listed_.push_back(std::move(sample));
   }
 }
 
-std::uint64_t Failures::before(std::uint64_t position) const {
-  return static_cast<std::uint64_t>(std::ranges::lower_bound(counted_, position) - counted_.begin());
+std::uint64_t Failures::Counted::before(std::uint64_t position) const {
+  return static_cast<std::uint64_t>(std::ranges::lower_bound(positions, position) - positions.begin());
 }
 
-void Failures::require(std::uint64_t bad, std::uint64_t samples, const char* whose) const {
+std::uint64_t Failures::before(std::uint64_t position) const {
+  std::uint64_t all = 0;
+  for (const Counted& counted : counted_) all += counted.before(position);
+  return all;
+}
+
+void Failures::require(std::uint64_t bad, std::uint64_t samples, const std::string& whose,
+                       const std::string& last) const {
   if (static_cast<double>(bad) <= max_rate_ * static_cast<double>(samples)) return;
   throw Error::corrupt(std::to_string(bad) + " of " + std::to_string(samples) + " samples of epoch " +
                        std::to_string(order_.epoch) + whose + " are bad, more than max_error_rate=" +
-                       written(max_rate_) + " allows" + (last_.empty() ? "" : "; the last: " + last_));
+                       written(max_rate_) + " allows" + (last.empty() ? "" : "; the last: " + last));
 }
 
-void Failures::require_within_share(std::uint64_t bad) const {
-  require(bad, (samples_ + ranks_ - 1) / ranks_, ranks_ > 1 ? ", on this rank," : "");
+void Failures::require_within_share(std::uint64_t position) const {
+  for (const Counted& counted : counted_) {
+    const std::string& source = counted.share.source;
+    const std::string whose =
+        (source.empty() ? "" : ", of source \"" + source + "\",") + std::string(ranks_ > 1 ? ", on this rank," : "");
+    require(counted.before(position), (counted.share.samples + ranks_ - 1) / ranks_, whose, counted.last);
+  }
 }
 
 void Failures::require_within_all(std::uint64_t bad) const {
-  require(bad, samples_, ", over all ranks,");
+  std::uint64_t samples = 0;
+  for (const Counted& counted : counted_) samples += counted.share.samples;
+  require(bad, samples, ", over all ranks,", last_);
 }
 
 void Failures::report(Stats& stats) const {

@@ -30,7 +30,8 @@ struct MixAccount {
 struct RowAccount {
   std::string key;
   std::uint64_t sample, seed, epoch;
-  std::uint32_t occurrence = 0;  ///< of the sample in the loader's subset: how often it stands there before
+  std::uint32_t occurrence = 0;  ///< how often the sample comes before, in the loader's subset or in a mixture's epoch
+  std::string source = {};       ///< its name, of a mixture
   std::optional<MixAccount> mix = {};
   std::vector<OutputOrigin> outputs;  ///< without those that the sample has no field for
 };

@@ -289,10 +289,11 @@ void Worker::fall_short(BatchBuilder& builder, std::uint32_t row, const Error& e
 bool Worker::replace(BatchBuilder& builder, std::uint32_t row, std::string& last) {
   Slab& slab = builder.slab();
   Random random(builder.seed(), slab.epoch, builder.rows[row].position, kReplacementStream);
+  const Selection::Range like = context_.selection.like(builder.rows[row].sample);
   for (std::uint64_t attempt = 0; attempt < kReplacements; ++attempt) {
-    const std::uint64_t position = random.below(context_.selection.samples);
-    slab.samples[row] = context_.selection.sample(position);
-    slab.occurrences[row] = context_.selection.occurrence(position);
+    const std::uint64_t number = like.first + random.below(like.count);
+    slab.samples[row] = context_.selection.sample(number);
+    slab.occurrences[row] = context_.selection.occurrence(number, 0);
     slab.keys[row] = context_.dataset.key(slab.samples[row]);
     try {
       fill_row(builder, row, nullptr, 0);

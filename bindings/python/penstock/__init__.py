@@ -32,6 +32,7 @@ from ._penstock import (
     FieldSchema,
     LoaderIterator,
     Mix,
+    Mixture,
     Ragged,
     Sample,
     Schedule,
@@ -47,6 +48,7 @@ from ._penstock import (
     label,
     lengths,
     mask,
+    mixture,
     mixup,
     open,
     pad,
@@ -84,6 +86,7 @@ __all__ = [
     "Loader",
     "LoaderIterator",
     "Mix",
+    "Mixture",
     "Profile",
     "Ragged",
     "RankTable",
@@ -113,6 +116,7 @@ __all__ = [
     "lengths",
     "mask",
     "merge_traces",
+    "mixture",
     "mixup",
     "open",
     "pack",
@@ -134,6 +138,7 @@ cutmix = _worded("penstock.cutmix", cutmix)
 field = _worded("penstock.field", field)
 follow = _worded("penstock.follow", follow)
 mixup = _worded("penstock.mixup", mixup)
+mixture = _worded("penstock.mixture", mixture)
 open = _worded("penstock.open", open)
 boxes = _worded_step("penstock.boxes", boxes)
 key_points = _worded_step("penstock.key_points", key_points)

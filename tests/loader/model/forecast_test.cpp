@@ -46,7 +46,7 @@ Forecast forecast_of(const LoaderOptions& options, const Stats& stats) {
 }  // namespace
 
 TEST_CASE("rows that wait in the workers are recorded as that") {
-  const LoaderOptions options = napping(4, 4ms);
+  const LoaderOptions options = napping(4, 16ms);  // long beside what a row costs, with a sanitizer too
   const Stats stats = stats_of(options, 1);
   REQUIRE(!stats.last_rows.empty());
   CHECK(stats.last_rows.size() <= 1024);
@@ -54,7 +54,7 @@ TEST_CASE("rows that wait in the workers are recorded as that") {
   REQUIRE(!demands.rows.empty());
   double waits = 0;
   for (const RowDemand& row : demands.rows) waits += row.waits / static_cast<double>(demands.rows.size());
-  CHECK(waits > 3.0e-3);
+  CHECK(waits > 13e-3);
   const Forecast forecast = forecast_of(options, stats);
   LoaderOptions more = options;
   more.workers = 16;

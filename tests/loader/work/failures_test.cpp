@@ -55,21 +55,21 @@ TEST_CASE("the first row in plan order decides what a batch fails with, whicheve
 }
 
 TEST_CASE("bad samples are counted for each epoch by itself, and once each") {
-  Failures failures(0.1, 40, 1);
+  Failures failures(0.1, {{.samples = 40}}, 1);
   for (std::uint64_t epoch = 0; epoch < 20; ++epoch) {
     for (const std::uint64_t position : {3U, 5U, 3U, 7U, 9U}) failures.record({.epoch = epoch}, bad_at({position}), 0);
     CHECK(failures.before(40) == 4);
-    CHECK_NOTHROW(failures.require_within_share(failures.before(40)));
+    CHECK_NOTHROW(failures.require_within_share(40));
   }
   failures.record({.epoch = 19}, bad_at({8}), 0);
-  CHECK_THROWS_WITH_AS(failures.require_within_share(failures.before(40)), doctest::Contains("5 of 40"), Error);
+  CHECK_THROWS_WITH_AS(failures.require_within_share(40), doctest::Contains("5 of 40"), Error);
   Stats stats;
   failures.report(stats);
   CHECK(stats.bad_samples == 101);
 }
 
 TEST_CASE("another order of the same epoch is counted by itself") {
-  Failures failures(1, 40, 1);
+  Failures failures(1, {{.samples = 40}}, 1);
   const Position order{.seed = 1, .shuffle_block = 8, .epoch = 3, .start = 4, .batch = 2};
   const auto record = [&](Position at) {
     failures.record(order, bad_at({5, 6}), 0);
@@ -101,21 +101,40 @@ TEST_CASE("bad samples of a batch come in the order of its rows, whichever faile
 }
 
 TEST_CASE("a rank's share is that of the fullest one, and all ranks have all samples") {
-  Failures failures(0.1, 41, 4);
-  CHECK_NOTHROW(failures.require_within_share(1));
-  CHECK_THROWS_WITH_AS(failures.require_within_share(2), doctest::Contains("2 of 11 samples of epoch 0, on this rank"),
+  Failures failures(0.1, {{.samples = 41}}, 4);
+  failures.record({}, bad_at({3}), 0);
+  CHECK_NOTHROW(failures.require_within_share(40));
+  std::vector<BadSample> one = bad_at({4});
+  one.back().cause = "cut short";
+  failures.record({}, std::move(one), 0);
+  CHECK_NOTHROW(failures.require_within_share(4));
+  CHECK_THROWS_WITH_AS(failures.require_within_share(5), doctest::Contains("2 of 11 samples of epoch 0, on this rank"),
                        Error);
+  CHECK_THROWS_WITH_AS(failures.require_within_share(5), doctest::Contains("allows; the last: cut short"), Error);
   CHECK_NOTHROW(failures.require_within_all(4));
   CHECK_THROWS_WITH_AS(failures.require_within_all(5), doctest::Contains("5 of 41 samples of epoch 0, over all ranks"),
                        Error);
-  std::vector<BadSample> two = bad_at({3, 4});
-  two.back().cause = "cut short";
-  failures.record({}, std::move(two), 0);
-  CHECK_THROWS_WITH_AS(failures.require_within_share(2), doctest::Contains("allows; the last: cut short"), Error);
+}
+
+TEST_CASE("each source of a mixture has a limit of its own") {
+  Failures failures(0.1, {{"photos", 0, 100}, {"drawings", 50, 10}}, 1);
+  const auto bad = [](std::uint64_t sample, std::uint64_t position) {
+    std::vector<BadSample> samples = bad_at({position});
+    samples.back().sample = sample;
+    return samples;
+  };
+  for (std::uint64_t i = 0; i < 10; ++i) failures.record({}, bad(49 - i, i), 0);
+  failures.record({}, bad(50, 20), 0);
+  CHECK_NOTHROW(failures.require_within_share(100));
+  failures.record({}, bad(59, 30), 0);
+  CHECK_NOTHROW(failures.require_within_share(30));
+  CHECK_THROWS_WITH_AS(failures.require_within_share(31),
+                       doctest::Contains("2 of 10 samples of epoch 0, of source \"drawings\", are bad"), Error);
+  CHECK(failures.before(100) == 12);
 }
 
 TEST_CASE("the first thousand bad samples are listed, the others counted") {
-  Failures failures(1, 3000, 1);
+  Failures failures(1, {{.samples = 3000}}, 1);
   for (std::uint64_t position = 0; position < 1003; ++position)
     failures.record({}, bad_at({position}), position == 0 ? 2 : 0);
   Stats stats;

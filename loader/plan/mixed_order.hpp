@@ -1,0 +1,96 @@
+// The order of a mixture: which source, and which sample of it, every position of an epoch has.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include <penstock/loader/mixture_options.hpp>
+#include <penstock/loader/plan/drawn_shares.hpp>
+#include <penstock/loader/plan/rank_deal.hpp>
+#include <penstock/loader/plan/sample_order.hpp>
+#include <penstock/loader/plan/shares.hpp>
+
+namespace penstock {
+
+struct MixedSource {
+  std::string name;
+  std::uint64_t weight = 0;   ///< parts of about 2^32
+  std::uint64_t dataset = 0;  ///< fingerprint
+  std::uint64_t samples = 0;  ///< that one pass over it delivers
+  std::uint64_t first = 0;    ///< of them in the list of all sources' samples
+  friend bool operator==(const MixedSource&, const MixedSource&) = default;
+};
+
+/// What the sources of a mixture gave before an epoch: where a state says so, for that of other weights or sources.
+struct Carried {
+  std::uint64_t epoch = 0;
+  std::vector<std::uint64_t> taken;  ///< of each source, before that epoch
+  friend bool operator==(const Carried&, const Carried&) = default;
+};
+
+/// What is the same for all epochs.
+struct MixedOrder {
+  /// Throws Error: invalid_argument, where the epoch would be empty, or longer than 2^48 samples.
+  MixedOrder(std::vector<MixedSource> mixed, const MixtureOptions& options);
+
+  std::uint32_t source_of(std::uint64_t sample) const;  ///< by its number in the list
+
+  std::vector<MixedSource> sources;
+  Sampling sampling;
+  bool carry;  ///< a state of other weights or sources may be restored
+  ShareTree tree;
+  std::uint64_t length;               ///< samples of an epoch
+  std::vector<std::uint64_t> counts;  ///< of each source, in every epoch
+};
+
+struct MixedRow {
+  std::uint64_t sample;      ///< number in the list of all sources' samples
+  std::uint32_t occurrence;  ///< passes over its source that the epoch has begun before
+};
+
+/// One epoch of it, for one rank. Used by one thread at a time.
+class MixedEpoch {
+ public:
+  struct Options {
+    std::shared_ptr<const MixedOrder> order;
+    std::shared_ptr<const Carried> carried;  ///< null: nothing was, before epoch 0
+    SampleOrderOptions within;               ///< a pass over a source; `samples` means nothing
+    std::uint64_t epoch = 0;
+    std::uint64_t start = 0;  ///< position of batch 0
+    std::uint32_t batch_size = 1, rank = 0, world = 1;
+  };
+  /// Throws Error: invalid_argument, for an epoch before that of what was carried.
+  explicit MixedEpoch(const Options& options);
+
+  MixedRow row_at(std::uint64_t position);
+  /// Positions that this rank has of a step whose positions all lie in the epoch, in rising order. Replaces
+  /// `positions`.
+  void positions_of(std::uint64_t step, std::vector<std::uint64_t>& positions);
+  /// What each source has given, ever, before this position of the epoch.
+  std::vector<std::uint64_t> taken_before(std::uint64_t position);
+
+ private:
+  struct Pass {
+    std::uint64_t number;
+    SampleOrder order;
+  };
+  struct Source {
+    std::uint64_t first_pass, place;  // where the epoch begins in it
+    std::optional<Pass> pass;         // the last one that was asked for
+  };
+  SharePlace place_of(std::uint64_t position);
+
+  Options options_;
+  const MixedOrder& order_;
+  std::variant<Shares, DrawnShares> shares_;
+  RankDeal deal_;
+  std::vector<std::uint64_t> taken_;  // before the epoch
+  std::vector<Source> sources_;
+};
+
+}  // namespace penstock

@@ -1,0 +1,55 @@
+#include <algorithm>
+
+#include <penstock/loader/plan/sample_order.hpp>
+
+namespace penstock {
+namespace {
+
+std::uint64_t block_count(const SampleOrderOptions& options) {
+  if (!options.shuffle || options.shuffle_block == 0) return 0;
+  return options.samples / options.shuffle_block + (options.samples % options.shuffle_block != 0);
+}
+
+}  // namespace
+
+SampleOrder::SampleOrder(const SampleOrderOptions& options, std::uint64_t epoch)
+    : options_(options),
+      epoch_(epoch),
+      blocks_(block_count(options)),
+      order_(blocks_ != 0 ? blocks_ : options.samples, options.seed, epoch) {
+  if (blocks_ == 0) return;
+  short_by_ = blocks_ * options_.shuffle_block - options_.samples;
+  short_slot_ = order_.position_of(blocks_ - 1);
+}
+
+std::uint64_t SampleOrder::sample_at(std::uint64_t position) const {
+  if (!options_.shuffle) return position;
+  return blocks_ != 0 ? block_shuffled(position) : order_(position);
+}
+
+void SampleOrder::list(std::uint64_t first, std::span<std::uint64_t> out) const {
+  if (options_.shuffle && blocks_ == 0) return order_.list(first, out);
+  for (std::uint64_t& sample : out) sample = sample_at(first++);
+}
+
+// Blocks stand in slots, one behind the other; only the slot of the dataset's last block may be shorter.
+std::uint64_t SampleOrder::slot_begin(std::uint64_t slot) const {
+  return slot * options_.shuffle_block - (slot > short_slot_ ? short_by_ : 0);
+}
+
+std::uint64_t SampleOrder::slot_of(std::uint64_t position) const {
+  const bool behind_short = position >= slot_begin(short_slot_ + 1);
+  return (position + (behind_short ? short_by_ : 0)) / options_.shuffle_block;
+}
+
+std::uint64_t SampleOrder::block_shuffled(std::uint64_t position) const {
+  const std::uint64_t window = slot_of(position) / kShuffleWindowBlocks;
+  const std::uint64_t begin = slot_begin(window * kShuffleWindowBlocks);
+  const std::uint64_t end = slot_begin(std::min(blocks_, (window + 1) * kShuffleWindowBlocks));
+  const Permutation inside(end - begin, options_.seed, epoch_, window + 1);
+  const std::uint64_t mixed = begin + inside(position - begin);
+  const std::uint64_t slot = slot_of(mixed);
+  return order_(slot) * options_.shuffle_block + (mixed - slot_begin(slot));
+}
+
+}  // namespace penstock

@@ -1,0 +1,45 @@
+// The order in which one pass over a list of samples goes: as it is, shuffled, or shuffled by blocks.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include <penstock/loader/plan/permutation.hpp>
+
+namespace penstock {
+
+/// Blocks whose samples a block shuffle mixes with each other: what must be at hand at once is this many blocks.
+inline constexpr std::uint64_t kShuffleWindowBlocks = 16;
+
+struct SampleOrderOptions {
+  std::uint64_t samples = 0;
+  bool shuffle = false;
+  /// Samples per block: the blocks are permuted, then the samples inside each window of kShuffleWindowBlocks blocks
+  /// that follow each other in the permuted order. 0: all samples are permuted at once.
+  std::uint64_t shuffle_block = 0;
+  std::uint64_t seed = 0;
+};
+
+/// A pure function of the position, in constant memory.
+class SampleOrder {
+ public:
+  SampleOrder(const SampleOrderOptions& options, std::uint64_t epoch);
+  std::uint64_t sample_at(std::uint64_t position) const;  ///< position < samples
+  /// Those of positions `first` and on, below `samples`: the same, several times as fast where all are permuted at
+  /// once.
+  void list(std::uint64_t first, std::span<std::uint64_t> out) const;
+
+ private:
+  std::uint64_t block_shuffled(std::uint64_t position) const;
+  std::uint64_t slot_begin(std::uint64_t slot) const;
+  std::uint64_t slot_of(std::uint64_t position) const;
+
+  SampleOrderOptions options_;
+  std::uint64_t epoch_;
+  std::uint64_t blocks_;          // block shuffle: count, with the last one; else 0
+  Permutation order_;             // of samples, or of blocks
+  std::uint64_t short_by_ = 0;    // samples that the last block lacks
+  std::uint64_t short_slot_ = 0;  // where the last block stands in the permuted order
+};
+
+}  // namespace penstock

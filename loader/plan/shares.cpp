@@ -1,0 +1,117 @@
+#include <queue>
+#include <tuple>
+
+#include <penstock/loader/plan/permutation_rounds.hpp>
+#include <penstock/loader/plan/shares.hpp>
+
+namespace penstock {
+namespace {
+
+constexpr std::uint64_t kSharesStep = 0x9e3779b97f4a7c15;
+constexpr std::uint64_t kSharesStream = 0x736861726573;  // "shares"
+
+// From the root down: `light_of` tells how many of a node's positions its lighter child has. Returns what each source
+// has.
+template <typename LightOf>
+std::vector<std::uint64_t> descend(const ShareTree& tree, std::uint64_t positions, const LightOf& light_of) {
+  const auto nodes = tree.nodes();
+  std::vector<std::uint64_t> of(tree.sources() + nodes.size(), 0);
+  of[tree.root()] = positions;
+  for (std::size_t n = nodes.size(); n-- > 0;) {
+    const std::uint64_t all = of[tree.sources() + n];
+    of[nodes[n].lighter] = light_of(n, all);
+    of[nodes[n].heavier] = all - of[nodes[n].lighter];
+  }
+  of.resize(tree.sources());
+  return of;
+}
+
+}  // namespace
+
+ShareTree::ShareTree(std::span<const std::uint64_t> weights)
+    : sources_(static_cast<std::uint32_t>(weights.size())), root_(0) {
+  using Entry = std::tuple<std::uint64_t, std::uint32_t>;  // weight, number
+  std::priority_queue<Entry, std::vector<Entry>, std::greater<>> lightest;
+  for (std::uint32_t s = 0; s < sources_; ++s)
+    if (weights[s] > 0) lightest.emplace(weights[s], s);
+  while (lightest.size() > 1) {
+    const auto [light, lighter] = lightest.top();
+    lightest.pop();
+    const auto [heavy, heavier] = lightest.top();
+    lightest.pop();
+    lightest.emplace(light + heavy, sources_ + static_cast<std::uint32_t>(nodes_.size()));
+    nodes_.push_back({lighter, heavier, light, light + heavy});
+  }
+  root_ = std::get<1>(lightest.top());
+  narrow_where_deep(weights);
+}
+
+// Each group is within one of its part of the group above, whose own error it shares by weight.
+void ShareTree::narrow_where_deep(std::span<const std::uint64_t> weights) {
+  std::vector<std::uint32_t> above(sources_ + nodes_.size(), root_);
+  for (std::uint32_t n = 0; n < nodes_.size(); ++n) above[nodes_[n].lighter] = above[nodes_[n].heavier] = sources_ + n;
+  for (std::uint32_t s = 0; s < sources_; ++s) {
+    if (weights[s] == 0) continue;
+    double off = 1;
+    for (std::uint32_t number = above[s]; number != root_; number = above[number])
+      off += static_cast<double>(weights[s]) / static_cast<double>(nodes_[number - sources_].both);
+    if (off <= 2) continue;
+    for (std::uint32_t number = above[s];; number = above[number]) {
+      nodes_[number - sources_].narrow = true;
+      if (number == root_) break;
+    }
+  }
+}
+
+std::vector<std::uint64_t> ShareTree::counts_of(std::uint64_t length) const {
+  return descend(*this, length, [&](std::size_t node, std::uint64_t all) {
+    return Split::light_of(nodes_[node].light, nodes_[node].both, all);
+  });
+}
+
+Shares::Shares(const ShareTree& tree, std::uint64_t length, std::uint64_t seed, std::uint64_t epoch)
+    : tree_(&tree), parents_(tree.sources() + tree.nodes().size()) {
+  std::uint64_t key = mix(seed + kSharesStep);
+  key = mix((key ^ epoch) + kSharesStep);
+  key = mix((key ^ kSharesStream) + kSharesStep);
+  const auto nodes = tree.nodes();
+  splits_.assign(nodes.size(), Split({}));
+  descend(tree, length, [&](std::size_t n, std::uint64_t all) {
+    splits_[n] = Split({.light = nodes[n].light,
+                        .both = nodes[n].both,
+                        .length = all,
+                        .key = mix(key + (n + 1) * kSharesStep),
+                        .narrow = nodes[n].narrow});
+    return splits_[n].light_length();
+  });
+  for (std::uint32_t n = 0; n < nodes.size(); ++n) {
+    parents_[nodes[n].lighter] = {n, true};
+    parents_[nodes[n].heavier] = {n, false};
+  }
+}
+
+SharePlace Shares::at(std::uint64_t position) const {
+  SharePlace place{tree_->root(), position};
+  while (place.source >= tree_->sources()) {
+    const std::size_t n = place.source - tree_->sources();
+    const ShareTree::Node& node = tree_->nodes()[n];
+    const Split::Side side = splits_[n].side_of(place.index);
+    place = {side.light ? node.lighter : node.heavier, side.index};
+  }
+  return place;
+}
+
+std::uint64_t Shares::position_of(std::uint32_t source, std::uint64_t index) const {
+  for (std::uint32_t number = source; number != tree_->root();) {
+    const Parent parent = parents_[number];
+    index = parent.lighter ? splits_[parent.node].light_at(index) : splits_[parent.node].heavy_at(index);
+    number = tree_->sources() + parent.node;
+  }
+  return index;
+}
+
+std::vector<std::uint64_t> Shares::counts_before(std::uint64_t end) const {
+  return descend(*tree_, end, [&](std::size_t node, std::uint64_t all) { return splits_[node].light_before(all); });
+}
+
+}  // namespace penstock
