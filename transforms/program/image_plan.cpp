@@ -4,6 +4,7 @@
 
 #include <penstock/base/error.hpp>
 #include <penstock/transforms/chain/step_table.hpp>
+#include <penstock/transforms/elements.hpp>
 #include <penstock/transforms/image/codecs/channels.hpp>
 #include <penstock/transforms/image/steps/pixel_step.hpp>
 #include <penstock/transforms/program/image_plan.hpp>

@@ -12,6 +12,7 @@
 #include <penstock/transforms/image/jpeg/jpeg.hpp>
 #include <penstock/transforms/image/kernels/shrink.hpp>
 #include <penstock/transforms/image/passes/eraser.hpp>
+#include <penstock/transforms/image/steps/pixel_step.hpp>
 #include <penstock/transforms/program/image_plan.hpp>
 
 namespace penstock {
