@@ -13,6 +13,7 @@
 #include <penstock/formats/views/views.hpp>
 #include <penstock/loader/choices/split.hpp>
 #include <penstock/loader/choices/values.hpp>
+#include <penstock/loader/plan/permutation_rounds.hpp>
 
 namespace penstock {
 namespace {
@@ -150,7 +151,7 @@ class Strata {
 }  // namespace
 
 std::uint64_t split_hash(std::string_view group, std::uint64_t seed) {
-  return mix64(hash64(group) + seed * 0x9E3779B97F4A7C15);
+  return mix64(hash64(group) + seed * kGolden);
 }
 
 std::vector<std::pair<std::string, Dataset>> split(const Dataset& dataset, const std::vector<SplitPart>& parts,

@@ -4,19 +4,12 @@
 #include <penstock/loader/plan/permutation.hpp>
 
 namespace penstock {
-namespace {
-
-constexpr std::uint64_t kGolden = 0x9e3779b97f4a7c15;
-
-}  // namespace
 
 Permutation::Permutation(std::uint64_t size, std::uint64_t seed, std::uint64_t epoch, std::uint64_t stream)
     : size_(size), network_{.half_bits = 3, .keys = {}} {
   unsigned& half_bits = network_.half_bits;
   while (half_bits < 32 && ((size - 1) >> (2 * half_bits)) != 0 && size > 1) ++half_bits;
-  std::uint64_t state = mix(seed + kGolden);
-  state = mix((state ^ epoch) + kGolden);
-  state = mix((state ^ stream) + kGolden);
+  std::uint64_t state = order_key(seed, epoch, stream);
   for (std::uint64_t& key : network_.keys) key = mix(state += kGolden);
 }
 

@@ -25,6 +25,16 @@ inline std::uint64_t mix(std::uint64_t x) {
   return x ^ (x >> 31);
 }
 
+/// The step of SplitMix64's sequence, whose values mix() makes of it.
+inline constexpr std::uint64_t kGolden = 0x9e3779b97f4a7c15;
+
+/// What the draws of an order are keyed by; `stream` tells those of one epoch apart. docs/order.md calls it key().
+inline std::uint64_t order_key(std::uint64_t seed, std::uint64_t epoch, std::uint64_t stream) {
+  std::uint64_t state = mix(seed + kGolden);
+  state = mix((state ^ epoch) + kGolden);
+  return mix((state ^ stream) + kGolden);
+}
+
 /// How many values pass at a time at most, in every SIMD level: lists are padded to a multiple of it.
 inline constexpr std::size_t kRoundLanes = 8;
 

@@ -7,7 +7,6 @@
 namespace penstock {
 namespace {
 
-constexpr std::uint64_t kSharesStep = 0x9e3779b97f4a7c15;
 constexpr std::uint64_t kSharesStream = 0x736861726573;  // "shares"
 
 // From the root down: `light_of` tells how many of a node's positions its lighter child has. Returns what each source
@@ -71,16 +70,14 @@ std::vector<std::uint64_t> ShareTree::counts_of(std::uint64_t length) const {
 
 Shares::Shares(const ShareTree& tree, std::uint64_t length, std::uint64_t seed, std::uint64_t epoch)
     : tree_(&tree), parents_(tree.sources() + tree.nodes().size()) {
-  std::uint64_t key = mix(seed + kSharesStep);
-  key = mix((key ^ epoch) + kSharesStep);
-  key = mix((key ^ kSharesStream) + kSharesStep);
+  const std::uint64_t key = order_key(seed, epoch, kSharesStream);
   const auto nodes = tree.nodes();
   splits_.assign(nodes.size(), Split({}));
   descend(tree, length, [&](std::size_t n, std::uint64_t all) {
     splits_[n] = Split({.light = nodes[n].light,
                         .both = nodes[n].both,
                         .length = all,
-                        .key = mix(key + (n + 1) * kSharesStep),
+                        .key = mix(key + (n + 1) * kGolden),
                         .narrow = nodes[n].narrow});
     return splits_[n].light_length();
   });

@@ -6,7 +6,6 @@
 namespace penstock {
 namespace {
 
-constexpr std::uint64_t kSplitStep = 0x9e3779b97f4a7c15;
 __extension__ using Product = unsigned __int128;
 
 // a * b / c, which fits where a * b / c < 2^64. A division of 64 bits takes a third of the time.
@@ -45,7 +44,7 @@ std::uint64_t Split::light_at(std::uint64_t index) const {
     begin += (room - middle) / 2;
     room = middle;
   }
-  const std::uint64_t draw = mix(key_ + index * kSplitStep) >> 32;
+  const std::uint64_t draw = mix(key_ + index * kGolden) >> 32;
   return begin + scaled(draw, room, std::uint64_t{1} << 32);
 }
 
