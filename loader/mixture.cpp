@@ -106,8 +106,8 @@ std::shared_ptr<const MixedOrder> Mixture::order_of(std::span<const std::uint64_
   std::uint64_t listed = 0;  // samples of the sources before, in the list
   for (const MixtureSource& source : state_->sources) {
     MixedSource own{.name = source.name,
+                    .dataset = source.dataset,
                     .weight = parts_of(source.weight, all),
-                    .dataset = source.dataset.fingerprint(),
                     .samples = source.dataset.size(),
                     .first = first};
     if (!included.empty()) {
@@ -116,7 +116,9 @@ std::shared_ptr<const MixedOrder> Mixture::order_of(std::span<const std::uint64_
       const auto end = std::lower_bound(begin, included.end(), first + source.dataset.size());
       own.samples = static_cast<std::uint64_t>(end - begin);
       if (own.samples != source.dataset.size()) {
-        for (auto sample = begin; sample != end; ++sample) own.dataset = mix64(own.dataset ^ (*sample - first)) + 1;
+        std::uint64_t hash = source.dataset.fingerprint();
+        for (auto sample = begin; sample != end; ++sample) hash = mix64(hash ^ (*sample - first)) + 1;
+        own.of_some = hash;
       }
     }
     if (own.samples == 0 && own.weight > 0)

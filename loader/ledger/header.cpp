@@ -5,7 +5,6 @@
 #include <iterator>
 #include <limits>
 #include <nlohmann/json.hpp>
-#include <optional>
 
 #include <unistd.h>
 
@@ -69,14 +68,6 @@ std::string ledger_text(const LedgerJson& json, const char* name) {
   const auto found = json.find(name);
   if (found == json.end() || !found->is_string()) no_ledger_header(std::string(name) + " is no text");
   return found->get<std::string>();
-}
-
-bool same_sources(const std::optional<SavedMixture>& one, const std::optional<SavedMixture>& other) {
-  if (!one || !other) return one.has_value() == other.has_value();
-  const auto alike = [](const SavedSource& a, const SavedSource& b) {
-    return a.name == b.name && a.dataset == b.dataset && a.samples == b.samples && a.weight == b.weight;
-  };
-  return one->sampling == other->sampling && std::ranges::equal(one->sources, other->sources, alike);
 }
 
 std::string said(bool yes) {
@@ -155,7 +146,9 @@ std::string ledger_difference(const LoaderState& ledger, const LoaderState& load
     return told("shuffle_block=" + std::to_string(theirs.shuffle_block), std::to_string(ours.shuffle_block));
   if (theirs.last != ours.last) return told("last=" + std::string(name(theirs.last)), std::string(name(ours.last)));
   if (theirs != ours) return "another subset of the samples, or another order of them";
-  return same_sources(ledger.mixture, loader.mixture) ? "" : "a mixture of other sources or weights";
+  const bool mixed = ledger.mixture && loader.mixture;
+  const bool same = mixed ? difference(*ledger.mixture, *loader.mixture).empty() : ledger.mixture == loader.mixture;
+  return same ? "" : "a mixture of other sources or weights";
 }
 
 }  // namespace penstock

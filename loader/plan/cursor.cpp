@@ -32,34 +32,6 @@ void require_same(const SavedOrder& saved, const SavedOrder& own) {
   require(saved.subset == own.subset, "another subset of the samples", "one of its own");
 }
 
-// Empty where the order of the saved mixture is this one's.
-std::string difference(const SavedMixture& saved, const MixedOrder& own) {
-  const auto told = [](const std::string& theirs, const std::string& ours) {
-    return "the state was saved with " + theirs + ", this mixture has " + ours;
-  };
-  const auto names = [](const auto& sources) {
-    std::string text = "the sources ";
-    for (const auto& source : sources) text += (&source == &sources.front() ? "\"" : ", \"") + source.name + "\"";
-    return text;
-  };
-  if (!std::ranges::equal(saved.sources, own.sources, {}, &SavedSource::name, &MixedSource::name))
-    return told(names(saved.sources), names(own.sources));
-  for (std::size_t s = 0; s < own.sources.size(); ++s) {
-    const std::string of = " of source \"" + own.sources[s].name + "\"";
-    const auto parts = [&](std::uint64_t weight) {
-      return "a weight of " + std::to_string(static_cast<double>(weight) / 0x1p32) + of;
-    };
-    if (saved.sources[s].dataset != own.sources[s].dataset || saved.sources[s].samples != own.sources[s].samples)
-      return told("other samples" + of, std::to_string(own.sources[s].samples));
-    if (saved.sources[s].weight != own.sources[s].weight)
-      return told(parts(saved.sources[s].weight), parts(own.sources[s].weight));
-  }
-  if (saved.sampling != own.sampling)
-    return told("sampling \"" + std::string(name(saved.sampling)) + "\"",
-                "\"" + std::string(name(own.sampling)) + "\"");
-  return {};
-}
-
 }  // namespace
 
 Cursor::Cursor(const PlanOptions& plan, std::optional<std::uint64_t> subset, std::uint64_t block_of_version_1)
@@ -107,7 +79,7 @@ SavedMixture Cursor::mixture() const {
   for (std::size_t s = 0; s < taken.size(); ++s) {
     const MixedSource& source = options_.mixed->sources[s];
     saved.sources.push_back({.name = source.name,
-                             .dataset = source.dataset,
+                             .dataset = source.fingerprint(),
                              .samples = source.samples,
                              .weight = source.weight,
                              .before = carried != nullptr ? carried->taken[s] : 0,
@@ -135,7 +107,7 @@ void Cursor::carry(const LoaderState& state, Restored& restored) const {
   for (const MixedSource& source : options_.mixed->sources) {
     const auto saved = std::ranges::find(state.mixture->sources, source.name, &SavedSource::name);
     const bool known = saved != state.mixture->sources.end();
-    if (known && (saved->dataset != source.dataset || saved->samples != source.samples))
+    if (known && (saved->dataset != source.fingerprint() || saved->samples != source.samples))
       throw Error::invalid_argument("source \"" + source.name +
                                     "\" has other samples than when the state was saved; give it another name to "
                                     "begin it anew");
@@ -153,7 +125,7 @@ Restored Cursor::load(const LoaderState& state, std::uint64_t fingerprint, std::
   if (state.mixture.has_value() != (options_.mixed != nullptr))
     throw Error::invalid_argument(state.mixture ? "the state is of a mixture, this loader's dataset is none"
                                                 : "the state is of one dataset, this loader's is a mixture");
-  std::string other = state.mixture ? difference(*state.mixture, *options_.mixed) : "";
+  std::string other = state.mixture ? difference(*state.mixture, mixture()) : "";
   if (state.mixture && other.empty() && state.samples != options_.samples)
     other = "the state counts " + std::to_string(state.samples) + " samples an epoch, this mixture " +
             std::to_string(options_.samples);

@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include <penstock/formats/dataset.hpp>
 #include <penstock/loader/mixture_options.hpp>
 #include <penstock/loader/plan/drawn_shares.hpp>
 #include <penstock/loader/plan/rank_deal.hpp>
@@ -19,11 +20,14 @@ namespace penstock {
 
 struct MixedSource {
   std::string name;
-  std::uint64_t weight = 0;   ///< parts of about 2^32
-  std::uint64_t dataset = 0;  ///< fingerprint
-  std::uint64_t samples = 0;  ///< that one pass over it delivers
-  std::uint64_t first = 0;    ///< of them in the list of all sources' samples
-  friend bool operator==(const MixedSource&, const MixedSource&) = default;
+  Dataset dataset;
+  std::uint64_t weight = 0;                   ///< parts of about 2^32
+  std::uint64_t samples = 0;                  ///< that one pass over it delivers
+  std::uint64_t first = 0;                    ///< of them in the list of all sources' samples
+  std::optional<std::uint64_t> of_some = {};  ///< fingerprint, where a pass leaves samples of the dataset out
+
+  /// Of the samples of a pass. For a view it reads all keys, the first time.
+  std::uint64_t fingerprint() const { return of_some ? *of_some : dataset.fingerprint(); }
 };
 
 /// What the sources of a mixture gave before an epoch: where a state says so, for that of other weights or sources.

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <charconv>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -106,6 +107,32 @@ Json json_of(const SavedMixture& mixture) {
 }
 
 }  // namespace
+
+std::string difference(const SavedMixture& saved, const SavedMixture& own) {
+  const auto told = [](const std::string& theirs, const std::string& ours) {
+    return "the state was saved with " + theirs + ", this mixture has " + ours;
+  };
+  const auto names = [](const SavedMixture& mixture) {
+    std::string text = "the sources ";
+    for (const SavedSource& source : mixture.sources)
+      text += (&source == &mixture.sources.front() ? "\"" : ", \"") + source.name + "\"";
+    return text;
+  };
+  if (!std::ranges::equal(saved.sources, own.sources, {}, &SavedSource::name, &SavedSource::name))
+    return told(names(saved), names(own));
+  for (std::size_t s = 0; s < own.sources.size(); ++s) {
+    const SavedSource &theirs = saved.sources[s], &ours = own.sources[s];
+    const std::string of = " of source \"" + ours.name + "\"";
+    const auto parts = [&](const SavedSource& source) {
+      return "a weight of " + std::to_string(static_cast<double>(source.weight) / 0x1p32) + of;
+    };
+    if (theirs.dataset != ours.dataset || theirs.samples != ours.samples)
+      return told("other samples" + of, std::to_string(ours.samples));
+    if (theirs.weight != ours.weight) return told(parts(theirs), parts(ours));
+  }
+  if (saved.sampling == own.sampling) return {};
+  return told("sampling \"" + std::string(name(saved.sampling)) + "\"", "\"" + std::string(name(own.sampling)) + "\"");
+}
 
 std::string LoaderState::to_json() const {
   Json json = {{"penstock_state", order ? kVersion : 1},

@@ -40,6 +40,10 @@ struct SavedMixture {
   friend bool operator==(const SavedMixture&, const SavedMixture&) = default;
 };
 
+/// What tells their orders apart, with `own` as this mixture's; empty where they are the same. What the sources gave
+/// makes no difference.
+std::string difference(const SavedMixture& saved, const SavedMixture& own);
+
 /// Any rank's state serves all ranks. With another world or batch size the rest of the epoch begins at the first
 /// position not delivered.
 struct LoaderState {
