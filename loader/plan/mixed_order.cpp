@@ -91,7 +91,10 @@ SharePlace MixedEpoch::place_of(std::uint64_t position) {
 }
 
 MixedRow MixedEpoch::row_at(std::uint64_t position) {
-  const SharePlace place = place_of(position);
+  return row_of(place_of(position), position);
+}
+
+MixedRow MixedEpoch::row_of(const SharePlace& place, std::uint64_t position) {
   const MixedSource& mixed = order_.sources[place.source];
   Source& source = sources_[place.source];
   const std::uint64_t total = source.place + place.index;
@@ -103,24 +106,27 @@ MixedRow MixedEpoch::row_at(std::uint64_t position) {
     within.seed = mix64(within.seed + hash64(mixed.name));
     source.pass.emplace(Pass{number, SampleOrder(within, number)});
   }
-  return {mixed.first + source.pass->order.sample_at(total % mixed.samples), static_cast<std::uint32_t>(again)};
+  const std::uint64_t sample = mixed.first + source.pass->order.sample_at(total % mixed.samples);
+  return {position, sample, static_cast<std::uint32_t>(again)};
 }
 
-void MixedEpoch::positions_of(std::uint64_t step, std::vector<std::uint64_t>& positions) {
-  positions.clear();
+void MixedEpoch::rows_of(std::uint64_t step, std::vector<MixedRow>& rows) {
+  rows.clear();
   const Shares* shares = std::get_if<Shares>(&shares_);
   if (shares == nullptr || options_.world == 1) {
     const std::uint64_t first =
         options_.start + (step * options_.world + options_.rank) * std::uint64_t{options_.batch_size};
-    for (std::uint64_t i = 0; i < options_.batch_size; ++i) positions.push_back(first + i);
+    for (std::uint64_t i = 0; i < options_.batch_size; ++i) rows.push_back(row_at(first + i));
     return;
   }
   const auto runs = deal_.runs_of(*shares, step);
   for (std::uint32_t source = 0; source < runs.size(); ++source) {
-    for (std::uint64_t i = 0; i < runs[source].count; ++i)
-      positions.push_back(shares->position_of(source, runs[source].first + i));
+    for (std::uint64_t i = 0; i < runs[source].count; ++i) {
+      const std::uint64_t index = runs[source].first + i;
+      rows.push_back(row_of({source, index}, shares->position_of(source, index)));
+    }
   }
-  std::ranges::sort(positions);
+  std::ranges::sort(rows, {}, &MixedRow::position);
 }
 
 std::vector<std::uint64_t> MixedEpoch::taken_before(std::uint64_t position) {

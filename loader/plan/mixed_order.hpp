@@ -53,6 +53,7 @@ struct MixedOrder {
 };
 
 struct MixedRow {
+  std::uint64_t position;    ///< in the epoch
   std::uint64_t sample;      ///< number in the list of all sources' samples
   std::uint32_t occurrence;  ///< passes over its source that the epoch has begun before
 };
@@ -72,9 +73,8 @@ class MixedEpoch {
   explicit MixedEpoch(const Options& options);
 
   MixedRow row_at(std::uint64_t position);
-  /// Positions that this rank has of a step whose positions all lie in the epoch, in rising order. Replaces
-  /// `positions`.
-  void positions_of(std::uint64_t step, std::vector<std::uint64_t>& positions);
+  /// Those that this rank has of a step whose positions all lie in the epoch, by rising positions. Replaces `rows`.
+  void rows_of(std::uint64_t step, std::vector<MixedRow>& rows);
   /// What each source has given, ever, before this position of the epoch.
   std::vector<std::uint64_t> taken_before(std::uint64_t position);
 
@@ -88,6 +88,7 @@ class MixedEpoch {
     std::optional<Pass> pass;         // the last one that was asked for
   };
   SharePlace place_of(std::uint64_t position);
+  MixedRow row_of(const SharePlace& place, std::uint64_t position);
 
   Options options_;
   const MixedOrder& order_;

@@ -61,9 +61,9 @@ void Plan::batch(std::uint64_t b, std::vector<Row>& rows) const {
   const std::uint64_t first = step + std::uint64_t{options_.rank} * options_.batch_size;
   rows.clear();
   if (mixed_ != nullptr && left >= per_step_) {
-    std::vector<std::uint64_t> positions;
-    mixed_->positions_of(b, positions);
-    for (const std::uint64_t position : positions) rows.push_back(row_at(position, true));
+    std::vector<MixedRow> mixed;
+    mixed_->rows_of(b, mixed);
+    for (const MixedRow& row : mixed) rows.push_back({row.sample, row.position, true, row.occurrence});
     return;
   }
   const std::uint64_t end = std::min(first + count, std::max(first, options_.samples));
