@@ -203,16 +203,10 @@ struct Dataset::View {
         complete(std::make_unique<std::atomic<Answer>[]>(fields)),
         first_list(lists_made.fetch_add(1 + choice.joined.size(), std::memory_order_relaxed)) {}
 
-  // 0 for the samples' own list, else 1 and the number of a joined one.
-  std::size_t list_of(std::uint32_t field) const {
-    return field < choice.list_of_field.size() ? choice.list_of_field[field] : 0;
-  }
-  const SampleList& list(std::size_t number) const { return number == 0 ? choice.samples : choice.joined[number - 1]; }
-
   // A loader asks for key, place, length and checksum of one sample after the other: each thread remembers the last
   // answer where finding it takes longer than that.
-  std::uint64_t stored(std::size_t number, std::uint64_t sample) const {
-    const SampleList& list = this->list(number);
+  std::uint64_t stored(std::uint32_t number, std::uint64_t sample) const {
+    const SampleList& list = choice.list(number);
     if (list.is_run()) return list[sample];
     static thread_local struct { std::uint64_t list = 0, sample = 0, stored = 0; } last;
     if (last.list != first_list + number || last.sample != sample)
@@ -263,7 +257,7 @@ std::uint64_t Dataset::stored(std::uint64_t sample) const {
 std::uint64_t Dataset::stored(std::uint64_t sample, std::uint32_t field) const {
   if (view_ == nullptr) return sample;
   if (sample >= size()) state_->refuse(sample, size());
-  return view_->stored(view_->list_of(field), sample);
+  return view_->stored(view_->choice.list_of(field), sample);
 }
 
 bool Dataset::is_view() const {
@@ -367,7 +361,7 @@ bool Dataset::complete(std::uint32_t field) const {
   std::atomic<View::Answer>& known = view_->complete[field];
   if (const View::Answer answer = known.load(std::memory_order_relaxed); answer != View::Answer::unknown)
     return answer == View::Answer::yes;
-  const bool everywhere = all_have(view_->list(view_->list_of(field)), state_->indexes(),
+  const bool everywhere = all_have(view_->choice.list(view_->choice.list_of(field)), state_->indexes(),
                                    [&](std::size_t s) { return state_->numbering[s].field_of[field]; });
   known.store(everywhere ? View::Answer::yes : View::Answer::no, std::memory_order_relaxed);
   return everywhere;

@@ -52,6 +52,10 @@ class Dataset {
     std::vector<std::uint32_t> list_of_field = {};
     std::string about = {};   ///< how they were chosen, in words: "only labels cat, dog"
     std::uint64_t among = 0;  ///< samples that they were chosen from
+
+    /// That a field's samples come from: 0 for `samples`, else 1 and the number of a joined one.
+    std::uint32_t list_of(std::uint32_t field) const { return field < list_of_field.size() ? list_of_field[field] : 0; }
+    const SampleList& list(std::uint32_t number) const { return number == 0 ? samples : joined[number - 1]; }
   };
 
   /// `attributes` is the manifest's JSON, or the attributes of a foreign dataset ("{}" when there are none).

@@ -90,8 +90,7 @@ std::vector<std::uint32_t> lists_of(const std::string& field, std::span<const Da
   std::vector<std::uint32_t> lists;
   for (std::size_t i = 0; i < datasets.size(); ++i) {
     const auto own = datasets[i].field(field);
-    const bool joined = own && *own < choices[i].list_of_field.size();
-    lists.push_back(joined ? choices[i].list_of_field[*own] : 0);
+    lists.push_back(own ? choices[i].list_of(*own) : 0);
   }
   return lists;
 }
@@ -112,10 +111,7 @@ Dataset concatenated(std::span<const Dataset> datasets) {
 
   const auto list_of = [&](std::span<const std::uint32_t> lists) {
     SampleList all;
-    for (std::size_t i = 0; i < choices.size(); ++i) {
-      const Dataset::Choice& own = choices[i];
-      all.append((lists[i] == 0 ? own.samples : own.joined[lists[i] - 1]).shifted(firsts[i]));
-    }
+    for (std::size_t i = 0; i < choices.size(); ++i) all.append(choices[i].list(lists[i]).shifted(firsts[i]));
     return all;
   };
   const std::vector<std::uint32_t> keys(datasets.size(), 0);

@@ -113,11 +113,6 @@ void add_shards(std::vector<Dataset::Shard>& shards, const Dataset& dataset, con
   }
 }
 
-const SampleList& list_of(const Dataset::Choice& choice, std::uint32_t field) {
-  const std::uint32_t number = field < choice.list_of_field.size() ? choice.list_of_field[field] : 0;
-  return number == 0 ? choice.samples : choice.joined[number - 1];
-}
-
 }  // namespace
 
 Dataset joined(const Dataset& dataset, const Dataset& other, const JoinOptions& options) {
@@ -140,14 +135,14 @@ Dataset joined(const Dataset& dataset, const Dataset& other, const JoinOptions& 
   std::map<std::uint32_t, std::uint32_t> known;  // lists of the other dataset
   for (const FieldSchema& field : whole.fields()) {
     if (const auto here = dataset.field(field.name)) {
-      choice.list_of_field.push_back(*here < own.list_of_field.size() ? own.list_of_field[*here] : 0);
+      choice.list_of_field.push_back(own.list_of(*here));
       continue;
     }
     const auto name = std::ranges::find(taken, field.name, &std::pair<std::string, std::string>::second);
     const std::uint32_t there = *other.field(name->first);
-    const std::uint32_t list = there < partner.list_of_field.size() ? partner.list_of_field[there] : 0;
+    const std::uint32_t list = partner.list_of(there);
     const auto [place, added] = known.try_emplace(list, static_cast<std::uint32_t>(choice.joined.size() + 1));
-    if (added) choice.joined.push_back(list_of(partner, there).at(theirs).shifted(others_first));
+    if (added) choice.joined.push_back(partner.list(list).at(theirs).shifted(others_first));
     choice.list_of_field.push_back(place->second);
   }
   std::string names;
