@@ -63,7 +63,7 @@ struct Workers {
 Workers workers_of(const std::variant<unsigned, std::string>& given, unsigned most) {
   if (const auto* number = std::get_if<unsigned>(&given)) return {*number, most};
   const std::string& word = std::get<std::string>(given);
-  if (word != "auto") throw Error::invalid_argument("workers is a number or \"auto\", not \"" + word + "\"");
+  if (word != "auto") refuse_word("workers", word, "a number or \"auto\"");
   return {0, most == 0 ? kAutoWorkers : most};
 }
 

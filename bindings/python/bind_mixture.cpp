@@ -14,6 +14,7 @@
 #include "bind.hpp"
 #include "dataset_views.hpp"
 #include "interpreter.hpp"
+#include "loader_options.hpp"
 #include "open_dataset.hpp"
 
 namespace penstock::python {
@@ -28,17 +29,15 @@ MixtureOptions options_of(const std::variant<std::uint64_t, std::string>& stop, 
   } else if (const auto& word = std::get<std::string>(stop); word == "all_exhausted") {
     options.stop = Stop::all_exhausted;
   } else if (word != "first_exhausted") {
-    throw Error::invalid_argument("stop is \"first_exhausted\", \"all_exhausted\" or a number of samples, not \"" +
-                                  word + "\"");
+    refuse_word("stop", word, "\"first_exhausted\", \"all_exhausted\" or a number of samples");
   }
   if (sampling == "random") {
     options.sampling = Sampling::random;
   } else if (sampling != "shares") {
-    throw Error::invalid_argument("sampling is \"shares\" or \"random\", not \"" + sampling + "\"");
+    refuse_word("sampling", sampling, "\"shares\" or \"random\"");
   }
   options.carry = sources == "carry";
-  if (!options.carry && sources != "same")
-    throw Error::invalid_argument("sources is \"same\" or \"carry\", not \"" + sources + "\"");
+  if (!options.carry && sources != "same") refuse_word("sources", sources, "\"same\" or \"carry\"");
   return options;
 }
 

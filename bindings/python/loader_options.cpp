@@ -4,7 +4,6 @@
 #include <string>
 #include <utility>
 
-
 #include <penstock/base/error.hpp>
 #include <penstock/loader/plan/distributed_env.hpp>
 
@@ -12,10 +11,6 @@
 
 namespace penstock::python {
 namespace {
-
-[[noreturn]] void refuse(const std::string& option, const std::string& given, const std::string& known) {
-  throw Error::invalid_argument(option + " is " + known + ", not \"" + given + "\"");
-}
 
 nb::object own_step_module() {
   return nb::module_::import_("penstock._own.step");
@@ -53,34 +48,38 @@ constexpr double kLongestTimeout = 1e9;  // seconds: 31 years
 
 }  // namespace
 
+void refuse_word(const std::string& option, const std::string& given, const std::string& known) {
+  throw Error::invalid_argument(option + " is " + known + ", not \"" + given + "\"");
+}
+
 Last last_named(const std::string& given, bool drop_last) {
   if (drop_last) {
-    if (given != "keep" && given != "drop") refuse("drop_last=True with last", given, "\"drop\"");
+    if (given != "keep" && given != "drop") refuse_word("drop_last=True with last", given, "\"drop\"");
     return Last::drop;
   }
   for (const Last last : {Last::keep, Last::drop, Last::pad})
     if (name(last) == given) return last;
-  refuse("last", given, "\"keep\", \"drop\" or \"pad\"");
+  refuse_word("last", given, "\"keep\", \"drop\" or \"pad\"");
 }
 
 OnError on_error_named(const std::string& given) {
   for (const OnError policy : {OnError::raise, OnError::replace, OnError::mark})
     if (name(policy) == given) return policy;
-  refuse("on_error", given, "\"raise\", \"replace\" or \"mark\"");
+  refuse_word("on_error", given, "\"raise\", \"replace\" or \"mark\"");
 }
 
 Missing missing_named(const std::string& given) {
   if (given == "raise") return Missing::raise;
   if (given == "exclude") return Missing::exclude;
   if (given == "empty") return Missing::empty;
-  refuse("missing", given, "\"raise\", \"exclude\" or \"empty\"");
+  refuse_word("missing", given, "\"raise\", \"exclude\" or \"empty\"");
 }
 
 Where where_named(const std::string& given) {
   if (given == "auto") return Where::automatic;
   if (given == "host") return Where::host;
   if (given == "device") return Where::device;
-  refuse("where", given, "\"auto\", \"host\" or \"device\"");
+  refuse_word("where", given, "\"auto\", \"host\" or \"device\"");
 }
 
 OwnFunctions own_functions(const std::optional<FieldsDict>& fields, const nb::object& on_sample,
@@ -137,7 +136,7 @@ std::string set_rank(LoaderOptions& options, const std::variant<std::uint32_t, s
     return {};
   }
   const std::string& given = std::get<std::string>(rank);
-  if (given != "env") refuse("rank", given, "a number or \"env\"");
+  if (given != "env") refuse_word("rank", given, "a number or \"env\"");
   if (world) throw Error::invalid_argument("rank=\"env\" takes world from the environment too: leave world out");
   const RankAndWorld found = rank_from_environment();
   options.rank = found.rank;

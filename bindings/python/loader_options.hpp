@@ -25,6 +25,8 @@ class FieldValue : public nanobind::object {
 };
 using FieldsDict = nanobind::typed<nanobind::dict, nanobind::str, FieldValue>;
 
+/// Throws Error: invalid_argument, for a word that an option does not know; `known` lists those that it does.
+[[noreturn]] void refuse_word(const std::string& option, const std::string& given, const std::string& known);
 /// Each throws Error: invalid_argument, naming the option.
 Last last_named(const std::string& name, bool drop_last);
 OnError on_error_named(const std::string& name);
