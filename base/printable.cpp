@@ -57,6 +57,10 @@ std::string one_line(std::string_view text) {
   return line;
 }
 
+std::string double_quoted(std::string_view text) {
+  return '"' + one_line(text) + '"';
+}
+
 std::string hexadecimal(std::string_view bytes) {
   constexpr std::string_view kDigits = "0123456789abcdef";
   std::string text;

@@ -13,6 +13,8 @@ bool is_printable(std::string_view text);
 /// The text with a backslash, an x and two digits in place of every byte that belongs to no printable character.
 std::string one_line(std::string_view text);
 
+/// The same between double quotes, as messages have names.
+std::string double_quoted(std::string_view text);
 /// Two lower-case digits per byte.
 std::string hexadecimal(std::string_view bytes);
 

@@ -4,6 +4,7 @@
 
 #include <penstock/base/error.hpp>
 #include <penstock/base/portable_math.hpp>
+#include <penstock/base/printable.hpp>
 #include <penstock/formats/io/hash.hpp>
 #include <penstock/formats/views/views.hpp>
 #include <penstock/loader/mixture.hpp>
@@ -20,10 +21,6 @@ std::vector<Dataset> datasets_of(std::span<const MixtureSource> sources) {
   return datasets;
 }
 
-std::string quoted(const std::string& name) {
-  return "\"" + name + "\"";
-}
-
 void require_sound(std::span<const MixtureSource> sources, const MixtureOptions& options) {
   if (sources.empty()) throw Error::invalid_argument("a mixture needs a dataset");
   double all = 0;
@@ -32,9 +29,9 @@ void require_sound(std::span<const MixtureSource> sources, const MixtureOptions&
     if (source.name.empty()) throw Error::invalid_argument("a source of a mixture needs a name");
     for (std::size_t j = 0; j < i; ++j)
       if (sources[j].name == source.name)
-        throw Error::invalid_argument("two sources of the mixture are called " + quoted(source.name));
+        throw Error::invalid_argument("two sources of the mixture are called " + double_quoted(source.name));
     if (!std::isfinite(source.weight) || source.weight < 0)
-      throw Error::invalid_argument("the weight of source " + quoted(source.name) +
+      throw Error::invalid_argument("the weight of source " + double_quoted(source.name) +
                                     " is no number of 0 or more: " + std::to_string(source.weight));
     all += source.weight;
   }
@@ -47,7 +44,7 @@ void require_sound(std::span<const MixtureSource> sources, const MixtureOptions&
 // Of arrays whose type and shape a dataset has for all its samples; others are looked at when they are read.
 void require_alike(std::span<const MixtureSource> sources) {
   const auto told = [](const MixtureSource& source, const FieldSchema& field) {
-    return quoted(source.name) + " has " + std::string(name(field.dtype)) + " " + to_string(field.shape);
+    return double_quoted(source.name) + " has " + std::string(name(field.dtype)) + " " + to_string(field.shape);
   };
   for (const MixtureSource& source : sources) {
     for (const FieldSchema& field : source.dataset.fields()) {
@@ -56,7 +53,7 @@ void require_alike(std::span<const MixtureSource> sources) {
         if (!number || !field.fixed) continue;
         const FieldSchema& theirs = other.dataset.fields()[*number];
         if (!theirs.fixed || (theirs.dtype == field.dtype && theirs.shape == field.shape)) continue;
-        throw Error::invalid_argument("the sources of the mixture differ in field " + quoted(field.name) + ": " +
+        throw Error::invalid_argument("the sources of the mixture differ in field " + double_quoted(field.name) + ": " +
                                       told(source, field) + ", " + told(other, theirs));
       }
     }
@@ -122,8 +119,9 @@ std::shared_ptr<const MixedOrder> Mixture::order_of(std::span<const std::uint64_
       }
     }
     if (own.samples == 0 && own.weight > 0)
-      throw Error::invalid_argument("source " + quoted(source.name) + " of the mixture has no samples that can be used",
-                                    {.dataset = source.dataset.path().string()});
+      throw Error::invalid_argument(
+          "source " + double_quoted(source.name) + " of the mixture has no samples that can be used",
+          {.dataset = source.dataset.path().string()});
     first += source.dataset.size();
     listed += own.samples;
     mixed.push_back(std::move(own));

@@ -9,10 +9,6 @@
 namespace penstock {
 namespace {
 
-std::string quoted(const std::string& name) {
-  return '"' + one_line(name) + '"';
-}
-
 // The file of a field as its name is in the folder; in an archive files are known by key and field alone.
 std::string file_name(const Dataset& dataset, std::uint64_t sample, std::uint32_t field) {
   std::vector<Piece> pieces;
@@ -42,7 +38,7 @@ Files files_of(const Dataset& dataset, std::uint64_t sample) {
 
 // What keeps the sample's folder from being its class; empty where nothing does.
 std::string in_the_way(const Dataset& dataset, std::uint64_t sample, const Files& files) {
-  const auto name = [&](std::uint32_t field) { return quoted(file_name(dataset, sample, field)); };
+  const auto name = [&](std::uint32_t field) { return double_quoted(file_name(dataset, sample, field)); };
   std::vector<std::uint32_t> all = files.media;
   all.insert(all.end(), files.others.begin(), files.others.end());
   if (all.size() > 1)

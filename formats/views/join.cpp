@@ -15,10 +15,6 @@ namespace {
 
 using Names = std::vector<std::pair<std::string, std::string>>;
 
-std::string quoted_name(std::string_view name) {
-  return "\"" + one_line(name) + "\"";
-}
-
 // What is taken of the other dataset: its name there, and here.
 Names taken_fields(const Dataset& dataset, const Dataset& other, const Names& asked) {
   Names taken = asked;
@@ -35,12 +31,12 @@ Names taken_fields(const Dataset& dataset, const Dataset& other, const Names& as
   }
   for (auto field = taken.begin(); field != taken.end(); ++field) {
     if (!other.field(field->first))
-      throw Error::invalid_argument("there is no field " + quoted_name(field->first) + " to join", where);
+      throw Error::invalid_argument("there is no field " + double_quoted(field->first) + " to join", where);
     const bool twice =
         std::any_of(taken.begin(), field, [&](const auto& each) { return each.second == field->second; });
     if (dataset.field(field->second) || twice || field->second.empty()) {
-      throw Error::invalid_argument("the joined field " + quoted_name(field->first) +
-                                        " needs a name of its own: " + quoted_name(field->second) + " is there already",
+      throw Error::invalid_argument("the joined field " + double_quoted(field->first) + " needs a name of its own: " +
+                                        double_quoted(field->second) + " is there already",
                                     where);
     }
   }

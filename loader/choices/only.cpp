@@ -146,7 +146,7 @@ class Narrowing {
     if (found != classes.end()) return std::to_string(found - classes.begin());
     const bool number = !label.empty() && std::ranges::all_of(label, [](char c) { return c >= '0' && c <= '9'; });
     if (number && label.size() < 10 && std::stoul(label) < classes.size()) return std::to_string(std::stoul(label));
-    throw Error::invalid_argument("\"" + one_line(label) + "\" is no class; there are " + with_commas(classes.size()) +
+    throw Error::invalid_argument(double_quoted(label) + " is no class; there are " + with_commas(classes.size()) +
                                       ": " + one_line(listed({classes.begin(), classes.end()})),
                                   {.dataset = view_.path().string()});
   }

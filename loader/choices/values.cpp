@@ -181,7 +181,7 @@ double Column::number(const SampleValues& sample, std::size_t value) const {
   double number = 0;
   const auto [stop, failure] = std::from_chars(text.data() + blanks, end, number);
   if (failure != std::errc{} || stop != end || !std::isfinite(number)) {
-    throw Error::corrupt("\"" + one_line(std::string_view(text).substr(0, 40)) + "\" is no finite number",
+    throw Error::corrupt(double_quoted(std::string_view(text).substr(0, 40)) + " is no finite number",
                          {.dataset = dataset_, .key = std::string(sample.key), .field = name_});
   }
   return number;

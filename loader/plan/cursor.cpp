@@ -2,6 +2,7 @@
 #include <utility>
 
 #include <penstock/base/error.hpp>
+#include <penstock/base/printable.hpp>
 #include <penstock/loader/plan/cursor.hpp>
 
 namespace penstock {
@@ -108,8 +109,8 @@ void Cursor::carry(const LoaderState& state, Restored& restored) const {
     const auto saved = std::ranges::find(state.mixture->sources, source.name, &SavedSource::name);
     const bool known = saved != state.mixture->sources.end();
     if (known && (saved->dataset != source.fingerprint() || saved->samples != source.samples))
-      throw Error::invalid_argument("source \"" + source.name +
-                                    "\" has other samples than when the state was saved; give it another name to "
+      throw Error::invalid_argument("source " + double_quoted(source.name) +
+                                    " has other samples than when the state was saved; give it another name to "
                                     "begin it anew");
     carried->taken.push_back(known ? saved->taken : 0);
   }

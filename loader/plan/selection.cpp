@@ -166,9 +166,9 @@ void require_fields(const Dataset& dataset, const Mixture& mixture, const Progra
       if (served || source.weight == 0) continue;
       std::string has;
       for (const FieldSchema& field : source.dataset.fields()) has += (has.empty() ? "" : ", ") + field.name;
-      throw Error::invalid_argument(
-          "source \"" + source.name + "\" of the mixture has no field for output '" + output.name + "': it has " + has,
-          {.dataset = source.dataset.path().string()});
+      throw Error::invalid_argument("source " + double_quoted(source.name) +
+                                        " of the mixture has no field for output '" + output.name + "': it has " + has,
+                                    {.dataset = source.dataset.path().string()});
     }
   }
 }

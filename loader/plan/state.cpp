@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include <penstock/base/error.hpp>
+#include <penstock/base/printable.hpp>
 #include <penstock/formats/io/hash.hpp>
 #include <penstock/loader/plan/state.hpp>
 
@@ -115,14 +116,14 @@ std::string difference(const SavedMixture& saved, const SavedMixture& own) {
   const auto names = [](const SavedMixture& mixture) {
     std::string text = "the sources ";
     for (const SavedSource& source : mixture.sources)
-      text += (&source == &mixture.sources.front() ? "\"" : ", \"") + source.name + "\"";
+      text += (&source == &mixture.sources.front() ? "" : ", ") + double_quoted(source.name);
     return text;
   };
   if (!std::ranges::equal(saved.sources, own.sources, {}, &SavedSource::name, &SavedSource::name))
     return told(names(saved), names(own));
   for (std::size_t s = 0; s < own.sources.size(); ++s) {
     const SavedSource &theirs = saved.sources[s], &ours = own.sources[s];
-    const std::string of = " of source \"" + ours.name + "\"";
+    const std::string of = " of source " + double_quoted(ours.name);
     const auto parts = [&](const SavedSource& source) {
       return "a weight of " + std::to_string(static_cast<double>(source.weight) / 0x1p32) + of;
     };

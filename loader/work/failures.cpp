@@ -6,6 +6,7 @@
 #include <utility>
 
 #include <penstock/base/error.hpp>
+#include <penstock/base/printable.hpp>
 #include <penstock/loader/work/failures.hpp>
 
 namespace penstock {
@@ -71,8 +72,8 @@ void Failures::require(std::uint64_t bad, std::uint64_t samples, const std::stri
 void Failures::require_within_share(std::uint64_t position) const {
   for (const Counted& counted : counted_) {
     const std::string& source = counted.share.source;
-    const std::string whose =
-        (source.empty() ? "" : ", of source \"" + source + "\",") + std::string(ranks_ > 1 ? ", on this rank," : "");
+    const std::string whose = (source.empty() ? "" : ", of source " + double_quoted(source) + ",") +
+                              std::string(ranks_ > 1 ? ", on this rank," : "");
     require(counted.before(position), (counted.share.samples + ranks_ - 1) / ranks_, whose, counted.last);
   }
 }
