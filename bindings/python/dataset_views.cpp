@@ -43,7 +43,7 @@ Dataset concatenated_all(nb::handle datasets) {
   return concatenated(all);
 }
 
-nb::object sum_of(const Dataset& self, nb::handle other) {
+nb::object one_behind_the_other(const Dataset& self, nb::handle other) {
   if (!nb::isinstance<Dataset>(other)) return nb::borrow(Py_NotImplemented);
   const std::array both{self, nb::cast<Dataset>(other)};
   return nb::cast(concatenated(both));
@@ -404,8 +404,8 @@ void define_views(nb::module_& module, nb::class_<Dataset>& dataset) {
            "fields: those to take, or {name there: name here}; all that this dataset has not, unless given. missing: "
            "of\n"
            "samples without partner, \"error\" or \"exclude\". Raises Error.")
-      .def("__add__", sum_of, nb::arg("other").none(), nb::sig("def __add__(self, other: Dataset, /) -> Dataset"),
-           "concat([self, other])");
+      .def("__add__", one_behind_the_other, nb::arg("other").none(),
+           nb::sig("def __add__(self, other: Dataset, /) -> Dataset"), "concat([self, other])");
   module.def("concat", concatenated_all, nb::arg("datasets"),
              nb::sig("def concat(datasets: collections.abc.Iterable[Dataset | str | os.PathLike]) -> Dataset"),
              "A view of the samples of all datasets (or paths of some), one behind the other; of any packings.\n\n"
