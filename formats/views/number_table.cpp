@@ -1,5 +1,4 @@
 #include <cerrno>
-#include <cstdlib>
 #include <filesystem>
 #include <limits>
 #include <string>
@@ -10,15 +9,11 @@
 
 #include <penstock/base/error.hpp>
 #include <penstock/formats/io/descriptor.hpp>
+#include <penstock/formats/io/temporary_place.hpp>
 #include <penstock/formats/views/number_table.hpp>
 
 namespace penstock {
 namespace {
-
-std::string temporary_place() {
-  const char* chosen = std::getenv("TMPDIR");
-  return chosen == nullptr || *chosen == '\0' ? "/tmp" : chosen;
-}
 
 Descriptor unnamed_file(const std::string& folder) {
   if (const int fd = ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600); fd >= 0) return Descriptor(fd);

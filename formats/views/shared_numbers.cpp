@@ -1,0 +1,185 @@
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <penstock/base/error.hpp>
+#include <penstock/formats/io/descriptor.hpp>
+#include <penstock/formats/io/hash.hpp>
+#include <penstock/formats/io/temporary_place.hpp>
+#include <penstock/formats/views/number_table.hpp>
+#include <penstock/formats/views/shared_numbers.hpp>
+
+namespace penstock {
+namespace {
+
+constexpr std::string_view kSharedSuffix = ".numbers";
+constexpr std::chrono::milliseconds kLockAgain{5};
+constexpr std::chrono::seconds kLongestWait{120};  // for who fills it: then this process fills its own
+constexpr std::uint64_t kFilled = 0x64656c6c69667370;
+
+// Nothing where others may write there.
+Descriptor shared_folder() {
+  const std::string path = temporary_place() + "/penstock-" + std::to_string(::geteuid());
+  ::mkdir(path.c_str(), 0700);
+  Descriptor folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  struct stat found {};
+  const bool own = folder.get() >= 0 && ::fstat(folder.get(), &found) == 0 && found.st_uid == ::geteuid() &&
+                   (found.st_mode & 077) == 0;
+  return own ? std::move(folder) : Descriptor();
+}
+
+bool lock(const Descriptor& file, int how) {
+  while (::flock(file.get(), how | LOCK_NB) != 0)
+    if (errno != EINTR) return false;
+  return true;
+}
+
+bool is_named(const Descriptor& file) {
+  struct stat found {};
+  return ::fstat(file.get(), &found) == 0 && found.st_nlink > 0;
+}
+
+// A file that nobody holds is one that a process left which was killed.
+void remove_unused(const Descriptor& folder) {
+  const int listed = ::openat(folder.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  DIR* entries = listed < 0 ? nullptr : ::fdopendir(listed);
+  if (entries == nullptr) {
+    if (listed >= 0) ::close(listed);
+    return;
+  }
+  while (const dirent* entry = ::readdir(entries)) {
+    if (!std::string_view(entry->d_name).ends_with(kSharedSuffix)) continue;
+    const Descriptor file(::openat(folder.get(), entry->d_name, O_RDWR | O_NOFOLLOW | O_CLOEXEC));
+    if (file.get() >= 0 && lock(file, LOCK_EX) && is_named(file)) ::unlinkat(folder.get(), entry->d_name, 0);
+  }
+  ::closedir(entries);
+}
+
+// A file that is held by a lock, and mapped; the last one that has it removes it.
+class HeldFile {
+ public:
+  HeldFile(Descriptor folder, std::string name, Descriptor file)
+      : folder_(std::move(folder)), name_(std::move(name)), file_(std::move(file)) {}
+  HeldFile(const HeldFile&) = delete;
+  HeldFile& operator=(const HeldFile&) = delete;
+  ~HeldFile() {
+    if (mapped_ != nullptr) ::munmap(mapped_, bytes_);
+    if (lock(file_, LOCK_EX) && is_named(file_)) ::unlinkat(folder_.get(), name_.c_str(), 0);
+  }
+
+  int descriptor() const { return file_.get(); }
+  char* map(std::uint64_t bytes, int protection) {  // null where that cannot be
+    void* mapped = ::mmap(nullptr, bytes, protection, MAP_SHARED, file_.get(), 0);
+    if (mapped == MAP_FAILED) return nullptr;
+    mapped_ = mapped;
+    bytes_ = bytes;
+    return static_cast<char*>(mapped);
+  }
+
+ private:
+  Descriptor folder_;
+  std::string name_;
+  Descriptor file_;
+  void* mapped_ = nullptr;
+  std::uint64_t bytes_ = 0;
+};
+
+}  // namespace
+
+/// One process's way to a table that several have.
+class SharedFile {
+ public:
+  SharedFile(std::string_view name, std::uint64_t count, bool wide)
+      : name_(hexadecimal(hash64(name)) + std::string(kSharedSuffix)), count_(count), wide_(wide) {}
+
+  /// Null where none can be had.
+  std::shared_ptr<const SharedNumbers> numbers(const std::function<void(SharedNumbers&)>& fill) {
+    const auto give_up = std::chrono::steady_clock::now() + kLongestWait;
+    for (; std::chrono::steady_clock::now() < give_up; std::this_thread::sleep_for(kLockAgain)) {
+      Descriptor folder = shared_folder();
+      if (folder.get() < 0) return nullptr;
+      Descriptor file(::openat(folder.get(), name_.c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC));
+      if (file.get() < 0 && errno != ENOENT) return nullptr;
+      if (file.get() < 0) {
+        remove_unused(folder);
+        file =
+            Descriptor(::openat(folder.get(), name_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+        if (file.get() < 0 && errno != EEXIST) return nullptr;
+        const bool first = file.get() >= 0 && lock(file, LOCK_EX) && is_named(file);
+        if (first) return filled(held(std::move(folder), std::move(file)), fill);
+      } else if (lock(file, LOCK_SH) && is_named(file)) {
+        if (auto table = found(held(std::move(folder), std::move(file)))) return table;
+      }
+    }
+    return nullptr;
+  }
+
+ private:
+  std::uint64_t mark_at() const { return (count_ * (wide_ ? 8 : 4) + 7) / 8 * 8; }
+  std::uint64_t file_bytes() const { return mark_at() + sizeof kFilled; }
+
+  std::shared_ptr<HeldFile> held(Descriptor folder, Descriptor file) const {
+    return std::make_shared<HeldFile>(std::move(folder), name_, std::move(file));
+  }
+
+  std::shared_ptr<SharedNumbers> over(char* mapped, std::shared_ptr<HeldFile> file) const {
+    std::shared_ptr<SharedNumbers> table(new SharedNumbers(count_, wide_));
+    table->data_ = mapped;
+    table->mapping_ = std::move(file);
+    return table;
+  }
+
+  // Null where there is no room for it.
+  std::shared_ptr<const SharedNumbers> filled(const std::shared_ptr<HeldFile>& file,
+                                              const std::function<void(SharedNumbers&)>& fill) const {
+    if (::posix_fallocate(file->descriptor(), 0, static_cast<off_t>(file_bytes())) != 0) return nullptr;
+    char* const mapped = file->map(file_bytes(), PROT_READ | PROT_WRITE);
+    if (mapped == nullptr) return nullptr;
+    auto table = over(mapped, file);
+    fill(*table);  // where that throws, the file goes before anybody can have it
+    std::memcpy(mapped + mark_at(), &kFilled, sizeof kFilled);
+    while (::flock(file->descriptor(), LOCK_SH) != 0 && errno == EINTR) {
+    }
+    return table;
+  }
+
+  // Null where it is not whole: then nobody has it any more, and it goes.
+  std::shared_ptr<const SharedNumbers> found(const std::shared_ptr<HeldFile>& file) const {
+    struct stat status {};
+    if (::fstat(file->descriptor(), &status) != 0) return nullptr;
+    if (static_cast<std::uint64_t>(status.st_size) != file_bytes()) return nullptr;
+    char* const mapped = file->map(file_bytes(), PROT_READ);
+    if (mapped == nullptr) return nullptr;
+    std::uint64_t mark = 0;
+    std::memcpy(&mark, mapped + mark_at(), sizeof mark);
+    return mark == kFilled ? over(mapped, file) : nullptr;
+  }
+
+  std::string name_;
+  std::uint64_t count_;
+  bool wide_;
+};
+
+std::shared_ptr<const SharedNumbers> shared_numbers(std::string_view name, std::uint64_t count, std::uint64_t largest,
+                                                    const std::function<void(SharedNumbers&)>& fill) {
+  const bool wide = largest > ~std::uint32_t{0};
+  if (count * (wide ? 8 : 4) >= NumberTable::kInMemory)
+    if (auto table = SharedFile(name, count, wide).numbers(fill)) return table;
+  std::shared_ptr<SharedNumbers> table(new SharedNumbers(count, wide));
+  table->own_ = std::make_unique<NumberTable>(count, largest);
+  table->data_ = wide ? static_cast<void*>(table->own_->longs().data()) : table->own_->shorts().data();
+  fill(*table);
+  return table;
+}
+
+}  // namespace penstock
