@@ -26,6 +26,7 @@ set(public_headers
   loader/batch/field.hpp
   loader/cache_kind.hpp
   loader/checksums.hpp
+  loader/choices/draws.hpp
   loader/choices/image_sizes.hpp
   loader/choices/only.hpp
   loader/choices/sort.hpp
@@ -33,6 +34,7 @@ set(public_headers
   loader/choices/values.hpp
   loader/ledger/audit.hpp
   loader/loader.hpp
+  loader/draws.hpp
   loader/mixture.hpp
   loader/mixture_options.hpp
   loader/model/demands.hpp

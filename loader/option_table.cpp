@@ -54,7 +54,7 @@ constexpr auto kOptions = std::to_array<OptionEntry>({
      "The numbers of the samples that an epoch delivers, in their unshuffled order. Without it: all. A sample may "
      "stand "
      "there several times; each time it draws anew.",
-     "To split a dataset into training and validation, to balance classes, to try a program on 100 samples."},
+     "To split a dataset into training and validation, or to try a program on 100 samples."},
     {kOrder, "mixture",
      "The datasets that are mixed. `Loader(const Mixture&)` sets it; in Python a mixture stands in the dataset's "
      "place.",
@@ -63,6 +63,37 @@ constexpr auto kOptions = std::to_array<OptionEntry>({
      "Permutes blocks of so many samples, and the samples inside 16 blocks at a time. Without it or with 0: a full "
      "shuffle, which warns where it undoes each filtered block many times.",
      "For HDF5 with compressed chunks (give the samples of a chunk), and for disks that are slow at random reads."},
+    {kOrder, "shuffle_window",
+     "Shuffles the samples of each window of so many neighbours alone, and leaves the windows in their order. 0: one "
+     "window of all.",
+     "For a curriculum: a dataset that is sorted, dataset.sort(\"score\"), in an order that is only roughly that."},
+    {kOrder, "weights",
+     "Draws samples by weight: a number for each sample, the name of a field that holds it, a dict of numbers for each "
+     "class ({\"json:weather\": {...}} for another field's values), or a file (.npy, or one number a line). Takes "
+     "shuffle.",
+     "Where some samples should come more often than others, as chance has it.", Door::python},
+    {kOrder, "replacement",
+     "With weights: whether each position draws among all samples anew. False: no sample comes twice in an epoch, and "
+     "heavier ones come sooner.",
+     "False to visit every sample, the weightier first, or to draw a subset of epoch_samples each epoch.",
+     Door::python},
+    {kOrder, "repeats",
+     "How often each sample comes in an epoch, given as weights are. A fraction is made up of epochs that have it once "
+     "more.",
+     "Where small classes or good samples should come several times: exact counts, where weights leave them to chance.",
+     Door::python},
+    {kOrder, "balance",
+     "A field such as \"cls\": of as many positions as it has values, each gets one, and all of a value's samples come "
+     "before one comes again.",
+     "For classes of unequal sizes, where each batch should have them all.", Door::python},
+    {kOrder, "epoch_samples",
+     "The length of an epoch of weights, repeats or balance. By default as many as the dataset "
+     "has, or the sum of all repeats.",
+     "To validate or checkpoint after so many samples.", Door::python},
+    {kOrder, "draws",
+     "How often samples come: weights, repeats or classes in balance, as drawn_by() and balanced_by() make it "
+     "(penstock/loader/choices/draws.hpp). Python has options of their own for these.",
+     "As weights, repeats and balance in Python.", Door::cpp},
     {kErrors, "on_error",
      "What becomes of a sample whose bytes are corrupt, unsupported or of the wrong shape. \"raise\": the loop gets an "
      "error that names it. \"replace\": another sample stands in its row. \"mark\": its row is zeros and `__valid__` "

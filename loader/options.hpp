@@ -23,6 +23,9 @@
 namespace penstock {
 
 class Mixture;
+struct Buckets;
+struct Draws;
+struct Windows;
 
 /// What becomes of the samples that do not fill a batch at the end of an epoch. With several ranks `keep` pads the last
 /// batches by repeats, so that all ranks have equally many rows; `__valid__` marks the rows that count.
@@ -73,6 +76,14 @@ struct LoaderOptions {
   /// Samples per block of a block shuffle, for storage that is slow at random and for samples that share filtered
   /// blocks, which a full shuffle undoes many times (the stats then say so); 0 or unset: full shuffle.
   std::optional<std::uint64_t> shuffle_block = {};
+  /// Samples are shuffled within windows of so many neighbours alone, as a curriculum wants it; 0: over all.
+  std::uint64_t shuffle_window = 0;
+  /// How often samples come, where that is not once each: weights, repeats, classes in balance; null: once each.
+  std::shared_ptr<const Draws> draws = {};
+  /// Batches of samples of like lengths, or of as many as a budget has room for; null: batch_size of them, as they come.
+  std::shared_ptr<const Buckets> buckets = {};
+  /// Outputs whose rows are of several samples each; null: of one.
+  std::shared_ptr<const Windows> windows = {};
 
   // ---- Errors -------------------------------------------------------------------------------------------------------
 

@@ -14,6 +14,7 @@
 #include <penstock/formats/io/file_identity.hpp>
 #include <penstock/formats/labels/absent_classes.hpp>
 #include <penstock/loader/device/device_plan.hpp>
+#include <penstock/loader/draws.hpp>
 #include <penstock/loader/mixture.hpp>
 #include <penstock/loader/plan/distributed_env.hpp>
 #include <penstock/loader/prepare.hpp>
@@ -159,6 +160,19 @@ Program compiled(const Dataset& dataset, std::span<const FieldChain> chains, OnE
   }
 }
 
+void require_order_of_draws(const Dataset& dataset, const LoaderOptions& options) {
+  if (options.draws == nullptr) return;
+  const Draws& draws = *options.draws;
+  const bool by_chance = draws.kind == Draws::Kind::weighted || draws.kind == Draws::Kind::once;
+  const bool in_parts = options.shuffle_window != 0 || options.shuffle_block.value_or(0) != 0;
+  const auto refuse = [&](const char* cause) {
+    throw Error::invalid_argument(draws.about + cause, {.dataset = dataset.path().string()});
+  };
+  if (by_chance && !options.shuffle) refuse(": samples are drawn by chance, which takes shuffle");
+  if (by_chance && in_parts)
+    refuse(" go with neither shuffle_window nor shuffle_block, which keep to the samples' order");
+}
+
 }  // namespace
 
 LoaderOptions resolved(const Dataset& dataset, LoaderOptions options) {
@@ -194,6 +208,10 @@ LoaderOptions resolved(const Dataset& dataset, LoaderOptions options) {
   options.workers_max = std::max(options.workers_max, options.workers);
   require(options.mixture == nullptr || options.shuffle || options.mixture->options().sampling != Sampling::random,
           "a mixture whose sources come by chance (sampling \"random\") takes shuffle");
+  require(options.shuffle_window == 0 || options.shuffle, "shuffle_window takes shuffle");
+  require(options.shuffle_window == 0 || options.shuffle_block.value_or(0) == 0,
+          "shuffle_window and shuffle_block are two orders: give one of them");
+  require_order_of_draws(dataset, options);
   require(options.device_prefetch > 0, "device_prefetch must be at least 1");
   if (options.on_device == nullptr && !options.device.empty()) options.on_device = open_device(options.device);
   if (options.on_device != nullptr) options.device = to_string(options.on_device->id());
@@ -259,12 +277,14 @@ PlanOptions plan_options(const LoaderOptions& options, const Selection& selectio
   return {.samples = selection.samples,
           .shuffle = options.shuffle,
           .shuffle_block = options.shuffle_block.value_or(0),
+          .shuffle_window = options.shuffle_window,
           .seed = options.seed,
           .batch_size = options.batch_size,
           .rank = options.rank,
           .world = options.world,
           .last = options.last,
-          .mixed = selection.mixed};
+          .mixed = selection.mixed,
+          .draws = selection.draws};
 }
 
 std::vector<FailureShare> failure_shares(const Selection& selection) {

@@ -1,12 +1,14 @@
 // Defines named presets of chains, so that a bench of any dataset needs no program.
 #pragma once
 
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include <penstock/formats/dataset.hpp>
+#include <penstock/loader/draws.hpp>
 #include <penstock/transforms/chain/chain.hpp>
 
 namespace penstock {
@@ -16,6 +18,7 @@ struct Task {
   std::string reason;  ///< why it was chosen: "asked for", "field jpg holds images of 500 x 375"
   std::vector<FieldChain> fields;
   bool shuffle = true;
+  std::shared_ptr<const Draws> draws = {};  ///< null: each sample once an epoch
 };
 
 /// image-train  random_resized_crop(224) | random_flip | normalize(ImageNet mean and deviation), and the label

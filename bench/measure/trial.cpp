@@ -63,6 +63,8 @@ LoaderOptions loader_options(const Task& task, const Setting& setting, const Tri
   loader.cache_bytes = options.cache_bytes;
   loader.checksums = options.checksums;
   loader.shuffle_block = options.shuffle_block;
+  loader.shuffle_window = options.shuffle_window;
+  loader.draws = task.draws;
   return loader;
 }
 

@@ -37,6 +37,7 @@ struct TrialOptions {
   std::uint64_t cache_bytes = LoaderOptions{}.cache_bytes;
   Checksums checksums = LoaderOptions{}.checksums;
   std::uint64_t shuffle_block = 0;      ///< LoaderOptions::shuffle_block
+  std::uint64_t shuffle_window = 0;     ///< LoaderOptions::shuffle_window
   std::shared_ptr<Device> device = {};  ///< that batches are copied to; null: they stay in memory of the host
   Where where = Where::automatic;
   bool gpu_direct = false;

@@ -236,10 +236,12 @@ class LedgerAuditor {
   }
 
   void name_samples(AuditedPositions& positions, std::uint64_t epoch, const LedgerMove& move) const {
-    if (dataset_ == nullptr || positions.count == 0 || header_->state.order->subset) return;
+    const SavedOrder& order = *header_->state.order;
+    if (dataset_ == nullptr || positions.count == 0 || order.subset || order.draws) return;
     const Plan plan({.samples = header_->state.samples,
-                     .shuffle = header_->state.order->shuffle,
+                     .shuffle = order.shuffle,
                      .shuffle_block = move.shuffle_block,
+                     .shuffle_window = order.shuffle_window,
                      .seed = move.seed},
                     epoch);
     for (const auto& [first, end] : positions.ranges) {

@@ -20,6 +20,25 @@ std::string block_text(std::uint64_t block) {
   return block == 0 ? "none" : "shuffle_block=" + std::to_string(block);
 }
 
+std::string window_text(std::uint64_t window) {
+  return window == 0 ? "no shuffle_window" : "shuffle_window=" + std::to_string(window);
+}
+
+std::string draws_text(const std::optional<SavedDraws>& draws) {
+  if (!draws) return "each sample once an epoch";
+  switch (draws->kind) {
+    case Draws::Kind::weighted:
+      return "samples drawn by weights";
+    case Draws::Kind::once:
+      return "samples drawn by weights without replacement";
+    case Draws::Kind::repeated:
+      return "repeats of samples";
+    case Draws::Kind::balanced:
+      break;
+  }
+  return "classes in balance";
+}
+
 void require_same(const SavedOrder& saved, const SavedOrder& own) {
   const auto require = [](bool same, const std::string& theirs, const std::string& ours) {
     if (!same) throw Error::invalid_argument("the state was saved with " + theirs + ", this loader has " + ours);
@@ -28,6 +47,11 @@ void require_same(const SavedOrder& saved, const SavedOrder& own) {
   require(saved.shuffle_block == own.shuffle_block,
           saved.shuffle_block == 0 ? "no shuffle_block" : block_text(saved.shuffle_block),
           block_text(own.shuffle_block));
+  require(saved.shuffle_window == own.shuffle_window, window_text(saved.shuffle_window),
+          window_text(own.shuffle_window));
+  require(saved.draws.has_value() == own.draws.has_value() && (!own.draws || saved.draws->kind == own.draws->kind),
+          draws_text(saved.draws), draws_text(own.draws));
+  require(saved.draws == own.draws, draws_text(saved.draws) + " of other numbers", "its own");
   require(saved.last == own.last, "last=" + std::string(name(saved.last)), "last=" + std::string(name(own.last)));
   require(saved.subset.has_value() == own.subset.has_value(), listed(saved.subset), listed(own.subset));
   require(saved.subset == own.subset, "another subset of the samples", "one of its own");
@@ -50,8 +74,10 @@ void Cursor::go_to(const Position& position) {
 SavedOrder Cursor::order() const {
   return {.shuffle = options_.shuffle,
           .shuffle_block = options_.shuffle ? options_.shuffle_block : 0,
+          .shuffle_window = options_.shuffle ? options_.shuffle_window : 0,
           .subset = subset_,
-          .last = options_.last};
+          .last = options_.last,
+          .draws = options_.draws != nullptr ? std::optional(options_.draws->saved()) : std::nullopt};
 }
 
 LoaderState Cursor::save(std::uint64_t fingerprint, std::string transforms) const {

@@ -24,6 +24,7 @@ SampleOrderOptions order_of(const PlanOptions& options) {
   return {.samples = options.samples,
           .shuffle = options.shuffle,
           .shuffle_block = options.shuffle_block,
+          .shuffle_window = options.shuffle_window,
           .seed = options.seed};
 }
 
@@ -35,6 +36,7 @@ Plan::Plan(const PlanOptions& options, std::uint64_t epoch, std::uint64_t start)
       start_(start),
       per_step_(std::uint64_t{options.batch_size} * options.world),
       order_(order_of(options), epoch) {
+  if (options_.draws != nullptr) drawn_ = std::make_shared<DrawEpoch>(options_.draws, order_of(options), epoch);
   if (options_.mixed == nullptr) return;
   mixed_ = std::make_shared<MixedEpoch>(MixedEpoch::Options{.order = options_.mixed,
                                                             .carried = options_.carried,
@@ -73,6 +75,10 @@ void Plan::batch(std::uint64_t b, std::vector<Row>& rows) const {
 }
 
 Row Plan::row_at(std::uint64_t position, bool valid) const {
+  if (drawn_ != nullptr) {
+    const DrawnRow row = drawn_->row_at(position);
+    return {row.entry, position, valid, row.occurrence};
+  }
   if (mixed_ == nullptr) return {order_.sample_at(position), position, valid};
   const MixedRow row = mixed_->row_at(position);
   return {row.sample, position, valid, row.occurrence};
@@ -80,7 +86,7 @@ Row Plan::row_at(std::uint64_t position, bool valid) const {
 
 // Positions [first, end), which are samples of their own.
 void Plan::add_rows(std::uint64_t first, std::uint64_t end, std::vector<Row>& rows) const {
-  if (mixed_ != nullptr) {
+  if (mixed_ != nullptr || drawn_ != nullptr) {
     for (std::uint64_t position = first; position < end; ++position) rows.push_back(row_at(position, true));
     return;
   }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <penstock/loader/options.hpp>
+#include <penstock/loader/plan/draw_order.hpp>
 #include <penstock/loader/plan/mixed_order.hpp>
 #include <penstock/loader/plan/sample_order.hpp>
 
@@ -15,12 +16,13 @@ namespace penstock {
 struct PlanOptions {
   std::uint64_t samples = 0;
   bool shuffle = false;
-  std::uint64_t shuffle_block = 0;  ///< SampleOrderOptions
+  std::uint64_t shuffle_block = 0, shuffle_window = 0;  ///< SampleOrderOptions
   std::uint64_t seed = 0;
   std::uint32_t batch_size = 1, rank = 0, world = 1;
   Last last = Last::keep;
-  std::shared_ptr<const MixedOrder> mixed = {};  ///< of a mixture; null: each sample of one list comes once
+  std::shared_ptr<const MixedOrder> mixed = {};  ///< of a mixture; null: of one list
   std::shared_ptr<const Carried> carried = {};
+  std::shared_ptr<const DrawOrder> draws = {};  ///< null: each sample of the list comes once
 };
 
 struct Row {
@@ -60,7 +62,8 @@ class Plan {
   std::uint64_t epoch_, start_;
   std::uint64_t per_step_;  // samples that all ranks together take per batch
   SampleOrder order_;
-  std::shared_ptr<MixedEpoch> mixed_;  // in place of the order
+  std::shared_ptr<MixedEpoch> mixed_;  // this or the next one in place of the order
+  std::shared_ptr<DrawEpoch> drawn_;
 };
 
 }  // namespace penstock

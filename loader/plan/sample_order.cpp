@@ -24,11 +24,12 @@ SampleOrder::SampleOrder(const SampleOrderOptions& options, std::uint64_t epoch)
 
 std::uint64_t SampleOrder::sample_at(std::uint64_t position) const {
   if (!options_.shuffle) return position;
+  if (options_.shuffle_window != 0) return window_shuffled(position);
   return blocks_ != 0 ? block_shuffled(position) : order_(position);
 }
 
 void SampleOrder::list(std::uint64_t first, std::span<std::uint64_t> out) const {
-  if (options_.shuffle && blocks_ == 0) return order_.list(first, out);
+  if (options_.shuffle && blocks_ == 0 && options_.shuffle_window == 0) return order_.list(first, out);
   for (std::uint64_t& sample : out) sample = sample_at(first++);
 }
 
@@ -50,6 +51,12 @@ std::uint64_t SampleOrder::block_shuffled(std::uint64_t position) const {
   const std::uint64_t mixed = begin + inside(position - begin);
   const std::uint64_t slot = slot_of(mixed);
   return order_(slot) * options_.shuffle_block + (mixed - slot_begin(slot));
+}
+
+std::uint64_t SampleOrder::window_shuffled(std::uint64_t position) const {
+  const std::uint64_t window = position / options_.shuffle_window, begin = window * options_.shuffle_window;
+  const std::uint64_t size = std::min(options_.shuffle_window, options_.samples - begin);
+  return begin + Permutation(size, options_.seed, epoch_, window + 1)(position - begin);
 }
 
 }  // namespace penstock

@@ -1,4 +1,4 @@
-// The order in which one pass over a list of samples goes: as it is, shuffled, or shuffled by blocks.
+// The order in which one pass over a list of samples goes: as it is, shuffled, or shuffled by blocks or within windows.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +17,9 @@ struct SampleOrderOptions {
   /// Samples per block: the blocks are permuted, then the samples inside each window of kShuffleWindowBlocks blocks
   /// that follow each other in the permuted order. 0: all samples are permuted at once.
   std::uint64_t shuffle_block = 0;
+  /// Samples per window: those of each window are permuted, and windows follow each other as they stand. 0: one of all
+  /// samples. Not with shuffle_block.
+  std::uint64_t shuffle_window = 0;
   std::uint64_t seed = 0;
 };
 
@@ -31,6 +34,7 @@ class SampleOrder {
 
  private:
   std::uint64_t block_shuffled(std::uint64_t position) const;
+  std::uint64_t window_shuffled(std::uint64_t position) const;
   std::uint64_t slot_begin(std::uint64_t slot) const;
   std::uint64_t slot_of(std::uint64_t position) const;
 

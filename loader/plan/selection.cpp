@@ -209,6 +209,20 @@ Selection listed_samples(const Dataset& dataset, const Program& program, const L
   return selection;
 }
 
+std::shared_ptr<const DrawOrder> draws_among(const Dataset& dataset, const Selection& selection, const Draws& draws) {
+  try {
+    if (draws.numbers->size() != dataset.size())
+      throw Error::invalid_argument(draws.about + ": " + std::to_string(draws.numbers->size()) + " numbers for " +
+                                    std::to_string(dataset.size()) + " samples");
+    return std::make_shared<const DrawOrder>(
+        draws, DrawOrder::Listed{.count = selection.listed,
+                                 .sample = [&](std::uint64_t entry) { return selection.sample(entry); },
+                                 .key = [&](std::uint64_t sample) { return std::string(dataset.key(sample)); }});
+  } catch (const Error& error) {
+    throw error.in({.dataset = dataset.path().string()});
+  }
+}
+
 }  // namespace
 
 Selection select_samples(const Dataset& dataset, const Program& program, const LoaderOptions& options) {
@@ -216,8 +230,16 @@ Selection select_samples(const Dataset& dataset, const Program& program, const L
     throw Error::invalid_argument(
         "subset names samples of one dataset; a mixture takes datasets that are views of others",
         {.dataset = dataset.path().string()});
+  if (options.mixture != nullptr && options.draws != nullptr)
+    throw Error::invalid_argument(
+        options.draws->about + " is of the samples of one dataset; a mixture has weights of its own, for each source",
+        {.dataset = dataset.path().string()});
   if (options.mixture != nullptr) require_fields(dataset, *options.mixture, program, options.missing);
   Selection selection = listed_samples(dataset, program, options);
+  if (options.draws != nullptr) {
+    selection.draws = draws_among(dataset, selection, *options.draws);
+    selection.samples = selection.draws->length();
+  }
   if (options.mixture == nullptr) return selection;
   selection.mixed = options.mixture->order_of(selection.included);
   selection.samples = selection.mixed->length;

@@ -9,6 +9,7 @@
 
 #include <penstock/formats/dataset.hpp>
 #include <penstock/loader/options.hpp>
+#include <penstock/loader/plan/draw_order.hpp>
 #include <penstock/loader/plan/mixed_order.hpp>
 #include <penstock/transforms/program/program.hpp>
 
@@ -20,8 +21,9 @@ struct Selection {
   std::vector<std::uint32_t> occurrences = {};  ///< of each, how often it stands in the list before; empty: never
   std::uint32_t repeats = 1;                    ///< how often a sample stands in the list at most
   std::uint64_t listed = 0;                     ///< samples of the list
-  std::uint64_t samples = 0;                    ///< that an epoch delivers: as many, but of a mixture
+  std::uint64_t samples = 0;                    ///< that an epoch delivers: as many, but of a mixture or of draws
   std::uint64_t excluded = 0;
+  std::shared_ptr<const DrawOrder> draws = {};   ///< null: each of the list comes once
   std::shared_ptr<const MixedOrder> mixed = {};  ///< of a mixture, whose sources' samples stand one behind the other
 
   /// Of a number in the list.

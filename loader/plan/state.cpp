@@ -1,7 +1,9 @@
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include <penstock/base/error.hpp>
 #include <penstock/base/printable.hpp>
@@ -61,12 +63,32 @@ Last last_named(const std::string& given) {
   refuse("\"last\" is neither keep, drop nor pad");
 }
 
+constexpr std::array<std::pair<std::string_view, Draws::Kind>, 4> kDraws{{{"weighted", Draws::Kind::weighted},
+                                                                          {"once", Draws::Kind::once},
+                                                                          {"repeated", Draws::Kind::repeated},
+                                                                          {"balanced", Draws::Kind::balanced}}};
+
+SavedDraws draws_of(const Json& json) {
+  if (!json.is_object()) refuse("\"draws\" is no object");
+  const std::string kind = text(json, "kind");
+  const auto found = std::ranges::find(kDraws, kind, &std::pair<std::string_view, Draws::Kind>::first);
+  if (found == kDraws.end()) refuse("\"kind\" of draws is none of weighted, once, repeated and balanced");
+  return {.kind = found->second, .numbers = fingerprint(json, "numbers")};
+}
+
+Json json_of(const SavedDraws& draws) {
+  const auto found = std::ranges::find(kDraws, draws.kind, &std::pair<std::string_view, Draws::Kind>::second);
+  return {{"kind", found->first}, {"numbers", hexadecimal(draws.numbers)}};
+}
+
 SavedOrder order_of(const Json& json) {
   SavedOrder order{.shuffle = yes_or_no(json, "shuffle"),
                    .shuffle_block = number<std::uint64_t>(json, "shuffle_block"),
                    .last = last_named(text(json, "last"))};
   if (json.contains("block_of_version_1")) order.block_of_version_1 = yes_or_no(json, "block_of_version_1");
   if (!member(json, "subset").is_null()) order.subset = fingerprint(json, "subset");
+  if (json.contains("shuffle_window")) order.shuffle_window = number<std::uint64_t>(json, "shuffle_window");
+  if (json.contains("draws")) order.draws = draws_of(json["draws"]);
   return order;
 }
 
@@ -152,6 +174,8 @@ std::string LoaderState::to_json() const {
     if (order->block_of_version_1) json["block_of_version_1"] = true;
     json["subset"] = order->subset ? Json(hexadecimal(*order->subset)) : Json(nullptr);
     json["last"] = name(order->last);
+    if (order->shuffle_window != 0) json["shuffle_window"] = order->shuffle_window;
+    if (order->draws) json["draws"] = json_of(*order->draws);
   }
   if (mixture) json["mixture"] = json_of(*mixture);
   return json.dump();

@@ -7,18 +7,28 @@
 #include <string_view>
 #include <vector>
 
+#include <penstock/loader/draws.hpp>
 #include <penstock/loader/mixture_options.hpp>
 #include <penstock/loader/options.hpp>
 
 namespace penstock {
 
+/// What the order of draws is made of beside that.
+struct SavedDraws {
+  Draws::Kind kind = Draws::Kind::weighted;
+  std::uint64_t numbers = 0;  ///< fingerprint of what the samples' numbers came to
+  friend bool operator==(const SavedDraws&, const SavedDraws&) = default;
+};
+
 /// What the order of an epoch is made of beside dataset, seed and epoch.
 struct SavedOrder {
   bool shuffle = false;
   std::uint64_t shuffle_block = 0;           ///< 0: none
+  std::uint64_t shuffle_window = 0;          ///< 0: none
   bool block_of_version_1 = false;           ///< the block is not the loader's own, but what a state of version 1 meant
   std::optional<std::uint64_t> subset = {};  ///< fingerprint of the epoch's list of samples; nothing: all of them
   Last last = Last::keep;
+  std::optional<SavedDraws> draws = {};
   friend bool operator==(const SavedOrder&, const SavedOrder&) = default;
 };
 

@@ -1,0 +1,112 @@
+#include <algorithm>
+#include <bit>
+#include <memory>
+#include <numeric>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include <penstock/base/error.hpp>
+#include <penstock/base/printable.hpp>
+#include <penstock/loader/choices/draws.hpp>
+#include <penstock/loader/choices/values.hpp>
+
+namespace penstock {
+namespace {
+
+constexpr std::uint64_t kAnyNumber = ~std::uint64_t{0};
+
+std::string name_of(Draws::Kind kind) {
+  return kind == Draws::Kind::repeated ? "repeats" : "weights";
+}
+
+std::string name_of(Draws::Kind kind, std::string_view column) {
+  return name_of(kind) + "=" + double_quoted(column);
+}
+
+// Calls take(sample, values) with what the column says of each.
+template <typename Take>
+void for_each_value(const Dataset& dataset, const Column& column, const std::function<void()>& tick, const Take& take) {
+  const std::uint32_t field = column.field();
+  for_each_sample(dataset, {&field, 1}, take, tick);
+}
+
+// By the text of the column; of classes also by their names.
+std::unordered_map<std::string, double> numbers_by_text(const Dataset& dataset, const Column& column,
+                                                        const std::map<std::string, double>& given,
+                                                        const std::string& about) {
+  std::unordered_map<std::string, double> numbers(given.begin(), given.end());
+  if (!column.is_class() || dataset.classes().empty()) return numbers;
+  for (const auto& [value, number] : given) {
+    const auto found = std::ranges::find(dataset.classes(), value);
+    if (found != dataset.classes().end()) {
+      numbers[std::to_string(found - dataset.classes().begin())] = number;
+    } else if (value.find_first_not_of("0123456789") != std::string::npos) {
+      throw Error::invalid_argument(about + ": " + double_quoted(value) + " is none of the classes",
+                                    {.dataset = dataset.path().string()});
+    }
+  }
+  return numbers;
+}
+
+}  // namespace
+
+Draws drawn_by(Draws::Kind kind, std::span<const double> numbers, std::uint64_t samples) {
+  auto table = std::make_shared<NumberTable>(numbers.size(), kAnyNumber);
+  for (std::uint64_t i = 0; i < numbers.size(); ++i) table->set(i, std::bit_cast<std::uint64_t>(numbers[i]));
+  return {.kind = kind, .numbers = std::move(table), .samples = samples, .about = name_of(kind)};
+}
+
+Draws drawn_by(Draws::Kind kind, const Dataset& dataset, std::string_view column, std::uint64_t samples,
+               const std::function<void()>& tick) {
+  const Column read(dataset, column);
+  auto table = std::make_shared<NumberTable>(dataset.size(), kAnyNumber);
+  for_each_value(dataset, read, tick, [&](const SampleValues& sample) {
+    table->set(sample.sample, std::bit_cast<std::uint64_t>(read.number(sample, 0)));
+  });
+  return {.kind = kind, .numbers = std::move(table), .samples = samples, .about = name_of(kind, column)};
+}
+
+Draws drawn_by(Draws::Kind kind, const Dataset& dataset, std::string_view column,
+               const std::map<std::string, double>& number_of_value, std::uint64_t samples,
+               const std::function<void()>& tick) {
+  const std::string about = name_of(kind) + " by " + double_quoted(column);
+  const Column read(dataset, column);
+  const auto numbers = numbers_by_text(dataset, read, number_of_value, about);
+  auto table = std::make_shared<NumberTable>(dataset.size(), kAnyNumber);
+  for_each_value(dataset, read, tick, [&](const SampleValues& sample) {
+    const std::string text = read.text(sample, 0);
+    const auto found = numbers.find(text);
+    if (found == numbers.end())
+      throw Error::invalid_argument(about + ": nothing is given for " + double_quoted(text),
+                                    {.dataset = dataset.path().string(), .key = std::string(sample.key)});
+    table->set(sample.sample, std::bit_cast<std::uint64_t>(found->second));
+  });
+  return {.kind = kind, .numbers = std::move(table), .samples = samples, .about = about};
+}
+
+Draws balanced_by(const Dataset& dataset, std::string_view column, std::uint64_t samples,
+                  const std::function<void()>& tick) {
+  const Column read(dataset, column);
+  std::unordered_map<std::string, std::uint32_t> met;  // in the order of their first samples
+  std::vector<std::string> texts;
+  NumberTable as_met(dataset.size(), dataset.size());
+  for_each_value(dataset, read, tick, [&](const SampleValues& sample) {
+    std::string text = read.text(sample, 0);
+    const auto [known, added] = met.try_emplace(std::move(text), static_cast<std::uint32_t>(texts.size()));
+    if (added) texts.push_back(known->first);
+    as_met.set(sample.sample, known->second);
+  });
+  std::vector<std::uint32_t> order(texts.size()), number(texts.size());
+  std::iota(order.begin(), order.end(), 0U);
+  std::ranges::sort(order, {}, [&](std::uint32_t i) { return std::pair(texts[i].size(), std::string_view(texts[i])); });
+  for (std::uint32_t i = 0; i < order.size(); ++i) number[order[i]] = i;
+  auto table = std::make_shared<NumberTable>(dataset.size(), texts.size());
+  for (std::uint64_t sample = 0; sample < dataset.size(); ++sample) table->set(sample, number[as_met[sample]]);
+  return {.kind = Draws::Kind::balanced,
+          .numbers = std::move(table),
+          .samples = samples,
+          .about = "balance=" + double_quoted(column)};
+}
+
+}  // namespace penstock

@@ -1,0 +1,269 @@
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdio>
+#include <span>
+#include <utility>
+
+#include <penstock/base/error.hpp>
+#include <penstock/base/printable.hpp>
+#include <penstock/formats/io/hash.hpp>
+#include <penstock/loader/plan/draw_order.hpp>
+#include <penstock/loader/plan/permutation_rounds.hpp>
+
+namespace penstock {
+namespace {
+
+__extension__ using Wide = unsigned __int128;
+
+constexpr std::uint64_t kLongestDrawn = std::uint64_t{1} << 48;
+constexpr std::size_t kEpochsKept = 2;  // the consumer's, and the one that is planned ahead
+constexpr double kPartsOfWeights = 0x1p60, kPartsOfRepeat = 0x1p20, kMostRepeats = 0x1p20;
+constexpr std::uint64_t kWeightedStream = 0x77656967687465, kOnceStream = 0x6f6e6365,
+                        kRepeatedStream = 0x72657065617473, kBalancedStream = 0x62616c616e6365;
+
+std::string plain(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.17g", value);
+  for (int digits = 1; digits < 17; ++digits) {
+    char shorter[32];
+    std::snprintf(shorter, sizeof shorter, "%.*g", digits, value);
+    if (std::strtod(shorter, nullptr) == value) return shorter;
+  }
+  return text;
+}
+
+// -log2 of a number drawn evenly between 0 and 1, in units of 2^-32, in whole numbers alone: alike on all machines.
+std::uint64_t waiting_time(std::uint64_t draw) {
+  draw |= 1;
+  const int zeros = std::countl_zero(draw);
+  std::uint64_t mantissa = draw << zeros;  // from 1 to 2, in units of 2^-63
+  std::uint64_t log2 = 0;
+  for (int bit = 0; bit < 32; ++bit) {
+    const Wide square = Wide{mantissa} * mantissa;
+    const bool two = (square >> 127) != 0;
+    mantissa = static_cast<std::uint64_t>(square >> (two ? 64 : 63));
+    log2 = log2 << 1 | (two ? 1U : 0U);
+  }
+  return (static_cast<std::uint64_t>(zeros + 1) << 32) - log2;
+}
+
+struct Runner {
+  std::uint64_t time;  // bits of a float64 above 0, which are in its order
+  std::uint64_t entry;
+  friend auto operator<=>(const Runner&, const Runner&) = default;
+};
+
+// By the processor's own division of floating-point numbers, which is off by one at most: one of 128 bits is a loop.
+std::uint64_t quotient(Wide number, std::uint64_t by) {
+  const double about = static_cast<double>(static_cast<std::uint64_t>(number >> 64)) * 0x1p64 +
+                       static_cast<double>(static_cast<std::uint64_t>(number));
+  const double guess = about / static_cast<double>(by);
+  if (!(guess < 0x1p50)) return static_cast<std::uint64_t>(number / by);
+  auto result = static_cast<std::uint64_t>(guess);
+  while (Wide{result} * by > number) --result;
+  while (number - Wide{result} * by >= by) ++result;
+  return result;
+}
+
+std::uint64_t length_of(const Draws& draws, std::uint64_t natural) {
+  const std::uint64_t length = draws.samples != 0 ? draws.samples : natural;
+  if (length > kLongestDrawn) throw Error::invalid_argument("an epoch would have more than 2^48 samples");
+  return length;
+}
+
+}  // namespace
+
+DrawOrder::DrawOrder(const Draws& draws, const Listed& listed) : kind_(draws.kind), entries_(listed.count) {
+  if (kind_ == Draws::Kind::balanced) {
+    group(draws, listed);
+  } else {
+    weigh(draws, listed);
+  }
+}
+
+void DrawOrder::weigh(const Draws& draws, const Listed& listed) {
+  const bool repeats = kind_ == Draws::Kind::repeated;
+  const auto number_of = [&](std::uint64_t entry) {
+    return std::bit_cast<double>((*draws.numbers)[listed.sample(entry)]);
+  };
+  double sum = 0;
+  std::uint64_t positive = 0;
+  for (std::uint64_t entry = 0; entry < listed.count; ++entry) {
+    const double number = number_of(entry);
+    if (!(number >= 0) || !std::isfinite(number) || (repeats && number > kMostRepeats)) {
+      const std::uint64_t sample = listed.sample(entry);
+      throw Error::invalid_argument(draws.about + ": sample " + std::to_string(sample) + " has " + plain(number) +
+                                        ", which is no number " +
+                                        (repeats ? "from 0 to " + plain(kMostRepeats) : "of 0 or more"),
+                                    {.key = listed.key ? listed.key(sample) : ""});
+    }
+    sum += number;
+    positive += number > 0 ? 1 : 0;
+  }
+  if (positive == 0) throw Error::invalid_argument(draws.about + ": all are 0, so an epoch would have no samples");
+  if (!std::isfinite(sum)) throw Error::invalid_argument(draws.about + ": their sum is too large for a number");
+  const double scale = repeats ? kPartsOfRepeat : kPartsOfWeights / sum;
+  if (!std::isfinite(scale)) throw Error::invalid_argument(draws.about + ": their sum is too small for a number");
+  parts_.emplace(listed.count, [&](std::uint64_t entry) -> std::uint64_t {
+    const double number = number_of(entry);
+    return number > 0 ? static_cast<std::uint64_t>(std::max(1.0, std::floor(number * scale + 0.5))) : 0;
+  });
+  fingerprint_ = parts_->fingerprint();
+  const auto parts_of_one = static_cast<std::uint64_t>(kPartsOfRepeat);
+  const std::uint64_t all_repeats = std::max<std::uint64_t>(1, (parts_->total() + parts_of_one / 2) / parts_of_one);
+  length_ = length_of(draws, repeats ? all_repeats : kind_ == Draws::Kind::once ? positive : listed.count);
+  if (kind_ == Draws::Kind::once && length_ > positive)
+    throw Error::invalid_argument("an epoch of " + std::to_string(length_) +
+                                  " samples cannot be drawn without "
+                                  "replacement: " +
+                                  std::to_string(positive) + " have a weight above 0");
+}
+
+void DrawOrder::group(const Draws& draws, const Listed& listed) {
+  const auto number_of = [&](std::uint64_t entry) { return (*draws.numbers)[listed.sample(entry)]; };
+  std::uint64_t classes = 0;
+  for (std::uint64_t entry = 0; entry < listed.count; ++entry) classes = std::max(classes, number_of(entry) + 1);
+  std::vector<std::uint64_t> counts(classes, 0);
+  for (std::uint64_t entry = 0; entry < listed.count; ++entry) ++counts[number_of(entry)];
+  std::vector<std::uint64_t> place(classes, 0);  // where the next one of a class goes
+  std::uint64_t begin = 0;
+  for (std::uint64_t c = 0; c < classes; ++c) {  // those without samples leave no trace
+    if (counts[c] == 0) continue;
+    class_begins_.push_back(place[c] = begin);
+    begin += counts[c];
+  }
+  class_begins_.push_back(begin);
+  by_class_.emplace(listed.count, listed.count);
+  fingerprint_ = kFnvOffset;
+  for (std::uint64_t entry = 0; entry < listed.count; ++entry) {
+    const std::uint64_t number = number_of(entry);
+    by_class_->set(place[number]++, entry);
+    fingerprint_ = mix64(fingerprint_ ^ number) + kFnvOffset;
+  }
+  length_ = length_of(draws, listed.count);
+}
+
+SavedDraws DrawOrder::saved() const {
+  return {.kind = kind_, .numbers = fingerprint_};
+}
+
+// Each entry has a time, exponentially distributed with its weight as rate, and comes in their order. Source:
+// Efraimidis and Spirakis, Information Processing Letters 97 (2006).
+std::shared_ptr<const SharedNumbers> DrawOrder::once(std::uint64_t seed, std::uint64_t epoch) const {
+  const std::scoped_lock lock(mutex_);
+  for (const Kept& kept : kept_)
+    if (kept.seed == seed && kept.epoch == epoch) return kept.order;
+  if (kept_.size() == kEpochsKept) kept_.erase(kept_.begin());
+  const std::string name = "once of " + hexadecimal(fingerprint_) + " " + std::to_string(entries_) + " " +
+                           std::to_string(length_) + " " + std::to_string(seed) + " " + std::to_string(epoch);
+  kept_.push_back({seed, epoch, shared_numbers(name, length_, entries_, [&](SharedNumbers& order) {
+                     draw_once(order_key(seed, epoch, kOnceStream), order);
+                   })});
+  return kept_.back().order;
+}
+
+void DrawOrder::draw_once(std::uint64_t key, SharedNumbers& order) const {
+  NumberTable memory(2 * entries_, ~std::uint64_t{0});
+  const std::span<Runner> runners{reinterpret_cast<Runner*>(memory.longs().data()), entries_};
+  std::uint64_t running = 0;
+  for (std::uint64_t entry = 0; entry < entries_; ++entry) {
+    const std::uint64_t parts = parts_->begin(entry + 1) - parts_->begin(entry);
+    if (parts == 0) continue;
+    const std::uint64_t wait = waiting_time(mix(key + entry * kGolden));
+    const double time = static_cast<double>(wait) / static_cast<double>(parts);
+    runners[running++] = {std::bit_cast<std::uint64_t>(time), entry};
+  }
+  std::ranges::sort(runners.first(running));
+  for (std::uint64_t position = 0; position < length_; ++position) order.set(position, runners[position].entry);
+}
+
+DrawEpoch::DrawEpoch(std::shared_ptr<const DrawOrder> order, const SampleOrderOptions& within, std::uint64_t epoch)
+    : order_(std::move(order)), within_(within), epoch_(epoch) {
+  switch (order_->kind()) {
+    case Draws::Kind::weighted:
+      key_ = order_key(within.seed, epoch, kWeightedStream);
+      break;
+    case Draws::Kind::once:
+      once_ = order_->once(within.seed, epoch);
+      break;
+    case Draws::Kind::repeated: {
+      within_.samples = order_->length();
+      repeats_.emplace(within_, epoch);
+      const Wide total = order_->parts_->total();
+      offset_ = static_cast<std::uint64_t>(order_key(within.seed, epoch, kRepeatedStream) * total >> 64);
+      break;
+    }
+    case Draws::Kind::balanced: {
+      key_ = order_key(within.seed, 0, kBalancedStream);
+      const Wide before = Wide{epoch_} * order_->length();
+      const std::uint64_t classes = order_->class_begins_.size() - 1;
+      first_round_ = static_cast<std::uint64_t>(before / classes);
+      begun_ = static_cast<std::uint64_t>(before % classes);
+      break;
+    }
+  }
+}
+
+DrawnRow DrawEpoch::row_at(std::uint64_t position) {
+  switch (order_->kind()) {
+    case Draws::Kind::weighted:
+      return weighted(position);
+    case Draws::Kind::once:
+      return {(*once_)[position], 0};
+    case Draws::Kind::repeated:
+      return repeated(position);
+    case Draws::Kind::balanced:
+      break;
+  }
+  return balanced(position);
+}
+
+DrawnRow DrawEpoch::weighted(std::uint64_t position) const {
+  const Wide draw = mix(key_ + position * kGolden);
+  const auto part = static_cast<std::uint64_t>(draw * order_->parts_->total() >> 64);
+  return {order_->parts_->entry_of(part), static_cast<std::uint32_t>(position)};
+}
+
+// Entry e has those of all that the epoch has from due(e) to due(e + 1) - 1, where due(e) = (begin(e) * length +
+// offset)
+// // total: as many as its repeats say, or one more or less where that is no whole number.
+DrawnRow DrawEpoch::repeated(std::uint64_t position) const {
+  const PartTable& parts = *order_->parts_;
+  const std::uint64_t place = repeats_->sample_at(position), total = parts.total(), length = order_->length();
+  const std::uint64_t entry = parts.entry_of(quotient((place + Wide{1}) * total - offset_ - 1, length));
+  const std::uint64_t due = quotient(Wide{parts.begin(entry)} * length + offset_, total);
+  return {entry, static_cast<std::uint32_t>(place - due)};
+}
+
+void DrawEpoch::go_to_round(std::uint64_t round) {
+  if (round == round_) return;
+  const std::size_t classes = order_->class_begins_.size() - 1;
+  classes_.resize(classes);
+  for (std::uint32_t c = 0; c < classes; ++c) classes_[c] = c;
+  round_ = round;
+  if (!within_.shuffle) return;
+  const std::uint64_t key = mix(key_ + (round + 1) * kGolden);
+  for (std::size_t last = classes - 1; last > 0; --last) {
+    const std::uint64_t draw = mix(key + last * kGolden) >> 32;
+    std::swap(classes_[last], classes_[draw * (last + 1) >> 32]);
+  }
+}
+
+// Rounds go on over epochs, so that none is cut short and no class loses a turn.
+DrawnRow DrawEpoch::balanced(std::uint64_t position) {
+  const std::vector<std::uint64_t>& begins = order_->class_begins_;
+  const std::uint64_t classes = begins.size() - 1;
+  const std::uint64_t round = first_round_ + (begun_ + position) / classes;
+  go_to_round(round);
+  const std::uint32_t chosen = classes_[(begun_ + position) % classes];
+  const std::uint64_t count = begins[chosen + 1] - begins[chosen];
+  const std::uint64_t pass = round / count, first = first_round_ / count;
+  SampleOrderOptions within = within_;
+  within.samples = count;
+  within.seed = mix(within_.seed + kBalancedStream + chosen);
+  const std::uint64_t member = SampleOrder(within, pass).sample_at(round % count);
+  return {(*order_->by_class_)[begins[chosen] + member], static_cast<std::uint32_t>(pass - first)};
+}
+
+}  // namespace penstock
