@@ -43,6 +43,7 @@ void BenchOptions::declare(CLI::App& command) {
       .add_option("--shuffle-block", shuffle_block,
                   "Shuffle blocks of so many neighbours, and the samples of some blocks; 0: all samples")
       ->capture_default_str();
+  drawing.declare(command);
   command.add_flag("--cold", cold, "Drop the dataset's pages from memory before every window");
   command.add_option("--cache", cache, "What the loader keeps of samples; measured from the second epoch on")
       ->check(CLI::IsMember({"none", "encoded", "decoded"}))
@@ -92,6 +93,7 @@ TrialOptions BenchOptions::trial() const {
   trial.seed = seed;
   trial.cold = cold;
   trial.shuffle_block = shuffle_block;
+  trial.shuffle_window = drawing.shuffle_window;
   trial.cache = cache_named(cache);
   trial.cache_bytes = parse_size(cache_bytes);
   trial.checksums = checksums_named(checksums);
@@ -101,7 +103,9 @@ TrialOptions BenchOptions::trial() const {
 
 Subject BenchOptions::subject(const std::string& dataset) const {
   const Dataset opened = open_with_progress(dataset);
-  return {opened, task.empty() ? guess_task(opened) : task_named(task, opened)};
+  Task chosen = task.empty() ? guess_task(opened) : task_named(task, opened);
+  chosen.draws = drawing.draws(opened);
+  return {opened, std::move(chosen)};
 }
 
 }  // namespace penstock::cli

@@ -8,6 +8,8 @@
 
 #include <penstock/bench/measure/sweep.hpp>
 
+#include "draw_arguments.hpp"
+
 namespace penstock::cli {
 
 struct BenchOptions {
@@ -18,6 +20,7 @@ struct BenchOptions {
   std::uint64_t seed = 0, shuffle_block = 0;
   bool direct_io = false, cold = false, gpu_direct = false;
   double gpu_jpeg = 0;
+  DrawArguments drawing;
   std::string cache = "none", cache_bytes = "1GiB", checksums{name(LoaderOptions{}.checksums)};
 
   void declare(CLI::App& command);

@@ -18,6 +18,7 @@
 #include <penstock/loader/work/batch_mixer.hpp>
 
 #include "command.hpp"
+#include "draw_arguments.hpp"
 #include "open.hpp"
 #include "output.hpp"
 
@@ -33,6 +34,7 @@ struct ShowArguments {
   std::uint64_t seed = 0, epoch = 0, batch = 0, shuffle_block = 0;
   std::uint32_t row = 0, batch_size = 64, rank = 0, world = 1;
   bool shuffle = LoaderOptions().shuffle, block_given = false;
+  DrawArguments drawing;
 };
 
 std::string file_text(const std::string& path) {
@@ -86,8 +88,13 @@ Wanted wanted_of(const ShowArguments& given, const Dataset& dataset) {
                 .epoch = given.epoch,
                 .batch = given.batch};
   if (given.block_given) wanted.options.shuffle_block = given.shuffle_block;
+  wanted.options.draws = given.drawing.draws(dataset);
+  wanted.options.shuffle_window = given.drawing.shuffle_window;
   if (!given.state.empty()) {
     const LoaderState state = LoaderState::from_json(file_text(given.state));
+    if (state.mixture)
+      throw Error::invalid_argument(given.state + ": it is of a mixture; show takes one dataset (loader.at() and "
+                                                  "loader.explain() tell of a mixture's)");
     if (state.start != 0)
       throw Error::invalid_argument(given.state + ": its epoch was continued with another world or batch size");
     wanted.options.seed = state.seed;
@@ -100,6 +107,11 @@ Wanted wanted_of(const ShowArguments& given, const Dataset& dataset) {
     if (state.order) {
       if (state.order->subset)
         throw Error::invalid_argument(given.state + ": it was saved with a subset, which a state does not hold");
+      if (state.order->draws && wanted.options.draws == nullptr)
+        throw Error::invalid_argument(given.state +
+                                      ": it was saved with weights, repeats or balance, which a state does not hold: "
+                                      "give --weights, --repeats or --balance");
+      wanted.options.shuffle_window = state.order->shuffle_window;
       wanted.options.shuffle = state.order->shuffle;
       wanted.options.last = state.order->last;
     }
@@ -243,6 +255,7 @@ Command show_command(CLI::App& app) {
       ->capture_default_str();
   command->add_flag("--shuffle,!--no-shuffle", options->shuffle, "The loader shuffles (it does not unless it is told)");
   CLI::Option* block = command->add_option("--shuffle-block", options->shuffle_block, "The loader's, where it has one");
+  options->drawing.declare(*command);
   const auto tasks = task_names();
   CLI::Option* task =
       command->add_option("--task", options->task, "A preset of chains; guessed when no --fields are given")

@@ -86,7 +86,10 @@ void construct(PythonLoader* self, const nb::object& source, std::uint32_t batch
                const nb::object& on_sample, const nb::object& on_batch, unsigned python_workers,
                const std::optional<std::string>& device, unsigned device_prefetch, const std::string& where,
                bool gpu_direct, double gpu_jpeg, std::uint64_t gpu_jpeg_bytes, const nb::object& sum_over_ranks,
-               bool publish, const std::optional<std::filesystem::path>& ledger) {
+               bool publish, const std::optional<std::filesystem::path>& ledger, std::uint64_t shuffle_window,
+               const std::optional<SampleNumbers>& weights, bool replacement,
+               const std::optional<SampleNumbers>& repeats, const std::optional<std::string>& balance,
+               std::optional<std::uint64_t> epoch_samples) {
   const Workers chosen = workers_of(workers, workers_max);
   LoaderOptions options{.batch_size = batch_size,
                         .shuffle = shuffle,
@@ -99,6 +102,7 @@ void construct(PythonLoader* self, const nb::object& source, std::uint32_t batch
                         .last = last_named(last, drop_last),
                         .subset = std::move(subset),
                         .shuffle_block = shuffle_block,
+                        .shuffle_window = shuffle_window,
                         .on_error = on_error_named(on_error),
                         .max_error_rate = max_error_rate,
                         .sum_over_ranks = sum_of(sum_over_ranks),
@@ -126,6 +130,7 @@ void construct(PythonLoader* self, const nb::object& source, std::uint32_t batch
   if (nb::isinstance<Mixture>(source)) options.mixture = std::make_shared<const Mixture>(nb::cast<Mixture>(source));
   Dataset dataset = options.mixture != nullptr ? options.mixture->dataset() : open_dataset(source);
   require_classes(dataset, classes);
+  options.draws = draws_of(dataset, weights, replacement, repeats, balance, epoch_samples);
   OwnFunctions own = own_functions(fields, on_sample, on_batch, options.on_error == OnError::mark, python_workers);
   options.fields = std::move(own.fields);
   if (own.step != nullptr && device)
@@ -378,7 +383,10 @@ void bind_loader_class(nb::module_& module) {
            nb::arg("device_prefetch") = defaults.device_prefetch, nb::arg("where") = "auto",
            nb::arg("gpu_direct") = defaults.gpu_direct, nb::arg("gpu_jpeg") = defaults.gpu_jpeg,
            nb::arg("gpu_jpeg_bytes") = defaults.gpu_jpeg_bytes, nb::arg("sum_over_ranks").sig("None") = nb::none(),
-           nb::arg("publish") = defaults.publish, nb::arg("ledger") = nb::none(), init_doc())
+           nb::arg("publish") = defaults.publish, nb::arg("ledger") = nb::none(),
+           nb::arg("shuffle_window") = defaults.shuffle_window, nb::arg("weights") = nb::none(),
+           nb::arg("replacement") = true, nb::arg("repeats") = nb::none(), nb::arg("balance") = nb::none(),
+           nb::arg("epoch_samples") = nb::none(), init_doc())
       .def("__iter__", iterate, "Begins an epoch. Only the latest iterator gives batches.")
       .def(
           "__repr__",
@@ -403,6 +411,7 @@ void bind_loader_class(nb::module_& module) {
            "world or batch size. Warns where the loader's seed or transforms are others than the state's. Raises "
            "Error:\n"
            "invalid_argument, for another dataset, another order of its samples (shuffle, shuffle_block, subset, "
+           "weights, "
            "last), or\n"
            "what is no state.")
       .def(

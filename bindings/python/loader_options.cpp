@@ -1,13 +1,19 @@
 #include "loader_options.hpp"
 
 #include <cmath>
+#include <map>
+#include <span>
 #include <string>
 #include <utility>
 
+#include <nanobind/ndarray.h>
+
 #include <penstock/base/error.hpp>
+#include <penstock/loader/choices/draws.hpp>
 #include <penstock/loader/plan/distributed_env.hpp>
 
 #include "bind.hpp"
+#include "interpreter.hpp"
 
 namespace penstock::python {
 namespace {
@@ -45,6 +51,32 @@ std::vector<FieldChain> chains_of(const nb::dict& fields) {
 thread_local bool summing = false;
 
 constexpr double kLongestTimeout = 1e9;  // seconds: 31 years
+
+using Doubles = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+std::map<std::string, double> numbers_by_value(nb::handle dict) {
+  std::map<std::string, double> numbers;
+  for (const auto& [value, number] : nb::borrow<nb::dict>(dict))
+    numbers[bytes_of(nb::borrow<nb::str>(value))] = nb::cast<double>(number);
+  return numbers;
+}
+
+Draws drawn(Draws::Kind kind, const Dataset& dataset, nb::handle given, std::uint64_t samples) {
+  const auto tick = [] { check_signals(); };
+  if (nb::isinstance<nb::str>(given)) {
+    const std::string column = bytes_of(nb::borrow<nb::str>(given));
+    const WithoutInterpreter released;
+    return drawn_by(kind, dataset, column, samples, tick);
+  }
+  if (nb::isinstance<nb::tuple>(given)) {  // a field, and numbers by its values
+    const std::string column = bytes_of(nb::borrow<nb::str>(given[0]));
+    const std::map<std::string, double> numbers = numbers_by_value(given[1]);
+    const WithoutInterpreter released;
+    return drawn_by(kind, dataset, column, numbers, samples, tick);
+  }
+  const auto numbers = nb::cast<Doubles>(given);
+  return drawn_by(kind, std::span(numbers.data(), numbers.size()), samples);
+}
 
 }  // namespace
 
@@ -157,6 +189,29 @@ void require_classes(const Dataset& dataset, const std::optional<std::vector<std
   }
   if (known.size() != wanted->size())
     fail("the dataset has " + std::to_string(known.size()) + ", not " + std::to_string(wanted->size()));
+}
+
+std::shared_ptr<const Draws> draws_of(const Dataset& dataset, const std::optional<SampleNumbers>& weights,
+                                      bool replacement, const std::optional<SampleNumbers>& repeats,
+                                      const std::optional<std::string>& balance,
+                                      std::optional<std::uint64_t> epoch_samples) {
+  const int ways = int{weights.has_value()} + int{repeats.has_value()} + int{balance.has_value()};
+  if (ways > 1) throw Error::invalid_argument("weights, repeats and balance are three orders: give one of them");
+  if (!replacement && !weights) throw Error::invalid_argument("replacement=False takes weights");
+  if (epoch_samples && ways == 0)
+    throw Error::invalid_argument(
+        "epoch_samples takes weights, repeats or balance: without them an epoch has each "
+        "sample once");
+  if (epoch_samples && *epoch_samples == 0) throw Error::invalid_argument("epoch_samples must be at least 1");
+  if (ways == 0) return nullptr;
+  const std::uint64_t samples = epoch_samples.value_or(0);
+  if (balance) {
+    const WithoutInterpreter released;
+    return std::make_shared<const Draws>(balanced_by(dataset, *balance, samples, [] { check_signals(); }));
+  }
+  if (repeats) return std::make_shared<const Draws>(drawn(Draws::Kind::repeated, dataset, *repeats, samples));
+  const auto kind = replacement ? Draws::Kind::weighted : Draws::Kind::once;
+  return std::make_shared<const Draws>(drawn(kind, dataset, *weights, samples));
 }
 
 }  // namespace penstock::python

@@ -12,6 +12,7 @@
 #include <nanobind/nanobind.h>
 
 #include <penstock/formats/dataset.hpp>
+#include <penstock/loader/draws.hpp>
 #include <penstock/loader/options.hpp>
 
 #include "python_step.hpp"
@@ -48,5 +49,22 @@ std::string set_rank(LoaderOptions& options, const std::variant<std::uint32_t, s
                      std::optional<std::uint32_t> world);
 /// Nothing when `wanted` is not given, or are the dataset's classes, in that order.
 void require_classes(const Dataset& dataset, const std::optional<std::vector<std::string>>& wanted);
+
+/// A number for each sample: a text that names a field, (field, {its value: number}), or a buffer of float64;
+/// penstock._draws makes one of these of whatever a program gives.
+class SampleNumbers : public nanobind::object {
+  NB_OBJECT_DEFAULT(SampleNumbers, nanobind::object,
+                    "str | os.PathLike | collections.abc.Mapping[typing.Any, typing.Any] | "
+                    "collections.abc.Iterable[float]",
+                    is_any)
+  static bool is_any(PyObject* object) { return object != nullptr; }
+};
+
+/// Null where nothing is given. Throws Error: invalid_argument, for options that do not go together; what reading a
+/// field throws.
+std::shared_ptr<const Draws> draws_of(const Dataset& dataset, const std::optional<SampleNumbers>& weights,
+                                      bool replacement, const std::optional<SampleNumbers>& repeats,
+                                      const std::optional<std::string>& balance,
+                                      std::optional<std::uint64_t> epoch_samples);
 
 }  // namespace penstock::python

@@ -63,11 +63,21 @@ def permutation(size: int, seed: int, epoch: int, stream: int, position: int) ->
 class One:
     """The order of one dataset."""
 
-    def __init__(self, samples: Samples, shuffle: bool = False, shuffle_block: int = 0, seed: int = 0) -> None:
+    def __init__(
+        self,
+        samples: Samples,
+        shuffle: bool = False,
+        shuffle_block: int = 0,
+        seed: int = 0,
+        shuffle_window: int = 0,
+    ) -> None:
+        if shuffle_block and shuffle_window:
+            raise ValueError("shuffle_block or shuffle_window, not both")
         self.subset: Optional[List[int]] = None if isinstance(samples, int) else list(samples)
         self.length: int = samples if isinstance(samples, int) else len(samples)
         self.shuffle = shuffle
         self.block = shuffle_block if shuffle else 0
+        self.window = shuffle_window if shuffle else 0
         self.seed = seed
         self._orders: Dict[int, List[int]] = {}
 
@@ -77,11 +87,20 @@ class One:
             raise IndexError(f"position {position} of {self.length}")
         if self.block:
             sample = self._in_blocks(epoch)[position]
+        elif self.window:
+            sample = self._in_window(epoch, position)
         elif self.shuffle:
             sample = permutation(self.length, self.seed, epoch, 0, position)
         else:
             sample = position
         return sample if self.subset is None else self.subset[sample]
+
+    def _in_window(self, epoch: int, position: int) -> int:
+        """The sample at a position of an epoch with shuffle_window."""
+        w, q = divmod(position, self.window)
+        first = w * self.window
+        m = min(self.window, self.length - first)
+        return first + permutation(m, self.seed, epoch, w + 1, q)
 
     def _in_blocks(self, epoch: int) -> List[int]:
         """An epoch with shuffle_block, window by window."""

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from . import _penstock
+from ._draws import numbers_of
 from ._html import of_loader
 from ._own.functions import ChainState, Transform
 from ._warn import warn
@@ -39,7 +40,9 @@ def _numbers(subset: Any) -> Any:
     if hasattr(subset, "tolist"):
         subset = subset.tolist()
     if isinstance(subset, (list, tuple)) and bool in set(map(type, subset)):
-        raise TypeError(f"{_NAME}(): subset is numbers of samples, not a mask: numpy.flatnonzero(mask) gives its numbers")
+        raise TypeError(
+            f"{_NAME}(): subset is numbers of samples, not a mask: numpy.flatnonzero(mask) gives its numbers"
+        )
     return subset
 
 
@@ -78,6 +81,9 @@ else:
         def __init__(self, *source: Any, **options: Any) -> None:
             if options.get("subset") is not None:
                 options["subset"] = _numbers(options["subset"])
+            for name in ("weights", "repeats"):
+                if options.get(name) is not None:
+                    options[name] = numbers_of(options[name], name)
             try:
                 super().__init__(*source, **options)
             except TypeError as refusal:

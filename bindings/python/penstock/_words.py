@@ -167,10 +167,13 @@ _KINDS = {
 
 # Of options whose type says too little.
 _VALUES = {
+    "balance": 'the name of a field, such as "cls", or None',
     "cache": '"encoded", "decoded" or None',
     "last": '"keep", "drop" or "pad"',
     "missing": '"raise", "exclude" or "empty"',
     "subset": "a list or an array of whole numbers, or None",
+    "weights": "a field, a number for each sample, numbers for each class, or a file of numbers",
+    "repeats": "a field, a number for each sample, numbers for each class, or a file of numbers",
     "where": '"auto", "host" or "device"',
     "workers": 'a whole number of 0 or more, or "auto"',
 }

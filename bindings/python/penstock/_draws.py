@@ -1,0 +1,62 @@
+"""Numbers for each sample, weights and repeats, as the compiled loader takes them."""
+
+from __future__ import annotations
+
+import os
+from array import array
+from collections.abc import Mapping
+from typing import Any
+
+
+def _float64(numbers: Any, name: str) -> Any:
+    """A buffer of float64. Raises TypeError for what is no list of numbers."""
+    if hasattr(numbers, "detach"):  # of torch
+        numbers = numbers.detach().cpu().numpy()
+    if hasattr(numbers, "to_numpy"):  # of pandas
+        numbers = numbers.to_numpy()
+    if hasattr(numbers, "astype"):
+        numbers = numbers.astype("float64")
+        if numbers.ndim != 1:
+            raise TypeError(f"{name} takes one number for each sample, not an array of {numbers.ndim} dimensions")
+        return numbers if numbers.flags.c_contiguous else numbers.copy()
+    try:
+        return array("d", numbers)
+    except TypeError:
+        raise TypeError(
+            f"{name} takes a field, a number for each sample, numbers for each class or a file of numbers, not a value of "
+            f"type {type(numbers).__name__}"
+        ) from None
+
+
+def _of_file(path: str, name: str) -> Any:
+    if path.endswith(".npy"):
+        import numpy
+
+        return _float64(numpy.load(path, mmap_mode="r"), name)
+    with open(path, encoding="utf-8") as lines:
+        numbers = array("d")
+        for number, line in enumerate(lines, 1):
+            try:
+                numbers.append(float(line))
+            except ValueError:
+                raise ValueError(f"{path}, line {number}: {line.strip()[:40]!r} is no number") from None
+        return numbers
+
+
+def _by_value(numbers: Mapping[Any, Any], name: str) -> tuple[str, dict[str, float]]:
+    nested = [field for field, inner in numbers.items() if isinstance(inner, Mapping)]
+    if nested and len(numbers) > 1:
+        raise TypeError(f"{name} takes numbers for the values of one field, and these are of {len(numbers)}")
+    field, values = (str(nested[0]), numbers[nested[0]]) if nested else ("cls", numbers)
+    return field, {str(value): float(number) for value, number in values.items()}
+
+
+def numbers_of(given: Any, name: str) -> Any:
+    """What the compiled loader takes for `given`: a str, (field, {value: number}) or a buffer of float64."""
+    if given is None or isinstance(given, str):
+        return given
+    if isinstance(given, Mapping):
+        return _by_value(given, name)
+    if isinstance(given, os.PathLike):
+        return _of_file(os.fspath(given), name)
+    return _float64(given, name)

@@ -1,0 +1,327 @@
+"""weights, repeats, balance and shuffle_window: the batches are those that docs/order.md defines, computed by a model
+written from that page alone."""
+
+import json
+import os
+import random
+from collections import Counter
+
+import draws_model
+import numpy as np
+import order_model
+import penstock as ps
+import pytest
+
+POSITIONS = int(os.environ.get("PENSTOCK_POSITIONS", "25"))  # that are resumed from; of the campaign: 1000
+SIZE = 53
+CLASSES = ["9", "10", "7", "33", "10", "10", "9", "7"]  # of sample i: CLASSES[i % 8]
+NUMBERS = [round(0.37 * (i % 9), 2) for i in range(SIZE)]
+KINDS = ["weights", "once", "repeats", "balance", "window"]
+
+
+def text_of(i):
+    return CLASSES[i % len(CLASSES)]
+
+
+@pytest.fixture(name="folder", scope="module")
+def folder_fixture(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("draws") / "data"
+    folder.mkdir()
+    for i in range(SIZE):
+        (folder / f"{i:03}.cls").write_text(text_of(i))
+        (folder / f"{i:03}.json").write_text(json.dumps({"number": NUMBERS[i], "kind": "ab"[i % 2]}))
+    return folder
+
+
+@pytest.fixture(name="dataset", scope="module", params=["folder", "lmdb", "tar"])
+def dataset_fixture(folder, request):
+    if request.param == "folder":
+        return ps.open(folder)
+    packed = folder.parent / f"packed.{request.param}"
+    if not packed.exists():
+        ps.pack(folder, packed, format=request.param)
+    return ps.open(packed)
+
+
+def loader_of(dataset, **options):
+    return ps.Loader(dataset, fields={"cls": ps.label()}, workers=1, **options)
+
+
+def rows_of(batch):
+    keys = batch["__key__"]
+    assert [str(label) for label in batch["cls"].tolist()] == [text_of(int(key)) for key in keys]
+    return list(zip(keys, batch["__valid__"].tolist()))
+
+
+def options_of(kind, samples=None):
+    more = {} if samples is None else {"epoch_samples": samples}
+    return {
+        "weights": {"shuffle": True, "weights": NUMBERS, **more},
+        "once": {"shuffle": True, "weights": np.array(NUMBERS, "f4").astype("f8"), "replacement": False, **more},
+        "repeats": {"shuffle": True, "repeats": NUMBERS, **more},
+        "balance": {"shuffle": True, "balance": "cls", **more},
+        "window": {"shuffle": True, "shuffle_window": 10},
+    }[kind]
+
+
+def model_of(kind, seed, samples=None, shuffle=True, block=0, window=0):
+    if kind == "weights":
+        return draws_model.Weighted(NUMBERS, seed, samples)
+    if kind == "once":
+        return draws_model.Once([float(np.float32(number)) for number in NUMBERS], seed, samples)
+    if kind == "repeats":
+        return draws_model.Repeated(NUMBERS, seed, shuffle, block, window, samples)
+    if kind == "balance":
+        return draws_model.Balanced([text_of(i) for i in range(SIZE)], seed, shuffle, block, window, samples)
+    return order_model.One(SIZE, shuffle, 0, seed, 10)
+
+
+def modelled(model, epoch, batch_size, rank=0, world=1, last="keep", start=0):
+    return [
+        [(f"{model.sample_at(epoch, position):03}", valid) for position, valid in rows]
+        for rows in order_model.batches(model, epoch, batch_size, rank, world, last, start)
+    ]
+
+
+@pytest.mark.parametrize("last", ["keep", "drop", "pad"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_batches_are_those_of_the_page(dataset, kind, last):
+    model = model_of(kind, 3)
+    for world, batch_size in ((1, 4), (2, 3), (3, 1), (8, 2)):
+        for rank in {0, world // 2, world - 1}:
+            options = {"seed": 3, "batch_size": batch_size, "rank": rank, "world": world, "last": last}
+            loader = loader_of(dataset, **options, **options_of(kind))
+            for epoch in range(3):
+                got = [rows_of(batch) for batch in loader]
+                assert got == modelled(model, epoch, batch_size, rank, world, last), (world, rank, epoch)
+
+
+@pytest.mark.parametrize("kind", ["weights", "once", "repeats", "balance"])
+def test_epochs_are_as_long_as_they_are_told(dataset, kind):
+    for samples in (1, 7, 40, 200):
+        if kind == "once" and samples > sum(number > 0 for number in NUMBERS):
+            continue
+        loader = loader_of(dataset, batch_size=6, seed=1, **options_of(kind, samples))
+        model = model_of(kind, 1, samples)
+        for epoch in range(2):
+            got = [rows_of(batch) for batch in loader]
+            assert sum(map(len, got)) == samples
+            assert got == modelled(model, epoch, 6)
+
+
+@pytest.mark.parametrize("kind", ["repeats", "balance"])
+@pytest.mark.parametrize("shuffled", [{"shuffle": False}, {"shuffle_block": 4}, {"shuffle_window": 9}])
+def test_repeats_and_balance_keep_to_the_shuffle(dataset, kind, shuffled):
+    options = {**options_of(kind), **shuffled}
+    block, window = shuffled.get("shuffle_block", 0), shuffled.get("shuffle_window", 0)
+    model = model_of(kind, 5, shuffle=options["shuffle"], block=block, window=window)
+    loader = loader_of(dataset, batch_size=6, seed=5, **options)
+    for epoch in range(3):
+        assert [rows_of(batch) for batch in loader] == modelled(model, epoch, 6)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_states_go_on_from_anywhere_with_any_world(dataset, kind):
+    model = model_of(kind, 11)
+    draw = random.Random(4)
+    for _ in range(POSITIONS):
+        (batch_size, world), (other_size, other) = ((draw.randint(1, 9), draw.choice([1, 2, 3, 8])) for _ in range(2))
+        rank, epoch = draw.randrange(world), draw.randrange(4)
+        loader = loader_of(dataset, batch_size=batch_size, seed=11, rank=rank, world=world, **options_of(kind))
+        loader.set_epoch(epoch)
+        batches = iter(loader)
+        taken = draw.randrange(len(loader))
+        for _ in range(taken):
+            next(batches)
+        state = json.loads(json.dumps(loader.state_dict()))
+        new_rank = draw.randrange(other)
+        resumed = loader_of(dataset, batch_size=other_size, seed=11, rank=new_rank, world=other, **options_of(kind))
+        resumed.load_state_dict(state)
+        if world == other and batch_size == other_size:
+            assert [rows_of(batch) for batch in resumed] == modelled(model, epoch, batch_size, new_rank, world)[taken:]
+            continue
+        start = min(taken * batch_size * world, model.length)
+        assert [rows_of(batch) for batch in resumed] == modelled(model, epoch, other_size, new_rank, other, start=start)
+        assert [rows_of(batch) for batch in resumed] == modelled(model, epoch + 1, other_size, new_rank, other)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_at_and_explain_tell_the_same(dataset, kind):
+    loader = loader_of(dataset, batch_size=8, seed=1, **options_of(kind))
+    model = model_of(kind, 1)
+    for epoch in range(2):
+        for number, batch in enumerate(loader):
+            assert rows_of(loader.at(epoch, number)) == rows_of(batch)
+            for row, (key, _) in enumerate(rows_of(batch)):
+                told = loader.explain(epoch, number, row)
+                assert told["key"] == key
+                if kind != "window":
+                    entry, occurrence = model.row(epoch, 8 * number + row)
+                    assert (entry, occurrence) == (int(key), told.get("occurrence", 0))
+
+
+def test_a_sample_that_comes_twice_is_not_cropped_alike(tmp_path):
+    from PIL import Image
+
+    pixels = np.random.default_rng(1).integers(0, 256, (64, 64, 3), "u1")
+    for i in range(4):
+        Image.fromarray(np.roll(pixels, i, 0)).save(tmp_path / f"{i}.png")
+        (tmp_path / f"{i}.cls").write_text(str(i % 2))
+    dataset = ps.open(tmp_path)
+    for options in (
+        {"weights": [1, 1, 1, 1], "epoch_samples": 12},
+        {"balance": "cls", "epoch_samples": 12},
+        {"repeats": [3, 3, 3, 3]},
+    ):
+        fields = {"png": ps.image.random_resized_crop(16)}
+        for batch in ps.Loader(dataset, batch_size=12, shuffle=True, fields=fields, **options):
+            rows = [row.tobytes() for row in batch["png"].numpy()]
+            assert len(set(rows)) == len(rows) == 12
+
+
+def test_numbers_may_be_given_in_many_ways(dataset, tmp_path):
+    np.save(tmp_path / "numbers.npy", np.array(NUMBERS, "f4"))
+    (tmp_path / "numbers.txt").write_text("\n".join(map(str, NUMBERS)))
+    torch = pytest.importorskip("torch")
+
+    def epoch(weights):
+        loader = loader_of(dataset, batch_size=9, shuffle=True, weights=weights)
+        return [rows_of(batch) for batch in loader], loader.state_dict()["draws"]
+
+    wanted = epoch(NUMBERS)
+    for weights in (
+        tuple(NUMBERS),
+        (number for number in NUMBERS),
+        np.array(NUMBERS),
+        np.array(NUMBERS * 2)[: len(NUMBERS)],
+        np.repeat(NUMBERS, 2)[::2],
+        torch.tensor(NUMBERS, dtype=torch.float64, requires_grad=True),
+        tmp_path / "numbers.txt",
+        "json:number",
+    ):
+        assert epoch(weights) == wanted
+    assert epoch(tmp_path / "numbers.npy") == epoch(np.array(NUMBERS, "f4"))
+    by_class = {"9": 1, 10: 2, "7": 0, "33": 0.5}
+    assert epoch(by_class) == epoch([by_class.get(text_of(i), by_class.get(int(text_of(i)))) for i in range(SIZE)])
+    assert epoch({"json:kind": {"a": 1, "b": 2}}) == epoch([1 + i % 2 for i in range(SIZE)])
+
+
+def test_counts_are_kept(dataset):
+    loader = loader_of(dataset, batch_size=10, shuffle=True, repeats={9: 3, 10: 1, 7: 0, 33: 2})
+    for _ in range(2):
+        counts = Counter(key for batch in loader for key, _ in rows_of(batch))
+        for i in range(SIZE):
+            assert counts[f"{i:03}"] == {"9": 3, "10": 1, "7": 0, "33": 2}[text_of(i)]
+    loader = loader_of(dataset, batch_size=8, shuffle=True, balance="cls", epoch_samples=400)
+    for batch in loader:
+        assert set(Counter(text_of(int(key)) for key, _ in rows_of(batch)).values()) == {2}
+
+
+@pytest.mark.parametrize("kind", ["weights", "once", "repeats", "balance"])
+def test_with_subsets_views_and_missing_fields(dataset, kind):
+    chosen = [i for i in range(SIZE) if i % 3 != 1]
+    view = dataset.only([f"{i:03}" for i in chosen])
+    numbers = [NUMBERS[i] for i in chosen]
+
+    def of(which, weights, **options):
+        given = options_of(kind)
+        for name in ("weights", "repeats"):
+            if name in given:
+                given[name] = weights
+        loader = loader_of(which, batch_size=7, seed=2, **given, **options)
+        return [rows_of(batch) for batch in loader]
+
+    assert of(dataset, NUMBERS, subset=chosen) == of(view, numbers)
+
+
+def test_other_draws_are_refused_by_name(dataset):
+    def refused(options, state):
+        with pytest.raises(ps.Error) as told:
+            loader_of(dataset, batch_size=4, **options).load_state_dict(state)
+        return told.value.cause
+
+    state = loader_of(dataset, batch_size=4, **options_of("weights")).state_dict()
+    assert "weights of other numbers" in refused({"shuffle": True, "weights": [1] * SIZE}, state)
+    assert "without replacement" in refused(
+        {**options_of("weights"), "replacement": False, "epoch_samples": 47},
+        {
+            **state,
+            "samples": 47,
+        },
+    )
+    assert "each sample once" in refused({"shuffle": True}, state)
+    plain = loader_of(dataset, batch_size=4, shuffle=True).state_dict()
+    assert "draws" not in plain and "shuffle_window" not in plain
+    assert "each sample once" in refused(options_of("balance"), plain)
+    assert "shuffle_window=10" in refused(options_of("window"), plain)
+
+
+@pytest.mark.parametrize(
+    "options, told",
+    [
+        ({"weights": [1.0]}, "weights: 1 numbers for 53 samples"),
+        ({"weights": [-1.0] * SIZE}, "sample 0 has -1"),
+        ({"weights": [float("nan")] * SIZE}, "sample 0 has nan"),
+        ({"weights": [0] * SIZE}, "all are 0"),
+        ({"weights": "score"}, 'there is no field "score"'),
+        ({"weights": "json:score"}, 'no member "score"'),
+        ({"weights": "json:kind"}, '"a" is no finite number'),
+        ({"weights": {"cat": 1}}, 'nothing is given for "9"'),
+        ({"weights": [1] * SIZE, "shuffle": False}, "takes shuffle"),
+        ({"weights": [1] * SIZE, "shuffle_block": 4}, "neither shuffle_window nor shuffle_block"),
+        ({"weights": [1] * SIZE, "balance": "cls"}, "give one of them"),
+        ({"weights": [1] * SIZE, "replacement": False, "epoch_samples": 54}, "53 have a weight above 0"),
+        ({"repeats": [2e6] * SIZE}, "from 0 to 1048576"),
+        ({"balance": "klass"}, 'there is no field "klass"'),
+        ({"epoch_samples": 4}, "takes weights, repeats or balance"),
+        ({"balance": "cls", "epoch_samples": 0}, "at least 1"),
+        ({"replacement": False}, "replacement=False takes weights"),
+        ({"shuffle_window": 4, "shuffle": False}, "shuffle_window takes shuffle"),
+        ({"shuffle_window": 4, "shuffle_block": 4}, "two orders"),
+    ],
+)
+def test_what_cannot_be_is_one_clear_error(dataset, options, told):
+    with pytest.raises(ps.Error) as error:
+        loader_of(dataset, batch_size=4, **{"shuffle": True, **options})
+    assert told in str(error.value)
+
+
+def test_wrong_types_are_told(dataset, tmp_path):
+    for weights in (object(), 3, [[1.0]], ["a"]):
+        with pytest.raises(TypeError, match="weights takes"):
+            loader_of(dataset, batch_size=4, shuffle=True, weights=weights)
+    with pytest.raises(TypeError, match="one number for each sample, not an array of 2 dimensions"):
+        loader_of(dataset, batch_size=4, shuffle=True, weights=np.ones((SIZE, 1)))
+    (tmp_path / "numbers").write_text("1\ntwo\n")
+    with pytest.raises(ValueError, match="numbers, line 2: 'two' is no number"):
+        loader_of(dataset, batch_size=4, shuffle=True, weights=tmp_path / "numbers")
+
+
+def test_a_mixture_has_weights_of_its_own(dataset):
+    mixture = ps.mixture({"a": dataset, "b": dataset})
+    with pytest.raises(ps.Error, match="a mixture has weights of its own"):
+        loader_of(mixture, batch_size=4, shuffle=True, balance="cls")
+
+
+def test_a_ledger_proves_epochs_of_draws(dataset, tmp_path):
+    for kind in KINDS:
+        folder = tmp_path / kind
+        loader = loader_of(dataset, batch_size=4, ledger=folder, **options_of(kind))
+        for _ in range(2):
+            for _ in loader:
+                pass
+        loader.close()
+        told = ps.audit(folder, dataset=dataset)
+        assert [epoch["verdict"] for epoch in told["epochs"]] == ["proved"] * 2, str(told)
+        with pytest.raises(ps.Error, match="another subset of the samples, or another order of them|samples an epoch"):
+            loader_of(dataset, batch_size=4, shuffle=True, repeats=[2] * SIZE, ledger=folder)
+
+
+def test_torch_takes_them(dataset):
+    torch = pytest.importorskip("torch")
+    whole = [key for batch in loader_of(dataset, batch_size=8, **options_of("weights")) for key, _ in rows_of(batch)]
+    source = ps.torch.IterableDataset(
+        dataset, batch_size=8, fields={"cls": ps.label()}, columns=("cls", "__key__"), **options_of("weights")
+    )
+    keys = [key for _, names in torch.utils.data.DataLoader(source, batch_size=None) for key in names]
+    assert keys == whole
