@@ -36,6 +36,7 @@ set(public_headers
   loader/loader.hpp
   loader/draws.hpp
   loader/mixture.hpp
+  loader/mixture_file.hpp
   loader/mixture_options.hpp
   loader/model/demands.hpp
   loader/model/gains.hpp

@@ -13,12 +13,50 @@
 namespace penstock {
 namespace {
 
+constexpr std::uint64_t kLastPosition = std::uint64_t{1} << 48;
 constexpr double kWeightParts = 4294967296;  // 2^32, that the weights are parts of
 
 std::vector<Dataset> datasets_of(std::span<const MixtureSource> sources) {
   std::vector<Dataset> datasets;
   for (const MixtureSource& source : sources) datasets.push_back(source.dataset);
   return datasets;
+}
+
+double require_weight(const MixtureSource& source, double weight, const std::string& when) {
+  if (!std::isfinite(weight) || weight < 0)
+    throw Error::invalid_argument("the weight of source " + double_quoted(source.name) + when +
+                                  " is no number of 0 or more: " + std::to_string(weight));
+  return weight;
+}
+
+void require_sum(double all, const std::string& when) {
+  if (all <= 0) throw Error::invalid_argument("all weights of the mixture" + when + " are 0");
+  if (!std::isfinite(all))
+    throw Error::invalid_argument("the weights of the mixture" + when + " are too large to add up");
+}
+
+void require_schedule(std::span<const MixtureSource> sources, const MixtureOptions& options) {
+  if (options.schedule.empty()) return;
+  if (options.stop != Stop::samples)
+    throw Error::invalid_argument("a schedule of weights takes stop as a number, the samples of an epoch");
+  if (options.sampling != Sampling::shares)
+    throw Error::invalid_argument("a schedule of weights takes sampling \"shares\"");
+  std::uint64_t before = 0;
+  for (const WeightChange& change : options.schedule) {
+    const std::string position = std::to_string(change.position), when = " from position " + position + " on";
+    if (change.position <= before)
+      throw Error::invalid_argument("the positions of a schedule rise from above 0, and " + position +
+                                    " comes behind " + std::to_string(before));
+    if (change.position >= kLastPosition)
+      throw Error::invalid_argument("a schedule ends with position 2^48, and " + position + " lies behind it");
+    if (change.weights.size() != sources.size())
+      throw Error::invalid_argument(std::to_string(change.weights.size()) + " weights" + when + " for " +
+                                    std::to_string(sources.size()) + " sources");
+    double all = 0;
+    for (std::size_t s = 0; s < sources.size(); ++s) all += require_weight(sources[s], change.weights[s], when);
+    require_sum(all, when);
+    before = change.position;
+  }
 }
 
 void require_sound(std::span<const MixtureSource> sources, const MixtureOptions& options) {
@@ -30,15 +68,12 @@ void require_sound(std::span<const MixtureSource> sources, const MixtureOptions&
     for (std::size_t j = 0; j < i; ++j)
       if (sources[j].name == source.name)
         throw Error::invalid_argument("two sources of the mixture are called " + double_quoted(source.name));
-    if (!std::isfinite(source.weight) || source.weight < 0)
-      throw Error::invalid_argument("the weight of source " + double_quoted(source.name) +
-                                    " is no number of 0 or more: " + std::to_string(source.weight));
-    all += source.weight;
+    all += require_weight(source, source.weight, "");
   }
-  if (all <= 0) throw Error::invalid_argument("all weights of the mixture are 0");
-  if (!std::isfinite(all)) throw Error::invalid_argument("the weights of the mixture are too large to add up");
+  require_sum(all, "");
   if (options.stop == Stop::samples && options.samples == 0)
     throw Error::invalid_argument("an epoch of the mixture would have no samples: stop is 0");
+  require_schedule(sources, options);
 }
 
 // Of arrays whose type and shape a dataset has for all its samples; others are looked at when they are read.
@@ -60,8 +95,15 @@ void require_alike(std::span<const MixtureSource> sources) {
   }
 }
 
-std::uint64_t parts_of(double weight, double all) {
-  return weight == 0 ? 0 : static_cast<std::uint64_t>(std::max(1.0, std::floor(weight / all * kWeightParts + 0.5)));
+std::vector<std::uint64_t> parts_of(std::span<const double> weights) {
+  double all = 0;
+  for (const double weight : weights) all += weight;
+  std::vector<std::uint64_t> parts;
+  for (const double weight : weights) {
+    const double exact = std::floor(weight / all * kWeightParts + 0.5);
+    parts.push_back(weight == 0 ? 0 : static_cast<std::uint64_t>(std::max(1.0, exact)));
+  }
+  return parts;
 }
 
 }  // namespace
@@ -91,20 +133,34 @@ const MixtureOptions& Mixture::options() const {
   return state_->options;
 }
 
+bool Mixture::never_comes(const MixtureSource& source) const {
+  const auto number = static_cast<std::size_t>(&source - state_->sources.data());
+  return source.weight == 0 && std::ranges::none_of(state_->options.schedule, [number](const WeightChange& change) {
+           return change.weights[number] > 0;
+         });
+}
+
 const Dataset& Mixture::dataset() const {
   return state_->dataset;
 }
 
 std::shared_ptr<const MixedOrder> Mixture::order_of(std::span<const std::uint64_t> included) const {
-  double all = 0;
-  for (const MixtureSource& source : state_->sources) all += source.weight;
+  std::vector<double> weights;
+  for (const MixtureSource& source : state_->sources) weights.push_back(source.weight);
+  const std::vector<std::uint64_t> parts = parts_of(weights);
+  std::vector<std::pair<std::uint64_t, std::vector<std::uint64_t>>> changes;
+  for (const WeightChange& change : state_->options.schedule)
+    changes.emplace_back(change.position, parts_of(change.weights));
+  const auto ever_comes = [&](std::size_t s) {
+    return parts[s] > 0 || std::ranges::any_of(changes, [s](const auto& change) { return change.second[s] > 0; });
+  };
   std::vector<MixedSource> mixed;
   std::uint64_t first = 0;   // sample of a source, among all
   std::uint64_t listed = 0;  // samples of the sources before, in the list
   for (const MixtureSource& source : state_->sources) {
     MixedSource own{.name = source.name,
                     .dataset = source.dataset,
-                    .weight = parts_of(source.weight, all),
+                    .weight = parts[mixed.size()],
                     .samples = source.dataset.size(),
                     .first = first};
     if (!included.empty()) {
@@ -118,7 +174,7 @@ std::shared_ptr<const MixedOrder> Mixture::order_of(std::span<const std::uint64_
         own.of_some = hash;
       }
     }
-    if (own.samples == 0 && own.weight > 0)
+    if (own.samples == 0 && ever_comes(mixed.size()))
       throw Error::invalid_argument(
           "source " + double_quoted(source.name) + " of the mixture has no samples that can be used",
           {.dataset = source.dataset.path().string()});
@@ -126,7 +182,7 @@ std::shared_ptr<const MixedOrder> Mixture::order_of(std::span<const std::uint64_
     listed += own.samples;
     mixed.push_back(std::move(own));
   }
-  return std::make_shared<const MixedOrder>(std::move(mixed), state_->options);
+  return std::make_shared<const MixedOrder>(std::move(mixed), state_->options, changes);
 }
 
 std::vector<double> weights_by_size(std::span<const Dataset> datasets, double temperature) {

@@ -29,6 +29,8 @@ class Mixture {
 
   std::span<const MixtureSource> sources() const;
   const MixtureOptions& options() const;
+  /// A source that has weight 0, also in the whole schedule.
+  bool never_comes(const MixtureSource& source) const;
   const Dataset& dataset() const;  ///< the samples of all sources, one source behind the other
 
   /// `included`: numbers of the samples that a loader delivers, in rising order; empty: all of them. Throws Error:

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
 namespace penstock {
 
@@ -16,6 +17,12 @@ enum class Stop : std::uint8_t { first_exhausted, all_exhausted, samples };
 
 std::string_view name(Sampling sampling);  ///< "shares", "random"
 
+/// From a position of the training on: epochs of MixtureOptions::samples stand one behind the other.
+struct WeightChange {
+  std::uint64_t position = 0;
+  std::vector<double> weights = {};  ///< of each source, in the mixture's order
+};
+
 struct MixtureOptions {
   Sampling sampling = Sampling::shares;
   Stop stop = Stop::first_exhausted;
@@ -23,6 +30,9 @@ struct MixtureOptions {
   /// A state of a mixture of other weights or sources is restored: the epoch that was under way ends, and each source
   /// that is still there, by its name, goes on where it was. Else that is an error.
   bool carry = false;
+  /// Weights that follow those of the sources, each from its position on, in rising order. Takes Stop::samples and
+  /// Sampling::shares.
+  std::vector<WeightChange> schedule = {};
 };
 
 }  // namespace penstock

@@ -65,6 +65,7 @@ LoaderOptions loader_options(const Task& task, const Setting& setting, const Tri
   loader.shuffle_block = options.shuffle_block;
   loader.shuffle_window = options.shuffle_window;
   loader.draws = task.draws;
+  loader.mixture = task.mixture;
   return loader;
 }
 

@@ -102,10 +102,11 @@ TrialOptions BenchOptions::trial() const {
 }
 
 Subject BenchOptions::subject(const std::string& dataset) const {
-  const Dataset opened = open_with_progress(dataset);
-  Task chosen = task.empty() ? guess_task(opened) : task_named(task, opened);
-  chosen.draws = drawing.draws(opened);
-  return {opened, std::move(chosen)};
+  const Source source = open_source(dataset);
+  Task chosen = task.empty() ? guess_task(source.dataset) : task_named(task, source.dataset);
+  chosen.draws = drawing.draws(source.dataset);
+  chosen.mixture = source.mixture;
+  return {source.dataset, std::move(chosen)};
 }
 
 }  // namespace penstock::cli

@@ -16,7 +16,8 @@ void DrawArguments::declare(CLI::App& command) {
       "--balance", balance, "Each value of this field as often as any other: of so many samples, one of each");
   by_weight->excludes(repeated)->excludes(balanced);
   repeated->excludes(balanced);
-  command.add_flag("!--no-replacement", replacement, "With --weights: no sample twice in an epoch, heavier ones sooner")
+  command
+      .add_flag("!--no-replacement", replacement, "With --weights: no sample twice in an epoch, heavier ones sooner")
       ->needs(by_weight);
   command.add_option("--epoch-samples", epoch_samples, "With these: the length of an epoch");
   command.add_option("--shuffle-window", shuffle_window,
@@ -35,8 +36,9 @@ std::shared_ptr<const Draws> DrawArguments::draws(const Dataset& dataset) const 
   if (!repeats.empty()) return made(drawn_by(Draws::Kind::repeated, dataset, repeats, epoch_samples, tick));
   if (!balance.empty()) return made(balanced_by(dataset, balance, epoch_samples, tick));
   if (epoch_samples != 0)
-    throw Error::invalid_argument("--epoch-samples takes --weights, --repeats or --balance: without them an epoch has "
-                                  "each sample once");
+    throw Error::invalid_argument(
+        "--epoch-samples takes --weights, --repeats or --balance: without them an epoch has "
+        "each sample once");
   return nullptr;
 }
 

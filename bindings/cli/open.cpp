@@ -5,6 +5,7 @@
 #include <string>
 
 #include <penstock/formats/labels/emptiness.hpp>
+#include <penstock/loader/mixture_file.hpp>
 
 #include "output.hpp"
 #include "progress.hpp"
@@ -45,6 +46,16 @@ Dataset open_with_progress(const std::filesystem::path& path) {
   const std::string empty = emptiness(dataset);
   if (!empty.empty()) std::fprintf(stderr, "penstock: warning: %s: %s\n", path.c_str(), empty.c_str());
   return dataset;
+}
+
+Source open_source(const std::filesystem::path& path) {
+  if (!is_mixture_file(path)) return {.dataset = open_with_progress(path)};
+  try {
+    auto mixture = std::make_shared<const Mixture>(read_mixture(path));
+    return {.dataset = mixture->dataset(), .mixture = mixture};
+  } catch (const Error& error) {
+    throw OpenFailure(error);
+  }
 }
 
 }  // namespace penstock::cli

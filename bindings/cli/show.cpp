@@ -76,7 +76,7 @@ struct Wanted {
   std::uint64_t epoch, batch;
 };
 
-Wanted wanted_of(const ShowArguments& given, const Dataset& dataset) {
+Wanted wanted_of(const ShowArguments& given, const Dataset& dataset, std::shared_ptr<const Mixture> mixture) {
   Wanted wanted{.options = {.batch_size = given.batch_size,
                             .shuffle = given.shuffle,
                             .seed = given.seed,
@@ -89,12 +89,15 @@ Wanted wanted_of(const ShowArguments& given, const Dataset& dataset) {
                 .batch = given.batch};
   if (given.block_given) wanted.options.shuffle_block = given.shuffle_block;
   wanted.options.draws = given.drawing.draws(dataset);
+  wanted.options.mixture = mixture;
   wanted.options.shuffle_window = given.drawing.shuffle_window;
   if (!given.state.empty()) {
     const LoaderState state = LoaderState::from_json(file_text(given.state));
-    if (state.mixture)
-      throw Error::invalid_argument(given.state + ": it is of a mixture; show takes one dataset (loader.at() and "
-                                                  "loader.explain() tell of a mixture's)");
+    if (state.mixture.has_value() != (mixture != nullptr))
+      throw Error::invalid_argument(given.state + (mixture != nullptr ? ": it is of one dataset, not of a mixture"
+                                                                      : ": it is of a mixture: show takes its file"));
+    if (state.mixture && state.mixture->since != 0)
+      throw Error::invalid_argument(given.state + ": its mixture was carried on from another one");
     if (state.start != 0)
       throw Error::invalid_argument(given.state + ": its epoch was continued with another world or batch size");
     wanted.options.seed = state.seed;
@@ -207,13 +210,15 @@ const Chain& chain_of(const LoaderOptions& options, std::string_view output) {
 }
 
 int run(const ShowArguments& given) {
-  const Dataset dataset = open_with_progress(given.dataset);
-  const Wanted wanted = wanted_of(given, dataset);
+  const Source source = open_source(given.dataset);
+  const Dataset& dataset = source.dataset;
+  const Wanted wanted = wanted_of(given, dataset, source.mixture);
   Loader loader(dataset, wanted.options);
   const Batch batch = loader.at(wanted.epoch, wanted.batch);
   const RowAccount account = loader.explain(batch, given.row);
 
   std::string text = line("sample", account.key + " (number " + std::to_string(account.sample) + ")");
+  if (!account.source.empty()) text += line("source", account.source);
   text += line("place", "row " + std::to_string(given.row) + " of batch " + std::to_string(wanted.batch) + ", epoch " +
                             std::to_string(account.epoch) + ", seed " + std::to_string(account.seed) + ", rank " +
                             std::to_string(given.rank) + " of " + std::to_string(wanted.options.world) +
@@ -242,7 +247,9 @@ int run(const ShowArguments& given) {
 Command show_command(CLI::App& app) {
   const auto options = std::make_shared<ShowArguments>();
   CLI::App* command = app.add_subcommand("show", "Show what is behind one row of one batch: sample, draws, pixels");
-  command->add_option("DATASET", options->dataset, "Dataset of any packing, or a folder of files")->required();
+  command
+      ->add_option("DATASET", options->dataset, "Dataset of any packing, a folder of files, or the file of a mixture")
+      ->required();
   command->add_option("--seed", options->seed, "The loader's")->capture_default_str();
   command->add_option("--epoch", options->epoch, "Number of the epoch, from 0")->capture_default_str();
   command->add_option("--batch", options->batch, "Number of the batch in its epoch, from 0")->capture_default_str();

@@ -10,6 +10,7 @@
 
 #include <penstock/base/error.hpp>
 #include <penstock/loader/mixture.hpp>
+#include <penstock/loader/mixture_file.hpp>
 
 #include "bind.hpp"
 #include "dataset_views.hpp"
@@ -56,10 +57,40 @@ void set_weights(std::vector<MixtureSource>& sources, const nb::dict& weights) {
       throw Error::invalid_argument("weights: source \"" + source.name + "\" has none");
 }
 
-Mixture mixture(const nb::dict& datasets, const std::optional<nb::dict>& weights, std::optional<double> temperature,
+std::vector<WeightChange> schedule_of(std::vector<MixtureSource> sources, nb::handle given) {
+  constexpr const char* kForm = "schedule takes [(position, {source: weight}), ...]";
+  std::vector<WeightChange> schedule;
+  for (const nb::handle each : nb::iter(given)) {
+    std::pair<std::uint64_t, nb::dict> change;
+    if (!nb::try_cast(each, change)) throw nb::type_error(kForm);
+    set_weights(sources, change.second);
+    schedule.push_back({.position = change.first, .weights = {}});
+    for (const MixtureSource& source : sources) schedule.back().weights.push_back(source.weight);
+  }
+  return schedule;
+}
+
+// A path in the place of datasets: all stands there.
+Mixture mixture_of_file(const nb::object& path, bool alone) {
+  if (!alone)
+    throw Error::invalid_argument("the file of a mixture says weights, stop and the like itself: give it alone");
+  std::filesystem::path file;
+  if (!nb::try_cast(path, file)) throw nb::type_error("mixture takes a dict of datasets, or the path of a file");
+  const WithoutInterpreter released;
+  return read_mixture(file);
+}
+
+Mixture mixture(const nb::object& given, const std::optional<nb::dict>& weights, std::optional<double> temperature,
                 const std::variant<std::uint64_t, std::string>& stop, const std::string& sampling,
-                const std::string& sources) {
-  const MixtureOptions options = options_of(stop, sampling, sources);
+                const std::string& sources, nb::handle schedule) {
+  if (!nb::isinstance<nb::dict>(given)) {
+    const auto* word = std::get_if<std::string>(&stop);
+    const bool alone = !weights && !temperature && schedule.is_none() && word != nullptr &&
+                       *word == "first_exhausted" && sampling == "shares" && sources == "same";
+    return mixture_of_file(given, alone);
+  }
+  const auto datasets = nb::borrow<nb::dict>(given);
+  MixtureOptions options = options_of(stop, sampling, sources);
   if (weights && temperature) throw Error::invalid_argument("a mixture takes weights or a temperature, not both");
   std::vector<MixtureSource> all;
   std::vector<Dataset> opened;
@@ -73,6 +104,7 @@ Mixture mixture(const nb::dict& datasets, const std::optional<nb::dict>& weights
     const std::vector<double> by_size = weights_by_size(opened, temperature.value_or(1));
     for (std::size_t s = 0; s < all.size(); ++s) all[s].weight = by_size[s];
   }
+  if (!schedule.is_none()) options.schedule = schedule_of(all, schedule);
   const WithoutInterpreter released;
   return Mixture(std::move(all), options);
 }
@@ -122,13 +154,17 @@ void bind_mixture(nb::module_& module) {
   module.def(
       "mixture", mixture, nb::arg("datasets"), nb::arg("weights") = nb::none(), nb::kw_only(),
       nb::arg("temperature") = nb::none(), nb::arg("stop") = "first_exhausted", nb::arg("sampling") = "shares",
-      nb::arg("sources") = "same",
+      nb::arg("sources") = "same", nb::arg("schedule") = nb::none(),
       nb::sig(
-          "def mixture(datasets: dict[str, Dataset | str | os.PathLike], weights: dict[str, float] | None = None, *, "
+          "def mixture(datasets: dict[str, Dataset | str | os.PathLike] | str | os.PathLike, weights: dict[str, float] "
+          "| None = None, *, "
           "temperature: float | None = None, stop: int | str = 'first_exhausted', sampling: str = 'shares', "
-          "sources: str = 'same') -> Mixture"),
+          "sources: str = 'same', schedule: collections.abc.Iterable[tuple[int, dict[str, float]]] | None = None) -> "
+          "Mixture"),
       "Mixes datasets of any packings, with the same fields, into one order, for penstock.Loader().\n\n"
-      "datasets: names, and what they stand for: a Dataset, a view of one, or a path.\n"
+      "datasets: names, and what they stand for: a Dataset, a view of one, or a path. Or the path of a file of JSON "
+      "that\n"
+      "says all of this, for programs and the command alike.\n"
       "weights: of each, numbers of 0 or more; left out, by size: each sample comes as often as any other.\n"
       "temperature: in place of weights, size ** (1 / temperature): above 1 small datasets come more often.\n"
       "stop: an epoch ends at \"first_exhausted\", before a source would begin again; at \"all_exhausted\", when each\n"
@@ -140,6 +176,9 @@ void bind_mixture(nb::module_& module) {
       "sources: what restoring a state of other weights or sources does: \"same\": it is an error; \"carry\": the "
       "epoch\n"
       "ends, and each source that is still there goes on where it was.\n"
+      "schedule: [(position, weights), ...], in rising order: other weights from that sample of the training on, "
+      "where\n"
+      "epochs, each of stop samples, stand one behind the other.\n"
       "Raises Error: invalid_argument, for weights that are negative, no numbers or all 0, and for datasets that do\n"
       "not go together; what opening raises.");
 }

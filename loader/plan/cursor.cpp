@@ -101,7 +101,9 @@ LoaderState Cursor::save(std::uint64_t fingerprint, std::string transforms) cons
 
 SavedMixture Cursor::mixture() const {
   const Carried* carried = position_.carried.get();
-  SavedMixture saved{.sampling = options_.mixed->sampling, .since = carried != nullptr ? carried->epoch : 0};
+  SavedMixture saved{.sampling = options_.mixed->sampling,
+                     .schedule = options_.mixed->schedule_fingerprint(),
+                     .since = carried != nullptr ? carried->epoch : 0};
   const std::vector<std::uint64_t> taken = plan_.taken_before(reached());
   for (std::size_t s = 0; s < taken.size(); ++s) {
     const MixedSource& source = options_.mixed->sources[s];

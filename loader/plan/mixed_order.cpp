@@ -43,18 +43,96 @@ std::uint64_t length_of(const ShareTree& tree, const std::vector<MixedSource>& s
 
 }  // namespace
 
-MixedOrder::MixedOrder(std::vector<MixedSource> mixed, const MixtureOptions& options)
-    : sources(std::move(mixed)),
-      sampling(options.sampling),
-      carry(options.carry),
-      tree(weights_of(sources)),
-      length(length_of(tree, sources, options)),
-      counts(tree.counts_of(length)) {
+MixedOrder::MixedOrder(std::vector<MixedSource> mixed, const MixtureOptions& options,
+                       const std::vector<std::pair<std::uint64_t, std::vector<std::uint64_t>>>& changes)
+    : sources(std::move(mixed)), sampling(options.sampling), carry(options.carry) {
+  const ShareTree tree(weights_of(sources));
+  length = length_of(tree, sources, options);
   if (length > kLongestEpoch)
     throw Error::invalid_argument(
         "the weights are so uneven that an epoch in which all sources are exhausted would have more than 2^48 samples");
   if (length == 0) throw Error::invalid_argument("an epoch of this mixture would have no samples");
+  const std::vector<std::uint64_t> nothing(sources.size(), 0);
+  phases.push_back({.begin = 0, .weight = weights_of(sources), .tree = tree, .length = length, .before = nothing});
+  for (const auto& [position, weight] : changes) {
+    MixedPhase& last = phases.back();
+    last.length = position - last.begin;
+    std::vector<std::uint64_t> before = last.tree.counts_of(last.length);
+    for (std::size_t s = 0; s < before.size(); ++s) before[s] += last.before[s];
+    phases.push_back({.begin = position,
+                      .weight = weight,
+                      .tree = ShareTree(weight),
+                      .length = kLongestEpoch - position,
+                      .before = std::move(before)});
+  }
+  counts.assign(sources.size(), 0);
+  for (const MixedPhase& phase : phases) {
+    const std::vector<std::uint64_t> of_phase = phase.tree.counts_of(length);
+    std::ranges::transform(counts, of_phase, counts.begin(), [](auto a, auto b) { return std::max(a, b); });
+  }
 }
+
+std::uint64_t MixedOrder::schedule_fingerprint() const {
+  if (!scheduled()) return 0;
+  std::uint64_t hash = kFnvOffset;
+  for (const MixedPhase& phase : phases) {
+    hash = mix64(hash ^ phase.begin) + kFnvOffset;
+    for (const std::uint64_t weight : phase.weight) hash = mix64(hash ^ weight) + kFnvOffset;
+  }
+  return hash;
+}
+
+namespace {
+
+// The parts of an epoch: of the one phase, which it begins anew, or of those that it lies in.
+PhasedShares phased_shares(const MixedOrder& order, std::uint64_t seed, std::uint64_t epoch) {
+  std::vector<PhasedShares::Part> parts;
+  if (!order.scheduled()) {
+    const MixedPhase& phase = order.phases.front();
+    parts.push_back({.begin = 0, .origin = 0, .shares = Shares(phase.tree, phase.length, seed, epoch)});
+    return PhasedShares(std::move(parts));
+  }
+  const std::uint64_t first = epoch * order.length, end = first + order.length;
+  for (std::size_t i = 0; i < order.phases.size(); ++i) {
+    const MixedPhase& phase = order.phases[i];
+    if (phase.begin >= end || phase.begin + phase.length <= first) continue;
+    const std::uint64_t begin = std::max(first, phase.begin);
+    parts.push_back(
+        {.begin = begin - first, .origin = begin - phase.begin, .shares = Shares(phase.tree, phase.length, seed, i)});
+  }
+  return PhasedShares(std::move(parts));
+}
+
+void require_within_schedule(const MixedOrder& order, std::uint64_t epoch) {
+  if (order.scheduled() && (Total{epoch} + 1) * order.length > kLongestEpoch)
+    throw Error::invalid_argument("epoch " + std::to_string(epoch) +
+                                  " lies behind the 2^48th sample, with which a schedule of weights ends");
+}
+
+std::variant<PhasedShares, DrawnShares> shares_of(const MixedOrder& order, std::uint64_t seed, std::uint64_t epoch) {
+  require_within_schedule(order, epoch);
+  if (order.sampling == Sampling::shares) return phased_shares(order, seed, epoch);
+  return DrawnShares(order.phases.front().tree, order.length, seed, epoch);
+}
+
+// What each source gives before an epoch.
+std::vector<Total> given_before(const MixedOrder& order, std::uint64_t epoch, std::uint64_t seed) {
+  std::vector<Total> given;
+  if (!order.scheduled()) {
+    for (const std::uint64_t count : order.counts) given.push_back(Total{epoch} * count);
+    return given;
+  }
+  const std::uint64_t end = epoch * order.length;
+  const auto behind = std::ranges::upper_bound(order.phases, end, {}, &MixedPhase::begin);
+  const MixedPhase& phase = *(behind - 1);
+  const auto number = static_cast<std::uint64_t>(behind - order.phases.begin()) - 1;
+  const std::vector<std::uint64_t> counts =
+      Shares(phase.tree, phase.length, seed, number).counts_before(end - phase.begin);
+  for (std::size_t s = 0; s < counts.size(); ++s) given.push_back(Total{phase.before[s]} + counts[s]);
+  return given;
+}
+
+}  // namespace
 
 std::uint32_t MixedOrder::source_of(std::uint64_t sample) const {
   const auto behind = std::ranges::upper_bound(sources, sample, {}, &MixedSource::first);
@@ -64,19 +142,18 @@ std::uint32_t MixedOrder::source_of(std::uint64_t sample) const {
 MixedEpoch::MixedEpoch(const Options& options)
     : options_(options),
       order_(*options_.order),
-      shares_(order_.sampling == Sampling::shares
-                  ? std::variant<Shares, DrawnShares>(
-                        Shares(order_.tree, order_.length, options.within.seed, options.epoch))
-                  : DrawnShares(order_.tree, order_.length, options.within.seed, options.epoch)),
+      shares_(shares_of(order_, options.within.seed, options.epoch)),
       deal_(options.start, options.batch_size, options.rank, options.world) {
   const std::uint64_t since = options_.carried ? options_.carried->epoch : 0;
   if (options_.epoch < since)
     throw Error::invalid_argument("epoch " + std::to_string(options_.epoch) + " lies before epoch " +
                                   std::to_string(since) +
                                   ", in which a mixture of other weights or sources was carried on");
+  const std::uint64_t seed = options_.within.seed;
+  const std::vector<Total> given = given_before(order_, options_.epoch, seed);
+  const std::vector<Total> until_carried = given_before(order_, since, seed);
   for (std::size_t s = 0; s < order_.sources.size(); ++s) {
-    const Total before =
-        Total{options_.carried ? options_.carried->taken[s] : 0} + Total{options_.epoch - since} * order_.counts[s];
+    const Total before = Total{options_.carried ? options_.carried->taken[s] : 0} + given[s] - until_carried[s];
     const std::uint64_t samples = std::max<std::uint64_t>(order_.sources[s].samples, 1);
     taken_.push_back(static_cast<std::uint64_t>(before));
     sources_.push_back({.first_pass = static_cast<std::uint64_t>(before / samples),
@@ -86,8 +163,7 @@ MixedEpoch::MixedEpoch(const Options& options)
 }
 
 SharePlace MixedEpoch::place_of(std::uint64_t position) {
-  if (const Shares* shares = std::get_if<Shares>(&shares_)) return shares->at(position);
-  return std::get<DrawnShares>(shares_).at(position);
+  return std::visit([&](auto& shares) { return shares.at(position); }, shares_);
 }
 
 MixedRow MixedEpoch::row_at(std::uint64_t position) {
@@ -112,7 +188,7 @@ MixedRow MixedEpoch::row_of(const SharePlace& place, std::uint64_t position) {
 
 void MixedEpoch::rows_of(std::uint64_t step, std::vector<MixedRow>& rows) {
   rows.clear();
-  const Shares* shares = std::get_if<Shares>(&shares_);
+  const PhasedShares* shares = std::get_if<PhasedShares>(&shares_);
   if (shares == nullptr || options_.world == 1) {
     const std::uint64_t first =
         options_.start + (step * options_.world + options_.rank) * std::uint64_t{options_.batch_size};
@@ -130,9 +206,7 @@ void MixedEpoch::rows_of(std::uint64_t step, std::vector<MixedRow>& rows) {
 }
 
 std::vector<std::uint64_t> MixedEpoch::taken_before(std::uint64_t position) {
-  const Shares* shares = std::get_if<Shares>(&shares_);
-  std::vector<std::uint64_t> taken =
-      shares != nullptr ? shares->counts_before(position) : std::get<DrawnShares>(shares_).counts_before(position);
+  std::vector<std::uint64_t> taken = std::visit([&](auto& shares) { return shares.counts_before(position); }, shares_);
   for (std::size_t s = 0; s < taken.size(); ++s) taken[s] += taken_[s];
   return taken;
 }

@@ -6,12 +6,14 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
 #include <penstock/formats/dataset.hpp>
 #include <penstock/loader/mixture_options.hpp>
 #include <penstock/loader/plan/drawn_shares.hpp>
+#include <penstock/loader/plan/phased_shares.hpp>
 #include <penstock/loader/plan/rank_deal.hpp>
 #include <penstock/loader/plan/sample_order.hpp>
 #include <penstock/loader/plan/shares.hpp>
@@ -37,19 +39,33 @@ struct Carried {
   friend bool operator==(const Carried&, const Carried&) = default;
 };
 
+/// Positions that are divided by the same weights.
+struct MixedPhase {
+  std::uint64_t begin;                ///< in the training: epochs stand one behind the other
+  std::vector<std::uint64_t> weight;  ///< parts of each source, of about 2^32
+  ShareTree tree;
+  std::uint64_t length;
+  std::vector<std::uint64_t> before;  ///< samples that each source gives in the phases before
+};
+
 /// What is the same for all epochs.
 struct MixedOrder {
-  /// Throws Error: invalid_argument, where the epoch would be empty, or longer than 2^48 samples.
-  MixedOrder(std::vector<MixedSource> mixed, const MixtureOptions& options);
+  /// `changes`: positions from which on the sources have other parts. Throws Error: invalid_argument, where the epoch
+  /// would be empty, or longer than 2^48 samples.
+  MixedOrder(std::vector<MixedSource> mixed, const MixtureOptions& options,
+             const std::vector<std::pair<std::uint64_t, std::vector<std::uint64_t>>>& changes = {});
 
   std::uint32_t source_of(std::uint64_t sample) const;  ///< by its number in the list
 
   std::vector<MixedSource> sources;
   Sampling sampling;
-  bool carry;  ///< a state of other weights or sources may be restored
-  ShareTree tree;
-  std::uint64_t length;               ///< samples of an epoch
-  std::vector<std::uint64_t> counts;  ///< of each source, in every epoch
+  bool carry;            ///< a state of other weights or sources may be restored
+  std::uint64_t length;  ///< samples of an epoch
+  /// One, which every epoch begins anew; with a schedule several, that go on from epoch to epoch.
+  std::vector<MixedPhase> phases;
+  bool scheduled() const { return phases.size() > 1; }
+  std::uint64_t schedule_fingerprint() const;  ///< of when which weights come; 0 without a schedule
+  std::vector<std::uint64_t> counts;  ///< of each source, in every epoch; with a schedule, in that which has most of it
 };
 
 struct MixedRow {
@@ -92,7 +108,7 @@ class MixedEpoch {
 
   Options options_;
   const MixedOrder& order_;
-  std::variant<Shares, DrawnShares> shares_;
+  std::variant<PhasedShares, DrawnShares> shares_;
   RankDeal deal_;
   std::vector<std::uint64_t> taken_;  // before the epoch
   std::vector<Source> sources_;

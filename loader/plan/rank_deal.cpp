@@ -7,7 +7,7 @@ namespace penstock {
 RankDeal::RankDeal(std::uint64_t start, std::uint32_t batch_size, std::uint32_t rank, std::uint32_t world)
     : start_(start), batch_size_(batch_size), rank_(rank), world_(world), room_(world) {}
 
-std::span<const SourceRun> RankDeal::runs_of(const Shares& shares, std::uint64_t step) {
+std::span<const SourceRun> RankDeal::runs_of(const PhasedShares& shares, std::uint64_t step) {
   const std::uint64_t first = step - step % kDealSteps;
   const std::uint64_t positions = std::uint64_t{batch_size_} * world_;
   if (next_ < first || next_ > step) {

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include <penstock/loader/plan/shares.hpp>
+#include <penstock/loader/plan/phased_shares.hpp>
 
 namespace penstock {
 
@@ -29,7 +29,7 @@ class RankDeal {
 
   /// What this rank has of each source in a step whose positions all lie in the epoch. Steps one after another cost the
   /// least; any other at most kDealSteps of them.
-  std::span<const SourceRun> runs_of(const Shares& shares, std::uint64_t step);
+  std::span<const SourceRun> runs_of(const PhasedShares& shares, std::uint64_t step);
 
  private:
   void begin_dealing();

@@ -163,7 +163,7 @@ void require_fields(const Dataset& dataset, const Mixture& mixture, const Progra
       const bool served = std::ranges::any_of(output.sources, [&](std::uint32_t field) {
         return source.dataset.field(dataset.fields()[field].name).has_value();
       });
-      if (served || source.weight == 0) continue;
+      if (served || mixture.never_comes(source)) continue;
       std::string has;
       for (const FieldSchema& field : source.dataset.fields()) has += (has.empty() ? "" : ", ") + field.name;
       throw Error::invalid_argument("source " + double_quoted(source.name) +

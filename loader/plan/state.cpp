@@ -101,6 +101,7 @@ Sampling sampling_named(const std::string& given) {
 SavedMixture mixture_of(const Json& json) {
   if (!json.is_object()) refuse("\"mixture\" is no object");
   SavedMixture mixture{.sampling = sampling_named(text(json, "sampling")),
+                       .schedule = json.contains("schedule") ? fingerprint(json, "schedule") : 0,
                        .since = number<std::uint64_t>(json, "since")};
   const Json& sources = member(json, "sources");
   if (!sources.is_array() || sources.empty()) refuse("\"sources\" is no list of sources");
@@ -126,7 +127,9 @@ Json json_of(const SavedMixture& mixture) {
                        {"before", source.before},
                        {"taken", source.taken}});
   }
-  return {{"sampling", name(mixture.sampling)}, {"since", mixture.since}, {"sources", std::move(sources)}};
+  Json json = {{"sampling", name(mixture.sampling)}, {"since", mixture.since}, {"sources", std::move(sources)}};
+  if (mixture.schedule != 0) json["schedule"] = hexadecimal(mixture.schedule);
+  return json;
 }
 
 }  // namespace
@@ -153,6 +156,11 @@ std::string difference(const SavedMixture& saved, const SavedMixture& own) {
       return told("other samples" + of, std::to_string(ours.samples));
     if (theirs.weight != ours.weight) return told(parts(theirs), parts(ours));
   }
+  const auto planned = [](const SavedMixture& mixture) {
+    return mixture.schedule == 0 ? std::string("no schedule of weights")
+                                 : "the schedule of weights " + hexadecimal(mixture.schedule);
+  };
+  if (saved.schedule != own.schedule) return told(planned(saved), planned(own));
   if (saved.sampling == own.sampling) return {};
   return told("sampling \"" + std::string(name(saved.sampling)) + "\"", "\"" + std::string(name(own.sampling)) + "\"");
 }

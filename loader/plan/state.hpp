@@ -45,7 +45,8 @@ struct SavedSource {
 /// What the order of a mixture is made of beside that.
 struct SavedMixture {
   Sampling sampling = Sampling::shares;
-  std::uint64_t since = 0;  ///< epoch from which on it has these sources and weights
+  std::uint64_t schedule = 0;  ///< fingerprint of when which weights come; 0: no schedule
+  std::uint64_t since = 0;     ///< epoch from which on it has these sources and weights
   std::vector<SavedSource> sources = {};
   friend bool operator==(const SavedMixture&, const SavedMixture&) = default;
 };

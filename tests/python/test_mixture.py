@@ -354,3 +354,49 @@ def test_a_ledger_of_a_mixture_proves_its_epochs(datasets, tmp_path):
         loader_of(mixture(b=2), batch_size=4, shuffle=True, seed=1, ledger=folder)
     with pytest.raises(ps.Error, match="is of a mixture"):
         ps.audit(folder, dataset=mixture().dataset)
+
+
+def test_a_file_says_what_a_program_would(datasets, folder, tmp_path):
+    schedule = [[40, {"a": 1, "b": 1, "c": 1}]]
+    described = {
+        "sources": {"a": str(folder / "a"), "b": "b.lmdb", "c": "c.tar"},
+        "weights": {"a": 3, "b": 2, "c": 1},
+        "stop": 60,
+        "schedule": schedule,
+    }
+    (folder / "mixture.json").write_text(json.dumps(described))
+    of_file = ps.mixture(folder / "mixture.json")
+    of_program = ps.mixture(datasets, described["weights"], stop=60, schedule=[tuple(change) for change in schedule])
+    options = {"batch_size": 7, "shuffle": True, "seed": 4}
+    one, other = loader_of(of_file, **options), loader_of(of_program, **options)
+    assert [rows_of(batch) for batch in one] == [rows_of(batch) for batch in other]
+    assert one.state_dict() == other.state_dict()
+    other.load_state_dict(one.state_dict())
+
+    def told(change, kind=ps.Error):
+        path = tmp_path / "bad.json"
+        path.write_text(change if isinstance(change, str) else json.dumps({**described, "schedule": [], **change}))
+        with pytest.raises(kind) as error:
+            ps.mixture(path)
+        assert "bad.json" in str(error.value)
+        return str(error.value)
+
+    described["sources"] = {name: str(folder / path) for name, path in described["sources"].items()}
+    assert "no JSON" in told("{")
+    assert 'no "sources"' in told("{}")
+    assert 'unknown "wieghts"' in told({"wieghts": {}})
+    assert 'no source "d"' in told({"weights": {"a": 1, "b": 1, "c": 1, "d": 1}})
+    assert 'source "c" has none' in told({"weights": {"a": 1, "b": 1}})
+    assert "give one of them" in told({"temperature": 2})
+    assert '"stop" is none of' in told({"stop": "never"})
+    assert '"sampling" is neither' in told({"sampling": "dice"})
+    assert "is no list of" in told({"schedule": [1]})
+    assert "is no object of paths" in told({"sources": []})
+    assert "is no text" in told({"sources": {"a": 1}})
+    told({"sources": {"a": str(folder / "nothing")}, "weights": {"a": 1}})
+    with pytest.raises(ps.Error, match="give it alone"):
+        ps.mixture(folder / "mixture.json", stop=3)
+    with pytest.raises(TypeError, match="the path of a file"):
+        ps.mixture(3)
+    with pytest.raises(ps.Error):
+        ps.mixture(folder / "absent.json")

@@ -8,6 +8,7 @@
 #include <doctest/doctest.h>
 
 #include <penstock/loader/plan/drawn_shares.hpp>
+#include <penstock/loader/plan/phased_shares.hpp>
 #include <penstock/loader/plan/rank_deal.hpp>
 #include <penstock/loader/plan/shares.hpp>
 
@@ -124,7 +125,9 @@ TEST_CASE("a step is dealt as a whole, and each rank has its share of every sour
     CAPTURE(rows);
     CAPTURE(world);
     const ShareTree tree(weights);
-    const Shares shares(tree, kStart + kSteps * rows * world, random(), 0);
+    std::vector<PhasedShares::Part> parts;
+    parts.push_back({.begin = 0, .origin = 0, .shares = Shares(tree, kStart + kSteps * rows * world, random(), 0)});
+    PhasedShares shares(std::move(parts));
     std::vector<std::vector<std::vector<double>>> off(world);  // of each rank and source, before each step
     std::vector<RankDeal> deals;
     for (std::uint32_t rank = 0; rank < world; ++rank) {
@@ -190,6 +193,43 @@ TEST_CASE("drawn shares have each source's part of a block, and every index once
   }
   CHECK(std::sqrt(squares / 100) > 3);
   CHECK(std::sqrt(squares / 100) < 5);
+}
+
+TEST_CASE("an epoch that lies in several phases has of each what is the phase's") {
+  std::mt19937_64 random(8);
+  for (int trial = 0; trial < 60; ++trial) {
+    const std::size_t sources = 1 + random() % 5;
+    std::vector<ShareTree> trees;
+    std::vector<Counts> weights;
+    std::vector<std::uint64_t> lengths;
+    for (std::size_t phase = 0; phase < 1 + random() % 4; ++phase) {
+      weights.push_back(drawn_weights(random, sources));
+      if (sources > 1 && random() % 2 == 0) weights.back()[random() % sources] = 0;
+      trees.emplace_back(weights.back());
+      lengths.push_back(1 + random() % 300);
+    }
+    std::vector<PhasedShares::Part> parts;
+    const std::uint64_t origin = random() % lengths.front();
+    std::vector<std::uint32_t> wanted;  // source of each position
+    std::uint64_t begin = 0;
+    for (std::size_t i = 0; i < trees.size(); ++i) {
+      const std::uint64_t first = i == 0 ? origin : 0;
+      const Shares own(trees[i], lengths[i], 7, i);
+      parts.push_back({.begin = begin, .origin = first, .shares = own});
+      for (std::uint64_t at = first; at < lengths[i]; ++at) wanted.push_back(own.at(at).source);
+      begin += lengths[i] - first;
+    }
+    PhasedShares phased(std::move(parts));
+    Counts counts(sources, 0);
+    for (std::uint64_t position = 0; position < wanted.size(); ++position) {
+      REQUIRE(phased.counts_before(position) == counts);
+      const SharePlace place = phased.at(position);
+      REQUIRE(place == SharePlace{wanted[position], counts[wanted[position]]});
+      REQUIRE(phased.position_of(place.source, place.index) == position);
+      ++counts[place.source];
+    }
+    CHECK(phased.counts_before(wanted.size()) == counts);
+  }
 }
 
 }  // namespace penstock::test::shares_test

@@ -1,0 +1,134 @@
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <penstock/base/error.hpp>
+#include <penstock/base/printable.hpp>
+#include <penstock/formats/labels/label_table.hpp>
+#include <penstock/formats/text/json_document.hpp>
+#include <penstock/loader/mixture_file.hpp>
+
+namespace penstock {
+namespace {
+
+constexpr std::array<std::string_view, 7> kMembers{"sources",  "weights", "temperature", "stop",
+                                                   "sampling", "carry",   "schedule"};
+
+[[noreturn]] void refuse_mixture(const std::string& cause) {
+  throw Error::invalid_argument(cause);
+}
+
+double number_in(const nlohmann::json& json, const std::string& name) {
+  if (!json.is_number()) refuse_mixture(name + " is no number");
+  return json.get<double>();
+}
+
+std::uint64_t whole_in(const nlohmann::json& json, const std::string& name) {
+  if (!json.is_number_unsigned()) refuse_mixture(name + " is no whole number of 0 or more");
+  return json.get<std::uint64_t>();
+}
+
+std::vector<double> weights_in(const nlohmann::json& json, const std::vector<MixtureSource>& sources,
+                               const std::string& name) {
+  if (!json.is_object()) refuse_mixture(name + " is no object of numbers by source");
+  for (const auto& [source, weight] : json.items())
+    if (std::ranges::find(sources, source, &MixtureSource::name) == sources.end())
+      refuse_mixture(name + ": there is no source " + double_quoted(source));
+  std::vector<double> weights;
+  for (const MixtureSource& source : sources) {
+    if (!json.contains(source.name)) refuse_mixture(name + ": source " + double_quoted(source.name) + " has none");
+    weights.push_back(number_in(json[source.name], name + " of " + double_quoted(source.name)));
+  }
+  return weights;
+}
+
+std::vector<MixtureSource> sources_in(const nlohmann::json& json, const std::filesystem::path& folder) {
+  if (!json.is_object() || json.empty()) refuse_mixture("\"sources\" is no object of paths by name");
+  std::vector<MixtureSource> sources;
+  for (const auto& [name, path] : json.items()) {
+    if (!path.is_string()) refuse_mixture("the path of source " + double_quoted(name) + " is no text");
+    sources.push_back({.name = name, .dataset = open(folder / path.get<std::string>())});
+  }
+  return sources;
+}
+
+void set_stop(const nlohmann::json& json, MixtureOptions& options) {
+  if (json.is_number_unsigned()) {
+    options.stop = Stop::samples;
+    options.samples = json.get<std::uint64_t>();
+  } else if (json == "all_exhausted") {
+    options.stop = Stop::all_exhausted;
+  } else if (json != "first_exhausted") {
+    refuse_mixture("\"stop\" is none of \"first_exhausted\", \"all_exhausted\" and a number of samples");
+  }
+}
+
+std::vector<double> weights_of_sources(const nlohmann::json& json, const std::vector<MixtureSource>& sources) {
+  if (json.contains("weights") && json.contains("temperature"))
+    refuse_mixture("it has weights and a temperature: give one of them");
+  if (json.contains("weights")) return weights_in(json["weights"], sources, "\"weights\"");
+  std::vector<Dataset> datasets;
+  for (const MixtureSource& source : sources) datasets.push_back(source.dataset);
+  return weights_by_size(datasets,
+                         json.contains("temperature") ? number_in(json["temperature"], "\"temperature\"") : 1);
+}
+
+MixtureOptions options_in(const nlohmann::json& json, const std::vector<MixtureSource>& sources) {
+  MixtureOptions options;
+  if (json.contains("stop")) set_stop(json["stop"], options);
+  if (json.contains("sampling")) {
+    if (json["sampling"] == "random") options.sampling = Sampling::random;
+    if (json["sampling"] != "random" && json["sampling"] != "shares")
+      refuse_mixture("\"sampling\" is neither \"shares\" nor \"random\"");
+  }
+  if (json.contains("carry")) {
+    if (!json["carry"].is_boolean()) refuse_mixture("\"carry\" is neither true nor false");
+    options.carry = json["carry"].get<bool>();
+  }
+  if (json.contains("schedule")) {
+    if (!json["schedule"].is_array()) refuse_mixture("\"schedule\" is no list of [position, weights]");
+    for (const nlohmann::json& change : json["schedule"]) {
+      if (!change.is_array() || change.size() != 2) refuse_mixture("\"schedule\" is no list of [position, weights]");
+      options.schedule.push_back({.position = whole_in(change[0], "a position of \"schedule\""),
+                                  .weights = weights_in(change[1], sources, "\"schedule\"")});
+    }
+  }
+  return options;
+}
+
+Mixture mixture_in(const nlohmann::json& json, const std::filesystem::path& folder) {
+  if (!json.is_object()) refuse_mixture("it is no JSON object");
+  for (const auto& [name, value] : json.items())
+    if (std::ranges::find(kMembers, name) == kMembers.end()) refuse_mixture("it has an unknown " + double_quoted(name));
+  if (!json.contains("sources")) refuse_mixture("it has no \"sources\"");
+  std::vector<MixtureSource> sources = sources_in(json["sources"], folder);
+  const std::vector<double> weights = weights_of_sources(json, sources);
+  for (std::size_t s = 0; s < sources.size(); ++s) sources[s].weight = weights[s];
+  const MixtureOptions options = options_in(json, sources);
+  return Mixture(std::move(sources), options);
+}
+
+}  // namespace
+
+bool is_mixture_file(const std::filesystem::path& path) {
+  std::error_code failure;
+  return path.extension() == ".json" && std::filesystem::is_regular_file(path, failure);
+}
+
+Mixture read_mixture(const std::filesystem::path& path) {
+  try {
+    const std::string text = read_text_file(path);
+    const JsonDocument document(text);
+    return mixture_in(document.root(), path.parent_path());
+  } catch (const nlohmann::json::exception&) {
+    throw Error::invalid_argument("the file of a mixture is no JSON", {.dataset = path.string()});
+  } catch (const Error& error) {
+    throw error.in({.dataset = path.string()});
+  }
+}
+
+}  // namespace penstock

@@ -1,0 +1,63 @@
+// The positions of an epoch of a mixture whose weights change on the way: each phase divides its own.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include <penstock/loader/plan/shares.hpp>
+
+namespace penstock {
+
+/// Positions and indices are the epoch's.
+class PhasedShares {
+ public:
+  struct Part {
+    std::uint64_t begin;   ///< first position of the epoch that is the phase's
+    std::uint64_t origin;  ///< that position in the phase
+    Shares shares;
+    std::vector<std::uint64_t> skipped = {};  ///< of each source, in the phase before that
+    std::vector<std::uint64_t> before = {};   ///< of each source, in the epoch before that
+  };
+
+  /// In rising order, the first from position 0 on.
+  explicit PhasedShares(std::vector<Part> parts) : parts_(std::move(parts)) {
+    for (std::size_t i = 0; i < parts_.size(); ++i) {
+      Part& part = parts_[i];
+      part.skipped = part.shares.counts_before(part.origin);
+      part.before = i == 0 ? std::vector<std::uint64_t>(part.skipped.size(), 0) : counts(parts_[i - 1], part.begin);
+    }
+  }
+
+  SharePlace at(std::uint64_t position) const {
+    const Part& part = part_of(position);
+    SharePlace place = part.shares.at(position - part.begin + part.origin);
+    place.index = place.index - part.skipped[place.source] + part.before[place.source];
+    return place;
+  }
+  /// Of a source that has so many positions and more.
+  std::uint64_t position_of(std::uint32_t source, std::uint64_t index) const {
+    std::size_t i = parts_.size() - 1;
+    while (parts_[i].before[source] > index) --i;
+    const Part& part = parts_[i];
+    const std::uint64_t in_phase = part.shares.position_of(source, index - part.before[source] + part.skipped[source]);
+    return in_phase - part.origin + part.begin;
+  }
+  std::vector<std::uint64_t> counts_before(std::uint64_t end) const { return counts(part_of(end), end); }
+
+ private:
+  const Part& part_of(std::uint64_t position) const {
+    const auto behind = std::ranges::upper_bound(parts_, position, {}, &Part::begin);
+    return *(behind - 1);
+  }
+  static std::vector<std::uint64_t> counts(const Part& part, std::uint64_t end) {
+    std::vector<std::uint64_t> counts = part.shares.counts_before(end - part.begin + part.origin);
+    for (std::size_t s = 0; s < counts.size(); ++s) counts[s] += part.before[s] - part.skipped[s];
+    return counts;
+  }
+
+  std::vector<Part> parts_;
+};
+
+}  // namespace penstock

@@ -1,0 +1,166 @@
+"""ps.mixture(schedule=...): weights that change on the way, as docs/order.md defines them; by a model of that page."""
+
+import json
+import os
+import random
+
+import order_model
+import penstock as ps
+import pytest
+import schedule_model
+
+POSITIONS = int(os.environ.get("PENSTOCK_POSITIONS", "25"))  # that are resumed from; of the campaign: 1000
+SIZES = {"a": 37, "b": 11, "c": 5}
+FIRST = {"a": 1, "b": 0, "c": 0}
+SCHEDULE = [
+    (30, {"a": 1, "b": 1, "c": 0}),
+    (95, {"a": 0.2, "b": 0.3, "c": 0.5}),
+    (100, {"a": 0, "b": 1, "c": 1}),
+    (261, {"a": 3, "b": 2, "c": 1}),
+]
+
+
+@pytest.fixture(name="datasets", scope="module")
+def datasets_fixture(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("schedule")
+    for name, size in SIZES.items():
+        (folder / name).mkdir()
+        for i in range(size):
+            (folder / name / f"{name}{i:03}.cls").write_text(str(i))
+    return {name: ps.open(folder / name) for name in SIZES}
+
+
+def loader_of(datasets, stop=50, schedule=None, carry="same", **options):
+    schedule = SCHEDULE if schedule is None else schedule
+    mixture = ps.mixture(datasets, FIRST, stop=stop, schedule=schedule, sources=carry)
+    return ps.Loader(mixture, fields={"cls": ps.label()}, workers=1, shuffle=True, **options)
+
+
+def rows_of(batch):
+    return list(zip(batch["__key__"], batch["__source__"].tolist(), batch["__valid__"].tolist()))
+
+
+def modelled(model, epoch, batch_size, rank=0, world=1, last="keep", start=0):
+    batches = []
+    for rows in order_model.batches(model, epoch, batch_size, rank, world, last, start):
+        batch = []
+        for position, valid in rows:
+            source, sample, _ = model.row(epoch, position)
+            batch.append((f"{model.names[source]}{sample:03}", source, valid))
+        batches.append(batch)
+    return batches
+
+
+def model_of(stop=50, seed=0):
+    return schedule_model.Scheduled(SIZES, FIRST, schedule=SCHEDULE, stop=stop, shuffle=True, seed=seed)
+
+
+@pytest.mark.parametrize("last", ["keep", "drop", "pad"])
+@pytest.mark.parametrize("stop", [50, 333])
+def test_batches_are_those_of_the_page(datasets, stop, last):
+    model = model_of(stop, seed=3)
+    for world, batch_size in ((1, 4), (2, 3), (3, 1), (8, 2)):
+        for rank in {0, world // 2, world - 1}:
+            options = {"batch_size": batch_size, "seed": 3, "last": last, "rank": rank, "world": world}
+            loader = loader_of(datasets, stop, **options)
+            for epoch in range(7 if stop == 50 else 2):
+                got = [rows_of(batch) for batch in loader]
+                assert got == modelled(model, epoch, batch_size, rank, world, last), (world, rank, epoch)
+
+
+def test_states_go_on_from_anywhere_with_any_world(datasets):
+    model = model_of(150, seed=11)
+    draw = random.Random(4)
+    for _ in range(POSITIONS):
+        (batch_size, world), (other_size, other) = ((draw.randint(1, 9), draw.choice([1, 2, 3, 8])) for _ in range(2))
+        rank, epoch = draw.randrange(world), draw.randrange(4)
+        loader = loader_of(datasets, 150, batch_size=batch_size, seed=11, rank=rank, world=world)
+        loader.set_epoch(epoch)
+        batches = iter(loader)
+        taken = draw.randrange(len(loader))
+        for _ in range(taken):
+            next(batches)
+        state = json.loads(json.dumps(loader.state_dict()))
+        new_rank = draw.randrange(other)
+        resumed = loader_of(datasets, 150, batch_size=other_size, seed=11, rank=new_rank, world=other)
+        resumed.load_state_dict(state)
+        if (world, batch_size) == (other, other_size):
+            assert [rows_of(batch) for batch in resumed] == modelled(model, epoch, batch_size, new_rank, world)[taken:]
+            continue
+        start = min(taken * batch_size * world, 150)
+        assert [rows_of(batch) for batch in resumed] == modelled(model, epoch, other_size, new_rank, other, start=start)
+        assert [rows_of(batch) for batch in resumed] == modelled(model, epoch + 1, other_size, new_rank, other)
+
+
+def test_each_phase_has_its_weights_and_each_source_goes_on(datasets):
+    loader = loader_of(datasets, 50, batch_size=1, seed=2)
+    rows = [rows_of(batch)[0] for _ in range(8) for batch in loader]
+    phases = [(0, FIRST), *SCHEDULE, (400, None)]
+    for (begin, weights), (end, _) in zip(phases, phases[1:]):
+        for number, name in enumerate(SIZES):
+            for n in range(1, end - begin):
+                met = sum(source == number for _, source, _ in rows[begin : begin + n])
+                assert abs(met - n * weights[name] / sum(weights.values())) <= 2
+    for name, size in SIZES.items():
+        met = [key for key, _, _ in rows if key[0] == name]
+        for at in range(0, len(met) - size + 1, size):
+            assert len(set(met[at : at + size])) == size
+
+
+def test_states_tell_the_schedule(datasets):
+    loader = loader_of(datasets, batch_size=4)
+    next(iter(loader))
+    state = loader.state_dict()
+    plain = loader_of(datasets, batch_size=4, schedule=[])
+    assert "schedule" in state["mixture"] and "schedule" not in plain.state_dict()["mixture"]
+    with pytest.raises(ps.Error, match="the schedule of weights .* has no schedule of weights"):
+        plain.load_state_dict(state)
+    with pytest.raises(ps.Error, match="the schedule of weights"):
+        loader_of(datasets, batch_size=4, schedule=SCHEDULE[:2]).load_state_dict(state)
+
+
+def test_a_schedule_takes_up_what_another_mixture_gave(datasets):
+    plain = ps.mixture(datasets, {"a": 2, "b": 1, "c": 1}, stop=50)
+    loader = ps.Loader(plain, fields={"cls": ps.label()}, workers=1, shuffle=True, batch_size=5)
+    met = [key for _ in range(2) for batch in loader for key, _, _ in rows_of(batch)]
+    other = loader_of(datasets, carry="carry", batch_size=5)
+    with pytest.warns(UserWarning, match="of a mixture of other weights"):
+        other.load_state_dict(loader.state_dict())
+    met += [key for _ in range(5) for batch in other for key, _, _ in rows_of(batch)]
+    for name, size in SIZES.items():
+        own = [key for key in met if key[0] == name]
+        for at in range(0, len(own) - size + 1, size):
+            assert len(set(own[at : at + size])) == size
+    state = other.state_dict()
+    again = loader_of(datasets, carry="carry", batch_size=5)
+    again.load_state_dict(state)
+    assert [rows_of(batch) for batch in again] == [rows_of(batch) for batch in other]
+
+
+@pytest.mark.parametrize(
+    "schedule, stop, told",
+    [
+        ([(10, FIRST)], "first_exhausted", "takes stop as a number"),
+        ([(0, FIRST)], 50, "rise from above 0"),
+        ([(10, FIRST), (10, FIRST)], 50, "10 comes behind 10"),
+        ([(10, {"a": -1, "b": 1, "c": 1})], 50, 'weight of source "a" from position 10 on'),
+        ([(10, {"a": 0, "b": 0, "c": 0})], 50, "from position 10 on are 0"),
+        ([(10, {"a": 1})], 50, 'source "b" has none'),
+        ([(2**48, FIRST)], 50, "ends with position 2^48"),
+    ],
+)
+def test_what_cannot_be_is_one_clear_error(datasets, schedule, stop, told):
+    with pytest.raises(ps.Error) as error:
+        ps.mixture(datasets, FIRST, stop=stop, schedule=schedule)
+    assert told in str(error.value)
+
+
+def test_other_things_than_schedules_are_told(datasets):
+    for schedule in ([1], [(1, 2)], [("x", FIRST)]):
+        with pytest.raises(TypeError, match="schedule takes"):
+            ps.mixture(datasets, FIRST, stop=50, schedule=schedule)
+
+
+def test_a_schedule_goes_with_shares_alone(datasets):
+    with pytest.raises(ps.Error, match='takes sampling "shares"'):
+        ps.mixture(datasets, FIRST, stop=50, schedule=SCHEDULE, sampling="random")
