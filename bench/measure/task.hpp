@@ -1,6 +1,7 @@
 // Defines named presets of chains, so that a bench of any dataset needs no program.
 #pragma once
 
+#include <filesystem>
 #include <memory>
 #include <span>
 #include <string>
@@ -21,6 +22,7 @@ struct Task {
   bool shuffle = true;
   std::shared_ptr<const Draws> draws = {};      ///< null: each sample once an epoch
   std::shared_ptr<const Mixture> mixture = {};  ///< whose samples the dataset holds; null: it is one by itself
+  std::filesystem::path mixture_file = {};      ///< that it was read from
 };
 
 /// image-train  random_resized_crop(224) | random_flip | normalize(ImageNet mean and deviation), and the label

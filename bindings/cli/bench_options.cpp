@@ -106,6 +106,7 @@ Subject BenchOptions::subject(const std::string& dataset) const {
   Task chosen = task.empty() ? guess_task(source.dataset) : task_named(task, source.dataset);
   chosen.draws = drawing.draws(source.dataset);
   chosen.mixture = source.mixture;
+  if (source.mixture != nullptr) chosen.mixture_file = dataset;
   return {source.dataset, std::move(chosen)};
 }
 

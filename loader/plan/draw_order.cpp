@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstdio>
@@ -212,11 +213,24 @@ DrawnRow DrawEpoch::row_at(std::uint64_t position) {
     case Draws::Kind::once:
       return {(*once_)[position], 0};
     case Draws::Kind::repeated:
-      return repeated(position);
+      return repeated(repeats_->sample_at(position));
     case Draws::Kind::balanced:
       break;
   }
   return balanced(position);
+}
+
+void DrawEpoch::list(std::uint64_t first, std::span<DrawnRow> out) {
+  if (order_->kind() != Draws::Kind::repeated) {
+    for (DrawnRow& row : out) row = row_at(first++);
+    return;
+  }
+  std::array<std::uint64_t, 64> places;
+  for (std::size_t done = 0; done < out.size(); done += places.size()) {
+    const std::size_t count = std::min(places.size(), out.size() - done);
+    repeats_->list(first + done, std::span(places).first(count));
+    for (std::size_t i = 0; i < count; ++i) out[done + i] = repeated(places[i]);
+  }
 }
 
 DrawnRow DrawEpoch::weighted(std::uint64_t position) const {
@@ -228,9 +242,9 @@ DrawnRow DrawEpoch::weighted(std::uint64_t position) const {
 // Entry e has those of all that the epoch has from due(e) to due(e + 1) - 1, where due(e) = (begin(e) * length +
 // offset)
 // // total: as many as its repeats say, or one more or less where that is no whole number.
-DrawnRow DrawEpoch::repeated(std::uint64_t position) const {
+DrawnRow DrawEpoch::repeated(std::uint64_t place) const {
   const PartTable& parts = *order_->parts_;
-  const std::uint64_t place = repeats_->sample_at(position), total = parts.total(), length = order_->length();
+  const std::uint64_t total = parts.total(), length = order_->length();
   const std::uint64_t entry = parts.entry_of(quotient((place + Wide{1}) * total - offset_ - 1, length));
   const std::uint64_t due = quotient(Wide{parts.begin(entry)} * length + offset_, total);
   return {entry, static_cast<std::uint32_t>(place - due)};

@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -68,10 +69,12 @@ class DrawEpoch {
   /// `within`: seed and shuffles; `samples` means nothing.
   DrawEpoch(std::shared_ptr<const DrawOrder> order, const SampleOrderOptions& within, std::uint64_t epoch);
   DrawnRow row_at(std::uint64_t position);  ///< position < length
+  /// Those of positions `first` and on, below length.
+  void list(std::uint64_t first, std::span<DrawnRow> out);
 
  private:
   DrawnRow weighted(std::uint64_t position) const;
-  DrawnRow repeated(std::uint64_t position) const;
+  DrawnRow repeated(std::uint64_t place) const;
   DrawnRow balanced(std::uint64_t position);
   void go_to_round(std::uint64_t round);
 

@@ -86,7 +86,16 @@ Row Plan::row_at(std::uint64_t position, bool valid) const {
 
 // Positions [first, end), which are samples of their own.
 void Plan::add_rows(std::uint64_t first, std::uint64_t end, std::vector<Row>& rows) const {
-  if (mixed_ != nullptr || drawn_ != nullptr) {
+  if (drawn_ != nullptr) {
+    std::array<DrawnRow, 64> drawn;
+    for (std::uint64_t begin = first; begin < end; begin += drawn.size()) {
+      const std::uint64_t count = std::min<std::uint64_t>(drawn.size(), end - begin);
+      drawn_->list(begin, std::span(drawn).first(count));
+      for (std::uint64_t i = 0; i < count; ++i) rows.push_back({drawn[i].entry, begin + i, true, drawn[i].occurrence});
+    }
+    return;
+  }
+  if (mixed_ != nullptr) {
     for (std::uint64_t position = first; position < end; ++position) rows.push_back(row_at(position, true));
     return;
   }

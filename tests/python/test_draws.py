@@ -11,6 +11,7 @@ import numpy as np
 import order_model
 import penstock as ps
 import pytest
+from command import fails, run
 
 POSITIONS = int(os.environ.get("PENSTOCK_POSITIONS", "25"))  # that are resumed from; of the campaign: 1000
 SIZE = 53
@@ -325,3 +326,35 @@ def test_torch_takes_them(dataset):
     )
     keys = [key for _, names in torch.utils.data.DataLoader(source, batch_size=None) for key in names]
     assert keys == whole
+
+
+def test_the_command_draws_as_the_loader_does(dataset, tmp_path):
+    path = dataset.path
+    for kind, words in (
+        ("weights", ["--weights", "json:number"]),
+        ("once", ["--weights", "json:number", "--no-replacement"]),
+        ("repeats", ["--repeats", "json:number"]),
+        ("balance", ["--balance", "cls"]),
+        ("window", ["--shuffle-window", 10]),
+    ):
+        given = {**options_of(kind), **({"weights": NUMBERS} if kind == "once" else {})}
+        loader = loader_of(dataset, batch_size=8, seed=5, **given)
+        batches = iter(loader)
+        next(batches)
+        state = tmp_path / f"{kind}.json"
+        state.write_text(json.dumps(loader.state_dict()))
+        key = next(batches)["__key__"][3]
+        plain = ["show", path, "--seed", 5, "--batch-size", 8, "--batch", 1, "--row", 3, "--shuffle", *words]
+        assert f"{key} (number" in run(*plain, "--fields", "cls=label()").stdout.decode()
+        by_state = ["show", path, "--state", state, "--row", 3]
+        if kind == "window":
+            assert f"{key} (number" in run(*by_state).stdout.decode()
+        else:
+            assert f"{key} (number" in run(*by_state, *words).stdout.decode()
+            assert "which a state does not hold" in fails(*by_state, code=2)
+    rows = json.loads(run("bench", path, "--task", "raw", "--seconds", 0.2, "--balance", "cls", "--json", "-").stdout)[
+        "rows"
+    ]
+    assert rows[0]["samples_per_s"] > 0
+    assert 'no field "klass"' in fails("bench", path, "--balance", "klass", code=2)
+    assert "--epoch-samples takes" in fails("bench", path, "--epoch-samples", 5, code=2)

@@ -9,6 +9,7 @@ import numpy as np
 import order_model
 import penstock as ps
 import pytest
+from command import fails, run
 
 POSITIONS = int(os.environ.get("PENSTOCK_POSITIONS", "25"))  # that are resumed from; of the campaign: 1000
 SIZES = {"a": 37, "b": 11, "c": 5}
@@ -378,7 +379,7 @@ def test_a_file_says_what_a_program_would(datasets, folder, tmp_path):
         path.write_text(change if isinstance(change, str) else json.dumps({**described, "schedule": [], **change}))
         with pytest.raises(kind) as error:
             ps.mixture(path)
-        assert "bad.json" in str(error.value)
+        assert "bad.json" in str(error.value) or "nothing" in str(error.value)
         return str(error.value)
 
     described["sources"] = {name: str(folder / path) for name, path in described["sources"].items()}
@@ -400,3 +401,28 @@ def test_a_file_says_what_a_program_would(datasets, folder, tmp_path):
         ps.mixture(3)
     with pytest.raises(ps.Error):
         ps.mixture(folder / "absent.json")
+
+
+def test_the_command_takes_the_file_of_a_mixture(folder, tmp_path):
+    described = {"sources": {"a": "a", "b": "b.lmdb"}, "weights": {"a": 1, "b": 1}, "stop": 40}
+    (folder / "ab.json").write_text(json.dumps(described))
+    loader = loader_of(ps.mixture(folder / "ab.json"), batch_size=8, shuffle=True, seed=3)
+    batches = iter(loader)
+    next(batches)
+    (tmp_path / "state.json").write_text(json.dumps(loader.state_dict()))
+    keys = next(batches)["__key__"]
+    for row in (0, 7):
+        told = run("show", folder / "ab.json", "--state", tmp_path / "state.json", "--row", row).stdout.decode()
+        assert f"{keys[row]} (number" in told and f"source      {keys[row][0]}\n" in told
+    assert "show takes its file" in fails("show", folder / "a", "--state", tmp_path / "state.json", code=2)
+    one = loader_of(folder / "a", batch_size=8)
+    (tmp_path / "one.json").write_text(json.dumps(one.state_dict()))
+    assert "of one dataset, not of a mixture" in fails(
+        "show", folder / "ab.json", "--state", tmp_path / "one.json", code=2
+    )
+    rows = json.loads(run("bench", folder / "ab.json", "--task", "raw", "--seconds", 0.2, "--json", "-").stdout)["rows"]
+    assert rows and rows[0]["samples_per_s"] > 0
+    words = ["tune", folder / "ab.json", "--task", "raw", "--seconds", 0.1, "--workers", "1,2"]
+    assert f'ps.Loader(ps.mixture("{folder / "ab.json"}"), ' in run(*words).stdout.decode()
+    (folder / "bad.json").write_text("{}")
+    assert 'no "sources"' in fails("bench", folder / "bad.json")

@@ -170,9 +170,10 @@ TEST_CASE("what killed processes left is removed, and never believed") {
   const auto half = made(fills, kMany, "half");
   CHECK(fills == 1);
   CHECK(counts_up(*half));
-  CHECK(place.files().size() == 2);  // of the whole one, who knows
-  const auto another = made(fills, kMany, "another");
-  CHECK(place.files().size() == 2);  // "whole" went when this one was made
+  CHECK(place.files().size() == 1);  // "whole" went when this one was made
+  const auto whole = made(fills, kMany, "whole");
+  CHECK(fills == 2);
+  CHECK(counts_up(*whole));
 }
 
 TEST_CASE("a filling that fails leaves nothing") {
