@@ -7,6 +7,7 @@
 #include <utility>
 
 #include <penstock/base/error.hpp>
+#include <penstock/base/parallel_for.hpp>
 #include <penstock/base/printable.hpp>
 #include <penstock/formats/io/hash.hpp>
 #include <penstock/loader/plan/draw_order.hpp>
@@ -18,7 +19,8 @@ namespace {
 __extension__ using Wide = unsigned __int128;
 
 constexpr std::uint64_t kLongestDrawn = std::uint64_t{1} << 48;
-constexpr std::size_t kEpochsKept = 2;  // the consumer's, and the one that is planned ahead
+constexpr std::uint64_t kEntriesOfRun = 1 << 16, kMostRuns = 64;  // that are sorted apart
+constexpr std::size_t kEpochsKept = 2;                            // the consumer's, and the one that is planned ahead
 constexpr double kPartsOfWeights = 0x1p60, kPartsOfRepeat = 0x1p20, kMostRepeats = 0x1p20;
 constexpr std::uint64_t kWeightedStream = 0x77656967687465, kOnceStream = 0x6f6e6365,
                         kRepeatedStream = 0x72657065617473, kBalancedStream = 0x62616c616e6365;
@@ -52,8 +54,31 @@ std::uint64_t waiting_time(std::uint64_t draw) {
 struct Runner {
   std::uint64_t time;  // bits of a float64 above 0, which are in its order
   std::uint64_t entry;
-  friend auto operator<=>(const Runner&, const Runner&) = default;
 };
+
+bool sooner(const Runner& one, const Runner& other) {
+  return one.time != other.time ? one.time < other.time : one.entry < other.entry;
+}
+
+// The entries of sorted runs in the order of all, as many as `order` holds.
+void merge(std::vector<std::span<const Runner>> runs, SharedNumbers& order) {
+  std::erase_if(runs, [](std::span<const Runner> run) { return run.empty(); });
+  const auto later = [](std::span<const Runner> one, std::span<const Runner> other) {
+    return sooner(other.front(), one.front());
+  };
+  std::ranges::make_heap(runs, later);  // the run that goes on first is in front
+  for (std::uint64_t position = 0; position < order.size(); ++position) {
+    std::ranges::pop_heap(runs, later);
+    std::span<const Runner>& first = runs.back();
+    order.set(position, first.front().entry);
+    first = first.subspan(1);
+    if (first.empty()) {
+      runs.pop_back();
+    } else {
+      std::ranges::push_heap(runs, later);
+    }
+  }
+}
 
 // By the processor's own division of floating-point numbers, which is off by one at most: one of 128 bits is a loop.
 std::uint64_t quotient(Wide number, std::uint64_t by) {
@@ -164,19 +189,32 @@ std::shared_ptr<const SharedNumbers> DrawOrder::once(std::uint64_t seed, std::ui
   return kept_.back().order;
 }
 
+// Runs of neighbouring entries are sorted side by side, on all cores, and then merged.
 void DrawOrder::draw_once(std::uint64_t key, SharedNumbers& order) const {
   NumberTable memory(2 * entries_, ~std::uint64_t{0});
   const std::span<Runner> runners{reinterpret_cast<Runner*>(memory.longs().data()), entries_};
-  std::uint64_t running = 0;
-  for (std::uint64_t entry = 0; entry < entries_; ++entry) {
-    const std::uint64_t parts = parts_->begin(entry + 1) - parts_->begin(entry);
-    if (parts == 0) continue;
-    const std::uint64_t wait = waiting_time(mix(key + entry * kGolden));
-    const double time = static_cast<double>(wait) / static_cast<double>(parts);
-    runners[running++] = {std::bit_cast<std::uint64_t>(time), entry};
+  const std::uint64_t runs = std::clamp<std::uint64_t>(entries_ / kEntriesOfRun, 1, kMostRuns);
+  std::vector<std::span<const Runner>> sorted(runs);
+  const auto sort_run = [&](std::uint64_t run) {
+    const std::uint64_t first = entries_ * run / runs, end = entries_ * (run + 1) / runs;
+    std::uint64_t running = first;
+    for (std::uint64_t entry = first; entry < end; ++entry) {
+      const std::uint64_t parts = parts_->begin(entry + 1) - parts_->begin(entry);
+      if (parts == 0) continue;
+      const std::uint64_t wait = waiting_time(mix(key + entry * kGolden));
+      const double time = static_cast<double>(wait) / static_cast<double>(parts);
+      runners[running++] = {std::bit_cast<std::uint64_t>(time), entry};
+    }
+    const std::span<Runner> own = runners.subspan(first, running - first);
+    std::ranges::sort(own, sooner);
+    sorted[run] = own;
+  };
+  if (runs == 1) {
+    sort_run(0);
+  } else {
+    parallel_for(runs, 0, sort_run);
   }
-  std::ranges::sort(runners.first(running));
-  for (std::uint64_t position = 0; position < length_; ++position) order.set(position, runners[position].entry);
+  merge(std::move(sorted), order);
 }
 
 DrawEpoch::DrawEpoch(std::shared_ptr<const DrawOrder> order, const SampleOrderOptions& within, std::uint64_t epoch)

@@ -16,6 +16,7 @@
 #include <penstock/loader/plan/cursor.hpp>
 #include <penstock/loader/plan/draw_order.hpp>
 #include <penstock/loader/plan/part_table.hpp>
+#include <penstock/loader/plan/permutation_rounds.hpp>
 #include <penstock/loader/plan/plan.hpp>
 
 namespace penstock::test::draws_test {
@@ -158,6 +159,26 @@ TEST_CASE("weights without replacement give each sample once, heavier ones soone
           doctest::Approx(weights[i] / 6).epsilon(0.08));
   CHECK(order_of(Draws::Kind::once, weights, 3)->length() == 3);
   CHECK(refusal([&] { order_of(Draws::Kind::once, weights, 5); }).find("4 have a weight above 0") != std::string::npos);
+}
+
+TEST_CASE("many samples without replacement come in the order of their times, which runs are merged to") {
+  constexpr std::uint64_t kMany = 300'000;
+  std::vector<double> weights(kMany);
+  for (std::uint64_t i = 0; i < kMany; ++i) weights[i] = static_cast<double>(i % 5);
+  const auto order = order_of(Draws::Kind::once, weights);
+  const auto rows = epoch_of(order, 2, 1);
+  const std::uint64_t key = order_key(2, 1, 0x6f6e6365);
+  std::vector<bool> met(kMany, false);
+  double before = 0;
+  for (const DrawnRow& row : rows) {
+    REQUIRE_FALSE(met[row.entry]);
+    met[row.entry] = true;
+    const double drawn = static_cast<double>(mix(key + row.entry * kGolden) | 1) * 0x1p-64;
+    const double time = -std::log2(drawn) / weights[row.entry];
+    REQUIRE(time >= before * (1 - 1e-6) - 1e-9);
+    before = time;
+  }
+  CHECK(rows.size() == kMany * 4 / 5);
 }
 
 TEST_CASE("classes in balance: each once a round, all of a class before one comes again") {
