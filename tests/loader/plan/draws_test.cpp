@@ -222,6 +222,7 @@ TEST_CASE("windows are shuffled inside, and keep their places") {
   bool moved = false;
   for (std::uint64_t position = 0; position < 103; ++position) {
     REQUIRE(samples[position] / 10 == position / 10);
+    REQUIRE(samples[position] < 103);
     REQUIRE(samples[position] == order.sample_at(position));
     moved = moved || samples[position] != position;
   }
@@ -269,6 +270,8 @@ TEST_CASE("a state says what is drawn, and goes on with nothing else") {
   const LoaderState plain = saved(options(nullptr));
   CHECK(plain.to_json().find("draws") == std::string::npos);
   CHECK(plain.to_json().find("shuffle_window") == std::string::npos);
+  const auto windowed = options(nullptr, 2);
+  CHECK(Cursor(windowed, std::nullopt, 0).load(saved(windowed), 1, "").position.batch == 1);
   CHECK(refusal([&] { Cursor(same, std::nullopt, 0).load(plain, 1, ""); }).find("each sample once") !=
         std::string::npos);
   CHECK(refusal([&] { Cursor(options(nullptr, 2), std::nullopt, 0).load(plain, 1, ""); }).find("shuffle_window=2") !=
