@@ -27,6 +27,7 @@ set(public_headers
   loader/cache_kind.hpp
   loader/checksums.hpp
   loader/choices/draws.hpp
+  loader/choices/column.hpp
   loader/choices/image_sizes.hpp
   loader/choices/only.hpp
   loader/choices/sort.hpp

@@ -1,0 +1,184 @@
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <type_traits>
+#include <utility>
+
+#include <penstock/base/error.hpp>
+#include <penstock/base/printable.hpp>
+#include <penstock/formats/text/json_document.hpp>
+#include <penstock/loader/choices/column.hpp>
+
+namespace penstock {
+namespace {
+
+constexpr std::uint64_t kBytesOfBatch = 1 << 20, kRowsOfBatch = 2048, kLookedAt = 1000;
+constexpr std::uint64_t kTickEvery = 4096;
+
+std::string_view characters(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+template <typename Number>
+std::string decimal(std::span<const std::byte> bytes) {
+  Number number;
+  std::memcpy(&number, bytes.data(), sizeof number);
+  std::array<char, 64> text{};
+  return {text.data(), std::to_chars(text.data(), text.data() + text.size(), number).ptr};
+}
+
+// Of one stored number; nothing of halves, which no column of labels has.
+std::optional<std::string> scalar_text(DType dtype, std::span<const std::byte> bytes) {
+  if (bytes.size() != size_of(dtype)) return std::nullopt;
+  switch (dtype) {
+    case DType::u8:
+      return std::to_string(std::to_integer<unsigned>(bytes[0]));
+    case DType::boolean:
+      return bytes[0] == std::byte{0} ? "0" : "1";
+    case DType::i8:
+      return std::to_string(static_cast<int>(std::to_integer<std::int8_t>(bytes[0])));
+    case DType::u16:
+      return decimal<std::uint16_t>(bytes);
+    case DType::i16:
+      return decimal<std::int16_t>(bytes);
+    case DType::u32:
+      return decimal<std::uint32_t>(bytes);
+    case DType::i32:
+      return decimal<std::int32_t>(bytes);
+    case DType::u64:
+      return decimal<std::uint64_t>(bytes);
+    case DType::i64:
+      return decimal<std::int64_t>(bytes);
+    case DType::f32:
+      return decimal<float>(bytes);
+    case DType::f64:
+      return decimal<double>(bytes);
+    case DType::f16:
+    case DType::bf16:
+      break;
+  }
+  return std::nullopt;
+}
+
+std::string member_text(std::string_view text, const std::string& member) {
+  try {
+    const JsonDocument document(text);
+    const auto found = document.root().find(member);
+    if (!document.root().is_object() || found == document.root().end())
+      throw Error::invalid_argument("its JSON has no member \"" + one_line(member) + "\"");
+    return found->is_string() ? found->get<std::string>() : found->dump();
+  } catch (const nlohmann::json::exception& error) {
+    throw Error::corrupt(std::string("is no JSON: ") + error.what());
+  }
+}
+
+}  // namespace
+
+LoaderOptions reading(const Dataset& dataset, std::span<const std::uint32_t> fields) {
+  LoaderOptions options;
+  options.missing = Missing::empty;
+  options.publish = false;
+  std::uint64_t bytes = 0;
+  const std::uint64_t looked = std::min(dataset.size(), kLookedAt);
+  for (const std::uint32_t field : fields) {
+    options.fields.emplace_back(dataset.fields()[field].name, raw());
+    for (std::uint64_t sample = 0; sample < looked; ++sample) bytes += dataset.length(sample, field);
+  }
+  const std::uint64_t mean = std::max<std::uint64_t>(1, bytes / std::max<std::uint64_t>(1, looked));
+  options.batch_size = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(kBytesOfBatch / mean, 1, kRowsOfBatch));
+  return options;
+}
+
+void for_each_key(const Dataset& dataset, const std::function<void(const SampleValues&)>& take,
+                  const std::function<void()>& tick) {
+  for (std::uint64_t sample = 0; sample < dataset.size(); ++sample) {
+    if (tick && sample % kTickEvery == 0) tick();
+    take({.sample = sample, .key = dataset.key(sample), .values = {}});
+  }
+}
+
+void for_each_row(const Dataset& dataset, std::span<const std::uint32_t> fields,
+                  const std::function<std::optional<Batch>()>& next,
+                  const std::function<void(const SampleValues&)>& take) {
+  std::vector<std::optional<std::span<const std::byte>>> values(fields.size());
+  std::vector<Piece> pieces;
+  while (const std::optional<Batch> batch = next()) {
+    for (std::uint32_t row = 0; row < batch->size(); ++row) {
+      const std::uint64_t sample = batch->samples()[row];
+      for (std::size_t i = 0; i < fields.size(); ++i) {
+        const Field& column = (*batch)[dataset.fields()[fields[i]].name];
+        const auto begin = static_cast<std::size_t>(column.offsets[row]);
+        const auto end = static_cast<std::size_t>(column.offsets[row + 1]);
+        values[i].reset();
+        if (end != begin || dataset.locate(sample, fields[i], pieces))
+          values[i] = column.as<std::byte>().subspan(begin, end - begin);
+      }
+      take({.sample = sample, .key = batch->keys()[row], .values = values});
+    }
+  }
+}
+
+std::string names_of_fields(const Dataset& dataset) {
+  std::string names;
+  for (const FieldSchema& field : dataset.fields()) names += (names.empty() ? "" : ", ") + one_line(field.name);
+  return names.empty() ? "none" : names;
+}
+
+std::uint32_t field_named(const Dataset& dataset, std::string_view name) {
+  if (const auto field = dataset.field(name)) return *field;
+  throw Error::invalid_argument(
+      "there is no field \"" + one_line(name) + "\"; its fields are " + names_of_fields(dataset),
+      {.dataset = dataset.path().string()});
+}
+
+Column::Column(const Dataset& dataset, std::string_view name) : dataset_(dataset.path().string()), name_(name) {
+  std::string_view own = name;
+  if (const std::size_t colon = name.find(':'); !dataset.field(name) && colon != std::string_view::npos) {
+    own = name.substr(0, colon);
+    member_ = name.substr(colon + 1);
+  }
+  field_ = field_named(dataset, own);
+  schema_ = dataset.fields()[field_];
+}
+
+bool Column::is_class() const {
+  return member_.empty() && (schema_.codec == "cls" || schema_.name == "cls");
+}
+
+std::string Column::read(std::span<const std::byte> bytes) const {
+  const std::string_view text = characters(bytes);
+  if (!member_.empty()) return member_text(text, member_);
+  if (schema_.codec == "raw") {
+    if (auto scalar = scalar_text(schema_.dtype, bytes)) return *std::move(scalar);
+  }
+  const std::size_t last = text.find_last_not_of(" \t\r\n");
+  return std::string(text.substr(0, last == std::string_view::npos ? 0 : last + 1));
+}
+
+std::string Column::text(const SampleValues& sample, std::size_t value) const {
+  const ErrorContext where{.dataset = dataset_, .key = std::string(sample.key), .field = schema_.name};
+  if (!sample.values[value]) throw Error::invalid_argument("the sample has no such field", where);
+  try {
+    return read(*sample.values[value]);
+  } catch (const Error& error) {
+    throw error.in(where);
+  }
+}
+
+double Column::number(const SampleValues& sample, std::size_t value) const {
+  const std::string text = this->text(sample, value);
+  const std::size_t blanks = std::min(text.find_first_not_of(" +"), text.size());
+  const char* const end = text.data() + text.size();
+  double number = 0;
+  const auto [stop, failure] = std::from_chars(text.data() + blanks, end, number);
+  if (failure != std::errc{} || stop != end || !std::isfinite(number)) {
+    throw Error::corrupt(double_quoted(std::string_view(text).substr(0, 40)) + " is no finite number",
+                         {.dataset = dataset_, .key = std::string(sample.key), .field = name_});
+  }
+  return number;
+}
+
+}  // namespace penstock

@@ -1,0 +1,64 @@
+// Fields that are read as texts or numbers of samples, for choices and groups that are made by them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <penstock/formats/dataset.hpp>
+#include <penstock/loader/batch/batch.hpp>
+#include <penstock/loader/options.hpp>
+
+namespace penstock {
+
+/// One sample: its number, its key, and the stored bytes of the fields that were asked for.
+struct SampleValues {
+  std::uint64_t sample;
+  std::string_view key;
+  /// In the order asked for; nothing where the sample lacks the field.
+  std::span<const std::optional<std::span<const std::byte>>> values;
+};
+
+/// The options of a loader that reads these fields of all samples, undecoded, in order.
+LoaderOptions reading(const Dataset& dataset, std::span<const std::uint32_t> fields);
+/// Calls `take` with every sample of the batches that `next` gives, of such a loader.
+void for_each_row(const Dataset& dataset, std::span<const std::uint32_t> fields,
+                  const std::function<std::optional<Batch>()>& next,
+                  const std::function<void(const SampleValues&)>& take);
+/// Calls `take` with every sample's key, without values. `tick` is called now and then.
+void for_each_key(const Dataset& dataset, const std::function<void(const SampleValues&)>& take,
+                  const std::function<void()>& tick = {});
+
+/// A field that is read as a text or a number: "cls", or "json:patient", which is a member of the object in each value.
+class Column {
+ public:
+  /// Throws Error: invalid_argument, naming the dataset's fields, where there is no such one.
+  Column(const Dataset& dataset, std::string_view name);
+
+  std::uint32_t field() const { return field_; }
+  bool is_class() const;  ///< its numbers are the dataset's classes
+  /// A stored scalar as decimal number; of a JSON member its text, or JSON; else the bytes, without blanks and line
+  /// ends behind them. Throws Error: invalid_argument, with dataset and key, where the sample has no such value.
+  std::string text(const SampleValues& sample, std::size_t value) const;
+  /// Throws the same, and Error: corrupt, for what is no finite number.
+  double number(const SampleValues& sample, std::size_t value) const;
+
+ private:
+  std::string read(std::span<const std::byte> bytes) const;
+
+  std::string dataset_, name_, member_;
+  FieldSchema schema_;
+  std::uint32_t field_ = 0;
+};
+
+/// "jpg, cls": for messages.
+std::string names_of_fields(const Dataset& dataset);
+/// Number of the field. Throws Error: invalid_argument, naming those there are.
+std::uint32_t field_named(const Dataset& dataset, std::string_view name);
+
+}  // namespace penstock
