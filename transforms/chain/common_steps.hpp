@@ -17,7 +17,7 @@ struct Elements {                             ///< of an array
   std::optional<Shape> shape = std::nullopt;  ///< ragged: of an item; nothing: that of the first value with an item
   static const StepTable& table();
   void check() const;
-  static constexpr Traits kTraits{.domain = Domain::array};
+  static constexpr Traits kTraits{.domain = Domain::array, .draws = false};
 };
 struct Window {
   std::int64_t rows;
@@ -27,6 +27,7 @@ struct Window {
 struct Label {
   std::int64_t classes = 0;  ///< more than 0: float32 (classes,), 1 at the class
   static const StepTable& table();
+  static constexpr Traits kTraits{.draws = false};
   void check() const;
 };
 struct Raw {

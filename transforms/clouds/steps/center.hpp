@@ -6,6 +6,7 @@
 namespace penstock::step {
 struct Center {
   static const StepTable& table();
+  static constexpr Traits kTraits{.draws = false};
   void apply(PointBuffer& cloud, Random& random) const;
 };
 }  // namespace penstock::step

@@ -10,7 +10,7 @@ struct CloudDecode {
   std::vector<std::string> attributes;
   std::int64_t columns = 0;  ///< of values that are bare float32 rows; 0: the field tells
   static const StepTable& table();
-  static constexpr Traits kTraits{.domain = Domain::points};
+  static constexpr Traits kTraits{.domain = Domain::points, .draws = false};
   void check() const;
 };
 }  // namespace penstock::step

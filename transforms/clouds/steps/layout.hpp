@@ -6,7 +6,7 @@
 namespace penstock::step {
 struct ChannelsFirst {
   static const StepTable& table();
-  static constexpr Traits kTraits{.domain = Domain::points};
+  static constexpr Traits kTraits{.domain = Domain::points, .draws = false};
 };
 }  // namespace penstock::step
 

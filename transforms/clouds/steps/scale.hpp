@@ -7,6 +7,7 @@ namespace penstock::step {
 struct Scale {
   double factor;
   static const StepTable& table();
+  static constexpr Traits kTraits{.draws = false};
   void apply(PointBuffer& cloud, Random& random) const;
 };
 struct RandomScale {

@@ -6,10 +6,12 @@
 namespace penstock::step {
 struct UnitSphere {
   static const StepTable& table();
+  static constexpr Traits kTraits{.draws = false};
   void apply(PointBuffer& cloud, Random& random) const;
 };
 struct UnitBox {
   static const StepTable& table();
+  static constexpr Traits kTraits{.draws = false};
   void apply(PointBuffer& cloud, Random& random) const;
 };
 }  // namespace penstock::step

@@ -9,7 +9,7 @@ namespace penstock::step {
 struct Normalize {
   std::vector<float> mean, stddev;
   static const StepTable& table();
-  static constexpr Traits kTraits{.domain = Domain::image};
+  static constexpr Traits kTraits{.domain = Domain::image, .draws = false};
   void check() const;
 };
 struct ChannelsLast {

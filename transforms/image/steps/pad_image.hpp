@@ -11,6 +11,7 @@ struct PadImage {
   Fill fill = {0};
   PaddingMode padding_mode = PaddingMode::constant;
   static const StepTable& table();
+  static constexpr Traits kTraits{.draws = false};
   void draw(StepDraw& draw) const;
   std::optional<Size> size_after(std::optional<Size> before) const;
 };

@@ -9,6 +9,7 @@ namespace penstock::step {
 struct Grayscale {
   std::int64_t channels = 1;  ///< 1 or 3
   static const StepTable& table();
+  static constexpr Traits kTraits{.draws = false};
   void check() const;
   void draw(StepDraw& draw) const;
   std::int64_t channels_after(std::int64_t before) const { return channels == 1 ? 1 : before; }
