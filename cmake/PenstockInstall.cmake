@@ -69,6 +69,7 @@ set(public_headers
   transforms/chain/ragged_steps.hpp
   transforms/chain/step.hpp
   transforms/chain/step_values.hpp
+  transforms/chain/window.hpp
   transforms/clouds/codecs/cloud.hpp
   transforms/clouds/codecs/cloud_recoder.hpp
   transforms/clouds/samplers/sampler.hpp

@@ -19,18 +19,32 @@
 #include <penstock/base/error.hpp>
 #include <penstock/base/handled_error.hpp>
 #include <penstock/base/leak_until_exit.hpp>
+#include <penstock/loader/choices/column.hpp>
 #include <penstock/loader/loader.hpp>
 #include <penstock/loader/model/tryout.hpp>
 #include <penstock/loader/pipeline.hpp>
 #include <penstock/loader/prepare.hpp>
+#include <penstock/loader/windows/windows.hpp>
 
 namespace penstock {
 namespace {
+
+// Which samples the rows of windows have: read by a loader of their own, where keys do not tell.
+std::shared_ptr<const Windows> windows_in(const Dataset& dataset, const LoaderOptions& options) {
+  return windows_for(dataset, options,
+                     [&](std::span<const std::uint32_t> fields, const std::function<void(const SampleValues&)>& take) {
+                       if (fields.empty()) return for_each_key(dataset, take);
+                       Loader loader(dataset, reading(dataset, fields));
+                       for_each_row(
+                           dataset, fields, [&] { return loader.next(); }, take);
+                     });
+}
 
 // What nobody thought of is told like any other error.
 std::shared_ptr<Pipeline> made(Dataset dataset, LoaderOptions options, const Loader::EngineFactory& make_engine) {
   const std::filesystem::path path = dataset.path();
   try {
+    if (options.windows == nullptr) options.windows = windows_in(dataset, options);
     return std::make_shared<Pipeline>(std::move(dataset), std::move(options), make_engine);
   } catch (...) {
     throw handled_error({.dataset = path.string()});

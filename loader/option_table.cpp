@@ -94,6 +94,9 @@ constexpr auto kOptions = std::to_array<OptionEntry>({
      "How often samples come: weights, repeats or classes in balance, as drawn_by() and balanced_by() make it "
      "(penstock/loader/choices/draws.hpp). Python has options of their own for these.",
      "As weights, repeats and balance in Python.", Door::cpp},
+    {kOrder, "windows",
+     "Which samples the rows of windows have. A loader whose chains begin with window() makes it itself.",
+     "Never by hand.", Door::cpp},
     {kErrors, "on_error",
      "What becomes of a sample whose bytes are corrupt, unsupported or of the wrong shape. \"raise\": the loop gets an "
      "error that names it. \"replace\": another sample stands in its row. \"mark\": its row is zeros and `__valid__` "

@@ -112,7 +112,8 @@ Pipeline::Pipeline(Dataset opened, LoaderOptions chosen, const EngineFactory& ma
   stalls_.trace_into(trace_.consumer());
   from_.streams = slabs_->bytes() > last_cache_bytes() / 2;
   for (std::size_t i = 0; i < slabs_->size(); ++i) {
-    builders_.push_back(std::make_unique<BatchBuilder>(slabs_->slab(i), program_.outputs().size()));
+    builders_.push_back(
+        std::make_unique<BatchBuilder>(slabs_->slab(i), program_.outputs().size(), program_.samples_of_row()));
   }
   lay_line();
   if (!options_.ledger.empty()) {

@@ -192,7 +192,7 @@ Plan Pipeline::plan_of(const Position& at) const {
 BatchResult Pipeline::filled_here(const Position& at, const Plan& plan, const DeviceShare& of_device) {
   const auto pool = std::make_shared<SlabPool>(dataset_, program_.outputs(), options_.batch_size, options_.max_items, 1,
                                                0, nullptr, of_device);
-  BatchBuilder builder(*pool->acquire({}, [] { return false; }), program_.outputs().size());
+  BatchBuilder builder(*pool->acquire({}, [] { return false; }), program_.outputs().size(), program_.samples_of_row());
   plan.batch(at.batch, builder.rows);
   name_rows(builder, context_, at);
   builder.begin(at.seed, 0, 0);
@@ -236,7 +236,7 @@ RowAccount Pipeline::explain(const Batch& batch, std::uint32_t row) const {
   if (row >= batch.size()) {
     throw Error::invalid_argument("row " + std::to_string(row) + " of a batch of " + std::to_string(batch.size()));
   }
-  RowAccount account = account_for(dataset_, whole_program(), batch.slab()->context(row));
+  RowAccount account = account_for(dataset_, whole_program(), batch.slab()->context(row), options_.windows.get());
   if (!batch.sources().empty())
     account.source = options_.mixture->sources()[static_cast<std::size_t>(batch.sources()[row])].name;
   if (batch.mix() && batch.valid()[row] != 0) {

@@ -57,7 +57,7 @@ GROUPS: list[tuple[str, list[str]]] = [
     ("Datasets", ["open", "concat", "Dataset", "Sample", "FieldSchema"]),
     (
         "Chains",
-        ["field", "follow", "label", "raw", "boxes", "key_points", "pad", "mask", "lengths"]
+        ["field", "window", "follow", "inside", "label", "raw", "boxes", "key_points", "pad", "mask", "lengths"]
         + ["Chain", "transform", "Transform", "sample", "SampleFunction"],
     ),
     ("Mixing rows", ["mixup", "cutmix", "Mix"]),

@@ -74,6 +74,7 @@ Last last_of(const std::string& given) {
 struct Wanted {
   LoaderOptions options;
   std::uint64_t epoch, batch;
+  std::optional<std::uint64_t> subset = std::nullopt;  // of a state: what its samples that have rows of windows come to
 };
 
 Wanted wanted_of(const ShowArguments& given, const Dataset& dataset, std::shared_ptr<const Mixture> mixture) {
@@ -108,13 +109,14 @@ Wanted wanted_of(const ShowArguments& given, const Dataset& dataset, std::shared
     wanted.epoch = state.epoch;
     wanted.batch = state.batch;
     if (state.order) {
-      if (state.order->subset)
+      if (state.order->subset && windows_of(wanted.options.fields).empty())
         throw Error::invalid_argument(given.state + ": it was saved with a subset, which a state does not hold");
       if (state.order->draws && wanted.options.draws == nullptr)
         throw Error::invalid_argument(given.state +
                                       ": it was saved with weights, repeats or balance, which a state does not hold: "
                                       "give --weights, --repeats or --balance");
       wanted.options.shuffle_window = state.order->shuffle_window;
+      wanted.subset = state.order->subset;
       wanted.options.shuffle = state.order->shuffle;
       wanted.options.last = state.order->last;
     }
@@ -194,6 +196,18 @@ std::string origin_text(const OutputOrigin& origin) {
   return text;
 }
 
+// Of a window's row: its chain with the first step, then where each of them lies.
+std::string step_text(const OutputOrigin& origin) {
+  const OutputAccount& account = origin.account;
+  std::string where = origin.key + (origin.inside ? ", " : ", repeated where the group has no such step, ") +
+                      account.field + ", " + bytes_text(origin.length) + " in " + origin.file;
+  if (origin.offset) where += " at " + with_commas(*origin.offset);
+  std::string text = origin.step == 0 ? line(account.output, account.chain) : "";
+  text += line("  frame " + std::to_string(origin.step), where);
+  for (const StepOutcome& step : account.outcomes.steps) text += line("    step", step.step + ": " + step.outcome);
+  return text;
+}
+
 void write_picture(const std::string& path, const Picture& picture) {
   const std::vector<std::byte> png = encode_png(picture.pixels, picture.width, picture.height);
   std::ofstream file(path, std::ios::binary);
@@ -214,6 +228,8 @@ int run(const ShowArguments& given) {
   const Dataset& dataset = source.dataset;
   const Wanted wanted = wanted_of(given, dataset, source.mixture);
   Loader loader(dataset, wanted.options);
+  if (wanted.subset && loader.state().order->subset != wanted.subset)
+    throw Error::invalid_argument(given.state + ": it was saved with a subset, which a state does not hold");
   const Batch batch = loader.at(wanted.epoch, wanted.batch);
   const RowAccount account = loader.explain(batch, given.row);
 
@@ -227,6 +243,10 @@ int run(const ShowArguments& given) {
   if (account.mix) text += line("mixed", mix_text(*account.mix));
   std::optional<Picture> shown;
   for (const OutputOrigin& origin : account.outputs) {
+    if (!origin.key.empty()) {
+      text += step_text(origin);
+      continue;
+    }
     const TensorView row = row_of(batch[origin.account.output], given.row);
     text += origin_text(origin) + line("  values", values_text(row, dataset, origin.account.output));
     const bool pixels = origin.account.stored && origin.account.stored->image;

@@ -27,7 +27,8 @@ std::string step_state(const Step& step) {
 nb::tuple chain_state(const Chain& chain) {
   nb::list steps;
   for (const Step& step : chain.steps) steps.append(step_state(step));
-  return nb::make_tuple(chain.sources, chain.followed, chain.misuse, nb::tuple(steps));
+  const std::string window = chain.window != nullptr ? to_string(*chain.window, {}) : std::string();
+  return nb::make_tuple(chain.sources, chain.followed, chain.misuse, nb::tuple(steps), window);
 }
 
 Chain chain_from_state(const nb::tuple& state) {
@@ -35,6 +36,7 @@ Chain chain_from_state(const nb::tuple& state) {
               .followed = nb::cast<std::optional<std::string>>(state[1]),
               .steps = {},
               .misuse = nb::cast<std::string>(state[2])};
+  if (const auto window = nb::cast<std::string>(state[4]); !window.empty()) chain.window = parse_chain(window).window;
   for (const nb::handle step : nb::cast<nb::tuple>(state[3])) {
     chain.steps.push_back(parse_chain(nb::cast<std::string>(step)).steps.at(0));
   }
@@ -172,6 +174,29 @@ void bind_chain(nb::module_& module) {
   module.def("field", field, nb::arg("alternatives"),
              "Begins a chain that reads another field than its output's name: \"jpg\", or \"jpg|png|webp\" for\n"
              "whichever of them a sample has.");
+  module.def(
+      "window",
+      [](const std::string& field, std::vector<double> offsets, std::optional<std::string> group,
+         const std::string& edge, std::optional<std::string> order_by, std::optional<std::string> at) {
+        return window(field, {.offsets = std::move(offsets),
+                              .group = group.value_or(""),
+                              .edge = edge,
+                              .order_by = order_by.value_or(""),
+                              .at = at.value_or("")});
+      },
+      nb::arg("field") = "", nb::kw_only(), nb::arg("offsets"), nb::arg("group") = nb::none(), nb::arg("edge") = "pad",
+      nb::arg("order_by") = nb::none(), nb::arg("at") = nb::none(),
+      nb::sig("def window(field: str = '', *, offsets: collections.abc.Iterable[float], group: str | None = None, "
+              "edge: str = 'pad', order_by: str | None = None, at: str | None = None) -> penstock._penstock.Chain"),
+      "Begins a chain whose rows are several samples each, (offsets, ...): frames, sweeps, actions. What the chain\n"
+      "draws, it draws once for a row. follow() gives other outputs the same steps.\n"
+      "field: as field() takes it; without it, the output's own name.\n"
+      "offsets: of each step from the row's own sample, 0; whole numbers, or, with at, in its unit.\n"
+      "group: what belongs together: a field (\"episode\", \"json:episode\") or a regular expression for keys, whose\n"
+      "first group (or match, where it has none) it is. Without it, all samples. No row reaches over two groups.\n"
+      "edge: \"pad\" repeats the group's nearest step where there is none, \"drop\" leaves such samples out.\n"
+      "order_by: a field that holds a number, by which a group is ordered; without it, as the dataset is.\n"
+      "at: a field that holds a number: a step is the last one whose number is at most the row's plus the offset.");
   module.def("follow", follow, nb::arg("output"),
              "Applies the geometry drawn for another output: masks (nearest), boxes() and key_points() move with\n"
              "their image.");

@@ -283,6 +283,25 @@ nb::dict output_dict(const OutputOrigin& origin) {
   return told;
 }
 
+// Of a window each step by itself, in "frames".
+void add_output(nb::dict& outputs, const OutputOrigin& origin) {
+  const nb::str name = text(origin.account.output);
+  if (origin.key.empty()) {
+    outputs[name] = output_dict(origin);
+    return;
+  }
+  nb::dict step = output_dict(origin);
+  step["key"] = text(origin.key);
+  step["inside"] = origin.inside;
+  if (!outputs.contains(name)) {
+    nb::dict window;
+    window["chain"] = text(origin.account.chain);
+    window["frames"] = nb::list();
+    outputs[name] = window;
+  }
+  nb::cast<nb::list>(outputs[name]["frames"]).append(step);
+}
+
 nb::dict mix_dict(const MixAccount& mix) {
   const MixDraw& draw = mix.draw;
   nb::dict told;
@@ -305,7 +324,7 @@ nb::dict explain(PythonLoader& self, std::uint64_t epoch, std::uint64_t batch, s
   if (!account.source.empty()) told["source"] = text(account.source);
   if (account.mix) told["mix"] = mix_dict(*account.mix);
   nb::dict outputs;
-  for (const OutputOrigin& origin : account.outputs) outputs[text(origin.account.output)] = output_dict(origin);
+  for (const OutputOrigin& origin : account.outputs) add_output(outputs, origin);
   told["outputs"] = outputs;
   return told;
 }

@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <array>
+#include <tuple>
+#include <utility>
 
 #include <penstock/loader/batch/batch_builder.hpp>
 
@@ -12,9 +14,10 @@ void BatchBuilder::begin(std::uint64_t seed, std::uint64_t generation, std::uint
   failure_ = nullptr;
   failures_ = 0;
   bad_.clear();
+  broken_.clear();
   read_bytes_.store(0, std::memory_order_relaxed);
-  for (std::uint32_t row = 0; row < rows.size(); ++row) set_state(row, RowState::planned);
-  remaining_.store(static_cast<std::uint32_t>(rows.size()), std::memory_order_release);
+  for (std::uint32_t unit = 0; unit < units(); ++unit) set_state(unit, RowState::planned);
+  remaining_.store(units(), std::memory_order_release);
 }
 
 Journey BatchBuilder::journey_of(Clock::time_point sent, Clock::time_point queued) const {
@@ -44,6 +47,21 @@ void BatchBuilder::add_bad(std::uint32_t row, BadSample bad) {
   bad_.emplace_back(row, std::move(bad));
 }
 
+void BatchBuilder::add_broken(BrokenRow broken) {
+  const std::scoped_lock lock(mutex_);
+  broken_.push_back(std::move(broken));
+}
+
+std::vector<BrokenRow> BatchBuilder::take_broken() {
+  const auto order = [](const BrokenRow& broken) {
+    return std::tuple(broken.place.row, broken.place.window, broken.place.step);
+  };
+  std::ranges::sort(broken_, {}, order);
+  const auto again = std::ranges::unique(broken_, {}, [](const BrokenRow& broken) { return broken.place.row; });
+  broken_.erase(again.begin(), again.end());
+  return std::exchange(broken_, {});
+}
+
 std::vector<BadSample> BatchBuilder::take_bad() {
   std::sort(bad_.begin(), bad_.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<BadSample> taken;
@@ -58,12 +76,12 @@ std::string BatchBuilder::describe(const std::function<std::string_view(const Ro
   std::string text = "batch " + std::to_string(slab_.number) + " of epoch " + std::to_string(slab_.epoch) + " lacks ";
   std::uint32_t missing = 0;
   std::string named;
-  for (std::uint32_t row = 0; row < rows.size(); ++row) {
-    const RowState state = states_[row].load(std::memory_order_relaxed);
+  for (std::uint32_t unit = 0; unit < units(); ++unit) {
+    const RowState state = states_[unit].load(std::memory_order_relaxed);
     if (state == RowState::done) continue;
     if (missing++ < kNamed) {
       named.append(named.empty() ? "" : ", ")
-          .append(key_of(rows[row]))
+          .append(cells.empty() ? key_of(rows[unit]) : cells[unit].key)
           .append(" ")
           .append(names[static_cast<std::size_t>(state)]);
     }

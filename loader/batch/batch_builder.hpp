@@ -7,10 +7,12 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include <penstock/base/error.hpp>
 #include <penstock/loader/batch/slab.hpp>
 #include <penstock/loader/plan/plan.hpp>
 #include <penstock/loader/time/journey.hpp>
@@ -18,18 +20,47 @@
 
 namespace penstock {
 
+/// One place of a batch that a sample fills: a row of the outputs that are no window's, or a step of a row of a window.
+struct CellPlace {
+  std::uint32_t window, row, step;
+};
+
+/// Of a loader with windows: a sample of the batch, and all places that it fills. It is read once for them.
+struct Cell {
+  std::uint64_t sample;
+  std::string_view key;
+  std::uint32_t first, count;  ///< of BatchBuilder::places, by rising window
+};
+
+/// A row that is to be marked or replaced once all cells are done.
+struct BrokenRow {
+  CellPlace place;  ///< the first that failed
+  std::uint64_t sample;
+  Error error;
+};
+
 /// One per slab, recycled with it.
 class BatchBuilder {
  public:
   enum class RowState : std::uint8_t { planned, reading, queued, decoding, done };
 
-  BatchBuilder(Slab& slab, std::size_t outputs)
-      : slab_(slab), buffered(outputs, 0), states_(std::make_unique<std::atomic<RowState>[]>(slab.capacity())) {}
+  /// `cells_of_row`: at most, of a loader with windows.
+  BatchBuilder(Slab& slab, std::size_t outputs, std::uint64_t cells_of_row = 1)
+      : slab_(slab),
+        buffered(outputs, 0),
+        states_(std::make_unique<std::atomic<RowState>[]>(slab.capacity() * cells_of_row)) {}
 
   /// A new batch: `rows` says which samples it has. Called by the scheduler alone, before any worker.
   void begin(std::uint64_t seed, std::uint64_t generation, std::uint64_t sequence);
   /// As it begins: of the rows that were sent and queued by then.
   Journey journey_of(Clock::time_point sent, Clock::time_point queued) const;
+  /// What is filled one by one, and what the tasks, states and finish_rows() count: cells where there are any, else
+  /// rows.
+  std::uint32_t units() const { return static_cast<std::uint32_t>(cells.empty() ? rows.size() : cells.size()); }
+  std::uint32_t row_of(std::uint32_t unit) const { return cells.empty() ? unit : places[cells[unit].first].row; }
+  std::span<const CellPlace> places_of(const Cell& cell) const {
+    return std::span(places).subspan(cell.first, cell.count);
+  }
   /// So many rows more are finished; true for the last ones, whose worker then seals the slab and delivers.
   bool finish_rows(std::uint32_t count);
   /// So many stored bytes were asked for, for these rows.
@@ -40,6 +71,8 @@ class BatchBuilder {
   /// Keeps the failure of the first row in plan order, and counts the others.
   void fail(std::uint32_t row, std::exception_ptr failure);
   void add_bad(std::uint32_t row, BadSample bad);
+  void add_broken(BrokenRow broken);
+  std::vector<BrokenRow> take_broken();  ///< the first place of each row, in row order
 
   Slab& slab() { return slab_; }
   const Slab& slab() const { return slab_; }
@@ -60,6 +93,8 @@ class BatchBuilder {
 
  public:
   std::vector<Row> rows;
+  std::vector<Cell> cells;             ///< of a loader with windows; else empty
+  std::vector<CellPlace> places;       ///< of all cells
   std::vector<std::uint8_t> buffered;  ///< by output: ragged rows of this batch are buffered, not written in place
   Clock::time_point begun{};           ///< its slab was free; from the scheduler
   Journey journey;                     ///< from whoever delivers
@@ -76,6 +111,7 @@ class BatchBuilder {
   std::uint32_t failed_row_ = 0;
   std::uint64_t failures_ = 0;
   std::vector<std::pair<std::uint32_t, BadSample>> bad_;
+  std::vector<BrokenRow> broken_;
 };
 
 }  // namespace penstock

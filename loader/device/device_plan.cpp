@@ -58,7 +58,10 @@ std::optional<std::vector<FieldChain>> chains_before_device(const LoaderOptions&
   if (options.where == Where::automatic && options.on_batch) return {};
   std::vector<FieldChain> chains = options.fields;
   bool any = false;
-  for (auto& [name, chain] : chains) {
+  const std::vector<std::uint32_t> windows = window_numbers(chains);
+  for (std::size_t i = 0; i < chains.size(); ++i) {
+    Chain& chain = chains[i].second;
+    if (windows[i] != 0) continue;  // a row of several is no image
     if (auto points = points_before_device(chain, options.where)) {
       chain = std::move(*points);
       any = true;
@@ -79,6 +82,7 @@ std::optional<std::vector<DeviceOutput>> device_outputs(const LoaderOptions& opt
   std::vector<DeviceOutput> outputs;
   for (std::size_t i = 0; i < host.size(); ++i) {
     outputs.push_back({.output = whole[i]});
+    if (whole[i].window != 0) continue;
     const auto chain = std::ranges::find(options.fields, host[i].name, &FieldChain::first);
     if (chain == options.fields.end()) continue;
     if (points_before_device(chain->second, options.where)) {

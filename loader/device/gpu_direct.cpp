@@ -13,7 +13,7 @@ constexpr std::uint64_t kProbes = 64;
 
 /// The file of a row, where all rows that are looked at are plain extents.
 std::optional<std::uint32_t> file_of_plain_rows(const Dataset& dataset, const Output& output) {
-  if (output.ragged || !output.verbatim || output.row_bytes() < kSmallestRow) return std::nullopt;
+  if (output.ragged || !output.verbatim || output.window != 0 || output.row_bytes() < kSmallestRow) return std::nullopt;
   std::optional<std::uint32_t> file;
   std::vector<Piece> pieces;
   const std::uint64_t probes = std::min(kProbes, dataset.size());

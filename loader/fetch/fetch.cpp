@@ -101,6 +101,7 @@ void Fetch::plan(const FetchFrom& from, const SampleContext& sample, const RowSl
   fetch_of_.assign(outputs.size(), kInSlot);
   if (slots.offload != nullptr) slots.offload->clear_row(slots.row);
   for (std::uint32_t i = 0; i < outputs.size(); ++i) {
+    if (slots.leaves_out(i)) continue;
     if (from.cache != nullptr && add_row(from, i, sample, slots.places[i])) continue;
     const auto field = serving_field(from.dataset, outputs[i], sample.sample, pieces_);
     if (!field && outputs[i].may_be_missing) {  // only with Missing::empty are there such samples

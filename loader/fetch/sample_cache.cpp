@@ -35,7 +35,7 @@ SampleCache::SampleCache(CacheKind kind, std::uint64_t limit_bytes, std::uint64_
     }
     for (const std::uint32_t field : output.sources) values_[i].emplace_back(field, column({0, field, keep}));
   }
-  rows_alone_ = std::ranges::find(rows_, kNone) == rows_.end();
+  rows_alone_ = program.windows() == 0 && std::ranges::find(rows_, kNone) == rows_.end();
   const std::uint64_t table_bytes = samples * columns_.size() * sizeof(std::uint64_t);
   if (limit_bytes <= table_bytes + kAlignment + kOverread) {
     throw Error::invalid_argument("cache_bytes = " + std::to_string(limit_bytes) + " does not hold the " +

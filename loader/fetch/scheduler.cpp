@@ -2,6 +2,7 @@
 
 #include <penstock/base/caught.hpp>
 #include <penstock/base/error.hpp>
+#include <penstock/loader/fetch/cells.hpp>
 #include <penstock/loader/fetch/scheduler.hpp>
 #include <penstock/loader/plan/serving_field.hpp>
 
@@ -17,6 +18,7 @@ constexpr std::uint64_t kLongestBlock = 16 << 20;  // stored; longer ones are re
 
 void name_rows(BatchBuilder& builder, const WorkerContext& context, const Position& position) {
   Slab& slab = builder.slab();
+  builder.cells.clear();
   slab.begin(position.epoch, position.batch, static_cast<std::uint32_t>(builder.rows.size()));
   slab.seed = position.seed;
   slab.shuffle_block = position.shuffle_block;
@@ -45,6 +47,7 @@ void name_rows(BatchBuilder& builder, const WorkerContext& context, const Positi
     }
     slab.set_items(o, items);
   }
+  if (context.options.windows != nullptr) plan_cells(builder, outputs, *context.options.windows, context.dataset);
 }
 
 Scheduler::Scheduler(WorkerContext& context, PlanOptions plan, ReadEngine& engine,
@@ -143,7 +146,7 @@ bool Scheduler::feed_batch(const Position& at, const Plan& plan, std::uint64_t g
     name_rows(builder, context_, at);
   });
   builder.begin(at.seed, generation, sequence_++);
-  const auto rows = static_cast<std::uint32_t>(builder.rows.size());
+  const std::uint32_t rows = builder.units();
   if (failure == nullptr) {
     failure = caught([&] {
       while (first < rows) first += feed_task(builder, first, stop);
@@ -151,7 +154,7 @@ bool Scheduler::feed_batch(const Position& at, const Plan& plan, std::uint64_t g
   }
   flush();
   if (failure != nullptr) {
-    builder.fail(first, explained(std::move(failure), where));
+    builder.fail(first < rows ? builder.row_of(first) : 0, explained(std::move(failure), where));
     planned();
     Journey journey = builder.journey_of(watch_.last(), watch_.last());
     journey.finished = watch_.last();
@@ -191,6 +194,7 @@ std::uint32_t Scheduler::feed_task(BatchBuilder& builder, std::uint32_t first, s
 
 // As many rows as make a worthwhile task, yet few enough that every worker has some of the batch.
 std::uint32_t Scheduler::task_rows(BatchBuilder& builder, std::uint32_t first) {
+  if (!builder.cells.empty()) return task_cells(builder, first);
   const auto total = static_cast<std::uint32_t>(builder.rows.size());
   if (context_.cache.rows_alone()) {
     const std::uint32_t most = copied_rows(), parts = (total + most - 1) / most;
@@ -206,6 +210,22 @@ std::uint32_t Scheduler::task_rows(BatchBuilder& builder, std::uint32_t first) {
     for (const Output& output : context_.program.outputs()) {
       const std::uint64_t length = context_.dataset.length(slab.samples[first + count], output.sources.front());
       bytes += std::min(length, kTaskBytes);
+    }
+    ++count;
+  }
+  return count;
+}
+
+// The same of samples that fill places of windows.
+std::uint32_t Scheduler::task_cells(BatchBuilder& builder, std::uint32_t first) const {
+  const std::uint32_t total = builder.units(), share = std::max(1U, total / (4 * context_.tasks.callable()));
+  std::uint64_t bytes = 0;
+  std::uint32_t count = 0;
+  while (first + count < total && count < share && bytes < kTaskBytes) {
+    const Cell& cell = builder.cells[first + count];
+    for (const Output& output : context_.program.outputs()) {
+      if (output.window != builder.places[cell.first].window) continue;
+      bytes += std::min(context_.dataset.length(cell.sample, output.sources.front()), kTaskBytes);
     }
     ++count;
   }
@@ -323,10 +343,16 @@ void Scheduler::plan_reads(RowTask& task) {
   task.reads.clear();
   std::uint64_t bytes = 0;
   for (std::uint32_t i = 0; i < task.count; ++i) {
-    const std::uint32_t row = task.first + i;
-    slots_.of(*task.builder, context_.program.outputs(), row);
+    const std::uint32_t unit = task.first + i;
+    const bool is_row = task.builder->cells.empty();
+    if (is_row) {
+      slots_.of(*task.builder, context_.program.outputs(), unit);
+    } else {
+      slots_.of_places(*task.builder, context_.program.outputs(), task.builder->places_of(task.builder->cells[unit]));
+    }
+    const SampleContext sample = is_row ? slab.context(unit) : context_of_cell(*task.builder, unit);
     // The worker meets a failure again, and applies the policy.
-    task.failures[i] = caught([&] { task.fetches[i].plan(context_.from, slab.context(row), slots_); });
+    task.failures[i] = caught([&] { task.fetches[i].plan(context_.from, sample, slots_); });
     if (task.failures[i] != nullptr) task.fetches[i] = {};
     task.begins[i] = bytes;
     bytes += (task.fetches[i].bytes() + kRowAlignment - 1) / kRowAlignment * kRowAlignment;

@@ -42,6 +42,7 @@ class Scheduler {
   bool stale(std::uint64_t generation) const { return context_.reorder.generation() != generation; }
   std::uint32_t feed_task(BatchBuilder& builder, std::uint32_t first, std::stop_token stop);
   std::uint32_t task_rows(BatchBuilder& builder, std::uint32_t first);
+  std::uint32_t task_cells(BatchBuilder& builder, std::uint32_t first) const;
   std::uint32_t copied_rows() const;
   bool read_ahead(RowTask& task, std::stop_token stop);
   bool take_window(RowTask& task, std::stop_token stop);

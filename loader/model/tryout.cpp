@@ -64,7 +64,7 @@ class RowClock {
       : filler_(program),
         output_(output),
         seed_(seed),
-        row_bytes_(program.outputs()[output].row_bytes()),
+        row_bytes_(program.outputs()[output].step_bytes()),
         places_(std::clamp<std::uint64_t>(kSlab / std::max<std::uint64_t>(1, row_bytes_), 1, kPlaces)),
         slab_(row_bytes_ * places_) {}
 

@@ -12,11 +12,13 @@
 #include <penstock/loader/mixture.hpp>
 #include <penstock/loader/plan/selection.hpp>
 #include <penstock/loader/plan/serving_field.hpp>
+#include <penstock/loader/windows/windows.hpp>
 
 namespace penstock {
 namespace {
 
 bool always_served(const Dataset& dataset, const Output& output, Missing missing) {
+  if (output.window != 0) return true;  // by other samples than the row's, of which its table knows
   if (missing == Missing::empty && output.may_be_missing) return true;
   return std::any_of(output.sources.begin(), output.sources.end(),
                      [&](std::uint32_t field) { return dataset.complete(field); });
@@ -173,6 +175,30 @@ void require_fields(const Dataset& dataset, const Mixture& mixture, const Progra
   }
 }
 
+// The first of the loader's windows that has no row for the sample; null where all have.
+const WindowTable* window_without(const LoaderOptions& options, std::uint64_t sample) {
+  if (options.windows == nullptr) return nullptr;
+  for (const auto& table : options.windows->tables) {
+    if (!table->serves(sample)) return table.get();
+  }
+  return nullptr;
+}
+
+bool have_rows_for_all(const Windows& windows) {
+  return std::ranges::all_of(windows.tables, [](const auto& table) { return table->serves_all(); });
+}
+
+// Of a table none of whose rows can be made.
+std::string why_no_window(const WindowTable& table) {
+  const auto [first, last] = std::ranges::minmax_element(table.spec().offsets);
+  if (table.longest() == 0) return "no sample has the fields of a window's steps";
+  char offsets[96];
+  std::snprintf(offsets, sizeof offsets, "%g to %g", *first, *last);
+  return std::string("no sample has a whole window: its offsets reach from ") + offsets + ", and the longest of " +
+         std::to_string(table.groups()) + " groups has " + std::to_string(table.longest()) +
+         (table.longest() == 1 ? " step" : " steps") + "; edge = \"pad\" repeats the nearest one";
+}
+
 Selection listed_samples(const Dataset& dataset, const Program& program, const LoaderOptions& options) {
   const ErrorContext here{.dataset = dataset.path().string()};
   if (dataset.size() == 0) throw Error::invalid_argument("nothing to load: " + emptiness(dataset), here);
@@ -181,19 +207,24 @@ Selection listed_samples(const Dataset& dataset, const Program& program, const L
   for (const Output& output : program.outputs()) {
     if (!always_served(dataset, output, options.missing)) doubtful.push_back(&output);
   }
-  if (doubtful.empty())
+  if (doubtful.empty() && (options.windows == nullptr || have_rows_for_all(*options.windows)))
     return options.subset ? selection_of(*options.subset, dataset.size())
                           : Selection{.listed = dataset.size(), .samples = dataset.size()};
 
   const std::uint64_t candidates = options.subset ? options.subset->size() : dataset.size();
   std::vector<std::uint64_t> included;
   std::vector<Piece> pieces;
+  const WindowTable* without = nullptr;
   for (std::uint64_t i = 0; i < candidates; ++i) {
     const std::uint64_t sample = options.subset ? (*options.subset)[i] : i;
     const auto lacking = std::find_if(doubtful.begin(), doubtful.end(), [&](const Output* output) {
       return !serving_field(dataset, *output, sample, pieces);
     });
     if (lacking == doubtful.end()) {
+      if (const WindowTable* window = window_without(options, sample)) {
+        without = window;
+        continue;
+      }
       included.push_back(sample);
     } else if (options.missing != Missing::exclude) {
       throw Error::invalid_argument("the sample has no field for output '" + (*lacking)->name +
@@ -202,6 +233,7 @@ Selection listed_samples(const Dataset& dataset, const Program& program, const L
                                     {.dataset = here.dataset, .key = std::string(dataset.key(sample))});
     }
   }
+  if (included.empty() && without != nullptr) throw Error::invalid_argument(why_no_window(*without), here);
   if (included.empty())
     throw Error::invalid_argument("no sample has all requested fields" + whose_fields(dataset, doubtful), here);
   Selection selection = selection_of(std::move(included), dataset.size());

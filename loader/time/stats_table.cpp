@@ -114,7 +114,8 @@ std::ostream& operator<<(std::ostream& out, const Stats& stats) {
     print(out, "bad samples %llu; the first: ", static_cast<unsigned long long>(stats.bad_samples));
     out << (stats.bad.empty() ? std::string() : stats.bad.front().cause) << "\n";
   }
-  if (stats.excluded_samples != 0) out << "excluded    " << stats.excluded_samples << " samples that lack a field\n";
+  if (stats.excluded_samples != 0)
+    out << "excluded    " << stats.excluded_samples << " samples that lack a field or a whole window\n";
   if (!stats.notes.empty()) out << "note        " << stats.notes << "\n";
   return out;
 }

@@ -39,6 +39,7 @@ BatchMixer::BatchMixer(std::vector<Mix> mixes, std::span<const Output> outputs)
   bool images = false, labels = false;
   for (const Output& output : outputs_) {
     labels |= output.kind == RowKind::classes;
+    if (output.window != 0) refuse(output.name, "has the steps of a window, which cannot be mixed");
     if (output.kind == RowKind::follower)
       refuse(output.name, "follows an image, and boxes and masks of two images cannot be mixed");
     if (!is_image(output)) continue;

@@ -13,8 +13,13 @@
 
 namespace penstock {
 
+struct Windows;  // penstock/loader/windows/windows.hpp
+
 struct OutputOrigin {
   OutputAccount account;
+  std::string key = {};                 ///< of a step of a window: its sample
+  std::uint32_t step = 0;               ///< and its place in the row
+  bool inside = true;                   ///< false: the nearest of its group stands there
   std::string file;                     ///< inside the dataset
   std::optional<std::uint64_t> offset;  ///< bytes from its start; unknown for values that lie in no extent
   std::uint64_t length;                 ///< stored bytes
@@ -33,11 +38,12 @@ struct RowAccount {
   std::uint32_t occurrence = 0;  ///< how often the sample comes before, in the loader's subset or in a mixture's epoch
   std::string source = {};       ///< its name, of a mixture
   std::optional<MixAccount> mix = {};
-  std::vector<OutputOrigin> outputs;  ///< without those that the sample has no field for
+  std::vector<OutputOrigin> outputs;  ///< without those that the sample has no field for; of a window, each step
 };
 
 /// Reads the sample's fields anew. Throws Error, with dataset, shard, key, field and offset, for what a loader would
-/// raise.
-RowAccount account_for(const Dataset& dataset, const Program& program, const SampleContext& sample);
+/// raise. `windows`: of the program; null where it has none.
+RowAccount account_for(const Dataset& dataset, const Program& program, const SampleContext& sample,
+                       const Windows* windows = nullptr);
 
 }  // namespace penstock

@@ -83,6 +83,13 @@ void RowFiller::submit(std::span<const ReadRequest> requests) {
 
 void RowFiller::fill(const SampleContext& sample, const Fetch& fetch, std::byte* buffer, RowSlots& slots,
                      const RowTask* ahead) {
+  check_in(sample, fetch, buffer, ahead);
+  filler_.begin(sample);
+  for (const std::uint32_t output : program_.order()) fill_from(sample, fetch, buffer, output, slots);
+}
+
+// What the buffer still lacks comes in, and is checked.
+void RowFiller::check_in(const SampleContext& sample, const Fetch& fetch, std::byte* buffer, const RowTask* ahead) {
   stored_ = fetch.stored_bytes();
   hits_ += fetch.hits();
   misses_ += fetch.misses();
@@ -90,27 +97,67 @@ void RowFiller::fill(const SampleContext& sample, const Fetch& fetch, std::byte*
     read_specials(fetch, buffer, ahead);
     if (from_.checks != nullptr) check(sample.sample, fetch, buffer, ahead == nullptr);
   });
+}
+
+void RowFiller::fill_from(const SampleContext& sample, const Fetch& fetch, const std::byte* buffer,
+                          std::uint32_t output, RowSlots& slots) {
+  const FieldFetch* field = fetch.of(output);
+  if (field == nullptr && fetch.is_missing(output)) {
+    if (slots.buffered[output] != nullptr) slots.buffered[output]->clear();
+    return filler_.leave_empty(output, slots.places[output]);
+  }
+  if (field == nullptr)  // in its slot as it is
+    return keeper_.row(sample.sample, output, fetch.field_of(output), slots.places[output]);
+  const FieldBytes read{&dataset_.fields()[field->field],
+                        {buffer + field->begin, static_cast<std::size_t>(field->selected)},
+                        field->ranges};
+  try {
+    if (slots.offload != nullptr && slots.offload->take_value(output, slots.row, sample, read, filler_)) return;
+    fill_output(output, keeper_.value(sample.sample, output, *field, read), slots);
+    keeper_.row(sample.sample, output, field->field, slots.places[output]);
+  } catch (const Error& error) {
+    throw error.in(error_location(dataset_, sample.sample, field->field));
+  }
+}
+
+void RowFiller::bring(const SampleContext& sample, RowSlots& slots) {
+  brought_ = nullptr;
+  name_sample(sample, [&] {
+    insist([&] {
+      fetch_.plan(from_, sample, slots);
+      buffer_.reserve(fetch_.bytes() + kOverread);
+      read(fetch_, buffer_.data());
+    });
+  });
+  check_in(sample, fetch_, buffer_.data(), nullptr);
+  brought_ = &fetch_;
+  bytes_brought_ = buffer_.data();
+}
+
+void RowFiller::bring_ahead(const SampleContext& sample, const RowTask& task, std::uint32_t index) {
+  brought_ = nullptr;
+  check_in(sample, task.fetches[index], task.buffer + task.begins[index], &task);
+  brought_ = &task.fetches[index];
+  bytes_brought_ = task.buffer + task.begins[index];
+}
+
+void RowFiller::fill_place(const SampleContext& sample, std::uint32_t window, RowSlots& slots) {
   filler_.begin(sample);
   for (const std::uint32_t output : program_.order()) {
-    const FieldFetch* field = fetch.of(output);
-    if (field == nullptr && fetch.is_missing(output)) {
-      if (slots.buffered[output] != nullptr) slots.buffered[output]->clear();
-      filler_.leave_empty(output, slots.places[output]);
-      continue;
-    }
-    if (field == nullptr) {  // in its slot as it is
-      keeper_.row(sample.sample, output, fetch.field_of(output), slots.places[output]);
-      continue;
-    }
-    const FieldBytes read{&dataset_.fields()[field->field],
-                          {buffer + field->begin, static_cast<std::size_t>(field->selected)},
-                          field->ranges};
-    try {
-      if (slots.offload != nullptr && slots.offload->take_value(output, slots.row, sample, read, filler_)) continue;
-      fill_output(output, keeper_.value(sample.sample, output, *field, read), slots);
-      keeper_.row(sample.sample, output, field->field, slots.places[output]);
-    } catch (const Error& error) {
-      throw error.in(error_location(dataset_, sample.sample, field->field));
+    if (program_.outputs()[output].window != window || slots.leaves_out(output)) continue;
+    fill_from(sample, *brought_, bytes_brought_, output, slots);
+  }
+}
+
+void RowFiller::fill_again(const SampleContext& sample, std::uint32_t window, const RowSlots& first, RowSlots& slots) {
+  filler_.begin(sample);
+  for (const std::uint32_t output : program_.order()) {
+    const Output& described = program_.outputs()[output];
+    if (described.window != window || slots.leaves_out(output)) continue;
+    if (described.drawn) {
+      fill_from(sample, *brought_, bytes_brought_, output, slots);
+    } else if (!slots.places[output].empty()) {
+      std::memcpy(slots.places[output].data(), first.places[output].data(), slots.places[output].size());
     }
   }
 }

@@ -36,6 +36,15 @@ class RowFiller {
   /// Fills row `index` of a task from what was read ahead.
   void fill_ahead(const SampleContext& sample, const RowTask& task, std::uint32_t index, RowSlots& slots);
 
+  // Of a cell, whose sample fills several places: its bytes are brought once.
+  /// As read_and_fill() and fill_ahead(), but nothing is filled.
+  void bring(const SampleContext& sample, RowSlots& slots);
+  void bring_ahead(const SampleContext& sample, const RowTask& task, std::uint32_t index);
+  /// Fills the outputs of one window, 0 for those of none, from what was brought last. Throws as the others.
+  void fill_place(const SampleContext& sample, std::uint32_t window, RowSlots& slots);
+  /// The same for another place of the window; what is not drawn is copied from the first.
+  void fill_again(const SampleContext& sample, std::uint32_t window, const RowSlots& first, RowSlots& slots);
+
   nanoseconds read_time() const { return read_time_; }
   FillTimes fill_times() const {
     FillTimes times = filler_.times();
@@ -54,6 +63,9 @@ class RowFiller {
   void name_sample(const SampleContext& sample, Work work) const;
   // `buffer` holds the bytes that `fetch` planned.
   void fill(const SampleContext& sample, const Fetch& fetch, std::byte* buffer, RowSlots& slots, const RowTask* ahead);
+  void check_in(const SampleContext& sample, const Fetch& fetch, std::byte* buffer, const RowTask* ahead);
+  void fill_from(const SampleContext& sample, const Fetch& fetch, const std::byte* buffer, std::uint32_t output,
+                 RowSlots& slots);
   void fill_output(std::uint32_t output, const FieldBytes& bytes, RowSlots& slots);
   void read(const Fetch& fetch, std::byte* buffer);
   void read_specials(const Fetch& fetch, std::byte* buffer, const RowTask* ahead);
@@ -77,6 +89,8 @@ class RowFiller {
   SampleKeeper keeper_;
   Fetch fetch_;
   Memory buffer_;
+  const Fetch* brought_ = nullptr;  // of the last cell, and its bytes
+  std::byte* bytes_brought_ = nullptr;
   std::vector<ReadRequest> requests_;
   std::vector<PendingRead> pending_;
   std::vector<ReadSum> sums_;  // by read of the fetch read last

@@ -8,6 +8,7 @@ namespace penstock {
 void RowSlots::of(BatchBuilder& builder, std::span<const Output> outputs, std::uint32_t number) {
   row = number;
   offload = builder.slab().offload();
+  left_out.clear();
   places.assign(outputs.size(), {});
   verbatim.assign(outputs.size(), {});
   buffered.assign(outputs.size(), nullptr);
@@ -27,6 +28,26 @@ void RowSlots::of(BatchBuilder& builder, std::span<const Output> outputs, std::u
       places[i] = builder.slab().ragged_row(i, row);
     }
     if (outputs[i].verbatim) verbatim[i] = places[i];
+  }
+}
+
+void RowSlots::of_places(BatchBuilder& builder, std::span<const Output> outputs, std::span<const CellPlace> of) {
+  const auto own = std::ranges::find(of, 0U, &CellPlace::window);
+  this->of(builder, outputs, own != of.end() ? own->row : of.front().row);
+  if (own == of.end()) offload = nullptr;
+  left_out.assign(outputs.size(), 0);
+  for (std::uint32_t i = 0; i < outputs.size(); ++i) {
+    const auto place = std::ranges::find(of, outputs[i].window, &CellPlace::window);
+    left_out[i] = place == of.end() || outputs[i].inside ? 1 : 0;
+    if (left_out[i] != 0) {
+      places[i] = verbatim[i] = {};
+      buffered[i] = nullptr;
+      shapes[i] = {};
+    } else if (outputs[i].window != 0) {
+      const std::size_t bytes = outputs[i].step_bytes();
+      places[i] = builder.slab().row(i, place->row).subspan(place->step * bytes, bytes);
+      if (outputs[i].verbatim) verbatim[i] = places[i];
+    }
   }
 }
 

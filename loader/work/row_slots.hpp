@@ -21,8 +21,12 @@ struct RowSlots {
   std::vector<const RowPadding*> padding = {};  ///< of rows of one length: what fills them up; null: zeros
   Offload* offload = nullptr;                   ///< what a device takes over of the slab's rows; null: nothing
   std::uint32_t row = 0;                        ///< in the slab
+  std::vector<std::uint8_t> left_out = {};      ///< by output, 1 where it is not filled now; empty: all are
   /// The slots of row `number` of a builder's slab.
   void of(BatchBuilder& builder, std::span<const Output> outputs, std::uint32_t number);
+  /// Those of a cell: of each window (and of the row's own outputs) that it has places in, those of the first one.
+  void of_places(BatchBuilder& builder, std::span<const Output> outputs, std::span<const CellPlace> places);
+  bool leaves_out(std::uint32_t output) const { return !left_out.empty() && left_out[output] != 0; }
   void clear_row();  ///< zeros (or padding) in every place, nothing buffered or left to a device: a row marked bad
 };
 

@@ -161,12 +161,13 @@ void Worker::run_task(RowTask& task) {
   bool to_fill = wanted;
   if (wanted) {
     if (auto failure = caught([&] { copy_rows(builder, first, count); })) {
-      fail_row(builder, first, std::move(failure));
+      fail_row(builder, builder.row_of(first), std::move(failure));
       to_fill = false;
     }
   }
   for (std::uint32_t i = 0; i < count; ++i) {
-    if (to_fill && missing_[i] != 0) run_row(builder, first + i, task.read_ahead ? &task : nullptr, i);
+    RowTask* const ahead = task.read_ahead ? &task : nullptr;
+    if (to_fill && missing_[i] != 0) run_unit(builder, first + i, ahead, i);
     builder.set_state(first + i, BatchBuilder::RowState::done);
     if (unrecorded() >= WorkLog::kShort) record(true);
   }
@@ -194,18 +195,22 @@ void Worker::run_task(RowTask& task) {
 }
 
 void Worker::fill_batch(BatchBuilder& builder) {
-  const auto rows = static_cast<std::uint32_t>(builder.rows.size());
-  copy_rows(builder, 0, rows);
-  for (std::uint32_t row = 0; row < rows; ++row) {
-    if (missing_[row] != 0) run_row(builder, row, nullptr, 0);
-    builder.set_state(row, BatchBuilder::RowState::done);
+  const std::uint32_t units = builder.units();
+  copy_rows(builder, 0, units);
+  for (std::uint32_t unit = 0; unit < units; ++unit) {
+    if (missing_[unit] != 0) run_unit(builder, unit, nullptr, 0);
+    builder.set_state(unit, BatchBuilder::RowState::done);
     builder.finish_rows(1);
   }
+  if (builder.failure() == nullptr) finish(builder);
   if (builder.failure() != nullptr) std::rethrow_exception(builder.failure());
-  finish(builder);
 }
 
 void Worker::finish(BatchBuilder& builder) {
+  if (!builder.cells.empty()) {
+    mend_rows(builder);
+    if (builder.failure() != nullptr) return;
+  }
   if (!context_.mixer.empty() && !builder.rows.empty()) {
     Stopwatch watch;
     context_.mixer.run(builder.slab(), builder.seed(), builder.rows.front().position, mixed_row_);
@@ -232,6 +237,11 @@ void Worker::copy_rows(BatchBuilder& builder, std::uint32_t first, std::uint32_t
   copied_ += std::uint64_t{outputs} * static_cast<std::uint64_t>(std::ranges::count(missing_, 0));
 }
 
+void Worker::run_unit(BatchBuilder& builder, std::uint32_t unit, RowTask* ahead, std::uint32_t index) {
+  if (builder.cells.empty()) return run_row(builder, unit, ahead, index);
+  run_cell(builder, unit, ahead, index);
+}
+
 // Whatever goes wrong, in a replacement too, becomes the row's failure: no exception leaves the worker.
 void Worker::run_row(BatchBuilder& builder, std::uint32_t row, RowTask* ahead, std::uint32_t index) {
   builder.set_state(row, BatchBuilder::RowState::decoding);
@@ -244,7 +254,7 @@ void Worker::run_row(BatchBuilder& builder, std::uint32_t row, RowTask* ahead, s
       fill_row(builder, row, ahead, index);
     } catch (const Error& error) {
       if (context_.options.on_error == OnError::raise || !error.is_data_fault()) throw;
-      fall_short(builder, row, error);
+      fall_short(builder, row, builder.slab().samples[row], error);
     }
   });
   if (failure != nullptr) fail_row(builder, row, std::move(failure));
@@ -260,6 +270,7 @@ void Worker::fail_row(BatchBuilder& builder, std::uint32_t row, std::exception_p
 }
 
 void Worker::fill_row(BatchBuilder& builder, std::uint32_t row, RowTask* ahead, std::uint32_t index) {
+  if (!builder.cells.empty()) return fill_whole_row(builder, row);  // as a replacement
   const SampleContext sample = builder.slab().context(row);
   slots_.of(builder, context_.program.outputs(), row);
   if (ahead != nullptr && ahead->failures[index] == nullptr) {
@@ -269,10 +280,10 @@ void Worker::fill_row(BatchBuilder& builder, std::uint32_t row, RowTask* ahead, 
   }
 }
 
-void Worker::fall_short(BatchBuilder& builder, std::uint32_t row, const Error& error) {
+void Worker::fall_short(BatchBuilder& builder, std::uint32_t row, std::uint64_t sample, const Error& error) {
   const Row& planned = builder.rows[row];
-  builder.add_bad(row, {error.context().key, error.context().field, error.what(), builder.slab().samples[row],
-                        builder.slab().epoch, planned.valid ? std::optional(planned.position) : std::nullopt});
+  builder.add_bad(row, {error.context().key, error.context().field, error.what(), sample, builder.slab().epoch,
+                        planned.valid ? std::optional(planned.position) : std::nullopt});
   if (context_.options.on_error == OnError::mark) {
     slots_.of(builder, context_.program.outputs(), row);
     slots_.clear_row();

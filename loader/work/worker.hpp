@@ -37,11 +37,18 @@ class Worker {
  private:
   void run_task(RowTask& task);
   void copy_rows(BatchBuilder& builder, std::uint32_t first, std::uint32_t count);
+  void run_unit(BatchBuilder& builder, std::uint32_t unit, RowTask* ahead, std::uint32_t index);
   void run_row(BatchBuilder& builder, std::uint32_t row, RowTask* ahead, std::uint32_t index);
   void fill_row(BatchBuilder& builder, std::uint32_t row, RowTask* ahead, std::uint32_t index);
   void fail_row(BatchBuilder& builder, std::uint32_t row, std::exception_ptr failure);
-  void fall_short(BatchBuilder& builder, std::uint32_t row, const Error& error);
+  void fall_short(BatchBuilder& builder, std::uint32_t row, std::uint64_t sample, const Error& error);
   bool replace(BatchBuilder& builder, std::uint32_t row, std::string& last);
+  void run_cell(BatchBuilder& builder, std::uint32_t number, RowTask* ahead, std::uint32_t index);
+  void fill_cell(BatchBuilder& builder, const Cell& cell, std::exception_ptr failure);
+  std::exception_ptr fill_alone(BatchBuilder& builder, const Cell& cell, const CellPlace& place);
+  void fail_place(BatchBuilder& builder, const Cell& cell, const CellPlace& place, const std::exception_ptr& failure);
+  void fill_whole_row(BatchBuilder& builder, std::uint32_t row);
+  void mend_rows(BatchBuilder& builder);                    ///< once all cells are done
   void finish(BatchBuilder& builder);                       ///< once its last row is written
   void take_up(Clock::time_point at, nanoseconds no_room);  ///< it was idle until then
   nanoseconds unrecorded() const;  ///< in rows, but for what is neither read nor decoded nor transformed
@@ -57,7 +64,7 @@ class Worker {
   TraceLane* const trace_;
   Stopwatch watch_;
   RowFiller filler_;
-  RowSlots slots_;
+  RowSlots slots_, other_slots_;
   std::vector<std::byte> mixed_row_;              // scratch
   std::vector<std::uint8_t> missing_;             // scratch: by row, 1 where the cache has it not
   nanoseconds mixing_{};                          // since last recorded

@@ -5,6 +5,7 @@
 
 #include <doctest/doctest.h>
 
+#include <penstock/base/error.hpp>
 #include <penstock/loader/loader.hpp>
 
 #include "support/temporary_folder.hpp"

@@ -8,6 +8,8 @@
 namespace penstock {
 namespace {
 
+constexpr const char* kFollowsWindow = "follow() takes the window of the output that it names: leave out window()";
+
 template <typename... Kinds>
 std::span<const StepTable* const> tables_of(StepList<Kinds...>) {
   static const std::array<const StepTable*, sizeof...(Kinds)> tables{&Kinds::table()...};
@@ -26,8 +28,14 @@ Chain operator|(Chain left, const Chain& right) {
     if (!left.sources.empty() || !left.steps.empty()) left.misuse = "field() must come first in a chain, and once";
     left.sources = right.sources;
   }
+  if (right.window != nullptr) {
+    if (left.window != nullptr || !left.steps.empty()) left.misuse = "window() must come first in a chain, and once";
+    if (left.followed) left.misuse = kFollowsWindow;
+    left.window = right.window;
+  }
   if (right.followed) {
     if (left.followed || !left.steps.empty()) left.misuse = "follow() must come before the steps of a chain, and once";
+    if (left.window != nullptr) left.misuse = kFollowsWindow;
     left.followed = right.followed;
   }
   left.steps.insert(left.steps.end(), right.steps.begin(), right.steps.end());
@@ -36,14 +44,7 @@ Chain operator|(Chain left, const Chain& right) {
 
 Chain field(const std::string& alternatives) {
   Chain chain;
-  std::size_t begin = 0;
-  while (begin <= alternatives.size()) {
-    const std::size_t end = std::min(alternatives.find('|', begin), alternatives.size());
-    chain.sources.push_back(alternatives.substr(begin, end - begin));
-    if (chain.sources.back().empty())
-      throw Error::invalid_argument("field(\"" + alternatives + "\") has an empty name");
-    begin = end + 1;
-  }
+  chain.sources = alternatives_in(alternatives, "field");
   return chain;
 }
 
@@ -56,7 +57,9 @@ Chain follow(const std::string& output) {
 std::string to_string(const Chain& chain) {
   std::string line;
   const auto add = [&line](const std::string& part) { line += (line.empty() ? "" : " | ") + part; };
-  if (!chain.sources.empty()) {
+  if (chain.window != nullptr) {
+    add(to_string(*chain.window, chain.sources));
+  } else if (!chain.sources.empty()) {
     std::string names;
     for (const std::string& source : chain.sources) names += (names.empty() ? "" : "|") + source;
     add("field(" + names + ")");

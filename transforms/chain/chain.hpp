@@ -22,6 +22,7 @@
 #include <penstock/transforms/chain/own_steps.hpp>
 #include <penstock/transforms/chain/ragged_steps.hpp>
 #include <penstock/transforms/chain/step.hpp>
+#include <penstock/transforms/chain/window.hpp>
 #include <penstock/transforms/clouds/steps/center.hpp>
 #include <penstock/transforms/clouds/steps/cloud_decode.hpp>
 #include <penstock/transforms/clouds/steps/dropout.hpp>
@@ -70,8 +71,8 @@ using AllSteps =
              step::Finite, step::Center, step::UnitSphere, step::UnitBox, step::Scale, step::RandomScale, step::Rotate,
              step::Jitter, step::Shift, step::Dropout, step::ShufflePoints, step::Pad, step::ChannelsFirst,
              step::CastOf<Domain::points>, step::Attribute, step::Mask, step::Origin, step::Elements, step::Window,
-             step::CastOf<Domain::array>, step::Cast, step::PadItems, step::PadMask, step::Lengths, step::Label,
-             step::Raw, step::Boxes, step::Points>;
+             step::CastOf<Domain::array>, step::Cast, step::PadItems, step::PadMask, step::Lengths, step::Inside,
+             step::Label, step::Raw, step::Boxes, step::Points>;
 
 /// The chain that to_string() wrote, or that a person did: names may be quoted, defaults left out, lists written (a, b)
 /// or [a, b]. Throws Error: invalid_argument, with the character where it stops making sense.

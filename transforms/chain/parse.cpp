@@ -146,6 +146,15 @@ Chain ChainReader::part() {
   if (name == "field") return field(names());
   if (name == "follow") return follow(names());
   std::vector<Argument> given = arguments();
+  if (name == "window") {
+    StepArguments to_read("window", std::move(given), StepArguments::From::text);
+    try {
+      return window_from(to_read);
+    } catch (const Error& error) {
+      const std::string cause = error.cause();
+      fail(cause.starts_with("window()") ? cause : "window() " + cause);
+    }
+  }
   for (const StepTable* table : step_tables()) {
     if (table->name != name) continue;
     StepArguments to_read(table->name, std::move(given), StepArguments::From::text);

@@ -3,6 +3,7 @@
 
 #include <any>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -15,6 +16,7 @@ class Random;       // penstock/transforms/random.hpp
 class PointBuffer;  // penstock/transforms/clouds/steps/point_buffer.hpp: what steps on points change
 class PointRunner;  // penstock/transforms/clouds/steps/point_step.hpp
 struct StepDraw;    // penstock/transforms/image/steps/pixel_step.hpp: where steps on pixels say what they do
+struct WindowSpec;  // penstock/transforms/chain/window.hpp
 
 /// What a step is for. A chain has steps of one domain, and of `any`.
 enum class Domain : std::uint8_t { any, image, array, points };
@@ -56,12 +58,16 @@ struct Chain {
   std::optional<std::string> followed;  ///< follow("jpg"): takes the geometry drawn for that output
   std::vector<Step> steps;
   std::string misuse;  ///< what composing it got wrong; Program throws it with the output's name
+  std::shared_ptr<const WindowSpec> window = {};  ///< window(): a row is several samples; null: one
   friend Chain operator|(Chain left, const Chain& right);
 };
 
 /// As a user would write it, in one spelling whatever the language: "field(jpg|png) | image.resize(256)".
 std::string to_string(const Chain& chain);
 std::string to_string(const Step& step);
+
+/// The fields that "jpg|png" names, for a function such as field(). Throws Error: invalid_argument, for an empty one.
+std::vector<std::string> alternatives_in(const std::string& text, const std::string& function);
 
 /// A chain of one step. Throws Error: invalid_argument, naming the step, for numbers that make no sense whatever it is
 /// applied to.

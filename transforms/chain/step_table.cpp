@@ -44,6 +44,17 @@ void check_numbers(const Step& step) {
   step.table().check(step);
 }
 
+std::vector<std::string> alternatives_in(const std::string& text, const std::string& function) {
+  std::vector<std::string> names;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find('|', begin), text.size());
+    names.push_back(text.substr(begin, end - begin));
+    if (names.back().empty()) throw Error::invalid_argument(function + "(\"" + text + "\") has an empty name");
+    begin = end + 1;
+  }
+  return names;
+}
+
 Chain one_step(Step step) {
   check_numbers(step);
   Chain chain;

@@ -183,8 +183,8 @@ bool follows_items(const Chain& chain) {
 // Before a field is looked for: a step that only follows needs none of the output's name.
 void require_followed(const OutputRequest& request) {
   const Chain& chain = request.chain;
-  const bool follows =
-      has<step::PadMask>(chain) || has<step::Lengths>(chain) || has<step::Boxes>(chain) || has<step::Points>(chain);
+  const bool follows = has<step::PadMask>(chain) || has<step::Lengths>(chain) || has<step::Boxes>(chain) ||
+                       has<step::Points>(chain) || has<step::Inside>(chain);
   if (!follows || chain.followed) return;
   throw request.misuse(to_string(chain.steps.back()) + " needs follow(\"OUTPUT\") before it");
 }
@@ -200,7 +200,8 @@ void find_sources(OutputRequest& request) {
     }
   }
   if (!request.sources.empty()) return;
-  const bool counts = has<step::PadMask>(request.chain) || has<step::Lengths>(request.chain);
+  const bool counts =
+      has<step::PadMask>(request.chain) || has<step::Lengths>(request.chain) || has<step::Inside>(request.chain);
   if (counts && request.chain.sources.empty() && request.leader != nullptr) {
     request.sources = request.leader->output().sources;
     return;
@@ -235,6 +236,7 @@ std::unique_ptr<OutputProgram> compile_kind(const OutputRequest& request) {
   if (has<step::OwnTransform>(chain)) return compile_own(request);
   if (has<step::PadItems>(chain)) return compile_padded(request);
   if (has<step::PadMask>(chain) || has<step::Lengths>(chain)) return compile_item_counts(request);
+  if (has<step::Inside>(chain)) return compile_inside(request);
   if (has<step::Origin>(chain)) return compile_origin(request);
   if (chain.followed) return compile_follower(request);
   if (has<step::Label>(chain)) {

@@ -85,6 +85,8 @@ std::unique_ptr<OutputProgram> compile_own(const OutputRequest& request);
 std::unique_ptr<OutputProgram> compile_padded(const OutputRequest& request);
 /// mask() or lengths() after follow("ITEMS").
 std::unique_ptr<OutputProgram> compile_item_counts(const OutputRequest& request);
+/// inside() after follow("OUTPUT"), of a window.
+std::unique_ptr<OutputProgram> compile_inside(const OutputRequest& request);
 /// Whether a chain goes along with the items of the very output that it follows, and not with an image behind that one.
 bool follows_items(const Chain& chain);
 

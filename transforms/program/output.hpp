@@ -93,7 +93,14 @@ struct Output {
   bool upright = false;         ///< of images: decoded with their EXIF orientation applied
   RowKind kind = RowKind::other;
   bool has_geometry = false;  ///< of images as uint8 (H, W, 3): SlotFiller::geometry() may serve
+  /// More than 0: of that window of the program, counted from 1. A row is `steps` samples, one behind the other, which
+  /// are filled one by one; that many is the first size of `shape`.
+  std::uint32_t window = 0;
+  std::uint32_t steps = 1;
+  bool drawn = false;   ///< of a window: something is drawn for it or what it goes with, so that rows differ in a step
+  bool inside = false;  ///< of a window: tells which steps lie in the group; nothing is read for it
   std::uint64_t row_bytes() const { return element_count(shape) * size_of(dtype); }  ///< ragged: of one item
+  std::uint64_t step_bytes() const { return row_bytes() / steps; }                   ///< of one sample of a row
 };
 
 /// The only sources of randomness, and the sample's name for messages.
@@ -101,7 +108,9 @@ struct SampleContext {
   std::uint64_t seed = 0, epoch = 0, sample = 0;
   std::string_view key = {};
   std::uint32_t occurrence = 0;  ///< how often the epoch's list of samples has this one before
-  std::uint64_t draws() const { return draw_number(sample, occurrence); }
+  /// Of a step of a window: the sample whose row it is, for which everything is drawn.
+  std::optional<std::uint64_t> row_of = std::nullopt;
+  std::uint64_t draws() const { return draw_number(row_of.value_or(sample), occurrence); }
 };
 
 /// Time spent in codecs and in transforms.

@@ -9,6 +9,7 @@
 #include <penstock/transforms/program/output_program.hpp>
 #include <penstock/transforms/program/points_program.hpp>
 #include <penstock/transforms/program/program.hpp>
+#include <penstock/transforms/program/windowed.hpp>
 
 namespace penstock {
 namespace {
@@ -129,6 +130,7 @@ struct Program::State {
   std::vector<std::string> chains;
   std::vector<std::uint32_t> order;
   std::string version;
+  std::uint32_t windows = 0;
 };
 
 Program::Program(std::span<const FieldChain> asked, const FieldCatalog& catalog, std::size_t first_place)
@@ -151,7 +153,9 @@ Program::Program(std::span<const FieldChain> asked, const FieldCatalog& catalog,
       request.leader = state.programs[*leader].get();
       const bool rows_of_points =
           request.leader->points() != nullptr && find_step<step::Elements>(request.chain) != nullptr;
-      if (follows_items(request.chain) && !rows_of_points) {
+      if (find_step<step::Inside>(request.chain) != nullptr) {
+        // of any window
+      } else if (follows_items(request.chain) && !rows_of_points) {
         if (!request.leader->traces_items())
           throw request.misuse("\"" + chains[*leader].first +
                                "\" has no items that could be followed: boxes, arrays of "
@@ -192,6 +196,8 @@ Program::Program(std::span<const FieldChain> asked, const FieldCatalog& catalog,
     compile_output(static_cast<std::uint32_t>(chains.size() - 1));
   }
 
+  const WindowedChains windowed(chains);
+
   state.version = "transforms " + std::to_string(kTransformsVersion);
   for (const auto& [codec, version] : codecs) state.version += "; " + codec + " " + std::to_string(version);
   for (const auto& [name, chain] : chains) {
@@ -204,6 +210,8 @@ Program::Program(std::span<const FieldChain> asked, const FieldCatalog& catalog,
     if (state.outputs[*leader].keep == Keep::row) state.outputs[*leader].keep = Keep::bytes;
     state.outputs[*leader].verbatim = false;  // nobody would look at its value
   }
+  windowed.apply(state.leaders, state.outputs);
+  state.windows = windowed.windows();
 }
 
 Program::~Program() = default;
@@ -219,6 +227,19 @@ std::span<const std::uint32_t> Program::order() const {
 
 std::optional<std::uint32_t> Program::leader(std::uint32_t output) const {
   return state_->leaders.at(output);
+}
+
+std::uint32_t Program::windows() const {
+  return state_->windows;
+}
+
+std::uint64_t Program::samples_of_row() const {
+  std::uint64_t samples = 0;
+  for (std::uint32_t window = 0; window <= windows(); ++window) {
+    const auto of = std::ranges::find(state_->outputs, window, &Output::window);
+    if (of != state_->outputs.end()) samples += of->steps;
+  }
+  return samples;
 }
 
 bool Program::select(std::uint32_t output, const FieldHeader& field, const SampleContext& sample,
@@ -331,9 +352,9 @@ std::uint64_t SlotFiller::items(std::uint32_t output, const FieldBytes& field) {
 void SlotFiller::fill(std::uint32_t output, const FieldBytes& field, std::span<std::byte> slot) {
   State& state = *state_;
   const Output& described = state.program.outputs.at(output);
-  if (!described.ragged && slot.size() != described.row_bytes()) {
+  if (!described.ragged && slot.size() != described.step_bytes()) {
     throw Error::invalid_argument("the slot of output \"" + described.name + "\" has " + std::to_string(slot.size()) +
-                                  " bytes, not " + std::to_string(described.row_bytes()));
+                                  " bytes, not " + std::to_string(described.step_bytes()));
   }
   const SlotRow row = state.row(output, field, slot);
   named(state.sample, *field.schema, [&] {

@@ -39,6 +39,10 @@ class Program {
   /// The output that an output goes along with: the image or points at the end of its follow(), or the items that it
   /// names; nothing where it follows none.
   std::optional<std::uint32_t> leader(std::uint32_t output) const;
+  /// Windows of its outputs: see Output::window.
+  std::uint32_t windows() const;
+  /// Samples that a row is made of at most: its own, where some output is no window's, and the steps of all windows.
+  std::uint64_t samples_of_row() const;
   /// Byte ranges of the field that output needs for this sample; false when it needs the whole field.
   bool select(std::uint32_t output, const FieldHeader& field, const SampleContext& sample,
               std::vector<ByteRange>& ranges) const;
@@ -67,7 +71,8 @@ class SlotFiller {
   void begin(const SampleContext& sample);
   /// Items in the sample's row of a ragged output. Throws Error: corrupt, unsupported.
   std::uint64_t items(std::uint32_t output, const FieldBytes& field);
-  /// Writes the sample's row: row_bytes() bytes, or items() * row_bytes() for a ragged output. The whole slot is
+  /// Writes the sample's row: row_bytes() bytes, or items() * row_bytes() for a ragged output; of a window's
+  /// output step_bytes(), one step. The whole slot is
   /// written or an Error thrown: corrupt, unsupported, shape (a row of another shape than the output's).
   void fill(std::uint32_t output, const FieldBytes& field, std::span<std::byte> slot);
 

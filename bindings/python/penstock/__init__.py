@@ -44,6 +44,7 @@ from ._penstock import (
     field,
     follow,
     image,
+    inside,
     key_points,
     label,
     lengths,
@@ -54,6 +55,7 @@ from ._penstock import (
     pad,
     points,
     raw,
+    window,
 )
 from ._penstock import (
     close_all as _close_all,
@@ -111,6 +113,7 @@ __all__ = [
     "finish_pack",
     "follow",
     "image",
+    "inside",
     "key_points",
     "label",
     "lengths",
@@ -131,6 +134,7 @@ __all__ = [
     "stage",
     "transform",
     "tune",
+    "window",
 ]
 
 concat = _worded("penstock.concat", concat)
@@ -140,6 +144,7 @@ follow = _worded("penstock.follow", follow)
 mixup = _worded("penstock.mixup", mixup)
 mixture = _worded("penstock.mixture", mixture)
 open = _worded("penstock.open", open)
+window = _worded("penstock.window", window)
 boxes = _worded_step("penstock.boxes", boxes)
 key_points = _worded_step("penstock.key_points", key_points)
 label = _worded_step("penstock.label", label)

@@ -20,6 +20,8 @@ class ChainState(NamedTuple):
     misuse: str
     steps: tuple[str, ...]
     """As text."""
+    window: str
+    """As text; empty: none."""
 
     @classmethod
     def of(cls, chain: Chain) -> ChainState:
@@ -27,8 +29,8 @@ class ChainState(NamedTuple):
 
     @property
     def begins(self) -> bool:
-        """Whether field() or follow() stands in it."""
-        return bool(self.sources) or self.followed is not None
+        """Whether field(), window() or follow() stands in it."""
+        return bool(self.sources) or bool(self.window) or self.followed is not None
 
 
 class Step:

@@ -1,0 +1,28 @@
+// Cells: what a loader with windows fills one by one, each sample of a batch with all the places that it has in it.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include <penstock/formats/dataset.hpp>
+#include <penstock/loader/batch/batch_builder.hpp>
+#include <penstock/loader/windows/windows.hpp>
+
+namespace penstock {
+
+/// Makes the cells of a batch whose rows are named, and writes what inside() tells of them.
+/// A sample that stands in several rows, or in several windows, is one cell, so that its bytes are read once; it fills
+/// a row of the outputs that are no window's at most once, and has a cell for each place of a window whose draws say
+/// what is read.
+void plan_cells(BatchBuilder& builder, std::span<const Output> outputs, const Windows& windows, const Dataset& dataset);
+
+/// The same for one row alone, whose sample has changed: one cell for each place.
+void plan_row(BatchBuilder& builder, std::uint32_t row, std::span<const Output> outputs, const Windows& windows,
+              const Dataset& dataset, std::vector<Cell>& cells, std::vector<CellPlace>& places);
+
+/// What draws and messages go by at a place: the row's draws, the cell's name.
+SampleContext context_of_place(const BatchBuilder& builder, const Cell& cell, const CellPlace& place);
+/// That of the place by which the cell's reads are planned.
+SampleContext context_of_cell(const BatchBuilder& builder, std::uint32_t number);
+
+}  // namespace penstock

@@ -1,0 +1,123 @@
+// What a worker does of batches with windows: a sample fills several places, and a row is mended once all are done.
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <penstock/base/caught.hpp>
+#include <penstock/base/error.hpp>
+#include <penstock/loader/fetch/cells.hpp>
+#include <penstock/loader/windows/windows.hpp>
+#include <penstock/loader/work/worker.hpp>
+
+namespace penstock {
+
+void Worker::run_cell(BatchBuilder& builder, std::uint32_t number, RowTask* ahead, std::uint32_t index) {
+  builder.set_state(number, BatchBuilder::RowState::decoding);
+  const FillTimes fill = filler_.fill_times();
+  const RowTime before{
+      .begin = Clock::now(), .read = filler_.read_time(), .decode = fill.decode, .transform = fill.transform};
+  const std::uint64_t asked = filler_.asked_bytes();
+  const Cell& cell = builder.cells[number];
+  const SampleContext sample = context_of_cell(builder, number);
+  auto failure = caught([&] {
+    slots_.of_places(builder, context_.program.outputs(), builder.places_of(cell));
+    if (ahead != nullptr && ahead->failures[index] == nullptr) {
+      filler_.bring_ahead(sample, *ahead, index);
+    } else {
+      filler_.bring(sample, slots_);  // also the second try of what failed to be read ahead
+    }
+  });
+  fill_cell(builder, cell, std::move(failure));
+  builder.add_read(filler_.asked_bytes() - asked);
+  if (record_ != nullptr) record_row(before, sample);
+}
+
+// `failure`: of bringing the bytes. What is drawn is filled for each place, the rest once for each window.
+void Worker::fill_cell(BatchBuilder& builder, const Cell& cell, std::exception_ptr failure) {
+  const std::span<const Output> outputs = context_.program.outputs();
+  const std::span<const CellPlace> places = builder.places_of(cell);
+  const bool brought = failure == nullptr;
+  if (!brought && places.front().window != places.back().window) {  // what one of them lacks, others need not have
+    for (const CellPlace& place : places) {
+      if (auto own = fill_alone(builder, cell, place)) fail_place(builder, cell, place, own);
+    }
+    return;
+  }
+  bool others = false;  // the filler has since brought something else
+  const CellPlace* first = nullptr;
+  for (const CellPlace& place : places) {
+    const bool begins = first == nullptr || first->window != place.window;
+    if (begins) first = &place;
+    const SampleContext sample = context_of_place(builder, cell, place);
+    if (begins && brought) {
+      failure = caught([&] {
+        if (std::exchange(others, false)) filler_.bring(sample, slots_);
+        filler_.fill_place(sample, place.window, slots_);
+      });
+    } else if (brought && failure == nullptr) {
+      failure = caught([&] {
+        other_slots_.of_places(builder, outputs, {&place, 1});
+        filler_.fill_again(sample, place.window, slots_, other_slots_);
+      });
+      if (failure != nullptr) {
+        fail_place(builder, cell, place, std::exchange(failure, nullptr));
+        continue;
+      }
+    } else if (brought && std::ranges::any_of(outputs, [&](const Output& output) {
+                 return output.window == place.window && output.drawn;
+               })) {  // of a broken image, a part may be sound
+      others = true;
+      if (auto own = fill_alone(builder, cell, place)) fail_place(builder, cell, place, own);
+      continue;
+    }
+    if (failure != nullptr) fail_place(builder, cell, place, failure);
+  }
+}
+
+std::exception_ptr Worker::fill_alone(BatchBuilder& builder, const Cell& cell, const CellPlace& place) {
+  return caught([&] {
+    RowSlots& slots = other_slots_;
+    slots.of_places(builder, context_.program.outputs(), {&place, 1});
+    const SampleContext sample = context_of_place(builder, cell, place);
+    filler_.bring(sample, slots);
+    filler_.fill_place(sample, place.window, slots);
+  });
+}
+
+void Worker::fail_place(BatchBuilder& builder, const Cell& cell, const CellPlace& place,
+                        const std::exception_ptr& failure) {
+  const auto where = [&] {
+    return ErrorContext{.dataset = context_.dataset.path().string(), .key = std::string(cell.key)};
+  };
+  auto failed = caught([&] {
+    try {
+      std::rethrow_exception(failure);
+    } catch (const Error& error) {
+      if (context_.options.on_error == OnError::raise || !error.is_data_fault()) throw;
+      builder.add_broken({place, cell.sample, error});
+    }
+  });
+  if (failed != nullptr) builder.fail(place.row, explained(std::move(failed), where));
+}
+
+void Worker::fill_whole_row(BatchBuilder& builder, std::uint32_t row) {
+  std::vector<Cell> cells;
+  std::vector<CellPlace> places;
+  plan_row(builder, row, context_.program.outputs(), *context_.options.windows, context_.dataset, cells, places);
+  for (const Cell& cell : cells) {
+    if (auto failure = fill_alone(builder, cell, places[cell.first])) std::rethrow_exception(failure);
+  }
+}
+
+// Rows with a bad step are marked or replaced as a whole.
+void Worker::mend_rows(BatchBuilder& builder) {
+  for (const BrokenRow& broken : builder.take_broken()) {
+    const std::uint32_t row = broken.place.row;
+    if (auto failure = caught([&] { fall_short(builder, row, broken.sample, broken.error); }))
+      fail_row(builder, row, failure);
+  }
+}
+
+}  // namespace penstock

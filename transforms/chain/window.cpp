@@ -1,0 +1,167 @@
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <optional>
+
+#include <penstock/base/error.hpp>
+#include <penstock/base/printable.hpp>
+#include <penstock/transforms/chain/parameter.hpp>
+#include <penstock/transforms/chain/ragged_steps.hpp>
+#include <penstock/transforms/chain/window.hpp>
+
+namespace penstock {
+namespace {
+
+constexpr std::size_t kMostSteps = 65'536;
+constexpr double kFarthest = 0x1p53;  // of whole numbers that a double holds each of
+
+// As short as it can be read back.
+std::string offset_text(double number) {
+  char text[32];
+  const auto end = std::to_chars(text, text + sizeof text, number).ptr;
+  return {text, end};
+}
+
+std::string quoted_name(const std::string& name) {
+  const char quote = name.find('"') == std::string::npos ? '"' : '\'';
+  return quote + name + quote;
+}
+
+Edge edge_of(const std::string& word) {
+  if (word == "pad") return Edge::pad;
+  if (word == "drop") return Edge::drop;
+  throw Error::invalid_argument("window(): edge is \"pad\" or \"drop\", not " + double_quoted(word));
+}
+
+void require_offsets(const WindowSpec& spec) {
+  const auto refuse = [](const std::string& cause) { throw Error::invalid_argument("window(): " + cause); };
+  if (spec.offsets.empty()) refuse("offsets is empty, so a row would have no steps");
+  if (spec.offsets.size() > kMostSteps)
+    refuse(std::to_string(spec.offsets.size()) + " offsets, at most " + std::to_string(kMostSteps) + " do");
+  for (const double offset : spec.offsets) {
+    if (!std::isfinite(offset)) refuse("an offset is no finite number");
+    if (!spec.at.empty()) continue;
+    if (offset != std::floor(offset))
+      refuse("offset " + offset_text(offset) + " is no whole number of steps; at=\"FIELD\" takes those of a number");
+    if (std::abs(offset) > kFarthest) refuse("offset " + offset_text(offset) + " is farther than any group is long");
+  }
+  if (!spec.at.empty() && !spec.order_by.empty()) refuse("at orders the steps itself: leave out order_by");
+  for (const std::string* name : {&spec.group, &spec.order_by, &spec.at}) {
+    if (name->find('"') != std::string::npos && name->find('\'') != std::string::npos)
+      refuse(double_quoted(*name) + " holds quotes of both kinds");
+  }
+}
+
+Chain window_chain(const std::string& alternatives, WindowSpec spec) {
+  require_offsets(spec);
+  Chain chain;
+  if (!alternatives.empty()) chain.sources = alternatives_in(alternatives, "window");
+  chain.window = std::make_shared<const WindowSpec>(std::move(spec));
+  return chain;
+}
+
+using Chains = std::span<const std::pair<std::string, Chain>>;
+
+// The chain whose window the output has: its own, or that of the one that it follows. Circles are told by Program.
+const std::pair<std::string, Chain>* head_of(Chains chains, const std::pair<std::string, Chain>& of) {
+  const auto* at = &of;
+  for (std::size_t hops = 0; hops <= chains.size(); ++hops) {
+    if (at->second.window != nullptr) return at;
+    if (!at->second.followed) return nullptr;
+    const auto next = std::ranges::find(chains, *at->second.followed, &std::pair<std::string, Chain>::first);
+    if (next == chains.end()) return nullptr;
+    at = &*next;
+  }
+  return nullptr;
+}
+
+std::vector<std::string> sources_of(const std::pair<std::string, Chain>& output) {
+  return output.second.sources.empty() ? std::vector{output.first} : output.second.sources;
+}
+
+std::vector<ChainWindow> windows_and_numbers(Chains chains, std::vector<std::uint32_t>& numbers) {
+  std::vector<ChainWindow> windows;
+  numbers.assign(chains.size(), 0);
+  for (std::size_t i = 0; i < chains.size(); ++i) {
+    const auto* head = head_of(chains, chains[i]);
+    if (head == nullptr) continue;
+    const std::vector<std::string> sources = sources_of(*head);
+    const auto found = std::ranges::find_if(windows, [&](const ChainWindow& known) {
+      return *known.spec == *head->second.window && known.sources == sources;
+    });
+    numbers[i] = static_cast<std::uint32_t>(found - windows.begin()) + 1;
+    if (found == windows.end()) windows.push_back({head->second.window, sources, {}, head->first});
+    ChainWindow& window = windows[numbers[i] - 1];
+    const bool needs_none = std::ranges::any_of(chains[i].second.steps, [](const Step& step) {
+      return step.is<step::Inside>() || step.is<step::PadMask>() || step.is<step::Lengths>();
+    });
+    if (needs_none && chains[i].second.sources.empty()) continue;
+    std::vector<std::string> own = sources_of(chains[i]);
+    if (std::ranges::find(window.needs, own) == window.needs.end()) window.needs.push_back(std::move(own));
+  }
+  return windows;
+}
+
+}  // namespace
+
+Chain window(const std::string& alternatives, const WindowOptions& options) {
+  return window_chain(alternatives,
+                      {options.offsets, options.group, edge_of(options.edge), options.order_by, options.at});
+}
+
+Chain window_from(StepArguments& given) {
+  const Argument& offsets = given.get(1, "offsets");
+  WindowSpec spec;
+  spec.offsets = offsets.numbers;
+  if (!offsets.words.empty() || (!offsets.list && offsets.numbers.empty()))
+    throw Misfit("offsets is a list of numbers");
+  const auto word = [&](std::size_t place, std::string_view name) {
+    const Argument* found = given.find(place, name);
+    return found == nullptr || found->none ? std::string() : StepArguments::word(*found, name);
+  };
+  const std::string alternatives = word(0, "field");
+  spec.group = word(2, "group");
+  const std::string edge = word(StepArguments::kByKeyword, "edge");
+  spec.edge = edge.empty() ? Edge::pad : edge_of(edge);
+  spec.order_by = word(StepArguments::kByKeyword, "order_by");
+  spec.at = word(StepArguments::kByKeyword, "at");
+  given.none_left();
+  return window_chain(alternatives, std::move(spec));
+}
+
+std::string to_string(const WindowSpec& spec, std::span<const std::string> sources) {
+  std::string names, offsets;
+  for (const std::string& source : sources) names += (names.empty() ? "" : "|") + source;
+  for (const double offset : spec.offsets) offsets += (offsets.empty() ? "" : ", ") + offset_text(offset);
+  std::string line = "window(" + (names.empty() ? "" : quoted_name(names) + ", ") + "offsets=[" + offsets + "]";
+  if (!spec.group.empty()) line += ", group=" + quoted_name(spec.group);
+  line += std::string(", edge=") + (spec.edge == Edge::pad ? "\"pad\"" : "\"drop\"");
+  if (!spec.order_by.empty()) line += ", order_by=" + quoted_name(spec.order_by);
+  if (!spec.at.empty()) line += ", at=" + quoted_name(spec.at);
+  return line + ")";
+}
+
+const StepTable& step::Inside::table() {
+  static const TableOf<Inside> table{
+      "inside",
+      "After follow(\"OUTPUT\"), whose chain begins with window(): bool (offsets,), True for steps of the row's group, "
+      "False where its nearest step is repeated. Needs no field of its own."};
+  return table;
+}
+
+Chain inside() {
+  return one_step(step::Inside{});
+}
+
+std::vector<ChainWindow> windows_of(Chains chains) {
+  std::vector<std::uint32_t> numbers;
+  return windows_and_numbers(chains, numbers);
+}
+
+std::vector<std::uint32_t> window_numbers(Chains chains) {
+  std::vector<std::uint32_t> numbers;
+  windows_and_numbers(chains, numbers);
+  return numbers;
+}
+
+}  // namespace penstock
