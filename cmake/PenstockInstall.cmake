@@ -29,11 +29,13 @@ set(public_headers
   loader/choices/draws.hpp
   loader/choices/column.hpp
   loader/choices/image_sizes.hpp
+  loader/choices/lengths.hpp
   loader/choices/only.hpp
   loader/choices/sort.hpp
   loader/choices/split.hpp
   loader/choices/values.hpp
   loader/ledger/audit.hpp
+  loader/length_buckets.hpp
   loader/loader.hpp
   loader/draws.hpp
   loader/mixture.hpp
@@ -43,6 +45,8 @@ set(public_headers
   loader/model/gains.hpp
   loader/model/simulation.hpp
   loader/options.hpp
+  loader/plan/batch_limits.hpp
+  loader/plan/length_table.hpp
   loader/plan/state.hpp
   loader/read/read_engine.hpp
   loader/time/histogram.hpp

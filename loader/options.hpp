@@ -23,7 +23,7 @@
 namespace penstock {
 
 class Mixture;
-struct Buckets;
+struct LengthBuckets;
 struct Draws;
 struct Windows;
 
@@ -80,8 +80,9 @@ struct LoaderOptions {
   std::uint64_t shuffle_window = 0;
   /// How often samples come, where that is not once each: weights, repeats, classes in balance; null: once each.
   std::shared_ptr<const Draws> draws = {};
-  /// Batches of samples of like lengths, or of as many as a budget has room for; null: batch_size of them, as they come.
-  std::shared_ptr<const Buckets> buckets = {};
+  /// Batches of samples of like lengths, or of as many as a budget has room for; null: batch_size of them, as they
+  /// come.
+  std::shared_ptr<const LengthBuckets> buckets = {};
   /// Outputs whose rows are of several samples each; null: of one.
   std::shared_ptr<const Windows> windows = {};
 

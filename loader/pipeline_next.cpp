@@ -209,7 +209,8 @@ BatchResult Pipeline::filled_by_host(const Batch& batch) {
                     .epoch = record.epoch,
                     .start = record.start,
                     .batch = record.number,
-                    .carried = record.carried};
+                    .carried = record.carried,
+                    .composed = record.composed};
   static const GpuJpeg none;
   DeviceShare share = share_;
   share.offload = offloads(direct_, none);
@@ -223,7 +224,7 @@ Batch Pipeline::at(std::uint64_t epoch, std::uint64_t number) {
   Position at = cursor_.position().first_of(epoch);
   at.batch = number;
   const Plan plan = plan_of(at);
-  if (number >= plan.batches()) {
+  if (!plan.has(number)) {
     throw Error::invalid_argument("batch " + std::to_string(number) + " of an epoch of " +
                                   std::to_string(plan.batches()));
   }

@@ -15,6 +15,7 @@
 #include <penstock/formats/labels/absent_classes.hpp>
 #include <penstock/loader/device/device_plan.hpp>
 #include <penstock/loader/draws.hpp>
+#include <penstock/loader/length_buckets.hpp>
 #include <penstock/loader/mixture.hpp>
 #include <penstock/loader/plan/distributed_env.hpp>
 #include <penstock/loader/prepare.hpp>
@@ -173,6 +174,17 @@ void require_order_of_draws(const Dataset& dataset, const LoaderOptions& options
     refuse(" go with neither shuffle_window nor shuffle_block, which keep to the samples' order");
 }
 
+void require_whole_batches(const Dataset& dataset, const LoaderOptions& options) {
+  constexpr std::uint64_t kLongestWindow = std::uint64_t{1} << 31;
+  const std::uint64_t rows = std::uint64_t{options.batch_size} * options.world, window = options.buckets->window;
+  const ErrorContext here{.dataset = dataset.path().string()};
+  if (window > kLongestWindow) throw Error::invalid_argument("bucket_window must be at most 2147483648", here);
+  if (window < rows)
+    throw Error::invalid_argument("bucket_window=" + std::to_string(window) +
+                                      " has no room for a batch of all ranks, " + std::to_string(rows) + " rows",
+                                  here);
+}
+
 }  // namespace
 
 LoaderOptions resolved(const Dataset& dataset, LoaderOptions options) {
@@ -212,6 +224,7 @@ LoaderOptions resolved(const Dataset& dataset, LoaderOptions options) {
   require(options.shuffle_window == 0 || options.shuffle_block.value_or(0) == 0,
           "shuffle_window and shuffle_block are two orders: give one of them");
   require_order_of_draws(dataset, options);
+  if (options.buckets != nullptr) require_whole_batches(dataset, options);
   require(options.device_prefetch > 0, "device_prefetch must be at least 1");
   if (options.on_device == nullptr && !options.device.empty()) options.on_device = open_device(options.device);
   if (options.on_device != nullptr) options.device = to_string(options.on_device->id());
@@ -284,7 +297,9 @@ PlanOptions plan_options(const LoaderOptions& options, const Selection& selectio
           .world = options.world,
           .last = options.last,
           .mixed = selection.mixed,
-          .draws = selection.draws};
+          .draws = selection.draws,
+
+          .bucketed = selection.bucketed};
 }
 
 std::vector<FailureShare> failure_shares(const Selection& selection) {

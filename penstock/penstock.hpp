@@ -4,6 +4,7 @@
 #include <penstock/base/error.hpp>
 #include <penstock/formats/dataset.hpp>
 #include <penstock/formats/views/views.hpp>
+#include <penstock/loader/choices/lengths.hpp>
 #include <penstock/loader/choices/only.hpp>
 #include <penstock/loader/choices/sort.hpp>
 #include <penstock/loader/choices/split.hpp>

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <penstock/loader/batch/field.hpp>
+#include <penstock/loader/plan/batch_limits.hpp>
 #include <penstock/loader/time/stats.hpp>
 #include <penstock/transforms/mix.hpp>
 #include <penstock/transforms/program/output.hpp>
@@ -24,6 +25,7 @@ struct BatchRecord {
   std::uint32_t rows = 0;
   std::vector<std::uint64_t> samples;
   std::shared_ptr<const Carried> carried;  ///< of a mixture, as Position has it
+  BatchLimits composed;                    ///< of the epoch's batches, as Position has it
   std::vector<std::uint32_t> occurrences;  ///< of each row's sample in the epoch's list of samples
   std::vector<std::int64_t> sources;       ///< of each row, its number in the mixture; empty without one
   std::vector<std::string_view> keys;

@@ -24,6 +24,7 @@ void name_rows(BatchBuilder& builder, const WorkerContext& context, const Positi
   slab.shuffle_block = position.shuffle_block;
   slab.start = position.start;
   slab.carried = position.carried;
+  slab.composed = position.composed;
   for (std::uint32_t i = 0; i < slab.rows; ++i) {
     const Row& row = builder.rows[i];
     slab.samples[i] = context.selection.sample(row.sample);
@@ -119,9 +120,9 @@ void Scheduler::feed(const Command& command, std::stop_token stop) {
   Position at = command.position;
   while (true) {
     const Plan plan = at.plan(plan_options_);
-    const bool endless_nothing = plan.batches() == 0 && at.start == 0;  // too few samples for one full batch
+    const bool endless_nothing = !plan.has(0) && at.start == 0;  // too few samples for one full batch
     if (endless_nothing) return;
-    for (; at.batch < plan.batches(); ++at.batch) {
+    for (; plan.has(at.batch); ++at.batch) {
       if (!feed_batch(at, plan, command.generation, stop)) return;
     }
     at = at.first_of(at.epoch + 1);

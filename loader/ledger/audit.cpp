@@ -237,7 +237,7 @@ class LedgerAuditor {
 
   void name_samples(AuditedPositions& positions, std::uint64_t epoch, const LedgerMove& move) const {
     const SavedOrder& order = *header_->state.order;
-    if (dataset_ == nullptr || positions.count == 0 || order.subset || order.draws) return;
+    if (dataset_ == nullptr || positions.count == 0 || order.subset || order.draws || header_->state.buckets) return;
     const Plan plan({.samples = header_->state.samples,
                      .shuffle = order.shuffle,
                      .shuffle_block = move.shuffle_block,

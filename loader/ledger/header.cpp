@@ -145,6 +145,12 @@ std::string ledger_difference(const LoaderState& ledger, const LoaderState& load
     return told("shuffle_block=" + std::to_string(theirs.shuffle_block), std::to_string(ours.shuffle_block));
   if (theirs.last != ours.last) return told("last=" + std::string(name(theirs.last)), std::string(name(ours.last)));
   if (theirs != ours) return "another subset of the samples, or another order of them";
+  if (ledger.buckets.has_value() != loader.buckets.has_value())
+    return told(ledger.buckets ? "batches by length" : "batches in the samples' order",
+                loader.buckets ? "by length" : "in the samples' order");
+  if (ledger.buckets && ledger.buckets->lengths != loader.buckets->lengths) return "batches by other lengths";
+  if (ledger.buckets && ledger.buckets->window != loader.buckets->window)
+    return told("bucket_window=" + std::to_string(ledger.buckets->window), std::to_string(loader.buckets->window));
   const bool mixed = ledger.mixture && loader.mixture;
   const bool same = mixed ? difference(*ledger.mixture, *loader.mixture).empty() : ledger.mixture == loader.mixture;
   return same ? "" : "a mixture of other sources or weights";

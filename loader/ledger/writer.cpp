@@ -10,19 +10,20 @@ namespace {
 
 constexpr std::chrono::seconds kSyncsApart{1};
 
+bool by_budget(const PlanOptions& plan) {
+  return plan.bucketed != nullptr && plan.bucketed->budget() != 0;
+}
+
+std::uint64_t begin_of(const PlanOptions& plan, const Position& at) {
+  if (by_budget(plan)) return at.plan(plan).position_after(at.batch);
+  return at.start + at.batch * plan.batch_size * plan.world;
+}
+
 }  // namespace
 
 LedgerBatch ledger_batch(const PlanOptions& plan, const Position& at) {
-  const std::uint64_t step = std::uint64_t{plan.batch_size} * plan.world;
-  const std::uint64_t left_out = plan.last == Last::drop ? (plan.samples - at.start) % step : 0;
-  const std::uint64_t ends = plan.samples - left_out;
-  const std::uint64_t begin = at.start + at.batch * step;
-  const std::uint64_t first = begin + std::uint64_t{plan.rank} * plan.batch_size;
-  return {.batch = at.batch,
-          .first = std::min(first, ends),
-          .end = std::min(first + plan.batch_size, ends),
-          .reached = std::min(begin + step, ends),
-          .ends = ends};
+  const Plan::Share share = by_budget(plan) ? at.plan(plan).share(at.batch) : Plan::share_of(plan, at.start, at.batch);
+  return {.batch = at.batch, .first = share.first, .end = share.end, .reached = share.reached, .ends = share.ends};
 }
 
 LedgerWriter::LedgerWriter(const std::filesystem::path& folder, LedgerHeader mine, const PlanOptions& plan)
@@ -86,7 +87,7 @@ void LedgerWriter::enter(LedgerRecord::Kind outcome, const Position& at, std::ui
   const bool follows = last_ && last_->same_order(at) && last_->start == at.start && last_->batch + 1 == at.batch;
   if (!follows) {
     const LedgerMove move{.epoch = at.epoch,
-                          .position = at.start + at.batch * plan_.batch_size * plan_.world,
+                          .position = begin_of(plan_, at),
                           .seed = at.seed,
                           .shuffle_block = at.shuffle_block,
                           .start = at.start,

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <utility>
 
 #include <penstock/base/error.hpp>
@@ -57,6 +59,21 @@ void require_same(const SavedOrder& saved, const SavedOrder& own) {
   require(saved.subset == own.subset, "another subset of the samples", "one of its own");
 }
 
+std::string budget_text(double number) {
+  std::array<char, 32> digits{};
+  return {digits.data(), std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr};
+}
+
+std::string told_of(const BatchLimits& limits) {
+  return std::to_string(limits.world) + (limits.world == 1 ? " rank" : " ranks") +
+         " with batch_size=" + std::to_string(limits.batch_size) +
+         (limits.budget != 0 ? " and batch_budget=" + budget_text(limits.budget) : " and no batch_budget");
+}
+
+std::string by_text(const std::string& by) {
+  return by.empty() ? "lengths of the program's own" : "bucket_by=" + double_quoted(by);
+}
+
 }  // namespace
 
 Cursor::Cursor(const PlanOptions& plan, std::optional<std::uint64_t> subset, std::uint64_t block_of_version_1)
@@ -96,7 +113,69 @@ LoaderState Cursor::save(std::uint64_t fingerprint, std::string transforms) cons
           .batch_size = options_.batch_size,
           .transforms = std::move(transforms),
           .order = saved,
-          .mixture = std::move(mixed)};
+          .mixture = std::move(mixed),
+          .buckets = options_.bucketed != nullptr ? std::optional(buckets()) : std::nullopt};
+}
+
+std::uint64_t Cursor::batches_per_epoch() const {
+  if (options_.bucketed == nullptr || options_.bucketed->budget() == 0) return Plan(options_, 0).batches();
+  return position_.first_of(position_.epoch).plan(options_).batches();
+}
+
+SavedBuckets Cursor::buckets() const {
+  const BatchLimits own{
+      .batch_size = options_.batch_size, .world = options_.world, .budget = options_.bucketed->budget()};
+  return {.by = options_.bucketed->by(),
+          .lengths = options_.bucketed->fingerprint(),
+          .window = options_.bucketed->window(),
+          .limits = position_.composed.batch_size != 0 ? position_.composed : own};
+}
+
+void Cursor::require_same_buckets(const LoaderState& state) const {
+  if (!state.buckets && options_.bucketed == nullptr) return;
+  const auto refuse = [](const std::string& theirs, const std::string& ours) {
+    throw Error::invalid_argument("the state was saved with " + theirs + ", this loader has " + ours);
+  };
+  if (!state.buckets) refuse("no bucket_by", by_text(options_.bucketed->by()));
+  if (options_.bucketed == nullptr) refuse(by_text(state.buckets->by), "no bucket_by");
+  if (state.buckets->lengths != options_.bucketed->fingerprint())
+    refuse("other lengths, " + by_text(state.buckets->by), by_text(options_.bucketed->by()));
+  if (state.buckets->window != options_.bucketed->window())
+    refuse("bucket_window=" + std::to_string(state.buckets->window),
+           "bucket_window=" + std::to_string(options_.bucketed->window()));
+}
+
+// In the middle of an epoch its batches stay those that it was composed of.
+void Cursor::go_on(const LoaderState& state, Position& position) const {
+  PlanOptions then = options_;
+  then.world = state.world;
+  then.batch_size = state.batch_size;
+  then.rank = 0;
+  BatchLimits own{.batch_size = options_.batch_size, .world = options_.world};
+  const BatchLimits saved = state.buckets ? state.buckets->limits : BatchLimits{};
+  if (options_.bucketed != nullptr) {
+    own.budget = options_.bucketed->budget();
+    position.composed = saved;
+  }
+  const Plan plan = position.plan(then);
+  if (state.batch > 0 && !plan.has(state.batch - 1))
+    throw Error::invalid_argument("the state stands behind batch " + std::to_string(state.batch) + " of epoch " +
+                                  std::to_string(state.epoch) + ", which has " + std::to_string(plan.batches()));
+  const std::uint64_t reached = plan.position_after(state.batch);
+  const bool at_end = reached == 0 || reached == options_.samples;
+  const bool same = options_.bucketed == nullptr || saved.same_batches(own);
+  if (same || at_end) position.composed = {};
+  if (same && state.world == options_.world && state.batch_size == options_.batch_size) return;
+  if ((saved.budget != 0 || own.budget != 0) && !at_end) {
+    if (!saved.same_in_all(own))
+      throw Error::invalid_argument("the state stands in the middle of an epoch whose batches were composed for " +
+                                    told_of(saved) + ", this loader is one of " + told_of(own) +
+                                    ": to go on with them, batch_size times the ranks and batch_budget times the "
+                                    "ranks must be the same");
+    return;  // the same batches, divided otherwise
+  }
+  position.start = reached;
+  position.batch = 0;
 }
 
 SavedMixture Cursor::mixture() const {
@@ -131,6 +210,10 @@ void Cursor::note_differences(const LoaderState& state, std::string_view transfo
 
 // Of other weights or sources: what was under way ends, and each source that is still there goes on where it was.
 void Cursor::carry(const LoaderState& state, Restored& restored) const {
+  if ((state.buckets || options_.bucketed != nullptr) && state.start + state.batch > 0)
+    throw Error::invalid_argument(
+        "with bucket_by a mixture of other weights or sources goes on at the end of an epoch alone: within it, what "
+        "each source gave is not the beginning of its order");
   auto carried = std::make_shared<Carried>();
   carried->epoch = state.epoch + (state.start + state.batch > 0 ? 1 : 0);
   for (const MixedSource& source : options_.mixed->sources) {
@@ -201,17 +284,8 @@ Restored Cursor::load(const LoaderState& state, std::uint64_t fingerprint, std::
     require_same(*state.order, own);
   }
   note_differences(state, transforms, notes);
-  PlanOptions then = options_;
-  then.world = state.world;
-  then.batch_size = state.batch_size;
-  then.rank = 0;
-  const Plan plan = restored.position.plan(then);
-  if (state.batch > plan.batches())
-    throw Error::invalid_argument("the state stands behind batch " + std::to_string(state.batch) + " of epoch " +
-                                  std::to_string(state.epoch) + ", which has " + std::to_string(plan.batches()));
-  if (state.world == options_.world && state.batch_size == options_.batch_size) return restored;
-  restored.position.start = plan.position_after(state.batch);
-  restored.position.batch = 0;
+  require_same_buckets(state);
+  go_on(state, restored.position);
   return restored;
 }
 

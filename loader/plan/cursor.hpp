@@ -26,13 +26,14 @@ class Cursor {
   Cursor(const PlanOptions& plan, std::optional<std::uint64_t> subset, std::uint64_t block_of_version_1);
 
   void go_to(const Position& position);
-  bool at_end() const { return position_.batch >= plan_.batches(); }
+  bool at_end() const { return !plan_.has(position_.batch); }
   void advance() { ++position_.batch; }
   void next_epoch() { go_to(position_.first_of(position_.epoch + 1)); }
 
   const Position& position() const { return position_; }
   std::uint64_t reached() const { return plan_.position_after(position_.batch); }  ///< what all ranks have, lies before
-  std::uint64_t batches_per_epoch() const { return Plan(options_, 0).batches(); }
+  /// With a budget, of the epoch that the position is in: another has other batches.
+  std::uint64_t batches_per_epoch() const;
 
   /// The position in a form that outlives this process, and back. Throws Error: invalid_argument, naming the
   /// difference, when the state belongs to another dataset or to another order of its samples.
@@ -43,6 +44,9 @@ class Cursor {
   SavedOrder order() const;      // of the loader's own options
   SavedMixture mixture() const;  // and where its sources are
   void carry(const LoaderState& state, Restored& restored) const;
+  SavedBuckets buckets() const;
+  void require_same_buckets(const LoaderState& state) const;
+  void go_on(const LoaderState& state, Position& position) const;
   void note_differences(const LoaderState& state, std::string_view transforms, std::vector<std::string>& notes) const;
 
   const PlanOptions options_;

@@ -37,32 +37,77 @@ Plan::Plan(const PlanOptions& options, std::uint64_t epoch, std::uint64_t start)
       per_step_(std::uint64_t{options.batch_size} * options.world),
       order_(order_of(options), epoch) {
   if (options_.draws != nullptr) drawn_ = std::make_shared<DrawEpoch>(options_.draws, order_of(options), epoch);
-  if (options_.mixed == nullptr) return;
-  mixed_ = std::make_shared<MixedEpoch>(MixedEpoch::Options{.order = options_.mixed,
-                                                            .carried = options_.carried,
-                                                            .within = order_of(options),
-                                                            .epoch = epoch,
-                                                            .start = start,
-                                                            .batch_size = options_.batch_size,
-                                                            .rank = options_.rank,
-                                                            .world = options_.world});
+  if (options_.mixed != nullptr)
+    mixed_ = std::make_shared<MixedEpoch>(MixedEpoch::Options{.order = options_.mixed,
+                                                              .carried = options_.carried,
+                                                              .within = order_of(options),
+                                                              .epoch = epoch,
+                                                              .start = start,
+                                                              .batch_size = options_.batch_size,
+                                                              .rank = options_.rank,
+                                                              .world = options_.world});
+  if (options_.bucketed != nullptr) bucket();
+}
+
+void Plan::bucket() {
+  const BatchLimits own{
+      .batch_size = options_.batch_size, .world = options_.world, .budget = options_.bucketed->budget()};
+  const BatchLimits limits = options_.composed.batch_size != 0 ? options_.composed : own;
+  if (limits.budget != 0 && start_ != 0 && start_ != options_.samples)
+    throw Error::invalid_argument("with batch_budget an epoch goes on at a batch that it was composed of");
+  PlanOptions plain = options_;
+  plain.bucketed = nullptr;
+  const auto make_lister = [plain, epoch = epoch_]() -> ComposedEpoch::ListRows {
+    return [plan = Plan(plain, epoch)](std::uint64_t first, std::uint64_t end, std::vector<Row>& rows) {
+      rows.clear();
+      plan.add_rows(first, end, rows);
+    };
+  };
+  bucketed_ = std::make_shared<BucketedEpoch>(options_.bucketed->epoch({.samples = options_.samples,
+                                                                        .shuffle = options_.shuffle,
+                                                                        .shuffle_block = options_.shuffle_block,
+                                                                        .seed = options_.seed,
+                                                                        .epoch = epoch_,
+                                                                        .carried = options_.carried,
+                                                                        .limits = limits},
+                                                                       make_lister));
+}
+
+// With a budget: where what last=drop leaves out begins.
+std::uint64_t Plan::ends() const {
+  return options_.samples - (options_.last == Last::drop ? options_.samples % bucketed_->limits().world : 0);
+}
+
+std::optional<ComposedEpoch::GlobalBatch> Plan::global_batch(std::uint64_t b) const {
+  if (start_ == options_.samples) return std::nullopt;
+  const auto batch = bucketed_->batch(b);
+  return batch && batch->first < ends() ? batch : std::nullopt;
+}
+
+bool Plan::has(std::uint64_t b) const {
+  return by_budget() ? global_batch(b).has_value() : b < batches();
 }
 
 std::uint64_t Plan::batches() const {
+  if (by_budget()) {
+    if (start_ == options_.samples) return 0;
+    return bucketed_->batches() - (ends() < options_.samples ? 1 : 0);
+  }
   const std::uint64_t left = options_.samples - start_;
   const bool rest = left % per_step_ != 0 && options_.last != Last::drop;
   return left / per_step_ + rest;
 }
 
 void Plan::batch(std::uint64_t b, std::vector<Row>& rows) const {
-  if (b >= batches()) throw Error::invalid_argument("batch " + std::to_string(b) + " lies behind the epoch's end");
+  if (!has(b)) throw Error::invalid_argument("batch " + std::to_string(b) + " lies behind the epoch's end");
+  if (by_budget()) return rows_of(*global_batch(b), rows);
   const std::uint64_t step = start_ + b * per_step_;
   const std::uint64_t left = options_.samples - step;
   const std::uint64_t count =
       options_.last == Last::keep ? std::min<std::uint64_t>(options_.batch_size, left) : options_.batch_size;
   const std::uint64_t first = step + std::uint64_t{options_.rank} * options_.batch_size;
   rows.clear();
-  if (mixed_ != nullptr && left >= per_step_) {
+  if (mixed_ != nullptr && bucketed_ == nullptr && left >= per_step_) {
     std::vector<MixedRow> mixed;
     mixed_->rows_of(b, mixed);
     for (const MixedRow& row : mixed) rows.push_back({row.sample, row.position, true, row.occurrence});
@@ -74,7 +119,42 @@ void Plan::batch(std::uint64_t b, std::vector<Row>& rows) const {
     rows.push_back(row_at((position - options_.samples) % options_.samples, false));
 }
 
+// Each rank has as many; where ranks go on that the batch was not composed for, its first rows are repeated for it.
+void Plan::rows_of(const ComposedEpoch::GlobalBatch& batch, std::vector<Row>& rows) const {
+  const std::uint64_t size = batch.end - batch.first;
+  const std::uint64_t of_rank = (size + options_.world - 1) / options_.world;
+  if (of_rank > options_.batch_size)
+    throw Error::invalid_argument("a batch that was composed for other ranks has more rows than these have room for");
+  rows.clear();
+  for (std::uint64_t i = options_.rank * of_rank; i < (options_.rank + 1) * of_rank; ++i)
+    rows.push_back(row_at(batch.first + i % size, i < size));
+}
+
+Plan::Share Plan::share(std::uint64_t b) const {
+  if (by_budget()) {
+    const auto batch = global_batch(b);
+    if (!batch) return {ends(), ends(), ends(), ends()};
+    const std::uint64_t of_rank = (batch->end - batch->first + options_.world - 1) / options_.world;
+    const std::uint64_t first = batch->first + options_.rank * of_rank;
+    return {std::min(first, batch->end), std::min(first + of_rank, batch->end), batch->end, ends()};
+  }
+  return share_of(options_, start_, b);
+}
+
+Plan::Share Plan::share_of(const PlanOptions& options, std::uint64_t start, std::uint64_t b) {
+  const std::uint64_t step = std::uint64_t{options.batch_size} * options.world;
+  const std::uint64_t left_out = options.last == Last::drop ? (options.samples - start) % step : 0;
+  const std::uint64_t ends = options.samples - left_out, begin = start + b * step;
+  const std::uint64_t first = begin + std::uint64_t{options.rank} * options.batch_size;
+  return {std::min(first, ends), std::min(first + options.batch_size, ends), std::min(begin + step, ends), ends};
+}
+
 Row Plan::row_at(std::uint64_t position, bool valid) const {
+  if (bucketed_ != nullptr) {
+    Row row = bucketed_->row_at(position);
+    row.valid = valid;
+    return row;
+  }
   if (drawn_ != nullptr) {
     const DrawnRow row = drawn_->row_at(position);
     return {row.entry, position, valid, row.occurrence};
@@ -86,6 +166,10 @@ Row Plan::row_at(std::uint64_t position, bool valid) const {
 
 // Positions [first, end), which are samples of their own.
 void Plan::add_rows(std::uint64_t first, std::uint64_t end, std::vector<Row>& rows) const {
+  if (bucketed_ != nullptr) {
+    for (std::uint64_t position = first; position < end; ++position) rows.push_back(row_at(position, true));
+    return;
+  }
   if (drawn_ != nullptr) {
     std::array<DrawnRow, 64> drawn;
     for (std::uint64_t begin = first; begin < end; begin += drawn.size()) {
@@ -112,6 +196,11 @@ std::uint64_t Plan::sample_at(std::uint64_t position) const {
 }
 
 std::uint64_t Plan::position_after(std::uint64_t delivered) const {
+  if (by_budget()) {
+    if (delivered == 0) return start_;
+    const auto batch = global_batch(delivered);
+    return batch ? batch->first : options_.samples;
+  }
   return delivered >= batches() ? options_.samples : start_ + delivered * per_step_;
 }
 

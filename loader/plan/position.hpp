@@ -16,14 +16,19 @@ struct Position {
   std::uint64_t start = 0;  ///< position of batch 0 in the epoch's permutation
   std::uint64_t batch = 0;
   std::shared_ptr<const Carried> carried = {};  ///< of a mixture, as PlanOptions has it
+  BatchLimits composed = {};                    ///< likewise, where a restored state sets it for its epoch
 
   /// Where another epoch begins, in the same order.
   Position first_of(std::uint64_t other) const {
-    return {.seed = seed, .shuffle_block = shuffle_block, .epoch = other, .carried = carried};
+    return {.seed = seed,
+            .shuffle_block = shuffle_block,
+            .epoch = other,
+            .carried = carried,
+            .composed = other == epoch ? composed : BatchLimits{}};
   }
   bool same_order(const Position& other) const {
     return seed == other.seed && shuffle_block == other.shuffle_block && epoch == other.epoch &&
-           same(carried.get(), other.carried.get());
+           composed == other.composed && same(carried.get(), other.carried.get());
   }
   static bool same(const Carried* one, const Carried* other) {
     return one == other || (one != nullptr && other != nullptr && *one == *other);
@@ -33,6 +38,7 @@ struct Position {
     options.seed = seed;
     options.shuffle_block = shuffle_block;
     options.carried = carried;
+    options.composed = composed;
     return {options, epoch, start};
   }
 };

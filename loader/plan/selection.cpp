@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <string>
@@ -9,6 +11,7 @@
 #include <penstock/formats/encodings.hpp>
 #include <penstock/formats/io/hash.hpp>
 #include <penstock/formats/labels/emptiness.hpp>
+#include <penstock/loader/length_buckets.hpp>
 #include <penstock/loader/mixture.hpp>
 #include <penstock/loader/plan/selection.hpp>
 #include <penstock/loader/plan/serving_field.hpp>
@@ -255,6 +258,37 @@ std::shared_ptr<const DrawOrder> draws_among(const Dataset& dataset, const Selec
   }
 }
 
+std::string decimal_text(double number) {
+  std::array<char, 32> digits{};
+  return {digits.data(), std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr};
+}
+
+// Of the samples in the list, each of which must have a length, and fit.
+std::shared_ptr<const BucketedOrder> bucketed_order(const Dataset& dataset, const LoaderOptions& options,
+                                                    const Selection& selection) {
+  const LengthBuckets& buckets = *options.buckets;
+  const ErrorContext here{.dataset = dataset.path().string()};
+  if (buckets.lengths == nullptr || buckets.lengths->size() != dataset.size())
+    throw Error::invalid_argument("bucket_by takes one length for each sample of the dataset: there are " +
+                                      std::to_string(buckets.lengths != nullptr ? buckets.lengths->size() : 0) +
+                                      " lengths and " + std::to_string(dataset.size()) + " samples",
+                                  here);
+  std::shared_ptr<const LengthTable> lengths = buckets.lengths;
+  if (!selection.included.empty()) lengths = std::make_shared<const LengthTable>(*lengths, selection.included);
+  for (std::uint64_t number = 0; number < selection.listed; ++number) {
+    if (lengths->has(number) && (buckets.budget == 0 || (*lengths)[number] <= buckets.budget)) continue;
+    const ErrorContext where{.dataset = here.dataset, .key = std::string(dataset.key(selection.sample(number)))};
+    if (!lengths->has(number))
+      throw Error::invalid_argument("the sample has nothing that bucket_by=" + double_quoted(buckets.by) +
+                                        " could measure; a view of those that have it leaves it out: only(has=...)",
+                                    where);
+    throw Error::invalid_argument("the sample's length, " + decimal_text((*lengths)[number]) +
+                                      ", is more than batch_budget=" + decimal_text(buckets.budget),
+                                  where);
+  }
+  return std::make_shared<const BucketedOrder>(buckets.by, std::move(lengths), buckets.window, buckets.budget);
+}
+
 }  // namespace
 
 Selection select_samples(const Dataset& dataset, const Program& program, const LoaderOptions& options) {
@@ -272,6 +306,7 @@ Selection select_samples(const Dataset& dataset, const Program& program, const L
     selection.draws = draws_among(dataset, selection, *options.draws);
     selection.samples = selection.draws->length();
   }
+  if (options.buckets != nullptr) selection.bucketed = bucketed_order(dataset, options, selection);
   if (options.mixture == nullptr) return selection;
   selection.mixed = options.mixture->order_of(selection.included);
   selection.samples = selection.mixed->length;

@@ -9,6 +9,7 @@
 
 #include <penstock/formats/dataset.hpp>
 #include <penstock/loader/options.hpp>
+#include <penstock/loader/plan/bucketed_order.hpp>
 #include <penstock/loader/plan/draw_order.hpp>
 #include <penstock/loader/plan/mixed_order.hpp>
 #include <penstock/transforms/program/program.hpp>
@@ -25,6 +26,7 @@ struct Selection {
   std::uint64_t excluded = 0;
   std::shared_ptr<const DrawOrder> draws = {};   ///< null: each of the list comes once
   std::shared_ptr<const MixedOrder> mixed = {};  ///< of a mixture, whose sources' samples stand one behind the other
+  std::shared_ptr<const BucketedOrder> bucketed = {};  ///< of batches by length
 
   /// Of a number in the list.
   std::uint64_t sample(std::uint64_t number) const { return included.empty() ? number : included[number]; }

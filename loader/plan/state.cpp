@@ -132,6 +132,31 @@ Json json_of(const SavedMixture& mixture) {
   return json;
 }
 
+SavedBuckets buckets_of(const Json& json) {
+  if (!json.is_object()) refuse("\"buckets\" is no object");
+  const Json& budget = member(json, "batch_budget");
+  const bool sound = budget.is_null() || (budget.is_number() && budget.get<double>() > 0);
+  if (!sound) refuse("\"batch_budget\" is neither null nor a number above 0");
+  SavedBuckets buckets{.by = text(json, "by"),
+                       .lengths = fingerprint(json, "lengths"),
+                       .window = number<std::uint64_t>(json, "window"),
+                       .limits = {.batch_size = number<std::uint32_t>(json, "batch_size"),
+                                  .world = number<std::uint32_t>(json, "world"),
+                                  .budget = budget.is_null() ? 0 : budget.get<double>()}};
+  if (buckets.limits.batch_size == 0 || buckets.limits.world == 0) refuse("\"buckets\" are of batches without rows");
+  return buckets;
+}
+
+Json json_of(const SavedBuckets& buckets) {
+  const double budget = buckets.limits.budget;
+  return {{"by", buckets.by},
+          {"lengths", hexadecimal(buckets.lengths)},
+          {"window", buckets.window},
+          {"batch_size", buckets.limits.batch_size},
+          {"world", buckets.limits.world},
+          {"batch_budget", budget != 0 ? Json(budget) : Json(nullptr)}};
+}
+
 }  // namespace
 
 std::string difference(const SavedMixture& saved, const SavedMixture& own) {
@@ -186,6 +211,7 @@ std::string LoaderState::to_json() const {
     if (order->draws) json["draws"] = json_of(*order->draws);
   }
   if (mixture) json["mixture"] = json_of(*mixture);
+  if (buckets) json["buckets"] = json_of(*buckets);
   return json.dump();
 }
 
@@ -210,6 +236,7 @@ LoaderState LoaderState::from_json(std::string_view text_in) {
   state.transforms = text(json, "transforms");
   if (version > 1) state.order = order_of(json);
   if (version > 1 && json.contains("mixture")) state.mixture = mixture_of(json["mixture"]);
+  if (version > 1 && json.contains("buckets")) state.buckets = buckets_of(json["buckets"]);
   if (state.world == 0 || state.batch_size == 0) refuse("\"world\" and \"batch_size\" must be at least 1");
   if (state.start > state.samples) refuse("\"start\" lies behind \"samples\"");
   return state;

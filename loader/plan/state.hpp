@@ -10,6 +10,7 @@
 #include <penstock/loader/draws.hpp>
 #include <penstock/loader/mixture_options.hpp>
 #include <penstock/loader/options.hpp>
+#include <penstock/loader/plan/batch_limits.hpp>
 
 namespace penstock {
 
@@ -55,6 +56,15 @@ struct SavedMixture {
 /// makes no difference.
 std::string difference(const SavedMixture& saved, const SavedMixture& own);
 
+/// What batches of like lengths are composed of beside that.
+struct SavedBuckets {
+  std::string by = {};        ///< LengthBuckets::by
+  std::uint64_t lengths = 0;  ///< LengthTable::fingerprint()
+  std::uint64_t window = 0;   ///< LengthBuckets::window
+  BatchLimits limits = {};    ///< that the epoch's batches were composed for
+  friend bool operator==(const SavedBuckets&, const SavedBuckets&) = default;
+};
+
 /// Any rank's state serves all ranks. With another world or batch size the rest of the epoch begins at the first
 /// position not delivered.
 struct LoaderState {
@@ -69,6 +79,7 @@ struct LoaderState {
   /// Nothing in states of version 1, which do not say it. Restoring into another order is an error.
   std::optional<SavedOrder> order = {};
   std::optional<SavedMixture> mixture = {};
+  std::optional<SavedBuckets> buckets = {};
   friend bool operator==(const LoaderState&, const LoaderState&) = default;
 
   /// Of version 2; of version 1 without an order.
