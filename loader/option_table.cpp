@@ -97,6 +97,25 @@ constexpr auto kOptions = std::to_array<OptionEntry>({
     {kOrder, "windows",
      "Which samples the rows of windows have. A loader whose chains begin with window() makes it itself.",
      "Never by hand.", Door::cpp},
+    {kOrder, "bucket_by",
+     "Makes batches of samples of like lengths. \"tokens\", a field: its elements where it is an array, else its "
+     "bytes. "
+     "\"pixels:jpg\", \"height:jpg\", \"width:jpg\", \"shape:jpg\": of images, by their headers. \"bytes:jpg\": of any "
+     "field. \"json:length\": a number in a field. Or one length for each sample: a list, an array or a file.",
+     "Where rows are filled up to the longest of their batch (pad()), and lengths differ much.", Door::python},
+    {kOrder, "bucket_window",
+     "So many samples that follow each other in the order are sorted by length and cut into batches, which are then "
+     "shuffled.",
+     "Lower it where the dataset is not many times as large, so that epochs put samples together anew.", Door::python},
+    {kOrder, "batch_budget",
+     "Batches have as many rows as fit: the longest one's length times the rows is at most this, for each rank, and "
+     "there are at most batch_size rows. Takes bucket_by, whose lengths it counts.",
+     "Where memory bounds a batch, and lengths differ: tokens, pixels or bytes in place of a number of rows.",
+     Door::python},
+    {kOrder, "buckets",
+     "Batches of like lengths, as bucket_by() makes them (penstock/loader/choices/lengths.hpp). Python has options of "
+     "their own for these: bucket_by, bucket_window, batch_budget.",
+     "As bucket_by in Python.", Door::cpp},
     {kErrors, "on_error",
      "What becomes of a sample whose bytes are corrupt, unsupported or of the wrong shape. \"raise\": the loop gets an "
      "error that names it. \"replace\": another sample stands in its row. \"mark\": its row is zeros and `__valid__` "

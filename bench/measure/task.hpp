@@ -10,6 +10,7 @@
 
 #include <penstock/formats/dataset.hpp>
 #include <penstock/loader/draws.hpp>
+#include <penstock/loader/length_buckets.hpp>
 #include <penstock/loader/mixture.hpp>
 #include <penstock/transforms/chain/chain.hpp>
 
@@ -20,9 +21,10 @@ struct Task {
   std::string reason;  ///< why it was chosen: "asked for", "field jpg holds images of 500 x 375"
   std::vector<FieldChain> fields;
   bool shuffle = true;
-  std::shared_ptr<const Draws> draws = {};      ///< null: each sample once an epoch
-  std::shared_ptr<const Mixture> mixture = {};  ///< whose samples the dataset holds; null: it is one by itself
-  std::filesystem::path mixture_file = {};      ///< that it was read from
+  std::shared_ptr<const Draws> draws = {};            ///< null: each sample once an epoch
+  std::shared_ptr<const Mixture> mixture = {};        ///< whose samples the dataset holds; null: it is one by itself
+  std::filesystem::path mixture_file = {};            ///< that it was read from
+  std::shared_ptr<const LengthBuckets> buckets = {};  ///< LoaderOptions::buckets
 };
 
 /// image-train  random_resized_crop(224) | random_flip | normalize(ImageNet mean and deviation), and the label

@@ -53,6 +53,7 @@ LoaderOptions loader_options(const Task& task, const Setting& setting, const Tri
   loader.workers = setting.workers;
   loader.prefetch = setting.prefetch;
   loader.fields = task.fields;
+  loader.buckets = task.buckets;
   loader.engine = options.engine;
   loader.direct_io = options.direct_io;
   loader.on_device = options.device;

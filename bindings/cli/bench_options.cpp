@@ -44,6 +44,7 @@ void BenchOptions::declare(CLI::App& command) {
                   "Shuffle blocks of so many neighbours, and the samples of some blocks; 0: all samples")
       ->capture_default_str();
   drawing.declare(command);
+  buckets.declare(command);
   command.add_flag("--cold", cold, "Drop the dataset's pages from memory before every window");
   command.add_option("--cache", cache, "What the loader keeps of samples; measured from the second epoch on")
       ->check(CLI::IsMember({"none", "encoded", "decoded"}))
@@ -105,6 +106,7 @@ Subject BenchOptions::subject(const std::string& dataset) const {
   const Source source = open_source(dataset);
   Task chosen = task.empty() ? guess_task(source.dataset) : task_named(task, source.dataset);
   chosen.draws = drawing.draws(source.dataset);
+  chosen.buckets = buckets.made(source.dataset);
   chosen.mixture = source.mixture;
   if (source.mixture != nullptr) chosen.mixture_file = dataset;
   return {source.dataset, std::move(chosen)};

@@ -9,6 +9,7 @@
 #include <penstock/bench/measure/sweep.hpp>
 
 #include "draw_arguments.hpp"
+#include "length_options.hpp"
 
 namespace penstock::cli {
 
@@ -21,6 +22,7 @@ struct BenchOptions {
   bool direct_io = false, cold = false, gpu_direct = false;
   double gpu_jpeg = 0;
   DrawArguments drawing;
+  LengthOptions buckets;
   std::string cache = "none", cache_bytes = "1GiB", checksums{name(LoaderOptions{}.checksums)};
 
   void declare(CLI::App& command);

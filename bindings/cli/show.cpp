@@ -19,6 +19,7 @@
 
 #include "command.hpp"
 #include "draw_arguments.hpp"
+#include "length_options.hpp"
 #include "open.hpp"
 #include "output.hpp"
 
@@ -35,6 +36,7 @@ struct ShowArguments {
   std::uint32_t row = 0, batch_size = 64, rank = 0, world = 1;
   bool shuffle = LoaderOptions().shuffle, block_given = false;
   DrawArguments drawing;
+  LengthOptions buckets;
 };
 
 std::string file_text(const std::string& path) {
@@ -92,6 +94,7 @@ Wanted wanted_of(const ShowArguments& given, const Dataset& dataset, std::shared
   wanted.options.draws = given.drawing.draws(dataset);
   wanted.options.mixture = mixture;
   wanted.options.shuffle_window = given.drawing.shuffle_window;
+  LengthOptions buckets = given.buckets;
   if (!given.state.empty()) {
     const LoaderState state = LoaderState::from_json(file_text(given.state));
     if (state.mixture.has_value() != (mixture != nullptr))
@@ -101,6 +104,14 @@ Wanted wanted_of(const ShowArguments& given, const Dataset& dataset, std::shared
       throw Error::invalid_argument(given.state + ": its mixture was carried on from another one");
     if (state.start != 0)
       throw Error::invalid_argument(given.state + ": its epoch was continued with another world or batch size");
+    if (state.buckets) {
+      if (state.buckets->limits.batch_size != state.batch_size || state.buckets->limits.world != state.world)
+        throw Error::invalid_argument(given.state + ": its epoch was continued with another world or batch size");
+      if (state.buckets->by.empty())
+        throw Error::invalid_argument(given.state +
+                                      ": its batches are by lengths of the program's own, which a state does not hold");
+      buckets = {.by = state.buckets->by, .window = state.buckets->window, .budget = state.buckets->limits.budget};
+    }
     wanted.options.seed = state.seed;
     wanted.options.batch_size = state.batch_size;
     wanted.options.world = state.world;
@@ -124,6 +135,7 @@ Wanted wanted_of(const ShowArguments& given, const Dataset& dataset, std::shared
       wanted.options.shuffle_block = state.order ? state.order->shuffle_block : block_of_version_1(dataset);
     }
   }
+  wanted.options.buckets = buckets.made(dataset);
   for (const auto& chains : {given.fields, given.old_fields})
     for (const std::string& field : chains) wanted.options.fields.push_back(parse_field(field));
   for (const std::string& mix : given.mixes) wanted.options.mix.push_back(parse_mix(mix));
@@ -283,6 +295,7 @@ Command show_command(CLI::App& app) {
   command->add_flag("--shuffle,!--no-shuffle", options->shuffle, "The loader shuffles (it does not unless it is told)");
   CLI::Option* block = command->add_option("--shuffle-block", options->shuffle_block, "The loader's, where it has one");
   options->drawing.declare(*command);
+  options->buckets.declare(*command);
   const auto tasks = task_names();
   CLI::Option* task =
       command->add_option("--task", options->task, "A preset of chains; guessed when no --fields are given")

@@ -89,7 +89,8 @@ void construct(PythonLoader* self, const nb::object& source, std::uint32_t batch
                bool publish, const std::optional<std::filesystem::path>& ledger, std::uint64_t shuffle_window,
                const std::optional<SampleNumbers>& weights, bool replacement,
                const std::optional<SampleNumbers>& repeats, const std::optional<std::string>& balance,
-               std::optional<std::uint64_t> epoch_samples) {
+               std::optional<std::uint64_t> epoch_samples, const std::optional<BucketBy>& bucket_by,
+               std::uint64_t bucket_window, std::optional<double> batch_budget) {
   const Workers chosen = workers_of(workers, workers_max);
   LoaderOptions options{.batch_size = batch_size,
                         .shuffle = shuffle,
@@ -131,6 +132,7 @@ void construct(PythonLoader* self, const nb::object& source, std::uint32_t batch
   Dataset dataset = options.mixture != nullptr ? options.mixture->dataset() : open_dataset(source);
   require_classes(dataset, classes);
   options.draws = draws_of(dataset, weights, replacement, repeats, balance, epoch_samples);
+  options.buckets = buckets_of(dataset, bucket_by, bucket_window, batch_budget);
   OwnFunctions own = own_functions(fields, on_sample, on_batch, options.on_error == OnError::mark, python_workers);
   options.fields = std::move(own.fields);
   if (own.step != nullptr && device)
@@ -405,7 +407,8 @@ void bind_loader_class(nb::module_& module) {
            nb::arg("publish") = defaults.publish, nb::arg("ledger") = nb::none(),
            nb::arg("shuffle_window") = defaults.shuffle_window, nb::arg("weights") = nb::none(),
            nb::arg("replacement") = true, nb::arg("repeats") = nb::none(), nb::arg("balance") = nb::none(),
-           nb::arg("epoch_samples") = nb::none(), init_doc())
+           nb::arg("epoch_samples") = nb::none(), nb::arg("bucket_by") = nb::none(),
+           nb::arg("bucket_window") = LengthBuckets{}.window, nb::arg("batch_budget") = nb::none(), init_doc())
       .def("__iter__", iterate, "Begins an epoch. Only the latest iterator gives batches.")
       .def(
           "__repr__",
@@ -416,7 +419,7 @@ void bind_loader_class(nb::module_& module) {
           nb::sig("def __repr__(self) -> str"))
       .def(
           "__len__", [](PythonLoader& self) { return self.use([](Loader& loader) { return loader.batches(); }); },
-          "Batches of a full epoch, of this rank.")
+          "Batches of a full epoch, of this rank; with batch_budget, of the epoch that it is in.")
       .def_prop_ro(
           "epoch", [](PythonLoader& self) { return self.use([](Loader& loader) { return loader.epoch(); }); },
           "That the next batch belongs to.")
@@ -431,7 +434,7 @@ void bind_loader_class(nb::module_& module) {
            "Error:\n"
            "invalid_argument, for another dataset, another order of its samples (shuffle, shuffle_block, subset, "
            "weights, "
-           "last), or\n"
+           "last, bucket_by), or\n"
            "what is no state.")
       .def(
           "at",

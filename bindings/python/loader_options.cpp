@@ -10,9 +10,11 @@
 
 #include <penstock/base/error.hpp>
 #include <penstock/loader/choices/draws.hpp>
+#include <penstock/loader/choices/lengths.hpp>
 #include <penstock/loader/plan/distributed_env.hpp>
 
 #include "bind.hpp"
+#include "door.hpp"
 #include "interpreter.hpp"
 
 namespace penstock::python {
@@ -174,6 +176,28 @@ std::string set_rank(LoaderOptions& options, const std::variant<std::uint32_t, s
   options.rank = found.rank;
   options.world = found.world;
   return "rank " + std::to_string(found.rank) + " of " + std::to_string(found.world) + " from " + found.source;
+}
+
+std::shared_ptr<const LengthBuckets> buckets_of(const Dataset& dataset, const std::optional<BucketBy>& bucket_by,
+                                                std::uint64_t bucket_window, std::optional<double> batch_budget) {
+  if (!bucket_by) {
+    if (batch_budget) throw Error::invalid_argument("batch_budget takes bucket_by, which says what it counts");
+    return nullptr;
+  }
+  if (batch_budget && !(*batch_budget > 0 && std::isfinite(*batch_budget)))
+    throw Error::invalid_argument("batch_budget must be a number above 0, or None");
+  const BucketOptions options{.window = bucket_window, .budget = batch_budget.value_or(0)};
+  if (nb::isinstance<nb::str>(*bucket_by)) {
+    const std::string by = bytes_of(nb::borrow<nb::str>(*bucket_by));
+    const WithoutInterpreter released;
+    return through_door({.dataset = dataset.path().string()},
+                        [&] { return penstock::bucket_by(dataset, by, options, [] { check_signals(); }); });
+  }
+  if (nb::isinstance<nb::tuple>(*bucket_by))
+    throw Error::invalid_argument(
+        "bucket_by takes a field, or one length for each sample, not a number for each class");
+  const auto lengths = nb::cast<Doubles>(nb::object(*bucket_by));
+  return penstock::bucket_by(std::span(lengths.data(), lengths.size()), options);
 }
 
 void require_classes(const Dataset& dataset, const std::optional<std::vector<std::string>>& wanted) {

@@ -13,6 +13,7 @@
 
 #include <penstock/formats/dataset.hpp>
 #include <penstock/loader/draws.hpp>
+#include <penstock/loader/length_buckets.hpp>
 #include <penstock/loader/options.hpp>
 
 #include "python_step.hpp"
@@ -25,6 +26,13 @@ class FieldValue : public nanobind::object {
   static bool is_any(PyObject* object) { return object != nullptr; }
 };
 using FieldsDict = nanobind::typed<nanobind::dict, nanobind::str, FieldValue>;
+
+/// Whose lengths, as a text ("tokens", "pixels:jpg"), or one for each sample: a buffer of float64, which
+/// penstock._draws makes of whatever a program gives.
+class BucketBy : public nanobind::object {
+  NB_OBJECT_DEFAULT(BucketBy, nanobind::object, "str | os.PathLike | collections.abc.Iterable[float]", is_any)
+  static bool is_any(PyObject* object) { return object != nullptr; }
+};
 
 /// Throws Error: invalid_argument, for a word that an option does not know; `known` lists those that it does.
 [[noreturn]] void refuse_word(const std::string& option, const std::string& given, const std::string& known);
@@ -47,6 +55,10 @@ std::chrono::milliseconds timeout_of(std::optional<double> seconds);
 /// Sets rank and world, and returns where they came from (empty when they were given).
 std::string set_rank(LoaderOptions& options, const std::variant<std::uint32_t, std::string>& rank,
                      std::optional<std::uint32_t> world);
+/// Null where nothing is given. Throws Error: invalid_argument, for options that do not go together; what bucket_by()
+/// throws.
+std::shared_ptr<const LengthBuckets> buckets_of(const Dataset& dataset, const std::optional<BucketBy>& bucket_by,
+                                                std::uint64_t bucket_window, std::optional<double> batch_budget);
 /// Nothing when `wanted` is not given, or are the dataset's classes, in that order.
 void require_classes(const Dataset& dataset, const std::optional<std::vector<std::string>>& wanted);
 

@@ -6,6 +6,7 @@ Written from that page alone, for the sizes of tests: simple before fast.
 from __future__ import annotations
 
 import math
+import struct
 from functools import lru_cache
 from typing import Dict, List, Mapping, Optional, Sequence, Tuple, Union
 
@@ -438,3 +439,80 @@ class _Dealing:
                 result[r] += of_source[s][at : at + got[r][s]]
                 at += got[r][s]
         return [sorted(rows) for rows in result]
+
+
+BATCHES = 0x62617463686573  # the stream of window 0's batches
+ROWS = 0x726F777300000000  # that of the rows of a batch that begins at place 0
+
+
+class Buckets:
+    """One epoch of batches by length: the places of its windows, and its global batches."""
+
+    def __init__(
+        self,
+        lengths: Sequence[float],
+        window: int,
+        batch_size: int,
+        world: int,
+        budget: Optional[float],
+        shuffle: bool,
+        seed: int,
+        epoch: int,
+    ) -> None:
+        """`lengths`: that of the sample at each position of the epoch."""
+        self.length = len(lengths)
+        self.budget, self.ranks = budget, world
+        self.positions: List[int] = []  # of each place
+        self.batches: List[Tuple[int, int]] = []  # first place, places
+        rows = batch_size * world
+        size = max(1, window // rows) * rows
+        unit = rows if budget is None else world
+        for w, begin in enumerate(range(0, self.length, size)):
+            here = list(range(begin, min(begin + size, self.length)))
+            k = len(here) // unit * unit
+            order = sorted(here[:k], key=lambda p: (-lengths[p], p))
+            cut = []
+            while order:
+                longest = lengths[order[0]]
+                fit = batch_size if budget is None or longest == 0 else min(batch_size, math.floor(budget / longest))
+                cut.append(order[: fit * world])
+                order = order[fit * world :]
+            for t in range(len(cut)):
+                batch = cut[permutation(len(cut), seed, epoch, BATCHES + w, t)] if shuffle else cut[t]
+                first = len(self.positions)
+                if shuffle:
+                    batch = [batch[permutation(len(batch), seed, epoch, ROWS + first, i)] for i in range(len(batch))]
+                self.batches.append((first, len(batch)))
+                self.positions += batch
+            if k < len(here):
+                self.batches.append((len(self.positions), len(here) - k))
+                self.positions += here[k:]
+
+    def rank(
+        self, batch_size: int, rank: int, world: int, last: str, start: int = 0, batch: int = 0
+    ) -> List[List[Row]]:
+        """What a rank has of the epoch from step `batch` on: of each row the position, and whether it is valid."""
+        if self.budget is None:
+            n, whole = self.length, world * batch_size
+            result = []
+            for b in range(steps(n, batch_size, world, last, start)):
+                begin = start + b * whole
+                rows = batch_size if last == "pad" or begin + whole <= n else min(batch_size, n - begin)
+                first = begin + rank * batch_size
+                result.append([(self.positions[p % n], p < n) for p in range(first, first + rows)])
+            return result[batch:]
+        result = []
+        for f, s in self.batches:
+            if last == "drop" and f >= self.length - self.length % self.ranks:
+                break
+            q = -(-s // world)
+            result.append([(self.positions[f + i % s], i < s) for i in range(rank * q, (rank + 1) * q)])
+        return result[batch:]
+
+
+def fingerprint_of_lengths(lengths: Sequence[Optional[float]]) -> int:
+    h = 0
+    for length in lengths:
+        bits = MASK if length is None else int.from_bytes(struct.pack("<d", length), "little")
+        h = mix((h ^ bits) + G)
+    return h

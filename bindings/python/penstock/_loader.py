@@ -81,7 +81,7 @@ else:
         def __init__(self, *source: Any, **options: Any) -> None:
             if options.get("subset") is not None:
                 options["subset"] = _numbers(options["subset"])
-            for name in ("weights", "repeats"):
+            for name in ("weights", "repeats", "bucket_by"):
                 if options.get(name) is not None:
                     options[name] = numbers_of(options[name], name)
             try:

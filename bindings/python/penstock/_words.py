@@ -168,6 +168,7 @@ _KINDS = {
 # Of options whose type says too little.
 _VALUES = {
     "balance": 'the name of a field, such as "cls", or None',
+    "bucket_by": 'a field, such as "tokens" or "pixels:jpg", one length for each sample, a file of them, or None',
     "cache": '"encoded", "decoded" or None',
     "last": '"keep", "drop" or "pad"',
     "missing": '"raise", "exclude" or "empty"',
