@@ -1,6 +1,6 @@
-// Runs independent pieces of work on several threads, and tells the caller how far they are. Tools use it; the loader
-// does not. What TBB's own parallel_for has not stands here: a number of threads beyond the cores, a caller who watches
-// and may stop it, items in rising order.
+// Runs independent pieces of work on several threads, and tells the caller how far they are. Tools use it; a loader only
+// where it seeks in batches by length. What TBB's own parallel_for has not stands here: a number of threads beyond the
+// cores, a caller who watches and may stop it, items in rising order.
 #pragma once
 
 #include <cstdint>
