@@ -28,6 +28,7 @@ struct Numbering {
   std::uint64_t first_block;
   std::uint64_t first_range;
   std::vector<std::uint32_t> field_of;
+  std::uint64_t piece_file, piece_block;  // what the files and blocks of its pieces are counted from
 };
 
 bool leaves_out(const Dataset::Shard& shard, std::size_t field) {
@@ -134,7 +135,7 @@ struct Dataset::State {
   }
 
   void prove(std::size_t s, const Piece& piece) const {
-    if (piece.length <= kBelieved) return;
+    if (piece.length <= kBelieved || shards[s].borrowed != 0) return;  // those are proved where they were found
     if (piece.kind == Piece::Kind::extent) prove(s, piece.extent);
     if (piece.kind == Piece::Kind::block) prove(s, shards[s].index.block(piece.block).extent);
   }
@@ -149,6 +150,7 @@ struct Dataset::State {
 
 void Dataset::State::number_shards() {
   std::uint64_t samples = 0, files = 0, blocks = 0, ranges = 0;
+  bool made = false;  // only views have shards of made samples, and a view's fingerprint is that of its list
   for (const Shard& shard : shards) {
     for (std::size_t own = 0; own < shard.index.fields().size(); ++own) {
       FieldSchema schema = shard.index.fields()[own];
@@ -161,16 +163,28 @@ void Dataset::State::number_shards() {
         unify(fields[known->second], schema);
       }
     }
-    numbering.push_back(
-        {.first_sample = samples, .first_file = files, .first_block = blocks, .first_range = ranges, .field_of = {}});
+    const Numbering* lender = shard.borrowed == 0 ? nullptr : &numbering.at(numbering.size() - shard.borrowed);
+    numbering.push_back({.first_sample = samples,
+                         .first_file = files,
+                         .first_block = blocks,
+                         .first_range = ranges,
+                         .field_of = {},
+                         .piece_file = lender == nullptr ? files : lender->first_file,
+                         .piece_block = lender == nullptr ? blocks : lender->first_block});
     samples += shard.index.size();
     files += shard.index.file_count();
     blocks += shard.index.block_count();
     ranges += shard.index.range_count();
-    fingerprint = fingerprint * key_hash_power(shard.index.size()) + shard.index.key_hash();
+    if (shard.index.is_made()) made = true;
+    if (!made) fingerprint = fingerprint * key_hash_power(shard.index.size()) + shard.index.key_hash();
   }
-  numbering.push_back(
-      {.first_sample = samples, .first_file = files, .first_block = blocks, .first_range = ranges, .field_of = {}});
+  numbering.push_back({.first_sample = samples,
+                       .first_file = files,
+                       .first_block = blocks,
+                       .first_range = ranges,
+                       .field_of = {},
+                       .piece_file = files,
+                       .piece_block = blocks});
   if (files >= kNone || blocks >= kNone) {
     throw Error::unsupported("more than 4294967294 files or blocks", {.dataset = path.string()});
   }
@@ -339,9 +353,9 @@ bool Dataset::locate(std::uint64_t sample, std::uint32_t field, std::vector<Piec
                                for (Piece& piece : pieces) {
                                  state_->prove(static_cast<std::size_t>(&shard - state_->shards.data()), piece);
                                  if (piece.kind == Piece::Kind::extent)
-                                   piece.extent.file += static_cast<std::uint32_t>(numbering.first_file);
+                                   piece.extent.file += static_cast<std::uint32_t>(numbering.piece_file);
                                  if (piece.kind == Piece::Kind::block)
-                                   piece.block += static_cast<std::uint32_t>(numbering.first_block);
+                                   piece.block += static_cast<std::uint32_t>(numbering.piece_block);
                                }
                                return true;
                              });

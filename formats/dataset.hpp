@@ -41,6 +41,9 @@ class Dataset {
         {};  ///< that it was opened with, where it is another one's that was made of several
     /// What the dataset calls each of the index's fields ("": it has no such field); none: as the index does.
     std::vector<std::string> fields = {};
+    /// Of an index that is made of other shards (Index::of): how many of those in front of it. The files and blocks of
+    /// its pieces are theirs, numbered as in a dataset of them alone.
+    std::size_t borrowed = 0;
   };
 
   /// Some samples of the shards in some order, as a view has them. Numbers are those of all samples of all shards.

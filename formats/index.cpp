@@ -8,6 +8,7 @@
 #include <penstock/formats/filters/filters.hpp>
 #include <penstock/formats/index.hpp>
 #include <penstock/formats/index/layout.hpp>
+#include <penstock/formats/index/made_samples.hpp>
 #include <penstock/formats/io/crc32c.hpp>
 #include <penstock/formats/io/file_bytes.hpp>
 #include <penstock/formats/io/path_inside.hpp>
@@ -72,6 +73,7 @@ std::uint64_t bytes_of_shape(const FieldSchema& schema) {
 }  // namespace
 
 struct Index::State {
+  std::shared_ptr<const MadeSamples> made;  // in place of all bytes
   FileBytes file;
   bool from_disk = false;  // what this process made itself may name files anywhere
   std::vector<std::byte> owned;
@@ -106,11 +108,15 @@ struct Index::State {
 
   bool locate(std::uint64_t sample, std::uint32_t field, std::vector<Piece>& pieces) const;
 
-  Entry entry(std::uint64_t sample, std::uint32_t field) const {
+  void require_inside(std::uint64_t sample, std::uint32_t field) const {
     if (sample >= header.samples || field >= fields.size()) {
       throw Error::invalid_argument("sample " + std::to_string(sample) + ", field " + std::to_string(field) +
                                     " is outside the index");
     }
+  }
+
+  Entry entry(std::uint64_t sample, std::uint32_t field) const {
+    require_inside(sample, field);
     return load<Entry>(section(SectionId::entries), (field * header.samples + sample) * sizeof(Entry), "entries");
   }
 
@@ -312,6 +318,19 @@ Index Index::from_bytes(std::vector<std::byte> bytes) {
   return Index(std::move(state));
 }
 
+Index Index::of(std::shared_ptr<const MadeSamples> samples) {
+  auto state = std::make_unique<State>();
+  state->header.samples = samples->size();
+  state->fields.assign(samples->fields().begin(), samples->fields().end());
+  state->header.field_count = static_cast<std::uint32_t>(state->fields.size());
+  state->made = std::move(samples);
+  return Index(std::move(state));
+}
+
+bool Index::is_made() const {
+  return state_->made != nullptr;
+}
+
 std::uint64_t Index::size() const {
   return state_->header.samples;
 }
@@ -333,6 +352,7 @@ IndexedFile Index::file(std::uint32_t number) const {
 
 std::string_view Index::key(std::uint64_t sample) const {
   if (sample >= size()) throw Error::invalid_argument("sample " + std::to_string(sample) + " is outside the index");
+  if (is_made()) return state_->made->key(sample);
   return state_->whole([&] {
     const auto bytes =
         between(state_->section(SectionId::key_offsets), sample, state_->section(SectionId::key_bytes), "keys");
@@ -342,6 +362,7 @@ std::string_view Index::key(std::uint64_t sample) const {
 }
 
 std::optional<std::uint64_t> Index::find(std::string_view wanted) const {
+  if (is_made()) return state_->made->find(wanted);
   if ((state_->header.flags & kKeysSorted) == 0) {
     for (std::uint64_t sample = 0; sample < size(); ++sample) {
       if (key(sample) == wanted) return sample;
@@ -363,6 +384,11 @@ std::optional<std::uint64_t> Index::find(std::string_view wanted) const {
 
 bool Index::locate(std::uint64_t sample, std::uint32_t field, std::vector<Piece>& pieces) const {
   pieces.clear();
+  if (is_made()) {
+    state_->require_inside(sample, field);
+    state_->made->locate(sample, field, pieces);
+    return true;
+  }
   return state_->whole([&] {
     const bool there = state_->locate(sample, field, pieces);
     for (const Piece& piece : pieces) state_->file.require_whole(piece.inline_bytes);
@@ -412,15 +438,21 @@ bool Index::State::locate(std::uint64_t sample, std::uint32_t field, std::vector
 }
 
 std::uint64_t Index::length(std::uint64_t sample, std::uint32_t field) const {
+  if (is_made()) {
+    state_->require_inside(sample, field);
+    return state_->made->length(sample, field);
+  }
   const Entry entry = state_->whole([&] { return state_->entry(sample, field); });
   return entry.kind == EntryKind::absent ? 0 : entry.length();
 }
 
 bool Index::complete(std::uint32_t field) const {
+  if (is_made()) return field < state_->fields.size();
   return field < state_->records.size() && state_->records[field].complete != 0;
 }
 
 std::optional<std::uint32_t> Index::crc32c(std::uint64_t sample, std::uint32_t field) const {
+  if (is_made()) return std::nullopt;
   const Entry entry = state_->whole([&] { return state_->entry(sample, field); });
   if (entry.kind == EntryKind::absent || (entry.flags & kHasCrc) == 0) return std::nullopt;
   return entry.crc32c;
@@ -478,6 +510,7 @@ std::string_view Index::attributes() const {
 }
 
 std::uint64_t Index::key_hash() const {
+  if (is_made()) return state_->made->key_hash();
   return state_->header.key_hash;
 }
 
@@ -486,6 +519,7 @@ std::span<const std::byte> Index::bytes() const {
 }
 
 void Index::verify() const {
+  if (is_made()) return;
   state_->check_content();
   state_->file.require_whole();
 }

@@ -18,6 +18,7 @@
 namespace penstock {
 
 class FileBytes;
+class MadeSamples;
 
 /// A file that the index points into.
 struct IndexedFile {
@@ -59,6 +60,8 @@ class Index {
   /// The same of what was read of `path`. The index begins `skip` bytes into it, a multiple of 8.
   static Index open(FileBytes file, const std::filesystem::path& path, std::size_t skip = 0);
   static Index from_bytes(std::vector<std::byte> bytes);
+  /// Of samples that are computed when they are asked for. It has no bytes(), and no files or blocks of its own.
+  static Index of(std::shared_ptr<const MadeSamples> samples);
 
   Index(const Index&);
   Index& operator=(const Index&);
@@ -67,6 +70,7 @@ class Index {
   ~Index();
 
   std::uint64_t size() const;  ///< samples
+  bool is_made() const;        ///< by of()
   std::span<const FieldSchema> fields() const;
   std::uint32_t file_count() const;
   IndexedFile file(std::uint32_t number) const;
