@@ -16,6 +16,7 @@ constexpr auto kEncodings = [] {
       {"jpt", image, {}, "JPT\1"},  // written by pack alone, under the name of the photograph's field
       {"npy", array, {"npy"}, "\x93NUMPY", true},
       {"raw", array},
+      {"tokens", array},  // of blocks that token_blocks() cuts
       {"cls", text, {"cls"}},
       {"txt", text, {"txt"}},
       {"json", text, {"json"}},

@@ -24,11 +24,11 @@ std::string to_string(const Shape& shape);  ///< "(3, 224, 224)"
 
 /// A field as the dataset stores it.
 ///
-/// `name` is, by default, the extension in lower case ("jpg" for jpeg and jpe). `codec` says how its bytes are encoded:
-/// "jpeg", "png", "webp", "npy", "cls" (ASCII decimal class index), "txt", "json", or "raw" (plain little-endian
-/// elements). An empty codec is found from each value's first bytes. `dtype` is that of "raw" fields, `shape` where it
-/// is `fixed` (an HDF5 row); where the number of rows varies, a shape of two dimensions or more says, behind its first,
-/// a row's.
+/// `name` is, by default, the extension in lower case ("jpg" for jpeg and jpe). `codec`: how bytes are encoded: "jpeg",
+/// "png", "webp", "npy", "cls" (ASCII decimal class index), "txt", "json", "raw" (plain little-endian elements) or
+/// "tokens" (the same, of integers, delivered as int64). An empty one is found from each value's first bytes. `dtype`
+/// is that of "raw" and "tokens", `shape` where it is `fixed` (an HDF5 row); where the number of rows varies, one of
+/// two dimensions or more says, behind its first, a row's, and {-1} that values are lists of elements, not bytes.
 struct FieldSchema {
   std::string name;
   std::string codec;

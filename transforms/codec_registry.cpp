@@ -21,6 +21,7 @@
 #include <penstock/transforms/values/npy.hpp>
 #include <penstock/transforms/values/raw.hpp>
 #include <penstock/transforms/values/text.hpp>
+#include <penstock/transforms/values/tokens.hpp>
 
 namespace penstock {
 namespace {
@@ -38,7 +39,7 @@ auto with_magic() {
 
 // These read any bytes: only the schema can tell.
 auto without_magic() {
-  return listed(xyz_codec(), class_index_codec(), txt_codec(), json_codec(), raw_codec());
+  return listed(xyz_codec(), class_index_codec(), txt_codec(), json_codec(), raw_codec(), tokens_codec());
 }
 
 template <std::size_t First, std::size_t Second>

@@ -41,6 +41,7 @@ const std::map<std::string, std::string> kBeginnings{
     {"txt", ""},
     {"json", ""},
     {"raw", ""},
+    {"tokens", ""},
 };
 
 std::string refusal_of_label(const std::string& codec) {

@@ -47,11 +47,23 @@ std::unique_ptr<OutputProgram> compile_follower(const OutputRequest& request) {
   return compile_coordinates(request, boxes ? 4 : 2);
 }
 
+// Values of one dimension and of different lengths, whose elements the schema tells.
+bool is_list(const FieldSchema& schema) {
+  return !schema.fixed && (schema.codec == "tokens" || (schema.codec == "raw" && schema.shape == Shape{-1}));
+}
+
+std::unique_ptr<OutputProgram> compile_list(const OutputRequest& request) {
+  OutputRequest ragged = request;
+  ragged.chain.steps = {step::Elements{.ragged = true, .shape = Shape{}}};
+  return compile_array(ragged);
+}
+
 // A chain without a step that tells: what the field's codec gives.
 std::unique_ptr<OutputProgram> compile_by_codec(const OutputRequest& request) {
   const FieldSchema& schema = request.schema();
   const bool plain = request.chain.steps.empty();
   if (plain && schema.codec == "cls") return compile_label(request);
+  if (plain && is_list(schema)) return compile_list(request);
   if (plain && (schema.codec == "txt" || (schema.codec == "raw" && !schema.fixed))) return compile_bytes(request);
   FirstValue sample;
   try {
@@ -122,8 +134,10 @@ FirstValue OutputRequest::probe(const DecodeOptions& options) const {
   const std::shared_ptr<const Codec> own = own_codec();
   for (const std::uint32_t source : sources) {
     const FieldSchema& schema = catalog->fields[source];
-    if (schema.fixed && own == nullptr)
-      return {codec_named("raw"), Layout{.dtype = schema.dtype, .shape = schema.shape}};
+    if (schema.fixed && own == nullptr) {
+      const Codec* codec = codec_named(schema.codec == "tokens" ? "tokens" : "raw");
+      return {codec, codec->layout({&schema, {}, 0})};
+    }
     const FirstBytes value = catalog->first_value(source, own.get());
     if (!value.exists) continue;
     try {
@@ -146,7 +160,8 @@ std::optional<Layout> OutputRequest::probe_items(const std::function<Layout(cons
   std::optional<Layout> found;
   for (const std::uint32_t source : sources) {
     const FieldSchema& schema = catalog->fields[source];
-    if (schema.fixed && own == nullptr) return Layout{.dtype = schema.dtype, .shape = schema.shape};
+    if (schema.fixed && own == nullptr)
+      return codec_named(schema.codec == "tokens" ? "tokens" : "raw")->layout({&schema, {}, 0});
     FirstBytes value = first_with_element(*catalog, source, schema, peek);
     if (!value.exists) value = catalog->first_value(source, own.get());
     if (!value.exists) continue;
