@@ -29,9 +29,12 @@ void fill(const Piece& piece, std::byte* destination) {
     std::memset(destination, 0, piece.length);
     return;
   }
-  for (std::uint64_t done = 0; done < piece.length; done += piece.inline_bytes.size()) {
-    const std::uint64_t length = std::min<std::uint64_t>(piece.inline_bytes.size(), piece.length - done);
-    std::memcpy(destination + done, piece.inline_bytes.data(), length);
+  std::uint64_t done = std::min<std::uint64_t>(piece.inline_bytes.size(), piece.length);
+  std::memcpy(destination, piece.inline_bytes.data(), done);
+  while (done < piece.length) {  // whole patterns stand there: as many again, until it is full
+    const std::uint64_t length = std::min(done, piece.length - done);
+    std::memcpy(destination + done, destination, length);
+    done += length;
   }
 }
 
