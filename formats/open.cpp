@@ -17,6 +17,7 @@
 #include <penstock/formats/io/store_address.hpp>
 #include <penstock/formats/lmdb/lmdb.hpp>
 #include <penstock/formats/mds/mds.hpp>
+#include <penstock/formats/megatron/megatron.hpp>
 #include <penstock/formats/npy/npy.hpp>
 #include <penstock/formats/packed/commit.hpp>
 #include <penstock/formats/packed/journal.hpp>
@@ -33,7 +34,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // The packings, in the order open() tries them. A folder of files comes last: it takes whatever lies in a folder.
-const std::array kFormats{&kTar, &kLmdb, &kHdf5, &kMds, &kTfrecord, &kNpy, &kZip, &kFolder};
+const std::array kFormats{&kTar, &kLmdb, &kHdf5, &kMds, &kTfrecord, &kNpy, &kMegatron, &kZip, &kFolder};
 
 [[noreturn]] void refuse(const fs::path& path, std::string why) {
   throw Error::invalid_argument(std::move(why), {.dataset = path.string()});

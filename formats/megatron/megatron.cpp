@@ -1,0 +1,224 @@
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <penstock/base/error.hpp>
+#include <penstock/formats/index/indexed_path.hpp>
+#include <penstock/formats/index/probe_stamp.hpp>
+#include <penstock/formats/index/row_key.hpp>
+#include <penstock/formats/io/file_bytes.hpp>
+#include <penstock/formats/io/folder_entries.hpp>
+#include <penstock/formats/io/hash.hpp>
+#include <penstock/formats/io/header_window.hpp>
+#include <penstock/formats/megatron/megatron.hpp>
+
+namespace penstock {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kTokenMagic{"MMIDIDX\0\0", 9};
+constexpr std::uint64_t kTokenHeader = 34, kTokenVersion = 1;
+constexpr std::uint64_t kVersionAt = 9, kDtypeAt = 17, kSequencesAt = 18, kDocumentsAt = 26;
+
+fs::path data_of(const fs::path& idx) {
+  return fs::path(idx).replace_extension(".bin");
+}
+
+bool begins_as_token_index(const fs::path& path) {
+  std::error_code ignored;
+  if (!fs::is_regular_file(path, ignored)) return false;
+  HeaderWindow file(path, path.filename().string());
+  return file.size() >= kTokenMagic.size() &&
+         text_of(file.read(0, kTokenMagic.size(), kTokenMagic.size())) == kTokenMagic;
+}
+
+std::optional<DType> token_dtype(std::uint8_t code) {
+  switch (code) {
+    case 1:
+      return DType::u8;
+    case 2:
+      return DType::i8;
+    case 3:
+      return DType::i16;
+    case 4:
+      return DType::i32;
+    case 5:
+      return DType::i64;
+    case 8:
+      return DType::u16;
+    default:
+      return std::nullopt;
+  }
+}
+
+// The three tables of an .idx file, checked for lengths; what they say is checked where it is read.
+class TokenIndex {
+ public:
+  TokenIndex(const fs::path& idx, std::string shard) : shard_(std::move(shard)), file_(idx), bytes_(file_.bytes()) {
+    if (text_of(bytes_.first(std::min(bytes_.size(), kTokenMagic.size()))) != kTokenMagic)
+      throw corrupt("does not begin as an index of Megatron-LM does", 0);
+    if (bytes_.size() < kTokenHeader) throw corrupt("ends inside its header", bytes_.size());
+    if (const auto version = little_endian<std::uint64_t>(bytes_, kVersionAt); version != kTokenVersion)
+      throw corrupt("is of version " + std::to_string(version) + ", and 1 is the only one there is", kVersionAt);
+    const auto code = little_endian<std::uint8_t>(bytes_, kDtypeAt);
+    const auto dtype = token_dtype(code);
+    if (!dtype) {
+      throw Error::unsupported(code == 6 || code == 7
+                                   ? "its elements are floating-point numbers, not tokens"
+                                   : "its elements are of dtype " + std::to_string(code) + ", which is none",
+                               {.shard = shard_, .offset = kDtypeAt});
+    }
+    dtype_ = *dtype;
+    sequences_ = little_endian<std::uint64_t>(bytes_, kSequencesAt);
+    const auto ends = little_endian<std::uint64_t>(bytes_, kDocumentsAt);
+    const std::uint64_t room = bytes_.size() - kTokenHeader;
+    if (sequences_ > room / 12 || ends > (room - 12 * sequences_) / 8) {
+      throw corrupt("ends early: " + std::to_string(bytes_.size()) + " bytes do not hold " +
+                        std::to_string(sequences_) + " sequences and " + std::to_string(ends) + " bounds of documents",
+                    sequences_ > room / 12 ? kSequencesAt : kDocumentsAt);
+    }
+    const std::uint64_t left = room - 12 * sequences_ - 8 * ends;
+    if (left != 0 && left == sequences_) {
+      throw Error::unsupported("its sequences have modes (multimodal), which are not read",
+                               {.shard = shard_, .offset = bytes_.size() - left});
+    }
+    if (left != 0) throw corrupt(std::to_string(left) + " bytes stand behind its last table", bytes_.size() - left);
+    if (ends < 2) throw corrupt("tells of no document", kDocumentsAt);
+    documents_ = ends - 1;
+    check_documents();
+  }
+
+  DType dtype() const { return dtype_; }
+  std::uint64_t documents() const { return documents_; }
+  std::uint64_t first_sequence(std::uint64_t document) const {
+    return little_endian<std::uint64_t>(bytes_, bound_at(document));
+  }
+  std::int32_t tokens(std::uint64_t sequence) const { return little_endian<std::int32_t>(bytes_, length_at(sequence)); }
+  std::int64_t begin(std::uint64_t sequence) const { return little_endian<std::int64_t>(bytes_, begin_at(sequence)); }
+
+  // Where a sequence lies in the data file, which has `size` bytes.
+  Extent extent(std::uint64_t sequence, std::uint64_t size) const {
+    const std::int32_t tokens = this->tokens(sequence);
+    if (tokens < 0)
+      throw corrupt("sequence " + std::to_string(sequence) + " has " + std::to_string(tokens) + " tokens",
+                    length_at(sequence));
+    const std::uint64_t length = static_cast<std::uint64_t>(tokens) * size_of(dtype_);
+    const std::int64_t begin = this->begin(sequence);
+    if (begin < 0 || static_cast<std::uint64_t>(begin) > size || length > size - static_cast<std::uint64_t>(begin)) {
+      throw corrupt("sequence " + std::to_string(sequence) + " has " + std::to_string(length) + " bytes from byte " +
+                        std::to_string(begin) + " of its data file on, which has " + std::to_string(size),
+                    begin_at(sequence));
+    }
+    return {.file = 0, .offset = static_cast<std::uint64_t>(begin), .length = length};
+  }
+
+  void require_whole() const { file_.require_whole(); }
+
+ private:
+  std::uint64_t length_at(std::uint64_t sequence) const { return kTokenHeader + 4 * sequence; }
+  std::uint64_t begin_at(std::uint64_t sequence) const { return kTokenHeader + 4 * sequences_ + 8 * sequence; }
+  std::uint64_t bound_at(std::uint64_t document) const { return kTokenHeader + 12 * sequences_ + 8 * document; }
+
+  void check_documents() const {
+    std::uint64_t before = 0;
+    for (std::uint64_t bound = 0; bound <= documents_; ++bound) {
+      const std::uint64_t sequence = first_sequence(bound);
+      const bool fits = bound == 0            ? sequence == 0
+                        : bound == documents_ ? sequence == sequences_
+                                              : sequence >= before && sequence <= sequences_;
+      if (!fits) {
+        throw corrupt("document " + std::to_string(bound) + " would begin at sequence " + std::to_string(sequence) +
+                          ": bounds rise from 0 to the number of sequences, " + std::to_string(sequences_),
+                      bound_at(bound));
+      }
+      before = sequence;
+    }
+  }
+
+  Error corrupt(std::string cause, std::uint64_t offset) const {
+    return Error::corrupt("megatron: " + std::move(cause), {.shard = shard_, .offset = offset});
+  }
+
+  std::string shard_;
+  FileBytes file_;
+  std::span<const std::byte> bytes_;
+  DType dtype_{};
+  std::uint64_t sequences_ = 0, documents_ = 0;
+};
+
+// Sequences that follow each other are one extent.
+void add_sequence(std::vector<Piece>& pieces, const Extent& extent) {
+  if (extent.length == 0) return;
+  if (!pieces.empty() && pieces.back().extent.offset + pieces.back().length == extent.offset) {
+    pieces.back().extent.length += extent.length;
+    pieces.back().length += extent.length;
+    return;
+  }
+  pieces.push_back({.extent = extent, .length = extent.length, .inline_bytes = {}});
+}
+
+Index index_tokens(const fs::path& shard, const fs::path& root, const OpenProgress&) {
+  const TokenIndex index(shard, indexed_path(shard, root));
+  const fs::path data = data_of(shard);
+  std::error_code failure;
+  const std::uint64_t size = fs::file_size(data, failure);
+  if (failure) throw Error::io(failure.value(), "cannot open " + data.string() + ", whose index this is");
+  IndexBuilder builder;
+  builder.add_file({.path = indexed_path(data, root), .size = size, .stamp = probe_stamp(data)});
+  builder.add_file({.path = indexed_path(shard, root), .size = fs::file_size(shard), .stamp = probe_stamp(shard)});
+  const std::uint32_t tokens = builder.field({.name = "tokens", .codec = "tokens", .dtype = index.dtype()});
+  std::vector<Piece> pieces;
+  for (std::uint64_t document = 0; document < index.documents(); ++document) {
+    builder.add_sample(row_key(document, index.documents()));
+    pieces.clear();
+    for (std::uint64_t s = index.first_sequence(document); s < index.first_sequence(document + 1); ++s)
+      add_sequence(pieces, index.extent(s, size));
+    builder.set(tokens, pieces);
+  }
+  index.require_whole();
+  return std::move(builder).finish();
+}
+
+std::vector<fs::path> find_tokens(const fs::path& path) {
+  std::error_code ignored;
+  if (fs::is_regular_file(path, ignored)) {
+    const fs::path idx = fs::path(path).replace_extension(".idx");
+    const bool named = path.extension() == ".idx" || path.extension() == ".bin";
+    return named && begins_as_token_index(idx) ? std::vector{idx} : std::vector<fs::path>();
+  }
+  std::vector<fs::path> shards;
+  if (!fs::is_directory(path, ignored)) return shards;
+  visit_names(path, [&](const char* name) {
+    if (*name != '.' && fs::path(name).extension() == ".idx") shards.push_back(path / name);
+    return true;
+  });
+  if (!std::ranges::all_of(shards, begins_as_token_index)) return {};
+  std::ranges::sort(shards);
+  return shards;
+}
+
+std::uint64_t stamp_tokens(const fs::path& shard) {
+  std::error_code ignored;
+  const fs::path data = data_of(shard);
+  return mix64(probe_stamp(shard) ^ (fs::exists(data, ignored) ? mix64(probe_stamp(data)) : 0));
+}
+
+std::vector<fs::path> watched_tokens(const fs::path& shard) {
+  return {shard, data_of(shard)};
+}
+
+}  // namespace
+
+constinit const Format kMegatron{.name = "megatron",
+                                 .extension = ".idx",
+                                 .find_shards = find_tokens,
+                                 .index = index_tokens,
+                                 .stamp = stamp_tokens,
+                                 .write = nullptr,
+                                 .watched = watched_tokens};
+
+}  // namespace penstock
