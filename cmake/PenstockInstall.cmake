@@ -57,6 +57,8 @@ set(public_headers
   loader/time/step_time.hpp
   loader/time/trace.hpp
   loader/time/verdict.hpp
+  loader/tokens/token_blocks.hpp
+  loader/tokens/token_options.hpp
   loader/work/row_account.hpp
   pack/convert.hpp
   pack/pack_source.hpp

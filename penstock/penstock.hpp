@@ -11,6 +11,7 @@
 #include <penstock/loader/ledger/audit.hpp>
 #include <penstock/loader/loader.hpp>
 #include <penstock/loader/mixture.hpp>
+#include <penstock/loader/tokens/token_blocks.hpp>
 #include <penstock/pack/convert.hpp>
 #include <penstock/pack/writer.hpp>
 #include <penstock/transforms/chain/chain.hpp>

@@ -54,7 +54,7 @@ def command_page(command: pathlib.Path) -> str:
 GROUPS: list[tuple[str, list[str]]] = [
     ("Loading", ["Loader", "LoaderIterator", "Batch", "Stats", "Tensor", "Ragged", "Error"]),
     ("PyTorch", ["torch.IterableDataset", "torch.tensor", "torch.tensors", "torch.rows", "torch.nested", "torch.sum_over_ranks", "torch.rank_table"]),
-    ("Datasets", ["open", "concat", "Dataset", "Sample", "FieldSchema"]),
+    ("Datasets", ["open", "concat", "token_blocks", "Dataset", "Sample", "FieldSchema"]),
     (
         "Chains",
         ["field", "window", "follow", "inside", "label", "raw", "boxes", "key_points", "pad", "mask", "lengths"]

@@ -19,9 +19,11 @@
 #include <penstock/loader/choices/only.hpp>
 #include <penstock/loader/choices/sort.hpp>
 #include <penstock/loader/choices/split.hpp>
+#include <penstock/loader/tokens/token_blocks.hpp>
 
 #include "bind.hpp"
 #include "interpreter.hpp"
+#include "loader_options.hpp"
 #include "open_dataset.hpp"
 #include "sample.hpp"
 
@@ -337,6 +339,62 @@ Dataset joined_with(const Dataset& self, nb::handle other, nb::handle fields, co
   return joined(self, partner, options);
 }
 
+// A number that an option of token_blocks() takes.
+std::uint64_t token_count(std::int64_t count, const char* name) {
+  if (count >= 0) return static_cast<std::uint64_t>(count);
+  throw Error::invalid_argument(std::string(name) + " must not be negative, and is " + std::to_string(count));
+}
+
+// The name of a dtype: a text, or what NumPy and torch have of that name ("torch.uint16", numpy.uint16).
+DType dtype_of(nb::handle value) {
+  nb::object named = nb::borrow(value);
+  if (!nb::isinstance<nb::str>(named)) named = nb::getattr(named, "__name__", nb::str(named));
+  std::string word = nb::cast<std::string>(nb::str(named));
+  if (const std::size_t dot = word.rfind('.'); dot != std::string::npos) word = word.substr(dot + 1);
+  if (const auto known = dtype_named(word)) return *known;
+  throw Error::invalid_argument("dtype: there is no \"" + one_line(word) +
+                                "\"; stored tokens are uint8 to uint64 or int8 to int64");
+}
+
+void add_fields(TokenOptions& options, const std::optional<std::vector<std::string>>& add) {
+  if (!add) options.positions = options.segment_ids = options.packing == TokenPacking::best_fit;
+  for (const std::string& name : add.value_or(std::vector<std::string>())) {
+    bool* const wanted = name == "positions"     ? &options.positions
+                         : name == "segment_ids" ? &options.segment_ids
+                         : name == "cu_lengths"  ? &options.cu_lengths
+                                                 : nullptr;
+    if (wanted == nullptr) refuse_word("add", name, "some of \"positions\", \"segment_ids\" and \"cu_lengths\"");
+    *wanted = true;
+  }
+}
+
+Dataset blocks_of(nb::handle documents, std::int64_t length, const std::string& field, const std::string& packing,
+                  nb::handle dtype, std::optional<std::int64_t> end, std::int64_t pad, const std::string& last,
+                  const std::string& long_documents, std::int64_t window, std::optional<std::int64_t> shuffle_documents,
+                  nb::handle add) {
+  TokenOptions options{.field = field, .end = end, .pad = pad, .window = token_count(window, "window")};
+  options.packing = packing == "best_fit" ? TokenPacking::best_fit : TokenPacking::cut;
+  if (packing != "cut" && packing != "best_fit") refuse_word("packing", packing, "\"cut\" or \"best_fit\"");
+  if (!dtype.is_none()) options.dtype = dtype_of(dtype);
+  options.pad_last = last == "pad";
+  if (last != "pad" && last != "drop") refuse_word("last", last, "\"drop\" or \"pad\"");
+  options.whole = long_documents == "whole";
+  if (long_documents != "whole" && long_documents != "cut")
+    refuse_word("documents", long_documents, "\"cut\" or \"whole\"");
+  if (shuffle_documents) options.shuffle = token_count(*shuffle_documents, "shuffle_documents");
+  if (nb::isinstance<nb::str>(add)) throw nb::type_error("add takes a list of names: add=[\"positions\"]");
+  std::optional<std::vector<std::string>> names;
+  if (!add.is_none()) {
+    names.emplace();
+    for (const nb::handle each : nb::iter(add)) names->push_back(nb::cast<std::string>(each));
+  }
+  add_fields(options, names);
+  const Dataset opened = open_dataset(documents);
+  const std::uint64_t tokens = token_count(length, "length");
+  const WithoutInterpreter released;
+  return token_blocks(opened, tokens, options, [] { check_signals(); });
+}
+
 }  // namespace
 
 std::string described(const Dataset& dataset) {
@@ -411,6 +469,31 @@ void define_views(nb::module_& module, nb::class_<Dataset>& dataset) {
              "A view of the samples of all datasets (or paths of some), one behind the other; of any packings.\n\n"
              "Fields of one name become one, and a sample has those that it had. A dataset may come twice, and so may\n"
              "keys. Raises Error where class names differ: of those datasets that have any, all must have the same.");
+  module.def(
+      "token_blocks", blocks_of, nb::arg("dataset"), nb::arg("length"), nb::kw_only(), nb::arg("field") = "tokens",
+      nb::arg("packing") = "cut", nb::arg("dtype") = nb::none(), nb::arg("end") = nb::none(), nb::arg("pad") = 0,
+      nb::arg("last") = "drop", nb::arg("documents") = "cut", nb::arg("window") = 100'000,
+      nb::arg("shuffle_documents") = nb::none(), nb::arg("add") = nb::none(),
+      nb::sig("def token_blocks(dataset: Dataset | str | os.PathLike, length: int, *, field: str = 'tokens', "
+              "packing: str = 'cut', dtype: typing.Any = None, end: int | None = None, pad: int = 0, "
+              "last: str = 'drop', documents: str = 'cut', window: int = 100000, "
+              "shuffle_documents: int | None = None, "
+              "add: collections.abc.Iterable[str] | None = None) -> Dataset"),
+      "A view of blocks of `length` tokens, made of documents: samples whose `field` is an array of integers of any\n"
+      "length (raw elements, .npy, Megatron's .bin and .idx). Copies nothing; delivered as int64.\n\n"
+      "packing: \"cut\": documents one behind the other, cut every `length` tokens; \"best_fit\": whole documents in\n"
+      "blocks with little padding.\n"
+      "dtype: of the stored integers, where the field does not tell it.\n"
+      "end: a token that is put behind each document.\n"
+      "pad: the token that fills blocks which are not full.\n"
+      "last: of \"cut\", the tokens that fill no block are left out (\"drop\"), or make one more with padding "
+      "(\"pad\").\n"
+      "documents: of \"best_fit\", those longer than a block are cut (\"cut\") or an error (\"whole\").\n"
+      "window: of \"best_fit\", so many documents are packed together.\n"
+      "shuffle_documents: a seed; documents then come in an order drawn from it.\n"
+      "add: fields beside the tokens: \"positions\" and \"segment_ids\" (which \"best_fit\" has unless told),\n"
+      "\"cu_lengths\".\n"
+      "Raises Error. docs/tokens.md says how to compute it elsewhere.");
 }
 
 }  // namespace penstock::python

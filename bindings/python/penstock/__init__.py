@@ -55,6 +55,7 @@ from ._penstock import (
     pad,
     points,
     raw,
+    token_blocks,
     window,
 )
 from ._penstock import (
@@ -132,6 +133,7 @@ __all__ = [
     "schedule",
     "sources",
     "stage",
+    "token_blocks",
     "transform",
     "tune",
     "window",
@@ -144,6 +146,7 @@ follow = _worded("penstock.follow", follow)
 mixup = _worded("penstock.mixup", mixup)
 mixture = _worded("penstock.mixture", mixture)
 open = _worded("penstock.open", open)
+token_blocks = _worded("penstock.token_blocks", token_blocks)
 window = _worded("penstock.window", window)
 boxes = _worded_step("penstock.boxes", boxes)
 key_points = _worded_step("penstock.key_points", key_points)

@@ -1,0 +1,59 @@
+// Makes samples of blocks of tokens: pieces of documents, positions in them, and keys.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <penstock/formats/index/made_samples.hpp>
+#include <penstock/formats/views/number_table.hpp>
+#include <penstock/loader/tokens/documents.hpp>
+#include <penstock/loader/tokens/token_options.hpp>
+#include <penstock/loader/tokens/token_segment.hpp>
+
+namespace penstock {
+
+/// The tokens are pieces of the documents' values. The other fields' numbers are none above the length of a block, so
+/// all of them are pieces of one table of the numbers from 0 to that.
+class BlockSamples final : public MadeSamples {
+ public:
+  /// `mark` stands for dataset and options: it begins every key. Throws Error: invalid_argument, io, resource.
+  BlockSamples(std::unique_ptr<const TokenDocuments> documents, std::unique_ptr<const TokenLayout> layout,
+               std::uint64_t length, const TokenOptions& options, std::uint64_t mark);
+
+  std::uint64_t size() const override { return layout_->blocks(); }
+  std::span<const FieldSchema> fields() const override { return fields_; }
+  std::string_view key(std::uint64_t sample) const override;
+  std::optional<std::uint64_t> find(std::string_view key) const override;
+  std::uint64_t key_hash() const override;
+  void locate(std::uint64_t sample, std::uint32_t field, std::vector<Piece>& pieces) const override;
+  std::uint64_t length(std::uint64_t sample, std::uint32_t field) const override;
+
+ private:
+  enum class Kind : std::uint8_t { tokens, positions, segment_ids, cu_lengths };
+
+  void add_field(Kind kind, FieldSchema schema);
+  std::string written_key(std::uint64_t sample) const;
+  const std::vector<TokenSegment>& segments_of(std::uint64_t sample) const;
+  Piece numbers(std::uint64_t first, std::uint64_t count) const;
+  Piece repeated(std::uint64_t number, std::uint64_t count) const;
+
+  const std::unique_ptr<const TokenDocuments> documents_;
+  const std::unique_ptr<const TokenLayout> layout_;  // may refer to the documents
+  const std::uint64_t length_;
+  const std::uint64_t number_;  // no other BlockSamples of this process has it
+  const std::vector<std::byte> pad_;
+  std::vector<FieldSchema> fields_;
+  std::vector<Kind> kinds_;
+  std::vector<std::int32_t> table_;  // 0, 1, ..., where a field needs them
+  const std::string mark_;
+  const std::size_t key_bytes_, key_words_;
+  // The bytes of keys, written when they are first asked for: words that are 0 until then. Who finds one written has it
+  // by acquire.
+  NumberTable keys_;
+};
+
+}  // namespace penstock

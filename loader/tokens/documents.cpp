@@ -1,0 +1,307 @@
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <limits>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include <fcntl.h>
+
+#include <penstock/base/cores.hpp>
+#include <penstock/base/error.hpp>
+#include <penstock/base/parallel_for.hpp>
+#include <penstock/base/printable.hpp>
+#include <penstock/formats/io/descriptor.hpp>
+#include <penstock/formats/io/file_identity.hpp>
+#include <penstock/formats/npy/header.hpp>
+#include <penstock/loader/choices/values.hpp>
+#include <penstock/loader/tokens/documents.hpp>
+#include <penstock/transforms/elements.hpp>
+
+namespace penstock {
+namespace {
+
+constexpr std::uint64_t kDocumentStream = 0x746f6b656e73;  // of the permutation: "tokens"
+constexpr std::uint64_t kFirstBytes = 256;                 // of a value: holds most headers of .npy
+constexpr std::uint64_t kLongestNpyHeader = std::uint64_t{1} << 20;
+constexpr std::uint64_t kDocumentsAtOnce = 256, kDocumentTick = 65'536;
+
+std::string words_of(DType dtype) {
+  return std::string(name(dtype));
+}
+
+bool is_token_dtype(DType dtype) {
+  return is_integer(dtype) && dtype != DType::boolean;
+}
+
+// [first, first + count) of the bytes of a value that is made of `of`.
+void append_slice(std::span<const Piece> of, std::uint64_t first, std::uint64_t count, std::vector<Piece>& pieces) {
+  for (const Piece& whole : of) {
+    if (count == 0) return;
+    if (first >= whole.length) {
+      first -= whole.length;
+      continue;
+    }
+    Piece part = whole;
+    part.length = std::min(whole.length - first, count);
+    switch (whole.kind) {
+      case Piece::Kind::extent:
+        part.extent.offset += first;
+        part.extent.length = part.length;
+        break;
+      case Piece::Kind::block:
+        part.offset += first;
+        break;
+      case Piece::Kind::bytes:
+        part.inline_bytes = whole.inline_bytes.subspan(first, part.length);
+        break;
+      case Piece::Kind::fill: {  // begins inside its pattern: what is left of that, then the rest
+        const std::uint64_t within = whole.inline_bytes.empty() ? 0 : first % whole.inline_bytes.size();
+        if (within == 0) break;
+        const auto rest = whole.inline_bytes.subspan(within, std::min(whole.inline_bytes.size() - within, part.length));
+        pieces.push_back({.kind = Piece::Kind::bytes, .length = rest.size(), .inline_bytes = rest});
+        part.length -= rest.size();
+        count -= rest.size();
+        break;
+      }
+    }
+    const bool goes_on = part.kind == Piece::Kind::extent && !pieces.empty() &&
+                         pieces.back().kind == Piece::Kind::extent && pieces.back().extent.file == part.extent.file &&
+                         pieces.back().extent.offset + pieces.back().length == part.extent.offset;
+    if (goes_on) {
+      pieces.back().extent.length += part.length;
+      pieces.back().length += part.length;
+    } else if (part.length != 0) {
+      pieces.push_back(part);
+    }
+    count -= part.length;
+    first = 0;
+  }
+}
+
+/// Reads the headers of .npy values. One thread at a time.
+class NpyHeaders {
+ public:
+  NpyHeaders(const Dataset& dataset, std::uint32_t field) : dataset_(dataset), field_(field) {}
+
+  NpyHeader of(std::uint64_t sample) {
+    if (const auto kept = dataset_.header(sample, field_); !kept.empty()) return read_npy_header(kept);
+    const std::uint64_t length = dataset_.length(sample, field_);
+    std::vector<std::byte> first = front(sample, std::min(length, kFirstBytes));
+    const std::uint64_t wanted = header_bytes(first);
+    if (wanted > first.size()) first = front(sample, std::min({length, wanted, kLongestNpyHeader}));
+    return read_npy_header(first);
+  }
+
+ private:
+  // What the first bytes say that all of the header takes.
+  static std::uint64_t header_bytes(std::span<const std::byte> first) {
+    const auto at = [&](std::size_t i) { return std::to_integer<std::uint64_t>(first[i]); };
+    if (first.size() < 12) return first.size();
+    if (at(6) == 1) return 10 + (at(8) | at(9) << 8);
+    return 12 + (at(8) | at(9) << 8 | at(10) << 16 | at(11) << 24);
+  }
+
+  std::vector<std::byte> front(std::uint64_t sample, std::uint64_t count) {
+    dataset_.locate(sample, field_, pieces_);
+    std::vector<std::byte> bytes;
+    for (const Piece& piece : pieces_) {
+      const std::uint64_t wanted = std::min(count - bytes.size(), piece.length);
+      if (wanted == 0) break;
+      if (piece.kind == Piece::Kind::bytes) {
+        bytes.insert(bytes.end(), piece.inline_bytes.begin(),
+                     piece.inline_bytes.begin() + static_cast<std::ptrdiff_t>(wanted));
+      } else if (piece.kind == Piece::Kind::extent) {
+        read(piece.extent, wanted, bytes);
+      } else {
+        bytes = read_field(dataset_, sample, field_);
+        bytes.resize(count);
+        break;
+      }
+    }
+    return bytes;
+  }
+
+  void read(const Extent& extent, std::uint64_t count, std::vector<std::byte>& bytes) {
+    const std::filesystem::path path = dataset_.file(extent.file).path;
+    if (!file_ || file_->first != extent.file) {
+      file_.emplace(extent.file, Descriptor::open(path, O_RDONLY));
+      dataset_.require_unchanged(extent.file, identity_of(file_->second.get(), path));
+      ::posix_fadvise(file_->second.get(), 0, 0, POSIX_FADV_RANDOM);
+    }
+    const std::size_t before = bytes.size();
+    bytes.resize(before + count);
+    const std::size_t got = read_at(file_->second.get(), std::span(bytes).subspan(before), extent.offset, path);
+    if (got != count)
+      throw Error::corrupt("file ends inside the field", {.shard = path.string(), .offset = extent.offset});
+  }
+
+  const Dataset& dataset_;
+  const std::uint32_t field_;
+  std::vector<Piece> pieces_;
+  std::optional<std::pair<std::uint32_t, Descriptor>> file_;
+};
+
+}  // namespace
+
+TokenDocuments::TokenDocuments(Dataset dataset, const TokenOptions& options, const std::function<void()>& tick)
+    : dataset_(std::move(dataset)), field_(field_named(dataset_, options.field)) {
+  const FieldSchema& schema = dataset_.fields()[field_];
+  const auto refuse = [&](const std::string& why) {
+    throw Error::invalid_argument(why, {.dataset = dataset_.path().string(), .field = schema.name});
+  };
+  if (dataset_.size() == 0) refuse("the dataset has no documents");
+  if (options.dtype && !is_token_dtype(*options.dtype))
+    refuse("tokens are integers, and " + words_of(*options.dtype) + " is no dtype of such");
+  const bool npy = schema.codec == "npy", elements = schema.codec == "raw" || schema.codec == "tokens";
+  const bool plain_bytes =
+      schema.codec.empty() || (schema.codec == "raw" && schema.dtype == DType::u8 && !schema.fixed);
+  if (!npy && !elements && !schema.codec.empty())
+    refuse("its values are " + schema.codec + ", not arrays of integers: tokens are stored raw, or as .npy");
+  if (schema.codec.empty() && !options.dtype)
+    refuse("nothing tells what its bytes are: say the dtype of the stored tokens (dtype=\"uint16\")");
+  if (elements && schema.fixed && schema.shape.size() > 1)
+    refuse("its values are of shape " + to_string(schema.shape) + ", and a document is a list of tokens");
+  for (std::uint64_t sample = 0; !dataset_.complete(field_) && sample < dataset_.size(); ++sample) {
+    std::vector<Piece> pieces;
+    if (dataset_.locate(sample, field_, pieces)) continue;
+    throw Error::invalid_argument(
+        "a document lacks the field: only(has=\"" + one_line(schema.name) + "\") chooses those that have it",
+        context(sample));
+  }
+  dtype_ = plain_bytes && options.dtype ? *options.dtype : schema.dtype;
+  if (npy) read_headers(tick);
+  if (!is_token_dtype(dtype_)) refuse("holds " + words_of(dtype_) + ", and tokens are integers");
+  if (options.dtype && *options.dtype != dtype_)
+    refuse("holds " + words_of(dtype_) + ", not " + words_of(*options.dtype));
+  if (options.shuffle) order_.emplace(dataset_.size(), *options.shuffle, 0, kDocumentStream);
+  if (options.end) end_ = stored(*options.end, "end");
+  count_tokens(tick);
+}
+
+ErrorContext TokenDocuments::context(std::uint64_t sample) const {
+  return {.dataset = dataset_.path().string(),
+          .key = std::string(dataset_.key(sample)),
+          .field = dataset_.fields()[field_].name};
+}
+
+// All have one dtype; where they begin is kept only where that differs.
+void TokenDocuments::read_headers(const std::function<void()>& tick) {
+  const std::uint64_t groups = (dataset_.size() + kDocumentsAtOnce - 1) / kDocumentsAtOnce;
+  auto begins = std::make_shared<NumberTable>(dataset_.size(), std::numeric_limits<std::uint32_t>::max());
+  const auto checked = [&](NpyHeaders& headers, std::uint64_t sample) {
+    try {
+      const NpyHeader header = headers.of(sample);
+      if (header.shape.size() != 1)
+        throw Error::shape("is of shape " + to_string(header.shape) + ", and a document is a list of tokens");
+      if (header.swapped && size_of(header.dtype) > 1)
+        throw Error::unsupported("its elements are big-endian: store them little-endian, as NumPy does unless told");
+      const std::uint64_t held = dataset_.length(sample, field_) - header.data_begin;
+      const std::uint64_t told = element_count(header.shape) * size_of(header.dtype);
+      if (held != told) {
+        throw Error::corrupt("npy: " + std::to_string(held) + " bytes follow the header, which tells of " +
+                             std::to_string(told));
+      }
+      return header;
+    } catch (const Error& error) {
+      throw error.in(context(sample));
+    }
+  };
+  NpyHeaders first_headers(dataset_, field_);
+  const NpyHeader first = checked(first_headers, 0);
+  const unsigned workers = usable_cores();
+  std::vector<std::unique_ptr<NpyHeaders>> headers;
+  for (unsigned worker = 0; worker < workers; ++worker)
+    headers.push_back(std::make_unique<NpyHeaders>(dataset_, field_));
+  std::atomic<bool> alike = true;
+  std::mutex mutex;  // guards the two below
+  std::uint64_t first_bad = dataset_.size();
+  std::optional<Error> fault;
+  const auto look = [&](unsigned worker, std::uint64_t sample) {
+    const NpyHeader header = checked(*headers[worker], sample);
+    if (header.dtype != first.dtype) {
+      throw Error::shape("holds " + words_of(header.dtype) + ", the first document " + words_of(first.dtype),
+                         context(sample));
+    }
+    if (header.data_begin != first.data_begin) alike.store(false, std::memory_order_relaxed);
+    begins->set(sample, header.data_begin);
+  };
+  parallel_for(
+      groups, workers,
+      [&](unsigned worker, std::uint64_t group, const std::stop_token& stop) {
+        const std::uint64_t end = std::min(dataset_.size(), (group + 1) * kDocumentsAtOnce);
+        for (std::uint64_t sample = group * kDocumentsAtOnce; sample < end && !stop.stop_requested(); ++sample) {
+          try {
+            look(worker, sample);
+          } catch (const Error& error) {
+            if (!error.is_data_fault()) throw;
+            const std::lock_guard lock(mutex);
+            if (sample < first_bad) {
+              first_bad = sample;
+              fault = error;
+            }
+            return;
+          }
+        }
+      },
+      [&] {
+        if (tick) tick();
+        return true;
+      });
+  if (fault) throw Error(*fault);
+  dtype_ = first.dtype;
+  begin_ = first.data_begin;
+  if (!alike.load(std::memory_order_relaxed)) begins_ = std::move(begins);
+}
+
+void TokenDocuments::count_tokens(const std::function<void()>& tick) {
+  const std::uint64_t element = size_of(dtype_);
+  for (std::uint64_t sample = 0; sample < dataset_.size(); ++sample) {
+    if (tick && sample % kDocumentTick == 0) tick();
+    const std::uint64_t bytes = dataset_.length(sample, field_) - begin_of(sample);
+    if (bytes % element != 0) {
+      throw Error::shape(std::to_string(bytes) + " bytes are no whole number of " + words_of(dtype_) + " tokens",
+                         context(sample));
+    }
+    tokens_ += bytes == 0 ? 0 : bytes / element + (end_.empty() ? 0 : 1);
+  }
+  if (tokens_ == 0) {
+    throw Error::invalid_argument("holds no token: none of its " + with_commas(dataset_.size()) + " documents has any",
+                                  {.dataset = dataset_.path().string(), .field = dataset_.fields()[field_].name});
+  }
+}
+
+std::uint64_t TokenDocuments::stored_tokens(std::uint64_t sample) const {
+  return (dataset_.length(sample, field_) - begin_of(sample)) / size_of(dtype_);
+}
+
+std::uint64_t TokenDocuments::tokens(std::uint64_t position) const {
+  const std::uint64_t own = stored_tokens(sample(position));
+  return own == 0 || end_.empty() ? own : own + 1;
+}
+
+void TokenDocuments::locate(std::uint64_t position, std::uint64_t first, std::uint64_t count,
+                            std::vector<Piece>& pieces) const {
+  static thread_local std::vector<Piece> all;
+  std::vector<Piece> own = std::exchange(all, {});  // a document may be a block of such documents itself
+  const std::uint64_t sample = this->sample(position), element = size_of(dtype_);
+  dataset_.locate(sample, field_, own);
+  const bool with_end = !end_.empty() && first + count > stored_tokens(sample);
+  append_slice(own, begin_of(sample) + first * element, (count - (with_end ? 1 : 0)) * element, pieces);
+  if (with_end) pieces.push_back({.kind = Piece::Kind::bytes, .length = end_.size(), .inline_bytes = end_});
+  all = std::move(own);
+}
+
+std::vector<std::byte> TokenDocuments::stored(std::int64_t token, const char* name) const {
+  std::vector<std::byte> bytes(size_of(dtype_));
+  std::int64_t back = 0;
+  convert_elements(reinterpret_cast<const std::byte*>(&token), DType::i64, bytes.data(), dtype_, 1);
+  convert_elements(bytes.data(), dtype_, reinterpret_cast<std::byte*>(&back), DType::i64, 1);
+  if (back == token) return bytes;
+  throw Error::invalid_argument(std::string(name) + " is " + std::to_string(token) + ", which " + words_of(dtype_) +
+                                    ", the dtype of the stored tokens, does not hold",
+                                {.dataset = dataset_.path().string(), .field = dataset_.fields()[field_].name});
+}
+
+}  // namespace penstock

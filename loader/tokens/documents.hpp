@@ -1,0 +1,56 @@
+// Documents of tokens: how many each has, and where they lie.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include <penstock/base/error.hpp>
+#include <penstock/formats/dataset.hpp>
+#include <penstock/formats/views/number_table.hpp>
+#include <penstock/loader/plan/permutation.hpp>
+#include <penstock/loader/tokens/token_options.hpp>
+
+namespace penstock {
+
+/// The documents of a dataset in the order that the options ask for. Immutable: any number of threads may use it.
+class TokenDocuments {
+ public:
+  /// Looks at every document. Throws as token_blocks().
+  TokenDocuments(Dataset dataset, const TokenOptions& options, const std::function<void()>& tick);
+
+  const Dataset& dataset() const { return dataset_; }
+  std::uint64_t size() const { return dataset_.size(); }
+  DType dtype() const { return dtype_; }
+  std::uint64_t tokens() const { return tokens_; }  ///< of all, with their ends
+  std::uint64_t sample(std::uint64_t position) const { return order_ ? (*order_)(position) : position; }
+  /// Of the document at a position of the order, with its end.
+  std::uint64_t tokens(std::uint64_t position) const;
+  /// Appends pieces of `count` tokens from `first` on of that document. A piece that goes on where the last one of
+  /// `pieces` ends is added to it.
+  void locate(std::uint64_t position, std::uint64_t first, std::uint64_t count, std::vector<Piece>& pieces) const;
+  /// A token as it would be stored. Throws Error: invalid_argument, calling it `name`, where the dtype does not hold
+  /// it.
+  std::vector<std::byte> stored(std::int64_t token, const char* name) const;
+
+ private:
+  std::uint64_t begin_of(std::uint64_t sample) const { return begins_ != nullptr ? (*begins_)[sample] : begin_; }
+  std::uint64_t stored_tokens(std::uint64_t sample) const;
+  void read_headers(const std::function<void()>& tick);
+  void count_tokens(const std::function<void()>& tick);
+  ErrorContext context(std::uint64_t sample) const;
+
+  Dataset dataset_;
+  std::uint32_t field_;
+  DType dtype_{};
+  std::uint64_t begin_ = 0;  // of the first token in each value, unless begins_ tells
+  std::shared_ptr<const NumberTable> begins_ = {};
+  std::vector<std::byte> end_;  // the token behind each document; none: there is no such
+  std::optional<Permutation> order_;
+  std::uint64_t tokens_ = 0;
+};
+
+}  // namespace penstock
