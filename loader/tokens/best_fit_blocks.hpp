@@ -3,9 +3,10 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <vector>
 
-#include <penstock/formats/views/number_table.hpp>
+#include <penstock/formats/views/shared_numbers.hpp>
 #include <penstock/loader/tokens/documents.hpp>
 #include <penstock/loader/tokens/token_segment.hpp>
 
@@ -15,7 +16,8 @@ namespace penstock {
 /// left of them, packed by BestFit. Finds a block by a binary search.
 class BestFitBlocks final : public TokenLayout {
  public:
-  BestFitBlocks(const TokenDocuments& documents, std::uint64_t length, std::uint64_t window,
+  /// `mark` stands for all that the blocks are a function of.
+  BestFitBlocks(const TokenDocuments& documents, std::uint64_t length, std::uint64_t window, std::uint64_t mark,
                 const std::function<void()>& tick);
   std::uint64_t blocks() const override { return windows_.back().block; }
   void find(std::uint64_t block, std::vector<TokenSegment>& segments) const override;
@@ -25,16 +27,25 @@ class BestFitBlocks final : public TokenLayout {
     std::uint64_t block, bin;  // its first ones
   };
 
-  void pack_window(std::uint64_t first, std::uint64_t end, class BestFit& packer);
+  // What the table has, one behind the other:
+  std::uint64_t fulls(std::uint64_t position) const {  // full blocks that the documents before it begin with
+    return position == 0 ? 0 : (*table_)[position - 1];
+  }
+  std::uint64_t placed(std::uint64_t place) const {  // positions of documents that leave something over, bin by bin
+    return (*table_)[documents_.size() + place];
+  }
+  std::uint64_t begin(std::uint64_t bin) const {  // of a bin in placed(); and the end
+    return (*table_)[2 * documents_.size() + bin];
+  }
+  std::uint64_t bins_before(std::uint64_t window) const { return (*table_)[3 * documents_.size() + 1 + window]; }
+  std::uint64_t windows() const { return (documents_.size() + window_ - 1) / window_; }
+
+  void fill(SharedNumbers& table, const std::function<void()>& tick) const;
 
   const TokenDocuments& documents_;
   const std::uint64_t length_, window_;
-  NumberTable fulls_;   // by position: full blocks that the documents up to this one begin with
-  NumberTable placed_;  // positions of documents that leave something over, packed block by packed block
-  NumberTable begins_;  // by packed block: its first place in placed_; and the end
-  std::uint64_t fulls_made_ = 0, placed_made_ = 0, bins_made_ = 0;
-  std::vector<Window> windows_ = {};                        // and the end
-  std::vector<std::uint32_t> rests_ = {}, positions_ = {};  // of the window that is packed
+  std::shared_ptr<const SharedNumbers> table_;
+  std::vector<Window> windows_ = {};  // and the end
 };
 
 }  // namespace penstock

@@ -14,6 +14,7 @@
 #include <penstock/base/printable.hpp>
 #include <penstock/formats/io/descriptor.hpp>
 #include <penstock/formats/io/file_identity.hpp>
+#include <penstock/formats/io/hash.hpp>
 #include <penstock/formats/npy/header.hpp>
 #include <penstock/loader/choices/values.hpp>
 #include <penstock/loader/tokens/documents.hpp>
@@ -257,6 +258,7 @@ void TokenDocuments::read_headers(const std::function<void()>& tick) {
 
 void TokenDocuments::count_tokens(const std::function<void()>& tick) {
   const std::uint64_t element = size_of(dtype_);
+  mark_ = dataset_.fingerprint();
   for (std::uint64_t sample = 0; sample < dataset_.size(); ++sample) {
     if (tick && sample % kDocumentTick == 0) tick();
     const std::uint64_t bytes = dataset_.length(sample, field_) - begin_of(sample);
@@ -264,7 +266,9 @@ void TokenDocuments::count_tokens(const std::function<void()>& tick) {
       throw Error::shape(std::to_string(bytes) + " bytes are no whole number of " + words_of(dtype_) + " tokens",
                          context(sample));
     }
-    tokens_ += bytes == 0 ? 0 : bytes / element + (end_.empty() ? 0 : 1);
+    const std::uint64_t own = bytes == 0 ? 0 : bytes / element + (end_.empty() ? 0 : 1);
+    tokens_ += own;
+    mark_ = mix64(mark_ ^ own);
   }
   if (tokens_ == 0) {
     throw Error::invalid_argument("holds no token: none of its " + with_commas(dataset_.size()) + " documents has any",

@@ -26,6 +26,8 @@ class TokenDocuments {
   std::uint64_t size() const { return dataset_.size(); }
   DType dtype() const { return dtype_; }
   std::uint64_t tokens() const { return tokens_; }  ///< of all, with their ends
+  /// Stands for the documents' keys and lengths in the dataset's order.
+  std::uint64_t mark() const { return mark_; }
   std::uint64_t sample(std::uint64_t position) const { return order_ ? (*order_)(position) : position; }
   /// Of the document at a position of the order, with its end.
   std::uint64_t tokens(std::uint64_t position) const;
@@ -50,7 +52,7 @@ class TokenDocuments {
   std::shared_ptr<const NumberTable> begins_ = {};
   std::vector<std::byte> end_;  // the token behind each document; none: there is no such
   std::optional<Permutation> order_;
-  std::uint64_t tokens_ = 0;
+  std::uint64_t tokens_ = 0, mark_ = 0;
 };
 
 }  // namespace penstock

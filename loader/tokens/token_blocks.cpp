@@ -66,7 +66,7 @@ void require_short(const TokenDocuments& documents, std::uint64_t length, const 
 
 // Of all that the blocks are a function of.
 std::uint64_t mark_of(const TokenDocuments& documents, std::uint64_t length, const TokenOptions& options) {
-  std::uint64_t mark = mix64(documents.dataset().fingerprint());
+  std::uint64_t mark = mix64(documents.mark());
   const auto add = [&](std::uint64_t number) { mark = mix64(mark ^ number) + 1; };
   add(fnv1a(options.field));
   add(static_cast<std::uint64_t>(documents.dtype()));
@@ -82,10 +82,11 @@ std::uint64_t mark_of(const TokenDocuments& documents, std::uint64_t length, con
 }
 
 std::unique_ptr<const TokenLayout> layout_of(const TokenDocuments& documents, std::uint64_t length,
-                                             const TokenOptions& options, const std::function<void()>& tick) {
+                                             const TokenOptions& options, std::uint64_t mark,
+                                             const std::function<void()>& tick) {
   if (options.packing == TokenPacking::best_fit)
-    return std::make_unique<BestFitBlocks>(documents, length, options.window, tick);
-  return std::make_unique<CutBlocks>(documents, length, options.pad_last, tick);
+    return std::make_unique<BestFitBlocks>(documents, length, options.window, mark, tick);
+  return std::make_unique<CutBlocks>(documents, length, options.pad_last, mark, tick);
 }
 
 // The dataset's shards without their fields, and one of the blocks behind them.
@@ -116,13 +117,13 @@ Dataset token_blocks(const Dataset& dataset, std::uint64_t length, const TokenOp
   check_token_options(dataset, length, options);
   auto documents = std::make_unique<const TokenDocuments>(dataset, options, tick);
   if (options.whole) require_short(*documents, length, options);
-  auto layout = layout_of(*documents, length, options, tick);
+  const std::uint64_t mark = mark_of(*documents, length, options);
+  auto layout = layout_of(*documents, length, options, mark, tick);
   if (layout->blocks() == 0) {
     refuse_blocks(dataset, options,
                   "a block of " + with_commas(length) + " tokens is longer than the " +
                       with_commas(documents->tokens()) + " that there are: last=\"pad\" makes one block of them");
   }
-  const std::uint64_t mark = mark_of(*documents, length, options);
   const bool cut = options.packing == TokenPacking::cut;
   const std::string about = "blocks of " + with_commas(length) + " tokens, " + (cut ? "cut from " : "best fit of ") +
                             with_commas(dataset.size()) + " documents";
