@@ -29,6 +29,7 @@ _ELSEWHERE = {
     "TensorDataset": "ps.pack(samples, folder), of an iterable of dicts",
     "WebDataset": "ps.open(path), of tar files",
     "WebLoader": "ps.Loader, or ps.torch.IterableDataset",
+    "WeightedRandomSampler": "weights= of ps.Loader, with shuffle=True",
     "load": "ps.open(path)",
     "load_dataset": "ps.open(path)",
     "read": "ps.open(path)",
