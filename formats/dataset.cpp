@@ -49,6 +49,15 @@ void unify(FieldSchema& known, const FieldSchema& other) {
   }
 }
 
+// Their bytes do not say what they are.
+void require_one_token(const FieldSchema& known, const FieldSchema& other, const Dataset::Shard& shard) {
+  if (known.codec != "tokens" || other.codec != "tokens" || known.dtype == other.dtype) return;
+  throw Error::invalid_argument("field \"" + known.name + "\" holds tokens of " + std::string(name(other.dtype)) +
+                                    " here and of " + std::string(name(known.dtype)) +
+                                    " before: datasets of one dtype go together",
+                                {.shard = shard.name});
+}
+
 }  // namespace
 
 struct Dataset::State {
@@ -160,6 +169,7 @@ void Dataset::State::number_shards() {
       if (added) {
         fields.push_back(std::move(schema));
       } else {
+        require_one_token(fields[known->second], schema, shard);
         unify(fields[known->second], schema);
       }
     }

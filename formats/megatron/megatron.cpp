@@ -171,9 +171,10 @@ Index index_tokens(const fs::path& shard, const fs::path& root, const OpenProgre
   builder.add_file({.path = indexed_path(data, root), .size = size, .stamp = probe_stamp(data)});
   builder.add_file({.path = indexed_path(shard, root), .size = fs::file_size(shard), .stamp = probe_stamp(shard)});
   const std::uint32_t tokens = builder.field({.name = "tokens", .codec = "tokens", .dtype = index.dtype()});
+  const std::string name = shard.stem().string() + "/";  // a folder may hold several
   std::vector<Piece> pieces;
   for (std::uint64_t document = 0; document < index.documents(); ++document) {
-    builder.add_sample(row_key(document, index.documents()));
+    builder.add_sample(name + row_key(document, index.documents()));
     pieces.clear();
     for (std::uint64_t s = index.first_sequence(document); s < index.first_sequence(document + 1); ++s)
       add_sequence(pieces, index.extent(s, size));

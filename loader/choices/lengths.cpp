@@ -137,7 +137,7 @@ void measure(const Dataset& dataset, std::string_view by, const BucketOptions& o
   if (!field && by.find(':') != std::string_view::npos) return measure_numbers(dataset, by, lengths, tick);
   const FieldSchema& schema = dataset.fields()[field ? *field : field_named(dataset, by)];
   if (schema.codec == "npy") return measure_elements(dataset, *field, lengths, tick);
-  const bool array = schema.codec == "raw";
+  const bool array = schema.codec == "raw" || schema.codec == "tokens";
   if (array && schema.fixed && element_count(schema.shape) == 1) return measure_numbers(dataset, by, lengths, tick);
   measure_stored(dataset, *field, array ? size_of(schema.dtype) : 1, lengths, tick);
 }

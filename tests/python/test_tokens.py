@@ -230,6 +230,41 @@ def test_any_packing_gives_the_same_blocks(tmp_path, options):
         check(ps.token_blocks(dataset, 48, field=field, **how, **options), model, field)
 
 
+def test_tokens_of_two_dtypes_do_not_mix(tmp_path):
+    folder = tmp_path / "both"
+    folder.mkdir()
+    small = write_megatron(folder / "small", documents_of([8]), np.uint16)
+    wide = write_megatron(folder / "wide", documents_of([8], np.int32), np.int32)
+    for together in (
+        lambda: ps.concat([small, wide]),
+        lambda: ps.concat([wide, small]),
+        lambda: ps.open(folder),
+        lambda: ps.mixture({"a": small, "b": wide}),
+    ):
+        with pytest.raises(ps.Error, match="holds tokens of u?int[0-9]+ here and of u?int[0-9]+ before"):
+            together()
+
+
+def test_a_folder_of_pairs_has_keys_of_its_own_and_is_packed(tmp_path):
+    folder = tmp_path / "pairs"
+    folder.mkdir()
+    for name in "ab":
+        write_megatron(folder / name, documents_of([3, 4, 5]))
+    dataset = ps.open(folder)
+    assert list(dataset.keys) == ["a/0", "a/1", "a/2", "b/0", "b/1", "b/2"]
+    ps.pack(folder, tmp_path / "packed", format="tar")
+    assert list(ps.open(tmp_path / "packed").keys) == list(dataset.keys)
+
+
+def test_lengths_of_tokens_are_counted_in_tokens(tmp_path):
+    idx = write_megatron(tmp_path / "corpus", documents_of([10, 20, 30, 40]))
+    for dataset in (ps.open(idx), ps.open(idx).take(4)):
+        loader = ps.Loader(dataset, batch_size=4, bucket_by="tokens", bucket_window=4, batch_budget=40)
+        assert sum(len(batch["__key__"]) for batch in loader) == 4
+    with pytest.raises(ps.Error, match="40, is more than batch_budget=39"):
+        ps.Loader(ps.open(idx), batch_size=4, bucket_by="tokens", batch_budget=39)
+
+
 @pytest.mark.parametrize("dtype", [np.uint8, np.int8, np.int16, np.int32, np.int64, np.uint16])
 def test_any_integers(tmp_path, dtype):
     documents = documents_of([5, 70, 33], dtype)
