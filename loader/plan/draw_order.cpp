@@ -230,7 +230,9 @@ DrawEpoch::DrawEpoch(std::shared_ptr<const DrawOrder> order, const SampleOrderOp
       within_.samples = order_->length();
       repeats_.emplace(within_, epoch);
       const Wide total = order_->parts_->total();
-      offset_ = static_cast<std::uint64_t>(order_key(within.seed, epoch, kRepeatedStream) * total >> 64);
+      // Steps of the golden ratio: over epochs the offsets fill the range evenly, and so each entry gets its share.
+      const std::uint64_t drawn = order_key(within.seed, 0, kRepeatedStream) + epoch * kGolden;
+      offset_ = static_cast<std::uint64_t>(drawn * total >> 64);
       break;
     }
     case Draws::Kind::balanced: {

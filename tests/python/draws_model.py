@@ -154,7 +154,7 @@ class Repeated(Draws):
 
     def due(self, epoch: int) -> list[int]:
         """due(0), ..., due(n)."""
-        u = key(self.seed, epoch, REPEATED) * self.total >> 64
+        u = (key(self.seed, 0, REPEATED) + epoch * G) % 2**64 * self.total >> 64
         return [(c * self.length + u) // self.total for c in self.begins]
 
     def _row(self, epoch: int, position: int) -> Row:

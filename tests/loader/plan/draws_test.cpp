@@ -126,6 +126,23 @@ TEST_CASE("fractions of repeats are made up over epochs") {
   CHECK(static_cast<double>(all[1]) / kEpochs == doctest::Approx(1.5).epsilon(0.03));
 }
 
+TEST_CASE("an entry of half a repeat comes about every other epoch") {
+  const auto order = order_of(Draws::Kind::repeated, std::vector<double>(30, 0.5));
+  REQUIRE(order->length() == 15);
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    Numbers visits(30, 0), last(30, 0);
+    for (std::uint64_t epoch = 0; epoch < 40; ++epoch) {
+      const Numbers counts = counts_of(epoch_of(order, seed, epoch), 30);
+      for (std::size_t i = 0; i < 30; ++i) {
+        visits[i] += counts[i];
+        if (counts[i] > 0) last[i] = epoch + 1;
+        REQUIRE(epoch + 1 - last[i] <= 3);
+      }
+    }
+    for (const std::uint64_t count : visits) REQUIRE((count >= 18 && count <= 22));
+  }
+}
+
 TEST_CASE("weights with replacement are frequencies, and each position draws for itself") {
   const std::vector<double> weights{1, 0, 3, 6};
   const auto order = order_of(Draws::Kind::weighted, weights, 100'000);
