@@ -106,6 +106,9 @@ class LedgerAuditor {
     if (!header_) return;
     audit_.dataset = header_->path;
     audit_.fingerprint = header_->state.dataset;
+    if (header_->state.order->draws)
+      audit_.notes.push_back(
+          "samples come as weights, repeats or balance have it: what is counted are positions of that order");
     if (dataset_ != nullptr && header_->state.mixture)
       throw Error::unsupported("the ledger " + where + " is of a mixture: its positions are proved without a dataset",
                                {.dataset = dataset_->path().string()});

@@ -287,6 +287,17 @@ def test_what_cannot_be_is_one_clear_error(dataset, options, told):
     assert told in str(error.value)
 
 
+def test_the_option_that_is_wrong_is_told_beside_lists(dataset):
+    for options, told in (
+        ({"weights": [1] * SIZE, "epoch_samples": -5}, "epoch_samples is a whole number"),
+        ({"repeats": np.ones(SIZE), "epoch_samples": 2.5}, "epoch_samples is a whole number"),
+        ({"weights": {9: 1}, "replacement": "no"}, "replacement is True or False"),
+        ({"bucket_by": [1] * SIZE, "batch_budget": "4k"}, "batch_budget is a number"),
+    ):
+        with pytest.raises(TypeError, match=told):
+            loader_of(dataset, batch_size=4, shuffle=True, **options)
+
+
 def test_wrong_types_are_told(dataset, tmp_path):
     for weights in (object(), 3, [[1.0]], ["a"]):
         with pytest.raises(TypeError, match="weights takes"):

@@ -134,6 +134,9 @@ def _fits(value: Any, kind: ast.expr | None) -> bool:
             if isinstance(value, (str, bytes)) or not hasattr(value, "__len__") or not hasattr(value, "__getitem__"):
                 return False
             return isinstance(value, Sequence) is False or all(_fits(entry, kind.slice) for entry in value)
+        if _name(kind) in ("Mapping", "Iterable"):
+            wanted = Mapping if _name(kind) == "Mapping" else Iterable
+            return isinstance(value, wanted) and not isinstance(value, (str, bytes))
         return isinstance(value, dict) if _name(kind) == "dict" else callable(value)
     name = _name(kind)
     if name == "int":
