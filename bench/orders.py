@@ -28,6 +28,7 @@ def orders_of(dataset):
         "weights, no replacement": (dataset, {"weights": [1 + i % 7 for i in range(n)], "replacement": False}),
         "repeats": (dataset, {"repeats": [1 + i % 2 / 2 for i in range(n)], "epoch_samples": n}),
         "balance": (dataset, {"balance": "cls"}),
+        "bucket_by": (dataset, {"bucket_by": "bytes:png"}),
     }
 
 
@@ -51,7 +52,9 @@ def main():
     dataset = ps.open(given.dataset)
     fields = {"png": ps.image.normalize((0.5, 0.5, 0.5), (0.5, 0.5, 0.5)), "cls": ps.label()}
     loaders = {
-        name: ps.Loader(source, batch_size=256, shuffle=True, workers=given.workers, fields=fields, **options)
+        name: ps.Loader(
+            source, batch_size=256, shuffle=True, workers=given.workers, fields=fields, engine="gather", **options
+        )
         for name, (source, options) in orders_of(dataset).items()
     }
     measured = {name: [] for name in loaders}
