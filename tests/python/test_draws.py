@@ -1,9 +1,8 @@
 """weights, repeats, balance and shuffle_window: the batches are those that docs/order.md defines, computed by a model
 written from that page alone."""
 
+import functools
 import json
-import os
-import random
 from collections import Counter
 
 import draws_model
@@ -12,8 +11,8 @@ import order_model
 import penstock as ps
 import pytest
 from command import fails, run
+from resuming import Epochs, goes_on, positions
 
-POSITIONS = int(os.environ.get("PENSTOCK_POSITIONS", "25"))  # that are resumed from; of the campaign: 1000
 SIZE = 53
 CLASSES = ["9", "10", "7", "33", "10", "10", "9", "7"]  # of sample i: CLASSES[i % 8]
 NUMBERS = [round(0.37 * (i % 9), 2) for i in range(SIZE)]
@@ -77,11 +76,8 @@ def model_of(kind, seed, samples=None, shuffle=True, block=0, window=0):
     return order_model.One(SIZE, shuffle, 0, seed, 10)
 
 
-def modelled(model, epoch, batch_size, rank=0, world=1, last="keep", start=0):
-    return [
-        [(f"{model.sample_at(epoch, position):03}", valid) for position, valid in rows]
-        for rows in order_model.batches(model, epoch, batch_size, rank, world, last, start)
-    ]
+def epochs_of(model, last="keep"):
+    return Epochs(model, lambda epoch, position: (f"{model.sample_at(epoch, position):03}",), last)
 
 
 @pytest.mark.parametrize("last", ["keep", "drop", "pad"])
@@ -94,7 +90,7 @@ def test_batches_are_those_of_the_page(dataset, kind, last):
             loader = loader_of(dataset, **options, **options_of(kind))
             for epoch in range(3):
                 got = [rows_of(batch) for batch in loader]
-                assert got == modelled(model, epoch, batch_size, rank, world, last), (world, rank, epoch)
+                assert got == epochs_of(model, last).epoch(epoch, batch_size, rank, world), (world, rank, epoch)
 
 
 @pytest.mark.parametrize("kind", ["weights", "once", "repeats", "balance"])
@@ -107,7 +103,7 @@ def test_epochs_are_as_long_as_they_are_told(dataset, kind):
         for epoch in range(2):
             got = [rows_of(batch) for batch in loader]
             assert sum(map(len, got)) == samples
-            assert got == modelled(model, epoch, 6)
+            assert got == epochs_of(model).epoch(epoch, 6)
 
 
 @pytest.mark.parametrize("kind", ["repeats", "balance"])
@@ -118,32 +114,14 @@ def test_repeats_and_balance_keep_to_the_shuffle(dataset, kind, shuffled):
     model = model_of(kind, 5, shuffle=options["shuffle"], block=block, window=window)
     loader = loader_of(dataset, batch_size=6, seed=5, **options)
     for epoch in range(3):
-        assert [rows_of(batch) for batch in loader] == modelled(model, epoch, 6)
+        assert [rows_of(batch) for batch in loader] == epochs_of(model).epoch(epoch, 6)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_states_go_on_from_anywhere_with_any_world(dataset, kind):
-    model = model_of(kind, 11)
-    draw = random.Random(4)
-    for _ in range(POSITIONS):
-        (batch_size, world), (other_size, other) = ((draw.randint(1, 9), draw.choice([1, 2, 3, 8])) for _ in range(2))
-        rank, epoch = draw.randrange(world), draw.randrange(4)
-        loader = loader_of(dataset, batch_size=batch_size, seed=11, rank=rank, world=world, **options_of(kind))
-        loader.set_epoch(epoch)
-        batches = iter(loader)
-        taken = draw.randrange(len(loader))
-        for _ in range(taken):
-            next(batches)
-        state = json.loads(json.dumps(loader.state_dict()))
-        new_rank = draw.randrange(other)
-        resumed = loader_of(dataset, batch_size=other_size, seed=11, rank=new_rank, world=other, **options_of(kind))
-        resumed.load_state_dict(state)
-        if world == other and batch_size == other_size:
-            assert [rows_of(batch) for batch in resumed] == modelled(model, epoch, batch_size, new_rank, world)[taken:]
-            continue
-        start = min(taken * batch_size * world, model.length)
-        assert [rows_of(batch) for batch in resumed] == modelled(model, epoch, other_size, new_rank, other, start=start)
-        assert [rows_of(batch) for batch in resumed] == modelled(model, epoch + 1, other_size, new_rank, other)
+    model = epochs_of(model_of(kind, 11))
+    for draw in positions(kind):
+        goes_on(draw, model, functools.partial(loader_of, dataset, seed=11, **options_of(kind)), rows_of)
 
 
 @pytest.mark.parametrize("kind", KINDS)

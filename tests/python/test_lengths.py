@@ -1,15 +1,13 @@
 """bucket_by and batch_budget: the batches are those that docs/order.md defines, computed by a model of that page."""
 
 import json
-import os
-import random
 
 import numpy as np
 import order_model
 import penstock as ps
 import pytest
+from resuming import WORLDS, goes_on, positions
 
-POSITIONS = int(os.environ.get("PENSTOCK_POSITIONS", "40"))  # that are resumed from; of the campaign: 1000
 SAMPLES = 137
 
 
@@ -81,56 +79,48 @@ def test_batches_are_those_of_the_page(texts, budget, shuffle, last):
             assert len(set(numbers)) == len(numbers) == SAMPLES - left_out
 
 
+class Composed:
+    """What a loader delivers, as Epochs of resuming.py: an epoch keeps the batches that it was begun with."""
+
+    def __init__(self, window, total=None):
+        self.window, self.total = window, total  # the budget of all ranks
+
+    def begin(self, epoch, batch_size, world):
+        return epoch, None, 0  # composed for who begins it
+
+    def after(self, where, batches, batch_size, world):
+        epoch, composed, passed = where
+        passed += batches * (1 if self.total else batch_size * world)
+        return epoch, (composed or self.composed(epoch, batch_size, world)) if passed else None, passed
+
+    def rest(self, where, batch_size, rank, world):
+        epoch, composed, passed = where
+        one, buckets = composed or self.composed(epoch, batch_size, world)
+        start = {"batch": passed} if self.total else {"start": passed}
+        return named(one, epoch, buckets.rank(batch_size, rank, world, "keep", **start))
+
+    def composed(self, epoch, batch_size, world):
+        return epoch_of(epoch, True, 11, batch_size, world, self.window, self.total / world if self.total else None)
+
+
 @pytest.mark.parametrize("budget", [None, 1])
 def test_states_go_on_from_anywhere_with_other_ranks(texts, budget):
-    """Those whose global batches are as large divide the same ones; in the middle and again later."""
-    draw = random.Random(5)
-    rows = 24
-    for _ in range(POSITIONS):
-        world, other, third = (draw.choice([1, 2, 3, 8]) for _ in range(3))
-        epoch, window = draw.randrange(3), draw.randrange(24, 137)
+    """Those whose global batches are as large divide the same ones; without a budget others cut the same places."""
+    for draw in positions(f"lengths {budget}", few=40):
+        window = draw.randrange(72, 137)
         total = draw.randrange(60 * 8, 3000) // 24 * 24 if budget else None
         options = {"shuffle": True, "seed": 11, "bucket_window": window}
 
-        def of(ranks, rank):
-            budgets = {"batch_budget": total / ranks} if budget else {}
-            return loader_of(texts, batch_size=rows // ranks, rank=rank, world=ranks, **options, **budgets)
+        def for_ranks(world, total=total, options=options, **more):
+            return loader_of(
+                texts, world=world, **options, **more, **({"batch_budget": total / world} if total else {})
+            )
 
-        one, buckets = epoch_of(epoch, True, 11, rows // world, world, window, total / world if budget else None)
+        def shape_of(draw):
+            world = draw.choice(WORLDS)
+            return 24 // world if budget or draw.random() < 0.5 else draw.randint(1, 9), world
 
-        def rest(ranks, rank, batch):
-            if budget:
-                modelled = buckets.rank(rows // ranks, rank, ranks, "keep", batch=batch)
-            else:
-                modelled = buckets.rank(rows // ranks, rank, ranks, "keep", start=min(batch * rows, SAMPLES))
-            return named(one, epoch, modelled)
-
-        rank = draw.randrange(world)
-        loader = of(world, rank)
-        loader.set_epoch(epoch)
-        batches = iter(loader)
-        taken = draw.randrange(len(loader))
-        for _ in range(taken):
-            next(batches)
-        state = json.loads(json.dumps(loader.state_dict()))
-        if taken == 0:  # an epoch that begins is composed for who begins it
-            continue
-        for new_rank in range(other):
-            resumed = of(other, new_rank)
-            resumed.load_state_dict(state)
-            assert [rows_of(batch) for batch in resumed] == rest(other, new_rank, taken)
-        once = of(other, 0)
-        once.load_state_dict(state)
-        batches = iter(once)
-        more = draw.randrange(len(rest(other, 0, taken)))
-        for _ in range(more):
-            next(batches)
-        again = of(third, third - 1)
-        again.load_state_dict(once.state_dict())
-        assert [rows_of(batch) for batch in again] == rest(third, third - 1, taken + more)
-        one_more, later = epoch_of(epoch + 1, True, 11, rows // third, third, window, total / third if budget else None)
-        expected = named(one_more, epoch + 1, later.rank(rows // third, third - 1, third, "keep"))
-        assert [rows_of(batch) for batch in again] == expected
+        goes_on(draw, Composed(window, total), for_ranks, rows_of, shape_of, epochs=3)
 
 
 def test_other_batch_sizes_cut_the_same_places(texts):

@@ -1,17 +1,16 @@
 """ps.mixture(): the batches are those that docs/order.md defines, computed by a model written from that page alone."""
 
+import functools
 import itertools
 import json
-import os
-import random
 
 import numpy as np
 import order_model
 import penstock as ps
 import pytest
 from command import fails, run
+from resuming import Epochs, goes_on, positions
 
-POSITIONS = int(os.environ.get("PENSTOCK_POSITIONS", "25"))  # that are resumed from; of the campaign: 1000
 SIZES = {"a": 37, "b": 11, "c": 5}
 
 
@@ -44,15 +43,12 @@ def rows_of(batch):
     return list(zip(keys, batch["__source__"].tolist(), valid))
 
 
-def modelled(model, epoch, batch_size, rank, world, last="keep", start=0):
-    batches = []
-    for rows in order_model.batches(model, epoch, batch_size, rank, world, last, start):
-        batch = []
-        for position, valid in rows:
-            source, sample, _ = model.row(epoch, position)
-            batch.append((f"{model.names[source]}{sample:03}", source, valid))
-        batches.append(batch)
-    return batches
+def epochs_of(model, last="keep"):
+    def row(epoch, position):
+        source, sample, _ = model.row(epoch, position)
+        return f"{model.names[source]}{sample:03}", source
+
+    return Epochs(model, row, last)
 
 
 def model_of(sizes, weights, stop="first_exhausted", sampling="shares", seed=0, shuffle=True, **more):
@@ -80,7 +76,7 @@ def test_batches_are_those_of_the_page(datasets, stop, sampling, last):
             loader = loader_of(mixture, batch_size=batch_size, shuffle=True, seed=3, last=last, rank=rank, world=world)
             for epoch in range(3):
                 got = [rows_of(batch) for batch in loader]
-                assert got == modelled(model, epoch, batch_size, rank, world, last), (world, rank, epoch)
+                assert got == epochs_of(model, last).epoch(epoch, batch_size, rank, world), (world, rank, epoch)
 
 
 @pytest.mark.parametrize("shuffle", [False, True])
@@ -93,7 +89,7 @@ def test_passes_over_a_source_are_epochs_of_it(datasets, shuffle, block):
     met = {name: [] for name in SIZES}
     for epoch in range(3):
         got = [rows_of(batch) for batch in loader]
-        assert got == modelled(model, epoch, 7, 0, 1)
+        assert got == epochs_of(model).epoch(epoch, 7)
         for key, _, _ in itertools.chain.from_iterable(got):
             met[key[0]].append(int(key[1:]))
     for name, size in SIZES.items():
@@ -106,31 +102,9 @@ def test_passes_over_a_source_are_epochs_of_it(datasets, shuffle, block):
 def test_states_go_on_from_anywhere_with_any_world(datasets, sampling):
     weights = {"a": 0.6, "b": 0.3, "c": 0.1}
     mixture = ps.mixture(datasets, weights, stop=150, sampling=sampling)
-    model = model_of(SIZES, weights, 150, sampling, seed=11)
-    draw = random.Random(4)
-    for _ in range(POSITIONS):
-        (batch_size, world), (other_size, other) = ((draw.randint(1, 9), draw.choice([1, 2, 3, 8])) for _ in range(2))
-        rank, epoch = draw.randrange(world), draw.randrange(4)
-        loader = loader_of(mixture, batch_size=batch_size, shuffle=True, seed=11, rank=rank, world=world)
-        loader.set_epoch(epoch)
-        batches = iter(loader)
-        taken = draw.randrange(len(loader))
-        for _ in range(taken):
-            next(batches)
-        state = json.loads(json.dumps(loader.state_dict()))
-        same = loader_of(mixture, batch_size=batch_size, shuffle=True, seed=11, rank=rank, world=world)
-        same.load_state_dict(state)
-        assert [rows_of(batch) for batch in same] == modelled(model, epoch, batch_size, rank, world)[taken:]
-        if world == other and batch_size == other_size:
-            continue
-        for new_rank in range(other):
-            resumed = loader_of(mixture, batch_size=other_size, shuffle=True, seed=11, rank=new_rank, world=other)
-            resumed.load_state_dict(state)
-            start = min(taken * batch_size * world, 150)
-            assert [rows_of(batch) for batch in resumed] == modelled(
-                model, epoch, other_size, new_rank, other, start=start
-            )
-            assert [rows_of(batch) for batch in resumed] == modelled(model, epoch + 1, other_size, new_rank, other)
+    model = epochs_of(model_of(SIZES, weights, 150, sampling, seed=11))
+    for draw in positions(sampling):
+        goes_on(draw, model, functools.partial(loader_of, mixture, shuffle=True, seed=11), rows_of)
 
 
 def test_at_and_explain_tell_the_same(datasets):
@@ -170,7 +144,7 @@ def test_other_weights_and_sources_go_on_where_each_source_was(datasets, folder)
     for epoch in (1, 2):
         wanted = [
             [(names[list(sizes)[source]] + key[1:], source, valid) for key, source, valid in batch]
-            for batch in modelled(model, epoch, 5, 0, 1)
+            for batch in epochs_of(model).epoch(epoch, 5)
         ]
         got = [rows_of(batch) for batch in carried]
         assert got == wanted

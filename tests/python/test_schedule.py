@@ -1,15 +1,12 @@
 """ps.mixture(schedule=...): weights that change on the way, as docs/order.md defines them; by a model of that page."""
 
-import json
-import os
-import random
+import functools
 
-import order_model
 import penstock as ps
 import pytest
 import schedule_model
+from resuming import Epochs, goes_on, positions
 
-POSITIONS = int(os.environ.get("PENSTOCK_POSITIONS", "25"))  # that are resumed from; of the campaign: 1000
 SIZES = {"a": 37, "b": 11, "c": 5}
 FIRST = {"a": 1, "b": 0, "c": 0}
 SCHEDULE = [
@@ -40,15 +37,12 @@ def rows_of(batch):
     return list(zip(batch["__key__"], batch["__source__"].tolist(), batch["__valid__"].tolist()))
 
 
-def modelled(model, epoch, batch_size, rank=0, world=1, last="keep", start=0):
-    batches = []
-    for rows in order_model.batches(model, epoch, batch_size, rank, world, last, start):
-        batch = []
-        for position, valid in rows:
-            source, sample, _ = model.row(epoch, position)
-            batch.append((f"{model.names[source]}{sample:03}", source, valid))
-        batches.append(batch)
-    return batches
+def epochs_of(model, last="keep"):
+    def row(epoch, position):
+        source, sample, _ = model.row(epoch, position)
+        return f"{model.names[source]}{sample:03}", source
+
+    return Epochs(model, row, last)
 
 
 def model_of(stop=50, seed=0):
@@ -65,31 +59,13 @@ def test_batches_are_those_of_the_page(datasets, stop, last):
             loader = loader_of(datasets, stop, **options)
             for epoch in range(7 if stop == 50 else 2):
                 got = [rows_of(batch) for batch in loader]
-                assert got == modelled(model, epoch, batch_size, rank, world, last), (world, rank, epoch)
+                assert got == epochs_of(model, last).epoch(epoch, batch_size, rank, world), (world, rank, epoch)
 
 
 def test_states_go_on_from_anywhere_with_any_world(datasets):
-    model = model_of(150, seed=11)
-    draw = random.Random(4)
-    for _ in range(POSITIONS):
-        (batch_size, world), (other_size, other) = ((draw.randint(1, 9), draw.choice([1, 2, 3, 8])) for _ in range(2))
-        rank, epoch = draw.randrange(world), draw.randrange(4)
-        loader = loader_of(datasets, 150, batch_size=batch_size, seed=11, rank=rank, world=world)
-        loader.set_epoch(epoch)
-        batches = iter(loader)
-        taken = draw.randrange(len(loader))
-        for _ in range(taken):
-            next(batches)
-        state = json.loads(json.dumps(loader.state_dict()))
-        new_rank = draw.randrange(other)
-        resumed = loader_of(datasets, 150, batch_size=other_size, seed=11, rank=new_rank, world=other)
-        resumed.load_state_dict(state)
-        if (world, batch_size) == (other, other_size):
-            assert [rows_of(batch) for batch in resumed] == modelled(model, epoch, batch_size, new_rank, world)[taken:]
-            continue
-        start = min(taken * batch_size * world, 150)
-        assert [rows_of(batch) for batch in resumed] == modelled(model, epoch, other_size, new_rank, other, start=start)
-        assert [rows_of(batch) for batch in resumed] == modelled(model, epoch + 1, other_size, new_rank, other)
+    model = epochs_of(model_of(150, seed=11))
+    for draw in positions("schedule"):
+        goes_on(draw, model, functools.partial(loader_of, datasets, 150, seed=11), rows_of)
 
 
 def test_each_phase_has_its_weights_and_each_source_goes_on(datasets):

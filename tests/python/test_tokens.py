@@ -1,6 +1,5 @@
 """ps.token_blocks(): blocks are those that docs/tokens.md defines, computed by a model written from that page alone."""
 
-import json
 import os
 import random
 import struct
@@ -12,8 +11,8 @@ import pytest
 import tokens_model
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from resuming import Epochs, goes_on, positions
 
-POSITIONS = int(os.environ.get("PENSTOCK_POSITIONS", "25"))  # that are resumed from; of the campaign: 1000
 CODES = {np.uint8: 1, np.int8: 2, np.int16: 3, np.int32: 4, np.int64: 5, np.uint16: 8}
 
 
@@ -149,39 +148,18 @@ def corpus_fixture(tmp_path_factory):
 def test_states_go_on_from_anywhere_with_any_world(corpus, packing):
     dataset, documents = corpus
     options = {"packing": packing, "shuffle_documents": 4}
-    blocks = ps.token_blocks(dataset, 32, **options)
-    model = tokens_model.Blocks(documents, 32, **options)
-    draw = random.Random(4)
-    order = order_model.One(len(model), shuffle=True, seed=11)
+    blocks = tokens_model.Blocks(documents, 32, **options)
+    order = order_model.One(len(blocks), shuffle=True, seed=11)
+    model = Epochs(order, lambda epoch, position: (blocks.tokens(order.sample_at(epoch, position)),))
 
-    def modelled(epoch, batch_size, rank, world, start=0):
-        return [
-            [(model.tokens(order.sample_at(epoch, p)), valid) for p, valid in rows]
-            for rows in order_model.batches(order, epoch, batch_size, rank, world, "keep", start)
-        ]
+    def loader_of(**more):  # of blocks made anew, as after a crash
+        return ps.Loader(ps.token_blocks(dataset, 32, **options), shuffle=True, seed=11, workers=1, **more)
 
     def rows_of(batch):
         return list(zip(batch["tokens"].numpy().tolist(), batch["__valid__"].tolist()))
 
-    for _ in range(POSITIONS):
-        (size, world), (other_size, other) = ((draw.randint(1, 9), draw.choice([1, 2, 3, 8])) for _ in range(2))
-        rank, epoch = draw.randrange(world), draw.randrange(3)
-        loader = ps.Loader(blocks, batch_size=size, shuffle=True, seed=11, rank=rank, world=world, workers=1)
-        loader.set_epoch(epoch)
-        batches = iter(loader)
-        taken = draw.randrange(len(loader))
-        wanted = modelled(epoch, size, rank, world)
-        for at in range(taken):
-            assert rows_of(next(batches)) == wanted[at]
-        state = json.loads(json.dumps(loader.state_dict()))
-        again = ps.token_blocks(dataset, 32, **options)  # made anew, as after a crash
-        same = ps.Loader(again, batch_size=size, shuffle=True, seed=11, rank=rank, world=world, workers=1)
-        same.load_state_dict(state)
-        assert [rows_of(batch) for batch in same] == wanted[taken:]
-        for new in range(other):
-            moved = ps.Loader(again, batch_size=other_size, shuffle=True, seed=11, rank=new, world=other, workers=1)
-            moved.load_state_dict(state)
-            assert [rows_of(batch) for batch in moved] == modelled(epoch, other_size, new, other, taken * world * size)
+    for draw in positions(packing):
+        goes_on(draw, model, loader_of, rows_of)
 
 
 def test_a_state_of_other_blocks_is_refused(corpus):
