@@ -158,7 +158,8 @@ MixedEpoch::MixedEpoch(const Options& options)
     taken_.push_back(static_cast<std::uint64_t>(before));
     sources_.push_back({.first_pass = static_cast<std::uint64_t>(before / samples),
                         .place = static_cast<std::uint64_t>(before % samples),
-                        .pass = {}});
+                        .pass = {},
+                        .next = 0});
   }
 }
 
@@ -167,10 +168,13 @@ SharePlace MixedEpoch::place_of(std::uint64_t position) {
 }
 
 MixedRow MixedEpoch::row_at(std::uint64_t position) {
-  return row_of(place_of(position), position);
+  const SharePlace place = place_of(position);
+  const bool follows = std::exchange(sources_[place.source].next, place.index + 1) == place.index;
+  return row_of(place, position, follows ? SampleOrderAhead::kMostAhead : 1);
 }
 
-MixedRow MixedEpoch::row_of(const SharePlace& place, std::uint64_t position) {
+// `expected`: indices of the source from this one on that will be asked for next.
+MixedRow MixedEpoch::row_of(const SharePlace& place, std::uint64_t position, std::uint64_t expected) {
   const MixedSource& mixed = order_.sources[place.source];
   Source& source = sources_[place.source];
   const std::uint64_t total = source.place + place.index;
@@ -180,15 +184,15 @@ MixedRow MixedEpoch::row_of(const SharePlace& place, std::uint64_t position) {
     SampleOrderOptions within = options_.within;
     within.samples = mixed.samples;
     within.seed = mix64(within.seed + hash64(mixed.name));
-    source.pass.emplace(Pass{number, SampleOrder(within, number)});
+    source.pass.emplace(Pass{number, SampleOrderAhead(within, number)});
   }
-  const std::uint64_t sample = mixed.first + source.pass->order.sample_at(total % mixed.samples);
+  const std::uint64_t sample = mixed.first + source.pass->order.sample_at(total % mixed.samples, expected);
   return {position, sample, static_cast<std::uint32_t>(again)};
 }
 
 void MixedEpoch::rows_of(std::uint64_t step, std::vector<MixedRow>& rows) {
   rows.clear();
-  const PhasedShares* shares = std::get_if<PhasedShares>(&shares_);
+  PhasedShares* shares = std::get_if<PhasedShares>(&shares_);
   if (shares == nullptr || options_.world == 1) {
     const std::uint64_t first =
         options_.start + (step * options_.world + options_.rank) * std::uint64_t{options_.batch_size};
@@ -199,7 +203,7 @@ void MixedEpoch::rows_of(std::uint64_t step, std::vector<MixedRow>& rows) {
   for (std::uint32_t source = 0; source < runs.size(); ++source) {
     for (std::uint64_t i = 0; i < runs[source].count; ++i) {
       const std::uint64_t index = runs[source].first + i;
-      rows.push_back(row_of({source, index}, shares->position_of(source, index)));
+      rows.push_back(row_of({source, index}, shares->position_of(source, index), runs[source].count - i));
     }
   }
   std::ranges::sort(rows, {}, &MixedRow::position);

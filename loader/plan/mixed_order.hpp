@@ -97,14 +97,15 @@ class MixedEpoch {
  private:
   struct Pass {
     std::uint64_t number;
-    SampleOrder order;
+    SampleOrderAhead order;
   };
   struct Source {
     std::uint64_t first_pass, place;  // where the epoch begins in it
     std::optional<Pass> pass;         // the last one that was asked for
+    std::uint64_t next = 0;           // behind the index that row_at() had last
   };
   SharePlace place_of(std::uint64_t position);
-  MixedRow row_of(const SharePlace& place, std::uint64_t position);
+  MixedRow row_of(const SharePlace& place, std::uint64_t position, std::uint64_t expected);
 
   Options options_;
   const MixedOrder& order_;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -10,7 +11,7 @@
 
 namespace penstock {
 
-/// Positions and indices are the epoch's.
+/// Positions and indices are the epoch's. Used by one thread at a time.
 class PhasedShares {
  public:
   struct Part {
@@ -30,26 +31,26 @@ class PhasedShares {
     }
   }
 
-  SharePlace at(std::uint64_t position) const {
-    const Part& part = part_of(position);
+  SharePlace at(std::uint64_t position) {
+    Part& part = parts_[number_of(position)];
     SharePlace place = part.shares.at(position - part.begin + part.origin);
     place.index = place.index - part.skipped[place.source] + part.before[place.source];
     return place;
   }
   /// Of a source that has so many positions and more.
-  std::uint64_t position_of(std::uint32_t source, std::uint64_t index) const {
+  std::uint64_t position_of(std::uint32_t source, std::uint64_t index) {
     std::size_t i = parts_.size() - 1;
     while (parts_[i].before[source] > index) --i;
-    const Part& part = parts_[i];
+    Part& part = parts_[i];
     const std::uint64_t in_phase = part.shares.position_of(source, index - part.before[source] + part.skipped[source]);
     return in_phase - part.origin + part.begin;
   }
-  std::vector<std::uint64_t> counts_before(std::uint64_t end) const { return counts(part_of(end), end); }
+  std::vector<std::uint64_t> counts_before(std::uint64_t end) const { return counts(parts_[number_of(end)], end); }
 
  private:
-  const Part& part_of(std::uint64_t position) const {
+  std::size_t number_of(std::uint64_t position) const {
     const auto behind = std::ranges::upper_bound(parts_, position, {}, &Part::begin);
-    return *(behind - 1);
+    return static_cast<std::size_t>(behind - parts_.begin()) - 1;
   }
   static std::vector<std::uint64_t> counts(const Part& part, std::uint64_t end) {
     std::vector<std::uint64_t> counts = part.shares.counts_before(end - part.begin + part.origin);

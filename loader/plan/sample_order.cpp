@@ -59,4 +59,10 @@ std::uint64_t SampleOrder::window_shuffled(std::uint64_t position) const {
   return begin + Permutation(size, options_.seed, epoch_, window + 1)(position - begin);
 }
 
+void SampleOrderAhead::list(std::uint64_t first, std::uint64_t expected) {
+  first_ = first;
+  count_ = std::min({kMostAhead, expected, samples_ - first});
+  order_.list(first, std::span(listed_).first(count_));
+}
+
 }  // namespace penstock

@@ -1,6 +1,8 @@
 // The order in which one pass over a list of samples goes: as it is, shuffled, or shuffled by blocks or within windows.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
@@ -44,6 +46,31 @@ class SampleOrder {
   Permutation order_;             // of samples, or of blocks
   std::uint64_t short_by_ = 0;    // samples that the last block lacks
   std::uint64_t short_slot_ = 0;  // where the last block stands in the permuted order
+};
+
+/// The same, for who asks for positions that mostly follow each other: it lists some ahead. Used by one thread at a
+/// time.
+class SampleOrderAhead {
+ public:
+  static constexpr std::uint64_t kMostAhead = 64;
+
+  SampleOrderAhead(const SampleOrderOptions& options, std::uint64_t epoch)
+      : order_(options, epoch), samples_(options.samples) {}
+  /// position < samples. So many from it on will be asked for, as far as the caller knows, and are listed at once.
+  std::uint64_t sample_at(std::uint64_t position, std::uint64_t expected) {
+    if (position - first_ < count_) return listed_[position - first_];
+    if (expected <= 1) return order_.sample_at(position);
+    list(position, expected);
+    return listed_[0];
+  }
+
+ private:
+  void list(std::uint64_t first, std::uint64_t expected);
+
+  SampleOrder order_;
+  std::uint64_t samples_;
+  std::uint64_t first_ = 0, count_ = 0;  // of those that are listed
+  std::array<std::uint64_t, kMostAhead> listed_;
 };
 
 }  // namespace penstock

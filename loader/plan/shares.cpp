@@ -87,7 +87,7 @@ Shares::Shares(const ShareTree& tree, std::uint64_t length, std::uint64_t seed, 
   }
 }
 
-SharePlace Shares::at(std::uint64_t position) const {
+SharePlace Shares::at(std::uint64_t position) {
   SharePlace place{tree_->root(), position};
   while (place.source >= tree_->sources()) {
     const std::size_t n = place.source - tree_->sources();
@@ -98,7 +98,7 @@ SharePlace Shares::at(std::uint64_t position) const {
   return place;
 }
 
-std::uint64_t Shares::position_of(std::uint32_t source, std::uint64_t index) const {
+std::uint64_t Shares::position_of(std::uint32_t source, std::uint64_t index) {
   for (std::uint32_t number = source; number != tree_->root();) {
     const Parent parent = parents_[number];
     index = parent.lighter ? splits_[parent.node].light_at(index) : splits_[parent.node].heavy_at(index);

@@ -45,15 +45,15 @@ class ShareTree {
 };
 
 /// One epoch's positions, each split down the tree to a source. The first n hold each of two sources within one of its
-/// weight, each of more within two.
+/// weight, each of more within two. Used by one thread at a time; positions that follow each other take the least time.
 class Shares {
  public:
   /// The tree must live as long. length <= 2^50.
   Shares(const ShareTree& tree, std::uint64_t length, std::uint64_t seed, std::uint64_t epoch);
 
-  SharePlace at(std::uint64_t position) const;                                 ///< position < length
-  std::uint64_t position_of(std::uint32_t source, std::uint64_t index) const;  ///< the inverse
-  std::vector<std::uint64_t> counts_before(std::uint64_t end) const;           ///< of each source; end <= length
+  SharePlace at(std::uint64_t position);                                 ///< position < length
+  std::uint64_t position_of(std::uint32_t source, std::uint64_t index);  ///< the inverse
+  std::vector<std::uint64_t> counts_before(std::uint64_t end) const;     ///< of each source; end <= length
 
  private:
   struct Parent {

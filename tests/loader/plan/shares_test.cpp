@@ -52,7 +52,7 @@ TEST_CASE("the first n positions hold two sources within one of their weights, m
     CAPTURE(weights.size());
     const ShareTree tree(weights);
     const std::uint64_t length = 1 + random() % 3000;
-    const Shares shares(tree, length, random(), random());
+    Shares shares(tree, length, random(), random());
     const double most = weights.size() <= 2 ? 1 : 2;
     Counts counts(weights.size(), 0);
     for (std::uint64_t position = 0; position < length; ++position) {
@@ -91,7 +91,7 @@ TEST_CASE("positions far out are found as near ones are") {
   const Counts weights{3'000'000'000, 1'000'000'000, 294'967'296};
   const ShareTree tree(weights);
   const std::uint64_t length = std::uint64_t{1} << 50;
-  const Shares shares(tree, length, 1, 2);
+  Shares shares(tree, length, 1, 2);
   for (std::uint64_t position = length - 1000; position < length; ++position) {
     const SharePlace place = shares.at(position);
     CHECK(shares.position_of(place.source, place.index) == position);
@@ -99,11 +99,30 @@ TEST_CASE("positions far out are found as near ones are") {
   }
 }
 
+TEST_CASE("a position is the same whatever was asked for before") {
+  std::mt19937_64 random(6);
+  for (const Counts& weights : trying_weights()) {
+    const ShareTree tree(weights);
+    const std::uint64_t length = 200 + random() % 3000, seed = random();
+    Shares asked(tree, length, seed, 3);
+    for (int i = 0; i < 300; ++i) {
+      std::uint64_t position = random() % length;
+      for (std::uint64_t run = random() % 9; run-- > 0 && position < length; ++position) {
+        Shares fresh(tree, length, seed, 3), backwards(tree, length, seed, 3);
+        const SharePlace place = fresh.at(position);
+        REQUIRE(asked.at(position) == place);
+        REQUIRE(backwards.position_of(place.source, place.index) == position);
+        if (run % 2 == 0) REQUIRE(asked.position_of(place.source, place.index) == position);
+      }
+    }
+  }
+}
+
 TEST_CASE("two epochs, and two seeds, place the sources differently") {
   const Counts weights{1, 1};
   const ShareTree tree(weights);
   const auto sources = [&](std::uint64_t seed, std::uint64_t epoch) {
-    const Shares shares(tree, 64, seed, epoch);
+    Shares shares(tree, 64, seed, epoch);
     std::vector<std::uint32_t> list;
     for (std::uint64_t position = 0; position < 64; ++position) list.push_back(shares.at(position).source);
     return list;
@@ -214,7 +233,7 @@ TEST_CASE("an epoch that lies in several phases has of each what is the phase's"
     std::uint64_t begin = 0;
     for (std::size_t i = 0; i < trees.size(); ++i) {
       const std::uint64_t first = i == 0 ? origin : 0;
-      const Shares own(trees[i], lengths[i], 7, i);
+      Shares own(trees[i], lengths[i], 7, i);
       parts.push_back({.begin = begin, .origin = first, .shares = own});
       for (std::uint64_t at = first; at < lengths[i]; ++at) wanted.push_back(own.at(at).source);
       begin += lengths[i] - first;
