@@ -1,10 +1,10 @@
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <utility>
 
 #include <penstock/base/parallel_for.hpp>
 #include <penstock/loader/plan/bucketed_order.hpp>
+#include <penstock/loader/plan/drawn/upper_half_sort.hpp>
 #include <penstock/loader/plan/permutation.hpp>
 
 namespace penstock {
@@ -14,23 +14,6 @@ constexpr std::uint64_t kBatchesStream = 0x62617463686573;  // "batches"
 constexpr std::uint64_t kRowsStream = 0x726f7773'00000000;  // "rows"
 constexpr std::size_t kComposedEpochs = 4, kComposedWindows = 2;
 constexpr std::uint64_t kComposedAtOnce = 64;  // windows, of a seek
-
-// By the upper half of the numbers, falling; equal ones stay in their order.
-void sort_by_upper_half(std::vector<std::uint64_t>& numbers) {
-  constexpr unsigned kDigit = 11;
-  constexpr std::size_t kValues = std::size_t{1} << kDigit;
-  std::vector<std::uint64_t> other(numbers.size());
-  for (unsigned shift = 32; shift < 64; shift += kDigit) {
-    const auto digit = [shift](std::uint64_t number) { return ~(number >> shift) & (kValues - 1); };
-    std::array<std::size_t, kValues> begin{};
-    for (const std::uint64_t number : numbers) ++begin[digit(number)];
-    if (std::ranges::find(begin, numbers.size()) != begin.end()) continue;  // all have the same
-    std::size_t before = 0;
-    for (std::size_t& count : begin) before += std::exchange(count, before);
-    for (const std::uint64_t number : numbers) other[begin[digit(number)]++] = number;
-    numbers.swap(other);
-  }
-}
 
 }  // namespace
 

@@ -7,10 +7,10 @@
 #include <utility>
 
 #include <penstock/base/error.hpp>
-#include <penstock/base/parallel_for.hpp>
 #include <penstock/base/printable.hpp>
 #include <penstock/formats/io/hash.hpp>
 #include <penstock/loader/plan/draw_order.hpp>
+#include <penstock/loader/plan/drawn/drawn_once.hpp>
 #include <penstock/loader/plan/permutation_rounds.hpp>
 
 namespace penstock {
@@ -19,8 +19,8 @@ namespace {
 __extension__ using Wide = unsigned __int128;
 
 constexpr std::uint64_t kLongestDrawn = std::uint64_t{1} << 48;
-constexpr std::uint64_t kEntriesOfRun = 1 << 16, kMostRuns = 64;  // that are sorted apart
-constexpr std::size_t kEpochsKept = 2;                            // the consumer's, and the one that is planned ahead
+constexpr std::size_t kEpochsKept = 2;     // the consumer's, and the one that is planned ahead
+constexpr std::size_t kMostPasses = 1024;  // that are remembered
 constexpr double kPartsOfWeights = 0x1p60, kPartsOfRepeat = 0x1p20, kMostRepeats = 0x1p20;
 constexpr std::uint64_t kWeightedStream = 0x77656967687465, kOnceStream = 0x6f6e6365,
                         kRepeatedStream = 0x72657065617473, kBalancedStream = 0x62616c616e6365;
@@ -34,50 +34,6 @@ std::string plain(double value) {
     if (std::strtod(shorter, nullptr) == value) return shorter;
   }
   return text;
-}
-
-// -log2 of a number drawn evenly between 0 and 1, in units of 2^-32, in whole numbers alone: alike on all machines.
-std::uint64_t waiting_time(std::uint64_t draw) {
-  draw |= 1;
-  const int zeros = std::countl_zero(draw);
-  std::uint64_t mantissa = draw << zeros;  // from 1 to 2, in units of 2^-63
-  std::uint64_t log2 = 0;
-  for (int bit = 0; bit < 32; ++bit) {
-    const Wide square = Wide{mantissa} * mantissa;
-    const bool two = (square >> 127) != 0;
-    mantissa = static_cast<std::uint64_t>(square >> (two ? 64 : 63));
-    log2 = log2 << 1 | (two ? 1U : 0U);
-  }
-  return (static_cast<std::uint64_t>(zeros + 1) << 32) - log2;
-}
-
-struct Runner {
-  std::uint64_t time;  // bits of a float64 above 0, which are in its order
-  std::uint64_t entry;
-};
-
-bool sooner(const Runner& one, const Runner& other) {
-  return one.time != other.time ? one.time < other.time : one.entry < other.entry;
-}
-
-// The entries of sorted runs in the order of all, as many as `order` holds.
-void merge(std::vector<std::span<const Runner>> runs, SharedNumbers& order) {
-  std::erase_if(runs, [](std::span<const Runner> run) { return run.empty(); });
-  const auto later = [](std::span<const Runner> one, std::span<const Runner> other) {
-    return sooner(other.front(), one.front());
-  };
-  std::ranges::make_heap(runs, later);  // the run that goes on first is in front
-  for (std::uint64_t position = 0; position < order.size(); ++position) {
-    std::ranges::pop_heap(runs, later);
-    std::span<const Runner>& first = runs.back();
-    order.set(position, first.front().entry);
-    first = first.subspan(1);
-    if (first.empty()) {
-      runs.pop_back();
-    } else {
-      std::ranges::push_heap(runs, later);
-    }
-  }
 }
 
 // By the processor's own division of floating-point numbers, which is off by one at most: one of 128 bits is a loop.
@@ -174,8 +130,6 @@ SavedDraws DrawOrder::saved() const {
   return {.kind = kind_, .numbers = fingerprint_};
 }
 
-// Each entry has a time, exponentially distributed with its weight as rate, and comes in their order. Source:
-// Efraimidis and Spirakis, Information Processing Letters 97 (2006).
 std::shared_ptr<const SharedNumbers> DrawOrder::once(std::uint64_t seed, std::uint64_t epoch) const {
   const std::scoped_lock lock(mutex_);
   for (const Kept& kept : kept_)
@@ -184,37 +138,9 @@ std::shared_ptr<const SharedNumbers> DrawOrder::once(std::uint64_t seed, std::ui
   const std::string name = "once of " + hexadecimal(fingerprint_) + " " + std::to_string(entries_) + " " +
                            std::to_string(length_) + " " + std::to_string(seed) + " " + std::to_string(epoch);
   kept_.push_back({seed, epoch, shared_numbers(name, length_, entries_, [&](SharedNumbers& order) {
-                     draw_once(order_key(seed, epoch, kOnceStream), order);
+                     draw_once(*parts_, order_key(seed, epoch, kOnceStream), order);
                    })});
   return kept_.back().order;
-}
-
-// Runs of neighbouring entries are sorted side by side, on all cores, and then merged.
-void DrawOrder::draw_once(std::uint64_t key, SharedNumbers& order) const {
-  NumberTable memory(2 * entries_, ~std::uint64_t{0});
-  const std::span<Runner> runners{reinterpret_cast<Runner*>(memory.longs().data()), entries_};
-  const std::uint64_t runs = std::clamp<std::uint64_t>(entries_ / kEntriesOfRun, 1, kMostRuns);
-  std::vector<std::span<const Runner>> sorted(runs);
-  const auto sort_run = [&](std::uint64_t run) {
-    const std::uint64_t first = entries_ * run / runs, end = entries_ * (run + 1) / runs;
-    std::uint64_t running = first;
-    for (std::uint64_t entry = first; entry < end; ++entry) {
-      const std::uint64_t parts = parts_->begin(entry + 1) - parts_->begin(entry);
-      if (parts == 0) continue;
-      const std::uint64_t wait = waiting_time(mix(key + entry * kGolden));
-      const double time = static_cast<double>(wait) / static_cast<double>(parts);
-      runners[running++] = {std::bit_cast<std::uint64_t>(time), entry};
-    }
-    const std::span<Runner> own = runners.subspan(first, running - first);
-    std::ranges::sort(own, sooner);
-    sorted[run] = own;
-  };
-  if (runs == 1) {
-    sort_run(0);
-  } else {
-    parallel_for(runs, 0, sort_run);
-  }
-  merge(std::move(sorted), order);
 }
 
 DrawEpoch::DrawEpoch(std::shared_ptr<const DrawOrder> order, const SampleOrderOptions& within, std::uint64_t epoch)
@@ -241,6 +167,7 @@ DrawEpoch::DrawEpoch(std::shared_ptr<const DrawOrder> order, const SampleOrderOp
       const std::uint64_t classes = order_->class_begins_.size() - 1;
       first_round_ = static_cast<std::uint64_t>(before / classes);
       begun_ = static_cast<std::uint64_t>(before % classes);
+      if (classes <= kMostPasses) passes_.resize(classes);
       break;
     }
   }
@@ -316,7 +243,15 @@ DrawnRow DrawEpoch::balanced(std::uint64_t position) {
   SampleOrderOptions within = within_;
   within.samples = count;
   within.seed = mix(within_.seed + kBalancedStream + chosen);
-  const std::uint64_t member = SampleOrder(within, pass).sample_at(round % count);
+  std::uint64_t member = 0;
+  if (passes_.empty()) {
+    member = SampleOrder(within, pass).sample_at(round % count);
+  } else {
+    std::optional<Pass>& known = passes_[chosen];
+    const bool goes_on = known && known->number == pass;
+    if (!goes_on) known.emplace(Pass{pass, SampleOrderAhead(within, pass)});
+    member = known->order.sample_at(round % count, goes_on ? SampleOrderAhead::kMostAhead : 1);
+  }
   return {(*order_->by_class_)[begins[chosen] + member], static_cast<std::uint32_t>(pass - first)};
 }
 

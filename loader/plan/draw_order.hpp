@@ -38,7 +38,6 @@ class DrawOrder {
   friend class DrawEpoch;
   void weigh(const Draws& draws, const Listed& listed);
   void group(const Draws& draws, const Listed& listed);
-  void draw_once(std::uint64_t key, SharedNumbers& order) const;
   /// Of Kind::once: the entries in one epoch's order. Kept for the epochs asked for last.
   std::shared_ptr<const SharedNumbers> once(std::uint64_t seed, std::uint64_t epoch) const;
 
@@ -88,6 +87,11 @@ class DrawEpoch {
   std::uint64_t first_round_ = 0, begun_ = 0;  // Kind::balanced: where the epoch begins, and how far in that round
   std::uint64_t round_ = ~std::uint64_t{0};    // Kind::balanced: the one that classes_ are of
   std::vector<std::uint32_t> classes_;         // in that round's order
+  struct Pass {
+    std::uint64_t number;
+    SampleOrderAhead order;
+  };
+  std::vector<std::optional<Pass>> passes_;  // Kind::balanced: of each class the last one; empty where they are many
 };
 
 }  // namespace penstock

@@ -1,12 +1,14 @@
 // Tests the orders in which samples do not come once each: by weights, by repeats, and each class as often.
 #include <algorithm>
 #include <cmath>
+#include <initializer_list>
 #include <limits>
 #include <memory>
 #include <optional>
 #include <random>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -15,6 +17,7 @@
 #include <penstock/loader/choices/draws.hpp>
 #include <penstock/loader/plan/cursor.hpp>
 #include <penstock/loader/plan/draw_order.hpp>
+#include <penstock/loader/plan/drawn/waiting_time.hpp>
 #include <penstock/loader/plan/part_table.hpp>
 #include <penstock/loader/plan/permutation_rounds.hpp>
 #include <penstock/loader/plan/plan.hpp>
@@ -178,7 +181,7 @@ TEST_CASE("weights without replacement give each sample once, heavier ones soone
   CHECK(refusal([&] { order_of(Draws::Kind::once, weights, 5); }).find("4 have a weight above 0") != std::string::npos);
 }
 
-TEST_CASE("many samples without replacement come in the order of their times, which runs are merged to") {
+TEST_CASE("many samples without replacement come in the order of their times, which are sorted by stretches") {
   constexpr std::uint64_t kMany = 300'000;
   std::vector<double> weights(kMany);
   for (std::uint64_t i = 0; i < kMany; ++i) weights[i] = static_cast<double>(i % 5);
@@ -196,6 +199,55 @@ TEST_CASE("many samples without replacement come in the order of their times, wh
     before = time;
   }
   CHECK(rows.size() == kMany * 4 / 5);
+}
+
+TEST_CASE("waiting times are those of the squares, near whole units too") {
+  std::mt19937_64 random(8);
+  for (int i = 0; i < 300'000; ++i) {
+    const std::uint64_t draw = random() >> (i % 4 == 0 ? random() % 64 : 0);
+    REQUIRE(waiting_time(draw) == waiting_time_by_squares(draw));
+  }
+  constexpr std::uint64_t kUnits = std::uint64_t{1} << 32;
+  for (std::uint64_t i = 0; i < 3000; ++i) {
+    const std::uint64_t wanted = i < 1000 ? 1 + i : i < 2000 ? kUnits - (i - 1000) : 1 + random() % kUnits;
+    std::uint64_t low = std::uint64_t{1} << 63, high = ~std::uint64_t{0};  // the first draw that waits no longer
+    while (low < high) {
+      const std::uint64_t middle = low + (high - low) / 2;
+      if (waiting_time_by_squares(middle) <= wanted) {
+        high = middle;
+      } else {
+        low = middle + 1;
+      }
+    }
+    for (std::uint64_t draw = low - 8; draw != low + 8; ++draw)
+      REQUIRE(waiting_time(draw) == waiting_time_by_squares(draw));
+  }
+}
+
+TEST_CASE("an epoch without replacement is sorted by its times, and a part of it is its beginning") {
+  for (const std::uint64_t count : std::initializer_list<std::uint64_t>{300, 65'536, 65'537, 400'000}) {
+    std::vector<double> weights(count);
+    for (std::uint64_t i = 0; i < count; ++i)
+      weights[i] = i % 5 == 0 ? 0 : i % 7 == 0 ? 1e-18 : static_cast<double>(1 + (i * i) % 9);
+    const auto rows = epoch_of(order_of(Draws::Kind::once, weights), 3, 1);
+    CHECK(rows.size() == count - (count + 4) / 5);
+    double sum = 0;
+    for (const double weight : weights) sum += weight;
+    std::vector<std::pair<double, std::uint64_t>> times;
+    for (std::uint64_t entry = 0; entry < count; ++entry) {
+      if (weights[entry] == 0) continue;
+      const double own = std::max(1.0, std::floor(weights[entry] * (0x1p60 / sum) + 0.5));
+      const std::uint64_t wait = waiting_time_by_squares(mix(order_key(3, 1, 0x6f6e6365) + entry * kGolden));
+      times.emplace_back(static_cast<double>(wait) / own, entry);
+    }
+    std::ranges::sort(times);
+    for (std::uint64_t i = 0; i < rows.size(); ++i) REQUIRE(rows[i].entry == times[i].second);
+    for (const std::uint64_t some : {std::uint64_t{1}, count / 3, count / 2}) {
+      const auto first = epoch_of(order_of(Draws::Kind::once, weights, some), 3, 1);
+      REQUIRE(first.size() == some);
+      for (std::uint64_t i = 0; i < some; ++i) REQUIRE(first[i].entry == rows[i].entry);
+    }
+  }
 }
 
 TEST_CASE("classes in balance: each once a round, all of a class before one comes again") {

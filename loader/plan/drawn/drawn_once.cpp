@@ -1,0 +1,166 @@
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include <penstock/base/parallel_for.hpp>
+#include <penstock/loader/plan/drawn/drawn_once.hpp>
+#include <penstock/loader/plan/drawn/upper_half_sort.hpp>
+#include <penstock/loader/plan/drawn/waiting_time.hpp>
+#include <penstock/loader/plan/permutation_rounds.hpp>
+
+namespace penstock {
+namespace {
+
+constexpr std::uint64_t kEntriesAtOnce = 1 << 16;                     // that are sorted as one
+constexpr std::uint64_t kEntriesOfRange = 1 << 16, kMostRanges = 64;  // that a thread goes through
+constexpr std::uint64_t kFewEntries = 256;                            // which a sort by comparing takes as long for
+constexpr std::uint64_t kSoonest = std::bit_cast<std::uint64_t>(0x1p-61), kBinades = 100;  // to 2^38
+constexpr unsigned kMantissa = 52, kSortedBits = 32;
+constexpr std::uint64_t kEntriesOfStretchBits = 14, kMostStretchBits = 9;
+
+// Source: Efraimidis and Spirakis, Information Processing Letters 97 (2006): each entry has a time, exponentially
+// distributed with its weight as rate, and comes in their order.
+class Times {
+ public:
+  Times(const PartTable& parts, std::uint64_t key) : parts_(parts), key_(key) {}
+
+  bool any(std::uint64_t entry) const { return parts_.begin(entry + 1) != parts_.begin(entry); }
+  // The bits of a float64 above 0, which are in its order.
+  std::uint64_t operator[](std::uint64_t entry) const {
+    const std::uint64_t own = parts_.begin(entry + 1) - parts_.begin(entry);
+    const std::uint64_t wait = waiting_time(mix(key_ + entry * kGolden));
+    return std::bit_cast<std::uint64_t>(static_cast<double>(wait) / static_cast<double>(own));
+  }
+
+ private:
+  const PartTable& parts_;
+  std::uint64_t key_;
+};
+
+// Calls put(i, entry) for the entries by their times, of equal ones the lower first, which is the one that comes first
+// in `entries`.
+template <typename Put>
+void sort_by_time(const Times& times, std::span<const std::uint64_t> entries, const Put& put) {
+  if (entries.empty()) return;
+  std::vector<std::uint64_t> time(entries.size()), order(entries.size());
+  std::uint64_t soonest = ~std::uint64_t{0}, latest = 0;
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    time[i] = times[entries[i]];
+    soonest = std::min(soonest, time[i]);
+    latest = std::max(latest, time[i]);
+  }
+  const auto sooner = [&](std::uint64_t one, std::uint64_t other) {
+    const std::uint64_t a = static_cast<std::uint32_t>(one), b = static_cast<std::uint32_t>(other);
+    return time[a] != time[b] ? time[a] < time[b] : a < b;
+  };
+  const unsigned width = static_cast<unsigned>(std::bit_width(latest - soonest));
+  const unsigned shift = width > kSortedBits ? width - kSortedBits : 0;
+  for (std::size_t i = 0; i < entries.size(); ++i) order[i] = ~((time[i] - soonest) >> shift) << 32 | i;
+  if (entries.size() < kFewEntries) {
+    std::ranges::sort(order, sooner);
+  } else {
+    sort_by_upper_half(order);
+    for (std::size_t first = 0, end = 1; first < order.size(); first = end++) {
+      while (end < order.size() && order[end] >> 32 == order[first] >> 32) ++end;
+      if (end - first > 1) std::ranges::sort(std::span(order).subspan(first, end - first), sooner);
+    }
+  }
+  for (std::size_t i = 0; i < order.size(); ++i) put(i, entries[static_cast<std::uint32_t>(order[i])]);
+}
+
+// Cuts all times into stretches, and notes in `order` the entries of each, in their order; then sorts each.
+class Stretches {
+ public:
+  Stretches(const Times& times, std::uint64_t entries, SharedNumbers& order)
+      : times_(times),
+        entries_(entries),
+        ranges_(std::min(entries / kEntriesOfRange, kMostRanges)),
+        shift_(kMantissa - static_cast<unsigned>(std::min<std::uint64_t>(
+                               std::bit_width(entries >> kEntriesOfStretchBits), kMostStretchBits))),
+        count_(kBinades << (kMantissa - shift_)),
+        places_(ranges_ * count_, 0),
+        begins_(count_ + 1),
+        order_(order) {}
+
+  void sort() {
+    parallel_for(ranges_, 0,
+                 [&](std::uint64_t range) { for_each(range, [&](std::uint64_t, std::uint64_t& place) { ++place; }); });
+    place();
+    parallel_for(ranges_, 0, [&](std::uint64_t range) {
+      for_each(range, [&](std::uint64_t entry, std::uint64_t& place) { note(entry, place++); });
+    });
+    parallel_for(last_ + 1, 0, [&](std::uint64_t stretch) { sort(stretch); });
+  }
+
+ private:
+  // Calls visit(entry, place of its stretch in the range).
+  template <typename Visit>
+  void for_each(std::uint64_t range, const Visit& visit) {
+    const std::span<std::uint64_t> places = std::span(places_).subspan(range * count_, count_);
+    const std::uint64_t end = entries_ * (range + 1) / ranges_;
+    for (std::uint64_t entry = entries_ * range / ranges_; entry < end; ++entry)
+      if (times_.any(entry)) visit(entry, places[(times_[entry] - kSoonest) >> shift_]);
+  }
+
+  // Counts become places.
+  void place() {
+    std::uint64_t begin = 0;
+    for (std::uint64_t stretch = 0; stretch < count_; ++stretch) {
+      begins_[stretch] = begin;
+      if (begin < order_.size()) last_ = stretch;
+      for (std::uint64_t range = 0; range < ranges_; ++range)
+        begin += std::exchange(places_[range * count_ + stretch], begin);
+    }
+    begins_[count_] = begin;
+    of_last_.resize(begins_[last_ + 1] - begins_[last_]);
+  }
+
+  // The last stretch may have more than there is room for, and those behind it have none.
+  void note(std::uint64_t entry, std::uint64_t place) {
+    if (place < begins_[last_]) {
+      order_.set(place, entry);
+    } else if (place < begins_[last_ + 1]) {
+      of_last_[place - begins_[last_]] = entry;
+    }
+  }
+
+  void sort(std::uint64_t stretch) {
+    const std::uint64_t begin = begins_[stretch];
+    const auto put = [&](std::uint64_t i, std::uint64_t entry) {
+      if (begin + i < order_.size()) order_.set(begin + i, entry);
+    };
+    if (stretch == last_) return sort_by_time(times_, of_last_, put);
+    std::vector<std::uint64_t> entries(begins_[stretch + 1] - begin);
+    for (std::size_t i = 0; i < entries.size(); ++i) entries[i] = order_[begin + i];
+    sort_by_time(times_, entries, put);
+  }
+
+  const Times& times_;
+  std::uint64_t entries_, ranges_;
+  unsigned shift_;
+  std::uint64_t count_;
+  std::vector<std::uint64_t> places_;  // of each range one for each stretch: first how many, then where the next goes
+  std::vector<std::uint64_t> begins_;  // of each stretch, and the end
+  std::uint64_t last_ = 0;             // the stretch in which the order ends
+  std::vector<std::uint64_t> of_last_;
+  SharedNumbers& order_;
+};
+
+}  // namespace
+
+void draw_once(const PartTable& parts, std::uint64_t key, SharedNumbers& order) {
+  const Times times(parts, key);
+  if (parts.entries() > kEntriesAtOnce) return Stretches(times, parts.entries(), order).sort();
+  std::vector<std::uint64_t> entries;
+  entries.reserve(parts.entries());
+  for (std::uint64_t entry = 0; entry < parts.entries(); ++entry)
+    if (times.any(entry)) entries.push_back(entry);
+  sort_by_time(times, entries, [&](std::uint64_t i, std::uint64_t entry) {
+    if (i < order.size()) order.set(i, entry);
+  });
+}
+
+}  // namespace penstock
