@@ -9,8 +9,8 @@
 
 namespace penstock {
 
-/// For LoaderOptions::draws; drawn_by_weight() and the like (penstock/loader/choices/draws.hpp) make it of numbers or
-/// of a field. docs/order.md defines the orders.
+/// For LoaderOptions::draws; drawn_by() and the like (penstock/loader/choices/draws.hpp) make it of numbers or of a
+/// field. docs/order.md defines the orders.
 struct Draws {
   enum class Kind : std::uint8_t {
     weighted,  ///< each position draws anew: a sample comes as often as chance has it, `weight / sum` of the time

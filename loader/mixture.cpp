@@ -3,17 +3,17 @@
 #include <utility>
 
 #include <penstock/base/error.hpp>
-#include <penstock/base/portable_math.hpp>
+#include <penstock/base/numbers/portable_math.hpp>
 #include <penstock/base/printable.hpp>
 #include <penstock/formats/io/hash.hpp>
 #include <penstock/formats/views/views.hpp>
 #include <penstock/loader/mixture.hpp>
 #include <penstock/loader/plan/mixed_order.hpp>
+#include <penstock/loader/plan/row.hpp>
 
 namespace penstock {
 namespace {
 
-constexpr std::uint64_t kLastPosition = std::uint64_t{1} << 48;
 constexpr double kWeightParts = 4294967296;  // 2^32, that the weights are parts of
 
 std::vector<Dataset> datasets_of(std::span<const MixtureSource> sources) {
@@ -47,7 +47,7 @@ void require_schedule(std::span<const MixtureSource> sources, const MixtureOptio
     if (change.position <= before)
       throw Error::invalid_argument("the positions of a schedule rise from above 0, and " + position +
                                     " comes behind " + std::to_string(before));
-    if (change.position >= kLastPosition)
+    if (change.position >= kLongestOrder)
       throw Error::invalid_argument("a schedule ends with position 2^48, and " + position + " lies behind it");
     if (change.weights.size() != sources.size())
       throw Error::invalid_argument(std::to_string(change.weights.size()) + " weights" + when + " for " +

@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include <penstock/base/error.hpp>
-#include <penstock/base/portable_math.hpp>
+#include <penstock/base/numbers/portable_math.hpp>
 #include <penstock/transforms/elements.hpp>
 #include <penstock/transforms/mix.hpp>
 #include <penstock/transforms/normal_draws.hpp>

@@ -1,6 +1,6 @@
 #include <cmath>
 
-#include <penstock/base/portable_math.hpp>
+#include <penstock/base/numbers/portable_math.hpp>
 #include <penstock/transforms/normal_draws.hpp>
 
 namespace penstock {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include <penstock/base/error.hpp>
+#include <penstock/base/numbers/decimal.hpp>
 #include <penstock/base/parallel_for.hpp>
 #include <penstock/base/printable.hpp>
 #include <penstock/loader/choices/layouts.hpp>
@@ -29,16 +30,9 @@ constexpr auto kMeasures = std::to_array<MeasureName>({{"bytes", Measure::bytes}
                                                        {"width", Measure::width},
                                                        {"shape", Measure::shape}});
 
-std::string shortest_text(double number) {
-  std::string text = std::to_string(number);
-  text.erase(text.find_last_not_of('0') + 1);
-  if (text.back() == '.') text.pop_back();
-  return text;
-}
-
 void require_length(double length, const ErrorContext& where, const std::string& whose) {
   if (length >= 0 && std::isfinite(length)) return;
-  throw Error::invalid_argument(whose + (std::isnan(length) ? " is no number" : " is " + shortest_text(length)) +
+  throw Error::invalid_argument(whose + (std::isnan(length) ? " is no number" : " is " + shortest_decimal(length)) +
                                     ": a length is a number of 0 or more",
                                 where);
 }

@@ -1,9 +1,8 @@
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <utility>
 
 #include <penstock/base/error.hpp>
+#include <penstock/base/numbers/decimal.hpp>
 #include <penstock/base/printable.hpp>
 #include <penstock/loader/plan/cursor.hpp>
 
@@ -59,15 +58,10 @@ void require_same(const SavedOrder& saved, const SavedOrder& own) {
   require(saved.subset == own.subset, "another subset of the samples", "one of its own");
 }
 
-std::string budget_text(double number) {
-  std::array<char, 32> digits{};
-  return {digits.data(), std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr};
-}
-
 std::string told_of(const BatchLimits& limits) {
   return std::to_string(limits.world) + (limits.world == 1 ? " rank" : " ranks") +
          " with batch_size=" + std::to_string(limits.batch_size) +
-         (limits.budget != 0 ? " and batch_budget=" + budget_text(limits.budget) : " and no batch_budget");
+         (limits.budget != 0 ? " and batch_budget=" + shortest_decimal(limits.budget) : " and no batch_budget");
 }
 
 std::string by_text(const std::string& by) {

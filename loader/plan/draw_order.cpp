@@ -2,39 +2,27 @@
 #include <array>
 #include <bit>
 #include <cmath>
-#include <cstdio>
 #include <span>
 #include <utility>
 
 #include <penstock/base/error.hpp>
+#include <penstock/base/numbers/decimal.hpp>
+#include <penstock/base/numbers/wide.hpp>
 #include <penstock/base/printable.hpp>
 #include <penstock/formats/io/hash.hpp>
 #include <penstock/loader/plan/draw_order.hpp>
 #include <penstock/loader/plan/drawn/drawn_once.hpp>
 #include <penstock/loader/plan/permutation_rounds.hpp>
+#include <penstock/loader/plan/row.hpp>
 
 namespace penstock {
 namespace {
 
-__extension__ using Wide = unsigned __int128;
-
-constexpr std::uint64_t kLongestDrawn = std::uint64_t{1} << 48;
 constexpr std::size_t kEpochsKept = 2;     // the consumer's, and the one that is planned ahead
 constexpr std::size_t kMostPasses = 1024;  // that are remembered
 constexpr double kPartsOfWeights = 0x1p60, kPartsOfRepeat = 0x1p20, kMostRepeats = 0x1p20;
 constexpr std::uint64_t kWeightedStream = 0x77656967687465, kOnceStream = 0x6f6e6365,
                         kRepeatedStream = 0x72657065617473, kBalancedStream = 0x62616c616e6365;
-
-std::string plain(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.17g", value);
-  for (int digits = 1; digits < 17; ++digits) {
-    char shorter[32];
-    std::snprintf(shorter, sizeof shorter, "%.*g", digits, value);
-    if (std::strtod(shorter, nullptr) == value) return shorter;
-  }
-  return text;
-}
 
 // By the processor's own division of floating-point numbers, which is off by one at most: one of 128 bits is a loop.
 std::uint64_t quotient(Wide number, std::uint64_t by) {
@@ -50,7 +38,7 @@ std::uint64_t quotient(Wide number, std::uint64_t by) {
 
 std::uint64_t length_of(const Draws& draws, std::uint64_t natural) {
   const std::uint64_t length = draws.samples != 0 ? draws.samples : natural;
-  if (length > kLongestDrawn) throw Error::invalid_argument("an epoch would have more than 2^48 samples");
+  if (length > kLongestOrder) throw Error::invalid_argument("an epoch would have more than 2^48 samples");
   return length;
 }
 
@@ -75,9 +63,9 @@ void DrawOrder::weigh(const Draws& draws, const Listed& listed) {
     const double number = number_of(entry);
     if (!(number >= 0) || !std::isfinite(number) || (repeats && number > kMostRepeats)) {
       const std::uint64_t sample = listed.sample(entry);
-      throw Error::invalid_argument(draws.about + ": sample " + std::to_string(sample) + " has " + plain(number) +
-                                        ", which is no number " +
-                                        (repeats ? "from 0 to " + plain(kMostRepeats) : "of 0 or more"),
+      throw Error::invalid_argument(draws.about + ": sample " + std::to_string(sample) + " has " +
+                                        shortest_decimal(number) + ", which is no number " +
+                                        (repeats ? "from 0 to " + shortest_decimal(kMostRepeats) : "of 0 or more"),
                                     {.key = listed.key ? listed.key(sample) : ""});
     }
     sum += number;

@@ -2,14 +2,13 @@
 #include <utility>
 
 #include <penstock/base/error.hpp>
+#include <penstock/base/numbers/wide.hpp>
 #include <penstock/formats/io/hash.hpp>
 #include <penstock/loader/plan/mixed_order.hpp>
+#include <penstock/loader/plan/row.hpp>
 
 namespace penstock {
 namespace {
-
-constexpr std::uint64_t kLongestEpoch = std::uint64_t{1} << 48;
-__extension__ using Total = unsigned __int128;
 
 std::vector<std::uint64_t> weights_of(const std::vector<MixedSource>& sources) {
   std::vector<std::uint64_t> weights;
@@ -33,7 +32,7 @@ std::uint64_t length_of(const ShareTree& tree, const std::vector<MixedSource>& s
     }
     return options.stop == Stop::first_exhausted ? any : all;
   };
-  std::uint64_t below = 0, above = kLongestEpoch + 1;  // over() is false of the one, taken to be true of the other
+  std::uint64_t below = 0, above = kLongestOrder + 1;  // over() is false of the one, taken to be true of the other
   while (above - below > 1) {
     const std::uint64_t middle = below + (above - below) / 2;
     (over(middle) ? above : below) = middle;
@@ -48,7 +47,7 @@ MixedOrder::MixedOrder(std::vector<MixedSource> mixed, const MixtureOptions& opt
     : sources(std::move(mixed)), sampling(options.sampling), carry(options.carry) {
   const ShareTree tree(weights_of(sources));
   length = length_of(tree, sources, options);
-  if (length > kLongestEpoch)
+  if (length > kLongestOrder)
     throw Error::invalid_argument(
         "the weights are so uneven that an epoch in which all sources are exhausted would have more than 2^48 samples");
   if (length == 0) throw Error::invalid_argument("an epoch of this mixture would have no samples");
@@ -62,7 +61,7 @@ MixedOrder::MixedOrder(std::vector<MixedSource> mixed, const MixtureOptions& opt
     phases.push_back({.begin = position,
                       .weight = weight,
                       .tree = ShareTree(weight),
-                      .length = kLongestEpoch - position,
+                      .length = kLongestOrder - position,
                       .before = std::move(before)});
   }
   counts.assign(sources.size(), 0);
@@ -104,7 +103,7 @@ PhasedShares phased_shares(const MixedOrder& order, std::uint64_t seed, std::uin
 }
 
 void require_within_schedule(const MixedOrder& order, std::uint64_t epoch) {
-  if (order.scheduled() && (Total{epoch} + 1) * order.length > kLongestEpoch)
+  if (order.scheduled() && (Wide{epoch} + 1) * order.length > kLongestOrder)
     throw Error::invalid_argument("epoch " + std::to_string(epoch) +
                                   " lies behind the 2^48th sample, with which a schedule of weights ends");
 }
@@ -116,10 +115,10 @@ std::variant<PhasedShares, DrawnShares> shares_of(const MixedOrder& order, std::
 }
 
 // What each source gives before an epoch.
-std::vector<Total> given_before(const MixedOrder& order, std::uint64_t epoch, std::uint64_t seed) {
-  std::vector<Total> given;
+std::vector<Wide> given_before(const MixedOrder& order, std::uint64_t epoch, std::uint64_t seed) {
+  std::vector<Wide> given;
   if (!order.scheduled()) {
-    for (const std::uint64_t count : order.counts) given.push_back(Total{epoch} * count);
+    for (const std::uint64_t count : order.counts) given.push_back(Wide{epoch} * count);
     return given;
   }
   const std::uint64_t end = epoch * order.length;
@@ -128,7 +127,7 @@ std::vector<Total> given_before(const MixedOrder& order, std::uint64_t epoch, st
   const auto number = static_cast<std::uint64_t>(behind - order.phases.begin()) - 1;
   const std::vector<std::uint64_t> counts =
       Shares(phase.tree, phase.length, seed, number).counts_before(end - phase.begin);
-  for (std::size_t s = 0; s < counts.size(); ++s) given.push_back(Total{phase.before[s]} + counts[s]);
+  for (std::size_t s = 0; s < counts.size(); ++s) given.push_back(Wide{phase.before[s]} + counts[s]);
   return given;
 }
 
@@ -150,10 +149,10 @@ MixedEpoch::MixedEpoch(const Options& options)
                                   std::to_string(since) +
                                   ", in which a mixture of other weights or sources was carried on");
   const std::uint64_t seed = options_.within.seed;
-  const std::vector<Total> given = given_before(order_, options_.epoch, seed);
-  const std::vector<Total> until_carried = given_before(order_, since, seed);
+  const std::vector<Wide> given = given_before(order_, options_.epoch, seed);
+  const std::vector<Wide> until_carried = given_before(order_, since, seed);
   for (std::size_t s = 0; s < order_.sources.size(); ++s) {
-    const Total before = Total{options_.carried ? options_.carried->taken[s] : 0} + given[s] - until_carried[s];
+    const Wide before = Wide{options_.carried ? options_.carried->taken[s] : 0} + given[s] - until_carried[s];
     const std::uint64_t samples = std::max<std::uint64_t>(order_.sources[s].samples, 1);
     taken_.push_back(static_cast<std::uint64_t>(before));
     sources_.push_back({.first_pass = static_cast<std::uint64_t>(before / samples),

@@ -166,7 +166,7 @@ Row Plan::row_at(std::uint64_t position, bool valid) const {
 
 // Positions [first, end), which are samples of their own.
 void Plan::add_rows(std::uint64_t first, std::uint64_t end, std::vector<Row>& rows) const {
-  if (bucketed_ != nullptr) {
+  if (bucketed_ != nullptr || mixed_ != nullptr) {
     for (std::uint64_t position = first; position < end; ++position) rows.push_back(row_at(position, true));
     return;
   }
@@ -177,10 +177,6 @@ void Plan::add_rows(std::uint64_t first, std::uint64_t end, std::vector<Row>& ro
       drawn_->list(begin, std::span(drawn).first(count));
       for (std::uint64_t i = 0; i < count; ++i) rows.push_back({drawn[i].entry, begin + i, true, drawn[i].occurrence});
     }
-    return;
-  }
-  if (mixed_ != nullptr) {
-    for (std::uint64_t position = first; position < end; ++position) rows.push_back(row_at(position, true));
     return;
   }
   std::array<std::uint64_t, 64> samples;

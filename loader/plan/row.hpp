@@ -1,9 +1,12 @@
-// A row of a batch, as a plan names it.
+// A row of a batch, as a plan names it, and how far its positions go.
 #pragma once
 
 #include <cstdint>
 
 namespace penstock {
+
+/// Positions of an epoch of draws or of a mixture, and of a mixture's whole schedule: what is computed of them fits.
+inline constexpr std::uint64_t kLongestOrder = std::uint64_t{1} << 48;
 
 struct Row {
   std::uint64_t sample;          ///< number in the dataset (or in the list of included samples)

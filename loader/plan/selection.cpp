@@ -1,12 +1,11 @@
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <string>
 #include <unordered_map>
 
 #include <penstock/base/error.hpp>
+#include <penstock/base/numbers/decimal.hpp>
 #include <penstock/base/printable.hpp>
 #include <penstock/formats/encodings.hpp>
 #include <penstock/formats/io/hash.hpp>
@@ -258,11 +257,6 @@ std::shared_ptr<const DrawOrder> draws_among(const Dataset& dataset, const Selec
   }
 }
 
-std::string decimal_text(double number) {
-  std::array<char, 32> digits{};
-  return {digits.data(), std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr};
-}
-
 // Of the samples in the list, each of which must have a length, and fit.
 std::shared_ptr<const BucketedOrder> bucketed_order(const Dataset& dataset, const LoaderOptions& options,
                                                     const Selection& selection) {
@@ -282,8 +276,8 @@ std::shared_ptr<const BucketedOrder> bucketed_order(const Dataset& dataset, cons
       throw Error::invalid_argument("the sample has nothing that bucket_by=" + double_quoted(buckets.by) +
                                         " could measure; a view of those that have it leaves it out: only(has=...)",
                                     where);
-    throw Error::invalid_argument("the sample's length, " + decimal_text((*lengths)[number]) +
-                                      ", is more than batch_budget=" + decimal_text(buckets.budget),
+    throw Error::invalid_argument("the sample's length, " + shortest_decimal((*lengths)[number]) +
+                                      ", is more than batch_budget=" + shortest_decimal(buckets.budget),
                                   where);
   }
   return std::make_shared<const BucketedOrder>(buckets.by, std::move(lengths), buckets.window, buckets.budget);

@@ -1,11 +1,10 @@
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <string>
 #include <system_error>
 #include <utility>
 
 #include <penstock/base/error.hpp>
+#include <penstock/base/numbers/decimal.hpp>
 #include <penstock/base/printable.hpp>
 #include <penstock/loader/work/failures.hpp>
 
@@ -13,13 +12,6 @@ namespace penstock {
 namespace {
 
 constexpr std::size_t kListed = 1000;
-
-// The shortest text that is this number.
-std::string written(double number) {
-  std::array<char, 32> digits{};
-  const auto [end, fault] = std::to_chars(digits.data(), digits.data() + digits.size(), number);
-  return fault == std::errc{} ? std::string(digits.data(), end) : std::to_string(number);
-}
 
 }  // namespace
 
@@ -66,7 +58,7 @@ void Failures::require(std::uint64_t bad, std::uint64_t samples, const std::stri
   if (static_cast<double>(bad) <= max_rate_ * static_cast<double>(samples)) return;
   throw Error::corrupt(std::to_string(bad) + " of " + std::to_string(samples) + " samples of epoch " +
                        std::to_string(order_.epoch) + whose + " are bad, more than max_error_rate=" +
-                       written(max_rate_) + " allows" + (last.empty() ? "" : "; the last: " + last));
+                       shortest_decimal(max_rate_) + " allows" + (last.empty() ? "" : "; the last: " + last));
 }
 
 void Failures::require_within_share(std::uint64_t position) const {

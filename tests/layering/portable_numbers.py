@@ -2,7 +2,7 @@
 """Usage: portable_numbers.py
 
 Fails where a layer that makes batches calls a function of the C library whose last bits differ from library to library. Those of
-base/portable_math.hpp give the same bytes on every machine."""
+base/numbers/portable_math.hpp give the same bytes on every machine."""
 
 import pathlib
 import re
@@ -26,7 +26,7 @@ def main():
                 if found:
                     strange.append(f"{path.relative_to(ROOT)}:{number}: {found[0]}")
     if strange:
-        sys.exit("not the same on every machine (base/portable_math.hpp has what is):\n" + "\n".join(strange))
+        sys.exit("not the same on every machine (base/numbers/portable_math.hpp has what is):\n" + "\n".join(strange))
 
 
 if __name__ == "__main__":

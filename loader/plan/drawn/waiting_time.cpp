@@ -2,12 +2,11 @@
 #include <bit>
 #include <cstddef>
 
+#include <penstock/base/numbers/wide.hpp>
 #include <penstock/loader/plan/drawn/waiting_time.hpp>
 
 namespace penstock {
 namespace {
-
-__extension__ using Square = unsigned __int128;
 
 constexpr unsigned kStretchBits = 7;
 constexpr double kDoubtful = 0x1p-10;  // of a unit: many times what the floating-point numbers can be off by
@@ -16,7 +15,7 @@ constexpr double kDoubtful = 0x1p-10;  // of a unit: many times what the floatin
 constexpr std::uint64_t log2_by_squares(std::uint64_t mantissa, int bits) {
   std::uint64_t log2 = 0;
   for (int bit = 0; bit < bits; ++bit) {
-    const Square square = Square{mantissa} * mantissa;
+    const Wide square = Wide{mantissa} * mantissa;
     const bool two = (square >> 127) != 0;
     mantissa = static_cast<std::uint64_t>(square >> (two ? 64 : 63));
     log2 = log2 << 1 | (two ? 1U : 0U);

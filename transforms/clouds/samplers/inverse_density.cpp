@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include <penstock/base/portable_math.hpp>
+#include <penstock/base/numbers/portable_math.hpp>
 #include <penstock/transforms/clouds/samplers/inverse_density.hpp>
 #include <penstock/transforms/clouds/samplers/point_cells.hpp>
 

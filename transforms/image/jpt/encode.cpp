@@ -2,7 +2,7 @@
 #include <numbers>
 
 #include <penstock/base/error.hpp>
-#include <penstock/base/portable_math.hpp>
+#include <penstock/base/numbers/portable_math.hpp>
 #include <penstock/transforms/image/jpt/encoder.hpp>
 #include <penstock/transforms/image/jpt/tile.hpp>
 

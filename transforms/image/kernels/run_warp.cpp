@@ -3,7 +3,7 @@
 #include <cstring>
 #include <numbers>
 
-#include <penstock/base/portable_math.hpp>
+#include <penstock/base/numbers/portable_math.hpp>
 #include <penstock/transforms/image/kernels/warp.hpp>
 #include <penstock/transforms/image/kernels/warp_rows.hpp>
 

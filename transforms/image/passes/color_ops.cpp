@@ -6,7 +6,7 @@
 #include <string>
 
 #include <penstock/base/error.hpp>
-#include <penstock/base/portable_math.hpp>
+#include <penstock/base/numbers/portable_math.hpp>
 #include <penstock/transforms/image/kernels/color_rows.hpp>
 #include <penstock/transforms/image/passes/color_ops.hpp>
 

@@ -4,7 +4,7 @@
 #include <numbers>
 #include <string_view>
 
-#include <penstock/base/portable_math.hpp>
+#include <penstock/base/numbers/portable_math.hpp>
 #include <penstock/transforms/image/steps/auto_augment.hpp>
 #include <penstock/transforms/image/steps/pixel_step.hpp>
 

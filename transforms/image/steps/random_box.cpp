@@ -1,7 +1,7 @@
 #include <cmath>
 #include <utility>
 
-#include <penstock/base/portable_math.hpp>
+#include <penstock/base/numbers/portable_math.hpp>
 #include <penstock/transforms/image/steps/pixel_step.hpp>
 #include <penstock/transforms/image/steps/random_box.hpp>
 
