@@ -9,6 +9,8 @@
 #include <penstock/base/error.hpp>
 #include <penstock/base/printable.hpp>
 #include <penstock/bench/watch/loaders.hpp>
+#include <penstock/formats/io/folder_entries.hpp>
+#include <penstock/formats/io/ownership.hpp>
 
 namespace penstock {
 namespace {
@@ -47,38 +49,31 @@ void look_into(const fs::path& path, uid_t user, const WatchOptions& options, co
     watched.refused.push_back(one_line(what) + ": " + error.cause());
   };
   try {
-    const Descriptor folder = open_live_folder(path, user);
+    const Descriptor folder = open_private_folder(path, user);
     std::size_t pages = 0;
-    // By the descriptor: what the name stands for may have been changed meanwhile.
-    for (const auto& entry : fs::directory_iterator("/proc/self/fd/" + std::to_string(folder.get()))) {
+    const auto look_at = [&](const char* name) {
       if (++pages > kMostPages) throw Error::resource("it has more than " + std::to_string(kMostPages) + " pages");
-      const std::string name = entry.path().filename();
       const auto page = parse_live_name(name);
       const bool here = page && page->process.pid_namespace == self.pid_namespace;
-      if (options.process && (!page || page->process.pid != *options.process)) continue;
+      if (options.process && (!page || page->process.pid != *options.process)) return true;
       const auto remove = [&] {
-        if (user == options.user) ::unlinkat(folder.get(), name.c_str(), 0);
+        if (user == options.user) ::unlinkat(folder.get(), name, 0);
+        return true;
       };
-      if (page && !lives(page->process)) {
-        remove();
-        continue;
-      }
+      if (page && !lives(page->process)) return remove();
       try {
         const auto view = read_live_page(folder, name, user);
-        if (!view || view->finished) continue;
-        if (!view->of_this_boot) {
-          remove();
-          continue;
-        }
+        if (!view || view->finished) return true;
+        if (!view->of_this_boot) return remove();
         WatchedLoader loader{.user = user, .view = *view, .program = "?", .here = here};
         if (here) describe(loader);
         watched.loaders.push_back(std::move(loader));
       } catch (const Error& error) {
         refuse((path / name).string(), error);
       }
-    }
-  } catch (const fs::filesystem_error& error) {
-    refuse(path.string(), Error::io(error.code().value(), "cannot list it"));
+      return true;
+    };
+    visit_names(folder, path, look_at);
   } catch (const Error& error) {
     refuse(path.string(), error);
   }

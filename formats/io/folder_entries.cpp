@@ -63,6 +63,11 @@ void visit_names(const fs::path& folder, const std::function<bool(const char*)>&
   visit_entries(listing.get(), folder, visit);
 }
 
+void visit_names(const Descriptor& folder, const fs::path& path, const std::function<bool(const char*)>& visit) {
+  const Listing listing = listing_of(::openat(folder.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), path);
+  visit_entries(listing.get(), path, visit);
+}
+
 bool is_empty_folder(const fs::path& folder) {
   bool empty = true;
   visit_names(folder, [&](const char*) { return empty = false; });

@@ -5,11 +5,16 @@
 #include <filesystem>
 #include <functional>
 
+#include <penstock/formats/io/descriptor.hpp>
+
 namespace penstock {
 
 /// Calls `visit` with each name in the folder but "." and "..", in no order, until it returns false. The name is valid
 /// during the call. Throws Error: io, naming the folder.
 void visit_names(const std::filesystem::path& folder, const std::function<bool(const char* name)>& visit);
+/// The same of a folder that is open, whatever its path leads to by now; `path` is for messages.
+void visit_names(const Descriptor& folder, const std::filesystem::path& path,
+                 const std::function<bool(const char* name)>& visit);
 
 /// Throws Error: io.
 bool is_empty_folder(const std::filesystem::path& folder);

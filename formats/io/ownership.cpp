@@ -1,6 +1,9 @@
+#include <array>
 #include <cerrno>
+#include <cstdio>
 #include <string>
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -30,6 +33,26 @@ void require_own_folder(const std::filesystem::path& folder) {
   if (::stat(around.c_str(), &above) != 0) throw Error::io(errno, "cannot stat " + around.string());
   const uid_t user = ::geteuid();
   if (user != 0 && status.st_uid != user && status.st_uid != above.st_uid) refuse("belongs to another user");
+}
+
+Descriptor open_private_folder(const std::filesystem::path& folder, uid_t user) {
+  Descriptor opened(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (opened.get() < 0) {
+    const int number = errno;
+    throw Error::io(number, "cannot open " + folder.string() + " as a folder, links not followed");
+  }
+  struct stat found {};
+  if (::fstat(opened.get(), &found) != 0) throw Error::io(errno, "cannot look at " + folder.string());
+  if (found.st_uid != user)
+    throw Error::invalid_argument(folder.string() + " belongs to user " + std::to_string(found.st_uid) + ", not to " +
+                                  std::to_string(user));
+  if ((found.st_mode & 077) != 0) {
+    std::array<char, 8> mode{};
+    std::snprintf(mode.data(), mode.size(), "%03o", static_cast<unsigned>(found.st_mode & 0777));
+    throw Error::invalid_argument(folder.string() + " is open to other users (mode " + mode.data() +
+                                  "): chmod 700 it, or remove it");
+  }
+  return opened;
 }
 
 }  // namespace penstock

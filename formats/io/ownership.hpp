@@ -3,6 +3,10 @@
 
 #include <filesystem>
 
+#include <sys/types.h>
+
+#include <penstock/formats/io/descriptor.hpp>
+
 struct stat;
 
 namespace penstock {
@@ -14,5 +18,9 @@ bool is_believable(const struct stat& index, const struct stat& data);
 /// What grows in `folder` is this user's alone: where it exists, it is a folder, not a link to one, and belongs to this
 /// user, or to whoever owns the folder around it (file systems that know no users). Throws Error: invalid_argument; io.
 void require_own_folder(const std::filesystem::path& folder);
+
+/// Opens the folder where `user` alone keeps things. Throws Error: io, where it cannot be opened or is a link;
+/// invalid_argument, where it belongs to somebody else or is open to others.
+Descriptor open_private_folder(const std::filesystem::path& folder, uid_t user);
 
 }  // namespace penstock

@@ -1,11 +1,12 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <filesystem>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/mman.h>
@@ -13,8 +14,11 @@
 #include <unistd.h>
 
 #include <penstock/base/error.hpp>
+#include <penstock/formats/io/boot_id.hpp>
 #include <penstock/formats/io/descriptor.hpp>
+#include <penstock/formats/io/folder_entries.hpp>
 #include <penstock/formats/io/hash.hpp>
+#include <penstock/formats/io/ownership.hpp>
 #include <penstock/formats/io/temporary_place.hpp>
 #include <penstock/formats/views/number_table.hpp>
 #include <penstock/formats/views/shared_numbers.hpp>
@@ -27,15 +31,19 @@ constexpr std::chrono::milliseconds kLockAgain{5};
 constexpr std::chrono::seconds kLongestWait{120};  // for who fills it: then this process fills its own
 constexpr std::uint64_t kFilled = 0x64656c6c69667370;
 
+std::filesystem::path shared_folder() {
+  return temporary_place() + "/penstock-" + std::to_string(::geteuid());
+}
+
 // Nothing where others may write there.
-Descriptor shared_folder() {
-  const std::string path = temporary_place() + "/penstock-" + std::to_string(::geteuid());
+std::optional<Descriptor> open_shared_folder() {
+  const std::filesystem::path path = shared_folder();
   ::mkdir(path.c_str(), 0700);
-  Descriptor folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  struct stat found {};
-  const bool own = folder.get() >= 0 && ::fstat(folder.get(), &found) == 0 && found.st_uid == ::geteuid() &&
-                   (found.st_mode & 077) == 0;
-  return own ? std::move(folder) : Descriptor();
+  try {
+    return open_private_folder(path, ::geteuid());
+  } catch (const Error&) {  // then each process has tables of its own
+    return std::nullopt;
+  }
 }
 
 bool lock(const Descriptor& file, int how) {
@@ -51,18 +59,16 @@ bool is_named(const Descriptor& file) {
 
 // A file that nobody holds is one that a process left which was killed.
 void remove_unused(const Descriptor& folder) {
-  const int listed = ::openat(folder.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  DIR* entries = listed < 0 ? nullptr : ::fdopendir(listed);
-  if (entries == nullptr) {
-    if (listed >= 0) ::close(listed);
-    return;
+  const auto remove = [&](const char* name) {
+    if (!std::string_view(name).ends_with(kSharedSuffix)) return true;
+    const Descriptor file(::openat(folder.get(), name, O_RDWR | O_NOFOLLOW | O_CLOEXEC));
+    if (file.get() >= 0 && lock(file, LOCK_EX) && is_named(file)) ::unlinkat(folder.get(), name, 0);
+    return true;
+  };
+  try {
+    visit_names(folder, shared_folder(), remove);
+  } catch (const Error&) {  // they stay, in nobody's way
   }
-  while (const dirent* entry = ::readdir(entries)) {
-    if (!std::string_view(entry->d_name).ends_with(kSharedSuffix)) continue;
-    const Descriptor file(::openat(folder.get(), entry->d_name, O_RDWR | O_NOFOLLOW | O_CLOEXEC));
-    if (file.get() >= 0 && lock(file, LOCK_EX) && is_named(file)) ::unlinkat(folder.get(), entry->d_name, 0);
-  }
-  ::closedir(entries);
 }
 
 // A file that is held by a lock, and mapped; the last one that has it removes it.
@@ -99,26 +105,29 @@ class HeldFile {
 /// One process's way to a table that several have.
 class SharedFile {
  public:
+  /// What a loss of power left may have its mark and not its data: an earlier boot's files have other names.
   SharedFile(std::string_view name, std::uint64_t count, bool wide)
-      : name_(hexadecimal(hash64(name)) + std::string(kSharedSuffix)), count_(count), wide_(wide) {}
+      : name_(hexadecimal(hash64(std::string(name) + boot_id())) + std::string(kSharedSuffix)),
+        count_(count),
+        wide_(wide) {}
 
   /// Null where none can be had.
   std::shared_ptr<const SharedNumbers> numbers(const std::function<void(SharedNumbers&)>& fill) {
     const auto give_up = std::chrono::steady_clock::now() + kLongestWait;
     for (; std::chrono::steady_clock::now() < give_up; std::this_thread::sleep_for(kLockAgain)) {
-      Descriptor folder = shared_folder();
-      if (folder.get() < 0) return nullptr;
-      Descriptor file(::openat(folder.get(), name_.c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC));
+      std::optional<Descriptor> folder = open_shared_folder();
+      if (!folder) return nullptr;
+      Descriptor file(::openat(folder->get(), name_.c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC));
       if (file.get() < 0 && errno != ENOENT) return nullptr;
       if (file.get() < 0) {
-        remove_unused(folder);
-        file =
-            Descriptor(::openat(folder.get(), name_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+        remove_unused(*folder);
+        file = Descriptor(
+            ::openat(folder->get(), name_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
         if (file.get() < 0 && errno != EEXIST) return nullptr;
         const bool first = file.get() >= 0 && lock(file, LOCK_EX) && is_named(file);
-        if (first) return filled(held(std::move(folder), std::move(file)), fill);
+        if (first) return filled(held(*std::move(folder), std::move(file)), fill);
       } else if (lock(file, LOCK_SH) && is_named(file)) {
-        if (auto table = found(held(std::move(folder), std::move(file)))) return table;
+        if (auto table = found(held(*std::move(folder), std::move(file)))) return table;
       }
     }
     return nullptr;

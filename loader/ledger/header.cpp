@@ -1,6 +1,5 @@
 #include <array>
 #include <cstring>
-#include <fstream>
 #include <iterator>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -9,6 +8,7 @@
 
 #include <penstock/base/error.hpp>
 #include <penstock/base/printable.hpp>
+#include <penstock/formats/io/boot_id.hpp>
 #include <penstock/formats/io/crc32c.hpp>
 #include <penstock/formats/io/hash.hpp>
 #include <penstock/loader/ledger/header.hpp>
@@ -28,13 +28,6 @@ struct FixedPart {  // bytes 8 to 19
 
 std::uint32_t header_checksum(const FixedPart& fixed, std::span<const std::byte> text) {
   return crc32c(text, crc32c(std::as_bytes(std::span(&fixed, 1))));
-}
-
-std::string boot_text() {
-  std::ifstream file("/proc/sys/kernel/random/boot_id");
-  std::string boot;
-  file >> boot;
-  return boot;
 }
 
 // Paths and names of hosts need not be UTF-8, which JSON is.
@@ -78,7 +71,7 @@ std::string said(bool yes) {
 LedgerWriterProcess this_ledger_process() {
   std::array<char, 256> host{};
   if (::gethostname(host.data(), host.size() - 1) != 0) host = {};
-  return {.host = host.data(), .boot = boot_text(), .identity = this_process()};
+  return {.host = host.data(), .boot = boot_id(), .identity = this_process()};
 }
 
 std::vector<std::byte> LedgerHeader::bytes() const {

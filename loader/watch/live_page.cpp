@@ -2,20 +2,16 @@
 #include <array>
 #include <atomic>
 #include <bit>
-#include <cctype>
 #include <cerrno>
 #include <charconv>
 #include <csignal>
-#include <cstdio>
 #include <cstring>
 #include <fstream>
-#include <memory>
 #include <new>
 #include <sstream>
 #include <type_traits>
 #include <utility>
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -23,6 +19,9 @@
 
 #include <penstock/base/error.hpp>
 #include <penstock/base/sigbus_guard.hpp>
+#include <penstock/formats/io/boot_id.hpp>
+#include <penstock/formats/io/folder_entries.hpp>
+#include <penstock/formats/io/ownership.hpp>
 #include <penstock/loader/watch/live_page.hpp>
 
 namespace penstock {
@@ -70,11 +69,9 @@ std::uint64_t pid_namespace() {
 using BootId = std::array<std::uint64_t, 2>;
 
 // 00000000-0000-0000-0000-000000000000, as two numbers.
-BootId boot_id() {
-  std::ifstream file("/proc/sys/kernel/random/boot_id");
-  std::string digits;
-  for (char c = 0; file.get(c);)
-    if (std::isxdigit(static_cast<unsigned char>(c)) != 0) digits += c;
+BootId boot_numbers() {
+  std::string digits = boot_id();
+  std::erase(digits, '-');
   BootId id{};
   if (digits.size() != 32) return id;
   std::from_chars(digits.data(), digits.data() + 16, id[0], 16);
@@ -86,17 +83,15 @@ std::uint64_t nanoseconds_of(LivePage::Time time) {
   return static_cast<std::uint64_t>(std::chrono::nanoseconds(time.time_since_epoch()).count());
 }
 
-void remove_dead_pages(const Descriptor& folder) {
-  const int again = ::openat(folder.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (again < 0) return;
-  const std::unique_ptr<DIR, int (*)(DIR*)> entries(::fdopendir(again), ::closedir);
-  if (entries == nullptr) {
-    ::close(again);
-    return;
-  }
-  while (const dirent* entry = ::readdir(entries.get())) {
-    const auto page = parse_live_name(entry->d_name);
-    if (page && !lives(page->process)) ::unlinkat(folder.get(), entry->d_name, 0);
+void remove_dead_pages(const Descriptor& folder, const std::filesystem::path& path) {
+  const auto remove_dead = [&](const char* name) {
+    const auto page = parse_live_name(name);
+    if (page && !lives(page->process)) ::unlinkat(folder.get(), name, 0);
+    return true;
+  };
+  try {
+    visit_names(folder, path, remove_dead);
+  } catch (const Error&) {  // they are in nobody's way
   }
 }
 
@@ -132,26 +127,6 @@ std::filesystem::path live_folder(uid_t user) {
   return "/dev/shm/penstock-" + std::to_string(user);
 }
 
-Descriptor open_live_folder(const std::filesystem::path& folder, uid_t user) {
-  Descriptor opened(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  if (opened.get() < 0) {
-    const int number = errno;
-    fail(number, "cannot open " + folder.string() + " as a folder, links not followed");
-  }
-  struct stat found {};
-  if (::fstat(opened.get(), &found) != 0) fail(errno, "cannot look at " + folder.string());
-  if (found.st_uid != user)
-    throw Error::invalid_argument(folder.string() + " belongs to user " + std::to_string(found.st_uid) + ", not to " +
-                                  std::to_string(user));
-  if ((found.st_mode & 077) != 0) {
-    std::array<char, 8> mode{};
-    std::snprintf(mode.data(), mode.size(), "%03o", static_cast<unsigned>(found.st_mode & 0777));
-    throw Error::invalid_argument(folder.string() + " is open to other users (mode " + mode.data() +
-                                  "): chmod 700 it, or remove it");
-  }
-  return opened;
-}
-
 std::string live_name(const LivePageName& page) {
   return std::to_string(page.process.pid_namespace) + "." + std::to_string(page.process.pid) + "." +
          std::to_string(page.process.start) + "." + std::to_string(page.number);
@@ -178,8 +153,8 @@ std::optional<LivePageName> parse_live_name(std::string_view name) {
 
 LivePage::LivePage(const std::filesystem::path& folder) {
   if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) fail(errno, "cannot make " + folder.string());
-  folder_ = open_live_folder(folder, ::geteuid());
-  remove_dead_pages(folder_);
+  folder_ = open_private_folder(folder, ::geteuid());
+  remove_dead_pages(folder_, folder);
 
   LivePageName page{.process = this_process(), .number = 0};
   Descriptor file;
@@ -210,7 +185,7 @@ LivePage::LivePage(const std::filesystem::path& folder) {
   static_assert(sizeof(Words) <= kFileBytes);
   words_ = new (memory) Words{};
   pid_ = page.process.pid;
-  const BootId boot = boot_id();
+  const BootId boot = boot_numbers();
   words_->layout.store(kLiveLayout, std::memory_order_relaxed);
   words_->figure_words.store(kFigureWords, std::memory_order_relaxed);
   words_->pid.store(page.process.pid, std::memory_order_relaxed);
@@ -292,7 +267,7 @@ std::optional<LiveView> read_live_page(const Descriptor& folder, const std::stri
 
   LiveView view;
   view.page = *page;
-  view.of_this_boot = boot == boot_id();
+  view.of_this_boot = boot == boot_numbers();
   for (int i = 0; i < kTries; ++i) {
     std::uint64_t before = 0, after = 0, shown = 0, next = 0, waits = 0, finished = 0;
     FigureWords copied{};

@@ -43,9 +43,6 @@ bool lives(const ProcessIdentity& process);
 
 /// "/dev/shm/penstock-UID"
 std::filesystem::path live_folder(uid_t user);
-/// Opens a user's folder. Throws Error: io, where it cannot be opened or is a link; invalid_argument, where it belongs
-/// to somebody else or is open to others.
-Descriptor open_live_folder(const std::filesystem::path& folder, uid_t user);
 
 struct LivePageName {
   ProcessIdentity process;

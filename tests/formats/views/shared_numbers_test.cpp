@@ -14,6 +14,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <penstock/formats/io/boot_id.hpp>
+#include <penstock/formats/io/hash.hpp>
 #include <penstock/formats/views/shared_numbers.hpp>
 
 #include "support/temporary_folder.hpp"
@@ -174,6 +176,15 @@ TEST_CASE("what killed processes left is removed, and never believed") {
   const auto whole = made(fills, kMany, "whole");
   CHECK(fills == 2);
   CHECK(counts_up(*whole));
+}
+
+TEST_CASE("a file's name tells the boot: what a loss of power left is nobody's") {
+  const Place place;
+  int fills = 0;
+  const auto one = made(fills);
+  REQUIRE(place.files().size() == 1);
+  CHECK(boot_id().size() == 36);
+  CHECK(place.files().front().filename() == hexadecimal(hash64("a" + boot_id())) + ".numbers");
 }
 
 TEST_CASE("a filling that fails leaves nothing") {

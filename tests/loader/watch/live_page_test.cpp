@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include <penstock/base/error.hpp>
+#include <penstock/formats/io/ownership.hpp>
 #include <penstock/loader/loader.hpp>
 #include <penstock/loader/watch/live_page.hpp>
 #include <penstock/loader/watch/publisher.hpp>
@@ -58,7 +59,7 @@ Figures figures_from(std::uint64_t number) {
 }
 
 std::optional<LiveView> read_in(const fs::path& folder, const std::string& name) {
-  return read_live_page(open_live_folder(folder, ::geteuid()), name, ::geteuid());
+  return read_live_page(open_private_folder(folder, ::geteuid()), name, ::geteuid());
 }
 
 std::vector<std::string> names_in(const fs::path& folder) {
@@ -189,7 +190,7 @@ TEST_CASE("a folder that is a link, another's, or open to others, gets no page")
     CHECK_THROWS_WITH_AS(LivePage(folder / "elsewhere"), doctest::Contains("is open to other users (mode 7"), Error);
   }
   ::chmod((folder / "elsewhere").c_str(), 0700);
-  CHECK_THROWS_WITH_AS(open_live_folder(folder / "elsewhere", ::geteuid() + 1), doctest::Contains("belongs to user"),
+  CHECK_THROWS_WITH_AS(open_private_folder(folder / "elsewhere", ::geteuid() + 1), doctest::Contains("belongs to user"),
                        Error);
   CHECK(names_in(folder / "elsewhere").empty());
   CHECK_THROWS_AS(LivePage(folder.path() / "no" / "such"), Error);
@@ -211,7 +212,7 @@ TEST_CASE("another user can neither read a page nor make one in its folder") {
       }
       return false;
     };
-    return refuses([&] { open_live_folder(folder / "own", 0); }) && refuses([&] { LivePage(folder / "own"); }) &&
+    return refuses([&] { open_private_folder(folder / "own", 0); }) && refuses([&] { LivePage(folder / "own"); }) &&
            ::open((folder / "own" / page.name()).c_str(), O_RDONLY) < 0;
   });
 }
