@@ -6,12 +6,9 @@
 #include <string_view>
 #include <utility>
 
-#include <fcntl.h>
-
 #include <penstock/base/cores.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/io/descriptor.hpp>
-#include <penstock/formats/io/file_identity.hpp>
+#include <penstock/formats/extent_reader.hpp>
 #include <penstock/formats/labels/absent_classes.hpp>
 #include <penstock/loader/device/device_plan.hpp>
 #include <penstock/loader/draws.hpp>
@@ -37,16 +34,6 @@ constexpr unsigned kMostBatches = 65536;  // any few of them and some workers' a
 constexpr int kValuesForItem = 1024;      // many samples may have no box
 constexpr int kBadValuesTried = 1024;     // where bad ones are to be got over
 
-std::vector<std::byte> read_prefix(const Dataset& dataset, const Extent& extent, std::uint64_t length) {
-  const std::filesystem::path path = dataset.file(extent.file).path;
-  const Descriptor file = Descriptor::open(path, O_RDONLY);
-  dataset.require_unchanged(extent.file, identity_of(file.get(), path));
-  ::posix_fadvise(file.get(), 0, 0, POSIX_FADV_RANDOM);  // or the kernel reads ahead, up to megabytes
-  std::vector<std::byte> bytes(std::min(length, extent.length));
-  bytes.resize(read_at(file.get(), bytes, extent.offset, path));
-  return bytes;
-}
-
 bool is_sound(const FieldSchema& schema, const FirstBytes& value, const Codec* codec) {
   try {
     (codec != nullptr ? *codec : codec_for(schema, value.bytes)).decoder(schema)->peek(value.of(schema));
@@ -66,7 +53,7 @@ std::optional<FirstBytes> sound_prefix(const Dataset& dataset, std::uint32_t fie
   const Codec* codec = codec_named(schema.codec);
   if (codec == nullptr || codec->prefix_bytes() == 0) return std::nullopt;
   const Extent& extent = pieces.front().extent;
-  std::vector<std::byte> bytes = read_prefix(dataset, extent, codec->prefix_bytes());
+  std::vector<std::byte> bytes = ExtentReader(dataset).beginning(extent, codec->prefix_bytes());
   if (&codec_for(schema, bytes) != codec) return std::nullopt;
   const std::vector<std::byte> header = codec->header(bytes);
   if (header.empty() || !codec->layout({&schema, header, extent.length})) return std::nullopt;

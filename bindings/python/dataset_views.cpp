@@ -16,6 +16,7 @@
 #include <penstock/base/error.hpp>
 #include <penstock/base/printable.hpp>
 #include <penstock/formats/views/views.hpp>
+#include <penstock/loader/choices/column.hpp>
 #include <penstock/loader/choices/only.hpp>
 #include <penstock/loader/choices/sort.hpp>
 #include <penstock/loader/choices/split.hpp>
@@ -257,8 +258,7 @@ nb::object pattern_of(const Dataset& dataset, nb::handle by) {
   if (nb::isinstance(by, re.attr("Pattern"))) return nb::borrow(by);
   if (!nb::isinstance<nb::str>(by)) throw nb::type_error("by takes \"key\", a field, or a regular expression");
   const std::string name = bytes_of(nb::borrow<nb::str>(by));
-  const bool field = name == "key" || dataset.field(name) || dataset.field(name.substr(0, name.find(':')));
-  if (field || name.find_first_of("()[]{}.*+?^$|\\") == std::string::npos) return nb::none();
+  if (!is_key_expression(dataset, name)) return nb::none();
   return re.attr("compile")(by);
 }
 

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cmath>
 #include <cstring>
@@ -8,6 +7,7 @@
 #include <utility>
 
 #include <penstock/base/error.hpp>
+#include <penstock/base/numbers/decimal.hpp>
 #include <penstock/base/printable.hpp>
 #include <penstock/formats/text/json_document.hpp>
 #include <penstock/loader/choices/column.hpp>
@@ -26,8 +26,7 @@ template <typename Number>
 std::string decimal(std::span<const std::byte> bytes) {
   Number number;
   std::memcpy(&number, bytes.data(), sizeof number);
-  std::array<char, 64> text{};
-  return {text.data(), std::to_chars(text.data(), text.data() + text.size(), number).ptr};
+  return shortest_decimal(number);
 }
 
 // Of one stored number; nothing of halves, which no column of labels has.
@@ -179,6 +178,11 @@ double Column::number(const SampleValues& sample, std::size_t value) const {
                          {.dataset = dataset_, .key = std::string(sample.key), .field = name_});
   }
   return number;
+}
+
+bool is_key_expression(const Dataset& dataset, std::string_view by) {
+  if (dataset.field(by) || dataset.field(by.substr(0, by.find(':')))) return false;
+  return by.find_first_of("()[]{}.*+?^$|\\") != std::string_view::npos;
 }
 
 }  // namespace penstock

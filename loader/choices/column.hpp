@@ -56,6 +56,9 @@ class Column {
   std::uint32_t field_ = 0;
 };
 
+/// What groups samples is a regular expression of keys: neither a field nor a member of one, and not plain text.
+bool is_key_expression(const Dataset& dataset, std::string_view by);
+
 /// "jpg, cls": for messages.
 std::string names_of_fields(const Dataset& dataset);
 /// Number of the field. Throws Error: invalid_argument, naming those there are.

@@ -59,12 +59,8 @@ Draws drawn_by(Draws::Kind kind, std::span<const double> numbers, std::uint64_t 
 
 Draws drawn_by(Draws::Kind kind, const Dataset& dataset, std::string_view column, std::uint64_t samples,
                const std::function<void()>& tick) {
-  const Column read(dataset, column);
-  auto table = std::make_shared<NumberTable>(dataset.size(), kAnyNumber);
-  for_each_value(dataset, read, tick, [&](const SampleValues& sample) {
-    table->set(sample.sample, std::bit_cast<std::uint64_t>(read.number(sample, 0)));
-  });
-  return {.kind = kind, .numbers = std::move(table), .samples = samples, .about = name_of(kind, column)};
+  auto numbers = column_numbers(dataset, Column(dataset, column), tick);
+  return {.kind = kind, .numbers = std::move(numbers), .samples = samples, .about = name_of(kind, column)};
 }
 
 Draws drawn_by(Draws::Kind kind, const Dataset& dataset, std::string_view column,

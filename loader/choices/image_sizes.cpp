@@ -4,12 +4,13 @@
 #include <penstock/base/error.hpp>
 #include <penstock/loader/choices/image_sizes.hpp>
 #include <penstock/loader/choices/layouts.hpp>
+#include <penstock/loader/choices/sample_scan.hpp>
 
 namespace penstock {
 
 SampleList with_sides(const Dataset& dataset, std::uint32_t field, const Sides& sides,
                       const std::function<void()>& tick) {
-  static_assert(kLayoutsAtOnce % 64 == 0);  // bits; each thread has words of its own
+  static_assert(kScannedAtOnce % 64 == 0);  // bits; each thread has words of its own
   std::vector<std::uint64_t> chosen((dataset.size() + 63) / 64);
   for_each_layout(
       dataset, field,

@@ -9,10 +9,6 @@
 
 namespace penstock {
 
-/// How many samples that follow each other one thread looks at: their number divided by it tells apart what several
-/// threads write at once.
-inline constexpr std::uint64_t kLayoutsAtOnce = 256;
-
 /// Calls `take` for each sample that has the field, from several threads at once, in no order. Reads the first 64 KiB
 /// of each value, and the whole of those that these do not tell of. `tick` is called now and then, and ends it by
 /// throwing. Throws Error: corrupt, unsupported, naming the first sample by number whose value, or whose layout to

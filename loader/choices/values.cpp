@@ -1,3 +1,4 @@
+#include <bit>
 #include <optional>
 
 #include <penstock/loader/choices/values.hpp>
@@ -18,6 +19,19 @@ void for_each_sample(const Dataset& dataset, std::span<const std::uint32_t> fiel
     return batch;
   };
   for_each_row(dataset, fields, next, take);
+}
+
+std::shared_ptr<NumberTable> column_numbers(const Dataset& dataset, const Column& column,
+                                            const std::function<void()>& tick) {
+  auto numbers = std::make_shared<NumberTable>(dataset.size(), ~std::uint64_t{0});
+  const std::uint32_t field = column.field();
+  for_each_sample(
+      dataset, {&field, 1},
+      [&](const SampleValues& sample) {
+        numbers->set(sample.sample, std::bit_cast<std::uint64_t>(column.number(sample, 0)));
+      },
+      tick);
+  return numbers;
 }
 
 }  // namespace penstock

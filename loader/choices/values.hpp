@@ -3,9 +3,11 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 
 #include <penstock/formats/dataset.hpp>
+#include <penstock/formats/views/number_table.hpp>
 #include <penstock/loader/choices/column.hpp>
 
 namespace penstock {
@@ -15,5 +17,10 @@ namespace penstock {
 /// throw.
 void for_each_sample(const Dataset& dataset, std::span<const std::uint32_t> fields,
                      const std::function<void(const SampleValues&)>& take, const std::function<void()>& tick = {});
+
+/// The column's number of each sample, as the bits of a double (std::bit_cast). Throws what for_each_sample and
+/// Column::number throw.
+std::shared_ptr<NumberTable> column_numbers(const Dataset& dataset, const Column& column,
+                                            const std::function<void()>& tick = {});
 
 }  // namespace penstock

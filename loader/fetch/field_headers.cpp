@@ -1,11 +1,7 @@
-#include <algorithm>
 #include <mutex>
 #include <utility>
 
-#include <fcntl.h>
-
-#include <penstock/formats/io/descriptor.hpp>
-#include <penstock/formats/io/file_identity.hpp>
+#include <penstock/formats/extent_reader.hpp>
 #include <penstock/loader/fetch/field_headers.hpp>
 #include <penstock/transforms/codec.hpp>
 
@@ -31,14 +27,7 @@ std::span<const std::byte> FieldHeaders::of(std::uint64_t sample, std::uint32_t 
 }
 
 std::vector<std::byte> FieldHeaders::read(const Codec& codec, const Extent& extent) const {
-  const std::uint64_t prefix = std::min(codec.prefix_bytes(), extent.length);
-  const std::filesystem::path path = dataset_.file(extent.file).path;
-  const Descriptor file = Descriptor::open(path, O_RDONLY);
-  dataset_.require_unchanged(extent.file, identity_of(file.get(), path));
-  ::posix_fadvise(file.get(), 0, 0, POSIX_FADV_RANDOM);  // or the kernel reads ahead, up to megabytes for each header
-  std::vector<std::byte> bytes(prefix);
-  bytes.resize(read_at(file.get(), bytes, extent.offset, path));
-  return codec.header(bytes);
+  return codec.header(ExtentReader(dataset_).beginning(extent, codec.prefix_bytes()));
 }
 
 }  // namespace penstock

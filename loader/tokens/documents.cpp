@@ -2,20 +2,16 @@
 #include <atomic>
 #include <cstring>
 #include <limits>
-#include <mutex>
 #include <string>
 #include <utility>
 
-#include <fcntl.h>
-
 #include <penstock/base/cores.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/base/parallel_for.hpp>
 #include <penstock/base/printable.hpp>
-#include <penstock/formats/io/descriptor.hpp>
-#include <penstock/formats/io/file_identity.hpp>
+#include <penstock/formats/extent_reader.hpp>
 #include <penstock/formats/io/hash.hpp>
 #include <penstock/formats/npy/header.hpp>
+#include <penstock/loader/choices/sample_scan.hpp>
 #include <penstock/loader/choices/values.hpp>
 #include <penstock/loader/tokens/documents.hpp>
 #include <penstock/transforms/elements.hpp>
@@ -26,7 +22,7 @@ namespace {
 constexpr std::uint64_t kDocumentStream = 0x746f6b656e73;  // of the permutation: "tokens"
 constexpr std::uint64_t kFirstBytes = 256;                 // of a value: holds most headers of .npy
 constexpr std::uint64_t kLongestNpyHeader = std::uint64_t{1} << 20;
-constexpr std::uint64_t kDocumentsAtOnce = 256, kDocumentTick = 65'536;
+constexpr std::uint64_t kDocumentTick = 65'536;
 
 std::string words_of(DType dtype) {
   return std::string(name(dtype));
@@ -84,7 +80,7 @@ void append_slice(std::span<const Piece> of, std::uint64_t first, std::uint64_t 
 /// Reads the headers of .npy values. One thread at a time.
 class NpyHeaders {
  public:
-  NpyHeaders(const Dataset& dataset, std::uint32_t field) : dataset_(dataset), field_(field) {}
+  NpyHeaders(const Dataset& dataset, std::uint32_t field) : dataset_(dataset), field_(field), reader_(dataset) {}
 
   NpyHeader of(std::uint64_t sample) {
     if (const auto kept = dataset_.header(sample, field_); !kept.empty()) return read_npy_header(kept);
@@ -114,7 +110,12 @@ class NpyHeaders {
         bytes.insert(bytes.end(), piece.inline_bytes.begin(),
                      piece.inline_bytes.begin() + static_cast<std::ptrdiff_t>(wanted));
       } else if (piece.kind == Piece::Kind::extent) {
-        read(piece.extent, wanted, bytes);
+        const std::vector<std::byte> read = reader_.beginning(piece.extent, wanted);
+        if (read.size() != wanted) {
+          throw Error::corrupt("file ends inside the field", {.shard = dataset_.file(piece.extent.file).path.string(),
+                                                              .offset = piece.extent.offset});
+        }
+        bytes.insert(bytes.end(), read.begin(), read.end());
       } else {
         bytes = read_field(dataset_, sample, field_);
         bytes.resize(count);
@@ -124,24 +125,10 @@ class NpyHeaders {
     return bytes;
   }
 
-  void read(const Extent& extent, std::uint64_t count, std::vector<std::byte>& bytes) {
-    const std::filesystem::path path = dataset_.file(extent.file).path;
-    if (!file_ || file_->first != extent.file) {
-      file_.emplace(extent.file, Descriptor::open(path, O_RDONLY));
-      dataset_.require_unchanged(extent.file, identity_of(file_->second.get(), path));
-      ::posix_fadvise(file_->second.get(), 0, 0, POSIX_FADV_RANDOM);
-    }
-    const std::size_t before = bytes.size();
-    bytes.resize(before + count);
-    const std::size_t got = read_at(file_->second.get(), std::span(bytes).subspan(before), extent.offset, path);
-    if (got != count)
-      throw Error::corrupt("file ends inside the field", {.shard = path.string(), .offset = extent.offset});
-  }
-
   const Dataset& dataset_;
   const std::uint32_t field_;
   std::vector<Piece> pieces_;
-  std::optional<std::pair<std::uint32_t, Descriptor>> file_;
+  ExtentReader reader_;
 };
 
 }  // namespace
@@ -189,7 +176,6 @@ ErrorContext TokenDocuments::context(std::uint64_t sample) const {
 
 // All have one dtype; where they begin is kept only where that differs.
 void TokenDocuments::read_headers(const std::function<void()>& tick) {
-  const std::uint64_t groups = (dataset_.size() + kDocumentsAtOnce - 1) / kDocumentsAtOnce;
   auto begins = std::make_shared<NumberTable>(dataset_.size(), std::numeric_limits<std::uint32_t>::max());
   const auto checked = [&](NpyHeaders& headers, std::uint64_t sample) {
     try {
@@ -216,9 +202,6 @@ void TokenDocuments::read_headers(const std::function<void()>& tick) {
   for (unsigned worker = 0; worker < workers; ++worker)
     headers.push_back(std::make_unique<NpyHeaders>(dataset_, field_));
   std::atomic<bool> alike = true;
-  std::mutex mutex;  // guards the two below
-  std::uint64_t first_bad = dataset_.size();
-  std::optional<Error> fault;
   const auto look = [&](unsigned worker, std::uint64_t sample) {
     const NpyHeader header = checked(*headers[worker], sample);
     if (header.dtype != first.dtype) {
@@ -228,29 +211,7 @@ void TokenDocuments::read_headers(const std::function<void()>& tick) {
     if (header.data_begin != first.data_begin) alike.store(false, std::memory_order_relaxed);
     begins->set(sample, header.data_begin);
   };
-  parallel_for(
-      groups, workers,
-      [&](unsigned worker, std::uint64_t group, const std::stop_token& stop) {
-        const std::uint64_t end = std::min(dataset_.size(), (group + 1) * kDocumentsAtOnce);
-        for (std::uint64_t sample = group * kDocumentsAtOnce; sample < end && !stop.stop_requested(); ++sample) {
-          try {
-            look(worker, sample);
-          } catch (const Error& error) {
-            if (!error.is_data_fault()) throw;
-            const std::lock_guard lock(mutex);
-            if (sample < first_bad) {
-              first_bad = sample;
-              fault = error;
-            }
-            return;
-          }
-        }
-      },
-      [&] {
-        if (tick) tick();
-        return true;
-      });
-  if (fault) throw Error(*fault);
+  scan_samples(dataset_.size(), workers, look, tick);
   dtype_ = first.dtype;
   begin_ = first.data_begin;
   if (!alike.load(std::memory_order_relaxed)) begins_ = std::move(begins);

@@ -19,12 +19,6 @@ constexpr std::size_t kLongestKey =
     4096;  // for an expression: the library's takes room on the stack for each character
 constexpr std::uint64_t kMostGroups = 0xFFFFFFFF;
 
-// As split(by=...) has it.
-bool is_expression(const Dataset& dataset, const std::string& group) {
-  if (dataset.field(group) || dataset.field(group.substr(0, group.find(':')))) return false;
-  return group.find_first_of("()[]{}.*+?^$|\\") != std::string::npos;
-}
-
 /// The group of a key by an expression.
 class KeyExpression {
  public:
@@ -124,7 +118,7 @@ std::shared_ptr<const WindowTable> window_table_of(const Dataset& dataset, const
   WindowSamples samples{.count = dataset.size(), .lacking = samples_lacking(dataset, window)};
   std::optional<KeyExpression> pattern;
   std::optional<Column> group, number;
-  if (is_expression(dataset, spec.group)) {
+  if (is_key_expression(dataset, spec.group)) {
     pattern.emplace(dataset, spec.group);
   } else if (!spec.group.empty()) {
     group.emplace(dataset, spec.group);
