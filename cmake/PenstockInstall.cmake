@@ -21,6 +21,7 @@ set(public_headers
   formats/views/number_table.hpp
   formats/views/sample_bits.hpp
   formats/views/sample_list.hpp
+  formats/views/shared_numbers.hpp
   formats/views/views.hpp
   loader/batch/batch.hpp
   loader/batch/field.hpp

@@ -75,10 +75,11 @@ void DrawOrder::weigh(const Draws& draws, const Listed& listed) {
   if (!std::isfinite(sum)) throw Error::invalid_argument(draws.about + ": their sum is too large for a number");
   const double scale = repeats ? kPartsOfRepeat : kPartsOfWeights / sum;
   if (!std::isfinite(scale)) throw Error::invalid_argument(draws.about + ": their sum is too small for a number");
-  parts_.emplace(listed.count, [&](std::uint64_t entry) -> std::uint64_t {
+  const auto parts_of = [&](std::uint64_t entry) -> std::uint64_t {
     const double number = number_of(entry);
     return number > 0 ? static_cast<std::uint64_t>(std::max(1.0, std::floor(number * scale + 0.5))) : 0;
-  });
+  };
+  parts_.emplace(listed.count, parts_of, kind_ != Draws::Kind::once);
   fingerprint_ = parts_->fingerprint();
   const auto parts_of_one = static_cast<std::uint64_t>(kPartsOfRepeat);
   const std::uint64_t all_repeats = std::max<std::uint64_t>(1, (parts_->total() + parts_of_one / 2) / parts_of_one);
@@ -95,7 +96,12 @@ void DrawOrder::group(const Draws& draws, const Listed& listed) {
   std::uint64_t classes = 0;
   for (std::uint64_t entry = 0; entry < listed.count; ++entry) classes = std::max(classes, number_of(entry) + 1);
   std::vector<std::uint64_t> counts(classes, 0);
-  for (std::uint64_t entry = 0; entry < listed.count; ++entry) ++counts[number_of(entry)];
+  fingerprint_ = kFnvOffset;
+  for (std::uint64_t entry = 0; entry < listed.count; ++entry) {
+    const std::uint64_t number = number_of(entry);
+    ++counts[number];
+    fingerprint_ = mix64(fingerprint_ ^ number) + kFnvOffset;
+  }
   std::vector<std::uint64_t> place(classes, 0);  // where the next one of a class goes
   std::uint64_t begin = 0;
   for (std::uint64_t c = 0; c < classes; ++c) {  // those without samples leave no trace
@@ -104,13 +110,10 @@ void DrawOrder::group(const Draws& draws, const Listed& listed) {
     begin += counts[c];
   }
   class_begins_.push_back(begin);
-  by_class_.emplace(listed.count, listed.count);
-  fingerprint_ = kFnvOffset;
-  for (std::uint64_t entry = 0; entry < listed.count; ++entry) {
-    const std::uint64_t number = number_of(entry);
-    by_class_->set(place[number]++, entry);
-    fingerprint_ = mix64(fingerprint_ ^ number) + kFnvOffset;
-  }
+  const std::string name = "classes of " + std::to_string(listed.count) + " " + hexadecimal(fingerprint_);
+  by_class_ = shared_numbers(name, listed.count, listed.count, [&](SharedNumbers& entries) {
+    for (std::uint64_t entry = 0; entry < listed.count; ++entry) entries.set(place[number_of(entry)]++, entry);
+  });
   length_ = length_of(draws, listed.count);
 }
 
@@ -138,7 +141,6 @@ DrawEpoch::DrawEpoch(std::shared_ptr<const DrawOrder> order, const SampleOrderOp
       key_ = order_key(within.seed, epoch, kWeightedStream);
       break;
     case Draws::Kind::once:
-      once_ = order_->once(within.seed, epoch);
       break;
     case Draws::Kind::repeated: {
       within_.samples = order_->length();
@@ -166,6 +168,8 @@ DrawnRow DrawEpoch::row_at(std::uint64_t position) {
     case Draws::Kind::weighted:
       return weighted(position);
     case Draws::Kind::once:
+      if (once_ == nullptr)
+        once_ = order_->once(within_.seed, epoch_);  // not for a plan that is asked for counts alone
       return {(*once_)[position], 0};
     case Draws::Kind::repeated:
       return repeated(repeats_->sample_at(position));

@@ -45,7 +45,7 @@ class DrawOrder {
   std::uint64_t entries_, length_ = 0;
   std::optional<PartTable> parts_;  // but of Kind::balanced
   // Of Kind::balanced: the entries, class by class, and where those of each class begin.
-  std::optional<NumberTable> by_class_;
+  std::shared_ptr<const SharedNumbers> by_class_;
   std::vector<std::uint64_t> class_begins_;
   std::uint64_t fingerprint_ = 0;
 

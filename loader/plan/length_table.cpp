@@ -1,7 +1,9 @@
 #include <bit>
 #include <limits>
+#include <string>
 #include <utility>
 
+#include <penstock/formats/io/hash.hpp>
 #include <penstock/loader/plan/length_table.hpp>
 #include <penstock/loader/plan/permutation_rounds.hpp>
 
@@ -13,17 +15,27 @@ constexpr std::uint64_t kLongestWhole = std::numeric_limits<std::uint32_t>::max(
 
 }  // namespace
 
-LengthTable::LengthTable(std::uint64_t samples) : numbers_(std::make_unique<NumberTable>(samples, kAnyLength)) {}
+// A name for what the numbers are, not for where they come from: lengths of a dataset that was written anew are others.
+template <typename Rank>
+void LengthTable::share(std::uint64_t count, std::uint64_t largest, const Rank& rank) {
+  std::uint64_t mark = kFnvOffset;
+  for (std::uint64_t i = 0; i < count; ++i) mark = mix((mark ^ rank(i)) + kGolden);
+  const std::string name = std::string(whole_ ? "whole" : "any") + " lengths " + hexadecimal(mark);
+  numbers_ = shared_numbers(name, count, largest, [&](SharedNumbers& numbers) {
+    for (std::uint64_t i = 0; i < count; ++i) numbers.set(i, rank(i));
+  });
+}
+
+LengthTable::LengthTable(std::uint64_t samples) : set_(std::make_unique<NumberTable>(samples, kAnyLength)) {}
 
 LengthTable::LengthTable(const LengthTable& of, std::span<const std::uint64_t> samples)
-    : numbers_(std::make_unique<NumberTable>(samples.size(), of.wide() ? kAnyLength : kLongestWhole)),
-      whole_(of.whole_),
-      fingerprint_(of.fingerprint_) {
-  for (std::size_t i = 0; i < samples.size(); ++i) numbers_->set(i, of.rank(samples[i]));
+    : whole_(of.whole_), fingerprint_(of.fingerprint_) {
+  share(samples.size(), of.wide() ? kAnyLength : kLongestWhole,
+        [&](std::uint64_t number) { return of.rank(samples[number]); });
 }
 
 void LengthTable::set(std::uint64_t sample, double length) {
-  numbers_->set(sample, std::bit_cast<std::uint64_t>(length + 0.0) + 1);  // -0 becomes 0
+  set_->set(sample, std::bit_cast<std::uint64_t>(length + 0.0) + 1);  // -0 becomes 0
 }
 
 double LengthTable::length_of(std::uint64_t rank) const {
@@ -31,21 +43,21 @@ double LengthTable::length_of(std::uint64_t rank) const {
 }
 
 void LengthTable::finish() {
-  bool whole = true;
-  for (std::uint64_t i = 0; i < size(); ++i) {
-    const std::uint64_t bits = rank(i) - 1;
-    fingerprint_ = mix((fingerprint_ ^ bits) + kGolden);
-    if (!whole || !has(i)) continue;
-    const double length = std::bit_cast<double>(bits);
-    whole = length <= static_cast<double>(kLongestWhole - 1) &&
-            static_cast<double>(static_cast<std::uint32_t>(length)) == length;
-  }
-  if (!whole) return;
-  auto narrow = std::make_unique<NumberTable>(size(), kLongestWhole);
-  for (std::uint64_t i = 0; i < size(); ++i)
-    if (has(i)) narrow->set(i, static_cast<std::uint32_t>(length_of(rank(i))) + std::uint64_t{1});
-  numbers_ = std::move(narrow);
+  const NumberTable& found = *set_;
   whole_ = true;
+  for (std::uint64_t i = 0; i < found.size(); ++i) {
+    const std::uint64_t bits = found[i] - 1;
+    fingerprint_ = mix((fingerprint_ ^ bits) + kGolden);
+    if (!whole_ || found[i] == 0) continue;
+    const double length = std::bit_cast<double>(bits);
+    whole_ = length <= static_cast<double>(kLongestWhole - 1) &&
+             static_cast<double>(static_cast<std::uint32_t>(length)) == length;
+  }
+  share(found.size(), whole_ ? kLongestWhole : kAnyLength, [&](std::uint64_t i) {
+    if (!whole_ || found[i] == 0) return found[i];
+    return static_cast<std::uint32_t>(std::bit_cast<double>(found[i] - 1)) + std::uint64_t{1};
+  });
+  set_.reset();
 }
 
 }  // namespace penstock

@@ -19,7 +19,8 @@ unsigned shift_of(std::uint64_t total, std::uint64_t entries) {
 
 }  // namespace
 
-PartTable::PartTable(std::uint64_t entries, const std::function<std::uint64_t(std::uint64_t entry)>& parts)
+PartTable::PartTable(std::uint64_t entries, const std::function<std::uint64_t(std::uint64_t entry)>& parts,
+                     bool finds_entries)
     : fingerprint_(kFnvOffset) {
   std::uint64_t all = 0;
   for (std::uint64_t entry = 0; entry < entries; ++entry) {
@@ -33,6 +34,7 @@ PartTable::PartTable(std::uint64_t entries, const std::function<std::uint64_t(st
     for (std::uint64_t entry = 0; entry < entries; begin += parts(entry++)) begins.set(entry, begin);
     begins.set(entries, begin);
   });
+  if (!finds_entries) return;
   shift_ = shift_of(all, entries);
   const std::uint64_t places = ((all - 1) >> shift_) + 1;
   guide_ = shared_numbers("guide of " + name, places, entries, [&](SharedNumbers& guide) {

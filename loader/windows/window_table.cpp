@@ -1,73 +1,112 @@
 #include <algorithm>
 #include <bit>
+#include <string>
 #include <utility>
 
+#include <penstock/formats/io/hash.hpp>
 #include <penstock/loader/windows/window_table.hpp>
 
 namespace penstock {
 
+namespace {
+
+std::shared_ptr<const SharedNumbers> shared_of(const NumberTable& table, const std::string& name) {
+  const std::uint64_t largest = table.wide() ? ~std::uint64_t{0} : ~std::uint32_t{0};
+  return shared_numbers(name, table.size(), largest, [&](SharedNumbers& numbers) {
+    for (std::uint64_t i = 0; i < table.size(); ++i) numbers.set(i, table[i]);
+  });
+}
+
+}  // namespace
+
 WindowTable::WindowTable(const WindowSpec& spec, WindowSamples samples) : spec_(spec), samples_(std::move(samples)) {
-  lay_out();
-  if (samples_.numbers != nullptr) sort_groups();
-  if (!spec_.at.empty()) return;
-  rank();
+  const std::string name = " of windows " + hexadecimal(mark());
+  const auto table = [&](const char* what, std::uint64_t count, void (WindowTable::*fill)(SharedNumbers&) const) {
+    return shared_numbers(what + name, count, samples_.count, [&](SharedNumbers& numbers) { (this->*fill)(numbers); });
+  };
+  starts_ = table("groups", samples_.group_count + 1, &WindowTable::count_steps);
+  for (std::uint64_t group = 0; group < samples_.group_count; ++group)
+    longest_ = std::max(longest_, (*starts_)[group + 1] - (*starts_)[group]);
+  steps_ = table("steps", samples_.count, &WindowTable::lay_out);
+  if (spec_.at.empty()) before_ = table("ranks", samples_.count, &WindowTable::rank);
+  if (samples_.groups != nullptr) groups_ = shared_of(*samples_.groups, "numbers of groups" + name);
+  if (!spec_.at.empty()) numbers_ = shared_of(*samples_.numbers, "numbers" + name);
+  samples_.groups.reset();
   samples_.numbers.reset();
 }
 
+// Of all that the tables are a function of.
+std::uint64_t WindowTable::mark() const {
+  std::uint64_t mark = hash64(std::to_string(samples_.count) + " " + std::to_string(samples_.group_count));
+  const auto add = [&](std::uint64_t number) { mark = mix64(mark ^ number) + kFnvOffset; };
+  const auto add_all = [&](const NumberTable* table) {
+    add(table != nullptr);
+    if (table == nullptr) return;
+    for (std::uint64_t i = 0; i < table->size(); ++i) add((*table)[i]);
+  };
+  add_all(samples_.groups.get());
+  add_all(samples_.numbers.get());
+  for (std::uint64_t sample = 0; sample < samples_.lacking.size(); ++sample)
+    if (samples_.lacking[sample]) add(sample);
+  return mark;
+}
+
 WindowTable::Group WindowTable::group_of(std::uint64_t sample) const {
-  const std::uint64_t group = samples_.groups == nullptr ? 0 : (*samples_.groups)[sample];
+  const std::uint64_t group = groups_ != nullptr           ? (*groups_)[sample]
+                              : samples_.groups != nullptr ? (*samples_.groups)[sample]
+                                                           : 0;
   const std::uint64_t begin = (*starts_)[group];
   return {begin, (*starts_)[group + 1] - begin};
 }
 
 double WindowTable::number(std::uint64_t sample) const {
-  return std::bit_cast<double>((*samples_.numbers)[sample]);
+  return std::bit_cast<double>(numbers_ != nullptr ? (*numbers_)[sample] : (*samples_.numbers)[sample]);
 }
 
-// Group by group, in the dataset's order.
-void WindowTable::lay_out() {
-  const auto group = [&](std::uint64_t sample) { return samples_.groups == nullptr ? 0 : (*samples_.groups)[sample]; };
-  const auto is_step = [&](std::uint64_t sample) { return samples_.lacking.empty() || !samples_.lacking[sample]; };
-  starts_ = std::make_unique<NumberTable>(samples_.group_count + 1, samples_.count);
-  steps_ = std::make_unique<NumberTable>(samples_.count, samples_.count);
-  // starts_[g + 1] first counts the steps of g, is then where g begins, and in the end where g + 1 does.
+bool WindowTable::is_step(std::uint64_t sample) const {
+  return samples_.lacking.empty() || !samples_.lacking[sample];
+}
+
+void WindowTable::count_steps(SharedNumbers& starts) const {
   for (std::uint64_t sample = 0; sample < samples_.count; ++sample) {
-    if (is_step(sample)) starts_->set(group(sample) + 1, (*starts_)[group(sample) + 1] + 1);
+    const std::uint64_t behind = (samples_.groups == nullptr ? 0 : (*samples_.groups)[sample]) + 1;
+    if (is_step(sample)) starts.set(behind, starts[behind] + 1);
   }
-  std::uint64_t begin = 0;
-  for (std::uint64_t each = 0; each < samples_.group_count; ++each) {
-    const std::uint64_t size = (*starts_)[each + 1];
-    longest_ = std::max(longest_, size);
-    starts_->set(each + 1, begin);
-    begin += size;
-  }
+  for (std::uint64_t group = 0; group < samples_.group_count; ++group)
+    starts.set(group + 1, starts[group + 1] + starts[group]);
+}
+
+// Group by group, in the dataset's order; or by number, where of equal ones the sample that comes first stays the
+// first.
+void WindowTable::lay_out(SharedNumbers& steps) const {
+  NumberTable next(samples_.group_count, samples_.count);
+  for (std::uint64_t group = 0; group < samples_.group_count; ++group) next.set(group, (*starts_)[group]);
   for (std::uint64_t sample = 0; sample < samples_.count; ++sample) {
     if (!is_step(sample)) continue;
-    const std::uint64_t at = (*starts_)[group(sample) + 1];
-    steps_->set(at, sample);
-    starts_->set(group(sample) + 1, at + 1);
+    const std::uint64_t group = samples_.groups == nullptr ? 0 : (*samples_.groups)[sample];
+    steps.set(next[group], sample);
+    next.set(group, next[group] + 1);
   }
+  if (samples_.numbers != nullptr) sort_groups(steps);
 }
 
-// Of equal numbers the sample that comes first in the dataset stays the first.
-void WindowTable::sort_groups() {
+void WindowTable::sort_groups(SharedNumbers& steps) const {
   std::vector<std::uint64_t> members;
   for (std::uint64_t group = 0; group < samples_.group_count; ++group) {
     const std::uint64_t begin = (*starts_)[group], end = (*starts_)[group + 1];
     members.clear();
-    for (std::uint64_t at = begin; at < end; ++at) members.push_back((*steps_)[at]);
+    for (std::uint64_t at = begin; at < end; ++at) members.push_back(steps[at]);
     const auto by_number = [&](std::uint64_t sample) { return number(sample); };
     if (std::ranges::is_sorted(members, {}, by_number)) continue;
     std::ranges::stable_sort(members, {}, by_number);
-    for (std::uint64_t at = begin; at < end; ++at) steps_->set(at, members[at - begin]);
+    for (std::uint64_t at = begin; at < end; ++at) steps.set(at, members[at - begin]);
   }
 }
 
-void WindowTable::rank() {
-  before_ = std::make_unique<NumberTable>(samples_.count, samples_.count);
+void WindowTable::rank(SharedNumbers& before) const {
   for (std::uint64_t group = 0; group < samples_.group_count; ++group) {
     const std::uint64_t begin = (*starts_)[group], end = (*starts_)[group + 1];
-    for (std::uint64_t at = begin; at < end; ++at) before_->set((*steps_)[at], at - begin + 1);
+    for (std::uint64_t at = begin; at < end; ++at) before.set((*steps_)[at], at - begin + 1);
   }
   if (samples_.lacking.empty()) return;
   for (std::uint64_t sample = 0; sample < samples_.count; ++sample) {
@@ -80,7 +119,7 @@ void WindowTable::rank() {
           samples_.numbers == nullptr || number(step) == number(sample) ? step < sample : number(step) < number(sample);
       (is_before ? low : high) = is_before ? middle + 1 : middle;
     }
-    before_->set(sample, low);
+    before.set(sample, low);
   }
 }
 

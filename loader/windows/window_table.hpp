@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <penstock/formats/views/number_table.hpp>
+#include <penstock/formats/views/shared_numbers.hpp>
 #include <penstock/transforms/chain/window.hpp>
 
 namespace penstock {
@@ -27,7 +28,8 @@ struct WindowSamples {
 };
 
 /// Constant; any number of threads may ask. It takes 12 bytes for each sample, or 16 where offsets are of a number, and
-/// 4 for each group (twice that from 4 billion samples on); from some millions on in a file, as NumberTable has it.
+/// 4 for each group (twice that from 4 billion samples on); from some millions on in files that processes share which
+/// have the same groups and numbers (shared_numbers()), whatever the offsets are.
 class WindowTable {
  public:
   WindowTable(const WindowSpec& spec, WindowSamples samples);
@@ -47,17 +49,21 @@ class WindowTable {
   };
   Group group_of(std::uint64_t sample) const;
   double number(std::uint64_t sample) const;
-  void lay_out();
-  void sort_groups();
-  void rank();
+  bool is_step(std::uint64_t sample) const;
+  std::uint64_t mark() const;
+  void count_steps(SharedNumbers& starts) const;
+  void lay_out(SharedNumbers& steps) const;
+  void sort_groups(SharedNumbers& steps) const;
+  void rank(SharedNumbers& before) const;
   /// The step at an offset; below 0 or not below the group's size: there is none.
   std::int64_t place(std::uint64_t sample, const Group& group, double offset) const;
 
   WindowSpec spec_;
   WindowSamples samples_;
-  std::unique_ptr<NumberTable> starts_;  // of each group in steps_, and the end
-  std::unique_ptr<NumberTable> steps_;   // samples, group by group
-  std::unique_ptr<NumberTable> before_;  // by sample: steps of its group up to and with it; null where `at` is given
+  std::shared_ptr<const SharedNumbers> groups_, numbers_;  // WindowSamples' own; of `at` alone
+  std::shared_ptr<const SharedNumbers> starts_;            // of each group in steps_, and the end
+  std::shared_ptr<const SharedNumbers> steps_;             // samples, group by group
+  std::shared_ptr<const SharedNumbers> before_;  // by sample: steps of its group up to and with it; null with `at`
   std::uint64_t longest_ = 0;
 };
 
