@@ -21,7 +21,7 @@ struct Draws {
   };
   Kind kind = Kind::weighted;
   /// Of each sample of the dataset, in their order: weights and repeats as the bits of a float64; of `balanced` the
-  /// number of the sample's class. Must not change.
+  /// number of the sample's class. Must not change. A loader lets go of them once it is made.
   std::shared_ptr<const NumberTable> numbers;
   std::uint64_t samples = 0;  ///< of an epoch; 0: all, or the sum of all repeats
   std::string about;          ///< what errors call the numbers: "weights", "balance=\"cls\""

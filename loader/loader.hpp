@@ -92,7 +92,7 @@ class Loader {
   /// to try a cache of them: some tenths of a second; without images tens of milliseconds. From any thread.
   std::vector<Gain> gains() const;
   const Dataset& dataset() const;
-  const LoaderOptions& options() const;  ///< with defaults resolved
+  const LoaderOptions& options() const;  ///< with defaults resolved, and without the numbers of `draws`
 
   /// One `for` over a loader is one epoch. Leaving it early discards what was fetched ahead; the next `for` is the next
   /// epoch.

@@ -81,6 +81,12 @@ Checksums checks_of(const LoaderOptions& options) {
   return keeps ? Checksums::always : options.checksums;
 }
 
+// The order that was made of them has what it needs.
+std::shared_ptr<const Draws> without_numbers(Draws draws) {
+  draws.numbers.reset();
+  return std::make_shared<const Draws>(std::move(draws));
+}
+
 }  // namespace
 
 Pipeline::Pipeline(Dataset opened, LoaderOptions chosen, const EngineFactory& make_engine)
@@ -109,6 +115,7 @@ Pipeline::Pipeline(Dataset opened, LoaderOptions chosen, const EngineFactory& ma
       stalls_(scheduler_log_, worker_logs_, !engine_.engine->synchronous()),
       publisher_(options_.publish),
       reorder_(add(std::make_unique<ReorderBuffer>(slabs_, options_.workers))) {
+  if (options_.draws != nullptr) options_.draws = without_numbers(*options_.draws);
   stalls_.trace_into(trace_.consumer());
   from_.streams = slabs_->bytes() > last_cache_bytes() / 2;
   for (std::size_t i = 0; i < slabs_->size(); ++i) {

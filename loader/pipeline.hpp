@@ -115,7 +115,7 @@ class Pipeline {
   EngineStats reads() const;
 
   const Dataset dataset_;
-  const LoaderOptions options_;
+  LoaderOptions options_;  // constant once the pipeline is made
   const Programs programs_;
   const Program& program_ = programs_.workers;
   const GpuDirect direct_;

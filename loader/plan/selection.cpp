@@ -245,6 +245,10 @@ Selection listed_samples(const Dataset& dataset, const Program& program, const L
 
 std::shared_ptr<const DrawOrder> draws_among(const Dataset& dataset, const Selection& selection, const Draws& draws) {
   try {
+    if (draws.numbers == nullptr)
+      throw Error::invalid_argument(draws.about +
+                                    ": a loader lets go of the numbers once it is made, so its options() "
+                                    "have none; give them again");
     if (draws.numbers->size() != dataset.size())
       throw Error::invalid_argument(draws.about + ": " + std::to_string(draws.numbers->size()) + " numbers for " +
                                     std::to_string(dataset.size()) + " samples");

@@ -4,13 +4,18 @@
 #include <cstring>
 #include <functional>
 #include <limits>
+#include <memory>
 #include <set>
 #include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include <doctest/doctest.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include <penstock/loader/choices/draws.hpp>
 
 #include "support/loading.hpp"
 
@@ -157,6 +162,19 @@ TEST_CASE("held grows to held_max, in memory that was counted before and is used
   loader.set_epoch(0);
   count_samples(loader, counts);
   CHECK(counts.size() == 200);
+}
+
+TEST_CASE("the numbers of draws are let go of once a loader is made") {
+  const Arrays data(8);
+  const std::vector<double> weights{1, 2, 3, 4, 5, 6, 7, 8};
+  auto draws = std::make_shared<const Draws>(drawn_by(Draws::Kind::weighted, weights));
+  const std::weak_ptr<const NumberTable> numbers = draws->numbers;
+  Loader loader(data.dataset(), {.batch_size = 4, .shuffle = true, .draws = std::move(draws)});
+  CHECK(numbers.expired());
+  REQUIRE(loader.options().draws != nullptr);
+  CHECK(loader.options().draws->kind == Draws::Kind::weighted);
+  CHECK(loader.next());
+  CHECK_THROWS_WITH_AS(Loader(data.dataset(), loader.options()), doctest::Contains("weights: a loader lets go"), Error);
 }
 
 TEST_CASE("held_max is held unless it is given, and not less") {
