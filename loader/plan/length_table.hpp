@@ -23,6 +23,7 @@ class LengthTable {
   void set(std::uint64_t sample, double length);
   void finish();  ///< takes 4 bytes for each where that does, and shares them
 
+  bool finished() const { return numbers_ != nullptr; }
   std::uint64_t size() const { return set_ != nullptr ? set_->size() : numbers_->size(); }
   bool has(std::uint64_t sample) const { return (*numbers_)[sample] != 0; }
   double operator[](std::uint64_t sample) const { return length_of((*numbers_)[sample]); }

@@ -271,6 +271,8 @@ std::shared_ptr<const BucketedOrder> bucketed_order(const Dataset& dataset, cons
                                       std::to_string(buckets.lengths != nullptr ? buckets.lengths->size() : 0) +
                                       " lengths and " + std::to_string(dataset.size()) + " samples",
                                   here);
+  if (!buckets.lengths->finished())
+    throw Error::invalid_argument("bucket_by takes a finished table of lengths: call LengthTable::finish()", here);
   std::shared_ptr<const LengthTable> lengths = buckets.lengths;
   if (!selection.included.empty()) lengths = std::make_shared<const LengthTable>(*lengths, selection.included);
   for (std::uint64_t number = 0; number < selection.listed; ++number) {

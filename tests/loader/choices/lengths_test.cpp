@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <set>
 #include <string>
 #include <vector>
@@ -108,6 +109,19 @@ TEST_CASE("what has no length, or does not fit, is told with its name") {
   }
   CHECK_THROWS_WITH_AS(Loader(dataset, options_of(bucket_by(std::vector<double>(19, 1)))),
                        doctest::Contains("19 lengths and 20 samples"), Error);
+}
+
+TEST_CASE("a table of lengths that is not finished is refused") {
+  const Texts texts;
+  const Dataset dataset = texts.dataset();
+  auto table = std::make_shared<LengthTable>(dataset.size());
+  for (std::uint64_t i = 0; i < dataset.size(); ++i) table->set(i, 1);
+  const auto loader = [&] {
+    return Loader(dataset, options_of(std::make_shared<const LengthBuckets>(LengthBuckets{.lengths = table})));
+  };
+  CHECK_THROWS_WITH_AS(loader(), doctest::Contains("finish()"), Error);
+  table->finish();
+  CHECK(loader().next());
 }
 
 TEST_CASE("a sample without the field is refused where it would be delivered") {
