@@ -35,6 +35,7 @@ set(public_headers
   loader/choices/sort.hpp
   loader/choices/split.hpp
   loader/choices/values.hpp
+  loader/dataset_record.hpp
   loader/ledger/audit.hpp
   loader/length_buckets.hpp
   loader/loader.hpp

@@ -185,7 +185,7 @@ void Dataset::State::number_shards() {
     files += shard.index.file_count();
     blocks += shard.index.block_count();
     ranges += shard.index.range_count();
-    if (shard.index.is_made()) made = true;
+    if (shard.index.made() != nullptr) made = true;
     if (!made) fingerprint = fingerprint * key_hash_power(shard.index.size()) + shard.index.key_hash();
   }
   numbering.push_back({.first_sample = samples,

@@ -327,8 +327,8 @@ Index Index::of(std::shared_ptr<const MadeSamples> samples) {
   return Index(std::move(state));
 }
 
-bool Index::is_made() const {
-  return state_->made != nullptr;
+const MadeSamples* Index::made() const {
+  return state_->made.get();
 }
 
 std::uint64_t Index::size() const {
@@ -352,7 +352,7 @@ IndexedFile Index::file(std::uint32_t number) const {
 
 std::string_view Index::key(std::uint64_t sample) const {
   if (sample >= size()) throw Error::invalid_argument("sample " + std::to_string(sample) + " is outside the index");
-  if (is_made()) return state_->made->key(sample);
+  if (made() != nullptr) return state_->made->key(sample);
   return state_->whole([&] {
     const auto bytes =
         between(state_->section(SectionId::key_offsets), sample, state_->section(SectionId::key_bytes), "keys");
@@ -362,7 +362,7 @@ std::string_view Index::key(std::uint64_t sample) const {
 }
 
 std::optional<std::uint64_t> Index::find(std::string_view wanted) const {
-  if (is_made()) return state_->made->find(wanted);
+  if (made() != nullptr) return state_->made->find(wanted);
   if ((state_->header.flags & kKeysSorted) == 0) {
     for (std::uint64_t sample = 0; sample < size(); ++sample) {
       if (key(sample) == wanted) return sample;
@@ -384,7 +384,7 @@ std::optional<std::uint64_t> Index::find(std::string_view wanted) const {
 
 bool Index::locate(std::uint64_t sample, std::uint32_t field, std::vector<Piece>& pieces) const {
   pieces.clear();
-  if (is_made()) {
+  if (made() != nullptr) {
     state_->require_inside(sample, field);
     state_->made->locate(sample, field, pieces);
     return true;
@@ -438,7 +438,7 @@ bool Index::State::locate(std::uint64_t sample, std::uint32_t field, std::vector
 }
 
 std::uint64_t Index::length(std::uint64_t sample, std::uint32_t field) const {
-  if (is_made()) {
+  if (made() != nullptr) {
     state_->require_inside(sample, field);
     return state_->made->length(sample, field);
   }
@@ -447,12 +447,12 @@ std::uint64_t Index::length(std::uint64_t sample, std::uint32_t field) const {
 }
 
 bool Index::complete(std::uint32_t field) const {
-  if (is_made()) return field < state_->fields.size();
+  if (made() != nullptr) return field < state_->fields.size();
   return field < state_->records.size() && state_->records[field].complete != 0;
 }
 
 std::optional<std::uint32_t> Index::crc32c(std::uint64_t sample, std::uint32_t field) const {
-  if (is_made()) return std::nullopt;
+  if (made() != nullptr) return std::nullopt;
   const Entry entry = state_->whole([&] { return state_->entry(sample, field); });
   if (entry.kind == EntryKind::absent || (entry.flags & kHasCrc) == 0) return std::nullopt;
   return entry.crc32c;
@@ -510,7 +510,7 @@ std::string_view Index::attributes() const {
 }
 
 std::uint64_t Index::key_hash() const {
-  if (is_made()) return state_->made->key_hash();
+  if (made() != nullptr) return state_->made->key_hash();
   return state_->header.key_hash;
 }
 
@@ -519,7 +519,7 @@ std::span<const std::byte> Index::bytes() const {
 }
 
 void Index::verify() const {
-  if (is_made()) return;
+  if (made() != nullptr) return;
   state_->check_content();
   state_->file.require_whole();
 }

@@ -69,8 +69,8 @@ class Index {
   Index& operator=(Index&&) noexcept;
   ~Index();
 
-  std::uint64_t size() const;  ///< samples
-  bool is_made() const;        ///< by of()
+  std::uint64_t size() const;       ///< samples
+  const MadeSamples* made() const;  ///< those of of(); null: of none
   std::span<const FieldSchema> fields() const;
   std::uint32_t file_count() const;
   IndexedFile file(std::uint32_t number) const;

@@ -154,16 +154,19 @@ TuneResult tune(const Subject& subject, const TuneOptions& options) {
   const Setting& best = result.best.setting;
   const std::string batch = std::to_string(best.batch_size), workers = std::to_string(best.workers),
                     prefetch = std::to_string(best.prefetch);
-  const bool mixed = subject.task.mixture != nullptr;
+  const bool mixed = subject.task.mixture != nullptr, view = !mixed && subject.dataset.is_view();
   const std::string path = "\"" + (mixed ? subject.task.mixture_file : subject.dataset.path()).string() + "\"";
+  const std::string in_cpp =
+      view ? "view" : std::string("penstock::") + (mixed ? "read_mixture(" : "open(") + path + ")";
+  const std::string in_python = view ? "view" : mixed ? "ps.mixture(" + path + ")" : path;
   result.reason = reason_of(result.best);
   const std::string device = options.trial.device != nullptr ? to_string(options.trial.device->id()) : "";
-  result.cpp_line = std::string("penstock::Loader loader(penstock::") + (mixed ? "read_mixture(" : "open(") + path +
-                    "), {.batch_size = " + batch + ", .workers = " + workers + ", .prefetch = " + prefetch +
-                    ", .fields = fields" + (device.empty() ? "" : ", .device = \"" + device + "\"") + "});";
-  result.python_line = "loader = ps.Loader(" + (mixed ? "ps.mixture(" + path + ")" : path) + ", batch_size=" + batch +
-                       ", workers=" + workers + ", prefetch=" + prefetch +
-                       (device.empty() ? "" : ", device=\"" + device + "\"") + ", fields=fields)";
+  result.cpp_line = "penstock::Loader loader(" + in_cpp + ", {.batch_size = " + batch + ", .workers = " + workers +
+                    ", .prefetch = " + prefetch + ", .fields = fields" +
+                    (device.empty() ? "" : ", .device = \"" + device + "\"") + "});";
+  result.python_line = "loader = ps.Loader(" + in_python + ", batch_size=" + batch + ", workers=" + workers +
+                       ", prefetch=" + prefetch + (device.empty() ? "" : ", device=\"" + device + "\"") +
+                       ", fields=fields)";
   return result;
 }
 

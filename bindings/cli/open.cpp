@@ -5,6 +5,8 @@
 #include <string>
 
 #include <penstock/formats/labels/emptiness.hpp>
+#include <penstock/formats/labels/label_table.hpp>
+#include <penstock/loader/dataset_record.hpp>
 #include <penstock/loader/mixture_file.hpp>
 
 #include "output.hpp"
@@ -14,6 +16,14 @@ namespace penstock::cli {
 namespace {
 
 constexpr std::chrono::milliseconds kTellAfter{1000};
+
+// What a program wrote for this command: a view has no path of its own.
+Dataset open_record(const std::filesystem::path& path) {
+  const std::string record = read_text_file(path);
+  return open_quietly([&](const OpenProgress& progress) {
+    return from_record(record, [&](const std::filesystem::path& part) { return open(part, progress); });
+  });
+}
 
 }  // namespace
 
@@ -49,6 +59,7 @@ Dataset open_with_progress(const std::filesystem::path& path) {
 }
 
 Source open_source(const std::filesystem::path& path) {
+  if (is_record_file(path)) return {.dataset = open_record(path)};
   if (!is_mixture_file(path)) return {.dataset = open_with_progress(path)};
   try {
     auto mixture = std::make_shared<const Mixture>(read_mixture(path));

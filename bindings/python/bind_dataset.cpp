@@ -8,6 +8,8 @@
 
 #include <penstock/formats/dataset.hpp>
 #include <penstock/formats/labels/emptiness.hpp>
+#include <penstock/loader/dataset_record.hpp>
+#include <penstock/loader/mixture.hpp>
 
 #include "bind.hpp"
 #include "dataset_views.hpp"
@@ -124,11 +126,32 @@ void bind_sample(nb::module_& module) {
       });
 }
 
+nb::bytes record_of(const Dataset& self) {
+  std::string record;
+  {
+    const WithoutInterpreter released;
+    record = to_record(self);
+  }
+  return nb::bytes(record.data(), record.size());
+}
+
+Dataset dataset_of(const nb::bytes& record) {
+  const std::string_view bytes(record.c_str(), record.size());
+  return open_telling(
+      [bytes](const OpenProgress& told) {
+        return from_record(bytes, [&](const std::filesystem::path& path) { return open(path, told); });
+      },
+      nb::none());
+}
+
 [[noreturn]] void refuse_source(nb::handle given) {
   std::string refusal = "a path or a penstock.Dataset is wanted, not a value of type ";
   refusal += nb::type_name(given.type()).c_str();
   if (nb::isinstance<nb::list>(given) || nb::isinstance<nb::tuple>(given))
     refusal += ": give the folder of the files, or a pattern that names them, as \"train-{000..127}.tar\"";
+  if (nb::isinstance<nb::dict>(given)) refusal += ": ps.mixture() makes one order of several datasets, for a Loader";
+  if (nb::isinstance<Mixture>(given))
+    refusal += ": a mixture is an order, for a Loader; its .dataset has the samples of all sources";
   throw nb::type_error(refusal.c_str());
 }
 
@@ -205,6 +228,9 @@ void bind_dataset(nb::module_& module) {
       .def_prop_ro("is_view", &Dataset::is_view,
                    "Made of other datasets by take(), concat() and the like; no folder or file holds just its samples.")
       .def("__repr__", [](const Dataset& self) { return text("penstock.Dataset(" + described(self) + ")"); });
+  dataset.def("__getstate__", record_of).def("__setstate__", [](Dataset& self, const nb::bytes& record) {
+    new (&self) Dataset(dataset_of(record));
+  });
   define_views(module, dataset);
   module.def("open", open_dataset, nb::arg("path"), nb::kw_only(), nb::arg("progress") = nb::none(),
              nb::sig("def open(path: str | os.PathLike | Dataset, *, progress: "

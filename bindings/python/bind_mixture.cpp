@@ -9,6 +9,7 @@
 #include <nanobind/nanobind.h>
 
 #include <penstock/base/error.hpp>
+#include <penstock/base/printable.hpp>
 #include <penstock/loader/mixture.hpp>
 #include <penstock/loader/mixture_file.hpp>
 
@@ -42,29 +43,46 @@ MixtureOptions options_of(const std::variant<std::uint64_t, std::string>& stop, 
   return options;
 }
 
-// A weight for each source, and no other.
-void set_weights(std::vector<MixtureSource>& sources, const nb::dict& weights) {
+// A weight for each source, and no other; `option` is what errors call the weights.
+void set_weights(std::vector<MixtureSource>& sources, const nb::dict& weights, const std::string& option) {
   for (const auto& [name, weight] : weights) {
     const std::string word = nb::str(name).c_str();
     const auto source = std::ranges::find(sources, word, &MixtureSource::name);
     if (source == sources.end())
-      throw Error::invalid_argument("weights: there is no source \"" + word + "\" in the mixture");
+      throw Error::invalid_argument(option + ": there is no source \"" + word + "\" in the mixture");
     if (!nb::try_cast(weight, source->weight))
-      throw Error::invalid_argument("weights: that of \"" + word + "\" is no number");
+      throw Error::invalid_argument(option + ": that of \"" + word + "\" is no number");
   }
   for (const MixtureSource& source : sources)
     if (!weights.contains(source.name.c_str()))
-      throw Error::invalid_argument("weights: source \"" + source.name + "\" has none");
+      throw Error::invalid_argument(option + ": source \"" + source.name + "\" has none");
+}
+
+std::string shown(nb::handle value) {
+  constexpr std::size_t kShown = 60;
+  return one_line(bytes_of(nb::str(nb::repr(value))).substr(0, kShown));
 }
 
 std::vector<WeightChange> schedule_of(std::vector<MixtureSource> sources, nb::handle given) {
-  constexpr const char* kForm = "schedule takes [(position, {source: weight}), ...]";
+  const auto refuse = [](nb::handle value) {
+    throw nb::type_error(
+        ("schedule takes a list, [(position, {source: weight}), ...], whose positions are whole numbers "
+         "above 0, not " +
+         shown(value))
+            .c_str());
+  };
+  if (nb::isinstance<nb::str>(given) || nb::isinstance<nb::dict>(given) ||
+      PyObject_HasAttrString(given.ptr(), "__iter__") == 0)
+    refuse(given);
   std::vector<WeightChange> schedule;
   for (const nb::handle each : nb::iter(given)) {
     std::pair<std::uint64_t, nb::dict> change;
-    if (!nb::try_cast(each, change)) throw nb::type_error(kForm);
-    set_weights(sources, change.second);
-    schedule.push_back({.position = change.first, .weights = {}});
+    if (!nb::try_cast(each, change)) refuse(each);
+    const auto& [position, weights] = change;
+    if (position == 0)
+      throw Error::invalid_argument("schedule: weights says what the training begins with, positions are above 0");
+    set_weights(sources, weights, "schedule, from position " + std::to_string(position) + " on");
+    schedule.push_back({.position = position, .weights = {}});
     for (const MixtureSource& source : sources) schedule.back().weights.push_back(source.weight);
   }
   return schedule;
@@ -75,7 +93,15 @@ Mixture mixture_of_file(const nb::object& path, bool alone) {
   if (!alone)
     throw Error::invalid_argument("the file of a mixture says weights, stop and the like itself: give it alone");
   std::filesystem::path file;
-  if (!nb::try_cast(path, file)) throw nb::type_error("mixture takes a dict of datasets, or the path of a file");
+  if (!nb::try_cast(path, file) || nb::isinstance<Dataset>(path)) {
+    throw nb::type_error(("mixture takes a dict of datasets by names, {\"web\": dataset, ...}, or the path of a "
+                          "mixture's file, not " +
+                          shown(path))
+                             .c_str());
+  }
+  if (std::error_code failure; std::filesystem::is_directory(file, failure))
+    throw Error::invalid_argument("is a folder, and the file of a mixture is JSON: datasets stand in a dict by names",
+                                  {.dataset = file.string()});
   const WithoutInterpreter released;
   return read_mixture(file);
 }
@@ -95,11 +121,16 @@ Mixture mixture(const nb::object& given, const std::optional<nb::dict>& weights,
   std::vector<MixtureSource> all;
   std::vector<Dataset> opened;
   for (const auto& [name, dataset] : datasets) {
+    if (!nb::isinstance<Dataset>(dataset) && !nb::isinstance<nb::str>(dataset) && !nb::hasattr(dataset, "__fspath__")) {
+      throw nb::type_error(("source \"" + std::string(nb::str(name).c_str()) +
+                            "\" of the mixture is a Dataset or the path of one, not " + shown(dataset))
+                               .c_str());
+    }
     opened.push_back(open_dataset(dataset));
     all.push_back({.name = nb::str(name).c_str(), .dataset = opened.back()});
   }
   if (weights) {
-    set_weights(all, *weights);
+    set_weights(all, *weights, "weights");
   } else {
     const std::vector<double> by_size = weights_by_size(opened, temperature.value_or(1));
     for (std::size_t s = 0; s < all.size(); ++s) all[s].weight = by_size[s];
@@ -121,6 +152,35 @@ nb::dict weights_of(const Mixture& self) {
   nb::dict weights;
   for (const MixtureSource& source : self.sources()) weights[text(source.name)] = source.weight / all;
   return weights;
+}
+
+// What another process makes it of: (name, dataset, weight) of each source, and the options.
+nb::tuple state_of(const Mixture& self) {
+  nb::list sources, schedule;
+  for (const MixtureSource& source : self.sources())
+    sources.append(nb::make_tuple(text(source.name), source.dataset, source.weight));
+  const MixtureOptions& options = self.options();
+  for (const WeightChange& change : options.schedule) schedule.append(nb::make_tuple(change.position, change.weights));
+  return nb::make_tuple(sources, static_cast<int>(options.sampling), static_cast<int>(options.stop), options.samples,
+                        options.carry, schedule);
+}
+
+Mixture from_state(const nb::tuple& state) {
+  using Weights = std::vector<double>;
+  std::vector<MixtureSource> sources;
+  for (const nb::handle each : nb::iter(state[0])) {
+    const nb::object name = each[0];
+    sources.push_back({.name = bytes_of(nb::borrow<nb::str>(name)),
+                       .dataset = nb::cast<Dataset>(each[1]),
+                       .weight = nb::cast<double>(each[2])});
+  }
+  MixtureOptions options{.sampling = static_cast<Sampling>(nb::cast<int>(state[1])),
+                         .stop = static_cast<Stop>(nb::cast<int>(state[2])),
+                         .samples = nb::cast<std::uint64_t>(state[3]),
+                         .carry = nb::cast<bool>(state[4])};
+  for (const auto& [position, weights] : nb::cast<std::vector<std::pair<std::uint64_t, Weights>>>(state[5]))
+    options.schedule.push_back({.position = position, .weights = weights});
+  return Mixture(std::move(sources), options);
 }
 
 nb::str repr(const Mixture& self) {
@@ -150,6 +210,8 @@ void bind_mixture(nb::module_& module) {
       .def_prop_ro(
           "dataset", [](const Mixture& self) { return self.dataset(); },
           "The samples of all sources, one source behind the other.")
+      .def("__getstate__", state_of)
+      .def("__setstate__", [](Mixture& self, const nb::tuple& state) { new (&self) Mixture(from_state(state)); })
       .def("__repr__", repr);
   module.def(
       "mixture", mixture, nb::arg("datasets"), nb::arg("weights") = nb::none(), nb::kw_only(),

@@ -35,6 +35,7 @@ BlockSamples::BlockSamples(std::unique_ptr<const TokenDocuments> documents, std:
     : documents_(std::move(documents)),
       layout_(std::move(layout)),
       length_(length),
+      options_(options),
       number_(next_number()),
       pad_(documents_->stored(options.pad, "pad")),
       mark_(letters_of(mark)),

@@ -24,6 +24,10 @@ class BlockSamples final : public MadeSamples {
   BlockSamples(std::unique_ptr<const TokenDocuments> documents, std::unique_ptr<const TokenLayout> layout,
                std::uint64_t length, const TokenOptions& options, std::uint64_t mark);
 
+  const TokenDocuments& documents() const { return *documents_; }
+  std::uint64_t length_of_blocks() const { return length_; }
+  const TokenOptions& options() const { return options_; }
+
   std::uint64_t size() const override { return layout_->blocks(); }
   std::span<const FieldSchema> fields() const override { return fields_; }
   std::string_view key(std::uint64_t sample) const override;
@@ -44,6 +48,7 @@ class BlockSamples final : public MadeSamples {
   const std::unique_ptr<const TokenDocuments> documents_;
   const std::unique_ptr<const TokenLayout> layout_;  // may refer to the documents
   const std::uint64_t length_;
+  const TokenOptions options_;
   const std::uint64_t number_;  // no other BlockSamples of this process has it
   const std::vector<std::byte> pad_;
   std::vector<FieldSchema> fields_;

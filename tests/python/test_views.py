@@ -97,16 +97,154 @@ def test_subset_takes_numbers_of_the_view(packed):
         ps.Loader(view, subset=[100])
 
 
-def test_what_takes_files_refuses_a_view(packed, tmp_path):
+def test_staging_refuses_a_view_and_says_what_to_do(packed, tmp_path):
     view = ps.open(packed["tar"]).take(10)
-    with pytest.raises(ps.Error, match=r"is a view \(take 10; 10 of 500 samples\)"):
+    advice = "stage what it was made of and choose again from the copy, or pack the view"
+    with pytest.raises(ps.Error, match=rf"is a view \(take 10; 10 of 500 samples\).*{advice}"):
         ps.stage(view, tmp_path / "staged", progress=False)
-    with pytest.raises(ps.Error, match=r"ps.tune\(\) opens a dataset by its path, and a view has none"):
-        ps.tune(view)
-    torch = pytest.importorskip("penstock.torch")
-    with pytest.raises(ps.Error, match="a view has none of its own"):
-        pickle.dumps(torch.IterableDataset(view))
-    assert keys_of(torch.IterableDataset(view, batch_size=5)) == view.keys
+
+
+def test_a_view_is_tuned(packed):
+    view = ps.open(packed["tar"]).take(100) + ps.open(packed["zip"]).skip(450)
+    told = ps.tune(view, task="raw", seconds=0.05, workers=[1], prefetch=[2], batch_size=10, progress=False)
+    assert told["dataset"]["samples"] == 150
+    assert told["python_line"].startswith("loader = ps.Loader(view, ")
+    assert told["cpp_line"].startswith("penstock::Loader loader(view, ")
+    with pytest.raises(ps.Error, match="takes a mixture as the path of its file"):
+        ps.tune(ps.mixture({"tar": packed["tar"]}))
+
+
+# ---- Other processes ----
+
+
+@pytest.fixture(name="documents", scope="module")
+def documents_fixture(tmp_path_factory):
+    """Two folders of 20 samples each: a number, and a document of tokens."""
+    folder = tmp_path_factory.mktemp("documents")
+    for name in "ab":
+        (folder / name).mkdir()
+        for i in range(20):
+            (folder / name / f"{name}{i:02}.cls").write_text(str(i % 3))
+            np.save(folder / name / f"{name}{i:02}.npy", np.arange(i + 1, dtype=np.uint16))
+    return folder
+
+
+def view_of_each_kind(a, b):
+    tokens = ps.token_blocks(a.take(15), 7, field="npy")
+    yield a
+    yield a.take(3)
+    yield a.only(labels=[1], has="npy")
+    yield a.sort(lambda sample: sample.key[::-1])
+    yield a.split({"x": 0.5, "y": 0.5})["x"]
+    yield ps.concat([a, b, a])
+    yield ps.open(a.path) + ps.open(a.path)
+    yield ps.concat([a.skip(2), (a + b).take(30).sort("key", reverse=True)])
+    yield a.join(a.sort("cls"), fields={"cls": "other.cls"})
+    yield a.only(has="cls").join(ps.open(a.path).take(10), fields={"npy": "n2"}, missing="exclude").skip(1)
+    yield tokens
+    yield ps.token_blocks(
+        a + b, 16, field="npy", packing="best_fit", end=5, add=["positions"], shuffle_documents=3, window=9
+    ).skip(2)
+    yield ps.token_blocks(tokens.skip(1), 5, field="npy", last="pad", pad=3)
+    yield ps.concat([a, tokens, b.take(2), ps.token_blocks(b, 7, field="npy").take(5)])
+
+
+def same_dataset(ours, theirs):
+    assert theirs.keys == ours.keys and theirs.classes == ours.classes and theirs.is_view == ours.is_view
+    assert [(field.name, field.codec, field.shape) for field in theirs.fields] == [
+        (field.name, field.codec, field.shape) for field in ours.fields
+    ]
+    assert [dict(sample) for sample in theirs] == [dict(sample) for sample in ours]
+
+
+def test_datasets_and_views_of_each_kind_are_pickled(documents):
+    views = list(view_of_each_kind(ps.open(documents / "a"), ps.open(documents / "b")))
+    for view in views:
+        copy = pickle.loads(pickle.dumps(view))
+        same_dataset(view, copy)
+        if view.is_view:
+            assert repr(copy) == repr(view)
+        options = {"batch_size": 3, "shuffle": True, "fields": {"npy": ps.raw()}, "missing": "empty", "workers": 1}
+        loader, other = ps.Loader(view, **options), ps.Loader(copy, **options)
+        assert keys_of(other) == keys_of(loader)
+        other.load_state_dict(loader.state_dict())
+
+
+def test_a_pickle_holds_runs_not_samples(packed, tmp_path):
+    whole = ps.open(packed["tar"])
+    size = len(pickle.dumps(whole))
+    assert len(pickle.dumps(ps.concat([whole] * 1000).take(490_000))) < size + 10_000
+    many = ps.concat([whole] * 100).sort("key")  # no two neighbours: more runs than are kept as such
+    assert pickle.loads(pickle.dumps(many)).keys == many.keys
+    assert len(pickle.dumps(many)) < 5 * len(many)
+
+
+def test_a_pickle_finds_its_datasets_from_another_folder(documents, tmp_path, monkeypatch):
+    monkeypatch.chdir(documents)
+    view = ps.open("a").take(3)
+    kept = pickle.dumps(view)
+    monkeypatch.chdir(tmp_path)
+    assert pickle.loads(kept).keys == view.keys
+
+
+@pytest.mark.parametrize("view", [False, True])
+def test_a_pickle_of_a_dataset_that_changed_is_refused(tmp_path, view):
+    for i in range(4):
+        (tmp_path / "d").mkdir(exist_ok=True)
+        (tmp_path / "d" / f"{i}.cls").write_text(str(i))
+    dataset = ps.open(tmp_path / "d")
+    kept = pickle.dumps(dataset.take(2) if view else dataset)
+    (tmp_path / "d" / "2.cls").unlink()
+    with pytest.raises(ps.Error, match=f"{tmp_path / 'd'}: invalid argument: is not the dataset that it was when"):
+        pickle.loads(kept)
+    (tmp_path / "d" / "2.cls").write_text("2")
+    assert len(pickle.loads(kept)) == (2 if view else 4)
+
+
+def test_a_damaged_pickle_is_told_or_gives_a_dataset(documents):
+    views = list(view_of_each_kind(ps.open(documents / "a"), ps.open(documents / "b")))
+    random = np.random.default_rng(7)
+    for view in views:
+        record = view.__getstate__()
+        damaged = [record[:length] for length in range(len(record))] + [record + b"\0"]
+        for _ in range(300):
+            changed = bytearray(record)
+            changed[random.integers(len(changed))] = random.integers(256)
+            damaged.append(bytes(changed))
+        for each in damaged:
+            try:
+                made = ps.Dataset.__new__(ps.Dataset)
+                made.__setstate__(each)
+            except ps.Error:
+                continue
+            assert each[:17] == record[:17] and len(made.keys) > 0
+
+
+def test_a_mixture_is_pickled(documents):
+    a, b = ps.open(documents / "a"), ps.open(documents / "b").take(7)
+    changes = [(20, {"a": 0.5, "b": 0.5}), (30, {"a": 1, "b": 0})]
+    for options in ({}, {"stop": 50, "schedule": changes}, {"stop": "all_exhausted", "sampling": "random"}):
+        mixture = ps.mixture({"a": a, "b": b}, {"a": 0.3, "b": 0.7}, sources="carry", **options)
+        copy = pickle.loads(pickle.dumps(mixture))
+        assert repr(copy) == repr(mixture)
+        ours, theirs = (
+            ps.Loader(each, batch_size=4, shuffle=True, workers=1, fields={"cls": ps.label()})
+            for each in (mixture, copy)
+        )
+        assert keys_of(theirs) == keys_of(ours)
+        theirs.load_state_dict(ours.state_dict())
+
+
+@pytest.mark.parametrize("start", ["fork", "spawn"])
+def test_worker_processes_load_views_and_mixtures(packed, start):
+    torch = pytest.importorskip("torch")
+    pytest.importorskip("penstock.torch")
+    view = (ps.open(packed["tar"]).take(30) + ps.open(packed["zip"]).skip(480)).sort("key")
+    for source in (view, ps.mixture({"one": view, "other": packed["lmdb"]}, stop=40)):
+        dataset = ps.torch.IterableDataset(source, batch_size=5, fields={"cls": ps.label()})
+        alone = keys_of(dataset)
+        loader = torch.utils.data.DataLoader(dataset, batch_size=None, num_workers=2, multiprocessing_context=start)
+        assert sorted(keys_of(loader)) == sorted(alone)
 
 
 def test_bad_values_are_told_with_the_dataset_they_are_of(packed, arrays, tmp_path):

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from . import _command
-from ._error import Error
-from ._paths import path_of
-from ._penstock import Dataset
+from ._error import Error, made
+from ._penstock import Dataset, Mixture
 from ._words import keywords_in_words
 
 _PATIENCE = 5  # seconds for the command to end after Ctrl-C
@@ -54,7 +55,7 @@ def tune(
     command = _command.path()
     if command is None:
         raise Error("ps.tune() runs the command penstock, which is neither in the package nor on the PATH")
-    arguments = [command, "tune", os.fspath(path_of(source, "ps.tune()")), "--json", "-"]
+    arguments = [command, "tune", "PATH", "--json", "-"]
     for option, values in (("--workers", workers), ("--prefetch", prefetch), ("--batch-size", batch_size)):
         listed = [values] if isinstance(values, int) else list(values)
         if listed:
@@ -63,7 +64,25 @@ def tune(
     arguments += ["--checksums", checksums]
     arguments += [*(["--task", task] if task else []), *["--direct-io"] * direct_io, *["--cold"] * cold]
     tell = _on_stderr if progress is True else progress or None
-    return _run(arguments, tell)
+    with _path_of(source) as path:
+        arguments[2] = path
+        return _run(arguments, tell)
+
+
+@contextlib.contextmanager
+def _path_of(source: str | os.PathLike[str] | Dataset) -> Iterator[str]:
+    """What the command is given: a path, or for a view a file that says what it is made of."""
+    if isinstance(source, Mixture):
+        raise made("invalid_argument", "ps.tune() takes a mixture as the path of its file: the command makes it itself")
+    if not isinstance(source, Dataset):
+        yield os.fspath(source)
+    elif not source.is_view:
+        yield os.fspath(source.path)
+    else:
+        with tempfile.NamedTemporaryFile(prefix="penstock-view-") as file:
+            file.write(source.__getstate__())
+            file.flush()
+            yield file.name
 
 
 def _on_stderr(line: str) -> None:

@@ -20,7 +20,6 @@ from . import Dataset, Error, finish_pack
 from . import open as _open
 from . import pack as _pack
 from ._packing import packing_options
-from ._paths import path_of
 from ._progress import Bar
 
 __all__ = ["pack"]
@@ -72,7 +71,8 @@ def pack(
     options = packing_options(locals())
     if client.asynchronous:
         raise TypeError("penstock.dask.pack takes a Client that is not asynchronous")
-    source = os.path.abspath(path_of(source, "penstock.dask.pack()"))
+    if not isinstance(source, Dataset):  # which the workers are told as it is
+        source = os.path.abspath(source)
     destination = os.path.abspath(destination)
     total, world = client.submit(_prepare, source, destination, resume, overwrite, pure=False).result()
     client.wait_for_workers(1)
@@ -109,7 +109,7 @@ class _Run:
         self._told: dict[int, tuple[int, int]] = {}  # samples and bytes of each rank
         self._done = 0
 
-    def pack(self, source: str, destination: str, options: dict[str, Any], retries: int) -> None:
+    def pack(self, source: str | Dataset, destination: str, options: dict[str, Any], retries: int) -> None:
         client = self._client
         client.subscribe_topic(self._name, self._hear)
         stop = distributed.Event(f"{self._name}-stop", client=client)
@@ -190,7 +190,7 @@ def _partial(destination: str) -> str:
     return destination + ".partial"
 
 
-def _prepare(source: str, destination: str, resume: bool, overwrite: bool) -> tuple[int, int | None]:
+def _prepare(source: str | Dataset, destination: str, resume: bool, overwrite: bool) -> tuple[int, int | None]:
     """Samples of the source, whose index is made now if there is none; and of how many parts some are there."""
     if os.path.lexists(destination) and not overwrite:
         raise _refusal(f"{destination}: exists already (overwrite replaces it)")
@@ -198,7 +198,9 @@ def _prepare(source: str, destination: str, resume: bool, overwrite: bool) -> tu
     there = [match for match in map(_PART.fullmatch, _names(partial)) if match]
     left = there or os.path.exists(os.path.join(partial, "joining.json"))
     if left and not resume and not overwrite:
-        raise _refusal(f"{partial}: is left from a run that did not finish: resume=True continues it, overwrite=True begins anew")
+        raise _refusal(
+            f"{partial}: is left from a run that did not finish: resume=True continues it, overwrite=True begins anew"
+        )
     if left and not resume:
         shutil.rmtree(partial)
         there = []
@@ -225,7 +227,7 @@ def _joining(client: distributed.Client, destination: str) -> bool:
 
 
 def _pack_part(
-    source: str, destination: str, rank: int, world: int, options: dict[str, Any], name: str
+    source: str | Dataset, destination: str, rank: int, world: int, options: dict[str, Any], name: str
 ) -> dict[str, Any]:
     worker = distributed.get_worker()
     stop = distributed.Event(f"{name}-stop")

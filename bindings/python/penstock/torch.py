@@ -19,7 +19,6 @@ from . import Dataset, Loader, Ragged, RankTable, Stats, Tensor
 from . import rank_table as _rank_table
 from ._habits import here
 from ._loader import require_options, warn_of_ranks
-from ._paths import path_of
 
 __all__ = ["IterableDataset", "nested", "rank_table", "rows", "sum_over_ranks", "tensor", "tensors"]
 
@@ -61,13 +60,16 @@ def nested(value: Ragged | tuple[torch.Tensor, torch.Tensor]) -> torch.Tensor:
     """A Ragged, or the pair that it became, as a nested tensor of the jagged layout, (rows, n, ...), without a copy of the
     values. Its values() and offsets() are the pair again, and torch.nested.to_padded_tensor() fills rows up."""
     if isinstance(value, Ragged) and value.shapes is not None:
-        raise ValueError("images with sizes of their own are no jagged tensor, which differs along one dimension: rows() "
-                         "gives a list of them")
+        raise ValueError(
+            "images with sizes of their own are no jagged tensor, which differs along one dimension: rows() "
+            "gives a list of them"
+        )
     values, offsets = (tensor(value.values), tensor(value.offsets)) if isinstance(value, Ragged) else value
     made = getattr(getattr(torch, "nested", None), "nested_tensor_from_jagged", None)
     if made is None:
-        raise RuntimeError(f"nested tensors of the jagged layout need a newer PyTorch than {torch.__version__}; rows() "
-                           "gives a list")
+        raise RuntimeError(
+            f"nested tensors of the jagged layout need a newer PyTorch than {torch.__version__}; rows() gives a list"
+        )
     return made(values, offsets.to(values.device))
 
 
@@ -331,8 +333,7 @@ class IterableDataset(_IterableDataset):
             self._loader.load_state_dict(state_dict)
 
     def __getstate__(self) -> dict[str, Any]:
-        source = path_of(self._source, "another process")
-        kept = {**self.__dict__, "_source": source, "_loader": None, "_process": None}
+        kept = {**self.__dict__, "_loader": None, "_process": None}
         if get_spawning_popen() is None:  # only a process that is being started can share memory
             kept["_shared_epoch"] = None
         return kept

@@ -1,0 +1,412 @@
+#include <algorithm>
+#include <cstdint>
+#include <fstream>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <penstock/base/error.hpp>
+#include <penstock/formats/views/views.hpp>
+#include <penstock/loader/dataset_record.hpp>
+#include <penstock/loader/tokens/block_samples.hpp>
+#include <penstock/loader/tokens/token_blocks.hpp>
+
+namespace penstock {
+namespace {
+
+// kMagic, kRecordVersion, then a dataset:
+//
+//   dataset   0 opened | 1 opened choice | 2 name format classes groups choice
+//   opened    path shards fingerprint
+//   groups    count, then each: 0 opened | 1 dataset (of documents) length options fingerprint; and of each shard: 0,
+//   or
+//             1 and the names of its fields
+//   choice    lists of samples, the first one of keys; of each field the number of its list; about; among
+//   list      samples, then runs: how far the first one is from the end of the last run (zigzag), how many they are
+//
+// Numbers are LEB128, texts their length and bytes. Shards of one dataset that follow each other are a group.
+constexpr std::string_view kMagic = "penstock dataset\n";
+constexpr std::uint64_t kRecordVersion = 1;
+constexpr std::uint64_t kWhole = 0, kChoice = 1, kSeveral = 2;
+constexpr std::uint64_t kOpened = 0, kBlocks = 1;
+constexpr int kDeepest = 32;                 // datasets of documents in one another
+constexpr std::uint64_t kRunsAsSuch = 1000;  // more become bits or a table
+
+[[noreturn]] void refuse_record(const std::string& cause) {
+  throw Error::corrupt("the record of a dataset " + cause);
+}
+
+std::uint64_t fingerprint_of_shards(const Dataset& dataset, std::size_t first, std::size_t count) {
+  std::uint64_t all = 0;
+  for (std::size_t number = first; number < first + count; ++number) {
+    const Index& index = dataset.shard(number).index;
+    all = all * key_hash_power(index.size()) + index.key_hash();
+  }
+  return all;
+}
+
+// ---- Writing --------------------------------------------------------------------------------------------------------
+
+class RecordWriter {
+ public:
+  void number(std::uint64_t value) {
+    for (; value >= 0x80; value >>= 7) bytes_.push_back(static_cast<char>(value | 0x80));
+    bytes_.push_back(static_cast<char>(value));
+  }
+  void integer(std::int64_t value) {
+    number((static_cast<std::uint64_t>(value) << 1) ^ static_cast<std::uint64_t>(value >> 63));
+  }
+  void text(std::string_view value) {
+    number(value.size());
+    bytes_ += value;
+  }
+  template <typename Texts>
+  void texts(const Texts& values) {
+    number(values.size());
+    for (const auto& value : values) text(value);
+  }
+  void optional(const std::optional<std::int64_t>& value) {
+    number(value ? 1 : 0);
+    if (value) integer(*value);
+  }
+
+  void dataset(const Dataset& dataset) {
+    const bool one = dataset.shard_count() == 0 || dataset.shard(0).dataset.empty();
+    number(!one ? kSeveral : dataset.is_view() ? kChoice : kWhole);
+    if (one) {
+      opened(dataset, 0, dataset.shard_count());
+    } else {
+      text(dataset.path().native());
+      text(dataset.format());
+      texts(dataset.classes());
+      groups(dataset);
+    }
+    if (dataset.is_view()) choice(dataset.choice());
+  }
+
+  std::string take() { return std::move(bytes_); }
+
+ private:
+  void opened(const Dataset& dataset, std::size_t first, std::size_t count) {
+    const std::filesystem::path& path = count == 0 ? dataset.path() : dataset.path_of_shard(first);
+    text(std::filesystem::absolute(path).native());
+    number(count);
+    number(fingerprint_of_shards(dataset, first, count));
+  }
+
+  void groups(const Dataset& dataset) {
+    const std::vector<std::size_t> bounds = bounds_of_groups(dataset);
+    number(bounds.size() - 1);
+    for (std::size_t group = 0; group + 1 < bounds.size(); ++group) {
+      const std::size_t first = bounds[group], end = bounds[group + 1];
+      const auto* blocks = dynamic_cast<const BlockSamples*>(dataset.shard(end - 1).index.made());
+      if (blocks == nullptr) {
+        number(kOpened);
+        opened(dataset, first, end - first);
+      } else {
+        number(kBlocks);
+        this->dataset(blocks->documents().dataset());
+        number(blocks->length_of_blocks());
+        options(blocks->options());
+        number(dataset.shard(end - 1).index.key_hash());
+      }
+      for (std::size_t shard = first; shard < end; ++shard) {
+        const std::vector<std::string>& names = dataset.shard(shard).fields;
+        number(names.empty() ? 0 : 1);
+        if (!names.empty()) texts(names);
+      }
+    }
+  }
+
+  // Where groups begin, and where the last one ends. Blocks of tokens stand behind the shards that they borrow of,
+  // whatever datasets these are of.
+  static std::vector<std::size_t> bounds_of_groups(const Dataset& dataset) {
+    const std::size_t shards = dataset.shard_count();
+    std::vector<std::size_t> end_of_blocks(shards, 0);  // where the shards begin that they borrow of; 0: none do
+    for (std::size_t shard = 0; shard < shards; ++shard) {
+      if (dataset.shard(shard).index.made() != nullptr)
+        end_of_blocks[shard - dataset.shard(shard).borrowed] = shard + 1;  // the last one is made of all of them
+    }
+    std::vector<std::size_t> bounds{0};
+    while (bounds.back() < shards) {
+      const std::size_t first = bounds.back();
+      std::size_t end = end_of_blocks[first];
+      if (end == 0) {
+        end = first + 1;
+        const auto goes_on = [&](std::size_t shard) {
+          return end_of_blocks[shard] == 0 && dataset.path_of_shard(shard) == dataset.path_of_shard(first);
+        };
+        while (end < shards && goes_on(end)) ++end;
+      }
+      bounds.push_back(end);
+    }
+    return bounds;
+  }
+
+  void options(const TokenOptions& options) {
+    text(options.field);
+    number(static_cast<std::uint64_t>(options.packing));
+    number(options.dtype ? 1 : 0);
+    if (options.dtype) text(name(*options.dtype));
+    optional(options.end);
+    integer(options.pad);
+    number(options.window);
+    number(options.shuffle ? 1 : 0);
+    if (options.shuffle) number(*options.shuffle);
+    number((options.pad_last ? 1U : 0U) | (options.whole ? 2U : 0U) | (options.positions ? 4U : 0U) |
+           (options.segment_ids ? 8U : 0U) | (options.cu_lengths ? 16U : 0U));
+  }
+
+  void choice(const Dataset::Choice& choice) {
+    number(1 + choice.joined.size());
+    list(choice.samples);
+    for (const SampleList& joined : choice.joined) list(joined);
+    number(choice.list_of_field.size());
+    for (const std::uint32_t list : choice.list_of_field) number(list);
+    text(choice.about);
+    number(choice.among);
+  }
+
+  void list(const SampleList& list) {
+    number(list.size());
+    std::uint64_t end = 0;
+    list.for_each_run([&](std::uint64_t first, std::uint64_t count) {
+      integer(static_cast<std::int64_t>(first - end));
+      number(count);
+      end = first + count;
+    });
+  }
+
+  std::string bytes_;
+};
+
+// ---- Reading --------------------------------------------------------------------------------------------------------
+
+class RecordReader {
+ public:
+  RecordReader(std::string_view bytes, const std::function<Dataset(const std::filesystem::path&)>& open)
+      : bytes_(bytes), open_(open) {}
+
+  std::uint64_t number() {
+    std::uint64_t value = 0;
+    for (unsigned shift = 0; shift < 64; shift += 7) {
+      if (bytes_.empty()) refuse_record("ends too early");
+      const auto byte = static_cast<unsigned char>(bytes_.front());
+      bytes_.remove_prefix(1);
+      value |= std::uint64_t{byte & 0x7FU} << shift;
+      if (byte < 0x80) return value;
+    }
+    refuse_record("has a number that is too large");
+  }
+  // Of things that take a byte each at least.
+  std::uint64_t count() {
+    const std::uint64_t value = number();
+    if (value > bytes_.size()) refuse_record("ends too early");
+    return value;
+  }
+  std::int64_t integer() {
+    const std::uint64_t value = number();
+    return static_cast<std::int64_t>((value >> 1) ^ (~(value & 1) + 1));
+  }
+  std::string text() {
+    const std::uint64_t length = count();
+    std::string value(bytes_.substr(0, length));
+    bytes_.remove_prefix(length);
+    return value;
+  }
+  std::vector<std::string> texts() {
+    std::vector<std::string> values;
+    for (std::uint64_t left = count(); left > 0; --left) values.push_back(text());
+    return values;
+  }
+
+  Dataset dataset(int depth = 0) {
+    if (depth > kDeepest) refuse_record("is nested too deeply");
+    const std::uint64_t kind = number();
+    if (kind == kWhole) return opened();
+    if (kind == kChoice) {
+      const Dataset whole = opened();
+      return chosen(whole);
+    }
+    if (kind != kSeveral) refuse_record("holds a kind of dataset that is not known");
+    std::filesystem::path name = text();
+    std::string format = text();
+    std::vector<std::string> classes = texts();
+    std::vector<Dataset::Shard> shards;
+    for (std::uint64_t left = count(); left > 0; --left) add_group(shards, depth);
+    return chosen(Dataset(std::move(name), std::move(format), std::move(shards), std::move(classes), false));
+  }
+
+  bool at_end() const { return bytes_.empty(); }
+
+ private:
+  Dataset opened() {
+    const std::filesystem::path path = text();
+    const std::uint64_t shards = number(), fingerprint = number();
+    Dataset dataset = opened_at(path);
+    if (dataset.shard_count() != shards || dataset.fingerprint() != fingerprint) refuse_keys(path);
+    return dataset;
+  }
+
+  const Dataset& opened_at(const std::filesystem::path& path) {
+    const auto known = opened_.find(path);
+    return known != opened_.end() ? known->second : opened_.emplace(path, open_(path)).first->second;
+  }
+
+  [[noreturn]] static void refuse_keys(const std::filesystem::path& path) {
+    throw Error::invalid_argument(
+        "is not the dataset that it was when this was written down (pickled): its keys, their order, its shards or "
+        "fields "
+        "are others now; open it, and choose, anew",
+        {.dataset = path.string()});
+  }
+
+  // Appends the shards of a group.
+  void add_group(std::vector<Dataset::Shard>& shards, int depth) {
+    const std::size_t begin = shards.size();
+    const std::uint64_t kind = number();
+    if (kind == kOpened) {
+      add_opened(shards);
+    } else if (kind == kBlocks) {
+      add_blocks(shards, depth);
+    } else {
+      refuse_record("holds a kind of shards that is not known");
+    }
+    for (std::size_t shard = begin; shard < shards.size(); ++shard) {
+      if (number() == 0) continue;
+      shards[shard].fields = texts();
+      if (shards[shard].fields.size() != shards[shard].index.fields().size())
+        refuse_keys(shards[shard].dataset);  // its keys are the same, but its fields are others
+    }
+  }
+
+  // A dataset that was opened several times may follow itself.
+  void add_opened(std::vector<Dataset::Shard>& shards) {
+    const std::filesystem::path path = text();
+    const std::uint64_t count = number(), fingerprint = number();
+    const Dataset& dataset = opened_at(path);
+    const std::size_t each = dataset.shard_count();
+    if (each == 0 || count % each != 0 || count / each > kMostTimes) refuse_keys(path);
+    std::uint64_t all = 0;
+    for (std::uint64_t number = 0; number < count; ++number) {
+      Dataset::Shard shard = dataset.shard(number % each);
+      shard.dataset = path;
+      all = all * key_hash_power(shard.index.size()) + shard.index.key_hash();
+      shards.push_back(std::move(shard));
+    }
+    if (all != fingerprint) refuse_keys(path);
+  }
+
+  void add_blocks(std::vector<Dataset::Shard>& shards, int depth) {
+    const Dataset documents = dataset(depth + 1);
+    const std::uint64_t length = number();
+    const TokenOptions how = options();
+    const std::uint64_t fingerprint = number();
+    const Dataset blocks = token_blocks(documents, length, how);
+    for (std::size_t shard = 0; shard < blocks.shard_count(); ++shard) shards.push_back(blocks.shard(shard));
+    if (shards.back().index.key_hash() != fingerprint) refuse_keys(documents.path());
+  }
+
+  TokenOptions options() {
+    TokenOptions options{.field = text()};
+    const std::uint64_t packing = number();
+    if (packing > static_cast<std::uint64_t>(TokenPacking::best_fit)) refuse_record("has a packing that is not known");
+    options.packing = static_cast<TokenPacking>(packing);
+    if (number() != 0) {
+      options.dtype = dtype_named(text());
+      if (!options.dtype) refuse_record("has a dtype that is not known");
+    }
+    if (number() != 0) options.end = integer();
+    options.pad = integer();
+    options.window = number();
+    if (number() != 0) options.shuffle = number();
+    const std::uint64_t flags = number();
+    options.pad_last = (flags & 1) != 0;
+    options.whole = (flags & 2) != 0;
+    options.positions = (flags & 4) != 0;
+    options.segment_ids = (flags & 8) != 0;
+    options.cu_lengths = (flags & 16) != 0;
+    return options;
+  }
+
+  Dataset chosen(const Dataset& whole) {
+    const std::uint64_t samples = whole.first_sample(whole.shard_count()), lists = count();
+    if (lists == 0) refuse_record("has no list of samples");
+    Dataset::Choice choice{.samples = list(samples)};
+    for (std::uint64_t left = lists - 1; left > 0; --left) {
+      choice.joined.push_back(list(samples));
+      if (choice.joined.back().size() != choice.samples.size()) refuse_record("has lists of different lengths");
+    }
+    for (std::uint64_t left = count(); left > 0; --left) {
+      const std::uint64_t of_field = number();
+      if (of_field >= lists) refuse_record("names a list that is not there");
+      choice.list_of_field.push_back(static_cast<std::uint32_t>(of_field));
+    }
+    choice.about = text();
+    choice.among = number();
+    return Dataset(whole, std::move(choice));
+  }
+
+  // Of numbers below `samples`.
+  SampleList list(std::uint64_t samples) {
+    const std::uint64_t size = number();
+    SampleList runs;
+    SampleListBuilder many;
+    std::uint64_t end = 0, listed = 0, met = 0;
+    while (listed < size) {
+      const std::uint64_t first = end + static_cast<std::uint64_t>(integer()), run = number();
+      if (first > samples || run == 0 || run > samples - first || run > size - listed)
+        refuse_record("names samples that are not there");
+      if (++met == kRunsAsSuch) {
+        for (std::uint64_t position = 0; position < listed; ++position) many.add(runs[position]);
+      }
+      if (met < kRunsAsSuch) {
+        runs.append(SampleList::range(first, run));
+      } else {
+        for (std::uint64_t sample = first; sample < first + run; ++sample) many.add(sample);
+      }
+      end = first + run;
+      listed += run;
+    }
+    return met < kRunsAsSuch ? runs : std::move(many).finish();
+  }
+
+  static constexpr std::uint64_t kMostTimes = 1 << 20;
+
+  std::string_view bytes_;
+  const std::function<Dataset(const std::filesystem::path&)>& open_;
+  std::map<std::filesystem::path, Dataset> opened_;
+};
+
+}  // namespace
+
+std::string to_record(const Dataset& dataset) {
+  RecordWriter writer;
+  writer.number(kRecordVersion);
+  writer.dataset(dataset);
+  return std::string(kMagic) + writer.take();
+}
+
+Dataset from_record(std::string_view record, const std::function<Dataset(const std::filesystem::path&)>& open) {
+  if (!record.starts_with(kMagic)) throw Error::corrupt("this is no record of a dataset");
+  RecordReader reader(record.substr(kMagic.size()), open);
+  if (const std::uint64_t version = reader.number(); version != kRecordVersion)
+    throw Error::unsupported("the record of a dataset is of version " + std::to_string(version) + ", this reads " +
+                             std::to_string(kRecordVersion));
+  Dataset dataset = reader.dataset();
+  if (!reader.at_end()) refuse_record("goes on behind its end");
+  return dataset;
+}
+
+bool is_record_file(const std::filesystem::path& path) {
+  std::error_code failure;
+  if (!std::filesystem::is_regular_file(path, failure)) return false;
+  std::ifstream file(path, std::ios::binary);
+  std::string begin(kMagic.size(), '\0');
+  file.read(begin.data(), static_cast<std::streamsize>(begin.size()));
+  return file && begin == kMagic;
+}
+
+}  // namespace penstock

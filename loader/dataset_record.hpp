@@ -1,0 +1,26 @@
+// Writes what a dataset is made of, so that another process can have the same one: views too.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include <penstock/formats/dataset.hpp>
+
+namespace penstock {
+
+/// Absolute paths of the datasets that were opened, how they were put together, which samples were chosen, and
+/// fingerprints of keys; no values. About 2 bytes for each run of neighbouring samples of a view, up to 10 where they
+/// lie far apart.
+std::string to_record(const Dataset& dataset);
+
+/// The dataset of a record. Opens what it is made of; `open` is asked for each path once. Throws Error:
+/// invalid_argument, naming a dataset that does not have the keys that it had, in their order; corrupt, for what is no
+/// record; unsupported, for one of another version; what `open` and token_blocks() throw.
+Dataset from_record(std::string_view record, const std::function<Dataset(const std::filesystem::path&)>& open);
+
+/// True for a file that begins as a record does.
+bool is_record_file(const std::filesystem::path& path);
+
+}  // namespace penstock
