@@ -68,6 +68,50 @@ std::string by_text(const std::string& by) {
   return by.empty() ? "lengths of the program's own" : "bucket_by=" + double_quoted(by);
 }
 
+// The windows among the transforms, "clip = window(...)", and what is left without them.
+struct ToldWindows {
+  std::string windows, rest;
+};
+
+ToldWindows windows_among(std::string_view transforms) {
+  constexpr std::string_view kBegin = " = window(";
+  ToldWindows told;
+  while (true) {
+    const std::size_t begin = transforms.find(kBegin);
+    if (begin == std::string_view::npos) break;
+    const std::size_t before = transforms.rfind("; ", begin);
+    const std::size_t output = before == std::string_view::npos ? 0 : before + 2;
+    std::size_t end = begin + kBegin.size();
+    for (bool quoted = false; end < transforms.size() && (quoted || transforms[end] != ')'); ++end) {
+      if (transforms[end] == '\\' && quoted) {
+        ++end;
+      } else if (transforms[end] == '"') {
+        quoted = !quoted;
+      }
+    }
+    end = std::min(end + 1, transforms.size());
+    told.windows += (told.windows.empty() ? "" : ", ") + std::string(transforms.substr(output, end - output));
+    told.rest += transforms.substr(0, begin);
+    transforms.remove_prefix(end);
+  }
+  told.rest += transforms;
+  return told;
+}
+
+std::string windows_text(const std::string& windows) {
+  return windows.empty() ? "no windows" : windows;
+}
+
+// Which samples have a row follows from windows of edge="drop".
+void require_rows_of(const LoaderState& state, std::string_view transforms, bool same_rows) {
+  if (same_rows) return;
+  const std::string saved = windows_among(state.transforms).windows, own = windows_among(transforms).windows;
+  const auto leaves_out = [](const std::string& windows) { return windows.find("edge=\"drop\"") != std::string::npos; };
+  if (saved == own || !(leaves_out(saved) || leaves_out(own))) return;
+  throw Error::invalid_argument("the state was saved with " + windows_text(saved) + ", this loader has " +
+                                windows_text(own) + ": other samples have a row, and so the order is another");
+}
+
 }  // namespace
 
 Cursor::Cursor(const PlanOptions& plan, std::optional<std::uint64_t> subset, std::uint64_t block_of_version_1)
@@ -196,7 +240,12 @@ void Cursor::note_differences(const LoaderState& state, std::string_view transfo
     notes.push_back("goes on with its own seed=" + std::to_string(state.seed) +
                     ", not with this loader's seed=" + std::to_string(options_.seed));
   }
-  if (state.transforms != transforms) {
+  const ToldWindows saved = windows_among(state.transforms), own = windows_among(transforms);
+  if (saved.windows != own.windows) {
+    notes.push_back("was made with " + windows_text(saved.windows) + ", this loader has " + windows_text(own.windows) +
+                    ": the order is the same, what a row holds is not");
+  }
+  if (saved.rest != own.rest) {
     notes.push_back("was made with other codecs or transforms (" + state.transforms + ") than this loader's (" +
                     std::string(transforms) + ")");
   }
@@ -236,6 +285,7 @@ Restored Cursor::load(const LoaderState& state, std::uint64_t fingerprint, std::
     other = "the state counts " + std::to_string(state.samples) + " samples an epoch, this mixture " +
             std::to_string(options_.samples);
   if (!other.empty()) {
+    if (!options_.mixed->carry) require_rows_of(state, transforms, false);
     if (!options_.mixed->carry)
       throw Error::invalid_argument(other + "; sources=\"carry\" goes on with each source where it was");
     if (state.order) require_same(*state.order, order());
@@ -245,6 +295,8 @@ Restored Cursor::load(const LoaderState& state, std::uint64_t fingerprint, std::
     return restored;
   }
   if (state.dataset != fingerprint) throw Error::invalid_argument("the state belongs to another dataset");
+  require_rows_of(state, transforms,
+                  state.samples == options_.samples && (!state.order || state.order->subset == subset_));
   if (state.samples != options_.samples) {
     throw Error::invalid_argument("the state counts " + std::to_string(state.samples) +
                                   " samples an epoch, this loader " + std::to_string(options_.samples));

@@ -4,6 +4,7 @@ import json
 import pickle
 import random
 import re
+import warnings
 
 import numpy as np
 import penstock as ps
@@ -404,13 +405,42 @@ def test_a_broken_field_breaks_only_rows_that_have_it(folder, tmp_path, engine, 
 def test_states_name_the_window(packed):
     first = ps.Loader(packed, fields={"clip": window()})
     state = first.state_dict()
-    assert 'clip = window(\\"png\\", offsets=[-3, -1, 0, 2]' in json.dumps(state)
+    written = 'clip = window("png", offsets=[-3, -1, 0, 2]'
+    assert written.replace('"', '\\"') in json.dumps(state)
     other = ps.Loader(packed, fields={"clip": window(offsets=[0, 1])})
-    other.load_state_dict(state)
-    assert "window" in str(other.stats())
-    dropped = ps.Loader(packed, fields={"clip": window(edge="drop")})
-    with pytest.raises(ps.Error):
-        dropped.load_state_dict(state)
+    with pytest.warns(
+        UserWarning, match=r"was made with clip = window\(.*\), this loader has clip = window\(.*\): the"
+    ) as told:
+        other.load_state_dict(state)
+    assert len(told) == 1 and "the order is the same, what a row holds is not" in str(told[0].message)
+    assert written in str(told[0].message) and "transforms" not in str(told[0].message)
+    same = ps.Loader(packed, fields={"clip": window()})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        same.load_state_dict(state)
+
+
+def test_states_of_windows_that_leave_out_other_samples_are_refused_by_name(packed):
+    def of(**options):
+        return ps.Loader(packed, fields={"clip": window(**options), "cls": ps.label()}, batch_size=4)
+
+    def refused(loader, saved):
+        with pytest.raises(ps.Error) as told:
+            loader.load_state_dict(saved)
+        return told.value.cause
+
+    dropped = of(offsets=[0, 1], edge="drop").state_dict()
+    for options, state in (
+        ({"offsets": [-1, 0], "edge": "drop"}, dropped),  # as many samples
+        ({"offsets": [0, 2], "edge": "drop"}, dropped),
+        ({"offsets": [0, 1]}, dropped),
+        ({"offsets": [0, 1], "edge": "drop"}, of(offsets=[0, 1]).state_dict()),
+    ):
+        cause = refused(of(**options), state)
+        assert cause.count("clip = window(") == 2 and cause.endswith("samples have a row, and so the order is another")
+    plain = ps.Loader(packed, fields={"cls": ps.label()}, batch_size=4)
+    assert "this loader has no windows" in refused(plain, dropped)
+    assert "the state was saved with no windows" in refused(of(edge="drop"), plain.state_dict())
 
 
 def test_explain_names_every_frame(packed):
