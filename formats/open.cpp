@@ -146,7 +146,14 @@ Dataset open_files(std::span<const fs::path> files, const fs::path& pattern, con
   std::string names;
   for (const Format& format : formats()) names += (names.empty() ? "" : ", ") + std::string(format.name);
   std::error_code failure;
-  if (!fs::is_directory(path, failure)) refuse(path, "is a file of no known kind (known: " + names + ")");
+  if (!fs::is_directory(path, failure)) {
+    const bool perhaps_mixture = path.extension() == ".json";
+    refuse(path,
+           "is a file of no known kind (known: " + names + ")" +
+               (perhaps_mixture ? "; the file of a mixture is what ps.mixture() takes, in C++ read_mixture(), and "
+                                  "of the commands bench, tune and show"
+                                : ""));
+  }
   refuse(path, is_empty_folder(path) ? "is an empty folder" : "is a folder of no known kind (known: " + names + ")");
 }
 

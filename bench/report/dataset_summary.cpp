@@ -79,6 +79,8 @@ double mean_bytes(const FieldSummary& field) {
 
 std::string codec_text(const FieldSchema& schema) {
   std::string text = schema.codec.empty() ? "unknown" : schema.codec;
+  if (schema.codec == "tokens") text += " " + std::string(name(schema.dtype));
+  if (schema.fixed && schema.codec == "tokens") return text + " " + to_string(schema.shape);
   if (schema.fixed) text += " " + std::string(name(schema.dtype)) + " " + to_string(schema.shape);
   return text;
 }
@@ -172,10 +174,8 @@ std::string to_json(const DatasetSummary& summary) {
                                  {"samples", field.samples},     {"bytes", field.bytes},
                                  {"min_bytes", field.min_bytes}, {"mean_bytes", mean_bytes(field)},
                                  {"max_bytes", field.max_bytes}, {"checked", field.checked}};
-    if (field.schema.fixed) {
-      entry["dtype"] = name(field.schema.dtype);
-      entry["shape"] = field.schema.shape;
-    }
+    if (field.schema.fixed || field.schema.codec == "tokens") entry["dtype"] = name(field.schema.dtype);
+    if (field.schema.fixed) entry["shape"] = field.schema.shape;
     if (field.probed > 0)
       entry["images"] = {{"probed", field.probed},
                          {"unreadable", field.unreadable},

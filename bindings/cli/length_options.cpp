@@ -18,6 +18,8 @@ void LengthOptions::declare(CLI::App& command) {
 std::shared_ptr<const LengthBuckets> LengthOptions::made(const Dataset& dataset) const {
   if (by.empty()) {
     if (budget != 0) throw Error::invalid_argument("--batch-budget takes --bucket-by, which says what it counts");
+    if (window != LengthBuckets{}.window)
+      throw Error::invalid_argument("--bucket-window takes --bucket-by, which says by what lengths samples are sorted");
     return nullptr;
   }
   return bucket_by(dataset, by, {.window = window, .budget = budget});

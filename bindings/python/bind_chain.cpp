@@ -159,6 +159,25 @@ void bind_steps(nb::module_& module) {
   }
 }
 
+std::vector<double> offsets_of(nb::handle given) {
+  std::vector<double> offsets;
+  const bool listed = !nb::isinstance<nb::str>(given) && PyObject_HasAttrString(given.ptr(), "__iter__") != 0;
+  if (listed) {
+    double offset = 0;
+    for (const nb::handle each : nb::iter(given)) {
+      if (PyBool_Check(each.ptr()) != 0 || !nb::try_cast(each, offset)) {
+        throw nb::type_error(("offsets are numbers, not " + bytes_of(nb::str(nb::repr(each))).substr(0, 40)).c_str());
+      }
+      offsets.push_back(offset);
+    }
+    return offsets;
+  }
+  throw nb::type_error(("offsets takes a list, a number for each step of a row, such as range(-3, 1) for the three "
+                        "samples before a row's own and that one, not " +
+                        bytes_of(nb::str(nb::repr(given))).substr(0, 40))
+                           .c_str());
+}
+
 }  // namespace
 
 void bind_chain(nb::module_& module) {
@@ -176,9 +195,9 @@ void bind_chain(nb::module_& module) {
              "whichever of them a sample has.");
   module.def(
       "window",
-      [](const std::string& field, std::vector<double> offsets, std::optional<std::string> group,
-         const std::string& edge, std::optional<std::string> order_by, std::optional<std::string> at) {
-        return window(field, {.offsets = std::move(offsets),
+      [](const std::string& field, nb::handle offsets, std::optional<std::string> group, const std::string& edge,
+         std::optional<std::string> order_by, std::optional<std::string> at) {
+        return window(field, {.offsets = offsets_of(offsets),
                               .group = group.value_or(""),
                               .edge = edge,
                               .order_by = order_by.value_or(""),

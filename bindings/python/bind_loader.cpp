@@ -131,6 +131,7 @@ void construct(PythonLoader* self, const nb::object& source, std::uint32_t batch
   if (nb::isinstance<Mixture>(source)) options.mixture = std::make_shared<const Mixture>(nb::cast<Mixture>(source));
   Dataset dataset = options.mixture != nullptr ? options.mixture->dataset() : open_dataset(source);
   require_classes(dataset, classes);
+  if (options.mixture != nullptr) require_no_draws(weights, repeats, balance);
   options.draws = draws_of(dataset, weights, replacement, repeats, balance, epoch_samples);
   options.buckets = buckets_of(dataset, bucket_by, bucket_window, batch_budget);
   OwnFunctions own = own_functions(fields, on_sample, on_batch, options.on_error == OnError::mark, python_workers);

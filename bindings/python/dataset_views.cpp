@@ -216,6 +216,8 @@ Dataset only_these(const Dataset& self, nb::handle keys, nb::handle labels, cons
   if (std::ranges::none_of(all, given))
     throw nb::type_error("only() takes what to choose by: keys, labels, has, lengths, sizes or where");
   take_keys(options, keys);
+  if (!given(labels) && label_field != "cls")
+    throw Error::invalid_argument("label_field takes labels, which are looked for in it");
   if (given(labels)) options.labels = texts_of(labels, "labels", true);
   if (given(has)) options.has = texts_of(has, "has");
   if (given(lengths)) {
@@ -252,6 +254,16 @@ std::string group_in(const Dataset& dataset, const nb::object& pattern, bool gro
   return bytes_of(nb::borrow<nb::str>(group));
 }
 
+// True is no seed.
+std::uint64_t seed_of(nb::handle given, const char* name) {
+  std::uint64_t seed = 0;
+  if (PyBool_Check(given.ptr()) == 0 && nb::try_cast(given, seed)) return seed;
+  const std::string told = bytes_of(nb::borrow<nb::str>(nb::repr(given)));
+  throw nb::type_error((std::string(name) + " is a seed, a whole number of 0 or more such as " + name + "=1, not " +
+                        one_line(told.substr(0, 40)))
+                           .c_str());
+}
+
 // A text that is no field's name, nor looks like one, is a regular expression.
 nb::object pattern_of(const Dataset& dataset, nb::handle by) {
   const nb::module_ re = nb::module_::import_("re");
@@ -262,14 +274,14 @@ nb::object pattern_of(const Dataset& dataset, nb::handle by) {
   return re.attr("compile")(by);
 }
 
-nb::dict split_into(const Dataset& self, nb::handle parts, nb::handle by, nb::handle stratify, std::uint64_t seed) {
+nb::dict split_into(const Dataset& self, nb::handle parts, nb::handle by, nb::handle stratify, nb::handle seed) {
   std::vector<SplitPart> shares;
   for_each_named(parts, "split", [&](const std::string& name, nb::handle share) {
     double number = 0;
     if (!nb::try_cast(share, number)) throw nb::type_error(("the share of \"" + name + "\" is a number").c_str());
     shares.push_back({name, number});
   });
-  SplitOptions options{.seed = seed};
+  SplitOptions options{.seed = seed_of(seed, "seed")};
   const nb::object pattern = pattern_of(self, by);
   std::string expression;
   if (pattern.is_none()) {
@@ -370,7 +382,7 @@ void add_fields(TokenOptions& options, const std::optional<std::vector<std::stri
 
 Dataset blocks_of(nb::handle documents, std::int64_t length, const std::string& field, const std::string& packing,
                   nb::handle dtype, std::optional<std::int64_t> end, std::int64_t pad, const std::string& last,
-                  const std::string& long_documents, std::int64_t window, std::optional<std::int64_t> shuffle_documents,
+                  const std::string& long_documents, std::int64_t window, nb::handle shuffle_documents,
                   nb::handle add) {
   TokenOptions options{.field = field, .end = end, .pad = pad, .window = token_count(window, "window")};
   options.packing = packing == "best_fit" ? TokenPacking::best_fit : TokenPacking::cut;
@@ -381,7 +393,7 @@ Dataset blocks_of(nb::handle documents, std::int64_t length, const std::string& 
   options.whole = long_documents == "whole";
   if (long_documents != "whole" && long_documents != "cut")
     refuse_word("documents", long_documents, "\"cut\" or \"whole\"");
-  if (shuffle_documents) options.shuffle = token_count(*shuffle_documents, "shuffle_documents");
+  if (given(shuffle_documents)) options.shuffle = seed_of(shuffle_documents, "shuffle_documents");
   if (nb::isinstance<nb::str>(add)) throw nb::type_error("add takes a list of names: add=[\"positions\"]");
   std::optional<std::vector<std::string>> names;
   if (!add.is_none()) {

@@ -1,6 +1,7 @@
 #include "loader_options.hpp"
 
 #include <cmath>
+#include <filesystem>
 #include <map>
 #include <span>
 #include <string>
@@ -9,6 +10,7 @@
 #include <nanobind/ndarray.h>
 
 #include <penstock/base/error.hpp>
+#include <penstock/base/printable.hpp>
 #include <penstock/loader/choices/draws.hpp>
 #include <penstock/loader/choices/lengths.hpp>
 #include <penstock/loader/plan/distributed_env.hpp>
@@ -63,10 +65,25 @@ std::map<std::string, double> numbers_by_value(nb::handle dict) {
   return numbers;
 }
 
+// A text names a field. Where it is none, but looks like the name of a file, that is told.
+void require_no_file(const Dataset& dataset, const char* option, const std::string& column) {
+  const std::filesystem::path path(column);
+  std::error_code failure;
+  const bool file = path.extension() == ".npy" || std::filesystem::is_regular_file(path, failure);
+  if (!file || dataset.field(column)) return;
+  const std::string quoted = double_quoted(column);
+  throw Error::invalid_argument(std::string(option) + "=" + quoted +
+                                    " is a text, which names a field, and there is no " +
+                                    "such one: a file of numbers is pathlib.Path(" + quoted + ")" +
+                                    (path.extension() == ".npy" ? " or numpy.load(" + quoted + ")" : ""),
+                                {.dataset = dataset.path().string()});
+}
+
 Draws drawn(Draws::Kind kind, const Dataset& dataset, nb::handle given, std::uint64_t samples) {
   const auto tick = [] { check_signals(); };
   if (nb::isinstance<nb::str>(given)) {
     const std::string column = bytes_of(nb::borrow<nb::str>(given));
+    require_no_file(dataset, kind == Draws::Kind::repeated ? "repeats" : "weights", column);
     const WithoutInterpreter released;
     return drawn_by(kind, dataset, column, samples, tick);
   }
@@ -182,6 +199,8 @@ std::shared_ptr<const LengthBuckets> buckets_of(const Dataset& dataset, const st
                                                 std::uint64_t bucket_window, std::optional<double> batch_budget) {
   if (!bucket_by) {
     if (batch_budget) throw Error::invalid_argument("batch_budget takes bucket_by, which says what it counts");
+    if (bucket_window != LengthBuckets{}.window)
+      throw Error::invalid_argument("bucket_window takes bucket_by, which says by what lengths samples are sorted");
     return nullptr;
   }
   if (batch_budget && !(*batch_budget > 0 && std::isfinite(*batch_budget)))
@@ -189,6 +208,7 @@ std::shared_ptr<const LengthBuckets> buckets_of(const Dataset& dataset, const st
   const BucketOptions options{.window = bucket_window, .budget = batch_budget.value_or(0)};
   if (nb::isinstance<nb::str>(*bucket_by)) {
     const std::string by = bytes_of(nb::borrow<nb::str>(*bucket_by));
+    require_no_file(dataset, "bucket_by", by);
     const WithoutInterpreter released;
     return through_door({.dataset = dataset.path().string()},
                         [&] { return penstock::bucket_by(dataset, by, options, [] { check_signals(); }); });
@@ -213,6 +233,15 @@ void require_classes(const Dataset& dataset, const std::optional<std::vector<std
   }
   if (known.size() != wanted->size())
     fail("the dataset has " + std::to_string(known.size()) + ", not " + std::to_string(wanted->size()));
+}
+
+void require_no_draws(const std::optional<SampleNumbers>& weights, const std::optional<SampleNumbers>& repeats,
+                      const std::optional<std::string>& balance) {
+  const char* const given = weights ? "weights" : repeats ? "repeats" : balance ? "balance" : nullptr;
+  if (given == nullptr) return;
+  throw Error::invalid_argument(std::string(given) +
+                                " is of the samples of one dataset; a mixture has weights of its own, for each source: "
+                                "ps.mixture(datasets, weights={source: weight, ...})");
 }
 
 std::shared_ptr<const Draws> draws_of(const Dataset& dataset, const std::optional<SampleNumbers>& weights,

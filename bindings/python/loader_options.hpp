@@ -72,6 +72,9 @@ class SampleNumbers : public nanobind::object {
   static bool is_any(PyObject* object) { return object != nullptr; }
 };
 
+/// For a mixture. Throws Error: invalid_argument, where one of them is given.
+void require_no_draws(const std::optional<SampleNumbers>& weights, const std::optional<SampleNumbers>& repeats,
+                      const std::optional<std::string>& balance);
 /// Null where nothing is given. Throws Error: invalid_argument, for options that do not go together; what reading a
 /// field throws.
 std::shared_ptr<const Draws> draws_of(const Dataset& dataset, const std::optional<SampleNumbers>& weights,

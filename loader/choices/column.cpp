@@ -62,6 +62,17 @@ std::optional<std::string> scalar_text(DType dtype, std::span<const std::byte> b
   return std::nullopt;
 }
 
+// What a value of the field is, where it is neither a number nor a text; empty else.
+std::string held_by(const FieldSchema& schema) {
+  for (const std::string_view image : {"jpeg", "png", "webp", "jpt"})
+    if (schema.codec == image) return "images (" + schema.codec + ")";
+  if (schema.codec == "npy") return "arrays (npy)";
+  if (schema.codec == "tokens") return "tokens";
+  if (schema.codec == "raw" && schema.fixed && element_count(schema.shape) != 1)
+    return "arrays of shape " + to_string(schema.shape);
+  return {};
+}
+
 std::string member_text(std::string_view text, const std::string& member) {
   try {
     const JsonDocument document(text);
@@ -141,6 +152,11 @@ Column::Column(const Dataset& dataset, std::string_view name) : dataset_(dataset
   }
   field_ = field_named(dataset, own);
   schema_ = dataset.fields()[field_];
+  const std::string what = held_by(schema_);
+  if (member_.empty() && !what.empty()) {
+    throw Error::invalid_argument("the field holds " + what + ", not a number or a text for each sample",
+                                  {.dataset = dataset_, .field = schema_.name});
+  }
 }
 
 bool Column::is_class() const {
@@ -174,7 +190,9 @@ double Column::number(const SampleValues& sample, std::size_t value) const {
   double number = 0;
   const auto [stop, failure] = std::from_chars(text.data() + blanks, end, number);
   if (failure != std::errc{} || stop != end || !std::isfinite(number)) {
-    throw Error::corrupt(double_quoted(std::string_view(text).substr(0, 40)) + " is no finite number",
+    const bool object = member_.empty() && (schema_.codec == "json" || schema_.name.ends_with("json"));
+    throw Error::corrupt(double_quoted(std::string_view(text).substr(0, 40)) + " is no finite number" +
+                             (object ? "; \"" + one_line(schema_.name) + ":NAME\" is that of a member" : ""),
                          {.dataset = dataset_, .key = std::string(sample.key), .field = name_});
   }
   return number;

@@ -1,5 +1,8 @@
 #include <algorithm>
 #include <bit>
+#include <charconv>
+#include <cmath>
+#include <cstdio>
 #include <memory>
 #include <numeric>
 #include <unordered_map>
@@ -31,22 +34,55 @@ void for_each_value(const Dataset& dataset, const Column& column, const std::fun
   for_each_sample(dataset, {&field, 1}, take, tick);
 }
 
+// The number that the text is; none: the largest one.
+std::uint64_t class_number(std::string_view text) {
+  std::uint64_t number = 0;
+  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return failure == std::errc{} && end == text.data() + text.size() ? number : ~std::uint64_t{0};
+}
+
 // By the text of the column; of classes also by their names.
 std::unordered_map<std::string, double> numbers_by_text(const Dataset& dataset, const Column& column,
                                                         const std::map<std::string, double>& given,
                                                         const std::string& about) {
   std::unordered_map<std::string, double> numbers(given.begin(), given.end());
+  for (const auto& [value, number] : given) {
+    if (std::isfinite(number) && number >= 0) continue;
+    char text[32];
+    std::snprintf(text, sizeof text, "%.17g", number);
+    throw Error::invalid_argument(
+        about + ": " + double_quoted(value) + " has " + text + ", which is no number of 0 or more",
+        {.dataset = dataset.path().string()});
+  }
   if (!column.is_class() || dataset.classes().empty()) return numbers;
   for (const auto& [value, number] : given) {
     const auto found = std::ranges::find(dataset.classes(), value);
     if (found != dataset.classes().end()) {
       numbers[std::to_string(found - dataset.classes().begin())] = number;
-    } else if (value.find_first_not_of("0123456789") != std::string::npos) {
-      throw Error::invalid_argument(about + ": " + double_quoted(value) + " is none of the classes",
-                                    {.dataset = dataset.path().string()});
+    } else if (class_number(value) >= dataset.classes().size()) {
+      throw Error::invalid_argument(
+          about + ": " + double_quoted(value) + " is none of the " + with_commas(dataset.classes().size()) + " classes",
+          {.dataset = dataset.path().string()});
     }
   }
   return numbers;
+}
+
+// work(); an error names the option.
+template <typename Work>
+auto naming(const std::string& about, const Work& work) {
+  try {
+    return work();
+  } catch (const Error& error) {
+    throw Error(error.kind(), about + ": " + error.cause(), error.context());
+  }
+}
+
+// As the user calls it: a class by its name.
+std::string value_named(const Dataset& dataset, const Column& column, const std::string& text) {
+  const auto classes = dataset.classes();
+  const std::uint64_t number = class_number(text);
+  return column.is_class() && number < classes.size() ? "class " + double_quoted(classes[number]) : double_quoted(text);
 }
 
 }  // namespace
@@ -59,22 +95,23 @@ Draws drawn_by(Draws::Kind kind, std::span<const double> numbers, std::uint64_t 
 
 Draws drawn_by(Draws::Kind kind, const Dataset& dataset, std::string_view column, std::uint64_t samples,
                const std::function<void()>& tick) {
-  auto numbers = column_numbers(dataset, Column(dataset, column), tick);
-  return {.kind = kind, .numbers = std::move(numbers), .samples = samples, .about = name_of(kind, column)};
+  const std::string about = name_of(kind, column);
+  auto numbers = naming(about, [&] { return column_numbers(dataset, Column(dataset, column), tick); });
+  return {.kind = kind, .numbers = std::move(numbers), .samples = samples, .about = about};
 }
 
 Draws drawn_by(Draws::Kind kind, const Dataset& dataset, std::string_view column,
                const std::map<std::string, double>& number_of_value, std::uint64_t samples,
                const std::function<void()>& tick) {
   const std::string about = name_of(kind) + " by " + double_quoted(column);
-  const Column read(dataset, column);
+  const Column read = naming(about, [&] { return Column(dataset, column); });
   const auto numbers = numbers_by_text(dataset, read, number_of_value, about);
   auto table = std::make_shared<NumberTable>(dataset.size(), kAnyNumber);
   for_each_value(dataset, read, tick, [&](const SampleValues& sample) {
     const std::string text = read.text(sample, 0);
     const auto found = numbers.find(text);
     if (found == numbers.end())
-      throw Error::invalid_argument(about + ": nothing is given for " + double_quoted(text),
+      throw Error::invalid_argument(about + ": nothing is given for " + value_named(dataset, read, text),
                                     {.dataset = dataset.path().string(), .key = std::string(sample.key)});
     table->set(sample.sample, std::bit_cast<std::uint64_t>(found->second));
   });
@@ -83,7 +120,8 @@ Draws drawn_by(Draws::Kind kind, const Dataset& dataset, std::string_view column
 
 Draws balanced_by(const Dataset& dataset, std::string_view column, std::uint64_t samples,
                   const std::function<void()>& tick) {
-  const Column read(dataset, column);
+  const std::string about = "balance=" + double_quoted(column);
+  const Column read = naming(about, [&] { return Column(dataset, column); });
   std::unordered_map<std::string, std::uint32_t> met;  // in the order of their first samples
   std::vector<std::string> texts;
   NumberTable as_met(dataset.size(), dataset.size());
@@ -99,10 +137,7 @@ Draws balanced_by(const Dataset& dataset, std::string_view column, std::uint64_t
   for (std::uint32_t i = 0; i < order.size(); ++i) number[order[i]] = i;
   auto table = std::make_shared<NumberTable>(dataset.size(), texts.size());
   for (std::uint64_t sample = 0; sample < dataset.size(); ++sample) table->set(sample, number[as_met[sample]]);
-  return {.kind = Draws::Kind::balanced,
-          .numbers = std::move(table),
-          .samples = samples,
-          .about = "balance=" + double_quoted(column)};
+  return {.kind = Draws::Kind::balanced, .numbers = std::move(table), .samples = samples, .about = about};
 }
 
 }  // namespace penstock

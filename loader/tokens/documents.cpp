@@ -237,6 +237,12 @@ void TokenDocuments::count_tokens(const std::function<void()>& tick) {
   }
 }
 
+std::uint64_t TokenDocuments::least_header() const {
+  std::uint64_t least = begin_of(0);
+  for (std::uint64_t sample = 1; sample < dataset_.size(); ++sample) least = std::min(least, begin_of(sample));
+  return least;
+}
+
 std::uint64_t TokenDocuments::stored_tokens(std::uint64_t sample) const {
   return (dataset_.length(sample, field_) - begin_of(sample)) / size_of(dtype_);
 }

@@ -31,6 +31,8 @@ class TokenDocuments {
   std::uint64_t sample(std::uint64_t position) const { return order_ ? (*order_)(position) : position; }
   /// Of the document at a position of the order, with its end.
   std::uint64_t tokens(std::uint64_t position) const;
+  /// Bytes of a value in front of its tokens, of the value that has the fewest.
+  std::uint64_t least_header() const;
   /// Appends pieces of `count` tokens from `first` on of that document. A piece that goes on where the last one of
   /// `pieces` ends is added to it.
   void locate(std::uint64_t position, std::uint64_t first, std::uint64_t count, std::vector<Piece>& pieces) const;

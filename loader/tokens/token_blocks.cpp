@@ -36,6 +36,11 @@ void check_token_options(const Dataset& dataset, std::uint64_t length, const Tok
     refuse_blocks(dataset, options, "window must be between 1 and " + with_commas(kWidestWindow) + " documents");
   if (cut && options.whole)
     refuse_blocks(dataset, options, "documents are kept whole by packing \"best_fit\"; \"cut\" cuts them");
+  if (cut && options.window != TokenOptions{}.window)
+    refuse_blocks(dataset, options, "window is for packing \"best_fit\": \"cut\" takes all documents in one row");
+  if (cut && !options.pad_last && options.pad != 0)
+    refuse_blocks(dataset, options,
+                  "pad fills blocks that are not full, and packing \"cut\" has none but with last=\"pad\"");
   if (!cut && options.pad_last)
     refuse_blocks(dataset, options, "last is for packing \"cut\": \"best_fit\" pads every block that is not full");
   for (const auto& [wanted, name] : {std::pair{options.positions, "positions"},
@@ -55,12 +60,12 @@ void require_short(const TokenDocuments& documents, std::uint64_t length, const 
   }
   if (longer == 0) return;
   const Dataset& dataset = documents.dataset();
-  const std::uint64_t most = (length - (options.end ? 1 : 0)) * size_of(documents.dtype());
+  const std::uint64_t most = (length - (options.end ? 1 : 0)) * size_of(documents.dtype()) + documents.least_header();
   refuse_blocks(dataset, options,
                 "the document has " + with_commas(documents.tokens(first)) + " tokens, more than a block of " +
                     with_commas(length) + ", and documents=\"whole\" cuts none (" + with_commas(longer) +
-                    " are as long): only(lengths={\"" + one_line(options.field) + "\": (None, " + std::to_string(most) +
-                    ")}) leaves them out",
+                    " are longer than that): only(lengths={\"" + one_line(options.field) + "\": (None, " +
+                    std::to_string(most) + ")}) leaves them out",
                 std::string(dataset.key(documents.sample(first))));
 }
 

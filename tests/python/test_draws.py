@@ -11,6 +11,7 @@ import order_model
 import penstock as ps
 import pytest
 from command import fails, run
+from PIL import Image
 from resuming import Epochs, goes_on, positions
 
 SIZE = 53
@@ -244,7 +245,14 @@ def test_other_draws_are_refused_by_name(dataset):
         ({"weights": [0] * SIZE}, "all are 0"),
         ({"weights": "score"}, 'there is no field "score"'),
         ({"weights": "json:score"}, 'no member "score"'),
-        ({"weights": "json:kind"}, '"a" is no finite number'),
+        ({"weights": "json:kind"}, 'weights="json:kind": "a" is no finite number'),
+        ({"weights": "json"}, '"json:NAME" is that of a member'),
+        ({"repeats": "klass"}, 'repeats="klass": there is no field "klass"'),
+        ({"weights": "w.npy"}, 'a file of numbers is pathlib.Path("w.npy") or numpy.load("w.npy")'),
+        ({"repeats": __file__}, f'a file of numbers is pathlib.Path("{__file__}")'),
+        ({"bucket_by": "w.npy"}, 'bucket_by="w.npy" is a text, which names a field'),
+        ({"bucket_window": 50}, "bucket_window takes bucket_by"),
+        ({"weights": {"9": -1}}, 'weights by "cls": "9" has -1, which is no number of 0 or more'),
         ({"weights": {"cat": 1}}, 'nothing is given for "9"'),
         ({"weights": [1] * SIZE, "shuffle": False}, "takes shuffle"),
         ({"weights": [1] * SIZE, "shuffle_block": 4}, "neither shuffle_window nor shuffle_block"),
@@ -289,8 +297,56 @@ def test_wrong_types_are_told(dataset, tmp_path):
 
 def test_a_mixture_has_weights_of_its_own(dataset):
     mixture = ps.mixture({"a": dataset, "b": dataset})
-    with pytest.raises(ps.Error, match="a mixture has weights of its own"):
-        loader_of(mixture, batch_size=4, shuffle=True, balance="cls")
+    for option in ({"balance": "cls"}, {"weights": {"a": 1, "b": 1}}, {"repeats": [1] * 2 * SIZE}):
+        with pytest.raises(ps.Error, match=f"{next(iter(option))} is .* a mixture has weights of its own"):
+            loader_of(mixture, batch_size=4, shuffle=True, **option)
+
+
+def test_what_a_field_holds_is_told_where_it_is_neither_number_nor_text(tmp_path):
+    (tmp_path / "d").mkdir()
+    for i in range(3):
+        Image.fromarray(np.full((4, 4, 3), i, np.uint8)).save(tmp_path / "d" / f"{i}.png")
+        np.save(tmp_path / "d" / f"{i}.npy", np.zeros(2))
+    dataset = ps.open(tmp_path / "d")
+    for option in ("weights", "repeats", "balance"):
+        for field, held in (("png", "images"), ("npy", "arrays")):
+            with pytest.raises(
+                ps.Error, match=rf'{option}="{field}": the field holds {held} \({field}\), not a'
+            ) as told:
+                ps.Loader(dataset, shuffle=True, fields={"png": ps.raw()}, **{option: field})
+            assert told.value.kind == "invalid_argument" and told.value.field == field and not told.value.key
+    for choice in (dataset.sort, lambda field: dataset.split({"a": 1, "b": 1}, by=field)):
+        with pytest.raises(ps.Error, match="holds images"):
+            choice("png")
+    clip = ps.window("png", offsets=[0], order_by="png")
+    with pytest.raises(ps.Error, match="holds images"):
+        ps.Loader(dataset, fields={"clip": clip})
+
+
+def test_classes_are_told_as_they_are_written(tmp_path):
+    for name in ("cat", "dog"):
+        (tmp_path / "d" / name).mkdir(parents=True)
+        Image.fromarray(np.zeros((4, 4, 3), np.uint8)).save(tmp_path / "d" / name / "a.png")
+    for given, told in (
+        ({"cat": 1}, 'nothing is given for class "dog"'),
+        ({"cat": 1, "dog": -1}, '"dog" has -1, which is no number of 0 or more'),
+        ({"cat": 1, "dgo": 1}, '"dgo" is none of the 2 classes'),
+        ({0: 1, 1: 1, 7: 1}, '"7" is none of the 2 classes'),
+    ):
+        for option in ("weights", "repeats"):
+            with pytest.raises(ps.Error, match=f'{option} by "cls": {told}'):
+                ps.Loader(tmp_path / "d", shuffle=True, fields={"cls": ps.label()}, **{option: given})
+
+
+def test_true_is_no_number(dataset):
+    for option in ("seed", "batch_size", "prefetch", "shuffle_block"):
+        with pytest.raises(TypeError, match=f"{option} is a whole number of 0 or more.*, not True"):
+            loader_of(dataset, **{option: True})
+    with pytest.raises(TypeError, match="epoch_samples is a whole number"):
+        loader_of(dataset, balance="cls", epoch_samples=True)
+    with pytest.raises(TypeError, match="seed is a seed, a whole number of 0 or more such as seed=1, not True"):
+        dataset.split({"a": 1, "b": 1}, seed=True)
+    loader_of(dataset, shuffle=True, direct_io=False, publish=False, drop_last=True)
 
 
 def test_a_ledger_proves_epochs_of_draws(dataset, tmp_path):

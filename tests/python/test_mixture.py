@@ -282,6 +282,51 @@ def test_what_does_not_go_together_is_told(datasets, folder, tmp_path):
         ps.mixture({"a": a}, wights={})
 
 
+def test_misuse_is_told_in_the_words_of_mixtures(datasets, folder):
+    def told(kind, said, *arguments, **options):
+        with pytest.raises(kind, match=said):
+            ps.mixture(*arguments, **options)
+
+    a, b = datasets["a"], datasets["b"]
+    both, equal = {"a": a, "b": b}, {"a": 1, "b": 1}
+    for given in (None, [a, b], a, 3):
+        told(
+            TypeError, r"a dict of datasets by names, \{\"web\": dataset, ...\}, or the path of a mixture's file", given
+        )
+    told(TypeError, 'source "b" of the mixture is a Dataset or the path of one, not 3', {"a": a, "b": 3})
+    told(TypeError, 'source "m" of the mixture is a Dataset', {"a": a, "m": ps.mixture(both)})
+    told(TypeError, r"weights is a dict of a number for each source, \{source: weight\}, not \[0.3", both, [0.3, 0.7])
+    for stop in (True, None, -1, 1.5):
+        told(TypeError, 'stop is "first_exhausted", "all_exhausted" or a number of samples, not', both, stop=stop)
+    told(TypeError, 'sampling is "shares" or "random", not None', both, sampling=None)
+    told(TypeError, 'sources is "same" or "carry", not True', both, sources=True)
+    told(TypeError, "temperature is a number or None, not True", both, temperature=True)
+    for schedule in (5, "text", {10: equal}, [10], [(10, [1, 2])], [(-10, equal)], [(2.5, equal)]):
+        told(TypeError, r"schedule takes a list, \[\(position, ", both, stop=100, schedule=schedule)
+    told(ps.Error, "schedule: weights says what the training begins with", both, stop=9, schedule=[(0, equal)])
+    for weights, said in (({"a": 1}, 'source "b" has none'), ({**equal, "c": 1}, 'no source "c"')):
+        told(ps.Error, f"schedule, from position 10 on: .*{said}", both, stop=100, schedule=[(10, weights)])
+    told(ps.Error, "is a folder, and the file of a mixture is JSON", folder / "a")
+    for option in ("seed", "shuffle", "batch_size"):
+        told(TypeError, f"no keyword {option}: it is an option of penstock.Loader", both, **{option: 1})
+    mixture = ps.mixture(both)
+    for refuses in (ps.open, lambda given: ps.concat([given, a]), lambda given: ps.token_blocks(given, 5)):
+        with pytest.raises(TypeError, match="a mixture is an order, for a Loader; its .dataset has the samples"):
+            refuses(mixture)
+    with pytest.raises(TypeError, match="a mixture is an order"):
+        ps.pack(mixture, folder / "packed")
+    with pytest.raises(TypeError, match=r"ps.mixture\(\) makes one order of several datasets"):
+        ps.Loader(both)
+
+
+def test_a_file_of_a_mixture_leads_to_what_takes_it(folder):
+    (folder / "alone.json").write_text(json.dumps({"sources": {"a": "a"}}))
+    for refuses in (ps.open, ps.Loader):
+        with pytest.raises(ps.Error, match=r"the file of a mixture is what ps.mixture\(\) takes"):
+            refuses(folder / "alone.json")
+    assert "of the commands bench, tune and show" in fails("info", folder / "alone.json")
+
+
 def test_a_mixture_is_printed_with_its_weights(datasets):
     mixture = ps.mixture(datasets, {"a": 5, "b": 3, "c": 2})
     assert (
@@ -371,7 +416,7 @@ def test_a_file_says_what_a_program_would(datasets, folder, tmp_path):
     told({"sources": {"a": str(folder / "nothing")}, "weights": {"a": 1}})
     with pytest.raises(ps.Error, match="give it alone"):
         ps.mixture(folder / "mixture.json", stop=3)
-    with pytest.raises(TypeError, match="the path of a file"):
+    with pytest.raises(TypeError, match="the path of a mixture's file"):
         ps.mixture(3)
     with pytest.raises(ps.Error):
         ps.mixture(folder / "absent.json")

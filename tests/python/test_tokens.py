@@ -2,6 +2,7 @@
 
 import os
 import random
+import re
 import struct
 
 import numpy as np
@@ -9,6 +10,7 @@ import order_model
 import penstock as ps
 import pytest
 import tokens_model
+from command import run
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from resuming import Epochs, goes_on, positions
@@ -170,7 +172,8 @@ def test_a_state_of_other_blocks_is_refused(corpus):
         {"end": 1},
         {"packing": "best_fit"},
         {"packing": "best_fit", "window": 10},
-        {"pad": 1},
+        {"last": "pad"},
+        {"last": "pad", "pad": 1},
     ]
     for one in ways:
         blocks = ps.token_blocks(dataset, 32, add=[], **one)
@@ -319,6 +322,34 @@ def test_documents_are_ragged_int64(corpus):
     assert str(batch["tokens"].values.dtype) == "int64"
 
 
+def test_the_hint_of_whole_documents_counts_what_stands_in_front_of_tokens(tmp_path):
+    for i in range(8):
+        np.save(tmp_path / f"{i}.npy", np.zeros(4 * i + 1, np.uint16))
+    dataset = ps.open(tmp_path)
+    for end in (None, 5):
+        with pytest.raises(ps.Error) as told:
+            ps.token_blocks(dataset, 13, field="npy", packing="best_fit", documents="whole", end=end)
+        most = re.search(r'only\(lengths=\{"npy": \(None, (\d+)\)\}\) leaves them out', told.value.cause)
+        short = dataset.only(lengths={"npy": (None, int(most[1]))})
+        assert len(short) == (4 if end is None else 3)
+        ps.token_blocks(short, 13, field="npy", packing="best_fit", documents="whole", end=end)
+
+
+def test_documents_are_shuffled_by_a_seed_alone(corpus):
+    for seed in (True, False, "x", 2.5, -1):
+        with pytest.raises(TypeError, match="shuffle_documents is a seed, a whole number of 0 or more"):
+            ps.token_blocks(corpus[0], 8, shuffle_documents=seed)
+
+
+def test_the_command_tells_the_dtype_that_is_stored(corpus):
+    path = corpus[0].path
+    told = json.loads(run("info", path, "--json").stdout)
+    assert [(field["codec"], field["dtype"]) for field in told["fields"]] == [("tokens", "uint16")]
+    assert re.search(r"codec +tokens uint16\n", run("info", path).stdout.decode())
+    shown = run("show", path).stdout.decode()
+    assert re.search(r"stored .*, tokens uint16 \(\d+,\)", shown)
+
+
 def refused(match, *arguments, **options):
     with pytest.raises(ps.Error, match=match) as caught:
         ps.token_blocks(*arguments, **options)
@@ -337,7 +368,9 @@ def test_what_makes_no_blocks_is_refused(corpus, tmp_path):
     refused("tokens are integers", dataset, 8, dtype="float32")
     refused('there is no "uint17"', dataset, 8, dtype="uint17")
     refused("end is 70000, which uint16", dataset, 8, end=70000)
-    refused("pad is -1, which uint16", dataset, 8, pad=-1)
+    refused("pad is -1, which uint16", dataset, 8, pad=-1, last="pad")
+    refused('"cut" has none but with last="pad"', dataset, 8, pad=5)
+    refused('window is for packing "best_fit"', dataset, 8, window=5)
     refused("window must be between", dataset, 8, packing="best_fit", window=0)
     refused('"best_fit"; "cut" cuts them', dataset, 8, documents="whole")
     refused('last is for packing "cut"', dataset, 8, packing="best_fit", last="pad")

@@ -269,6 +269,7 @@ OutputAccount Program::explain(std::uint32_t output, const FieldBytes& field, co
     return account;  // bytes that no codec knows, or that none is asked for, are delivered as they are
   }
   account.outcomes = program.explain(*account.stored, sample);
+  if (account.codec == "tokens") account.stored->dtype = field.schema->dtype;  // the codec delivers int64 of any
   return account;
 }
 

@@ -22,9 +22,11 @@ def _float64(numbers: Any, name: str) -> Any:
     try:
         return array("d", numbers)
     except TypeError:
+        forms = (
+            "one length for each sample" if name == "bucket_by" else "a number for each sample, numbers for each class"
+        )
         raise TypeError(
-            f"{name} takes a field, a number for each sample, numbers for each class or a file of numbers, not a value of "
-            f"type {type(numbers).__name__}"
+            f"{name} takes a field, {forms} or a file of numbers, not a value of type {type(numbers).__name__}"
         ) from None
 
 

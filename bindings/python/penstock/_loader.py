@@ -11,7 +11,7 @@ from ._draws import numbers_of
 from ._html import of_loader
 from ._own.functions import ChainState, Transform
 from ._warn import warn
-from ._words import known_keywords, no_keyword, python_signature, refuse, worded_methods
+from ._words import known_keywords, no_keyword, python_signature, refuse, require_no_bools, worded_methods
 
 _NAME = "penstock.Loader"
 _construct = _penstock.Loader.__init__
@@ -79,6 +79,7 @@ else:
         __signature__ = python_signature(_construct)
 
         def __init__(self, *source: Any, **options: Any) -> None:
+            require_no_bools(_NAME, _construct, source, options)
             if options.get("subset") is not None:
                 options["subset"] = _numbers(options["subset"])
             for name in ("weights", "repeats", "bucket_by"):

@@ -12,6 +12,7 @@ import types
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NoReturn, TypeVar
 
+from . import _penstock
 from ._steps import called, taken
 
 # What other loaders call it, mostly PyTorch's DataLoader: the option here (None: there is none), and what to know of it.
@@ -113,6 +114,11 @@ class _Signature:
         return inspect.Signature(parameters)
 
 
+@functools.lru_cache
+def _signature(function: Any) -> _Signature:
+    return _Signature(function)
+
+
 def _whole(value: Any) -> int | None:
     """The number that it is, where it is whole; arrays have an __index__ that may refuse."""
     try:
@@ -139,6 +145,8 @@ def _fits(value: Any, kind: ast.expr | None) -> bool:
             return isinstance(value, wanted) and not isinstance(value, (str, bytes))
         return isinstance(value, dict) if _name(kind) == "dict" else callable(value)
     name = _name(kind)
+    if isinstance(value, bool) and name in ("int", "float"):
+        return False
     if name == "int":
         number = _whole(value)
         return number is not None and 0 <= number < 1 << 64
@@ -180,7 +188,18 @@ _VALUES = {
     "repeats": "a field, a number for each sample, numbers for each class, or a file of numbers",
     "where": '"auto", "host" or "device"',
     "workers": 'a whole number of 0 or more, or "auto"',
+    "mixture.datasets": 'a dict of datasets by names, {"web": dataset, ...}, or the path of a mixture\'s file',
+    "mixture.weights": "a dict of a number for each source, {source: weight}",
+    "mixture.stop": '"first_exhausted", "all_exhausted" or a number of samples',
+    "mixture.sampling": '"shares" or "random"',
+    "mixture.sources": '"same" or "carry"',
+    "token_blocks.shuffle_documents": "a seed, a whole number of 0 or more, or None",
+    "window.offsets": "a list, a number for each step of a row, such as range(-3, 1)",
 }
+
+
+# What they make is for a loader, which has options of its own.
+_FOR_A_LOADER = ("penstock.mixture", "penstock.token_blocks", "penstock.window")
 
 
 def _wanted(kind: ast.expr | None) -> str:
@@ -202,6 +221,8 @@ def misuse(name: str, function: Any, places: Sequence[Any], keywords: Mapping[st
     signature = _Signature(function)
     for keyword in keywords:
         if keyword not in signature.types:
+            if name in _FOR_A_LOADER and keyword in known_keywords(_penstock.Loader.__init__):
+                return f"{name}() has no keyword {keyword}: it is an option of penstock.Loader()"
             return no_keyword(name, keyword, signature.types)
     if len(places) > len(signature.places):
         few = len(signature.places)
@@ -220,13 +241,24 @@ def misuse(name: str, function: Any, places: Sequence[Any], keywords: Mapping[st
     for keyword, value in given.items():
         if not _fits(value, signature.types[keyword]):
             kind = signature.types[keyword]
-            wanted = _wanted(kind) if _name(kind) == "int" else _VALUES.get(keyword) or _wanted(kind)
+            wanted = _VALUES.get(f"{name.rpartition('.')[2]}.{keyword}") or _VALUES.get(keyword)
+            wanted = wanted if wanted and _name(kind) != "int" else _wanted(kind)
             return f"{name}(): {keyword} is {wanted}, not {called(value)}"
     for keyword, value in given.items():  # some numbers have 32 bits
         if (_whole(value) or 0) >= 1 << 32:
             return f"{name}(): {keyword} cannot be as large as {called(value)}"
     told = ", ".join(f"{keyword}={called(value)}" for keyword, value in given.items())
     return f"{name}() cannot take {told}"
+
+
+def require_no_bools(name: str, function: Any, places: Sequence[Any], keywords: Mapping[str, Any]) -> None:
+    """Raises TypeError for True or False where a number is wanted, as which the compiled `function` takes them."""
+    if not any(isinstance(value, bool) for value in (*places, *keywords.values())):
+        return
+    signature = _signature(function)
+    for keyword, value in (*zip(signature.places, places), *keywords.items()):
+        if isinstance(value, bool) and keyword in signature.types and not _fits(value, signature.types[keyword]):
+            raise TypeError(misuse(name, function, places, keywords))
 
 
 def refuse(
@@ -250,6 +282,7 @@ def worded(name: str, function: _Type) -> _Type:
 
     @functools.wraps(compiled)
     def call(*places: Any, **keywords: Any) -> Any:
+        require_no_bools(name, described, places, keywords)
         try:
             return compiled(*places, **keywords)
         except TypeError as refusal:
