@@ -3,6 +3,7 @@
 #include <optional>
 
 #include <penstock/base/error.hpp>
+#include <penstock/base/printable.hpp>
 #include <penstock/bench/measure/task.hpp>
 #include <penstock/transforms/clouds/codecs/cloud.hpp>
 #include <penstock/transforms/codec.hpp>
@@ -117,6 +118,30 @@ Task task_named(std::string_view name, const Dataset& dataset) {
   }
   task.reason = "asked for";
   return task;
+}
+
+void keep_common_fields(Task& task, const Mixture& mixture) {
+  const bool about_one = task.name != "raw" && task.name != "array";  // its first field
+  std::vector<FieldChain> kept;
+  std::string left_out;
+  for (FieldChain& chain : task.fields) {
+    const auto lacking = std::ranges::find_if(mixture.sources(), [&](const MixtureSource& source) {
+      return !mixture.never_comes(source) && !source.dataset.field(chain.first);
+    });
+    if (lacking == mixture.sources().end()) {
+      kept.push_back(std::move(chain));
+      continue;
+    }
+    if (about_one && kept.empty())
+      throw Error::invalid_argument("task " + task.name + ": source " + double_quoted(lacking->name) +
+                                        " of the mixture has no field " + double_quoted(chain.first) +
+                                        "; --task raw is of the fields that all sources have",
+                                    {.dataset = lacking->dataset.path().string()});
+    left_out += "; " + chain.first + " is left out: source " + double_quoted(lacking->name) + " has none";
+  }
+  if (kept.empty()) throw Error::invalid_argument("the sources of the mixture have no field in common");
+  task.fields = std::move(kept);
+  task.reason += left_out;
 }
 
 Task guess_task(const Dataset& dataset) {

@@ -40,5 +40,8 @@ Task task_named(std::string_view name, const Dataset& dataset);
 /// image-small where the first image has at most 64 pixels a side, image-train where it has more, points where a
 /// field holds clouds, array where one has a fixed shape, else raw.
 Task guess_task(const Dataset& dataset);
+/// Of a mixture: leaves out the fields that some source lacks, and says so in `reason`. Throws Error: invalid_argument,
+/// naming source and field, where none is left, or one that the task is about.
+void keep_common_fields(Task& task, const Mixture& mixture);
 
 }  // namespace penstock

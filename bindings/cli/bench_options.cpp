@@ -108,7 +108,10 @@ Subject BenchOptions::subject(const std::string& dataset) const {
   chosen.draws = drawing.draws(source.dataset);
   chosen.buckets = buckets.made(source.dataset);
   chosen.mixture = source.mixture;
-  if (source.mixture != nullptr) chosen.mixture_file = dataset;
+  if (source.mixture != nullptr) {
+    chosen.mixture_file = dataset;
+    keep_common_fields(chosen, *source.mixture);
+  }
   return {source.dataset, std::move(chosen)};
 }
 

@@ -140,7 +140,8 @@ Wanted wanted_of(const ShowArguments& given, const Dataset& dataset, std::shared
     for (const std::string& field : chains) wanted.options.fields.push_back(parse_field(field));
   for (const std::string& mix : given.mixes) wanted.options.mix.push_back(parse_mix(mix));
   if (wanted.options.fields.empty()) {
-    const Task task = given.task.empty() ? guess_task(dataset) : task_named(given.task, dataset);
+    Task task = given.task.empty() ? guess_task(dataset) : task_named(given.task, dataset);
+    if (wanted.options.mixture != nullptr) keep_common_fields(task, *wanted.options.mixture);
     wanted.options.fields = task.fields;
   }
   return wanted;

@@ -9,6 +9,7 @@ import order_model
 import penstock as ps
 import pytest
 from command import fails, run
+from PIL import Image
 from resuming import Epochs, goes_on, positions
 
 SIZES = {"a": 37, "b": 11, "c": 5}
@@ -317,6 +318,26 @@ def test_misuse_is_told_in_the_words_of_mixtures(datasets, folder):
         ps.pack(mixture, folder / "packed")
     with pytest.raises(TypeError, match=r"ps.mixture\(\) makes one order of several datasets"):
         ps.Loader(both)
+
+
+def test_a_bench_takes_the_fields_that_all_sources_have(folder):
+    for name, fields in (("d", ("cls", "txt")), ("e", ("txt",)), ("f", ("cls", "png"))):
+        (folder / name).mkdir()
+        for i in range(4):
+            for field in fields:
+                (folder / name / f"{i}.{field}").write_bytes(b"1")
+        if "png" in fields:
+            Image.fromarray(np.zeros((8, 8, 3), np.uint8)).save(folder / name / "0.png")
+    for sources, said, left, lacking in (("ad", "cls", "txt", "a"), ("de", "txt", "cls", "e")):
+        (folder / "fields.json").write_text(json.dumps({"sources": {name: name for name in sources}}))
+        told = run("bench", folder / "fields.json", "--seconds", 0.05, "--workers", 1).stdout.decode()
+        assert f'{left} is left out: source "{lacking}" has none' in told
+        assert f"{said} " in run("show", folder / "fields.json").stdout.decode()
+    (folder / "fields.json").write_text(json.dumps({"sources": {"0": "f", "a": "a"}}))
+    assert 'source "a" of the mixture has no field "png"; --task raw' in fails("bench", folder / "fields.json", code=2)
+    run("bench", folder / "fields.json", "--seconds", 0.05, "--workers", 1, "--task", "raw")
+    (folder / "fields.json").write_text(json.dumps({"sources": {"a": "a", "e": "e"}}))
+    assert "have no field in common" in fails("bench", folder / "fields.json", code=2)
 
 
 def test_a_file_of_a_mixture_leads_to_what_takes_it(folder):

@@ -1,5 +1,6 @@
 """ps.token_blocks(): blocks are those that docs/tokens.md defines, computed by a model written from that page alone."""
 
+import json
 import os
 import random
 import re
