@@ -116,6 +116,12 @@ class TokenIndex {
     return {.file = 0, .offset = static_cast<std::uint64_t>(begin), .length = length};
   }
 
+  Error overlapping(std::uint64_t document, std::uint64_t sequence, std::uint64_t size) const {
+    return corrupt("document " + std::to_string(document) + " has more than the " + std::to_string(size) +
+                       " bytes of its data file: its sequences overlap",
+                   begin_at(sequence));
+  }
+
   void require_whole() const { file_.require_whole(); }
 
  private:
@@ -176,8 +182,13 @@ Index index_tokens(const fs::path& shard, const fs::path& root, const OpenProgre
   for (std::uint64_t document = 0; document < index.documents(); ++document) {
     builder.add_sample(name + row_key(document, index.documents()));
     pieces.clear();
-    for (std::uint64_t s = index.first_sequence(document); s < index.first_sequence(document + 1); ++s)
-      add_sequence(pieces, index.extent(s, size));
+    std::uint64_t length = 0;
+    for (std::uint64_t s = index.first_sequence(document); s < index.first_sequence(document + 1); ++s) {
+      const Extent extent = index.extent(s, size);
+      length += extent.length;
+      if (length > size) throw index.overlapping(document, s, size);
+      add_sequence(pieces, extent);
+    }
     builder.set(tokens, pieces);
   }
   index.require_whole();

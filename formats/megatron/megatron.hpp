@@ -20,10 +20,9 @@ namespace penstock {
 /// dtype: 1 uint8, 2 int8, 3 int16, 4 int32, 5 int64, 8 uint16.
 ///
 /// index() throws Error: corrupt, with the file, the offset in it and the cause: an index that ends early or late,
-/// another version, sequences that lie outside NAME.bin, documents whose sequences do not rise from the first to the
-/// last; io, where NAME.bin is not there; unsupported: elements that are no integers, sequences with modes
-/// (multimodal).
-/// Source: Megatron-LM, megatron/core/datasets/indexed_dataset.py.
+/// another version, sequences that lie outside NAME.bin or overlap in a document that has more bytes than it, documents
+/// whose sequences do not rise from the first to the last; io, where NAME.bin is not there; unsupported: elements that
+/// are no integers, sequences with modes (multimodal). Source: Megatron-LM, megatron/core/datasets/indexed_dataset.py.
 extern const Format kMegatron;
 
 }  // namespace penstock

@@ -17,6 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using Values = std::map<std::string, std::string>;
+using Numbers = std::vector<std::uint64_t>;
 
 std::string number(std::uint64_t value, int bytes) {
   std::string text;
@@ -154,6 +155,22 @@ void add_mds(const Seeds& seeds) {
   seeds.add("mds", "columns", json + '\0' + shard + "{}" + sample + sample);
 }
 
+// Lengths i32, begins i64 and the first sequences of documents i64, of tokens of two bytes.
+void add_megatron(const Seeds& seeds) {
+  const auto index = [](const Numbers& lengths, const Numbers& begins, const Numbers& documents, int dtype) {
+    std::string bytes = std::string("MMIDIDX\0\0", 9) + number(1, 8) + number(dtype, 1) + number(lengths.size(), 8) +
+                        number(documents.size(), 8);
+    for (const std::uint64_t length : lengths) bytes += number(length, 4);
+    for (const std::uint64_t begin : begins) bytes += number(begin, 8);
+    for (const std::uint64_t first : documents) bytes += number(first, 8);
+    return bytes;
+  };
+  seeds.add("megatron", "documents", index({5, 9, 0, 2}, {0, 10, 28, 28}, {0, 1, 2, 4}, 8));
+  seeds.add("megatron", "pieces", index({4, 4, 4}, {0, 20, 40}, {0, 3}, 4));
+  seeds.add("megatron", "one", index({1}, {0}, {0, 1}, 1));
+  seeds.add("megatron", "none", index({}, {}, {0, 0}, 5));
+}
+
 }  // namespace
 
 void add_foreign(const Seeds& seeds) {
@@ -161,6 +178,7 @@ void add_foreign(const Seeds& seeds) {
   add_archives(seeds);
   add_databases(seeds);
   add_mds(seeds);
+  add_megatron(seeds);
 }
 
 }  // namespace penstock::fuzz

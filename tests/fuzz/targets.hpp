@@ -34,6 +34,7 @@ void zip(Input input);
 void tfrecord(Input input);
 void example(Input input);
 void mds(Input input);
+void megatron(Input input);
 void lmdb(Input input);
 void hdf5(Input input);
 void npy(Input input);

@@ -477,6 +477,12 @@ def test_damaged_megatron_files_are_told(tmp_path):
     opened(put(lengths + 4, struct.pack("<i", -1)), "sequence 1 has -1 tokens", lengths + 4)
     opened(put(pointers + 8, struct.pack("<q", -4)), "from byte -4", pointers + 8)
     opened(put(pointers + 16, struct.pack("<q", 30)), "sequence 2 has 4 bytes from byte 30", pointers + 16)
+    whole = put(lengths, struct.pack("<iii", 16, 16, 16))
+    whole = whole[:pointers] + bytes(24) + struct.pack("<qqqq", 0, 1, 2, 3)
+    assert len(whole) == len(good)
+    index.write_bytes(whole)
+    assert [len(sample["tokens"]) for sample in ps.open(index)] == [32] * 3  # of one file each
+    opened(whole[:bounds] + struct.pack("<qqqq", 0, 0, 1, 3), "document 2 has more than the 32 bytes", pointers + 16)
     opened(put(bounds, struct.pack("<q", 1)), "document 0 would begin at sequence 1", bounds)
     opened(put(bounds + 8, struct.pack("<q", 7)), "document 1 would begin at sequence 7", bounds + 8)
     opened(put(bounds + 24, struct.pack("<q", 2)), "document 3 would begin at sequence 2", bounds + 24)
