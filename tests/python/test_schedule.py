@@ -117,7 +117,7 @@ def test_a_schedule_takes_up_what_another_mixture_gave(datasets):
     "schedule, stop, told",
     [
         ([(10, FIRST)], "first_exhausted", "takes stop as a number"),
-        ([(0, FIRST)], 50, "rise from above 0"),
+        ([(0, FIRST)], 50, "positions are above 0"),
         ([(10, FIRST), (10, FIRST)], 50, "10 comes behind 10"),
         ([(10, {"a": -1, "b": 1, "c": 1})], 50, 'weight of source "a" from position 10 on'),
         ([(10, {"a": 0, "b": 0, "c": 0})], 50, "from position 10 on are 0"),
