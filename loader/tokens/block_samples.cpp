@@ -74,8 +74,10 @@ std::string_view BlockSamples::key(std::uint64_t sample) const {
   for (std::size_t word = 0; word < key_words_; ++word) {
     std::uint64_t bytes = 0;
     std::memcpy(&bytes, key.data() + word * kKeyWord, std::min(kKeyWord, key.size() - word * kKeyWord));
-    std::uint64_t unwritten = 0;
-    std::atomic_ref(words[word]).compare_exchange_strong(unwritten, bytes, std::memory_order_acq_rel);
+    // Never over what another thread has written and may be reading by now.
+    const std::atomic_ref place(words[word]);
+    std::uint64_t unwritten = place.load(std::memory_order_acquire);
+    if (unwritten == 0) place.compare_exchange_strong(unwritten, bytes, std::memory_order_acq_rel);
   }
   return text;
 }
