@@ -1,9 +1,6 @@
 #include <algorithm>
 
-#include <fcntl.h>
-
 #include <penstock/formats/extent_reader.hpp>
-#include <penstock/formats/io/file_identity.hpp>
 
 namespace penstock {
 
@@ -11,13 +8,12 @@ std::vector<std::byte> ExtentReader::beginning(const Extent& extent, std::uint64
   const std::filesystem::path path = dataset_.file(extent.file).path;
   if (!file_ || file_->first != extent.file) {
     file_.reset();
-    Descriptor file = Descriptor::open(path, O_RDONLY);
-    dataset_.require_unchanged(extent.file, identity_of(file.get(), path));
-    ::posix_fadvise(file.get(), 0, 0, POSIX_FADV_RANDOM);  // or the kernel reads ahead, up to megabytes
-    file_.emplace(extent.file, std::move(file));
+    auto source = open_source(path, Access::anywhere);
+    dataset_.require_unchanged(extent.file, source->identity());
+    file_.emplace(extent.file, std::move(source));
   }
   std::vector<std::byte> bytes(std::min(length, extent.length));
-  bytes.resize(read_at(file_->second.get(), bytes, extent.offset, path));
+  bytes.resize(file_->second->read(extent.offset, bytes));
   return bytes;
 }
 

@@ -3,12 +3,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include <penstock/formats/dataset.hpp>
-#include <penstock/formats/io/descriptor.hpp>
+#include <penstock/formats/io/byte_source.hpp>
 
 namespace penstock {
 
@@ -23,7 +24,7 @@ class ExtentReader {
 
  private:
   const Dataset& dataset_;
-  std::optional<std::pair<std::uint32_t, Descriptor>> file_;
+  std::optional<std::pair<std::uint32_t, std::shared_ptr<const ByteSource>>> file_;
 };
 
 }  // namespace penstock

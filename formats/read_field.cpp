@@ -1,13 +1,10 @@
 #include <new>
 #include <stdexcept>
 
-#include <fcntl.h>
-
 #include <penstock/base/error.hpp>
 #include <penstock/formats/dataset.hpp>
 #include <penstock/formats/filters/filters.hpp>
-#include <penstock/formats/io/descriptor.hpp>
-#include <penstock/formats/io/file_identity.hpp>
+#include <penstock/formats/io/byte_source.hpp>
 
 namespace penstock {
 namespace {
@@ -17,15 +14,15 @@ std::vector<std::byte> read_extent(const Dataset& dataset, const Extent& extent)
   const std::filesystem::path path = dataset.file(extent.file).path;
   const ErrorContext context{.shard = path.string(), .offset = extent.offset};
   try {
-    const Descriptor file = Descriptor::open(path, O_RDONLY);
-    const FileIdentity identity = identity_of(file.get(), path);
+    const auto source = open_source(path);
+    const FileIdentity identity = source->identity();
     dataset.require_unchanged(extent.file, identity);
     const std::uint64_t size = identity.size;
     if (extent.offset > size || extent.length > size - extent.offset) {
       throw Error::corrupt("file ends inside the field");
     }
     std::vector<std::byte> bytes(extent.length);
-    if (read_at(file.get(), bytes, extent.offset, path) != bytes.size()) {
+    if (source->read(extent.offset, bytes) != bytes.size()) {
       throw Error::corrupt("file ends inside the field");
     }
     return bytes;

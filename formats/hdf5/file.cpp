@@ -1,10 +1,6 @@
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <utility>
-
-#include <fcntl.h>
-#include <sys/stat.h>
 
 #include <penstock/formats/hdf5/checksum.hpp>
 #include <penstock/formats/hdf5/file.hpp>
@@ -24,10 +20,17 @@ constexpr std::uint64_t kReadsPerByte = 32;  // valid files need less than 2
 constexpr std::uint64_t kFreeReads = std::uint64_t{64} << 20;
 constexpr std::size_t kLongestSuperblock = 128;
 
-std::uint64_t size_of_file(int fd, const std::filesystem::path& path) {
-  struct stat status {};
-  if (::fstat(fd, &status) != 0) throw Error::io(errno, "cannot stat " + path.string());
-  return static_cast<std::uint64_t>(status.st_size);
+std::optional<std::uint64_t> signature_in(const ByteSource& source) {
+  for (std::uint64_t start = 0; start + kSignature.size() <= source.size();
+       start = std::max(kFirstUserBlock, start * 2)) {
+    std::array<std::byte, kSignature.size()> found{};
+    if (source.read(start, found) != found.size()) break;
+    if (std::equal(kSignature.begin(), kSignature.end(), found.begin(),
+                   [](unsigned char a, std::byte b) { return std::byte{a} == b; })) {
+      return start;
+    }
+  }
+  return std::nullopt;
 }
 
 void check_width(std::uint8_t width) {
@@ -40,35 +43,24 @@ void check_width(std::uint8_t width) {
 std::optional<std::uint64_t> hdf5_signature(const std::filesystem::path& path) {
   std::error_code ignored;
   if (!std::filesystem::is_regular_file(path, ignored)) return std::nullopt;
-  const Descriptor file = Descriptor::open(path, O_RDONLY);
-  const std::uint64_t size = size_of_file(file.get(), path);
-  for (std::uint64_t start = 0; start + kSignature.size() <= size; start = std::max(kFirstUserBlock, start * 2)) {
-    std::array<std::byte, kSignature.size()> found{};
-    if (read_at(file.get(), found, start, path) != found.size()) break;
-    if (std::equal(kSignature.begin(), kSignature.end(), found.begin(),
-                   [](unsigned char a, std::byte b) { return std::byte{a} == b; })) {
-      return start;
-    }
-  }
-  return std::nullopt;
+  return signature_in(*open_source(path));
 }
 
 std::uint64_t hdf5_stamp(const std::filesystem::path& path) {
-  const Descriptor file = Descriptor::open(path, O_RDONLY);
-  const std::uint64_t size = size_of_file(file.get(), path);
+  const auto source = open_source(path);
+  const std::uint64_t size = source->size();
   std::vector<std::byte> bytes(kStampBytes);
-  const std::size_t front = read_at(file.get(), bytes, 0, path);
+  const std::size_t front = source->read(0, bytes);
   const std::uint64_t first = crc32c(std::span(bytes).first(front));
-  const std::size_t back = read_at(file.get(), bytes, size - std::min<std::uint64_t>(size, kStampBytes), path);
+  const std::size_t back = source->read(size - std::min<std::uint64_t>(size, kStampBytes), bytes);
   const std::uint32_t last = crc32c(std::span(bytes).first(back));
   return (first << 32 | last) ^ size;
 }
 
-Hdf5File::Hdf5File(std::filesystem::path path)
-    : path_(std::move(path)), file_(Descriptor::open(path_, O_RDONLY)), size_(size_of_file(file_.get(), path_)) {
+Hdf5File::Hdf5File(const std::filesystem::path& path) : source_(open_source(path)), size_(source_->size()) {
   pages_.resize(kPages);
   left_ = kFreeReads + std::min<std::uint64_t>(size_, std::uint64_t{1} << 50) * kReadsPerByte;
-  const std::optional<std::uint64_t> start = hdf5_signature(path_);
+  const std::optional<std::uint64_t> start = signature_in(*source_);
   if (!start) throw Error::corrupt("no HDF5 signature");
   read_superblock(*start);
 }
@@ -195,8 +187,7 @@ const std::vector<std::byte>& Hdf5File::page(std::uint64_t number) const {
   if (page.number == number) return page.bytes;
   page.bytes.resize(std::min<std::uint64_t>(kPageBytes, size_ - number * kPageBytes));
   page.number = ~std::uint64_t{0};
-  if (read_at(file_.get(), page.bytes, number * kPageBytes, path_) != page.bytes.size())
-    throw Error::corrupt("file became shorter");
+  if (source_->read(number * kPageBytes, page.bytes) != page.bytes.size()) throw Error::corrupt("file became shorter");
   page.number = number;
   return page.bytes;
 }
@@ -243,7 +234,7 @@ std::vector<std::byte> Hdf5File::read_checked(std::uint64_t address, std::uint64
 void Hdf5File::read_values(std::uint64_t offset, std::span<std::byte> bytes) const {
   if (offset > size_ || bytes.size() > size_ - offset)
     throw Error::corrupt("values run over the file's end", {.offset = offset});
-  if (read_at(file_.get(), bytes, offset, path_) != bytes.size()) throw Error::corrupt("file became shorter");
+  if (source_->read(offset, bytes) != bytes.size()) throw Error::corrupt("file became shorter");
 }
 
 }  // namespace penstock

@@ -6,13 +6,14 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include <penstock/base/error.hpp>
 #include <penstock/formats/hdf5/cursor.hpp>
-#include <penstock/formats/io/descriptor.hpp>
+#include <penstock/formats/io/byte_source.hpp>
 
 namespace penstock {
 
@@ -32,7 +33,7 @@ class Hdf5File {
  public:
   /// Throws Error: io; corrupt (also a file shorter than its superblock says); unsupported (open for writing or left so
   /// by a writer, several files in one, other versions).
-  explicit Hdf5File(std::filesystem::path path);
+  explicit Hdf5File(const std::filesystem::path& path);
 
   std::uint64_t size() const { return size_; }
   std::uint64_t root() const { return root_; }  ///< address of the top level's object header
@@ -69,8 +70,7 @@ class Hdf5File {
   void read_later_kind(Hdf5Cursor& cursor, unsigned version);
   const std::vector<std::byte>& page(std::uint64_t number) const;
 
-  std::filesystem::path path_;
-  Descriptor file_;
+  std::shared_ptr<const ByteSource> source_;
   std::uint64_t size_ = 0;
   std::uint64_t base_ = 0;
   std::uint64_t root_ = 0;

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include <penstock/base/error.hpp>
-#include <penstock/formats/io/descriptor.hpp>
+#include <penstock/formats/io/byte_source.hpp>
 
 namespace penstock {
 
@@ -32,11 +32,14 @@ class HeaderWindow {
  public:
   static constexpr std::uint64_t kAhead = std::uint64_t{1} << 20;
 
-  /// `shard` names the file in messages. Throws Error: io.
-  HeaderWindow(std::filesystem::path path, std::string shard);
+  /// `shard` names it in messages.
+  HeaderWindow(std::shared_ptr<const ByteSource> source, std::string shard);
+  /// Of what open_source() opens, and throws.
+  HeaderWindow(const std::filesystem::path& path, std::string shard);
 
-  std::uint64_t size() const { return size_; }
-  const std::filesystem::path& path() const { return path_; }
+  std::uint64_t size() const { return source_->size(); }
+  const std::filesystem::path& path() const { return source_->path(); }
+  const ByteSource& source() const { return *source_; }
   const std::string& shard() const { return shard_; }
 
   /// Bytes [offset, offset + length) of the file, valid until the next call. Where they are not in the window yet, it
@@ -48,10 +51,8 @@ class HeaderWindow {
   Error unsupported(std::string cause, std::uint64_t offset) const;
 
  private:
-  std::filesystem::path path_;
+  std::shared_ptr<const ByteSource> source_;
   std::string shard_;
-  Descriptor file_;
-  std::uint64_t size_ = 0;
   std::vector<std::byte> window_;  // [begin_, begin_ + window_.size()) of the file
   std::uint64_t begin_ = 0;
 };

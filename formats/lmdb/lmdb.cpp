@@ -8,12 +8,10 @@
 #include <system_error>
 #include <vector>
 
-#include <fcntl.h>
-
 #include <penstock/base/error.hpp>
 #include <penstock/base/printable.hpp>
 #include <penstock/formats/index/indexed_path.hpp>
-#include <penstock/formats/io/descriptor.hpp>
+#include <penstock/formats/io/byte_source.hpp>
 #include <penstock/formats/io/folder_entries.hpp>
 #include <penstock/formats/lmdb/listing.hpp>
 #include <penstock/formats/lmdb/lmdb.hpp>
@@ -35,9 +33,8 @@ constexpr std::size_t kMostDatabases = 256;
 bool begins_like_lmdb(const fs::path& file) {
   std::error_code ignored;
   if (!fs::is_regular_file(file, ignored)) return false;
-  const Descriptor descriptor = Descriptor::open(file, O_RDONLY);
-  std::array<std::byte, LmdbPages::kHeadBytes> head{};
-  return read_at(descriptor.get(), head, 0, file) == head.size() && LmdbPages::begins_like_one(head);
+  const std::vector<std::byte> head = first_bytes(file, LmdbPages::kHeadBytes);
+  return head.size() == LmdbPages::kHeadBytes && LmdbPages::begins_like_one(head);
 }
 
 fs::path data_file(const fs::path& shard) {

@@ -1,13 +1,9 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cerrno>
 #include <cstring>
 #include <string>
 #include <utility>
-
-#include <fcntl.h>
-#include <sys/stat.h>
 
 #include <penstock/base/error.hpp>
 #include <penstock/formats/io/crc32c.hpp>
@@ -44,13 +40,6 @@ T load(std::span<const std::byte> bytes, std::size_t offset) {
   return value;
 }
 
-std::uint64_t size_of_file(int fd, const std::filesystem::path& path) {
-  struct stat status {};
-  if (::fstat(fd, &status) != 0) throw Error::io(errno, "cannot stat " + path.string());
-  if (!S_ISREG(status.st_mode)) throw Error::invalid_argument(path.string() + " is not a regular file");
-  return static_cast<std::uint64_t>(status.st_size);
-}
-
 }  // namespace
 
 bool LmdbPages::begins_like_one(std::span<const std::byte> head) {
@@ -64,8 +53,7 @@ bool LmdbPages::begins_like_one(std::span<const std::byte> head) {
   return false;
 }
 
-LmdbPages::LmdbPages(std::filesystem::path file)
-    : path_(std::move(file)), file_(Descriptor::open(path_, O_RDONLY)), size_(size_of_file(file_.get(), path_)) {
+LmdbPages::LmdbPages(const std::filesystem::path& file) : source_(open_source(file)) {
   meta_ = newest_meta();
 }
 
@@ -73,7 +61,7 @@ LmdbMeta LmdbPages::newest_meta() const {
   const LmdbMeta first = read_meta(0);
   const LmdbMeta second = read_meta(first.page_size);
   if (second.page_size != first.page_size) {
-    throw Error::corrupt("meta pages disagree on the page size", {.shard = path_.string()});
+    throw Error::corrupt("meta pages disagree on the page size", {.shard = source_->path().string()});
   }
   return second.transaction > first.transaction ? second : first;
 }
@@ -82,12 +70,12 @@ void LmdbPages::require_unchanged() const {
   std::uint64_t newest = 0;
   for (const std::uint64_t page : {std::uint64_t{0}, std::uint64_t{meta_.page_size}}) {
     std::array<std::byte, sizeof newest> transaction{};
-    read_at(file_.get(), transaction, page + kMainDatabase + 56, path_);
+    source_->read(page + kMainDatabase + 56, transaction);
     newest = std::max(newest, load<std::uint64_t>(transaction, 0));
   }
   if (newest == meta_.transaction) return;
   throw Error::resource("is being written: a transaction was committed while it was indexed",
-                        {.shard = path_.string()});
+                        {.shard = source_->path().string()});
 }
 
 bool LmdbDatabase::integer_names() const {
@@ -95,9 +83,9 @@ bool LmdbDatabase::integer_names() const {
 }
 
 LmdbMeta LmdbPages::read_meta(std::uint64_t offset) const {
-  const ErrorContext where{.shard = path_.string(), .offset = offset};
+  const ErrorContext where{.shard = source_->path().string(), .offset = offset};
   std::array<std::byte, kPageHeader + kMetaBytes> page{};
-  if (read_at(file_.get(), page, offset, path_) != page.size()) throw Error::corrupt("file ends in a meta page", where);
+  if (source_->read(offset, page) != page.size()) throw Error::corrupt("file ends in a meta page", where);
   if (load<std::uint32_t>(page, kPageHeader) != kMagic) {
     if (begins_like_one(page)) throw Error::unsupported("LMDB of a 32-bit or big-endian machine", where);
     throw Error::corrupt("no LMDB meta page", where);
@@ -120,14 +108,14 @@ LmdbMeta LmdbPages::read_meta(std::uint64_t offset) const {
 // struct MDB_db: pad (u32), flags, depth (u16 each), branch, leaf and overflow pages, entries, root (u64 each).
 LmdbDatabase LmdbPages::read_database(std::span<const std::byte> record, std::uint32_t page_size,
                                       std::uint64_t offset) const {
-  const ErrorContext where{.shard = path_.string(), .offset = offset};
+  const ErrorContext where{.shard = source_->path().string(), .offset = offset};
   const auto branches = load<std::uint64_t>(record, 8), leaves = load<std::uint64_t>(record, 16);
   const LmdbDatabase database{.flags = load<std::uint16_t>(record, 4),
                               .depth = load<std::uint16_t>(record, 6),
                               .tree_pages = branches + leaves,
                               .entries = load<std::uint64_t>(record, 32),
                               .root = load<std::uint64_t>(record, 40)};
-  const std::uint64_t pages = size_ / page_size;
+  const std::uint64_t pages = source_->size() / page_size;
   if (database.depth > kDeepest || branches > pages || leaves > pages || branches + leaves > pages) {
     throw Error::corrupt("database declares a larger tree than the file holds", where);
   }
@@ -139,8 +127,8 @@ LmdbDatabase LmdbPages::read_database(std::span<const std::byte> record, std::ui
 
 void LmdbPages::read_page(std::uint64_t number, std::span<std::byte> page) const {
   const std::uint64_t offset = number * meta_.page_size;
-  const ErrorContext where{.shard = path_.string(), .offset = offset};
-  if (read_at(file_.get(), page, offset, path_) != page.size()) throw Error::corrupt("file ends in a page", where);
+  const ErrorContext where{.shard = source_->path().string(), .offset = offset};
+  if (source_->read(offset, page) != page.size()) throw Error::corrupt("file ends in a page", where);
   if (load<std::uint64_t>(page, 0) != number) throw Error::corrupt("page has another number than its place", where);
 }
 
@@ -149,7 +137,7 @@ std::uint64_t LmdbPages::stamp() const {
   std::uint32_t crc = 0;
   for (const std::uint64_t number : {std::uint64_t{0}, std::uint64_t{1}, meta_.main.root}) {
     if (number == kNoPage) continue;
-    const std::size_t got = read_at(file_.get(), page, number * meta_.page_size, path_);
+    const std::size_t got = source_->read(number * meta_.page_size, page);
     crc = crc32c(std::span(page).first(got), crc);
   }
   return meta_.transaction << 32 ^ crc;
@@ -174,19 +162,19 @@ class LmdbPages::Walk {
     if (entries_ != database_.entries) {
       throw Error::corrupt(
           "holds " + std::to_string(entries_) + " entries where it declares " + std::to_string(database_.entries),
-          {.shard = file_.path_.string()});
+          {.shard = file_.source_->path().string()});
     }
     if (progress_) progress_(entries_, database_.entries);
   }
 
  private:
   Error corrupt(std::string cause, std::uint64_t number) const {
-    return Error::corrupt(std::move(cause), {.shard = file_.path_.string(), .offset = number * page_size_});
+    return Error::corrupt(std::move(cause), {.shard = file_.source_->path().string(), .offset = number * page_size_});
   }
 
   void subtree(std::uint64_t number, std::uint16_t level) {
     if (level >= database_.depth) throw corrupt("tree is deeper than declared", number);
-    if (number >= file_.size_ / page_size_) throw corrupt("page lies behind the file's end", number);
+    if (number >= file_.source_->size() / page_size_) throw corrupt("page lies behind the file's end", number);
     if (++visited_ > database_.tree_pages) throw corrupt("tree has more pages than declared", number);
     const std::span<std::byte> page = levels_[level];
     file_.read_page(number, page);
@@ -246,9 +234,9 @@ class LmdbPages::Walk {
   }
 
   std::uint64_t overflow(std::uint64_t first, std::uint64_t length, std::uint64_t number) const {
-    if (first >= file_.size_ / page_size_) throw corrupt("value lies behind the file's end", number);
+    if (first >= file_.source_->size() / page_size_) throw corrupt("value lies behind the file's end", number);
     const std::uint64_t offset = first * page_size_ + kPageHeader;
-    if (length > file_.size_ - offset) throw corrupt("value runs over the file's end", number);
+    if (length > file_.source_->size() - offset) throw corrupt("value runs over the file's end", number);
     return offset;
   }
 
@@ -265,7 +253,7 @@ class LmdbPages::Walk {
 
 void LmdbPages::walk(const LmdbDatabase& database, const std::function<void(const LmdbEntry&)>& visit,
                      const std::function<void(std::uint64_t, std::uint64_t)>& progress) const {
-  const ErrorContext where{.shard = path_.string()};
+  const ErrorContext where{.shard = source_->path().string()};
   if ((database.flags & kDupSort) != 0) throw Error::unsupported("LMDB with several values per name (DUPSORT)", where);
   if ((database.flags & kReverseKey) != 0) throw Error::unsupported("LMDB with reversed names", where);
   Walk(*this, database, visit, progress).run();

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include <penstock/formats/io/descriptor.hpp>
+#include <penstock/formats/io/byte_source.hpp>
 
 namespace penstock {
 
@@ -56,13 +56,13 @@ class LmdbPages {
 
   /// Reads and checks both meta pages. Throws Error: io; corrupt; unsupported (another version, word size or byte
   /// order).
-  explicit LmdbPages(std::filesystem::path file);
+  explicit LmdbPages(const std::filesystem::path& file);
 
   const LmdbMeta& meta() const { return meta_; }
   /// Throws Error: resource, when a transaction was committed since this was constructed: pages that were walked may
   /// have been used again.
   void require_unchanged() const;
-  std::uint64_t file_size() const { return size_; }
+  std::uint64_t file_size() const { return source_->size(); }
   /// Changes with every committed transaction, and differs between files made independently.
   std::uint64_t stamp() const;
 
@@ -80,9 +80,7 @@ class LmdbPages {
   LmdbDatabase read_database(std::span<const std::byte> record, std::uint32_t page_size, std::uint64_t offset) const;
   void read_page(std::uint64_t number, std::span<std::byte> page) const;
 
-  std::filesystem::path path_;
-  Descriptor file_;
-  std::uint64_t size_ = 0;
+  std::shared_ptr<const ByteSource> source_;
   LmdbMeta meta_{};
 };
 

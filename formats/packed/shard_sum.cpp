@@ -1,16 +1,12 @@
 #include <algorithm>
-#include <cerrno>
 #include <cstdint>
 #include <span>
 #include <utility>
 #include <vector>
 
-#include <fcntl.h>
-#include <sys/stat.h>
-
 #include <penstock/base/error.hpp>
+#include <penstock/formats/io/byte_source.hpp>
 #include <penstock/formats/io/crc32c.hpp>
-#include <penstock/formats/io/descriptor.hpp>
 #include <penstock/formats/io/path_inside.hpp>
 #include <penstock/formats/packed/shard_sum.hpp>
 
@@ -54,17 +50,13 @@ std::vector<std::vector<Summed>> long_values(const Index& index) {
 class FileSum {
  public:
   FileSum(const fs::path& path, std::uint32_t crc)
-      : path_(path), file_(Descriptor::open(path, O_RDONLY)), crc_(crc), buffer_(std::size_t{1} << 18) {
-    struct stat status {};
-    if (::fstat(file_.get(), &status) != 0) throw Error::io(errno, "cannot look at " + path.string());
-    size_ = static_cast<std::uint64_t>(status.st_size);
-  }
+      : source_(open_source(path)), crc_(crc), buffer_(std::size_t{1} << 18) {}
 
-  std::uint64_t size() const { return size_; }
+  std::uint64_t size() const { return source_->size(); }
   std::uint32_t crc() const { return crc_; }
 
   void skip(const Summed& run) {
-    if (run.offset < position_ || run.offset > size_ || run.length > size_ - run.offset) return;
+    if (run.offset < position_ || run.offset > size() || run.length > size() - run.offset) return;
     read_to(run.offset);
     crc_ = crc32c_joined(crc_, run.crc32c, run.length);
     position_ += run.length;
@@ -73,17 +65,16 @@ class FileSum {
   void read_to(std::uint64_t end) {
     while (position_ < end) {
       const std::size_t wanted = std::min<std::uint64_t>(buffer_.size(), end - position_);
-      const std::size_t got = read_at(file_.get(), std::span(buffer_).first(wanted), position_, path_);
-      if (got == 0) throw Error::corrupt("became shorter while it was read", {.shard = path_.string()});
+      const std::size_t got = source_->read(position_, std::span(buffer_).first(wanted));
+      if (got == 0) throw Error::corrupt("became shorter while it was read", {.shard = source_->path().string()});
       crc_ = crc32c(std::span(buffer_).first(got), crc_);
       position_ += got;
     }
   }
 
  private:
-  const fs::path& path_;
-  Descriptor file_;
-  std::uint64_t size_ = 0, position_ = 0;
+  std::shared_ptr<const ByteSource> source_;
+  std::uint64_t position_ = 0;
   std::uint32_t crc_;
   std::vector<std::byte> buffer_;  // stays in a core's cache until it is summed up
 };

@@ -1,11 +1,6 @@
 #include <algorithm>
 #include <array>
-#include <cerrno>
-#include <span>
 #include <utility>
-
-#include <fcntl.h>
-#include <sys/stat.h>
 
 #include <penstock/base/error.hpp>
 #include <penstock/base/printable.hpp>
@@ -58,59 +53,37 @@ struct TarMembers::Overrides {
   bool any = false;
 };
 
-TarMembers::TarMembers(const std::filesystem::path& path, std::string shard)
-    : path_(path), shard_(std::move(shard)), file_(Descriptor::open(path, O_RDONLY)) {
-  struct stat status {};
-  if (::fstat(file_.get(), &status) != 0) throw Error::io(errno, "cannot stat " + path.string());
-  if (!S_ISREG(status.st_mode)) throw Error::invalid_argument(path.string() + " is not a file");
-  size_ = static_cast<std::uint64_t>(status.st_size);
-  if (size_ == 0) throw corrupt("the archive is empty", 0);
-  const std::string_view start = bytes_at(0, std::min<std::uint64_t>(size_, kTarBlock));
+TarMembers::TarMembers(const std::filesystem::path& path, std::string shard) : file_(path, std::move(shard)) {
+  if (size() == 0) throw file_.corrupt("the archive is empty", 0);
+  const std::string_view start = bytes_at(0, std::min<std::uint64_t>(size(), kTarBlock));
   if (start.size() == kTarBlock && tar_checksum_matches(start)) return;
   for (const Compression& known : kCompressions) {
     if (!start.starts_with(known.magic)) continue;
     const std::string packed = known.name == "gzip" ? "pack it (penstock pack, in Python ps.pack), or " : "";
-    throw unsupported("the archive is compressed as a whole (" + std::string(known.name) +
-                          "), so its samples cannot be read in any order: " + packed + "unpack it (" +
-                          std::string(known.undo) + ") and compress single members instead, or not at all",
-                      0);
+    throw file_.unsupported("the archive is compressed as a whole (" + std::string(known.name) +
+                                "), so its samples cannot be read in any order: " + packed + "unpack it (" +
+                                std::string(known.undo) + ") and compress single members instead, or not at all",
+                            0);
   }
-}
-
-Error TarMembers::corrupt(std::string cause, std::uint64_t offset) const {
-  return Error::corrupt(std::move(cause), {.shard = shard_, .offset = offset});
-}
-
-Error TarMembers::unsupported(std::string cause, std::uint64_t offset) const {
-  return Error::unsupported(std::move(cause), {.shard = shard_, .offset = offset});
 }
 
 /// The caller has checked that [offset, offset + length) lies inside the file. Valid until the next call.
 std::string_view TarMembers::bytes_at(std::uint64_t offset, std::uint64_t length) {
-  const bool inside = offset >= window_begin_ && offset - window_begin_ <= window_.size() &&
-                      window_.size() - (offset - window_begin_) >= length;
-  if (!inside) {
-    const std::uint64_t ahead = last_data_ > kSmallMember ? kSmallWindow : kWindow;
-    window_.resize(std::min(std::max(length, ahead), size_ - offset));
-    window_begin_ = offset;
-    const std::size_t got = read_at(file_.get(), std::as_writable_bytes(std::span(window_)), offset, path_);
-    window_.resize(got);
-    if (got < length) throw corrupt("the file became shorter while it was read", offset);
-  }
-  return std::string_view(window_).substr(offset - window_begin_, length);
+  return text_of(file_.read(offset, length, last_data_ > kSmallMember ? kSmallWindow : kWindow));
 }
 
 /// Nothing at the end of the file.
 std::optional<std::string_view> TarMembers::header_at(std::uint64_t offset) {
-  if (offset == size_) return std::nullopt;
-  if (size_ - offset < kTarBlock) throw corrupt("the archive ends inside a header", offset);
+  if (offset == size()) return std::nullopt;
+  if (size() - offset < kTarBlock) throw file_.corrupt("the archive ends inside a header", offset);
   return bytes_at(offset, kTarBlock);
 }
 
 std::string_view TarMembers::extension_body(std::uint64_t header, std::uint64_t size) {
-  if (size > kLargestExtension) throw unsupported("an extended header of " + std::to_string(size) + " bytes", header);
+  if (size > kLargestExtension)
+    throw file_.unsupported("an extended header of " + std::to_string(size) + " bytes", header);
   const std::uint64_t data = header + kTarBlock;
-  if (tar_padded(size) > size_ - data) throw corrupt("the archive ends inside an extended header", header);
+  if (tar_padded(size) > file_.size() - data) throw file_.corrupt("the archive ends inside an extended header", header);
   next_ = data + tar_padded(size);
   return bytes_at(data, size);
 }
@@ -121,7 +94,7 @@ bool TarMembers::ends_here(std::string_view block, std::uint64_t offset) {
   // Some readers stop at a single zero block and others go on, so members behind it would silently come and go. What is
   // no member is padding, whatever its bytes are.
   if (second && !is_zero_block(*second) && tar_checksum_matches(*second))
-    throw corrupt("a lone block of zeros between members", offset);
+    throw file_.corrupt("a lone block of zeros between members", offset);
   return true;
 }
 
@@ -131,10 +104,10 @@ bool TarMembers::next(TarMember& member) {
     const std::uint64_t offset = next_;
     const std::optional<std::string_view> block = header_at(offset);
     if (!block || ends_here(*block, offset)) {
-      if (overrides.any) throw corrupt("the archive ends after an extended header", offset);
+      if (overrides.any) throw file_.corrupt("the archive ends after an extended header", offset);
       return false;
     }
-    if (!tar_checksum_matches(*block)) throw corrupt("no tar header here: its checksum is wrong", offset);
+    if (!tar_checksum_matches(*block)) throw file_.corrupt("no tar header here: its checksum is wrong", offset);
     try {
       TarHeader header = read_tar_header(*block);
       if (!is_extension(header.type)) {
@@ -158,7 +131,7 @@ bool TarMembers::next(TarMember& member) {
       }
       overrides.any = overrides.any || header.type != 'g';
     } catch (const Error& error) {
-      throw error.in({.shard = shard_, .offset = offset});
+      throw error.in({.shard = file_.shard(), .offset = offset});
     }
   }
 }
@@ -170,20 +143,20 @@ void TarMembers::complete(TarMember& member, Overrides&& overrides) {
   if (overrides.pax.link_path) member.link_name = std::move(*overrides.pax.link_path);
   if (overrides.pax.size) member.size = *overrides.pax.size;
   if (member.type == 'S' || overrides.pax.sparse) {
-    throw unsupported("the member " + in_quotes(member.name) + " is sparse: pack it again without --sparse",
-                      member.header);
+    throw file_.unsupported("the member " + in_quotes(member.name) + " is sparse: pack it again without --sparse",
+                            member.header);
   }
   if (member.type == 'M') {
-    throw unsupported("the member " + in_quotes(member.name) + " continues one of another volume", member.header);
+    throw file_.unsupported("the member " + in_quotes(member.name) + " continues one of another volume", member.header);
   }
   if (member.type == '\0' && member.name.ends_with('/')) member.type = '5';  // as v7 wrote directories
   if (member.type == '\0' || member.type == '7') member.type = '0';
   if (has_no_data(member.type)) member.size = 0;
-  const std::uint64_t there = size_ - member.data;  // padding counts: a file that lacks it was cut off
+  const std::uint64_t there = size() - member.data;  // padding counts: a file that lacks it was cut off
   if (member.size > there || tar_padded(member.size) > there) {
-    throw corrupt("the archive is cut off: the member " + in_quotes(member.name) + " of " +
-                      std::to_string(member.size) + " bytes has " + std::to_string(there) + " left",
-                  member.header);
+    throw file_.corrupt("the archive is cut off: the member " + in_quotes(member.name) + " of " +
+                            std::to_string(member.size) + " bytes has " + std::to_string(there) + " left",
+                        member.header);
   }
   last_data_ = member.size;
   next_ = member.data + tar_padded(member.size);

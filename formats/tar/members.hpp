@@ -9,7 +9,7 @@
 #include <vector>
 
 #include <penstock/base/error.hpp>
-#include <penstock/formats/io/descriptor.hpp>
+#include <penstock/formats/io/header_window.hpp>
 #include <penstock/formats/tar/pax.hpp>
 
 namespace penstock {
@@ -36,9 +36,8 @@ class TarMembers {
   /// end of the file, broken pax records); unsupported (sparse members, members continued from another volume).
   bool next(TarMember& member);
 
-  std::uint64_t size() const { return size_; }  ///< bytes of the archive
-  Error corrupt(std::string cause, std::uint64_t offset) const;
-  Error unsupported(std::string cause, std::uint64_t offset) const;
+  std::uint64_t size() const { return file_.size(); }  ///< bytes of the archive
+  const ByteSource& source() const { return file_.source(); }
 
  private:
   struct Overrides;
@@ -48,15 +47,10 @@ class TarMembers {
   bool ends_here(std::string_view block, std::uint64_t offset);
   void complete(TarMember& member, Overrides&& overrides);
 
-  std::filesystem::path path_;
-  std::string shard_;
-  Descriptor file_;
-  std::uint64_t size_ = 0;
+  HeaderWindow file_;
   std::uint64_t next_ = 0;       // offset of the next header
   std::uint64_t last_data_ = 0;  // size of the last member: decides how much to read ahead
   PaxRecords global_;
-  std::string window_;  // bytes [window_begin_, window_begin_ + window_.size()) of the file
-  std::uint64_t window_begin_ = 0;
 };
 
 }  // namespace penstock

@@ -4,10 +4,8 @@
 #include <string>
 #include <vector>
 
-#include <fcntl.h>
-
 #include <penstock/base/error.hpp>
-#include <penstock/formats/io/descriptor.hpp>
+#include <penstock/formats/io/byte_source.hpp>
 #include <penstock/formats/tar/header.hpp>
 #include <penstock/formats/tar/left_out.hpp>
 #include <penstock/formats/tar/members.hpp>
@@ -21,8 +19,7 @@ namespace {
 /// for. Where members are small they lie in what is read anyway.
 class HeadersAhead {
  public:
-  HeadersAhead(const std::filesystem::path& shard, const Index& index)
-      : index_(index), file_(Descriptor::open(shard, O_RDONLY)) {}
+  HeadersAhead(const ByteSource& shard, const Index& index) : index_(index), shard_(shard) {}
 
   void go_past(std::uint64_t sample) {
     constexpr std::uint64_t kAhead = 256, kReadAnyway = std::uint64_t{64} << 10;
@@ -32,15 +29,14 @@ class HeadersAhead {
         if (!index_.locate(next_, field, pieces_) || pieces_.front().kind != Piece::Kind::extent) continue;
         const Extent& extent = pieces_.front().extent;
         const std::uint64_t behind = extent.offset + tar_padded(extent.length);
-        if (extent.length > kReadAnyway)
-          ::posix_fadvise(file_.get(), static_cast<off_t>(behind), kTarBlock, POSIX_FADV_WILLNEED);
+        if (extent.length > kReadAnyway) shard_.expect(behind, kTarBlock);
       }
     }
   }
 
  private:
   const Index& index_;
-  Descriptor file_;
+  const ByteSource& shard_;
   std::vector<Piece> pieces_;
   std::uint64_t next_ = 0;
 };
@@ -48,7 +44,7 @@ class HeadersAhead {
 class TarProof {
  public:
   TarProof(const std::filesystem::path& shard, const Index& index)
-      : index_(index), members_(shard, shard.filename().string()), ahead_(shard, index) {
+      : index_(index), members_(shard, shard.filename().string()), ahead_(members_.source(), index) {
     for (std::uint32_t field = 0; field < index.fields().size(); ++field)
       field_named_.emplace(index.fields()[field].name, field);
   }

@@ -10,12 +10,10 @@
 #include <unordered_set>
 #include <utility>
 
-#include <fcntl.h>
-
 #include <penstock/base/error.hpp>
 #include <penstock/base/printable.hpp>
 #include <penstock/formats/index/probe_stamp.hpp>
-#include <penstock/formats/io/descriptor.hpp>
+#include <penstock/formats/io/byte_source.hpp>
 #include <penstock/formats/io/folder_entries.hpp>
 #include <penstock/formats/tar/header.hpp>
 #include <penstock/formats/tar/left_out.hpp>
@@ -160,10 +158,8 @@ bool named_as_tar(const std::filesystem::path& path) {
 }
 
 bool begins_as_tar(const std::filesystem::path& path) {
-  std::string block(kTarBlock, '\0');
-  const Descriptor file = Descriptor::open(path, O_RDONLY);
-  const std::size_t got = read_at(file.get(), std::as_writable_bytes(std::span(block)), 0, path);
-  return got == kTarBlock && tar_checksum_matches(block);
+  const std::vector<std::byte> block = first_bytes(path, kTarBlock);
+  return block.size() == kTarBlock && tar_checksum_matches(text_of(block));
 }
 
 std::vector<std::filesystem::path> find_tar_shards(const std::filesystem::path& path) {

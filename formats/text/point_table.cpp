@@ -6,10 +6,8 @@
 #include <string>
 #include <vector>
 
-#include <fcntl.h>
-
 #include <penstock/base/error.hpp>
-#include <penstock/formats/io/descriptor.hpp>
+#include <penstock/formats/io/byte_source.hpp>
 #include <penstock/formats/text/point_table.hpp>
 
 namespace penstock {
@@ -103,8 +101,7 @@ bool can_be_points(std::string_view text) {
 
 bool can_be_points(const std::filesystem::path& file, const Extent& value) try {
   std::string text(std::min(value.length, kLooksAt), '\0');
-  const Descriptor opened = Descriptor::open(file, O_RDONLY);
-  text.resize(read_at(opened.get(), std::as_writable_bytes(std::span(text)), value.offset, file));
+  text.resize(open_source(file)->read(value.offset, std::as_writable_bytes(std::span(text))));
   return can_be_points(text);
 } catch (const Error&) {
   return true;
