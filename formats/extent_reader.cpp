@@ -8,7 +8,7 @@ std::vector<std::byte> ExtentReader::beginning(const Extent& extent, std::uint64
   const std::filesystem::path path = dataset_.file(extent.file).path;
   if (!file_ || file_->first != extent.file) {
     file_.reset();
-    auto source = open_source(path, Access::anywhere);
+    auto source = open_byte_source(path, Access::anywhere);
     dataset_.require_unchanged(extent.file, source->identity());
     file_.emplace(extent.file, std::move(source));
   }

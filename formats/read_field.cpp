@@ -14,7 +14,7 @@ std::vector<std::byte> read_extent(const Dataset& dataset, const Extent& extent)
   const std::filesystem::path path = dataset.file(extent.file).path;
   const ErrorContext context{.shard = path.string(), .offset = extent.offset};
   try {
-    const auto source = open_source(path);
+    const auto source = open_byte_source(path);
     const FileIdentity identity = source->identity();
     dataset.require_unchanged(extent.file, identity);
     const std::uint64_t size = identity.size;

@@ -43,11 +43,11 @@ void check_width(std::uint8_t width) {
 std::optional<std::uint64_t> hdf5_signature(const std::filesystem::path& path) {
   std::error_code ignored;
   if (!std::filesystem::is_regular_file(path, ignored)) return std::nullopt;
-  return signature_in(*open_source(path));
+  return signature_in(*open_byte_source(path));
 }
 
 std::uint64_t hdf5_stamp(const std::filesystem::path& path) {
-  const auto source = open_source(path);
+  const auto source = open_byte_source(path);
   const std::uint64_t size = source->size();
   std::vector<std::byte> bytes(kStampBytes);
   const std::size_t front = source->read(0, bytes);
@@ -57,7 +57,7 @@ std::uint64_t hdf5_stamp(const std::filesystem::path& path) {
   return (first << 32 | last) ^ size;
 }
 
-Hdf5File::Hdf5File(const std::filesystem::path& path) : source_(open_source(path)), size_(source_->size()) {
+Hdf5File::Hdf5File(const std::filesystem::path& path) : source_(open_byte_source(path)), size_(source_->size()) {
   pages_.resize(kPages);
   left_ = kFreeReads + std::min<std::uint64_t>(size_, std::uint64_t{1} << 50) * kReadsPerByte;
   const std::optional<std::uint64_t> start = signature_in(*source_);

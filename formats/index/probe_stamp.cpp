@@ -10,7 +10,7 @@ namespace penstock {
 
 std::uint64_t probe_stamp(const std::filesystem::path& path) {
   constexpr std::uint64_t kProbe = 4096;
-  const auto source = open_source(path);
+  const auto source = open_byte_source(path);
   const std::uint64_t size = source->size();
   std::uint64_t hash = fnv1a(std::to_string(size));
   std::string probe(kProbe, '\0');

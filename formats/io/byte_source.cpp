@@ -29,7 +29,7 @@ class FileSource final : public ByteSource {
 
 }  // namespace
 
-std::shared_ptr<const ByteSource> open_source(const std::filesystem::path& path, Access access) {
+std::shared_ptr<const ByteSource> open_byte_source(const std::filesystem::path& path, Access access) {
   Descriptor file = Descriptor::open(path, O_RDONLY);
   struct stat status {};
   if (::fstat(file.get(), &status) != 0) throw Error::io(errno, "cannot stat " + path.string());
@@ -39,7 +39,7 @@ std::shared_ptr<const ByteSource> open_source(const std::filesystem::path& path,
 }
 
 std::vector<std::byte> first_bytes(const std::filesystem::path& path, std::size_t length) {
-  const auto source = open_source(path);
+  const auto source = open_byte_source(path);
   std::vector<std::byte> bytes(length);
   bytes.resize(source->read(0, bytes));
   return bytes;

@@ -43,9 +43,9 @@ class ByteSource {
 enum class Access : std::uint8_t { in_order, anywhere };
 
 /// Throws Error: io; invalid_argument, where it is no file.
-std::shared_ptr<const ByteSource> open_source(const std::filesystem::path& path, Access access = Access::in_order);
+std::shared_ptr<const ByteSource> open_byte_source(const std::filesystem::path& path, Access access = Access::in_order);
 
-/// Its first `length` bytes, or all that it has. Throws what open_source() and reading throw.
+/// Its first `length` bytes, or all that it has. Throws what open_byte_source() and reading throw.
 std::vector<std::byte> first_bytes(const std::filesystem::path& path, std::size_t length);
 
 }  // namespace penstock

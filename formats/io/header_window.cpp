@@ -9,7 +9,7 @@ HeaderWindow::HeaderWindow(std::shared_ptr<const ByteSource> source, std::string
     : source_(std::move(source)), shard_(std::move(shard)) {}
 
 HeaderWindow::HeaderWindow(const std::filesystem::path& path, std::string shard)
-    : HeaderWindow(open_source(path), std::move(shard)) {}
+    : HeaderWindow(open_byte_source(path), std::move(shard)) {}
 
 std::span<const std::byte> HeaderWindow::read(std::uint64_t offset, std::uint64_t length, std::uint64_t ahead) {
   if (offset > size() || length > size() - offset) {

@@ -34,7 +34,7 @@ class HeaderWindow {
 
   /// `shard` names it in messages.
   HeaderWindow(std::shared_ptr<const ByteSource> source, std::string shard);
-  /// Of what open_source() opens, and throws.
+  /// Of what open_byte_source() opens, and throws.
   HeaderWindow(const std::filesystem::path& path, std::string shard);
 
   std::uint64_t size() const { return source_->size(); }

@@ -53,7 +53,7 @@ bool LmdbPages::begins_like_one(std::span<const std::byte> head) {
   return false;
 }
 
-LmdbPages::LmdbPages(const std::filesystem::path& file) : source_(open_source(file)) {
+LmdbPages::LmdbPages(const std::filesystem::path& file) : source_(open_byte_source(file)) {
   meta_ = newest_meta();
 }
 

@@ -50,7 +50,7 @@ std::vector<std::vector<Summed>> long_values(const Index& index) {
 class FileSum {
  public:
   FileSum(const fs::path& path, std::uint32_t crc)
-      : source_(open_source(path)), crc_(crc), buffer_(std::size_t{1} << 18) {}
+      : source_(open_byte_source(path)), crc_(crc), buffer_(std::size_t{1} << 18) {}
 
   std::uint64_t size() const { return source_->size(); }
   std::uint32_t crc() const { return crc_; }

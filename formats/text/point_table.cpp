@@ -101,7 +101,7 @@ bool can_be_points(std::string_view text) {
 
 bool can_be_points(const std::filesystem::path& file, const Extent& value) try {
   std::string text(std::min(value.length, kLooksAt), '\0');
-  text.resize(open_source(file)->read(value.offset, std::as_writable_bytes(std::span(text))));
+  text.resize(open_byte_source(file)->read(value.offset, std::as_writable_bytes(std::span(text))));
   return can_be_points(text);
 } catch (const Error&) {
   return true;

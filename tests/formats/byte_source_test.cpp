@@ -33,7 +33,7 @@ TEST_CASE("ranges of a file are read, as far as it goes") {
   const std::filesystem::path path = folder.path() / "bytes";
   write(path, "0123456789");
   for (const Access access : {Access::in_order, Access::anywhere}) {
-    const auto source = open_source(path, access);
+    const auto source = open_byte_source(path, access);
     CHECK(source->path() == path);
     CHECK(source->size() == 10);
     source->expect(2, 100);
@@ -50,14 +50,14 @@ TEST_CASE("what was opened stays, and a change of it is told") {
   const TemporaryFolder folder;
   const std::filesystem::path path = folder.path() / "bytes";
   write(path, "0123456789");
-  const auto source = open_source(path);
+  const auto source = open_byte_source(path);
   const FileIdentity before = source->identity();
   CHECK(before == identity_of(path));
   write(folder.path() / "other", "abc");
   std::filesystem::rename(folder.path() / "other", path);
   CHECK(read(*source, 0, 3) == "012");
   CHECK_FALSE(source->identity() == identity_of(path));
-  const auto grown = open_source(path);
+  const auto grown = open_byte_source(path);
   const FileIdentity short_one = grown->identity();
   write(path, "def", std::ios::app);
   CHECK(grown->size() == 3);
@@ -67,8 +67,8 @@ TEST_CASE("what was opened stays, and a change of it is told") {
 
 TEST_CASE("what is no file is refused") {
   const TemporaryFolder folder;
-  CHECK_THROWS_WITH_AS(open_source(folder.path()), doctest::Contains("is not a file"), Error);
-  CHECK_THROWS_WITH_AS(open_source(folder.path() / "absent"), doctest::Contains("cannot open"), Error);
+  CHECK_THROWS_WITH_AS(open_byte_source(folder.path()), doctest::Contains("is not a file"), Error);
+  CHECK_THROWS_WITH_AS(open_byte_source(folder.path() / "absent"), doctest::Contains("cannot open"), Error);
   CHECK_THROWS_AS(first_bytes(folder.path() / "absent", 3), Error);
 }
 
