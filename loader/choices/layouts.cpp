@@ -61,7 +61,6 @@ void for_each_layout(const Dataset& dataset, std::uint32_t field,
     try {
       if (const auto layout = lookers[worker]->layout(sample)) take(sample, *layout);
     } catch (const Error& error) {
-      if (!error.is_data_fault()) throw;
       throw error.in({.dataset = dataset.path().string(),
                       .key = std::string(dataset.key(sample)),
                       .field = dataset.fields()[field].name});

@@ -2,7 +2,6 @@
 
 import collections
 import io
-import itertools
 import json
 import pickle
 import re
@@ -11,6 +10,7 @@ import numpy as np
 import penstock as ps
 import pytest
 from PIL import Image
+from split_model import hash_of, part_below
 
 
 def keys_of(loader):
@@ -349,6 +349,16 @@ def test_images_are_chosen_by_their_sides(images, tmp_path):
         ps.open(tmp_path / "a").only(sizes=(200, 300))
 
 
+def test_a_file_that_went_is_named_with_its_sample(tmp_path):
+    for name in ("one", "two"):
+        Image.new("RGB", (9, 9)).save(tmp_path / f"{name}.png")
+    dataset = ps.open(tmp_path)
+    (tmp_path / "two.png").unlink()
+    with pytest.raises(ps.Error, match="cannot open") as error:
+        dataset.only(sizes=(1, 100))
+    assert (error.value.kind, error.value.key, error.value.field) == ("io", "two", "png")
+
+
 def test_keys_come_from_a_file(records, tmp_path):
     dataset = ps.open(records["tar"])
     listed = tmp_path / "keys.txt"
@@ -431,29 +441,6 @@ def test_a_join_is_loaded_packed_and_read_like_one_dataset(records, tmp_path):
 
 
 # ---- Splits: docs/views.md, computed anew ---------------------------------------------------------------------------
-
-MOST = 2**64
-
-
-def mix(value):
-    value = (value ^ (value >> 30)) * 0xBF58476D1CE4E5B9 % MOST
-    value = (value ^ (value >> 27)) * 0x94D049BB133111EB % MOST
-    return value ^ (value >> 31)
-
-
-def hash_of(group, seed):
-    x = 0xCBF29CE484222325
-    for byte in group.encode():
-        x = (x ^ byte) * 0x100000001B3 % MOST
-    return mix((mix(x) + seed * 0x9E3779B97F4A7C15) % MOST)
-
-
-def part_below(place, parts):
-    total = sum(parts.values())
-    for name, end in zip(parts, itertools.accumulate(parts.values()), strict=True):
-        if place < end / total:
-            return name
-    raise AssertionError(place)
 
 
 def split_by_model(groups, parts, seed=0, values=None):
