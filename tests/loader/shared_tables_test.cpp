@@ -1,7 +1,6 @@
 // Tests that processes share the large tables of orders: those of lengths, of windows, of weights and of classes.
 #include <bit>
 #include <cstdint>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -19,33 +18,21 @@
 #include <penstock/loader/plan/length_table.hpp>
 #include <penstock/loader/windows/window_table.hpp>
 
-#include "support/temporary_folder.hpp"
+#include "support/temporary_place.hpp"
 
 namespace penstock::test::shared_tables_test {
 namespace {
 
 constexpr std::uint64_t kMany = NumberTable::kInMemory / 4 + 1000, kGroup = 50;
 
-// A folder of temporary files of the test's own.
-class Place {
+class Place : public TemporaryPlace {
  public:
-  Place() {
-    if (const char* before = std::getenv("TMPDIR")) before_ = before;
-    ::setenv("TMPDIR", folder_.path().c_str(), 1);
-  }
-  ~Place() {
-    if (before_.empty()) {
-      ::unsetenv("TMPDIR");
-    } else {
-      ::setenv("TMPDIR", before_.c_str(), 1);
-    }
-  }
   // Inodes of the shared files that this process has mapped, one for each mapping.
   std::multiset<std::string> mapped() const {
     std::multiset<std::string> inodes;
     std::ifstream maps("/proc/self/maps");
     for (std::string line; std::getline(maps, line);) {
-      if (line.find(folder_.path().string()) == std::string::npos || !line.ends_with(".numbers")) continue;
+      if (line.find(path().string()) == std::string::npos || !line.ends_with(".numbers")) continue;
       std::istringstream words(line);
       std::string range, rights, offset, device, inode;
       words >> range >> rights >> offset >> device >> inode;
@@ -53,10 +40,6 @@ class Place {
     }
     return inodes;
   }
-
- private:
-  TemporaryFolder folder_;
-  std::string before_;
 };
 
 struct Tables {

@@ -2,7 +2,6 @@
 those of docs/order.md, computed by models written from these pages alone."""
 
 import functools
-import itertools
 import json
 import random
 import re
@@ -12,6 +11,7 @@ import numpy as np
 import penstock as ps
 import pytest
 from resuming import Epochs, goes_on, positions
+from split_model import MOST, hash_of, part_below
 
 PATTERNS = {  # and what they mean
     "*/a*": r".*/a.*",
@@ -23,7 +23,6 @@ PATTERNS = {  # and what they mean
     "*": r".*",
 }
 PARTS = [{"x": 0.5, "y": 0.5}, {"x": 3, "y": 1, "z": 2}, {"x": 0.9, "y": 0.1}]
-MOST = 2**64
 
 
 class Sample:
@@ -163,24 +162,6 @@ def joined(draw, view, sources):
     return view.of(lambda dataset: dataset.join(other, fields={"npy": name}, **missing), samples, view.joins + 1)
 
 
-def mix(value):
-    value = (value ^ (value >> 30)) * 0xBF58476D1CE4E5B9 % MOST
-    value = (value ^ (value >> 27)) * 0x94D049BB133111EB % MOST
-    return value ^ (value >> 31)
-
-
-def hash_of(group, seed):
-    x = 0xCBF29CE484222325
-    for byte in group.encode():
-        x = (x ^ byte) * 0x100000001B3 % MOST
-    return mix((mix(x) + seed * 0x9E3779B97F4A7C15) % MOST)
-
-
-def part_at(place, parts):
-    ends = itertools.accumulate(parts.values())
-    return next(name for name, end in zip(parts, ends) if place < end / sum(parts.values()))
-
-
 def part_of(draw, view, _):
     parts, seed = draw.choice(PARTS), draw.choice([0, 1, draw.randrange(MOST)])
     by, group = draw.choice([
@@ -203,7 +184,7 @@ def part_of(draw, view, _):
             for name in own:
                 places[name] = (2 * before + len(members[name])) / (2 * all_of)
                 before += len(members[name])
-    found = {name: [s for s in view.samples if part_at(places[group(s)], parts) == name] for name in parts}
+    found = {name: [s for s in view.samples if part_below(places[group(s)], parts) == name] for name in parts}
     name = draw.choice(list(parts))
     samples = found[name] if all(found.values()) else []  # a part without samples is an error
     return view.of(lambda dataset: dataset.split(parts, by=by, seed=seed, **stratify)[name], samples)

@@ -1,6 +1,5 @@
 // Tests tables of numbers that processes share: made once, removed with the last one, never believed when not whole.
 #include <array>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <stdexcept>
@@ -18,38 +17,21 @@
 #include <penstock/formats/io/hash.hpp>
 #include <penstock/formats/views/shared_numbers.hpp>
 
-#include "support/temporary_folder.hpp"
+#include "support/temporary_place.hpp"
 
 namespace penstock::test::shared_numbers_test {
 namespace {
 
 constexpr std::uint64_t kMany = NumberTable::kInMemory / 4;
 
-// A folder of temporary files of the test's own.
-class Place {
+class Place : public TemporaryPlace {
  public:
-  Place() {
-    if (const char* before = std::getenv("TMPDIR")) before_ = before;
-    ::setenv("TMPDIR", folder_.path().c_str(), 1);
-  }
-  ~Place() {
-    if (before_.empty()) {
-      ::unsetenv("TMPDIR");
-    } else {
-      ::setenv("TMPDIR", before_.c_str(), 1);
-    }
-  }
-  std::filesystem::path shared() const { return folder_.path() / ("penstock-" + std::to_string(::geteuid())); }
   std::vector<std::filesystem::path> files() const {
     std::vector<std::filesystem::path> all;
     if (!std::filesystem::exists(shared())) return all;
     for (const auto& entry : std::filesystem::directory_iterator(shared())) all.push_back(entry.path());
     return all;
   }
-
- private:
-  TemporaryFolder folder_;
-  std::string before_;
 };
 
 void count_up(SharedNumbers& numbers) {
