@@ -77,11 +77,15 @@ double mean_bytes(const FieldSummary& field) {
   return field.samples == 0 ? 0.0 : static_cast<double>(field.bytes) / static_cast<double>(field.samples);
 }
 
+// Of other values each says its own.
+bool tells_dtype(const FieldSchema& schema) {
+  return schema.fixed || schema.codec == "tokens";
+}
+
 std::string codec_text(const FieldSchema& schema) {
   std::string text = schema.codec.empty() ? "unknown" : schema.codec;
-  if (schema.codec == "tokens") text += " " + std::string(name(schema.dtype));
-  if (schema.fixed && schema.codec == "tokens") return text + " " + to_string(schema.shape);
-  if (schema.fixed) text += " " + std::string(name(schema.dtype)) + " " + to_string(schema.shape);
+  if (tells_dtype(schema)) text += " " + std::string(name(schema.dtype));
+  if (schema.fixed) text += " " + to_string(schema.shape);
   return text;
 }
 
@@ -174,7 +178,7 @@ std::string to_json(const DatasetSummary& summary) {
                                  {"samples", field.samples},     {"bytes", field.bytes},
                                  {"min_bytes", field.min_bytes}, {"mean_bytes", mean_bytes(field)},
                                  {"max_bytes", field.max_bytes}, {"checked", field.checked}};
-    if (field.schema.fixed || field.schema.codec == "tokens") entry["dtype"] = name(field.schema.dtype);
+    if (tells_dtype(field.schema)) entry["dtype"] = name(field.schema.dtype);
     if (field.schema.fixed) entry["shape"] = field.schema.shape;
     if (field.probed > 0)
       entry["images"] = {{"probed", field.probed},

@@ -38,6 +38,8 @@ void bind_writer(nb::module_& module);
 nb::str text(std::string_view bytes);
 /// The other way round.
 std::string bytes_of(const nb::str& text);
+/// What repr() says of it, on one line and not much of it: for messages.
+std::string shown(nb::handle value);
 /// Of the program's line that led here. Throws what the program's filter of warnings makes of it.
 void warn(const std::string& message, PyObject* category = PyExc_UserWarning);
 

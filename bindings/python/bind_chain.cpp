@@ -166,7 +166,7 @@ std::vector<double> offsets_of(nb::handle given) {
     double offset = 0;
     for (const nb::handle each : nb::iter(given)) {
       if (PyBool_Check(each.ptr()) != 0 || !nb::try_cast(each, offset)) {
-        throw nb::type_error(("offsets are numbers, not " + bytes_of(nb::str(nb::repr(each))).substr(0, 40)).c_str());
+        throw nb::type_error(("offsets are numbers, not " + shown(each)).c_str());
       }
       offsets.push_back(offset);
     }
@@ -174,7 +174,7 @@ std::vector<double> offsets_of(nb::handle given) {
   }
   throw nb::type_error(("offsets takes a list, a number for each step of a row, such as range(-3, 1) for the three "
                         "samples before a row's own and that one, not " +
-                        bytes_of(nb::str(nb::repr(given))).substr(0, 40))
+                        shown(given))
                            .c_str());
 }
 

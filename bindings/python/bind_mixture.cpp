@@ -9,7 +9,6 @@
 #include <nanobind/nanobind.h>
 
 #include <penstock/base/error.hpp>
-#include <penstock/base/printable.hpp>
 #include <penstock/loader/mixture.hpp>
 #include <penstock/loader/mixture_file.hpp>
 
@@ -56,11 +55,6 @@ void set_weights(std::vector<MixtureSource>& sources, const nb::dict& weights, c
   for (const MixtureSource& source : sources)
     if (!weights.contains(source.name.c_str()))
       throw Error::invalid_argument(option + ": source \"" + source.name + "\" has none");
-}
-
-std::string shown(nb::handle value) {
-  constexpr std::size_t kShown = 60;
-  return one_line(bytes_of(nb::str(nb::repr(value))).substr(0, kShown));
 }
 
 std::vector<WeightChange> schedule_of(std::vector<MixtureSource> sources, nb::handle given) {

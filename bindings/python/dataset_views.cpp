@@ -258,10 +258,9 @@ std::string group_in(const Dataset& dataset, const nb::object& pattern, bool gro
 std::uint64_t seed_of(nb::handle given, const char* name) {
   std::uint64_t seed = 0;
   if (PyBool_Check(given.ptr()) == 0 && nb::try_cast(given, seed)) return seed;
-  const std::string told = bytes_of(nb::borrow<nb::str>(nb::repr(given)));
-  throw nb::type_error((std::string(name) + " is a seed, a whole number of 0 or more such as " + name + "=1, not " +
-                        one_line(told.substr(0, 40)))
-                           .c_str());
+  throw nb::type_error(
+      (std::string(name) + " is a seed, a whole number of 0 or more such as " + name + "=1, not " + shown(given))
+          .c_str());
 }
 
 // A text that is no field's name, nor looks like one, is a regular expression.

@@ -1,5 +1,7 @@
 #include <nanobind/nanobind.h>
 
+#include <penstock/base/printable.hpp>
+
 #include "bind.hpp"
 
 namespace penstock::python {
@@ -13,6 +15,11 @@ nb::str text(std::string_view bytes) {
 std::string bytes_of(const nb::str& text) {
   const nb::object encoded = text.attr("encode")("utf-8", "surrogateescape");
   return {PyBytes_AsString(encoded.ptr()), static_cast<std::size_t>(PyBytes_Size(encoded.ptr()))};
+}
+
+std::string shown(nb::handle value) {
+  constexpr std::size_t kShown = 60;
+  return one_line(bytes_of(nb::str(nb::repr(value))).substr(0, kShown));
 }
 
 void warn(const std::string& message, PyObject* category) {

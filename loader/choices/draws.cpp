@@ -2,7 +2,6 @@
 #include <bit>
 #include <charconv>
 #include <cmath>
-#include <cstdio>
 #include <memory>
 #include <numeric>
 #include <unordered_map>
@@ -10,6 +9,7 @@
 #include <vector>
 
 #include <penstock/base/error.hpp>
+#include <penstock/base/numbers/decimal.hpp>
 #include <penstock/base/printable.hpp>
 #include <penstock/loader/choices/draws.hpp>
 #include <penstock/loader/choices/values.hpp>
@@ -48,10 +48,8 @@ std::unordered_map<std::string, double> numbers_by_text(const Dataset& dataset, 
   std::unordered_map<std::string, double> numbers(given.begin(), given.end());
   for (const auto& [value, number] : given) {
     if (std::isfinite(number) && number >= 0) continue;
-    char text[32];
-    std::snprintf(text, sizeof text, "%.17g", number);
     throw Error::invalid_argument(
-        about + ": " + double_quoted(value) + " has " + text + ", which is no number of 0 or more",
+        about + ": " + double_quoted(value) + " has " + shortest_decimal(number) + ", which is no number of 0 or more",
         {.dataset = dataset.path().string()});
   }
   if (!column.is_class() || dataset.classes().empty()) return numbers;

@@ -51,11 +51,13 @@ std::uint64_t WindowTable::mark() const {
   return mark;
 }
 
+std::uint64_t WindowTable::group_number(std::uint64_t sample) const {
+  if (groups_ != nullptr) return (*groups_)[sample];
+  return samples_.groups != nullptr ? (*samples_.groups)[sample] : 0;
+}
+
 WindowTable::Group WindowTable::group_of(std::uint64_t sample) const {
-  const std::uint64_t group = groups_ != nullptr           ? (*groups_)[sample]
-                              : samples_.groups != nullptr ? (*samples_.groups)[sample]
-                                                           : 0;
-  const std::uint64_t begin = (*starts_)[group];
+  const std::uint64_t group = group_number(sample), begin = (*starts_)[group];
   return {begin, (*starts_)[group + 1] - begin};
 }
 
@@ -69,7 +71,7 @@ bool WindowTable::is_step(std::uint64_t sample) const {
 
 void WindowTable::count_steps(SharedNumbers& starts) const {
   for (std::uint64_t sample = 0; sample < samples_.count; ++sample) {
-    const std::uint64_t behind = (samples_.groups == nullptr ? 0 : (*samples_.groups)[sample]) + 1;
+    const std::uint64_t behind = group_number(sample) + 1;
     if (is_step(sample)) starts.set(behind, starts[behind] + 1);
   }
   for (std::uint64_t group = 0; group < samples_.group_count; ++group)
@@ -83,7 +85,7 @@ void WindowTable::lay_out(SharedNumbers& steps) const {
   for (std::uint64_t group = 0; group < samples_.group_count; ++group) next.set(group, (*starts_)[group]);
   for (std::uint64_t sample = 0; sample < samples_.count; ++sample) {
     if (!is_step(sample)) continue;
-    const std::uint64_t group = samples_.groups == nullptr ? 0 : (*samples_.groups)[sample];
+    const std::uint64_t group = group_number(sample);
     steps.set(next[group], sample);
     next.set(group, next[group] + 1);
   }

@@ -47,6 +47,7 @@ class WindowTable {
   struct Group {
     std::uint64_t begin, size;
   };
+  std::uint64_t group_number(std::uint64_t sample) const;
   Group group_of(std::uint64_t sample) const;
   double number(std::uint64_t sample) const;
   bool is_step(std::uint64_t sample) const;

@@ -218,7 +218,7 @@ def _wanted(kind: ast.expr | None) -> str:
 
 def misuse(name: str, function: Any, places: Sequence[Any], keywords: Mapping[str, Any]) -> str:
     """Why the compiled `function`, which programs know as `name`, refuses these arguments."""
-    signature = _Signature(function)
+    signature = _signature(function)
     for keyword in keywords:
         if keyword not in signature.types:
             if name in _FOR_A_LOADER and keyword in known_keywords(_penstock.Loader.__init__):
