@@ -7,7 +7,7 @@
 #include <penstock/bench/measure/sampling.hpp>
 #include <penstock/formats/dataset.hpp>
 #include <penstock/loader/loader.hpp>
-#include <penstock/loader/read/uring_refusal.hpp>
+#include <penstock/loader/read/uring/uring_refusal.hpp>
 #include <penstock/pack/convert.hpp>
 #include <penstock/transforms/codec.hpp>
 

@@ -6,7 +6,7 @@
 #include <penstock/base/error.hpp>
 #include <penstock/bench/report/check_report.hpp>
 #include <penstock/bench/report/report.hpp>
-#include <penstock/loader/read/uring_refusal.hpp>
+#include <penstock/loader/read/uring/uring_refusal.hpp>
 
 #include "bench_options.hpp"
 #include "command.hpp"

@@ -10,7 +10,7 @@
 #include <penstock/device/cuda/cufile.hpp>
 #include <penstock/device/cuda/nvjpeg.hpp>
 #include <penstock/formats/format.hpp>
-#include <penstock/loader/read/uring_refusal.hpp>
+#include <penstock/loader/read/uring/uring_refusal.hpp>
 
 #include "command.hpp"
 #include "output.hpp"

@@ -7,7 +7,7 @@
 #include <penstock/bench/report/report.hpp>
 #include <penstock/bench/report/table.hpp>
 #include <penstock/bench/report/units.hpp>
-#include <penstock/loader/read/uring_refusal.hpp>
+#include <penstock/loader/read/uring/uring_refusal.hpp>
 
 #include "bench_options.hpp"
 #include "command.hpp"

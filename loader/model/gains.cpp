@@ -5,7 +5,7 @@
 #include <utility>
 
 #include <penstock/loader/model/gains.hpp>
-#include <penstock/loader/read/uring_refusal.hpp>
+#include <penstock/loader/read/uring/uring_refusal.hpp>
 #include <penstock/loader/time/figures.hpp>
 
 namespace penstock {

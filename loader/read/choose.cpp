@@ -13,7 +13,7 @@
 #include <penstock/loader/read/read_engine.hpp>
 #include <penstock/loader/read/residency.hpp>
 #include <penstock/loader/read/storage_engine.hpp>
-#include <penstock/loader/read/uring_engine.hpp>
+#include <penstock/loader/read/uring/uring_engine.hpp>
 #include <penstock/loader/work/error_location.hpp>
 
 namespace penstock {

@@ -9,7 +9,7 @@
 #include <penstock/base/error.hpp>
 #include <penstock/base/machine.hpp>
 #include <penstock/loader/options.hpp>
-#include <penstock/loader/read/uring_refusal.hpp>
+#include <penstock/loader/read/uring/uring_refusal.hpp>
 
 namespace penstock::test::machine_test {
 

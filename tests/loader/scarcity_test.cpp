@@ -18,7 +18,7 @@
 
 #include <penstock/base/parallel_for.hpp>
 #include <penstock/base/thread.hpp>
-#include <penstock/loader/read/uring_engine.hpp>
+#include <penstock/loader/read/uring/uring_engine.hpp>
 #include <penstock/pack/writer.hpp>
 #include <penstock/staging/stage.hpp>
 #include <penstock/transforms/decoders.hpp>

@@ -4,7 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <penstock/formats/index/sidecar.hpp>
-#include <penstock/loader/read/uring_engine.hpp>
+#include <penstock/loader/read/uring/uring_engine.hpp>
 #include <penstock/staging/stage.hpp>
 
 #include "support/refuse_uring.hpp"

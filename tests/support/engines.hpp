@@ -14,7 +14,7 @@
 #include <penstock/loader/read/gather_engine.hpp>
 #include <penstock/loader/read/in_worker_engine.hpp>
 #include <penstock/loader/read/pread_engine.hpp>
-#include <penstock/loader/read/uring_engine.hpp>
+#include <penstock/loader/read/uring/uring_engine.hpp>
 
 namespace penstock::test {
 

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 
 #include <penstock/loader/read/read_engine.hpp>
-#include <penstock/loader/read/uring_engine.hpp>
+#include <penstock/loader/read/uring/uring_engine.hpp>
 #include <penstock/pack/verify.hpp>
 
 #include "support/loading.hpp"

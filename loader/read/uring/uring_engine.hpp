@@ -9,7 +9,7 @@
 #include <penstock/loader/read/engine_core.hpp>
 #include <penstock/loader/read/read_engine.hpp>
 #include <penstock/loader/read/read_vector.hpp>
-#include <penstock/loader/read/uring_refusal.hpp>
+#include <penstock/loader/read/uring/uring_refusal.hpp>
 
 namespace penstock {
 

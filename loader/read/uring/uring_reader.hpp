@@ -20,7 +20,7 @@
 #include <penstock/loader/read/engine_core.hpp>
 #include <penstock/loader/read/read_vector.hpp>
 #include <penstock/loader/read/scratch.hpp>
-#include <penstock/loader/read/uring_ring.hpp>
+#include <penstock/loader/read/uring/uring_ring.hpp>
 
 namespace penstock {
 

@@ -5,7 +5,7 @@
 
 #include <unistd.h>
 
-#include <penstock/loader/read/uring_reader.hpp>
+#include <penstock/loader/read/uring/uring_reader.hpp>
 
 namespace penstock {
 
