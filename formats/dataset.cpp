@@ -13,6 +13,7 @@
 #include <penstock/base/printable.hpp>
 #include <penstock/formats/dataset.hpp>
 #include <penstock/formats/index/shard_pins.hpp>
+#include <penstock/formats/places/object_store.hpp>
 #include <penstock/formats/views/listed_samples.hpp>
 
 namespace penstock {
@@ -38,6 +39,12 @@ bool leaves_out(const Dataset::Shard& shard, std::size_t field) {
 // What the dataset calls a field of a shard.
 std::string name_in(const Dataset::Shard& shard, std::size_t field) {
   return shard.fields.empty() ? shard.index.fields()[field].name : shard.fields.at(field);
+}
+
+std::uint64_t size_by_name(const std::filesystem::path& file) {
+  struct stat status {};
+  if (::stat(file.c_str(), &status) != 0) throw Error::io(errno, "cannot stat " + file.string());
+  return static_cast<std::uint64_t>(status.st_size);
 }
 
 // What two shards agree on about a field; where they differ each value has to speak for itself.
@@ -132,9 +139,9 @@ struct Dataset::State {
     if (known.load(std::memory_order_relaxed)) return;
     const IndexedFile indexed = shards[s].index.file(extent.file);
     const std::filesystem::path file = shards[s].root / indexed.path;
-    struct stat status {};
-    if (::stat(file.c_str(), &status) != 0) throw Error::io(errno, "cannot stat " + file.string());
-    const auto size = static_cast<std::uint64_t>(status.st_size);
+    const StoredObject* const object =
+        extent.file < shards[s].objects.size() ? shards[s].objects[extent.file].get() : nullptr;
+    const std::uint64_t size = object != nullptr ? object->info.size : size_by_name(file);
     if (extent.offset > size || extent.length > size - extent.offset) {
       throw Error::corrupt("file ends inside the field: the index places " + std::to_string(extent.length) +
                                " bytes in a file of " + std::to_string(size),
@@ -460,6 +467,19 @@ DataFile Dataset::file(std::uint32_t number) const {
   return {.path = shard.root / indexed.path, .size = indexed.size};
 }
 
+const std::shared_ptr<const StoredObject>& Dataset::stored_object(std::uint32_t number) const {
+  static const std::shared_ptr<const StoredObject> of_disk;
+  if (number >= file_count()) return of_disk;
+  const std::size_t s = state_->holder(number, &Numbering::first_file);
+  const std::size_t own = number - state_->numbering[s].first_file;
+  const auto& objects = state_->shards[s].objects;
+  return own < objects.size() ? objects[own] : of_disk;
+}
+
+bool Dataset::in_store() const {
+  return std::ranges::any_of(state_->shards, [](const Shard& shard) { return !shard.objects.empty(); });
+}
+
 void Dataset::require_unchanged(std::uint32_t number, const FileIdentity& now) const {
   const DataFile file = this->file(number);
   const std::size_t s = state_->holder(number, &Numbering::first_file);
@@ -485,7 +505,8 @@ void Dataset::require_unchanged(std::uint32_t number, const FileIdentity& now) c
 void Dataset::require_not_written_to() const {
   for (std::size_t s = 0; s < state_->shards.size(); ++s) {
     const Shard& shard = state_->shards[s];
-    if (shard.pins == nullptr || shard.pins->of_folder()) continue;
+    // Reads of objects demand the state that was found.
+    if (shard.pins == nullptr || shard.pins->of_folder() || !shard.objects.empty()) continue;
     for (std::uint32_t own = 0; own < shard.index.file_count(); ++own) {
       const auto now = identity_by_name(shard.root / shard.index.file(own).path);
       if (!now || !shard.pins->is_same_file(own, *now)) continue;

@@ -21,6 +21,7 @@ namespace penstock {
 
 class ShardPins;
 struct FileIdentity;
+struct StoredObject;
 
 /// A file of the dataset, as the read engines open it.
 struct DataFile {
@@ -44,6 +45,8 @@ class Dataset {
     /// Of an index that is made of other shards (Index::of): how many of those in front of it. The files and blocks of
     /// its pieces are theirs, numbered as in a dataset of them alone.
     std::size_t borrowed = 0;
+    /// What the index's files are where they lie in a store, as they were when opened; empty: files of a disk.
+    std::vector<std::shared_ptr<const StoredObject>> objects = {};
   };
 
   /// Some samples of the shards in some order, as a view has them. Numbers are those of all samples of all shards.
@@ -101,6 +104,9 @@ class Dataset {
 
   std::uint32_t file_count() const;
   DataFile file(std::uint32_t number) const;
+  /// The object that the file is, in the state in which it was opened; null: it is a file of a disk.
+  const std::shared_ptr<const StoredObject>& stored_object(std::uint32_t number) const;
+  bool in_store() const;  ///< some file is an object
   /// For who has opened a file: it is `now` the one that was there when the dataset was opened. A file that was touched
   /// or copied since is proved (shard_pins.hpp). Throws Error: invalid_argument, naming the file, when it was replaced
   /// or written to; what proving throws.

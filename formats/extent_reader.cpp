@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include <penstock/formats/extent_reader.hpp>
+#include <penstock/formats/places/places.hpp>
 
 namespace penstock {
 
@@ -8,7 +9,7 @@ std::vector<std::byte> ExtentReader::beginning(const Extent& extent, std::uint64
   const std::filesystem::path path = dataset_.file(extent.file).path;
   if (!file_ || file_->first != extent.file) {
     file_.reset();
-    auto source = open_byte_source(path, Access::anywhere);
+    auto source = open_byte_source(path, dataset_.stored_object(extent.file), Access::anywhere);
     dataset_.require_unchanged(extent.file, source->identity());
     file_.emplace(extent.file, std::move(source));
   }

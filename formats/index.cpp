@@ -74,7 +74,7 @@ std::uint64_t bytes_of_shape(const FieldSchema& schema) {
 
 struct Index::State {
   std::shared_ptr<const MadeSamples> made;  // in place of all bytes
-  FileBytes file;
+  std::shared_ptr<const FileBytes> file = std::make_shared<const FileBytes>();
   bool from_disk = false;  // what this process made itself may name files anywhere
   std::vector<std::byte> owned;
   std::span<const std::byte> bytes;
@@ -96,10 +96,10 @@ struct Index::State {
   auto whole(const Read& read) const {
     try {
       auto value = read();
-      file.require_whole();
+      file->require_whole();
       return value;
     } catch (const Error&) {  // it may be of the zeros that stand where the file has ended
-      file.require_whole();
+      file->require_whole();
       throw;
     }
   }
@@ -296,14 +296,21 @@ Index Index::open(const std::filesystem::path& path) {
 }
 
 Index Index::open(FileBytes file, const std::filesystem::path& path, std::size_t skip) {
+  return open(std::make_shared<const FileBytes>(std::move(file)), path, skip, SIZE_MAX);
+}
+
+Index Index::open(std::shared_ptr<const FileBytes> file, const std::filesystem::path& path, std::size_t skip,
+                  std::size_t length) {
   auto state = std::make_unique<State>();
   state->file = std::move(file);
   state->from_disk = true;
-  state->bytes = state->file.bytes().subspan(std::min(skip, state->file.bytes().size()));
+  const std::span<const std::byte> all = state->file->bytes();
+  state->bytes = all.subspan(std::min(skip, all.size()));
+  state->bytes = state->bytes.first(std::min(length, state->bytes.size()));
   try {
     state->parse();
     state->check_content();
-    state->file.require_whole();
+    state->file->require_whole();
   } catch (const Error& error) {
     throw error.in({.shard = path.string()});
   }
@@ -356,7 +363,7 @@ std::string_view Index::key(std::uint64_t sample) const {
   return state_->whole([&] {
     const auto bytes =
         between(state_->section(SectionId::key_offsets), sample, state_->section(SectionId::key_bytes), "keys");
-    state_->file.require_whole(bytes);
+    state_->file->require_whole(bytes);
     return text(bytes);
   });
 }
@@ -391,7 +398,7 @@ bool Index::locate(std::uint64_t sample, std::uint32_t field, std::vector<Piece>
   }
   return state_->whole([&] {
     const bool there = state_->locate(sample, field, pieces);
-    for (const Piece& piece : pieces) state_->file.require_whole(piece.inline_bytes);
+    for (const Piece& piece : pieces) state_->file->require_whole(piece.inline_bytes);
     return there;
   });
 }
@@ -465,7 +472,7 @@ std::span<const std::byte> Index::header(std::uint64_t sample, std::uint32_t fie
   return state_->whole([&] {
     const auto bytes = between(state_->section(SectionId::header_offsets), column * (size() + 1) + sample,
                                state_->section(SectionId::header_bytes), "headers");
-    state_->file.require_whole(bytes);
+    state_->file->require_whole(bytes);
     return bytes;
   });
 }
@@ -483,7 +490,7 @@ RangeSums Index::range_sums(std::uint64_t sample, std::uint32_t field) const {
     const RangeSums found(begin / sizeof(std::uint32_t), own);
     const std::uint64_t length = state_->entry(sample, field).length();
     require(found.size() == (length + RangeSums::kRange - 1) / RangeSums::kRange, "number of ranges");
-    state_->file.require_whole(own);
+    state_->file->require_whole(own);
     return found;
   });
 }
@@ -504,7 +511,7 @@ Block Index::block(std::uint32_t number) const {
 }
 
 std::string_view Index::attributes() const {
-  state_->file.require_whole(state_->section(SectionId::attributes));
+  state_->file->require_whole(state_->section(SectionId::attributes));
   const auto json = text(state_->section(SectionId::attributes));
   return json.empty() ? "{}" : json;
 }
@@ -521,7 +528,7 @@ std::span<const std::byte> Index::bytes() const {
 void Index::verify() const {
   if (made() != nullptr) return;
   state_->check_content();
-  state_->file.require_whole();
+  state_->file->require_whole();
 }
 
 }  // namespace penstock

@@ -59,6 +59,9 @@ class Index {
   static Index open(const std::filesystem::path& path);
   /// The same of what was read of `path`. The index begins `skip` bytes into it, a multiple of 8.
   static Index open(FileBytes file, const std::filesystem::path& path, std::size_t skip = 0);
+  /// The same of one of several in a file: of at most `length` bytes.
+  static Index open(std::shared_ptr<const FileBytes> file, const std::filesystem::path& path, std::size_t skip,
+                    std::size_t length);
   static Index from_bytes(std::vector<std::byte> bytes);
   /// Of samples that are computed when they are asked for. It has no bytes(), and no files or blocks of its own.
   static Index of(std::shared_ptr<const MadeSamples> samples);

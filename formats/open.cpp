@@ -1,6 +1,8 @@
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 
 #include <fcntl.h>
@@ -8,13 +10,14 @@
 
 #include <penstock/base/error.hpp>
 #include <penstock/base/handled_error.hpp>
+#include <penstock/base/parallel_for.hpp>
 #include <penstock/formats/folder/folder.hpp>
 #include <penstock/formats/format.hpp>
 #include <penstock/formats/hdf5/hdf5.hpp>
 #include <penstock/formats/index/sidecar.hpp>
+#include <penstock/formats/index/stored_index.hpp>
 #include <penstock/formats/io/folder_entries.hpp>
 #include <penstock/formats/io/path_pattern.hpp>
-#include <penstock/formats/io/store_address.hpp>
 #include <penstock/formats/lmdb/lmdb.hpp>
 #include <penstock/formats/mds/mds.hpp>
 #include <penstock/formats/megatron/megatron.hpp>
@@ -24,6 +27,9 @@
 #include <penstock/formats/packed/manifest.hpp>
 #include <penstock/formats/packed/packed.hpp>
 #include <penstock/formats/packed/parts.hpp>
+#include <penstock/formats/packed/stored_dataset.hpp>
+#include <penstock/formats/places/places.hpp>
+#include <penstock/formats/places/seen_places.hpp>
 #include <penstock/formats/tar/tar.hpp>
 #include <penstock/formats/tfrecord/tfrecord.hpp>
 #include <penstock/formats/zip/zip.hpp>
@@ -32,6 +38,8 @@ namespace penstock {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr std::uint64_t kLongestManifest = std::uint64_t{1} << 30;
 
 // The packings, in the order open() tries them. A folder of files comes last: it takes whatever lies in a folder.
 const std::array kFormats{&kTar, &kLmdb, &kHdf5, &kMds, &kTfrecord, &kNpy, &kMegatron, &kZip, &kFolder};
@@ -50,6 +58,10 @@ std::string unfinished(const fs::path& partial) {
 }
 
 void require_readable(const fs::path& path) {
+  if (is_address(path)) {
+    if (!is_file(path) && !is_folder(path)) throw Error::io(ENOENT, "cannot open", {.dataset = path.string()});
+    return;
+  }
   std::error_code failure;
   const fs::file_status status = fs::status(path, failure);
   if (status.type() == fs::file_type::not_found) {
@@ -89,21 +101,69 @@ struct Stopped {
   std::exception_ptr by;
 };
 
+Dataset::Shard shard_of_store(const Format& format, const fs::path& file, std::string name,
+                              const OpenProgress& progress) {
+  if (&format == format_named(kLmdb.name)) {
+    throw Error::unsupported(
+        "LMDB files of others are read from a disk alone: copy this one there (penstock stage), or "
+        "pack it, which makes shards that are read from stores");
+  }
+  StoredIndex stored = stored_index(format, file, progress);
+  SeenPlaces::current()->forget_source(file.native());
+  for (const auto& object : stored.objects) SeenPlaces::current()->forget_source(object->address);
+  auto pins = pins_of(stored.objects);
+  return {.index = std::move(stored.index),
+          .root = root_of(file),
+          .name = std::move(name),
+          .pins = std::move(pins),
+          .objects = std::move(stored.objects)};
+}
+
+Dataset::Shard open_shard(const Format& format, const fs::path& path, const fs::path& file,
+                          const OpenProgress& progress) {
+  std::string name = name_of(file, path);
+  try {
+    if (is_address(file)) return shard_of_store(format, file, name, progress);
+    ProvenIndex proven = sidecar_index(format, file, progress);
+    auto pins = proven.pins(format, file);
+    return {.index = std::move(proven.index), .root = root_of(file), .name = name, .pins = std::move(pins)};
+  } catch (const Stopped&) {
+    throw;
+  } catch (...) {
+    throw handled_error({.dataset = path.string(), .shard = file == path ? "" : name});
+  }
+}
+
+// A store answers many as fast as one.
+constexpr unsigned kShardsAtOnce = 8;
+
+std::vector<Dataset::Shard> open_stored_shards(const Format& format, const fs::path& path,
+                                               const std::vector<fs::path>& files, const OpenProgress& progress) {
+  std::vector<std::optional<Dataset::Shard>> opened(files.size());
+  SeenPlaces* const seen = SeenPlaces::current();
+  parallel_for(
+      files.size(), std::min<unsigned>(kShardsAtOnce, static_cast<unsigned>(files.size())),
+      [&](std::uint64_t i) {
+        const SeenPlaces::Use use(seen);
+        opened[i] = open_shard(format, path, files[i], {});
+      },
+      [&](std::uint64_t done, std::uint64_t count) {
+        if (progress) progress(done, count);
+        return true;
+      });
+  std::vector<Dataset::Shard> shards;
+  for (auto& shard : opened) shards.push_back(std::move(*shard));
+  return shards;
+}
+
 Dataset open_foreign(const Format& format, const fs::path& path, const std::vector<fs::path>& files,
                      const OpenProgress& progress) {
   std::vector<Dataset::Shard> shards;
-  for (const fs::path& file : files) {
-    const std::string name = name_of(file, path);
-    try {
-      ProvenIndex proven = sidecar_index(format, file, progress);
-      auto pins = proven.pins(format, file);
-      shards.push_back(
-          {.index = std::move(proven.index), .root = root_of(file), .name = name, .pins = std::move(pins)});
-    } catch (const Stopped&) {
-      throw;
-    } catch (...) {
-      throw handled_error({.dataset = path.string(), .shard = file == path ? "" : name});
-    }
+  if (files.size() > 1 && std::ranges::all_of(files, is_address)) {
+    expect_places(files);
+    shards = open_stored_shards(format, path, files, progress);
+  } else {
+    for (const fs::path& file : files) shards.push_back(open_shard(format, path, file, progress));
   }
   std::string attributes(shards.front().index.attributes());
   std::vector<std::string> classes = classes_in(attributes);
@@ -128,9 +188,15 @@ Dataset open_files(std::span<const fs::path> files, const fs::path& pattern, con
   if (files.empty()) refuse(pattern, "matches no file");
   std::vector<fs::path> shards;
   const Format* found = nullptr;
+  expect_places(files);
   for (const fs::path& file : files) {
     require_readable(file);
-    if (fs::exists(file / Manifest::kFileName))
+    if (is_address(file) && found != nullptr && is_file(file) && file.extension() == shards.front().extension()) {
+      shards.push_back(file);  // its first bytes are looked at when it is indexed
+      continue;
+    }
+    if (is_address(file) ? is_folder(file) && is_file(file / Manifest::kFileName)
+                         : fs::exists(file / Manifest::kFileName))
       refuse(pattern, "matches " + file.string() + ", which penstock packed: open it alone");
     const std::vector<fs::path> own = find_by(found, file);
     if (own.empty()) {
@@ -145,8 +211,7 @@ Dataset open_files(std::span<const fs::path> files, const fs::path& pattern, con
 [[noreturn]] void refuse_unknown(const fs::path& path) {
   std::string names;
   for (const Format& format : formats()) names += (names.empty() ? "" : ", ") + std::string(format.name);
-  std::error_code failure;
-  if (!fs::is_directory(path, failure)) {
+  if (!is_folder(path)) {
     const bool perhaps_mixture = path.extension() == ".json";
     refuse(path,
            "is a file of no known kind (known: " + names + ")" +
@@ -154,7 +219,8 @@ Dataset open_files(std::span<const fs::path> files, const fs::path& pattern, con
                                   "of the commands bench, tune and show"
                                 : ""));
   }
-  refuse(path, is_empty_folder(path) ? "is an empty folder" : "is a folder of no known kind (known: " + names + ")");
+  refuse(path, !is_address(path) && is_empty_folder(path) ? "is an empty folder"
+                                                          : "is a folder of no known kind (known: " + names + ")");
 }
 
 }  // namespace
@@ -177,8 +243,38 @@ const Format* format_named(std::string_view name) {
 
 namespace {
 
+// A store that may be read and not listed is like a web server.
+bool is_packed_in_store(const fs::path& address) {
+  const fs::path manifest = address / Manifest::kFileName;
+  if (!lists_nothing(address)) {
+    try {
+      return is_folder(address) && is_file(manifest);
+    } catch (const Error&) {
+      if (!SeenPlaces::current()->read_whole(manifest.native(), kLongestManifest)) throw;
+      return true;
+    }
+  }
+  return SeenPlaces::current()->read_whole(manifest.native(), kLongestManifest).has_value();
+}
+
+// `given` is what the user wrote, of which `address` is what may be shown.
+Dataset open_address(const fs::path& given, const fs::path& address, const OpenProgress& progress) {
+  if (is_pattern(address.native())) return open_files(expand_places(given), address, progress);
+  if (address.filename() == Manifest::kFileName) return open_stored_dataset(address.parent_path());
+  if (is_packed_in_store(address)) return open_stored_dataset(address);
+  for (const Format& format : formats()) {
+    if (format.name == kFolder.name) break;
+    const std::vector<fs::path> shards = format.find_shards(address);
+    if (!shards.empty()) return open_foreign(format, address, shards, progress);
+  }
+  require_readable(address);
+  if (!is_folder(address)) refuse_unknown(address);
+  refuse(address,
+         "is a folder of no known shards: loose files are not read from stores, so pack them (penstock pack "
+         "SOURCE DESTINATION), or copy them to a disk");
+}
+
 Dataset open_any(const fs::path& path, const OpenProgress& progress) {
-  require_readable_place(path);
   std::error_code absent;
   if (is_pattern(path.native()) && !fs::exists(path, absent)) {
     std::vector<fs::path> files = expand_pattern(path.native());
@@ -222,11 +318,22 @@ Dataset opened(const fs::path& path, const OpenProgress& progress, const Opening
 }  // namespace
 
 Dataset open(const fs::path& path, const OpenProgress& progress) {
+  if (const auto address = address_of(path)) {
+    SeenPlaces seen;
+    const SeenPlaces::Use use(&seen);
+    return opened(*address, progress, [&](const OpenProgress& told) { return open_address(path, *address, told); });
+  }
   return opened(path, progress, [&](const OpenProgress& told) { return open_any(path, told); });
 }
 
 Dataset open_shards(std::span<const fs::path> files, const fs::path& name, const OpenProgress& progress) {
-  return opened(name, progress, [&](const OpenProgress& told) { return open_files(files, name, told); });
+  SeenPlaces seen;
+  const SeenPlaces::Use use(&seen);
+  return opened(name, progress, [&](const OpenProgress& told) {
+    std::vector<fs::path> places;
+    for (const fs::path& file : files) places.push_back(address_of(file).value_or(file));
+    return open_files(places, name, told);
+  });
 }
 
 }  // namespace penstock

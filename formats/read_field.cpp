@@ -4,7 +4,7 @@
 #include <penstock/base/error.hpp>
 #include <penstock/formats/dataset.hpp>
 #include <penstock/formats/filters/filters.hpp>
-#include <penstock/formats/io/byte_source.hpp>
+#include <penstock/formats/places/places.hpp>
 
 namespace penstock {
 namespace {
@@ -14,7 +14,7 @@ std::vector<std::byte> read_extent(const Dataset& dataset, const Extent& extent)
   const std::filesystem::path path = dataset.file(extent.file).path;
   const ErrorContext context{.shard = path.string(), .offset = extent.offset};
   try {
-    const auto source = open_byte_source(path);
+    const auto source = open_byte_source(path, dataset.stored_object(extent.file), Access::in_order);
     const FileIdentity identity = source->identity();
     dataset.require_unchanged(extent.file, identity);
     const std::uint64_t size = identity.size;

@@ -7,6 +7,7 @@
 #include <penstock/formats/hdf5/object.hpp>
 #include <penstock/formats/io/checks_sums.hpp>
 #include <penstock/formats/io/crc32c.hpp>
+#include <penstock/formats/places/places.hpp>
 
 namespace penstock {
 namespace {
@@ -41,8 +42,7 @@ void check_width(std::uint8_t width) {
 }  // namespace
 
 std::optional<std::uint64_t> hdf5_signature(const std::filesystem::path& path) {
-  std::error_code ignored;
-  if (!std::filesystem::is_regular_file(path, ignored)) return std::nullopt;
+  if (!is_file(path)) return std::nullopt;
   return signature_in(*open_byte_source(path));
 }
 

@@ -19,6 +19,7 @@
 #include <penstock/formats/index/row_key.hpp>
 #include <penstock/formats/index/row_limit.hpp>
 #include <penstock/formats/io/folder_entries.hpp>
+#include <penstock/formats/places/places.hpp>
 
 namespace penstock {
 namespace {
@@ -31,13 +32,12 @@ bool named_like_hdf5(const fs::path& file) {
 }
 
 std::vector<fs::path> find_hdf5(const fs::path& path) {
-  std::error_code ignored;
-  if (fs::is_regular_file(path, ignored)) return hdf5_signature(path) ? std::vector{path} : std::vector<fs::path>();
+  if (is_file(path)) return hdf5_signature(path) ? std::vector{path} : std::vector<fs::path>();
   std::vector<fs::path> shards;
-  if (!fs::is_directory(path, ignored)) return shards;
-  visit_names(path, [&](const char* name) {
+  if (!is_folder(path)) return shards;
+  visit_place(path, [&](const char* name) {
     fs::path shard = path / name;
-    if (named_like_hdf5(shard) && fs::is_regular_file(shard, ignored)) shards.push_back(std::move(shard));
+    if (named_like_hdf5(shard) && is_file(shard)) shards.push_back(std::move(shard));
     return true;
   });
   std::sort(shards.begin(), shards.end());

@@ -3,8 +3,8 @@
 #include <string>
 
 #include <penstock/formats/index/probe_stamp.hpp>
-#include <penstock/formats/io/byte_source.hpp>
 #include <penstock/formats/io/hash.hpp>
+#include <penstock/formats/places/places.hpp>
 
 namespace penstock {
 

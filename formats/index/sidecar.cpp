@@ -11,11 +11,13 @@
 #include <penstock/base/error.hpp>
 #include <penstock/formats/folder/folder.hpp>
 #include <penstock/formats/index/difference.hpp>
+#include <penstock/formats/index/index_folder.hpp>
 #include <penstock/formats/index/sidecar.hpp>
 #include <penstock/formats/index/sidecar_file.hpp>
 #include <penstock/formats/io/atomic_file.hpp>
 #include <penstock/formats/io/crc32c.hpp>
 #include <penstock/formats/io/hash.hpp>
+#include <penstock/formats/places/places.hpp>
 
 namespace penstock {
 namespace {
@@ -223,17 +225,6 @@ Index keep(Index index, const fs::path& place, const SidecarHeader& header) {
   }
 }
 
-fs::path cache_folder() {
-  if (const char* folder = std::getenv("PENSTOCK_INDEX_DIR"); folder != nullptr && *folder != '\0') return folder;
-  if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache != nullptr && *cache != '\0') {
-    return fs::path(cache) / "penstock";
-  }
-  if (const char* home = std::getenv("HOME"); home != nullptr && *home != '\0') {
-    return fs::path(home) / ".cache" / "penstock";
-  }
-  return {};
-}
-
 // Root may write where nobody is meant to; a folder that is marked read-only is left alone all the same.
 bool marked_read_only(const fs::path& folder) {
   constexpr fs::perms any_write = fs::perms::owner_write | fs::perms::group_write | fs::perms::others_write;
@@ -251,14 +242,13 @@ fs::path beside(const fs::path& shard) {
 }  // namespace
 
 fs::path root_of(const fs::path& shard) {
-  std::error_code ignored;
-  if (fs::is_directory(shard, ignored)) return shard;
+  if (is_folder(shard)) return shard;
   return shard.has_parent_path() ? shard.parent_path() : fs::path(".");
 }
 
 std::vector<fs::path> sidecar_paths(const fs::path& shard) {
   std::vector<fs::path> paths{beside(shard)};
-  if (const fs::path cache = cache_folder(); !cache.empty()) {
+  if (const fs::path cache = index_folder(); !cache.empty()) {
     std::error_code ignored;
     const fs::path absolute = fs::weakly_canonical(shard, ignored);
     paths.push_back(

@@ -12,6 +12,7 @@
 #include <penstock/formats/io/descriptor.hpp>
 #include <penstock/formats/io/ownership.hpp>
 #include <penstock/formats/io/path_inside.hpp>
+#include <penstock/formats/places/places.hpp>
 
 namespace penstock {
 namespace {
@@ -48,8 +49,7 @@ bool belongs_to_another(const fs::path& place) {
 }
 
 bool names_only(const Index& index, const fs::path& shard) {
-  std::error_code ignored;
-  const bool folder = fs::is_directory(shard, ignored);
+  const bool folder = is_folder(shard);
   if (!folder && index.file_count() > 1) return false;
   for (std::uint32_t i = 0; i < index.file_count(); ++i) {
     const std::string path = index.file(i).path;

@@ -29,20 +29,13 @@ class FileSource final : public ByteSource {
 
 }  // namespace
 
-std::shared_ptr<const ByteSource> open_byte_source(const std::filesystem::path& path, Access access) {
+std::shared_ptr<const ByteSource> open_file_source(const std::filesystem::path& path, Access access) {
   Descriptor file = Descriptor::open(path, O_RDONLY);
   struct stat status {};
   if (::fstat(file.get(), &status) != 0) throw Error::io(errno, "cannot stat " + path.string());
   if (!S_ISREG(status.st_mode)) throw Error::invalid_argument(path.string() + " is not a file");
   if (access == Access::anywhere) ::posix_fadvise(file.get(), 0, 0, POSIX_FADV_RANDOM);
   return std::make_shared<FileSource>(path, std::move(file), static_cast<std::uint64_t>(status.st_size));
-}
-
-std::vector<std::byte> first_bytes(const std::filesystem::path& path, std::size_t length) {
-  const auto source = open_byte_source(path);
-  std::vector<std::byte> bytes(length);
-  bytes.resize(source->read(0, bytes));
-  return bytes;
 }
 
 }  // namespace penstock

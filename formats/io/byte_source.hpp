@@ -1,4 +1,4 @@
-// Where the bytes of a shard are read from while it is found, proved and indexed: a file.
+// Where the bytes of a shard are read from while it is found, proved and indexed: a file, or an object of a store.
 #pragma once
 
 #include <cstddef>
@@ -42,10 +42,8 @@ class ByteSource {
 /// How it will be read. Of a file that is read here and there the kernel reads nothing ahead, which may be megabytes.
 enum class Access : std::uint8_t { in_order, anywhere };
 
-/// Throws Error: io; invalid_argument, where it is no file.
-std::shared_ptr<const ByteSource> open_byte_source(const std::filesystem::path& path, Access access = Access::in_order);
-
-/// Its first `length` bytes, or all that it has. Throws what open_byte_source() and reading throw.
-std::vector<std::byte> first_bytes(const std::filesystem::path& path, std::size_t length);
+/// Of a file; open_byte_source() (formats/places/places.hpp) of objects too. Throws Error: io; invalid_argument, where it
+/// is no file.
+std::shared_ptr<const ByteSource> open_file_source(const std::filesystem::path& path, Access access);
 
 }  // namespace penstock

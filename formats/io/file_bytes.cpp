@@ -2,6 +2,7 @@
 #include <cerrno>
 #include <new>
 #include <string>
+#include <utility>
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -46,6 +47,9 @@ void FileBytes::Release::operator()(const std::byte* memory) const {
 
 FileBytes::FileBytes(const std::filesystem::path& path)
     : FileBytes(Descriptor::open(path, O_RDONLY | O_NONBLOCK), path) {}
+
+FileBytes::FileBytes(std::vector<std::byte> bytes, std::filesystem::path path)
+    : owned_(std::move(bytes)), path_(std::move(path)), bytes_(owned_) {}
 
 FileBytes::FileBytes(const Descriptor& file, const std::filesystem::path& path) : path_(path) {
   struct stat status {};

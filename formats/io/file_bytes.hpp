@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include <penstock/base/sigbus_guard.hpp>
 #include <penstock/formats/io/descriptor.hpp>
@@ -22,6 +23,8 @@ class FileBytes {
   explicit FileBytes(const std::filesystem::path& path);
   /// The same for a file that is open already.
   FileBytes(const Descriptor& file, const std::filesystem::path& path);
+  /// Bytes that were read elsewhere; `path` is for messages.
+  FileBytes(std::vector<std::byte> bytes, std::filesystem::path path);
   FileBytes(FileBytes&& other) noexcept = default;
   FileBytes& operator=(FileBytes&& other) noexcept = default;
   ~FileBytes() = default;
@@ -48,6 +51,7 @@ class FileBytes {
 
   std::unique_ptr<const std::byte, Release> memory_{nullptr, Release{0}};
   std::unique_ptr<const std::byte, Unmap> mapping_{nullptr, Unmap{0}};
+  std::vector<std::byte> owned_;
   GuardedMapping guard_;  // goes before the mapping
   std::filesystem::path path_;
   std::span<const std::byte> bytes_;

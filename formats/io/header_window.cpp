@@ -2,6 +2,7 @@
 #include <utility>
 
 #include <penstock/formats/io/header_window.hpp>
+#include <penstock/formats/places/places.hpp>
 
 namespace penstock {
 

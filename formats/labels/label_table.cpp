@@ -8,6 +8,7 @@
 #include <penstock/base/error.hpp>
 #include <penstock/formats/io/file_bytes.hpp>
 #include <penstock/formats/labels/label_table.hpp>
+#include <penstock/formats/places/places.hpp>
 #include <penstock/formats/text/json_depth.hpp>
 
 namespace penstock {
@@ -276,7 +277,7 @@ LabelTable read_json(std::string_view text, const std::string& wanted) {
 }  // namespace
 
 std::string read_text_file(const std::filesystem::path& path) {
-  const FileBytes file(path);
+  const FileBytes file = read_place(path);
   std::string_view text(reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size());
   if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
   std::string copy(text);

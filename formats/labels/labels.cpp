@@ -9,6 +9,7 @@
 #include <penstock/formats/folder/folder_names.hpp>
 #include <penstock/formats/labels/label_table.hpp>
 #include <penstock/formats/labels/labels.hpp>
+#include <penstock/formats/places/places.hpp>
 
 namespace penstock {
 namespace {
@@ -291,15 +292,26 @@ std::span<const std::byte> Labels::of(std::uint64_t sample) const {
   return std::span(bytes).subspan(first, ends.at(sample) - first);
 }
 
+namespace {
+
+// Of "FILE:COLUMN" too, where a file has that name; the colon of an address ends no file's name.
+bool is_label_file(const fs::path& path, std::size_t colon) {
+  if (path.native().substr(colon).starts_with("://") || path.native().substr(colon).starts_with(":/")) return true;
+  const auto address = address_of(path);
+  return address ? is_file(*address) : fs::exists(path);
+}
+
+}  // namespace
+
 Labels read_labels(const std::string& file_and_column, const Dataset& dataset, std::span<const std::string> classes) {
   fs::path path = file_and_column;
   std::string column;
   const std::size_t colon = file_and_column.rfind(':');
-  if (colon != std::string::npos && !fs::exists(path)) {
+  if (colon != std::string::npos && !is_label_file(path, colon)) {
     path = file_and_column.substr(0, colon);
     column = file_and_column.substr(colon + 1);
   }
-  const LabelTable table = read_label_table(path, column);
+  const LabelTable table = read_label_table(address_of(path).value_or(path), column);
   try {
     const std::vector<std::uint64_t> row_of = match(table.rows, dataset);
     return Encoder(table, row_of, classes).encode();

@@ -11,7 +11,6 @@
 #include <penstock/base/error.hpp>
 #include <penstock/base/printable.hpp>
 #include <penstock/formats/index/indexed_path.hpp>
-#include <penstock/formats/io/byte_source.hpp>
 #include <penstock/formats/io/folder_entries.hpp>
 #include <penstock/formats/lmdb/listing.hpp>
 #include <penstock/formats/lmdb/lmdb.hpp>
@@ -19,6 +18,7 @@
 #include <penstock/formats/lmdb/records.hpp>
 #include <penstock/formats/lmdb/values.hpp>
 #include <penstock/formats/lmdb/writer.hpp>
+#include <penstock/formats/places/places.hpp>
 
 namespace penstock {
 namespace {
@@ -31,23 +31,20 @@ constexpr std::string_view kSampleCount = "num-samples";
 constexpr std::size_t kMostDatabases = 256;
 
 bool begins_like_lmdb(const fs::path& file) {
-  std::error_code ignored;
-  if (!fs::is_regular_file(file, ignored)) return false;
+  if (!is_file(file)) return false;
   const std::vector<std::byte> head = first_bytes(file, LmdbPages::kHeadBytes);
   return head.size() == LmdbPages::kHeadBytes && LmdbPages::begins_like_one(head);
 }
 
 fs::path data_file(const fs::path& shard) {
-  std::error_code ignored;
-  return fs::is_directory(shard, ignored) ? shard / kDataFile : shard;
+  return is_folder(shard) ? shard / kDataFile : shard;
 }
 
 std::vector<fs::path> find_lmdb(const fs::path& path) {
   if (begins_like_lmdb(data_file(path))) return {path};
   std::vector<fs::path> shards;
-  std::error_code ignored;
-  if (!fs::is_directory(path, ignored)) return shards;
-  visit_names(path, [&](const char* name) {
+  if (!is_folder(path)) return shards;
+  visit_place(path, [&](const char* name) {
     fs::path shard = path / name;
     if (shard.extension() == kLmdb.extension && begins_like_lmdb(data_file(shard))) shards.push_back(std::move(shard));
     return true;

@@ -8,6 +8,7 @@
 #include <penstock/base/error.hpp>
 #include <penstock/formats/io/crc32c.hpp>
 #include <penstock/formats/lmdb/pages.hpp>
+#include <penstock/formats/places/places.hpp>
 
 namespace penstock {
 namespace {

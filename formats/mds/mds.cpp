@@ -11,12 +11,12 @@
 #include <penstock/formats/index/inline_piece.hpp>
 #include <penstock/formats/index/probe_stamp.hpp>
 #include <penstock/formats/index/row_key.hpp>
-#include <penstock/formats/io/file_bytes.hpp>
 #include <penstock/formats/io/hash.hpp>
 #include <penstock/formats/io/header_window.hpp>
 #include <penstock/formats/mds/columns.hpp>
 #include <penstock/formats/mds/mds.hpp>
 #include <penstock/formats/mds/writer.hpp>
+#include <penstock/formats/places/places.hpp>
 #include <penstock/formats/text/json_document.hpp>
 #include <penstock/formats/text/json_number.hpp>
 
@@ -66,6 +66,21 @@ std::string plain_name(const Json& file) {
   return name;
 }
 
+void expect_shards(const fs::path& folder, const std::vector<Description>& shards) {
+  if (!is_address(folder)) return;
+  std::vector<fs::path> places;
+  for (const Description& shard : shards) {
+    for (const std::string& name : {shard.raw_name, shard.zip_name}) {
+      if (!name.empty()) places.push_back(place_inside(folder, name));
+    }
+  }
+  expect_places(places);
+}
+
+bool is_there(const fs::path& folder, const std::string& name) {
+  return !name.empty() && is_file(is_address(folder) ? place_inside(folder, name) : folder / name);
+}
+
 Description description_from(const Json& json) {
   if (!is_text(json.at("format"), "mds")) {
     throw Error::unsupported("shards of format " + json.at("format").dump() + ": only mds is read",
@@ -94,7 +109,7 @@ Description description_from(const Json& json) {
 }
 
 std::vector<Description> read_index_json(const fs::path& folder) {
-  const FileBytes file(folder / kIndexName);
+  const FileBytes file = read_place(folder / kIndexName);
   return reading_json([&] {
     const std::string_view text = text_of(file.bytes());
     const JsonDocument json(text);
@@ -153,10 +168,9 @@ class MdsIndexer {
 
  private:
   void add_shard(const Description& shard) {
-    std::error_code ignored;
-    const bool plain = fs::is_regular_file(folder_ / shard.raw_name, ignored);
+    const bool plain = is_there(folder_, shard.raw_name);
     const std::string& name = plain || shard.zip_name.empty() ? shard.raw_name : shard.zip_name;
-    if (!fs::is_regular_file(folder_ / name, ignored)) {
+    if (!is_there(folder_, name)) {
       throw Error::corrupt("index.json names a shard that is not there: " + name);
     }
     HeaderWindow file(folder_ / name, name);
@@ -295,9 +309,8 @@ bool is_empty_list(std::string_view text) {
 }
 
 bool lists_mds_shards(const fs::path& index) {
-  std::error_code ignored;
-  if (!fs::is_regular_file(index, ignored)) return false;
-  const FileBytes file(index);
+  if (!is_file(index)) return false;
+  const FileBytes file = read_place(index);
   const std::string_view text = text_of(file.bytes());
   const std::size_t shards = text.find(kShards);
   const bool found = shards != std::string_view::npos && (text.find("\"column_encodings\"") != std::string_view::npos ||
@@ -313,14 +326,13 @@ std::vector<fs::path> find_mds(const fs::path& path) {
 }
 
 std::uint64_t stamp_mds(const fs::path& folder) {
-  const FileBytes index(folder / kIndexName);
+  const FileBytes index = read_place(folder / kIndexName);
   std::uint64_t stamp = hash64(text_of(index.bytes()));
   index.require_whole();
   for (const Description& shard : read_index_json(folder)) {
-    std::error_code ignored;
     for (const std::string& name : {shard.raw_name, shard.zip_name}) {
-      const bool there = !name.empty() && fs::is_regular_file(folder / name, ignored);
-      stamp = mix64(stamp ^ (there ? mix64(fs::file_size(folder / name, ignored) + 1) : 0));
+      const bool there = is_there(folder, name);
+      stamp = mix64(stamp ^ (there ? mix64(size_of_file(folder / name) + 1) : 0));
     }
   }
   return stamp;
@@ -328,10 +340,11 @@ std::uint64_t stamp_mds(const fs::path& folder) {
 
 std::vector<fs::path> watched_mds(const fs::path& folder) {
   std::vector<fs::path> files{folder / kIndexName};
-  for (const Description& shard : read_index_json(folder)) {
-    std::error_code ignored;
+  const std::vector<Description> shards = read_index_json(folder);
+  expect_shards(folder, shards);
+  for (const Description& shard : shards) {
     for (const std::string& name : {shard.raw_name, shard.zip_name}) {
-      if (!name.empty() && fs::is_regular_file(folder / name, ignored)) files.push_back(folder / name);
+      if (is_there(folder, name)) files.push_back(folder / name);
     }
   }
   return files;

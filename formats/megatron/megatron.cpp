@@ -14,6 +14,7 @@
 #include <penstock/formats/io/hash.hpp>
 #include <penstock/formats/io/header_window.hpp>
 #include <penstock/formats/megatron/megatron.hpp>
+#include <penstock/formats/places/places.hpp>
 
 namespace penstock {
 namespace {
@@ -29,8 +30,7 @@ fs::path data_of(const fs::path& idx) {
 }
 
 bool begins_as_token_index(const fs::path& path) {
-  std::error_code ignored;
-  if (!fs::is_regular_file(path, ignored)) return false;
+  if (!is_file(path)) return false;
   HeaderWindow file(path, path.filename().string());
   return file.size() >= kTokenMagic.size() &&
          text_of(file.read(0, kTokenMagic.size(), kTokenMagic.size())) == kTokenMagic;
@@ -58,7 +58,7 @@ std::optional<DType> token_dtype(std::uint8_t code) {
 // The three tables of an .idx file, checked for lengths; what they say is checked where it is read.
 class TokenIndex {
  public:
-  TokenIndex(const fs::path& idx, std::string shard) : shard_(std::move(shard)), file_(idx), bytes_(file_.bytes()) {
+  TokenIndex(const fs::path& idx, std::string shard) : shard_(std::move(shard)), file_(read_place(idx)), bytes_(file_.bytes()) {
     if (text_of(bytes_.first(std::min(bytes_.size(), kTokenMagic.size()))) != kTokenMagic)
       throw corrupt("does not begin as an index of Megatron-LM does", 0);
     if (bytes_.size() < kTokenHeader) throw corrupt("ends inside its header", bytes_.size());
@@ -170,12 +170,11 @@ void add_sequence(std::vector<Piece>& pieces, const Extent& extent) {
 Index index_tokens(const fs::path& shard, const fs::path& root, const OpenProgress&) {
   const TokenIndex index(shard, indexed_path(shard, root));
   const fs::path data = data_of(shard);
-  std::error_code failure;
-  const std::uint64_t size = fs::file_size(data, failure);
-  if (failure) throw Error::io(failure.value(), "cannot open " + data.string() + ", whose index this is");
+  if (!is_file(data)) throw Error::io(ENOENT, "cannot open " + data.string() + ", whose index this is");
+  const std::uint64_t size = size_of_file(data);
   IndexBuilder builder;
   builder.add_file({.path = indexed_path(data, root), .size = size, .stamp = probe_stamp(data)});
-  builder.add_file({.path = indexed_path(shard, root), .size = fs::file_size(shard), .stamp = probe_stamp(shard)});
+  builder.add_file({.path = indexed_path(shard, root), .size = size_of_file(shard), .stamp = probe_stamp(shard)});
   const std::uint32_t tokens = builder.field({.name = "tokens", .codec = "tokens", .dtype = index.dtype()});
   const std::string name = shard.stem().string() + "/";  // a folder may hold several
   std::vector<Piece> pieces;
@@ -196,15 +195,14 @@ Index index_tokens(const fs::path& shard, const fs::path& root, const OpenProgre
 }
 
 std::vector<fs::path> find_tokens(const fs::path& path) {
-  std::error_code ignored;
-  if (fs::is_regular_file(path, ignored)) {
+  if (is_file(path)) {
     const fs::path idx = fs::path(path).replace_extension(".idx");
     const bool named = path.extension() == ".idx" || path.extension() == ".bin";
     return named && begins_as_token_index(idx) ? std::vector{idx} : std::vector<fs::path>();
   }
   std::vector<fs::path> shards;
-  if (!fs::is_directory(path, ignored)) return shards;
-  visit_names(path, [&](const char* name) {
+  if (!is_folder(path)) return shards;
+  visit_place(path, [&](const char* name) {
     if (*name != '.' && fs::path(name).extension() == ".idx") shards.push_back(path / name);
     return true;
   });
@@ -214,9 +212,8 @@ std::vector<fs::path> find_tokens(const fs::path& path) {
 }
 
 std::uint64_t stamp_tokens(const fs::path& shard) {
-  std::error_code ignored;
   const fs::path data = data_of(shard);
-  return mix64(probe_stamp(shard) ^ (fs::exists(data, ignored) ? mix64(probe_stamp(data)) : 0));
+  return mix64(probe_stamp(shard) ^ (is_file(data) ? mix64(probe_stamp(data)) : 0));
 }
 
 std::vector<fs::path> watched_tokens(const fs::path& shard) {

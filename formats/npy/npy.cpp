@@ -14,6 +14,7 @@
 #include <penstock/formats/index/row_limit.hpp>
 #include <penstock/formats/npy/header.hpp>
 #include <penstock/formats/npy/npy.hpp>
+#include <penstock/formats/places/places.hpp>
 #include <penstock/formats/zip/entries.hpp>
 
 namespace penstock {
@@ -201,8 +202,7 @@ bool npy_proves(const fs::path& shard, const Index& index, const OpenProgress& p
 }
 
 std::vector<fs::path> find_npy(const fs::path& path) {
-  std::error_code ignored;
-  if (!fs::is_regular_file(path, ignored)) return {};
+  if (!is_file(path)) return {};
   if (path.extension() == ".npy" || path.extension() == ".npz") return {path};
   HeaderWindow file(path, path.filename().string());
   const bool begins = file.size() >= 6 && text_of(file.read(0, 6, 6)) == "\x93NUMPY";

@@ -6,6 +6,7 @@
 #include <penstock/formats/format.hpp>
 #include <penstock/formats/io/atomic_file.hpp>
 #include <penstock/formats/io/folder_entries.hpp>
+#include <penstock/formats/packed/combined_index.hpp>
 #include <penstock/formats/packed/commit.hpp>
 #include <penstock/formats/packed/journal.hpp>
 #include <penstock/formats/packed/manifest.hpp>
@@ -15,10 +16,8 @@ namespace penstock {
 
 namespace fs = std::filesystem;
 
-namespace {
-
-// What the packing's own readers want beside the shards.
-void complete(const fs::path& partial, const Manifest& manifest) {
+void complete_folder(const fs::path& partial, const Manifest& manifest) {
+  write_combined_index(partial, manifest);
   const Format* format = format_named(manifest.format);
   if (format == nullptr || format->complete == nullptr) return;
   std::vector<std::string> names;
@@ -26,11 +25,9 @@ void complete(const fs::path& partial, const Manifest& manifest) {
   format->complete(partial, names);
 }
 
-}  // namespace
-
 void commit_dataset(const fs::path& partial, const fs::path& destination, const std::string& manifest,
                     std::string_view marker) {
-  complete(partial, Manifest::from_json(manifest));
+  complete_folder(partial, Manifest::from_json(manifest));
   write_atomically(partial / Manifest::kFileName, std::as_bytes(std::span(manifest.data(), manifest.size())));
   if (fs::exists(destination)) {
     for (const std::string_view name : {Journal::kFileName, kJoining}) fs::remove(destination / name);

@@ -5,7 +5,13 @@
 #include <string>
 #include <string_view>
 
+#include <penstock/formats/packed/manifest.hpp>
+
 namespace penstock {
+
+/// Writes into `partial` the combined index, and what the packing's own readers want beside all shards. Throws Error:
+/// io; corrupt.
+void complete_folder(const std::filesystem::path& partial, const Manifest& manifest);
 
 /// Writes penstock.json into `partial` and renames that folder to `destination`, in whose place it comes if there is
 /// one. `marker` names the file in `partial` that says it is unfinished; it goes last. Each step is safe to be the last

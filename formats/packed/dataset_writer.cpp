@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <charconv>
+#include <chrono>
 #include <cstdio>
 #include <future>
 #include <nlohmann/json.hpp>
@@ -14,21 +15,27 @@
 #include <penstock/formats/io/crc32c.hpp>
 #include <penstock/formats/io/folder_entries.hpp>
 #include <penstock/formats/io/hash.hpp>
+#include <penstock/formats/io/hidden_folder.hpp>
 #include <penstock/formats/io/ownership.hpp>
-#include <penstock/formats/io/store_address.hpp>
+#include <penstock/formats/io/temporary_place.hpp>
 #include <penstock/formats/packed/commit.hpp>
+#include <penstock/formats/packed/dataset_upload.hpp>
 #include <penstock/formats/packed/dataset_writer.hpp>
 #include <penstock/formats/packed/filled_shard.hpp>
 #include <penstock/formats/packed/journal.hpp>
 #include <penstock/formats/packed/manifest.hpp>
 #include <penstock/formats/packed/parts.hpp>
 #include <penstock/formats/packed/shard_sum.hpp>
+#include <penstock/formats/places/address.hpp>
+#include <penstock/formats/places/store_destination.hpp>
 
 namespace penstock {
 namespace {
 
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
+
+constexpr std::string_view kSpoolPrefix = ".penstock-spool-";
 
 const Format& writable_format(const std::string& name) {
   const Format* format = format_named(name);
@@ -103,6 +110,8 @@ struct DatasetWriter::State {
   fs::path destination, partial;
   DatasetWriterOptions options;
   const Format& format;
+  std::unique_ptr<HiddenFolder> spool;  // what goes to a store grows there
+  std::unique_ptr<DatasetUpload> upload = {};
   std::optional<Journal> journal = {};
   std::unique_ptr<ShardWriter> shard = {};  // null between shards
   std::optional<FilledShard> filled = {};   // the one before, while it is completed: with the journal, it is left alone
@@ -124,6 +133,7 @@ struct DatasetWriter::State {
   bool over = false;              // finished, or failed: nothing may be added
 
   void begin();
+  void begin_in_store();
   void resume();
   std::vector<std::string> left_out_before() const;
   bool continues(const ManifestShard& entry);
@@ -139,26 +149,31 @@ struct DatasetWriter::State {
   void close_shard(bool last = false);
   void complete_filled();
   void await_filled();
+  void await_completed();
   void discard_shards() noexcept;
   void finish();
+  void finish_in_store(const Manifest& manifest);
+  // What errors name.
+  std::string place() const { return upload ? upload->address() : partial.string(); }
 
   // An error names the partial folder, and ends the writer: whole shards stay for a resume, those begun are removed.
   template <typename Work>
   void guarded(const Work& work) {
-    if (over) throw Error::invalid_argument("the dataset is finished, or failed", {.dataset = partial.string()});
+    if (over) throw Error::invalid_argument("the dataset is finished, or failed", {.dataset = place()});
     try {
       work();
     } catch (const Error& error) {
       discard_shards();
-      throw error.in({.dataset = partial.string()});
+      throw error.in({.dataset = place()});
     } catch (const fs::filesystem_error& error) {
       discard_shards();
-      throw Error::io(error.code().value(), "cannot write " + error.path1().string(), {.dataset = partial.string()});
+      throw Error::io(error.code().value(), "cannot write " + error.path1().string(), {.dataset = place()});
     }
   }
 };
 
 void DatasetWriter::State::begin() {
+  if (upload) return begin_in_store();
   require_free_destination(destination, partial, options.overwrite, options.resume);
   require_own_folder(partial);
   const bool begun = fs::exists(partial / Journal::kFileName);
@@ -169,6 +184,18 @@ void DatasetWriter::State::begin() {
   }
   fs::create_directories(partial);
   journal = Journal::begin(partial, describe(options));
+}
+
+void DatasetWriter::State::begin_in_store() {
+  upload->require_free(options.overwrite, options.resume);
+  if (options.resume && upload->fetch_journal()) {
+    resume();
+  } else {
+    fs::create_directories(partial);
+    journal = Journal::begin(partial, describe(options));
+  }
+  upload->begin(journal->shards());
+  if (format.complete != nullptr) upload->fetch_heads(journal->shards());
 }
 
 void DatasetWriter::State::resume() {
@@ -212,6 +239,7 @@ bool DatasetWriter::State::continues(const ManifestShard& entry) {
 }
 
 bool DatasetWriter::State::is_whole(const ManifestShard& entry) const {
+  if (upload) return upload->fetch_index(entry).has_value();
   try {
     check_shard(partial, entry, Index::open(partial / index_name(entry.name)));
     return true;
@@ -330,11 +358,22 @@ void DatasetWriter::State::close_shard(bool last) {
 
 void DatasetWriter::State::complete_filled() {
   const ManifestShard entry = complete(partial, *filled);
+  if (upload) upload->add_shard(entry, format.complete != nullptr);
   journal->add(entry, filled->skipped, filled->source, !filled->last);
+  if (upload && !filled->last) upload->save_journal();
+}
+
+void DatasetWriter::State::await_completed() {
+  if (!completed.valid()) return;
+  if (upload && options.go_on) {
+    while (completed.wait_for(std::chrono::milliseconds(100)) != std::future_status::ready)
+      if (!options.go_on()) upload->abort();
+  }
+  completed.get();
 }
 
 void DatasetWriter::State::await_filled() {
-  if (completed.valid()) completed.get();
+  await_completed();
   if (!filled) return;
   filled.reset();
   whole_bytes += journal->shards().back().bytes;
@@ -342,6 +381,7 @@ void DatasetWriter::State::await_filled() {
 
 void DatasetWriter::State::discard_shards() noexcept {
   over = true;
+  if (upload) upload->abort();
   try {
     if (completed.valid()) completed.wait();
     std::vector<std::string> begun;
@@ -355,6 +395,9 @@ void DatasetWriter::State::discard_shards() noexcept {
       remove_tree(partial / name);
       remove_tree(partial / index_name(name));
     }
+    if (options.keep_unfinished || !journal) return;
+    if (upload) upload->discard();
+    remove_tree(partial);
   } catch (...) {  // the failure that led here is what counts, and a resume removes what stays
   }
 }
@@ -372,24 +415,52 @@ void DatasetWriter::State::finish() {
                     .shards = journal->shards(),
                     .made_with = made_with.dump()};
   for (const ManifestShard& entry : manifest.shards) manifest.samples += entry.samples;
+  if (upload) {
+    finish_in_store(manifest);
+    over = true;
+    return;
+  }
   commit_dataset(partial, destination, manifest.to_json(), Journal::kFileName);
   over = true;
 }
 
+// Beside the shard that is under way: it is short, or MDS's list of all shards.
+void DatasetWriter::State::finish_in_store(const Manifest& manifest) {
+  const auto work = [&] {
+    complete_folder(partial, manifest);
+    upload->finish(manifest.shards, manifest.to_json());
+  };
+  if (!options.in_background) return work();
+  completed = options.in_background(work);
+  await_completed();
+}
+
 DatasetWriter::DatasetWriter(fs::path destination, DatasetWriterOptions options) {
   const Format& format = writable_format(options.format);
-  require_writable_place(destination);
-  destination = without_slash(destination);
-  fs::path partial = partial_path(destination);
+  const std::optional<std::string> address = store_destination(destination);
+  if (!address) require_writable_place(destination);
+  destination = address ? fs::path(*address) : without_slash(destination);
+  std::unique_ptr<HiddenFolder> spool;
+  if (address) {
+    spool = std::make_unique<HiddenFolder>(options.spool.empty() ? fs::path(temporary_place()) : options.spool,
+                                           kSpoolPrefix);
+  }
+  fs::path partial = spool ? spool->path() / "dataset" : partial_path(destination);
   state_ = std::make_unique<State>(State{.destination = std::move(destination),
                                          .partial = std::move(partial),
                                          .options = std::move(options),
-                                         .format = format});
+                                         .format = format,
+                                         .spool = std::move(spool)});
+  if (address) state_->upload = std::make_unique<DatasetUpload>(*address, state_->partial);
   state_->guarded([&] { state_->begin(); });
 }
 
 void DatasetWriter::require_free(const fs::path& destination, const std::string& format, bool overwrite, bool resume) {
   writable_format(format);
+  if (const auto address = store_destination(destination)) {
+    DatasetUpload(*address, {}).require_free(overwrite, resume);
+    return;
+  }
   require_writable_place(destination);
   const fs::path named = without_slash(destination);
   try {
@@ -434,6 +505,10 @@ std::uint64_t DatasetWriter::skipped() const {
 std::uint64_t DatasetWriter::bytes() const {
   return state_->whole_bytes + (state_->filled ? state_->filled->bytes : 0) +
          (state_->shard == nullptr ? 0 : state_->shard->bytes());
+}
+
+std::string DatasetWriter::report() const {
+  return read_skip_report(state_->upload ? state_->partial : state_->destination);
 }
 
 void DatasetWriter::finish() {

@@ -36,11 +36,20 @@ struct DatasetWriterOptions {
   /// up) while the next one fills. One piece of work at a time; none is left when the writer is gone. Empty: there is
   /// no such thread, and each shard is completed before the next one begins.
   std::function<std::future<void>(std::function<void()> work)> in_background = {};
+  std::filesystem::path spool = {};  ///< of a store: where shards wait to be sent; empty: $TMPDIR, or /tmp
+  bool keep_unfinished = true;       ///< false: what a failure leaves is removed, in place of being kept for a resume
+  /// Called about ten times a second while a shard is awaited that goes to a store; when it returns false, sending ends
+  /// with Error: resource, "interrupted". Empty: nobody is asked.
+  std::function<bool()> go_on = {};
 };
 
 /// The dataset grows in "DESTINATION.partial" and is renamed to DESTINATION by finish(), after fsync of every file and
 /// folder. A crash leaves only the partial folder, which `resume` continues and which open() refuses with a clear
 /// message.
+///
+/// Where DESTINATION is a folder of a store, each shard is completed on a disk and goes from there to its place in the
+/// store, penstock.json last, as DatasetUpload tells: twice the shard size is in use on the disk. What is replaced goes
+/// before the new dataset's first shard comes.
 class DatasetWriter {
  public:
   /// Throws Error: invalid_argument (unknown format, destination exists, resume with other options); io.
@@ -65,6 +74,7 @@ class DatasetWriter {
   void skip(const SkippedSample& sample);
   std::uint64_t skipped() const;  ///< by this run or the interrupted one
   std::uint64_t bytes() const;    ///< written so far in all shards
+  std::string report() const;     ///< of the samples left out, as skip_report.hpp has it; once finished
   /// Writes penstock.json and makes the dataset appear.
   void finish();
 

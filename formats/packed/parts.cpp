@@ -7,11 +7,11 @@
 #include <penstock/formats/io/atomic_file.hpp>
 #include <penstock/formats/io/folder_entries.hpp>
 #include <penstock/formats/io/ownership.hpp>
-#include <penstock/formats/io/store_address.hpp>
 #include <penstock/formats/packed/commit.hpp>
 #include <penstock/formats/packed/journal.hpp>
 #include <penstock/formats/packed/manifest.hpp>
 #include <penstock/formats/packed/parts.hpp>
+#include <penstock/formats/places/address.hpp>
 
 namespace penstock {
 namespace {

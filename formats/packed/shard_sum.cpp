@@ -5,10 +5,9 @@
 #include <vector>
 
 #include <penstock/base/error.hpp>
-#include <penstock/formats/io/byte_source.hpp>
 #include <penstock/formats/io/crc32c.hpp>
-#include <penstock/formats/io/path_inside.hpp>
 #include <penstock/formats/packed/shard_sum.hpp>
+#include <penstock/formats/places/places.hpp>
 
 namespace penstock {
 namespace {
@@ -79,12 +78,20 @@ class FileSum {
   std::vector<std::byte> buffer_;  // stays in a core's cache until it is summed up
 };
 
+std::uint64_t size_in(const fs::path& path, const ErrorContext& context) {
+  try {
+    return size_of_file(path);
+  } catch (const Error& error) {
+    throw error.in(context);
+  }
+}
+
 ManifestShard describe(const fs::path& folder, std::string name, const Index& index,
                        const std::vector<std::vector<Summed>>& known) {
   ManifestShard shard{.name = std::move(name), .samples = index.size(), .index = crc_of_header(index)};
   for (std::uint32_t i = 0; i < index.file_count(); ++i) {
     const IndexedFile indexed = index.file(i);
-    const fs::path path = path_inside(folder, indexed.path);
+    const fs::path path = place_inside(folder, indexed.path);
     FileSum sum(path, shard.crc32c);
     if (sum.size() != indexed.size) {
       throw Error::corrupt(
@@ -110,6 +117,13 @@ ManifestShard describe_written_shard(const fs::path& folder, std::string name, c
 }
 
 void check_shard(const fs::path& folder, const ManifestShard& shard, const Index& index) {
+  check_shard(folder, shard, index, [&](const fs::path& path, const IndexedFile&) {
+    return size_in(path, {.dataset = folder.string(), .shard = shard.name});
+  });
+}
+
+void check_shard(const fs::path& folder, const ManifestShard& shard, const Index& index,
+                 const std::function<std::uint64_t(const fs::path& file, const IndexedFile& indexed)>& size_of) {
   const ErrorContext context{.dataset = folder.string(), .shard = shard.name};
   if (index.size() != shard.samples || crc_of_header(index) != shard.index) {
     throw Error::corrupt("its index is not the one it was packed with", context);
@@ -117,13 +131,11 @@ void check_shard(const fs::path& folder, const ManifestShard& shard, const Index
   std::uint64_t bytes = 0;
   std::string cut;
   for (std::uint32_t i = 0; i < index.file_count(); ++i) {
-    std::error_code failure;
     const IndexedFile indexed = index.file(i);
     if (indexed.path != shard.name && !indexed.path.starts_with(shard.name + "/"))
       throw Error::corrupt("its index names a file that is not the shard's: " + indexed.path, context);
-    const fs::path path = path_inside(folder, indexed.path);
-    const std::uint64_t size = fs::file_size(path, failure);
-    if (failure) throw Error::io(failure.value(), "cannot read " + path.string(), context);
+    const fs::path path = place_inside(folder, indexed.path);
+    const std::uint64_t size = size_of(path, indexed);
     if (size < indexed.size) cut = path.string();
     bytes += size;
   }

@@ -1,7 +1,9 @@
 // Computes what penstock.json says of a shard from the shard's files.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <string>
 
 #include <penstock/formats/index.hpp>
@@ -20,5 +22,9 @@ ManifestShard describe_written_shard(const std::filesystem::path& folder, std::s
 /// Compares the shard's index and the lengths of its files with the manifest; nothing is read but the index's header.
 /// Throws Error: io; corrupt, naming the file.
 void check_shard(const std::filesystem::path& folder, const ManifestShard& shard, const Index& index);
+/// The same of files that are as long as `size_of` says. Throws also what that throws.
+void check_shard(
+    const std::filesystem::path& folder, const ManifestShard& shard, const Index& index,
+    const std::function<std::uint64_t(const std::filesystem::path& file, const IndexedFile& indexed)>& size_of);
 
 }  // namespace penstock

@@ -13,8 +13,8 @@
 #include <penstock/base/error.hpp>
 #include <penstock/base/printable.hpp>
 #include <penstock/formats/index/probe_stamp.hpp>
-#include <penstock/formats/io/byte_source.hpp>
 #include <penstock/formats/io/folder_entries.hpp>
+#include <penstock/formats/places/places.hpp>
 #include <penstock/formats/tar/header.hpp>
 #include <penstock/formats/tar/left_out.hpp>
 #include <penstock/formats/tar/members.hpp>
@@ -163,17 +163,15 @@ bool begins_as_tar(const std::filesystem::path& path) {
 }
 
 std::vector<std::filesystem::path> find_tar_shards(const std::filesystem::path& path) {
-  std::error_code error;
-  if (std::filesystem::is_regular_file(path, error)) {
+  if (is_file(path)) {
     if (named_as_tar(path) || begins_as_tar(path)) return {path};
     return {};
   }
   std::vector<std::filesystem::path> shards;
-  if (!std::filesystem::is_directory(path, error)) return shards;
-  visit_names(path, [&](const char* name) {
+  if (!is_folder(path)) return shards;
+  visit_place(path, [&](const char* name) {
     std::filesystem::path shard = path / name;
-    if (shard.extension() == ".tar" && std::filesystem::is_regular_file(shard, error))
-      shards.push_back(std::move(shard));
+    if (shard.extension() == ".tar" && is_file(shard)) shards.push_back(std::move(shard));
     return true;
   });
   std::sort(shards.begin(), shards.end(), [](const auto& a, const auto& b) { return a.native() < b.native(); });

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include <penstock/base/error.hpp>
-#include <penstock/formats/io/byte_source.hpp>
+#include <penstock/formats/places/places.hpp>
 #include <penstock/formats/text/point_table.hpp>
 
 namespace penstock {

@@ -13,6 +13,7 @@
 #include <penstock/formats/index/inline_piece.hpp>
 #include <penstock/formats/index/probe_stamp.hpp>
 #include <penstock/formats/io/folder_entries.hpp>
+#include <penstock/formats/places/places.hpp>
 #include <penstock/formats/text/numpy_text.hpp>
 #include <penstock/formats/tfrecord/example.hpp>
 #include <penstock/formats/tfrecord/frames.hpp>
@@ -269,15 +270,14 @@ bool is_shard(const fs::path& path, bool look) {
 }
 
 std::vector<fs::path> find_tfrecord_shards(const fs::path& path) {
-  std::error_code ignored;
-  if (fs::is_regular_file(path, ignored)) {
+  if (is_file(path)) {
     return is_shard(path, false) || begins_as_tfrecord(path) ? std::vector{path} : std::vector<fs::path>();
   }
   std::vector<fs::path> shards;
-  if (!fs::is_directory(path, ignored)) return shards;
-  visit_names(path, [&](const char* name) {
+  if (!is_folder(path)) return shards;
+  visit_place(path, [&](const char* name) {
     fs::path shard = path / name;
-    if (*name != '.' && fs::is_regular_file(shard, ignored) && is_shard(shard, true))
+    if (*name != '.' && is_file(shard) && is_shard(shard, true))
       shards.push_back(std::move(shard));
     return true;
   });

@@ -9,6 +9,7 @@
 #include <penstock/formats/index/indexed_path.hpp>
 #include <penstock/formats/index/probe_stamp.hpp>
 #include <penstock/formats/io/folder_entries.hpp>
+#include <penstock/formats/places/places.hpp>
 #include <penstock/formats/zip/entries.hpp>
 #include <penstock/formats/zip/writer.hpp>
 #include <penstock/formats/zip/zip.hpp>
@@ -59,16 +60,15 @@ bool is_zip_file(const fs::path& path) {
 }
 
 std::vector<fs::path> find_zip_shards(const fs::path& path) {
-  std::error_code ignored;
-  if (fs::is_regular_file(path, ignored)) return is_zip_file(path) ? std::vector{path} : std::vector<fs::path>();
+  if (is_file(path)) return is_zip_file(path) ? std::vector{path} : std::vector<fs::path>();
   std::vector<fs::path> shards;
-  if (!fs::is_directory(path, ignored)) return shards;
+  if (!is_folder(path)) return shards;
   bool is_folder_of_files = false;
-  visit_names(path, [&](const char* name) {
+  visit_place(path, [&](const char* name) {
     if (*name == '.') return true;
     fs::path shard = path / name;
-    is_folder_of_files = fs::is_directory(shard, ignored) || is_media(split_file_name(name).extension);
-    if (shard.extension() == ".zip" && fs::is_regular_file(shard, ignored)) shards.push_back(std::move(shard));
+    is_folder_of_files = is_folder(shard) || is_media(split_file_name(name).extension);
+    if (shard.extension() == ".zip" && is_file(shard)) shards.push_back(std::move(shard));
     return !is_folder_of_files;
   });
   if (is_folder_of_files) return {};

@@ -9,7 +9,7 @@
 #include <doctest/doctest.h>
 
 #include <penstock/base/error.hpp>
-#include <penstock/formats/io/byte_source.hpp>
+#include <penstock/formats/places/places.hpp>
 
 #include "support/temporary_folder.hpp"
 

@@ -1,0 +1,308 @@
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <utility>
+
+#include <fcntl.h>
+#include <sys/random.h>
+
+#include <penstock/base/error.hpp>
+#include <penstock/formats/io/atomic_file.hpp>
+#include <penstock/formats/io/crc32c.hpp>
+#include <penstock/formats/io/descriptor.hpp>
+#include <penstock/formats/io/file_bytes.hpp>
+#include <penstock/formats/io/folder_entries.hpp>
+#include <penstock/formats/io/hash.hpp>
+#include <penstock/formats/io/path_inside.hpp>
+#include <penstock/formats/packed/dataset_upload.hpp>
+#include <penstock/formats/packed/journal.hpp>
+#include <penstock/formats/packed/skip_report.hpp>
+#include <penstock/formats/places/object_store.hpp>
+#include <penstock/formats/places/read_range.hpp>
+
+namespace penstock {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kPiece = std::size_t{4} << 20;  // handed to an upload at once
+constexpr std::uint64_t kLargestIndex = std::uint64_t{4} << 30;
+
+std::string new_run() {
+  std::uint64_t number = 0;
+  if (::getrandom(&number, sizeof(number), 0) != sizeof(number)) throw Error::io(errno, "cannot draw a number");
+  return hexadecimal(number);
+}
+
+bool is_shard_file(std::string_view name) {
+  constexpr std::string_view kBefore = "shard-";
+  if (!name.starts_with(kBefore)) return false;
+  name.remove_prefix(kBefore.size());
+  const std::size_t digits = std::min(name.find_first_not_of("0123456789"), name.size());
+  return digits >= 6 && digits < name.size() && name[digits] == '.';
+}
+
+// What packing may have written beside a dataset's penstock.json.
+bool is_of_packing(std::string_view name) {
+  constexpr std::array<std::string_view, 5> kNames{Manifest::kFileName, DatasetUpload::kJournal, SkipReport::kFileName,
+                                                   "penstock.idx", "index.json"};
+  return is_shard_file(name) || std::ranges::find(kNames, name) != kNames.end();
+}
+
+std::string text_of_file(const fs::path& path) {
+  const FileBytes file(path);
+  std::string text(reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size());
+  file.require_whole();
+  return text;
+}
+
+std::span<const std::byte> bytes_of_text(const std::string& text) {
+  return std::as_bytes(std::span(text.data(), text.size()));
+}
+
+// The shard whose file or index this is: "shard-000000" of "shard-000000.lmdb/data.mdb".
+std::string_view stem_of(std::string_view name) {
+  return name.substr(0, name.find('.'));
+}
+
+// Of the first file: where the first value begins.
+std::uint64_t head_bytes(const Index& index) {
+  std::uint64_t first = index.file(0).size;
+  std::vector<Piece> pieces;
+  for (std::uint64_t sample = 0; sample < index.size(); ++sample) {
+    for (std::uint32_t field = 0; field < index.fields().size(); ++field) {
+      if (!index.locate(sample, field, pieces)) continue;
+      for (const Piece& piece : pieces) {
+        if (piece.kind == Piece::Kind::extent && piece.extent.file == 0) first = std::min(first, piece.extent.offset);
+      }
+    }
+  }
+  return first;
+}
+
+}  // namespace
+
+DatasetUpload::DatasetUpload(std::string address, fs::path folder)
+    : address_(std::move(address)), folder_(std::move(folder)), run_(new_run()) {}
+
+// What lies at the address, with what lies in the shards that are folders.
+void DatasetUpload::look() {
+  there_.clear();
+  first_foreign_.clear();
+  for (const ListedObject& one : object_store().list(address_)) {
+    if (one.name.empty()) continue;  // a folder's own mark
+    if (!is_of_packing(one.name)) {
+      if (first_foreign_.empty()) first_foreign_ = one.name;
+      continue;
+    }
+    if (!one.is_folder) {
+      there_[one.name] = one.info.size;
+      continue;
+    }
+    for (const ListedObject& inner : object_store().list(at(one.name))) {
+      if (!inner.is_folder && !inner.name.empty()) there_[one.name + "/" + inner.name] = inner.info.size;
+    }
+  }
+}
+
+void DatasetUpload::require_free(bool overwrite, bool resume) {
+  look();
+  const auto refuse = [&](const std::string& why) { throw Error::invalid_argument(why, {.dataset = address_}); };
+  const bool complete = there_.contains(std::string(Manifest::kFileName));
+  const bool begun = there_.contains(std::string(kJournal));
+  if (complete && !overwrite) refuse("exists already (overwrite replaces it)");
+  if (begun && !complete && !resume && !overwrite) {
+    refuse(
+        "is left from a run that did not finish: --resume (resume=True) continues it, --overwrite (overwrite=True) "
+        "begins anew");
+  }
+  if (complete || begun) return;
+  if (!first_foreign_.empty()) refuse("holds what is no packed dataset: " + first_foreign_);
+  if (!there_.empty() && !overwrite) {
+    refuse("holds " + there_.begin()->first +
+           ", of a dataset that has no penstock.json any more (overwrite replaces it)");
+  }
+}
+
+bool DatasetUpload::fetch_journal() {
+  ObjectInfo info;
+  const auto journal = object_store().read_whole(at(std::string(kJournal)), info, kLargestIndex);
+  if (!journal) return false;
+  const auto first_line = std::ranges::find(*journal, std::byte{'\n'});
+  if (first_line == journal->end()) return false;
+  fs::create_directories(folder_);
+  write_synced(folder_ / Journal::kFileName,
+               std::span(*journal).subspan(static_cast<std::size_t>(first_line - journal->begin() + 1)));
+  const std::string report_name(SkipReport::kFileName);
+  if (const auto report = object_store().read_whole(at(report_name), info, kLargestIndex))
+    write_synced(folder_ / report_name, *report);
+  return Journal::is_in(folder_);
+}
+
+std::optional<Index> DatasetUpload::fetch_index(const ManifestShard& shard) {
+  const std::string name = index_name(shard.name).string();
+  ObjectInfo info;
+  auto bytes = object_store().read_whole(at(name), info, kLargestIndex);
+  if (!bytes) return std::nullopt;
+  try {
+    if (bytes->size() < 64 || crc32c(std::span(*bytes).first(64)) != shard.index) return std::nullopt;
+    Index index = Index::from_bytes(*bytes);
+    index.verify();
+    if (index.size() != shard.samples) return std::nullopt;
+    std::uint64_t total = 0;
+    for (std::uint32_t i = 0; i < index.file_count(); ++i) {
+      const IndexedFile file = index.file(i);
+      const auto found = there_.find(std::string(file.path));
+      if (stem_of(file.path) != stem_of(shard.name) || found == there_.end() || found->second != file.size)
+        return std::nullopt;
+      total += file.size;
+    }
+    if (total != shard.bytes) return std::nullopt;
+    write_synced(folder_ / name, *bytes);
+    return index;
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::corrupt || error.kind() == ErrorKind::unsupported) return std::nullopt;
+    throw;
+  }
+}
+
+void DatasetUpload::begin(std::span<const ManifestShard> whole) {
+  const std::string journal(kJournal), manifest(Manifest::kFileName);
+  const bool replaces = there_.contains(manifest);
+  const std::string text = "{\"run\": \"" + run_ + "\"}\n" + text_of_file(folder_ / Journal::kFileName);
+  send_text(journal, text, !there_.contains(journal) && !replaces);
+  if (replaces) object_store().remove(at(manifest));
+  std::set<std::string_view> stems;
+  for (const ManifestShard& shard : whole) stems.insert(stem_of(shard.name));
+  const bool has_report = fs::exists(folder_ / SkipReport::kFileName);
+  for (const auto& [name, size] : there_) {
+    if (name == journal || name == manifest || (is_shard_file(name) && stems.contains(stem_of(name)))) continue;
+    if (name == SkipReport::kFileName && has_report) continue;
+    object_store().remove(at(name));
+  }
+}
+
+void DatasetUpload::add_shard(const ManifestShard& shard, bool keep_head) {
+  const Index index = Index::open(folder_ / index_name(shard.name));
+  for (std::uint32_t i = 0; i < index.file_count(); ++i) send(std::string(index.file(i).path));
+  send(index_name(shard.name).string());
+  keep_head ? keep_head_of(shard.name, index) : remove_tree(folder_ / shard.name);
+}
+
+// The rest becomes a hole.
+void DatasetUpload::keep_head_of(const std::string& shard, const Index& index) const {
+  fs::resize_file(folder_ / shard, head_bytes(index));
+  fs::resize_file(folder_ / shard, index.file(0).size);
+}
+
+void DatasetUpload::fetch_heads(std::span<const ManifestShard> shards) {
+  for (const ManifestShard& shard : shards) {
+    const fs::path path = folder_ / shard.name;
+    if (fs::exists(path)) continue;
+    const Index index = Index::open(folder_ / index_name(shard.name));
+    std::vector<std::byte> head(static_cast<std::size_t>(head_bytes(index)));
+    read_range(at(shard.name), 0, head);
+    write_synced(path, head);
+    fs::resize_file(path, index.file(0).size);
+  }
+}
+
+void DatasetUpload::save_journal() {
+  const fs::path report = folder_ / SkipReport::kFileName;
+  if (fs::exists(report)) {
+    if (std::string text = text_of_file(report); text != report_sent_) {
+      send_text(std::string(SkipReport::kFileName), text, false);
+      report_sent_ = std::move(text);
+    }
+  }
+  require_own_journal();
+  send_text(std::string(kJournal), "{\"run\": \"" + run_ + "\"}\n" + text_of_file(folder_ / Journal::kFileName), false);
+}
+
+// Another process may have taken the address over.
+void DatasetUpload::require_own_journal() const {
+  const auto now = object_store().find(at(std::string(kJournal)));
+  if (now && now->version == journal_version_) return;
+  throw Error::invalid_argument("another process is packing into " + address_);
+}
+
+void DatasetUpload::finish(std::span<const ManifestShard> shards, const std::string& manifest) {
+  std::set<std::string> rest;
+  visit_names(folder_, [&](const char* name) {
+    if (name != Journal::kFileName && name != Manifest::kFileName && *name != '.') rest.insert(name);
+    return true;
+  });
+  for (const ManifestShard& shard : shards) {
+    rest.erase(shard.name);
+    rest.erase(index_name(shard.name).string());
+  }
+  for (const std::string& name : rest) send(name);
+  require_own_journal();
+  send_text(std::string(Manifest::kFileName), manifest, true);
+  try {
+    object_store().remove(at(std::string(kJournal)));
+  } catch (const Error&) {  // beside penstock.json it means nothing
+  }
+}
+
+void DatasetUpload::discard() noexcept {
+  try {
+    if (journal_version_.empty()) return;
+    require_own_journal();
+    look();
+    const std::string journal(kJournal);
+    if (there_.contains(std::string(Manifest::kFileName))) return;
+    for (const auto& [name, size] : there_) {
+      if (name != journal) object_store().remove(at(name));
+    }
+    object_store().remove(at(journal));
+  } catch (...) {  // the failure that led here is what counts
+  }
+}
+
+void DatasetUpload::send(const std::string& name) {
+  const fs::path path = path_inside(folder_, name);
+  const Descriptor file = Descriptor::open(path, O_RDONLY);
+  const std::unique_ptr<ObjectUpload> upload = object_store().upload(at(name));
+  std::vector<std::byte> piece(kPiece);
+  std::uint64_t sent = 0;
+  while (const std::size_t got = read_at(file.get(), piece, sent, path)) {
+    require_not_aborted();
+    upload->write(std::span(piece).first(got));
+    sent += got;
+  }
+  require_not_aborted();
+  const ObjectInfo info = upload->finish();
+  if (info.size == sent || info.size == 0) return;
+  throw Error::io(EIO, "the store has " + std::to_string(info.size) + " of " + std::to_string(sent) + " bytes",
+                  {.dataset = address_, .shard = name});
+}
+
+void DatasetUpload::send_text(const std::string& name, const std::string& text, bool if_absent) {
+  require_not_aborted();
+  ObjectInfo info;
+  try {
+    const std::unique_ptr<ObjectUpload> upload = object_store().upload(at(name), if_absent);
+    upload->write(bytes_of_text(text));
+    info = upload->finish();
+  } catch (const Error&) {
+    // An answer may have been lost on the way: then what is there is this.
+    if (!if_absent) throw;
+    const auto there = object_store().read_whole(at(name), info, kLargestIndex);
+    if (!there || !std::ranges::equal(*there, bytes_of_text(text))) throw;
+  }
+  if (name != kJournal) return;
+  if (info.version.empty()) info = object_store().find(at(name)).value_or(info);
+  journal_version_ = info.version;
+}
+
+void DatasetUpload::require_not_aborted() const {
+  if (aborted_) throw Error::resource("interrupted; resume continues after the last whole shard");
+}
+
+}  // namespace penstock

@@ -1,0 +1,140 @@
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <penstock/base/error.hpp>
+#include <penstock/formats/io/path_inside.hpp>
+#include <penstock/formats/places/address.hpp>
+#include <penstock/formats/places/object_store.hpp>
+
+namespace penstock {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Store {
+  std::string_view scheme, copies_from, copies_to;  // commands of the store
+  std::string_view read_as = {};                    // the scheme that penstock itself calls it by; empty: it reads none
+};
+
+constexpr std::array kStores{Store{"s3", "aws s3 sync", "aws s3 sync", "s3"},
+                             Store{"s3a", "aws s3 sync", "aws s3 sync", "s3"},
+                             Store{"gs", "gcloud storage rsync -r", "gcloud storage rsync -r", "gs"},
+                             Store{"gcs", "gcloud storage rsync -r", "gcloud storage rsync -r", "gs"},
+                             Store{"az", "azcopy copy", "azcopy copy", "az"},
+                             Store{"abfs", "azcopy copy", "azcopy copy", "abfs"},
+                             Store{"abfss", "azcopy copy", "azcopy copy", "abfss"},
+                             Store{"hdfs", "hdfs dfs -get", "hdfs dfs -put"},
+                             Store{"hf", "hf download", "hf upload"},
+                             Store{"http", "wget or curl", "", "http"},
+                             Store{"https", "wget or curl", "", "https"},
+                             Store{"ftp", "wget or curl", ""},
+                             Store{"sftp", "rsync", "rsync"},
+                             Store{"ssh", "rsync", "rsync"}};
+
+// "s3" of "s3://bucket/train"; empty of a path.
+std::string_view scheme_of(std::string_view text) {
+  const std::size_t colon = text.find(":/");
+  if (colon == std::string_view::npos || colon < 2) return {};
+  const std::string_view scheme = text.substr(0, colon);
+  const auto fits = [](unsigned char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '+' || c == '-' || c == '.';
+  };
+  return std::all_of(scheme.begin(), scheme.end(), fits) ? scheme : std::string_view{};
+}
+
+// Of a scheme that no store here has: all zero but for the scheme.
+Store store_of(std::string_view scheme) {
+  const auto* const found =
+      std::find_if(kStores.begin(), kStores.end(), [&](const Store& store) { return store.scheme == scheme; });
+  return found != kStores.end() ? *found : Store{scheme, "", ""};
+}
+
+// Whether the text is an address, which of another scheme than the known ones shows in its two slashes.
+bool is_address(std::string_view text, std::string_view scheme) {
+  return !scheme.empty() &&
+         (!store_of(scheme).copies_from.empty() || scheme == "file" || text.substr(scheme.size()).starts_with("://"));
+}
+
+// A folder of that name makes the text a path: "s3:" of "s3:/bucket".
+bool begins_on_disk(const fs::path& path) {
+  std::error_code ignored;
+  return fs::exists(fs::symlink_status(*path.begin(), ignored));
+}
+
+// Without what may be secret in it: a user's name and password, and a query.
+std::string shown(const fs::path& address) {
+  std::string text = address.string().substr(0, address.string().find('?'));
+  const std::size_t begin = std::min(text.find_first_not_of('/', text.find(":/") + 1), text.size());
+  const std::size_t host = text.substr(begin, text.find('/', begin) - begin).rfind('@');
+  const bool of_container = text.starts_with("abfs");  // "abfss://container@account.dfs.core.windows.net/train"
+  return host == std::string::npos || of_container ? text : text.erase(begin, host + 1);
+}
+
+[[noreturn]] void refuse_address(const fs::path& path, const std::string& cause) {
+  throw Error::unsupported(cause, {.dataset = shown(path)});
+}
+
+std::string tool_named(std::string_view tool) {
+  return tool.empty() ? "the store's own tool" : std::string(tool);
+}
+
+// None of a path.
+std::optional<Store> store_named_by(const fs::path& path) {
+  const std::string_view scheme = scheme_of(path.native());
+  if (!is_address(path.native(), scheme) || begins_on_disk(path)) return std::nullopt;
+  if (scheme == "file") refuse_address(path, "give the path alone, without file://");
+  return store_of(scheme);
+}
+
+}  // namespace
+
+std::optional<fs::path> address_of(const fs::path& place) {
+  const auto store = store_named_by(place);
+  if (!store) return std::nullopt;
+  if (store->read_as.empty()) {
+    refuse_address(place,
+                   "penstock reads files, and objects of S3, Google Cloud, Azure and web servers: copy these to a "
+                   "disk with " +
+                       tool_named(store->copies_from) +
+                       ", or mount the store, and open the path there "
+                       "(penstock stage copies from a mount to the node's own disk)");
+  }
+  std::string_view rest = std::string_view(place.native()).substr(store->scheme.size() + 1);
+  rest.remove_prefix(std::min(rest.find_first_not_of('/'), rest.size()));
+  while (rest.ends_with('/')) rest.remove_suffix(1);
+  if (rest.empty()) throw Error::invalid_argument("names no bucket or host", {.dataset = shown(place)});
+  if (rest.find('\0') != std::string_view::npos) throw Error::invalid_argument("an address with a zero byte");
+  return fs::path(object_store().admit(std::string(store->read_as) + "://" + std::string(rest)));
+}
+
+bool is_address(const fs::path& place) {
+  const std::string_view text = place.native();
+  const std::string_view scheme = scheme_of(text);
+  return !scheme.empty() && !store_of(scheme).read_as.empty() && text.substr(scheme.size()).starts_with("://") &&
+         !begins_on_disk(place);
+}
+
+bool lists_nothing(const fs::path& address) {
+  return address.native().starts_with("http://") || address.native().starts_with("https://");
+}
+
+fs::path place_inside(const fs::path& folder, std::string_view name) {
+  fs::path whole = path_inside(folder, name);
+  constexpr std::string_view kOfUrls = "?#\\";
+  const bool odd = std::any_of(name.begin(), name.end(), [&](unsigned char c) {
+    return c < 0x20 || c == 0x7F ||
+           (lists_nothing(folder) && kOfUrls.find(static_cast<char>(c)) != std::string_view::npos);
+  });
+  if (odd && is_address(folder)) throw Error::corrupt("the index names what no object can be called");
+  return whole;
+}
+
+void require_writable_place(const fs::path& path) {
+  if (const auto store = store_named_by(path))
+    refuse_address(path, "penstock writes files: write to a disk, and copy them with " + tool_named(store->copies_to));
+}
+
+}  // namespace penstock

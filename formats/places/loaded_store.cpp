@@ -1,0 +1,57 @@
+#include <atomic>
+#include <filesystem>
+#include <string>
+
+#include <dlfcn.h>
+
+#include <penstock/base/error.hpp>
+#include <penstock/formats/places/object_store.hpp>
+#include <penstock/formats/places/object_store_entry.hpp>
+
+namespace penstock {
+namespace {
+
+std::atomic<ObjectStore*> replacement{nullptr};
+
+struct LoadedStore {
+  ObjectStore* store = nullptr;
+  std::string problem = {};
+};
+
+#ifdef PENSTOCK_REMOTE_LINKED
+
+LoadedStore load_store() {
+  return {penstock_remote_0_1_0()};
+}
+
+#else
+
+LoadedStore load_store() {
+  Dl_info here{};
+  if (::dladdr(reinterpret_cast<const void*>(&object_store), &here) == 0)
+    return {nullptr, "cannot tell where penstock is"};
+  const std::filesystem::path library = std::filesystem::path(here.dli_fname).parent_path() / kRemoteLibrary;
+  void* const opened = ::dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+  if (opened == nullptr) return {nullptr, ::dlerror()};
+  void* const entry = ::dlsym(opened, kRemoteEntry);
+  if (entry == nullptr) return {nullptr, std::string(kRemoteLibrary) + " is of another penstock"};
+  return {reinterpret_cast<RemoteEntry>(entry)()};
+}
+
+#endif
+
+}  // namespace
+
+ObjectStore& object_store() {
+  if (ObjectStore* const other = replacement.load()) return *other;
+  static const LoadedStore loaded = load_store();
+  if (loaded.store == nullptr)
+    throw Error::unsupported("the part of penstock that reads object stores cannot be loaded: " + loaded.problem);
+  return *loaded.store;
+}
+
+void use_object_store(ObjectStore* store) {
+  replacement = store;
+}
+
+}  // namespace penstock

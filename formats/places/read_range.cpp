@@ -1,0 +1,31 @@
+#include <cerrno>
+#include <exception>
+#include <future>
+#include <memory>
+#include <utility>
+
+#include <penstock/base/error.hpp>
+#include <penstock/formats/places/object_store.hpp>
+#include <penstock/formats/places/read_range.hpp>
+
+namespace penstock {
+
+void read_range(const std::string& address, std::uint64_t offset, std::span<std::byte> into) {
+  if (into.empty()) return;
+  const auto info = object_store().find(address);
+  if (!info) throw Error::io(ENOENT, "cannot read", {.dataset = address});
+  std::promise<void> answered;
+  std::future<void> answer = answered.get_future();
+  const std::unique_ptr<RangeReader> reader =
+      object_store().reader([&answered](std::uint64_t /*tag*/, std::exception_ptr failure) {
+        failure ? answered.set_exception(std::move(failure)) : answered.set_value();
+      });
+  std::vector<RangeRead> reads;
+  reads.push_back({.object = std::make_shared<const StoredObject>(StoredObject{address, *info}),
+                   .parts = {{.offset = offset, .into = into}},
+                   .tag = 0});
+  reader->submit(std::move(reads));
+  answer.get();
+}
+
+}  // namespace penstock
