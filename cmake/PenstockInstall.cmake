@@ -134,6 +134,9 @@ install(TARGETS penstock EXPORT penstockTargets LIBRARY DESTINATION ${CMAKE_INST
 if(PENSTOCK_WITH_CUDA)
   install(TARGETS penstock_cuda LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 endif()
+if(PENSTOCK_WITH_REMOTE)
+  install(TARGETS penstock_remote_library LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+endif()
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/penstock)
 install(EXPORT penstockTargets NAMESPACE penstock:: DESTINATION ${package})
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/penstockConfig.cmake.in ${PROJECT_BINARY_DIR}/penstockConfig.cmake

@@ -14,8 +14,10 @@ petastorm=tests/python/requirements_petastorm.txt
 torchvision=tests/python/requirements_torchvision.txt
 albumentations=tests/python/requirements_albumentations.txt
 fuse=tests/python/requirements_fuse.txt
+stores=tests/python/requirements_stores.txt
+ray=tests/python/requirements_ray.txt
 site=docs/requirements.txt
-wanted=$(cat "$requirements" "$torch" "$torchvision" "$petastorm" "$albumentations" "$fuse" "$site" | sha256sum)
+wanted=$(cat "$requirements" "$torch" "$torchvision" "$petastorm" "$albumentations" "$fuse" "$stores" "$ray" "$site" | sha256sum)
 if [ -x .venv/bin/python ] && [ "$(cat "$stamp" 2>/dev/null)" = "$wanted" ]; then exit 0; fi
 
 echo "Installing the Python packages of the tests into .venv"
@@ -47,6 +49,10 @@ fi
   echo "Albumentations is not to be had here: programs of the docs that use it will be skipped"
 { scripts/install_dependencies.sh --without-torch libfuse2 && "${pip[@]}" --requirement "$fuse"; } 2>/dev/null ||
   echo "FUSE is not to be had here: tests of slow file systems will be skipped"
+"${pip[@]}" --requirement "$stores" 2>/dev/null ||
+  echo "moto is not to be had here: tests of object stores that ask it will be skipped"
+"${pip[@]}" --requirement "$ray" 2>/dev/null ||
+  echo "Ray is not to be had here: its tests will be skipped"
 "${pip[@]}" --requirement "$site" 2>/dev/null ||
   echo "mkdocs is not to be had here: the site of docs/ will not be built"
 echo "$wanted" >"$stamp"

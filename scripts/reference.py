@@ -65,7 +65,7 @@ GROUPS: list[tuple[str, list[str]]] = [
     ("Images", ["image.*"]),
     ("Point clouds", ["points.*"]),
     ("Arrays", ["array.*"]),
-    ("Packing", ["pack", "finish_pack", "Writer", "encode", "dask.pack"]),
+    ("Packing", ["pack", "finish_pack", "Writer", "encode", "dask.pack", "ray.pack"]),
     ("Sources of samples", ["sources.*"]),
     ("Copying and tuning", ["stage", "tune"]),
     ("What was delivered", ["audit", "Audit"]),
@@ -115,7 +115,7 @@ def found(build: pathlib.Path) -> dict[str, ast.stmt]:
             names[name] = stubs[name]
         elif name not in ("sources", "__version__") and name in modules:
             names[name] = definitions(PACKAGE / f"{modules[name].replace('.', '/')}.py")[name]
-    for inner in ("torch", "dask"):
+    for inner in ("torch", "dask", "ray"):
         own = definitions(PACKAGE / f"{inner}.py")
         names.update({f"{inner}.{name}": own[name] for name in exported(PACKAGE / f"{inner}.py")})
     modules = imported(PACKAGE / "sources/__init__.py")

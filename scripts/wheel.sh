@@ -63,9 +63,10 @@ for python in "$@"; do
   mkdir -p "$headers/$arch-linux-gnu"
   config=$("$venv/bin/python" -c 'import sysconfig; print(sysconfig.get_config_h_filename())')
   ln -sfn "$(dirname "$config")" "$headers/$arch-linux-gnu/$(basename "$(dirname "$config")")"
+  scripts/wheel/licenses.sh "$cache/sources" "$(dirname "$zig")" "$venv/bin/python" "$work/licenses"
   rm -rf "$work/raw" && mkdir "$work/raw"
   rm -f "$work/penstock/CMakeCache.txt"  # knows the last Python; what does not depend on it is not compiled again
-  options=(PENSTOCK_STATIC=ON PENSTOCK_CUDA=OFF PENSTOCK_WARNINGS_AS_ERRORS=OFF
+  options=(PENSTOCK_STATIC=ON PENSTOCK_CUDA=OFF PENSTOCK_WARNINGS_AS_ERRORS=OFF "PENSTOCK_LICENSES=$work/licenses"
     "CMAKE_TOOLCHAIN_FILE=$work/compiler/toolchain.cmake"
     "CMAKE_FIND_ROOT_PATH=$work/prefix;$venv" "CMAKE_PREFIX_PATH=$work/prefix" "CMAKE_CXX_FLAGS=-g0 -ffp-contract=off -idirafter $headers")
   if command -v ccache >/dev/null; then options+=(CMAKE_CXX_COMPILER_LAUNCHER=ccache); fi

@@ -119,6 +119,35 @@ build_hdf5() {
 }
 build_nlohmann-json3() { with_cmake nlohmann-json3 "$1" -DJSON_BuildTests=OFF -DBUILD_TESTING=OFF; }
 build_cli11() { with_cmake cli11 "$1" -DCLI11_BUILD_{TESTS,EXAMPLES,DOCS}=OFF -DBUILD_TESTING=OFF; }
+# What TLS with web servers and signing take. No module, engine or file of settings is loaded at run time: those of the system would be
+# made for another OpenSSL.
+build_openssl() {
+  local out=$work/build/openssl
+  rm -rf "$out" && mkdir "$out" && cd "$out"
+  CC="${launcher:+$launcher }$compiler/cc" AR="$compiler/ar" RANLIB="$compiler/ranlib" perl "$1/Configure" "linux-$arch" \
+    --prefix="$prefix" --libdir=lib --openssldir=/etc/ssl --with-rand-seed=os \
+    no-{shared,module,filenames,dso,engine,legacy,tests,fuzz-libfuzzer,autoload-config,async,comp,ui-console,ssl-trace,sock} \
+    no-{ssl3,tls1,tls1_1,dtls,nextprotoneg,psk,srp,srtp,ct,ocsp,ts,cmp,cms,rfc3779,gost} \
+    no-{aria,bf,blake2,camellia,cast,des,dsa,ec2m,idea,md4,mdc2,rc2,rc4,rmd160,scrypt,seed,siv,sm2,sm3,sm4,whirlpool} \
+    "${flags[@]/-O3/-O2}"
+  make --jobs "$jobs" build_generated
+  make --jobs "$jobs" libcrypto.a libssl.a
+  rm -rf "$prefix/include/openssl" && mkdir -p "$prefix/include" "$prefix/lib"
+  cp -r "$1/include/openssl" "$prefix/include"
+  cp include/openssl/*.h "$prefix/include/openssl"
+  cp libcrypto.a libssl.a "$prefix/lib"
+  local version=${2%%-*}
+  pc libcrypto "$version" "-lcrypto -lpthread"
+  pc libssl "$version" -lssl libcrypto
+}
+# HTTP and HTTPS alone, names resolved by threads, and no certificates of its own: penstock names the system's.
+build_curl() {
+  with_cmake curl "$1" -DHTTP_ONLY=ON -DBUILD_CURL_EXE=OFF -DBUILD_TESTING=OFF -DPICKY_COMPILER=OFF -DENABLE_THREADED_RESOLVER=ON -DENABLE_MANUAL=OFF \
+    -DCURL_USE_OPENSSL=ON -DOPENSSL_ROOT_DIR="$prefix" -DOPENSSL_USE_STATIC_LIBS=ON -DCURL_DISABLE_OPENSSL_AUTO_LOAD_CONFIG=ON \
+    -DCURL_CA_{BUNDLE,PATH}=none -DCURL_{ZLIB,BROTLI,ZSTD,USE_LIBPSL,USE_LIBSSH2,USE_GSSAPI}=OFF -DUSE_{LIBIDN2,NGHTTP2}=OFF \
+    -DENABLE_UNIX_SOCKETS=OFF -DCURL_DISABLE_{ALTSVC,COOKIES,CRYPTO_AUTH,DOH,GETOPTIONS,HSTS,MIME,NETRC,NTLM,PARSEDATE,PROGRESS_METER}=ON
+  pc libcurl "${2%%-*}" "-lcurl -lpthread" libssl
+}
 
 mkdir -p "$prefix" "$work/build" "$work/built"
 grep -v '^#' "$pins" | while read -r package version sum; do
@@ -126,7 +155,7 @@ grep -v '^#' "$pins" | while read -r package version sum; do
   [ "$(cat "$work/built/$package" 2>/dev/null)" != "$account" ] || continue
   echo "wheel: building $package $version for $arch"
   set +e  # around the whole, as the shell takes no notice of a failure inside what is tested
-  (set -e; "build_$package" "$sources/$package") >"$work/build/$package.log" 2>&1 </dev/null
+  (set -e; "build_$package" "$sources/$package" "$version") >"$work/build/$package.log" 2>&1 </dev/null
   failed=$?
   set -e
   [ $failed -eq 0 ] ||

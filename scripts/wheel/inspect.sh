@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
 # Usage: scripts/wheel/inspect.sh WHEEL    (auditwheel on the PATH)
 # Fails unless a manylinux_2_28 wheel is what it says: at most 12 MB, no library needed but those of every Linux, no newer symbol of
-# glibc than 2.28, and no symbol shown but Python's entry, so that no other copy of a bundled library can meet this one.
+# glibc than 2.28, no symbol shown but Python's entry, so that no other copy of a bundled library can meet this one, and the licence
+# of each library inside (licenses.sh).
 set -euo pipefail
 wheel=$1
+pins=$(realpath "$(dirname "$0")/sources.txt")
 fail() { echo "inspect: $(basename "$wheel"): $*" >&2; exit 1; }
 
 bytes=$(stat -c %s "$wheel")
@@ -27,5 +29,8 @@ for part in $parts; do
   symbols=$(readelf -W --dyn-syms "$part" | awk '$7 != "UND" && $5 ~ /GLOBAL|WEAK|UNIQUE/ && $4 != "NOTYPE" {print $8}' |
     grep -vE '^PyInit__penstock$' || true)
   [ -z "$symbols" ] || fail "$(basename "$part") shows $(wc -l <<<"$symbols") symbols, $(head -n5 <<<"$symbols" | tr '\n' ' ')among them"
+done
+for package in $(grep -v '^#' "$pins" | cut -d' ' -f1) libcxx compiler-rt nanobind robin_map; do
+  [ -n "$(find "$folder"/penstock-*.dist-info/licenses/"$package" -type f -size +0 2>/dev/null)" ] || fail "has no licence of $package inside"
 done
 echo "$(basename "$wheel"): $((bytes / 1000)) kB, $tag, nothing shown but Python's entry"

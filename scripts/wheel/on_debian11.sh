@@ -11,7 +11,7 @@ arch=$(uname -m)
 root=$cache/roots/bullseye-$arch
 work=$(mktemp -d "$root/tmp/wheel.XXXXXX")
 trap 'rm -rf "$work"' EXIT
-cp "$wheel" "$here/tests/python/check_wheel.py" "$work"
+cp -r "$wheel" "$here"/tests/python/{check_wheel.py,wheel_tls.py,certificates} "$work"
 # Namespaces of its own, so that /proc is gone again with the last process.
 unshare --mount --pid --fork sh -ec '
   mount -t proc proc "$1/proc"

@@ -11,7 +11,7 @@ import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-LAYERS = ("base", "formats", "transforms", "device", "loader", "staging", "pack", "bench")
+LAYERS = ("base", "formats", "transforms", "device", "loader", "staging", "pack", "remote", "bench")
 ALSO_COUNTED = ("penstock", "bindings")
 SOURCES = {".hpp", ".cpp", ".cu", ".cuh"}
 MOST_FILES = 40

@@ -1,8 +1,8 @@
 """Usage: python check_wheel.py [--since SECONDS] [--command PATH] [--runner COMMAND] [--of-this-system]
 with a Python that a wheel was installed for, and nothing else
 
-The command makes images and packs them in every format; the package loads them, and the batches are the same. Fails if
-a library was in use that is not in the wheel, but for those that every Linux has; and, where --since says when the installation
+The command makes images and packs them in every format; the package loads them, and the batches are the same, also from a web server
+with TLS whose certificate the environment tells to trust (wheel_tls.py). Fails if a library was in use that is not in the wheel, but for those that every Linux has; and, where --since says when the installation
 began (seconds since 1970), if the first batch came more than 15 s later. --command is the
 command, where it is not beside that Python; --runner is put before it (an emulator). With --of-this-system, penstock was compiled
 here, and its libraries may be this system's."""
@@ -17,7 +17,9 @@ import sysconfig
 import tempfile
 import time
 
-OF_EVERY_LINUX = r"(ld-linux-x86-64|ld-linux-aarch64|libc|libm|libdl|librt|libpthread|libresolv|libstdc\+\+|libgcc_s|libz)\.so"
+OF_EVERY_LINUX = (
+    r"(ld-linux-x86-64|ld-linux-aarch64|libc|libm|libdl|librt|libpthread|libresolv|libstdc\+\+|libgcc_s|libz)\.so"
+)
 
 
 def libraries():
@@ -26,6 +28,8 @@ def libraries():
 
 MOST_SECONDS = 15
 OF_PYTHON = libraries()
+import wheel_tls  # noqa: E402
+
 import penstock as ps  # noqa: E402
 
 
@@ -44,7 +48,8 @@ def main():
     parser.add_argument("--of-this-system", action="store_true")
     parser.add_argument("--command", default=str(pathlib.Path(sysconfig.get_path("scripts")) / "penstock"))
     arguments = parser.parse_args()
-    command = [*arguments.runner.split(), arguments.command]
+    wheel_tls.runner = arguments.runner.split()
+    command = [*wheel_tls.runner, arguments.command]
     quiet = {"check": True, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     with tempfile.TemporaryDirectory() as folder:
         photos = f"{folder}/photos"
@@ -59,12 +64,15 @@ def main():
             packed = f"{folder}/{packing}"
             subprocess.run([*command, "pack", photos, packed, "--format", packing], **quiet)
             digests.add(digest(packed))
+        wheel_tls.check_tls(folder, "tar", digest(f"{folder}/tar"), command)
     assert len(digests) == 1, "packings give different batches"
     package = str(pathlib.Path(ps.__file__).parents[1])
     outside = [path for path in libraries() - OF_PYTHON if not path.startswith(package) and "/lib-dynload/" not in path]
     strange = sorted(path for path in outside if not re.match(OF_EVERY_LINUX, path.rsplit("/", 1)[1]))
     assert arguments.of_this_system or not strange, f"not in the wheel: {strange}"
-    print(f"penstock {ps.__version__} in Python {sys.version.split()[0]}: images, tar, LMDB and HDF5 load")
+    print(
+        f"penstock {ps.__version__} in Python {sys.version.split()[0]}: images, tar, LMDB and HDF5 load, and tar by TLS"
+    )
 
 
 if __name__ == "__main__":

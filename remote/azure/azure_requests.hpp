@@ -1,0 +1,43 @@
+// How Azure's blobs are asked. Source: Azure, "Blob service REST API", version 2021-12-02.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include <penstock/remote/http/dialect.hpp>
+#include <penstock/remote/http/transport.hpp>
+#include <penstock/remote/sign/percent.hpp>
+
+namespace penstock {
+
+/// The SAS is that behind "?" of an address, of it and those below, else AZURE_STORAGE_SAS_TOKEN; none: requests are
+/// anonymous. AZURE_STORAGE_ENDPOINT ("http://127.0.0.1:10000/devstoreaccount1") stands in the place of the account's
+/// own.
+class AzureRequests : public Dialect {
+ public:
+  bool speaks(std::string_view address) const override;
+  std::string admit(const std::string& address) override;
+
+  HttpRequest find(const std::string& address) override;
+  HttpRequest read_whole(const std::string& address) override;
+  HttpRequest read_range(const StoredObject& object, std::uint64_t offset, std::uint64_t length) override;
+
+  Meaning meaning(const HttpResponse& response) const override;
+  std::string reason(const HttpResponse& response) const override;
+
+  /// A request of a blob, or of its container where `of_container`.
+  HttpRequest request(HttpMethod method, const std::string& address, bool of_container, const Query& query = {},
+                      std::span<const std::byte> body = {});
+
+ private:
+  std::string sas_of(const std::string& address);
+
+  std::mutex mutex_;                        // guards what follows
+  std::map<std::string, std::string> sas_;  // by address
+};
+
+}  // namespace penstock

@@ -1,0 +1,157 @@
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <penstock/base/error.hpp>
+#include <penstock/formats/io/descriptor.hpp>
+#include <penstock/remote/credentials/process.hpp>
+
+namespace penstock {
+namespace {
+
+constexpr std::size_t kMostOutput = 1 << 20;
+
+// False: the deadline came first.
+bool is_readable_by(int fd, std::chrono::steady_clock::time_point deadline) {
+  while (true) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now()).count();
+    pollfd waited{.fd = fd, .events = POLLIN, .revents = 0};
+    const int ready = ::poll(&waited, 1, static_cast<int>(std::max<std::int64_t>(left, 0)));
+    if (ready < 0 && errno == EINTR) continue;
+    return ready > 0;
+  }
+}
+
+// A started program: ended and waited for with this object.
+class Child {
+ public:
+  Child(const std::vector<std::string>& words, int output) {
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    ::posix_spawn_file_actions_init(&actions);
+    ::posix_spawnattr_init(&attributes);
+    ::posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    ::posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
+    ::posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+    // A group of its own, so that what it starts ends with it; and no signal blocked or ignored.
+    sigset_t signals;
+    sigset_t none;
+    ::sigfillset(&signals);
+    ::sigemptyset(&none);
+    ::posix_spawnattr_setsigdefault(&attributes, &signals);
+    ::posix_spawnattr_setsigmask(&attributes, &none);
+    ::posix_spawnattr_setpgroup(&attributes, 0);
+    ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
+    std::vector<char*> arguments;
+    for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
+    arguments.push_back(nullptr);
+    const int problem = ::posix_spawnp(&pid_, arguments[0], &actions, &attributes, arguments.data(), environ);
+    ::posix_spawnattr_destroy(&attributes);
+    ::posix_spawn_file_actions_destroy(&actions);
+    if (problem != 0) {
+      pid_ = -1;
+      throw Error::io(problem, "the program cannot be started");
+    }
+  }
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+  ~Child() {
+    if (pid_ <= 0) return;
+    ::kill(-pid_, SIGKILL);
+    wait();
+  }
+
+  // False: it goes on. Kernels before 5.3 cannot tell, and the program is waited for.
+  bool ends_by(std::chrono::steady_clock::time_point deadline) const {
+    const Descriptor end(static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0)));
+    if (end.get() < 0) return true;
+    return is_readable_by(end.get(), deadline);
+  }
+
+  // 0 where it ended well, or where the process lets nobody wait for its children.
+  int wait() {
+    int status = 0;
+    while (::waitpid(pid_, &status, 0) < 0)
+      if (errno != EINTR) {
+        status = 0;
+        break;
+      }
+    pid_ = -1;
+    return status;
+  }
+
+ private:
+  pid_t pid_ = -1;
+};
+
+}  // namespace
+
+std::vector<std::string> words_of(std::string_view command) {
+  std::vector<std::string> words;
+  bool inside = false;  // a word, which may be empty between quotes
+  char quote = '\0';
+  for (std::size_t i = 0; i < command.size(); ++i) {
+    const char c = command[i];
+    if (quote == '\0' && (c == ' ' || c == '\t')) {
+      inside = false;
+      continue;
+    }
+    if (!inside) words.emplace_back();
+    inside = true;
+    if (c == '\\' && quote != '\'' && i + 1 < command.size()) {
+      words.back() += command[++i];
+    } else if (quote == '\0' && (c == '"' || c == '\'')) {
+      quote = c;
+    } else if (quote != '\0' && c == quote) {
+      quote = '\0';
+    } else {
+      words.back() += c;
+    }
+  }
+  if (quote != '\0' || words.empty() || words.front().empty())
+    throw Error::invalid_argument("credential_process is no command");
+  return words;
+}
+
+std::string output_of(const std::vector<std::string>& words, std::chrono::milliseconds patience) {
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) throw Error::io(errno, "no pipe to the program can be made");
+  const Descriptor reads(ends[0]);
+  const auto deadline = std::chrono::steady_clock::now() + patience;
+  std::string text;
+  std::array<char, 4096> some{};
+  Descriptor writes(ends[1]);
+  Child child(words, writes.get());
+  writes = Descriptor();
+  while (true) {
+    if (!is_readable_by(reads.get(), deadline)) throw Error(ErrorKind::io, "the program gave no answer in time");
+    const ssize_t count = ::read(reads.get(), some.data(), some.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) throw Error::io(errno, "the program's output cannot be read");
+    if (count == 0) break;
+    text.append(some.data(), static_cast<std::size_t>(count));
+    if (text.size() > kMostOutput) throw Error(ErrorKind::io, "the program's output is too large");
+  }
+  if (!child.ends_by(deadline)) throw Error(ErrorKind::io, "the program did not end in time");
+  const int status = child.wait();
+  if (WIFSIGNALED(status))
+    throw Error(ErrorKind::io, "the program was ended by signal " + std::to_string(WTERMSIG(status)));
+  if (WEXITSTATUS(status) != 0)
+    throw Error(ErrorKind::io, "the program ended with status " + std::to_string(WEXITSTATUS(status)));
+  return text;
+}
+
+}  // namespace penstock

@@ -1,0 +1,15 @@
+// All kinds of stores that there are, in one list.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include <penstock/remote/http/dialect.hpp>
+#include <penstock/remote/http/transport.hpp>
+
+namespace penstock {
+
+/// `transport` is for requests that dialects make themselves (credentials), and outlives them.
+std::vector<std::unique_ptr<Dialect>> make_dialects(Transport& transport);
+
+}  // namespace penstock

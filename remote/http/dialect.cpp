@@ -1,0 +1,153 @@
+#include <algorithm>
+#include <string>
+
+#include <penstock/base/printable.hpp>
+#include <penstock/remote/http/dialect.hpp>
+#include <penstock/remote/http/header_values.hpp>
+
+namespace penstock {
+namespace {
+
+constexpr std::int64_t kSecond = 1'000'000'000;
+
+[[noreturn]] void refuse_call(const char* what, const std::string& address) {
+  throw Error::unsupported(what, {.dataset = address});
+}
+
+// "text" of "<Code>text</Code>"; empty where there is none.
+std::string_view element(std::string_view body, std::string_view name) {
+  const std::string open = '<' + std::string(name) + '>', close = "</" + std::string(name) + '>';
+  const std::size_t begins = body.find(open);
+  if (begins == std::string_view::npos) return {};
+  const std::string_view text = body.substr(begins + open.size());
+  const std::size_t ends = text.find(close);
+  return ends == std::string_view::npos ? std::string_view{} : text.substr(0, ends);
+}
+
+// Of RFC 9110, section 15, those that one meets.
+std::string_view phrase_of(int status) {
+  switch (status) {
+    case 301:
+      return "Moved Permanently";
+    case 302:
+      return "Found";
+    case 307:
+      return "Temporary Redirect";
+    case 308:
+      return "Permanent Redirect";
+    case 400:
+      return "Bad Request";
+    case 401:
+      return "Unauthorized";
+    case 403:
+      return "Forbidden";
+    case 404:
+      return "Not Found";
+    case 405:
+      return "Method Not Allowed";
+    case 408:
+      return "Request Timeout";
+    case 409:
+      return "Conflict";
+    case 410:
+      return "Gone";
+    case 412:
+      return "Precondition Failed";
+    case 416:
+      return "Range Not Satisfiable";
+    case 429:
+      return "Too Many Requests";
+    case 500:
+      return "Internal Server Error";
+    case 501:
+      return "Not Implemented";
+    case 502:
+      return "Bad Gateway";
+    case 503:
+      return "Service Unavailable";
+    case 504:
+      return "Gateway Timeout";
+    default:
+      return {};
+  }
+}
+
+}  // namespace
+
+Meaning Dialect::meaning(const HttpResponse& response) const {
+  switch (response.status) {
+    case 301:
+    case 302:
+    case 303:
+    case 307:
+    case 308:
+      return Meaning::elsewhere;
+    case 401:
+      return Meaning::anew;
+    case 404:
+    case 410:
+      return Meaning::absent;
+    case 412:
+      return Meaning::changed;
+    case 416:
+      return Meaning::outside;
+    case 408:
+    case 425:
+    case 429:
+    case 500:
+    case 502:
+    case 503:
+    case 504:
+      return Meaning::again;
+    default:
+      return response.status >= 200 && response.status < 300 ? Meaning::done : Meaning::refused;
+  }
+}
+
+std::string Dialect::reason(const HttpResponse& response) const {
+  constexpr std::size_t kLongest = 200;
+  const std::string_view code = trimmed(element(response.body, "Code"));
+  const std::string_view message = trimmed(element(response.body, "Message"));
+  std::string text(code);
+  if (!message.empty()) text += (text.empty() ? "" : ": ") + std::string(message.substr(0, message.find('\n')));
+  return one_line(text.substr(0, kLongest));
+}
+
+ObjectInfo Dialect::info(const HttpResponse& response) const {
+  ObjectInfo info;
+  const auto range = parse_content_range(response.header("content-range"));
+  if (range && range->size) {
+    info.size = *range->size;
+  } else {
+    info.size = parse_digits(response.header("content-length")).value_or(response.body.size());
+  }
+  info.version = response.header("etag");
+  info.modified = parse_http_date(response.header("last-modified")).value_or(0) * kSecond;
+  return info;
+}
+
+std::vector<ListedObject> Dialect::list(Transport&, const std::string& folder) {
+  refuse_call("a web server does not list what it has", folder);
+}
+
+std::unique_ptr<ObjectUpload> Dialect::upload(Transport&, const std::string& address, bool) {
+  refuse_call("a web server is read from, not written to", address);
+}
+
+void Dialect::remove(Transport&, const std::string& address) {
+  refuse_call("a web server is read from, not written to", address);
+}
+
+std::string said_by_server(const Dialect& dialect, const HttpResponse& response) {
+  std::string text = "the server answers " + std::to_string(response.status);
+  if (const std::string_view phrase = phrase_of(response.status); !phrase.empty())
+    text += " (" + std::string(phrase) + ')';
+  if (const std::string reason = dialect.reason(response); !reason.empty()) text += ": " + reason;
+  return text;
+}
+
+Error refusal(const Dialect& dialect, const std::string& address, const HttpResponse& response) {
+  return Error(ErrorKind::io, said_by_server(dialect, response), {.dataset = address});
+}
+
+}  // namespace penstock

@@ -1,0 +1,138 @@
+// The thread in which libcurl works.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <stop_token>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <curl/curl.h>
+
+#include <penstock/base/fork_gate.hpp>
+#include <penstock/base/thread.hpp>
+#include <penstock/remote/http/engine/exchange.hpp>
+#include <penstock/remote/http/engine/sockets.hpp>
+#include <penstock/remote/http/engine/transfer.hpp>
+#include <penstock/remote/http/engine/trust.hpp>
+#include <penstock/remote/http/settings.hpp>
+
+namespace penstock {
+
+/// Carries out exchanges, as many at a time as there may be connections, the others in their order. Other threads only
+/// post(); all else is for work that was posted, and for what the loop calls.
+class Loop final : private ForkGate::Sleepers {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  /// To be run in the loop's thread.
+  class Work {
+   public:
+    virtual ~Work() = default;
+    virtual void run() = 0;
+
+   private:
+    friend class Loop;
+    std::unique_ptr<Work> next_;
+  };
+
+  /// Called once at a time, unless it is called off.
+  class Timer {
+   public:
+    virtual ~Timer() = default;
+    virtual void due() = 0;
+
+   protected:
+    Timer() = default;
+    Timer(const Timer&) = delete;
+    Timer& operator=(const Timer&) = delete;
+
+   private:
+    friend class Loop;
+    Clock::time_point at_{};
+    bool set_ = false;
+  };
+
+  explicit Loop(const RemoteSettings& settings);  ///< throws Error: resource
+  Loop(const Loop&) = delete;
+  Loop& operator=(const Loop&) = delete;
+  ~Loop();  ///< no exchange may be left
+
+  /// False, and nothing is run: the loop has ended. Any thread.
+  bool post(std::unique_ptr<Work> work) noexcept;
+  /// Ends the thread, whatever is under way; nothing is answered any more.
+  void end() noexcept;
+
+  const RemoteSettings& settings() const { return settings_; }
+
+  // In the loop's thread:
+  void start(Exchange& exchange);   ///< once a connection is free
+  void cancel(Exchange& exchange);  ///< nothing is called any more; nothing where it is not on its way
+  bool is_under_way(const Exchange& exchange) const { return exchange.transfer_ != nullptr || exchange.waiting_; }
+  bool is_sent(const Exchange& exchange) const { return exchange.transfer_ != nullptr; }
+  void set(Timer& timer, Clock::time_point at);
+  void call_off(Timer& timer);
+
+ private:
+  struct Ended {
+    Exchange* exchange;
+    Failure failure;
+  };
+  void wake() noexcept override {}  // it sleeps before the gate
+  void run(const std::stop_token& stop);
+  void turn();
+  void take_posted();
+  void run_timers();
+  void work_in_curl();
+  void begin_waiting();
+  void begin(Exchange& exchange);
+  void take_ends();
+  void give_ends();
+  void end_stalled();
+  void forget(Transfer& transfer);
+  bool may_begin() const { return !waiting_.empty() && under_way_.size() < settings_.connections; }
+  int milliseconds_to_wait();
+  bool has_answered(const std::string& url);
+  static int on_socket(CURL* handle, curl_socket_t socket, int what, void* loop, void* known);
+  static int on_timer(CURLM* multi, long milliseconds, void* loop);
+
+  const RemoteSettings settings_;
+  const Trust trust_;
+  Sockets sockets_;
+  CURLM* multi_;
+  std::vector<std::unique_ptr<Transfer>> transfers_;  // all
+  std::vector<Transfer*> free_, under_way_;
+  std::deque<Exchange*> waiting_;
+  std::vector<Ended> ended_;
+  std::set<std::pair<Clock::time_point, Timer*>> timers_;
+  std::span<const Sockets::Event> events_ = {};
+  Clock::time_point curl_due_ = Clock::time_point::max(), look_at_stalled_ = Clock::time_point::max();
+  std::set<std::string> answered_;  // hosts
+  std::string last_answered_;
+
+  std::mutex mutex_;             // guards first_, last_ and over_
+  std::unique_ptr<Work> first_;  // posted
+  Work* last_ = nullptr;
+  bool over_ = false;
+  std::atomic<bool> asleep_{false};
+  Thread thread_;
+};
+
+/// Work made of a function.
+template <typename Function>
+std::unique_ptr<Loop::Work> loop_work(Function function) {
+  struct Made final : Loop::Work {
+    explicit Made(Function&& made_of) : call(std::move(made_of)) {}
+    void run() override { call(); }
+    Function call;
+  };
+  return std::make_unique<Made>(std::move(function));
+}
+
+}  // namespace penstock

@@ -1,0 +1,53 @@
+// Counts of requests that several threads look at.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+
+#include <penstock/formats/places/object_store.hpp>
+
+namespace penstock {
+
+/// Relaxed: each number stands for itself. Adds to those of all callers too.
+class StoreCounters {
+ public:
+  explicit StoreCounters(StoreCounters* all = nullptr) : all_(all) {}
+
+  void add_request(bool again, bool hedge) {
+    add(requests_, 1);
+    if (again) add(retries_, 1);
+    if (hedge) add(hedges_, 1);
+    if (all_ != nullptr) all_->add_request(again, hedge);
+  }
+  void add_connection() {
+    add(connections_, 1);
+    if (all_ != nullptr) all_->add_connection();
+  }
+  void add_bytes(std::uint64_t count) {
+    add(bytes_, count);
+    if (all_ != nullptr) all_->add_bytes(count);
+  }
+  void add_wait(std::chrono::nanoseconds waited) {
+    add(waited_, static_cast<std::uint64_t>(waited.count()));
+    if (all_ != nullptr) all_->add_wait(waited);
+  }
+
+  StoreCounts counts() const {
+    return {.requests = requests_,
+            .bytes = bytes_,
+            .retries = retries_,
+            .hedges = hedges_,
+            .connections = connections_,
+            .waited = std::chrono::nanoseconds(waited_.load())};
+  }
+
+ private:
+  using Count = std::atomic<std::uint64_t>;
+  static void add(Count& count, std::uint64_t more) { count.fetch_add(more, std::memory_order_relaxed); }
+
+  StoreCounters* all_;
+  Count requests_{0}, bytes_{0}, retries_{0}, hedges_{0}, connections_{0}, waited_{0};
+};
+
+}  // namespace penstock

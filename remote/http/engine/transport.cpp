@@ -1,0 +1,203 @@
+#include <algorithm>
+#include <cstddef>
+#include <thread>
+#include <utility>
+
+#include <unistd.h>
+
+#include <penstock/base/caught.hpp>
+#include <penstock/base/error.hpp>
+#include <penstock/remote/http/backoff.hpp>
+#include <penstock/remote/http/engine/range_caller.hpp>
+#include <penstock/remote/http/engine/sent.hpp>
+#include <penstock/remote/http/engine/transport_core.hpp>
+#include <penstock/remote/http/notice.hpp>
+#include <penstock/remote/http/redirect.hpp>
+#include <penstock/remote/http/retry_after.hpp>
+
+namespace penstock {
+namespace {
+
+constexpr unsigned kMostPreparedAnew = 2, kMostUnreachableSends = 4;
+
+// One send() from its first request to the last.
+class Sending {
+ public:
+  using Clock = Loop::Clock;
+
+  Sending(Loop& loop, StoreCounters& counters, const Asking& asking)
+      : loop_(loop),
+        counters_(counters),
+        asking_(asking),
+        until_(began_ + (asking.deadline.count() != 0 ? asking.deadline : loop.settings().deadline)) {}
+
+  HttpResponse run() {
+    while (true) {
+      if (asking_.dialect.stale(asking_.address)) asking_.dialect.renew(asking_.address);
+      std::shared_ptr<Sent> sent = answered(asking_.prepare());
+      if (sent == nullptr) continue;
+      HttpResponse& response = sent->response();
+      switch (asking_.dialect.meaning(response)) {
+        case Meaning::again:
+          wait_after(said_by_server(asking_.dialect, response), retry_after(response));
+          break;
+        case Meaning::anew:
+          if (++anew_ > kMostPreparedAnew) return std::move(response);
+          asking_.dialect.learn(asking_.address, response);
+          break;
+        default:
+          return std::move(response);
+      }
+    }
+  }
+
+ private:
+  // Follows redirects. Null where it failed, and was waited for.
+  std::shared_ptr<Sent> answered(HttpRequest request) {
+    for (unsigned redirects = 0;; ++redirects) {
+      auto sent = std::make_shared<Sent>(loop_, counters_, std::move(request), asking_.most_bytes, failures_ > 0);
+      const Failure failure = sent->wait(until_, [&] { say(); });
+      if (sent->is_too_long())
+        throw Error::resource("has more than " + std::to_string(asking_.most_bytes) + " bytes", where());
+      if (failure.kind != Failure::Kind::none) {
+        take(failure);
+        return nullptr;
+      }
+      const bool reads = sent->request().method == HttpMethod::get || sent->request().method == HttpMethod::head;
+      if (!reads || asking_.dialect.meaning(sent->response()) != Meaning::elsewhere) return sent;
+      if (redirects >= kMostRedirects)
+        throw Error(ErrorKind::io, "is redirected more than " + std::to_string(kMostRedirects) + " times", where());
+      if (auto problem = redirect(sent->request(), sent->response().header("location")))
+        throw Error(ErrorKind::io, *problem, where());
+      request = std::move(sent->request());
+    }
+  }
+
+  void take(const Failure& failure) {
+    switch (failure.kind) {
+      case Failure::Kind::hopeless:
+        throw Error(ErrorKind::io, failure.text, where());
+      case Failure::Kind::unable:
+        throw Error::resource(failure.text, where());
+      case Failure::Kind::unreachable:
+        if (++unreachable_ >= kMostUnreachableSends) throw Error(ErrorKind::io, failure.text, where());
+        [[fallthrough]];
+      default:
+        wait_after(failure.text, {});
+    }
+  }
+
+  void wait_after(std::string failure, std::chrono::milliseconds at_least) {
+    last_ = std::move(failure);
+    ++failures_;
+    const auto next = Clock::now() + std::max(backoff(failures_), at_least);
+    if (next >= until_ || (asking_.attempts != 0 && failures_ >= asking_.attempts)) {
+      const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(Clock::now() - began_).count();
+      throw Error(
+          ErrorKind::io,
+          "given up after " + std::to_string(failures_) + " requests in " + std::to_string(seconds) + " s: " + last_,
+          where());
+    }
+    say();
+    std::this_thread::sleep_until(next);
+  }
+
+  void say() const {
+    const auto waited = Clock::now() - began_;
+    if (waited >= kWorthALine) say_waiting(asking_.address, waited, last_);
+  }
+
+  ErrorContext where() const { return {.dataset = asking_.address}; }
+
+  Loop& loop_;
+  StoreCounters& counters_;
+  const Asking& asking_;
+  const Clock::time_point began_ = Clock::now(), until_;
+  unsigned failures_ = 0, unreachable_ = 0, anew_ = 0;
+  std::string last_;
+};
+
+class Ranges final : public RangeReader {
+ public:
+  Ranges(std::shared_ptr<Transport::Core> core, DialectOf dialect_of, OnRange on_range)
+      : core_(std::move(core)),
+        caller_(std::make_shared<RangeCaller>(core_->loop, core_->renewal, core_->counters, std::move(dialect_of),
+                                              std::move(on_range))),
+        stopping_(std::make_unique<Stopping>(*this)) {}
+  ~Ranges() override {
+    Ranges::stop();
+    if (pid_ == ::getpid()) return;
+    // In a child of who made it: the loop may be in the midst of these.
+    static_cast<void>(new std::shared_ptr<RangeCaller>(std::move(caller_)));
+    static_cast<void>(new std::shared_ptr<Transport::Core>(std::move(core_)));
+  }
+
+  void submit(std::vector<RangeRead> reads) noexcept override {
+    bool posted = false;
+    auto failure = caught([&] {
+      if (pid_ != ::getpid())
+        throw Error(ErrorKind::io, "this reader belongs to the process that this one is forked from");
+      auto work = std::make_unique<Taking>(*this);
+      work->reads = std::move(reads);
+      posted = core_->loop.post(std::move(work));
+      if (!posted) reads.clear();  // the process ends
+    });
+    if (failure == nullptr) return;
+    for (const RangeRead& read : reads) caller_->give(read.tag, failure);
+  }
+
+  void stop() noexcept override {
+    if (stopping_ == nullptr || pid_ != ::getpid()) return;
+    const auto over = stopping_->over;
+    if (core_->loop.post(std::move(stopping_))) over->wait(false);
+  }
+
+  StoreCounts counts() const override { return caller_->counters().counts(); }
+
+ private:
+  struct Taking final : Loop::Work {
+    explicit Taking(const Ranges& ranges) : caller(ranges.caller_) {}
+    void run() override { caller->take(reads); }
+    std::shared_ptr<RangeCaller> caller;
+    std::vector<RangeRead> reads;
+  };
+  struct Stopping final : Loop::Work {
+    explicit Stopping(const Ranges& ranges) : caller(ranges.caller_) {}
+    void run() override {
+      caller->stop();
+      *over = true;
+      over->notify_all();
+    }
+    std::shared_ptr<RangeCaller> caller;
+    std::shared_ptr<std::atomic<bool>> over = std::make_shared<std::atomic<bool>>(false);
+  };
+
+  const ::pid_t pid_ = ::getpid();
+  std::shared_ptr<Transport::Core> core_;
+  std::shared_ptr<RangeCaller> caller_;
+  std::unique_ptr<Stopping> stopping_;  // made before it is needed, when there may be no memory
+};
+
+}  // namespace
+
+Transport::Transport() : core_(std::make_shared<Core>()) {}
+
+Transport::~Transport() = default;
+
+HttpResponse Transport::send(const Asking& asking) {
+  return Sending(core_->loop, core_->counters, asking).run();
+}
+
+std::unique_ptr<RangeReader> Transport::reader(DialectOf dialect_of, OnRange on_range) {
+  return std::make_unique<Ranges>(core_, std::move(dialect_of), std::move(on_range));
+}
+
+StoreCounts Transport::counts() const {
+  return core_->counters.counts();
+}
+
+void Transport::end() noexcept {
+  core_->loop.end();
+}
+
+}  // namespace penstock

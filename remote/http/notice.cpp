@@ -1,0 +1,27 @@
+#include <atomic>
+#include <cstdint>
+#include <cstdio>
+
+#include <penstock/base/caught.hpp>
+#include <penstock/base/printable.hpp>
+#include <penstock/remote/http/notice.hpp>
+
+namespace penstock {
+
+void say_waiting(std::string_view address, std::chrono::steady_clock::duration waited,
+                 std::string_view failure) noexcept {
+  constexpr std::int64_t kPause = 30;
+  // Seconds; relaxed: who exchanges it writes, and nothing else hangs on it.
+  static std::atomic<std::int64_t> next{0};
+  const auto seconds = [](auto duration) { return std::chrono::duration_cast<std::chrono::seconds>(duration).count(); };
+  const std::int64_t now = seconds(std::chrono::steady_clock::now().time_since_epoch());
+  std::int64_t due = next.load(std::memory_order_relaxed);
+  if (now < due || !next.compare_exchange_strong(due, now + kPause, std::memory_order_relaxed)) return;
+  static_cast<void>(caught([&] {
+    const std::string line = "penstock: waiting for " + one_line(address) + " (" + std::to_string(seconds(waited)) +
+                             " s): " + (failure.empty() ? "no answer yet" : one_line(failure)) + '\n';
+    static_cast<void>(std::fwrite(line.data(), 1, line.size(), stderr));
+  }));
+}
+
+}  // namespace penstock

@@ -1,0 +1,17 @@
+// The one line that says why nothing comes while a store does not answer.
+#pragma once
+
+#include <chrono>
+#include <string_view>
+
+namespace penstock {
+
+/// After this a read that still waits is worth a line.
+inline constexpr std::chrono::seconds kWorthALine{10};
+
+/// Writes to stderr, "penstock: waiting for ADDRESS (12 s): FAILURE", unless it did so in the last half minute. Any
+/// thread.
+void say_waiting(std::string_view address, std::chrono::steady_clock::duration waited,
+                 std::string_view failure) noexcept;
+
+}  // namespace penstock

@@ -1,0 +1,164 @@
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include <penstock/base/error.hpp>
+#include <penstock/base/printable.hpp>
+#include <penstock/remote/dialects.hpp>
+#include <penstock/remote/http/header_values.hpp>
+#include <penstock/remote/store/remote_store.hpp>
+
+namespace penstock {
+namespace {
+
+Dialect& dialect_among(const std::vector<std::unique_ptr<Dialect>>& dialects, const std::string& address) {
+  const auto found = std::ranges::find_if(dialects, [&](const auto& dialect) { return dialect->speaks(address); });
+  if (found == dialects.end())
+    throw Error::invalid_argument("is the address of no store that penstock reads",
+                                  {.dataset = one_line(address.substr(0, address.find_first_of("@?#")))});
+  return **found;
+}
+
+}  // namespace
+
+struct RemoteStore::Made {
+  Transport transport;
+  std::vector<std::unique_ptr<Dialect>> dialects = make_dialects(transport);
+};
+
+RemoteStore::RemoteStore() = default;
+
+RemoteStore::~RemoteStore() {
+  delete made_.load();
+}
+
+RemoteStore::Made& RemoteStore::made() {
+  if (Made* const there = made_.load()) return *there;
+  auto fresh = std::make_unique<Made>();
+  {
+    const std::scoped_lock lock(mutex_);
+    for (const std::string& address : admitted_) dialect_among(fresh->dialects, address).admit(address);
+  }
+  Made* first = nullptr;
+  return made_.compare_exchange_strong(first, fresh.get()) ? *fresh.release() : *first;
+}
+
+Dialect& RemoteStore::dialect_of(const std::string& address) {
+  return dialect_among(made().dialects, address);
+}
+
+std::string RemoteStore::admit(const std::string& address) {
+  std::string clean = dialect_of(address).admit(address);
+  if (clean != address) {
+    const std::scoped_lock lock(mutex_);
+    if (std::ranges::find(admitted_, address) == admitted_.end()) admitted_.push_back(address);
+  }
+  return clean;
+}
+
+std::optional<ObjectInfo> RemoteStore::find(const std::string& given) {
+  const std::string address = admit(given);
+  Dialect& dialect = dialect_of(address);
+  HttpResponse response =
+      made().transport.send({.dialect = dialect, .address = address, .prepare = [&] { return dialect.find(address); }});
+  constexpr int kForbidden = 403, kNotAllowed = 405, kNotImplemented = 501;
+  if (response.status == kForbidden || response.status == kNotAllowed || response.status == kNotImplemented) {
+    // An address that is signed for GET, or a server without HEAD: the first byte's headers tell as much.
+    const StoredObject any{.address = address, .info = {}};
+    const std::uint64_t most = 1U << 20;
+    response = made().transport.send({.dialect = dialect,
+                                      .address = address,
+                                      .prepare = [&] { return dialect.read_range(any, 0, 1); },
+                                      .most_bytes = most});
+    if (dialect.meaning(response) == Meaning::outside) {  // an empty object has no first byte
+      ObjectInfo empty = dialect.info(response);
+      empty.size = 0;
+      return empty;
+    }
+  }
+  switch (dialect.meaning(response)) {
+    case Meaning::done:
+      return dialect.info(response);
+    case Meaning::absent:
+      return std::nullopt;
+    default:
+      throw refusal(dialect, address, response);
+  }
+}
+
+std::optional<std::vector<std::byte>> RemoteStore::read_whole(const std::string& given, ObjectInfo& info,
+                                                              std::uint64_t most) {
+  const std::string address = admit(given);
+  Dialect& dialect = dialect_of(address);
+  constexpr std::uint64_t kRoomForReasons = 64U << 10;
+  const HttpResponse response = made().transport.send({.dialect = dialect,
+                                                       .address = address,
+                                                       .prepare = [&] { return dialect.read_whole(address); },
+                                                       .most_bytes = std::max(most, kRoomForReasons)});
+  switch (dialect.meaning(response)) {
+    case Meaning::done:
+      break;
+    case Meaning::absent:
+      return std::nullopt;
+    default:
+      throw refusal(dialect, address, response);
+  }
+  if (response.body.size() > most)
+    throw Error::resource("has more than " + with_commas(most) + " bytes", {.dataset = address});
+  const std::string_view encoding = response.header("content-encoding");
+  if (!encoding.empty() && encoding != "identity")
+    throw Error::unsupported(
+        "the server sends it with Content-Encoding " + double_quoted(encoding) + ", not its bytes as they are",
+        {.dataset = address});
+  info = dialect.info(response);
+  info.size = response.body.size();
+  std::vector<std::byte> bytes(response.body.size());
+  if (!bytes.empty()) std::memcpy(bytes.data(), response.body.data(), bytes.size());
+  return bytes;
+}
+
+std::vector<ListedObject> RemoteStore::list(const std::string& given) {
+  const std::string folder = admit(given);
+  return dialect_of(folder).list(made().transport, folder);
+}
+
+std::unique_ptr<RangeReader> RemoteStore::reader(OnRange on_range) {
+  return made().transport.reader(
+      [dialects = &made().dialects](const std::string& address) -> Dialect& {
+        return dialect_among(*dialects, address);
+      },
+      std::move(on_range));
+}
+
+std::unique_ptr<ObjectUpload> RemoteStore::upload(const std::string& given, bool if_absent) {
+  const std::string address = admit(given);
+  return dialect_of(address).upload(made().transport, address, if_absent);
+}
+
+void RemoteStore::remove(const std::string& given) {
+  const std::string address = admit(given);
+  dialect_of(address).remove(made().transport, address);
+}
+
+StoreCounts RemoteStore::counts() const {
+  const Made* const there = made_.load();
+  return there != nullptr ? there->transport.counts() : StoreCounts{};
+}
+
+void RemoteStore::end() noexcept {
+  if (Made* const there = made_.load()) there->transport.end();
+}
+
+void RemoteStore::begin_child() noexcept {
+  made_ = nullptr;  // its threads are the parent's; what it has stays where it is
+}
+
+void RemoteStore::hold_for_fork() noexcept {
+  mutex_.lock();
+}
+
+void RemoteStore::let_go() noexcept {
+  mutex_.unlock();
+}
+
+}  // namespace penstock

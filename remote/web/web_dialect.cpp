@@ -1,0 +1,74 @@
+#include <algorithm>
+#include <optional>
+
+#include <penstock/base/error.hpp>
+#include <penstock/remote/http/header_values.hpp>
+#include <penstock/remote/web/web_address.hpp>
+#include <penstock/remote/web/web_dialect.hpp>
+
+namespace penstock {
+
+bool WebDialect::speaks(std::string_view address) const {
+  return address.starts_with("http://") || address.starts_with("https://");
+}
+
+std::string WebDialect::admit(const std::string& address) {
+  WebAddress parts = split_web_address(address);
+  if (parts.user.empty() && parts.query.empty()) return parts.clean;
+  std::string key = parts.clean;
+  while (key.ends_with('/')) key.pop_back();
+  const std::scoped_lock lock(mutex_);
+  Secrets& secrets = secrets_[key];
+  if (!parts.user.empty()) secrets.authorization = "Authorization: Basic " + parts.user;
+  if (!parts.query.empty()) secrets.query = std::move(parts.query);
+  return parts.clean;
+}
+
+// Of the longest address above, each kind by itself.
+WebDialect::Secrets WebDialect::secrets_of(std::string_view address) {
+  Secrets found;
+  const std::scoped_lock lock(mutex_);
+  if (secrets_.empty()) return found;
+  while (true) {
+    while (address.ends_with('/')) address.remove_suffix(1);
+    if (const auto at = secrets_.find(address); at != secrets_.end()) {
+      if (found.authorization.empty()) found.authorization = at->second.authorization;
+      if (found.query.empty()) found.query = at->second.query;
+    }
+    const std::size_t slash = address.rfind('/');
+    if (slash == std::string_view::npos || slash < address.find("://") + 3) return found;
+    address = address.substr(0, slash);
+  }
+}
+
+HttpRequest WebDialect::request(HttpMethod method, const std::string& address) {
+  const std::string clean = address.find_first_of("@?#") != std::string::npos ? admit(address) : address;
+  const Secrets secrets = secrets_of(clean);
+  HttpRequest request{.method = method, .url = escaped_url(clean) + secrets.query};
+  request.headers = {"Accept-Encoding: identity"};
+  if (!secrets.authorization.empty()) request.own_headers = {secrets.authorization};
+  return request;
+}
+
+HttpRequest WebDialect::find(const std::string& address) {
+  return request(HttpMethod::head, address);
+}
+
+HttpRequest WebDialect::read_whole(const std::string& address) {
+  return request(HttpMethod::get, address);
+}
+
+HttpRequest WebDialect::read_range(const StoredObject& object, std::uint64_t offset, std::uint64_t length) {
+  HttpRequest asked = request(HttpMethod::get, object.address);
+  asked.headers.push_back("Range: bytes=" + std::to_string(offset) + '-' + std::to_string(offset + length - 1));
+  if (is_strong_etag(object.state().version)) asked.headers.push_back("If-Match: " + object.state().version);
+  return asked;
+}
+
+// Nothing here becomes right by asking again, as a token would.
+Meaning WebDialect::meaning(const HttpResponse& response) const {
+  const Meaning meaning = Dialect::meaning(response);
+  return meaning == Meaning::anew ? Meaning::refused : meaning;
+}
+
+}  // namespace penstock

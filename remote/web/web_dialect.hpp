@@ -1,0 +1,36 @@
+// Web servers.
+#pragma once
+
+#include <map>
+#include <mutex>
+#include <string>
+
+#include <penstock/remote/http/dialect.hpp>
+
+namespace penstock {
+
+/// Addresses are URLs: what a URL cannot have (spaces, bytes of other alphabets) is escaped, what is escaped stays so.
+/// User and password become an Authorization header (Basic, RFC 7617), a query goes along with each request of the
+/// address it came with and of those below that one.
+class WebDialect final : public Dialect {
+ public:
+  bool speaks(std::string_view address) const override;
+  std::string admit(const std::string& address) override;
+  HttpRequest find(const std::string& address) override;
+  HttpRequest read_whole(const std::string& address) override;
+  HttpRequest read_range(const StoredObject& object, std::uint64_t offset, std::uint64_t length) override;
+  Meaning meaning(const HttpResponse& response) const override;
+
+ private:
+  struct Secrets {
+    std::string authorization = {};  // of the header
+    std::string query = {};          // with its '?'
+  };
+  HttpRequest request(HttpMethod method, const std::string& address);
+  Secrets secrets_of(std::string_view address);
+
+  std::mutex mutex_;                                     // guards secrets_
+  std::map<std::string, Secrets, std::less<>> secrets_;  // by clean address, without slashes behind it
+};
+
+}  // namespace penstock

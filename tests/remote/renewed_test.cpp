@@ -1,0 +1,77 @@
+// Credentials are looked for once for all who ask, before they expire and after they are doubted, and good ones are kept.
+#include <atomic>
+#include <chrono>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include <penstock/base/error.hpp>
+#include <penstock/base/thread.hpp>
+#include <penstock/remote/credentials/renewed.hpp>
+
+using namespace penstock;
+using namespace std::chrono_literals;
+
+namespace {
+
+Found<std::string> named(int number, std::chrono::milliseconds lives) {
+  return {.secret = std::to_string(number), .expires = std::chrono::system_clock::now() + lives, .origin = "here"};
+}
+
+}  // namespace
+
+TEST_CASE("threads that need credentials at once share one search") {
+  std::atomic<int> searches{0};
+  Renewed<std::string> renewed([&] {
+    std::this_thread::sleep_for(20ms);
+    return named(++searches, 1h);
+  });
+  CHECK(renewed.now() == nullptr);
+  std::vector<Thread> threads;
+  start_threads(threads, "asks", 16, [&](unsigned, const std::stop_token&) {
+    if (renewed.stale()) renewed.renew();
+    CHECK(renewed.now()->secret == "1");
+  });
+  threads.clear();
+  CHECK(searches == 1);
+  CHECK_FALSE(renewed.stale());
+}
+
+TEST_CASE("credentials are stale before they expire, and once they are doubted, but not for those who come late") {
+  int searches = 0;
+  Renewed<std::string> renewed([&] { return named(++searches, 1000ms); });
+  renewed.renew();
+  CHECK_FALSE(renewed.stale());
+  std::this_thread::sleep_for(850ms);
+  CHECK(renewed.stale());  // with a fifth of their time left
+  renewed.renew();
+  CHECK(searches == 2);
+  renewed.doubt();
+  CHECK_FALSE(renewed.stale());  // it was of a request that went out with the ones before
+  std::this_thread::sleep_for(550ms);
+  renewed.doubt();
+  CHECK(renewed.stale());
+}
+
+TEST_CASE("a search that fails is an error only where nothing good is left") {
+  bool fails = false;
+  Renewed<std::string> renewed([&] {
+    if (fails) throw Error(ErrorKind::io, "nobody answers");
+    return named(1, 1000ms);
+  });
+  renewed.renew();
+  fails = true;
+  std::this_thread::sleep_for(850ms);
+  CHECK(renewed.stale());
+  CHECK_NOTHROW(renewed.renew());
+  CHECK(renewed.now()->secret == "1");
+  CHECK_FALSE(renewed.stale());  // it is not tried again with each request
+  std::this_thread::sleep_for(200ms);
+  CHECK_THROWS_AS(renewed.renew(), Error);
+  CHECK_THROWS_AS(renewed.renew(), Error);
+  fails = false;
+  CHECK_NOTHROW(renewed.renew());
+  CHECK_FALSE(renewed.stale());
+}
