@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <penstock/base/error.hpp>
+#include <penstock/formats/places/address.hpp>
 #include <penstock/formats/views/views.hpp>
 #include <penstock/loader/dataset_record.hpp>
 #include <penstock/loader/tokens/block_samples.hpp>
@@ -91,7 +92,7 @@ class RecordWriter {
  private:
   void opened(const Dataset& dataset, std::size_t first, std::size_t count) {
     const std::filesystem::path& path = count == 0 ? dataset.path() : dataset.path_of_shard(first);
-    text(std::filesystem::absolute(path).native());
+    text(is_address(path) ? path.native() : std::filesystem::absolute(path).native());
     number(count);
     number(fingerprint_of_shards(dataset, first, count));
   }

@@ -9,6 +9,7 @@
 #include <penstock/base/error.hpp>
 #include <penstock/base/printable.hpp>
 #include <penstock/formats/labels/label_table.hpp>
+#include <penstock/formats/places/address.hpp>
 #include <penstock/formats/text/json_document.hpp>
 #include <penstock/loader/mixture_file.hpp>
 
@@ -46,12 +47,17 @@ std::vector<double> weights_in(const nlohmann::json& json, const std::vector<Mix
   return weights;
 }
 
+// Addresses of stores stand as they are.
+std::filesystem::path place_of(const std::filesystem::path& folder, const std::string& path) {
+  return path.find("://") != std::string::npos && address_of(path) ? std::filesystem::path(path) : folder / path;
+}
+
 std::vector<MixtureSource> sources_in(const nlohmann::json& json, const std::filesystem::path& folder) {
   if (!json.is_object() || json.empty()) refuse_mixture("\"sources\" is no object of paths by name");
   std::vector<MixtureSource> sources;
   for (const auto& [name, path] : json.items()) {
     if (!path.is_string()) refuse_mixture("the path of source " + double_quoted(name) + " is no text");
-    sources.push_back({.name = name, .dataset = open(folder / path.get<std::string>())});
+    sources.push_back({.name = name, .dataset = open(place_of(folder, path.get<std::string>()))});
   }
   return sources;
 }

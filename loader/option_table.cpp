@@ -183,6 +183,14 @@ constexpr auto kOptions = std::to_array<OptionEntry>({
      "\"decoded\" where the decoded dataset fits into memory; \"encoded\" where storage is slow."},
     {kMemory, "cache_bytes", "Limit of the cache. What comes when it is full is not kept.",
      "Give the cache the memory that your program leaves."},
+    {kMemory, "cache_dir",
+     "A folder on the node's own disk where bytes of datasets in stores (s3://, https://) are kept, shared by all "
+     "processes and jobs that are given it. \"auto\": one under the job's temporary folder. Of local datasets nothing "
+     "is kept.",
+     "Where an epoch is read from a store more than once."},
+    {kMemory, "cache_limit",
+     "Bytes that the folder may take. 0: what it was made with, or nine tenths of what was free then.",
+     "Where others need the disk too."},
     {kWatching, "publish",
      "The loader shows its figures, which are numbers alone, to `penstock top`, in a page of shared memory that your "
      "user "

@@ -126,6 +126,12 @@ struct LoaderOptions {
   CacheKind cache = CacheKind::none;
   std::uint64_t cache_bytes = std::uint64_t{1} << 30;  ///< limit of the cache; what comes when it is full is not kept
 
+  /// A folder on the node's own disk in which bytes of datasets that lie in stores (s3://, https://) are kept, for all
+  /// processes and jobs that are given the same one. "auto": one under the job's own temporary folder. Empty: none.
+  std::filesystem::path cache_dir = {};
+  /// Bytes that the folder may take; 0: as the folder was made with, or nine tenths of what was free then.
+  std::uint64_t cache_limit = 0;
+
   // ---- Watching -----------------------------------------------------------------------------------------------------
 
   /// The loader shows its figures, which are numbers alone, to `penstock top`, in a page of shared memory that this

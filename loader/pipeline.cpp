@@ -26,6 +26,11 @@ ChosenEngine synchronous_beside(const ChosenEngine& engine, const Dataset& datas
   return make_engine(dataset, options, PendingRead::done);
 }
 
+EngineOptions with_cache(EngineOptions options, std::shared_ptr<NodeCacheUse> cache) {
+  options.node_cache = std::move(cache);
+  return options;
+}
+
 // Pixels are from 0 to 1 where image.normalize() comes to them, and so are their means and deviations.
 bool in_other_units(const Step& step) {
   const auto* normalize = step.as<step::Normalize>();
@@ -101,8 +106,10 @@ Pipeline::Pipeline(Dataset opened, LoaderOptions chosen, const EngineFactory& ma
       option_notes_(notes_on(dataset_, program_, options_, selection_)),
       cursor_(plan_options(options_, selection_), selection_.fingerprint(),
               options_.shuffle_block ? 0 : block_of_version_1(dataset_)),
-      engine_(make_engine(dataset_, engine_options(options_, program_), PendingRead::done)),
-      fallback_(synchronous_beside(engine_, dataset_, engine_options(options_), make_engine)),
+      node_cache_(open_planned_cache(options_, dataset_, program_, selection_, plan_options(options_, selection_),
+                                     node_cache_note_)),
+      engine_(make_engine(dataset_, with_cache(engine_options(options_, program_), node_cache_), PendingRead::done)),
+      fallback_(synchronous_beside(engine_, dataset_, with_cache(engine_options(options_), node_cache_), make_engine)),
       cache_(options_.cache, options_.cache_bytes, dataset_.size(), program_),
       checks_(dataset_, program_, checks_of(options_)),
       blocks_(options_.block_cache),
@@ -142,7 +149,8 @@ Pipeline::Pipeline(Dataset opened, LoaderOptions chosen, const EngineFactory& ma
 // with that its row in the stats, its level in the dump, and its share of the waits.
 void Pipeline::lay_line() {
   // Dataset -> Plan -> reads: names the rows of a free slab, and asks for their bytes
-  scheduler_ = std::make_unique<Scheduler>(context_, plan_options(options_, selection_), *engine_.engine, builders_);
+  scheduler_ = std::make_unique<Scheduler>(context_, plan_options(options_, selection_), *engine_.engine, builders_,
+                                           node_cache_.get());
   // reads -> rows of the slab: decodes and transforms
   workers_ = std::make_unique<WorkerPool>(options_.workers_max);
   // finished slabs -> batches in order: reorder_, which workers put them into
@@ -170,7 +178,7 @@ Kind& Pipeline::add(std::unique_ptr<Kind> stage) {
 std::shared_ptr<SlabPool> Pipeline::host_slabs() const {
   const bool consumers = options_.on_device == nullptr;
   return std::make_shared<SlabPool>(dataset_, program_.outputs(), options_.batch_size, options_.max_items,
-                                    slab_count(options_, program_.outputs(), !engine_.engine->synchronous()),
+                                    slab_count(options_, program_.outputs(), ahead_by(*engine_.engine)),
                                     consumers ? options_.held : 0, options_.on_device, share_,
                                     consumers ? options_.held_max - options_.held : 0);
 }
@@ -222,6 +230,7 @@ bool Pipeline::stop() {
   publisher_.end();
   if (ledger_) ledger_->close();
   stopping_.request_stop();
+  if (fallback_.engine != nullptr) fallback_.engine->cancel();
   tasks_.close();
   for (const auto& stage : stages_) stage->close();
   slabs_->wake();
@@ -229,6 +238,7 @@ bool Pipeline::stop() {
   bool ended = scheduler_thread_ == nullptr || scheduler_thread_->join_for(kGrace);
   ended &= workers_->join_for(kGrace);
   ended &= engine_.engine->stop(kGrace);
+  if (fallback_.engine != nullptr) ended &= fallback_.engine->stop(kGrace);
   for (const auto& stage : stages_) ended &= stage->join(kGrace);
   return ended;
 }

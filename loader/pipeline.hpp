@@ -21,6 +21,7 @@
 #include <penstock/loader/device/device_offload.hpp>
 #include <penstock/loader/fetch/scheduler.hpp>
 #include <penstock/loader/ledger/writer.hpp>
+#include <penstock/loader/node/planned_cache.hpp>
 #include <penstock/loader/options.hpp>
 #include <penstock/loader/plan/cursor.hpp>
 #include <penstock/loader/plan/selection.hpp>
@@ -129,6 +130,8 @@ class Pipeline {
   std::string restore_note_;       // of the state that was restored last
   mutable std::mutex note_mutex_;  // guards restore_note_: stats() may come from another thread
   mutable StageClocks clocks_;     // sums that any thread may add to
+  std::string node_cache_note_;    // why there is none, where one was asked for; constant once the pipeline is made
+  const std::shared_ptr<PlannedCache> node_cache_;
   ChosenEngine engine_, fallback_;
   FieldHeaders headers_{dataset_};
   SampleCache cache_;

@@ -166,7 +166,8 @@ Stats Pipeline::stats() const {
   stats.notes = option_notes_;
   {
     const std::scoped_lock lock(note_mutex_);
-    for (const std::string& note : {restore_note_, workers_note_})
+    const std::string of_cache = node_cache_ != nullptr ? node_cache_->note() : node_cache_note_;
+    for (const std::string& note : {restore_note_, workers_note_, of_cache})
       if (!note.empty()) stats.notes += (stats.notes.empty() ? "" : "; ") + note;
   }
   if (const std::string note = publisher_.note(); !note.empty())

@@ -23,7 +23,8 @@ namespace penstock {
 namespace {
 
 constexpr std::uint64_t kNoSample = ~std::uint64_t{0};
-constexpr std::uint32_t kReadAheadRows = 64;    // reads in flight that keep a disk busy
+constexpr std::uint32_t kDiskRows = 64;    // reads in flight that keep a disk busy
+constexpr std::uint32_t kStoreRows = 256;  // and a store, 50 ms and more away, where 2,000 rows a second are wanted
 constexpr std::uint64_t kSmallBatch = 8 << 20;  // bytes: filled about as fast as handed from thread to thread
 constexpr std::uint64_t kLongRow = 4096;  // bytes: from which mapping its file is cheaper than copying it by the kernel
 constexpr int kValuesTried = 16;
@@ -301,8 +302,16 @@ std::vector<FailureShare> failure_shares(const Selection& selection) {
   return shares;
 }
 
-unsigned slab_count(const LoaderOptions& options, std::uint64_t row_bytes, bool reads_ahead) {
-  const std::uint64_t rows = std::max(2 * options.workers_max, reads_ahead ? kReadAheadRows : 0);
+ReadsAhead ahead_by(const ReadEngine& engine) {
+  if (engine.synchronous()) return ReadsAhead::none;
+  return engine.kind() == EngineKind::store ? ReadsAhead::of_store : ReadsAhead::of_disk;
+}
+
+unsigned slab_count(const LoaderOptions& options, std::uint64_t row_bytes, ReadsAhead ahead_of) {
+  const std::uint32_t in_flight = ahead_of == ReadsAhead::of_store  ? kStoreRows
+                                  : ahead_of == ReadsAhead::of_disk ? kDiskRows
+                                                                    : 0;
+  const std::uint64_t rows = std::max(2 * options.workers_max, in_flight);
   const auto filling = static_cast<unsigned>(1 + (rows + options.batch_size - 1) / options.batch_size);
   const bool small = row_bytes <= kSmallBatch / options.batch_size;
   const unsigned ahead = small ? options.prefetch + filling : std::max(options.prefetch, filling);
@@ -311,10 +320,10 @@ unsigned slab_count(const LoaderOptions& options, std::uint64_t row_bytes, bool 
   return ahead + on_batch + behind;
 }
 
-unsigned slab_count(const LoaderOptions& options, std::span<const Output> outputs, bool reads_ahead) {
+unsigned slab_count(const LoaderOptions& options, std::span<const Output> outputs, ReadsAhead ahead) {
   std::uint64_t row_bytes = 0;
   for (const Output& output : outputs) row_bytes += output.ragged ? 0 : output.row_bytes();
-  const unsigned slabs = slab_count(options, row_bytes, reads_ahead);
+  const unsigned slabs = slab_count(options, row_bytes, ahead);
   require_addressable(options, outputs, slabs);
   return slabs;
 }

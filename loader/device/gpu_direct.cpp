@@ -41,7 +41,7 @@ GpuDirect gpu_direct_of(const Dataset& dataset, const LoaderOptions& options, st
   std::vector<std::uint8_t> chosen(outputs.size(), 0);
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const auto found = file_of_plain_rows(dataset, outputs[i]);
-    if (!found) continue;
+    if (!found || dataset.stored_object(*found) != nullptr) continue;
     file = found;
     chosen[i] = 1;
   }

@@ -6,6 +6,12 @@
 #include <penstock/transforms/codec.hpp>
 
 namespace penstock {
+namespace {
+
+// A value of a store that is read whole sooner than its header in a request of its own, and then the rest.
+constexpr std::uint64_t kCheapFromStore = std::uint64_t{4} << 20;
+
+}  // namespace
 
 std::span<const std::byte> FieldHeaders::of(std::uint64_t sample, std::uint32_t field, const Extent& extent,
                                             std::vector<std::byte>& scratch) {
@@ -13,6 +19,7 @@ std::span<const std::byte> FieldHeaders::of(std::uint64_t sample, std::uint32_t 
   if (!recorded.empty()) return recorded;
   const Codec* codec = codec_named(dataset_.fields()[field].codec);
   if (codec == nullptr || codec->prefix_bytes() == 0) return {};
+  if (extent.length <= kCheapFromStore && dataset_.stored_object(extent.file) != nullptr) return {};
   const std::uint64_t number = sample * dataset_.fields().size() + field;
   {
     const std::shared_lock lock(mutex_);

@@ -1,9 +1,11 @@
 #include <algorithm>
+#include <utility>
 
 #include <penstock/base/caught.hpp>
 #include <penstock/base/error.hpp>
 #include <penstock/loader/fetch/cells.hpp>
 #include <penstock/loader/fetch/scheduler.hpp>
+#include <penstock/loader/node/planned_cache.hpp>
 #include <penstock/loader/plan/serving_field.hpp>
 
 namespace penstock {
@@ -52,8 +54,8 @@ void name_rows(BatchBuilder& builder, const WorkerContext& context, const Positi
 }
 
 Scheduler::Scheduler(WorkerContext& context, PlanOptions plan, ReadEngine& engine,
-                     std::vector<std::unique_ptr<BatchBuilder>>& builders)
-    : context_(context), plan_options_(plan), engine_(engine), builders_(builders) {}
+                     std::vector<std::unique_ptr<BatchBuilder>>& builders, PlannedCache* node_cache)
+    : context_(context), plan_options_(plan), engine_(engine), builders_(builders), node_cache_(node_cache) {}
 
 void Scheduler::go_to(const Position& position, std::uint64_t generation) {
   {
@@ -75,6 +77,7 @@ void Scheduler::run(std::stop_token stop) {
   while (const auto command = next_command(stop)) {
     context_.clocks.plan.stalled_in.add(watch_.lap());
     sequence_ = 0;
+    begins_ = true;
     feed(*command, stop);
     planned();
   }
@@ -135,6 +138,7 @@ bool Scheduler::feed_batch(const Position& at, const Plan& plan, std::uint64_t g
   Slab* slab = context_.slabs.acquire(stop, [&] { return stale(generation); });
   waited(context_.clocks.plan, Activity::no_slab);
   if (slab == nullptr) return false;
+  if (node_cache_ != nullptr) node_cache_->reached(at, std::exchange(begins_, false));
   const std::size_t slot = context_.slabs.number_of(slab);
   BatchBuilder& builder = *builders_[slot];
   trace_slot(builder, slot);

@@ -42,7 +42,7 @@ StorageDemand storage_of(const Stats& stats) {
 }  // namespace
 
 bool reads_ahead(EngineKind engine) {
-  return engine == EngineKind::io_uring || engine == EngineKind::pread;
+  return engine == EngineKind::io_uring || engine == EngineKind::pread || engine == EngineKind::store;
 }
 
 double MachineModel::speed(double threads) const {
@@ -113,6 +113,7 @@ Demands demands_of(const Stats& stats, const MachineModel& machine, std::uint32_
   for (const auto& [name, distribution] : stats.histograms)
     if (name == "read") reading = static_cast<double>(distribution.sum) * 1e-9;
   demands.reads_ahead = reads_ahead(stats.engine);
+  demands.from_store = stats.engine == EngineKind::store;
 
   // The workers' time is on cores, waiting for one, waiting for storage, or for something else.
   const double work = reading + filling + besides;

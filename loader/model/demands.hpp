@@ -55,6 +55,7 @@ struct StorageDemand {
 struct Demands {
   std::vector<RowDemand> rows;  ///< of recorded samples; empty: too little was recorded to tell anything
   bool reads_ahead = false;     ///< an engine reads ahead of the workers
+  bool from_store = false;      ///< and has its bytes from a store
   StorageDemand storage;
   double plan = 0;             ///< seconds of the scheduler's thread for a row
   std::vector<double> line;    ///< seconds a batch of each stage behind the workers: the program's own step, the copy

@@ -123,7 +123,10 @@ class Simulation {
   }
   // The consumer's own are kept for it.
   static std::size_t slabs_ahead(const Demands& demands, const LoaderOptions& options) {
-    const unsigned slabs = slab_count(options, static_cast<std::uint64_t>(demands.row_bytes), demands.reads_ahead);
+    const unsigned slabs = slab_count(options, static_cast<std::uint64_t>(demands.row_bytes),
+                                      demands.from_store    ? ReadsAhead::of_store
+                                      : demands.reads_ahead ? ReadsAhead::of_disk
+                                                            : ReadsAhead::none);
     return slabs - (options.on_device != nullptr ? 0 : options.held);
   }
   void at(double time, Event event, std::uint32_t number) { timed_.push({time, order_++, event, number}); }

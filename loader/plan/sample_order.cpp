@@ -28,6 +28,12 @@ std::uint64_t SampleOrder::sample_at(std::uint64_t position) const {
   return blocks_ != 0 ? block_shuffled(position) : order_(position);
 }
 
+std::uint64_t SampleOrder::position_of(std::uint64_t sample) const {
+  if (!options_.shuffle) return sample;
+  if (options_.shuffle_window != 0) return place_in_window(sample);
+  return blocks_ != 0 ? place_in_blocks(sample) : order_.position_of(sample);
+}
+
 void SampleOrder::list(std::uint64_t first, std::span<std::uint64_t> out) const {
   if (options_.shuffle && blocks_ == 0 && options_.shuffle_window == 0) return order_.list(first, out);
   for (std::uint64_t& sample : out) sample = sample_at(first++);
@@ -51,6 +57,21 @@ std::uint64_t SampleOrder::block_shuffled(std::uint64_t position) const {
   const std::uint64_t mixed = begin + inside(position - begin);
   const std::uint64_t slot = slot_of(mixed);
   return order_(slot) * options_.shuffle_block + (mixed - slot_begin(slot));
+}
+
+std::uint64_t SampleOrder::place_in_blocks(std::uint64_t sample) const {
+  const std::uint64_t slot = order_.position_of(sample / options_.shuffle_block);
+  const std::uint64_t window = slot / kShuffleWindowBlocks;
+  const std::uint64_t begin = slot_begin(window * kShuffleWindowBlocks);
+  const std::uint64_t end = slot_begin(std::min(blocks_, (window + 1) * kShuffleWindowBlocks));
+  const std::uint64_t mixed = slot_begin(slot) + sample % options_.shuffle_block;
+  return begin + Permutation(end - begin, options_.seed, epoch_, window + 1).position_of(mixed - begin);
+}
+
+std::uint64_t SampleOrder::place_in_window(std::uint64_t sample) const {
+  const std::uint64_t window = sample / options_.shuffle_window, begin = window * options_.shuffle_window;
+  const std::uint64_t size = std::min(options_.shuffle_window, options_.samples - begin);
+  return begin + Permutation(size, options_.seed, epoch_, window + 1).position_of(sample - begin);
 }
 
 std::uint64_t SampleOrder::window_shuffled(std::uint64_t position) const {

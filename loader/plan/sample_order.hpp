@@ -30,6 +30,7 @@ class SampleOrder {
  public:
   SampleOrder(const SampleOrderOptions& options, std::uint64_t epoch);
   std::uint64_t sample_at(std::uint64_t position) const;  ///< position < samples
+  std::uint64_t position_of(std::uint64_t sample) const;  ///< the inverse; sample < samples
   /// Those of positions `first` and on, below `samples`: the same, several times as fast where all are permuted at
   /// once.
   void list(std::uint64_t first, std::span<std::uint64_t> out) const;
@@ -37,6 +38,8 @@ class SampleOrder {
  private:
   std::uint64_t block_shuffled(std::uint64_t position) const;
   std::uint64_t window_shuffled(std::uint64_t position) const;
+  std::uint64_t place_in_blocks(std::uint64_t sample) const;
+  std::uint64_t place_in_window(std::uint64_t sample) const;
   std::uint64_t slot_begin(std::uint64_t slot) const;
   std::uint64_t slot_of(std::uint64_t position) const;
 

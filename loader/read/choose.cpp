@@ -13,7 +13,9 @@
 #include <penstock/loader/read/read_engine.hpp>
 #include <penstock/loader/read/residency.hpp>
 #include <penstock/loader/read/storage_engine.hpp>
+#include <penstock/loader/read/store_engine.hpp>
 #include <penstock/loader/read/uring/uring_engine.hpp>
+#include <penstock/loader/read/waiting_engine.hpp>
 #include <penstock/loader/work/error_location.hpp>
 
 namespace penstock {
@@ -74,6 +76,7 @@ std::unique_ptr<ReadEngine> make(EngineKind kind, const EngineFiles& files, cons
       return std::make_unique<GatherEngine>(std::move(core), options.scattered);
     case EngineKind::in_worker:
     case EngineKind::automatic:
+    case EngineKind::store:
       break;
   }
   return std::make_unique<InWorkerEngine>(std::move(core));
@@ -125,9 +128,40 @@ ChosenEngine waiting_for_storage(const std::string& found, const EngineFiles& fi
           refused + (found.empty() ? "" : "; " + found) + direct_io_note(EngineKind::pread, options)};
 }
 
+/// Which of a dataset's files are objects in stores.
+struct InStores {
+  bool some = false, all = true;
+};
+
+InStores in_stores(const Dataset& dataset) {
+  InStores found;
+  if (!dataset.in_store()) return found;
+  for (std::uint32_t file = 0; file < dataset.file_count(); ++file)
+    (dataset.stored_object(file) != nullptr ? found.some = true : found.all = false);
+  return found;
+}
+
+// Files beside the objects are read as if they were alone.
+ChosenEngine for_stores(const Dataset& dataset, const EngineOptions& options, bool all, OnRead on_read) {
+  const bool waits = options.kind == EngineKind::in_worker;
+  const auto make_engine = [&](OnRead answer) -> std::unique_ptr<ReadEngine> {
+    std::unique_ptr<ReadEngine> local;
+    if (!all) {
+      auto asked = asked_for(files_of(dataset), options, answer);
+      if (!asked) asked = waiting_for_storage({}, files_of(dataset), options, answer);
+      local = std::move(asked->engine);
+    }
+    return std::make_unique<StoreEngine>(dataset, options, answer, std::move(local), options.node_cache);
+  };
+  std::string reason = all ? "objects in a store" : "objects in a store, and files";
+  if (waits) return {std::make_unique<WaitingEngine>(make_engine, std::move(on_read)), std::move(reason)};
+  return {make_engine(std::move(on_read)), std::move(reason)};
+}
+
 }  // namespace
 
 ChosenEngine choose_engine(const Dataset& dataset, const EngineOptions& options, OnRead on_read) {
+  if (const InStores found = in_stores(dataset); found.some) return for_stores(dataset, options, found.all, on_read);
   const EngineFiles files = files_of(dataset);
   if (auto asked = asked_for(files, options, on_read)) return std::move(*asked);
   FileTable probed(files.count, files.lookup, {.random_access = true, .keep_open = 8});

@@ -5,7 +5,7 @@
 
 namespace penstock {
 namespace {
-constexpr std::array<std::string_view, 5> kNames{"auto", "io_uring", "direct", "pread", "gather"};
+constexpr std::array<std::string_view, 6> kNames{"auto", "io_uring", "direct", "pread", "gather", "store"};
 }
 
 std::string_view name(EngineKind kind) {
@@ -14,7 +14,7 @@ std::string_view name(EngineKind kind) {
 
 EngineKind engine_named(std::string_view name) {
   for (std::size_t i = 0; i < kNames.size(); ++i)
-    if (kNames[i] == name) return static_cast<EngineKind>(i);
+    if (kNames[i] == name && kNames[i] != "store") return static_cast<EngineKind>(i);
   throw Error::invalid_argument("no read engine is named \"" + std::string(name) +
                                 "\": auto, io_uring, direct, pread or gather");
 }

@@ -15,6 +15,8 @@
 
 namespace penstock {
 
+class NodeCacheUse;
+
 /// The CRC-32C of what a read brought, where the engine has computed it on the way.
 struct ReadSum {
   std::uint32_t crc32c = 0;
@@ -34,8 +36,9 @@ struct ReadRequest {
 /// (io; corrupt: "file ends inside the field"). Must not block and must not throw.
 using OnRead = std::function<void(std::uint64_t tag, std::exception_ptr failure)>;
 
-enum class EngineKind : std::uint8_t { automatic, io_uring, in_worker, pread, gather };
-std::string_view name(EngineKind kind);          ///< "auto", "io_uring", "direct", "pread", "gather"
+/// `store` is that of datasets at addresses, and cannot be asked for.
+enum class EngineKind : std::uint8_t { automatic, io_uring, in_worker, pread, gather, store };
+std::string_view name(EngineKind kind);          ///< "auto", "io_uring", "direct", "pread", "gather", "store"
 EngineKind engine_named(std::string_view name);  ///< throws Error: invalid_argument
 
 struct EngineStats {
@@ -64,6 +67,9 @@ class ReadEngine {
     static_cast<void>(grace);
     return true;
   }
+  /// Reads under way, and those to come, fail at once where they would wait for a network. From any thread but that of
+  /// an answer.
+  virtual void cancel() noexcept {}
   /// True once stop() has returned false.
   virtual bool abandoned() const { return false; }
   virtual EngineKind kind() const = 0;
@@ -84,8 +90,9 @@ struct EngineOptions {
   bool rows = false;  ///< values are rows as they are: what is resident is copied from a mapping, without a system call
   unsigned threads = 0;  ///< reader threads: rings, or pread threads; 0 chooses (1 ring, 16 pread threads)
   unsigned depth = 256;  ///< requests in flight per ring
-  std::uint64_t merge_gap_bytes = 32 << 10;  ///< extents this close are read as one
-  std::uint64_t merge_bytes = 1 << 20;       ///< as long as the read stays within this
+  std::uint64_t merge_gap_bytes = 32 << 10;       ///< extents this close are read as one
+  std::uint64_t merge_bytes = 1 << 20;            ///< as long as the read stays within this
+  std::shared_ptr<NodeCacheUse> node_cache = {};  ///< of what is read from stores; null: nothing is kept
 };
 
 /// The engine and why it is that one: "resident: 64 of 64 probed pages in memory", "io_uring refused: EPERM".

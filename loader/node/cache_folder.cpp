@@ -1,0 +1,251 @@
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <thread>
+#include <utility>
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <penstock/base/error.hpp>
+#include <penstock/base/sigbus_guard.hpp>
+#include <penstock/formats/io/folder_entries.hpp>
+#include <penstock/loader/node/cache_folder.hpp>
+#include <penstock/loader/node/cache_place.hpp>
+
+namespace penstock {
+
+// A page that all processes have in memory.
+struct CacheFolder::SharedCounts {
+  std::uint64_t magic;
+  std::uint64_t limit;
+  std::uint64_t used;
+};
+
+namespace {
+
+constexpr std::string_view kCacheVersion = "penstock node cache 1\n";
+constexpr std::uint64_t kCountsMagic = 0x31736574'79426450;  // "PdBytes1"
+constexpr std::uint64_t kCountsBytes = 4096;
+constexpr std::uint64_t kLargestMargin = std::uint64_t{1} << 30;  // of the disk, that is left free
+constexpr std::chrono::milliseconds kDiskLooks{200};
+constexpr std::int64_t kGivenBack = 16 << 20;  // bytes at a time, where others fill the disk
+constexpr std::chrono::seconds kPause{30};
+constexpr std::chrono::seconds kSetUpWait{60};
+
+std::int64_t steady_now() {
+  return std::chrono::steady_clock::now().time_since_epoch().count();
+}
+
+template <typename T>
+std::uint64_t load_shared(const T& value) {
+  return std::atomic_ref(const_cast<T&>(value)).load(std::memory_order_relaxed);
+}
+
+std::uint64_t margin_of(const struct statvfs& disk) {
+  return std::min<std::uint64_t>(kLargestMargin, std::uint64_t{disk.f_blocks} * disk.f_frsize / 50);
+}
+
+}  // namespace
+
+FolderLock::FolderLock(int fd, const std::filesystem::path& path) : fd_(fd) {
+  const auto until = std::chrono::steady_clock::now() + kSetUpWait;
+  while (::flock(fd_, LOCK_EX | LOCK_NB) != 0) {
+    if (errno != EWOULDBLOCK && errno != EINTR) throw Error::io(errno, "cannot lock " + path.string());
+    if (std::chrono::steady_clock::now() > until)
+      throw Error::io(EWOULDBLOCK, "another process holds the cache in " + path.string());
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+}
+
+FolderLock::~FolderLock() {
+  ::flock(fd_, LOCK_UN);
+}
+
+CacheFolder::CacheFolder(std::filesystem::path path, std::uint64_t limit,
+                         const std::function<std::uint64_t(const CacheFolder&)>& recount)
+    : path_(std::move(path)) {
+  CachePlace place = open_cache_place(path_, true);
+  folder_ = std::move(place.folder);
+  folder_mode_ = place.folders;
+  file_mode_ = place.files;
+  unit_ = place.unit;
+  guard_against_sigbus();
+  const FolderLock lock(folder_.get(), path_);
+  set_up(limit, recount);
+}
+
+void CacheFolder::require_version() {
+  std::array<std::byte, 64> found{};
+  const int fd = open_file(folder_, "version", O_RDONLY);
+  if (fd >= 0) {
+    const Descriptor file(fd);
+    const std::size_t got = read_at(file.get(), found, 0, path_ / "version");
+    if (got == kCacheVersion.size() && std::memcmp(found.data(), kCacheVersion.data(), got) == 0) return;
+    throw Error::unsupported("the cache in " + path_.string() +
+                             " is of another version of penstock: remove it, or give this one a folder of its own");
+  }
+  if (errno != ENOENT) throw Error::io(errno, "cannot open " + (path_ / "version").string());
+  if (!is_empty_folder(path_))
+    throw Error::invalid_argument("no cache in " + path_.string() + ": something else lies there");
+  const int made = open_file(folder_, "version.tmp", O_WRONLY | O_CREAT | O_TRUNC);
+  if (made < 0) throw Error::io(errno, "cannot write to " + path_.string());
+  const Descriptor file(made);
+  write_all(file.get(), std::as_bytes(std::span(kCacheVersion)), path_ / "version");
+  if (::renameat(folder_.get(), "version.tmp", folder_.get(), "version") != 0)
+    throw Error::io(errno, "cannot write to " + path_.string());
+}
+
+Descriptor CacheFolder::made_folder(const char* name) const {
+  if (::mkdirat(folder_.get(), name, folder_mode_) == 0) ::fchmodat(folder_.get(), name, folder_mode_, 0);
+  const int fd = ::openat(folder_.get(), name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (fd < 0) throw Error::io(errno, "cannot use the cache's folder " + (path_ / name).string());
+  return Descriptor(fd);
+}
+
+// The folder is locked.
+void CacheFolder::set_up(std::uint64_t limit, const std::function<std::uint64_t(const CacheFolder&)>& recount) {
+  require_version();
+  objects_ = made_folder("objects");
+  plans_ = made_folder("plans");
+  const int users = open_file(folder_, "users", O_RDWR | O_CREAT);
+  if (users < 0) throw Error::io(errno, "cannot write to the cache's folder " + path_.string());
+  users_ = Descriptor(users);
+  const bool alone = ::flock(users, LOCK_EX | LOCK_NB) == 0;
+  const int state = open_file(folder_, "state", O_RDWR | O_CREAT);
+  if (state < 0) throw Error::io(errno, "cannot write to the cache's folder " + path_.string());
+  const Descriptor file(state);
+  struct stat found {};
+  if (::fstat(state, &found) != 0) throw Error::io(errno, "cannot look at " + (path_ / "state").string());
+  if (const int failed =
+          found.st_size < static_cast<off_t>(kCountsBytes) || alone ? allocate_file(state, kCountsBytes) : 0;
+      failed != 0)
+    throw Error::io(failed, "no room for the node's cache in " + path_.string());
+  map_ = SharedMap(state, kCountsBytes, true);
+  counts_ = reinterpret_cast<SharedCounts*>(map_.data());
+  const std::uint64_t taken = alone ? recount(*this) : 0;
+  struct statvfs disk {};
+  if (::fstatvfs(folder_.get(), &disk) != 0) throw Error::io(errno, "cannot look at the disk of " + path_.string());
+  const std::uint64_t free = std::uint64_t{disk.f_bavail} * disk.f_frsize;
+  const bool held = guarded([&] {
+    const bool known = counts_->magic == kCountsMagic && counts_->limit != 0;
+    const std::uint64_t chosen = limit != 0 ? limit : known ? counts_->limit : (free + taken) / 10 * 9;
+    std::atomic_ref(counts_->limit).store(chosen, std::memory_order_relaxed);
+    if (alone || !known) std::atomic_ref(counts_->used).store(taken, std::memory_order_relaxed);
+    counts_->magic = kCountsMagic;
+  });
+  if (!held) throw Error::io(EIO, "cannot use " + (path_ / "state").string());
+  if (::flock(users, LOCK_SH | LOCK_NB) != 0) throw Error::io(errno, "cannot lock " + (path_ / "users").string());
+  look_at_disk(true);
+}
+
+int CacheFolder::open_file(const Descriptor& folder, const std::string& name, int flags) const noexcept {
+  int fd = -1;
+  do {
+    fd = ::openat(folder.get(), name.c_str(), flags | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, file_mode_);
+  } while (fd < 0 && errno == EINTR);
+  if (fd >= 0 && (flags & O_CREAT) != 0 && file_mode_ != 0600) ::fchmod(fd, file_mode_);
+  return fd;
+}
+
+// Never fills the disk: some of it stays free for others.
+void CacheFolder::look_at_disk(bool now) noexcept {
+  const std::int64_t time = steady_now();
+  std::int64_t before = looked_at_.load(std::memory_order_relaxed);
+  if (!now && time - before < std::chrono::nanoseconds(kDiskLooks).count()) return;
+  if (!looked_at_.compare_exchange_strong(before, time, std::memory_order_relaxed)) return;
+  struct statvfs disk {};
+  if (::fstatvfs(folder_.get(), &disk) != 0) return;
+  const auto free = static_cast<std::int64_t>(std::uint64_t{disk.f_bavail} * disk.f_frsize);
+  // Some file systems tell late of room that was given back: what is over is given back little by little.
+  disk_left_.store(std::max(free - static_cast<std::int64_t>(margin_of(disk)), -kGivenBack), std::memory_order_relaxed);
+}
+
+bool CacheFolder::reserve(std::uint64_t bytes) noexcept {
+  look_at_disk(false);
+  const auto size = static_cast<std::int64_t>(bytes);
+  if (disk_left_.fetch_sub(size, std::memory_order_relaxed) < size) {
+    disk_left_.fetch_add(size, std::memory_order_relaxed);
+    return false;
+  }
+  bool reserved = false;
+  const bool held = guarded_since([&] {
+    const std::atomic_ref used(counts_->used);
+    const std::uint64_t most = load_shared(counts_->limit);
+    std::uint64_t now = used.load(std::memory_order_relaxed);
+    while (now + bytes <= most)
+      if (used.compare_exchange_weak(now, now + bytes, std::memory_order_relaxed)) {
+        *const_cast<volatile bool*>(&reserved) = true;
+        break;
+      }
+  });
+  if (!held) stop("its page of counts cannot be read");
+  const bool good = held && *const_cast<volatile bool*>(&reserved);
+  if (!good) disk_left_.fetch_add(size, std::memory_order_relaxed);
+  return good;
+}
+
+bool CacheFolder::reserve_first(std::uint64_t bytes) noexcept {
+  return reserve(bytes) || (evict_ && evict_(bytes));
+}
+
+void CacheFolder::release(std::uint64_t bytes) noexcept {
+  disk_left_.fetch_add(static_cast<std::int64_t>(bytes), std::memory_order_relaxed);
+  const bool held = guarded_since([&] {
+    const std::atomic_ref used(counts_->used);
+    std::uint64_t now = used.load(std::memory_order_relaxed);
+    while (!used.compare_exchange_weak(now, now < bytes ? 0 : now - bytes, std::memory_order_relaxed)) {
+    }
+  });
+  if (!held) stop("its page of counts cannot be read");
+}
+
+std::uint64_t CacheFolder::used() const noexcept {
+  volatile std::uint64_t used = 0;
+  guarded_since([&] { used = load_shared(counts_->used); });
+  return used;
+}
+
+std::uint64_t CacheFolder::limit() const noexcept {
+  volatile std::uint64_t limit = 0;
+  guarded_since([&] { limit = load_shared(counts_->limit); });
+  return limit;
+}
+
+std::uint64_t CacheFolder::room() noexcept {
+  look_at_disk(false);
+  const std::uint64_t now = used();
+  const std::int64_t left = disk_left_.load(std::memory_order_relaxed);
+  const std::uint64_t by_disk =
+      left >= 0 ? now + static_cast<std::uint64_t>(left) : now - std::min(now, static_cast<std::uint64_t>(-left));
+  return std::min(limit(), by_disk);
+}
+
+void CacheFolder::stop(const std::string& why) noexcept {
+  const std::scoped_lock lock(mutex_);
+  if (reason_.empty()) reason_ = why;
+  stopped_.store(true, std::memory_order_relaxed);
+}
+
+void CacheFolder::pause(const std::string& why) noexcept {
+  const std::scoped_lock lock(mutex_);
+  if (reason_.empty()) reason_ = why;
+  paused_until_.store(steady_now() + std::chrono::nanoseconds(kPause).count(), std::memory_order_relaxed);
+}
+
+bool CacheFolder::stopped() const noexcept {
+  if (stopped_.load(std::memory_order_relaxed)) return true;
+  const std::int64_t until = paused_until_.load(std::memory_order_relaxed);
+  return until != 0 && steady_now() < until;
+}
+
+std::string CacheFolder::stop_reason() const {
+  const std::scoped_lock lock(mutex_);
+  return reason_;
+}
+
+}  // namespace penstock

@@ -1,0 +1,115 @@
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <unistd.h>
+
+#include <penstock/base/error.hpp>
+#include <penstock/loader/node/cache_place.hpp>
+
+namespace penstock {
+namespace {
+
+bool in_group(gid_t group) {
+  if (::getegid() == group || ::geteuid() == 0) return true;
+  const int count = ::getgroups(0, nullptr);
+  std::vector<gid_t> groups(static_cast<std::size_t>(std::max(count, 0)));
+  if (count <= 0 || ::getgroups(count, groups.data()) < 0) return false;
+  return std::ranges::find(groups, group) != groups.end();
+}
+
+// A folder that was made with a group is shared by it; any other is one user's alone.
+void require_own(const std::filesystem::path& path, CachePlace& place) {
+  struct stat found {};
+  if (::fstat(place.folder.get(), &found) != 0) throw Error::io(errno, "cannot look at " + path.string());
+  const auto refuse = [&](const std::string& why) {
+    throw Error::invalid_argument("no cache in " + path.string() + ": " + why);
+  };
+  if ((found.st_mode & S_IWOTH) != 0) refuse("every user may write to it; a cache must be its user's alone");
+  const bool of_group = (found.st_mode & S_IWGRP) != 0 && (found.st_mode & S_ISGID) != 0;
+  if (of_group && in_group(found.st_gid)) {
+    place.folders = 02770;
+    place.files = 0660;
+    return;
+  }
+  if (found.st_uid != ::geteuid())
+    refuse("it belongs to user " + std::to_string(found.st_uid) + ", not to " + std::to_string(::geteuid()));
+  if ((found.st_mode & S_IWGRP) != 0)
+    refuse("its group may write to it; chmod g-w it, or chmod g+s it, so that the group shares the cache");
+}
+
+void require_good_disk(const std::filesystem::path& path, CachePlace& place) {
+  struct statfs disk {};
+  if (::fstatfs(place.folder.get(), &disk) != 0) throw Error::io(errno, "cannot look at the disk of " + path.string());
+  const std::string refused = refused_file_system(static_cast<std::uint32_t>(disk.f_type));
+  if (!refused.empty())
+    throw Error::invalid_argument("no cache in " + path.string() + ": it lies on " + refused +
+                                  ", which is no disk of this node's own");
+  place.unit = std::clamp<std::uint64_t>(static_cast<std::uint64_t>(disk.f_bsize), 4096, 256 << 10);
+}
+
+}  // namespace
+
+std::string refused_file_system(std::uint64_t type) {
+  // Source: statfs(2), linux/magic.h, and the clients of those that are not in Linux.
+  static constexpr auto kNetworks = std::to_array<std::pair<std::uint64_t, std::string_view>>({
+      {0x6969, "NFS"},
+      {0x0BD00BD0, "Lustre"},
+      {0x517B, "SMB"},
+      {0xFF534D42, "CIFS"},
+      {0xFE534D42, "SMB"},
+      {0x47504653, "GPFS"},
+      {0x00C36400, "Ceph"},
+      {0x19830326, "BeeGFS"},
+      {0x5346414F, "AFS"},
+      {0x6B414653, "AFS"},
+      {0x73757245, "Coda"},
+      {0x01021997, "9P"},
+      {0x20030528, "OrangeFS"},
+      {0x7461636F, "OCFS2"},
+      {0x01161970, "GFS2"},
+      {0xAAD7AAEA, "PanFS"},
+      {0x65735546, "FUSE"},
+  });
+  for (const auto& [number, name] : kNetworks)
+    if (number == type) return std::string(name);
+  return {};
+}
+
+std::filesystem::path cache_path(const std::filesystem::path& dir) {
+  if (dir != "auto") return dir;
+  std::filesystem::path around = "/tmp";
+  for (const char* name : {"SLURM_TMPDIR", "JOB_TMPDIR", "PBS_JOBFS", "TMPDIR"}) {
+    const char* value = std::getenv(name);
+    if (value == nullptr || value[0] != '/') continue;
+    around = value;
+    break;
+  }
+  return around / ("penstock-cache-" + std::to_string(::geteuid()));
+}
+
+CachePlace open_cache_place(const std::filesystem::path& path, bool make) {
+  if (make && ::mkdir(path.c_str(), 0700) != 0 && errno == ENOENT && path.has_parent_path()) {
+    std::error_code failed;
+    std::filesystem::create_directories(path.parent_path(), failed);
+    ::mkdir(path.c_str(), 0700);
+  }
+  // What keeps it from being made keeps it from being opened, too, or else it is there.
+  const int fd = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (fd < 0 && (errno == ELOOP || errno == ENOTDIR))
+    throw Error::invalid_argument("no cache in " + path.string() + ": it is a link, or no folder");
+  if (fd < 0) throw Error::io(errno, "cannot open the cache's folder " + path.string());
+  CachePlace place{.folder = Descriptor(fd)};
+  require_own(path, place);
+  require_good_disk(path, place);
+  return place;
+}
+
+}  // namespace penstock

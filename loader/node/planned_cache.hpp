@@ -1,0 +1,57 @@
+// One loader's use of the node's cache: files of its dataset as objects of the cache, and what its plan says of them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include <penstock/formats/dataset.hpp>
+#include <penstock/loader/node/node_cache.hpp>
+#include <penstock/loader/options.hpp>
+#include <penstock/loader/plan/plan.hpp>
+#include <penstock/loader/plan/position.hpp>
+#include <penstock/loader/plan/selection.hpp>
+#include <penstock/loader/read/node_cache_use.hpp>
+#include <penstock/loader/windows/windows.hpp>
+#include <penstock/transforms/program/program.hpp>
+
+namespace penstock {
+
+/// What the engine of stores is given (EngineOptions::node_cache). A thread of its own looks at the plan; until it has,
+/// blocks are kept where there is room.
+class PlannedCache : public NodeCacheUse {
+ public:
+  /// All that is given is copied, but the program and the selection, which must live as long. `windows` may be null.
+  /// Throws Error, where the cache cannot be used; the loader then goes on without, and says why.
+  PlannedCache(std::shared_ptr<NodeCache> cache, const Dataset& dataset, const Program& program,
+               const Selection& selection, std::shared_ptr<const Windows> windows, const PlanOptions& plan);
+  ~PlannedCache() override;
+
+  /// The scheduler is about to read the batch of this position: all before it, of this order, is read or on its way.
+  /// `begins`: a run of batches begins there. To be called for each batch, by one thread at a time; cheap. Never
+  /// throws.
+  void reached(const Position& position, bool begins) noexcept;
+  NodeCacheStats stats() const;  ///< of this loader
+  std::string note() const;      ///< what people should know: "cache at DIR: ..."; empty: nothing
+  /// Waits until the plan has been looked at, for tests and tools.
+  void wait_planned();
+
+  std::uint64_t block_bytes(std::uint32_t file) const noexcept override;
+  bool has(std::uint32_t file, std::uint64_t block) const noexcept override;
+  bool read(std::uint32_t file, std::uint64_t offset, std::span<std::byte> bytes) noexcept override;
+  void keep(std::uint32_t file, std::uint64_t block, std::span<const std::byte> bytes) noexcept override;
+  void used(std::uint32_t file, std::uint64_t block) noexcept override;
+
+ private:
+  struct State;
+  std::shared_ptr<State> state_;
+};
+
+/// The cache of LoaderOptions::cache_dir for a dataset of which some file is an object; null where there is none to
+/// use, and then `note` says why, unless none was asked for. Never throws but for lack of memory.
+std::shared_ptr<PlannedCache> open_planned_cache(const LoaderOptions& options, const Dataset& dataset,
+                                                 const Program& program, const Selection& selection,
+                                                 const PlanOptions& plan, std::string& note);
+
+}  // namespace penstock

@@ -1,0 +1,388 @@
+#include <algorithm>
+#include <cerrno>
+#include <condition_variable>
+#include <cstring>
+#include <iterator>
+#include <list>
+#include <mutex>
+#include <shared_mutex>
+#include <tuple>
+#include <utility>
+
+#include <penstock/base/caught.hpp>
+#include <penstock/base/error.hpp>
+#include <penstock/base/thread.hpp>
+#include <penstock/formats/places/object_store.hpp>
+#include <penstock/loader/read/coalesce.hpp>
+#include <penstock/loader/read/node_cache_use.hpp>
+#include <penstock/loader/read/store_engine.hpp>
+
+namespace penstock {
+
+struct StoredRange {
+  std::uint64_t begin = 0, end = 0;
+  std::uint64_t size() const { return end - begin; }
+};
+
+/// Some requests of one file that are answered together.
+struct StoreJob {
+  std::vector<ReadRequest> requests = {};
+  StoredRange wanted = {};                   ///< with a cache: the whole blocks around all of the requests
+  StoredRange fetched = {};                  ///< those of them that the store is asked for; empty: the cache has all
+  std::unique_ptr<std::byte[]> buffer = {};  ///< what is fetched of whole blocks
+  std::size_t ranges = 0;                    ///< that the store has still to answer
+  std::exception_ptr failure = {};
+  std::list<StoreJob>::iterator self = {};  ///< where it stands among those that the store has
+
+  std::uint32_t file() const { return requests.front().extent.file; }
+};
+
+using StoreJobs = std::list<StoreJob>;
+
+namespace {
+
+// A longer range is asked for in several, which come side by side.
+constexpr std::uint64_t kLongestRange = std::uint64_t{8} << 20;
+// Bytes that a thread takes from the cache at a time.
+constexpr std::uint64_t kCachedJobBytes = 512 << 10;
+constexpr unsigned kCacheThreads = 2;
+
+StoredRange blocks_around(const Extent& extent, std::uint64_t block, std::uint64_t file_size) {
+  const std::uint64_t end = extent.offset + extent.length, last = (end - 1) / block * block;
+  return {extent.offset / block * block, file_size - last > block ? last + block : file_size};
+}
+
+// Of `wanted`, without what the cache has at either end.
+StoredRange missing_of(StoredRange wanted, std::uint32_t file, std::uint64_t block, const NodeCacheUse& cache) {
+  while (wanted.begin < wanted.end && cache.has(file, wanted.begin / block))
+    wanted.begin = std::min(wanted.begin + block, wanted.end);
+  while (wanted.begin < wanted.end && cache.has(file, (wanted.end - 1) / block))
+    wanted.end = (wanted.end - 1) / block * block;
+  return wanted;
+}
+
+[[noreturn]] void refuse_at_the_end() {
+  throw Error::io(ECANCELED, "not read: the loader ends");
+}
+
+}  // namespace
+
+struct StoreEngine::State {
+  State(const Dataset& of, const EngineOptions& engine_options, OnRead answer_to,
+        std::shared_ptr<NodeCacheUse> node_cache)
+      : dataset(of),
+        options(engine_options),
+        core(
+            of.file_count(), [of](std::uint32_t file) { return of.file(file); }, {.root = of.path()},
+            std::move(answer_to)),
+        cache(std::move(node_cache)) {}
+
+  void push(std::span<const ReadRequest> requests);
+  void push_again(std::span<const ReadRequest> requests);
+  void add_plain(std::vector<ReadRequest> requests, StoreJobs& made, std::vector<RangeRead>& reads);
+  void add_cached(std::vector<ReadRequest> requests, bool again, StoreJobs& made, StoreJobs& hits,
+                  std::vector<RangeRead>& reads);
+  void ask_for(StoreJob& job, std::vector<RangeRead>& reads);
+  void send(StoreJobs& made, StoreJobs& hits, std::vector<RangeRead> reads);
+  void came(StoreJob& job, std::exception_ptr failure);
+  void answer(const StoreJob& job);
+  void run(const std::stop_token& stop);
+  void serve(StoreJob& job);
+  bool bring(const StoreJob& job, const ReadRequest& request);
+  void settle(const StoreJob& job);
+  void cancel() noexcept;
+
+  const Dataset dataset;
+  const EngineOptions options;
+  EngineCore core;
+  const std::shared_ptr<NodeCacheUse> cache;
+  std::unique_ptr<RangeReader> reader;
+
+  std::shared_mutex sending;  // shared by those who hand reads to the store; guards `cancelled`
+  bool cancelled = false;
+
+  std::mutex mutex;  // guards what follows
+  std::condition_variable_any changed;
+  StoreJobs sent;       // that the store has
+  StoreJobs for_cache;  // that the threads are to serve
+  std::chrono::steady_clock::time_point busy_since{};
+};
+
+// All of them or, where memory runs out, none.
+void StoreEngine::State::push(std::span<const ReadRequest> requests) {
+  const std::shared_lock lock(sending);
+  if (cancelled) refuse_at_the_end();
+  std::vector<ReadRequest> plain, cached, beyond;
+  for (const ReadRequest& request : requests) {
+    const std::uint64_t size = dataset.stored_object(request.extent.file)->info.size;
+    const bool inside = request.extent.offset + request.extent.length <= size;
+    const bool is_cached = cache != nullptr && cache->block_bytes(request.extent.file) != 0;
+    (!inside ? beyond : is_cached ? cached : plain).push_back(request);
+  }
+  StoreJobs made, hits;
+  std::vector<RangeRead> reads;
+  add_plain(std::move(plain), made, reads);
+  add_cached(std::move(cached), false, made, hits, reads);
+  send(made, hits, std::move(reads));
+  for (const ReadRequest& request : beyond) core.answer(request.tag, core.failure_of(request.extent, 0));
+}
+
+// Requests for which the cache turned out not to be good.
+void StoreEngine::State::push_again(std::span<const ReadRequest> requests) {
+  if (requests.empty()) return;
+  const auto failure = caught([&] {
+    const std::shared_lock lock(sending);
+    if (cancelled) refuse_at_the_end();
+    StoreJobs made, hits;
+    std::vector<RangeRead> reads;
+    add_cached({requests.begin(), requests.end()}, true, made, hits, reads);
+    send(made, hits, std::move(reads));
+  });
+  if (failure != nullptr) core.fail(requests, failure);
+}
+
+// Straight to where the bytes are wanted; what lies between neighbours is thrown away.
+void StoreEngine::State::add_plain(std::vector<ReadRequest> requests, StoreJobs& made, std::vector<RangeRead>& reads) {
+  std::vector<MergedRead> merged;
+  coalesce(requests, options.merge_gap_bytes, kLongestRange, merged);
+  for (const MergedRead& read : merged) {
+    StoreJob& job = made.emplace_back();
+    const auto members = std::span(requests).subspan(read.first, read.count);
+    job.requests.assign(members.begin(), members.end());
+    ask_for(job, reads);
+  }
+}
+
+void StoreEngine::State::add_cached(std::vector<ReadRequest> requests, bool again, StoreJobs& made, StoreJobs& hits,
+                                    std::vector<RangeRead>& reads) {
+  std::ranges::sort(requests, [](const ReadRequest& a, const ReadRequest& b) {
+    return std::tie(a.extent.file, a.extent.offset) < std::tie(b.extent.file, b.extent.offset);
+  });
+  StoreJob* open = nullptr;  // to which the next one is added, where it lies near
+  std::uint64_t hit_bytes = kCachedJobBytes;
+  for (const ReadRequest& request : requests) {
+    const std::uint32_t file = request.extent.file;
+    const std::uint64_t block = cache->block_bytes(file);
+    const StoredRange wanted = blocks_around(request.extent, block, dataset.stored_object(file)->info.size);
+    const StoredRange missing = again ? wanted : missing_of(wanted, file, block, *cache);
+    if (missing.size() == 0) {
+      if (hit_bytes >= kCachedJobBytes || hits.back().file() != file) hits.emplace_back(), hit_bytes = 0;
+      hits.back().requests.push_back(request);
+      hit_bytes += request.extent.length;
+      continue;
+    }
+    const bool near = open != nullptr && open->file() == file &&
+                      missing.begin <= open->fetched.end + std::max(options.merge_gap_bytes, block) &&
+                      std::max(missing.end, open->fetched.end) - open->fetched.begin <= kLongestRange;
+    if (!near) {
+      open = &made.emplace_back();
+      open->wanted = wanted;
+      open->fetched = missing;
+    } else {
+      open->wanted.end = std::max(open->wanted.end, wanted.end);
+      open->wanted.begin = std::min(open->wanted.begin, wanted.begin);
+      open->fetched.end = std::max(open->fetched.end, missing.end);
+    }
+    open->requests.push_back(request);
+  }
+  for (StoreJob& job : made) {
+    if (job.fetched.size() == 0 || job.buffer != nullptr) continue;
+    job.buffer = std::make_unique_for_overwrite<std::byte[]>(job.fetched.size());
+    ask_for(job, reads);
+  }
+}
+
+void StoreEngine::State::ask_for(StoreJob& job, std::vector<RangeRead>& reads) {
+  const auto object = dataset.stored_object(job.file());
+  const auto tag = reinterpret_cast<std::uint64_t>(&job);
+  const auto ask_in_pieces = [&](std::uint64_t offset, std::span<std::byte> into) {
+    for (std::uint64_t done = 0; done < into.size(); done += kLongestRange) {
+      const std::uint64_t length = std::min<std::uint64_t>(kLongestRange, into.size() - done);
+      reads.push_back({object, {{offset + done, into.subspan(done, length)}}, tag});
+      ++job.ranges;
+    }
+  };
+  if (job.buffer != nullptr) {
+    ask_in_pieces(job.fetched.begin, {job.buffer.get(), static_cast<std::size_t>(job.fetched.size())});
+  } else if (job.requests.size() == 1) {
+    const ReadRequest& request = job.requests.front();
+    ask_in_pieces(request.extent.offset, {request.destination, static_cast<std::size_t>(request.extent.length)});
+  } else {
+    RangeRead& read = reads.emplace_back(RangeRead{object, {}, tag});
+    for (const ReadRequest& request : job.requests)
+      read.parts.push_back(
+          {request.extent.offset, {request.destination, static_cast<std::size_t>(request.extent.length)}});
+    ++job.ranges;
+  }
+}
+
+// Does not fail.
+void StoreEngine::State::send(StoreJobs& made, StoreJobs& hits, std::vector<RangeRead> reads) {
+  for (const RangeRead& read : reads)
+    core.counters.issued(read.parts.back().offset + read.parts.back().into.size() - read.parts.front().offset);
+  for (auto job = made.begin(); job != made.end(); ++job) job->self = job;
+  const bool wakes = !hits.empty();
+  {
+    const std::scoped_lock guard(mutex);
+    if (sent.empty() && !made.empty()) busy_since = std::chrono::steady_clock::now();
+    sent.splice(sent.end(), made);
+    for_cache.splice(for_cache.end(), hits);
+  }
+  if (wakes) changed.notify_all();
+  if (!reads.empty()) reader->submit(std::move(reads));
+}
+
+void StoreEngine::State::came(StoreJob& job, std::exception_ptr failure) {
+  StoreJobs done;
+  {
+    const std::scoped_lock guard(mutex);
+    if (failure != nullptr && job.failure == nullptr) job.failure = std::move(failure);
+    if (--job.ranges != 0) return;
+    const bool keeps = job.buffer != nullptr && job.failure == nullptr;
+    if (keeps)
+      for_cache.splice(for_cache.end(), sent, job.self);
+    else
+      done.splice(done.end(), sent, job.self);
+    if (sent.empty()) core.counters.busy(std::chrono::steady_clock::now() - busy_since);
+  }
+  if (done.empty()) return changed.notify_one();
+  answer(job);
+}
+
+void StoreEngine::State::answer(const StoreJob& job) {
+  if (job.failure != nullptr) return core.fail(job.requests, job.failure);
+  core.answer_all(job.requests);
+}
+
+void StoreEngine::State::run(const std::stop_token& stop) {
+  while (true) {
+    StoreJobs job;
+    {
+      std::unique_lock lock(mutex);
+      if (!changed.wait(lock, stop, [this] { return !for_cache.empty(); }) || stop.stop_requested()) return;
+      job.splice(job.end(), for_cache, for_cache.begin());
+    }
+    serve(job.front());
+  }
+}
+
+void StoreEngine::State::serve(StoreJob& job) {
+  const auto bad = std::stable_partition(job.requests.begin(), job.requests.end(),
+                                         [&](const ReadRequest& request) { return bring(job, request); });
+  const std::span<const ReadRequest> good(job.requests.begin(), bad), again(bad, job.requests.end());
+  core.answer_all(good);
+  push_again(again);
+  settle(job);
+}
+
+// False where some block that the cache had is gone, or not what it was.
+bool StoreEngine::State::bring(const StoreJob& job, const ReadRequest& request) {
+  const Extent& extent = request.extent;
+  const StoredRange asked{extent.offset, extent.offset + extent.length};
+  const StoredRange common{std::clamp(job.fetched.begin, asked.begin, asked.end),
+                           std::clamp(job.fetched.end, asked.begin, asked.end)};
+  const auto from_cache = [&](std::uint64_t begin, std::uint64_t end) {
+    return begin >= end ||
+           cache->read(extent.file, begin,
+                       {request.destination + (begin - asked.begin), static_cast<std::size_t>(end - begin)});
+  };
+  if (common.size() == 0) return from_cache(asked.begin, asked.end);
+  std::memcpy(request.destination + (common.begin - asked.begin), job.buffer.get() + (common.begin - job.fetched.begin),
+              common.size());
+  return from_cache(asked.begin, common.begin) && from_cache(common.end, asked.end);
+}
+
+// What came is offered to the cache, and of what was there it is told when it is next wanted.
+void StoreEngine::State::settle(const StoreJob& job) {
+  const std::uint32_t file = job.file();
+  const std::uint64_t block = cache->block_bytes(file);
+  for (std::uint64_t begin = job.fetched.begin; begin < job.fetched.end; begin += block) {
+    const std::uint64_t length = std::min(block, job.fetched.end - begin);
+    cache->keep(file, begin / block,
+                {job.buffer.get() + (begin - job.fetched.begin), static_cast<std::size_t>(length)});
+  }
+  std::uint64_t told = 0;  // blocks before it
+  for (const ReadRequest& request : job.requests) {
+    const std::uint64_t last = (request.extent.offset + request.extent.length - 1) / block;
+    for (std::uint64_t number = std::max(told, request.extent.offset / block); number <= last; ++number) {
+      if (job.fetched.begin <= number * block && number * block < job.fetched.end) continue;
+      cache->used(file, number);
+    }
+    told = std::max(told, last + 1);
+  }
+}
+
+void StoreEngine::State::cancel() noexcept {
+  {
+    const std::unique_lock lock(sending);
+    if (std::exchange(cancelled, true)) return;
+  }
+  reader->stop();
+  StoreJobs left;
+  {
+    const std::scoped_lock guard(mutex);
+    left.splice(left.end(), sent);
+    left.splice(left.end(), for_cache);
+  }
+  for (const StoreJob& job : left) core.fail(job.requests, caught(refuse_at_the_end));
+}
+
+StoreEngine::StoreEngine(const Dataset& dataset, const EngineOptions& options, OnRead on_read,
+                         std::unique_ptr<ReadEngine> local, std::shared_ptr<NodeCacheUse> cache)
+    : local_(std::move(local)),
+      state_(std::make_shared<State>(dataset, options, std::move(on_read), std::move(cache))) {
+  state_->reader = object_store().reader([state = state_.get()](std::uint64_t tag, std::exception_ptr failure) {
+    state->came(*reinterpret_cast<StoreJob*>(tag), std::move(failure));
+  });
+  if (state_->cache == nullptr) return;
+  start_threads(threads_, "store-", kCacheThreads,
+                [state = state_](unsigned, const std::stop_token& stop) { state->run(stop); });
+}
+
+StoreEngine::~StoreEngine() {
+  stop(kStopGrace);
+}
+
+bool StoreEngine::stop(std::chrono::milliseconds grace) {
+  const bool local = local_ == nullptr || local_->stop(grace);
+  state_->core.gate.close();
+  state_->cancel();
+  for (Thread& thread : threads_) thread.request_stop();
+  const Deadline deadline(grace);
+  for (Thread& thread : threads_)
+    if (!thread.join_for(deadline.left())) abandoned_ = true;
+  threads_.clear();
+  return local && !abandoned_;
+}
+
+unsigned StoreEngine::threads() const {
+  return static_cast<unsigned>(threads_.size()) + (local_ != nullptr ? local_->threads() : 0);
+}
+
+void StoreEngine::submit(std::span<const ReadRequest> requests) {
+  const auto push = [this](std::span<const ReadRequest> admitted) { state_->push(admitted); };
+  if (local_ == nullptr) return state_->core.submit(requests, push);
+  std::vector<ReadRequest> of_files, of_objects;
+  const auto failure = caught([&] {
+    of_files.reserve(requests.size());
+    of_objects.reserve(requests.size());
+  });
+  if (failure != nullptr) return state_->core.fail(requests, failure);
+  for (const ReadRequest& request : requests)
+    (state_->dataset.stored_object(request.extent.file) != nullptr ? of_objects : of_files).push_back(request);
+  if (!of_files.empty()) local_->submit(of_files);
+  if (!of_objects.empty()) state_->core.submit(of_objects, push);
+}
+
+void StoreEngine::cancel() noexcept {
+  state_->cancel();
+}
+
+EngineStats StoreEngine::stats() const {
+  EngineStats stats = state_->core.counters.total();
+  stats.retries += state_->reader->counts().retries;
+  if (local_ != nullptr) stats += local_->stats();
+  return stats;
+}
+
+}  // namespace penstock

@@ -1,0 +1,441 @@
+// Tests the folder of a node's cache: whose it may be, its limit, and that no damage makes a wrong byte.
+#include <algorithm>
+#include <chrono>
+#include <fstream>
+#include <random>
+#include <support/file_size_limit.hpp>
+#include <support/kind_of_failure.hpp>
+#include <support/processes.hpp>
+#include <support/skip.hpp>
+#include <support/stored_rows.hpp>
+#include <support/temporary_folder.hpp>
+#include <thread>
+#include <vector>
+
+#include <doctest/doctest.h>
+#include <fcntl.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <penstock/base/error.hpp>
+#include <penstock/formats/places/object_store.hpp>
+#include <penstock/loader/node/node_cache.hpp>
+#include <penstock/loader/node/published_plan.hpp>
+
+namespace penstock::test::node_cache_test {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint64_t kMiB = 1 << 20;
+
+StoredObject object_of(std::uint32_t number, std::uint64_t size, const std::string& version = "v1") {
+  return {"s3://bucket/" + std::to_string(number), {.size = size, .version = version, .modified = 1}};
+}
+
+std::vector<std::byte> block_of(const CachedObject& object, std::uint32_t file, std::uint64_t block,
+                                std::uint64_t size) {
+  const std::uint64_t begin = block * object.block_bytes();
+  std::vector<std::byte> bytes(std::min(object.block_bytes(), size - begin));
+  StoredRows::fill(file, begin, bytes);
+  return bytes;
+}
+
+void fill(CachedObject& object, std::uint32_t file, std::uint64_t size) {
+  for (std::uint64_t block = 0; block < object.block_count(); ++block)
+    object.keep(block, block_of(object, file, block, size));
+}
+
+struct Held {
+  std::uint64_t right = 0, wrong = 0, absent = 0;
+};
+
+Held held_of(CachedObject& object, std::uint32_t file, std::uint64_t size) {
+  Held held;
+  for (std::uint64_t block = 0; block < object.block_count(); ++block) {
+    const std::uint64_t begin = block * object.block_bytes();
+    std::vector<std::byte> bytes(std::min(object.block_bytes(), size - begin));
+    if (!object.has(block) || !object.read(begin, bytes))
+      ++held.absent;
+    else
+      ++(StoredRows::right(file, begin, bytes) ? held.right : held.wrong);
+  }
+  return held;
+}
+
+// What its files take of the disk.
+std::uint64_t taken_by(const fs::path& folder) {
+  std::uint64_t bytes = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+    struct stat found {};
+    if (::lstat(entry.path().c_str(), &found) == 0) bytes += static_cast<std::uint64_t>(found.st_blocks) * 512;
+  }
+  return bytes;
+}
+
+std::string cause_of(const fs::path& folder) {
+  try {
+    NodeCache::open(folder, 0);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return {};
+}
+
+}  // namespace
+
+TEST_CASE("what was kept is read back, in any cut, by this process and by others") {
+  const TemporaryFolder folder;
+  const std::uint64_t size = 3 * kMiB + 12'345;
+  const auto cache = NodeCache::open(folder / "cache", 64 * kMiB);
+  const auto object = cache->object(object_of(1, size), 200'000);
+  REQUIRE(object != nullptr);
+  CHECK(object->block_bytes() == 16384);
+  fill(*object, 1, size);
+  std::mt19937_64 random(3);
+  const auto reads = [&](CachedObject& from) {
+    bool all = true;
+    for (int i = 0; i < 300; ++i) {
+      const std::uint64_t length = random() % 100'000 + 1, offset = random() % (size - length);
+      std::vector<std::byte> bytes(length);
+      all &= from.read(offset, bytes) && StoredRows::right(1, offset, bytes);
+    }
+    return all;
+  };
+  CHECK(reads(*object));
+  check_in_processes(3, [&] {
+    const auto own = NodeCache::open(folder / "cache", 0);
+    return reads(*own->object(object_of(1, size), 999)) && reads(*object);
+  });
+  CHECK(held_of(*cache->object(object_of(1, size, "v2"), 200'000), 1, size).right == 0);
+  CHECK(cache->object({"s3://bucket/1", {.size = size}}, 1) == nullptr);
+  CHECK(cache->stats().limit == 64 * kMiB);
+  REQUIRE(cache->objects().size() == 2);
+  CHECK(cache->objects()[0].kept + cache->objects()[1].kept == size);
+  CHECK(cache->clear() == size);
+  CHECK(held_of(*object, 1, size).right == 0);
+}
+
+TEST_CASE("an address is told without what gives access to it") {
+  const TemporaryFolder folder;
+  const auto cache = NodeCache::open(folder / "cache", 64 * kMiB);
+  const auto object = cache->object({"https://host/a?X-Amz-Signature=secret", {.size = 5000, .version = "v"}}, 1);
+  REQUIRE(object != nullptr);
+  CHECK(cache->objects().at(0).address == "https://host/a");
+  for (const auto& entry : fs::recursive_directory_iterator(folder.path()))
+    if (entry.is_regular_file()) CHECK(read_file(entry.path()).find("secret") == std::string::npos);
+}
+
+TEST_CASE("a folder that is not this user's alone is refused, and so is one that holds something else") {
+  const TemporaryFolder folder;
+  fs::create_directory(folder / "real");
+  fs::create_symlink(folder / "real", folder / "link");
+  CHECK(cause_of(folder / "link").find("link") != std::string::npos);
+  fs::create_directory(folder / "open");
+  ::chmod((folder / "open").c_str(), 0777);
+  CHECK(cause_of(folder / "open").find("every user") != std::string::npos);
+  fs::create_directory(folder / "group");
+  ::chmod((folder / "group").c_str(), 0770);
+  CHECK(cause_of(folder / "group").find("chmod") != std::string::npos);
+  write_file(folder / "full" / "thesis.tex", "text");
+  CHECK(cause_of(folder / "full").find("something else") != std::string::npos);
+  NodeCache::open(folder / "other", kMiB);
+  write_file(folder / "other" / "version", "penstock node cache 2\n");
+  CHECK(cause_of(folder / "other").find("another version") != std::string::npos);
+  CHECK(read_file(folder / "full" / "thesis.tex") == "text");
+  if (::geteuid() == 0) {
+    fs::create_directory(folder / "theirs");
+    REQUIRE(::chown((folder / "theirs").c_str(), 4242, 4242) == 0);
+    CHECK(cause_of(folder / "theirs").find("belongs to user 4242") != std::string::npos);
+  }
+}
+
+TEST_CASE("what a group shares is open to it, and what a user has is not") {
+  const TemporaryFolder folder;
+  const auto mode = [](const fs::path& path) {
+    struct stat found {};
+    ::stat(path.c_str(), &found);
+    return found.st_mode & 0777;
+  };
+  NodeCache::open(folder / "own", 8 * kMiB)->object(object_of(1, 9000), 1);
+  CHECK(mode(folder / "own") == 0700);
+  CHECK(mode(folder / "own" / "state") == 0600);
+  fs::create_directory(folder / "group");
+  ::chmod((folder / "group").c_str(), 02770);
+  const mode_t before = ::umask(077);
+  NodeCache::open(folder / "group", 8 * kMiB)->object(object_of(1, 9000), 1);
+  ::umask(before);
+  CHECK(mode(folder / "group" / "objects") == 0770);
+  for (const auto& entry : fs::directory_iterator(folder / "group" / "objects")) CHECK(mode(entry.path()) == 0660);
+}
+
+TEST_CASE("the folder never takes more than its limit") {
+  const TemporaryFolder folder;
+  const std::uint64_t limit = 4 * kMiB, size = 3 * kMiB;
+  const auto cache = NodeCache::open(folder / "cache", limit);
+  std::vector<std::shared_ptr<CachedObject>> objects;
+  std::uint64_t most = 0;
+  for (std::uint32_t o = 0; o < 6; ++o) {
+    objects.push_back(cache->object(object_of(o, size), 64 << 10));
+    const std::vector<std::shared_ptr<CachedObject>> all{objects.back()};
+    const auto plan = cache->publish(all, {.pace = 1, .in_flight = 0, .longest = 1000});
+    for (std::uint64_t block = 0; block < objects.back()->block_count(); ++block) plan->set(0, block, 5 + block);
+    fill(*objects.back(), o, size);
+    most = std::max(most, taken_by(folder / "cache"));
+    // Those of the loader that lives took the place of those that nobody wants.
+    CHECK(held_of(*objects.back(), o, size).right == objects.back()->block_count());
+  }
+  CHECK(most <= limit);
+  CHECK(cache->used() <= limit);
+  for (std::uint32_t o = 0; o < 6; ++o) CHECK(held_of(*objects[o], o, size).wrong == 0);
+}
+
+TEST_CASE("of two jobs' blocks those stay that some loader wants soon, and plans of the dead count for nothing") {
+  const TemporaryFolder folder;
+  const std::uint64_t size = 2 * kMiB, limit = 2 * kMiB + 600'000;
+  const auto cache = NodeCache::open(folder / "cache", limit);
+  const std::vector<std::shared_ptr<CachedObject>> mine{cache->object(object_of(0, size), 64 << 10)};
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const auto own = NodeCache::open(folder / "cache", 0);
+    const std::vector<std::shared_ptr<CachedObject>> theirs{own->object(object_of(1, size), 64 << 10)};
+    const auto plan = own->publish(theirs, {.pace = 2, .in_flight = 0, .longest = 1000});
+    for (std::uint64_t block = 0; block < theirs[0]->block_count(); ++block) plan->set(0, block, 1 + block % 3);
+    fill(*theirs[0], 1, size);
+    ::kill(::getpid(), SIGSTOP);
+    ::_exit(0);
+  }
+  int status = 0;
+  ::waitpid(child, &status, WUNTRACED);
+  REQUIRE(WIFSTOPPED(status));
+  const auto theirs = cache->object(object_of(1, size), 64 << 10);
+  const std::uint64_t kept = held_of(*theirs, 1, size).right;
+  CHECK(kept == theirs->block_count());
+  CHECK(cache->users().size() == 1);
+  const auto plan = cache->publish(mine, {.pace = 1, .in_flight = 0, .longest = 1000});
+  for (std::uint64_t block = 0; block < mine[0]->block_count(); ++block) plan->set(0, block, 500 + block);
+  fill(*mine[0], 0, size);
+  CHECK(held_of(*theirs, 1, size).right == kept);  // they want theirs sooner
+  CHECK(held_of(*mine[0], 0, size).right < mine[0]->block_count() / 2);
+  ::kill(child, SIGKILL);
+  ::waitpid(child, &status, 0);
+  std::this_thread::sleep_for(std::chrono::milliseconds(600));
+  fill(*mine[0], 0, size);
+  CHECK(held_of(*mine[0], 0, size).right == mine[0]->block_count());
+  CHECK(cache->users().size() == 1);
+}
+
+TEST_CASE("a child of fork that goes away takes no plan with it, and one that stays keeps none alive") {
+  const TemporaryFolder folder;
+  const auto cache = NodeCache::open(folder / "cache", 8 * kMiB);
+  const std::vector<std::shared_ptr<CachedObject>> mine{cache->object(object_of(0, kMiB), 1)};
+  auto plan = cache->publish(mine, {.pace = 1, .in_flight = 0, .longest = 1000});
+  check_in_processes(1, [&] {
+    plan.reset();
+    return true;
+  });
+  CHECK(cache->users().size() == 1);
+  // A loader's process that ends and leaves a child behind.
+  const pid_t loader = ::fork();
+  if (loader == 0) {
+    const auto theirs = cache->publish(mine, {.pace = 1, .in_flight = 0, .longest = 1000});
+    if (::fork() == 0) {
+      ::usleep(1'500'000);
+      ::_exit(0);
+    }
+    ::_exit(cache->users().size() == 2 ? 0 : 1);
+  }
+  int status = 1;
+  ::waitpid(loader, &status, 0);
+  CHECK(status == 0);
+  CHECK(cache->users().size() == 1);
+}
+
+TEST_CASE("bits that flip, anywhere, are never a wrong byte") {
+  const TemporaryFolder folder;
+  const std::uint64_t size = 600'000;
+  std::mt19937_64 random(11);
+  std::uint64_t right = 0, absent = 0;
+  for (int round = 0; round < 60; ++round) {
+    const fs::path place = folder / ("cache" + std::to_string(round));
+    {
+      const auto cache = NodeCache::open(place, 8 * kMiB);
+      fill(*cache->object(object_of(0, size), 1), 0, size);
+    }
+    const auto cache = round % 2 == 0 ? NodeCache::open(place, 0) : nullptr;
+    const auto before = cache != nullptr ? cache->object(object_of(0, size), 1) : nullptr;
+    for (const auto& entry : fs::recursive_directory_iterator(place)) {
+      if (!entry.is_regular_file() || entry.file_size() == 0) continue;
+      const int fd = ::open(entry.path().c_str(), O_RDWR);
+      for (int flips = 0; flips < 40; ++flips) {
+        const auto at = static_cast<off_t>(random() % entry.file_size());
+        unsigned char byte = 0;
+        REQUIRE(::pread(fd, &byte, 1, at) == 1);
+        byte = static_cast<unsigned char>(byte ^ 1U << random() % 8);
+        REQUIRE(::pwrite(fd, &byte, 1, at) == 1);
+      }
+      if (random() % 4 == 0) CHECK(::ftruncate(fd, static_cast<off_t>(random() % entry.file_size())) == 0);
+      ::close(fd);
+    }
+    const auto look = [&](CachedObject& object) {
+      const Held held = held_of(object, 0, size);
+      CHECK(held.wrong == 0);
+      right += held.right;
+      absent += held.absent;
+      fill(object, 0, size);
+      CHECK(held_of(object, 0, size).wrong == 0);
+    };
+    if (before != nullptr) look(*before);
+    try {
+      const auto after = NodeCache::open(place, 8 * kMiB);
+      if (const auto object = after->object(object_of(0, size), 1)) look(*object);
+      after->objects();
+      after->clear();
+    } catch (const Error&) {  // another version, or no page of counts: said
+    }
+  }
+  CHECK(right > 0);
+  CHECK(absent > 0);
+}
+
+TEST_CASE("a disk that is full, and files that may not be long, keep nothing and break nothing") {
+  const TemporaryFolder folder;
+  const std::uint64_t size = 6 * kMiB;
+  {
+    const auto cache = NodeCache::open(folder / "cache", 64 * kMiB);
+    const auto object = cache->object(object_of(0, size), 1);
+    check_in_processes(1, [&] {
+      const rlimit longest{kMiB, kMiB};
+      ::setrlimit(RLIMIT_FSIZE, &longest);
+      fill(*object, 0, size);
+      const Held held = held_of(*object, 0, size);
+      return held.wrong == 0 && held.right > 0 && held.absent > 0 && cache->object(object_of(1, size), 1) == nullptr &&
+             !cache->stats().stopped.empty();
+    });
+  }
+  fs::create_directory(folder / "small");
+  if (::geteuid() != 0 || ::mount("none", (folder / "small").c_str(), "tmpfs", 0, "size=4m") != 0) {
+    skip("no small disk: mounting is not allowed");
+    return;
+  }
+  {
+    const auto cache = NodeCache::open(folder / "small" / "cache", 64 * kMiB);
+    const auto object = cache->object(object_of(0, size), 1);
+    REQUIRE(object != nullptr);
+    fill(*object, 0, size);
+    Held held = held_of(*object, 0, size);
+    CHECK(held.wrong == 0);
+    CHECK(held.right > 500);
+    CHECK(held.absent > 500);
+    CHECK(cache->used() <= 4 * kMiB + kMiB / 2);  // as it is counted, which is more than is taken
+    std::ofstream(folder / "small" / "other", std::ios::binary) << std::string(8 * kMiB, 'x');  // as far as it fits
+    fill(*object, 0, size);
+    held = held_of(*object, 0, size);
+    CHECK(held.wrong == 0);
+    // A cache that is made where there is no room at all.
+    std::string said;
+    try {
+      NodeCache::open(folder / "small" / "late", 64 * kMiB)->object(object_of(0, size), 1);
+    } catch (const Error& error) {
+      said = error.what();
+    }
+    CHECK(said != "");
+  }
+  ::umount((folder / "small").c_str());
+}
+
+TEST_CASE("a folder that cannot be written to is said") {
+  const TemporaryFolder folder;
+  fs::create_directory(folder / "disk");
+  if (::geteuid() != 0 || ::mount("none", (folder / "disk").c_str(), "tmpfs", 0, "size=16m") != 0) {
+    skip("mounting is not allowed");
+    return;
+  }
+  {
+    const auto cache = NodeCache::open(folder / "disk" / "cache", 8 * kMiB);
+    fill(*cache->object(object_of(0, kMiB), 1), 0, kMiB);
+  }
+  REQUIRE(::mount("none", (folder / "disk").c_str(), "tmpfs", MS_REMOUNT | MS_RDONLY, "size=16m") == 0);
+  CHECK(cause_of(folder / "disk" / "cache").find("Read-only") != std::string::npos);
+  CHECK(cause_of(folder / "disk" / "new") != "");
+  ::umount((folder / "disk").c_str());
+}
+
+TEST_CASE("two hundred kills while processes fill and evict leave no wrong byte, and the limit holds") {
+  const TemporaryFolder folder;
+  const std::uint64_t size = 2 * kMiB, limit = 3 * kMiB;
+  constexpr int kProcesses = 4, kKills = 200;
+  std::mt19937_64 random(5);
+  const auto work = [&](unsigned seed) {
+    std::mt19937_64 own(seed);
+    const auto cache = NodeCache::open(folder / "cache", limit);
+    std::vector<std::shared_ptr<CachedObject>> objects;
+    for (std::uint32_t o = 0; o < 3; ++o) objects.push_back(cache->object(object_of(o, size), 64 << 10));
+    for (const auto& object : objects)
+      if (object == nullptr) return 3;
+    const auto plan = cache->publish(objects, {.pace = 1, .in_flight = 0, .longest = 1 << 20});
+    for (std::uint64_t step = 1;; ++step) {
+      const auto o = static_cast<std::uint32_t>(own() % 3);
+      const std::uint64_t block = own() % objects[o]->block_count(), begin = block * objects[o]->block_bytes();
+      plan->now(step, 1);
+      plan->set(o, block, step + own() % 5000);
+      std::vector<std::byte> bytes(objects[o]->block_bytes());
+      if (objects[o]->has(block) && objects[o]->read(begin, bytes)) {
+        if (!StoredRows::right(o, begin, bytes)) return 4;
+        objects[o]->planned(block);
+      } else {
+        objects[o]->keep(block, block_of(*objects[o], o, block, size));
+      }
+    }
+  };
+  std::vector<pid_t> running(kProcesses, -1);
+  unsigned seed = 0;
+  int ended = 0;
+  for (int kills = 0; kills < kKills; ++kills) {
+    for (pid_t& pid : running) {
+      if (pid >= 0) continue;
+      const unsigned next = ++seed;
+      pid = ::fork();
+      if (pid == 0) {
+        int code = 5;
+        try {
+          code = work(next);
+        } catch (...) {
+        }
+        ::_exit(code);
+      }
+    }
+    std::this_thread::sleep_for(std::chrono::microseconds(random() % 25'000));
+    pid_t& victim = running[random() % running.size()];
+    int status = 0;
+    ::kill(victim, SIGKILL);
+    ::waitpid(victim, &status, 0);
+    if (!WIFSIGNALED(status)) ++ended;
+    victim = -1;
+    if (kills % 40 == 0) CHECK(taken_by(folder / "cache") <= limit);
+  }
+  for (const pid_t pid : running) {
+    if (pid < 0) continue;
+    int status = 0;
+    ::kill(pid, SIGKILL);
+    ::waitpid(pid, &status, 0);
+    if (!WIFSIGNALED(status)) ++ended;
+  }
+  CHECK(ended == 0);  // none found a wrong byte, and none failed
+  CHECK(taken_by(folder / "cache") <= limit);
+  const auto cache = NodeCache::open(folder / "cache", 0);
+  std::uint64_t right = 0, bytes = 0;
+  for (std::uint32_t o = 0; o < 3; ++o) {
+    const Held held = held_of(*cache->object(object_of(o, size), 1), o, size);
+    CHECK(held.wrong == 0);
+    right += held.right;
+  }
+  for (const CachedObjectInfo& object : cache->objects()) bytes += object.kept;
+  CHECK(right > 100);
+  // What was reserved by those who were killed is found again.
+  CHECK(cache->used() < bytes + bytes / 50 + kMiB / 2);
+}
+
+}  // namespace penstock::test::node_cache_test
