@@ -9,6 +9,7 @@ namespace penstock {
 namespace {
 
 constexpr std::array<std::string_view, 3> kCacheNames{"none", "encoded", "decoded"};
+constexpr std::array<std::string_view, 2> kScopeNames{"process", "node"};
 
 }  // namespace
 
@@ -20,6 +21,16 @@ CacheKind cache_named(std::string_view name) {
   const auto found = std::ranges::find(kCacheNames, name);
   if (found != kCacheNames.end()) return static_cast<CacheKind>(found - kCacheNames.begin());
   throw Error::invalid_argument("no cache is called \"" + std::string(name) + "\": none, encoded or decoded");
+}
+
+std::string_view name(CacheScope scope) {
+  return kScopeNames.at(static_cast<std::size_t>(scope));
+}
+
+CacheScope cache_scope_named(std::string_view name) {
+  const auto found = std::ranges::find(kScopeNames, name);
+  if (found != kScopeNames.end()) return static_cast<CacheScope>(found - kScopeNames.begin());
+  throw Error::invalid_argument("no scope of a cache is called \"" + std::string(name) + "\": process or node");
 }
 
 }  // namespace penstock

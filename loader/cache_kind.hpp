@@ -14,6 +14,13 @@ enum class CacheKind : std::uint8_t {
             ///< `encoded`
 };
 
+/// Who shares that cache: the threads of one process, or all processes of this user on the node that read the same
+/// samples in the same way.
+enum class CacheScope : std::uint8_t { process, node };
+
+std::string_view name(CacheScope scope);
+CacheScope cache_scope_named(std::string_view name);  ///< Throws Error: invalid_argument.
+
 std::string_view name(CacheKind kind);
 CacheKind cache_named(std::string_view name);  ///< Throws Error: invalid_argument.
 

@@ -183,6 +183,11 @@ constexpr auto kOptions = std::to_array<OptionEntry>({
      "\"decoded\" where the decoded dataset fits into memory; \"encoded\" where storage is slow."},
     {kMemory, "cache_bytes", "Limit of the cache. What comes when it is full is not kept.",
      "Give the cache the memory that your program leaves."},
+    {kMemory, "cache_scope",
+     "Who shares the cache: \"process\", or \"node\": all processes of a node that read the same samples in the same "
+     "way "
+     "have one together, of cache_bytes.",
+     "\"node\" with several ranks on a machine."},
     {kMemory, "cache_dir",
      "A folder on the node's own disk where bytes of datasets in stores (s3://, https://) are kept, shared by all "
      "processes and jobs that are given it. \"auto\": one under the job's temporary folder. Of local datasets nothing "

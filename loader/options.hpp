@@ -126,6 +126,8 @@ struct LoaderOptions {
   CacheKind cache = CacheKind::none;
   std::uint64_t cache_bytes = std::uint64_t{1} << 30;  ///< limit of the cache; what comes when it is full is not kept
 
+  /// Who shares `cache`. With `node` the processes of a node that read the same have one together, of `cache_bytes`.
+  CacheScope cache_scope = CacheScope::process;
   /// A folder on the node's own disk in which bytes of datasets that lie in stores (s3://, https://) are kept, for all
   /// processes and jobs that are given the same one. "auto": one under the job's own temporary folder. Empty: none.
   std::filesystem::path cache_dir = {};

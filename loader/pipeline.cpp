@@ -86,6 +86,12 @@ Checksums checks_of(const LoaderOptions& options) {
   return keeps ? Checksums::always : options.checksums;
 }
 
+// Of a cache that processes of the node share; none: each has its own.
+std::optional<Origin> origin_of_cache(const Dataset& dataset, const Program& program, const LoaderOptions& options) {
+  if (options.cache == CacheKind::none || options.cache_scope == CacheScope::process) return std::nullopt;
+  return origin_of(dataset, program, options.checksums);
+}
+
 // The order that was made of them has what it needs.
 std::shared_ptr<const Draws> without_numbers(Draws draws) {
   draws.numbers.reset();
@@ -110,7 +116,8 @@ Pipeline::Pipeline(Dataset opened, LoaderOptions chosen, const EngineFactory& ma
                                      node_cache_note_)),
       engine_(make_engine(dataset_, with_cache(engine_options(options_, program_), node_cache_), PendingRead::done)),
       fallback_(synchronous_beside(engine_, dataset_, with_cache(engine_options(options_), node_cache_), make_engine)),
-      cache_(options_.cache, options_.cache_bytes, dataset_.size(), program_),
+      cache_(options_.cache, options_.cache_bytes, dataset_.size(), program_,
+             origin_of_cache(dataset_, program_, options_)),
       checks_(dataset_, program_, checks_of(options_)),
       blocks_(options_.block_cache),
       window_(options_.read_window),

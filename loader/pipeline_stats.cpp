@@ -170,8 +170,8 @@ Stats Pipeline::stats() const {
     for (const std::string& note : {restore_note_, workers_note_, of_cache})
       if (!note.empty()) stats.notes += (stats.notes.empty() ? "" : "; ") + note;
   }
-  if (const std::string note = publisher_.note(); !note.empty())
-    stats.notes += (stats.notes.empty() ? "" : "; ") + note;
+  for (const std::string& note : {publisher_.note(), cache_.note()})
+    if (!note.empty()) stats.notes += (stats.notes.empty() ? "" : "; ") + note;
   const unsigned readers = engine_.engine->synchronous() ? stats.workers : engine_.engine->threads();
   const std::array threads{1U, readers, stats.workers, stats.workers};
   for (std::size_t i = 0; i < threads.size(); ++i)

@@ -56,7 +56,8 @@ bool Fetch::add_kept(const FetchFrom& from, std::uint32_t output, std::uint32_t 
                      std::span<std::byte> slot) {
   const SampleCache::Column column = from.cache->value_of(output, field);
   if (column == SampleCache::kNone) return false;
-  const auto kept = from.cache->find(sample.sample, column);
+  auto kept = from.cache->find(sample.sample, column);
+  if (kept && slot.data() != nullptr && kept->bytes.size() != slot.size()) kept.reset();  // of memory that others share
   ++(kept ? hits_ : misses_);
   if (!kept) return false;
   if (slot.data() != nullptr) {

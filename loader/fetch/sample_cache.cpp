@@ -1,16 +1,26 @@
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <string>
 
 #include <penstock/base/error.hpp>
+#include <penstock/base/memory.hpp>
+#include <penstock/formats/io/crc32c.hpp>
+#include <penstock/formats/io/hash.hpp>
 #include <penstock/loader/fetch/sample_cache.hpp>
 
 namespace penstock {
 namespace {
 
-// What a place of the table holds: one of these, or where in the memory the value's header lies.
+// What an entry of the table holds: one of these, with the number of who fills it above those 4 bits of kBusy, or where
+// in the memory the value's header lies.
 constexpr std::uint64_t kAbsent = 0, kBusy = 1, kGivenUp = 2;
-constexpr std::uint64_t kAlignment = 16;  // of headers and values, so that none of the numbers above is a place
+constexpr std::uint64_t kAlignment = 16;  // of headers and values, so that none of the above is a place
+constexpr unsigned kNumberShift = 4;
+
+constexpr bool is_place(std::uint64_t entry) {
+  return entry >= kAlignment && entry % kAlignment == 0;
+}
 
 /// In front of each value.
 struct Header {
@@ -20,32 +30,117 @@ struct Header {
 static_assert(sizeof(Header) == kAlignment);
 constexpr unsigned kChannelsShift = 56;
 
+/// Between header and value where processes share the memory: others' mistakes are not to become ours.
+struct Proof {
+  std::uint64_t keeper;  // the member's number
+  std::uint32_t crc;     // of the value
+  std::uint32_t seal;    // of the header, the rest of this, and whose value it is
+};
+static_assert(sizeof(Proof) == kAlignment);
+
+std::uint32_t seal_of(const Header& header, const Proof& proof, std::uint64_t place, std::uint64_t at) {
+  std::uint64_t sum = mix64(place + 0x9E3779B97F4A7C15 * at);
+  sum = mix64(sum ^ header.length);
+  sum = mix64(sum ^ (std::uint64_t{header.height} << 32 | header.width));
+  sum = mix64(sum ^ proof.keeper);
+  return static_cast<std::uint32_t>(mix64(sum ^ proof.crc));
+}
+
 }  // namespace
 
-SampleCache::SampleCache(CacheKind kind, std::uint64_t limit_bytes, std::uint64_t samples, const Program& program)
+/// The part of a cache that lies in memory of the node.
+struct SampleCache::Shared {
+  Shared(const MemoryKey& key, std::uint64_t limit_bytes, std::uint64_t places)
+      : memory(key, limit_bytes, places), seen((places + 63) / 64 * sizeof(std::uint64_t)) {}
+
+  // Whether this process has compared the checksum of a place's value.
+  std::atomic_ref<std::uint64_t> seen_word(std::uint64_t place) const {
+    return std::atomic_ref(reinterpret_cast<std::uint64_t*>(seen.data())[place / 64]);
+  }
+  bool is_seen(std::uint64_t place) const {
+    return (seen_word(place).load(std::memory_order_relaxed) >> place % 64 & 1) != 0;
+  }
+  void mark_seen(std::uint64_t place) const {
+    seen_word(place).fetch_or(std::uint64_t{1} << place % 64, std::memory_order_relaxed);
+  }
+
+  NodeMemory memory;
+  Memory seen;  // a bit for each place
+  std::atomic<std::uint64_t> hits_of_others{0}, damaged{0};
+};
+
+SampleCache::SampleCache(CacheKind kind, std::uint64_t limit_bytes, std::uint64_t samples, const Program& program,
+                         std::optional<Origin> origin)
     : kind_(kind), rows_(program.outputs().size(), kNone), values_(program.outputs().size()) {
   if (!on()) return;
-  for (std::uint32_t i = 0; i < program.outputs().size(); ++i) {
-    const Output& output = program.outputs()[i];
-    const bool row = output.verbatim ? !output.ragged : kind == CacheKind::decoded && output.keep == Keep::row;
-    const Keep keep = kind == CacheKind::decoded && output.keep == Keep::pixels ? Keep::pixels : Keep::bytes;
-    if (row) {
-      rows_[i] = column({i, 0, Keep::row});
-      continue;
-    }
-    for (const std::uint32_t field : output.sources) values_[i].emplace_back(field, column({0, field, keep}));
-  }
-  rows_alone_ = program.windows() == 0 && std::ranges::find(rows_, kNone) == rows_.end();
+  lay_columns(program);
   const std::uint64_t table_bytes = samples * columns_.size() * sizeof(std::uint64_t);
   if (limit_bytes <= table_bytes + kAlignment + kOverread) {
     throw Error::invalid_argument("cache_bytes = " + std::to_string(limit_bytes) + " does not hold the " +
                                   std::to_string(table_bytes) + " bytes that the table of " + std::to_string(samples) +
                                   " samples takes");
   }
+  if (origin) {
+    try {
+      share(limit_bytes, samples, *origin);
+      return;
+    } catch (const Error& error) {
+      refused_ =
+          "this process has a cache of its own, of cache_bytes: the node's cannot be had (" + error.cause() + ")";
+    }
+  }
   capacity_ = limit_bytes - table_bytes;
-  table_ = Memory(table_bytes);  // zeros: kAbsent
-  values_memory_ = Memory(capacity_);
-  used_ = kAlignment;
+  header_bytes_ = sizeof(Header);
+  claim_ = kBusy;
+  own_table_ = Memory(table_bytes);  // zeros: kAbsent
+  own_memory_ = Memory(capacity_);
+  table_ = reinterpret_cast<std::uint64_t*>(own_table_.data());
+  memory_ = own_memory_.data();
+  own_used_ = kAlignment;
+}
+
+SampleCache::~SampleCache() = default;
+
+void SampleCache::lay_columns(const Program& program) {
+  for (std::uint32_t i = 0; i < program.outputs().size(); ++i) {
+    const Output& output = program.outputs()[i];
+    const bool row = output.verbatim ? !output.ragged : kind_ == CacheKind::decoded && output.keep == Keep::row;
+    const bool pixels = kind_ == CacheKind::decoded && output.keep == Keep::pixels;
+    if (row) {
+      rows_[i] = column({.output = i, .field = 0, .keep = Keep::row, .row_bytes = output.step_bytes()});
+      continue;
+    }
+    for (const std::uint32_t field : output.sources) {
+      values_[i].emplace_back(field, column({.output = 0,
+                                             .field = field,
+                                             .keep = pixels ? Keep::pixels : Keep::bytes,
+                                             .pixels = pixels ? output.pixels : Pixels::rgb}));
+    }
+  }
+  rows_alone_ = program.windows() == 0 && std::ranges::find(rows_, kNone) == rows_.end();
+}
+
+// What a column means is part of the key: others read its values as this process does.
+void SampleCache::share(std::uint64_t limit_bytes, std::uint64_t samples, Origin origin) {
+  origin.add(static_cast<std::uint64_t>(kind_));
+  origin.add(limit_bytes);
+  origin.add(samples);
+  for (const Kept& kept : columns_) {
+    origin.add(std::uint64_t{kept.output} << 32 | kept.field);
+    origin.add(static_cast<std::uint64_t>(kept.keep) << 32 | static_cast<std::uint64_t>(kept.pixels));
+    origin.add(kept.row_bytes);
+  }
+  shared_ = std::make_unique<Shared>(origin.key(), limit_bytes, samples * columns_.size());
+  NodeMemory& memory = shared_->memory;
+  capacity_ = memory.capacity();
+  header_bytes_ = sizeof(Header) + sizeof(Proof);
+  claim_ = memory.number() << kNumberShift | kBusy;
+  table_ = memory.table();
+  memory_ = memory.values();
+  used_ = &memory.used();
+  count_ = &memory.count();
+  std::uint64_t nothing = 0;  // so that no value begins where it would be taken for kAbsent
+  used_->compare_exchange_strong(nothing, kAlignment, std::memory_order_relaxed);
 }
 
 SampleCache::Column SampleCache::column(const Kept& kept) {
@@ -62,21 +157,55 @@ SampleCache::Column SampleCache::value_of(std::uint32_t output, std::uint32_t fi
   return kNone;
 }
 
-std::atomic_ref<std::uint64_t> SampleCache::entry(std::uint64_t sample, Column column) const {
-  auto* places = reinterpret_cast<std::uint64_t*>(table_.data());
-  return std::atomic_ref(places[sample * columns_.size() + column]);
-}
-
-std::optional<SampleCache::Value> SampleCache::find(std::uint64_t sample, Column column) const {
-  const std::uint64_t at = entry(sample, column).load(std::memory_order_acquire);  // with keep()'s release
-  if (at < kAlignment) return std::nullopt;
+SampleCache::Value SampleCache::value_at(std::uint64_t at) const {
   Header header;
-  std::memcpy(&header, values_memory_.data() + at, sizeof header);
+  std::memcpy(&header, memory_ + at, sizeof header);
   const std::uint64_t length = header.length & ((std::uint64_t{1} << kChannelsShift) - 1);
-  return Value{{values_memory_.data() + at + sizeof header, static_cast<std::size_t>(length)},
+  return Value{{memory_ + at + header_bytes_, static_cast<std::size_t>(length)},
                header.height,
                header.width,
                static_cast<std::uint32_t>(header.length >> kChannelsShift)};
+}
+
+std::optional<SampleCache::Value> SampleCache::find(std::uint64_t sample, Column column) const {
+  const std::uint64_t at = entry(place(sample, column)).load(std::memory_order_acquire);  // with keep()'s release
+  if (!is_place(at)) return std::nullopt;
+  if (shared_ == nullptr) return value_at(at);
+  bool of_others = false;
+  const auto found = believed(place(sample, column), column, at, of_others);
+  if (of_others) shared_->hits_of_others.fetch_add(1, std::memory_order_relaxed);
+  return found;
+}
+
+// A value of memory that others write to; none where it is not as it was kept. Then nobody is to look there again.
+std::optional<SampleCache::Value> SampleCache::believed(std::uint64_t place, Column column, std::uint64_t at,
+                                                        bool& of_others) const {
+  if (is_sound(place, column, at, of_others)) return value_at(at);
+  if (entry(place).compare_exchange_strong(at, kGivenUp, std::memory_order_relaxed))
+    shared_->damaged.fetch_add(1, std::memory_order_relaxed);
+  of_others = false;
+  return std::nullopt;
+}
+
+bool SampleCache::is_sound(std::uint64_t place, Column column, std::uint64_t at, bool& of_others) const {
+  const std::uint64_t around = header_bytes_ + kOverread, provided = shared_->memory.provided();
+  if (provided < around || at > provided - around) return false;
+  const Value value = value_at(at);
+  const std::uint64_t bytes = value.bytes.size(), pixels = std::uint64_t{value.height} * value.width;
+  if (bytes > provided - around - at) return false;
+  const Kept& kept = columns_[column];
+  if (kept.keep == Keep::row && bytes != kept.row_bytes) return false;
+  if (value.channels != 0 && (bytes % value.channels != 0 || bytes / value.channels != pixels)) return false;
+  Header header;
+  Proof proof;
+  std::memcpy(&header, memory_ + at, sizeof header);
+  std::memcpy(&proof, memory_ + at + sizeof header, sizeof proof);
+  if (proof.seal != seal_of(header, proof, place, at)) return false;
+  of_others = proof.keeper != shared_->memory.number();
+  if (!of_others || shared_->is_seen(place)) return true;
+  if (proof.crc != crc32c(value.bytes)) return false;
+  shared_->mark_seen(place);
+  return true;
 }
 
 // The processor is told of a row before its turn comes: rows lie anywhere, and the start of each would be waited for.
@@ -85,53 +214,77 @@ void SampleCache::copy_rows(Column column, std::span<const std::uint64_t> sample
   constexpr std::size_t kAhead = 4;                // rows
   constexpr std::uint64_t kLine = 64, kLines = 4;  // of memory; what follows is found by the processor itself
   std::array<std::uint64_t, kAhead> places;        // of the rows ahead, in a ring
-  const std::byte* const memory = values_memory_.data();
   const auto look_up = [&](std::size_t i) {
-    const std::uint64_t at = entry(samples[i], column).load(std::memory_order_acquire);  // with keep()'s release
+    const std::uint64_t at = entry(place(samples[i], column)).load(std::memory_order_acquire);  // with keep()'s release
     places[i % kAhead] = at;
-    for (std::uint64_t line = 0; at >= kAlignment && line < kLines; ++line)
-      __builtin_prefetch(memory + at + kLine * line);
+    for (std::uint64_t line = 0; is_place(at) && line < kLines; ++line) __builtin_prefetch(memory_ + at + kLine * line);
   };
+  std::uint64_t hits_of_others = 0;
   for (std::size_t i = 0; i < std::min(kAhead, samples.size()); ++i) look_up(i);
   for (std::size_t i = 0; i < samples.size(); ++i) {
     const std::uint64_t at = places[i % kAhead];
     if (i + kAhead < samples.size()) look_up(i + kAhead);
-    if (at < kAlignment)
+    bool of_others = false;
+    if (!is_place(at) || (shared_ != nullptr && !believed(place(samples[i], column), column, at, of_others)))
       missing[i] = 1;
     else
-      std::memcpy(rows + row_bytes * i, memory + at + sizeof(Header), static_cast<std::size_t>(row_bytes));
+      std::memcpy(rows + row_bytes * i, memory_ + at + header_bytes_, static_cast<std::size_t>(row_bytes));
+    hits_of_others += of_others ? 1 : 0;
   }
+  if (hits_of_others != 0) shared_->hits_of_others.fetch_add(hits_of_others, std::memory_order_relaxed);
+}
+
+// What a process claimed that was killed since is as good as absent.
+bool SampleCache::is_free(std::uint64_t entry) const {
+  if (entry == kAbsent) return true;
+  return shared_ != nullptr && entry % kAlignment == kBusy && !shared_->memory.is_member(entry >> kNumberShift);
 }
 
 bool SampleCache::wants(std::uint64_t sample, Column column) const {
-  return used_.load(std::memory_order_relaxed) + kAlignment + kOverread < capacity_ &&
-         entry(sample, column).load(std::memory_order_relaxed) == kAbsent;
+  if (shared_ != nullptr && shared_->memory.refused()) return false;
+  return used_->load(std::memory_order_relaxed) + kAlignment + kOverread < capacity_ &&
+         is_free(entry(place(sample, column)).load(std::memory_order_relaxed));
+}
+
+// Memory for a value and its header; none where there is no room.
+std::optional<std::uint64_t> SampleCache::take(std::uint64_t bytes) {
+  std::uint64_t begin = used_->load(std::memory_order_relaxed);
+  do {
+    if (bytes > capacity_ - kOverread || begin > capacity_ - kOverread - bytes || !is_place(begin)) return std::nullopt;
+  } while (!used_->compare_exchange_weak(begin, begin + bytes, std::memory_order_relaxed));
+  std::uint64_t end = begin + bytes;
+  if (shared_ == nullptr || shared_->memory.provide(end + kOverread)) return begin;
+  used_->compare_exchange_strong(end, begin, std::memory_order_relaxed);  // unless others have gone on behind it
+  return std::nullopt;
 }
 
 void SampleCache::keep(std::uint64_t sample, Column column, const Value& value) {
-  const std::uint64_t bytes = sizeof(Header) + (value.bytes.size() + kAlignment - 1) / kAlignment * kAlignment;
-  std::atomic_ref<std::uint64_t> at = entry(sample, column);
-  std::uint64_t found = kAbsent;
+  const std::uint64_t number = place(sample, column);
+  const std::uint64_t bytes = header_bytes_ + rounded_up(value.bytes.size(), kAlignment);
+  std::atomic_ref<std::uint64_t> at = entry(number);
+  std::uint64_t found = at.load(std::memory_order_relaxed);
   // Relaxed: nobody reads the value of a place that is busy.
-  if (!at.compare_exchange_strong(found, kBusy, std::memory_order_relaxed)) return;
-  std::uint64_t begin = used_.load(std::memory_order_relaxed);
-  do {
-    if (bytes > capacity_ - kOverread || begin > capacity_ - kOverread - bytes) {
-      at.store(kAbsent, std::memory_order_relaxed);  // a shorter value may still fit
-      return;
-    }
-  } while (!used_.compare_exchange_weak(begin, begin + bytes, std::memory_order_relaxed));
+  if (!is_free(found) || !at.compare_exchange_strong(found, claim_, std::memory_order_relaxed)) return;
+  const std::optional<std::uint64_t> begin = take(bytes);
+  if (!begin) {
+    at.store(kAbsent, std::memory_order_relaxed);  // a shorter value may still fit
+    return;
+  }
   const Header header{value.bytes.size() | std::uint64_t{value.channels} << kChannelsShift, value.height, value.width};
-  std::memcpy(values_memory_.data() + begin, &header, sizeof header);
-  if (!value.bytes.empty())
-    std::memcpy(values_memory_.data() + begin + sizeof header, value.bytes.data(), value.bytes.size());
-  count_.fetch_add(1, std::memory_order_relaxed);
-  at.store(begin, std::memory_order_release);  // whoever finds the place sees the value
+  std::memcpy(memory_ + *begin, &header, sizeof header);
+  if (shared_ != nullptr) {
+    Proof proof{.keeper = shared_->memory.number(), .crc = crc32c(value.bytes), .seal = 0};
+    proof.seal = seal_of(header, proof, number, *begin);
+    std::memcpy(memory_ + *begin + sizeof header, &proof, sizeof proof);
+  }
+  if (!value.bytes.empty()) std::memcpy(memory_ + *begin + header_bytes_, value.bytes.data(), value.bytes.size());
+  count_->fetch_add(1, std::memory_order_relaxed);
+  at.store(*begin, std::memory_order_release);  // whoever finds the place sees the value
 }
 
 void SampleCache::give_up(std::uint64_t sample, Column column) {
   std::uint64_t found = kAbsent;
-  entry(sample, column).compare_exchange_strong(found, kGivenUp, std::memory_order_relaxed);
+  entry(place(sample, column)).compare_exchange_strong(found, kGivenUp, std::memory_order_relaxed);
 }
 
 void SampleCache::count(std::uint64_t hits, std::uint64_t misses) {
@@ -141,11 +294,26 @@ void SampleCache::count(std::uint64_t hits, std::uint64_t misses) {
 
 CacheStats SampleCache::stats() const {
   if (!on()) return {};
-  return {.reserved = table_.size() + values_memory_.size(),
-          .used = used_.load(std::memory_order_relaxed),
-          .values = count_.load(std::memory_order_relaxed),
-          .hits = hits_.load(std::memory_order_relaxed),
-          .misses = misses_.load(std::memory_order_relaxed)};
+  CacheStats stats{.reserved = own_table_.size() + own_memory_.size(),
+                   .used = used_->load(std::memory_order_relaxed),
+                   .values = count_->load(std::memory_order_relaxed),
+                   .hits = hits_.load(std::memory_order_relaxed),
+                   .misses = misses_.load(std::memory_order_relaxed)};
+  if (shared_ == nullptr) return stats;
+  stats.reserved = shared_->memory.bytes();
+  stats.members = shared_->memory.members();
+  // Workers tell of their hits once a row is done.
+  stats.hits_of_others = std::min(stats.hits, shared_->hits_of_others.load(std::memory_order_relaxed));
+  return stats;
+}
+
+std::string SampleCache::note() const {
+  if (shared_ == nullptr) return refused_;
+  std::string note = shared_->memory.note();
+  if (const std::uint64_t damaged = shared_->damaged.load(std::memory_order_relaxed); damaged != 0)
+    note += (note.empty() ? "" : "; ") + std::to_string(damaged) +
+            " values in the node's cache were not as they had been kept, and are read again";
+  return note;
 }
 
 }  // namespace penstock

@@ -25,12 +25,15 @@ struct StageStats {
   std::chrono::nanoseconds busy{}, stalled_in{}, stalled_out{};
 };
 
-/// Of the cache of samples.
+/// Of the cache of samples. Of one that processes of the node share, hits and misses are this loader's, the rest is all
+/// members'.
 struct CacheStats {
   std::uint64_t reserved = 0;          ///< bytes: the limit, with the table of samples; 0 without a cache
   std::uint64_t used = 0;              ///< bytes of kept values
   std::uint64_t values = 0;            ///< kept
   std::uint64_t hits = 0, misses = 0;  ///< values found, and not, by workers or by the scheduler on their behalf
+  std::uint64_t hits_of_others = 0;    ///< of the hits: values that other members kept
+  std::uint64_t members = 0;           ///< loaders that share it; 0: it is this loader's alone
 };
 
 struct BadSample {

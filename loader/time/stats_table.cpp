@@ -100,9 +100,15 @@ std::ostream& operator<<(std::ostream& out, const Stats& stats) {
     print(out, "blocks      %llu undone\n", static_cast<unsigned long long>(stats.blocks_undone));
   if (stats.cache_kind != CacheKind::none) {
     out << "cache       " << name(stats.cache_kind);
-    print(out, ": %.1f of %.1f MB in %llu values, %llu found, %llu not\n", static_cast<double>(stats.cache.used) / 1e6,
+    if (stats.cache.members != 0)
+      print(out, ", the node's, of %llu loaders", static_cast<unsigned long long>(stats.cache.members));
+    print(out, ": %.1f of %.1f MB in %llu values, %llu found, %llu not", static_cast<double>(stats.cache.used) / 1e6,
           static_cast<double>(stats.cache.reserved) / 1e6, static_cast<unsigned long long>(stats.cache.values),
           static_cast<unsigned long long>(stats.cache.hits), static_cast<unsigned long long>(stats.cache.misses));
+    if (stats.cache.members != 0)
+      print(out, "; %llu of those found were kept by others",
+            static_cast<unsigned long long>(stats.cache.hits_of_others));
+    out << "\n";
   }
   print_checks(out, stats);
   if (stats.workers_max > stats.workers_now || stats.workers_now != stats.workers)

@@ -1,0 +1,20 @@
+// A member's thread that hands the memory's descriptor to newcomers.
+#pragma once
+
+#include <penstock/base/thread.hpp>
+#include <penstock/base/unforked.hpp>
+
+namespace penstock {
+
+/// Answers at a place of a Meeting until it is destroyed.
+class Doorkeeper {
+ public:
+  Doorkeeper() = default;
+  /// `handed_on` must outlive it. Throws Error: resource.
+  Doorkeeper(UnforkedDescriptor place, int handed_on);
+
+ private:
+  Thread thread_;
+};
+
+}  // namespace penstock

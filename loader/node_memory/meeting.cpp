@@ -1,0 +1,156 @@
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+#include <span>
+#include <system_error>
+#include <vector>
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <penstock/base/error.hpp>
+#include <penstock/base/thread.hpp>
+#include <penstock/loader/node_memory/meeting.hpp>
+#include <penstock/loader/node_memory/message.hpp>
+
+namespace penstock {
+namespace {
+
+constexpr int kBacklog = 512;  // that ask at once
+constexpr std::chrono::milliseconds kAskAgain{1};
+
+struct SocketName {
+  sockaddr_un address{};
+  socklen_t length = 0;
+};
+
+// Abstract: the name begins with a zero.
+SocketName socket_name(const std::string& name) {
+  SocketName made;
+  made.address.sun_family = AF_UNIX;
+  const std::size_t length = std::min(name.size(), sizeof made.address.sun_path - 1);
+  std::memcpy(made.address.sun_path + 1, name.data(), length);
+  made.length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + length);
+  return made;
+}
+
+// Of SOCK_SEQPACKET, so that a message is all there or not at all.
+template <typename Use>
+UnforkedDescriptor socket_with(const Use& use) {
+  return UnforkedDescriptor([&] {
+    const int made = ::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (made < 0) return -1;
+    if (use(made)) return made;
+    const int why = errno;
+    ::close(made);
+    errno = why;
+    return -1;
+  });
+}
+
+UnforkedDescriptor listening(const std::string& name) {
+  const SocketName at = socket_name(name);
+  return socket_with([&](int made) {
+    return ::bind(made, reinterpret_cast<const sockaddr*>(&at.address), at.length) == 0 &&
+           ::listen(made, kBacklog) == 0;
+  });
+}
+
+UnforkedDescriptor connected(const std::string& name) {
+  const SocketName to = socket_name(name);
+  return socket_with(
+      [&](int made) { return ::connect(made, reinterpret_cast<const sockaddr*>(&to.address), to.length) == 0; });
+}
+
+Error refused(const std::string& what) {
+  return Error::resource(what + ": " + std::generic_category().message(errno));
+}
+
+int wait_for(std::span<pollfd> any, std::chrono::milliseconds longest) {
+  const int ready = ::poll(any.data(), any.size(), static_cast<int>(longest.count()));
+  return ready < 0 && errno == EINTR ? 0 : ready;
+}
+
+/// Members that were asked and have not answered yet.
+struct Asked {
+  std::vector<UnforkedDescriptor> sockets;
+
+  // The first answer; none where there is none by then. Those that ended without one are struck off.
+  UnforkedDescriptor answer(std::chrono::milliseconds longest) {
+    std::vector<pollfd> events;
+    for (const UnforkedDescriptor& socket : sockets)
+      events.push_back({.fd = socket.get(), .events = POLLIN, .revents = 0});
+    wait_for(events, longest);
+    std::vector<UnforkedDescriptor> silent;
+    for (std::size_t i = 0; i < events.size(); ++i) {
+      if (events[i].revents == 0) {
+        silent.push_back(std::move(sockets[i]));
+      } else if (UnforkedDescriptor handed = receive_descriptor(events[i].fd)) {
+        return handed;
+      }
+    }
+    sockets = std::move(silent);
+    return {};
+  }
+};
+
+}  // namespace
+
+bool is_of_this_user(int socket) {
+  ucred other{};
+  socklen_t length = sizeof other;
+  return ::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &other, &length) == 0 && other.uid == ::geteuid();
+}
+
+// Whoever has it listens, so that others see whose it is, and when it is given back: their connections end.
+UnforkedDescriptor Meeting::turn() const {
+  const Deadline deadline(patience_);
+  do {
+    if (UnforkedDescriptor mine = listening(turn_name())) return mine;
+    if (errno != EADDRINUSE) throw refused("cannot listen at a socket");
+    const UnforkedDescriptor other = connected(turn_name());
+    if (!other) {
+      if (errno != ECONNREFUSED && errno != EAGAIN) throw refused("cannot connect to a socket");
+      wait_for({}, kAskAgain);  // it is gone by now, or does not listen yet
+      continue;
+    }
+    if (!is_of_this_user(other.get())) throw Error::resource("another user's process has the socket's name");
+    std::array<pollfd, 1> end{pollfd{.fd = other.get(), .events = POLLIN, .revents = 0}};
+    wait_for(end, deadline.left());
+  } while (deadline.left() > std::chrono::milliseconds(0));
+  throw Error::resource("a process that came before does not get on");
+}
+
+// Places of other users' are passed over: whoever wants to keep us apart has to take all of them.
+UnforkedDescriptor Meeting::ask() const {
+  const Deadline deadline(patience_);
+  for (;;) {
+    Asked asked;
+    bool busy = false;  // more ask there than it can note
+    for (unsigned number = 0; number < kPlaces; ++number) {
+      UnforkedDescriptor member = connected(place_name(number));
+      if (!member && errno == EAGAIN) busy = true;
+      if (!member && errno != ECONNREFUSED && errno != EAGAIN) throw refused("cannot connect to a socket");
+      if (member && is_of_this_user(member.get())) asked.sockets.push_back(std::move(member));
+    }
+    while (!asked.sockets.empty() && deadline.left() > std::chrono::milliseconds(0)) {
+      if (UnforkedDescriptor handed = asked.answer(deadline.left())) return handed;
+    }
+    if (!busy && asked.sockets.empty()) return {};
+    if (deadline.left() == std::chrono::milliseconds(0))
+      throw Error::resource("the processes that share it do not answer");
+    wait_for({}, kAskAgain);
+  }
+}
+
+UnforkedDescriptor Meeting::place(unsigned number) const {
+  UnforkedDescriptor mine = listening(place_name(number));
+  if (!mine && errno != EADDRINUSE) throw refused("cannot listen at a socket");
+  return mine;
+}
+
+}  // namespace penstock
