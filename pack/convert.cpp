@@ -161,10 +161,19 @@ class SourceMarks {
   std::vector<Piece> pieces_;
 };
 
+/// Who is told how far packing is, also while a shard goes to a store.
+struct Told {
+  const std::function<bool(const ConvertProgress&)>& progress;
+  ConvertProgress now = {};
+
+  bool again() const { return !progress || progress(now); }
+};
+
 ConvertResult pack(const Dataset& source, const PackedFields& fields, const Share& share, DatasetWriter& writer,
-                   const ConvertOptions& options, const std::function<bool(const ConvertProgress&)>& progress) {
+                   const ConvertOptions& options, Told& told) {
   ConvertResult result;
   result.resumed = writer.resumed_samples();
+  told.now = {result.resumed, share.samples.size(), writer.bytes()};
   const std::uint64_t position = position_after(source, share, writer.last_key());
   LoaderOptions chosen = loader_options(source, fields, options);
   chosen.subset.emplace(share.samples.begin() + static_cast<std::ptrdiff_t>(position), share.samples.end());
@@ -175,7 +184,8 @@ ConvertResult pack(const Dataset& source, const PackedFields& fields, const Shar
     Packer packer(source, fields, share, position, writer, skips_bad(options), recoder ? &*recoder : nullptr);
     while (const std::optional<Batch> batch = loader.next()) {
       packer.add(*batch);
-      if (progress && !progress({result.resumed + packer.samples(), share.samples.size(), writer.bytes()})) {
+      told.now = {result.resumed + packer.samples(), share.samples.size(), writer.bytes()};
+      if (!told.again()) {
         throw Error::resource("interrupted; resume continues after the last whole shard",
                               {.dataset = writer.destination().string()});
       }
@@ -190,9 +200,9 @@ ConvertResult pack(const Dataset& source, const PackedFields& fields, const Shar
   return result;
 }
 
-/// The thread `completing` completes full shards; it outlives the writer.
+/// The thread `completing` completes full shards; it outlives the writer, and so does `told`.
 DatasetWriterOptions writer_options(const PackedFields& fields, const ConvertOptions& options, const Json& made_with,
-                                    SourceMarks& marks, SerialExecutor& completing) {
+                                    SourceMarks& marks, SerialExecutor& completing, const Told& told) {
   return {.format = options.format,
           .shard_size = options.shard_size,
           .align = options.align,
@@ -202,7 +212,10 @@ DatasetWriterOptions writer_options(const PackedFields& fields, const ConvertOpt
           .overwrite = options.overwrite,
           .resume = options.resume,
           .source_of = [&marks](std::string_view key) { return marks.of(key); },
-          .in_background = [&completing](std::function<void()> work) { return completing.begin(std::move(work)); }};
+          .in_background = [&completing](std::function<void()> work) { return completing.begin(std::move(work)); },
+          .spool = options.spool,
+          .keep_unfinished = options.keep_unfinished,
+          .go_on = [&told] { return told.again(); }};
 }
 
 /// What a finished part tells of the values it was made of, beside its options.
@@ -257,17 +270,16 @@ ConvertResult convert_part(const Dataset& source, const fs::path& destination, c
     if (const auto finished = finished_part(folder, made, values)) return *finished;
   }
   SerialExecutor completing(kCompleting);
-  DatasetWriterOptions chosen = writer_options(fields, options, made, marks, completing);
+  Told told{progress};
+  DatasetWriterOptions chosen = writer_options(fields, options, made, marks, completing, told);
   chosen.planned = true;
   chosen.made_of = made_of(values).dump();
   chosen.overwrite = options.overwrite || options.resume;  // a finished part whose values changed
   DatasetWriter writer(folder, chosen);
-  return pack(source, fields, share, writer, options, progress);
+  return pack(source, fields, share, writer, options, told);
 }
 
-void write_report(const fs::path& report, const fs::path& destination) {
-  if (report.empty()) return;
-  const std::string text = read_skip_report(destination);
+void write_report(const fs::path& report, const std::string& text) {
   write_atomically(report, std::as_bytes(std::span(text.data(), text.size())));
 }
 
@@ -282,15 +294,17 @@ ConvertResult convert(const Dataset& source, const fs::path& destination, const 
   SerialExecutor completing(kCompleting);
   const Share share{.samples = key_order(source)};
   SourceMarks marks(source, fields, share, options);
-  DatasetWriter writer(destination, writer_options(fields, options, made_with(source, options), marks, completing));
-  const ConvertResult result = pack(source, fields, share, writer, options, progress);
-  write_report(options.report, destination);
+  Told told{progress};
+  DatasetWriter writer(destination,
+                       writer_options(fields, options, made_with(source, options), marks, completing, told));
+  const ConvertResult result = pack(source, fields, share, writer, options, told);
+  if (!options.report.empty()) write_report(options.report, writer.report());
   return result;
 }
 
 JoinedDataset finish_convert(const fs::path& destination, const FinishOptions& options) {
   const JoinedDataset joined = join_parts(destination, options.overwrite);
-  write_report(options.report, destination);
+  if (!options.report.empty()) write_report(options.report, read_skip_report(destination));
   return joined;
 }
 

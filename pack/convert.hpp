@@ -43,10 +43,13 @@ struct ConvertOptions {
   PackOnError on_error = PackOnError::raise;
   std::filesystem::path report = {};       ///< gets the lines of skip_report.hpp when done; the dataset has them anyway
   bool overwrite = false, resume = false;  ///< resume packs shards again whose values changed in the source meanwhile
+  bool keep_unfinished = true;             ///< false: a failure leaves nothing, also nothing for `resume`
 
   /// A number for the state of a file of the source, by which `resume` knows whether it changed; empty: its own times.
   /// PackSource tells it of files that are unpacked anew each time.
   std::function<std::uint64_t(const std::filesystem::path&)> mark_of_file = {};
+
+  std::filesystem::path spool = {};  ///< where shards wait that go to a store; empty: $TMPDIR, or /tmp
 
   // ---- Ranks --------------------------------------------------------------------------------------------------------
 

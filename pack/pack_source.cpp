@@ -19,12 +19,15 @@
 #include <penstock/formats/io/file_identity.hpp>
 #include <penstock/formats/io/folder_entries.hpp>
 #include <penstock/formats/io/hash.hpp>
+#include <penstock/formats/io/hidden_folder.hpp>
 #include <penstock/formats/io/path_pattern.hpp>
+#include <penstock/formats/io/temporary_place.hpp>
 #include <penstock/formats/packed/commit.hpp>
 #include <penstock/formats/packed/dataset_writer.hpp>
 #include <penstock/formats/packed/journal.hpp>
 #include <penstock/formats/packed/manifest.hpp>
 #include <penstock/formats/packed/parts.hpp>
+#include <penstock/formats/places/store_destination.hpp>
 #include <penstock/pack/compressed_file.hpp>
 #include <penstock/pack/pack_source.hpp>
 
@@ -116,6 +119,8 @@ std::vector<SourceFile> compressed_files(const fs::path& source) {
 
 // Throws as convert() would, of what is in the way of the destination.
 void require_free(const fs::path& given, const ConvertOptions& options) {
+  if (store_destination(given) && options.world == 0)
+    return DatasetWriter::require_free(given, options.format, options.overwrite, options.resume);
   const fs::path destination = without_slash(given), partial = partial_path(destination);
   const auto named = [](const fs::path& path, const auto& check) {
     try {
@@ -133,71 +138,6 @@ void require_free(const fs::path& given, const ConvertOptions& options) {
                                 options.resume);
   });
 }
-
-/// A hidden folder that is removed in the end. Its descriptor has a lock, so that other processes see it is in use.
-class HiddenFolder {
- public:
-  /// Throws Error: io.
-  explicit HiddenFolder(const fs::path& around) {
-    std::error_code failure;
-    fs::create_directories(around, failure);
-    if (failure) throw cannot_make(failure.value(), around);
-    remove_left_behind(around);
-    do {
-      std::string name = (around / kPrefix).string() + "XXXXXX";
-      if (::mkdtemp(name.data()) == nullptr) throw cannot_make(errno, around);
-      path_ = name;
-    } while (!lock(path_, held_));  // another process took it for left behind before it had a lock
-  }
-  ~HiddenFolder() {
-    try {
-      remove_tree(path_);
-    } catch (...) {  // the next one removes it
-    }
-  }
-  HiddenFolder(const HiddenFolder&) = delete;
-  HiddenFolder& operator=(const HiddenFolder&) = delete;
-
-  const fs::path& path() const { return path_; }
-
- private:
-  static Error cannot_make(int errnum, const fs::path& around) {
-    return Error::io(errnum, "cannot make a temporary folder in " + around.string());
-  }
-
-  // What processes that were killed left there: nobody has a lock on their folders any more.
-  static void remove_left_behind(const fs::path& around) {
-    std::vector<fs::path> found;
-    visit_names(around, [&](const char* name) {
-      if (std::string_view(name).starts_with(kPrefix)) found.push_back(around / name);
-      return true;
-    });
-    for (const fs::path& path : found) {
-      try {
-        Descriptor held;
-        if (lock(path, held) && held.get() >= 0) remove_tree(path);
-      } catch (const Error&) {  // of another user, or gone meanwhile
-      }
-    }
-  }
-
-  // False where another process has the folder, or removed it. No descriptor where the file system knows no locks: then
-  // nobody but its owner removes the folder.
-  static bool lock(const fs::path& path, Descriptor& held) {
-    Descriptor folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
-    if (folder.get() < 0) return false;
-    if (::flock(folder.get(), LOCK_EX | LOCK_NB) != 0) return errno != EWOULDBLOCK;
-    struct stat locked {
-    }, named{};
-    if (::fstat(folder.get(), &locked) != 0 || ::stat(path.c_str(), &named) != 0 || locked.st_ino != named.st_ino)
-      return false;
-    held = std::move(folder);
-    return true;
-  }
-
-  fs::path path_;
-  Descriptor held_;
-};
 
 void write_piece(const Descriptor& to, std::span<const std::byte> bytes, const fs::path& folder, const fs::path& file) {
   while (!bytes.empty()) {
@@ -221,7 +161,7 @@ struct PackSource::Unpacked {
     std::uint64_t mark;  // of the given one
   };
 
-  explicit Unpacked(const fs::path& around) : folder(around) {}
+  explicit Unpacked(const fs::path& around) : folder(around, kPrefix) {}
 
   HiddenFolder folder;
   fs::path taken = {};  // in place of the source; empty for a pattern, whose files are taken one by one
@@ -268,7 +208,9 @@ PackSource::PackSource(fs::path path, const fs::path& destination, const Convert
   const std::vector<SourceFile> sources = compressed_files(path_);
   if (sources.empty()) return;
   require_free(destination, options);
-  const fs::path around = spool.empty() ? fs::absolute(without_slash(destination)).parent_path() : spool;
+  const fs::path beside = store_destination(destination) ? fs::path(temporary_place())
+                                                         : fs::absolute(without_slash(destination)).parent_path();
+  const fs::path around = spool.empty() ? beside : spool;
   try {
     unpacked_ = std::make_unique<Unpacked>(fs::absolute(around));
   } catch (const Error& error) {

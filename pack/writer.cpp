@@ -11,9 +11,9 @@
 #include <penstock/base/error.hpp>
 #include <penstock/formats/format.hpp>
 #include <penstock/formats/io/crc32c.hpp>
-#include <penstock/formats/io/folder_entries.hpp>
+#include <penstock/formats/io/temporary_place.hpp>
 #include <penstock/formats/packed/dataset_writer.hpp>
-#include <penstock/formats/packed/journal.hpp>
+#include <penstock/formats/places/store_destination.hpp>
 #include <penstock/pack/key_table.hpp>
 #include <penstock/pack/sample_spill.hpp>
 #include <penstock/pack/writer.hpp>
@@ -37,6 +37,7 @@ const Format& checked_format(const fs::path& destination, const ConvertOptions& 
 
 fs::path spool_folder(const fs::path& destination, const fs::path& asked) {
   if (!asked.empty()) return asked;
+  if (store_destination(destination)) return temporary_place();
   const fs::path named = destination.has_filename() ? destination : destination.parent_path();
   return named.has_parent_path() ? named.parent_path() : fs::path(".");
 }
@@ -130,7 +131,6 @@ struct Writer::State {
   std::uint64_t spooled(std::span<const WriterValue> values);
   void record(std::string_view key, std::span<const Prepared> fields, std::uint64_t offset);
   Dataset gathered();
-  void remove_partial() const;
 };
 
 void Writer::State::require_usable() const {
@@ -203,17 +203,6 @@ Dataset Writer::State::gathered() {
   return {destination, "samples", std::move(shards), options.classes, false};
 }
 
-// What convert() left, unless it is another process's.
-void Writer::State::remove_partial() const {
-  const fs::path named = destination.has_filename() ? destination : destination.parent_path();
-  const fs::path partial = named.string() + ".partial";
-  try {
-    Journal::require_unused(partial);
-    remove_tree(partial);
-  } catch (...) {  // there is none, it is in use, or it cannot be removed: the failure that led here is what counts
-  }
-}
-
 Writer::Writer(fs::path destination, WriterOptions options)
     : state_(std::make_unique<State>(std::move(destination), std::move(options))) {}
 
@@ -240,12 +229,10 @@ ConvertResult Writer::finish(const std::function<bool(const ConvertProgress&)>& 
   try {
     const Dataset dataset = state.gathered();
     DatasetWriter::require_free(state.destination, state.options.pack.format, state.options.pack.overwrite);
-    try {
-      return convert(dataset, state.destination, state.options.pack, progress);
-    } catch (...) {
-      state.remove_partial();
-      throw;
-    }
+    ConvertOptions options = state.options.pack;
+    options.keep_unfinished = false;
+    if (options.spool.empty()) options.spool = state.options.spool;
+    return convert(dataset, state.destination, options, progress);
   } catch (const Error& error) {
     throw error.in({.dataset = state.destination.string()});
   }

@@ -1,9 +1,11 @@
-// The options of staging.
+// The options of staging, and what it tells.
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <memory>
+#include <string>
 
 #include <penstock/loader/read/read_engine.hpp>
 
@@ -26,6 +28,23 @@ struct StageOptions {
   /// Stands between the engine and who asks it: for tests. Null: the engine itself.
   std::function<std::unique_ptr<ReadEngine>(const std::function<std::unique_ptr<ReadEngine>(OnRead)>& make, OnRead)>
       wrap_engine = {};
+};
+
+struct StageProgress {
+  std::uint64_t files, total_files;  ///< done, kept ones included
+  std::uint64_t bytes, total_bytes;  ///< of all files: kept, or written and checked
+  std::uint64_t copied_bytes;        ///< of `bytes`, those that were not there
+  bool waiting;                      ///< for another process that stages to the same destination
+};
+
+struct StageResult {
+  std::filesystem::path opens;  ///< what to open: the destination, or a pattern in it where the source is a pattern
+  std::uint64_t files = 0, bytes = 0;            ///< of the whole copy
+  std::uint64_t kept_files = 0, kept_bytes = 0;  ///< of those, the ones that were there
+  double seconds = 0;
+  EngineKind engine = EngineKind::automatic;  ///< automatic where nothing had to be read
+  std::string engine_reason;
+  double mb_per_s() const { return seconds > 0 ? static_cast<double>(bytes - kept_bytes) / 1e6 / seconds : 0; }
 };
 
 }  // namespace penstock

@@ -20,10 +20,13 @@
 #include <penstock/formats/io/atomic_file.hpp>
 #include <penstock/formats/io/file_identity.hpp>
 #include <penstock/formats/io/path_inside.hpp>
+#include <penstock/formats/places/address.hpp>
+#include <penstock/formats/places/store_destination.hpp>
 #include <penstock/loader/options.hpp>
 #include <penstock/loader/read/storage_engine.hpp>
 #include <penstock/staging/copy.hpp>
 #include <penstock/staging/stage.hpp>
+#include <penstock/staging/store_target.hpp>
 #include <penstock/staging/target.hpp>
 
 namespace penstock {
@@ -310,6 +313,14 @@ StageResult stage(const Dataset& dataset, const fs::path& destination, const Sta
                                       "the copy, or pack the view",
                                   {.dataset = dataset.path().string()});
   }
+  if (is_address(dataset.path())) {
+    throw Error::unsupported(
+        "files on a disk are staged: penstock pack brings samples from an address to a disk, and cache_dir keeps what "
+        "is "
+        "read of it there",
+        {.dataset = dataset.path().string()});
+  }
+  if (const auto address = store_destination(destination)) return stage_to_store(dataset, *address, options, tell);
   try {
     return Staging(dataset, destination, options, tell).run();
   } catch (const fs::filesystem_error& error) {

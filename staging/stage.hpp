@@ -12,23 +12,6 @@
 
 namespace penstock {
 
-struct StageProgress {
-  std::uint64_t files, total_files;  ///< done, kept ones included
-  std::uint64_t bytes, total_bytes;  ///< of all files: kept, or written and checked
-  std::uint64_t copied_bytes;        ///< of `bytes`, those that were not there
-  bool waiting;                      ///< for another process that stages to the same destination
-};
-
-struct StageResult {
-  std::filesystem::path opens;  ///< what to open: the destination, or a pattern in it where the source is a pattern
-  std::uint64_t files = 0, bytes = 0;            ///< of the whole copy
-  std::uint64_t kept_files = 0, kept_bytes = 0;  ///< of those, the ones that were there
-  double seconds = 0;
-  EngineKind engine = EngineKind::automatic;  ///< automatic where nothing had to be read
-  std::string engine_reason;
-  double mb_per_s() const { return seconds > 0 ? static_cast<double>(bytes - kept_bytes) / 1e6 / seconds : 0; }
-};
-
 /// Copies all that the dataset needs to be opened at `destination`: shards, indexes, penstock.json, and what the
 /// packing wants beside them; of a folder of files all that is visible. Foreign data come with their sidecar, so that
 /// they open at once. A dataset that is one file becomes the file `destination`, or a file of its name where that is a
@@ -40,10 +23,13 @@ struct StageResult {
 /// journal beside them has, are kept; of large ones, what was written up to the last checkpoint. Of several processes
 /// that stage to one destination, one copies and the others wait.
 ///
+/// The destination may be a folder of a store ("s3://bucket/train"), as store_target.hpp tells; the source is on a disk
+/// (Error: unsupported).
+///
 /// `tell` is called about ten times a second; when it returns false the copy ends with Error: resource, "interrupted".
-/// Throws Error: invalid_argument (the destination is something else, the dataset a view); io, with file and offset (a full disk, a source
-/// that cannot be read); corrupt, with shard, key, field and offset where they are known (bytes that contradict their
-/// checksums, a source that changes meanwhile).
+/// Throws Error: invalid_argument (the destination is something else, the dataset a view); io, with file and offset (a
+/// full disk, a source that cannot be read); corrupt, with shard, key, field and offset where they are known (bytes
+/// that contradict their checksums, a source that changes meanwhile).
 StageResult stage(const Dataset& dataset, const std::filesystem::path& destination, const StageOptions& options = {},
                   const std::function<bool(const StageProgress&)>& tell = {});
 
