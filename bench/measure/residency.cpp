@@ -55,6 +55,7 @@ double resident_share(const Dataset& dataset, std::uint32_t files) {
   Pages sum;
   for (std::uint32_t i = 0; i < count; ++i) {
     const auto number = static_cast<std::uint32_t>(std::uint64_t{i} * dataset.file_count() / count);
+    if (dataset.stored_object(number) != nullptr) continue;
     const Pages pages = pages_of(dataset.file(number).path);
     sum.resident += pages.resident;
     sum.all += pages.all;
@@ -64,6 +65,7 @@ double resident_share(const Dataset& dataset, std::uint32_t files) {
 
 double drop_pages(const Dataset& dataset) {
   for (std::uint32_t number = 0; number < dataset.file_count(); ++number) {
+    if (dataset.stored_object(number) != nullptr) continue;
     const ProbedFile file(dataset.file(number).path);
     if (file.descriptor() < 0) continue;
     ::fdatasync(file.descriptor());  // dirty pages are not dropped
@@ -78,6 +80,7 @@ double bring_pages(const Dataset& dataset, const std::function<bool()>& keep_goi
   if (bytes > this_machine(0).memory_available) return resident_share(dataset);
   std::vector<char> buffer(std::size_t{4} << 20);
   for (std::uint32_t number = 0; number < dataset.file_count(); ++number) {
+    if (dataset.stored_object(number) != nullptr) continue;
     const ProbedFile file(dataset.file(number).path);
     while (file.descriptor() >= 0 && ::read(file.descriptor(), buffer.data(), buffer.size()) > 0)
       if (keep_going && !keep_going()) throw Error::resource("interrupted");

@@ -62,6 +62,7 @@ LoaderOptions loader_options(const Task& task, const Setting& setting, const Tri
   loader.gpu_jpeg = options.gpu_jpeg;
   loader.cache = options.cache;
   loader.cache_bytes = options.cache_bytes;
+  loader.cache_scope = options.cache_scope;
   loader.checksums = options.checksums;
   loader.shuffle_block = options.shuffle_block;
   loader.shuffle_window = options.shuffle_window;

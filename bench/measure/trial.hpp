@@ -35,6 +35,7 @@ struct TrialOptions {
   bool cold = false;
   CacheKind cache = CacheKind::none;
   std::uint64_t cache_bytes = LoaderOptions{}.cache_bytes;
+  CacheScope cache_scope = CacheScope::process;
   Checksums checksums = LoaderOptions{}.checksums;
   std::uint64_t shuffle_block = 0;      ///< LoaderOptions::shuffle_block
   std::uint64_t shuffle_window = 0;     ///< LoaderOptions::shuffle_window

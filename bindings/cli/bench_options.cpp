@@ -51,6 +51,11 @@ void BenchOptions::declare(CLI::App& command) {
       ->capture_default_str();
   command.add_option("--cache-bytes", cache_bytes, "Limit of the cache")->capture_default_str();
   command
+      .add_option("--cache-scope", cache_scope,
+                  "Who shares the cache: process, or node (all processes of this machine that read the same)")
+      ->check(CLI::IsMember({"process", "node"}))
+      ->capture_default_str();
+  command
       .add_option(
           "--checksums", checksums,
           "Compare values with the CRC-32C that pack recorded: off, first (the first time they are read), always")
@@ -97,6 +102,7 @@ TrialOptions BenchOptions::trial() const {
   trial.shuffle_window = drawing.shuffle_window;
   trial.cache = cache_named(cache);
   trial.cache_bytes = parse_size(cache_bytes);
+  trial.cache_scope = cache_scope_named(cache_scope);
   trial.checksums = checksums_named(checksums);
   trial.keep_going = [] { return !interrupted(); };
   return trial;

@@ -23,7 +23,8 @@ struct BenchOptions {
   double gpu_jpeg = 0;
   DrawArguments drawing;
   LengthOptions buckets;
-  std::string cache = "none", cache_bytes = "1GiB", checksums{name(LoaderOptions{}.checksums)};
+  std::string cache = "none", cache_bytes = "1GiB", cache_scope{name(LoaderOptions{}.cache_scope)},
+              checksums{name(LoaderOptions{}.checksums)};
 
   void declare(CLI::App& command);
   /// Opens the device. Throws Error: invalid_argument; unsupported, where there is no such device.

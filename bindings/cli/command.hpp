@@ -17,6 +17,7 @@ Command synth_command(CLI::App& app);
 Command pack_command(CLI::App& app);
 Command info_command(CLI::App& app);
 Command ls_command(CLI::App& app);
+Command cache_command(CLI::App& app);
 Command cat_command(CLI::App& app);
 Command show_command(CLI::App& app);
 Command verify_command(CLI::App& app);

@@ -131,6 +131,7 @@ int run(const PackArguments& options) {
   const std::string doing = set_rank(convert_options, options.rank);
   convert_options.shard_size = parse_size(options.shard_size);
   convert_options.align = parse_size(options.align);
+  convert_options.spool = options.spool;
   convert_options.recoding = {.jpeg = jpeg_recoding(options.jpeg, options.max_side),
                               .clouds = cloud_recoding(options.presample, options.order, options.attributes),
                               .pixels = pixels_of(options)};
@@ -165,7 +166,8 @@ Command pack_command(CLI::App& app) {
   CLI::App* command = app.add_subcommand("pack", "Pack a dataset into shards that load fast and open everywhere");
   CLI::Option* source = command->add_option("SRC", options->source,
                                             "Dataset of any packing, also of whole-file gzip, or a folder of files");
-  command->add_option("DST", options->destination, "Folder to make; it appears once complete");
+  command->add_option("DST", options->destination,
+                      "Folder to make, or address (s3://, gs://, az://); it appears once complete");
   CLI::Option* format = command->add_option("--format", options->convert.format, "Packing to write")
                             ->check(written_format())
                             ->capture_default_str();
@@ -215,7 +217,9 @@ Command pack_command(CLI::App& app) {
       ->check(CLI::IsMember({"raise", "skip"}))
       ->capture_default_str();
   command->add_option("--spool", options->spool,
-                      "Folder for the unpacked bytes of files compressed as a whole (x.tar.gz); default: beside DST");
+                      "Folder for the unpacked bytes of files compressed as a whole (x.tar.gz), default: beside DST; "
+                      "and for shards on\n"
+                      "their way to a store, default: $TMPDIR");
   command->add_option("--report", options->convert.report, "FILE for the skipped samples, a line of JSON each");
   CLI::Option* rank =
       command->add_option("--rank", options->rank,
@@ -228,12 +232,14 @@ Command pack_command(CLI::App& app) {
       ->excludes(format)
       ->excludes(rank);
   command->add_flag("--resume", options->convert.resume, "Continue an interrupted run after its last whole shard");
-  command->add_flag("--overwrite", options->convert.overwrite, "Replace DST once the new dataset is complete");
+  command->add_flag("--overwrite", options->convert.overwrite,
+                    "Replace DST once the new dataset is complete; at an address at once");
   command->footer(
       "Examples:\n"
       "  penstock pack photos train.tar.d\n"
       "  penstock pack photos train.lmdb.d --format lmdb --labels labels.csv:label --on-error skip\n"
       "  penstock pack photos train.tar.d --resume     after a crash or Ctrl-C\n"
+      "  penstock pack photos s3://bucket/train        each shard is sent while the next one fills\n"
       "  penstock pack 'train-{000..007}.tar.gz' train.tar.d     unpacked first, into a hidden folder\n"
       "  penstock pack photos train.d --format hdf5 --decode 256        pixels, to be cropped to 224 in training\n"
       "  penstock pack trees train.tar.d --order progressive --attributes classification\n"

@@ -84,6 +84,7 @@ nb::dict pack(nb::handle source, const std::filesystem::path& destination, Conve
               const nb::object& progress, const std::filesystem::path& spool, const nb::object& unpacking) {
   options.resume = resume;
   options.report = std::move(report);
+  options.spool = spool;
   take_rank(options, rank, world);
   std::filesystem::path path;
   if (!nb::try_cast(source, path)) return pack_dataset(open_dataset(source), destination, options, progress);

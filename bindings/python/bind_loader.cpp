@@ -90,7 +90,8 @@ void construct(PythonLoader* self, const nb::object& source, std::uint32_t batch
                const std::optional<SampleNumbers>& weights, bool replacement,
                const std::optional<SampleNumbers>& repeats, const std::optional<std::string>& balance,
                std::optional<std::uint64_t> epoch_samples, const std::optional<BucketBy>& bucket_by,
-               std::uint64_t bucket_window, std::optional<double> batch_budget) {
+               std::uint64_t bucket_window, std::optional<double> batch_budget, const std::string& cache_scope,
+               const std::optional<std::filesystem::path>& cache_dir, std::uint64_t cache_limit) {
   const Workers chosen = workers_of(workers, workers_max);
   LoaderOptions options{.batch_size = batch_size,
                         .shuffle = shuffle,
@@ -119,6 +120,9 @@ void construct(PythonLoader* self, const nb::object& source, std::uint32_t batch
                         .block_cache = block_cache,
                         .cache = cache ? cache_named(*cache) : CacheKind::none,
                         .cache_bytes = cache_bytes,
+                        .cache_scope = cache_scope_named(cache_scope),
+                        .cache_dir = cache_dir.value_or(std::filesystem::path()),
+                        .cache_limit = cache_limit,
                         .publish = publish,
                         .ledger = ledger.value_or(std::filesystem::path()),
                         .device = device.value_or(""),
@@ -409,7 +413,9 @@ void bind_loader_class(nb::module_& module) {
            nb::arg("shuffle_window") = defaults.shuffle_window, nb::arg("weights") = nb::none(),
            nb::arg("replacement") = true, nb::arg("repeats") = nb::none(), nb::arg("balance") = nb::none(),
            nb::arg("epoch_samples") = nb::none(), nb::arg("bucket_by") = nb::none(),
-           nb::arg("bucket_window") = LengthBuckets{}.window, nb::arg("batch_budget") = nb::none(), init_doc())
+           nb::arg("bucket_window") = LengthBuckets{}.window, nb::arg("batch_budget") = nb::none(),
+           nb::arg("cache_scope") = "process", nb::arg("cache_dir") = nb::none(),
+           nb::arg("cache_limit") = defaults.cache_limit, init_doc())
       .def("__iter__", iterate, "Begins an epoch. Only the latest iterator gives batches.")
       .def(
           "__repr__",

@@ -59,6 +59,9 @@ nb::dict cache(const Stats& stats) {
   all["values"] = stats.cache.values;
   all["hits"] = stats.cache.hits;
   all["misses"] = stats.cache.misses;
+  all["scope"] = text(name(stats.cache.members != 0 ? CacheScope::node : CacheScope::process));
+  all["members"] = stats.cache.members;
+  all["hits_of_others"] = stats.cache.hits_of_others;
   return all;
 }
 

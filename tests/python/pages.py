@@ -22,7 +22,7 @@ import pytest
 
 ROOT = pathlib.Path(__file__).parents[2]
 COMMAND = pathlib.Path(os.environ["PENSTOCK_COMMAND"])
-OPTIONAL = "accelerate|albumentations|cv2|dask|jax|laspy|lmdb|lightning|pyarrow|torch|torchdata|torchvision|webdataset"
+OPTIONAL = "accelerate|albumentations|cv2|dask|jax|laspy|lmdb|lightning|pyarrow|ray|torch|torchdata|torchvision|webdataset"
 SECONDS = 240  # for one block
 
 FENCE = re.compile(r"^(`{3,})(\w*)[ \t]*(.*)$")

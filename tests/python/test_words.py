@@ -207,9 +207,8 @@ def test_a_process_among_several_is_told_once_that_all_of_them_read_everything(l
 
 
 STORES = {
-    "s3://bucket/train": "aws s3 sync",
-    "gs://bucket/train.tar": "gcloud storage rsync",
-    "https://example.org/{0..9}.tar": "wget or curl",
+    "hdfs://bucket/train": "hdfs dfs -get",
+    "ftp://example.org/{0..9}.tar": "wget or curl",
     "hf://datasets/a/b": "hf download",
     "own+store://a": "the store's own tool",
 }
@@ -219,17 +218,17 @@ STORES = {
 def test_an_address_of_a_store_is_told_how_its_files_come_to_a_disk(address, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     tool = STORES[address]
-    shortened = [pathlib.Path(address)] if not address.startswith("own") else []  # s3:/bucket/train
+    shortened = [pathlib.Path(address)] if not address.startswith("own") else []  # hf:/datasets/a/b
     for given in (address, *shortened):
         for use in (ps.open, ps.Loader, lambda place: ps.pack(place, tmp_path / "x", format="tar", progress=False)):
-            with pytest.raises(ps.Error, match=f"penstock reads files: copy these to a disk with {tool}") as raised:
+            with pytest.raises(ps.Error, match=f"web servers: copy these to a disk with {tool}") as raised:
                 use(given)
             assert raised.value.kind == "unsupported" and raised.value.dataset == str(given)
             assert "\n" not in str(raised.value)
     assert tool in fails("info", address)
 
 
-def test_nothing_is_written_to_the_address_of_a_store(labels, tmp_path, monkeypatch):
+def test_nothing_is_written_to_an_address_that_is_no_store(labels, tmp_path, monkeypatch):
     place = tmp_path / "place"
     place.mkdir()
     monkeypatch.chdir(place)
@@ -239,8 +238,8 @@ def test_nothing_is_written_to_the_address_of_a_store(labels, tmp_path, monkeypa
         lambda to: ps.pack(iter([{"cls": 1}]), to, format="tar", progress=False),
         lambda to: ps.stage(labels, to, progress=False),
     ):
-        with pytest.raises(ps.Error, match="penstock writes files: write to a disk, and copy them with aws s3 sync"):
-            write("s3://bucket/train")
+        with pytest.raises(ps.Error, match="penstock writes files: write to a disk, and copy them with hf upload"):
+            write("hf://datasets/train")
         assert list(place.iterdir()) == []
 
 

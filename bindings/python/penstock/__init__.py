@@ -9,7 +9,8 @@
         images = torch.from_dlpack(batch["jpg"])
     print(loader.stats())
 
-`penstock.torch` has the dataset for PyTorch, `penstock.dask` packs on a Dask cluster; imported when first used.
+`penstock.torch` has the dataset for PyTorch, `penstock.dask` and `penstock.ray` pack on a Dask or Ray cluster; imported
+when first used.
 """
 
 import atexit as _atexit
@@ -161,6 +162,6 @@ _atexit.register(_close_all)  # threads must not outlive the interpreter
 
 
 def __getattr__(name: str) -> _Any:
-    if name in ("dask", "torch"):
+    if name in ("dask", "ray", "torch"):
         return _importlib.import_module(f".{name}", __name__)
     raise AttributeError(_here(__name__, name))

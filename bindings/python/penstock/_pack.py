@@ -57,7 +57,8 @@ def pack(
     penstock.Writer), and nothing is left of an interrupted run, so there is nothing to resume; progress is told for both
     halves. A file that is compressed as a whole (`x.tar.gz`, `x.tgz`, TFRecord files of compression GZIP or ZLIB), a folder or a
     pattern of them, is unpacked first, into a hidden folder in `spool` (default: beside the destination) that is removed
-    at the end. quality: of images that are encoded as jpg or webp.
+    at the end. Where the destination is an address (s3://, gs://, az://), each shard waits in `spool` (default: $TMPDIR) until it
+    is sent, penstock.json goes last, and `overwrite` removes the dataset there before the first shard comes. quality: of images that are encoded as jpg or webp.
 
     The bytes written depend on the source and the options alone. `destination` appears once it is complete; what a
     failure or Ctrl-C interrupts is continued by `resume=True`, after the last whole shard.

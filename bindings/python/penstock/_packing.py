@@ -1,4 +1,4 @@
-"""The options that pack(), Writer and dask.pack() take alike. penstock.pack tells what they mean; each of the three has
+"""The options that pack(), Writer, dask.pack() and ray.pack() take alike. penstock.pack tells what they mean; each has
 them in its signature, so that users and type checkers see them there."""
 
 from __future__ import annotations

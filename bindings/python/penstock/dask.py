@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
-import shutil
 import socket
 import time
 import uuid
@@ -17,15 +15,13 @@ except ImportError as failure:
     raise ImportError("penstock.dask needs Dask: pip install dask distributed") from failure
 
 from . import Dataset, Error, finish_pack
-from . import open as _open
 from . import pack as _pack
 from ._packing import packing_options
+from ._parts import NOT_RETRIED, Stopped, joins, naming, prepare
 from ._progress import Bar
 
 __all__ = ["pack"]
 
-_PART = re.compile(r"part-\d{5,}-of-(\d{5,})(\.partial)?")
-_NOT_RETRIED = ("invalid_argument", "corrupt", "unsupported", "shape")  # would fail again
 _TELL_EVERY = 0.5  # seconds between two words of a part to the client
 _PATIENCE = 30  # seconds for parts to stop
 
@@ -74,7 +70,7 @@ def pack(
     if not isinstance(source, Dataset):  # which the workers are told as it is
         source = os.path.abspath(source)
     destination = os.path.abspath(destination)
-    total, world = client.submit(_prepare, source, destination, resume, overwrite, pure=False).result()
+    total, world = client.submit(prepare, source, destination, resume, overwrite, pure=False).result()
     client.wait_for_workers(1)
     threads: Any = client.nthreads()
     world = parts or world or sum(threads.values())
@@ -165,65 +161,19 @@ class _Run:
                 self._told[rank] = (result["samples"], result["bytes"])
                 self._done += 1
                 return
-        raise _naming(f"part {rank} of {self._world}{where}", failure) from failure
+        raise naming(f"part {rank} of {self._world}{where}", failure) from failure
 
     def _hear(self, event: tuple[float, Any]) -> None:
         rank, samples, nbytes = event[1]
         self._told[rank] = (samples, nbytes)
 
 
-def _naming(part: str, failure: BaseException) -> Error:
-    """The failure with the part in front of it."""
-    named = Error(f"{part}: {failure if str(failure) else type(failure).__name__}")
-    named.__dict__.update(getattr(failure, "__dict__", {}))
-    return named
-
-
-class _Stopped(Exception):
-    """The client asked all parts to stop."""
-
-
 # What runs on the workers
-
-
-def _partial(destination: str) -> str:
-    return destination + ".partial"
-
-
-def _prepare(source: str | Dataset, destination: str, resume: bool, overwrite: bool) -> tuple[int, int | None]:
-    """Samples of the source, whose index is made now if there is none; and of how many parts some are there."""
-    if os.path.lexists(destination) and not overwrite:
-        raise _refusal(f"{destination}: exists already (overwrite replaces it)")
-    partial = _partial(destination)
-    there = [match for match in map(_PART.fullmatch, _names(partial)) if match]
-    left = there or os.path.exists(os.path.join(partial, "joining.json"))
-    if left and not resume and not overwrite:
-        raise _refusal(
-            f"{partial}: is left from a run that did not finish: resume=True continues it, overwrite=True begins anew"
-        )
-    if left and not resume:
-        shutil.rmtree(partial)
-        there = []
-    return len(_open(source)), int(there[0][1]) if there else None
-
-
-def _refusal(text: str) -> Error:
-    error = Error(text)
-    error.kind, error.cause = "invalid_argument", text
-    return error
-
-
-def _names(folder: str) -> list[str]:
-    try:
-        return os.listdir(folder)
-    except FileNotFoundError:
-        return []
 
 
 def _joining(client: distributed.Client, destination: str) -> bool:
     """Whether an earlier run was stopped while it joined the parts."""
-    path = os.path.join(_partial(destination), "joining.json")
-    return bool(client.submit(os.path.exists, path, pure=False).result())
+    return bool(client.submit(joins, destination, pure=False).result())
 
 
 def _pack_part(
@@ -240,18 +190,18 @@ def _pack_part(
             return
         told = time.monotonic()
         if stop.is_set():
-            raise _Stopped
+            raise Stopped
         worker.log_event(name, (rank, samples, nbytes))
 
     try:
         if stop.is_set():
-            raise _Stopped
+            raise Stopped
         # Resumed always: this may be the second try.
         result = _pack(source, destination, rank=rank, world=world, resume=True, progress=tell, **options)
     except Error as failure:
-        if failure.kind not in _NOT_RETRIED:
+        if failure.kind not in NOT_RETRIED:
             raise
         return {"failure": failure, "host": host}
-    except _Stopped:
+    except Stopped:
         return {"failure": Error("stopped"), "host": host}
     return {"samples": result["resumed"] + result["samples"], "bytes": result["bytes"], "host": host}

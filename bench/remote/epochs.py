@@ -1,0 +1,121 @@
+"""Usage: python bench/remote/epochs.py [--photographs FOLDER] [--latency 0.05] [--rounds 5] [--workers 1] [--samples 2000] [--seconds 4]
+
+Windows of epochs of one dataset of photographs (packed as tar), in turns: from the local disk, from a loopback server (nginx with its echo
+module, of Debian's nginx-light) that answers --latency seconds late, and from that server with a warm cache on the disk. Prints
+samples/s and processor time beside the local ones, as medians of rounds. FOLDER: class folders; else generated JPEGs."""
+
+import argparse
+import os
+import pathlib
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+import penstock as ps
+
+NGINX = """
+load_module /usr/lib/nginx/modules/ngx_http_echo_module.so;
+{user} worker_processes 1; pid {folder}/pid; error_log {folder}/error.log; daemon off;
+events {{ worker_connections 1024; }}
+http {{
+  access_log off; sendfile on; keepalive_requests 1000000; keepalive_timeout 600s;
+  client_body_temp_path {folder}/tmp; proxy_temp_path {folder}/tmp; fastcgi_temp_path {folder}/tmp;
+  uwsgi_temp_path {folder}/tmp; scgi_temp_path {folder}/tmp;
+  server {{
+    listen 127.0.0.1:{port}; root {folder};
+    location ~ ^/late/(.*)$ {{ set $file $1; echo_sleep {latency}; echo_exec @file; }}
+    location @file {{ rewrite .* /$file break; }}
+  }}
+}}
+"""
+
+
+def make_dataset(folder, given):
+    source = given.photographs
+    if source is None:
+        source = folder / "images"
+        subprocess.run(
+            ["penstock", "synth", "images", source, "-n", str(given.samples)], check=True, stdout=subprocess.DEVNULL
+        )
+    ps.pack(source, folder / "packed", format="tar", progress=False)
+    return folder / "packed"
+
+
+def loader_of(dataset, given, **options):
+    chain = ps.image.random_resized_crop(224) | ps.image.random_flip()
+    return ps.Loader(
+        dataset, batch_size=64, shuffle=True, workers=given.workers, fields={"jpg": chain, "cls": ps.label()}, **options
+    )
+
+
+def window(loader, seconds):
+    """Samples a second, and processor seconds a sample. What was made ready while others were measured is not counted."""
+    ready, rows, began, worked = 16, 0, 0.0, 0.0
+    while True:
+        for batch in loader:
+            if ready > 0:
+                ready -= 1
+                began, worked = time.perf_counter(), time.process_time()
+                continue
+            rows += len(batch["__key__"])
+            if time.perf_counter() - began >= seconds:
+                return rows / (time.perf_counter() - began), (time.process_time() - worked) / rows
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--photographs", type=pathlib.Path)
+    parser.add_argument("--samples", type=int, default=2000)
+    parser.add_argument("--latency", type=float, default=0.05)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--workers", type=int, default=1)
+    parser.add_argument("--seconds", type=float, default=4.0)
+    parser.add_argument("--port", type=int, default=8125)
+    given = parser.parse_args()
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="penstock-epochs-"))
+    folder.chmod(0o755)
+    server = None
+    try:
+        dataset = make_dataset(folder, given)
+        (folder / "nginx.conf").write_text(
+            NGINX.format(
+                folder=folder, port=given.port, latency=given.latency, user="user root;" if os.getuid() == 0 else ""
+            )
+        )
+        nginx = shutil.which("nginx") or "/usr/sbin/nginx"
+        server = subprocess.Popen([nginx, "-c", folder / "nginx.conf", "-p", folder], stderr=subprocess.DEVNULL)
+        time.sleep(1)
+        address = f"http://127.0.0.1:{given.port}/late/packed"
+        loaders = {
+            "local": loader_of(dataset, given),
+            "late": loader_of(address, given),
+            "late, warm cache": loader_of(address, given, cache_dir=folder / "cache"),
+        }
+        measured = {name: [] for name in loaders}
+        for loader in loaders.values():
+            window(loader, given.seconds)  # page cache, slabs, and the cache on the disk
+        for _ in range(given.rounds):
+            for name, loader in loaders.items():
+                measured[name].append(window(loader, given.seconds))
+        print(
+            f"{len(ps.open(dataset))} samples, {given.workers} workers, {given.latency * 1e3:.0f} ms, {given.rounds} rounds"
+        )
+        print(f"{'':20}{'samples/s':>10}{'rate':>8}{'processor time':>16}")
+        for name, epochs in measured.items():
+            rate = statistics.median(own[0] for own in epochs)
+            ratios = [
+                statistics.median(own[i] / first[i] for own, first in zip(epochs, measured["local"])) for i in range(2)
+            ]
+            print(f"{name:20}{rate:10,.0f}{ratios[0]:8.3f}{ratios[1]:16.3f}")
+    finally:
+        if server is not None:
+            server.terminate()
+            server.wait()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

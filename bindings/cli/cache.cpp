@@ -1,0 +1,106 @@
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <penstock/base/error.hpp>
+#include <penstock/bench/report/units.hpp>
+#include <penstock/loader/node/node_cache.hpp>
+#include <penstock/loader/node/warm.hpp>
+
+#include "command.hpp"
+#include "open.hpp"
+#include "output.hpp"
+#include "progress.hpp"
+
+namespace penstock::cli {
+namespace {
+
+struct CacheArguments {
+  std::string dir = "auto";
+  std::string limit = "0";
+  std::vector<std::string> datasets = {};
+};
+
+// A folder that is not there is none that anybody uses: it is not made for looking at it.
+std::shared_ptr<NodeCache> existing_cache(const CacheArguments& options) {
+  const std::filesystem::path path = NodeCache::resolved(options.dir);
+  std::error_code failed;
+  if (!std::filesystem::exists(std::filesystem::symlink_status(path, failed))) {
+    print("no cache at " + path.string() + "\n");
+    return nullptr;
+  }
+  return NodeCache::open(path, 0);
+}
+
+int list(const CacheArguments& options) {
+  const auto cache = existing_cache(options);
+  if (cache == nullptr) return 0;
+  std::string text;
+  for (const CachedObjectInfo& object : cache->objects()) {
+    text += bytes_text(object.kept) + " of " + bytes_text(object.size) + "\t" + object.address;
+    if (object.wanted_by != 0) text += "\tread by " + std::to_string(object.wanted_by);
+    text += "\n";
+  }
+  for (const CacheUser& user : cache->users())
+    text += "process " + std::to_string(user.pid) + " reads " + std::to_string(user.objects) +
+            (user.objects == 1 ? " object\n" : " objects\n");
+  text += cache->path().string() + ": " + bytes_text(cache->used()) + " of " + bytes_text(cache->stats().limit) + "\n";
+  print(text);
+  return 0;
+}
+
+int clear(const CacheArguments& options) {
+  const auto cache = existing_cache(options);
+  if (cache == nullptr) return 0;
+  print("removed " + bytes_text(cache->clear()) + " from " + cache->path().string() + "\n");
+  return 0;
+}
+
+int fill(const CacheArguments& options) {
+  const auto cache = NodeCache::open(options.dir, parse_size(options.limit));
+  for (const std::string& address : options.datasets) {
+    const Dataset dataset = open_with_progress(address);
+    Warmed warmed;
+    {
+      Progress progress("warming", Progress::kBytes);
+      warmed = warm(*cache, dataset, [&](std::uint64_t done, std::uint64_t total) { return progress(done, total); });
+    }
+    print(address + ": " + bytes_text(warmed.bytes) + " of " + bytes_text(warmed.total) + " in " +
+          cache->path().string() + ", " + bytes_text(warmed.fetched) + " fetched\n");
+    if (const NodeCacheStats stats = cache->stats(); !stats.stopped.empty())
+      throw Error::resource("the cache in " + cache->path().string() + " keeps nothing more: " + stats.stopped);
+  }
+  return 0;
+}
+
+}  // namespace
+
+Command cache_command(CLI::App& app) {
+  const auto options = std::make_shared<CacheArguments>();
+  CLI::App* command =
+      app.add_subcommand("cache", "Look at, empty or fill the node's cache of datasets that lie in stores");
+  command->require_subcommand(1);
+  const auto with_dir = [&](CLI::App* sub) {
+    sub->add_option("--dir", options->dir, "Its folder, as cache_dir names it")->capture_default_str();
+    return sub;
+  };
+  CLI::App* ls = with_dir(command->add_subcommand("ls", "List what is kept, who reads it, and how much room it takes"));
+  CLI::App* empty = with_dir(
+      command->add_subcommand("clear", "Remove what is kept; loaders that are using it fetch again what they want"));
+  CLI::App* warming = with_dir(command->add_subcommand(
+      "warm", "Bring datasets from their stores in the order of their files, as long as there is room"));
+  warming->add_option("--limit", options->limit, "Bytes that the folder may take (200GiB); 0: as it was made with")
+      ->capture_default_str();
+  warming->add_option("ADDRESS", options->datasets, "Datasets in stores")->required();
+  command->footer(
+      "Examples:\n  penstock cache ls\n  penstock cache warm s3://bucket/train --dir /local/cache --limit 200GiB\n"
+      "  penstock cache clear --dir /local/cache");
+  return {command, [options, ls, empty] {
+            if (ls->parsed()) return list(*options);
+            if (empty->parsed()) return clear(*options);
+            return fill(*options);
+          }};
+}
+
+}  // namespace penstock::cli

@@ -1,0 +1,64 @@
+"""What penstock.dask and penstock.ray share: one dataset packed in parts by the workers of a cluster."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+
+from . import Dataset, Error
+from . import open as _open
+
+NOT_RETRIED = ("invalid_argument", "corrupt", "unsupported", "shape")  # would fail again
+
+_PART = re.compile(r"part-\d{5,}-of-(\d{5,})(\.partial)?")
+
+
+class Stopped(Exception):
+    """The client asked all parts to stop."""
+
+
+def naming(part: str, failure: BaseException) -> Error:
+    """The failure with the part in front of it."""
+    named = Error(f"{part}: {failure if str(failure) else type(failure).__name__}")
+    named.__dict__.update(getattr(failure, "__dict__", {}))
+    return named
+
+
+def prepare(source: str | Dataset, destination: str, resume: bool, overwrite: bool) -> tuple[int, int | None]:
+    """Samples of the source, whose index is made now if there is none; and of how many parts some are there."""
+    if os.path.lexists(destination) and not overwrite:
+        raise _refusal(f"{destination}: exists already (overwrite replaces it)")
+    partial = _partial(destination)
+    there = [match for match in map(_PART.fullmatch, _names(partial)) if match]
+    left = there or joins(destination)
+    if left and not resume and not overwrite:
+        raise _refusal(
+            f"{partial}: is left from a run that did not finish: resume=True continues it, overwrite=True begins anew"
+        )
+    if left and not resume:
+        shutil.rmtree(partial)
+        there = []
+    return len(_open(source)), int(there[0][1]) if there else None
+
+
+def joins(destination: str) -> bool:
+    """Whether an earlier run was stopped while it joined the parts."""
+    return os.path.exists(os.path.join(_partial(destination), "joining.json"))
+
+
+def _partial(destination: str) -> str:
+    return destination + ".partial"
+
+
+def _refusal(text: str) -> Error:
+    error = Error(text)
+    error.kind, error.cause = "invalid_argument", text
+    return error
+
+
+def _names(folder: str) -> list[str]:
+    try:
+        return os.listdir(folder)
+    except FileNotFoundError:
+        return []

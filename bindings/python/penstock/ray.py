@@ -1,0 +1,209 @@
+"""penstock on a Ray cluster: many workers pack one dataset."""
+
+from __future__ import annotations
+
+import os
+import socket
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+try:
+    import ray
+except ImportError as failure:
+    raise ImportError("penstock.ray needs Ray: pip install ray") from failure
+
+from . import Dataset, Error, finish_pack
+from . import pack as _pack
+from ._packing import packing_options
+from ._parts import NOT_RETRIED, Stopped, joins, naming, prepare
+from ._progress import Bar
+
+__all__ = ["pack"]
+
+_TELL_EVERY = 0.5  # seconds between two words of a part to the client
+_PATIENCE = 30  # seconds for parts to stop
+
+
+def pack(
+    source: str | os.PathLike[str] | Dataset,
+    destination: str | os.PathLike[str],
+    *,
+    format: str = "tar",
+    parts: int | None = None,
+    shard_size: int = 256 << 20,
+    align: int = 1,
+    labels: str = "",
+    classes: Sequence[str] = (),
+    jpeg: str = "keep",
+    max_side: int = 0,
+    decode: int | str | bool | None = None,
+    presample: str = "",
+    order: str = "keep",
+    attributes: str = "none",
+    workers: int = 1,
+    on_error: str = "raise",
+    overwrite: bool = False,
+    resume: bool = False,
+    report: str | os.PathLike[str] = "",
+    retries: int = 2,
+    progress: bool | Callable[[int, int, int], object] = True,
+) -> dict[str, Any]:
+    """Packs on a Ray cluster: one task per part, then the parts are joined by one more. Ray is initialised where the
+    program has not done so.
+
+    The nodes need penstock, and see source and destination under the same absolute paths. The options are those of
+    penstock.pack, and so are the files, whatever the number of parts.
+
+    parts: as many as the cluster's cores have room for, unless given; with `resume`, as many as there were. workers: threads of
+    each part, for which it asks for as many cores. retries: of a part that failed for other reasons than its data, or whose
+    process died; it goes on after its last whole shard. progress: True for a bar on stderr, or a function of (samples, total,
+    bytes).
+
+    A failure or Ctrl-C stops all parts; `resume=True` goes on later, `overwrite=True` begins anew.
+
+    Returns {"samples", "bytes", "skipped", "shards", "parts"}. Raises Error, which names the part and the machine.
+    """
+    options = packing_options(locals())
+    if not isinstance(source, Dataset):  # which the workers are told as it is
+        source = os.path.abspath(source)
+    destination = os.path.abspath(destination)
+    if not ray.is_initialized():
+        ray.init()
+    total, world = _told(_elsewhere(prepare, source, destination, resume, overwrite))
+    cores = int(ray.cluster_resources().get("CPU", 1))
+    world = parts or world or max(1, cores // max(1, workers))
+    bar = Bar("packing") if progress is True else None
+    try:
+        if not _told(_elsewhere(joins, destination)):
+            _Run(world, total, bar, progress).pack(source, destination, options, retries)
+    finally:
+        if bar is not None:
+            bar.end()
+    joined = _told(_elsewhere(finish_pack, destination, overwrite=overwrite, report=os.fspath(report)))
+    return {**joined, "parts": world}
+
+
+def _elsewhere(function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
+    """A short call, by a process of the cluster."""
+    return ray.remote(num_cpus=0, max_retries=0)(function).remote(*arguments, **named)
+
+
+def _told(reference: Any) -> Any:
+    try:
+        return ray.get(reference)
+    except ray.exceptions.RayTaskError as failure:
+        raise failure.cause from None
+
+
+class _Watch:
+    """An actor: how far the parts are, and whether they are to stop."""
+
+    def __init__(self) -> None:
+        self._told: dict[int, tuple[int, int]] = {}  # samples and bytes of each rank
+        self._stop = False
+
+    def tell(self, rank: int, samples: int, nbytes: int) -> bool:
+        """Whether the part is to go on."""
+        self._told[rank] = (samples, nbytes)
+        return not self._stop
+
+    def goes_on(self) -> bool:
+        return not self._stop
+
+    def stop(self) -> None:
+        self._stop = True
+
+    def sums(self) -> tuple[int, int]:
+        return sum(t[0] for t in self._told.values()), sum(t[1] for t in self._told.values())
+
+
+class _Run:
+    """The tasks of one call, and how far they are."""
+
+    def __init__(
+        self, world: int, total: int, bar: Bar | None, progress: bool | Callable[[int, int, int], object]
+    ) -> None:
+        self._world = world
+        self._total = total
+        self._bar = bar
+        self._show = bar or (progress if callable(progress) else None)
+        self._done = 0
+
+    def pack(self, source: str | Dataset, destination: str, options: dict[str, Any], retries: int) -> None:
+        watch = ray.remote(num_cpus=0)(_Watch).remote()
+        task = ray.remote(num_cpus=max(1, options["workers"]), max_retries=retries, retry_exceptions=[Error])(
+            _pack_part
+        )
+        ranks = {
+            task.remote(source, destination, rank, self._world, options, watch): rank for rank in range(self._world)
+        }
+        try:
+            self._wait(ranks, watch)
+        except BaseException:
+            ray.get(watch.stop.remote())  # the parts at work see it soon; those that wait for a core then end at once
+            ray.wait(list(ranks), num_returns=len(ranks), timeout=_PATIENCE)
+            for reference in ranks:
+                ray.cancel(reference)
+            raise
+        finally:
+            ray.kill(watch)
+
+    def _wait(self, ranks: dict[Any, int], watch: Any) -> None:
+        waiting = list(ranks)
+        while waiting:
+            done, waiting = ray.wait(waiting, timeout=_TELL_EVERY)
+            for reference in done:
+                self._take(reference, ranks[reference])
+            if self._bar is not None:
+                self._bar.doing = f"packing, {self._done} of {self._world} parts done"
+            if self._show is not None:
+                samples, nbytes = ray.get(watch.sums.remote())
+                self._show(samples, self._total, nbytes)
+
+    def _take(self, reference: Any, rank: int) -> None:
+        failure: BaseException | None
+        where = ""
+        try:
+            result = ray.get(reference)
+            failure, where = result["failure"], f" on {result['host']}"
+        except ray.exceptions.RayTaskError as raised:
+            failure = raised.cause
+        except ray.exceptions.RayError as raised:
+            failure = raised
+        if failure is not None:
+            raise naming(f"part {rank} of {self._world}{where}", failure) from failure
+        self._done += 1
+
+
+# What runs on the workers
+
+
+def _pack_part(
+    source: str | Dataset, destination: str, rank: int, world: int, options: dict[str, Any], watch: Any
+) -> dict[str, Any]:
+    host = f"{socket.gethostname()} (process {os.getpid()})"
+    told = 0.0
+
+    def tell(samples: int, _total: int, nbytes: int) -> None:
+        nonlocal told
+        if time.monotonic() - told < _TELL_EVERY:
+            return
+        told = time.monotonic()
+        if not ray.get(watch.tell.remote(rank, samples, nbytes)):
+            raise Stopped
+
+    failure: Error | None = None
+    try:
+        if not ray.get(watch.goes_on.remote()):
+            raise Stopped
+        # Resumed always: this may be the second try.
+        result = _pack(source, destination, rank=rank, world=world, resume=True, progress=tell, **options)
+        ray.get(watch.tell.remote(rank, result["resumed"] + result["samples"], result["bytes"]))
+    except Error as raised:
+        if raised.kind not in NOT_RETRIED:
+            raise
+        failure = raised
+    except Stopped:
+        failure = Error("stopped")
+    return {"failure": failure, "host": host}

@@ -1,0 +1,296 @@
+"""Servers that misbehave: each read gives the right bytes, or one error that names what happened, in bounded time."""
+
+import json
+import os
+import pathlib
+import random
+import subprocess
+import sys
+import time
+import urllib.request
+
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "remote"))
+from server import Server
+
+PROBE = os.environ.get("PENSTOCK_REMOTE_PROBE")
+pytestmark = pytest.mark.skipif(not PROBE, reason="PENSTOCK_REMOTE_PROBE names no program: libcurl was not found")
+SIZE = 3_000_000
+CERTIFICATES = ("CURL_CA_BUNDLE", "SSL_CERT_FILE", "SSL_CERT_DIR")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("served")
+    (folder / "file").write_bytes(random.Random(5).randbytes(SIZE))
+    (folder / "empty").write_bytes(b"")
+    (folder / "a name é").write_bytes(b"strange")
+    return folder
+
+
+@pytest.fixture
+def server(folder):
+    with Server(folder) as server:
+        yield server
+
+
+def probe(what, address, file="", timeout=60, words=(), **environment):
+    """Its lines, and what it said on stderr."""
+    own = {f"PENSTOCK_REMOTE_{name.upper()}": str(value) for name, value in environment.items() if name.islower()}
+    others = {name: str(value) for name, value in environment.items() if not name.islower()}
+    plain = {name: value for name, value in os.environ.items() if name not in CERTIFICATES}
+    ran = subprocess.run(
+        [PROBE, what, address, str(file), *map(str, words)],
+        capture_output=True, text=True, timeout=timeout, check=True, env={**plain, **own, **others},
+    )  # fmt: skip
+    return [json.loads(line) for line in ran.stdout.splitlines()], ran.stderr
+
+
+def log_of(server):
+    with urllib.request.urlopen(server.root + "/_log") as answer:
+        return json.load(answer)
+
+
+def reads(server, folder, faults, reads=8, what="ranges", **environment):
+    """What came of each read, and the counts."""
+    address = f"{server.root}/{'~' + faults + '/' if faults else ''}file"
+    lines, _ = probe(what, address, folder / "file", words=["--reads", reads], **environment)
+    if "error" in lines[0] and len(lines) == 1:
+        return lines, {}
+    return lines[:-1], lines[-1]
+
+
+def test_an_object_is_found_and_read(server, folder):
+    found, _ = probe("find", server.root + "/file")
+    assert found[0]["size"] == SIZE and found[0]["modified"] == 784111777 * 10**9
+    assert found[0]["version"].startswith('"')
+    assert probe("find", server.root + "/none")[0] == [{"absent": True}]
+    lines, counts = reads(server, folder, "", 50)
+    assert lines == [{"right": True}] * 50
+    assert counts["requests"] == 50 and counts["retries"] == 0
+    asked = log_of(server)
+    assert all(one["headers"]["if-match"] == found[0]["version"] for one in asked if "range" in one["headers"])
+    whole = probe("whole", server.root + "/file", folder / "file", words=["--size", SIZE])[0][0]
+    assert whole["right"] and whole["version"] == found[0]["version"]
+    too_long = probe("whole", server.root + "/file", words=["--size", 1000000])[0][0]
+    assert too_long["kind"] == "resource" and "1000000 bytes" in too_long["error"].replace(",", "")
+    assert probe("whole", server.root + "/none", words=["--size", 100])[0] == [{"absent": True}]
+
+
+def test_an_empty_object_and_strange_names(server, folder):
+    assert probe("find", server.root + "/empty")[0][0]["size"] == 0
+    assert probe("whole", server.root + "/empty", folder / "empty")[0][0]["right"]
+    assert probe("whole", server.root + "/a name é", folder / "a name é")[0][0]["right"]
+    assert probe("whole", server.root + "/a%20name%20%C3%A9", folder / "a name é")[0][0]["right"]
+
+
+@pytest.mark.parametrize(
+    "fault",
+    ["status=503*4", "status=429*4+retry=1*2", "status=500*4", "status=502*2", "status=504*2", "status=408*2", "reset*4",
+     "reset-body*4", "close-body*4", "length*4", "refused*4", "short*4", "long*4", "range*4", "total*4", "type*4",
+     "chunked", "chunked-long*4", "garbage*4", "headers*4", "hang*2", "hang-body*2", "trickle=400*2", "latency=0.2",
+     "ignore-range", "weak:any", "no-etag:any", "redirect=same", "redirect=same:any", "close-body*4+weak:any",
+     "close-body*4+no-etag:any"],
+)  # fmt: skip
+def test_what_passes_is_borne(server, folder, fault):
+    lines, counts = reads(server, folder, fault, stall=0.6)
+    assert lines == [{"right": True}] * 8, lines
+    strikes = fault.split("+")[0].split(":")[0]
+    assert counts["retries"] >= (2 if "*" in strikes else 0), counts
+    if "*" not in strikes:
+        assert counts["retries"] == 0
+
+
+@pytest.mark.parametrize(
+    ("fault", "kind", "said"),
+    [
+        ("status=403", "i/o", "403 (Forbidden): Faulty: as it was told to"),
+        ("status=401", "i/o", "401 (Unauthorized)"),
+        ("status=404", "i/o", "not there any more"),
+        ("etag", "i/o", 'changed while it was read: it was 3,000,000 bytes, version "'),
+        ("grow", "i/o", "changed while it was read"),
+        ("encoding", "unsupported", 'Content-Encoding "gzip"'),
+        ("redirect=loop", "i/o", "redirected more than 5 times"),
+        ("redirect=nowhere", "i/o", "redirected to nowhere"),
+        ("redirect=ftp%3A%2F%2Fx", "i/o", "redirected to what is no web address"),
+        ("status=503", "i/o", "given up after"),
+        ("reset", "i/o", "given up after"),
+        ("range", "i/o", "were asked for"),
+        ("total", "i/o", "which has 3,000,000"),
+        ("short", "i/o", "were asked for"),
+        ("hang", "i/o", "given up after"),
+    ],
+)
+def test_what_stays_is_one_error(server, folder, fault, kind, said):
+    began = time.monotonic()
+    lines, _ = reads(server, folder, fault, reads=3, deadline=2, stall=0.5, tries=3)
+    assert len(lines) == 3
+    for line in lines:
+        assert line["kind"] == kind and said in line["error"], line
+        assert f"{server.root}/~{fault}/file" in line["error"]
+    assert time.monotonic() - began < 15
+
+
+def test_another_state_is_never_mixed_in(server, folder):
+    """The object changes between two requests for one range: what came of the first is of no use."""
+    lines, _ = reads(server, folder, "close-body*1+grow*1", reads=1)
+    assert "changed while it was read" in lines[0]["error"] or lines == [{"right": True}]
+    state = {"size": SIZE, "version": '"old"', "modified": 784111777 * 10**9}
+    pathlib.Path(f"{folder}/file.json").write_text(json.dumps(state))
+    lines, _ = reads(server, folder, "", what="pinned", reads=4)
+    assert all('not version "old" any more, but "' in line["error"] for line in lines)
+    pathlib.Path(f"{folder}/file.json").write_text(json.dumps({**state, "version": "", "modified": 1}))
+    lines, _ = reads(server, folder, "", what="pinned", reads=4)
+    assert all("changed while it was read: it was" in line["error"] for line in lines)
+    pathlib.Path(f"{folder}/file.json").write_text(json.dumps({**state, "version": "", "size": SIZE - 1}))
+    lines, _ = reads(server, folder, "", what="pinned", reads=4)
+    assert all("changed while it was read: it was 2,999,999 bytes" in line["error"] for line in lines)
+
+
+def test_retry_after_is_waited_for(server, folder):
+    began = time.monotonic()
+    lines, _ = reads(server, folder, "status=503*1+retry=2*1", reads=1)
+    assert lines == [{"right": True}] and time.monotonic() - began >= 2
+
+
+def test_a_read_that_waits_says_so_once(server, folder):
+    address = f"{server.root}/~status=503/file"
+    _, said = probe("ranges", address, folder / "file", words=["--reads", 5], deadline=13)
+    lines = said.splitlines()
+    assert len(lines) == 1, said
+    assert lines[0].startswith(f"penstock: waiting for {address} (1") and "503 (Service Unavailable)" in lines[0]
+
+
+def test_what_was_asked_slowly_is_asked_again(server, folder):
+    """A hedge: of 200 ranges some take a second."""
+    address = f"{server.root}/~latency=1.5@0.05/file"
+    words = ["--reads", 300, "--flight", 8]
+    lines, _ = probe("ranges", address, folder / "file", words=words, hedge=3, connections=8)
+    assert lines[:-1] == [{"right": True}] * 300 and lines[-1]["hedges"] > 0
+
+
+def test_a_stopped_reader_writes_nothing_more(server, folder):
+    address = f"{server.root}/~trickle=200000/file"
+    told = probe("stop", address, folder / "file", words=["--reads", 300])[0][0]
+    assert told["quiet"] and told["took"] < 0.5
+
+
+def test_a_child_has_a_transport_of_its_own(server, folder):
+    lines, _ = probe("fork", server.root + "/file", folder / "file", words=["--reads", 5])
+    assert lines.count({"right": True}) == 15 and lines[-1] == {"child": 0}
+
+
+def test_secrets_are_sent_and_not_shown(server, folder):
+    with_secrets = server.root.replace("//", "//me:pa%40ss@") + "/file?sig=SECRET&x=1"
+    assert probe("admit", with_secrets)[0] == [{"clean": server.root + "/file"}]
+    assert probe("find", with_secrets)[0][0]["size"] == SIZE
+    asked = log_of(server)[-1]
+    assert asked["query"] == "sig=SECRET&x=1" and asked["headers"]["authorization"] == "Basic bWU6cGFAc3M="
+    for path, what in (("/~status=403:any/file", "find"), ("/~reset:any/file", "find"), ("/file", "put"), ("/file", "list"),
+                       ("/~redirect=loop:any/file", "find"), ("/~status=503:any/file", "whole")):  # fmt: skip
+        address = server.root.replace("//", "//me:pa%40ss@") + path + "?sig=SECRET"
+        lines, said = probe(what, address, deadline=1)
+        assert "error" in lines[0]
+        for secret in ("SECRET", "pa%40ss", "pa@ss", "me:", "bWU6"):
+            assert secret not in lines[0]["error"] + said
+    for address in ("http://", "http://?x", "https://:80/x", "http://a b/x", "http://h\x01/x"):
+        assert probe("find", address)[0][0]["kind"] == "invalid argument"
+
+
+def test_web_servers_are_not_written_to(server):
+    assert probe("put", server.root + "/file")[0][0]["kind"] == "unsupported"
+    assert probe("list", server.root + "/")[0][0]["kind"] == "unsupported"
+    assert "no store" in probe("find", "xyz://host/file")[0][0]["error"]
+
+
+def test_redirects_carry_no_secrets_away(server, folder):
+    with Server(folder) as other:
+        other_host = urllib.request.quote(other.root.replace("127.0.0.1", "localhost"), safe="")
+        address = f"{server.root.replace('//', '//me:secret@')}/~redirect={other_host}:any/file"
+        lines, _ = probe("ranges", address, folder / "file", words=["--reads", 4])
+        assert lines[:4] == [{"right": True}] * 4
+        assert all("authorization" in one["headers"] for one in log_of(server))
+        gone = log_of(other)
+        assert gone and not any("authorization" in one["headers"] for one in gone)
+        assert all("if-match" in one["headers"] for one in gone if one["method"] == "GET")
+
+
+def test_a_server_without_head(server, folder):
+    for fault in ("status=405:HEAD", "status=403:HEAD"):
+        assert probe("find", f"{server.root}/~{fault}/file")[0][0]["size"] == SIZE
+        assert probe("find", f"{server.root}/~{fault}/empty")[0][0]["size"] == 0
+
+
+def test_whom_nobody_knows():
+    began = time.monotonic()
+    error = probe("find", "http://127.0.0.1:1/x")[0][0]["error"]
+    assert "127.0.0.1" in error and time.monotonic() - began < 10
+    error = probe("find", "http://no-such-host.invalid/x")[0][0]["error"]
+    assert "no-such-host.invalid" in error
+    wrong = probe("find", "http://127.0.0.1:1/x", connections="many")[0][0]
+    assert wrong["kind"] == "invalid argument" and "PENSTOCK_REMOTE_CONNECTIONS" in wrong["error"]
+
+
+@pytest.fixture(scope="module")
+def authority(tmp_path_factory):
+    """Makes certificates."""
+    folder = tmp_path_factory.mktemp("certificates")
+
+    def openssl(*words):
+        subprocess.run(["openssl", *words], check=True, cwd=folder, capture_output=True)
+
+    openssl(
+        "req",
+        "-x509",
+        "-newkey",
+        "rsa:2048",
+        "-nodes",
+        "-keyout",
+        "ca.key",
+        "-out",
+        "ca.pem",
+        "-days",
+        "10",
+        "-subj",
+        "/CN=ca",
+    )
+
+    def made(name, alternative, *period):
+        openssl(
+            "req",
+            "-newkey",
+            "rsa:2048",
+            "-nodes",
+            "-keyout",
+            f"{name}.key",
+            "-out",
+            f"{name}.req",
+            "-subj",
+            f"/CN={name}",
+        )
+        (folder / f"{name}.ext").write_text(f"subjectAltName={alternative}\n")
+        openssl("x509", "-req", "-in", f"{name}.req", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial",
+                "-out", f"{name}.pem", "-extfile", f"{name}.ext", *(period or ("-days", "5")))  # fmt: skip
+        return folder / f"{name}.pem", folder / f"{name}.key"
+
+    return folder / "ca.pem", made
+
+
+def test_certificates_are_looked_at(folder, authority):
+    ca, made = authority
+    with Server(folder, tls=made("right", "IP:127.0.0.1")) as server:
+        for variable in ("SSL_CERT_FILE", "CURL_CA_BUNDLE"):
+            lines, _ = probe("ranges", server.root + "/file", folder / "file", words=["--reads", 8], **{variable: ca})
+            assert lines[:8] == [{"right": True}] * 8
+        began = time.monotonic()
+        error = probe("find", server.root + "/file")[0][0]["error"]
+        assert "certificate" in error and time.monotonic() - began < 5
+        with Server(folder) as plain:  # from https to http no redirect is followed
+            down = f"{server.root}/~redirect={urllib.request.quote(plain.root, safe='')}:any/file"
+            error = probe("find", down, SSL_CERT_FILE=ca)[0][0]["error"]
+            assert "from https to http" in error and not log_of(plain)
+    with Server(folder, tls=made("wrong", "DNS:elsewhere.example")) as server:
+        assert "127.0.0.1" in probe("find", server.root + "/file", SSL_CERT_FILE=ca)[0][0]["error"]
+    with Server(folder, tls=made("old", "IP:127.0.0.1", "-days", "-1")) as server:
+        assert "expired" in probe("find", server.root + "/file", SSL_CERT_FILE=ca)[0][0]["error"]
