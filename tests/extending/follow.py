@@ -15,7 +15,7 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-LAYERS = ("base", "formats", "transforms", "device", "loader", "staging", "pack")
+LAYERS = ("base", "formats", "transforms", "device", "loader", "staging", "pack", "remote")
 # Title: its program, how many files it may touch, and the sources that a header among them changes.
 RECIPES = {
     "A codec": ("codec", 4, []),
