@@ -5,7 +5,6 @@ module, of Debian's nginx-light) that answers --latency seconds late, and from t
 samples/s and processor time beside the local ones, as medians of rounds. FOLDER: class folders; else generated JPEGs."""
 
 import argparse
-import os
 import pathlib
 import shutil
 import statistics
@@ -14,23 +13,9 @@ import sys
 import tempfile
 import time
 
-import penstock as ps
+from nginx import Nginx
 
-NGINX = """
-load_module /usr/lib/nginx/modules/ngx_http_echo_module.so;
-{user} worker_processes 1; pid {folder}/pid; error_log {folder}/error.log; daemon off;
-events {{ worker_connections 1024; }}
-http {{
-  access_log off; sendfile on; keepalive_requests 1000000; keepalive_timeout 600s;
-  client_body_temp_path {folder}/tmp; proxy_temp_path {folder}/tmp; fastcgi_temp_path {folder}/tmp;
-  uwsgi_temp_path {folder}/tmp; scgi_temp_path {folder}/tmp;
-  server {{
-    listen 127.0.0.1:{port}; root {folder};
-    location ~ ^/late/(.*)$ {{ set $file $1; echo_sleep {latency}; echo_exec @file; }}
-    location @file {{ rewrite .* /$file break; }}
-  }}
-}}
-"""
+import penstock as ps
 
 
 def make_dataset(folder, given):
@@ -77,43 +62,33 @@ def main():
     given = parser.parse_args()
     folder = pathlib.Path(tempfile.mkdtemp(prefix="penstock-epochs-"))
     folder.chmod(0o755)
-    server = None
     try:
         dataset = make_dataset(folder, given)
-        (folder / "nginx.conf").write_text(
-            NGINX.format(
-                folder=folder, port=given.port, latency=given.latency, user="user root;" if os.getuid() == 0 else ""
+        with Nginx(folder, folder, given.port, given.latency) as server:
+            address = f"{server.address}/late/packed"
+            loaders = {
+                "local": loader_of(dataset, given),
+                "late": loader_of(address, given),
+                "late, warm cache": loader_of(address, given, cache_dir=folder / "cache"),
+            }
+            measured = {name: [] for name in loaders}
+            for loader in loaders.values():
+                window(loader, given.seconds)  # page cache, slabs, and the cache on the disk
+            for _ in range(given.rounds):
+                for name, loader in loaders.items():
+                    measured[name].append(window(loader, given.seconds))
+            print(
+                f"{len(ps.open(dataset))} samples, {given.workers} workers, {given.latency * 1e3:.0f} ms, {given.rounds} rounds"
             )
-        )
-        nginx = shutil.which("nginx") or "/usr/sbin/nginx"
-        server = subprocess.Popen([nginx, "-c", folder / "nginx.conf", "-p", folder], stderr=subprocess.DEVNULL)
-        time.sleep(1)
-        address = f"http://127.0.0.1:{given.port}/late/packed"
-        loaders = {
-            "local": loader_of(dataset, given),
-            "late": loader_of(address, given),
-            "late, warm cache": loader_of(address, given, cache_dir=folder / "cache"),
-        }
-        measured = {name: [] for name in loaders}
-        for loader in loaders.values():
-            window(loader, given.seconds)  # page cache, slabs, and the cache on the disk
-        for _ in range(given.rounds):
-            for name, loader in loaders.items():
-                measured[name].append(window(loader, given.seconds))
-        print(
-            f"{len(ps.open(dataset))} samples, {given.workers} workers, {given.latency * 1e3:.0f} ms, {given.rounds} rounds"
-        )
-        print(f"{'':20}{'samples/s':>10}{'rate':>8}{'processor time':>16}")
-        for name, epochs in measured.items():
-            rate = statistics.median(own[0] for own in epochs)
-            ratios = [
-                statistics.median(own[i] / first[i] for own, first in zip(epochs, measured["local"])) for i in range(2)
-            ]
-            print(f"{name:20}{rate:10,.0f}{ratios[0]:8.3f}{ratios[1]:16.3f}")
+            print(f"{'':20}{'samples/s':>10}{'rate':>8}{'processor time':>16}")
+            for name, epochs in measured.items():
+                rate = statistics.median(own[0] for own in epochs)
+                ratios = [
+                    statistics.median(own[i] / first[i] for own, first in zip(epochs, measured["local"]))
+                    for i in range(2)
+                ]
+                print(f"{name:20}{rate:10,.0f}{ratios[0]:8.3f}{ratios[1]:16.3f}")
     finally:
-        if server is not None:
-            server.terminate()
-            server.wait()
         shutil.rmtree(folder, ignore_errors=True)
 
 

@@ -13,47 +13,14 @@ import random
 import shutil
 import statistics
 import subprocess
-import sys
 import tempfile
 import time
 
+from nginx import Nginx
+from peers import DATASETS, READERS
+
 HERE = pathlib.Path(__file__).parent
 OBJECT = 256 << 20
-NGINX = """
-{user} worker_processes 1; pid {folder}/pid; error_log {folder}/error.log; daemon off;
-events {{ worker_connections 1024; }}
-http {{
-  access_log off; sendfile on; tcp_nopush on; keepalive_requests 1000000; keepalive_timeout 600s;
-  client_body_temp_path {folder}/tmp; proxy_temp_path {folder}/tmp; fastcgi_temp_path {folder}/tmp;
-  uwsgi_temp_path {folder}/tmp; scgi_temp_path {folder}/tmp;
-  server {{ listen 127.0.0.1:{port}; root {folder}/data; location / {{ }} }}
-}}
-"""
-
-
-class Server:
-    """nginx over a folder."""
-
-    def __init__(self, folder, port):
-        (folder / "nginx.conf").write_text(
-            NGINX.format(folder=folder, port=port, user="user root;" if os.getuid() == 0 else "")
-        )
-        self.process = subprocess.Popen(
-            [nginx(), "-c", str(folder / "nginx.conf"), "-p", str(folder)], stderr=subprocess.DEVNULL
-        )
-        time.sleep(0.5)
-        self.root = f"http://127.0.0.1:{port}"
-
-    def end(self):
-        self.process.terminate()
-        self.process.wait()
-
-
-def nginx():
-    found = shutil.which("nginx", path=os.environ["PATH"] + ":/usr/sbin")
-    if found is None:
-        sys.exit("ranges.py takes nginx (apt-get install nginx-light)")
-    return found
 
 
 def make_object(folder):
@@ -128,8 +95,6 @@ def whole(program, address, rounds):
 
 def compare(given, kinds, folder, root, size):
     """Prints a table, and returns it."""
-    from peers import DATASETS
-
     count = min(given.count, OBJECT // size * 4)
     if set(kinds) & set(DATASETS):
         make_datasets(folder, given.peers, size, count)
@@ -173,24 +138,20 @@ def main():
     parser.add_argument("--only", help="names of peers, with commas")
     parser.add_argument("--json")
     given = parser.parse_args()
-    sys.path.insert(0, str(HERE))
-    from peers import DATASETS, READERS
-
     kinds = [*READERS, *DATASETS] if given.only is None else given.only.split(",")
     folder = pathlib.Path(tempfile.mkdtemp(prefix="penstock-ranges-"))
     make_object(folder)
-    server = Server(folder, given.port)
     told = {}
     try:
-        address = f"{server.root}/bucket/object"
-        for size in [int(one) << 10 for one in given.sizes.split(",")]:
-            told[str(size)] = compare(given, kinds, folder, server.root, size)
-        rates = whole(given.program, address, given.rounds)
-        print(f"\nall of {OBJECT >> 20} MiB: curl {rates['curl'] / 1e6:,.0f} MB/s, penstock {rates['penstock'] / 1e6:,.0f} MB/s: "
-              f"{rates['penstock'] / rates['curl']:.2f}")  # fmt: skip
-        told["whole"] = rates
+        with Nginx(folder, folder / "data", given.port) as server:
+            address = f"{server.address}/bucket/object"
+            for size in [int(one) << 10 for one in given.sizes.split(",")]:
+                told[str(size)] = compare(given, kinds, folder, server.address, size)
+            rates = whole(given.program, address, given.rounds)
+            print(f"\nall of {OBJECT >> 20} MiB: curl {rates['curl'] / 1e6:,.0f} MB/s, penstock {rates['penstock'] / 1e6:,.0f} MB/s: "
+                  f"{rates['penstock'] / rates['curl']:.2f}")  # fmt: skip
+            told["whole"] = rates
     finally:
-        server.end()
         shutil.rmtree(folder, ignore_errors=True)
     if given.json:
         pathlib.Path(given.json).write_text(json.dumps(told, indent=1))
