@@ -1,4 +1,4 @@
-"""Usage: python bench/remote/evictions.py [--samples 2000] [--mean 110000] [--epochs 10] [--shares 25,50,75] [--workers 1]
+"""Usage: python bench/remote/evictions.py [--samples 2000] [--mean 110000] [--epochs 10] [--shares 25,50,75] [--workers 1] [--step 0]
 
 Epochs in full shuffle from a loopback web server (nginx, which logs each range), with caches on the disk that hold these shares of the
 dataset. Prints the blocks that were fetched beside those of Belady's rule and of LRU, simulated on the same requests in the order
@@ -15,6 +15,7 @@ import shutil
 import sys
 import tarfile
 import tempfile
+import time
 
 from nginx import Nginx
 
@@ -102,12 +103,17 @@ def ranges_of(log):
             yield pathlib.PurePath(path).name, int(begin), int(last) + 1
 
 
+def consumed(batch, seconds):
+    time.sleep(seconds)
+    return batch["__key__"]
+
+
 def train(address, cache, limit, given):
     """Keys in the order of the batches, by epoch, and the bytes that were fetched until the end of each."""
     loader = ps.Loader(
         address, batch_size=64, shuffle=True, seed=3, workers=given.workers, fields={"bin": ps.raw()}, cache_dir=cache, cache_limit=limit
     )  # fmt: skip
-    epochs = [[key for batch in loader for key in batch["__key__"]] for _ in range(given.epochs)]
+    epochs = [[key for batch in loader for key in consumed(batch, given.step)] for _ in range(given.epochs)]
     notes = str(loader.stats()["notes"])
     if "cache" in notes:
         sys.exit(notes)
@@ -121,6 +127,7 @@ def main():
     parser.add_argument("--epochs", type=int, default=10)
     parser.add_argument("--shares", default="25,50,75", help="percent")
     parser.add_argument("--workers", type=int, default=1)
+    parser.add_argument("--step", type=float, default=0.0, help="seconds that the consumer takes for a batch of 64")
     parser.add_argument("--port", type=int, default=8126)
     given = parser.parse_args()
     folder = pathlib.Path(tempfile.mkdtemp(prefix="penstock-evictions-"))

@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include <penstock/loader/node/cache_folder.hpp>
@@ -55,7 +56,11 @@ class Eviction {
     double due;  // on the scale of clock()
     std::size_t object;
     std::uint64_t block;
-    friend bool operator<(const Candidate& a, const Candidate& b) { return a.due < b.due; }
+    // Of those wanted at one time the last of an object leaves first: what stays of a value is its beginning, and what
+    // is fetched again is one range without a hole.
+    friend bool operator<(const Candidate& a, const Candidate& b) {
+      return std::tie(a.due, a.object, a.block) < std::tie(b.due, b.object, b.block);
+    }
   };
 
   template <typename Make>
