@@ -17,6 +17,7 @@ set(public_headers
   formats/mosaic.hpp
   formats/open_progress.hpp
   formats/packed/join.hpp
+  formats/places/store_counts.hpp
   formats/schema.hpp
   formats/views/number_table.hpp
   formats/views/sample_bits.hpp
@@ -47,6 +48,7 @@ set(public_headers
   loader/model/gains.hpp
   loader/model/simulation.hpp
   loader/options.hpp
+  loader/node/node_cache_stats.hpp
   loader/plan/batch_limits.hpp
   loader/plan/length_table.hpp
   loader/plan/state.hpp

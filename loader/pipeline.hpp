@@ -114,6 +114,7 @@ class Pipeline {
   /// What was read since the loader was made. `busy`: time in which reads were under way, or of all of the engine's
   /// threads inside them, where that is more; without what workers read themselves, whose clocks have it.
   EngineStats reads() const;
+  std::optional<NodeCacheStats> node_cache_stats() const;  ///< since the loader was made
 
   const Dataset dataset_;
   LoaderOptions options_;  // constant once the pipeline is made
@@ -133,6 +134,7 @@ class Pipeline {
   std::string node_cache_note_;    // why there is none, where one was asked for; constant once the pipeline is made
   const std::shared_ptr<PlannedCache> node_cache_;
   ChosenEngine engine_, fallback_;
+  const BlockOffer block_offer_;
   FieldHeaders headers_{dataset_};
   SampleCache cache_;
   ValueChecks checks_;
@@ -165,10 +167,12 @@ class Pipeline {
   bool marks_steps_ = false;
   std::optional<AutoWorkers> auto_workers_;  // decides; this thread alone follows it
   std::optional<IdleCores> idle_cores_;
-  std::weak_ptr<Pipeline> self_;    // that its threads hold
-  std::string workers_note_;        // guarded by note_mutex_
-  EngineStats reads_before_;        // the last reset_stats()
-  mutable std::mutex reads_mutex_;  // guards reads_before_, likewise
+  std::weak_ptr<Pipeline> self_;  // that its threads hold
+  std::string workers_note_;      // guarded by note_mutex_
+  EngineStats reads_before_;      // the last reset_stats()
+  NodeCacheStats node_cache_before_;
+  mutable std::mutex reads_mutex_;  // guards these two, likewise
+  std::atomic<std::uint64_t> epochs_over_{0};
   std::vector<std::unique_ptr<Stage>> stages_;
   ReorderBuffer& reorder_;  // the first of them
   std::atomic<unsigned> workers_observed_{0};

@@ -37,6 +37,7 @@ std::optional<Batch> Pipeline::next(const std::function<void()>& while_waiting) 
     if (ledger_) ledger_->pass(cursor_.position());
     cursor_.next_epoch();
     iterating_ = false;
+    epochs_over_.fetch_add(1, std::memory_order_relaxed);  // a figure
     stalls_.epoch_ends(Clock::now());
     if (ledger_) ledger_->sync();
     return std::nullopt;

@@ -18,6 +18,7 @@ void subtract(EngineStats& stats, const EngineStats& before) {
   stats.opening -= before.opening;
   stats.retries -= before.retries;
   stats.busy -= before.busy;
+  stats.store -= before.store;
 }
 
 }  // namespace
@@ -48,6 +49,11 @@ EngineStats Pipeline::reads() const {
   return all += of_workers;
 }
 
+std::optional<NodeCacheStats> Pipeline::node_cache_stats() const {
+  if (node_cache_ == nullptr) return std::nullopt;
+  return node_cache_->stats();
+}
+
 void Pipeline::reset_stats() {
   for (StageClock* clock : clocks_.all()) clock->reset();
   for (const auto& stage : stages_) stage->reset_stats();
@@ -58,6 +64,7 @@ void Pipeline::reset_stats() {
   if (auto_workers_) auto_workers_->reset(Clock::now());
   const std::scoped_lock lock(reads_mutex_);
   reads_before_ = reads();
+  node_cache_before_ = node_cache_stats().value_or(NodeCacheStats{});
 }
 
 // What the workers' records say of rows.
@@ -128,10 +135,15 @@ Stats Pipeline::stats() const {
   stats.engine = engine_.engine->kind();
   stats.engine_reason = engine_.reason;
   stats.reads = reads();
+  stats.node_cache = node_cache_stats();
+  if (node_cache_ != nullptr) stats.node_cache_dir = node_cache_->path().string();
   {
     const std::scoped_lock lock(reads_mutex_);
     subtract(stats.reads, reads_before_);
+    if (stats.node_cache) *stats.node_cache -= node_cache_before_;
   }
+  stats.block_offer = block_offer_;
+  stats.epochs = epochs_over_.load(std::memory_order_relaxed);
   stats.bytes_read = stats.reads.bytes;
   report_rows(stats);
   stats.histograms.emplace_back("request", read_record_.latency());

@@ -8,6 +8,7 @@
 #include <penstock/base/error.hpp>
 #include <penstock/bench/measure/advice.hpp>
 #include <penstock/bench/report/units.hpp>
+#include <penstock/loader/plan/sample_order.hpp>
 #include <penstock/loader/prepare.hpp>
 #include <penstock/loader/time/figures.hpp>
 
@@ -115,6 +116,23 @@ bool is_worth(const Forecast& forecast, const Demands& demands, double share) {
 
 }  // namespace
 
+namespace {
+
+// Why nothing is predicted of a block shuffle of what lies in a store; empty: something is, or there is nothing to it.
+std::string untold_blocks(const Demands& demands) {
+  if (demands.blocks.small_batch)
+    return "neighbours are read together within a batch, which mixes " + std::to_string(kShuffleWindowBlocks) +
+           " blocks, so that batches of fewer than " + std::to_string(2 * kShuffleWindowBlocks) + " rows join none";
+  if (demands.blocks.shuffle_block == 0) return {};
+  if (!demands.store_timed) return "no request to the store was timed";
+  if (!demands.storage.sizes_tell)
+    return "requests were all of one size, so that nothing tells how long larger ones take; --shuffle-block " +
+           std::to_string(demands.blocks.shuffle_block) + " runs it";
+  return {};
+}
+
+}  // namespace
+
 Tryouts tried(const Subject& subject, const Forecast& forecast, const TrialOptions& trial, const Stats& stats) {
   Tryouts tryouts;
   if (!forecast.known() || trial.device != nullptr || trial.cache != CacheKind::none) return tryouts;
@@ -167,10 +185,18 @@ std::vector<std::string> untold(const Subject& subject, const Forecast& forecast
   unread.storage = {};
   for (RowDemand& row : unread.rows) row.reads = row.bytes = 0;
   const bool storage_binds = is_worth(forecast, unread, kWorth);
-  if (storage_binds && !trial.direct_io && resident < kInMemory)
+  if (storage_binds && !subject.dataset.in_store() && !trial.direct_io && resident < kInMemory)
     lines.push_back("direct_io: cannot tell: reads went through the page cache, which held " + percent_text(resident) +
                     " of the dataset; --direct-io runs it");
-  if (storage_binds && subject.task.shuffle && trial.shuffle_block == 0 && subject.dataset.packed() &&
+  const bool in_store = subject.dataset.in_store();
+  if (storage_binds && in_store && trial.cache_dir.empty())
+    lines.push_back(
+        "cache_dir: cannot tell: how fast this node's disk gives what was read once was not measured; --cache-dir runs "
+        "it as later epochs are");
+  if (storage_binds && in_store && subject.task.shuffle && trial.shuffle_block == 0)
+    if (const std::string why = untold_blocks(forecast.demands()); !why.empty())
+      lines.push_back("shuffle_block: cannot tell: " + why);
+  if (storage_binds && !in_store && subject.task.shuffle && trial.shuffle_block == 0 && subject.dataset.packed() &&
       subject.dataset.block_count() == 0)
     lines.push_back(
         "shuffle_block: cannot tell: what neighbours in a file bring when they are read together was not measured; "

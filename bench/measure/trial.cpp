@@ -8,6 +8,8 @@
 #include <penstock/bench/measure/residency.hpp>
 #include <penstock/bench/measure/trial.hpp>
 #include <penstock/loader/loader.hpp>
+#include <penstock/loader/node/node_cache.hpp>
+#include <penstock/loader/node/warm.hpp>
 
 namespace penstock {
 namespace {
@@ -45,6 +47,12 @@ Batch next_of(Loader& loader) {
 
 }  // namespace
 
+void fill_node_cache(const Dataset& dataset, const TrialOptions& options,
+                     const std::function<bool(std::uint64_t done, std::uint64_t total)>& progress) {
+  if (options.cache_dir.empty() || options.cold || !dataset.in_store()) return;
+  warm(*NodeCache::open(options.cache_dir, options.cache_limit), dataset, progress);
+}
+
 LoaderOptions loader_options(const Task& task, const Setting& setting, const TrialOptions& options) {
   LoaderOptions loader;
   loader.batch_size = setting.batch_size;
@@ -63,6 +71,8 @@ LoaderOptions loader_options(const Task& task, const Setting& setting, const Tri
   loader.cache = options.cache;
   loader.cache_bytes = options.cache_bytes;
   loader.cache_scope = options.cache_scope;
+  loader.cache_dir = options.cache_dir;
+  loader.cache_limit = options.cache_limit;
   loader.checksums = options.checksums;
   loader.shuffle_block = options.shuffle_block;
   loader.shuffle_window = options.shuffle_window;

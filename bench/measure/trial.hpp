@@ -36,6 +36,8 @@ struct TrialOptions {
   CacheKind cache = CacheKind::none;
   std::uint64_t cache_bytes = LoaderOptions{}.cache_bytes;
   CacheScope cache_scope = CacheScope::process;
+  std::filesystem::path cache_dir = {};  ///< LoaderOptions::cache_dir
+  std::uint64_t cache_limit = 0;         ///< LoaderOptions::cache_limit
   Checksums checksums = LoaderOptions{}.checksums;
   std::uint64_t shuffle_block = 0;      ///< LoaderOptions::shuffle_block
   std::uint64_t shuffle_window = 0;     ///< LoaderOptions::shuffle_window
@@ -59,6 +61,12 @@ struct Trial {
   double plain_copies = 0;              ///< bytes a second of a plain loop of copies to the device; 0 without one
   double samples_per_s() const { return seconds > 0 ? static_cast<double>(stats.samples) / seconds : 0; }
 };
+
+/// Brings a dataset that lies in a store into the cache of `options.cache_dir`, as far as there is room, so that trials
+/// are measured as later epochs are. Nothing without such a cache, with `cold`, and for a dataset on a disk. `progress`
+/// is called with bytes; where it is false, Error: resource, "interrupted". Throws what reading throws.
+void fill_node_cache(const Dataset& dataset, const TrialOptions& options,
+                     const std::function<bool(std::uint64_t done, std::uint64_t total)>& progress);
 
 /// The loader's options for a setting.
 LoaderOptions loader_options(const Task& task, const Setting& setting, const TrialOptions& options);

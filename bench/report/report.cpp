@@ -5,6 +5,7 @@
 #include <penstock/bench/report/report.hpp>
 #include <penstock/bench/report/table.hpp>
 #include <penstock/bench/report/units.hpp>
+#include <penstock/loader/time/rates.hpp>
 
 namespace penstock {
 namespace {
@@ -68,6 +69,16 @@ std::string rows_text(const BenchReport& report) {
   return table.text();
 }
 
+// What the stage `read` asks: times of requests, and of threads, summed.
+void add_behind_read(const BenchRow& row, Table& table) {
+  const auto add = [&](const char* name, std::chrono::nanoseconds busy) {
+    table.add({name, "-", fixed(seconds(busy), 2), "-", "-", "-",
+               row.samples > 0 ? fixed(seconds(busy) * 1e6 / static_cast<double>(row.samples), 1) : "-"});
+  };
+  if (reads_store(row.stats)) add("store", row.stats.reads.store.waited);
+  if (row.stats.node_cache) add("node cache", row.stats.node_cache->reading + row.stats.node_cache->writing);
+}
+
 std::string stages_text(const BenchReport& report, const BenchRow& row) {
   const ReportedSubject& subject = report.subject_of(row);
   std::string text = subject.task + " of " + subject.dataset.path + " (" + std::to_string(row.setting.workers) +
@@ -82,7 +93,10 @@ std::string stages_text(const BenchReport& report, const BenchRow& row) {
                percent(busy, row.seconds * std::max(1U, stage.threads)),
                row.samples > 0 ? fixed(busy * 1e6 / static_cast<double>(row.samples), 1) : "-"});
   }
+  add_behind_read(row, table);
   text += table.text("  ");
+  if (reads_store(row.stats)) text += "  store: " + store_text(row.stats) + "\n";
+  if (row.stats.node_cache) text += "  node cache: " + node_cache_text(row.stats) + "\n";
   if (!row.verdict.text.empty()) text += "  " + std::string(name(row.verdict.binds)) + ": " + row.verdict.text + "\n";
   if (const std::string waits = waits_text(row); !waits.empty()) text += "  " + waits + "\n";
   if (!row.engine_reason.empty()) text += "  engine " + row.engine + ": " + row.engine_reason + "\n";

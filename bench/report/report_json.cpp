@@ -4,6 +4,7 @@
 #include <penstock/bench/report/gain_json.hpp>
 #include <penstock/bench/report/report.hpp>
 #include <penstock/bench/report/units.hpp>
+#include <penstock/loader/time/rates.hpp>
 
 namespace penstock {
 namespace {
@@ -52,6 +53,36 @@ Json accelerator_json(const SweepResult& result) {
       {"fed_by_loader_alone", result.limits ? Json(accelerator->fed_by(result.limits->loader_alone)) : Json(nullptr)}};
 }
 
+Json store_json(const Stats& stats) {
+  const StoreCounts& store = stats.reads.store;
+  const StoreRates rates = store_rates(stats);
+  return {{"requests", store.requests},
+          {"bytes", store.bytes},
+          {"retries", store.retries},
+          {"hedges", store.hedges},
+          {"connections", store.connections},
+          {"waited_s", seconds(store.waited)},
+          {"requests_per_s", rates.requests_per_s},
+          {"mb_per_s", rates.bytes_per_s / 1e6}};
+}
+
+Json node_cache_json(const Stats& stats) {
+  const NodeCacheStats& cache = *stats.node_cache;
+  return {{"dir", stats.node_cache_dir},
+          {"hits", cache.hits},
+          {"misses", cache.misses},
+          {"bad", cache.bad},
+          {"bypassed", cache.bypassed},
+          {"read_bytes", cache.bytes_read},
+          {"written_bytes", cache.bytes_written},
+          {"evicted_bytes", cache.bytes_evicted},
+          {"reading_s", seconds(cache.reading)},
+          {"writing_s", seconds(cache.writing)},
+          {"evicting_s", seconds(cache.evicting)},
+          {"used_bytes", cache.used},
+          {"limit_bytes", cache.limit}};
+}
+
 Json row_json(const BenchReport& report, const BenchRow& row) {
   const ReportedSubject& subject = report.subject_of(row);
   Json json{{"dataset", subject.dataset.path},
@@ -77,6 +108,8 @@ Json row_json(const BenchReport& report, const BenchRow& row) {
                           {"stalled_out_s", seconds(stage.stalled_out)},
                           {"threads", stage.threads}};
   json["stages"] = std::move(stages);
+  if (reads_store(row.stats)) json["store"] = store_json(row.stats);
+  if (row.stats.node_cache) json["node_cache"] = node_cache_json(row.stats);
   Json waits = Json::object();
   for (const auto& [stage, time] : row.stats.waited_for) waits[stage] = seconds(time);
   json["waited_for_s"] = std::move(waits);

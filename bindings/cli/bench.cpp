@@ -81,6 +81,7 @@ int run(const BenchArguments& options) {
   sweep_options.trial = options.trial();
   std::vector<Subject> subjects;
   for (const std::string& dataset : options.datasets) subjects.push_back(options.subject(dataset));
+  fill_node_caches(subjects, sweep_options.trial);
   if (options.check) return run_check(options, subjects);
   sweep_options.workers = options.workers;
   if (!options.prefetch.empty()) sweep_options.prefetch = options.prefetch;

@@ -9,6 +9,7 @@
 
 #include "open.hpp"
 #include "output.hpp"
+#include "progress.hpp"
 
 namespace penstock::cli {
 
@@ -54,6 +55,13 @@ void BenchOptions::declare(CLI::App& command) {
       .add_option("--cache-scope", cache_scope,
                   "Who shares the cache: process, or node (all processes of this machine that read the same)")
       ->check(CLI::IsMember({"process", "node"}))
+      ->capture_default_str();
+  command.add_option("--cache-dir", cache_dir,
+                     "Keep what is read from a store on this node's disk, in this folder or, with auto, one that is "
+                     "chosen; filled before anything is measured, but with --cold");
+  command
+      .add_option("--cache-limit", cache_limit,
+                  "Bytes that the folder may take (200GiB); 0: as it was made with, or some of the free ones")
       ->capture_default_str();
   command
       .add_option(
@@ -103,9 +111,20 @@ TrialOptions BenchOptions::trial() const {
   trial.cache = cache_named(cache);
   trial.cache_bytes = parse_size(cache_bytes);
   trial.cache_scope = cache_scope_named(cache_scope);
+  trial.cache_dir = cache_dir;
+  trial.cache_limit = parse_size(cache_limit);
   trial.checksums = checksums_named(checksums);
   trial.keep_going = [] { return !interrupted(); };
   return trial;
+}
+
+void fill_node_caches(std::span<const Subject> subjects, const TrialOptions& trial) {
+  if (trial.cache_dir.empty() || trial.cold) return;
+  for (const Subject& subject : subjects) {
+    Progress progress("filling the cache", Progress::kBytes);
+    fill_node_cache(subject.dataset, trial,
+                    [&](std::uint64_t done, std::uint64_t total) { return progress(done, total); });
+  }
 }
 
 Subject BenchOptions::subject(const std::string& dataset) const {

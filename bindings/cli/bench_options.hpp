@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -23,8 +24,8 @@ struct BenchOptions {
   double gpu_jpeg = 0;
   DrawArguments drawing;
   LengthOptions buckets;
-  std::string cache = "none", cache_bytes = "1GiB", cache_scope{name(LoaderOptions{}.cache_scope)},
-              checksums{name(LoaderOptions{}.checksums)};
+  std::string cache = "none", cache_bytes = "1GiB", cache_dir, cache_limit = "0",
+              cache_scope{name(LoaderOptions{}.cache_scope)}, checksums{name(LoaderOptions{}.checksums)};
 
   void declare(CLI::App& command);
   /// Opens the device. Throws Error: invalid_argument; unsupported, where there is no such device.
@@ -32,5 +33,8 @@ struct BenchOptions {
   /// Opens the dataset. Throws OpenFailure; Error: invalid_argument, when it does not have what the task needs.
   Subject subject(const std::string& dataset) const;
 };
+
+/// Of datasets in stores; shows how far it is. Throws what reading throws.
+void fill_node_caches(std::span<const Subject> subjects, const TrialOptions& trial);
 
 }  // namespace penstock::cli

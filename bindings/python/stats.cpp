@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include <penstock/base/error.hpp>
+#include <penstock/loader/time/rates.hpp>
 #include <penstock/loader/time/verdict.hpp>
 #include <penstock/loader/watch/figures.hpp>
 #include <penstock/loader/watch/openmetrics.hpp>
@@ -62,6 +63,40 @@ nb::dict cache(const Stats& stats) {
   all["scope"] = text(name(stats.cache.members != 0 ? CacheScope::node : CacheScope::process));
   all["members"] = stats.cache.members;
   all["hits_of_others"] = stats.cache.hits_of_others;
+  return all;
+}
+
+nb::dict store(const Stats& stats) {
+  const StoreCounts& counts = stats.reads.store;
+  const StoreRates rates = store_rates(stats);
+  nb::dict all;
+  all["requests"] = counts.requests;
+  all["bytes"] = counts.bytes;
+  all["retries"] = counts.retries;
+  all["hedges"] = counts.hedges;
+  all["connections"] = counts.connections;
+  all["waited_s"] = seconds(counts.waited);
+  all["requests_per_s"] = rates.requests_per_s;
+  all["mb_per_s"] = rates.bytes_per_s / 1e6;
+  return all;
+}
+
+nb::dict node_cache(const Stats& stats) {
+  const NodeCacheStats& cache = *stats.node_cache;
+  nb::dict all;
+  all["dir"] = text(stats.node_cache_dir);
+  all["hits"] = cache.hits;
+  all["misses"] = cache.misses;
+  all["bad"] = cache.bad;
+  all["bypassed"] = cache.bypassed;
+  all["read_bytes"] = cache.bytes_read;
+  all["written_bytes"] = cache.bytes_written;
+  all["evicted_bytes"] = cache.bytes_evicted;
+  all["reading_s"] = seconds(cache.reading);
+  all["writing_s"] = seconds(cache.writing);
+  all["evicting_s"] = seconds(cache.evicting);
+  all["used_bytes"] = cache.used;
+  all["limit_bytes"] = cache.limit;
   return all;
 }
 
@@ -193,6 +228,8 @@ nb::object to_python(const Stats& stats) {
   all["engine"] = text(name(stats.engine));
   all["engine_reason"] = text(stats.engine_reason);
   all["reads"] = reads(stats.reads);
+  if (reads_store(stats)) all["store"] = store(stats);
+  if (stats.node_cache) all["node_cache"] = node_cache(stats);
   all["workers"] = stats.workers;
   all["workers_now"] = stats.workers_now;
   all["workers_max"] = stats.workers_max;

@@ -14,6 +14,8 @@
 #include <string>
 #include <vector>
 
+#include <penstock/formats/places/store_counts.hpp>
+
 namespace penstock {
 
 /// What a store tells of an object.
@@ -87,25 +89,6 @@ struct RangeRead {
 /// Called once per read, from a thread of the store's: null, or an Error (io: the store does not answer, refuses, or
 /// the object changed; corrupt: it ends inside the range). Must not block and must not throw.
 using OnRange = std::function<void(std::uint64_t tag, std::exception_ptr failure)>;
-
-/// Of requests.
-struct StoreCounts {
-  std::uint64_t requests = 0;         ///< sent, those again among them
-  std::uint64_t bytes = 0;            ///< of bodies that came
-  std::uint64_t retries = 0;          ///< requests sent again after a failure
-  std::uint64_t hedges = 0;           ///< requests sent a second time since the first one was slow
-  std::uint64_t connections = 0;      ///< made
-  std::chrono::nanoseconds waited{};  ///< summed over requests, from sending to the last byte
-  StoreCounts& operator+=(const StoreCounts& other) {
-    requests += other.requests;
-    bytes += other.bytes;
-    retries += other.retries;
-    hedges += other.hedges;
-    connections += other.connections;
-    waited += other.waited;
-    return *this;
-  }
-};
 
 /// The reads of one caller. Any thread may submit.
 class RangeReader {

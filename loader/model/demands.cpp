@@ -6,6 +6,7 @@
 
 #include <penstock/loader/model/demands.hpp>
 #include <penstock/loader/time/figures.hpp>
+#include <penstock/loader/time/rates.hpp>
 #include <penstock/loader/time/read_trend.hpp>
 
 namespace penstock {
@@ -14,7 +15,8 @@ namespace {
 constexpr double kSeen = 0.5;   // of the time of reads that must go with the bytes under way, to be bandwidth's
 constexpr double kWaits = 0.2;  // of the workers' time off cores, below which it is what a machine takes now and then
 constexpr double kRounding = 1e-9;
-constexpr double kReads = 0.1;  // of the workers' time in reads, below which that is part of their other work
+constexpr double kQueued = 1.5;  // times that a request takes: a read that takes longer has waited for its turn
+constexpr double kReads = 0.1;   // of the workers' time in reads, below which that is part of their other work
 
 bool of_loader(std::string_view stage) {
   static constexpr std::array<std::string_view, 5> kStages{"plan", "read", "decode", "transform", "deliver"};
@@ -39,6 +41,31 @@ StorageDemand storage_of(const Stats& stats) {
   return storage;
 }
 
+double mean_took(const std::vector<ReadSpan>& reads) {
+  double took = 0;
+  for (const ReadSpan& read : reads) took += seconds_of(read.took) / static_cast<double>(reads.size());
+  return took;
+}
+
+// A store's requests are timed by themselves: what reads waited for beside that was their turn, where it is much. How
+// the time of requests goes with their bytes says what the store gives.
+StorageDemand of_store(const StorageDemand& by_reads, const Stats& stats) {
+  const StoreRates rates = store_rates(stats);
+  if (rates.latency <= 0 || stats.samples == 0 || stats.last_reads.empty()) return by_reads;
+  StorageDemand storage = by_reads;
+  if (!stats.node_cache)  // which has some of the rows
+    storage.rows = std::max(1.0, static_cast<double>(stats.samples) / static_cast<double>(stats.reads.store.requests));
+  const auto by_size = trend_of(stats.reads.store.answers);
+  if (!by_size) return storage;
+  const double took = mean_took(stats.last_reads);
+  const bool queued = took >= kQueued * rates.latency;
+  if (queued) storage.at_once = std::max(1.0, rates.under_way);
+  storage.latency = (queued ? rates.latency : took) - rates.latency * by_size->share;
+  storage.bytes_per_s = by_size->slope > 0 ? std::max(1.0, rates.under_way) / by_size->slope : 0;
+  storage.sizes_tell = true;
+  return storage;
+}
+
 }  // namespace
 
 bool reads_ahead(EngineKind engine) {
@@ -58,6 +85,12 @@ void Demands::scale(double slower) {
   plan *= slower;
   storage.latency *= slower;
   storage.bytes_per_s /= slower;
+}
+
+Demands Demands::joined() const {
+  Demands made = *this;
+  if (blocks.shuffle_block != 0) made.storage.rows = storage.rows * blocks.requests / blocks.requests_then;
+  return made;
 }
 
 double Demands::mean_bytes() const {
@@ -125,6 +158,9 @@ Demands demands_of(const Stats& stats, const MachineModel& machine, std::uint32_
   if (waited < kWaits * work) on += std::exchange(waited, 0.0);
   const double stored = reading >= kReads * work ? std::min(reading, waited) : 0;  // of `waited`, for storage
   if (demands.reads_ahead || stored > 0) demands.storage = storage_of(stats);
+  demands.store_timed = demands.from_store && stats.reads.store.answers.count > 0;
+  if (demands.from_store) demands.storage = of_store(demands.storage, stats);
+  demands.blocks = stats.block_offer;
   const double speed = machine.speed(std::max(1.0, on / wall));
   const double scale_reads = reading > 0 ? stored / reading : 0;
   const double rest = work - stored;

@@ -48,15 +48,20 @@ struct CacheDemand {
 /// Storage as its answers show it: after `latency`, which any number may wait out together, bytes come at
 /// `bytes_per_s`, one request after the other.
 struct StorageDemand {
-  double latency = 0;      ///< seconds
-  double bytes_per_s = 0;  ///< 0: no limit was seen
+  double latency = 0;       ///< seconds
+  double bytes_per_s = 0;   ///< 0: no limit was seen
+  double at_once = 0;       ///< requests that it takes at a time, of a store that was seen to let others wait; 0: any
+  double rows = 1;          ///< that one request brings, where neighbours of a batch are joined
+  bool sizes_tell = false;  ///< requests of a store were of many sizes, so that those of joined rows can be told
 };
 
 struct Demands {
   std::vector<RowDemand> rows;  ///< of recorded samples; empty: too little was recorded to tell anything
   bool reads_ahead = false;     ///< an engine reads ahead of the workers
   bool from_store = false;      ///< and has its bytes from a store
+  bool store_timed = false;     ///< of which requests were timed
   StorageDemand storage;
+  BlockOffer blocks;           ///< what a block shuffle would join
   double plan = 0;             ///< seconds of the scheduler's thread for a row
   std::vector<double> line;    ///< seconds a batch of each stage behind the workers: the program's own step, the copy
   double step = 0;             ///< seconds of the consumer for a batch
@@ -72,6 +77,8 @@ struct Demands {
   Demands kept(const Keeping& keeping) const;
   /// The same with what a cache of so many bytes holds of them in memory.
   Demands cached(const CacheDemand& cache, std::uint64_t cache_bytes) const;
+  /// The same with the block shuffle that is offered: fewer requests, each for more rows.
+  Demands joined() const;
   double mean_bytes() const;  ///< of the rows
 };
 

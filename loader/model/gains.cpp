@@ -49,6 +49,9 @@ Demands Forecast::demands_for(const LoaderOptions& wanted) const {
     const bool pixels = wanted.cache == CacheKind::decoded && demands_.pixels;
     return demands_.cached(pixels ? *demands_.pixels : CacheDemand{.bytes = demands_.mean_bytes()}, wanted.cache_bytes);
   }
+  const std::uint64_t block = wanted.shuffle_block.value_or(0);
+  if (block != 0 && block == demands_.blocks.shuffle_block && options_.shuffle_block.value_or(0) == 0)
+    return demands_.joined();
   if (wanted.engine == options_.engine || !reads_ahead(wanted.engine) || demands_.reads_ahead) return demands_;
   Demands demands = demands_;
   demands.reads_ahead = true;
@@ -119,6 +122,7 @@ class Search {
       offer("engine", std::string(name(ahead.engine)), ahead);
     }
     const Demands& demands = forecast_.demands();
+    offer_blocks(demands.blocks);
     if (demands.storage.latency > 0) offer_cache(CacheKind::encoded, demands.mean_bytes());
     if (demands.pixels) offer_cache(CacheKind::decoded, demands.pixels->bytes);
     if (forecast_.outlook(forecast_.options()).limit != kTheConsumer) {  // whose step grows with its batch
@@ -156,6 +160,18 @@ class Search {
           held < 1 ? text_of(", its %s hold %.0f %% of the samples",
                              decimal_bytes_text(static_cast<double>(cached.cache_bytes)).c_str(), 100 * held)
                    : "");
+  }
+
+  // Neighbours of a store's objects in one request.
+  void offer_blocks(const BlockOffer& blocks) {
+    const Demands& demands = forecast_.demands();
+    const bool reads = demands.reads_ahead && demands.storage.latency > 0 && demands.storage.sizes_tell;
+    if (blocks.shuffle_block == 0 || !reads || forecast_.options().shuffle_block.value_or(0) != 0) return;
+    LoaderOptions joined = forecast_.options();
+    joined.shuffle_block = blocks.shuffle_block;
+    offer("shuffle_block", std::to_string(blocks.shuffle_block), joined,
+          text_of(", one request for about %.0f samples in place of %.0f", 1 / blocks.requests_then,
+                  blocks.requests / blocks.requests_then));
   }
 
   void offer(const std::string& knob, const std::string& value, const LoaderOptions& options,

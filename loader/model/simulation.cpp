@@ -15,6 +15,7 @@ namespace penstock {
 namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
+constexpr double kHair = 1e-9;                      // of a row, by which sums may be off
 constexpr std::size_t kRows = 4000, kBatches = 48;  // measured at least
 constexpr std::uint32_t kScheduler = 0, kConsumer = 1, kFirstTask = 2;
 
@@ -65,6 +66,12 @@ struct Task {
   double taken = 0;            // by a worker, when
 };
 
+/// One read, of some rows.
+struct Request {
+  std::vector<std::uint32_t> tasks = {};  // that wait for it
+  double bytes = 0;
+};
+
 class Simulation {
  public:
   Simulation(const Demands& demands, const MachineModel& machine, const LoaderOptions& options)
@@ -75,9 +82,7 @@ class Simulation {
         rows_of_batch_(static_cast<std::size_t>(std::max(1.0, std::round(options.batch_size * demands.fullness)))),
         free_slabs_(slabs_ahead(demands, options)),
         idle_workers_(options.workers),
-        free_reads_(options.engine_threads > 0 && options.engine == EngineKind::pread ? options.engine_threads
-                    : options.engine == EngineKind::pread                             ? kPreadThreads
-                                                                                      : options.engine_depth),
+        free_reads_(reads_at_once(demands, options)),
         free_at_(demands.line.size(), 0.0),
         cores_([&](std::size_t jobs) { return machine_.speed(static_cast<double>(jobs)); }) {}
 
@@ -112,6 +117,15 @@ class Simulation {
     std::uint32_t number;
     bool operator>(const Timed& other) const { return std::pair(at, order) > std::pair(other.at, other.order); }
   };
+
+  // How many reads may be under way.
+  static std::size_t reads_at_once(const Demands& demands, const LoaderOptions& options) {
+    if (demands.from_store)
+      return demands.storage.at_once > 0 ? static_cast<std::size_t>(std::max(1.0, std::round(demands.storage.at_once)))
+                                         : std::numeric_limits<std::size_t>::max();
+    if (options.engine != EngineKind::pread) return options.engine_depth;
+    return options.engine_threads > 0 ? options.engine_threads : kPreadThreads;
+  }
 
   static std::vector<RowDemand> shuffled(std::vector<RowDemand> rows) {
     std::uint64_t state = 0x9e3779b97f4a7c15;
@@ -152,7 +166,7 @@ class Simulation {
     switch (event.event) {
       case Event::answered: {
         if (demands_.storage.bytes_per_s <= 0) return read_done(event.number);
-        storage_free_ = std::max(storage_free_, now_) + read_bytes_[event.number] / demands_.storage.bytes_per_s;
+        storage_free_ = std::max(storage_free_, now_) + requests_[event.number].bytes / demands_.storage.bytes_per_s;
         return at(storage_free_, Event::read, event.number);
       }
       case Event::read:
@@ -214,54 +228,71 @@ class Simulation {
     Task& task = tasks_[planned_];
     if (demands_.reads_ahead && task.read_rows > 0) {
       no_room_ = in_window_ > 0 && in_window_ + task.sum.bytes > static_cast<double>(options_.read_window);
-      if (no_room_) return;
+      if (no_room_) return close();
       in_window_ += task.sum.bytes;
-      task.reads_left = task.read_rows;
-      for (std::size_t i = 0; i < task.read_rows; ++i) wanted_.push_back(planned_);
-      ask();
+      for (std::size_t i = 0; i < task.read_rows; ++i)
+        want(planned_, task.sum.bytes / static_cast<double>(task.read_rows));
     } else {
       waiting_.push_back(planned_);
       give();
     }
     scheduling_ = false;
     if (rows_left_ == 0) batches_[batch_].whole = true;
+    if (rows_left_ == 0) close();
     schedule();
   }
 
   // ---- Reads -----------------------------------------------------------------------------------------------------
 
-  // Requests of tasks whose reads come ahead, as far as the engine takes them.
+  // A row of the task is read by the request that is being put together, if that has room, else by a new one.
+  void want(std::uint32_t task, double bytes) {
+    if (open_.tasks.empty() || open_.tasks.back() != task) {
+      open_.tasks.push_back(task);
+      ++tasks_[task].reads_left;
+    }
+    open_.bytes += bytes;
+    ++open_rows_;
+    if (open_rows_ + kHair < demands_.storage.rows) return;
+    open_rows_ -= demands_.storage.rows;
+    send();
+  }
+  // What is planned next has requests of its own.
+  void close() {
+    open_rows_ = 0;
+    if (!open_.tasks.empty()) send();
+  }
+  void send() {
+    wanted_.push_back(std::exchange(open_, {}));
+    ask();
+  }
+  // As many of those whose reads come ahead as the engine takes.
   void ask() {
     while (free_reads_ > 0 && !wanted_.empty()) {
-      const Task& task = tasks_[wanted_.front()];
-      begin_read(wanted_.front(), task.sum.bytes / static_cast<double>(task.read_rows), 1);
+      begin_read(std::move(wanted_.front()), 1);
       wanted_.pop_front();
       --free_reads_;
     }
   }
-  void begin_read(std::uint32_t task, double bytes, std::size_t one_after_the_other) {
-    std::uint32_t number = static_cast<std::uint32_t>(read_tasks_.size());
+  void begin_read(Request request, std::size_t one_after_the_other) {
+    std::uint32_t number = static_cast<std::uint32_t>(requests_.size());
     if (free_numbers_.empty()) {
-      read_tasks_.push_back(task);
-      read_bytes_.push_back(bytes);
+      requests_.push_back(std::move(request));
     } else {
       number = free_numbers_.back();
       free_numbers_.pop_back();
-      read_tasks_[number] = task;
-      read_bytes_[number] = bytes;
+      requests_[number] = std::move(request);
     }
     at(now_ + demands_.storage.latency * static_cast<double>(one_after_the_other), Event::answered, number);
   }
   void read_done(std::uint32_t number) {
-    const std::uint32_t task = read_tasks_[number];
-    read_ += read_bytes_[number];
+    const Request request = std::move(requests_[number]);
+    read_ += request.bytes;
     free_numbers_.push_back(number);
-    if (!demands_.reads_ahead) return wait_in(task);
+    if (!demands_.reads_ahead) return wait_in(request.tasks.front());
     ++free_reads_;
-    if (--tasks_[task].reads_left == 0) {
-      waiting_.push_back(task);
-      give();
-    }
+    for (const std::uint32_t task : request.tasks)
+      if (--tasks_[task].reads_left == 0) waiting_.push_back(task);
+    give();
     ask();
   }
 
@@ -277,7 +308,7 @@ class Simulation {
       if (demands_.reads_ahead || given.sum.reads <= 0) {
         wait_in(task);
       } else if (demands_.storage.bytes_per_s > 0) {
-        begin_read(task, given.sum.bytes, given.read_rows);
+        begin_read({.tasks = {task}, .bytes = given.sum.bytes}, given.read_rows);
       } else {
         read_ += given.sum.bytes;
         at(now_ + given.sum.reads + given.sum.waits, Event::waited, task);
@@ -358,9 +389,12 @@ class Simulation {
   bool no_room_ = false;  // in the read window, for the task that is planned
   std::uint32_t planned_ = 0;
   std::vector<Task> tasks_;
-  std::vector<std::uint32_t> free_tasks_, read_tasks_, free_numbers_;
-  std::vector<double> read_bytes_;
-  std::deque<std::uint32_t> wanted_, waiting_, ready_;
+  std::vector<std::uint32_t> free_tasks_, free_numbers_;
+  Request open_;          // that rows still join
+  double open_rows_ = 0;  // of it, and the part of a row that the one before brings too much
+  std::vector<Request> requests_;
+  std::deque<Request> wanted_;
+  std::deque<std::uint32_t> waiting_, ready_;
   std::vector<BatchState> batches_;
   std::size_t delivered_ = 0, taken_ = 0;
 };

@@ -75,8 +75,9 @@ struct PlannedCache::State {
   std::unique_ptr<PublishedPlan> plan;
   std::atomic<NextUse*> next{nullptr};  // once it is made
   std::unique_ptr<NextUse> owned_next;
-  std::atomic<bool> told_once{false};  // the whole plan
-  std::atomic<std::uint64_t> now{0};   // the first step that is not read or on its way, but for its batch
+  std::atomic<bool> told_once{false};    // the whole plan
+  std::atomic<std::uint64_t> now{0};     // the first step that is not read or on its way, but for its batch
+  std::atomic<std::uint64_t> missed{0};  // blocks that came from the store
 
   mutable std::mutex mutex;  // guards what follows
   std::condition_variable_any changed;
@@ -285,6 +286,8 @@ void PlannedCache::wait_planned() {
 NodeCacheStats PlannedCache::stats() const {
   NodeCacheStats stats;
   for (const auto& object : state_->objects) stats += object->stats();
+  // Of a block that is not there nobody asks the object, and one that was not sound comes from the store too.
+  stats.misses = state_->missed.load(std::memory_order_relaxed);
   const NodeCacheStats all = state_->cache->stats();
   stats.bytes_evicted = all.bytes_evicted;
   stats.evicting = all.evicting;
@@ -292,6 +295,10 @@ NodeCacheStats PlannedCache::stats() const {
   stats.limit = all.limit;
   stats.stopped = all.stopped;
   return stats;
+}
+
+const std::filesystem::path& PlannedCache::path() const {
+  return state_->cache->path();
 }
 
 std::string PlannedCache::note() const {
@@ -318,6 +325,7 @@ bool PlannedCache::read(std::uint32_t file, std::uint64_t offset, std::span<std:
 
 void PlannedCache::keep(std::uint32_t file, std::uint64_t block, std::span<const std::byte> bytes) noexcept {
   if (block_bytes(file) == 0) return;
+  if (!state_->files[file].object->has(block)) state_->missed.fetch_add(1, std::memory_order_relaxed);
   state_->told(file, block);
   // Before the plan is told, what an earlier training left looks as if nobody wanted it.
   state_->files[file].object->keep(block, bytes, state_->told_once.load(std::memory_order_relaxed));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <span>
 #include <string>
@@ -32,8 +33,11 @@ class PlannedCache : public NodeCacheUse {
   /// `begins`: a run of batches begins there. To be called for each batch, by one thread at a time; cheap. Never
   /// throws.
   void reached(const Position& position, bool begins) noexcept;
-  NodeCacheStats stats() const;  ///< of this loader
-  std::string note() const;      ///< what people should know: "cache at DIR: ..."; empty: nothing
+  /// Of this loader; bytes_evicted, evicting, used and limit are of the folder, as this process sees it. Misses are
+  /// blocks that came from the store.
+  NodeCacheStats stats() const;
+  const std::filesystem::path& path() const;
+  std::string note() const;  ///< what people should know: "cache at DIR: ..."; empty: nothing
   /// Waits until the plan has been looked at, for tests and tools.
   void wait_planned();
 

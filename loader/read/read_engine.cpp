@@ -28,6 +28,7 @@ EngineStats& EngineStats::operator+=(const EngineStats& other) {
   opening += other.opening;
   retries += other.retries;
   busy += other.busy;
+  store += other.store;
   return *this;
 }
 

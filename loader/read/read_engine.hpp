@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include <penstock/formats/dataset.hpp>
+#include <penstock/formats/places/store_counts.hpp>
 
 namespace penstock {
 
@@ -48,7 +49,8 @@ struct EngineStats {
   std::chrono::nanoseconds opening{};       ///< that they took
   std::uint64_t retries = 0;                ///< short reads, EINTR and EAGAIN asked again
   std::chrono::nanoseconds
-      busy{};  ///< threads of the engine, or of its callers, inside reads; of a ring: any read in flight
+      busy{};              ///< threads of the engine, or of its callers, inside reads; of a ring: any read in flight
+  StoreCounts store = {};  ///< of requests to a store, where what is read lies in one
   EngineStats& operator+=(const EngineStats& other);
 };
 

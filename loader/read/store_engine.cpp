@@ -41,8 +41,6 @@ using StoreJobs = std::list<StoreJob>;
 
 namespace {
 
-// A longer range is asked for in several, which come side by side.
-constexpr std::uint64_t kLongestRange = std::uint64_t{8} << 20;
 // Bytes that a thread takes from the cache at a time.
 constexpr std::uint64_t kCachedJobBytes = 512 << 10;
 constexpr unsigned kCacheThreads = 2;
@@ -144,7 +142,7 @@ void StoreEngine::State::push_again(std::span<const ReadRequest> requests) {
 // Straight to where the bytes are wanted; what lies between neighbours is thrown away.
 void StoreEngine::State::add_plain(std::vector<ReadRequest> requests, StoreJobs& made, std::vector<RangeRead>& reads) {
   std::vector<MergedRead> merged;
-  coalesce(requests, options.merge_gap_bytes, kLongestRange, merged);
+  coalesce(requests, options.merge_gap_bytes, kLongestStoreRange, merged);
   for (const MergedRead& read : merged) {
     StoreJob& job = made.emplace_back();
     const auto members = std::span(requests).subspan(read.first, read.count);
@@ -173,7 +171,7 @@ void StoreEngine::State::add_cached(std::vector<ReadRequest> requests, bool agai
     }
     const bool near = open != nullptr && open->file() == file &&
                       missing.begin <= open->fetched.end + std::max(options.merge_gap_bytes, block) &&
-                      std::max(missing.end, open->fetched.end) - open->fetched.begin <= kLongestRange;
+                      std::max(missing.end, open->fetched.end) - open->fetched.begin <= kLongestStoreRange;
     if (!near) {
       open = &made.emplace_back();
       open->wanted = wanted;
@@ -196,8 +194,8 @@ void StoreEngine::State::ask_for(StoreJob& job, std::vector<RangeRead>& reads) {
   const auto object = dataset.stored_object(job.file());
   const auto tag = reinterpret_cast<std::uint64_t>(&job);
   const auto ask_in_pieces = [&](std::uint64_t offset, std::span<std::byte> into) {
-    for (std::uint64_t done = 0; done < into.size(); done += kLongestRange) {
-      const std::uint64_t length = std::min<std::uint64_t>(kLongestRange, into.size() - done);
+    for (std::uint64_t done = 0; done < into.size(); done += kLongestStoreRange) {
+      const std::uint64_t length = std::min<std::uint64_t>(kLongestStoreRange, into.size() - done);
       reads.push_back({object, {{offset + done, into.subspan(done, length)}}, tag});
       ++job.ranges;
     }
@@ -380,7 +378,8 @@ void StoreEngine::cancel() noexcept {
 
 EngineStats StoreEngine::stats() const {
   EngineStats stats = state_->core.counters.total();
-  stats.retries += state_->reader->counts().retries;
+  stats.store = state_->reader->counts();
+  stats.retries += stats.store.retries;
   if (local_ != nullptr) stats += local_->stats();
   return stats;
 }

@@ -1,6 +1,7 @@
 // Reads extents of objects in stores: neighbours in one request, with what the node's cache has taken from its disk.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <vector>
 
@@ -9,6 +10,10 @@
 #include <penstock/loader/read/read_engine.hpp>
 
 namespace penstock {
+
+/// Neighbours are joined into requests of so many bytes at most. A longer range is asked for in several, which come
+/// side by side.
+inline constexpr std::uint64_t kLongestStoreRange = std::uint64_t{8} << 20;
 
 /// Files of the dataset that are no objects go to an engine of their own. Answers come from threads of the store, of
 /// that engine, or, where there is a cache, of this one.

@@ -10,6 +10,12 @@ namespace {
 constexpr std::size_t kFewReads = 16;
 constexpr double kVaries = 0.1;  // deviation, as a share of the mean, below which bytes hardly vary
 
+// Of means, the variance of x, and its covariance with y.
+std::optional<ReadTrend> line_through(double x, double y, double xx, double xy) {
+  if (x <= 0 || y <= 0 || std::sqrt(std::max(0.0, xx)) < kVaries * x) return std::nullopt;
+  return ReadTrend{xy / xx, std::clamp(xy / xx * x / y, 0.0, 1.0)};
+}
+
 }  // namespace
 
 double by_bytes(const ReadSpan& read) {
@@ -29,8 +35,14 @@ std::optional<ReadTrend> trend_of(const std::vector<ReadSpan>& reads, double (*b
     xx += (bytes_of(read) - x) * (bytes_of(read) - x);
     xy += (bytes_of(read) - x) * (seconds_of(read.took) - y);
   }
-  if (x <= 0 || y <= 0 || std::sqrt(xx / count) < kVaries * x) return std::nullopt;
-  return ReadTrend{xy / xx, std::clamp(xy / xx * x / y, 0.0, 1.0)};
+  return line_through(x, y, xx / count, xy / count);
+}
+
+std::optional<ReadTrend> trend_of(const AnswerSums& answers) {
+  if (answers.count < kFewReads) return std::nullopt;
+  const auto count = static_cast<double>(answers.count);
+  const double x = answers.bytes / count, y = answers.seconds / count;
+  return line_through(x, y, answers.bytes_bytes / count - x * x, answers.bytes_seconds / count - x * y);
 }
 
 }  // namespace penstock

@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include <penstock/formats/places/store_counts.hpp>
 #include <penstock/loader/time/read_span.hpp>
 
 namespace penstock {
@@ -19,5 +20,8 @@ double by_bytes_under_way(const ReadSpan& read);
 
 /// Nothing for a few reads, or where the bytes hardly vary, so that there is no telling.
 std::optional<ReadTrend> trend_of(const std::vector<ReadSpan>& reads, double (*bytes_of)(const ReadSpan&));
+
+/// The same of a store's requests: nothing, too, where none has been answered.
+std::optional<ReadTrend> trend_of(const AnswerSums& answers);
 
 }  // namespace penstock

@@ -54,6 +54,10 @@ void add(Stats& sum, const Stats& more) {
   sum.own_step_on_cores += more.own_step_on_cores;
   sum.own_step_awaits_lock += more.own_step_awaits_lock;
   sum.reads += more.reads;
+  if (more.node_cache && sum.node_cache) *sum.node_cache += *more.node_cache;
+  if (more.node_cache && !sum.node_cache) sum.node_cache = more.node_cache, sum.node_cache_dir = more.node_cache_dir;
+  if (sum.block_offer.requests == 0) sum.block_offer = more.block_offer;
+  sum.epochs = std::max(sum.epochs, more.epochs);
   sum.copied_bytes += more.copied_bytes;
   sum.copy_time += more.copy_time;
   sum.slowest.insert(sum.slowest.end(), more.slowest.begin(), more.slowest.end());

@@ -10,6 +10,7 @@
 
 #include <penstock/loader/cache_kind.hpp>
 #include <penstock/loader/checksums.hpp>
+#include <penstock/loader/node/node_cache_stats.hpp>
 #include <penstock/loader/read/read_engine.hpp>
 #include <penstock/loader/time/histogram.hpp>
 #include <penstock/loader/time/levels.hpp>
@@ -34,6 +35,15 @@ struct CacheStats {
   std::uint64_t hits = 0, misses = 0;  ///< values found, and not, by workers or by the scheduler on their behalf
   std::uint64_t hits_of_others = 0;    ///< of the hits: values that other members kept
   std::uint64_t members = 0;           ///< loaders that share it; 0: it is this loader's alone
+};
+
+/// What a block shuffle would join of the reads that go to a store, as they are asked for: a batch at a time.
+struct BlockOffer {
+  std::uint64_t shuffle_block = 0;  ///< LoaderOptions::shuffle_block; 0: it would join nothing, or is no choice here
+  double requests = 0;              ///< for a sample, in full shuffle; 0: was not looked at
+  double requests_then = 0;         ///< with shuffle_block
+  /// Whether it has been seen to join too little only because a batch has too few rows.
+  bool small_batch = false;
 };
 
 struct BadSample {
@@ -93,6 +103,12 @@ struct Stats {
   EngineKind engine = EngineKind::automatic;
   std::string engine_reason;
   EngineStats reads;
+  /// Of the cache on the node's disk (LoaderOptions::cache_dir): what this loader did, how much of it this process
+  /// evicted, and how full it is. Nothing without one.
+  std::optional<NodeCacheStats> node_cache;
+  std::string node_cache_dir;                 ///< where it is
+  BlockOffer block_offer;                     ///< of a dataset in a store, under a full shuffle
+  std::uint64_t epochs = 0;                   ///< that are over, since the loader was made
   unsigned workers = 0;                       ///< asked for; on average, where it changes (LoaderOptions::workers_max)
   unsigned workers_now = 0, workers_max = 0;  ///< that may be at work at this moment, and ever
   unsigned workers_observed = 0;              ///< threads that decoded something
@@ -123,6 +139,11 @@ struct Stats {
   std::vector<BadSample> bad;  ///< the first 1,000
   std::string notes;           ///< what a user should know (fallbacks, where rank and world came from)
 };
+
+/// Whether what is read, or some of it, lies in a store.
+inline bool reads_store(const Stats& stats) {
+  return stats.engine == EngineKind::store;
+}
 
 /// Adds what another loader with the same options did. What is no sum (names, memory, notes) stays, or is taken from
 /// `more` where there is none yet.

@@ -2,6 +2,7 @@
 #include <ostream>
 
 #include <penstock/loader/time/figures.hpp>
+#include <penstock/loader/time/rates.hpp>
 #include <penstock/loader/time/stats.hpp>
 #include <penstock/loader/time/verdict.hpp>
 
@@ -11,6 +12,20 @@ namespace {
 template <typename... Values>
 void print(std::ostream& out, const char* format, Values... values) {
   out << text_of(format, values...);
+}
+
+// What the stage `read` asks: rows of their own, whose times are sums over requests, and over threads.
+void print_behind_read(std::ostream& out, const Stats& stats) {
+  const auto row = [&](const char* name, std::chrono::nanoseconds busy) {
+    print(out, "%-11s %7s %10.3f  ", name, "", seconds_of(busy));
+  };
+  if (reads_store(stats)) {
+    row("store", stats.reads.store.waited);
+    out << store_text(stats) << "\n";
+  }
+  if (!stats.node_cache) return;
+  row("node cache", stats.node_cache->reading + stats.node_cache->writing);
+  out << node_cache_text(stats) << "\n";
 }
 
 void print_wait(std::ostream& out, const Stats& stats) {
@@ -64,6 +79,7 @@ std::ostream& operator<<(std::ostream& out, const Stats& stats) {
     print(out, "%-11s %7u %10.3f %12.3f %12.3f\n", stage.name.c_str(), stage.threads, seconds_of(stage.busy),
           seconds_of(stage.stalled_in), seconds_of(stage.stalled_out));
   }
+  print_behind_read(out, stats);
   print_wait(out, stats);
   out << "verdict     " << verdict_of(stats).text << "\n";
   print_times(out, stats);

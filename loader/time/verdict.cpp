@@ -216,9 +216,10 @@ class Judge {
     const std::string took = text_of("%.0f reads took %s each", requests, time_text(latency).c_str());
     const double share = std::max(by_level ? by_level->share : 0, by_size ? by_size->share : 0);
     if (share >= kMost) {
-      return say(Binds::storage_bandwidth, "read",
-                 waits(took + ", the longer the more bytes were on their way: storage gives " +
-                       decimal_bytes_text(rate) + "/s; a smaller packing, a cache or faster storage help"));
+      return say(
+          Binds::storage_bandwidth, "read",
+          waits(took + ", the longer the more bytes were on their way: storage gives " + decimal_bytes_text(rate) +
+                "/s; a smaller packing, a cache or faster storage help" + of_store()));
     }
     if (no_room_ >= kIdle * wall_)
       return say(Binds::memory, "read",
@@ -226,11 +227,30 @@ class Judge {
                        " of the time no room was left for one more: a larger read_window helps"));
     if (!by_level && !by_size && stats_.last_reads.size() >= kReadsToTell)
       return say(Binds::storage_latency, "read",
-                 waits(took + ", all of one size and equally many at a time, so that nothing tells whether more at a "
-                              "time would go faster: try more prefetch, or workers where they read themselves"));
+                 waits(took +
+                       ", all of one size and equally many at a time, so that nothing tells whether more at a "
+                       "time would go faster: try more prefetch, or workers where they read themselves" +
+                       of_store()));
+    const std::string more =
+        reads_store(stats_) ? "prefetch" : "engine io_uring, prefetch, workers where they read themselves";
     say(Binds::storage_latency, "read",
-        waits(took + ", however many bytes were on their way: more of them at a time (engine io_uring, prefetch, "
-                     "workers where they read themselves), or larger ones, help"));
+        waits(took + ", however many bytes were on their way: more of them at a time (" + more +
+              "), or larger ones, help" + of_store()));
+  }
+  // What helps where reads of a store bind: nothing is chosen here, since a block shuffle is another order.
+  std::string of_store() const {
+    if (!reads_store(stats_)) return {};
+    std::string text;
+    if (const BlockOffer& offer = stats_.block_offer; offer.shuffle_block != 0) {
+      text += text_of(
+          "; shuffle_block=%llu in place of a full shuffle makes one request for about %.0f samples in "
+          "place of %.0f",
+          static_cast<unsigned long long>(offer.shuffle_block), 1 / offer.requests_then,
+          offer.requests / offer.requests_then);
+    }
+    if (!stats_.node_cache && stats_.epochs > 0)
+      text += "; with cache_dir later epochs have from the node's disk what was read once";
+    return text;
   }
 
   double per_sample(double time) const { return stats_.samples == 0 ? 0 : time / static_cast<double>(stats_.samples); }

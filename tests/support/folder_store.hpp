@@ -99,6 +99,7 @@ class FolderStore final : public ObjectStore {
         const std::scoped_lock lock(mutex_);
         const auto due = std::chrono::steady_clock::now() + store_.delay;
         for (RangeRead& read : reads) waiting_.emplace_back(due, std::move(read));
+        counts_.requests += reads.size();
       }
       changed_.notify_one();
     }
@@ -106,7 +107,10 @@ class FolderStore final : public ObjectStore {
       thread_.join();
       waiting_.clear();
     }
-    StoreCounts counts() const override { return {}; }
+    StoreCounts counts() const override {
+      const std::scoped_lock lock(mutex_);
+      return counts_;
+    }
 
    private:
     void run(const std::stop_token& stop) {
@@ -119,8 +123,18 @@ class FolderStore final : public ObjectStore {
           waiting_.pop_front();
           if (changed_.wait_until(lock, stop, next.first, [] { return false; }) || stop.stop_requested()) return;
         }
-        on_range_(next.second.tag, caught([&] { answer(next.second); }));
+        const auto failure = caught([&] { answer(next.second); });
+        count(next.second, next.first - store_.delay);
+        on_range_(next.second.tag, failure);
       }
+    }
+    void count(const RangeRead& read, std::chrono::steady_clock::time_point sent) {
+      const std::uint64_t length = read.parts.back().offset + read.parts.back().into.size() - read.parts.front().offset;
+      const std::chrono::nanoseconds took = std::chrono::steady_clock::now() - sent;
+      const std::scoped_lock lock(mutex_);
+      counts_.bytes += length;
+      counts_.waited += took;
+      counts_.answers.add(static_cast<double>(length), std::chrono::duration<double>(took).count());
     }
     void answer(const RangeRead& read) {
       store_.asked("range", read.object->address);
@@ -141,7 +155,8 @@ class FolderStore final : public ObjectStore {
 
     FolderStore& store_;
     const OnRange on_range_;
-    std::mutex mutex_;  // guards waiting_
+    mutable std::mutex mutex_;  // guards what follows
+    StoreCounts counts_ = {.connections = 1};
     std::condition_variable_any changed_;
     std::deque<std::pair<std::chrono::steady_clock::time_point, RangeRead>> waiting_;
     Thread thread_;

@@ -14,6 +14,12 @@ class Stats(dict[str, Any]):
     "storage bandwidth", "storage latency", "files", "prefetch", "memory", "own step", "copy", "plan", "start-up" or
     "unknown". "percentiles" has count, mean, p50, p90, p99 and max of waits, steps, samples and reads; "slowest" the
     samples that took a worker longest; "levels" how full the queues were over the last minutes.
+
+    Of a dataset in a store there is "store": requests, bytes that came, retries, hedges, connections made, "waited_s"
+    (summed over requests), and of the time of all that "requests_per_s" and "mb_per_s"; with cache_dir "node_cache":
+    "dir", blocks as "hits" (read from the disk), "misses" (they came from the store), "bad" (of these, damaged ones) and
+    "bypassed" (not kept); bytes and seconds of what was read, written and evicted; "used_bytes" and "limit_bytes" of the
+    folder.
     """
 
     def __init__(self, values: dict[str, Any], table: str, figures: bytes) -> None:
@@ -28,7 +34,9 @@ class Stats(dict[str, Any]):
         bytes); "waited" and "waited_for/STAGE" are shares, 0 to 1, of the consumer's time; "busy/STAGE" of that of the
         stage's threads; "wait_s/p50" and alike percentiles in seconds, also of "step_s", "sample_s" and "request_s";
         "ready" is the share of batches that were finished before they were asked for; memory is in bytes; "workers" is how
-        many may be at work at this moment.
+        many may be at work at this moment. Of a dataset in a store also "store/requests_per_s", "store/mb_per_s" and
+        "store/retries"; with cache_dir "node_cache/hits" (share of the blocks), "node_cache/read_mb_per_s" and
+        "node_cache/used" (bytes).
         """
         wall, waited = self["wall_s"], self["consumer_wait_s"]
         flat: dict[str, float] = {
@@ -46,6 +54,13 @@ class Stats(dict[str, Any]):
             "memory/cache": self["cache"]["used_bytes"],
             "memory/device": self["device_bytes"],
         }
+        if "store" in self:
+            flat.update({f"store/{name}": self["store"][name] for name in ("requests_per_s", "mb_per_s", "retries")})
+        if "node_cache" in self:
+            cache = self["node_cache"]
+            flat["node_cache/hits"] = _share(cache["hits"], cache["hits"] + cache["misses"])
+            flat["node_cache/read_mb_per_s"] = _share(cache["read_bytes"] / 1e6, wall)
+            flat["node_cache/used"] = cache["used_bytes"]
         for stage, spent in self["waited_for"].items():
             flat[f"waited_for/{stage}"] = _share(spent, wall)
         for stage, times in self["stages"].items():

@@ -196,6 +196,7 @@ void ReadOfRange::end(Attempt& attempt, Failure failure) {
     if (verdict == Verdict::hopeless) return fail(ErrorKind::unsupported, attempt.check.text);
     if (verdict != Verdict::wrong && attempt.at == last_end()) {
       caller_.waits().add(waited);
+      caller_.counters().add_answer(came, waited);
       return conclude(nullptr);
     }
   }

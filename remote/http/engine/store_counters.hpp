@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <mutex>
 
 #include <penstock/formats/places/object_store.hpp>
 
@@ -33,13 +34,23 @@ class StoreCounters {
     if (all_ != nullptr) all_->add_wait(waited);
   }
 
+  void add_answer(std::uint64_t bytes, std::chrono::nanoseconds took) {
+    {
+      const std::scoped_lock lock(mutex_);
+      answers_.add(static_cast<double>(bytes), std::chrono::duration<double>(took).count());
+    }
+    if (all_ != nullptr) all_->add_answer(bytes, took);
+  }
+
   StoreCounts counts() const {
+    const std::scoped_lock lock(mutex_);
     return {.requests = requests_,
             .bytes = bytes_,
             .retries = retries_,
             .hedges = hedges_,
             .connections = connections_,
-            .waited = std::chrono::nanoseconds(waited_.load())};
+            .waited = std::chrono::nanoseconds(waited_.load()),
+            .answers = answers_};
   }
 
  private:
@@ -47,6 +58,8 @@ class StoreCounters {
   static void add(Count& count, std::uint64_t more) { count.fetch_add(more, std::memory_order_relaxed); }
 
   StoreCounters* all_;
+  mutable std::mutex mutex_;  // guards answers_
+  AnswerSums answers_;
   Count requests_{0}, bytes_{0}, retries_{0}, hedges_{0}, connections_{0}, waited_{0};
 };
 

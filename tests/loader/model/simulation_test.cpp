@@ -1,10 +1,13 @@
 // The simulated pipeline beside rates that follow from its parts on paper.
+#include <optional>
+#include <string>
 #include <vector>
 
 #include <doctest/doctest.h>
 
 #include <penstock/loader/model/gains.hpp>
 #include <penstock/loader/model/simulation.hpp>
+#include <penstock/loader/prepare.hpp>
 
 namespace penstock::test::simulation_test {
 namespace {
@@ -146,6 +149,55 @@ TEST_CASE("what is known of nothing predicts nothing") {
   CHECK_FALSE(forecast.known());
   CHECK(forecast.rate(options(2)) == 0);
   CHECK(gains_of(forecast).empty());
+}
+
+TEST_CASE("a store that takes so many requests at a time gives more rows where each brings several") {
+  Demands demands = rows({.bytes = 50'000});
+  demands.reads_ahead = demands.from_store = true;
+  demands.storage = {.latency = 100 * kMs, .at_once = 20, .sizes_tell = true};
+  CHECK(rate(demands, {.cores = 8}, options(2)) == doctest::Approx(20 / (100 * kMs)).epsilon(0.02));
+  demands.storage.rows = 4;
+  CHECK(rate(demands, {.cores = 8}, options(2)) == doctest::Approx(4 * 20 / (100 * kMs)).epsilon(0.05));
+  demands.storage.bytes_per_s = 10e6;  // their bytes still take what they take
+  CHECK(rate(demands, {.cores = 8}, options(2)) == doctest::Approx(10e6 / 50'000).epsilon(0.05));
+  demands.storage.bytes_per_s = 0;
+  demands.storage.rows = 2.5;
+  CHECK(rate(demands, {.cores = 8}, options(2)) == doctest::Approx(2.5 * 20 / (100 * kMs)).epsilon(0.05));
+  demands.storage.rows = 1;
+  demands.storage.at_once = 0;  // as many as there are slabs for: 256 rows and what is ready
+  const double rows_ahead =
+      64.0 * (slab_count(options(2), std::uint64_t{1000}, ReadsAhead::of_store) - options(2).held);
+  CHECK(rate(demands, {.cores = 8}, options(2)) == doctest::Approx(rows_ahead / (100 * kMs)).epsilon(0.1));
+}
+
+TEST_CASE("a block shuffle is a gain where fewer requests are one, and where its requests can be told") {
+  Demands demands = rows({.bytes = 50'000});
+  demands.reads_ahead = demands.from_store = true;
+  demands.storage = {.latency = 100 * kMs, .at_once = 20, .sizes_tell = true};
+  demands.blocks = {.shuffle_block = 4, .requests = 0.95, .requests_then = 0.25};
+  demands.samples_per_s = 200;
+  LoaderOptions base = options(2);
+  base.shuffle = true;
+  base.engine = EngineKind::store;
+  const auto offered = [&]() -> std::optional<Gain> {
+    for (const Gain& gain : gains_of(Forecast(demands, {.cores = 8}, base)))
+      if (gain.knob == "shuffle_block") return gain;
+    return std::nullopt;
+  };
+  const auto gain = offered();
+  REQUIRE(gain);
+  CHECK(gain->value == "4");
+  CHECK(gain->options.shuffle_block == 4);
+  CHECK(gain->ratio == doctest::Approx(3.8).epsilon(0.06));
+  CHECK(gain->text.find("one request for about 4 samples in place of 4") != std::string::npos);
+  demands.storage.sizes_tell = false;
+  CHECK_FALSE(offered());
+  demands.storage.sizes_tell = true;
+  base.shuffle_block = 4;
+  CHECK_FALSE(offered());
+  base.shuffle_block = 0;
+  demands.step = 10;  // the consumer's
+  CHECK_FALSE(offered());
 }
 
 }  // namespace penstock::test::simulation_test
