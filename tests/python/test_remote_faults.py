@@ -91,7 +91,7 @@ def test_an_empty_object_and_strange_names(server, folder):
      "reset-body*4", "close-body*4", "length*4", "refused*4", "short*4", "long*4", "range*4", "total*4", "type*4",
      "chunked", "chunked-long*4", "garbage*4", "headers*4", "hang*2", "hang-body*2", "trickle=400*2", "latency=0.2",
      "ignore-range", "weak:any", "no-etag:any", "redirect=same", "redirect=same:any", "close-body*4+weak:any",
-     "close-body*4+no-etag:any"],
+     "close-body*4+no-etag:any", "short*4+long*4+chunked*4"],
 )  # fmt: skip
 def test_what_passes_is_borne(server, folder, fault):
     lines, counts = reads(server, folder, fault, stall=0.6)

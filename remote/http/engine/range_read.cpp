@@ -218,6 +218,8 @@ void ReadOfRange::end(Attempt& attempt, Failure failure) {
   if (++wrong_ >= loop_.settings().tries)
     return give_up(verdict == Verdict::wrong ? attempt.check.text : "the answers end early");
   if (verdict == Verdict::wrong) return retry(attempt.check.text);
+  // The server says that it is whole, which it is not: none of its bytes is taken for the object's.
+  attempt.check.verdict = Verdict::wrong;
   retry("the answer ends after " + with_commas(attempt.at) + " of " + with_commas(last_end()) + " bytes");
 }
 
