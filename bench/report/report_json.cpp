@@ -4,7 +4,7 @@
 #include <penstock/bench/report/gain_json.hpp>
 #include <penstock/bench/report/report.hpp>
 #include <penstock/bench/report/units.hpp>
-#include <penstock/loader/time/rates.hpp>
+#include <penstock/loader/watch/rates.hpp>
 
 namespace penstock {
 namespace {

@@ -6,10 +6,10 @@
 #include <sstream>
 
 #include <penstock/base/error.hpp>
-#include <penstock/loader/time/rates.hpp>
 #include <penstock/loader/time/verdict.hpp>
 #include <penstock/loader/watch/figures.hpp>
 #include <penstock/loader/watch/openmetrics.hpp>
+#include <penstock/loader/watch/rates.hpp>
 
 #include "bind.hpp"
 

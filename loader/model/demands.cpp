@@ -6,8 +6,8 @@
 
 #include <penstock/loader/model/demands.hpp>
 #include <penstock/loader/time/figures.hpp>
-#include <penstock/loader/time/rates.hpp>
 #include <penstock/loader/time/read_trend.hpp>
+#include <penstock/loader/watch/rates.hpp>
 
 namespace penstock {
 namespace {

@@ -2,9 +2,9 @@
 #include <ostream>
 
 #include <penstock/loader/time/figures.hpp>
-#include <penstock/loader/time/rates.hpp>
 #include <penstock/loader/time/stats.hpp>
 #include <penstock/loader/time/verdict.hpp>
+#include <penstock/loader/watch/rates.hpp>
 
 namespace penstock {
 namespace {

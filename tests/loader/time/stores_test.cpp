@@ -12,8 +12,8 @@
 #include <penstock/loader/loader.hpp>
 #include <penstock/loader/model/gains.hpp>
 #include <penstock/loader/plan/sample_order.hpp>
-#include <penstock/loader/time/rates.hpp>
 #include <penstock/loader/time/verdict.hpp>
+#include <penstock/loader/watch/rates.hpp>
 
 namespace penstock::test::stores_test {
 namespace {

@@ -1,5 +1,5 @@
 #include <penstock/loader/time/figures.hpp>
-#include <penstock/loader/time/rates.hpp>
+#include <penstock/loader/watch/rates.hpp>
 
 namespace penstock {
 namespace {
