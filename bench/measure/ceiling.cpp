@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <chrono>
 #include <exception>
 #include <mutex>
 #include <optional>
@@ -7,12 +8,16 @@
 #include <vector>
 
 #include <penstock/base/error.hpp>
+#include <penstock/base/parallel_for.hpp>
 #include <penstock/bench/measure/ceiling.hpp>
 #include <penstock/loader/plan/plan.hpp>
 #include <penstock/transforms/program/program.hpp>
 
 namespace penstock {
 namespace {
+
+constexpr unsigned kStoreThreads = 64;
+constexpr std::chrono::seconds kStoreTime{2};
 
 struct StoredField {
   std::uint32_t field;
@@ -71,6 +76,38 @@ struct Ceiling::State {
     }
   }
 
+  void hold(std::uint64_t budget_bytes, const std::function<bool()>& keep_going) {
+    const Permutation order(dataset.size(), seed, 0);
+    for (std::uint64_t i = 0; i < dataset.size() && stored_bytes < budget_bytes; ++i) {
+      if (keep_going && !keep_going()) throw Error::resource("interrupted");
+      if (auto sample = store(dataset, program, order(i))) add(std::move(*sample));
+    }
+  }
+  // Each answer of a store takes its time, so they come side by side, and as many as come soon must do.
+  void hold_of_store(std::uint64_t budget_bytes, const std::function<bool()>& keep_going) {
+    const Permutation order(dataset.size(), seed, 0);
+    const auto begin = std::chrono::steady_clock::now();
+    std::mutex mutex;  // guards the samples
+    parallel_for(
+        dataset.size(), kStoreThreads,
+        [&](unsigned, std::uint64_t i, const std::stop_token& stop) {
+          {
+            const std::scoped_lock lock(mutex);
+            const bool late = std::chrono::steady_clock::now() - begin > kStoreTime && !samples.empty();
+            if (stop.stop_requested() || late || stored_bytes >= budget_bytes) return;
+          }
+          auto sample = store(dataset, program, order(i));
+          const std::scoped_lock lock(mutex);
+          if (sample) add(std::move(*sample));
+        },
+        [&] { return !keep_going || keep_going(); });
+    std::ranges::sort(samples, {}, &StoredSample::number);
+  }
+  void add(StoredSample sample) {
+    for (const StoredField& value : sample.values) stored_bytes += value.bytes.size();
+    samples.push_back(std::move(sample));
+  }
+
   ErrorContext where(const StoredSample& sample, std::uint32_t output) const {
     return {.dataset = dataset.path().string(), .key = sample.key, .field = program.outputs()[output].name};
   }
@@ -113,14 +150,7 @@ struct Ceiling::State {
 Ceiling::Ceiling(const Dataset& dataset, std::span<const FieldChain> chains, std::uint64_t seed,
                  std::uint64_t budget_bytes, const std::function<bool()>& keep_going)
     : state_(std::make_unique<State>(dataset, chains, seed)) {
-  const Permutation order(dataset.size(), seed, 0);
-  for (std::uint64_t i = 0; i < dataset.size() && state_->stored_bytes < budget_bytes; ++i) {
-    if (keep_going && !keep_going()) throw Error::resource("interrupted");
-    auto sample = store(dataset, state_->program, order(i));
-    if (!sample) continue;
-    for (const StoredField& value : sample->values) state_->stored_bytes += value.bytes.size();
-    state_->samples.push_back(std::move(*sample));
-  }
+  dataset.in_store() ? state_->hold_of_store(budget_bytes, keep_going) : state_->hold(budget_bytes, keep_going);
   if (state_->samples.empty())
     throw Error::invalid_argument("no sample has all the fields", {.dataset = dataset.path().string()});
 }

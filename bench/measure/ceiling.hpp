@@ -24,7 +24,8 @@ struct LoopOptions {
 /// used again and again, as the loader's are.
 class Ceiling {
  public:
-  /// Reads stored bytes, of samples spread over the dataset, until `budget_bytes` are held.
+  /// Reads stored bytes, of samples spread over the dataset, until `budget_bytes` are held; of a store, as
+  /// many as come in two seconds.
   /// Throws what compiling the chains and reading throw; Error: resource, "interrupted", when keep_going() says no.
   Ceiling(const Dataset& dataset, std::span<const FieldChain> chains, std::uint64_t seed,
           std::uint64_t budget_bytes = std::uint64_t{256} << 20, const std::function<bool()>& keep_going = {});

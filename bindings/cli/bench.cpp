@@ -100,7 +100,7 @@ int run(const BenchArguments& options) {
     report.result = sweep(subjects, sweep_options);
   }
   report.machine = this_machine(uring_refusal());
-  report.file_system = disk_of(subjects.front().dataset.path_of_shard(0)).file_system;
+  report.file_system = file_system_of(subjects.front().dataset);
   report.consumer = sweep_options.trial.consumer.name();
   for (const Subject& subject : subjects)
     report.subjects.push_back({summarise(subject.dataset), subject.task.name, subject.task.reason});

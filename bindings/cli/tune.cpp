@@ -42,7 +42,7 @@ struct TuneArguments : BenchOptions {
 std::string json_of(const Subject& subject, const TuneResult& result, const TrialOptions& trial) {
   BenchReport report;
   report.machine = this_machine(uring_refusal());
-  report.file_system = disk_of(subject.dataset.path_of_shard(0)).file_system;
+  report.file_system = file_system_of(subject.dataset);
   report.consumer = trial.consumer.name();
   report.subjects.push_back({summarise(subject.dataset), subject.task.name, subject.task.reason});
   report.result.rows = result.tried;
