@@ -1,5 +1,3 @@
-#include <algorithm>
-#include <cctype>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -57,7 +55,7 @@ ListedPage parse_listed_page(const std::string& body, const std::string& prefix)
       std::string name = name_of(element.text_of("Key"));
       const auto size = parse_digits(element.text_of("Size"));
       if (!size) throw Error::corrupt("the listing has an object without a size");
-      if (name.empty() || name.find('/') != std::string::npos) continue;
+      if (!is_name_in_folder(name)) continue;
       page.entries.push_back({std::move(name),
                               false,
                               {.size = *size,
@@ -66,7 +64,7 @@ ListedPage parse_listed_page(const std::string& body, const std::string& prefix)
     } else if (element.name == "CommonPrefixes") {
       std::string name = name_of(element.text_of("Prefix"));
       while (name.ends_with('/')) name.pop_back();
-      if (!name.empty()) page.entries.push_back({std::move(name), true, {}});
+      if (is_name_in_folder(name)) page.entries.push_back({std::move(name), true, {}});
     }
   }
   if (root.text_of("IsTruncated") == "true") {
@@ -80,32 +78,21 @@ std::vector<ListedObject> list_bucket(BucketRequests& dialect, Transport& transp
                                       const BucketAddress& parts) {
   const std::string prefix = parts.key.empty() ? "" : parts.key + "/";
   Query query{{"list-type", "2"}, {"prefix", prefix}, {"delimiter", "/"}, {"encoding-type", "url"}};
-  std::vector<ListedObject> all;
-  std::string before;
-  while (true) {
+  Listing all;
+  do {
     Query asked = query;
-    if (!before.empty()) asked.emplace_back("continuation-token", before);
+    if (!all.next().empty()) asked.emplace_back("continuation-token", all.next());
     const HttpResponse answer = transport.send({.dialect = dialect, .address = folder, .prepare = [&] {
                                                   return dialect.request(HttpMethod::get, parts.bucket, "", asked);
                                                 }});
     if (dialect.meaning(answer) != Meaning::done) throw refusal(dialect, folder, answer);
     try {
-      ListedPage page = parse_listed_page(answer.body, prefix);
-      if (!page.next.empty() && page.next == before) throw Error::corrupt("the listing does not end");
-      before = std::move(page.next);
-      std::ranges::move(page.entries, std::back_inserter(all));
+      all.add(parse_listed_page(answer.body, prefix), answer.body.size());
     } catch (const Error& error) {
       throw error.in({.dataset = folder});
     }
-    if (before.empty()) break;
-  }
-  const auto order = [](const ListedObject& object) {
-    return std::pair<std::string_view, bool>(object.name, object.is_folder);
-  };
-  std::ranges::sort(all, {}, order);
-  const auto twice = std::ranges::unique(all, {}, order);
-  all.erase(twice.begin(), twice.end());
-  return all;
+  } while (!all.next().empty());
+  return std::move(all).in_order();
 }
 
 }  // namespace penstock
