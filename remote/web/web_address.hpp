@@ -8,7 +8,8 @@ namespace penstock {
 
 struct WebAddress {
   std::string clean = {};  ///< without user, query and fragment
-  std::string user = {};   ///< "user:password" in Base64; empty: none
+  std::string user = {};      ///< "user:password" in Base64; empty: none
+  std::string password = {};  ///< of it, as it is
   std::string query = {};  ///< with its '?'; empty: none
 };
 
