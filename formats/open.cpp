@@ -135,7 +135,7 @@ Dataset::Shard open_shard(const Format& format, const fs::path& path, const fs::
 }
 
 // A store answers many as fast as one.
-constexpr unsigned kShardsAtOnce = 8;
+constexpr unsigned kShardsAtOnce = 16;
 
 std::vector<Dataset::Shard> open_stored_shards(const Format& format, const fs::path& path,
                                                const std::vector<fs::path>& files, const OpenProgress& progress) {

@@ -46,7 +46,7 @@ int run(const VerifyArguments& options) {
   if (result.indexes_compared > 0)
     text += "; the index of " + with_commas(result.indexes_compared) +
             (result.indexes_compared == 1 ? " shard" : " shards") + " compared with the files";
-  if (source) text += "; " + with_commas(result.compared) + " values compared with " + options.against;
+  if (source) text += "; " + with_commas(result.compared) + " values compared with " + shown_place(options.against);
   if (result.bad_count == 0) {
     print(text + ": good\n");
     return 0;

@@ -105,7 +105,7 @@ class StoredSource final : public ByteSource {
 
   std::uint64_t next_length(std::uint64_t offset, std::uint64_t wanted) const {
     const bool follows = offset >= last_end_ && offset - last_end_ <= std::max(kWorthReading, grown_);
-    grown_ = access_ == Access::in_order && follows && last_end_ != 0 ? std::min(grown_ * 2, kLargest) : kSmallest;
+    grown_ = access_ == Access::in_order && follows && last_end_ != 0 ? std::min(grown_ * 4, kLargest) : kSmallest;
     return std::clamp(wanted, grown_, kLargest);
   }
 
