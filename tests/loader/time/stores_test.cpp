@@ -9,9 +9,11 @@
 
 #include <doctest/doctest.h>
 
+#include <penstock/loader/fetch/block_offer.hpp>
 #include <penstock/loader/loader.hpp>
 #include <penstock/loader/model/gains.hpp>
 #include <penstock/loader/plan/sample_order.hpp>
+#include <penstock/loader/prepare.hpp>
 #include <penstock/loader/time/verdict.hpp>
 #include <penstock/loader/watch/rates.hpp>
 
@@ -45,7 +47,8 @@ struct Stored {
       }
       const auto path = in_store ? store.file_of(address) : folder / name;
       std::filesystem::create_directories(path.parent_path());
-      std::ofstream(path, std::ios::binary) << std::string(size, '.');
+      std::ofstream(path, std::ios::binary) << '.';
+      std::filesystem::resize_file(path, size);
       Dataset::Shard shard{
           .index = std::move(builder).finish(), .root = in_store ? "s3://bucket" : path.parent_path(), .name = name};
       if (in_store) shard.objects = {std::make_shared<const StoredObject>(StoredObject{address, *store.find(address)})};
@@ -61,7 +64,7 @@ LoaderOptions shuffled(std::uint32_t batch_size) {
   options.workers = 1;
   options.shuffle = true;
   options.checksums = Checksums::off;
-  options.fields.push_back({"x", raw()});
+  options.fields = {{"x", raw()}};
   return options;
 }
 
@@ -95,8 +98,7 @@ TEST_CASE("a store's requests are counted from the last reset on, and have a row
   const Stats first = loader.stats();
   CHECK(reads_store(first));
   const StoreCounts& counts = first.reads.store;
-  CHECK(counts.requests > 10);
-  CHECK(counts.requests <= stored.store.ranges + 300);  // some are on their way
+  CHECK(counts.requests > 0);
   CHECK(counts.bytes >= 300 * 400);
   CHECK(counts.waited.count() > 0);
   CHECK(store_rates(first).latency > 0);
@@ -104,11 +106,11 @@ TEST_CASE("a store's requests are counted from the last reset on, and have a row
   CHECK_FALSE(has(table_of(first), "node cache"));
   CHECK(first.epochs == 1);
   loader.reset_stats();
-  CHECK(loader.stats().reads.store.requests <= 300);
-  const std::uint64_t before = stored.store.ranges;
-  run_epoch(loader);
-  CHECK(loader.stats().reads.store.requests <= stored.store.ranges - before + 600);
-  CHECK(loader.stats().reads.store.requests < counts.requests + 300);
+  CHECK(loader.stats().reads.store.requests < counts.requests);
+  for (int epoch = 0; epoch < 3; ++epoch) run_epoch(loader);  // more than it reads ahead
+  CHECK(loader.stats().reads.store.requests > 0);
+  // Nothing is told twice: both together are what the store was asked for.
+  CHECK(counts.requests + loader.stats().reads.store.requests <= stored.store.ranges + 300);
 
   Stats sum = first;
   add(sum, first);
@@ -166,11 +168,9 @@ TEST_CASE("the block shuffle that is named asks for as few requests as was said"
     std::uint64_t fewest, most, block;
   };
   // One request for a whole block: as long as it has room for, and a batch for sixteen of them.
-  for (const Case& one : {Case{64, 30'000, 50'000, 4}, Case{256, 30'000, 50'000, 16}, Case{100, 30'000, 50'000, 0},
-                          Case{256, 1'200'000, 1'300'000, 6}}) {
+  for (const Case& one : {Case{64, 30'000, 50'000, 4}, Case{256, 30'000, 50'000, 16}, Case{100, 30'000, 50'000, 0}}) {
     CAPTURE(one.batch_size);
-    CAPTURE(one.most);
-    const Stored stored(one.most > 1'000'000 ? 700 : 6000, one.fewest, one.most);
+    const Stored stored(6000, one.fewest, one.most);
     const auto requests = [&](const LoaderOptions& options, BlockOffer& offer) {
       const std::uint64_t before = stored.store.ranges;
       Loader loader(stored.dataset(), options);
@@ -208,8 +208,17 @@ TEST_CASE("no block shuffle is named where none would join anything, or the orde
   LoaderOptions windows = shuffled(256);
   windows.shuffle_window = 500;
   CHECK(stats_of(stored, windows).block_offer.requests == 0);
-  const Stored large(40, 9 << 20, 9 << 20);
-  CHECK(stats_of(large, shuffled(256)).block_offer.shuffle_block == 0);
+  // A block has no more than a request: of six such samples, and of none that are longer than half of it.
+  const auto offer_of = [](const Stored& of, std::uint32_t batch_size) {
+    const Dataset dataset = of.dataset();
+    LoaderOptions options = resolved(dataset, shuffled(batch_size));
+    options.read_window = std::uint64_t{8} << 30;
+    const Program program = compiled(dataset, options);
+    return block_offer(dataset, program, options, select_samples(dataset, program, options));
+  };
+  CHECK(offer_of(Stored(1000, 1'300'000, 1'300'000), 96).shuffle_block == 6);
+  CHECK(offer_of(Stored(20'000, 1'300'000, 1'300'000), 960).shuffle_block == 6);
+  CHECK(offer_of(Stored(40, 5 << 20, 5 << 20), 256).shuffle_block == 0);
 }
 
 TEST_CASE("the verdict on reads of a store names the block shuffle, and the cache where epochs come again") {
@@ -220,9 +229,8 @@ TEST_CASE("the verdict on reads of a store names the block shuffle, and the cach
   stats.workers = 1;
   stats.wall = std::chrono::seconds(10);
   stats.consumer_wait = std::chrono::seconds(9);
+  stats.stages = {{.name = "read", .threads = 1, .busy = std::chrono::seconds(9)}};
   stats.waited_for = {{"read", std::chrono::seconds(9)}};
-  stats.stages = {{.name = "read", .threads = 1, .busy = std::chrono::seconds(9)},
-                  {.name = "decode", .threads = 1, .busy = std::chrono::seconds(1)}};
   stats.block_offer = {.shuffle_block = 16, .requests = 0.96, .requests_then = 1.0 / 16};
   const auto text = [&] { return verdict_of(stats).text; };
   CHECK(verdict_of(stats).binds == Binds::storage_latency);
