@@ -6,7 +6,6 @@
 #include <penstock/base/caught.hpp>
 #include <penstock/loader/batch/batch_stage.hpp>
 #include <penstock/loader/device/device_copy.hpp>
-#include <penstock/loader/fetch/block_offer.hpp>
 #include <penstock/loader/pipeline.hpp>
 #include <penstock/loader/plan/distributed_env.hpp>
 #include <penstock/loader/prepare.hpp>
@@ -117,8 +116,6 @@ Pipeline::Pipeline(Dataset opened, LoaderOptions chosen, const EngineFactory& ma
                                      node_cache_note_)),
       engine_(make_engine(dataset_, with_cache(engine_options(options_, program_), node_cache_), PendingRead::done)),
       fallback_(synchronous_beside(engine_, dataset_, with_cache(engine_options(options_), node_cache_), make_engine)),
-      block_offer_(engine_.engine->synchronous() ? BlockOffer{}
-                                                 : block_offer(dataset_, program_, options_, selection_)),
       cache_(options_.cache, options_.cache_bytes, dataset_.size(), program_,
              origin_of_cache(dataset_, program_, options_)),
       checks_(dataset_, program_, checks_of(options_)),

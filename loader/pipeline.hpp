@@ -115,6 +115,7 @@ class Pipeline {
   /// threads inside them, where that is more; without what workers read themselves, whose clocks have it.
   EngineStats reads() const;
   std::optional<NodeCacheStats> node_cache_stats() const;  ///< since the loader was made
+  const BlockOffer& block_offered() const;                 ///< looked at when it is first asked for
 
   const Dataset dataset_;
   LoaderOptions options_;  // constant once the pipeline is made
@@ -134,7 +135,6 @@ class Pipeline {
   std::string node_cache_note_;    // why there is none, where one was asked for; constant once the pipeline is made
   const std::shared_ptr<PlannedCache> node_cache_;
   ChosenEngine engine_, fallback_;
-  const BlockOffer block_offer_;
   FieldHeaders headers_{dataset_};
   SampleCache cache_;
   ValueChecks checks_;
@@ -171,6 +171,8 @@ class Pipeline {
   std::string workers_note_;      // guarded by note_mutex_
   EngineStats reads_before_;      // the last reset_stats()
   NodeCacheStats node_cache_before_;
+  mutable std::once_flag block_offer_once_;
+  mutable BlockOffer block_offer_;
   mutable std::mutex reads_mutex_;  // guards these two, likewise
   std::atomic<std::uint64_t> epochs_over_{0};
   std::vector<std::unique_ptr<Stage>> stages_;

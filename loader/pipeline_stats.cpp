@@ -4,6 +4,7 @@
 #include <cmath>
 #include <string>
 
+#include <penstock/loader/fetch/block_offer.hpp>
 #include <penstock/loader/pipeline.hpp>
 
 namespace penstock {
@@ -52,6 +53,13 @@ EngineStats Pipeline::reads() const {
 std::optional<NodeCacheStats> Pipeline::node_cache_stats() const {
   if (node_cache_ == nullptr) return std::nullopt;
   return node_cache_->stats();
+}
+
+const BlockOffer& Pipeline::block_offered() const {
+  std::call_once(block_offer_once_, [this] {
+    if (!engine_.engine->synchronous()) block_offer_ = block_offer(dataset_, program_, options_, selection_);
+  });
+  return block_offer_;
 }
 
 void Pipeline::reset_stats() {
@@ -142,7 +150,7 @@ Stats Pipeline::stats() const {
     subtract(stats.reads, reads_before_);
     if (stats.node_cache) *stats.node_cache -= node_cache_before_;
   }
-  stats.block_offer = block_offer_;
+  stats.block_offer = block_offered();
   stats.epochs = epochs_over_.load(std::memory_order_relaxed);
   stats.bytes_read = stats.reads.bytes;
   report_rows(stats);
