@@ -1,7 +1,4 @@
-#include <algorithm>
-#include <iterator>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -13,7 +10,7 @@
 
 namespace penstock {
 
-AzurePage parse_azure_page(const std::string& body, const std::string& prefix) {
+ListedPage parse_azure_page(const std::string& body, const std::string& prefix) {
   const XmlElement root = parse_xml(body);
   const XmlElement* const blobs = root.child("Blobs");
   if (root.name != "EnumerationResults" || blobs == nullptr) throw Error::corrupt("the answer is no listing");
@@ -22,7 +19,7 @@ AzurePage parse_azure_page(const std::string& body, const std::string& prefix) {
     if (!name.starts_with(prefix)) throw Error::corrupt("the listing has what was not asked for");
     return name.substr(prefix.size());
   };
-  AzurePage page;
+  ListedPage page;
   for (const XmlElement& element : blobs->children) {
     if (element.name == "Blob") {
       std::string name = name_of(element);
@@ -51,31 +48,21 @@ AzurePage parse_azure_page(const std::string& body, const std::string& prefix) {
 std::vector<ListedObject> list_container(AzureRequests& dialect, Transport& transport, const std::string& address,
                                          const std::string& folder) {
   const std::string prefix = folder.empty() ? "" : folder + "/";
-  std::vector<ListedObject> all;
-  std::string before;
+  Listing all;
   do {
     Query query{{"restype", "container"}, {"comp", "list"}, {"delimiter", "/"}, {"prefix", prefix}};
-    if (!before.empty()) query.emplace_back("marker", before);
+    if (!all.next().empty()) query.emplace_back("marker", all.next());
     const HttpResponse answer = transport.send({.dialect = dialect, .address = address, .prepare = [&] {
                                                   return dialect.request(HttpMethod::get, address, true, query);
                                                 }});
     if (dialect.meaning(answer) != Meaning::done) throw refusal(dialect, address, answer);
     try {
-      AzurePage page = parse_azure_page(answer.body, prefix);
-      if (!page.next.empty() && page.next == before) throw Error::corrupt("the listing does not end");
-      before = std::move(page.next);
-      std::ranges::move(page.entries, std::back_inserter(all));
+      all.add(parse_azure_page(answer.body, prefix));
     } catch (const Error& error) {
       throw error.in({.dataset = address});
     }
-  } while (!before.empty());
-  const auto order = [](const ListedObject& object) {
-    return std::pair<std::string_view, bool>(object.name, object.is_folder);
-  };
-  std::ranges::sort(all, {}, order);
-  const auto twice = std::ranges::unique(all, {}, order);
-  all.erase(twice.begin(), twice.end());
-  return all;
+  } while (!all.next().empty());
+  return std::move(all).in_order();
 }
 
 }  // namespace penstock

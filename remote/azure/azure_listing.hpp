@@ -7,17 +7,12 @@
 #include <penstock/formats/places/object_store.hpp>
 #include <penstock/remote/azure/azure_requests.hpp>
 #include <penstock/remote/http/transport.hpp>
+#include <penstock/remote/text/listing.hpp>
 
 namespace penstock {
 
-/// One page of an answer to List Blobs.
-struct AzurePage {
-  std::vector<ListedObject> entries;
-  std::string next;  ///< marker of the page behind it; empty: the last one
-};
-
-/// `prefix` is what was asked for, with its slash. Throws Error: corrupt.
-AzurePage parse_azure_page(const std::string& body, const std::string& prefix);
+/// An answer to List Blobs. `prefix` is what was asked for, with its slash. Throws Error: corrupt.
+ListedPage parse_azure_page(const std::string& body, const std::string& prefix);
 
 /// All pages, in order of names. Throws Error: io, corrupt, naming `address`, which names the folder `folder`.
 std::vector<ListedObject> list_container(AzureRequests& dialect, Transport& transport, const std::string& address,

@@ -1,5 +1,3 @@
-#include <algorithm>
-#include <cctype>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -79,33 +77,22 @@ ListedPage parse_listed_page(const std::string& body, const std::string& prefix)
 std::vector<ListedObject> list_bucket(BucketRequests& dialect, Transport& transport, const std::string& folder,
                                       const BucketAddress& parts) {
   const std::string prefix = parts.key.empty() ? "" : parts.key + "/";
-  Query query{{"list-type", "2"}, {"prefix", prefix}, {"delimiter", "/"}, {"encoding-type", "url"}};
-  std::vector<ListedObject> all;
-  std::string before;
-  while (true) {
+  const Query query{{"list-type", "2"}, {"prefix", prefix}, {"delimiter", "/"}, {"encoding-type", "url"}};
+  Listing all;
+  do {
     Query asked = query;
-    if (!before.empty()) asked.emplace_back("continuation-token", before);
+    if (!all.next().empty()) asked.emplace_back("continuation-token", all.next());
     const HttpResponse answer = transport.send({.dialect = dialect, .address = folder, .prepare = [&] {
                                                   return dialect.request(HttpMethod::get, parts.bucket, "", asked);
                                                 }});
     if (dialect.meaning(answer) != Meaning::done) throw refusal(dialect, folder, answer);
     try {
-      ListedPage page = parse_listed_page(answer.body, prefix);
-      if (!page.next.empty() && page.next == before) throw Error::corrupt("the listing does not end");
-      before = std::move(page.next);
-      std::ranges::move(page.entries, std::back_inserter(all));
+      all.add(parse_listed_page(answer.body, prefix));
     } catch (const Error& error) {
       throw error.in({.dataset = folder});
     }
-    if (before.empty()) break;
-  }
-  const auto order = [](const ListedObject& object) {
-    return std::pair<std::string_view, bool>(object.name, object.is_folder);
-  };
-  std::ranges::sort(all, {}, order);
-  const auto twice = std::ranges::unique(all, {}, order);
-  all.erase(twice.begin(), twice.end());
-  return all;
+  } while (!all.next().empty());
+  return std::move(all).in_order();
 }
 
 }  // namespace penstock

@@ -8,16 +8,12 @@
 #include <penstock/remote/http/transport.hpp>
 #include <penstock/remote/s3/bucket_address.hpp>
 #include <penstock/remote/s3/bucket_requests.hpp>
+#include <penstock/remote/text/listing.hpp>
 
 namespace penstock {
 
-/// One page of an answer to ListObjectsV2 (Amazon S3 API Reference).
-struct ListedPage {
-  std::vector<ListedObject> entries;
-  std::string next;  ///< the token of the page behind it; empty: the last one
-};
-
-/// `prefix` is what was asked for, with its slash. Throws Error: corrupt.
+/// An answer to ListObjectsV2 (Amazon S3 API Reference). `prefix` is what was asked for, with its slash. Throws Error:
+/// corrupt.
 ListedPage parse_listed_page(const std::string& body, const std::string& prefix);
 
 /// All pages, in order of names. Throws Error: io, corrupt, naming `folder`.
