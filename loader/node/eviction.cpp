@@ -17,18 +17,6 @@ constexpr std::uint64_t kFewestEvents = 64;
 constexpr std::uint64_t kProbes = std::uint64_t{1} << 16;  // blocks by which those wanted last are told from others
 constexpr std::chrono::milliseconds kPlanLooks{500};
 
-// The ids of the objects that lie in a folder, by their tables' names.
-template <typename Visit>
-void each_object(const CacheFolder& folder, const Visit& visit) {
-  visit_names(folder.path() / "objects", [&](const char* name) {
-    const std::string_view text(name);
-    constexpr std::string_view kTable = ".table";
-    if (!text.ends_with(kTable)) return true;
-    if (const auto id = CachedObjectId::parsed(text.substr(0, text.size() - kTable.size()))) visit(*id);
-    return true;
-  });
-}
-
 }  // namespace
 
 template <typename Make>
@@ -130,12 +118,12 @@ std::size_t Eviction::number_of(const std::shared_ptr<ObjectTable>& object) {
 
 // Objects come and do not go: their files are removed only where nobody uses the folder.
 void Eviction::find_objects() {
-  each_object(folder_, [&](const CachedObjectId& id) {
-    if (numbers_.contains(id)) return;
+  for (const CachedObjectId& id : cached_ids(folder_)) {
+    if (numbers_.contains(id)) continue;
     std::shared_ptr<ObjectTable> table;
     static_cast<void>(caught([&] { table = ObjectTable::find(folder_, id); }));
     if (table != nullptr) number_of(table);
-  });
+  }
 }
 
 // True where others live than before.

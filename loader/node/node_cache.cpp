@@ -28,19 +28,6 @@ namespace {
 constexpr std::uint64_t kSmallestCached = 4096, kLargestCached = 256 << 10;
 constexpr std::uint64_t kFolderBytes = 256 << 10;  // what the folder's own files and names take
 
-constexpr std::string_view kTableEnd = ".table";
-
-std::vector<CachedObjectId> cached_ids(const CacheFolder& folder) {
-  std::vector<CachedObjectId> ids;
-  visit_names(folder.path() / "objects", [&](const char* name) {
-    const std::string_view text(name);
-    if (!text.ends_with(kTableEnd)) return true;
-    if (const auto id = CachedObjectId::parsed(text.substr(0, text.size() - kTableEnd.size()))) ids.push_back(*id);
-    return true;
-  });
-  return ids;
-}
-
 // Where nobody else uses the folder: what processes left behind that were killed goes, and so do objects of which
 // nothing is kept.
 std::uint64_t recount(CacheFolder& folder) {
@@ -65,7 +52,7 @@ std::uint64_t recount(CacheFolder& folder) {
   sweep_out(folder.objects(), "objects", [&](std::string_view name) {
     const std::size_t dot = name.find('.');
     return dot != std::string_view::npos && known.contains(std::string(name.substr(0, dot))) &&
-           (name.substr(dot) == kTableEnd || name.substr(dot) == ".data");
+           (name.substr(dot) == kTableEnding || name.substr(dot) == kDataEnding);
   });
   sweep_out(folder.plans(), "plans", [](std::string_view) { return false; });
   return bytes;

@@ -15,6 +15,7 @@
 #include <penstock/base/error_number.hpp>
 #include <penstock/base/sigbus_guard.hpp>
 #include <penstock/formats/io/crc32c.hpp>
+#include <penstock/formats/io/folder_entries.hpp>
 #include <penstock/formats/io/hash.hpp>
 #include <penstock/loader/node/object_table.hpp>
 
@@ -27,10 +28,10 @@ constexpr std::uint64_t kSecondHash = 0x6E6F6465'20636163;
 constexpr std::size_t kTextBytes = 3800;  // of address and version together
 
 std::string table_name(const CachedObjectId& id) {
-  return id.text() + ".table";
+  return id.text().append(kTableEnding);
 }
 std::string data_name(const CachedObjectId& id) {
-  return id.text() + ".data";
+  return id.text().append(kDataEnding);
 }
 
 int most_open_data() {
@@ -182,6 +183,17 @@ std::shared_ptr<ObjectTable> ObjectTable::find(CacheFolder& folder, const Cached
   const std::uint64_t bytes = kHeaderBytes + blocks * sizeof(std::uint64_t);
   if (static_cast<std::uint64_t>(found.st_size) != bytes) return nullptr;
   return std::shared_ptr<ObjectTable>(new ObjectTable(folder, id, std::move(*header), SharedMap(fd, bytes, true)));
+}
+
+std::vector<CachedObjectId> cached_ids(const CacheFolder& folder) {
+  std::vector<CachedObjectId> ids;
+  visit_names(folder.path() / "objects", [&](const char* name) {
+    const std::string_view text(name);
+    if (!text.ends_with(kTableEnding)) return true;
+    if (const auto id = CachedObjectId::parsed(text.substr(0, text.size() - kTableEnding.size()))) ids.push_back(*id);
+    return true;
+  });
+  return ids;
 }
 
 std::shared_ptr<ObjectTable> ObjectTable::make(CacheFolder& folder, const CachedObjectId& id, const Header& header) {

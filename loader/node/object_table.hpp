@@ -30,6 +30,12 @@ struct CachedObjectId {
   friend auto operator<=>(const CachedObjectId&, const CachedObjectId&) = default;
 };
 
+/// Behind the id, of an object's two files in objects/.
+constexpr std::string_view kTableEnding = ".table", kDataEnding = ".data";
+
+/// Of the objects that have a table in the folder, sound or not. Throws Error: io; resource.
+std::vector<CachedObjectId> cached_ids(const CacheFolder& folder);
+
 /// NAME.table: a page of header, then an entry of 8 bytes for each block, which all processes have in memory:
 ///
 ///     +0  crc32c of the block's bytes, begun with a number that object and block give
