@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
-#include <cstdlib>
 #include <cstring>
 #include <optional>
 #include <string>
@@ -248,12 +247,9 @@ fs::path root_of(const fs::path& shard) {
 
 std::vector<fs::path> sidecar_paths(const fs::path& shard) {
   std::vector<fs::path> paths{beside(shard)};
-  if (const fs::path cache = index_folder(); !cache.empty()) {
-    std::error_code ignored;
-    const fs::path absolute = fs::weakly_canonical(shard, ignored);
-    paths.push_back(
-        cache / (absolute.filename().string() + "-" + hexadecimal(hash64(absolute.string())).append(kSidecarEnding)));
-  }
+  std::error_code ignored;
+  fs::path kept = place_in_index_folder(fs::weakly_canonical(shard, ignored), kSidecarEnding);
+  if (!kept.empty()) paths.push_back(std::move(kept));
   return paths;
 }
 

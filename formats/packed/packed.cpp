@@ -50,7 +50,6 @@ Dataset open_as_it_is(const std::filesystem::path& folder) {
   });
 
   std::vector<Dataset::Shard> shards;
-  std::uint64_t samples = 0;
   for (const ManifestShard& entry : manifest.shards) {
     shards.push_back(in_shard(folder, entry.name, [&] {
       Index index = Index::open(folder / index_name(entry.name));
@@ -58,17 +57,23 @@ Dataset open_as_it_is(const std::filesystem::path& folder) {
       auto pins = pins_of(folder, entry, index);
       return Dataset::Shard{.index = std::move(index), .root = folder, .name = entry.name, .pins = std::move(pins)};
     }));
-    samples += entry.samples;
   }
+  return dataset_of(folder, std::move(manifest), std::move(text), std::move(shards));
+}
+
+}  // namespace
+
+Dataset dataset_of(const std::filesystem::path& folder, Manifest manifest, std::string text,
+                   std::vector<Dataset::Shard> shards) {
+  std::uint64_t samples = 0;
+  for (const ManifestShard& entry : manifest.shards) samples += entry.samples;
   if (samples != manifest.samples) {
     throw Error::corrupt("its shards do not add up to its number of samples",
-                         {.dataset = folder.string(), .shard = manifest_name});
+                         {.dataset = folder.string(), .shard = std::string(Manifest::kFileName)});
   }
   return Dataset(folder, std::move(manifest.format), std::move(shards), std::move(manifest.classes), true,
                  std::move(text));
 }
-
-}  // namespace
 
 // Description, indexes and shards are those of one dataset, also while another one takes its place.
 Dataset open_packed(const std::filesystem::path& folder) {

@@ -3,8 +3,11 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <string>
+#include <vector>
 
 #include <penstock/formats/dataset.hpp>
+#include <penstock/formats/packed/manifest.hpp>
 
 namespace penstock {
 
@@ -12,6 +15,11 @@ namespace penstock {
 /// manifest names, and each shard as long as it was.
 /// Throws Error: io; corrupt, unsupported (a later version), naming the file.
 Dataset open_packed(const std::filesystem::path& folder);
+
+/// The dataset that the manifest describes, whose shards these are; `text`: the manifest's own. Throws Error: corrupt,
+/// where their samples do not add up.
+Dataset dataset_of(const std::filesystem::path& folder, Manifest manifest, std::string text,
+                   std::vector<Dataset::Shard> shards);
 
 /// Reads one shard of a packed dataset, its index included, and compares the checksums with penstock.json.
 /// Throws Error: io; corrupt, naming the shard; invalid_argument, when the dataset is not packed.

@@ -12,6 +12,7 @@
 #include <penstock/formats/io/hash.hpp>
 #include <penstock/formats/packed/combined_index.hpp>
 #include <penstock/formats/packed/manifest.hpp>
+#include <penstock/formats/packed/packed.hpp>
 #include <penstock/formats/packed/shard_sum.hpp>
 #include <penstock/formats/packed/stored_dataset.hpp>
 #include <penstock/formats/places/places.hpp>
@@ -159,7 +160,6 @@ Dataset open_stored_dataset(const fs::path& folder) {
   std::vector<Index> indexes = StoredIndexes(folder, manifest, text).get();
   expect_files(folder, indexes);
   std::vector<Dataset::Shard> shards;
-  std::uint64_t samples = 0;
   for (std::size_t i = 0; i < manifest.shards.size(); ++i) {
     const ManifestShard& entry = manifest.shards[i];
     try {
@@ -176,14 +176,8 @@ Dataset open_stored_dataset(const fs::path& folder) {
     } catch (...) {
       throw handled_error({.dataset = folder.string(), .shard = entry.name});
     }
-    samples += entry.samples;
   }
-  if (samples != manifest.samples) {
-    throw Error::corrupt("its shards do not add up to its number of samples",
-                         {.dataset = folder.string(), .shard = manifest_name});
-  }
-  return Dataset(folder, std::move(manifest.format), std::move(shards), std::move(manifest.classes), true,
-                 std::move(text));
+  return dataset_of(folder, std::move(manifest), std::move(text), std::move(shards));
 }
 
 }  // namespace penstock

@@ -106,10 +106,9 @@ FileIdentity identity_of_place(const fs::path& place) {
 
 void visit_place(const fs::path& folder, const std::function<bool(const char* name)>& visit) {
   if (!is_address(folder)) return visit_names(folder, visit);
-  const auto names = asking([&](SeenPlaces& seen) { return seen.list(folder.native()); });
-  for (const ListedObject& one : names) {
-    if (!visit(one.name.c_str())) return;
-  }
+  asking([&](SeenPlaces& seen) {
+    std::ranges::all_of(seen.list(folder.native()), [&](const ListedObject& one) { return visit(one.name.c_str()); });
+  });
 }
 
 void expect_places(std::span<const fs::path> places) {
