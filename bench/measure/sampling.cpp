@@ -37,7 +37,7 @@ class Study {
     SamplingReport report;
     report.dataset = summarise(source_);
     report.machine = this_machine(uring_refusal());
-    report.file_system = disk_of(source_.path()).file_system;
+    report.file_system = file_system_of(source_);
     report.field = field_;
     report.points = options_.points;
     load_compared();

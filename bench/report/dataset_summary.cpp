@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include <penstock/base/error.hpp>
+#include <penstock/base/machine.hpp>
 #include <penstock/base/printable.hpp>
 #include <penstock/bench/report/dataset_summary.hpp>
 #include <penstock/bench/report/units.hpp>
@@ -136,6 +137,11 @@ std::string DatasetSummary::checksums() const {
   if (checked == 0) return "none";
   if (checked == values) return "every value";
   return with_commas(checked) + " of " + with_commas(values) + " values";
+}
+
+std::string file_system_of(const Dataset& dataset) {
+  if (dataset.in_store()) return "store";
+  return disk_of(dataset.path_of_shard(0)).file_system;
 }
 
 DatasetSummary summarise(const Dataset& dataset, std::uint64_t probes) {

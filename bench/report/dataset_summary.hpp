@@ -44,6 +44,9 @@ std::map<std::string, std::string> left_out(const Dataset& dataset);
 /// As DatasetSummary::no_classes: "loose.jpg" lies in no class folder.
 std::string no_classes(const Dataset& dataset);
 
+/// That a report names: of the first shard; "store" where that lies in one. Throws Error: io.
+std::string file_system_of(const Dataset& dataset);
+
 /// Reads the index, and the heads of at most `probes` values of each field.
 DatasetSummary summarise(const Dataset& dataset, std::uint64_t probes = 64);
 

@@ -3,7 +3,6 @@
 #include <cmath>
 #include <cstdlib>
 
-#include <penstock/base/machine.hpp>
 #include <penstock/bench/report/units.hpp>
 #include <penstock/device/device.hpp>
 #include <penstock/loader/read/read_engine.hpp>
@@ -117,11 +116,6 @@ TrialOptions BenchOptions::trial() const {
   trial.checksums = checksums_named(checksums);
   trial.keep_going = [] { return !interrupted(); };
   return trial;
-}
-
-std::string file_system_of(const Dataset& dataset) {
-  if (dataset.in_store()) return "store";
-  return disk_of(dataset.path_of_shard(0)).file_system;
 }
 
 void fill_node_caches(std::span<const Subject> subjects, const TrialOptions& trial) {

@@ -34,9 +34,6 @@ struct BenchOptions {
   Subject subject(const std::string& dataset) const;
 };
 
-/// That a report names: of the first shard; "store" where that lies in one. Throws Error: io.
-std::string file_system_of(const Dataset& dataset);
-
 /// Of datasets in stores; shows how far it is. Throws what reading throws.
 void fill_node_caches(std::span<const Subject> subjects, const TrialOptions& trial);
 

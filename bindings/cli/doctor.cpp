@@ -1,4 +1,3 @@
-#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -10,6 +9,7 @@
 #include <penstock/device/cuda/cufile.hpp>
 #include <penstock/device/cuda/nvjpeg.hpp>
 #include <penstock/formats/format.hpp>
+#include <penstock/formats/index/index_folder.hpp>
 #include <penstock/loader/read/uring/uring_refusal.hpp>
 
 #include "command.hpp"
@@ -65,11 +65,9 @@ std::string libraries_text(const Machine& machine) {
   return text;
 }
 
-std::string index_folder() {
-  for (const auto& [name, below] : {std::pair("PENSTOCK_INDEX_DIR", ""), std::pair("XDG_CACHE_HOME", "/penstock"),
-                                    std::pair("HOME", "/.cache/penstock")})
-    if (const char* value = std::getenv(name); value != nullptr && *value != '\0')
-      return std::string(value) + below + ", where they cannot be kept beside their data";
+std::string indexes_text() {
+  if (const std::filesystem::path folder = index_folder(); !folder.empty())
+    return folder.string() + ", where they cannot be kept beside their data";
   return "nowhere but beside their data: set PENSTOCK_INDEX_DIR for datasets on read-only storage";
 }
 
@@ -100,7 +98,7 @@ int run(const std::string& path) {
   line("packings", packings());
   line("libraries", libraries_text(machine));
   line("disk", disk_text(path));
-  line("indexes", index_folder());
+  line("indexes", indexes_text());
   print(text);
   return 0;
 }
