@@ -9,6 +9,8 @@ import shutil
 from . import Dataset, Error
 from . import open as _open
 
+TELL_EVERY = 0.5  # seconds between two words of a part to the client
+PATIENCE = 30  # seconds for parts to stop
 NOT_RETRIED = ("invalid_argument", "corrupt", "unsupported", "shape")  # would fail again
 
 _PART = re.compile(r"part-\d{5,}-of-(\d{5,})(\.partial)?")

@@ -17,13 +17,10 @@ except ImportError as failure:
 from . import Dataset, Error, finish_pack
 from . import pack as _pack
 from ._packing import packing_options
-from ._parts import NOT_RETRIED, Stopped, joins, naming, prepare
+from ._parts import NOT_RETRIED, PATIENCE, TELL_EVERY, Stopped, joins, naming, prepare
 from ._progress import Bar
 
 __all__ = ["pack"]
-
-_TELL_EVERY = 0.5  # seconds between two words of a part to the client
-_PATIENCE = 30  # seconds for parts to stop
 
 
 def pack(
@@ -128,7 +125,7 @@ class _Run:
             self._wait(ranks)
         except BaseException:
             stop.set()  # the parts at work see it soon; those that wait for a thread then end at once
-            distributed.wait(list(ranks), timeout=_PATIENCE)
+            distributed.wait(list(ranks), timeout=PATIENCE)
             raise
         finally:
             client.cancel(list(ranks))
@@ -138,7 +135,7 @@ class _Run:
         waiting = set(ranks)
         while waiting:
             try:
-                waited: Any = distributed.wait(list(waiting), timeout=_TELL_EVERY, return_when="FIRST_COMPLETED")
+                waited: Any = distributed.wait(list(waiting), timeout=TELL_EVERY, return_when="FIRST_COMPLETED")
                 done = waited.done
             except distributed.TimeoutError:
                 done = set()
@@ -186,7 +183,7 @@ def _pack_part(
 
     def tell(samples: int, _total: int, nbytes: int) -> None:
         nonlocal told
-        if time.monotonic() - told < _TELL_EVERY:
+        if time.monotonic() - told < TELL_EVERY:
             return
         told = time.monotonic()
         if stop.is_set():

@@ -16,13 +16,10 @@ except ImportError as failure:
 from . import Dataset, Error, finish_pack
 from . import pack as _pack
 from ._packing import packing_options
-from ._parts import NOT_RETRIED, Stopped, joins, naming, prepare
+from ._parts import NOT_RETRIED, PATIENCE, TELL_EVERY, Stopped, joins, naming, prepare
 from ._progress import Bar
 
 __all__ = ["pack"]
-
-_TELL_EVERY = 0.5  # seconds between two words of a part to the client
-_PATIENCE = 30  # seconds for parts to stop
 
 
 def pack(
@@ -142,7 +139,7 @@ class _Run:
             self._wait(ranks, watch)
         except BaseException:
             ray.get(watch.stop.remote())  # the parts at work see it soon; those that wait for a core then end at once
-            ray.wait(list(ranks), num_returns=len(ranks), timeout=_PATIENCE)
+            ray.wait(list(ranks), num_returns=len(ranks), timeout=PATIENCE)
             for reference in ranks:
                 ray.cancel(reference)
             raise
@@ -152,7 +149,7 @@ class _Run:
     def _wait(self, ranks: dict[Any, int], watch: Any) -> None:
         waiting = list(ranks)
         while waiting:
-            done, waiting = ray.wait(waiting, timeout=_TELL_EVERY)
+            done, waiting = ray.wait(waiting, timeout=TELL_EVERY)
             for reference in done:
                 self._take(reference, ranks[reference])
             if self._bar is not None:
@@ -187,7 +184,7 @@ def _pack_part(
 
     def tell(samples: int, _total: int, nbytes: int) -> None:
         nonlocal told
-        if time.monotonic() - told < _TELL_EVERY:
+        if time.monotonic() - told < TELL_EVERY:
             return
         told = time.monotonic()
         if not ray.get(watch.tell.remote(rank, samples, nbytes)):
