@@ -116,6 +116,16 @@ def moto(folder):
             process.wait()
 
 
+def client_with_bucket(endpoint):
+    """boto3's, of a store with an empty bucket called "bucket"."""
+    boto3 = pytest.importorskip("boto3")
+    client = boto3.client(
+        "s3", endpoint_url=endpoint, region_name="us-east-1", aws_access_key_id=KEY, aws_secret_access_key=SECRET
+    )
+    client.create_bucket(Bucket="bucket")
+    return client
+
+
 class Handler(http.server.BaseHTTPRequestHandler):
     """Hands each request to `server.answer(request)`, which returns (status, headers, body)."""
 

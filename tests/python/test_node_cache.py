@@ -8,11 +8,9 @@ import subprocess
 import sys
 
 import pytest
+from web import Server
 
 import penstock as ps
-
-sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "remote"))
-from server import Server
 
 RANK = pathlib.Path(__file__).with_name("node_cache_rank.py")
 PACKINGS = ("tar", "zip", "tfrecord", "mds", "hdf5", "lmdb")

@@ -1,24 +1,18 @@
 """Datasets on a web server are those of the local copy, to Python and to the command, with few requests."""
 
-import json
-import os
 import pathlib
 import pickle
 import shutil
-import sys
 import urllib.request
 
 import numpy as np
 import pytest
 from command import fails, run
+from web import Server, log_of, needs_remote
 
 import penstock as ps
 
-sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "remote"))
-from server import Server
-
-PROBE = os.environ.get("PENSTOCK_REMOTE_PROBE")
-pytestmark = pytest.mark.skipif(not PROBE, reason="PENSTOCK_REMOTE_PROBE names no program: libcurl was not found")
+pytestmark = needs_remote
 SAMPLES = 64
 
 
@@ -51,8 +45,7 @@ def server(served, tmp_path, monkeypatch):
 def requests_of(server, work):
     urllib.request.urlopen(server.root + "/_clear").close()
     work()
-    with urllib.request.urlopen(server.root + "/_log") as answer:
-        return [each for each in json.load(answer) if "/_" not in str(each)]
+    return [each for each in log_of(server) if "/_" not in str(each)]
 
 
 def digest(source):

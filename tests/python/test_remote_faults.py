@@ -5,17 +5,13 @@ import os
 import pathlib
 import random
 import subprocess
-import sys
 import time
 import urllib.request
 
 import pytest
+from web import PROBE, Server, log_of, needs_remote
 
-sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "remote"))
-from server import Server
-
-PROBE = os.environ.get("PENSTOCK_REMOTE_PROBE")
-pytestmark = pytest.mark.skipif(not PROBE, reason="PENSTOCK_REMOTE_PROBE names no program: libcurl was not found")
+pytestmark = needs_remote
 SIZE = 3_000_000
 CERTIFICATES = ("CURL_CA_BUNDLE", "SSL_CERT_FILE", "SSL_CERT_DIR")
 
@@ -45,11 +41,6 @@ def probe(what, address, file="", timeout=60, words=(), **environment):
         capture_output=True, text=True, timeout=timeout, check=True, env={**plain, **own, **others},
     )  # fmt: skip
     return [json.loads(line) for line in ran.stdout.splitlines()], ran.stderr
-
-
-def log_of(server):
-    with urllib.request.urlopen(server.root + "/_log") as answer:
-        return json.load(answer)
 
 
 def reads(server, folder, faults, reads=8, what="ranges", **environment):

@@ -38,16 +38,8 @@ def local_fixture(tmp_path_factory):
 
 @pytest.fixture(name="store", scope="module")
 def store_fixture(tmp_path_factory, local):
-    boto3 = pytest.importorskip("boto3")
     with stores.moto(tmp_path_factory.mktemp("moto")) as address:
-        client = boto3.client(
-            "s3",
-            endpoint_url=address,
-            region_name="us-east-1",
-            aws_access_key_id=stores.KEY,
-            aws_secret_access_key=stores.SECRET,
-        )
-        client.create_bucket(Bucket="bucket")
+        client = stores.client_with_bucket(address)
         for file in local.rglob("*"):
             if not file.is_file() or "penstock-idx" in file.name:
                 continue

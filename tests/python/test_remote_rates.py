@@ -2,22 +2,16 @@
 disk tells nothing of either."""
 
 import json
-import os
-import pathlib
 import re
-import sys
 
 import numpy as np
 import pytest
 from command import run
+from web import Server, needs_remote
 
 import penstock as ps
 
-sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "remote"))
-from server import Server
-
-PROBE = os.environ.get("PENSTOCK_REMOTE_PROBE")
-pytestmark = pytest.mark.skipif(not PROBE, reason="PENSTOCK_REMOTE_PROBE names no program: libcurl was not found")
+pytestmark = needs_remote
 SAMPLES = 256
 
 

@@ -30,16 +30,7 @@ def moto_fixture(tmp_path_factory):
 
 @pytest.fixture(name="client", scope="module")
 def client_fixture(moto):
-    boto3 = pytest.importorskip("boto3")
-    client = boto3.client(
-        "s3",
-        endpoint_url=moto,
-        region_name="us-east-1",
-        aws_access_key_id=stores.KEY,
-        aws_secret_access_key=stores.SECRET,
-    )
-    client.create_bucket(Bucket="bucket")
-    return client
+    return stores.client_with_bucket(moto)
 
 
 @pytest.fixture(name="store")

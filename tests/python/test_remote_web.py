@@ -3,17 +3,13 @@
 import io
 import json
 import pathlib
-import sys
 import tarfile
-import urllib.request
 
 import numpy as np
 import pytest
+from web import Server, log_of
 
 import penstock as ps
-
-sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "remote"))
-from server import Server
 
 PACKINGS = ("tar", "zip", "tfrecord", "mds", "hdf5", "lmdb")
 
@@ -30,11 +26,6 @@ def packed_fixture(images, tmp_path_factory):
 def server_fixture(packed):
     with Server(packed) as server:
         yield server
-
-
-def log_of(server):
-    with urllib.request.urlopen(server.root + "/_log") as answer:
-        return json.load(answer)
 
 
 def state_of(dataset):

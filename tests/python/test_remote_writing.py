@@ -8,9 +8,9 @@ import time
 
 import pytest
 import stores
+from command import COMMAND
 
 import penstock as ps
-from command import COMMAND
 
 FORMATS = ["tar", "zip", "tfrecord", "mds", "hdf5", "lmdb"]
 
@@ -18,7 +18,6 @@ FORMATS = ["tar", "zip", "tfrecord", "mds", "hdf5", "lmdb"]
 @pytest.fixture(name="client", scope="module")
 def client_fixture(tmp_path_factory):
     """Of boto3, at a moto that this process finds too."""
-    boto3 = pytest.importorskip("boto3")
     with stores.moto(tmp_path_factory.mktemp("moto")) as endpoint, pytest.MonkeyPatch.context() as patch:
         for name in os.environ:
             if name.startswith(stores.OWN):
@@ -26,10 +25,7 @@ def client_fixture(tmp_path_factory):
         patch.setenv("HOME", str(tmp_path_factory.mktemp("home")))
         for name, value in stores.keys(endpoint, PENSTOCK_REMOTE_DEADLINE="20").items():
             patch.setenv(name, value)
-        client = boto3.client("s3", endpoint_url=endpoint, region_name="us-east-1",
-                              aws_access_key_id=stores.KEY, aws_secret_access_key=stores.SECRET)
-        client.create_bucket(Bucket="bucket")
-        yield client
+        yield stores.client_with_bucket(endpoint)
 
 
 @pytest.fixture(name="labels")
