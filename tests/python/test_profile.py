@@ -509,6 +509,24 @@ def test_what_helps_a_data_loader_follows_from_what_its_processes_did(monkeypatc
     assert "loading ahead" in judged(here=shares(900, 0)) and "is elsewhere" in judged(here=shares(10, 0))
 
 
+def test_what_was_not_seen_is_not_called_waiting():
+    text = judged(num_workers=0)
+    assert "it loads in this process (num_workers=0), and nothing during a step: " in text and "meanwhile" not in text
+
+
+def test_waits_on_both_sides_of_a_power_of_two_stand_for_each_other():
+    seen, edge = scheduling.Scheduling(), 1 << 25
+    waits = Times().waits
+    for _ in range(10):
+        waits.add(edge + 2 * MS)
+    seen.looked = {edge.bit_length() - 1: scheduling.Shares(observed=1000, core=900)}
+    assert seen.here(waits).on_core == pytest.approx(0.9)
+    seen.looked[edge.bit_length()] = scheduling.Shares(observed=1000, core=100)
+    assert seen.here(waits).on_core == pytest.approx(0.1)
+    seen.looked = {edge.bit_length() - 2: scheduling.Shares(observed=1000, core=900)}
+    assert seen.here(waits).observed == 0
+
+
 @pytest.mark.parametrize(
     ("binds", "ours"), [("storage latency", "loader"), ("consumer", "model"), ("unknown", "unknown")]
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import os
 import random
 import threading
@@ -74,14 +75,22 @@ class Scheduling:
             self._chance = random.Random(0)
 
     def here(self, waits: Histogram) -> Shares:
-        """Of the loop's own thread, in all those waits: short and long ones count as much as they come to. Nothing where
-        those that were not looked at come to more than the others."""
+        """Of the loop's own thread, in all those waits: short and long ones count as much as they come to, and where none was
+        looked at, those of half and twice as long stand for them. Nothing where the rest comes to more than that."""
         seen, sums = Shares(), waits.sums()
         with self._lock:
-            for bits, shares in self.looked.items():
-                whole = sums.get(bits, 0)
-                seen = seen.plus(whole, round(whole * shares.on_core), round(whole * shares.runnable))
+            for bits, whole in sums.items():
+                shares = self._like(bits)
+                if shares.observed:
+                    seen = seen.plus(whole, round(whole * shares.on_core), round(whole * shares.runnable))
         return seen if seen.observed > sum(sums.values()) / 2 else Shares()
+
+    def _like(self, bits: int) -> Shares:
+        """Of looks at waits of so many bits, or else of one bit more or less: like waits lie on both sides of a power of two."""
+        if (own := self.looked.get(bits, Shares())).observed:
+            return own
+        near = [self.looked[beside] for beside in (bits - 1, bits + 1) if beside in self.looked]
+        return functools.reduce(lambda sum, one: sum.plus(one.observed, one.core, one.waiting), near, Shares())
 
     def before(self, iterator: Any, now: int) -> Look | None:
         """Once a look is due, before a next(); nothing where this one is not looked at. `now`: of time.perf_counter_ns()."""

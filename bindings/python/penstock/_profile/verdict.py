@@ -124,7 +124,8 @@ def _advice(scheduling: Scheduling, times: Times, about: About) -> str:
             if here.computing < _RESTS
             else "computes and waits"
         )
-        text = f"; it loads in this process (num_workers=0), which {kind} meanwhile ({_told(here)}), and nothing during a step"
+        meanwhile = f", which {kind} meanwhile ({_told(here)})" if here.observed else ""
+        text = f"; it loads in this process (num_workers=0){meanwhile}, and nothing during a step"
         if usable > 1:
             return f"{text}: num_workers={usable} is a beginning on {machine}"
         return f"{text}: num_workers=1 loads during steps that leave the core free, as on a GPU"
