@@ -5,6 +5,7 @@
 
 #include <penstock/formats/io/descriptor.hpp>
 #include <penstock/formats/io/hash.hpp>
+#include <penstock/formats/places/places.hpp>
 #include <penstock/loader/fetch/value_checks.hpp>
 #include <penstock/loader/work/error_location.hpp>
 
@@ -27,6 +28,7 @@ std::string digits_of(std::uint32_t sum) {
 
 // Clean pages that no mapping holds are read from storage again.
 void forget_pages(const Dataset& dataset, const Extent& extent) {
+  if (dataset.stored_object(extent.file) != nullptr) return;
   const Descriptor file = Descriptor::open(dataset.file(extent.file).path, O_RDONLY);
   ::posix_fadvise(file.get(), static_cast<off_t>(extent.offset), static_cast<off_t>(extent.length),
                   POSIX_FADV_DONTNEED);
@@ -172,9 +174,9 @@ std::vector<std::byte> read_again(const Dataset& dataset, std::uint64_t sample, 
   }
   const Extent& extent = pieces[0].extent;
   const std::filesystem::path path = dataset.file(extent.file).path;
-  const Descriptor file = Descriptor::open(path, O_RDONLY);
+  const auto source = open_byte_source(path, dataset.stored_object(extent.file), Access::anywhere);
   std::vector<std::byte> bytes(length);
-  if (read_at(file.get(), bytes, extent.offset + begin, path) != length)
+  if (source->read(extent.offset + begin, bytes) != length)
     throw Error::corrupt("file ends inside the field", {.shard = path.string(), .offset = extent.offset + begin});
   return bytes;
 }

@@ -1,4 +1,6 @@
 // Which parts of values are read to be checked, and what is read again.
+#include <algorithm>
+#include <array>
 #include <filesystem>
 #include <span>
 #include <string>
@@ -7,11 +9,13 @@
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 
 #include <penstock/formats/io/descriptor.hpp>
 #include <penstock/loader/fetch/value_checks.hpp>
 #include <penstock/loader/prepare.hpp>
 
+#include "support/folder_store.hpp"
 #include "support/loading.hpp"
 #include "support/skip.hpp"
 
@@ -89,6 +93,56 @@ TEST_CASE("what is read again comes from storage: pages that the system keeps ar
   const auto again = read_again(dataset, 0, 0, 100, 1000);
   CHECK(std::ranges::equal(again, std::span(value).subspan(100, 1000)));
   CHECK_FALSE(in_memory(path, last));
+}
+
+TEST_CASE("what came wrong from a store is asked of it again, and told if it comes wrong twice") {
+  const TemporaryFolder folder;
+  FolderStore store(folder / "store");
+  std::filesystem::create_directories(folder / "store" / "bucket");
+  const Dataset local = one_long_value(folder, 50'000);
+  std::filesystem::copy(folder / "packed", folder / "store" / "bucket" / "packed",
+                        std::filesystem::copy_options::recursive);
+  const Dataset dataset = open("s3://bucket/packed");
+  REQUIRE(dataset.in_store());
+  std::vector<Piece> pieces;
+  REQUIRE(dataset.locate(0, 0, pieces));
+  const auto file = store.file_of(dataset.stored_object(pieces.at(0).extent.file)->address);
+  const auto flip = [&] {  // as nobody can see by the object's version
+    const Descriptor written = Descriptor::open(file, O_RDWR);
+    struct stat found {};
+    REQUIRE(::fstat(written.get(), &found) == 0);
+    char byte = 0;
+    const auto at = static_cast<off_t>(pieces[0].extent.offset + 1234);
+    REQUIRE(::pread(written.get(), &byte, 1, at) == 1);
+    byte = static_cast<char>(byte ^ 4);
+    REQUIRE(::pwrite(written.get(), &byte, 1, at) == 1);
+    const std::array<timespec, 2> times{found.st_atim, found.st_mtim};
+    REQUIRE(::futimens(written.get(), times.data()) == 0);
+  };
+  LoaderOptions options;
+  options.batch_size = 1;
+  options.publish = false;
+  options.checksums = Checksums::always;
+  options.fields = {{"bin", raw()}};
+  for (const bool twice : {false, true}) {
+    CAPTURE(twice);
+    flip();
+    int ranges = 0;
+    store.before = [&](const std::string& verb, const std::string&) {
+      if (verb == "range" && ++ranges == 2 && !twice) flip();
+    };
+    Loader loader(dataset, options);
+    if (twice) {
+      CHECK_THROWS_WITH_AS(loader.next(), doctest::Contains("they were read twice"), Error);
+    } else {
+      const auto batch = loader.next();
+      REQUIRE(batch.has_value());
+      const auto whole = read_field(local, 0, 0);
+      CHECK(std::ranges::equal(std::as_bytes((*batch)["bin"].as<std::uint8_t>()), whole));
+      CHECK(loader.stats().checks.mismatches == 1);
+    }
+    store.before = {};
+  }
 }
 
 }  // namespace penstock::test::value_checks_test
