@@ -262,7 +262,8 @@ EngineOptions engine_options(const LoaderOptions& options) {
           .threads = options.engine_threads,
           .depth = options.engine_depth,
           .merge_gap_bytes = options.merge_gap_bytes,
-          .merge_bytes = options.merge_bytes};
+          .merge_bytes = options.merge_bytes,
+          .block_window = options.read_window};
 }
 
 EngineOptions engine_options(const LoaderOptions& options, const Program& program) {

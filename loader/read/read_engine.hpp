@@ -92,9 +92,10 @@ struct EngineOptions {
   bool rows = false;  ///< values are rows as they are: what is resident is copied from a mapping, without a system call
   unsigned threads = 0;  ///< reader threads: rings, or pread threads; 0 chooses (1 ring, 16 pread threads)
   unsigned depth = 256;  ///< requests in flight per ring
-  std::uint64_t merge_gap_bytes = 32 << 10;       ///< extents this close are read as one
-  std::uint64_t merge_bytes = 1 << 20;            ///< as long as the read stays within this
-  std::shared_ptr<NodeCacheUse> node_cache = {};  ///< of what is read from stores; null: nothing is kept
+  std::uint64_t merge_gap_bytes = 32 << 10;              ///< extents this close are read as one
+  std::uint64_t merge_bytes = 1 << 20;                   ///< as long as the read stays within this
+  std::shared_ptr<NodeCacheUse> node_cache = {};         ///< of what is read from stores; null: nothing is kept
+  std::uint64_t block_window = std::uint64_t{64} << 20;  ///< bytes of whole blocks for it that are on their way at once
 };
 
 /// The engine and why it is that one: "resident: 64 of 64 probed pages in memory", "io_uring refused: EPERM".

@@ -29,7 +29,7 @@ struct StoreJob {
   std::vector<ReadRequest> requests = {};
   StoredRange wanted = {};                   ///< with a cache: the whole blocks around all of the requests
   StoredRange fetched = {};                  ///< those of them that the store is asked for; empty: the cache has all
-  std::unique_ptr<std::byte[]> buffer = {};  ///< what is fetched of whole blocks
+  std::unique_ptr<std::byte[]> buffer = {};  ///< what is fetched of whole blocks, once there is room for it
   std::size_t ranges = 0;                    ///< that the store has still to answer
   std::exception_ptr failure = {};
   std::list<StoreJob>::iterator self = {};  ///< where it stands among those that the store has
@@ -78,10 +78,13 @@ struct StoreEngine::State {
   void push(std::span<const ReadRequest> requests);
   void push_again(std::span<const ReadRequest> requests);
   void add_plain(std::vector<ReadRequest> requests, StoreJobs& made, std::vector<RangeRead>& reads);
-  void add_cached(std::vector<ReadRequest> requests, bool again, StoreJobs& made, StoreJobs& hits,
-                  std::vector<RangeRead>& reads);
+  void add_cached(std::vector<ReadRequest> requests, bool again, StoreJobs& made, StoreJobs& hits);
   void ask_for(StoreJob& job, std::vector<RangeRead>& reads);
-  void send(StoreJobs& made, StoreJobs& hits, std::vector<RangeRead> reads);
+  void send(StoreJobs& made, std::vector<RangeRead> reads);
+  void send_cached(StoreJobs& made, StoreJobs& hits);
+  void begin_waiting();
+  void take_those_with_room(StoreJobs& begun);
+  void is_through(const StoreJob& job);
   void came(StoreJob& job, std::exception_ptr failure);
   void answer(const StoreJob& job);
   void run(const std::stop_token& stop);
@@ -101,8 +104,10 @@ struct StoreEngine::State {
 
   std::mutex mutex;  // guards what follows
   std::condition_variable_any changed;
-  StoreJobs sent;       // that the store has
-  StoreJobs for_cache;  // that the threads are to serve
+  StoreJobs waiting;              // for room in the window of blocks, in their order
+  StoreJobs sent;                 // that the store has
+  StoreJobs for_cache;            // that the threads are to serve
+  std::uint64_t block_bytes = 0;  // of the buffers of jobs that are sent, or served
   std::chrono::steady_clock::time_point busy_since{};
 };
 
@@ -117,11 +122,12 @@ void StoreEngine::State::push(std::span<const ReadRequest> requests) {
     const bool is_cached = cache != nullptr && cache->block_bytes(request.extent.file) != 0;
     (!inside ? beyond : is_cached ? cached : plain).push_back(request);
   }
-  StoreJobs made, hits;
+  StoreJobs made, made_cached, hits;
   std::vector<RangeRead> reads;
   add_plain(std::move(plain), made, reads);
-  add_cached(std::move(cached), false, made, hits, reads);
-  send(made, hits, std::move(reads));
+  add_cached(std::move(cached), false, made_cached, hits);
+  send(made, std::move(reads));
+  send_cached(made_cached, hits);
   for (const ReadRequest& request : beyond) core.answer(request.tag, core.failure_of(request.extent, 0));
 }
 
@@ -132,9 +138,8 @@ void StoreEngine::State::push_again(std::span<const ReadRequest> requests) {
     const std::shared_lock lock(sending);
     if (cancelled) refuse_at_the_end();
     StoreJobs made, hits;
-    std::vector<RangeRead> reads;
-    add_cached({requests.begin(), requests.end()}, true, made, hits, reads);
-    send(made, hits, std::move(reads));
+    add_cached({requests.begin(), requests.end()}, true, made, hits);
+    send_cached(made, hits);
   });
   if (failure != nullptr) core.fail(requests, failure);
 }
@@ -151,8 +156,7 @@ void StoreEngine::State::add_plain(std::vector<ReadRequest> requests, StoreJobs&
   }
 }
 
-void StoreEngine::State::add_cached(std::vector<ReadRequest> requests, bool again, StoreJobs& made, StoreJobs& hits,
-                                    std::vector<RangeRead>& reads) {
+void StoreEngine::State::add_cached(std::vector<ReadRequest> requests, bool again, StoreJobs& made, StoreJobs& hits) {
   std::ranges::sort(requests, [](const ReadRequest& a, const ReadRequest& b) {
     return std::tie(a.extent.file, a.extent.offset) < std::tie(b.extent.file, b.extent.offset);
   });
@@ -183,11 +187,6 @@ void StoreEngine::State::add_cached(std::vector<ReadRequest> requests, bool agai
     }
     open->requests.push_back(request);
   }
-  for (StoreJob& job : made) {
-    if (job.fetched.size() == 0 || job.buffer != nullptr) continue;
-    job.buffer = std::make_unique_for_overwrite<std::byte[]>(job.fetched.size());
-    ask_for(job, reads);
-  }
 }
 
 void StoreEngine::State::ask_for(StoreJob& job, std::vector<RangeRead>& reads) {
@@ -215,19 +214,73 @@ void StoreEngine::State::ask_for(StoreJob& job, std::vector<RangeRead>& reads) {
 }
 
 // Does not fail.
-void StoreEngine::State::send(StoreJobs& made, StoreJobs& hits, std::vector<RangeRead> reads) {
+void StoreEngine::State::send(StoreJobs& made, std::vector<RangeRead> reads) {
   for (const RangeRead& read : reads)
     core.counters.issued(read.parts.back().offset + read.parts.back().into.size() - read.parts.front().offset);
   for (auto job = made.begin(); job != made.end(); ++job) job->self = job;
-  const bool wakes = !hits.empty();
   {
     const std::scoped_lock guard(mutex);
     if (sent.empty() && !made.empty()) busy_since = std::chrono::steady_clock::now();
     sent.splice(sent.end(), made);
+  }
+  if (!reads.empty()) reader->submit(std::move(reads));
+}
+
+// Nor does this.
+void StoreEngine::State::send_cached(StoreJobs& made, StoreJobs& hits) {
+  const bool wakes = !hits.empty();
+  {
+    const std::scoped_lock guard(mutex);
+    waiting.splice(waiting.end(), made);
     for_cache.splice(for_cache.end(), hits);
   }
   if (wakes) changed.notify_all();
-  if (!reads.empty()) reader->submit(std::move(reads));
+  begin_waiting();
+}
+
+// Whole blocks have more bytes than the caller has room for: what comes beyond the window waits. One that is longer
+// than the window comes alone.
+void StoreEngine::State::take_those_with_room(StoreJobs& begun) {
+  const std::scoped_lock guard(mutex);
+  while (!waiting.empty()) {
+    const std::uint64_t bytes = waiting.front().fetched.size();
+    if (block_bytes != 0 && (bytes > options.block_window || block_bytes > options.block_window - bytes)) return;
+    block_bytes += bytes;
+    begun.splice(begun.end(), waiting, waiting.begin());
+  }
+}
+
+// The caller has `sending`, and it is not cancelled. Each of those for which there is no memory is told so.
+void StoreEngine::State::begin_waiting() {
+  StoreJobs begun;
+  take_those_with_room(begun);
+  if (begun.empty()) return;
+  std::vector<RangeRead> reads;
+  const auto failure = caught([&] {
+    for (StoreJob& job : begun) {
+      job.buffer = std::make_unique_for_overwrite<std::byte[]>(job.fetched.size());
+      ask_for(job, reads);
+    }
+  });
+  if (failure == nullptr) return send(begun, std::move(reads));
+  {
+    const std::scoped_lock guard(mutex);
+    for (StoreJob& job : begun) job.failure = failure;
+    for_cache.splice(for_cache.end(), begun);
+  }
+  changed.notify_all();
+}
+
+// Its room is others'.
+void StoreEngine::State::is_through(const StoreJob& job) {
+  if (job.fetched.size() == 0) return;
+  {
+    const std::scoped_lock guard(mutex);
+    block_bytes -= job.fetched.size();
+    if (waiting.empty()) return;
+  }
+  const std::shared_lock lock(sending);
+  if (!cancelled) begin_waiting();
 }
 
 void StoreEngine::State::came(StoreJob& job, std::exception_ptr failure) {
@@ -236,8 +289,7 @@ void StoreEngine::State::came(StoreJob& job, std::exception_ptr failure) {
     const std::scoped_lock guard(mutex);
     if (failure != nullptr && job.failure == nullptr) job.failure = std::move(failure);
     if (--job.ranges != 0) return;
-    const bool keeps = job.buffer != nullptr && job.failure == nullptr;
-    if (keeps)
+    if (job.fetched.size() != 0)
       for_cache.splice(for_cache.end(), sent, job.self);
     else
       done.splice(done.end(), sent, job.self);
@@ -261,10 +313,13 @@ void StoreEngine::State::run(const std::stop_token& stop) {
       job.splice(job.end(), for_cache, for_cache.begin());
     }
     serve(job.front());
+    job.front().buffer.reset();
+    is_through(job.front());
   }
 }
 
 void StoreEngine::State::serve(StoreJob& job) {
+  if (job.failure != nullptr) return answer(job);
   const auto bad = std::stable_partition(job.requests.begin(), job.requests.end(),
                                          [&](const ReadRequest& request) { return bring(job, request); });
   const std::span<const ReadRequest> good(job.requests.begin(), bad), again(bad, job.requests.end());
@@ -319,6 +374,7 @@ void StoreEngine::State::cancel() noexcept {
   StoreJobs left;
   {
     const std::scoped_lock guard(mutex);
+    left.splice(left.end(), waiting);
     left.splice(left.end(), sent);
     left.splice(left.end(), for_cache);
   }

@@ -1,5 +1,7 @@
 // Tests the engine of objects in stores: bytes, joined ranges, failures, what the node's cache has, and ending.
 #include <algorithm>
+#include <atomic>
+#include <cerrno>
 #include <cstring>
 #include <map>
 #include <mutex>
@@ -108,6 +110,7 @@ class MemoryCache final : public NodeCacheUse {
     return blocks_.contains({file, block});
   }
   bool read(std::uint32_t file, std::uint64_t offset, std::span<std::byte> bytes) noexcept override {
+    if (lies) return false;
     const std::scoped_lock lock(mutex_);
     ++reads;
     if (forgets_every != 0 && reads % forgets_every == 0) {
@@ -148,6 +151,7 @@ class MemoryCache final : public NodeCacheUse {
   using Number = std::pair<std::uint32_t, std::uint64_t>;
   std::map<Number, int> kept, uses;
   unsigned reads = 0, forgets_every = 0;
+  std::atomic<bool> lies{false};  // about what it has
 
  private:
   const std::uint64_t block_;
@@ -252,6 +256,69 @@ TEST_CASE("blocks are taken from the node's cache, which gets whole ones, and no
       CHECK(!cache->uses.empty());
     }
   }
+}
+
+TEST_CASE("whole blocks around small values do not take more memory than they may, and long values come all the same") {
+  constexpr std::uint64_t kBlock = 256 << 10, kWindow = 1 << 20;
+  Objects objects;
+  objects.add(40 << 20);
+  const Dataset dataset = objects.dataset();
+  std::vector<Extent> bytes;
+  for (std::uint64_t at = 100; at < objects.contents[0].size(); at += 3 * kBlock) bytes.push_back({0, at, 1});
+  {
+    objects.store.delay = std::chrono::minutes(10);
+    Answers answers;
+    Asked asked(bytes);
+    auto chosen = choose_engine(dataset, {.node_cache = std::make_shared<MemoryCache>(kBlock), .block_window = kWindow},
+                                answers.collect());
+    chosen.engine->submit(asked.requests);
+    CHECK(chosen.engine->stats().read_bytes == kWindow);
+    chosen.engine->cancel();  // those that wait for room, too
+    CHECK(answers.count() == bytes.size());
+    objects.store.delay = {};
+  }
+  bytes.push_back({0, 3'000'000, 20 << 20});
+  for (const bool fails : {false, true}) {
+    Answers answers;
+    Asked asked(bytes);
+    auto cache = std::make_shared<MemoryCache>(kBlock);
+    auto chosen = choose_engine(dataset, {.node_cache = cache, .block_window = kWindow}, answers.collect());
+    std::atomic<int> left{fails ? 5 : 0};
+    objects.store.before = [&](const std::string&, const std::string&) {
+      if (left-- > 0) throw Error::io(EIO, "the store is ill");
+    };
+    submit_in_parts(*chosen.engine, asked.requests, 7);
+    REQUIRE(answers.wait_for(bytes.size()));
+    if (!fails) asked.require_right(objects, answers);
+    CHECK(chosen.engine->stop(kStopGrace));
+    CHECK(cache->has_what_is_in(objects));
+  }
+}
+
+TEST_CASE("of blocks at the ends that the cache has none is fetched, and all of them where it lied") {
+  constexpr std::uint64_t kBlock = 4096;
+  Objects objects;
+  objects.add(100'000);
+  const Dataset dataset = objects.dataset();
+  auto cache = std::make_shared<MemoryCache>(kBlock);
+  const auto bytes_for = [&](const Extent& extent) {
+    Answers answers;
+    Asked asked({extent});
+    auto chosen = choose_engine(dataset, {.node_cache = cache}, answers.collect());
+    const std::uint64_t before = objects.store.bytes;
+    chosen.engine->submit(asked.requests);
+    REQUIRE(answers.wait_for(1));
+    asked.require_right(objects, answers);
+    CHECK(chosen.engine->stop(kStopGrace));  // what came is kept by now
+    return objects.store.bytes - before;
+  };
+  CHECK(bytes_for({0, 2 * kBlock + 5, 10}) == kBlock);
+  CHECK(bytes_for({0, 6 * kBlock + 5, 10}) == kBlock);
+  CHECK(bytes_for({0, 2 * kBlock + 7, 4 * kBlock}) == 3 * kBlock);
+  CHECK(bytes_for({0, 2 * kBlock, 5 * kBlock}) == 0);
+  CHECK(bytes_for({0, 5 * kBlock + 1, 2 * kBlock}) == kBlock);
+  cache->lies = true;
+  CHECK(bytes_for({0, 2 * kBlock, 5 * kBlock}) == 5 * kBlock);
 }
 
 TEST_CASE("an engine that ends waits neither for the store nor for those who wait for it") {
