@@ -80,7 +80,9 @@ BlockEntries::BlockEntries(const Dataset& dataset, const Program& program, const
     }
   }
   for (std::vector<Run>& file : runs_) {
-    std::ranges::sort(file, {}, [](const Run& run) { return std::tie(run.first, run.entry); });
+    if (stop.stop_requested()) throw Error::resource("interrupted");
+    const auto by_block = [](const Run& run) { return std::tie(run.first, run.entry); };
+    if (!std::ranges::is_sorted(file, {}, by_block)) std::ranges::sort(file, {}, by_block);
     std::uint32_t reach = 0;
     for (Run& run : file) run.reach = reach = std::max(reach, run.last);
     file.shrink_to_fit();

@@ -100,6 +100,14 @@ void CacheFolder::require_version() {
     throw Error::io(errno, "cannot write to " + path_.string());
 }
 
+// Without them nothing could ever be evicted. One behind the file's end changes nothing and takes no room.
+void CacheFolder::require_holes(int fd) const {
+  const int failed = punch_hole(fd, kCountsBytes, unit_);
+  if (failed == EOPNOTSUPP || failed == ENOSYS)
+    throw Error::unsupported("no cache in " + path_.string() +
+                             ": its file system cannot give back the room of a part of a file");
+}
+
 Descriptor CacheFolder::made_folder(const char* name) const {
   if (::mkdirat(folder_.get(), name, folder_mode_) == 0) ::fchmodat(folder_.get(), name, folder_mode_, 0);
   const int fd = ::openat(folder_.get(), name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -119,6 +127,7 @@ void CacheFolder::set_up(std::uint64_t limit, const std::function<std::uint64_t(
   const int state = open_file(folder_, "state", O_RDWR | O_CREAT);
   if (state < 0) throw Error::io(errno, "cannot write to the cache's folder " + path_.string());
   const Descriptor file(state);
+  require_holes(state);
   struct stat found {};
   if (::fstat(state, &found) != 0) throw Error::io(errno, "cannot look at " + (path_ / "state").string());
   if (const int failed =

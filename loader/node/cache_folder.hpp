@@ -62,6 +62,8 @@ class CacheFolder {
   std::uint64_t limit() const noexcept;  ///< as it was set
   std::uint64_t room() noexcept;         ///< bytes that it may take now: of the limit, and of what is free on the disk
 
+  /// Held by a thread beside a FolderLock, which the threads of a process share.
+  std::mutex& making() noexcept { return making_; }
   /// A file of the folder, made as `flags` say, for who may have it; -1 and errno. Links are not followed.
   int open_file(const Descriptor& folder, const std::string& name, int flags) const noexcept;
   /// Nothing more is kept by this process, for good or for a while. The first reason stays.
@@ -74,6 +76,7 @@ class CacheFolder {
   struct SharedCounts;
   void set_up(std::uint64_t limit, const std::function<std::uint64_t(const CacheFolder&)>& recount);
   void require_version();
+  void require_holes(int fd) const;
   Descriptor made_folder(const char* name) const;
   bool change(std::uint64_t bytes, bool more) noexcept;
   void look_at_disk(bool now) noexcept;
@@ -90,7 +93,8 @@ class CacheFolder {
   std::atomic<std::int64_t> looked_at_{0};  // nanoseconds of the steady clock
 
   std::function<bool(std::uint64_t bytes)> evict_;  // reserves, too
-  mutable std::mutex mutex_;                        // guards reason_
+  std::mutex making_;
+  mutable std::mutex mutex_;  // guards reason_
   std::string reason_;
   std::atomic<bool> stopped_{false};
   std::atomic<std::int64_t> paused_until_{0};

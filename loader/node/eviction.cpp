@@ -16,6 +16,7 @@ constexpr std::uint64_t kEventsPart = 32;  // and what is wanted of one in so ma
 constexpr std::uint64_t kFewestEvents = 64;
 constexpr std::uint64_t kProbes = std::uint64_t{1} << 16;  // blocks by which those wanted last are told from others
 constexpr std::chrono::milliseconds kPlanLooks{500};
+constexpr std::uint64_t kMostAtOnce = std::uint64_t{16} << 20;  // bytes that leave while one caller waits
 
 }  // namespace
 
@@ -46,7 +47,9 @@ bool Eviction::make_room(std::uint64_t bytes) noexcept {
 
 bool Eviction::evict_for(std::uint64_t bytes, double own) {
   bool fresh = false;
+  std::uint64_t left = 0;
   while (!folder_.reserve(bytes)) {
+    if (own >= 0 && left >= bytes + kMostAtOnce) return false;  // the limit is lower than it was: little by little
     if (candidates_.empty()) {
       if (fresh) return false;
       sweep();
@@ -72,6 +75,7 @@ bool Eviction::evict_for(std::uint64_t bytes, double own) {
     const std::uint64_t size = kept.table->block_charge(last.block);
     if (!kept.table->evict(last.block)) continue;
     fresh = false;
+    left += size;
     folder_.release(size);
     evicted_.fetch_add(kept.table->block_size(last.block), std::memory_order_relaxed);
   }
@@ -98,7 +102,7 @@ void Eviction::offer(Candidate candidate) {
 
 // The last sweep says too little by now.
 bool Eviction::look_again() {
-  if (!swept_) return true;
+  if (!swept_ || !joined_) return true;
   const auto now = std::chrono::steady_clock::now();
   if (plans_old_.exchange(false, std::memory_order_relaxed) || now - plans_looked_ >= kPlanLooks) {
     if (find_plans()) return true;
@@ -108,12 +112,16 @@ bool Eviction::look_again() {
 }
 
 std::size_t Eviction::number_of(const std::shared_ptr<ObjectTable>& object) {
-  const auto [place, added] = numbers_.try_emplace(object->id(), kept_.size());
-  if (added) {
-    kept_.push_back({.table = object, .wanted = {}});
-    join_plans(kept_.back());
+  if (const auto known = numbers_.find(object->id()); known != numbers_.end()) return known->second;
+  Kept kept{.table = object, .wanted = {}};
+  join_plans(kept);
+  const std::size_t number = kept_.size();
+  kept_.push_back(std::move(kept));
+  if (const auto failure = caught([&] { numbers_.emplace(object->id(), number); })) {
+    kept_.pop_back();
+    std::rethrow_exception(failure);
   }
-  return place->second;
+  return number;
 }
 
 // Objects come and do not go: their files are removed only where nobody uses the folder.
@@ -148,14 +156,26 @@ bool Eviction::find_plans() {
     live.emplace(name, Plan{.view = std::move(view)});
     changed = true;
   }
-  if (!changed && live.size() == plans_.size()) return false;
+  if (!changed && live.size() == plans_.size()) {
+    if (joined_) return false;
+    join_plans();
+    return true;
+  }
+  // Where memory runs out on the way, nobody is left with a plan that is gone, and the next look goes on.
+  joined_ = false;
+  for (Kept& kept : kept_) kept.wanted.clear();
   plans_ = std::move(live);
   const auto other_pace = [&](const auto& plan) {
     return plan.second.view->pace() != plans_.begin()->second.view->pace();
   };
   by_seconds_ = std::ranges::any_of(plans_, other_pace);
-  for (Kept& kept : kept_) join_plans(kept);
+  join_plans();
   return true;
+}
+
+void Eviction::join_plans() {
+  for (Kept& kept : kept_) join_plans(kept);
+  joined_ = true;
 }
 
 void Eviction::join_plans(Kept& kept) const {

@@ -71,6 +71,7 @@ class Eviction {
   void sweep();
   void find_objects();
   bool find_plans();
+  void join_plans();
   void join_plans(Kept& kept) const;
   std::size_t number_of(const std::shared_ptr<ObjectTable>& object);
   void read_clocks();
@@ -89,6 +90,7 @@ class Eviction {
   std::vector<Kept> kept_;
   std::map<CachedObjectId, std::size_t> numbers_;
   std::map<std::string, Plan> plans_;
+  bool joined_ = true;  // each of kept_ knows the plans that want it
   bool by_seconds_ = false;
   std::vector<Candidate> candidates_;  // a heap
   std::uint64_t swept_blocks_ = 0;

@@ -272,7 +272,7 @@ class WalkedUse : public NextUse {
 
 std::unique_ptr<NextUse> NextUse::make(const OutlookOf& of, const PlanOptions& options, const std::stop_token& stop) {
   const bool once = options.draws == nullptr && options.mixed == nullptr && options.bucketed == nullptr;
-  if (once) return std::make_unique<InverseUse>(of, options, stop);
+  if (once && of.selection.listed <= of.longest_list) return std::make_unique<InverseUse>(of, options, stop);
   return std::make_unique<WalkedUse>(of, options);
 }
 

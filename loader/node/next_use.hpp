@@ -23,11 +23,14 @@ struct OutlookOf {
   const Selection& selection;
   const Windows* windows = nullptr;
   BlockBytes block_bytes = {};
+  /// Of longer lists, of which it would take 16 bytes each in every process, a window is walked through.
+  std::uint64_t longest_list = std::uint64_t{1} << 25;
 };
 
 /// Steps are rows of this rank, counted over all epochs of an order: they only rise as training goes on. Orders that
 /// tell where a sample stands (each sample once an epoch, shuffled or not) are known for all epochs to come, of which
-/// some dozens are looked at; of others (mixtures, draws, buckets) a window of the coming batches is walked through.
+/// some dozens are looked at; of others (mixtures, draws, buckets), and of very long lists, a window of the coming
+/// batches is walked through.
 /// Any number of threads may ask.
 class NextUse {
  public:

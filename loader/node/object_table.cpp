@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <mutex>
 #include <utility>
@@ -11,6 +12,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include <penstock/base/caught.hpp>
 #include <penstock/base/error.hpp>
 #include <penstock/base/error_number.hpp>
 #include <penstock/base/sigbus_guard.hpp>
@@ -41,6 +43,24 @@ int most_open_data() {
     return static_cast<int>(std::min<std::uint64_t>(512, files.rlim_cur / 4));
   }();
   return most;
+}
+
+// Of the mappings that the system lets a process have (vm.max_map_count) most are left to others.
+int most_mapped() {
+  static const int most = [] {
+    std::array<char, 24> text{};
+    const Descriptor file(::open("/proc/sys/vm/max_map_count", O_RDONLY | O_CLOEXEC));
+    const ssize_t got = file.get() < 0 ? -1 : ::read(file.get(), text.data(), text.size() - 1);
+    const long limit = got > 0 ? std::strtol(text.data(), nullptr, 10) : 65530;
+    return static_cast<int>(std::clamp(limit / 4, 16L, 1L << 20));
+  }();
+  const int asked = most_mapped_tables.load(std::memory_order_relaxed);
+  return asked != 0 ? asked : most;
+}
+
+std::atomic<int>& mapped_tables() {
+  static std::atomic<int> mapped{0};
+  return mapped;
 }
 
 std::atomic<int>& open_data() {
@@ -156,14 +176,14 @@ std::optional<ObjectTable::Header> ObjectTable::unpacked(std::span<const std::by
                 .version = std::string(text + page.address_bytes, page.version_bytes)};
 }
 
-ObjectTable::ObjectTable(CacheFolder& folder, const CachedObjectId& id, Header header, SharedMap map)
+ObjectTable::ObjectTable(CacheFolder& folder, const CachedObjectId& id, Header header)
     : folder_(folder),
       id_(id),
       header_(std::move(header)),
-      blocks_((header_.size + header_.block_bytes - 1) / header_.block_bytes),
-      map_(std::move(map)) {}
+      blocks_((header_.size + header_.block_bytes - 1) / header_.block_bytes) {}
 
 ObjectTable::~ObjectTable() {
+  if (map_.data() != nullptr) mapped_tables().fetch_sub(1, std::memory_order_relaxed);
   if (data_ < 0) return;
   ::close(data_);
   open_data().fetch_sub(1, std::memory_order_relaxed);
@@ -182,7 +202,11 @@ std::shared_ptr<ObjectTable> ObjectTable::find(CacheFolder& folder, const Cached
   const std::uint64_t blocks = (header->size + header->block_bytes - 1) / header->block_bytes;
   const std::uint64_t bytes = kHeaderBytes + blocks * sizeof(std::uint64_t);
   if (static_cast<std::uint64_t>(found.st_size) != bytes) return nullptr;
-  return std::shared_ptr<ObjectTable>(new ObjectTable(folder, id, std::move(*header), SharedMap(fd, bytes, true)));
+  std::shared_ptr<ObjectTable> table(new ObjectTable(folder, id, std::move(*header)));
+  if (mapped_tables().fetch_add(1, std::memory_order_relaxed) < most_mapped())
+    static_cast<void>(caught([&] { table->map_ = SharedMap(fd, bytes, true); }));
+  if (table->map_.data() == nullptr) mapped_tables().fetch_sub(1, std::memory_order_relaxed);
+  return table;
 }
 
 std::vector<CachedObjectId> cached_ids(const CacheFolder& folder) {
@@ -210,8 +234,7 @@ std::shared_ptr<ObjectTable> ObjectTable::make(CacheFolder& folder, const Cached
   const std::uint64_t blocks = (header.size + header.block_bytes - 1) / header.block_bytes;
   const std::uint64_t bytes = kHeaderBytes + blocks * sizeof(std::uint64_t);
   if (bytes > folder.limit() / 8 || !folder.reserve_first(charged(bytes))) return nullptr;
-  static std::mutex making;  // threads share the lock between processes
-  const std::scoped_lock guard(making);
+  const std::scoped_lock guard(folder.making());
   const FolderLock lock(folder.objects().get(), folder.path());
   if (auto table = find(folder, id); is_it(table)) {
     folder.release(charged(bytes));
@@ -256,20 +279,60 @@ std::uint32_t ObjectTable::seed(std::uint64_t block) const {
   return static_cast<std::uint32_t>(mix64(id_.low + (block + 1) * 0x9E3779B97F4A7C15));
 }
 
+// Nothing, where the table is no longer there as it was.
+SharedMap ObjectTable::mapped() const {
+  SharedMap map;
+  static_cast<void>(caught([&] {
+    const Descriptor file(folder_.open_file(folder_.objects(), table_name(id_), O_RDWR));
+    struct stat found {};
+    if (file.get() < 0 || ::fstat(file.get(), &found) != 0) return;
+    if (static_cast<std::uint64_t>(found.st_size) == table_bytes()) map = SharedMap(file.get(), table_bytes(), true);
+  }));
+  return map;
+}
+
+ObjectTable::Entries::Entries(const ObjectTable& table)
+    : table_(table),
+      own_(table.map_.data() != nullptr ? SharedMap() : table.mapped()),
+      data_(table.map_.data() != nullptr ? table.map_.data() : own_.data()) {}
+
+std::uint64_t* ObjectTable::Entries::at(std::uint64_t block) const {
+  return data_ == nullptr ? nullptr : reinterpret_cast<std::uint64_t*>(data_ + kHeaderBytes) + block;
+}
+
+std::uint64_t ObjectTable::Entries::copy(std::uint64_t first, std::span<std::uint64_t> entries) const noexcept {
+  const std::uint64_t count = std::min<std::uint64_t>(entries.size(), table_.blocks_ - first);
+  const std::uint64_t* const from = at(first);
+  if (from == nullptr) return 0;
+  if (guarded_since([&] {
+        for (std::uint64_t i = 0; i < count; ++i)
+          entries[i] = std::atomic_ref(const_cast<std::uint64_t&>(from[i])).load(std::memory_order_relaxed);
+      }))
+    return count;
+  table_.torn_.store(true, std::memory_order_relaxed);
+  return 0;
+}
+
 std::uint64_t ObjectTable::entry(std::uint64_t block) const noexcept {
   if (block >= blocks_) return 0;
+  const Entries entries(*this);
   volatile std::uint64_t value = 0;
+  std::uint64_t* const place = entries.at(block);
+  if (place == nullptr) return 0;
   // Acquire: the bytes were written before.
-  if (!guarded_since([&] { value = std::atomic_ref(*place(block)).load(std::memory_order_acquire); }))
+  if (!guarded_since([&] { value = std::atomic_ref(*place).load(std::memory_order_acquire); }))
     torn_.store(true, std::memory_order_relaxed);
   return value;
 }
 
 bool ObjectTable::exchange(std::uint64_t block, std::uint64_t from, std::uint64_t to) noexcept {
+  const Entries entries(*this);
   volatile bool done = false;
+  std::uint64_t* const place = entries.at(block);
+  if (place == nullptr) return false;
   if (!guarded_since([&] {
         std::uint64_t expected = from;
-        done = std::atomic_ref(*place(block)).compare_exchange_strong(expected, to, std::memory_order_acq_rel);
+        done = std::atomic_ref(*place).compare_exchange_strong(expected, to, std::memory_order_acq_rel);
       }))
     torn_.store(true, std::memory_order_relaxed);
   return done;
@@ -361,16 +424,18 @@ int ObjectTable::write(std::uint64_t block, std::span<const std::byte> bytes) no
   const std::uint64_t now = entry(block);
   if (now >> 32 == kKept) return EEXIST;
   // Neither there nor not there: something wrote to the table.
-  return exchange(block, now, sound) ? 0 : EEXIST;
+  if (exchange(block, now, sound)) return 0;
+  if (!has(block)) punch_hole(data.get(), begin, charged(bytes.size()) / 4096 * 4096);
+  return EEXIST;
 }
 
 bool ObjectTable::evict(std::uint64_t block) noexcept {
   if (block >= blocks_) return false;
   const std::uint64_t now = entry(block);
-  if (now >> 32 != kKept || !exchange(block, now, 0)) return false;
+  if (now >> 32 != kKept) return false;
   const Data data(*this);
-  if (data.get() >= 0) punch_hole(data.get(), block * header_.block_bytes, charged(block_size(block)) / 4096 * 4096);
-  return true;
+  if (data.get() < 0 || !exchange(block, now, 0)) return false;
+  return punch_hole(data.get(), block * header_.block_bytes, charged(block_size(block)) / 4096 * 4096) == 0;
 }
 
 std::uint64_t ObjectTable::tidy() noexcept {

@@ -1,6 +1,7 @@
 // An object's files in a node's cache: a sparse one of its bytes, and a table that says which blocks are there.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -60,8 +61,8 @@ class ObjectTable {
   const CachedObjectId& id() const { return id_; }
   const Header& header() const { return header_; }
   std::uint64_t block_count() const { return blocks_; }
-  std::uint64_t block_size(std::uint64_t block) const;           ///< the last one may be shorter
-  std::uint64_t charge() const { return charged(map_.size()); }  ///< of the table
+  std::uint64_t block_size(std::uint64_t block) const;             ///< the last one may be shorter
+  std::uint64_t charge() const { return charged(table_bytes()); }  ///< of the table
   std::uint64_t block_charge(std::uint64_t block) const { return charged(block_size(block)); }
 
   bool has(std::uint64_t block) const noexcept { return (entry(block) >> 32) == kKept; }
@@ -70,13 +71,18 @@ class ObjectTable {
   Found read(std::uint64_t offset, std::span<std::byte> bytes, std::uint64_t& bad) noexcept;
   /// Writes bytes of a block, then its entry. Room for it is reserved. 0; EEXIST, where it was there by then; errno.
   int write(std::uint64_t block, std::span<const std::byte> bytes) noexcept;
-  /// Forgets a block and gives its room back. True for the one who did.
+  /// Forgets a block and gives its room back. True for the one who did; where the disk takes no room back, nobody did.
   bool evict(std::uint64_t block) noexcept;
   /// Calls visit(block) for those that are there. False where the table cannot be read.
   template <typename Visit>
   bool each_kept(const Visit& visit) const {
-    for (std::uint64_t block = 0; block < blocks_; ++block)
-      if (has(block)) visit(block);
+    std::array<std::uint64_t, kTogether> entries;
+    const Entries there(*this);
+    for (std::uint64_t first = 0; first < blocks_; first += entries.size()) {
+      const std::uint64_t count = there.copy(first, entries);
+      for (std::uint64_t i = 0; i < count; ++i)
+        if (entries[i] >> 32 == kKept) visit(first + i);
+    }
     return !torn_.load(std::memory_order_relaxed);
   }
   /// Where nobody else uses the folder: gives back the room of bytes that have no entry. Returns bytes of blocks that
@@ -87,10 +93,24 @@ class ObjectTable {
  private:
   static constexpr std::uint32_t kKept = 0x5450454B;  // "KEPT"
   static constexpr std::uint64_t kHeaderBytes = 4096;
-  ObjectTable(CacheFolder& folder, const CachedObjectId& id, Header header, SharedMap map);
-  std::uint64_t* place(std::uint64_t block) const {
-    return reinterpret_cast<std::uint64_t*>(map_.data() + kHeaderBytes) + block;
-  }
+  static constexpr std::size_t kTogether = 512;  // entries of a page
+  ObjectTable(CacheFolder& folder, const CachedObjectId& id, Header header);
+  /// The entries, for a moment: of the mapping that is kept, or of one for this once.
+  class Entries {
+   public:
+    explicit Entries(const ObjectTable& table);
+    /// Null where they cannot be had.
+    std::uint64_t* at(std::uint64_t block) const;
+    /// From `first` on, as many as there are and fit; 0 where they cannot be had.
+    std::uint64_t copy(std::uint64_t first, std::span<std::uint64_t> entries) const noexcept;
+
+   private:
+    const ObjectTable& table_;
+    SharedMap own_;
+    std::byte* data_;
+  };
+  std::uint64_t table_bytes() const { return kHeaderBytes + blocks_ * sizeof(std::uint64_t); }
+  SharedMap mapped() const;
   std::uint64_t entry(std::uint64_t block) const noexcept;
   bool exchange(std::uint64_t block, std::uint64_t from, std::uint64_t to) noexcept;
   std::uint32_t seed(std::uint64_t block) const;
@@ -102,9 +122,12 @@ class ObjectTable {
   const CachedObjectId id_;
   const Header header_;
   const std::uint64_t blocks_;
-  SharedMap map_;
+  SharedMap map_;              // nothing, where the process has too many mappings
   std::atomic<int> data_{-1};  // open, where the process has descriptors enough
   mutable std::atomic<bool> torn_{false};
 };
+
+/// For tests: tables that a process has in memory at most; 0: as many as the system's limit allows.
+inline std::atomic<int> most_mapped_tables{0};
 
 }  // namespace penstock

@@ -60,7 +60,6 @@ struct PlannedCache::State {
   void find_objects();
   void run(const std::stop_token& stop);
   void look(const std::stop_token& stop);
-  void clear_plan() noexcept;
   void say_again(std::uint64_t from);
   void told(std::uint32_t file, std::uint64_t block) noexcept;
 
@@ -84,6 +83,7 @@ struct PlannedCache::State {
   Position position;           // of the batch that is read next
   Position planned_from;       // where the run of batches that next goes through began
   bool anew = true;            // another order, or elsewhere in it
+  bool other = true;           // another order: what was told of the last one is wrong
   bool looked = false;         // the plan has been told as it was last asked for
   std::uint64_t look_at = 0;   // step
   std::vector<Used> together;  // wanted again, maybe, by rows of the batch that is being read
@@ -118,27 +118,20 @@ void PlannedCache::State::find_objects() {
   }
 }
 
-void PlannedCache::State::clear_plan() noexcept {
-  for (std::size_t number = 0; number < objects.size(); ++number)
-    for (std::uint64_t block = 0; block < objects[number]->block_count(); ++block)
-      plan->set(number, block, PublishedPlan::kNever);
-}
-
 // A look at the plan: where batches go on elsewhere, at all of it.
 void PlannedCache::State::look(const std::stop_token& stop) {
   Position from;
-  bool all = false;
+  bool all = false, forgets = false;
   {
     const std::scoped_lock lock(mutex);
     from = position;
     all = std::exchange(anew, false);
+    forgets = std::exchange(other, false);
     planned_from = all ? from : planned_from;
   }
   NextUse& use = *owned_next;
-  if (all) {
-    use.go_to(from);
-    clear_plan();
-  }
+  if (all) use.go_to(from);
+  if (forgets) plan->forget();
   std::uint64_t step = use.step_of(from);
   if (step == NextUse::kNever) step = now.load(std::memory_order_relaxed);
   if (all) {
@@ -248,18 +241,20 @@ void PlannedCache::reached(const Position& position, bool begins) noexcept {
     const NextUse* const use = state.next.load(std::memory_order_acquire);
     const std::scoped_lock lock(state.mutex);
     const std::uint64_t planned_start = position.epoch == state.planned_from.epoch ? state.planned_from.start : 0;
-    const bool other = !position.same_order(state.position) || position.start != planned_start;
+    // One epoch follows another in the same order.
+    const bool other = !position.same_order(state.position.first_of(position.epoch)) || position.start != planned_start;
     const std::uint64_t before = state.now.load(std::memory_order_relaxed);
     const std::uint64_t step = use != nullptr && !other ? use->step_of(position) : NextUse::kNever;
     state.position = position;
-    const bool elsewhere = begins && (other || use == nullptr || step == NextUse::kNever || step < before);
+    // Elsewhere in the same order what was told is right but for what was passed over, either way.
+    const bool elsewhere = begins && (use == nullptr || step == NextUse::kNever || step != before);
     if (other || elsewhere) {
       state.anew = true;
+      state.other |= other;
       state.looked = false;
       state.changed.notify_all();
-      return;
     }
-    if (step == NextUse::kNever) return;
+    if (other || use == nullptr || step == NextUse::kNever) return;
     const auto time = std::chrono::steady_clock::now();
     if (step < state.rate_step || state.rate_time.time_since_epoch().count() == 0) {
       state.rate_step = step;

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <bit>
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <numeric>
@@ -38,13 +39,16 @@ struct PlanObject {
   std::uint64_t high, low, first, blocks;
 };
 
+// A process of others that this one may not look at, as proc is mounted here (hidepid).
+constexpr std::uint64_t kHidden = ~std::uint64_t{0};
+
 // Field 22 of proc(5)'s stat; 0 where there is no such process. A zombie has ended.
 std::uint64_t start_of(std::int64_t pid) noexcept {
   std::array<char, 512> text{};
   std::array<char, 48> path{};
   std::snprintf(path.data(), path.size(), "/proc/%lld/stat", static_cast<long long>(pid));
   const int fd = ::open(path.data(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return 0;
+  if (fd < 0) return ::kill(static_cast<pid_t>(pid), 0) == 0 || errno != ESRCH ? kHidden : 0;
   const ssize_t got = ::read(fd, text.data(), text.size() - 1);
   ::close(fd);
   if (got <= 0) return 0;
@@ -187,6 +191,14 @@ void PublishedPlan::now(std::uint64_t step, double steps_per_second) noexcept {
   });
 }
 
+void PublishedPlan::forget() noexcept {
+  const std::uint64_t entries = first_.empty() ? 0 : (map_.size() - entries_at_) / sizeof(std::uint32_t);
+  auto* const all = reinterpret_cast<std::uint32_t*>(map_.data() + entries_at_);
+  guarded_since([&] {
+    for (std::uint64_t i = 0; i < entries; ++i) std::atomic_ref(all[i]).store(0, std::memory_order_relaxed);
+  });
+}
+
 PlanView::PlanView(CacheFolder& folder, std::string name, Descriptor file, SharedMap map)
     : folder_(folder), name_(std::move(name)), file_(std::move(file)), map_(std::move(map)) {}
 
@@ -226,8 +238,8 @@ bool PlanView::read_page(std::uint64_t file_bytes) {
 bool PlanView::lives() noexcept {
   // Its owner holds it locked. A child that the owner left behind holds the same lock: what proc says is believed
   // first, where pids mean the same.
-  const bool gone = (pid_space_ != 0 && pid_space_ == pid_space() && start_of(pid_) != start_) ||
-                    ::flock(file_.get(), LOCK_SH | LOCK_NB) == 0;
+  const std::uint64_t start = pid_space_ != 0 && pid_space_ == pid_space() ? start_of(pid_) : kHidden;
+  const bool gone = (start != kHidden && start != start_) || ::flock(file_.get(), LOCK_SH | LOCK_NB) == 0;
   if (!gone) return true;
   if (::unlinkat(folder_.plans().get(), name_.c_str(), 0) == 0) folder_.release(charged(map_.size()));
   return false;

@@ -47,6 +47,8 @@ class PublishedPlan {
   /// The same as set(), where that is sooner than what is told, or nothing is told.
   void set_earlier(std::size_t object, std::uint64_t block, std::uint64_t step) noexcept;
   void now(std::uint64_t step, double steps_per_second) noexcept;
+  /// None is known of any block.
+  void forget() noexcept;
 
  private:
   std::uint32_t told(std::uint64_t step) const;

@@ -1,7 +1,9 @@
 // Tests what leaves a node's cache: as few blocks are fetched as by Belady's rule.
 #include <algorithm>
 #include <bit>
+#include <chrono>
 #include <cstdio>
+#include <filesystem>
 #include <list>
 #include <map>
 #include <set>
@@ -15,6 +17,7 @@
 #include <penstock/loader/draws.hpp>
 #include <penstock/loader/node/next_use.hpp>
 #include <penstock/loader/node/planned_cache.hpp>
+#include <penstock/loader/node/published_plan.hpp>
 #include <penstock/loader/prepare.hpp>
 
 namespace penstock::test::next_uses_test {
@@ -191,7 +194,7 @@ namespace {
 
 /// What the plan itself says, batch by batch, beside what is computed from the side of the blocks.
 void check_outlook(const StoredRows& rows, LoaderOptions options, const Position& from, std::uint64_t batches,
-                   bool walks) {
+                   bool walks, std::uint64_t longest_list = 1 << 25) {
   const Dataset dataset = rows.dataset();
   const Program program = compiled(dataset, options);
   const Selection selection = select_samples(dataset, program, options);
@@ -200,7 +203,8 @@ void check_outlook(const StoredRows& rows, LoaderOptions options, const Position
   const auto next = NextUse::make({.dataset = dataset,
                                    .program = program,
                                    .selection = selection,
-                                   .block_bytes = [](std::uint32_t) { return kBlock; }},
+                                   .block_bytes = [](std::uint32_t) { return kBlock; },
+                                   .longest_list = longest_list},
                                   plan_of, {});
   next->go_to(from);
   if (walks) next->look_ahead(next->step_of(from), true, [](const BlockRun&, std::uint64_t) {}, {});
@@ -232,7 +236,7 @@ void check_outlook(const StoredRows& rows, LoaderOptions options, const Position
     ++at.batch;
   }
   std::uint64_t compared = 0;
-  for (std::size_t i = 0; i < uses.size(); i += 7) {
+  for (std::size_t i = 0; i < uses.size(); ++i) {
     const auto found = std::find_if(uses.begin(), uses.end(), [&](const Use& use) {
       return use.block == uses[i].block && use.first >= uses[i].end;
     });
@@ -262,8 +266,9 @@ TEST_CASE("what is said of a block's next use is what the plan does") {
                     false);
   }
   SUBCASE("what does not fill a batch is left out") {
-    check_outlook(rows, {.batch_size = 7, .shuffle = true, .last = Last::drop, .rank = 1, .world = 2}, {}, batches,
-                  false);
+    for (std::uint32_t rank = 0; rank < 2; ++rank)
+      check_outlook(rows, {.batch_size = 7, .shuffle = true, .last = Last::drop, .rank = rank, .world = 2}, {}, batches,
+                    false);
   }
   SUBCASE("blocks") {
     LoaderOptions options{.batch_size = 8, .shuffle = true};
@@ -285,6 +290,9 @@ TEST_CASE("what is said of a block's next use is what the plan does") {
     for (std::uint64_t i = 0; i < 100; ++i) options.subset->push_back(i * 3 % 290);
     check_outlook(rows, options, {}, batches, false);
   }
+  SUBCASE("long lists, which are walked through") {
+    check_outlook(rows, {.batch_size = 8, .shuffle = true, .seed = 3}, {.seed = 3}, batches, true, 299);
+  }
   SUBCASE("draws by weights, which are walked through") {
     LoaderOptions options{.batch_size = 8, .shuffle = true};
     auto weights = std::make_shared<NumberTable>(300, ~std::uint64_t{0});
@@ -293,6 +301,97 @@ TEST_CASE("what is said of a block's next use is what the plan does") {
     options.draws = std::make_shared<const Draws>(Draws{.numbers = weights, .about = "weights"});
     check_outlook(rows, options, {}, batches, true);
   }
+}
+
+TEST_CASE("a training that goes on for many epochs knows of those to come") {
+  const StoredRows rows(1, 64, 20 << 10);
+  const Dataset dataset = rows.dataset();
+  const LoaderOptions options{.batch_size = 8, .shuffle = true};
+  const Program program = compiled(dataset, options);
+  const Selection selection = select_samples(dataset, program, options);
+  const auto next = NextUse::make({.dataset = dataset,
+                                   .program = program,
+                                   .selection = selection,
+                                   .block_bytes = [](std::uint32_t) { return std::uint64_t{4096}; }},
+                                  plan_options(options, selection), {});
+  for (std::uint64_t epoch = 0; epoch < 200; ++epoch) {
+    const std::uint64_t from = next->step_of({.epoch = epoch});
+    next->look_ahead(from, false, [](const BlockRun&, std::uint64_t) {}, {});
+    CHECK(next->at(0, 1, from) < from + 64);
+  }
+}
+
+namespace {
+
+/// A plan as it stands in the folder, seen from beside its loader.
+struct Seen {
+  explicit Seen(const std::filesystem::path& path)
+      : folder(path, 0, [](const CacheFolder&) { return std::uint64_t{0}; }) {
+    for (const auto& entry : std::filesystem::directory_iterator(path / "plans"))
+      view = PlanView::open(folder, entry.path().filename());
+    REQUIRE(view != nullptr);
+  }
+  /// Blocks of an object of which it is told when they are wanted.
+  std::uint64_t told(const StoredRows& rows, std::uint32_t object) const {
+    const auto stored = rows.shards[object].objects.front();
+    const std::uint64_t count = (rows.sizes[object] + 4095) / 4096;
+    const std::uint32_t* const entries = view->entries(CachedObjectId::of(*stored), count);
+    REQUIRE(entries != nullptr);
+    return static_cast<std::uint64_t>(std::count_if(entries, entries + count, [](std::uint32_t e) { return e != 0; }));
+  }
+  CacheFolder folder;
+  std::shared_ptr<PlanView> view;
+};
+
+}  // namespace
+
+TEST_CASE("what is told goes on from epoch to epoch, and elsewhere in the same order it is not forgotten") {
+  const StoredRows rows(1, 20'000, 4'000);
+  const Dataset dataset = rows.dataset();
+  const TemporaryFolder folder;
+  Rank rank(dataset, folder / "cache", 64 << 20, {.batch_size = 20, .shuffle = true, .seed = 7});
+  PlannedCache& cache = *rank.cache;
+  cache.reached({.seed = 7}, true);
+  cache.wait_planned();
+  const Seen seen(folder / "cache");
+  const std::uint64_t blocks = seen.told(rows, 0);
+  CHECK(blocks > 19'000);
+  cache.reached({.seed = 7, .batch = 999}, false);
+  CHECK(seen.view->now() == 999 * 20);
+  cache.reached({.seed = 7, .epoch = 1}, false);
+  CHECK(seen.view->now() == 20'000);
+  cache.reached({.seed = 7, .epoch = 1, .batch = 3}, false);
+  const auto never_less = [&] {
+    std::uint64_t fewest = blocks;
+    for (const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(100);
+         std::chrono::steady_clock::now() < until;)
+      fewest = std::min(fewest, seen.told(rows, 0));
+    return fewest == blocks;
+  };
+  cache.reached({.seed = 7, .epoch = 1}, true);  // the epoch again, as set_epoch() has it
+  CHECK(seen.view->now() == 20'000);
+  CHECK(never_less());
+  cache.wait_planned();
+  // Far ahead: what was passed over is told anew.
+  cache.reached({.seed = 7, .epoch = 1, .batch = 500}, true);
+  CHECK(never_less());
+  cache.wait_planned();
+  const std::uint32_t now = seen.view->now_told();
+  const std::uint32_t* const entries =
+      seen.view->entries(CachedObjectId::of(*rows.shards[0].objects.front()), (rows.sizes[0] + 4095) / 4096);
+  CHECK(std::count_if(entries, entries + blocks,
+                      [&](std::uint32_t entry) { return seen.view->away(entry, now) == PlanView::kFar; }) < 1000);
+  // Another order: nothing of the last one stays.
+  cache.reached({.seed = 8}, true);
+  cache.wait_planned();
+  CHECK(seen.told(rows, 0) == blocks);
+  Rank fresh(dataset, folder / "other", 64 << 20, {.batch_size = 20, .shuffle = true, .seed = 8});
+  fresh.cache->reached({.seed = 8}, true);
+  fresh.cache->wait_planned();
+  const Seen expected(folder / "other");
+  CHECK(std::equal(
+      entries, entries + blocks,
+      expected.view->entries(CachedObjectId::of(*rows.shards[0].objects.front()), (rows.sizes[0] + 4095) / 4096)));
 }
 
 }  // namespace penstock::test::next_uses_test

@@ -14,14 +14,17 @@
 
 #include <doctest/doctest.h>
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <penstock/base/error.hpp>
+#include <penstock/base/thread.hpp>
 #include <penstock/formats/places/object_store.hpp>
 #include <penstock/loader/node/node_cache.hpp>
+#include <penstock/loader/node/object_table.hpp>
 #include <penstock/loader/node/published_plan.hpp>
 
 namespace penstock::test::node_cache_test {
@@ -217,6 +220,8 @@ TEST_CASE("of two jobs' blocks those stay that some loader wants soon, and plans
   const auto plan = cache->publish(mine, {.pace = 1, .in_flight = 0, .longest = 1000});
   for (std::uint64_t block = 0; block < mine[0]->block_count(); ++block) plan->set(0, block, 500 + block);
   fill(*mine[0], 0, size);
+  CHECK(cache->stats().bytes_evicted == 0);  // what is wanted later than all that is kept takes no place
+  CHECK(cache->stats().bypassed > 0);
   CHECK(held_of(*theirs, 1, size).right == kept);  // they want theirs sooner
   CHECK(held_of(*mine[0], 0, size).right < mine[0]->block_count() / 2);
   ::kill(child, SIGKILL);
@@ -225,6 +230,49 @@ TEST_CASE("of two jobs' blocks those stay that some loader wants soon, and plans
   fill(*mine[0], 0, size);
   CHECK(held_of(*mine[0], 0, size).right == mine[0]->block_count());
   CHECK(cache->users().size() == 1);
+}
+
+TEST_CASE("what leaves is told by the plans as they are then, and by the seconds until then where paces differ") {
+  const TemporaryFolder folder;
+  const std::uint64_t size = 2 * kMiB;
+  const auto cache = NodeCache::open(folder / "cache", kMiB);
+  const std::vector<std::shared_ptr<CachedObject>> all{cache->object(object_of(0, size), 256 << 10)};
+  CachedObject& object = *all[0];
+  const auto keeps = [&](std::uint64_t block) { return object.keep(block, block_of(object, 0, block, size)); };
+  auto slow = cache->publish(all, {.pace = 1, .in_flight = 8, .longest = 1000});
+  for (std::uint64_t block = 0; block < object.block_count(); ++block) slow->set(0, block, 1000 + block);
+  std::uint64_t fit = 0;  // blocks that have room; of those behind them is told that they are wanted later
+  while (keeps(fit)) ++fit;
+  REQUIRE(fit > 15);
+  // Those that would leave first are wanted at once, as only their loader knows.
+  for (std::uint64_t block = fit - 4; block < fit; ++block) slow->set(0, block, 1);
+  slow->set(0, fit, 500);
+  CHECK(keeps(fit));
+  for (std::uint64_t block = fit - 4; block < fit; ++block) CHECK(object.has(block));
+  CHECK_FALSE(object.has(fit - 5));
+  // What was wanted a moment ago may be about to be read.
+  slow->now(9, 1);
+  const auto second = cache->publish(all, {.pace = 1, .in_flight = 0, .longest = 1000});  // all is looked at anew
+  CHECK_FALSE([&] {
+    slow->set(0, 63, 100'000);
+    return keeps(63);
+  }());
+  for (std::uint64_t block = fit - 4; block < fit; ++block) CHECK(object.has(block));
+  slow->now(10, 1);  // and behind that it is not
+  slow->set(0, 62, 999);
+  const auto third = cache->publish(all, {.pace = 1, .in_flight = 0, .longest = 1000});
+  CHECK(keeps(62));
+  std::uint64_t left = 0;
+  for (std::uint64_t block = fit - 4; block < fit; ++block) left += object.has(block) ? 1U : 0U;
+  CHECK(left == 3);
+  // 5,000 steps of a loader that takes a thousand a second are sooner than 1,000 of one that takes one.
+  for (std::uint64_t block = 0; block < object.block_count(); ++block) slow->set(0, block, 1010 + block);
+  slow->set(0, 61, PublishedPlan::kNever);
+  const auto fast = cache->publish(all, {.pace = 2, .in_flight = 0, .longest = 1000});
+  fast->now(0, 1000);
+  fast->set(0, 61, 5000);
+  CHECK(keeps(61));
+  CHECK(object.has(61));
 }
 
 TEST_CASE("a child of fork that goes away takes no plan with it, and one that stays keeps none alive") {
@@ -251,6 +299,93 @@ TEST_CASE("a child of fork that goes away takes no plan with it, and one that st
   ::waitpid(loader, &status, 0);
   CHECK(status == 0);
   CHECK(cache->users().size() == 1);
+}
+
+TEST_CASE("a child of fork waits for nothing that its parent was about") {
+#ifdef __SANITIZE_THREAD__
+  return skip("a program with threads cannot fork under this sanitizer");
+#endif
+  const TemporaryFolder folder;
+  const auto cache = NodeCache::open(folder / "cache", 8 * kMiB);
+  const int held = ::open((folder / "cache" / "objects").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  REQUIRE(::flock(held, LOCK_EX) == 0);
+  Thread waits("waits", [&](const std::stop_token&) { cache->object(object_of(0, kMiB), 1); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));  // it is about to make a table
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::alarm(5);
+    const auto own = NodeCache::open(folder / "own", 8 * kMiB);
+    const auto object = own->object(object_of(0, kMiB), 1);
+    fill(*object, 0, kMiB);
+    ::_exit(held_of(*object, 0, kMiB).right == object->block_count() ? 0 : 1);
+  }
+  int status = 1;
+  ::waitpid(child, &status, 0);
+  CHECK(status == 0);
+  ::close(held);
+}
+
+TEST_CASE("a dataset of very many shards takes few mappings, and its blocks are kept and evicted all the same") {
+  constexpr std::uint32_t kObjects = 12;
+  constexpr int kMapped = 3;
+  most_mapped_tables = kMapped;
+  const TemporaryFolder folder;
+  const std::uint64_t size = 300'000, limit = 2'500'000;
+  const auto tables = [] {
+    std::ifstream maps("/proc/self/maps");
+    int found = 0;
+    for (std::string line; std::getline(maps, line);) found += line.find(".table") != std::string::npos ? 1 : 0;
+    return found;
+  };
+  {
+    const auto cache = NodeCache::open(folder / "cache", limit);
+    std::vector<std::shared_ptr<CachedObject>> objects;
+    for (std::uint32_t o = 0; o < kObjects; ++o) objects.push_back(cache->object(object_of(o, size), 1));
+    CHECK(tables() <= kMapped);
+    const auto plan = cache->publish(objects, {.pace = 1, .in_flight = 0, .longest = 1000});
+    for (std::uint32_t o = 0; o < kObjects; ++o)
+      for (std::uint64_t block = 0; block < objects[o]->block_count(); ++block) plan->set(o, block, 100 - o);
+    for (std::uint32_t o = 0; o < kObjects; ++o) fill(*objects[o], o, size);
+    CHECK(tables() <= kMapped);
+    CHECK(taken_by(folder / "cache") <= limit);
+    for (std::uint32_t o = 0; o < kObjects; ++o) CHECK(held_of(*objects[o], o, size).wrong == 0);
+    // What is wanted first came last, and took the place of the rest.
+    CHECK(held_of(*objects.back(), kObjects - 1, size).right == objects.back()->block_count());
+    CHECK(held_of(*objects[0], 0, size).right == 0);
+    check_in_processes(2, [&] {
+      const auto own = NodeCache::open(folder / "cache", 0);
+      const auto object = own->object(object_of(kObjects - 1, size), 1);
+      return held_of(*object, kObjects - 1, size).right == object->block_count();
+    });
+    fs::remove_all(folder / "cache");
+    for (std::uint32_t o = 0; o < kObjects; ++o) {
+      fill(*objects[o], o, size);
+      CHECK(held_of(*objects[o], o, size).wrong == 0);
+    }
+  }
+  CHECK(tables() == 0);
+  most_mapped_tables = 0;
+}
+
+TEST_CASE("a limit that is lowered is reached little by little, so that nobody waits for long") {
+  const TemporaryFolder folder;
+  const std::uint64_t size = 60 * kMiB;
+  const auto cache = NodeCache::open(folder / "cache", 64 * kMiB);
+  const std::vector<std::shared_ptr<CachedObject>> all{cache->object(object_of(0, size), 256 << 10),
+                                                       cache->object(object_of(1, kMiB), 256 << 10)};
+  fill(*all[0], 0, size);
+  const auto plan = cache->publish(all, {.pace = 1, .in_flight = 0, .longest = 1000});
+  for (std::uint64_t block = 0; block < all[1]->block_count(); ++block) plan->set(1, block, 1);
+  NodeCache::open(folder / "cache", 4 * kMiB);
+  std::uint64_t before = 0;
+  for (std::uint64_t block = 0; block < 8; ++block) {
+    all[1]->keep(block, block_of(*all[1], 1, block, kMiB));
+    const std::uint64_t now = cache->stats().bytes_evicted;
+    CHECK(now - before <= 17 * kMiB);
+    before = now;
+  }
+  CHECK(cache->used() <= 4 * kMiB);
+  CHECK(all[1]->has(7));
 }
 
 TEST_CASE("bits that flip, anywhere, are never a wrong byte") {
@@ -330,6 +465,8 @@ TEST_CASE("a disk that is full, and files that may not be long, keep nothing and
     CHECK(held.right > 500);
     CHECK(held.absent > 500);
     CHECK(cache->used() <= 4 * kMiB + kMiB / 2);  // as it is counted, which is more than is taken
+    CHECK(cache->stats().stopped.empty());        // the disk was never full: some of it stays free
+    CHECK(fs::space(folder / "small").available >= 4 * kMiB / 60);
     std::ofstream(folder / "small" / "other", std::ios::binary) << std::string(8 * kMiB, 'x');  // as far as it fits
     fill(*object, 0, size);
     held = held_of(*object, 0, size);
