@@ -1,4 +1,5 @@
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -26,7 +27,7 @@ ListedPage parse_azure_page(const std::string& body, const std::string& prefix) 
       const XmlElement* const told = element.child("Properties");
       const auto size = told == nullptr ? std::nullopt : parse_digits(told->text_of("Content-Length"));
       if (!size) throw Error::corrupt("the listing has a blob without a size");
-      if (name.empty() || name.find('/') != std::string::npos) continue;
+      if (!is_name_in_folder(name)) continue;
       // Quoted in headers, and in listings not.
       std::string etag(told->text_of("Etag"));
       if (!etag.empty() && !etag.starts_with('"')) etag = '"' + etag + '"';
@@ -38,7 +39,7 @@ ListedPage parse_azure_page(const std::string& body, const std::string& prefix) 
     } else if (element.name == "BlobPrefix") {
       std::string name = name_of(element);
       while (name.ends_with('/')) name.pop_back();
-      if (!name.empty()) page.entries.push_back({std::move(name), true, {}});
+      if (is_name_in_folder(name)) page.entries.push_back({std::move(name), true, {}});
     }
   }
   page.next = root.text_of("NextMarker");
@@ -57,7 +58,7 @@ std::vector<ListedObject> list_container(AzureRequests& dialect, Transport& tran
                                                 }});
     if (dialect.meaning(answer) != Meaning::done) throw refusal(dialect, address, answer);
     try {
-      all.add(parse_azure_page(answer.body, prefix));
+      all.add(parse_azure_page(answer.body, prefix), answer.body.size());
     } catch (const Error& error) {
       throw error.in({.dataset = address});
     }

@@ -11,7 +11,7 @@
 
 namespace penstock {
 
-/// An answer to List Blobs. `prefix` is what was asked for, with its slash. Throws Error: corrupt.
+/// One page of an answer to List Blobs. `prefix` is what was asked for, with its slash. Throws Error: corrupt.
 ListedPage parse_azure_page(const std::string& body, const std::string& prefix);
 
 /// All pages, in order of names. Throws Error: io, corrupt, naming `address`, which names the folder `folder`.

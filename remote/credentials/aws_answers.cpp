@@ -15,6 +15,9 @@ namespace {
 
 Found<AwsKeys> checked_keys(AwsKeys keys, std::string_view expiration, const std::string& origin) {
   if (keys.id.empty() || keys.secret.empty()) throw Error(ErrorKind::io, origin + " gave no keys");
+  // They go into headers, where a line's end would begin another one.
+  if (!is_printable(keys.id) || !is_printable(keys.secret) || !is_printable(keys.token))
+    throw Error(ErrorKind::io, origin + " gave keys with characters that no header holds");
   Found<AwsKeys> found{std::move(keys), {}, origin};
   if (!expiration.empty()) {
     found.expires = iso_time(expiration);

@@ -1,4 +1,5 @@
 #include <chrono>
+#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -10,6 +11,7 @@
 #include <penstock/base/printable.hpp>
 #include <penstock/formats/text/json_document.hpp>
 #include <penstock/remote/credentials/google_token.hpp>
+#include <penstock/remote/http/header_values.hpp>
 #include <penstock/remote/sign/jwt.hpp>
 #include <penstock/remote/text/surroundings.hpp>
 
@@ -44,9 +46,9 @@ TokenFound given_token(const HttpResponse& answer, const std::string& origin) {
   const std::string& token = members["access_token"];
   if (token.empty() || !is_printable(token)) throw Error(ErrorKind::io, origin + " gave no token");
   TokenFound found{token, {}, origin};
-  const std::string& lasts = members["expires_in"];
-  if (!lasts.empty() && lasts.size() < 9)
-    found.expires = std::chrono::system_clock::now() + std::chrono::seconds(std::stol(lasts));
+  constexpr std::uint64_t kYear = 366 * 86'400;
+  const auto lasts = parse_digits(members["expires_in"]);
+  if (lasts && *lasts <= kYear) found.expires = std::chrono::system_clock::now() + std::chrono::seconds(*lasts);
   return found;
 }
 

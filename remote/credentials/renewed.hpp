@@ -84,11 +84,13 @@ class Renewed {
   bool stale_at(WallTime now) const { return !found_ || doubted_ || (next_search_ && now >= *next_search_); }
 
   // A fifth of the time that is left before the end, five minutes at most, in which credentials are still good and new
-  // ones can be had.
+  // ones can be had. Never at once: a service may give what has expired, and the store is then asked with that.
   std::optional<WallTime> next_search(WallTime now) const {
+    constexpr std::chrono::milliseconds kSoonest{500};
     if (!found_->expires) return std::nullopt;
     const auto left = *found_->expires - now;
-    return *found_->expires - std::min<WallTime::duration>(left / 5, std::chrono::minutes(5));
+    const WallTime wanted = *found_->expires - std::min<WallTime::duration>(left / 5, std::chrono::minutes(5));
+    return std::max<WallTime>(wanted, now + kSoonest);
   }
 
   Search search_;

@@ -23,7 +23,7 @@ std::optional<std::uint64_t> parse_digits(std::string_view text) {
   const char* const end = text.data() + text.size();
   if (text.empty() || text.front() < '0' || text.front() > '9') return std::nullopt;
   const auto [stopped, error] = std::from_chars(text.data(), end, number);
-  return error == std::errc{} && stopped == end ? std::optional(number) : std::nullopt;
+  return error == std::errc{} && stopped == end && number >> 63U == 0 ? std::optional(number) : std::nullopt;
 }
 
 std::optional<ContentRange> parse_content_range(std::string_view value) {
@@ -66,11 +66,13 @@ std::optional<std::int64_t> parse_http_date(std::string_view value) {
   if (!date.ok()) return std::nullopt;
   const auto at = std::chrono::sys_days(date) + std::chrono::hours(*hour) + std::chrono::minutes(*minute) +
                   std::chrono::seconds(*second);
-  return std::chrono::duration_cast<std::chrono::seconds>(at.time_since_epoch()).count();
+  const std::int64_t since_1970 = std::chrono::duration_cast<std::chrono::seconds>(at.time_since_epoch()).count();
+  return since_1970 >= 0 && *year < 2262 ? std::optional(since_1970) : std::nullopt;
 }
 
 bool is_strong_etag(std::string_view etag) {
-  return etag.size() >= 2 && etag.front() == '"' && etag.back() == '"';
+  const auto fits = [](unsigned char c) { return c >= ' ' && c != 0x7F; };
+  return etag.size() >= 2 && etag.front() == '"' && etag.back() == '"' && std::ranges::all_of(etag, fits);
 }
 
 std::string_view trimmed(std::string_view text) {

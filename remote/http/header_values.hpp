@@ -17,13 +17,15 @@ struct ContentRange {
 /// None of anything else, also of a range that ends before it begins or behind the whole.
 std::optional<ContentRange> parse_content_range(std::string_view value);
 
-/// Digits alone that fit; none of anything else.
+/// Digits alone, of a number below 2^63, which all lengths and offsets are; none of anything else.
 std::optional<std::uint64_t> parse_digits(std::string_view text);
 
-/// "Sun, 06 Nov 1994 08:49:37 GMT" as seconds since 1970 (section 5.6.7, IMF-fixdate); none of anything else.
+/// "Sun, 06 Nov 1994 08:49:37 GMT" as seconds since 1970 (section 5.6.7, IMF-fixdate); none of anything else,
+/// nor of a time that nanoseconds since 1970 cannot tell: before 1970, or from 2262 on.
 std::optional<std::int64_t> parse_http_date(std::string_view value);
 
-/// Whether an ETag tells bytes apart: "W/" ones do not (section 8.8.1).
+/// Whether an ETag tells bytes apart and can be sent back: "W/" ones do not (section 8.8.1), and with a control
+/// character one would be a header of its own.
 bool is_strong_etag(std::string_view etag);
 
 std::string_view trimmed(std::string_view text);  ///< without outer spaces, tabs and ends of lines

@@ -55,7 +55,7 @@ ListedPage parse_listed_page(const std::string& body, const std::string& prefix)
       std::string name = name_of(element.text_of("Key"));
       const auto size = parse_digits(element.text_of("Size"));
       if (!size) throw Error::corrupt("the listing has an object without a size");
-      if (name.empty() || name.find('/') != std::string::npos) continue;
+      if (!is_name_in_folder(name)) continue;
       page.entries.push_back({std::move(name),
                               false,
                               {.size = *size,
@@ -64,7 +64,7 @@ ListedPage parse_listed_page(const std::string& body, const std::string& prefix)
     } else if (element.name == "CommonPrefixes") {
       std::string name = name_of(element.text_of("Prefix"));
       while (name.ends_with('/')) name.pop_back();
-      if (!name.empty()) page.entries.push_back({std::move(name), true, {}});
+      if (is_name_in_folder(name)) page.entries.push_back({std::move(name), true, {}});
     }
   }
   if (root.text_of("IsTruncated") == "true") {
@@ -87,7 +87,7 @@ std::vector<ListedObject> list_bucket(BucketRequests& dialect, Transport& transp
                                                 }});
     if (dialect.meaning(answer) != Meaning::done) throw refusal(dialect, folder, answer);
     try {
-      all.add(parse_listed_page(answer.body, prefix));
+      all.add(parse_listed_page(answer.body, prefix), answer.body.size());
     } catch (const Error& error) {
       throw error.in({.dataset = folder});
     }

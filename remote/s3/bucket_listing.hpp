@@ -12,8 +12,8 @@
 
 namespace penstock {
 
-/// An answer to ListObjectsV2 (Amazon S3 API Reference). `prefix` is what was asked for, with its slash. Throws Error:
-/// corrupt.
+/// One page of an answer to ListObjectsV2 (Amazon S3 API Reference). `prefix` is what was asked for, with its slash.
+/// Throws Error: corrupt.
 ListedPage parse_listed_page(const std::string& body, const std::string& prefix);
 
 /// All pages, in order of names. Throws Error: io, corrupt, naming `folder`.

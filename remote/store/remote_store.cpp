@@ -19,6 +19,17 @@ Dialect& dialect_among(const std::vector<std::unique_ptr<Dialect>>& dialects, co
   return **found;
 }
 
+// Whether an answer to HEAD, or to GET for a byte, tells how long the object is.
+bool tells_size(const HttpResponse& response) {
+  const auto range = parse_content_range(response.header("content-range"));
+  return response.status == 206 ? range && range->size : parse_digits(response.header("content-length")).has_value();
+}
+
+// Of a body whose end only the connection's end tells, nobody knows whether all of it came.
+bool tells_end(const HttpResponse& response) {
+  return !response.header("content-length").empty() || lower_case(response.header("transfer-encoding")) == "chunked";
+}
+
 }  // namespace
 
 struct RemoteStore::Made {
@@ -62,8 +73,9 @@ std::optional<ObjectInfo> RemoteStore::find(const std::string& given) {
   HttpResponse response =
       made().transport.send({.dialect = dialect, .address = address, .prepare = [&] { return dialect.find(address); }});
   constexpr int kForbidden = 403, kNotAllowed = 405, kNotImplemented = 501;
-  if (response.status == kForbidden || response.status == kNotAllowed || response.status == kNotImplemented) {
-    // An address that is signed for GET, or a server without HEAD: the first byte's headers tell as much.
+  const bool silent = dialect.meaning(response) == Meaning::done && !tells_size(response);
+  if (silent || response.status == kForbidden || response.status == kNotAllowed || response.status == kNotImplemented) {
+    // An address that is signed for GET, or a server whose HEAD says little: the first byte's headers tell more.
     const StoredObject any{.address = address, .info = {}};
     const std::uint64_t most = 1U << 20;
     response = made().transport.send({.dialect = dialect,
@@ -78,12 +90,14 @@ std::optional<ObjectInfo> RemoteStore::find(const std::string& given) {
   }
   switch (dialect.meaning(response)) {
     case Meaning::done:
-      return dialect.info(response);
+      break;
     case Meaning::absent:
       return std::nullopt;
     default:
       throw refusal(dialect, address, response);
   }
+  if (!tells_size(response)) throw Error::unsupported("the server does not tell how long it is", {.dataset = address});
+  return dialect.info(response);
 }
 
 std::optional<std::vector<std::byte>> RemoteStore::read_whole(const std::string& given, ObjectInfo& info,
@@ -110,6 +124,11 @@ std::optional<std::vector<std::byte>> RemoteStore::read_whole(const std::string&
     throw Error::unsupported(
         "the server sends it with Content-Encoding " + double_quoted(encoding) + ", not its bytes as they are",
         {.dataset = address});
+  if (response.status != 200)
+    throw Error(ErrorKind::io, said_by_server(dialect, response) + ", where all of it was asked for",
+                {.dataset = address});
+  if (!tells_end(response))
+    throw Error::unsupported("the server does not tell how long its answer is", {.dataset = address});
   info = dialect.info(response);
   info.size = response.body.size();
   std::vector<std::byte> bytes(response.body.size());

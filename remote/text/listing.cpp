@@ -8,8 +8,16 @@
 
 namespace penstock {
 
-void Listing::add(ListedPage page) {
-  if (!page.next.empty() && page.next == next_) throw Error::corrupt("the listing does not end");
+bool is_name_in_folder(std::string_view name) {
+  using std::string_view_literals::operator""sv;
+  return !name.empty() && name != "." && name != ".." && name.find_first_of("/\0"sv) == std::string_view::npos;
+}
+
+void Listing::add(ListedPage page, std::size_t bytes) {
+  bytes_ += bytes;
+  empty_pages_ = page.entries.empty() ? empty_pages_ + 1 : 0;
+  const bool again = !page.next.empty() && page.next == next_;
+  if (again || bytes_ > kMostBytes || empty_pages_ > kMostEmptyPages) throw Error::corrupt("the listing does not end");
   next_ = std::move(page.next);
   std::ranges::move(page.entries, std::back_inserter(entries_));
 }

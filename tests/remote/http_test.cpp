@@ -1,4 +1,6 @@
 // Values of headers, redirects and web addresses.
+#include <cstdint>
+#include <limits>
 #include <string>
 
 #include <doctest/doctest.h>
@@ -19,11 +21,22 @@ TEST_CASE("Content-Range is read where it says a range, and refused where it con
   CHECK(*range->size == 100);
   CHECK_FALSE(parse_content_range("bytes 0-0/*")->size);
   CHECK_FALSE(parse_content_range("bytes */100")->first);
-  for (const char* const wrong :
-       {"", "bytes", "bytes ", "bytes 1-2", "bytes 2-1/9", "bytes 0-9/9", "bytes -1/9", "bytes 1-/9", "bytes */*",
-        "items 0-1/2", "bytes 0-1/2x", "bytes 0-99999999999999999999/*", "bytes +1-2/9"}) {
+  for (const char* const wrong : {"", "bytes", "bytes ", "bytes 1-2", "bytes 2-1/9", "bytes 0-9/9", "bytes -1/9",
+                                  "bytes 1-/9", "bytes */*", "items 0-1/2", "bytes 0-1/2x",
+                                  "bytes 0-99999999999999999999/*", "bytes +1-2/9", "bytes 0-1/9223372036854775808"}) {
     CAPTURE(wrong);
     CHECK_FALSE(parse_content_range(wrong));
+  }
+  CHECK(*parse_digits("9223372036854775807") == 9223372036854775807U);
+  CHECK_FALSE(parse_digits("9223372036854775808"));  // no object is so long, and an offset behind it would wrap
+}
+
+TEST_CASE("an ETag that is sent back is one header") {
+  CHECK(is_strong_etag("\"a b\""));
+  CHECK(is_strong_etag("\"\xC3\xA9\""));
+  for (const char* const wrong : {"", "\"", "a", "W/\"a\"", "\"a\r\nX: y\"", "\"\x7F\""}) {
+    CAPTURE(wrong);
+    CHECK_FALSE(is_strong_etag(wrong));
   }
 }
 
@@ -31,8 +44,10 @@ TEST_CASE("dates of headers are seconds since 1970") {
   CHECK(*parse_http_date("Sun, 06 Nov 1994 08:49:37 GMT") == 784111777);
   for (const char* const wrong :
        {"", "Sun, 06 Nov 1994 08:49:37 UTC", "Sun, 31 Feb 1994 08:49:37 GMT", "Sun, 06 Nov 1994 24:00:00 GMT",
-        "Sun, 06 Foo 1994 08:49:37 GMT", "Sunday, 06-Nov-94 08:49:37 GMT"})
+        "Sun, 06 Foo 1994 08:49:37 GMT", "Sunday, 06-Nov-94 08:49:37 GMT", "Wed, 31 Dec 1969 23:59:59 GMT",
+        "Wed, 01 Jan 2262 00:00:00 GMT", "Fri, 31 Dec 9999 23:59:59 GMT", "Sat, 01 Jan 0000 00:00:00 GMT"})
     CHECK_FALSE(parse_http_date(wrong));
+  CHECK(*parse_http_date("Tue, 31 Dec 2261 23:59:59 GMT") < std::numeric_limits<std::int64_t>::max() / 1'000'000'000);
 }
 
 TEST_CASE("Retry-After is seconds or a date by the server's clock, a minute at most") {

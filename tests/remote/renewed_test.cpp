@@ -1,4 +1,5 @@
-// Credentials are looked for once for all who ask, before they expire and after they are doubted, and good ones are kept.
+// Credentials are looked for once for all who ask, before they expire and after they are doubted, and good ones are
+// kept.
 #include <atomic>
 #include <chrono>
 #include <string>
@@ -52,6 +53,16 @@ TEST_CASE("credentials are stale before they expire, and once they are doubted, 
   CHECK_FALSE(renewed.stale());  // it was of a request that went out with the ones before
   std::this_thread::sleep_for(550ms);
   renewed.doubt();
+  CHECK(renewed.stale());
+}
+
+TEST_CASE("credentials that have expired when they come are not looked for again with each request") {
+  int searches = 0;
+  Renewed<std::string> renewed([&] { return named(++searches, -1h); });
+  renewed.renew();
+  CHECK_FALSE(renewed.stale());
+  CHECK(renewed.now()->secret == "1");
+  std::this_thread::sleep_for(550ms);
   CHECK(renewed.stale());
 }
 
