@@ -43,7 +43,7 @@ build_targets() {
   if command -v ccache >/dev/null; then configure+=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache); fi
   mkdir -p "$build"
   "${configure[@]}" >"$build/configure.log" 2>&1 || { cat "$build/configure.log" >&2; exit 1; }
-  cmake --build "$build" --target fuzz_files fuzz_values fuzz_seeds >&2
+  cmake --build "$build" --target fuzz_files fuzz_remotes fuzz_values fuzz_seeds >&2
 }
 
 # Real files that are small enough, where the folder of real samples is there: their bytes stay in build/.
@@ -78,7 +78,10 @@ drop_quick() {
 }
 
 program_of() {
-  if grep -q "{\"$1\"," tests/fuzz/file_targets.cpp; then echo "$build/tests/fuzz/fuzz_files"; else echo "$build/tests/fuzz/fuzz_values"; fi
+  local kind
+  for kind in file remote value; do
+    if grep -q "{\"$1\"," "tests/fuzz/${kind}_targets.cpp"; then echo "$build/tests/fuzz/fuzz_${kind}s"; fi
+  done
 }
 
 # fuzz TARGET: prints its line; leaves build/fuzz/logs/TARGET.log.
@@ -115,7 +118,7 @@ fuzz() {
 }
 
 targets=("$@")
-[ ${#targets[@]} -gt 0 ] || mapfile -t targets < <(grep -oh '{"[a-z0-9_]*"' tests/fuzz/{file,value}_targets.cpp | cut -d'"' -f2)
+[ ${#targets[@]} -gt 0 ] || mapfile -t targets < <(grep -oh '{"[a-z0-9_]*"' tests/fuzz/{file,remote,value}_targets.cpp | cut -d'"' -f2)
 build_targets
 
 # Files that targets read and write lie in memory.

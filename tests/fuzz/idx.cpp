@@ -13,8 +13,21 @@ namespace {
 
 namespace layout = index_layout;
 
-// The index with its length and the checksum of its header put right: what is behind them is the parser.
-std::vector<std::byte> repaired(Input input) {
+void read_index(std::vector<std::byte> bytes) {
+  Index index = Index::from_bytes(std::move(bytes));
+  index.find("a");
+  index.attributes();
+  if (!names_files_here(index)) return;
+  std::vector<Dataset::Shard> shards;
+  shards.push_back({.index = std::move(index), .root = folder(), .name = "shard"});
+  const Dataset dataset(folder(), "tar", std::move(shards), {}, true);
+  dataset.find("a");
+  read_dataset(dataset);
+}
+
+}  // namespace
+
+std::vector<std::byte> repaired_index(Input input) {
   std::vector<std::byte> bytes(input.begin(), input.end());
   if (bytes.size() < sizeof(layout::Header)) return bytes;
   layout::Header header;
@@ -30,28 +43,13 @@ std::vector<std::byte> repaired(Input input) {
   return bytes;
 }
 
-// An index may name any file of the machine; here it gets those without a folder.
-bool stays_here(const Index& index) {
+bool names_files_here(const Index& index) {
   for (std::uint32_t i = 0; i < index.file_count(); ++i) {
     const std::string path = index.file(i).path;
     if (path.find('/') != std::string::npos || path.find('\0') != std::string::npos) return false;
   }
   return true;
 }
-
-void read_index(std::vector<std::byte> bytes) {
-  Index index = Index::from_bytes(std::move(bytes));
-  index.find("a");
-  index.attributes();
-  if (!stays_here(index)) return;
-  std::vector<Dataset::Shard> shards;
-  shards.push_back({.index = std::move(index), .root = folder(), .name = "shard"});
-  const Dataset dataset(folder(), "tar", std::move(shards), {}, true);
-  dataset.find("a");
-  read_dataset(dataset);
-}
-
-}  // namespace
 
 // Extents of any file reach into the index's own bytes.
 void idx(Input input) {
@@ -60,7 +58,7 @@ void idx(Input input) {
     read_index({input.begin(), input.end()});
   } catch (const Error&) {
   }
-  read_index(repaired(input));
+  read_index(repaired_index(input));
 }
 
 }  // namespace penstock::fuzz

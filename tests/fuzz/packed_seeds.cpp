@@ -4,6 +4,7 @@
 
 #include <penstock/formats/format.hpp>
 #include <penstock/formats/io/crc32c.hpp>
+#include <penstock/formats/packed/combined_index.hpp>
 #include <penstock/formats/packed/manifest.hpp>
 
 #include "fuzz/seeds.hpp"
@@ -53,6 +54,10 @@ void add_packing(const Seeds& seeds, const Format& format, std::uint64_t align) 
   const Index index = write(format, shard, align);
   const auto bytes = index.bytes();
   seeds.add("idx", std::string(format.name) + number, text_of(bytes));
+  seeds.add("kept_index", std::string(format.name) + number, text_of(bytes));
+  const std::vector<std::uint64_t> lengths(2, bytes.size());
+  const std::string gap(gap_to_eight(bytes.size()), '\0'), twice = text_of(bytes) + gap + text_of(bytes);
+  seeds.add("combined_index", std::string(format.name) + number, text_of(combined_index_header(lengths, 1)) + twice);
   const fs::path file = shard.parent_path() / index.file(0).path;
   if (format.complete == nullptr) {
     seeds.add_file(format.name, "packed" + number, file);

@@ -7,13 +7,11 @@
 #include <penstock/formats/index/sidecar.hpp>
 
 #include "fuzz/targets.hpp"
-#include "support/temporary_folder.hpp"
 
 namespace penstock::fuzz {
 namespace {
 
 constexpr std::uint64_t kMostValues = 4096;                   // asked for
-constexpr std::uint64_t kMostReads = 256;                     // read, one open each
 constexpr std::uint64_t kMostBytes = std::uint64_t{8} << 20;  // read or undone
 
 // The bytes that reading these pieces takes, with the blocks that they are parts of.
@@ -37,17 +35,6 @@ void each_alone(const Read& read) {
 
 }  // namespace
 
-const std::filesystem::path& folder() {
-  static const test::TemporaryFolder folder;
-  return folder.path();
-}
-
-std::filesystem::path as_file(Input input, const std::string& name) {
-  std::filesystem::path path = folder() / name;
-  test::write_file(path, text_of(input));
-  return path;
-}
-
 void read_shard(const Format& format, const std::filesystem::path& shard) {
   format.find_shards(shard);
   format.stamp(shard);
@@ -56,7 +43,7 @@ void read_shard(const Format& format, const std::filesystem::path& shard) {
   read_dataset(Dataset(shard, std::string(format.name), std::move(shards), {}, false));
 }
 
-void read_dataset(const Dataset& dataset) {
+void read_dataset(const Dataset& dataset, std::uint64_t most_reads) {
   std::uint64_t values = 0, reads = 0, bytes = 0;
   std::vector<Piece> pieces;
   const auto fields = static_cast<std::uint32_t>(dataset.fields().size());
@@ -66,7 +53,7 @@ void read_dataset(const Dataset& dataset) {
       each_alone([&] {
         dataset.header(sample, field);
         dataset.crc32c(sample, field);
-        if (!dataset.locate(sample, field, pieces) || reads == kMostReads) return;
+        if (!dataset.locate(sample, field, pieces) || reads == most_reads) return;
         const std::uint64_t more = cost(dataset, pieces);
         if (more > kMostBytes - bytes) return;
         bytes += more;

@@ -33,6 +33,14 @@ int main(int argc, char** argv) try {
     const std::string name = named.path().filename().string();
     const fuzz::Target* target = fuzz::target_named(fuzz::file_targets(), name);
     if (target == nullptr) target = fuzz::target_named(fuzz::value_targets(), name);
+#ifdef PENSTOCK_FUZZ_REMOTE
+    if (target == nullptr) target = fuzz::target_named(fuzz::remote_targets(), name);
+#else
+    if (target == nullptr) {
+      std::printf("left out: %s, perhaps a target of remote/, which is not built here\n", name.c_str());
+      continue;
+    }
+#endif
     if (target == nullptr) {
       std::fprintf(stderr, "fuzz_replay: no target for %s\n", named.path().c_str());
       return 1;
@@ -46,6 +54,9 @@ int main(int argc, char** argv) try {
   }
   for (const fuzz::Target& target : fuzz::file_targets()) replay(target, "");
   for (const fuzz::Target& target : fuzz::value_targets()) replay(target, "");
+#ifdef PENSTOCK_FUZZ_REMOTE
+  for (const fuzz::Target& target : fuzz::remote_targets()) replay(target, "");
+#endif
   std::printf("fuzz_replay: %zu inputs\n", inputs);
   return inputs == 0 ? 1 : 0;
 } catch (const std::exception& error) {

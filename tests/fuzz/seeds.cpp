@@ -41,6 +41,7 @@ int main(int argc, char** argv) try {
   add_values(seeds);
   add_clouds(seeds);
   add_foreign(seeds);
+  add_remote(seeds);
   add_hdf5(seeds);
   std::filesystem::remove_all(seeds.scratch("").parent_path());
   return 0;

@@ -31,6 +31,7 @@ void add_packed(const Seeds& seeds);   ///< each packing as penstock writes it, 
 void add_values(const Seeds& seeds);   ///< images, arrays and texts
 void add_clouds(const Seeds& seeds);   ///< points as penstock stores them, and LAS
 void add_foreign(const Seeds& seeds);  ///< what penstock reads and does not write
+void add_remote(const Seeds& seeds);   ///< answers of stores and services, and what is kept of them
 void add_hdf5(const Seeds& seeds);     ///< layouts, filters and types, by libhdf5
 
 }  // namespace penstock::fuzz

@@ -13,8 +13,9 @@ struct Target {
   std::string_view name;
   void (*parse)(Input input);
 };
-std::span<const Target> file_targets();   ///< of what formats/ reads
-std::span<const Target> value_targets();  ///< of what transforms/ and loader/ read
+std::span<const Target> file_targets();    ///< of what formats/ reads
+std::span<const Target> remote_targets();  ///< of what remote/ reads
+std::span<const Target> value_targets();   ///< of what transforms/ and loader/ read
 /// Null when there is none.
 const Target* target_named(std::span<const Target> targets, std::string_view name);
 

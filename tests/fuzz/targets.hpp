@@ -1,12 +1,15 @@
 // Declares the fuzz targets: one function for each parser of bytes that others made.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <penstock/formats/dataset.hpp>
 #include <penstock/formats/format.hpp>
+#include <penstock/formats/index.hpp>
 
 #include "fuzz/target.hpp"
 
@@ -23,7 +26,11 @@ std::filesystem::path as_file(Input input, const std::string& name);
 void read_shard(const Format& format, const std::filesystem::path& shard);
 /// Asks for every key and piece, and reads fields with filters undone. Stops at limits that keep an input below 0.1 s:
 /// what they leave out is no more of the same.
-void read_dataset(const Dataset& dataset);
+void read_dataset(const Dataset& dataset, std::uint64_t most_reads = 256);
+/// The index with its length and the checksum of its header put right: what is behind them is the parser.
+std::vector<std::byte> repaired_index(Input input);
+/// An index may name any file of the machine; here it gets those without a folder.
+bool names_files_here(const Index& index);
 /// Peeks at the value and decodes it whole and in part, by the codec that the schema names.
 void decode_value(std::string_view codec, Input input);
 /// Opens the cloud and reads all of its points, some, and some by their bytes alone.
@@ -39,6 +46,8 @@ void lmdb(Input input);
 void hdf5(Input input);
 void npy(Input input);
 void idx(Input input);
+void kept_index(Input input);
+void combined_index(Input input);
 void manifest(Input input);
 void labels(Input input);
 void pattern(Input input);
@@ -57,5 +66,12 @@ void ply_codec(Input input);
 void text_codec(Input input);
 void webp_codec(Input input);
 void xyz_codec(Input input);
+void header_values(Input input);
+void keys(Input input);
+void listing(Input input);
+void profile(Input input);
+void redirect_target(Input input);
+void store_answer(Input input);
+void xml(Input input);
 
 }  // namespace penstock::fuzz
