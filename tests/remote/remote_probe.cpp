@@ -2,6 +2,7 @@
 // One line of JSON for each thing done, for tests against servers that misbehave (server.py).
 //   find: what the store tells; whole: read_whole(), compared with FILE; put: upload()
 //   ranges: N random ranges of the object, each compared with FILE; "right", "wrong" or the error of each
+//   all: N / 8 times what the store tells of it and all of it, and N ranges; then what the process holds
 //   pinned: as ranges, of the state that {"size", "version", "modified"} in FILE.json tells
 //   stop: N ranges, of which the reader is stopped after 100 ms; then memory is looked at for writes
 //   fork: one range before fork(), one in the child, one after it
@@ -11,6 +12,7 @@
 #include <cstdio>
 #include <cstring>
 #include <exception>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <memory>
@@ -18,6 +20,7 @@
 #include <nlohmann/json.hpp>
 #include <random>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -26,6 +29,7 @@
 
 #include <penstock/base/error.hpp>
 #include <penstock/formats/places/object_store.hpp>
+#include <penstock/formats/places/seen_places.hpp>
 
 namespace {
 
@@ -156,6 +160,51 @@ void read_ranges(const Asked& asked, const ObjectInfo& info) {
   reads.tell(bytes_of(asked.file));
 }
 
+// What the process has open and runs, but for connections.
+Json held() {
+  std::uint64_t files = 0, sockets = 0, threads = 0;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    std::error_code gone;
+    const std::string target = std::filesystem::read_symlink(entry.path(), gone).string();
+    if (!gone) ++(target.starts_with("socket:") ? sockets : files);
+  }
+  for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator("/proc/self/task")) ++threads;
+  return {{"files", files}, {"sockets", sockets}, {"threads", threads}};
+}
+
+void read_all_ways(const Asked& asked) {
+  penstock::ObjectStore& store = penstock::object_store();
+  try {
+    static_cast<void>(store.find("http://127.0.0.1:1/"));  // nobody's: what the store keeps is there from now on
+  } catch (const penstock::Error&) {
+  }
+  const Json before = held();
+  const std::string expected = bytes_of(asked.file);
+  for (std::uint64_t i = 0; i < asked.reads / 8; ++i) {
+    try {
+      // As datasets are opened: what is read has to be what was found.
+      penstock::SeenPlaces seen;
+      const auto object = seen.find(asked.address);
+      const auto bytes = object != nullptr ? seen.read_whole(asked.address, 2 * expected.size()) : std::nullopt;
+      if (!bytes) {
+        say({{"absent", true}});
+        continue;
+      }
+      say({{"size", object->info.size}});
+      say({{"right",
+            bytes->size() == expected.size() && std::memcmp(bytes->data(), expected.data(), bytes->size()) == 0}});
+    } catch (...) {
+      say(told(std::current_exception()));
+    }
+  }
+  try {
+    read_ranges(asked, found(asked));
+  } catch (...) {
+    say(told(std::current_exception()));
+  }
+  say({{"before", before}, {"after", held()}});
+}
+
 void stop_early(const Asked& asked) {
   Reads reads(asked, found(asked));
   reads.submit();
@@ -206,6 +255,8 @@ void run(const Asked& asked) {
     store.upload(asked.address)->finish();
   } else if (asked.what == "list") {
     store.list(asked.address);
+  } else if (asked.what == "all") {
+    read_all_ways(asked);
   } else if (asked.what == "ranges") {
     read_ranges(asked, found(asked));
   } else if (asked.what == "pinned") {

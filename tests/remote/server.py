@@ -13,12 +13,14 @@ fault is KIND[=VALUE][*TIMES][@PROBABILITY][:METHOD]; it concerns GET unless MET
   etag            another ETag, whatever the request demands              weak, no-etag      a weak one, none
   ignore-range    all of the file, with 200                               chunked            no Content-Length
   chunked-long    more than asked for, chunked                            encoding           Content-Encoding: gzip
+  no-length       the connection's end is the body's                      partial            half of the file with 206, where all was asked for
   garbage         no HTTP          headers         thousands of them      redirect=WHERE     same, loop, or an address
   grow            the file's ETag and size are others from now on, and what the request demands is heeded
 
-GET /_log gives the requests so far as JSON, GET /_clear forgets them."""
+GET /_log gives the requests so far as JSON, GET /_clear forgets them. `struck` counts the faults that were done, by kind."""
 
 import argparse
+import collections
 import hashlib
 import json
 import os
@@ -66,6 +68,7 @@ class Server:
     def __init__(self, folder, port=0, tls=None, seed=0):
         self.folder, self.draw, self.mutex = pathlib.Path(folder), random.Random(seed), threading.Lock()
         self.faults, self.log, self.grown, self.open = {}, [], set(), set()
+        self.struck = collections.Counter()
         self.context = None
         if tls:
             self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -140,7 +143,9 @@ class Server:
         with self.mutex:
             if part not in self.faults:
                 self.faults[part] = [Fault(text) for text in part[1:].split("+")]
-            return {fault.kind: fault.value for fault in self.faults[part] if fault.strikes(method, self.draw)}
+            strike = {fault.kind: fault.value for fault in self.faults[part] if fault.strikes(method, self.draw)}
+            self.struck.update(strike.keys())
+            return strike
 
     def answer(self, connection, method, target, headers):
         url = urllib.parse.urlsplit(target)
@@ -228,6 +233,8 @@ class Server:
             if first >= size:
                 self.send(connection, 416, {"Content-Length": 0, "Content-Range": f"bytes */{size}"}, b"")
                 return
+        elif "partial" in strike and not asked:
+            end, status = size // 2, 206
         self.send_bytes(connection, method, file, (first, end, size, status), own, strike)
 
     def send_bytes(self, connection, method, file, which, own, strike):
@@ -248,16 +255,20 @@ class Server:
             body = body[: len(body) // 2]
         if "long" in strike or "chunked-long" in strike:
             body += b"more than was asked for"
+            if len(body) == end - first:  # both: other bytes of the right length are what nobody can tell
+                body += b"!"
         length = len(body) if method == "GET" else end - first
         chunked = ("chunked" in strike or "chunked-long" in strike) and method == "GET"
         if chunked:
             own["Transfer-Encoding"] = "chunked"
             body = b"%x\r\n%s\r\n0\r\n\r\n" % (len(body), body) if body else b"0\r\n\r\n"
-        else:
+        elif "no-length" not in strike:
             own["Content-Length"] = length + (100 if "length" in strike else 0)
         self.send_head(connection, status, own)
         if method == "GET":
             self.send_body(connection, body, strike)
+        if "no-length" in strike:
+            raise Broken
 
     def send_body(self, connection, body, strike):
         half = len(body) // 2
