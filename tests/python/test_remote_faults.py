@@ -9,6 +9,7 @@ import time
 import urllib.request
 
 import pytest
+from certificates import Authority
 from web import PROBE, Server, log_of, needs_remote
 
 pytestmark = needs_remote
@@ -82,7 +83,7 @@ def test_an_empty_object_and_strange_names(server, folder):
      "reset-body*4", "close-body*4", "length*4", "refused*4", "short*4", "long*4", "range*4", "total*4", "type*4",
      "chunked", "chunked-long*4", "garbage*4", "headers*4", "hang*2", "hang-body*2", "trickle=400*2", "latency=0.2",
      "ignore-range", "weak:any", "no-etag:any", "redirect=same", "redirect=same:any", "close-body*4+weak:any",
-     "close-body*4+no-etag:any", "short*4+long*4+chunked*4"],
+     "close-body*4+no-etag:any", "short*4+long*4+chunked*4", "no-length", "no-length:HEAD", "no-length*4+close-body*4"],
 )  # fmt: skip
 def test_what_passes_is_borne(server, folder, fault):
     lines, counts = reads(server, folder, fault, stall=0.6)
@@ -214,6 +215,18 @@ def test_a_server_without_head(server, folder):
         assert probe("find", f"{server.root}/~{fault}/empty")[0][0]["size"] == 0
 
 
+def test_all_of_an_object_is_all_of_it_or_an_error(server, folder):
+    """Whatever an answer leaves open: how long it is, and whether it is all."""
+    for fault, said in (("partial", "206, where all of it was asked for"), ("no-length", "how long its answer is"),
+                        ("no-length+close-body", "how long its answer is")):  # fmt: skip
+        words = ["--size", SIZE]
+        line = probe("whole", f"{server.root}/~{fault}/file", folder / "file", words=words, deadline=3)[0][0]
+        assert said in line.get("error", ""), line
+    for fault in ("no-length:HEAD+no-length", "no-length:HEAD+chunked+ignore-range"):
+        told = probe("find", f"{server.root}/~{fault}/file")[0][0]
+        assert told.get("size") == SIZE or "error" in told, told
+
+
 def test_whom_nobody_knows():
     began = time.monotonic()
     error = probe("find", "http://127.0.0.1:1/x")[0][0]["error"]
@@ -226,51 +239,11 @@ def test_whom_nobody_knows():
 
 @pytest.fixture(scope="module")
 def authority(tmp_path_factory):
-    """Makes certificates."""
-    folder = tmp_path_factory.mktemp("certificates")
-
-    def openssl(*words):
-        subprocess.run(["openssl", *words], check=True, cwd=folder, capture_output=True)
-
-    openssl(
-        "req",
-        "-x509",
-        "-newkey",
-        "rsa:2048",
-        "-nodes",
-        "-keyout",
-        "ca.key",
-        "-out",
-        "ca.pem",
-        "-days",
-        "10",
-        "-subj",
-        "/CN=ca",
-    )
-
-    def made(name, alternative, *period):
-        openssl(
-            "req",
-            "-newkey",
-            "rsa:2048",
-            "-nodes",
-            "-keyout",
-            f"{name}.key",
-            "-out",
-            f"{name}.req",
-            "-subj",
-            f"/CN={name}",
-        )
-        (folder / f"{name}.ext").write_text(f"subjectAltName={alternative}\n")
-        openssl("x509", "-req", "-in", f"{name}.req", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial",
-                "-out", f"{name}.pem", "-extfile", f"{name}.ext", *(period or ("-days", "5")))  # fmt: skip
-        return folder / f"{name}.pem", folder / f"{name}.key"
-
-    return folder / "ca.pem", made
+    return Authority(tmp_path_factory.mktemp("certificates"))
 
 
 def test_certificates_are_looked_at(folder, authority):
-    ca, made = authority
+    ca, made = authority.file, authority.made
     with Server(folder, tls=made("right", "IP:127.0.0.1")) as server:
         for variable in ("SSL_CERT_FILE", "CURL_CA_BUNDLE"):
             lines, _ = probe("ranges", server.root + "/file", folder / "file", words=["--reads", 8], **{variable: ca})
