@@ -11,6 +11,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include <penstock/base/caught.hpp>
 #include <penstock/base/error.hpp>
 #include <penstock/base/sigbus_guard.hpp>
 #include <penstock/formats/io/folder_entries.hpp>
@@ -152,10 +153,10 @@ void CacheFolder::set_up(std::uint64_t limit, const std::function<std::uint64_t(
   look_at_disk(true);
 }
 
-int CacheFolder::open_file(const Descriptor& folder, const std::string& name, int flags) const noexcept {
+int CacheFolder::open_file(const Descriptor& folder, const char* name, int flags) const noexcept {
   int fd = -1;
   do {
-    fd = ::openat(folder.get(), name.c_str(), flags | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, file_mode_);
+    fd = ::openat(folder.get(), name, flags | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, file_mode_);
   } while (fd < 0 && errno == EINTR);
   if (fd >= 0 && (flags & O_CREAT) != 0 && file_mode_ != 0600) ::fchmod(fd, file_mode_);
   return fd;
@@ -234,15 +235,19 @@ std::uint64_t CacheFolder::room() noexcept {
   return std::min(limit(), by_disk);
 }
 
-void CacheFolder::stop(const std::string& why) noexcept {
+// The first reason stays; where there is no memory for it, a later one is said.
+void CacheFolder::say(std::string_view why) noexcept {
   const std::scoped_lock lock(mutex_);
-  if (reason_.empty()) reason_ = why;
+  if (reason_.empty()) static_cast<void>(caught([&] { reason_ = why; }));
+}
+
+void CacheFolder::stop(std::string_view why) noexcept {
+  say(why);
   stopped_.store(true, std::memory_order_relaxed);
 }
 
-void CacheFolder::pause(const std::string& why) noexcept {
-  const std::scoped_lock lock(mutex_);
-  if (reason_.empty()) reason_ = why;
+void CacheFolder::pause(std::string_view why) noexcept {
+  say(why);
   paused_until_.store(steady_now() + std::chrono::nanoseconds(kPause).count(), std::memory_order_relaxed);
 }
 

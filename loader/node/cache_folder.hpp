@@ -8,6 +8,7 @@
 #include <functional>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include <sys/types.h>
@@ -65,10 +66,10 @@ class CacheFolder {
   /// Held by a thread beside a FolderLock, which the threads of a process share.
   std::mutex& making() noexcept { return making_; }
   /// A file of the folder, made as `flags` say, for who may have it; -1 and errno. Links are not followed.
-  int open_file(const Descriptor& folder, const std::string& name, int flags) const noexcept;
+  int open_file(const Descriptor& folder, const char* name, int flags) const noexcept;
   /// Nothing more is kept by this process, for good or for a while. The first reason stays.
-  void stop(const std::string& why) noexcept;
-  void pause(const std::string& why) noexcept;
+  void stop(std::string_view why) noexcept;
+  void pause(std::string_view why) noexcept;
   bool stopped() const noexcept;
   std::string stop_reason() const;
 
@@ -80,6 +81,7 @@ class CacheFolder {
   Descriptor made_folder(const char* name) const;
   bool change(std::uint64_t bytes, bool more) noexcept;
   void look_at_disk(bool now) noexcept;
+  void say(std::string_view why) noexcept;
 
   std::filesystem::path path_;
   Descriptor folder_, objects_, plans_, users_;

@@ -214,10 +214,11 @@ bool CachedObject::keep(std::uint64_t block, std::span<const std::byte> bytes, b
   }
   if (failed != 0) cache.folder.release(table.block_charge(block));
   if (failed != 0 && failed != EEXIST) {
-    const std::string why = "cannot write to it (" + error_number_name(failed) + ")";
     const bool passes =
         failed == ENOSPC || failed == EDQUOT || failed == ENOMEM || failed == EMFILE || failed == ENFILE;
-    static_cast<void>(caught([&] { passes ? cache.folder.pause(why) : cache.folder.stop(why); }));
+    std::string why;
+    static_cast<void>(caught([&] { why = "cannot write to it (" + error_number_name(failed) + ")"; }));
+    passes ? cache.folder.pause(why) : cache.folder.stop(why);
     return false;
   }
   Counted::add(state_->counted.bytes_written, bytes.size());

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
@@ -29,11 +30,22 @@ constexpr std::uint64_t kLargestBlock = std::uint64_t{1} << 20;
 constexpr std::uint64_t kSecondHash = 0x6E6F6465'20636163;
 constexpr std::size_t kTextBytes = 3800;  // of address and version together
 
-std::string table_name(const CachedObjectId& id) {
-  return id.text().append(kTableEnding);
+/// 32 digits and an ending, made without memory.
+struct FileName {
+  std::array<char, 48> text{};
+
+  FileName(const CachedObjectId& id, std::string_view ending) {
+    std::snprintf(text.data(), text.size(), "%016llx%016llx%.*s", static_cast<unsigned long long>(id.high),
+                  static_cast<unsigned long long>(id.low), static_cast<int>(ending.size()), ending.data());
+  }
+  const char* c_str() const { return text.data(); }
+};
+
+FileName table_name(const CachedObjectId& id) {
+  return {id, kTableEnding};
 }
-std::string data_name(const CachedObjectId& id) {
-  return id.text().append(kDataEnding);
+FileName data_name(const CachedObjectId& id) {
+  return {id, kDataEnding};
 }
 
 int most_open_data() {
@@ -84,7 +96,7 @@ std::string without_query(const std::string& address) {
 }  // namespace
 
 std::string CachedObjectId::text() const {
-  return hexadecimal(high) + hexadecimal(low);
+  return FileName(*this, "").c_str();
 }
 
 const std::string& version_of(const StoredObject& object) {
@@ -114,7 +126,7 @@ class ObjectTable::Data {
  public:
   explicit Data(ObjectTable& table) : fd_(table.data_.load(std::memory_order_acquire)) {
     if (fd_ >= 0) return;
-    fd_ = table.folder_.open_file(table.folder_.objects(), data_name(table.id_), O_RDWR | O_CREAT);
+    fd_ = table.folder_.open_file(table.folder_.objects(), data_name(table.id_).c_str(), O_RDWR | O_CREAT);
     own_ = fd_ >= 0;
     if (!own_ || open_data().fetch_add(1, std::memory_order_relaxed) >= most_open_data()) {
       if (own_) open_data().fetch_sub(1, std::memory_order_relaxed);
@@ -190,13 +202,13 @@ ObjectTable::~ObjectTable() {
 }
 
 std::shared_ptr<ObjectTable> ObjectTable::find(CacheFolder& folder, const CachedObjectId& id) {
-  const int fd = folder.open_file(folder.objects(), table_name(id), O_RDWR);
+  const int fd = folder.open_file(folder.objects(), table_name(id).c_str(), O_RDWR);
   if (fd < 0) return nullptr;
   const Descriptor file(fd);
   struct stat found {};
   std::vector<std::byte> page(kHeaderBytes);
   if (::fstat(fd, &found) != 0 || !S_ISREG(found.st_mode)) return nullptr;
-  if (read_at(fd, page, 0, folder.path() / table_name(id)) != page.size()) return nullptr;
+  if (read_at(fd, page, 0, folder.path() / table_name(id).c_str()) != page.size()) return nullptr;
   auto header = unpacked(page, id);
   if (!header) return nullptr;
   const std::uint64_t blocks = (header->size + header->block_bytes - 1) / header->block_bytes;
@@ -226,7 +238,7 @@ std::shared_ptr<ObjectTable> ObjectTable::make(CacheFolder& folder, const Cached
            table->header_.version == header.version.substr(0, kTextBytes / 2) &&
            table->header_.address == without_query(header.address).substr(0, kTextBytes / 2);
   };
-  const std::string name = table_name(id);
+  const std::string name = table_name(id).c_str();
   if (auto table = find(folder, id); is_it(table)) return table;
   rlimit longest{};
   // Past the limit the process would get a signal.
@@ -249,7 +261,7 @@ std::shared_ptr<ObjectTable> ObjectTable::make(CacheFolder& folder, const Cached
       throw Error::io(failed, "cannot write to the cache in " + folder.path().string());
     return nullptr;
   };
-  const int fd = folder.open_file(folder.objects(), temporary, O_RDWR | O_CREAT | O_EXCL);
+  const int fd = folder.open_file(folder.objects(), temporary.c_str(), O_RDWR | O_CREAT | O_EXCL);
   if (fd < 0) return give_up(errno);
   const Descriptor file(fd);
   if (const int failed = allocate_file(fd, bytes); failed != 0) return give_up(failed);
@@ -258,7 +270,7 @@ std::shared_ptr<ObjectTable> ObjectTable::make(CacheFolder& folder, const Cached
   // One that is not sound, or of another object by the same name, gives way to a new one, with its bytes.
   ::unlinkat(folder.objects().get(), name.c_str(), 0);
   ::unlinkat(folder.objects().get(), data_name(id).c_str(), 0);
-  const int data = folder.open_file(folder.objects(), data_name(id), O_RDWR | O_CREAT);
+  const int data = folder.open_file(folder.objects(), data_name(id).c_str(), O_RDWR | O_CREAT);
   if (data < 0) return give_up(errno);
   const Descriptor bytes_file(data);
   struct stat found {};
@@ -283,7 +295,7 @@ std::uint32_t ObjectTable::seed(std::uint64_t block) const {
 SharedMap ObjectTable::mapped() const {
   SharedMap map;
   static_cast<void>(caught([&] {
-    const Descriptor file(folder_.open_file(folder_.objects(), table_name(id_), O_RDWR));
+    const Descriptor file(folder_.open_file(folder_.objects(), table_name(id_).c_str(), O_RDWR));
     struct stat found {};
     if (file.get() < 0 || ::fstat(file.get(), &found) != 0) return;
     if (static_cast<std::uint64_t>(found.st_size) == table_bytes()) map = SharedMap(file.get(), table_bytes(), true);

@@ -102,7 +102,7 @@ PublishedPlan::PublishedPlan(CacheFolder& folder, std::span<const Object> object
   try {
     const std::string temporary = name + ".tmp";
     ::unlinkat(folder.plans().get(), temporary.c_str(), 0);
-    const int fd = folder.open_file(folder.plans(), temporary, O_RDWR | O_CREAT | O_EXCL);
+    const int fd = folder.open_file(folder.plans(), temporary.c_str(), O_RDWR | O_CREAT | O_EXCL);
     if (fd < 0) throw Error::io(errno, "cannot write to the cache in " + folder.path().string());
     file_ = Descriptor(fd);
     name_ = temporary;
@@ -203,7 +203,7 @@ PlanView::PlanView(CacheFolder& folder, std::string name, Descriptor file, Share
     : folder_(folder), name_(std::move(name)), file_(std::move(file)), map_(std::move(map)) {}
 
 std::shared_ptr<PlanView> PlanView::open(CacheFolder& folder, const std::string& name) {
-  const int fd = folder.open_file(folder.plans(), name, O_RDONLY);
+  const int fd = folder.open_file(folder.plans(), name.c_str(), O_RDONLY);
   if (fd < 0) return nullptr;
   Descriptor file(fd);
   struct stat found {};

@@ -55,11 +55,11 @@ StoredObject object_of(std::uint32_t number, std::uint64_t size) {
   return {"s3://bucket/" + std::to_string(number), {.size = size, .version = "v1", .modified = 1}};
 }
 
-void keep(CachedObject& object, std::uint32_t file, std::uint64_t block, std::uint64_t size) {
+void keep(CachedObject& object, std::uint32_t file, std::uint64_t block, std::uint64_t size, bool evicts = true) {
   const std::uint64_t begin = block * object.block_bytes();
   std::vector<std::byte> bytes(std::min(object.block_bytes(), size - begin));
   StoredRows::fill(file, begin, bytes);
-  object.keep(block, bytes);
+  object.keep(block, bytes, evicts);
 }
 
 std::uint64_t taken_by(const fs::path& folder) {
@@ -116,6 +116,8 @@ TEST_CASE("memory that is refused while blocks are kept and plans come and go is
     const auto second = publish(2), third = publish(2);
     second->set(4, 1, 1);
     first.reset();
+    for (std::uint64_t block = 0; block < objects[3]->block_count(); ++block)  // what room they left
+      keep(*objects[3], 3, block, size, false);
     std::vector<std::byte> bytes(objects[0]->block_bytes());
     StoredRows::fill(0, bytes.size(), bytes);
     allocations_left = refused;
