@@ -37,12 +37,17 @@ BucketParts::BucketParts(BucketRequests& dialect, Transport& transport, const st
 
 HttpResponse BucketParts::send(HttpMethod method, const Query& query, std::span<const std::byte> body,
                                bool conditional) {
+  constexpr int kNotImplemented = 501;
   const std::string hash = hexadecimal(sha256(view_of(body)));
-  return transport_.send({.dialect = dialect_, .address = address_, .prepare = [&] {
-                            HttpRequest asked = dialect_.request(method, parts_.bucket, parts_.key, query, body, hash);
-                            if (conditional) asked.headers.push_back(dialect_.service().only_if_absent());
-                            return asked;
-                          }});
+  const auto prepare = [&] {
+    HttpRequest asked = dialect_.request(method, parts_.bucket, parts_.key, query, body, hash);
+    if (conditional) asked.headers.push_back(dialect_.service().only_if_absent());
+    return asked;
+  };
+  HttpResponse answer = transport_.send({.dialect = dialect_, .address = address_, .prepare = prepare});
+  // Some stores have no conditions on writes (Swift): there it has been looked for a moment before, and that is all.
+  if (conditional && answer.status == kNotImplemented) return send(method, query, body, false);
+  return answer;
 }
 
 std::optional<ObjectInfo> BucketParts::find() {

@@ -16,7 +16,18 @@ class Authority:
 
     def made(self, name, alternative, *period):
         """(certificate, key) of a server that is called `alternative` ("IP:127.0.0.1"); `period`: other than five days."""
-        self.openssl("req", "-newkey", "rsa:2048", "-nodes", "-keyout", f"{name}.key", "-out", f"{name}.req", "-subj", f"/CN={name}")
+        self.openssl(
+            "req",
+            "-newkey",
+            "rsa:2048",
+            "-nodes",
+            "-keyout",
+            f"{name}.key",
+            "-out",
+            f"{name}.req",
+            "-subj",
+            f"/CN={name}",
+        )
         (self.folder / f"{name}.ext").write_text(f"subjectAltName={alternative}\n")
         self.openssl("x509", "-req", "-in", f"{name}.req", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-out", f"{name}.pem",
                      "-extfile", f"{name}.ext", *(period or ("-days", "5")))  # fmt: skip

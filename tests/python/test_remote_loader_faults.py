@@ -35,7 +35,9 @@ def packed_fixture(images, tmp_path_factory):
 
 def rows_of(dataset, **options):
     """Of two epochs."""
-    loader = ps.Loader(dataset, batch_size=7, shuffle=True, seed=2, fields={"jpg": ps.raw(), "cls": ps.label()}, **options)
+    loader = ps.Loader(
+        dataset, batch_size=7, shuffle=True, seed=2, fields={"jpg": ps.raw(), "cls": ps.label()}, **options
+    )
     rows = []
     for _ in range(2):
         for batch in loader:

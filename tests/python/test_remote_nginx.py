@@ -12,12 +12,12 @@ import pytest
 from certificates import Authority
 from command import run
 from stores import free_port
+from web import PROBE, needs_remote
 
-PROBE = os.environ.get("PENSTOCK_REMOTE_PROBE")
 PACKINGS = ("tar", "hdf5", "mds")
 NGINX = shutil.which("nginx", path=os.environ["PATH"] + ":/usr/sbin")
 pytestmark = [
-    pytest.mark.skipif(not PROBE, reason="PENSTOCK_REMOTE_PROBE names no program: libcurl was not found"),
+    needs_remote,
     pytest.mark.skipif(not NGINX, reason="nginx is not installed: apt-get install nginx-light"),
 ]
 CONFIGURATION = """
@@ -119,10 +119,19 @@ def test_digests_over_tls_are_those_of_the_local_files(nginx, packed, authority)
 def test_a_certificate_of_nobody_that_is_trusted_is_refused(nginx, authority, tmp_path):
     other = tmp_path / "other"
     other.mkdir()
-    for name, value in {"SSL_CERT_FILE": Authority(other).file, "CURL_CA_BUNDLE": "/etc/ssl/certs/ca-certificates.crt"}.items():
+    for name, value in {
+        "SSL_CERT_FILE": Authority(other).file,
+        "CURL_CA_BUNDLE": "/etc/ssl/certs/ca-certificates.crt",
+    }.items():
         environment = surroundings(**{name: value})
         began = time.monotonic()
-        ran = subprocess.run([PROBE, "find", nginx.address + "/tar/penstock.json"], capture_output=True, text=True, check=True, env=environment)
+        ran = subprocess.run(
+            [PROBE, "find", nginx.address + "/tar/penstock.json"],
+            capture_output=True,
+            text=True,
+            check=True,
+            env=environment,
+        )
         told = json.loads(ran.stdout)
         assert "certificate" in told["error"] and nginx.address in told["error"], told
         assert time.monotonic() - began < 10, "it is no use to ask again"

@@ -62,7 +62,11 @@ class Bucket:
         if method == "POST" and "uploads" in query:
             name = f"upload{len(self.uploads)}"
             self.uploads[name] = {}
-            return 200, {}, f"<InitiateMultipartUploadResult><UploadId>{name}</UploadId></InitiateMultipartUploadResult>".encode()
+            return (
+                200,
+                {},
+                f"<InitiateMultipartUploadResult><UploadId>{name}</UploadId></InitiateMultipartUploadResult>".encode(),
+            )
         if "uploadId" in query and query["uploadId"] not in self.uploads:
             return 404, {}, error("NoSuchUpload")
         if method == "PUT" and "partNumber" in query:
@@ -83,7 +87,9 @@ class Bucket:
 
     def complete(self, key, upload, body):
         parts = self.uploads[upload]
-        named = [text.split("<ETag>")[1].split("</ETag>")[0].replace("&quot;", '"') for text in body.split("<Part>")[1:]]
+        named = [
+            text.split("<ETag>")[1].split("</ETag>")[0].replace("&quot;", '"') for text in body.split("<Part>")[1:]
+        ]
         if any(parts.get(number) is None or self.etag(parts[number]) != etag for number, etag in enumerate(named, 1)):
             return 400, {}, error("InvalidPart")
         data = b"".join(parts[number] for number in range(1, len(named) + 1))
@@ -121,21 +127,39 @@ def bytes_written(count):
 @pytest.mark.parametrize(("size", "trials", "odds"), [(1000, 60, 0.4), (2 * PART + 1000, 8, 0.2)])
 def test_what_is_written_is_whole_or_absent(tmp_path, size, trials, odds):
     expected, came = bytes_written(size), {True: 0, False: 0}
-    with misbehaving(size, odds) as (server, bucket):
-        with opened(tmp_path, **stores.keys(server.address, PENSTOCK_REMOTE_DEADLINE=DEADLINE)) as store:
-            for trial in range(trials):
-                address, key = f"s3://bucket/object{trial}", f"/bucket/object{trial}"
-                began = time.monotonic()
-                told = store.ask("write", address, bytes=size)
-                assert time.monotonic() - began < DEADLINE * 12, "each of a few requests has its deadline"
-                came["info" in told] += 1
-                if "info" in told:
-                    assert told["info"]["size"] == size and key in bucket.objects, told
-                else:
-                    assert address in told["error"] and "\n" not in told["error"], told
-                if key in bucket.objects:
-                    assert bucket.objects[key][0] == expected, "an object of other bytes"
+    with (
+        misbehaving(size, odds) as (server, bucket),
+        opened(tmp_path, **stores.keys(server.address, PENSTOCK_REMOTE_DEADLINE=DEADLINE)) as store,
+    ):
+        for trial in range(trials):
+            address, key = f"s3://bucket/object{trial}", f"/bucket/object{trial}"
+            began = time.monotonic()
+            told = store.ask("write", address, bytes=size)
+            assert time.monotonic() - began < DEADLINE * 12, "each of a few requests has its deadline"
+            came["info" in told] += 1
+            if "info" in told:
+                assert told["info"]["size"] == size and key in bucket.objects, told
+            else:
+                assert address in told["error"] and "\n" not in told["error"], told
+            if key in bucket.objects:
+                assert bucket.objects[key][0] == expected, "an object of other bytes"
     assert bucket.struck > 3 and all(came.values()), (bucket.struck, came)
+
+
+@pytest.mark.parametrize("size", [1000, PART + 1000])
+def test_a_store_without_conditions_is_looked_at_first(tmp_path, size):
+    with misbehaving(size, 0) as (server, bucket):
+        right = bucket.right
+        bucket.right = lambda request: (
+            (501, {}, error("NotImplemented")) if request.headers["If-None-Match"] else right(request)
+        )
+        with opened(tmp_path, **stores.keys(server.address, PENSTOCK_REMOTE_DEADLINE=DEADLINE)) as store:
+            told = store.ask("write", "s3://bucket/object", bytes=size, if_absent=True)
+            assert told.get("info", {}).get("size") == size, told
+            told = store.ask("write", "s3://bucket/object", bytes=size, if_absent=True)
+            assert "there already" in told["error"]
+        asked = [headers for method, path, headers, _ in server.requests if "If-None-Match" in headers]
+        assert len(asked) == 1, "a condition is tried"
 
 
 def test_a_folder_is_listed_or_an_error(tmp_path):
@@ -148,16 +172,24 @@ def test_a_folder_is_listed_or_an_error(tmp_path):
 
     def answer(request):
         if "empty%2F" in request.path:  # each of its pages has nothing but another name of the next
-            return 200, {}, page.format(more="true", token=draw.random()).replace("<Key>folder/a</Key>", "<Key>empty/</Key>").encode()
+            return (
+                200,
+                {},
+                page.format(more="true", token=draw.random())
+                .replace("<Key>folder/a</Key>", "<Key>empty/</Key>")
+                .encode(),
+            )
         return draw.choice([200] * 9 + [500, 403]), {}, draw.choice(texts).encode()
 
-    with served(answer) as server:
-        with opened(tmp_path, **stores.keys(server.address, PENSTOCK_REMOTE_DEADLINE=DEADLINE)) as store:
-            for _ in range(40):
-                told = store.ask("list", "s3://bucket/folder")
-                if "entries" in told:
-                    assert [entry["name"] for entry in told["entries"]] == ["a"]
-                else:
-                    assert "s3://bucket/folder" in told["error"]
-            told = store.ask("list", "s3://bucket/empty")
-            assert "does not end" in told["error"] and len(server.requests) < 2000
+    with (
+        served(answer) as server,
+        opened(tmp_path, **stores.keys(server.address, PENSTOCK_REMOTE_DEADLINE=DEADLINE)) as store,
+    ):
+        for _ in range(40):
+            told = store.ask("list", "s3://bucket/folder")
+            if "entries" in told:
+                assert [entry["name"] for entry in told["entries"]] == ["a"]
+            else:
+                assert "s3://bucket/folder" in told["error"]
+        told = store.ask("list", "s3://bucket/empty")
+        assert "does not end" in told["error"] and len(server.requests) < 2000

@@ -151,8 +151,13 @@ def main():
         with concurrent.futures.ThreadPoolExecutor(given.jobs) as workers:
             for work in [workers.submit(campaign.work) for _ in range(given.jobs)]:
                 work.result()
-    came = ", ".join(f"{campaign.came[name]} {name}" for name in ("faults", "right", "errors", "absent", "requests", "retries", "hedges"))
-    print(f"{campaign.begun} rounds in {time.monotonic() - began:.0f} s, the longest {campaign.longest:.1f} s: {came}; {campaign.broken} broken")
+    came = ", ".join(
+        f"{campaign.came[name]} {name}"
+        for name in ("faults", "right", "errors", "absent", "requests", "retries", "hedges")
+    )
+    print(
+        f"{campaign.begun} rounds in {time.monotonic() - began:.0f} s, the longest {campaign.longest:.1f} s: {came}; {campaign.broken} broken"
+    )
     return 1 if campaign.broken else 0
 
 
