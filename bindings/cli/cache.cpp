@@ -5,6 +5,7 @@
 
 #include <penstock/base/error.hpp>
 #include <penstock/bench/report/units.hpp>
+#include <penstock/formats/places/address.hpp>
 #include <penstock/loader/node/node_cache.hpp>
 #include <penstock/loader/node/warm.hpp>
 
@@ -66,7 +67,7 @@ int fill(const CacheArguments& options) {
       Progress progress("warming", Progress::kBytes);
       warmed = warm(*cache, dataset, [&](std::uint64_t done, std::uint64_t total) { return progress(done, total); });
     }
-    print(address + ": " + bytes_text(warmed.bytes) + " of " + bytes_text(warmed.total) + " in " +
+    print(shown_place(address) + ": " + bytes_text(warmed.bytes) + " of " + bytes_text(warmed.total) + " in " +
           cache->path().string() + ", " + bytes_text(warmed.fetched) + " fetched\n");
     if (const NodeCacheStats stats = cache->stats(); !stats.stopped.empty())
       throw Error::resource("the cache in " + cache->path().string() + " keeps nothing more: " + stats.stopped);

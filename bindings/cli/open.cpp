@@ -6,6 +6,7 @@
 
 #include <penstock/formats/labels/emptiness.hpp>
 #include <penstock/formats/labels/label_table.hpp>
+#include <penstock/formats/places/address.hpp>
 #include <penstock/loader/dataset_record.hpp>
 #include <penstock/loader/mixture_file.hpp>
 
@@ -54,7 +55,7 @@ Dataset open_quietly(const std::function<Dataset(const OpenProgress&)>& opening)
 Dataset open_with_progress(const std::filesystem::path& path) {
   Dataset dataset = open_quietly(path);
   const std::string empty = emptiness(dataset);
-  if (!empty.empty()) std::fprintf(stderr, "penstock: warning: %s: %s\n", path.c_str(), empty.c_str());
+  if (!empty.empty()) std::fprintf(stderr, "penstock: warning: %s: %s\n", shown_place(path).c_str(), empty.c_str());
   return dataset;
 }
 

@@ -4,6 +4,7 @@
 #include <string>
 
 #include <penstock/bench/report/units.hpp>
+#include <penstock/formats/places/address.hpp>
 #include <penstock/pack/verify.hpp>
 
 #include "command.hpp"
@@ -37,21 +38,22 @@ int run(const VerifyArguments& options) {
   for (const BadValue& bad : result.bad) print(line_of(bad));
   if (result.bad_count > result.bad.size())
     print("and " + with_commas(result.bad_count - result.bad.size()) + " more\n");
-  std::string text = options.dataset + ": " + with_commas(result.samples) + " samples, " + with_commas(result.values) +
-                     " values, " + bytes_text(result.bytes) + " read; CRC-32C of " + with_commas(result.checked) +
-                     " values";
+  std::string text = shown_place(options.dataset) + ": " + with_commas(result.samples) + " samples, " +
+                     with_commas(result.values) + " values, " + bytes_text(result.bytes) + " read; CRC-32C of " +
+                     with_commas(result.checked) + " values";
   if (result.ranges_checked > 0) text += ", of " + with_commas(result.ranges_checked) + " ranges of them";
   if (result.shards_checked > 0) text += " and of " + with_commas(result.shards_checked) + " shards";
   if (result.indexes_compared > 0)
     text += "; the index of " + with_commas(result.indexes_compared) +
             (result.indexes_compared == 1 ? " shard" : " shards") + " compared with the files";
-  if (source) text += "; " + with_commas(result.compared) + " values compared with " + options.against;
+  if (source) text += "; " + with_commas(result.compared) + " values compared with " + shown_place(options.against);
   if (result.bad_count == 0) {
     print(text + ": good\n");
     return 0;
   }
   print(text + "\n");
-  std::fprintf(stderr, "penstock: error: %s: %s bad\n", options.dataset.c_str(), with_commas(result.bad_count).c_str());
+  std::fprintf(stderr, "penstock: error: %s: %s bad\n", shown_place(options.dataset).c_str(),
+               with_commas(result.bad_count).c_str());
   return 1;
 }
 

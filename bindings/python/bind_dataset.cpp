@@ -8,6 +8,7 @@
 
 #include <penstock/formats/dataset.hpp>
 #include <penstock/formats/labels/emptiness.hpp>
+#include <penstock/formats/places/address.hpp>
 #include <penstock/loader/dataset_record.hpp>
 #include <penstock/loader/mixture.hpp>
 
@@ -188,7 +189,7 @@ Dataset open_dataset(nb::handle path_or_dataset, const nb::object& progress) {
   if (!nb::try_cast(path_or_dataset, path)) refuse_source(path_or_dataset);
   Dataset dataset = open_telling([&](const OpenProgress& told) { return open(path, told); }, progress);
   const std::string empty = emptiness(dataset);
-  if (!empty.empty()) warn(path.string() + ": " + empty);
+  if (!empty.empty()) warn(shown_place(path) + ": " + empty);
   return dataset;
 }
 
@@ -232,6 +233,12 @@ void bind_dataset(nb::module_& module) {
     new (&self) Dataset(dataset_of(record));
   });
   define_views(module, dataset);
+  module.def(
+      "shown_place", [](const std::filesystem::path& place) { return text(shown_place(place)); }, nb::arg("place"),
+      "The place as it may be shown: an address without user, password and query.");
+  module.def(
+      "is_address", [](const std::filesystem::path& place) { return address_of(place).has_value(); }, nb::arg("place"),
+      "Whether it names a store or a web server. Raises Error: unsupported, for those that are not read.");
   module.def("open", open_dataset, nb::arg("path"), nb::kw_only(), nb::arg("progress") = nb::none(),
              nb::sig("def open(path: str | os.PathLike | Dataset, *, progress: "
                      "collections.abc.Callable[[int, int], object] | None = None) -> Dataset"),

@@ -34,22 +34,24 @@ constexpr std::array kStores{Store{"s3", "aws s3 sync", "aws s3 sync", "s3"},
                              Store{"sftp", "rsync", "rsync"},
                              Store{"ssh", "rsync", "rsync"}};
 
-// "s3" of "s3://bucket/train"; empty of a path.
-std::string_view scheme_of(std::string_view text) {
+// "s3" of "s3://bucket/train", and of "S3://bucket/train"; empty of a path.
+std::string scheme_of(std::string_view text) {
   const std::size_t colon = text.find(":/");
   if (colon == std::string_view::npos || colon < 2) return {};
-  const std::string_view scheme = text.substr(0, colon);
-  const auto fits = [](unsigned char c) {
-    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '+' || c == '-' || c == '.';
-  };
-  return std::all_of(scheme.begin(), scheme.end(), fits) ? scheme : std::string_view{};
+  std::string scheme(text.substr(0, colon));
+  for (char& c : scheme) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+    const bool fits = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '+' || c == '-' || c == '.';
+    if (!fits) return {};
+  }
+  return scheme;
 }
 
-// Of a scheme that no store here has: all zero but for the scheme.
+// Of a scheme that no store here has: all empty.
 Store store_of(std::string_view scheme) {
   const auto* const found =
       std::find_if(kStores.begin(), kStores.end(), [&](const Store& store) { return store.scheme == scheme; });
-  return found != kStores.end() ? *found : Store{scheme, "", ""};
+  return found != kStores.end() ? *found : Store{"", "", ""};
 }
 
 // Whether the text is an address, which of another scheme than the known ones shows in its two slashes.
@@ -64,17 +66,36 @@ bool begins_on_disk(const fs::path& path) {
   return fs::exists(fs::symlink_status(*path.begin(), ignored));
 }
 
+// Where the query of an address begins. In buckets "?" is a wildcard, unless something is set behind it.
+std::size_t query_of(std::string_view text, std::string_view scheme) {
+  const std::size_t begins = text.find_first_of(scheme.starts_with("http") ? "?#" : "?");
+  const bool bucket = scheme == "s3" || scheme == "s3a" || scheme == "gs" || scheme == "gcs";
+  if (begins == std::string_view::npos || (bucket && text.find('=', begins) == std::string_view::npos))
+    return text.size();
+  return begins;
+}
+
+// Whether something else than a port stands behind the first colon: a part of a password with a slash in it.
+bool has_odd_port(std::string_view host) {
+  if (host.starts_with('[')) host.remove_prefix(std::min(host.find(']'), host.size()));
+  const std::size_t colon = host.find(':');
+  return colon != std::string_view::npos && host.find_first_not_of("0123456789", colon + 1) != std::string_view::npos;
+}
+
 // Without what may be secret in it: a user's name and password, and a query.
-std::string shown(const fs::path& address) {
-  std::string text = address.string().substr(0, address.string().find('?'));
+std::string shown(std::string_view address, std::string_view scheme) {
+  std::string text(address.substr(0, query_of(address, scheme)));
   const std::size_t begin = std::min(text.find_first_not_of('/', text.find(":/") + 1), text.size());
-  const std::size_t host = text.substr(begin, text.find('/', begin) - begin).rfind('@');
-  const bool of_container = text.starts_with("abfs");  // "abfss://container@account.dfs.core.windows.net/train"
-  return host == std::string::npos || of_container ? text : text.erase(begin, host + 1);
+  const std::string_view host = std::string_view(text).substr(begin, text.find('/', begin) - begin);
+  const std::size_t at = host.rfind('@');
+  if (at == std::string_view::npos) return has_odd_port(host) ? text.substr(0, begin) + "..." : text;
+  // "abfss://container@account.dfs.core.windows.net/train"
+  const bool of_container = (scheme == "az" || scheme.starts_with("abfs")) && host.find(':') > at;
+  return of_container ? text : text.erase(begin, at + 1);
 }
 
 [[noreturn]] void refuse_address(const fs::path& path, const std::string& cause) {
-  throw Error::unsupported(cause, {.dataset = shown(path)});
+  throw Error::unsupported(cause, {.dataset = shown_place(path)});
 }
 
 std::string tool_named(std::string_view tool) {
@@ -83,7 +104,7 @@ std::string tool_named(std::string_view tool) {
 
 // None of a path.
 std::optional<Store> store_named_by(const fs::path& path) {
-  const std::string_view scheme = scheme_of(path.native());
+  const std::string scheme = scheme_of(path.native());
   if (!is_address(path.native(), scheme) || begins_on_disk(path)) return std::nullopt;
   if (scheme == "file") refuse_address(path, "give the path alone, without file://");
   return store_of(scheme);
@@ -102,19 +123,28 @@ std::optional<fs::path> address_of(const fs::path& place) {
                        ", or mount the store, and open the path there "
                        "(penstock stage copies from a mount to the node's own disk)");
   }
-  std::string_view rest = std::string_view(place.native()).substr(store->scheme.size() + 1);
+  std::string_view rest = std::string_view(place.native()).substr(place.native().find(":/") + 1);
   rest.remove_prefix(std::min(rest.find_first_not_of('/'), rest.size()));
   while (rest.ends_with('/')) rest.remove_suffix(1);
-  if (rest.empty()) throw Error::invalid_argument("names no bucket or host", {.dataset = shown(place)});
+  if (rest.empty()) throw Error::invalid_argument("names no bucket or host", {.dataset = shown_place(place)});
   if (rest.find('\0') != std::string_view::npos) throw Error::invalid_argument("an address with a zero byte");
   return fs::path(object_store().admit(std::string(store->read_as) + "://" + std::string(rest)));
 }
 
 bool is_address(const fs::path& place) {
   const std::string_view text = place.native();
-  const std::string_view scheme = scheme_of(text);
+  const std::string scheme = scheme_of(text);
   return !scheme.empty() && !store_of(scheme).read_as.empty() && text.substr(scheme.size()).starts_with("://") &&
          !begins_on_disk(place);
+}
+
+std::string scheme_of_place(const fs::path& place) {
+  return scheme_of(place.native());
+}
+
+std::string shown_place(const fs::path& place) {
+  const std::string scheme = scheme_of(place.native());
+  return is_address(place.native(), scheme) ? shown(place.native(), scheme) : place.string();
 }
 
 bool lists_nothing(const fs::path& address) {

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace penstock {
@@ -14,8 +15,14 @@ namespace penstock {
 /// invalid_argument, where it names nothing.
 std::optional<std::filesystem::path> address_of(const std::filesystem::path& place);
 
+/// A user's words as they may be shown or kept: an address without user, password and query; a path as it is.
+std::string shown_place(const std::filesystem::path& place);
+
 /// Whether it is what address_of() gives, or something joined to that.
 bool is_address(const std::filesystem::path& place);
+
+/// "s3" of "S3://bucket/train", and of "s3:/bucket/train"; empty of what has none.
+std::string scheme_of_place(const std::filesystem::path& place);
 
 /// Of web servers, which do not tell what there is.
 bool lists_nothing(const std::filesystem::path& address);

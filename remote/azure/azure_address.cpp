@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include <penstock/base/error.hpp>
+#include <penstock/formats/places/address.hpp>
 #include <penstock/remote/azure/azure_address.hpp>
 #include <penstock/remote/text/surroundings.hpp>
 
@@ -52,7 +53,7 @@ AzureAddress azure_address(const std::string& address) {
   if (!is_azure_name(parts.container, "-$") || (!parts.account.empty() && !is_azure_name(parts.account, "-")))
     throw Error::invalid_argument(
         "names no container: az://CONTAINER@ACCOUNT/BLOB, or az://CONTAINER/BLOB with AZURE_STORAGE_ACCOUNT",
-        {.dataset = shown});
+        {.dataset = shown_place(address)});
   return parts;
 }
 

@@ -6,6 +6,7 @@
 #include <penstock/remote/azure/azure_address.hpp>
 #include <penstock/remote/azure/azure_requests.hpp>
 #include <penstock/remote/http/header_values.hpp>
+#include <penstock/remote/http/repeats.hpp>
 #include <penstock/remote/s3/aws_endpoint.hpp>
 #include <penstock/remote/s3/store_error.hpp>
 #include <penstock/remote/text/surroundings.hpp>
@@ -106,6 +107,15 @@ Meaning AzureRequests::meaning(const HttpResponse& response) const {
     return code == "ContainerNotFound" || code == "ResourceNotFound" ? Meaning::refused : Meaning::absent;
   if (response.status == 409) return code == "BlobAlreadyExists" ? Meaning::exists : Meaning::refused;
   return Dialect::meaning(response);
+}
+
+std::vector<std::string> AzureRequests::secrets() const {
+  std::vector<std::string> all = secrets_of_query(variable("AZURE_STORAGE_SAS_TOKEN").value_or(""));
+  const std::lock_guard lock(mutex_);
+  for (const auto& [address, sas] : sas_) {
+    for (std::string& value : secrets_of_query(sas)) all.push_back(std::move(value));
+  }
+  return all;
 }
 
 std::string AzureRequests::reason(const HttpResponse& response) const {

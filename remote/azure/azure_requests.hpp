@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <penstock/remote/http/dialect.hpp>
 #include <penstock/remote/http/transport.hpp>
@@ -28,6 +29,7 @@ class AzureRequests : public Dialect {
 
   Meaning meaning(const HttpResponse& response) const override;
   std::string reason(const HttpResponse& response) const override;
+  std::vector<std::string> secrets() const override;
 
   /// A request of a blob, or of its container where `of_container`.
   HttpRequest request(HttpMethod method, const std::string& address, bool of_container, const Query& query = {},
@@ -36,7 +38,7 @@ class AzureRequests : public Dialect {
  private:
   std::string sas_of(const std::string& address);
 
-  std::mutex mutex_;                        // guards what follows
+  mutable std::mutex mutex_;                // guards what follows
   std::map<std::string, std::string> sas_;  // by address
 };
 

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <chrono>
 #include <optional>
 #include <string>
@@ -98,7 +99,9 @@ std::optional<AwsFound> keys_of_profile(const KeyRequest& ask, const Profiles& p
 
 }  // namespace
 
-Found<AwsKeys> find_aws_keys(const KeyRequest& ask) {
+namespace {
+
+AwsFound search_aws_keys(const KeyRequest& ask) {
   if (is_switched_on("AWS_NO_SIGN_REQUEST") || is_switched_on("PENSTOCK_ANONYMOUS"))
     return {.origin = "no credentials are wanted (AWS_NO_SIGN_REQUEST or PENSTOCK_ANONYMOUS)"};
   if (auto found = keys_of_environment()) return *std::move(found);
@@ -118,6 +121,20 @@ Found<AwsKeys> find_aws_keys(const KeyRequest& ask) {
   if (auto found = keys_of_machine(ask)) return *std::move(found);
   return {.origin = "no credentials were found: environment, profile " + double_quoted(name) +
                     ", container and metadata service have none"};
+}
+
+}  // namespace
+
+Found<AwsKeys> find_aws_keys(const KeyRequest& ask) {
+  AwsFound found = search_aws_keys(ask);
+  const auto fits_header = [](const std::string& text) {
+    return std::ranges::none_of(text, [](unsigned char c) { return c < ' ' || c == 0x7F; });
+  };
+  // A line's end that was copied along would be one in the middle of a request.
+  if (found.secret &&
+      !(fits_header(found.secret->id) && fits_header(found.secret->secret) && fits_header(found.secret->token)))
+    throw Error::invalid_argument("the keys of " + found.origin + " have a character that no header holds");
+  return found;
 }
 
 }  // namespace penstock

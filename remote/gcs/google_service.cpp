@@ -64,6 +64,13 @@ void GoogleService::learn(const std::string&, const HttpResponse& response, cons
   state_.fetch_add(1, std::memory_order_release);
 }
 
+std::vector<std::string> GoogleService::secrets() const {
+  std::vector<std::string> all;
+  if (const auto found = token_.now(); found && found->secret) all.push_back(*found->secret);
+  if (const auto keys = google_hmac_keys()) all.push_back(keys->secret);
+  return all;
+}
+
 std::string GoogleService::remark(const StoreError&) const {
   const auto found = token_.now();
   if (!found) return {};

@@ -4,6 +4,7 @@
 #include <penstock/base/printable.hpp>
 #include <penstock/remote/http/dialect.hpp>
 #include <penstock/remote/http/header_values.hpp>
+#include <penstock/remote/http/repeats.hpp>
 
 namespace penstock {
 namespace {
@@ -142,8 +143,12 @@ std::string said_by_server(const Dialect& dialect, const HttpResponse& response)
   std::string text = "the server answers " + std::to_string(response.status);
   if (const std::string_view phrase = phrase_of(response.status); !phrase.empty())
     text += " (" + std::string(phrase) + ')';
-  if (const std::string reason = dialect.reason(response); !reason.empty()) text += ": " + reason;
-  return text;
+  const std::string reason = dialect.reason(response);
+  if (reason.empty()) return text;
+  // All of the body is looked at: a reason that was cut short may end inside a secret.
+  const std::vector<std::string> secrets = dialect.secrets();
+  const bool secret = repeats(response.body, secrets) || repeats(reason, secrets);
+  return text + (secret ? " (its words are not shown, for they repeat what it was asked with)" : ": " + reason);
 }
 
 Error refusal(const Dialect& dialect, const std::string& address, const HttpResponse& response) {

@@ -66,6 +66,8 @@ class Dialect {
   /// What the server gives as its reason, in one short line without secrets ("AccessDenied: no permission"); empty:
   /// nothing.
   virtual std::string reason(const HttpResponse& response) const;
+  /// What requests are sent with that nobody may see: words of a server that repeat one of these are not shown.
+  virtual std::vector<std::string> secrets() const { return {}; }
   /// What headers of an answer to find(), read_whole() or read_range() tell. `size` is of the whole object, from
   /// Content-Range where there is one. What is here is right for HTTP as such.
   virtual ObjectInfo info(const HttpResponse& response) const;

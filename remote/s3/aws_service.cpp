@@ -76,6 +76,12 @@ void AwsService::learn(const std::string& bucket, const HttpResponse& response, 
   state_.fetch_add(1, std::memory_order_release);
 }
 
+std::vector<std::string> AwsService::secrets() const {
+  const auto found = keys_.now();
+  if (!found || !found->secret) return {};
+  return {found->secret->secret, found->secret->token};
+}
+
 std::string AwsService::remark(const StoreError& error) const {
   const auto found = keys_.now();
   if (!found) return {};

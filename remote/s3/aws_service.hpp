@@ -9,6 +9,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <penstock/remote/credentials/key_requests.hpp>
 #include <penstock/remote/credentials/renewed.hpp>
@@ -31,6 +32,7 @@ class AwsService : public BucketService {
   std::uint64_t state() const override { return state_.load(std::memory_order_acquire); }
   void learn(const std::string& bucket, const HttpResponse& response, const StoreError& error) override;
   std::string remark(const StoreError& error) const override;
+  std::vector<std::string> secrets() const override;
   std::string only_if_absent() const override { return "If-None-Match: *"; }
 
  private:

@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include <penstock/base/error.hpp>
+#include <penstock/formats/places/address.hpp>
 #include <penstock/remote/s3/bucket_address.hpp>
 
 namespace penstock {
@@ -25,15 +26,17 @@ BucketAddress bucket_address(std::string_view scheme, const std::string& address
   while (parts.key.ends_with('/')) parts.key.pop_back();
   if (parts.bucket.empty() || parts.bucket.size() > kLongestBucket ||
       !std::ranges::all_of(parts.bucket, is_of_bucket) || parts.bucket.front() == '.')
-    throw Error::invalid_argument("names no bucket: " + std::string(scheme) + "://BUCKET/KEY", {.dataset = address});
+    throw Error::invalid_argument("names no bucket: " + std::string(scheme) + "://BUCKET/KEY",
+                                  {.dataset = shown_place(address)});
   if (parts.key.size() > kLongestKey)
-    throw Error::invalid_argument("the key has more than 1,024 bytes", {.dataset = address});
+    throw Error::invalid_argument("the key has more than 1,024 bytes", {.dataset = shown_place(address)});
   return parts;
 }
 
 BucketAddress object_address(std::string_view scheme, const std::string& address) {
   BucketAddress parts = bucket_address(scheme, address);
-  if (parts.key.empty()) throw Error::invalid_argument("names a bucket, and no object in it", {.dataset = address});
+  if (parts.key.empty())
+    throw Error::invalid_argument("names a bucket, and no object in it", {.dataset = shown_place(address)});
   return parts;
 }
 

@@ -43,6 +43,14 @@ bool BucketRequests::speaks(std::string_view address) const {
   return address.starts_with(scheme) && address.substr(scheme.size()).starts_with("://");
 }
 
+std::string BucketRequests::admit(const std::string& address) {
+  // Keys before a bucket's name, as some tools have them, are refused before anything is made of the address.
+  const std::string_view rest = std::string_view(address).substr(service_->scheme().size() + 3);
+  const bool odd = rest.substr(0, rest.find('/')).find_first_of("@:") != std::string_view::npos;
+  if (odd) bucket_address(service_->scheme(), address);
+  return address;
+}
+
 bool BucketRequests::stale(const std::string&) {
   return service_->stale();
 }

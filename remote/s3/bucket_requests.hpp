@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 #include <penstock/remote/http/dialect.hpp>
 #include <penstock/remote/http/transport.hpp>
@@ -23,6 +24,7 @@ class BucketRequests : public Dialect {
   explicit BucketRequests(std::unique_ptr<BucketService> service);
 
   bool speaks(std::string_view address) const override;
+  std::string admit(const std::string& address) override;
   bool stale(const std::string& address) override;
   void renew(const std::string& address) override;
 
@@ -33,6 +35,7 @@ class BucketRequests : public Dialect {
   Meaning meaning(const HttpResponse& response) const override;
   void learn(const std::string& address, const HttpResponse& response) override;
   std::string reason(const HttpResponse& response) const override;
+  std::vector<std::string> secrets() const override { return service_->secrets(); }
 
   /// A request, allowed. `payload_hash` is of `body`, as digits.
   HttpRequest request(HttpMethod method, const std::string& bucket, const std::string& key, const Query& query = {},

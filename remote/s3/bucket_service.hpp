@@ -37,6 +37,9 @@ class BucketService {
   /// Behind the server's reason: what requests were signed with.
   virtual std::string remark(const StoreError& error) const = 0;
 
+  /// As Dialect::secrets().
+  virtual std::vector<std::string> secrets() const = 0;
+
   /// A header that makes a write fail where there is an object.
   virtual std::string only_if_absent() const = 0;
 };

@@ -6,6 +6,13 @@
 namespace penstock {
 namespace {
 
+int digit_of(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return -1;
+}
+
 bool is_unreserved(char c) {
   return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.' ||
          c == '_' || c == '~';
@@ -29,6 +36,23 @@ std::string encoded_but_for(std::string_view text, bool slashes_stay) {
 }
 
 }  // namespace
+
+bool is_percent_escape(std::string_view text, std::size_t at) {
+  return text[at] == '%' && at + 2 < text.size() && digit_of(text[at + 1]) >= 0 && digit_of(text[at + 2]) >= 0;
+}
+
+std::string percent_decoded(std::string_view text) {
+  std::string plain;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    if (is_percent_escape(text, at)) {
+      plain += static_cast<char>(digit_of(text[at + 1]) * 16 + digit_of(text[at + 2]));
+      at += 2;
+    } else {
+      plain += text[at];
+    }
+  }
+  return plain;
+}
 
 std::string percent_encoded(std::string_view text) {
   return encoded_but_for(text, false);

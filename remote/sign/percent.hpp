@@ -20,4 +20,10 @@ using Query = std::vector<std::pair<std::string, std::string>>;  ///< names and 
 /// "a=1&b=%20": encoded, and sorted by encoded name, then value, as signatures count it; sent in that order too.
 std::string canonical_query(const Query& query);
 
+/// Whether "%2F" or the like begins there.
+bool is_percent_escape(std::string_view text, std::size_t at);
+
+/// "a/b" of "a%2Fb"; what is no escape stays.
+std::string percent_decoded(std::string_view text);
+
 }  // namespace penstock

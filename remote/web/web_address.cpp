@@ -3,34 +3,11 @@
 
 #include <penstock/base/error.hpp>
 #include <penstock/base/printable.hpp>
+#include <penstock/remote/sign/percent.hpp>
 #include <penstock/remote/web/web_address.hpp>
 
 namespace penstock {
 namespace {
-
-int digit_of(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
-
-bool is_escape(std::string_view text, std::size_t at) {
-  return text[at] == '%' && at + 2 < text.size() && digit_of(text[at + 1]) >= 0 && digit_of(text[at + 2]) >= 0;
-}
-
-std::string unescaped(std::string_view text) {
-  std::string plain;
-  for (std::size_t at = 0; at < text.size(); ++at) {
-    if (is_escape(text, at)) {
-      plain += static_cast<char>(digit_of(text[at + 1]) * 16 + digit_of(text[at + 2]));
-      at += 2;
-    } else {
-      plain += text[at];
-    }
-  }
-  return plain;
-}
 
 // RFC 4648, section 4.
 std::string base64(std::string_view bytes) {
@@ -57,6 +34,13 @@ bool is_control(unsigned char c) {
   return c < ' ' || c == 0x7F;
 }
 
+bool has_odd_port(std::string_view authority) {
+  if (authority.starts_with('[')) authority.remove_prefix(std::min(authority.find(']'), authority.size()));
+  const std::size_t colon = authority.find(':');
+  return colon != std::string_view::npos &&
+         authority.find_first_not_of("0123456789", colon + 1) != std::string_view::npos;
+}
+
 [[noreturn]] void refuse_web_address(const std::string& clean, const char* cause) {
   throw Error::invalid_argument(cause, {.dataset = one_line(clean)});
 }
@@ -80,12 +64,18 @@ WebAddress split_web_address(std::string_view address) {
   if (std::ranges::any_of(address, is_control))
     refuse_web_address(parts.clean, "a web address has no control characters");
   if (authority.empty() || authority.front() == ':') refuse_web_address(parts.clean, "a web address names a host");
+  if (has_odd_port(authority))  // it may be the first part of a password
+    refuse_web_address(std::string(address.substr(0, host)) + "...",
+                       "the port of a web address is a number (a slash in a password is written %2F)");
   const auto fits_query = [](unsigned char c) { return c > ' ' && c < 0x7F; };
   if (!std::ranges::all_of(parts.query, fits_query))
     refuse_web_address(parts.clean, "the query of a web address has neither spaces nor letters of other alphabets");
   const auto fits_host = [](unsigned char c) { return is_of_urls(c) && c != '@'; };
   if (!std::ranges::all_of(authority, fits_host)) refuse_web_address(parts.clean, "a web address names a host");
-  if (!user.empty()) parts.user = base64(unescaped(user));
+  if (user.empty()) return parts;
+  const std::string plain = percent_decoded(user);
+  parts.user = base64(plain);
+  parts.password = plain.substr(std::min(plain.find(':'), plain.size() - 1) + 1);
   return parts;
 }
 
@@ -95,7 +85,7 @@ std::string escaped_url(std::string_view address) {
   url.reserve(address.size());
   for (std::size_t at = 0; at < address.size(); ++at) {
     const auto c = static_cast<unsigned char>(address[at]);
-    if (is_of_urls(c) || is_escape(address, at)) {
+    if (is_of_urls(c) || is_percent_escape(address, at)) {
       url += static_cast<char>(c);
     } else {
       url += '%';

@@ -7,9 +7,10 @@
 namespace penstock {
 
 struct WebAddress {
-  std::string clean = {};  ///< without user, query and fragment
-  std::string user = {};   ///< "user:password" in Base64; empty: none
-  std::string query = {};  ///< with its '?'; empty: none
+  std::string clean = {};     ///< without user, query and fragment
+  std::string user = {};      ///< "user:password" in Base64; empty: none
+  std::string password = {};  ///< of it, as it is
+  std::string query = {};     ///< with its '?'; empty: none
 };
 
 /// Throws Error: invalid_argument, of one without a host or with control characters, naming the clean address.

@@ -3,6 +3,7 @@
 
 #include <penstock/base/error.hpp>
 #include <penstock/remote/http/header_values.hpp>
+#include <penstock/remote/http/repeats.hpp>
 #include <penstock/remote/web/web_address.hpp>
 #include <penstock/remote/web/web_dialect.hpp>
 
@@ -19,7 +20,10 @@ std::string WebDialect::admit(const std::string& address) {
   while (key.ends_with('/')) key.pop_back();
   const std::scoped_lock lock(mutex_);
   Secrets& secrets = secrets_[key];
-  if (!parts.user.empty()) secrets.authorization = "Authorization: Basic " + parts.user;
+  if (!parts.user.empty()) {
+    secrets.authorization = "Authorization: Basic " + parts.user;
+    secrets.password = std::move(parts.password);
+  }
   if (!parts.query.empty()) secrets.query = std::move(parts.query);
   return parts.clean;
 }
@@ -63,6 +67,28 @@ HttpRequest WebDialect::read_range(const StoredObject& object, std::uint64_t off
   asked.headers.push_back("Range: bytes=" + std::to_string(offset) + '-' + std::to_string(offset + length - 1));
   if (is_strong_etag(object.state().version)) asked.headers.push_back("If-Match: " + object.state().version);
   return asked;
+}
+
+std::string WebDialect::reason(const HttpResponse& response) const {
+  std::string text = Dialect::reason(response);
+  if (response.status != 401 && response.status != 403) return text;
+  const std::scoped_lock lock(mutex_);
+  if (!secrets_.empty()) return text;
+  // A dataset that came from another process came without the secrets of its address.
+  return text + (text.empty() ? "" : "; ") + "this process was given no address with a query or a password";
+}
+
+std::vector<std::string> WebDialect::secrets() const {
+  constexpr std::string_view kScheme = "Authorization: Basic ";
+  std::vector<std::string> all;
+  const std::scoped_lock lock(mutex_);
+  for (const auto& [address, kept] : secrets_) {
+    if (!kept.authorization.empty()) all.push_back(kept.authorization.substr(kScheme.size()));
+    all.push_back(kept.password);
+    if (kept.query.empty()) continue;
+    for (std::string& value : secrets_of_query(std::string_view(kept.query).substr(1))) all.push_back(std::move(value));
+  }
+  return all;
 }
 
 // Nothing here becomes right by asking again, as a token would.

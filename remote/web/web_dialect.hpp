@@ -4,6 +4,7 @@
 #include <map>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include <penstock/remote/http/dialect.hpp>
 
@@ -20,16 +21,19 @@ class WebDialect final : public Dialect {
   HttpRequest read_whole(const std::string& address) override;
   HttpRequest read_range(const StoredObject& object, std::uint64_t offset, std::uint64_t length) override;
   Meaning meaning(const HttpResponse& response) const override;
+  std::string reason(const HttpResponse& response) const override;
+  std::vector<std::string> secrets() const override;
 
  private:
   struct Secrets {
     std::string authorization = {};  // of the header
+    std::string password = {};       // that it holds
     std::string query = {};          // with its '?'
   };
   HttpRequest request(HttpMethod method, const std::string& address);
   Secrets secrets_of(std::string_view address);
 
-  std::mutex mutex_;                                     // guards secrets_
+  mutable std::mutex mutex_;                             // guards secrets_
   std::map<std::string, Secrets, std::less<>> secrets_;  // by clean address, without slashes behind it
 };
 

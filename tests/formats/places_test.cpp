@@ -17,6 +17,7 @@
 #include <penstock/formats/places/address.hpp>
 #include <penstock/formats/places/places.hpp>
 #include <penstock/formats/places/seen_places.hpp>
+#include <penstock/formats/places/store_destination.hpp>
 
 #include "support/dataset_writing.hpp"
 #include "support/folder_store.hpp"
@@ -118,6 +119,34 @@ TEST_CASE("addresses are told from paths, also where a slash was taken away") {
     CHECK(std::string(error.what()).find("hidden") == std::string::npos);
     CHECK(std::string(error.what()).find("ftp://host/x") != std::string::npos);
   }
+}
+
+TEST_CASE("what is shown of an address has no user, no password and no query") {
+  const Places places;
+  CHECK(shown_place("https://me:secret@host:80/x?sig=hidden#part") == "https://host:80/x");
+  CHECK(shown_place("HTTPS://me:secret@host/x?sig=hidden") == "HTTPS://host/x");
+  CHECK(shown_place("https:/me:secret@host/x") == "https:/host/x");
+  CHECK(shown_place("https://me:sec/ret@host/x") == "https://...");
+  CHECK(shown_place("https://[::1]:80/x") == "https://[::1]:80/x");
+  CHECK(shown_place("s3://key:secret@bucket/x") == "s3://bucket/x");
+  CHECK(shown_place("s3://bucket/train-00?.tar") == "s3://bucket/train-00?.tar");
+  CHECK(shown_place("s3://bucket/x?X-Amz-Signature=hidden") == "s3://bucket/x");
+  CHECK(shown_place("az://container@account/x?sig=hidden") == "az://container@account/x");
+  CHECK(shown_place("az://account:secret@container/x") == "az://container/x");
+  CHECK(shown_place("abfss://container@account.dfs.core.windows.net/x") ==
+        "abfss://container@account.dfs.core.windows.net/x");
+  CHECK(shown_place("/data/a?b@c") == "/data/a?b@c");
+  CHECK(address_of("S3://bucket/x").value() == "s3://bucket/x");
+}
+
+TEST_CASE("datasets are written to the stores that are read, by any of their names") {
+  const Places places;
+  CHECK(store_destination("s3a://bucket/x/") == "s3://bucket/x");
+  CHECK(store_destination("GCS:/bucket/x") == "gs://bucket/x");
+  CHECK(store_destination("abfss://container@account/x") == "abfss://container@account/x");
+  CHECK_FALSE(store_destination("https://host/x"));
+  CHECK_FALSE(store_destination("hdfs://host/x"));
+  CHECK_FALSE(store_destination("/data/x"));
 }
 
 TEST_CASE("a packed dataset of every packing in a store is the local copy") {

@@ -94,7 +94,7 @@ def pack(
             raise made(
                 "invalid_argument",
                 "only what is packed from files can be resumed, be packed by several ranks, or has a report",
-                dataset=os.fspath(destination),
+                dataset=_penstock.shown_place(destination),
             )
         return pack_items(items, destination, progress=progress, quality=quality, spool=spool, **options)
     bars = [Bar("unpacking", "bytes")]

@@ -59,7 +59,7 @@ class Writer:
     ) -> None:
         options = {**packing_options(locals()), **packing}  # packing: on_error and follow_classes, of pack_items()
         options["classes"] = options.pop("follow_classes", [])
-        self._destination = os.fspath(destination)
+        self._destination = _penstock.shown_place(destination)
         self._classes = {name: number for number, name in enumerate(classes)}
         self._quality = quality
         self._progress = progress

@@ -1,4 +1,5 @@
 #include <string>
+#include <string_view>
 
 #include <penstock/base/printable.hpp>
 #include <penstock/remote/http/engine/curl_failure.hpp>
@@ -38,11 +39,18 @@ bool is_told(CURLcode code) {
   return code != CURLE_URL_MALFORMAT;
 }
 
+// It quotes the proxy as the environment has it, with its password.
+bool quotes_proxy(std::string_view text) {
+  return text.starts_with("Unsupported proxy");
+}
+
 }  // namespace
 
 Failure curl_failure(CURLcode code, const char* detail) {
   // Of web addresses alone: then it is the answer.
   if (code == CURLE_UNSUPPORTED_PROTOCOL) return {Failure::Kind::broken, "the answer is no HTTP/1"};
+  if (quotes_proxy(detail))
+    return {Failure::Kind::hopeless, "what the environment names as the proxy is no address of one"};
   const std::string text = is_told(code) && *detail != '\0' ? detail : ::curl_easy_strerror(code);
   return {kind_of(code), one_line(text)};
 }

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from .. import _error
-from .._penstock import Dataset
+from .._penstock import Dataset, shown_place
 from .._penstock import open as _open
 from .about import is_own, layers
 
@@ -36,7 +36,7 @@ def found(wrapped: Any, source: str | os.PathLike[str] | None) -> Iterator[Found
     """Raises Error where nothing is found. Leaves nothing beside the data that a loader found itself."""
     with contextlib.ExitStack() as stack:
         if source is not None:
-            yield Found(_open(source), told=os.fspath(source))
+            yield Found(_open(source), told=shown_place(source))
             return
         if is_own(wrapped):
             raise refused("it is penstock's own already; name others with compare(path)")
