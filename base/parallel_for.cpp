@@ -10,6 +10,7 @@
 #include <penstock/base/error.hpp>
 #include <penstock/base/parallel_for.hpp>
 #include <penstock/base/shared_loop.hpp>
+#include <penstock/base/waits/interruption.hpp>
 
 namespace penstock {
 namespace {
@@ -23,7 +24,11 @@ void parallel_for(std::uint64_t count, unsigned workers, const SharedLoop::Body&
   if (count == 0) return;
   if (workers == 0) workers = usable_cores();
   workers = static_cast<unsigned>(std::min<std::uint64_t>(workers, count));
-  SharedLoop loop(count, body);
+  const SharedLoop::Body until_stopped = [&body](unsigned worker, std::uint64_t item, const std::stop_token& stop) {
+    const Interruptible waits([&stop] { return stop.stop_requested(); });
+    body(worker, item, stop);
+  };
+  SharedLoop loop(count, until_stopped);
   ArenaPool pool(workers, [&loop](unsigned worker) { loop.join(worker); });
   pool.start("parallel-");
   unsigned enqueued = 0;
@@ -31,7 +36,7 @@ void parallel_for(std::uint64_t count, unsigned workers, const SharedLoop::Body&
   if (enqueued == 0) throw std::bad_alloc();
   bool go_on = true;
   const std::exception_ptr stopped = caught([&] {
-    for (bool over = false; go_on && !over; go_on = watch()) over = loop.wait_for(kWatchEvery);
+    for (bool over = false; go_on && !over; go_on = watch() && !interruption_asked()) over = loop.wait_for(kWatchEvery);
   });
   const std::exception_ptr failure = loop.end();
   if (stopped) std::rethrow_exception(stopped);

@@ -7,6 +7,8 @@
 
 #include <penstock/base/error.hpp>
 #include <penstock/base/handled_error.hpp>
+#include <penstock/base/waits/interruption.hpp>
+#include <penstock/formats/places/address.hpp>
 
 #include "command.hpp"
 #include "open.hpp"
@@ -43,7 +45,7 @@ std::string interruption(const Error& error) {
 std::string subject(const CLI::App& parser) {
   for (const char* name : {"DATASET", "SRC"}) {
     const CLI::Option* option = parser.get_option_no_throw(name);
-    if (option != nullptr && !option->results().empty()) return option->results().front();
+    if (option != nullptr && !option->results().empty()) return penstock::shown_place(option->results().front());
   }
   return {};
 }
@@ -70,6 +72,7 @@ int run(const std::vector<Command>& commands) {
 
 int main(int argc, char** argv) {
   penstock::cli::catch_signals();
+  const penstock::Interruptible waits(penstock::cli::interrupted);
   CLI::App app("Feed training from any packing, and see where the time goes.", "penstock");
   app.set_version_flag("--version", "penstock " PENSTOCK_VERSION);
   app.require_subcommand(1);

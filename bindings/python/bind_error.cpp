@@ -6,6 +6,7 @@
 #include <penstock/base/handled_error.hpp>
 
 #include "bind.hpp"
+#include "interpreter.hpp"
 
 namespace penstock::python {
 namespace {
@@ -44,11 +45,21 @@ void raise(const Error& error) {
   PyErr_SetObject(type.ptr(), instance.ptr());
 }
 
+void restore(const std::exception_ptr& raised) {
+  try {
+    std::rethrow_exception(raised);
+  } catch (nb::python_error& error) {
+    error.restore();
+  }
+}
+
 }  // namespace
 
 void bind_error(nb::module_&) {
   nb::register_exception_translator([](const std::exception_ptr& thrown, void*) {
     try {
+      // What a handler raised is what ended the work, whatever was made of that on the way.
+      if (const std::exception_ptr raised = take_raised_meanwhile()) return restore(raised);
       std::rethrow_exception(thrown);
     } catch (const nb::python_error&) {
       throw;

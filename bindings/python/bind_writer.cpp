@@ -58,6 +58,7 @@ class Fields {
 
 void make(Writer* self, const std::filesystem::path& destination, ConvertOptions pack, std::vector<std::string> classes,
           std::filesystem::path spool) {
+  const WithoutInterpreter released;
   new (self) Writer(destination, {.pack = std::move(pack), .classes = std::move(classes), .spool = std::move(spool)});
 }
 

@@ -2,7 +2,9 @@
 
 #include <atomic>
 #include <chrono>
+#include <exception>
 #include <thread>
+#include <utility>
 
 #include <unistd.h>
 
@@ -20,14 +22,29 @@ std::atomic<bool> ending{false};  // read by threads without the interpreter; or
 int threads_without = 0;          // changed with the interpreter held
 const pid_t process = ::getpid();
 
+// Of this thread: a signal handler has raised since the interpreter was released, and what it was, unless that was
+// thrown.
+thread_local bool signal_raised = false;
+thread_local std::exception_ptr raised_meanwhile;
+
+bool is_to_end() {
+  if (ending.load(std::memory_order_relaxed) || signal_raised) return true;
+  const nb::gil_scoped_acquire held;
+  if (PyErr_CheckSignals() == 0) return false;
+  raised_meanwhile = std::make_exception_ptr(nb::python_error());
+  signal_raised = true;
+  return true;
+}
+
 void require_not_ending() {
   if (ending.load(std::memory_order_relaxed)) throw Error::resource("the program is ending");
 }
 
 }  // namespace
 
-WithoutInterpreter::WithoutInterpreter() {
+WithoutInterpreter::WithoutInterpreter() : waits_(is_to_end) {
   require_not_ending();
+  signal_raised = false;
   ++threads_without;
   thread_ = PyEval_SaveThread();
 }
@@ -35,12 +52,20 @@ WithoutInterpreter::WithoutInterpreter() {
 WithoutInterpreter::~WithoutInterpreter() {
   PyEval_RestoreThread(thread_);
   --threads_without;
+  // Nobody passed the end of the wait on: the handler is run again.
+  if (std::uncaught_exceptions() == 0 && take_raised_meanwhile() != nullptr) PyErr_SetInterrupt();
+}
+
+std::exception_ptr take_raised_meanwhile() noexcept {
+  return std::exchange(raised_meanwhile, nullptr);
 }
 
 void check_signals() {
   require_not_ending();
   const nb::gil_scoped_acquire held;
-  if (PyErr_CheckSignals() != 0) throw nb::python_error();
+  if (PyErr_CheckSignals() == 0) return;
+  signal_raised = true;
+  throw nb::python_error();
 }
 
 void end_threads() {

@@ -1,12 +1,18 @@
 // Releases the interpreter during long work and takes it back, also when the program is ending.
 #pragma once
 
+#include <exception>
+
 #include <nanobind/nanobind.h>
+
+#include <penstock/base/waits/interruption.hpp>
 
 namespace penstock::python {
 
 /// Other Python threads may run for as long as this lives. A thread that asks for the interpreter once Python has ended
 /// is killed by it, and takes the process along; so end_threads() waits for all of these, and there are no new ones.
+/// Waits for servers meanwhile end with Error: resource, "interrupted", where a signal handler of Python's raises, or
+/// the program is ending.
 class WithoutInterpreter {
  public:
   WithoutInterpreter();  ///< throws Error: resource, once the program is ending
@@ -16,7 +22,11 @@ class WithoutInterpreter {
 
  private:
   PyThreadState* thread_;
+  const Interruptible waits_;
 };
+
+/// What a signal handler raised while a wait was under way that ended for it; once. Null: nothing.
+std::exception_ptr take_raised_meanwhile() noexcept;
 
 /// For waits inside WithoutInterpreter, now and then: runs Python's signal handlers, and throws what they raise
 /// (KeyboardInterrupt); throws Error: resource, when the program is ending.

@@ -6,9 +6,15 @@
 #include <span>
 #include <string>
 
+#include <penstock/formats/places/object_store.hpp>
+
 namespace penstock {
 
-/// Fills `into` with the object's bytes from `offset` on. Throws Error: io; corrupt, where it ends before that.
+/// Fills `into` with the object's bytes from `offset` on. Throws Error: io; corrupt, where it ends before that;
+/// resource, "interrupted".
 void read_range(const std::string& address, std::uint64_t offset, std::span<std::byte> into);
+
+/// The same of the object in that state.
+void read_range(const StoredObject& object, std::uint64_t offset, std::span<std::byte> into);
 
 }  // namespace penstock

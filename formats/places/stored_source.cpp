@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <penstock/base/error.hpp>
+#include <penstock/base/waits/interruption.hpp>
 #include <penstock/formats/io/hash.hpp>
 #include <penstock/formats/places/stored_source.hpp>
 
@@ -78,7 +79,11 @@ class StoredSource final : public ByteSource {
         ask(last_end_, grown_);
       }
     }
-    changed_.wait(lock, [&] { return window->here; });
+    while (!changed_.wait_for(lock, kBetweenInterruptions, [&] { return window->here; })) {
+      lock.unlock();
+      require_uninterrupted();
+      lock.lock();
+    }
     if (window->failure != nullptr) {
       const std::exception_ptr failure = window->failure;
       windows_.remove(window);  // whoever tries again asks again
@@ -100,7 +105,7 @@ class StoredSource final : public ByteSource {
 
   std::uint64_t next_length(std::uint64_t offset, std::uint64_t wanted) const {
     const bool follows = offset >= last_end_ && offset - last_end_ <= std::max(kWorthReading, grown_);
-    grown_ = access_ == Access::in_order && follows && last_end_ != 0 ? std::min(grown_ * 2, kLargest) : kSmallest;
+    grown_ = access_ == Access::in_order && follows && last_end_ != 0 ? std::min(grown_ * 4, kLargest) : kSmallest;
     return std::clamp(wanted, grown_, kLargest);
   }
 

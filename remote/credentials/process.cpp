@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include <penstock/base/error.hpp>
+#include <penstock/base/waits/interruption.hpp>
 #include <penstock/formats/io/descriptor.hpp>
 #include <penstock/remote/credentials/process.hpp>
 
@@ -27,10 +28,13 @@ constexpr std::size_t kMostOutput = 1 << 20;
 // False: the deadline came first.
 bool is_readable_by(int fd, std::chrono::steady_clock::time_point deadline) {
   while (true) {
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now()).count();
+    require_uninterrupted();
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+    const auto while_nobody_asks = std::clamp(left, std::chrono::milliseconds(0), kBetweenInterruptions);
     pollfd waited{.fd = fd, .events = POLLIN, .revents = 0};
-    const int ready = ::poll(&waited, 1, static_cast<int>(std::max<std::int64_t>(left, 0)));
+    const int ready = ::poll(&waited, 1, static_cast<int>(while_nobody_asks.count()));
     if (ready < 0 && errno == EINTR) continue;
+    if (ready == 0 && left > while_nobody_asks) continue;
     return ready > 0;
   }
 }

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include <penstock/base/error.hpp>
+#include <penstock/base/waits/interruption.hpp>
 
 namespace penstock {
 
@@ -43,7 +44,8 @@ class Renewed {
   /// Waits for credentials. Where they cannot be had while earlier ones are still good, those stay. Throws what the
   /// search throws.
   void renew() {
-    const std::lock_guard one(search_mutex_);  // the others wait for what the first one finds
+    std::unique_lock one(search_mutex_, std::defer_lock);  // the others wait for what the first one finds
+    while (!one.try_lock_for(kBetweenInterruptions)) require_uninterrupted();
     std::shared_ptr<const Found<Secret>> before;
     {
       const std::lock_guard lock(mutex_);
@@ -94,8 +96,8 @@ class Renewed {
   }
 
   Search search_;
-  std::mutex search_mutex_;   // held while searching; before mutex_
-  mutable std::mutex mutex_;  // guards what follows
+  std::timed_mutex search_mutex_;  // held while searching; before mutex_
+  mutable std::mutex mutex_;       // guards what follows
   std::shared_ptr<const Found<Secret>> found_;
   std::optional<WallTime> next_search_;
   std::optional<std::chrono::steady_clock::time_point> replaced_;  // when others were found than before

@@ -37,7 +37,8 @@ class Transport {
 
   /// Waits for an answer that means neither `again` nor, more than twice, `anew`; redirects of get and head are
   /// followed. A request whose connection broke is sent again too: the caller must be able to bear that it was done
-  /// twice. Throws Error: io, when the time is over, with the last failure; what `prepare` and renew() throw.
+  /// twice. Throws Error: io, when the time is over, with the last failure; resource, "interrupted"; what `prepare` and
+  /// renew() throw.
   HttpResponse send(const Asking& asking);
 
   /// Ranges, as ObjectStore::reader() says.

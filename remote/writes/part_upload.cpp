@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <exception>
 #include <string>
@@ -6,6 +7,7 @@
 
 #include <penstock/base/caught.hpp>
 #include <penstock/base/error.hpp>
+#include <penstock/base/waits/interruption.hpp>
 #include <penstock/remote/writes/part_upload.hpp>
 
 namespace penstock {
@@ -52,10 +54,7 @@ ObjectInfo PartUpload::finish() {
   const std::exception_ptr failure = caught([&] {
     if (!buffer_.empty()) send();
     queue_.close();
-    {
-      std::unique_lock lock(mutex_);
-      answered_.wait(lock, [this] { return under_way_ == 0 || failure_; });
-    }
+    await([this] { return under_way_ == 0; });
     throw_failure();
     end_threads();
     info = store_->complete(names_, size_);
@@ -77,9 +76,9 @@ void PartUpload::send() {
                     [this](unsigned, const std::stop_token& stop) { send_parts(stop); });
     }
     if (parts_ == kMostParts) throw Error::unsupported("the object is larger than what can be written in parts");
+    await([this] { return under_way_ < kPartsUnderWay; });
     {
-      std::unique_lock lock(mutex_);
-      answered_.wait(lock, [this] { return under_way_ < kPartsUnderWay || failure_; });
+      const std::lock_guard lock(mutex_);
       if (!failure_) {
         names_.resize(parts_ + 1);
         ++under_way_;
@@ -98,7 +97,19 @@ void PartUpload::send() {
   }
 }
 
+// Waits for that, or for a failure.
+template <typename Condition>
+void PartUpload::await(const Condition& condition) {
+  std::unique_lock lock(mutex_);
+  while (!answered_.wait_for(lock, kBetweenInterruptions, [&] { return condition() || failure_; })) {
+    lock.unlock();
+    require_uninterrupted();
+    lock.lock();
+  }
+}
+
 void PartUpload::send_parts(const std::stop_token& stop) {
+  const Interruptible waits([&stop] { return stop.stop_requested(); });
   while (std::optional<Part> part = queue_.pop(stop)) {
     const unsigned number = part->number;
     std::string name;
@@ -126,7 +137,10 @@ void PartUpload::end_threads() {
 void PartUpload::abandon() noexcept {
   if (std::exchange(over_, true)) return;
   end_threads();
-  if (begun_) store_->abandon();
+  if (!begun_) return;
+  constexpr std::chrono::seconds kPatience{30};
+  const Interruptible tidying(when_patience_ends(kPatience));
+  store_->abandon();
 }
 
 void PartUpload::throw_failure() {

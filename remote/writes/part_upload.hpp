@@ -40,6 +40,8 @@ class PartUpload : public ObjectUpload {
 
   void send();  // what buffer_ holds, as the next part
   void send_parts(const std::stop_token& stop);
+  template <typename Condition>
+  void await(const Condition& condition);
   void end_threads();
   void abandon() noexcept;
   void throw_failure();

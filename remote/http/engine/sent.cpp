@@ -14,7 +14,7 @@ void Sent::post() {
     finish({Failure::Kind::unable, "the process ends"});
 }
 
-void Sent::take_back(std::unique_lock<std::mutex>& lock) {
+void Sent::take_back(std::unique_lock<std::mutex>& lock, bool waits) {
   lock.unlock();
   const bool posted = loop_.post(loop_work([self = shared_from_this()] {
     self->loop_.cancel(*self);
@@ -22,7 +22,7 @@ void Sent::take_back(std::unique_lock<std::mutex>& lock) {
   }));
   if (!posted) finish({Failure::Kind::unable, "the process ends"});
   lock.lock();
-  changed_.wait(lock, [&] { return done_; });
+  if (waits) changed_.wait(lock, [&] { return done_; });
 }
 
 void Sent::finish(Failure failure) {

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <string>
 
+#include <penstock/base/waits/interruption.hpp>
 #include <penstock/remote/http/engine/exchange.hpp>
 #include <penstock/remote/http/engine/loop.hpp>
 #include <penstock/remote/http/engine/store_counters.hpp>
@@ -20,20 +21,24 @@ class Sent final : public Exchange, public std::enable_shared_from_this<Sent> {
   Sent(const Sent&) = delete;
   Sent& operator=(const Sent&) = delete;
 
-  /// Sends it and waits; after `until` it is given up. Calls `waiting` now and then. Throws std::bad_alloc.
+  /// Sends it and waits; after `until` it is given up. Calls `waiting` now and then. Throws std::bad_alloc; Error:
+  /// resource, "interrupted".
   template <typename Waiting>
   Failure wait(Loop::Clock::time_point until, Waiting&& waiting) {
     post();
     std::unique_lock lock(mutex_);
-    constexpr std::chrono::seconds kBetweenWords{1};
     while (!done_ && Loop::Clock::now() < until) {
-      changed_.wait_until(lock, std::min(until, Loop::Clock::now() + kBetweenWords), [&] { return done_; });
+      changed_.wait_until(lock, std::min(until, Loop::Clock::now() + kBetweenInterruptions), [&] { return done_; });
       if (done_) break;
       lock.unlock();
       waiting();
+      const bool interrupted = interruption_asked();
       lock.lock();
+      if (!interrupted) continue;
+      take_back(lock, !request_.body.empty());
+      require_uninterrupted();
     }
-    if (!done_) take_back(lock);
+    if (!done_) take_back(lock, true);
     return std::move(failure_);
   }
   HttpResponse& response() { return response_; }
@@ -42,7 +47,7 @@ class Sent final : public Exchange, public std::enable_shared_from_this<Sent> {
 
  private:
   void post();
-  void take_back(std::unique_lock<std::mutex>& lock);
+  void take_back(std::unique_lock<std::mutex>& lock, bool waits);  // which it must where somebody else has the body
   bool begin(HttpRequest& request) override;
   bool on_head(const HttpResponse& head) override;
   bool on_body(std::span<const std::byte> bytes) override;

@@ -54,6 +54,9 @@ Transfer::Transfer(Sockets& sockets, const RemoteSettings& settings, const Trust
 #else
   set_option(handle_, CURLOPT_PROTOCOLS, long{CURLPROTO_HTTP | CURLPROTO_HTTPS});
 #endif
+#if LIBCURL_VERSION_NUM >= 0x075700
+  set_option(handle_, CURLOPT_QUICK_EXIT, 1L);  // a request that is taken back does not wait for a name's address
+#endif
   if (!settings.proxies) set_option(handle_, CURLOPT_PROXY, "");  // else libcurl asks the environment each time
   if (!trust.file.empty()) set_option(handle_, CURLOPT_CAINFO, trust.file.c_str());
   if (!trust.folder.empty()) set_option(handle_, CURLOPT_CAPATH, trust.folder.c_str());

@@ -7,6 +7,7 @@
 
 #include <penstock/base/caught.hpp>
 #include <penstock/base/error.hpp>
+#include <penstock/base/waits/interruption.hpp>
 #include <penstock/remote/http/backoff.hpp>
 #include <penstock/remote/http/engine/range_caller.hpp>
 #include <penstock/remote/http/engine/sent.hpp>
@@ -99,7 +100,10 @@ class Sending {
           where());
     }
     say();
-    std::this_thread::sleep_until(next);
+    for (auto now = Clock::now(); now < next; now = Clock::now()) {
+      require_uninterrupted();
+      std::this_thread::sleep_until(std::min(next, now + kBetweenInterruptions));
+    }
   }
 
   void say() const {
