@@ -105,8 +105,8 @@ Dataset::Shard shard_of_store(const Format& format, const fs::path& file, std::s
                               const OpenProgress& progress) {
   if (&format == format_named(kLmdb.name)) {
     throw Error::unsupported(
-        "LMDB files of others are read from a disk alone: copy this one there (penstock stage), or "
-        "pack it, which makes shards that are read from stores");
+        "LMDB files of others are read from a disk alone: copy this one there with the store's own tool; packed there "
+        "(penstock pack), it makes shards that are read from stores");
   }
   StoredIndex stored = stored_index(format, file, progress);
   SeenPlaces::current()->forget_source(file.native());
@@ -135,7 +135,7 @@ Dataset::Shard open_shard(const Format& format, const fs::path& path, const fs::
 }
 
 // A store answers many as fast as one.
-constexpr unsigned kShardsAtOnce = 8;
+constexpr unsigned kShardsAtOnce = 16;
 
 std::vector<Dataset::Shard> open_stored_shards(const Format& format, const fs::path& path,
                                                const std::vector<fs::path>& files, const OpenProgress& progress) {

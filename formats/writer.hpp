@@ -6,10 +6,12 @@
 #include <filesystem>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include <penstock/formats/index.hpp>
+#include <penstock/formats/places/object_stream.hpp>
 #include <penstock/formats/schema.hpp>
 
 namespace penstock {
@@ -26,6 +28,9 @@ struct FieldValue {
 struct ShardOptions {
   std::vector<FieldSchema> fields;  ///< fields of the whole dataset, in the order they are written within a sample
   std::uint64_t align = 1;          ///< the first field's bytes of each sample begin at a multiple of this (tar)
+  /// Address of an object that takes the place of the shard's file, for packings that write it from its beginning to
+  /// its end (all but HDF5 and LMDB); the others make a file all the same. Empty: a file.
+  std::string object = {};
 };
 
 /// Writes one shard. Samples come in sample order, from one thread at a time. Nothing it writes depends on the time,
@@ -39,6 +44,8 @@ class ShardWriter {
   virtual std::uint64_t bytes() const = 0;  ///< size of the shard if it were finished now, approximately
   /// Completes and fsyncs the shard's files; the index's paths are relative to the folder that holds the shard.
   virtual Index finish() = 0;
+  /// The object that was written in the file's place; null: it was the file.
+  virtual const ObjectStream* object() const { return nullptr; }
 };
 
 }  // namespace penstock

@@ -15,6 +15,8 @@
 #include <penstock/formats/packed/dataset_writer.hpp>
 #include <penstock/formats/packed/manifest.hpp>
 #include <penstock/formats/packed/parts.hpp>
+#include <penstock/formats/places/address.hpp>
+#include <penstock/formats/places/store_destination.hpp>
 #include <penstock/loader/loader.hpp>
 #include <penstock/pack/convert.hpp>
 #include <penstock/pack/packed_fields.hpp>
@@ -182,13 +184,15 @@ ConvertResult pack(const Dataset& source, const PackedFields& fields, const Shar
     std::optional<ValueRecoder> recoder;
     if (!options.recoding.keeps_all()) recoder.emplace(fields, options.recoding, loader.options().workers);
     Packer packer(source, fields, share, position, writer, skips_bad(options), recoder ? &*recoder : nullptr);
-    while (const std::optional<Batch> batch = loader.next()) {
+    const auto go_on = [&] {
+      if (told.again()) return;
+      throw Error::resource("interrupted; resume continues after the last whole shard",
+                            {.dataset = writer.destination().string()});
+    };
+    while (const std::optional<Batch> batch = loader.next(go_on)) {
       packer.add(*batch);
       told.now = {result.resumed + packer.samples(), share.samples.size(), writer.bytes()};
-      if (!told.again()) {
-        throw Error::resource("interrupted; resume continues after the last whole shard",
-                              {.dataset = writer.destination().string()});
-      }
+      go_on();
     }
     result.samples = packer.samples();
     result.bad = packer.bad();
@@ -250,11 +254,22 @@ std::optional<ConvertResult> finished_part(const fs::path& folder, const Json& m
   return result;
 }
 
+// Parts are joined by renaming, which no store does.
+void require_disk_for_parts(const fs::path& destination) {
+  if (const auto address = store_destination(destination)) {
+    throw Error::unsupported(
+        "parts are packed to a disk that all ranks see; penstock stage brings the result to a store",
+        {.dataset = *address});
+  }
+  require_writable_place(destination);
+}
+
 ConvertResult convert_part(const Dataset& source, const fs::path& destination, const ConvertOptions& options,
                            const std::function<bool(const ConvertProgress&)>& progress) {
   if (options.rank >= options.world) {
     throw Error::invalid_argument("rank " + std::to_string(options.rank) + " of " + std::to_string(options.world));
   }
+  require_disk_for_parts(destination);
   if (!options.report.empty()) throw Error::invalid_argument("the report is of all ranks: give it when finishing");
   if (!options.overwrite) require_absent(destination);
   const Format* format = format_named(options.format);
@@ -303,6 +318,7 @@ ConvertResult convert(const Dataset& source, const fs::path& destination, const 
 }
 
 JoinedDataset finish_convert(const fs::path& destination, const FinishOptions& options) {
+  require_disk_for_parts(destination);
   const JoinedDataset joined = join_parts(destination, options.overwrite);
   if (!options.report.empty()) write_report(options.report, read_skip_report(destination));
   return joined;

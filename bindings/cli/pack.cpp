@@ -9,6 +9,7 @@
 #include <penstock/formats/dataset.hpp>
 #include <penstock/formats/format.hpp>
 #include <penstock/formats/labels/emptiness.hpp>
+#include <penstock/formats/places/address.hpp>
 #include <penstock/loader/plan/distributed_env.hpp>
 #include <penstock/pack/convert.hpp>
 #include <penstock/pack/pack_source.hpp>
@@ -148,7 +149,7 @@ int run(const PackArguments& options) {
   const ConvertResult result = convert_telling(source, dataset, options, convert_options, doing);
   report_bad(result);
   report_kept(result);
-  std::string text = "penstock: " + options.destination + ": ";
+  std::string text = "penstock: " + shown_place(options.destination) + ": ";
   if (convert_options.world != 0) {
     text += "rank " + std::to_string(convert_options.rank) + " of " + std::to_string(convert_options.world) + ": ";
   }
@@ -239,7 +240,7 @@ Command pack_command(CLI::App& app) {
       "  penstock pack photos train.tar.d\n"
       "  penstock pack photos train.lmdb.d --format lmdb --labels labels.csv:label --on-error skip\n"
       "  penstock pack photos train.tar.d --resume     after a crash or Ctrl-C\n"
-      "  penstock pack photos s3://bucket/train        each shard is sent while the next one fills\n"
+      "  penstock pack photos s3://bucket/train        shards are sent as they are written\n"
       "  penstock pack 'train-{000..007}.tar.gz' train.tar.d     unpacked first, into a hidden folder\n"
       "  penstock pack photos train.d --format hdf5 --decode 256        pixels, to be cropped to 224 in training\n"
       "  penstock pack trees train.tar.d --order progressive --attributes classification\n"

@@ -4,12 +4,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include <penstock/formats/io/descriptor.hpp>
 #include <penstock/formats/io/writeback.hpp>
+#include <penstock/formats/places/object_stream.hpp>
 
 namespace penstock {
 
@@ -18,20 +21,27 @@ class BufferedFile {
  public:
   /// The file must not exist.
   explicit BufferedFile(std::filesystem::path path);
+  /// Where an object is named, its bytes go there, and no file is made.
+  BufferedFile(std::filesystem::path path, const std::string& object);
 
   void append(std::span<const std::byte> bytes);
   void append(std::string_view text) { append(std::as_bytes(std::span(text))); }
   void append_zeros(std::uint64_t count);
   void finish();  ///< writes what is left and fsyncs
+  /// After finish(): probe_stamp() of the bytes.
+  std::uint64_t stamp() const;
+  const ObjectStream* object() const { return object_ ? &*object_ : nullptr; }  ///< null: it is a file
 
   std::uint64_t position() const { return position_; }  ///< bytes appended
   const std::filesystem::path& path() const { return path_; }
 
  private:
   void flush();
+  void write(std::span<const std::byte> bytes);
 
   std::filesystem::path path_;
   Descriptor file_;
+  std::optional<ObjectStream> object_;  // in its place
   std::vector<std::byte> buffer_;
   std::uint64_t position_ = 0;
   Writeback writeback_;

@@ -7,7 +7,6 @@
 
 #include <penstock/base/error.hpp>
 #include <penstock/formats/encodings.hpp>
-#include <penstock/formats/index/probe_stamp.hpp>
 #include <penstock/formats/io/atomic_file.hpp>
 #include <penstock/formats/io/buffered_file.hpp>
 #include <penstock/formats/io/header_window.hpp>
@@ -81,7 +80,7 @@ struct Column {
 class MdsWriter final : public ShardWriter {
  public:
   MdsWriter(const fs::path& path, const ShardOptions& options)
-      : options_(options), order_(options_.fields), file_(path), samples_(path.string() + ".samples") {
+      : options_(options), order_(options_.fields), file_(path, options.object), samples_(path.string() + ".samples") {
     columns_.push_back({.name = std::string(kKeyColumn), .encoding = "str"});
     for (std::uint32_t field = 0; field < options_.fields.size(); ++field) {
       const FieldSchema& schema = options_.fields[field];
@@ -123,8 +122,7 @@ class MdsWriter final : public ShardWriter {
     file_.append(described);
     samples_.drain([&](std::span<const std::byte> run) { file_.append(run); });
     file_.finish();
-    builder_.add_file(
-        {.path = file_.path().filename().string(), .size = file_.position(), .stamp = probe_stamp(file_.path())});
+    builder_.add_file({.path = file_.path().filename().string(), .size = file_.position(), .stamp = file_.stamp()});
     first_value_.push_back(values_.size());
     for (std::size_t i = 0; i < keys_.size(); ++i) {
       builder_.add_sample(keys_[i]);
@@ -132,6 +130,8 @@ class MdsWriter final : public ShardWriter {
     }
     return std::move(builder_).finish();
   }
+
+  const ObjectStream* object() const override { return file_.object(); }
 
  private:
   /// Where a value lies among the samples, until their place in the file is known.

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <limits>
 #include <memory>
@@ -12,6 +13,7 @@
 #include <sys/random.h>
 
 #include <penstock/base/error.hpp>
+#include <penstock/base/waits/interruption.hpp>
 #include <penstock/formats/io/atomic_file.hpp>
 #include <penstock/formats/io/crc32c.hpp>
 #include <penstock/formats/io/descriptor.hpp>
@@ -187,32 +189,33 @@ void DatasetUpload::begin(std::span<const ManifestShard> whole) {
   }
 }
 
-void DatasetUpload::add_shard(const ManifestShard& shard, bool keep_head) {
+void DatasetUpload::add_shard(const ManifestShard& shard, bool there, bool keep_head) {
+  const Interruptible waits(when_aborted());
   const Index index = Index::open(folder_ / index_name(shard.name));
-  for (std::uint32_t i = 0; i < index.file_count(); ++i) send(std::string(index.file(i).path));
+  for (std::uint32_t i = 0; !there && i < index.file_count(); ++i) send(std::string(index.file(i).path));
   send(index_name(shard.name).string());
-  keep_head ? keep_head_of(shard.name, index) : remove_tree(folder_ / shard.name);
-}
-
-// The rest becomes a hole.
-void DatasetUpload::keep_head_of(const std::string& shard, const Index& index) const {
-  fs::resize_file(folder_ / shard, head_bytes(index));
-  fs::resize_file(folder_ / shard, index.file(0).size);
+  remove_tree(folder_ / shard.name);
+  if (keep_head) fetch_head(shard);
 }
 
 void DatasetUpload::fetch_heads(std::span<const ManifestShard> shards) {
   for (const ManifestShard& shard : shards) {
-    const fs::path path = folder_ / shard.name;
-    if (fs::exists(path)) continue;
-    const Index index = Index::open(folder_ / index_name(shard.name));
-    std::vector<std::byte> head(static_cast<std::size_t>(head_bytes(index)));
-    read_range(at(shard.name), 0, head);
-    write_synced(path, head);
-    fs::resize_file(path, index.file(0).size);
+    if (!fs::exists(folder_ / shard.name)) fetch_head(shard);
   }
 }
 
+// Behind it lies a hole.
+void DatasetUpload::fetch_head(const ManifestShard& shard) const {
+  const fs::path path = folder_ / shard.name;
+  const Index index = Index::open(folder_ / index_name(shard.name));
+  std::vector<std::byte> head(static_cast<std::size_t>(head_bytes(index)));
+  read_range(at(shard.name), 0, head);
+  write_synced(path, head);
+  fs::resize_file(path, index.file(0).size);
+}
+
 void DatasetUpload::save_journal() {
+  const Interruptible waits(when_aborted());
   const fs::path report = folder_ / SkipReport::kFileName;
   if (fs::exists(report)) {
     if (std::string text = text_of_file(report); text != report_sent_) {
@@ -232,6 +235,7 @@ void DatasetUpload::require_own_journal() const {
 }
 
 void DatasetUpload::finish(std::span<const ManifestShard> shards, const std::string& manifest) {
+  const Interruptible waits(when_aborted());
   std::set<std::string> rest;
   visit_names(folder_, [&](const char* name) {
     if (name != Journal::kFileName && name != Manifest::kFileName && *name != '.') rest.insert(name);
@@ -252,6 +256,8 @@ void DatasetUpload::finish(std::span<const ManifestShard> shards, const std::str
 
 void DatasetUpload::discard() noexcept {
   try {
+    constexpr std::chrono::seconds kPatience{10};
+    const Interruptible tidying(when_patience_ends(kPatience));
     if (journal_version_.empty()) return;
     require_own_journal();
     look();
@@ -299,6 +305,11 @@ void DatasetUpload::send_text(const std::string& name, const std::string& text, 
   if (name != kJournal) return;
   if (info.version.empty()) info = object_store().find(at(name)).value_or(info);
   journal_version_ = info.version;
+}
+
+// What the caller's thread is asked counts too, where this one is the caller's.
+std::function<bool()> DatasetUpload::when_aborted() const {
+  return [this, by_caller = interruption_of_thread()] { return aborted_ || (by_caller && by_caller()); };
 }
 
 void DatasetUpload::require_not_aborted() const {

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -16,10 +17,11 @@
 
 namespace penstock {
 
-/// The dataset grows in a folder of this machine's, from which each whole shard goes to the store and is removed, but
-/// for its index (and its head, where the packing's own readers want something made of all heads). Beside the shards
-/// lies penstock.partial.jsonl, the journal of the unfinished run, by which another run goes on, also on another
-/// machine. Before penstock.json is there nobody opens the dataset; it goes first when the dataset is replaced.
+/// Shards that are written from their beginning to their end go to the store as they are written. Others grow in a
+/// folder of this machine's, from which each whole one goes to the store and is removed. Indexes stay in the folder (and
+/// heads of shards, where the packing's own readers want something made of all heads). Beside the shards lies
+/// penstock.partial.jsonl, the journal of the unfinished run, by which another run goes on, also on another machine.
+/// Before penstock.json is there nobody opens the dataset; it goes first when the dataset is replaced.
 ///
 /// Used by one thread at a time, but for abort(). What it throws (Error: io, of the store's; invalid_argument) names
 /// no secret.
@@ -44,8 +46,9 @@ class DatasetUpload {
   /// Takes the address for this run: writes the journal that lies in the folder, removes penstock.json if it is there,
   /// and all of penstock's but `whole` shards. After require_free().
   void begin(std::span<const ManifestShard> whole);
-  /// Sends the shard and its index, and removes the shard from the folder.
-  void add_shard(const ManifestShard& shard, bool keep_head);
+  /// Sends the shard, unless it is `there` already, and its index, and removes the shard from the folder, but for its
+  /// head where that is kept.
+  void add_shard(const ManifestShard& shard, bool there, bool keep_head);
   /// Sends the journal, and the report where there is one, as they lie in the folder.
   void save_journal();
   /// The head of each of these shards that the folder lacks, followed by a hole: all that comes before the first value.
@@ -57,6 +60,8 @@ class DatasetUpload {
 
   /// Ends what is being sent with Error: resource, "interrupted". Any thread may say so.
   void abort() noexcept { aborted_ = true; }
+  /// For waits of a thread that works for it: whether abort() was called, or what the thread waited for before is over.
+  std::function<bool()> when_aborted() const;
 
   const std::string& address() const { return address_; }
 
@@ -65,7 +70,7 @@ class DatasetUpload {
   void look();
   void send(const std::string& name);
   void send_text(const std::string& name, const std::string& text, bool if_absent);
-  void keep_head_of(const std::string& shard, const Index& index) const;
+  void fetch_head(const ManifestShard& shard) const;
   void require_own_journal() const;
   void require_not_aborted() const;
 

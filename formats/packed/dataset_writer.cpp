@@ -10,6 +10,7 @@
 #include <utility>
 
 #include <penstock/base/error.hpp>
+#include <penstock/base/waits/interruption.hpp>
 #include <penstock/formats/format.hpp>
 #include <penstock/formats/io/atomic_file.hpp>
 #include <penstock/formats/io/crc32c.hpp>
@@ -292,7 +293,9 @@ void DatasetWriter::State::open_shard() {
     throw Error::corrupt("its shard was whole without it: the source has changed since packing began",
                          {.shard = shard_name()});
   }
-  shard = format.write(partial / shard_name(), {.fields = options.fields, .align = options.align});
+  shard = format.write(partial / shard_name(), {.fields = options.fields,
+                                                .align = options.align,
+                                                .object = upload ? upload->address() + "/" + shard_name() : ""});
   shard_samples = 0;
   shard_source = 0;
   shard_left_out = 0;
@@ -357,8 +360,9 @@ void DatasetWriter::State::close_shard(bool last) {
 }
 
 void DatasetWriter::State::complete_filled() {
+  const Interruptible waits(upload ? upload->when_aborted() : interruption_of_thread());
   const ManifestShard entry = complete(partial, *filled);
-  if (upload) upload->add_shard(entry, format.complete != nullptr);
+  if (upload) upload->add_shard(entry, filled->in_store, format.complete != nullptr);
   journal->add(entry, filled->skipped, filled->source, !filled->last);
   if (upload && !filled->last) upload->save_journal();
 }

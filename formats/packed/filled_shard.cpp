@@ -1,3 +1,5 @@
+#include <optional>
+
 #include <penstock/base/error.hpp>
 #include <penstock/formats/io/atomic_file.hpp>
 #include <penstock/formats/packed/filled_shard.hpp>
@@ -7,12 +9,16 @@ namespace penstock {
 
 ManifestShard complete(const std::filesystem::path& folder, FilledShard& shard) {
   const Index index = shard.writer->finish();
+  std::optional<std::uint32_t> sum;
+  if (const ObjectStream* const object = shard.writer->object()) sum = object->crc32c();
+  shard.in_store = sum.has_value();
   shard.writer.reset();
   if (index.size() != shard.samples) {
     throw Error::corrupt("the shard lost samples while it was written", {.shard = shard.name});
   }
   write_synced(folder / index_name(shard.name), index.bytes());
-  ManifestShard entry = describe_written_shard(folder, shard.name, index);
+  ManifestShard entry =
+      sum ? describe_stored_shard(shard.name, index, *sum) : describe_written_shard(folder, shard.name, index);
   if (std::filesystem::is_directory(folder / shard.name)) sync_folder(folder / shard.name);
   if (!shard.last) sync_folder(folder);
   return entry;

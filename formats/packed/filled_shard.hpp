@@ -19,6 +19,7 @@ struct FilledShard {
   std::uint64_t skipped = 0;  ///< lines of the report of samples left out when the last sample was added
   std::uint64_t source = 0;   ///< Journal::source
   bool last = false;          ///< penstock.json follows at once, and with it the folder is fsynced
+  bool in_store = false;      ///< once complete: its file is an object already
 };
 
 /// Writes the rest of the shard and its index into `folder`, where all of it stays after a power cut, and ends its

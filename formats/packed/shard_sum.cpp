@@ -116,6 +116,13 @@ ManifestShard describe_written_shard(const fs::path& folder, std::string name, c
   return describe(folder, std::move(name), index, long_values(index));
 }
 
+ManifestShard describe_stored_shard(std::string name, const Index& index, std::uint32_t crc32c) {
+  ManifestShard shard{.name = std::move(name), .samples = index.size(), .index = crc_of_header(index)};
+  shard.crc32c = crc32c;
+  shard.bytes = index.file(0).size;
+  return shard;
+}
+
 void check_shard(const fs::path& folder, const ManifestShard& shard, const Index& index) {
   check_shard(folder, shard, index, [&](const fs::path& path, const IndexedFile&) {
     return size_in(path, {.dataset = folder.string(), .shard = shard.name});

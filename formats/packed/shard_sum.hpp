@@ -19,6 +19,9 @@ ManifestShard describe_shard(const std::filesystem::path& folder, std::string na
 /// of the bytes that were to be written. Should the files hold anything else, describe_shard() will differ.
 ManifestShard describe_written_shard(const std::filesystem::path& folder, std::string name, const Index& index);
 
+/// The same for a shard of one file that was summed up while it was written.
+ManifestShard describe_stored_shard(std::string name, const Index& index, std::uint32_t crc32c);
+
 /// Compares the shard's index and the lengths of its files with the manifest; nothing is read but the index's header.
 /// Throws Error: io; corrupt, naming the file.
 void check_shard(const std::filesystem::path& folder, const ManifestShard& shard, const Index& index);

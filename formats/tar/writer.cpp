@@ -6,7 +6,6 @@
 #include <vector>
 
 #include <penstock/base/error.hpp>
-#include <penstock/formats/index/probe_stamp.hpp>
 #include <penstock/formats/io/buffered_file.hpp>
 #include <penstock/formats/tar/header.hpp>
 #include <penstock/formats/tar/names.hpp>
@@ -41,7 +40,7 @@ std::string pax_body(std::string_view name, std::uint64_t size, std::uint64_t po
 class TarWriter final : public ShardWriter {
  public:
   TarWriter(const std::filesystem::path& path, const ShardOptions& options)
-      : options_(options), align_(std::max<std::uint64_t>(options.align, kTarBlock)), file_(path) {
+      : options_(options), align_(std::max<std::uint64_t>(options.align, kTarBlock)), file_(path, options.object) {
     for (const FieldSchema& schema : options_.fields) builder_.field(schema);
   }
 
@@ -59,10 +58,11 @@ class TarWriter final : public ShardWriter {
   Index finish() override {
     file_.append_zeros(kEndMarker);
     file_.finish();
-    builder_.add_file(
-        {.path = file_.path().filename().string(), .size = file_.position(), .stamp = probe_stamp(file_.path())});
+    builder_.add_file({.path = file_.path().filename().string(), .size = file_.position(), .stamp = file_.stamp()});
     return std::move(builder_).finish();
   }
+
+  const ObjectStream* object() const override { return file_.object(); }
 
  private:
   void name_members(std::string_view key) {

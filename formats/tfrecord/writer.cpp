@@ -6,7 +6,6 @@
 
 #include <penstock/base/error.hpp>
 #include <penstock/formats/index/inline_piece.hpp>
-#include <penstock/formats/index/probe_stamp.hpp>
 #include <penstock/formats/io/buffered_file.hpp>
 #include <penstock/formats/io/crc32c.hpp>
 #include <penstock/formats/packed/sample_order.hpp>
@@ -77,7 +76,7 @@ Entry int_entry(std::string_view name, std::int64_t value) {
 class TfrecordWriter final : public ShardWriter {
  public:
   TfrecordWriter(const std::filesystem::path& path, const ShardOptions& options)
-      : options_(options), order_(options_.fields), file_(path) {
+      : options_(options), order_(options_.fields), file_(path, options.object) {
     for (const FieldSchema& schema : options_.fields) {
       if (schema.name.empty() || schema.name == kKeyFeature) {
         throw Error::unsupported("a TFRecord cannot hold a field of this name",
@@ -101,10 +100,11 @@ class TfrecordWriter final : public ShardWriter {
 
   Index finish() override {
     file_.finish();
-    builder_.add_file(
-        {.path = file_.path().filename().string(), .size = file_.position(), .stamp = probe_stamp(file_.path())});
+    builder_.add_file({.path = file_.path().filename().string(), .size = file_.position(), .stamp = file_.stamp()});
     return std::move(builder_).finish();
   }
+
+  const ObjectStream* object() const override { return file_.object(); }
 
  private:
   std::optional<std::int64_t> int_of(const FieldValue& value) const {

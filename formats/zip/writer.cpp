@@ -7,7 +7,6 @@
 #include <penstock/base/error.hpp>
 #include <penstock/base/printable.hpp>
 #include <penstock/formats/filters/deflate.hpp>
-#include <penstock/formats/index/probe_stamp.hpp>
 #include <penstock/formats/io/buffered_file.hpp>
 #include <penstock/formats/packed/sample_order.hpp>
 #include <penstock/formats/tar/names.hpp>
@@ -56,7 +55,7 @@ std::uint64_t low_32(std::uint64_t value) {
 class ZipWriter final : public ShardWriter {
  public:
   ZipWriter(const std::filesystem::path& path, const ShardOptions& options)
-      : options_(options), order_(options_.fields), file_(path) {
+      : options_(options), order_(options_.fields), file_(path, options.object) {
     for (const FieldSchema& schema : options_.fields) builder_.field(schema);
   }
 
@@ -76,10 +75,11 @@ class ZipWriter final : public ShardWriter {
     file_.append(directory_);
     write_end(begin);
     file_.finish();
-    builder_.add_file(
-        {.path = file_.path().filename().string(), .size = file_.position(), .stamp = probe_stamp(file_.path())});
+    builder_.add_file({.path = file_.path().filename().string(), .size = file_.position(), .stamp = file_.stamp()});
     return std::move(builder_).finish();
   }
+
+  const ObjectStream* object() const override { return file_.object(); }
 
  private:
   std::string name_of(std::string_view key, std::uint32_t field, const ErrorContext& sample) const {

@@ -153,6 +153,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 class Server(http.server.ThreadingHTTPServer):
     daemon_threads = True
+    request_queue_size = 256  # of more connections at once than these the system drops some, for seconds
 
     def handle_error(self, *_):  # pylint: disable=arguments-differ
         pass  # a client that went away

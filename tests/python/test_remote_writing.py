@@ -4,6 +4,8 @@ import os
 import pathlib
 import signal
 import subprocess
+import sys
+import textwrap
 import time
 
 import pytest
@@ -38,12 +40,15 @@ def labels_fixture(tmp_path):
 
 def names(client, folder):
     pages = client.get_paginator("list_objects_v2").paginate(Bucket="bucket", Prefix=folder + "/")
-    return [entry["Key"][len(folder) + 1:] for page in pages for entry in page.get("Contents", [])]
+    return [entry["Key"][len(folder) + 1 :] for page in pages for entry in page.get("Contents", [])]
 
 
 def objects(client, folder):
     """Of a folder, by name."""
-    return {name: client.get_object(Bucket="bucket", Key=f"{folder}/{name}")["Body"].read() for name in names(client, folder)}
+    return {
+        name: client.get_object(Bucket="bucket", Key=f"{folder}/{name}")["Body"].read()
+        for name in names(client, folder)
+    }
 
 
 def files(folder):
@@ -64,13 +69,49 @@ def test_what_is_packed_into_a_store_is_what_is_packed_on_a_disk(client, icons, 
     assert no_uploads(client) and list(spool.iterdir()) == []
 
 
-def test_large_shards_go_in_parts(client, tmp_path):
-    with ps.Writer(tmp_path / "local", format="tar") as local, ps.Writer("s3://bucket/large", format="tar") as sent:
+@pytest.mark.parametrize("format", ["tar", "zip", "tfrecord", "mds"])
+def test_large_shards_go_in_parts(client, tmp_path, format):
+    with (
+        ps.Writer(tmp_path / "local", format=format) as local,
+        ps.Writer(f"s3://bucket/large-{format}", format=format) as sent,
+    ):
         for i in range(40):
             for writer in (local, sent):
                 writer.write({"__key__": f"{i:03}", "bin": bytes([i]) * 700_000})
-    assert objects(client, "large") == files(tmp_path / "local")
+    assert objects(client, f"large-{format}") == files(tmp_path / "local")
     assert no_uploads(client)
+    # Parts have a number of their own in the object's tag.
+    tags = {
+        each["Key"]: each["ETag"]
+        for each in client.list_objects_v2(Bucket="bucket", Prefix=f"large-{format}/")["Contents"]
+    }
+    assert [key for key, tag in tags.items() if tag.endswith('-4"')], tags
+
+
+@pytest.mark.parametrize("format", ["tar", "zip", "tfrecord"])
+def test_shards_that_are_written_in_order_need_no_disk(client, tmp_path, format):
+    (tmp_path / "source").mkdir()
+    for i in range(20):
+        (tmp_path / "source" / f"{i:03}.bin").write_bytes(bytes([i]) * 700_000)
+    program = """
+        import os, resource, signal, sys
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
+        os.execv(sys.argv[1], sys.argv[1:])
+    """
+    words = [
+        COMMAND,
+        "pack",
+        tmp_path / "source",
+        f"s3://bucket/no-disk-{format}",
+        "--format",
+        format,
+        "--spool",
+        tmp_path,
+    ]
+    subprocess.run([sys.executable, "-c", textwrap.dedent(program), *words], check=True)
+    written = ps.open(f"s3://bucket/no-disk-{format}")
+    assert [written[i]["bin"] for i in range(20)] == [bytes([i]) * 700_000 for i in range(20)]
 
 
 def test_a_writer_that_fails_leaves_nothing(client):
@@ -94,7 +135,18 @@ def test_a_dataset_that_is_there_is_replaced_only_when_asked(client, labels, ico
 
 def test_a_killed_pack_is_resumed(client, icons, tmp_path):
     ps.pack(icons, tmp_path / "local", format="mds", shard_size=30_000, progress=False)
-    command = [COMMAND, "pack", icons, "s3://bucket/killed", "--format", "mds", "--shard-size", "30000", "--spool", tmp_path / "spool"]
+    command = [
+        COMMAND,
+        "pack",
+        icons,
+        "s3://bucket/killed",
+        "--format",
+        "mds",
+        "--shard-size",
+        "30000",
+        "--spool",
+        tmp_path / "spool",
+    ]
     for run in range(3):
         process = subprocess.Popen([*command, *["--resume"] * (run > 0)], stderr=subprocess.DEVNULL)
         seen = len(names(client, "killed"))
@@ -106,7 +158,15 @@ def test_a_killed_pack_is_resumed(client, icons, tmp_path):
         if "penstock.json" in left:
             pytest.skip("it was packed before it could be killed")
         assert "penstock.partial.jsonl" in left
-    told = ps.pack(icons, "s3://bucket/killed", format="mds", shard_size=30_000, resume=True, spool=tmp_path / "spool", progress=False)
+    told = ps.pack(
+        icons,
+        "s3://bucket/killed",
+        format="mds",
+        shard_size=30_000,
+        resume=True,
+        spool=tmp_path / "spool",
+        progress=False,
+    )
     assert told["resumed"] > 0 and told["resumed"] + told["samples"] == 500
     assert objects(client, "killed") == files(tmp_path / "local")
     assert list((tmp_path / "spool").iterdir()) == []
@@ -117,7 +177,8 @@ def test_a_dataset_on_a_disk_is_staged_to_a_store(client, icons, tmp_path, forma
     ps.pack(icons, tmp_path / "local", format=format, shard_size=100_000, progress=False)
     told = ps.stage(tmp_path / "local", f"s3://bucket/staged-{format}", progress=False)
     assert objects(client, f"staged-{format}") == {
-        name: content for name, content in files(tmp_path / "local").items() if not name.endswith("lock.mdb")}
+        name: content for name, content in files(tmp_path / "local").items() if not name.endswith("lock.mdb")
+    }
     assert told["opens"] == f"s3://bucket/staged-{format}" and told["kept_files"] == 0
     assert ps.stage(tmp_path / "local", f"s3://bucket/staged-{format}", progress=False)["kept_files"] == told["files"]
     assert no_uploads(client)
@@ -125,7 +186,10 @@ def test_a_dataset_on_a_disk_is_staged_to_a_store(client, icons, tmp_path, forma
 
 @pytest.mark.usefixtures("client")
 def test_a_store_that_says_no_is_told_with_its_words(labels):
-    for write in (lambda to: ps.pack(labels, to, format="tar", progress=False), lambda to: ps.stage(labels, to, progress=False)):
+    for write in (
+        lambda to: ps.pack(labels, to, format="tar", progress=False),
+        lambda to: ps.stage(labels, to, progress=False),
+    ):
         with pytest.raises(ps.Error, match="NoSuchBucket") as caught:
             write("s3://absent/train")
         assert caught.value.kind == "io" and stores.SECRET not in str(caught.value)
