@@ -181,6 +181,7 @@ class PartialCopy {
   }
 
   void require_same_source() const {
+    if (file_->object != nullptr) return;  // every range was asked for in that state
     std::uint64_t size = 0;
     std::int64_t modified = 0;
     stat_file(file_->source, size, modified);

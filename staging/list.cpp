@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cerrno>
+#include <map>
 #include <set>
 #include <string_view>
 #include <unordered_map>
@@ -10,8 +11,14 @@
 #include <penstock/base/error.hpp>
 #include <penstock/formats/folder/folder_walk.hpp>
 #include <penstock/formats/index/sidecar.hpp>
+#include <penstock/formats/io/hash.hpp>
 #include <penstock/formats/io/path_pattern.hpp>
+#include <penstock/formats/packed/combined_index.hpp>
 #include <penstock/formats/packed/manifest.hpp>
+#include <penstock/formats/packed/shard_sum.hpp>
+#include <penstock/formats/packed/skip_report.hpp>
+#include <penstock/formats/places/places.hpp>
+#include <penstock/formats/places/seen_places.hpp>
 #include <penstock/staging/list.hpp>
 
 namespace penstock {
@@ -23,7 +30,7 @@ bool is_lock(std::string_view name) {
   return name.ends_with("lock.mdb") || name.ends_with("-lock");
 }
 
-bool is_file(const fs::path& path) {
+bool is_regular(const fs::path& path) {
   std::error_code ignored;
   return fs::is_regular_file(path, ignored);
 }
@@ -43,6 +50,14 @@ fs::path plain_part(const fs::path& pattern) {
   return plain.empty() ? fs::path(".") : plain;
 }
 
+// Of what was opened by the name of one of its objects, the folder of that.
+fs::path root_in_store(const Dataset& dataset) {
+  const fs::path& path = dataset.path();
+  bool named = dataset.format() == "mds" && path.filename() == "index.json";
+  for (std::uint32_t file = 0; file < dataset.file_count(); ++file) named = named || dataset.file(file).path == path;
+  return named ? path.parent_path() : path;
+}
+
 class Lister {
  public:
   explicit Lister(const Dataset& dataset) : dataset_(dataset) {}
@@ -51,11 +66,15 @@ class Lister {
     const fs::path& path = dataset_.path();
     const bool pattern = of_pattern(dataset_);
     std::error_code ignored;
-    list_.single = is_file(path) && dataset_.file_count() == 1 && fs::equivalent(dataset_.file(0).path, path, ignored);
-    list_.root = pattern ? plain_part(path) : root_of(path);
+    list_.single = dataset_.file_count() == 1 &&
+                   (dataset_.in_store() ? dataset_.file(0).path == path
+                                        : is_regular(path) && fs::equivalent(dataset_.file(0).path, path, ignored));
+    list_.root = pattern ? plain_part(path) : dataset_.in_store() ? root_in_store(dataset_) : root_of(path);
     if (pattern) list_.opens = path.lexically_relative(list_.root).string();
     list_.whole_folder = dataset_.packed() || dataset_.format() == "folder";
-    if (list_.whole_folder) {
+    if (dataset_.in_store()) {
+      add_objects();
+    } else if (list_.whole_folder) {
       add_visible();
     } else {
       add_indexed();
@@ -99,6 +118,63 @@ class Lister {
         take(dataset_.shard(shard).root / "index.json");
     }
     list_.folders.assign(folders.begin(), folders.end());
+  }
+
+  // The state of an object of the dataset is the one that was opened, where that was told.
+  void add_objects() {
+    SeenPlaces seen;
+    const SeenPlaces::Use use(&seen);
+    std::map<fs::path, std::shared_ptr<const StoredObject>> opened;
+    std::vector<fs::path> wanted;
+    for (std::uint32_t file = 0; file < dataset_.file_count(); ++file) {
+      const auto& object = dataset_.stored_object(file);
+      const fs::path place = dataset_.file(file).path;
+      if (opened.emplace(place, object).second) wanted.push_back(place);
+    }
+    std::vector<fs::path> beside;
+    if (dataset_.packed()) {
+      for (const ManifestShard& shard : Manifest::from_json(dataset_.attributes()).shards)
+        wanted.push_back(list_.root / index_name(shard.name));
+      wanted.push_back(list_.root / Manifest::kFileName);
+      for (const std::string_view name : {std::string_view(kCombinedIndexName), SkipReport::kFileName})
+        beside.push_back(list_.root / name);
+    }
+    if (dataset_.format() == "mds") {
+      for (std::size_t shard = 0; shard < dataset_.shard_count(); ++shard)
+        wanted.push_back(dataset_.shard(shard).root / "index.json");
+    }
+    std::vector<fs::path> all = wanted;
+    all.insert(all.end(), beside.begin(), beside.end());
+    expect_places(all);
+    std::set<std::string> folders, names;
+    for (const fs::path& place : wanted) add_object(place, opened, folders, names);
+    for (const fs::path& place : beside) {
+      if (penstock::is_file(place)) add_object(place, opened, folders, names);
+    }
+    list_.folders.assign(folders.begin(), folders.end());
+    std::ranges::sort(list_.files, {}, &StageFile::name);
+  }
+
+  void add_object(const fs::path& place, const std::map<fs::path, std::shared_ptr<const StoredObject>>& opened,
+                  std::set<std::string>& folders, std::set<std::string>& names) {
+    const fs::path name = list_.single ? place.filename() : place.lexically_relative(list_.root);
+    if (name.empty() || *name.begin() == "..")
+      throw Error::unsupported("the dataset's file " + place.string() + " lies outside " + list_.root.string());
+    if (!names.insert(name.string()).second) return;
+    auto object = object_at(place);
+    if (const auto known = opened.find(place); known != opened.end()) {
+      const ObjectInfo& then = known->second->state();
+      if (then.size != object->info.size || (!then.version.empty() && then.version != object->info.version))
+        throw Error(ErrorKind::io, "changed since the dataset was opened", {.shard = name.string()});
+    }
+    const ObjectInfo& info = object->info;
+    list_.files.push_back({.source = place,
+                           .name = name.string(),
+                           .size = info.size,
+                           .modified = static_cast<std::int64_t>(mix64(hash64(info.version)) >> 1) ^ info.modified,
+                           .object = std::move(object)});
+    for (fs::path above = name.parent_path(); !above.empty(); above = above.parent_path())
+      folders.insert(above.string());
   }
 
   // penstock.json's checksum is of all files of a shard, so it tells of the file of a shard that has one.
@@ -145,7 +221,8 @@ fs::path shard_path(const Dataset& dataset, std::size_t shard) {
   if (dataset.format() == "folder") return dataset.path();
   if (dataset.format() == "mds") return dataset.shard(shard).root;  // it may be opened by its index.json
   const fs::path below = dataset.path() / name;
-  return !name.empty() && (is_file(below) || dataset.shard(shard).root == below) ? below : dataset.path();
+  if (dataset.in_store()) return dataset.file(0).path == dataset.path() ? dataset.path() : below;
+  return !name.empty() && (is_regular(below) || dataset.shard(shard).root == below) ? below : dataset.path();
 }
 
 }  // namespace penstock

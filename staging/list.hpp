@@ -4,11 +4,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include <penstock/formats/dataset.hpp>
+#include <penstock/formats/places/object_store.hpp>
 
 namespace penstock {
 
@@ -16,9 +18,10 @@ struct StageFile {
   std::filesystem::path source;
   std::string name;                          ///< below the destination
   std::uint64_t size = 0;                    ///< when listed
-  std::int64_t modified = 0;                 ///< nanoseconds since 1970, when listed
+  std::int64_t modified = 0;                 ///< nanoseconds since 1970, when listed; of an object, its version too
   std::optional<std::uint32_t> crc32c = {};  ///< that penstock.json has of it
   std::optional<std::size_t> shard = {};     ///< whose only file it is
+  std::shared_ptr<const StoredObject> object = {};  ///< in the state in which it was listed; null: a file of a disk
 };
 
 struct StageList {
@@ -32,7 +35,8 @@ struct StageList {
 
 /// Of a packed dataset, and of a folder of files, everything visible; of shards that others packed, the files that
 /// their indexes name, and MDS's index.json. LMDB's lock files are left out.
-/// Throws Error: io; unsupported, when a file lies outside the dataset's folder.
+/// In a store, of a packed dataset, the files that its penstock.json and indexes name, and what packing wrote beside
+/// them. Throws Error: io; unsupported, when a file lies outside the dataset's folder.
 StageList list_stage_files(const Dataset& dataset);
 
 /// Size and modification time, as in StageFile. Throws Error: io.

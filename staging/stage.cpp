@@ -20,11 +20,11 @@
 #include <penstock/formats/io/atomic_file.hpp>
 #include <penstock/formats/io/file_identity.hpp>
 #include <penstock/formats/io/path_inside.hpp>
-#include <penstock/formats/places/address.hpp>
 #include <penstock/formats/places/store_destination.hpp>
 #include <penstock/loader/options.hpp>
 #include <penstock/loader/read/storage_engine.hpp>
 #include <penstock/staging/copy.hpp>
+#include <penstock/staging/object_engine.hpp>
 #include <penstock/staging/stage.hpp>
 #include <penstock/staging/store_target.hpp>
 #include <penstock/staging/target.hpp>
@@ -62,7 +62,13 @@ class Streams {
     const EngineFiles files{.count = static_cast<std::uint32_t>(sources->size()),
                             .lookup = [sources](std::uint32_t file) { return (*sources)[file]; },
                             .root = work.list.root};
-    const auto make = [&](const OnRead& answer) {
+    const auto make = [&](const OnRead& answer) -> std::unique_ptr<ReadEngine> {
+      if (work.dataset.in_store()) {
+        reason_ = "from a store";
+        std::vector<std::shared_ptr<const StoredObject>> objects;
+        for (const StageFile& file : work.list.files) objects.push_back(file.object);
+        return std::make_unique<ObjectEngine>(std::move(objects), answer);
+      }
       ChosenEngine chosen = choose_storage_engine(files, {.kind = work.options.engine}, answer);
       reason_ = std::move(chosen.reason);
       return std::move(chosen.engine);
@@ -105,7 +111,9 @@ class Staging {
   StageResult run() {
     const auto begin = std::chrono::steady_clock::now();
     const auto lock = target_.lock([&] { return watch(true); }, work_.trusting);
-    const StageJournal::Origin origin{.source = fs::weakly_canonical(fs::absolute(dataset_.path())).string(),
+    const StageJournal::Origin origin{.source = dataset_.in_store()
+                                                    ? dataset_.path().string()
+                                                    : fs::weakly_canonical(fs::absolute(dataset_.path())).string(),
                                       .fingerprint = dataset_.fingerprint()};
     target_.settle(origin, dataset_.packed(), options_.overwrite);
     work_.folder = target_.folder();
@@ -254,6 +262,7 @@ class Staging {
 
   // What was copied is what the indexes tell of.
   void require_same_source() const {
+    if (dataset_.in_store()) return;            // every range was asked for in that state
     if (dataset_.format() == "folder") return;  // the copy gets an index of its own, which has to be equal
     for (std::uint32_t file = 0; file < dataset_.file_count(); ++file)
       dataset_.require_unchanged(file, identity_of(dataset_.file(file).path));
@@ -312,13 +321,6 @@ StageResult stage(const Dataset& dataset, const fs::path& destination, const Sta
                                       "), and files are staged whole: stage what it was made of and choose again from "
                                       "the copy, or pack the view",
                                   {.dataset = dataset.path().string()});
-  }
-  if (is_address(dataset.path())) {
-    throw Error::unsupported(
-        "files on a disk are staged: penstock pack brings samples from an address to a disk, and cache_dir keeps what "
-        "is "
-        "read of it there",
-        {.dataset = dataset.path().string()});
   }
   if (const auto address = store_destination(destination)) return stage_to_store(dataset, *address, options, tell);
   try {

@@ -23,8 +23,8 @@ namespace penstock {
 /// journal beside them has, are kept; of large ones, what was written up to the last checkpoint. Of several processes
 /// that stage to one destination, one copies and the others wait.
 ///
-/// The destination may be a folder of a store ("s3://bucket/train"), as store_target.hpp tells; the source is on a disk
-/// (Error: unsupported).
+/// The source may lie in a store or on a web server: its objects are read by ranges, each in one state. The destination
+/// may be a folder of a store ("s3://bucket/train"), as store_target.hpp tells.
 ///
 /// `tell` is called about ten times a second; when it returns false the copy ends with Error: resource, "interrupted".
 /// Throws Error: invalid_argument (the destination is something else, the dataset a view); io, with file and offset (a

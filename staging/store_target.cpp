@@ -13,15 +13,14 @@
 #include <utility>
 #include <vector>
 
-#include <fcntl.h>
-
 #include <penstock/base/cores.hpp>
 #include <penstock/base/error.hpp>
 #include <penstock/base/parallel_for.hpp>
+#include <penstock/base/waits/interruption.hpp>
 #include <penstock/formats/io/crc32c.hpp>
-#include <penstock/formats/io/descriptor.hpp>
 #include <penstock/formats/packed/manifest.hpp>
 #include <penstock/formats/places/object_store.hpp>
+#include <penstock/formats/places/places.hpp>
 #include <penstock/formats/text/json_depth.hpp>
 #include <penstock/formats/text/json_number.hpp>
 #include <penstock/staging/list.hpp>
@@ -206,6 +205,8 @@ class StoreStaging {
           [&] { return watch(); });
     } catch (...) {
       try {
+        constexpr std::chrono::seconds kPatience{30};
+        const Interruptible tidying(when_patience_ends(kPatience));
         save_journal();
       } catch (const Error&) {  // the failure that led here is what counts
       }
@@ -216,12 +217,12 @@ class StoreStaging {
   }
 
   void send_file(const StageFile& file, const std::stop_token& stop) {
-    const Descriptor source = Descriptor::open(file.source, O_RDONLY);
+    const auto source = open_byte_source(file.source, file.object, Access::in_order);
     const std::unique_ptr<ObjectUpload> upload = object_store().upload(at(file.name));
     std::vector<std::byte> piece(static_cast<std::size_t>(std::clamp<std::uint64_t>(file.size, 1, kPieceBytes)));
     std::uint64_t sent = 0;
     std::uint32_t crc = 0;
-    while (const std::size_t got = read_at(source.get(), piece, sent, file.source)) {
+    while (const std::size_t got = source->read(sent, piece)) {
       if (stop.stop_requested()) throw Error::resource("interrupted");
       const std::span<const std::byte> bytes = std::span(piece).first(got);
       upload->write(bytes);
@@ -230,8 +231,8 @@ class StoreStaging {
       done_bytes_ += got;
       copied_bytes_ += got;
     }
-    StageFile now;
-    stat_file(file.source, now.size, now.modified);
+    StageFile now = file;
+    if (file.object == nullptr) stat_file(file.source, now.size, now.modified);
     const ErrorContext where{.dataset = dataset_.path().string(), .shard = file.name};
     if (sent != file.size || now.size != file.size || now.modified != file.modified)
       throw Error::corrupt("the source changed while it was copied", where);

@@ -48,12 +48,14 @@ StageTarget::StageTarget(const StageList& list, const fs::path& destination)
     folder_ = parent_of(destination_);
     partial_ = folder_ / ("." + destination_.filename().string() + ".staging");
     journal_name_ = "." + destination_.filename().string() + std::string(StageJournal::kFileName);
-    if (fs::weakly_canonical(destination_) == fs::weakly_canonical(list.files.front().source))
+    const StageFile& file = list.files.front();
+    if (file.object == nullptr && fs::weakly_canonical(destination_) == fs::weakly_canonical(file.source))
       refuse(destination_, "is the dataset itself");
     return;
   }
   partial_ = partial_path(destination_);
   folder_ = partial_;
+  if (!list.files.empty() && list.files.front().object != nullptr) return;
   const bool same = fs::weakly_canonical(destination_) == fs::weakly_canonical(list.root);
   if (same || (list.whole_folder && is_inside(destination_, list.root)))
     refuse(destination_, "lies in the dataset that is to be staged");

@@ -3,6 +3,7 @@
 #include <string>
 
 #include <penstock/bench/report/units.hpp>
+#include <penstock/formats/places/address.hpp>
 #include <penstock/staging/stage.hpp>
 
 #include "command.hpp"
@@ -34,8 +35,8 @@ std::string_view checked(const StageArguments& options) {
 }
 
 std::string json_of(const StageArguments& options, const StageResult& result) {
-  nlohmann::ordered_json json{{"source", options.dataset},
-                              {"destination", options.destination},
+  nlohmann::ordered_json json{{"source", shown_place(options.dataset)},
+                              {"destination", shown_place(options.destination)},
                               {"opens", result.opens.string()},
                               {"files", result.files},
                               {"bytes", result.bytes},
@@ -94,8 +95,11 @@ int run(StageArguments& options) {
 Command stage_command(CLI::App& app) {
   const auto options = std::make_shared<StageArguments>();
   CLI::App* command = app.add_subcommand("stage", "Copy a dataset to node-local storage: resumable, checked");
-  command->add_option("DATASET", options->dataset, "Dataset of any packing, or a folder of files")->required();
-  command->add_option("DST", options->destination, "The copy: a folder, or a file where the dataset is one file")
+  command->add_option("DATASET", options->dataset, "Dataset of any packing, a folder of files, or an address")
+      ->required();
+  command
+      ->add_option("DST", options->destination,
+                   "The copy: a folder (also s3://, gs://, az://), or a file where the dataset is one file")
       ->required();
   command->add_option("--workers", options->stage.workers, "Threads that check and write; 0: usable cores, 8 at most")
       ->capture_default_str();
@@ -118,6 +122,7 @@ Command stage_command(CLI::App& app) {
       "Examples:\n"
       "  penstock stage /shared/train.tar.d /local/train.tar.d\n"
       "  penstock stage '/shared/train-{000..146}.tar' /local/train\n"
+      "  penstock stage s3://bucket/train /local/train.tar.d\n"
       "  srun --ntasks-per-node=1 penstock stage /shared/train.tar.d /local/train.tar.d     on every node\n"
       "The copy appears when it is complete. After a crash or Ctrl-C the same line goes on.");
   return {command, [options] { return run(*options); }};

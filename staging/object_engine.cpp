@@ -1,0 +1,83 @@
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <utility>
+
+#include <penstock/base/caught.hpp>
+#include <penstock/staging/object_engine.hpp>
+
+namespace penstock {
+namespace {
+
+constexpr std::uint64_t kLongestRange = std::uint64_t{8} << 20;
+
+}  // namespace
+
+struct ObjectEngine::State {
+  const std::vector<std::shared_ptr<const StoredObject>> objects;
+  const OnRead on_read;
+  std::unique_ptr<RangeReader> reader = {};
+  std::mutex mutex = {};                                             // guards what follows
+  std::uint64_t next = 0;                                            // a range's own tag
+  std::map<std::uint64_t, std::vector<std::uint64_t>> waiting = {};  // tags of requests, by their range's
+
+  std::vector<std::uint64_t> taken(std::uint64_t range) {
+    const std::scoped_lock lock(mutex);
+    const auto found = waiting.find(range);
+    if (found == waiting.end()) return {};
+    std::vector<std::uint64_t> tags = std::move(found->second);
+    waiting.erase(found);
+    return tags;
+  }
+};
+
+ObjectEngine::ObjectEngine(std::vector<std::shared_ptr<const StoredObject>> objects, OnRead on_read)
+    : state_(std::make_shared<State>(std::move(objects), std::move(on_read))) {
+  state_->reader =
+      object_store().reader([state = state_.get()](std::uint64_t range, const std::exception_ptr& failure) {
+        for (const std::uint64_t tag : state->taken(range)) state->on_read(tag, failure);
+      });
+}
+
+ObjectEngine::~ObjectEngine() {
+  ObjectEngine::stop(kStopGrace);
+}
+
+bool ObjectEngine::stop(std::chrono::milliseconds) {
+  state_->reader->stop();
+  return true;
+}
+
+void ObjectEngine::submit(std::span<const ReadRequest> requests) {
+  std::size_t sent = 0;
+  const auto failure = caught([&] {
+    while (sent < requests.size()) {
+      const Extent& first = requests[sent].extent;
+      RangeRead read{.object = state_->objects.at(first.file), .parts = {}, .tag = 0};
+      std::vector<std::uint64_t> tags;
+      std::uint64_t end = first.offset;
+      std::size_t next = sent;
+      for (; next < requests.size(); ++next) {
+        const Extent& extent = requests[next].extent;
+        const bool follows = extent.file == first.file && extent.offset == end;
+        if (!follows || (next != sent && end + extent.length - first.offset > kLongestRange)) break;
+        read.parts.push_back({extent.offset, std::span(requests[next].destination, extent.length)});
+        tags.push_back(requests[next].tag);
+        end += extent.length;
+      }
+      {
+        const std::scoped_lock lock(state_->mutex);
+        read.tag = state_->next++;
+        state_->waiting.emplace(read.tag, std::move(tags));
+      }
+      std::vector<RangeRead> reads;
+      reads.push_back(std::move(read));
+      state_->reader->submit(std::move(reads));
+      sent = next;
+    }
+  });
+  if (failure == nullptr) return;
+  for (const ReadRequest& request : requests.subspan(sent)) state_->on_read(request.tag, failure);
+}
+
+}  // namespace penstock
