@@ -8,6 +8,8 @@ import shutil
 
 from . import Dataset, Error
 from . import open as _open
+from ._penstock import is_address as _is_address
+from ._penstock import shown_place as _shown_place
 
 TELL_EVERY = 0.5  # seconds between two words of a part to the client
 PATIENCE = 30  # seconds for parts to stop
@@ -25,6 +27,20 @@ def naming(part: str, failure: BaseException) -> Error:
     named = Error(f"{part}: {failure if str(failure) else type(failure).__name__}")
     named.__dict__.update(getattr(failure, "__dict__", {}))
     return named
+
+
+def absolute(
+    source: str | os.PathLike[str] | Dataset, destination: str | os.PathLike[str]
+) -> tuple[str | Dataset, str]:
+    """As workers in other folders name them: an address stays, and a dataset is told as it is."""
+    if _is_address(destination):
+        raise _refusal(
+            f"{_shown_place(destination)}: parts are packed to a disk that all workers see; penstock stage brings the result "
+            "to a store"
+        )
+    if not isinstance(source, Dataset):
+        source = os.fspath(source) if _is_address(source) else os.path.abspath(source)
+    return source, os.path.abspath(destination)
 
 
 def prepare(source: str | Dataset, destination: str, resume: bool, overwrite: bool) -> tuple[int, int | None]:

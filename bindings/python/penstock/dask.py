@@ -17,7 +17,7 @@ except ImportError as failure:
 from . import Dataset, Error, finish_pack
 from . import pack as _pack
 from ._packing import packing_options
-from ._parts import NOT_RETRIED, PATIENCE, TELL_EVERY, Stopped, joins, naming, prepare
+from ._parts import NOT_RETRIED, PATIENCE, TELL_EVERY, Stopped, absolute, joins, naming, prepare
 from ._progress import Bar
 
 __all__ = ["pack"]
@@ -64,9 +64,7 @@ def pack(
     options = packing_options(locals())
     if client.asynchronous:
         raise TypeError("penstock.dask.pack takes a Client that is not asynchronous")
-    if not isinstance(source, Dataset):  # which the workers are told as it is
-        source = os.path.abspath(source)
-    destination = os.path.abspath(destination)
+    source, destination = absolute(source, destination)
     total, world = client.submit(prepare, source, destination, resume, overwrite, pure=False).result()
     client.wait_for_workers(1)
     threads: Any = client.nthreads()

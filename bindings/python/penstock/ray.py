@@ -16,7 +16,7 @@ except ImportError as failure:
 from . import Dataset, Error, finish_pack
 from . import pack as _pack
 from ._packing import packing_options
-from ._parts import NOT_RETRIED, PATIENCE, TELL_EVERY, Stopped, joins, naming, prepare
+from ._parts import NOT_RETRIED, PATIENCE, TELL_EVERY, Stopped, absolute, joins, naming, prepare
 from ._progress import Bar
 
 __all__ = ["pack"]
@@ -62,9 +62,7 @@ def pack(
     Returns {"samples", "bytes", "skipped", "shards", "parts"}. Raises Error, which names the part and the machine.
     """
     options = packing_options(locals())
-    if not isinstance(source, Dataset):  # which the workers are told as it is
-        source = os.path.abspath(source)
-    destination = os.path.abspath(destination)
+    source, destination = absolute(source, destination)
     if not ray.is_initialized():
         ray.init()
     total, world = _told(_elsewhere(prepare, source, destination, resume, overwrite))
