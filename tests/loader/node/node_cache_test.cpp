@@ -275,6 +275,26 @@ TEST_CASE("what leaves is told by the plans as they are then, and by the seconds
   CHECK(object.has(61));
 }
 
+TEST_CASE("of blocks that are wanted at one time those leave that lie furthest behind, so that no holes are left") {
+  const TemporaryFolder folder;
+  const std::uint64_t size = kMiB;
+  const auto cache = NodeCache::open(folder / "cache", kMiB + kMiB / 2);
+  const std::vector<std::shared_ptr<CachedObject>> all{cache->object(object_of(0, size), 256 << 10),
+                                                       cache->object(object_of(1, size), 256 << 10)};
+  const auto plan = cache->publish(all, {.pace = 1, .in_flight = 0, .longest = 1000});
+  for (std::uint64_t block = 0; block < all[0]->block_count(); ++block) {
+    plan->set(0, block, 100);
+    plan->set(1, block, 50);
+  }
+  fill(*all[0], 0, size);
+  fill(*all[1], 1, size);
+  CHECK(held_of(*all[1], 1, size).right == all[1]->block_count());
+  std::uint64_t beginning = 0;
+  while (all[0]->has(beginning)) ++beginning;
+  CHECK(beginning > 0);
+  CHECK(held_of(*all[0], 0, size).right == beginning);
+}
+
 TEST_CASE("a child of fork that goes away takes no plan with it, and one that stays keeps none alive") {
   const TemporaryFolder folder;
   const auto cache = NodeCache::open(folder / "cache", 8 * kMiB);
