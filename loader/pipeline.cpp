@@ -4,12 +4,12 @@
 #include <utility>
 
 #include <penstock/base/caught.hpp>
+#include <penstock/base/streamed_copy.hpp>
 #include <penstock/loader/batch/batch_stage.hpp>
 #include <penstock/loader/device/device_copy.hpp>
 #include <penstock/loader/pipeline.hpp>
 #include <penstock/loader/plan/distributed_env.hpp>
 #include <penstock/loader/prepare.hpp>
-#include <penstock/loader/read/streamed_copy.hpp>
 #include <penstock/transforms/image/steps/numbers.hpp>
 
 namespace penstock {

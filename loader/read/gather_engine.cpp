@@ -7,10 +7,10 @@
 #include <sys/stat.h>
 
 #include <penstock/base/sigbus_guard.hpp>
+#include <penstock/base/streamed_copy.hpp>
 #include <penstock/formats/io/crc32c.hpp>
 #include <penstock/loader/read/gather_engine.hpp>
 #include <penstock/loader/read/read_vector.hpp>
-#include <penstock/loader/read/streamed_copy.hpp>
 
 namespace penstock {
 namespace {

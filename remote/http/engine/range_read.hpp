@@ -100,6 +100,7 @@ class ReadOfRange final : private Loop::Timer {
   std::uint64_t arrived_to_ = 0;  // of the object: all before it is in its place
   unsigned failures_ = 0, unreachable_ = 0, wrong_ = 0, anew_ = 0, redirects_ = 0;
   bool has_begun_ = false, renewing_ = false, hedged_ = false;
+  bool passes_caches_ = false;    // what comes of it is written past the processor's caches
   std::exception_ptr concluded_;  // to be said when the timer is due
   std::string last_failure_;
   Clock::time_point began_{}, deadline_{};

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include <penstock/base/processor.hpp>
-#include <penstock/loader/read/streamed_copy.hpp>
+#include <penstock/base/streamed_copy.hpp>
 
 #if defined(__x86_64__)
 #include <immintrin.h>
