@@ -7,6 +7,7 @@
 #include <tuple>
 #include <utility>
 
+#include <penstock/base/cores.hpp>
 #include <penstock/base/error.hpp>
 #include <penstock/base/parallel_for.hpp>
 #include <penstock/formats/format.hpp>
@@ -237,13 +238,20 @@ class Verification {
   std::vector<std::pair<std::uint64_t, BadValue>> bad_;  // with the number that orders them
 };
 
+// A store answers many as fast as one, and each of them waits for it most of the time.
+unsigned workers_of(const Dataset& dataset, const VerifyOptions& options) {
+  constexpr unsigned kForStores = 16;
+  const bool in_store = dataset.in_store() || (options.against != nullptr && options.against->in_store());
+  return options.workers == 0 && in_store ? std::max(kForStores, usable_cores()) : options.workers;
+}
+
 }  // namespace
 
 VerifyResult verify(const Dataset& dataset, const VerifyOptions& options,
                     const std::function<bool(std::uint64_t, std::uint64_t)>& progress) {
   Verification verification(dataset, options.against);
   parallel_for(
-      dataset.size() + (dataset.is_view() ? 0 : dataset.shard_count()), options.workers,
+      dataset.size() + (dataset.is_view() ? 0 : dataset.shard_count()), workers_of(dataset, options),
       [&](std::uint64_t number) {
         if (number < dataset.size())
           verification.check_sample(number);

@@ -64,7 +64,7 @@ class Streams {
                             .root = work.list.root};
     const auto make = [&](const OnRead& answer) -> std::unique_ptr<ReadEngine> {
       if (work.dataset.in_store()) {
-        reason_ = "from a store";
+        reason_ = "by ranges of objects";
         std::vector<std::shared_ptr<const StoredObject>> objects;
         for (const StageFile& file : work.list.files) objects.push_back(file.object);
         return std::make_unique<ObjectEngine>(std::move(objects), answer);

@@ -64,7 +64,8 @@ Command verify_command(CLI::App& app) {
   CLI::App* command = app.add_subcommand("verify", "Read everything, compare checksums, and values with their source");
   command->add_option("DATASET", options->dataset, "Dataset of any packing, or a folder of files")->required();
   command->add_option("--against", options->against, "Source that every value must equal, sample by key");
-  command->add_option("--workers", options->workers, "Threads; 0: usable cores")->capture_default_str();
+  command->add_option("--workers", options->workers, "Threads; 0: usable cores, and 16 at least of what is in a store")
+      ->capture_default_str();
   command->footer(
       "Examples:\n  penstock verify train.tar.d\n  penstock verify train.tar.d --against photos\n"
       "Each bad value is named on a line of its own; the exit code is then 1.");
