@@ -1,8 +1,14 @@
+#include <algorithm>
+#include <chrono>
+#include <exception>
 #include <filesystem>
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include <penstock/base/caught.hpp>
+#include <penstock/base/error.hpp>
 #include <penstock/base/machine.hpp>
 #include <penstock/bench/report/units.hpp>
 #include <penstock/device/cuda/cuda.hpp>
@@ -10,6 +16,9 @@
 #include <penstock/device/cuda/nvjpeg.hpp>
 #include <penstock/formats/format.hpp>
 #include <penstock/formats/index/index_folder.hpp>
+#include <penstock/formats/packed/manifest.hpp>
+#include <penstock/formats/places/address.hpp>
+#include <penstock/formats/places/object_store.hpp>
 #include <penstock/loader/read/uring/uring_refusal.hpp>
 
 #include "command.hpp"
@@ -78,7 +87,34 @@ std::string packings() {
   return text;
 }
 
+std::string stores_text() {
+  try {
+    return object_store().about();
+  } catch (const Error& error) {
+    return std::string("none: ") + error.what();
+  }
+}
+
+// Asks for the manifest of a dataset packed there, a few times.
+std::string answers_text(const std::string& address) {
+  constexpr int kAsked = 5;
+  const std::string manifest = address + (address.ends_with('/') ? "" : "/") + std::string(Manifest::kFileName);
+  std::vector<double> waits;
+  bool packed = false;
+  for (int i = 0; i <= kAsked; ++i) {
+    const auto began = std::chrono::steady_clock::now();
+    packed = object_store().find(manifest).has_value();
+    waits.push_back(std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - began).count());
+  }
+  const double first = waits.front();
+  waits.erase(waits.begin());
+  std::ranges::sort(waits);
+  return "the first after " + fixed(first, 1) + " ms, over the same connection after " + fixed(waits[kAsked / 2], 1) +
+         " ms; " + (packed ? "a dataset packed by penstock lies there" : "no dataset packed by penstock lies there");
+}
+
 int run(const std::string& path) {
+  const auto address = address_of(path);
   const Machine machine = this_machine(uring_refusal());
   std::string text = "penstock " PENSTOCK_VERSION "\n";
   const auto line = [&](std::string name, const std::string& value) {
@@ -97,9 +133,21 @@ int run(const std::string& path) {
   line("cuFile", library_text(cufile_facts()));
   line("packings", packings());
   line("libraries", libraries_text(machine));
-  line("disk", disk_text(path));
+  line("stores", stores_text());
+  if (!address) line("disk", disk_text(path));
   line("indexes", indexes_text());
+  if (!address) {
+    print(text);
+    return 0;
+  }
+  line("place", shown_place(path));
+  const std::exception_ptr failure = caught([&] {
+    const std::string access = object_store().access(address->string());
+    line("access", access.empty() ? "sent without credentials" : access);
+    line("answers", answers_text(object_store().admit(address->string())));
+  });
   print(text);
+  if (failure) std::rethrow_exception(failure);
   return 0;
 }
 
@@ -108,7 +156,12 @@ int run(const std::string& path) {
 Command doctor_command(CLI::App& app) {
   const auto path = std::make_shared<std::string>(".");
   CLI::App* command = app.add_subcommand("doctor", "Say what this machine offers, and what is missing");
-  command->add_option("PATH", *path, "On the storage to look at")->capture_default_str();
+  command->add_option("PATH", *path, "On the storage to look at, or an address, whose store is asked")
+      ->capture_default_str();
+  command->footer(
+      "Examples:\n"
+      "  penstock doctor /data\n"
+      "  penstock doctor s3://bucket/train     with whose credentials it is asked, and how soon it answers");
   return {command, [path] { return run(*path); }};
 }
 

@@ -137,6 +137,15 @@ class ObjectStore {
   /// Nothing where there is no such object.
   virtual void remove(const std::string& address) = 0;
   virtual StoreCounts counts() const = 0;  ///< of all callers
+
+  /// In words, for people: what speaks to stores, and which certificates it trusts.
+  virtual std::string about() const { return {}; }
+  /// In words without secrets: what requests of the address are sent with ("signed with the keys of the environment"),
+  /// which is looked for now. Throws Error, where it cannot be had.
+  virtual std::string access(const std::string& address) {
+    static_cast<void>(address);
+    return {};
+  }
 };
 
 /// The one of this process, loaded when it is first asked for. Throws Error: unsupported, saying why it cannot be had.

@@ -118,6 +118,10 @@ std::vector<std::string> AzureRequests::secrets() const {
   return all;
 }
 
+std::string AzureRequests::access(const std::string& address) {
+  return sas_of(address).empty() ? "sent without a SAS" : "sent with a SAS";
+}
+
 std::string AzureRequests::reason(const HttpResponse& response) const {
   const StoreError error = store_error(response.body);
   std::string text = azure_code(response);

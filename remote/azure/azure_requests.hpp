@@ -30,6 +30,7 @@ class AzureRequests : public Dialect {
   Meaning meaning(const HttpResponse& response) const override;
   std::string reason(const HttpResponse& response) const override;
   std::vector<std::string> secrets() const override;
+  std::string access(const std::string& address) override;
 
   /// A request of a blob, or of its container where `of_container`.
   HttpRequest request(HttpMethod method, const std::string& address, bool of_container, const Query& query = {},

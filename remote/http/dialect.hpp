@@ -68,6 +68,11 @@ class Dialect {
   virtual std::string reason(const HttpResponse& response) const;
   /// What requests are sent with that nobody may see: words of a server that repeat one of these are not shown.
   virtual std::vector<std::string> secrets() const { return {}; }
+  /// In words without secrets: what requests of the address are sent with, as far as renew() found it; empty: nothing.
+  virtual std::string access(const std::string& address) {
+    static_cast<void>(address);
+    return {};
+  }
   /// What headers of an answer to find(), read_whole() or read_range() tell. `size` is of the whole object, from
   /// Content-Range where there is one. What is here is right for HTTP as such.
   virtual ObjectInfo info(const HttpResponse& response) const;

@@ -14,6 +14,9 @@
 
 namespace penstock {
 
+/// "libcurl 7.88.1, OpenSSL/3.0.15"
+std::string http_library();
+
 /// Something to be asked of a server.
 struct Asking {
   Dialect& dialect;

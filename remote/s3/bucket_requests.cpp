@@ -51,6 +51,10 @@ std::string BucketRequests::admit(const std::string& address) {
   return address;
 }
 
+std::string BucketRequests::access(const std::string&) {
+  return service_->remark({});
+}
+
 bool BucketRequests::stale(const std::string&) {
   return service_->stale();
 }

@@ -36,6 +36,7 @@ class BucketRequests : public Dialect {
   void learn(const std::string& address, const HttpResponse& response) override;
   std::string reason(const HttpResponse& response) const override;
   std::vector<std::string> secrets() const override { return service_->secrets(); }
+  std::string access(const std::string& address) override;
 
   /// A request, allowed. `payload_hash` is of `body`, as digits.
   HttpRequest request(HttpMethod method, const std::string& bucket, const std::string& key, const Query& query = {},

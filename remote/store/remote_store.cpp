@@ -5,6 +5,7 @@
 #include <penstock/base/error.hpp>
 #include <penstock/base/printable.hpp>
 #include <penstock/remote/dialects.hpp>
+#include <penstock/remote/http/engine/trust.hpp>
 #include <penstock/remote/http/header_values.hpp>
 #include <penstock/remote/store/remote_store.hpp>
 
@@ -162,6 +163,19 @@ void RemoteStore::remove(const std::string& given) {
 StoreCounts RemoteStore::counts() const {
   const Made* const there = made_.load();
   return there != nullptr ? there->transport.counts() : StoreCounts{};
+}
+
+std::string RemoteStore::about() const {
+  const Trust trust = find_trust();
+  const std::string& certificates = trust.file.empty() ? trust.folder : trust.file;
+  return http_library() + "; certificates " + (certificates.empty() ? "as libcurl was built" : "of " + certificates);
+}
+
+std::string RemoteStore::access(const std::string& given) {
+  const std::string address = admit(given);
+  Dialect& dialect = dialect_of(address);
+  if (dialect.stale(address)) dialect.renew(address);
+  return dialect.access(address);
 }
 
 void RemoteStore::end() noexcept {

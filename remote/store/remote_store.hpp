@@ -32,6 +32,8 @@ class RemoteStore final : public ObjectStore {
   std::unique_ptr<ObjectUpload> upload(const std::string& address, bool if_absent) override;
   void remove(const std::string& address) override;
   StoreCounts counts() const override;
+  std::string about() const override;
+  std::string access(const std::string& address) override;
 
   void end() noexcept;            ///< for the end of the process
   void begin_child() noexcept;    ///< after a fork()

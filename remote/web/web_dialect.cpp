@@ -91,6 +91,12 @@ std::vector<std::string> WebDialect::secrets() const {
   return all;
 }
 
+std::string WebDialect::access(const std::string& address) {
+  const Secrets found = secrets_of(address);
+  if (found.authorization.empty()) return found.query.empty() ? "" : "sent with the address's query";
+  return found.query.empty() ? "sent with user and password" : "sent with user, password and the address's query";
+}
+
 // Nothing here becomes right by asking again, as a token would.
 Meaning WebDialect::meaning(const HttpResponse& response) const {
   const Meaning meaning = Dialect::meaning(response);

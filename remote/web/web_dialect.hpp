@@ -23,6 +23,7 @@ class WebDialect final : public Dialect {
   Meaning meaning(const HttpResponse& response) const override;
   std::string reason(const HttpResponse& response) const override;
   std::vector<std::string> secrets() const override;
+  std::string access(const std::string& address) override;
 
  private:
   struct Secrets {

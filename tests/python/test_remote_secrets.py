@@ -80,7 +80,7 @@ def test_commands_show_and_leave_no_secret(server, tmp_path):
         ["verify", packed], ["verify", packed, "--against", packed],
         ["show", packed, "--task", "raw", "--batch", "0", "--row", "0"],
         ["bench", packed, "--task", "raw", "--seconds", "0.2", "--json", tmp_path / "b.json", "--html", tmp_path / "b.html"],
-        ["cache", "warm", packed, "--dir", cache], ["cache", "ls", "--dir", cache], ["doctor"],
+        ["cache", "warm", packed, "--dir", cache], ["cache", "ls", "--dir", cache], ["doctor", packed],
         ["pack", packed, tmp_path / "copy", "--format", "zip"], ["stage", packed, tmp_path / "staged"],
         ["stage", others, tmp_path / "staged-others", "--json"],
     ]  # fmt: skip

@@ -7,6 +7,7 @@ import tarfile
 
 import numpy as np
 import pytest
+from command import fails, run
 from web import Server, log_of
 
 import penstock as ps
@@ -137,3 +138,16 @@ def test_secrets_of_an_address_are_not_shown(packed, server):
     with pytest.raises(ps.Error) as error:
         ps.open(address.replace("/tar?", "/none?"))
     assert secret not in str(error.value)
+
+
+def test_doctor_asks_a_server(packed, server):
+    told = run("doctor", f"{server.root}/tar").stdout.decode()
+    assert "libcurl" in told and "certificates" in told
+    assert "sent without credentials" in told and "a dataset packed by penstock lies there" in told
+    assert "no dataset packed by penstock lies there" in run("doctor", server.root).stdout.decode()
+    secret = server.root.replace("http://", "http://user:a-password@") + "/tar"
+    told = run("doctor", secret).stdout.decode()
+    assert "sent with user and password" in told and "a-password" not in told
+    with Server(packed, seed=1) as refusing:
+        told = fails("doctor", f"{refusing.root}/~status=403:any/tar")
+    assert "403" in told

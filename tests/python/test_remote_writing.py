@@ -114,6 +114,14 @@ def test_shards_that_are_written_in_order_need_no_disk(client, tmp_path, format)
     assert [written[i]["bin"] for i in range(20)] == [bytes([i]) * 700_000 for i in range(20)]
 
 
+def test_doctor_says_whose_keys_it_has(client):
+    told = subprocess.run(
+        [COMMAND, "doctor", "s3://bucket/anything"], check=True, capture_output=True, text=True
+    ).stdout
+    assert "signed with the keys of the environment" in told and "no dataset packed by penstock lies there" in told
+    assert stores.SECRET not in told and client is not None
+
+
 def test_a_writer_that_fails_leaves_nothing(client):
     with pytest.raises(RuntimeError, match="mine"), ps.Writer("s3://bucket/failed", format="tar") as writer:
         writer.write({"__key__": "a", "bin": b"1"})

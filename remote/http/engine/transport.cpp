@@ -184,6 +184,13 @@ class Ranges final : public RangeReader {
 
 }  // namespace
 
+std::string http_library() {
+  const curl_version_info_data* const library = ::curl_version_info(CURLVERSION_NOW);
+  std::string text = std::string("libcurl ") + library->version;
+  if (library->ssl_version != nullptr) text += std::string(", ") + library->ssl_version;
+  return text;
+}
+
 Transport::Transport() : core_(std::make_shared<Core>()) {}
 
 Transport::~Transport() = default;
