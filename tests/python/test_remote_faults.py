@@ -5,6 +5,7 @@ import os
 import pathlib
 import random
 import subprocess
+import threading
 import time
 import urllib.request
 
@@ -83,7 +84,8 @@ def test_an_empty_object_and_strange_names(server, folder):
      "reset-body*4", "close-body*4", "length*4", "refused*4", "short*4", "long*4", "range*4", "total*4", "type*4",
      "chunked", "chunked-long*4", "garbage*4", "headers*4", "hang*2", "hang-body*2", "trickle=400*2", "latency=0.2",
      "ignore-range", "weak:any", "no-etag:any", "redirect=same", "redirect=same:any", "close-body*4+weak:any",
-     "close-body*4+no-etag:any", "short*4+long*4+chunked*4", "no-length", "no-length:HEAD", "no-length*4+close-body*4"],
+     "close-body*4+no-etag:any", "short*4+long*4+chunked*4", "short*4+chunked*4+spoiled*4", "chunked-long*4+spoiled*4",
+     "no-length", "no-length:HEAD", "no-length*4+close-body*4"],
 )  # fmt: skip
 def test_what_passes_is_borne(server, folder, fault):
     lines, counts = reads(server, folder, fault, stall=0.6)
@@ -161,6 +163,65 @@ def test_what_was_asked_slowly_is_asked_again(server, folder):
     words = ["--reads", 300, "--flight", 8]
     lines, _ = probe("ranges", address, folder / "file", words=words, hedge=3, connections=8)
     assert lines[:-1] == [{"right": True}] * 300 and lines[-1]["hedges"] > 0
+
+
+def test_what_another_range_brought_is_not_taken_for_this_one(tmp_path):
+    """Reads that are used for one range after another, of which some are hedged and some broken off."""
+    (tmp_path / "file").write_bytes(random.Random(7).randbytes(200_000))
+    with Server(tmp_path) as server:
+        address = f"{server.root}/~latency=0.4@0.05+close-body@0.1/file"
+        words = ["--reads", 400, "--flight", 8, "--size", 200_000, "--waves", 1]
+        lines, _ = probe("ranges", address, tmp_path / "file", words=words, hedge=2, connections=8, deadline=20)
+    assert lines[:-1] == [{"right": True}] * 400 and lines[-1]["hedges"] > 0
+
+
+class SlowThenWrong(Server):
+    """Answers 70 ranges, and the one behind them late, with other bytes and too many of them; what is asked beside that one
+    begins before it, and ends after it."""
+
+    WARM = 70
+
+    def __init__(self, folder, **given):
+        self.ranges, self.wrong_is_over = 0, threading.Event()
+        super().__init__(folder, **given)
+
+    def give(self, connection, method, headers, file, strike):
+        if "range" in headers:
+            with self.mutex:
+                self.ranges += 1
+                turn = self.ranges
+            if turn == self.WARM + 1:
+                time.sleep(0.6)
+                super().give(connection, method, headers, file, {"chunked-long": "", "spoiled": ""})
+                self.wrong_is_over.set()
+                return
+            if turn == self.WARM + 2:
+                return super().give(connection, method, headers, file, {**strike, "in-halves": ""})
+        super().give(connection, method, headers, file, strike)
+
+    def send_body(self, connection, body, strike):
+        if "in-halves" not in strike:
+            return super().send_body(connection, body, strike)
+        connection.sendall(body[: len(body) // 2])
+        self.wrong_is_over.wait(5)
+        time.sleep(0.2)
+        connection.sendall(body[len(body) // 2 :])
+
+
+def test_a_wrong_answer_spoils_no_right_one_beside_it(folder):
+    with SlowThenWrong(folder) as server:
+        words = ["--reads", server.WARM + 1, "--flight", 1, "--waves", 1, "--parts", 1]
+        lines, _ = probe("ranges", server.root + "/file", folder / "file", words=words, hedge=2)
+        assert server.wrong_is_over.is_set()
+    assert lines[:-1] == [{"right": True}] * (server.WARM + 1) and lines[-1]["hedges"] == 1
+
+
+def test_an_object_without_versions_is_not_asked_for_twice_at_a_time(server, folder):
+    """Of two answers nobody could tell whether they are of one state."""
+    address = f"{server.root}/~no-etag:any+latency=0.4@0.05/file"
+    words = ["--reads", 200, "--flight", 8, "--waves", 1]
+    lines, _ = probe("ranges", address, folder / "file", words=words, hedge=2, connections=8)
+    assert lines[:-1] == [{"right": True}] * 200 and lines[-1]["hedges"] == 0
 
 
 def test_a_stopped_reader_writes_nothing_more(server, folder):

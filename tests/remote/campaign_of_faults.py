@@ -28,6 +28,7 @@ PASSING = ["status=503", "status=429", "status=500", "reset", "reset-body", "clo
 SIZE = 2_000_000
 LASTING = ["etag", "grow", "status=403", "status=404", "encoding", "redirect=loop", "redirect=nowhere", "partial"]
 ALWAYS = ["weak", "no-etag"]  # not drawn for each request, and not counted
+ANSWERS_BEFORE_HEDGES = 64
 DEADLINE = 6  # seconds of one read; beyond it comes what was under way, and the process's own end
 END = 30
 
@@ -49,13 +50,16 @@ class Round:
         self.seed, self.came, self.problems = seed, collections.Counter(), []
         draw = random.Random(seed)
         self.faults, self.connections = faults_of(draw), draw.choice([1, 4, 32])
+        hedge = draw.choice(["0", "2"])
         environment = {**os.environ, "PENSTOCK_REMOTE_DEADLINE": str(DEADLINE), "PENSTOCK_REMOTE_STALL": "0.5",
-                       "PENSTOCK_REMOTE_HEDGE": draw.choice(["0", "2"]), "PENSTOCK_REMOTE_CONNECTIONS": str(self.connections)}  # fmt: skip
+                       "PENSTOCK_REMOTE_HEDGE": hedge, "PENSTOCK_REMOTE_CONNECTIONS": str(self.connections)}  # fmt: skip
         environment = {name: value for name, value in environment.items() if not name.lower().endswith("_proxy")}
-        words = ["--reads", str(given.reads), "--seed", str(seed), "--size", str(draw.choice([100, 10_000, 300_000]))]
-        words += ["--parts", str(draw.randrange(1, 6))]
+        # Which answers are late is told once many came, and what one range leaves behind meets those that come after it.
+        reads = given.reads + (ANSWERS_BEFORE_HEDGES if hedge != "0" else 0)
+        words = ["--reads", str(reads), "--seed", str(seed), "--size", str(draw.choice([100, 10_000, 300_000, SIZE]))]
+        words += ["--parts", str(draw.randrange(1, 6)), "--waves", draw.choice(["0", "1"])]
         # With one connection each read may have its deadline after the one before it.
-        longest = END + (DEADLINE + 1) * (2 + given.reads // 4 + given.reads)
+        longest = END + (DEADLINE + 3) * (2 + reads // 4 + reads)
         began = time.monotonic()
         with Server(folder, seed=seed) as server:
             self.address = f"{server.root}/~{self.faults}/file"

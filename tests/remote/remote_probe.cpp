@@ -1,7 +1,9 @@
-// Usage: remote_probe WHAT ADDRESS [FILE] [--reads N] [--size BYTES] [--seed N] [--parts N] [--flight N]
+// Usage: remote_probe WHAT ADDRESS [FILE] [--reads N] [--size BYTES] [--seed N] [--parts N] [--flight N] [--waves 1]
 // One line of JSON for each thing done, for tests against servers that misbehave (server.py).
 //   find: what the store tells; whole: read_whole(), compared with FILE; put: upload()
-//   ranges: N random ranges of the object, each compared with FILE; "right", "wrong" or the error of each
+//   ranges: N random ranges of the object, each compared with FILE; "right", "wrong" or the error of each; --flight at
+//   a
+//     time, all at once or (--waves 1) one flight after the other has been answered
 //   all: N / 8 times what the store tells of it and all of it, and N ranges; then what the process holds
 //   pinned: as ranges, of the state that {"size", "version", "modified"} in FILE.json tells
 //   stop: N ranges, of which the reader is stopped after 100 ms; then memory is looked at for writes
@@ -38,7 +40,7 @@ using Json = nlohmann::json;
 
 struct Asked {
   std::string what, address, file;
-  std::uint64_t reads = 20, size = 100'000, seed = 1, parts = 3, flight = 16;
+  std::uint64_t reads = 20, size = 100'000, seed = 1, parts = 3, flight = 16, waves = 0;
 };
 
 std::string bytes_of(const std::string& path) {
@@ -103,10 +105,12 @@ class Reads {
         reads.push_back({object_, std::move(parts), i});
       }
       reader_->submit(std::move(reads));
+      if (asked_.waves != 0) wait_for(std::min<std::uint64_t>(tag + asked_.flight, all_.size()));
     }
   }
-  void wait() const {
-    while (answered_ < all_.size()) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  void wait() const { wait_for(all_.size()); }
+  void wait_for(std::uint64_t count) const {
+    while (answered_ < count) std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
   void stop() { reader_->stop(); }
   std::uint64_t answered() const { return answered_; }
@@ -281,6 +285,7 @@ int main(int count, char** words) {
        : word == "--size"  ? asked.size
        : word == "--seed"  ? asked.seed
        : word == "--parts" ? asked.parts
+       : word == "--waves" ? asked.waves
                            : asked.flight) = std::stoull(words[++at]);
     } else if (!places.empty()) {
       *places.front() = word;

@@ -15,6 +15,7 @@ fault is KIND[=VALUE][*TIMES][@PROBABILITY][:METHOD]; it concerns GET unless MET
   chunked-long    more than asked for, chunked                            encoding           Content-Encoding: gzip
   no-length       the connection's end is the body's                      partial            half of the file with 206, where all was asked for
   garbage         no HTTP          headers         thousands of them      redirect=WHERE     same, loop, or an address
+  spoiled         the body has other bytes than the file, which nobody can tell unless something else is wrong with the answer
   grow            the file's ETag and size are others from now on, and what the request demands is heeded
 
 GET /_log gives the requests so far as JSON, GET /_clear forgets them. `struck` counts the faults that were done, by kind."""
@@ -38,6 +39,7 @@ FAULT = re.compile(
     r"(?P<kind>[a-z-]+)(=(?P<value>[^*@:+]*))?(\*(?P<times>\d+))?(@(?P<odds>[\d.]+))?(:(?P<method>[a-zA-Z]+))?$"
 )
 CHUNK = 1 << 16
+OTHER_BYTES = bytes(byte ^ 0x5A for byte in range(256))
 
 
 class Fault:
@@ -251,6 +253,8 @@ class Server:
         with open(file, "rb") as opened:
             opened.seek(first)
             body = opened.read(end - first) if method == "GET" else b""
+        if "spoiled" in strike:
+            body = body.translate(OTHER_BYTES)
         if "short" in strike:
             body = body[: len(body) // 2]
         if "long" in strike or "chunked-long" in strike:

@@ -36,7 +36,10 @@ void ReadOfRange::start(RangeRead read) {
   has_begun_ = renewing_ = hedged_ = false;
   concluded_ = nullptr;
   last_failure_.clear();
-  for (Attempt& attempt : attempts_) attempt.redirected.reset();
+  for (Attempt& attempt : attempts_) {
+    attempt.redirected.reset();
+    attempt.scatters = false;  // what the range before this one brought is none of its bytes
+  }
   dialect_ = &caller_.dialect_of(address());
   if (last_end() > read_.object->info.size) {
     conclude_later(std::make_exception_ptr(
@@ -190,6 +193,16 @@ void ReadOfRange::arrived() {
   }
 }
 
+// Where bytes of a wrong answer went, nothing has arrived, and what the other request brings may lie under them.
+void ReadOfRange::distrust(const Attempt& wrong) {
+  const std::uint64_t begin = wrong.check.verdict == AnswerCheck::Verdict::whole ? first() : wrong.from;
+  if (wrong.at <= begin) return;
+  arrived_to_ = std::min(arrived_to_, begin);
+  Attempt& other = attempts_[&wrong == attempts_.data() ? 1 : 0];
+  loop_.cancel(other);
+  other.scatters = false;
+}
+
 void ReadOfRange::end(Attempt& attempt, Failure failure) {
   const auto waited = Clock::now() - attempt.began;
   caller_.counters().add_wait(waited);
@@ -221,6 +234,7 @@ void ReadOfRange::end(Attempt& attempt, Failure failure) {
       break;
   }
   if (!attempt.scatters) return judge(attempt);
+  distrust(attempt);
   if (++wrong_ >= loop_.settings().tries)
     return give_up(verdict == Verdict::wrong ? attempt.check.text : "the answers end early");
   if (verdict == Verdict::wrong) return retry(attempt.check.text);
@@ -308,6 +322,7 @@ void ReadOfRange::look(Clock::time_point now) {
   const bool waits = failures_ > 0 || renewing_ || (!first_one.scatters && loop_.is_under_way(first_one));
   if (waits && now - began_ >= kWorthALine) say_waiting(address(), now - began_, last_failure_);
   if (loop_.settings().hedge <= 0 || hedged_ || !loop_.is_sent(first_one)) return;
+  if (read_.object->state().version.empty()) return;  // two answers at a time may be of two states
   const auto usual = caller_.waits().ninth_of_ten();
   if (usual == Clock::duration::max()) return;
   const auto slow = std::chrono::duration_cast<Clock::duration>(usual * loop_.settings().hedge);

@@ -86,6 +86,7 @@ class ReadOfRange final : private Loop::Timer {
   void conclude_later(std::exception_ptr failure);
   void fail(ErrorKind kind, std::string cause);
   void arrived();
+  void distrust(const Attempt& wrong);
   std::uint64_t first() const { return read_.parts.front().offset; }
   std::uint64_t last_end() const { return read_.parts.back().offset + read_.parts.back().into.size(); }
   const std::string& address() const { return read_.object->address; }
