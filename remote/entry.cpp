@@ -1,5 +1,6 @@
 #include <cstdlib>
 
+#include <openssl/crypto.h>
 #include <pthread.h>
 
 #include <penstock/formats/places/object_store_entry.hpp>
@@ -20,9 +21,14 @@ RemoteStore& make_the_store() {
   return *the_store;
 }
 
-// Before OpenSSL takes itself down, which it registered earlier or will never need to.
 void end_the_store() {
   the_store->end();
+}
+
+// Before OpenSSL takes itself down, while requests are under way: what is registered last comes first.
+void end_with_the_process() {
+  static_cast<void>(::OPENSSL_init_crypto(OPENSSL_INIT_LOAD_CRYPTO_STRINGS, nullptr));  // registers its own end
+  static_cast<void>(std::atexit(end_the_store));
 }
 
 }  // namespace
@@ -30,7 +36,7 @@ void end_the_store() {
 
 extern "C" __attribute__((visibility("default"))) penstock::ObjectStore* penstock_remote_0_1_0() {
   static penstock::RemoteStore& store = penstock::make_the_store();
-  static const int registered = std::atexit(penstock::end_the_store);
+  static const bool registered = (penstock::end_with_the_process(), true);
   static_cast<void>(registered);
   return &store;
 }
