@@ -146,6 +146,7 @@ class XmlParser {
     const std::string_view tag = qualified_name();
     const std::size_t prefix = tag.rfind(':');
     XmlElement made{std::string(prefix == std::string_view::npos ? tag : tag.substr(prefix + 1)), {}, {}};
+    if (made.name.empty()) fail("a name is missing");
     attributes();
     if (take("/>")) return made;
     if (!take(">")) fail("a tag does not end");

@@ -65,6 +65,8 @@ TEST_CASE("what is no XML is an error, however it is broken") {
                                  "<a>&#1114112;</a>",
                                  "<a>&#99999999999;</a>",
                                  "<a>&amp</a>",
+                                 "<a:/>",
+                                 "<a:></a:>",
                                  "<a b></a>",
                                  "<a b=c></a>",
                                  "<a b=\"c></a>",
