@@ -30,10 +30,11 @@ HttpResponse nobody(const std::string&, const HttpRequest&, std::chrono::millise
   throw Error(ErrorKind::io, "nobody is asked");
 }
 
-// Of every kind of store, with keys of the environment.
+// Of every kind of store, each with a secret: of the environment, and for a web server of its address.
 std::vector<Spoken> dialects() {
   for (const char* const name : {"AWS_ACCESS_KEY_ID", "GCS_KEY"}) ::setenv(name, "KEY", 1);
   for (const char* const name : {"AWS_SECRET_ACCESS_KEY", "GCS_SECRET"}) ::setenv(name, kSecret, 1);
+  ::setenv("AZURE_STORAGE_SAS_TOKEN", (std::string("sig=") + kSecret).c_str(), 1);
   ::setenv("AWS_CONFIG_FILE", "/dev/null", 1);
   std::vector<Spoken> all;
   all.push_back({std::make_unique<BucketDialect>(std::make_unique<AwsService>(nobody)), "s3://bucket/key", "https://"});
@@ -45,6 +46,7 @@ std::vector<Spoken> dialects() {
   for (const Spoken& one : all) {
     if (one.dialect->stale(one.address)) one.dialect->renew(one.address);
   }
+  all.back().dialect->admit(std::string("https://host/folder/key?sig=") + kSecret);
   return all;
 }
 
