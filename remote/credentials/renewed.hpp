@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <condition_variable>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -44,14 +45,20 @@ class Renewed {
   /// Waits for credentials. Where they cannot be had while earlier ones are still good, those stay. Throws what the
   /// search throws.
   void renew() {
-    std::unique_lock one(search_mutex_, std::defer_lock);  // the others wait for what the first one finds
-    while (!one.try_lock_for(kBetweenInterruptions)) require_uninterrupted();
     std::shared_ptr<const Found<Secret>> before;
     {
-      const std::lock_guard lock(mutex_);
+      std::unique_lock lock(mutex_);
+      // The others wait for what the first one finds.
+      while (!searched_.wait_for(lock, kBetweenInterruptions, [this] { return !searching_; })) {
+        lock.unlock();
+        require_uninterrupted();
+        lock.lock();
+      }
       if (!stale_at(std::chrono::system_clock::now())) return;
       before = found_;
+      searching_ = true;
     }
+    const SearchEnds ends(*this);
     try {
       auto found = std::make_shared<const Found<Secret>>(search_());
       const std::lock_guard lock(mutex_);
@@ -83,6 +90,24 @@ class Renewed {
   }
 
  private:
+  // Lets the others look again.
+  class SearchEnds {
+   public:
+    explicit SearchEnds(Renewed& of) : of_(of) {}
+    SearchEnds(const SearchEnds&) = delete;
+    SearchEnds& operator=(const SearchEnds&) = delete;
+    ~SearchEnds() {
+      {
+        const std::lock_guard lock(of_.mutex_);
+        of_.searching_ = false;
+      }
+      of_.searched_.notify_all();  // most of them find it done
+    }
+
+   private:
+    Renewed& of_;
+  };
+
   bool stale_at(WallTime now) const { return !found_ || doubted_ || (next_search_ && now >= *next_search_); }
 
   // A fifth of the time that is left before the end, five minutes at most, in which credentials are still good and new
@@ -96,8 +121,9 @@ class Renewed {
   }
 
   Search search_;
-  std::timed_mutex search_mutex_;  // held while searching; before mutex_
-  mutable std::mutex mutex_;       // guards what follows
+  mutable std::mutex mutex_;  // guards what follows
+  std::condition_variable searched_;
+  bool searching_ = false;  // not a mutex that is waited for by the clock: a sanitizer for threads knows none
   std::shared_ptr<const Found<Secret>> found_;
   std::optional<WallTime> next_search_;
   std::optional<std::chrono::steady_clock::time_point> replaced_;  // when others were found than before

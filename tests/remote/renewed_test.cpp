@@ -2,6 +2,7 @@
 // kept.
 #include <atomic>
 #include <chrono>
+#include <new>
 #include <string>
 #include <thread>
 #include <vector>
@@ -10,6 +11,7 @@
 
 #include <penstock/base/error.hpp>
 #include <penstock/base/thread.hpp>
+#include <penstock/base/waits/interruption.hpp>
 #include <penstock/remote/credentials/renewed.hpp>
 
 using namespace penstock;
@@ -38,6 +40,37 @@ TEST_CASE("threads that need credentials at once share one search") {
   threads.clear();
   CHECK(searches == 1);
   CHECK_FALSE(renewed.stale());
+}
+
+TEST_CASE("a wait for the search of another thread ends with it, or when the user has enough") {
+  std::atomic<bool> searches{false}, goes_on{true}, enough{false};
+  Renewed<std::string> renewed([&] {
+    searches = true;
+    while (goes_on) std::this_thread::sleep_for(1ms);
+    return named(1, 1h);
+  });
+  std::vector<Thread> threads;
+  start_threads(threads, "searches", 1, [&](unsigned, const std::stop_token&) { renewed.renew(); });
+  while (!searches) std::this_thread::sleep_for(1ms);
+  {
+    const Interruptible waits([&] { return enough.load(); });
+    enough = true;
+    CHECK_THROWS_WITH_AS(renewed.renew(), doctest::Contains("interrupted"), Error);
+  }
+  goes_on = false;
+  renewed.renew();
+  CHECK(renewed.now()->secret == "1");
+}
+
+TEST_CASE("a search that fails lets the next one search") {
+  int searches = 0;
+  Renewed<std::string> renewed([&]() -> Found<std::string> {
+    if (++searches == 1) throw std::bad_alloc();
+    return named(searches, 1h);
+  });
+  CHECK_THROWS_AS(renewed.renew(), std::bad_alloc);
+  renewed.renew();
+  CHECK(renewed.now()->secret == "2");
 }
 
 TEST_CASE("credentials are stale before they expire, and once they are doubted, but not for those who come late") {
