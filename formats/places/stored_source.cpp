@@ -119,11 +119,13 @@ class StoredSource final : public ByteSource {
       if (other->offset > offset) length = std::min(length, other->offset - offset);
     }
     auto window = std::make_shared<Window>(offset, length);
-    windows_.push_front(window);
-    last_end_ = window->end();
-    make_room();
+    std::list<std::shared_ptr<Window>> added{window};
     std::vector<RangeRead> reads;
     reads.push_back({.object = object_, .parts = {{offset, window->bytes}}, .tag = offset});
+    // Nothing throws from here on: a window that is listed is answered.
+    windows_.splice(windows_.begin(), added);
+    last_end_ = window->end();
+    make_room();
     reader_->submit(std::move(reads));
     return window;
   }
