@@ -14,13 +14,17 @@ void Sent::post() {
     finish({Failure::Kind::unable, "the process ends"});
 }
 
-void Sent::take_back(std::unique_lock<std::mutex>& lock, bool waits) {
+std::unique_ptr<Loop::Work> Sent::give_up() {
+  return loop_work(
+      [self = shared_from_this(), failure = Failure{Failure::Kind::broken, "no answer in time"}]() mutable {
+        self->loop_.cancel(*self);
+        self->finish(std::move(failure));
+      });
+}
+
+void Sent::take_back(std::unique_lock<std::mutex>& lock, std::unique_ptr<Loop::Work> end, bool waits) {
   lock.unlock();
-  const bool posted = loop_.post(loop_work([self = shared_from_this()] {
-    self->loop_.cancel(*self);
-    self->finish({Failure::Kind::broken, "no answer in time"});
-  }));
-  if (!posted) finish({Failure::Kind::unable, "the process ends"});
+  if (!loop_.post(std::move(end))) finish({Failure::Kind::unable, "the process ends"});
   lock.lock();
   if (waits) changed_.wait(lock, [&] { return done_; });
 }

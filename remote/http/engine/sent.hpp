@@ -4,10 +4,13 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <string>
 
+#include <penstock/base/caught.hpp>
+#include <penstock/base/error.hpp>
 #include <penstock/base/waits/interruption.hpp>
 #include <penstock/remote/http/engine/exchange.hpp>
 #include <penstock/remote/http/engine/loop.hpp>
@@ -25,20 +28,27 @@ class Sent final : public Exchange, public std::enable_shared_from_this<Sent> {
   /// resource, "interrupted".
   template <typename Waiting>
   Failure wait(Loop::Clock::time_point until, Waiting&& waiting) {
+    std::unique_ptr<Loop::Work> end = give_up();  // made before it is needed, when there may be no memory
     post();
+    bool interrupted = false;
     std::unique_lock lock(mutex_);
-    while (!done_ && Loop::Clock::now() < until) {
-      changed_.wait_until(lock, std::min(until, Loop::Clock::now() + kBetweenInterruptions), [&] { return done_; });
-      if (done_) break;
-      lock.unlock();
-      waiting();
-      const bool interrupted = interruption_asked();
-      lock.lock();
-      if (!interrupted) continue;
-      take_back(lock, !request_.body.empty());
-      require_uninterrupted();
-    }
-    if (!done_) take_back(lock, true);
+    const std::exception_ptr thrown = caught([&] {
+      while (!done_ && !interrupted && Loop::Clock::now() < until) {
+        changed_.wait_until(lock, std::min(until, Loop::Clock::now() + kBetweenInterruptions), [&] { return done_; });
+        if (done_) break;
+        lock.unlock();
+        waiting();
+        interrupted = interruption_asked();
+        lock.lock();
+      }
+    });
+    if (!lock.owns_lock()) lock.lock();
+    // Where somebody else has the body, the loop must be done with it.
+    const bool waits = (!interrupted && thrown == nullptr) || !request_.body.empty();
+    const bool given_up = !done_;
+    if (given_up) take_back(lock, std::move(end), waits);
+    if (thrown != nullptr) std::rethrow_exception(thrown);
+    if (given_up && interrupted) throw Error::resource("interrupted");
     return std::move(failure_);
   }
   HttpResponse& response() { return response_; }
@@ -47,7 +57,8 @@ class Sent final : public Exchange, public std::enable_shared_from_this<Sent> {
 
  private:
   void post();
-  void take_back(std::unique_lock<std::mutex>& lock, bool waits);  // which it must where somebody else has the body
+  std::unique_ptr<Loop::Work> give_up();
+  void take_back(std::unique_lock<std::mutex>& lock, std::unique_ptr<Loop::Work> end, bool waits);
   bool begin(HttpRequest& request) override;
   bool on_head(const HttpResponse& head) override;
   bool on_body(std::span<const std::byte> bytes) override;
