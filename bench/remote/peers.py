@@ -141,9 +141,9 @@ def s3torchconnector_ranges(address, size, offsets, flight):
 
 
 READERS = {
-    "obstore, async": obstore_async,
-    "obstore, threads": obstore_threads,
-    "obstore, get_ranges": obstore_ranges,
+    "obstore async": obstore_async,
+    "obstore threads": obstore_threads,
+    "obstore get_ranges": obstore_ranges,
     "fsspec http": fsspec_http,
     "s3fs": s3fs_ranges,
     "s3torchconnector": s3torchconnector_ranges,
