@@ -11,7 +11,7 @@
 #include <vector>
 
 #include <penstock/formats/index.hpp>
-#include <penstock/formats/places/object_stream.hpp>
+#include <penstock/formats/packed/object_stream.hpp>
 #include <penstock/formats/schema.hpp>
 
 namespace penstock {

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include <penstock/base/caught.hpp>
-#include <penstock/base/streamed_copy.hpp>
+#include <penstock/base/processor/streamed_copy.hpp>
 #include <penstock/loader/batch/batch_stage.hpp>
 #include <penstock/loader/device/device_copy.hpp>
 #include <penstock/loader/pipeline.hpp>

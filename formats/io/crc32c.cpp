@@ -2,7 +2,7 @@
 #include <array>
 #include <cstring>
 
-#include <penstock/base/processor.hpp>
+#include <penstock/base/processor/processor.hpp>
 #include <penstock/formats/io/crc32c.hpp>
 
 #if defined(__x86_64__)

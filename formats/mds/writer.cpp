@@ -8,11 +8,11 @@
 #include <penstock/base/error.hpp>
 #include <penstock/formats/encodings.hpp>
 #include <penstock/formats/io/atomic_file.hpp>
-#include <penstock/formats/io/buffered_file.hpp>
 #include <penstock/formats/io/header_window.hpp>
 #include <penstock/formats/io/spill_buffer.hpp>
 #include <penstock/formats/mds/columns.hpp>
 #include <penstock/formats/mds/writer.hpp>
+#include <penstock/formats/packed/buffered_file.hpp>
 #include <penstock/formats/packed/sample_order.hpp>
 
 namespace penstock {

@@ -3,9 +3,9 @@
 #include <string>
 
 #include <penstock/base/error.hpp>
-#include <penstock/formats/io/buffered_file.hpp>
 #include <penstock/formats/io/crc32c.hpp>
 #include <penstock/formats/io/hash.hpp>
+#include <penstock/formats/packed/buffered_file.hpp>
 #include <penstock/formats/packed/combined_index.hpp>
 
 namespace penstock {

@@ -18,8 +18,8 @@
 namespace penstock {
 
 /// Shards that are written from their beginning to their end go to the store as they are written. Others grow in a
-/// folder of this machine's, from which each whole one goes to the store and is removed. Indexes stay in the folder (and
-/// heads of shards, where the packing's own readers want something made of all heads). Beside the shards lies
+/// folder of this machine's, from which each whole one goes to the store and is removed. Indexes stay in the folder
+/// (and heads of shards, where the packing's own readers want something made of all heads). Beside the shards lies
 /// penstock.partial.jsonl, the journal of the unfinished run, by which another run goes on, also on another machine.
 /// Before penstock.json is there nobody opens the dataset; it goes first when the dataset is replaced.
 ///

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include <penstock/base/error.hpp>
-#include <penstock/formats/io/buffered_file.hpp>
+#include <penstock/formats/packed/buffered_file.hpp>
 #include <penstock/formats/tar/header.hpp>
 #include <penstock/formats/tar/names.hpp>
 #include <penstock/formats/tar/pax.hpp>

@@ -6,8 +6,8 @@
 
 #include <penstock/base/error.hpp>
 #include <penstock/formats/index/inline_piece.hpp>
-#include <penstock/formats/io/buffered_file.hpp>
 #include <penstock/formats/io/crc32c.hpp>
+#include <penstock/formats/packed/buffered_file.hpp>
 #include <penstock/formats/packed/sample_order.hpp>
 #include <penstock/formats/tfrecord/frames.hpp>
 #include <penstock/formats/tfrecord/writer.hpp>

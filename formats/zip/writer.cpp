@@ -7,7 +7,7 @@
 #include <penstock/base/error.hpp>
 #include <penstock/base/printable.hpp>
 #include <penstock/formats/filters/deflate.hpp>
-#include <penstock/formats/io/buffered_file.hpp>
+#include <penstock/formats/packed/buffered_file.hpp>
 #include <penstock/formats/packed/sample_order.hpp>
 #include <penstock/formats/tar/names.hpp>
 #include <penstock/formats/zip/layout.hpp>

@@ -6,8 +6,8 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+#include <penstock/base/processor/streamed_copy.hpp>
 #include <penstock/base/sigbus_guard.hpp>
-#include <penstock/base/streamed_copy.hpp>
 #include <penstock/formats/io/crc32c.hpp>
 #include <penstock/loader/read/gather_engine.hpp>
 #include <penstock/loader/read/read_vector.hpp>

@@ -4,7 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <penstock/base/error_number.hpp>
-#include <penstock/base/processor.hpp>
+#include <penstock/base/processor/processor.hpp>
 
 namespace penstock::test::processor_test {
 

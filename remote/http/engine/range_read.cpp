@@ -6,7 +6,7 @@
 #include <penstock/base/caught.hpp>
 #include <penstock/base/error.hpp>
 #include <penstock/base/printable.hpp>
-#include <penstock/base/streamed_copy.hpp>
+#include <penstock/base/processor/streamed_copy.hpp>
 #include <penstock/remote/http/backoff.hpp>
 #include <penstock/remote/http/engine/range_read.hpp>
 #include <penstock/remote/http/header_values.hpp>

@@ -12,7 +12,7 @@
 
 #include <penstock/formats/io/descriptor.hpp>
 #include <penstock/formats/io/writeback.hpp>
-#include <penstock/formats/places/object_stream.hpp>
+#include <penstock/formats/packed/object_stream.hpp>
 
 namespace penstock {
 

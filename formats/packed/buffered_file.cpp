@@ -4,7 +4,7 @@
 #include <fcntl.h>
 
 #include <penstock/formats/index/probe_stamp.hpp>
-#include <penstock/formats/io/buffered_file.hpp>
+#include <penstock/formats/packed/buffered_file.hpp>
 
 namespace penstock {
 namespace {

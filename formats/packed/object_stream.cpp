@@ -6,7 +6,7 @@
 #include <penstock/base/error.hpp>
 #include <penstock/formats/index/probe_stamp.hpp>
 #include <penstock/formats/io/crc32c.hpp>
-#include <penstock/formats/places/object_stream.hpp>
+#include <penstock/formats/packed/object_stream.hpp>
 #include <penstock/formats/places/read_range.hpp>
 
 namespace penstock {
