@@ -30,6 +30,7 @@ struct CacheFolder::SharedCounts {
 namespace {
 
 constexpr std::string_view kCacheVersion = "penstock node cache 1\n";
+constexpr const char* kNewVersion = "version.tmp";
 constexpr std::uint64_t kCountsMagic = 0x31736574'79426450;  // "PdBytes1"
 constexpr std::uint64_t kCountsBytes = 4096;
 constexpr std::uint64_t kLargestMargin = std::uint64_t{1} << 30;  // of the disk, that is left free
@@ -91,13 +92,17 @@ void CacheFolder::require_version() {
                              " is of another version of penstock: remove it, or give this one a folder of its own");
   }
   if (errno != ENOENT) throw Error::io(errno, "cannot open " + (path_ / "version").string());
-  if (!is_empty_folder(path_))
-    throw Error::invalid_argument("no cache in " + path_.string() + ": something else lies there");
-  const int made = open_file(folder_, "version.tmp", O_WRONLY | O_CREAT | O_TRUNC);
+  bool holds_others = false;
+  visit_names(path_, [&](std::string_view name) {
+    holds_others = name != kNewVersion;  // which a kill left that came before it had its name
+    return !holds_others;
+  });
+  if (holds_others) throw Error::invalid_argument("no cache in " + path_.string() + ": something else lies there");
+  const int made = open_file(folder_, kNewVersion, O_WRONLY | O_CREAT | O_TRUNC);
   if (made < 0) throw Error::io(errno, "cannot write to " + path_.string());
   const Descriptor file(made);
   write_all(file.get(), std::as_bytes(std::span(kCacheVersion)), path_ / "version");
-  if (::renameat(folder_.get(), "version.tmp", folder_.get(), "version") != 0)
+  if (::renameat(folder_.get(), kNewVersion, folder_.get(), "version") != 0)
     throw Error::io(errno, "cannot write to " + path_.string());
 }
 

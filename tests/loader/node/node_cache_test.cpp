@@ -142,6 +142,10 @@ TEST_CASE("a folder that is not this user's alone is refused, and so is one that
   fs::create_directory(folder / "group");
   ::chmod((folder / "group").c_str(), 0770);
   CHECK(cause_of(folder / "group").find("chmod") != std::string::npos);
+  write_file(folder / "begun" / "version.tmp", "pens");  // a kill while it was made leaves this
+  ::chmod((folder / "begun").c_str(), 0700);
+  CHECK(cause_of(folder / "begun").empty());
+  CHECK(read_file(folder / "begun" / "version") == "penstock node cache 1\n");
   write_file(folder / "full" / "thesis.tex", "text");
   CHECK(cause_of(folder / "full").find("something else") != std::string::npos);
   NodeCache::open(folder / "other", kMiB);
