@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstring>
+#include <exception>
 #include <optional>
 #include <string>
 
@@ -26,14 +27,33 @@ RowFiller::RowFiller(const FetchFrom& from, ReadEngine& direct, BlockCache& bloc
       keeper_(from.program, cache, parallel) {}
 
 void RowFiller::read_and_fill(const SampleContext& sample, RowSlots& slots) {
-  name_sample(sample, [&] {
-    insist([&] {
-      fetch_.plan(from_, sample, slots);
-      buffer_.reserve(fetch_.bytes() + kOverread);
-      read(fetch_, buffer_.data());
-    });
-  });
+  name_sample(sample, [&] { plan_and_read(sample, slots); });
   fill(sample, fetch_, buffer_.data(), slots, nullptr);
+}
+
+void RowFiller::plan_and_read(const SampleContext& sample, RowSlots& slots) {
+  const auto bring_in = [&] {
+    fetch_.plan(from_, sample, slots);
+    buffer_.reserve(fetch_.bytes() + kOverread);
+    read(fetch_, buffer_.data());
+  };
+  insist(bring_in, [&] { return !reads_store(fetch_); });
+}
+
+bool RowFiller::reads_store(const Fetch& fetch) const {
+  return std::ranges::any_of(
+      fetch.reads(), [&](const Fetch::Read& read) { return dataset_.stored_object(read.extent.file) != nullptr; });
+}
+
+void RowFiller::require_another_try(const SampleContext& sample, const RowTask& task, std::uint32_t index) const {
+  name_sample(sample, [&] {
+    try {
+      std::rethrow_exception(task.failures[index]);
+    } catch (const Error& error) {
+      if (error.kind() == ErrorKind::io && reads_store(task.fetches[index])) throw;
+    } catch (const std::exception&) {  // there may be memory by now
+    }
+  });
 }
 
 template <typename Work>
@@ -122,13 +142,7 @@ void RowFiller::fill_from(const SampleContext& sample, const Fetch& fetch, const
 
 void RowFiller::bring(const SampleContext& sample, RowSlots& slots) {
   brought_ = nullptr;
-  name_sample(sample, [&] {
-    insist([&] {
-      fetch_.plan(from_, sample, slots);
-      buffer_.reserve(fetch_.bytes() + kOverread);
-      read(fetch_, buffer_.data());
-    });
-  });
+  name_sample(sample, [&] { plan_and_read(sample, slots); });
   check_in(sample, fetch_, buffer_.data(), nullptr);
   brought_ = &fetch_;
   bytes_brought_ = buffer_.data();

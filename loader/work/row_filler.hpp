@@ -31,8 +31,11 @@ class RowFiller {
   RowFiller(const FetchFrom& from, ReadEngine& direct, BlockCache& blocks, SampleCache& cache, std::uint64_t max_items,
             WorkLog* log = nullptr, ReadRecord* reads = nullptr, Parallel* parallel = nullptr);
 
-  /// Reads the sample here and now, then fills. I/O errors are tried three times.
+  /// Reads the sample here and now, then fills. I/O errors of disks are tried three times.
   void read_and_fill(const SampleContext& sample, RowSlots& slots);
+  /// Of row `index` of a task, which could not be read ahead. Throws why, where a store was asked until its deadline:
+  /// to ask it again would take another one.
+  void require_another_try(const SampleContext& sample, const RowTask& task, std::uint32_t index) const;
   /// Fills row `index` of a task from what was read ahead.
   void fill_ahead(const SampleContext& sample, const RowTask& task, std::uint32_t index, RowSlots& slots);
 
@@ -61,6 +64,8 @@ class RowFiller {
  private:
   template <typename Work>
   void name_sample(const SampleContext& sample, Work work) const;
+  void plan_and_read(const SampleContext& sample, RowSlots& slots);
+  bool reads_store(const Fetch& fetch) const;
   // `buffer` holds the bytes that `fetch` planned.
   void fill(const SampleContext& sample, const Fetch& fetch, std::byte* buffer, RowSlots& slots, const RowTask* ahead);
   void check_in(const SampleContext& sample, const Fetch& fetch, std::byte* buffer, const RowTask* ahead);

@@ -181,12 +181,13 @@ void SpecialReader::share_wave(const Undo& undo) {
 
 std::span<const std::byte> SpecialReader::read_stored(const Block& block, std::byte* memory) {
   asked_ += block.extent.length;
-  insist([&] {
+  const auto read = [&] {
     PendingRead pending;
     const ReadRequest request{block.extent, memory, PendingRead::tag(pending)};
     read_now(direct_, {&request, 1}, block.extent.length, reads_);
     if (pending.failure != nullptr) std::rethrow_exception(pending.failure);
-  });
+  };
+  insist(read, [&] { return dataset_.stored_object(block.extent.file) == nullptr; });
   return {memory, static_cast<std::size_t>(block.extent.length)};
 }
 

@@ -276,7 +276,8 @@ void Worker::fill_row(BatchBuilder& builder, std::uint32_t row, RowTask* ahead, 
   if (ahead != nullptr && ahead->failures[index] == nullptr) {
     filler_.fill_ahead(sample, *ahead, index, slots_);
   } else {
-    filler_.read_and_fill(sample, slots_);  // also the second try of what failed to be read ahead
+    if (ahead != nullptr) filler_.require_another_try(sample, *ahead, index);
+    filler_.read_and_fill(sample, slots_);
   }
 }
 

@@ -26,7 +26,8 @@ void Worker::run_cell(BatchBuilder& builder, std::uint32_t number, RowTask* ahea
     if (ahead != nullptr && ahead->failures[index] == nullptr) {
       filler_.bring_ahead(sample, *ahead, index);
     } else {
-      filler_.bring(sample, slots_);  // also the second try of what failed to be read ahead
+      if (ahead != nullptr) filler_.require_another_try(sample, *ahead, index);
+      filler_.bring(sample, slots_);
     }
   });
   fill_cell(builder, cell, std::move(failure));

@@ -84,3 +84,21 @@ def test_an_epoch_is_right_or_one_error(packed, tmp_path, cache):
         before = threads() if before is None else before
     assert threads() == before
     assert came[True] >= len(PACKINGS) and came[False] > 0 and struck > 100, (came, struck)
+
+
+@pytest.mark.parametrize("cache", ["none", "tiny"])
+@pytest.mark.parametrize("on_error", ["raise", "replace"])
+def test_a_server_that_goes_away_is_an_error_after_its_deadline(packed, tmp_path, cache, on_error):
+    caches = {} if CACHES[cache] is None else {"cache_dir": str(tmp_path / "cache"), "cache_limit": CACHES[cache]}
+    with Server(packed) as server:
+        dataset = f"{server.root}/tar"
+        loader = ps.Loader(dataset, batch_size=16, shuffle=True, workers=1, on_error=on_error,
+                           fields={"jpg": ps.raw(), "cls": ps.label()}, **caches)  # fmt: skip
+        next(iter(loader))
+    began = time.monotonic()
+    with pytest.raises(ps.Error, match="tar") as caught:
+        for _ in range(100):
+            for _ in loader:
+                pass
+    assert caught.value.kind == "io"
+    assert time.monotonic() - began < 12, "one deadline of 5 s is over for all that wait"
