@@ -23,6 +23,7 @@
 #include <penstock/formats/megatron/megatron.hpp>
 #include <penstock/formats/npy/npy.hpp>
 #include <penstock/formats/packed/commit.hpp>
+#include <penstock/formats/packed/dataset_upload.hpp>
 #include <penstock/formats/packed/journal.hpp>
 #include <penstock/formats/packed/manifest.hpp>
 #include <penstock/formats/packed/packed.hpp>
@@ -257,11 +258,20 @@ bool is_packed_in_store(const fs::path& address) {
   return SeenPlaces::current()->read_whole(manifest.native(), kLongestManifest).has_value();
 }
 
+// Shards of an upload that did not finish are no dataset yet.
+void require_finished(const fs::path& address) {
+  if (lists_nothing(address) || !is_folder(address)) return;
+  if (is_file(address / DatasetUpload::kJournal))
+    refuse(address, "is an unfinished dataset: run pack --resume (resume=True)");
+  if (is_file(address / kStoreStageJournal)) refuse(address, "is a copy that is not complete: stage it again");
+}
+
 // `given` is what the user wrote, of which `address` is what may be shown.
 Dataset open_address(const fs::path& given, const fs::path& address, const OpenProgress& progress) {
   if (is_pattern(address.native())) return open_files(expand_places(given), address, progress);
   if (address.filename() == Manifest::kFileName) return open_stored_dataset(address.parent_path());
   if (is_packed_in_store(address)) return open_stored_dataset(address);
+  require_finished(address);
   for (const Format& format : formats()) {
     if (format.name == kFolder.name) break;
     const std::vector<fs::path> shards = format.find_shards(address);

@@ -18,6 +18,7 @@
 #include <penstock/base/parallel_for.hpp>
 #include <penstock/base/waits/interruption.hpp>
 #include <penstock/formats/io/crc32c.hpp>
+#include <penstock/formats/packed/commit.hpp>
 #include <penstock/formats/packed/manifest.hpp>
 #include <penstock/formats/places/object_store.hpp>
 #include <penstock/formats/places/places.hpp>
@@ -32,7 +33,6 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-constexpr std::string_view kStoreJournal = "penstock.staging.jsonl";
 constexpr unsigned kMostUploads = 4;  // each has several parts on their way
 constexpr std::size_t kPieceBytes = std::size_t{4} << 20;
 constexpr std::uint64_t kJournalEvery = std::uint64_t{64} << 20;  // bytes that another run would send again
@@ -114,12 +114,12 @@ class StoreStaging {
         if (!one.is_folder) there_[folder.empty() ? one.name : folder + "/" + one.name] = one.info;
       }
     }
-    if (there_.contains(std::string(kStoreJournal)) && !options_.overwrite) read_journal();
+    if (there_.contains(std::string(kStoreStageJournal)) && !options_.overwrite) read_journal();
   }
 
   void read_journal() {
     ObjectInfo info;
-    const auto bytes = object_store().read_whole(at(kStoreJournal), info, kLargestText);
+    const auto bytes = object_store().read_whole(at(kStoreStageJournal), info, kLargestText);
     if (!bytes) return;
     const std::string_view text(reinterpret_cast<const char*>(bytes->data()), bytes->size());
     for (std::size_t begin = 0, end = text.find('\n'); end != std::string_view::npos;
@@ -140,7 +140,7 @@ class StoreStaging {
   // Whether all of it is there already. What else is there is in the way, unless a run before this one left it.
   bool complete() {
     const bool finished = there_.contains(std::string(Manifest::kFileName));
-    const bool begun = there_.contains(std::string(kStoreJournal));
+    const bool begun = there_.contains(std::string(kStoreStageJournal));
     if (options_.overwrite || there_.empty()) return false;
     if (finished && manifest_ && is_copy_of_manifest()) {
       const bool all = std::ranges::all_of(files_, [&](const StageFile& file) {
@@ -213,7 +213,7 @@ class StoreStaging {
       throw;
     }
     if (manifest_) send_file(*manifest_, {});
-    object_store().remove(at(kStoreJournal));
+    object_store().remove(at(kStoreStageJournal));
   }
 
   void send_file(const StageFile& file, const std::stop_token& stop) {
@@ -261,7 +261,7 @@ class StoreStaging {
                   -1, ' ', false, Json::error_handler_t::replace) +
               "\n";
     }
-    const std::unique_ptr<ObjectUpload> upload = object_store().upload(at(kStoreJournal));
+    const std::unique_ptr<ObjectUpload> upload = object_store().upload(at(kStoreStageJournal));
     upload->write(as_bytes(text));
     upload->finish();
     unsaved_ = 0;

@@ -33,6 +33,8 @@ void remove_dataset(const std::filesystem::path& folder);
 
 /// In a copy that `stage` makes, complete or not.
 inline constexpr std::string_view kStageJournal = ".penstock-stage.jsonl";
+/// The same among the objects of a store.
+inline constexpr std::string_view kStoreStageJournal = "penstock.staging.jsonl";
 
 /// "data/train/" -> "data/train"
 std::filesystem::path without_slash(const std::filesystem::path& path);

@@ -120,6 +120,8 @@ def test_doctor_says_whose_keys_it_has(client):
     ).stdout
     assert "signed with the keys of the environment" in told and "no dataset packed by penstock lies there" in told
     assert stores.SECRET not in told and client is not None
+    absent = subprocess.run([COMMAND, "doctor", "s3://absent/anything"], capture_output=True, text=True, check=False)
+    assert absent.returncode == 1 and "NoSuchBucket" in absent.stderr
 
 
 def test_a_writer_that_fails_leaves_nothing(client):
@@ -178,6 +180,21 @@ def test_a_killed_pack_is_resumed(client, icons, tmp_path):
     assert told["resumed"] > 0 and told["resumed"] + told["samples"] == 500
     assert objects(client, "killed") == files(tmp_path / "local")
     assert list((tmp_path / "spool").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("journal", "said"),
+    [("penstock.partial.jsonl", "unfinished dataset: run pack --resume"), ("penstock.staging.jsonl", "stage it again")],
+)
+def test_shards_of_an_unfinished_dataset_are_not_opened(client, labels, journal, said):
+    ps.pack(labels, "s3://bucket/unfinished", format="tar", overwrite=True, progress=False)
+    client.put_object(Bucket="bucket", Key=f"unfinished/{journal}", Body=b"{}")
+    assert len(ps.open("s3://bucket/unfinished")) == 20  # it is complete, and only the journal was left
+    client.delete_object(Bucket="bucket", Key="unfinished/penstock.json")
+    with pytest.raises(ps.Error, match=said):
+        ps.open("s3://bucket/unfinished")
+    client.delete_object(Bucket="bucket", Key=f"unfinished/{journal}")
+    ps.pack(labels, "s3://bucket/unfinished", format="tar", overwrite=True, progress=False)
 
 
 @pytest.mark.parametrize("format", ["tar", "lmdb"])
