@@ -7,6 +7,13 @@
 #include <penstock/remote/http/notice.hpp>
 
 namespace penstock {
+namespace {
+
+void say(const std::string& line) {
+  static_cast<void>(std::fwrite(line.data(), 1, line.size(), stderr));
+}
+
+}  // namespace
 
 void say_waiting(std::string_view address, std::chrono::steady_clock::duration waited,
                  std::string_view failure) noexcept {
@@ -18,9 +25,18 @@ void say_waiting(std::string_view address, std::chrono::steady_clock::duration w
   std::int64_t due = next.load(std::memory_order_relaxed);
   if (now < due || !next.compare_exchange_strong(due, now + kPause, std::memory_order_relaxed)) return;
   static_cast<void>(caught([&] {
-    const std::string line = "penstock: waiting for " + one_line(address) + " (" + std::to_string(seconds(waited)) +
-                             " s): " + (failure.empty() ? "no answer yet" : one_line(failure)) + '\n';
-    static_cast<void>(std::fwrite(line.data(), 1, line.size(), stderr));
+    say("penstock: waiting for " + one_line(address) + " (" + std::to_string(seconds(waited)) +
+        " s): " + (failure.empty() ? "no answer yet" : one_line(failure)) + '\n');
+  }));
+}
+
+void say_whole_objects(std::string_view address) noexcept {
+  static std::atomic<bool> said{false};
+  if (said.exchange(true, std::memory_order_relaxed)) return;
+  static_cast<void>(caught([&] {
+    say("penstock: warning: " + one_line(address) +
+        ": the server knows no ranges and sends all of an object for each part of it that is read: use another server, "
+        "or penstock stage\n");
   }));
 }
 

@@ -1,4 +1,4 @@
-// The one line that says why nothing comes while a store does not answer.
+// Lines that say why nothing comes while a store does not answer, or too much.
 #pragma once
 
 #include <chrono>
@@ -13,5 +13,9 @@ inline constexpr std::chrono::seconds kWorthALine{10};
 /// thread.
 void say_waiting(std::string_view address, std::chrono::steady_clock::duration waited,
                  std::string_view failure) noexcept;
+
+/// Writes to stderr, once in a process, that the server of this address sends whole objects where a part is asked for.
+/// Any thread.
+void say_whole_objects(std::string_view address) noexcept;
 
 }  // namespace penstock

@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import random
+import socket
 import subprocess
 import threading
 import time
@@ -320,3 +321,31 @@ def test_certificates_are_looked_at(folder, authority):
         assert "127.0.0.1" in probe("find", server.root + "/file", SSL_CERT_FILE=ca)[0][0]["error"]
     with Server(folder, tls=made("old", "IP:127.0.0.1", "-days", "-1")) as server:
         assert "expired" in probe("find", server.root + "/file", SSL_CERT_FILE=ca)[0][0]["error"]
+
+
+def test_a_server_that_knows_no_ranges_is_named_once(server, folder):
+    address = f"{server.root}/~ignore-range:any/file"
+    lines, said = probe("ranges", address, folder / "file", words=["--reads", 20])
+    assert lines[:20] == [{"right": True}] * 20
+    assert said.count("the server knows no ranges") == 1 and address in said
+    assert "ranges" not in probe("ranges", server.root + "/file", folder / "file", words=["--reads", 20])[1]
+
+
+def test_tls_where_none_is_spoken_is_an_error_at_once():
+    def answer():
+        while True:
+            try:
+                connection, _ = listener.accept()
+            except OSError:
+                return
+            with connection:
+                connection.recv(1000)
+                connection.sendall(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")
+
+    listener = socket.create_server(("127.0.0.1", 0))
+    threading.Thread(target=answer, daemon=True).start()
+    with listener:
+        began = time.monotonic()
+        told = probe("find", f"https://127.0.0.1:{listener.getsockname()[1]}/file")[0][0]
+        listener.shutdown(socket.SHUT_RDWR)
+    assert "speaks no TLS" in told["error"] and time.monotonic() - began < 5

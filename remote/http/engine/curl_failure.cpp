@@ -51,6 +51,9 @@ Failure curl_failure(CURLcode code, const char* detail) {
   if (code == CURLE_UNSUPPORTED_PROTOCOL) return {Failure::Kind::broken, "the answer is no HTTP/1"};
   if (quotes_proxy(detail))
     return {Failure::Kind::hopeless, "what the environment names as the proxy is no address of one"};
+  if (code == CURLE_SSL_CONNECT_ERROR &&
+      std::string_view(detail).find("wrong version number") != std::string_view::npos)
+    return {Failure::Kind::hopeless, "what answers there speaks no TLS: is the address one of http://?"};
   const std::string text = is_told(code) && *detail != '\0' ? detail : ::curl_easy_strerror(code);
   return {kind_of(code), one_line(text)};
 }

@@ -142,7 +142,11 @@ bool ReadOfRange::Attempt::on_head(const HttpResponse& head) {
   }
   scatters = true;
   check = check_answer(*read_.dialect_, *read_.read_.object, from, read_.last_end() - from, head);
-  if (check.verdict == AnswerCheck::Verdict::whole) at = 0;
+  if (check.verdict == AnswerCheck::Verdict::whole) {
+    at = 0;
+    constexpr std::uint64_t kWorthAWord = 1U << 20;
+    if (read_.read_.object->info.size > read_.last_end() - from + kWorthAWord) say_whole_objects(read_.address());
+  }
   return check.verdict == AnswerCheck::Verdict::right || check.verdict == AnswerCheck::Verdict::whole;
 }
 
