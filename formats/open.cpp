@@ -278,7 +278,13 @@ Dataset open_address(const fs::path& given, const fs::path& address, const OpenP
     if (!shards.empty()) return open_foreign(format, address, shards, progress);
   }
   require_readable(address);
-  if (!is_folder(address)) refuse_unknown(address);
+  if (!is_folder(address)) {
+    if (lists_nothing(address) && !address.has_extension())
+      refuse(address,
+             "no dataset packed by penstock lies there, and web servers list nothing: name the shards of others "
+             "(shard-{000..009}.tar)");
+    refuse_unknown(address);
+  }
   refuse(address,
          "is a folder of no known shards: loose files are not read from stores, so pack them (penstock pack "
          "SOURCE DESTINATION), or copy them to a disk");

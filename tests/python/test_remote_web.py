@@ -1,9 +1,12 @@
 """Datasets on a web server, read as what they were when they were opened: each object in one state, or an error that names it."""
 
+import functools
+import http.server
 import io
 import json
 import pathlib
 import tarfile
+import threading
 
 import numpy as np
 import pytest
@@ -151,3 +154,13 @@ def test_doctor_asks_a_server(packed, server):
     with Server(packed, seed=1) as refusing:
         told = fails("doctor", f"{refusing.root}/~status=403:any/tar")
     assert "403" in told
+
+
+def test_a_folder_of_others_on_a_web_server_is_refused_in_words(tmp_path):
+    (tmp_path / "others").mkdir()
+    serve = functools.partial(http.server.SimpleHTTPRequestHandler, directory=tmp_path)
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), serve) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        with pytest.raises(ps.Error, match="web servers list nothing: name the shards"):
+            ps.open(f"http://127.0.0.1:{server.server_port}/others")
+        server.shutdown()
