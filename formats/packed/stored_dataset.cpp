@@ -125,10 +125,12 @@ std::vector<std::shared_ptr<const StoredObject>> objects_of(const fs::path& fold
     }
     const std::string content =
         hexadecimal(shard.crc32c) + '-' + hexadecimal(shard.index) + '-' + std::to_string(number);
-    objects.push_back(std::make_shared<const StoredObject>(StoredObject{.address = place.native(),
-                                                                        .info = {.size = file.size},
-                                                                        .content = content,
-                                                                        .seen = std::make_shared<FirstSeen>()}));
+    auto object = std::make_shared<StoredObject>();
+    object->address = place.native();
+    object->info.size = file.size;
+    object->content = content;
+    object->seen = std::make_shared<FirstSeen>();
+    objects.push_back(std::move(object));
   }
   return objects;
 }
