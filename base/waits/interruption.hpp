@@ -2,7 +2,9 @@
 #pragma once
 
 #include <chrono>
+#include <condition_variable>
 #include <functional>
+#include <mutex>
 
 namespace penstock {
 
@@ -35,6 +37,18 @@ bool interruption_asked();
 
 /// Throws Error: resource, "interrupted", where they are.
 void require_uninterrupted();
+
+/// Waits for `condition`, which `lock` guards, and holds that again when it returns. Throws Error: resource,
+/// "interrupted", without it.
+template <typename Condition>
+void wait_interruptibly(std::condition_variable& changed, std::unique_lock<std::mutex>& lock,
+                        const Condition& condition) {
+  while (!changed.wait_for(lock, kBetweenInterruptions, condition)) {
+    lock.unlock();
+    require_uninterrupted();
+    lock.lock();
+  }
+}
 
 /// For an Interruptible around what must be tidied up after a failure: asks once `patience` is over, or a shorter time
 /// where the user asked already.

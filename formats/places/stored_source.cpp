@@ -79,11 +79,7 @@ class StoredSource final : public ByteSource {
         ask(last_end_, grown_);
       }
     }
-    while (!changed_.wait_for(lock, kBetweenInterruptions, [&] { return window->here; })) {
-      lock.unlock();
-      require_uninterrupted();
-      lock.lock();
-    }
+    wait_interruptibly(changed_, lock, [&] { return window->here; });
     if (window->failure != nullptr) {
       const std::exception_ptr failure = window->failure;
       windows_.remove(window);  // whoever tries again asks again

@@ -49,11 +49,7 @@ class Renewed {
     {
       std::unique_lock lock(mutex_);
       // The others wait for what the first one finds.
-      while (!searched_.wait_for(lock, kBetweenInterruptions, [this] { return !searching_; })) {
-        lock.unlock();
-        require_uninterrupted();
-        lock.lock();
-      }
+      wait_interruptibly(searched_, lock, [this] { return !searching_; });
       if (!stale_at(std::chrono::system_clock::now())) return;
       before = found_;
       searching_ = true;

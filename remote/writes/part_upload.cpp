@@ -101,11 +101,7 @@ void PartUpload::send() {
 template <typename Condition>
 void PartUpload::await(const Condition& condition) {
   std::unique_lock lock(mutex_);
-  while (!answered_.wait_for(lock, kBetweenInterruptions, [&] { return condition() || failure_; })) {
-    lock.unlock();
-    require_uninterrupted();
-    lock.lock();
-  }
+  wait_interruptibly(answered_, lock, [&] { return condition() || failure_; });
 }
 
 void PartUpload::send_parts(const std::stop_token& stop) {
