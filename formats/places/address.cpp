@@ -75,13 +75,6 @@ std::size_t query_of(std::string_view text, std::string_view scheme) {
   return begins;
 }
 
-// Whether something else than a port stands behind the first colon: a part of a password with a slash in it.
-bool has_odd_port(std::string_view host) {
-  if (host.starts_with('[')) host.remove_prefix(std::min(host.find(']'), host.size()));
-  const std::size_t colon = host.find(':');
-  return colon != std::string_view::npos && host.find_first_not_of("0123456789", colon + 1) != std::string_view::npos;
-}
-
 // Without what may be secret in it: a user's name and password, and a query.
 std::string shown(std::string_view address, std::string_view scheme) {
   std::string text(address.substr(0, query_of(address, scheme)));
@@ -136,6 +129,12 @@ bool is_address(const fs::path& place) {
   const std::string scheme = scheme_of(text);
   return !scheme.empty() && !store_of(scheme).read_as.empty() && text.substr(scheme.size()).starts_with("://") &&
          !begins_on_disk(place);
+}
+
+bool has_odd_port(std::string_view host) {
+  if (host.starts_with('[')) host.remove_prefix(std::min(host.find(']'), host.size()));
+  const std::size_t colon = host.find(':');
+  return colon != std::string_view::npos && host.find_first_not_of("0123456789", colon + 1) != std::string_view::npos;
 }
 
 std::string scheme_of_place(const fs::path& place) {

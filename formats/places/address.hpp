@@ -24,6 +24,10 @@ bool is_address(const std::filesystem::path& place);
 /// "s3" of "S3://bucket/train", and of "s3:/bucket/train"; empty of what has none.
 std::string scheme_of_place(const std::filesystem::path& place);
 
+/// Whether something else than a port stands behind the first colon of a URL's host: a part of a password, maybe, that
+/// has a slash in it.
+bool has_odd_port(std::string_view host);
+
 /// Of web servers, which do not tell what there is.
 bool lists_nothing(const std::filesystem::path& address);
 

@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <chrono>
 #include <optional>
 #include <string>
@@ -10,6 +9,7 @@
 #include <penstock/remote/credentials/aws_chain.hpp>
 #include <penstock/remote/credentials/aws_services.hpp>
 #include <penstock/remote/credentials/process.hpp>
+#include <penstock/remote/http/header_values.hpp>
 #include <penstock/remote/text/profile_file.hpp>
 #include <penstock/remote/text/surroundings.hpp>
 
@@ -97,10 +97,6 @@ std::optional<AwsFound> keys_of_profile(const KeyRequest& ask, const Profiles& p
   return std::nullopt;
 }
 
-}  // namespace
-
-namespace {
-
 AwsFound search_aws_keys(const KeyRequest& ask) {
   if (is_switched_on("AWS_NO_SIGN_REQUEST") || is_switched_on("PENSTOCK_ANONYMOUS"))
     return {.origin = "no credentials are wanted (AWS_NO_SIGN_REQUEST or PENSTOCK_ANONYMOUS)"};
@@ -127,10 +123,6 @@ AwsFound search_aws_keys(const KeyRequest& ask) {
 
 Found<AwsKeys> find_aws_keys(const KeyRequest& ask) {
   AwsFound found = search_aws_keys(ask);
-  const auto fits_header = [](const std::string& text) {
-    return std::ranges::none_of(text, [](unsigned char c) { return c < ' ' || c == 0x7F; });
-  };
-  // A line's end that was copied along would be one in the middle of a request.
   if (found.secret &&
       !(fits_header(found.secret->id) && fits_header(found.secret->secret) && fits_header(found.secret->token)))
     throw Error::invalid_argument("the keys of " + found.origin + " have a character that no header holds");

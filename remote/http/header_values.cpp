@@ -70,9 +70,12 @@ std::optional<std::int64_t> parse_http_date(std::string_view value) {
   return since_1970 >= 0 && *year < 2262 ? std::optional(since_1970) : std::nullopt;
 }
 
+bool fits_header(std::string_view text) {
+  return std::ranges::none_of(text, [](unsigned char c) { return c < ' ' || c == 0x7F; });
+}
+
 bool is_strong_etag(std::string_view etag) {
-  const auto fits = [](unsigned char c) { return c >= ' ' && c != 0x7F; };
-  return etag.size() >= 2 && etag.front() == '"' && etag.back() == '"' && std::ranges::all_of(etag, fits);
+  return etag.size() >= 2 && etag.front() == '"' && etag.back() == '"' && fits_header(etag);
 }
 
 std::string_view trimmed(std::string_view text) {

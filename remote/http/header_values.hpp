@@ -24,6 +24,9 @@ std::optional<std::uint64_t> parse_digits(std::string_view text);
 /// nor of a time that nanoseconds since 1970 cannot tell: before 1970, or from 2262 on.
 std::optional<std::int64_t> parse_http_date(std::string_view value);
 
+/// Whether it can be part of a header: a line's end in it would begin another one.
+bool fits_header(std::string_view text);
+
 /// Whether an ETag tells bytes apart and can be sent back: "W/" ones do not (section 8.8.1), and with a control
 /// character one would be a header of its own.
 bool is_strong_etag(std::string_view etag);

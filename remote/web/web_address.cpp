@@ -3,6 +3,7 @@
 
 #include <penstock/base/error.hpp>
 #include <penstock/base/printable.hpp>
+#include <penstock/formats/places/address.hpp>
 #include <penstock/remote/sign/percent.hpp>
 #include <penstock/remote/web/web_address.hpp>
 
@@ -32,13 +33,6 @@ bool is_of_urls(unsigned char c) {
 
 bool is_control(unsigned char c) {
   return c < ' ' || c == 0x7F;
-}
-
-bool has_odd_port(std::string_view authority) {
-  if (authority.starts_with('[')) authority.remove_prefix(std::min(authority.find(']'), authority.size()));
-  const std::size_t colon = authority.find(':');
-  return colon != std::string_view::npos &&
-         authority.find_first_not_of("0123456789", colon + 1) != std::string_view::npos;
 }
 
 [[noreturn]] void refuse_web_address(const std::string& clean, const char* cause) {
