@@ -40,8 +40,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint64_t kLongestManifest = std::uint64_t{1} << 30;
-
 // The packings, in the order open() tries them. A folder of files comes last: it takes whatever lies in a folder.
 const std::array kFormats{&kTar, &kLmdb, &kHdf5, &kMds, &kTfrecord, &kNpy, &kMegatron, &kZip, &kFolder};
 
@@ -49,13 +47,15 @@ const std::array kFormats{&kTar, &kLmdb, &kHdf5, &kMds, &kTfrecord, &kNpy, &kMeg
   throw Error::invalid_argument(std::move(why), {.dataset = path.string()});
 }
 
+constexpr const char* kUnfinished = "is an unfinished dataset: run pack --resume (resume=True)";
+constexpr const char* kIncompleteCopy = "is a copy that is not complete: stage it again";
+
 std::string unfinished(const fs::path& partial) {
   std::error_code ignored;
-  if (fs::exists(partial / kStageJournal, ignored))
-    return partial.string() + " is a copy that is not complete: stage it again";
-  return partial.string() + (holds_parts(partial)
-                                 ? " holds the parts of an unfinished dataset: run pack --finish (ps.finish_pack)"
-                                 : " is an unfinished dataset: run pack --resume (resume=True)");
+  if (fs::exists(partial / kStageJournal, ignored)) return partial.string() + " " + kIncompleteCopy;
+  return partial.string() + " " +
+         (holds_parts(partial) ? "holds the parts of an unfinished dataset: run pack --finish (ps.finish_pack)"
+                               : kUnfinished);
 }
 
 void require_readable(const fs::path& path) {
@@ -251,19 +251,18 @@ bool is_packed_in_store(const fs::path& address) {
     try {
       return is_folder(address) && is_file(manifest);
     } catch (const Error&) {
-      if (!SeenPlaces::current()->read_whole(manifest.native(), kLongestManifest)) throw;
+      if (!SeenPlaces::current()->read_whole(manifest.native(), Manifest::kLongest)) throw;
       return true;
     }
   }
-  return SeenPlaces::current()->read_whole(manifest.native(), kLongestManifest).has_value();
+  return SeenPlaces::current()->read_whole(manifest.native(), Manifest::kLongest).has_value();
 }
 
 // Shards of an upload that did not finish are no dataset yet.
 void require_finished(const fs::path& address) {
   if (lists_nothing(address) || !is_folder(address)) return;
-  if (is_file(address / DatasetUpload::kJournal))
-    refuse(address, "is an unfinished dataset: run pack --resume (resume=True)");
-  if (is_file(address / kStoreStageJournal)) refuse(address, "is a copy that is not complete: stage it again");
+  if (is_file(address / DatasetUpload::kJournal)) refuse(address, kUnfinished);
+  if (is_file(address / kStoreStageJournal)) refuse(address, kIncompleteCopy);
 }
 
 // `given` is what the user wrote, of which `address` is what may be shown.

@@ -4,14 +4,10 @@
 #include <utility>
 
 #include <penstock/base/caught.hpp>
+#include <penstock/loader/read/store_engine.hpp>
 #include <penstock/staging/object_engine.hpp>
 
 namespace penstock {
-namespace {
-
-constexpr std::uint64_t kLongestRange = std::uint64_t{8} << 20;
-
-}  // namespace
 
 struct ObjectEngine::State {
   const std::vector<std::shared_ptr<const StoredObject>> objects;
@@ -32,7 +28,7 @@ struct ObjectEngine::State {
 };
 
 ObjectEngine::ObjectEngine(std::vector<std::shared_ptr<const StoredObject>> objects, OnRead on_read)
-    : state_(std::make_shared<State>(std::move(objects), std::move(on_read))) {
+    : state_(new State{std::move(objects), std::move(on_read)}) {
   state_->reader =
       object_store().reader([state = state_.get()](std::uint64_t range, const std::exception_ptr& failure) {
         for (const std::uint64_t tag : state->taken(range)) state->on_read(tag, failure);
@@ -60,7 +56,7 @@ void ObjectEngine::submit(std::span<const ReadRequest> requests) {
       for (; next < requests.size(); ++next) {
         const Extent& extent = requests[next].extent;
         const bool follows = extent.file == first.file && extent.offset == end;
-        if (!follows || (next != sent && end + extent.length - first.offset > kLongestRange)) break;
+        if (!follows || (next != sent && end + extent.length - first.offset > kLongestStoreRange)) break;
         read.parts.push_back({extent.offset, std::span(requests[next].destination, extent.length)});
         tags.push_back(requests[next].tag);
         end += extent.length;

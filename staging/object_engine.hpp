@@ -9,8 +9,8 @@
 
 namespace penstock {
 
-/// Each in the state in which it was listed; neighbours of one submit() come in one request of at most 8 MiB. Extents
-/// number the objects as `objects` does.
+/// Each in the state in which it was listed; neighbours of one submit() come in one request of kLongestStoreRange at
+/// most. Extents number the objects as `objects` does.
 class ObjectEngine : public ReadEngine {
  public:
   /// Throws Error: unsupported, where stores cannot be read here.
@@ -24,7 +24,7 @@ class ObjectEngine : public ReadEngine {
 
  private:
   struct State;
-  std::shared_ptr<State> state_;
+  const std::unique_ptr<State> state_;
 };
 
 }  // namespace penstock

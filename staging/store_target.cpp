@@ -165,7 +165,7 @@ class StoreStaging {
 
   bool is_copy_of_manifest() const {
     ObjectInfo info;
-    const auto bytes = object_store().read_whole(at(Manifest::kFileName), info, kLargestText);
+    const auto bytes = object_store().read_whole(at(Manifest::kFileName), info, Manifest::kLongest);
     return bytes && std::ranges::equal(*bytes, as_bytes(dataset_.attributes()));
   }
 

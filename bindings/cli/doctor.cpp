@@ -99,7 +99,6 @@ std::string stores_text() {
 // there is no such bucket, and then a few times whether it is there.
 std::string answers_text(const std::string& address) {
   constexpr int kAsked = 5;
-  constexpr std::uint64_t kLongestManifest = std::uint64_t{1} << 30;
   const std::string manifest = address + (address.ends_with('/') ? "" : "/") + std::string(Manifest::kFileName);
   const auto milliseconds = [](const auto& asked) {
     const auto began = std::chrono::steady_clock::now();
@@ -109,7 +108,7 @@ std::string answers_text(const std::string& address) {
   bool packed = false;
   ObjectInfo info;
   const double first =
-      milliseconds([&] { packed = object_store().read_whole(manifest, info, kLongestManifest).has_value(); });
+      milliseconds([&] { packed = object_store().read_whole(manifest, info, Manifest::kLongest).has_value(); });
   std::vector<double> later;
   for (int i = 0; i < kAsked; ++i) later.push_back(milliseconds([&] { object_store().find(manifest); }));
   std::ranges::sort(later);
@@ -146,9 +145,10 @@ int run(const std::string& path) {
   }
   line("place", shown_place(path));
   const std::exception_ptr failure = caught([&] {
-    const std::string access = object_store().access(address->string());
+    const std::string asked = object_store().admit(address->string());
+    const std::string access = object_store().access(asked);
     line("access", access.empty() ? "sent without credentials" : access);
-    line("answers", answers_text(object_store().admit(address->string())));
+    line("answers", answers_text(asked));
   });
   print(text);
   if (failure) std::rethrow_exception(failure);

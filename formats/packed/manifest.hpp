@@ -24,6 +24,7 @@ struct ManifestShard {
 struct Manifest {
   static constexpr int kVersion = 1;
   static constexpr std::string_view kFileName = "penstock.json";
+  static constexpr std::uint64_t kLongest = std::uint64_t{1} << 30;  ///< bytes that are taken from a store
 
   std::string format;
   std::uint64_t samples = 0;
