@@ -1,7 +1,6 @@
 """Ctrl-C ends what waits for a server, soon, wherever it waits; and a process ends whatever is under way."""
 
 import os
-import pathlib
 import signal
 import subprocess
 import sys
@@ -9,28 +8,18 @@ import textwrap
 import threading
 import time
 
-import numpy as np
 import pytest
 import stores
 from command import COMMAND
-
-import penstock as ps
-
-sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "remote"))
-from server import Server
+from served import pack_bytes
+from web import Server
 
 SOON = 3.0  # seconds; a machine that is busy included
 
 
 @pytest.fixture(scope="module", name="served")
 def served_fixture(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("served")
-    random = np.random.default_rng(3)
-    samples = [{"__key__": f"{i:04d}", "bin": random.bytes(20000), "cls": str(i % 3)} for i in range(64)]
-    ps.pack(iter(samples), folder / "tar", format="tar", shard_size=200_000, progress=False)
-    for number, shard in enumerate(sorted((folder / "tar").glob("shard-*.tar"))):
-        (folder / f"other-{number}.tar").write_bytes(shard.read_bytes())
-    return folder
+    return pack_bytes(tmp_path_factory.mktemp("served"))
 
 
 @pytest.fixture(name="server")

@@ -18,19 +18,17 @@ import penstock as ps
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "remote"))
 from campaign_of_faults import ALWAYS, LASTING, PASSING
-from server import Server
+from command import FORMATS
+from served import pack_images
+from web import Server
 
-PACKINGS = ("tar", "zip", "tfrecord", "mds", "hdf5", "lmdb")
 OWN = pathlib.Path("/proc/self/comm").read_text().strip()
 CACHES = {"none": None, "large": 1 << 30, "tiny": 3 << 20}
 
 
 @pytest.fixture(scope="module", name="packed")
 def packed_fixture(images, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("packed")
-    for packing in PACKINGS:
-        ps.pack(images, folder / packing, format=packing, shard_size=1 << 20, progress=False)
-    return folder
+    return pack_images(images, tmp_path_factory.mktemp("packed"))
 
 
 def rows_of(dataset, **options):
@@ -67,7 +65,7 @@ def test_an_epoch_is_right_or_one_error(packed, tmp_path, cache):
     draw, came, struck, before = random.Random(cache), {True: 0, False: 0}, 0, None
     options = {} if CACHES[cache] is None else {"cache_dir": tmp_path / "cache", "cache_limit": CACHES[cache]}
     for round_ in range(4):
-        for packing in PACKINGS:
+        for packing in FORMATS:
             faults = faults_of(draw) if round_ else "latency=0@0.01"
             with Server(packed, seed=draw.randrange(1 << 30)) as server:
                 address = f"{server.root}/~{faults}/{packing}"
@@ -83,7 +81,7 @@ def test_an_epoch_is_right_or_one_error(packed, tmp_path, cache):
                 struck += server.struck.total()
         before = threads() if before is None else before
     assert threads() == before
-    assert came[True] >= len(PACKINGS) and came[False] > 0 and struck > 100, (came, struck)
+    assert came[True] >= len(FORMATS) and came[False] > 0 and struck > 100, (came, struck)
 
 
 @pytest.mark.parametrize("cache", ["none", "tiny"])

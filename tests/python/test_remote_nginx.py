@@ -5,12 +5,12 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 import time
 
 import pytest
 from certificates import Authority
 from command import run
+from served import digest_of_epoch
 from stores import free_port
 from web import PROBE, needs_remote
 
@@ -30,18 +30,6 @@ http {{
   uwsgi_temp_path {folder}/tmp; scgi_temp_path {folder}/tmp;
   server {{ listen 127.0.0.1:{port} ssl; ssl_certificate {certificate}; ssl_certificate_key {key}; root {root}; }}
 }}
-"""
-
-
-EPOCH = """
-import hashlib, sys
-import numpy as np
-import penstock as ps
-digest = hashlib.sha256()
-for batch in ps.Loader(sys.argv[1], batch_size=8, shuffle=True, seed=3, fields={"jpg": ps.raw(), "cls": ps.label()}):
-    for key, value, label in zip(batch["__key__"], batch["jpg"], np.asarray(batch["cls"])):
-        digest.update(f"{key} {label} ".encode() + np.asarray(value).tobytes())
-print(digest.hexdigest())
 """
 
 
@@ -99,18 +87,10 @@ def surroundings(**more):
     return {**kept, "PENSTOCK_REMOTE_DEADLINE": "20", **{name: str(value) for name, value in more.items()}}
 
 
-def digest(dataset, **environment):
-    """Of an epoch, in a process of its own, which reads its environment once."""
-    words = [sys.executable, "-c", EPOCH, str(dataset)]
-    ran = subprocess.run(words, capture_output=True, text=True, check=False, env=surroundings(**environment))
-    assert ran.returncode == 0, ran.stderr
-    return ran.stdout
-
-
 def test_digests_over_tls_are_those_of_the_local_files(nginx, packed, authority):
     for packing in PACKINGS:
-        local = digest(packed / packing)
-        assert digest(f"{nginx.address}/{packing}", SSL_CERT_FILE=authority.file) == local
+        local = digest_of_epoch(packed / packing, "jpg", surroundings())
+        assert digest_of_epoch(f"{nginx.address}/{packing}", "jpg", surroundings(SSL_CERT_FILE=authority.file)) == local
     asked = nginx.requests()
     assert {status for _, status, *_ in asked} <= {"200", "206", "404"}
     assert sum(one[4].startswith("bytes=") for one in asked) > 60

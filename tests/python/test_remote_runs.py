@@ -2,22 +2,17 @@
 
 import json
 import os
-import pathlib
 import subprocess
 import sys
 import textwrap
 import threading
 import time
 
-import numpy as np
 import pytest
 import stores
 from command import COMMAND
-
-import penstock as ps
-
-sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "remote"))
-from server import Server
+from served import pack_bytes
+from web import Server
 
 # A minute is what a cloud would give at least; the run takes two lives and a half.
 LIVES = float(os.environ.get("PENSTOCK_TOKEN_SECONDS", "3"))
@@ -25,11 +20,7 @@ LIVES = float(os.environ.get("PENSTOCK_TOKEN_SECONDS", "3"))
 
 @pytest.fixture(scope="module", name="served")
 def served_fixture(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("served")
-    random = np.random.default_rng(3)
-    samples = [{"__key__": f"{i:04d}", "bin": random.bytes(20000), "cls": str(i % 3)} for i in range(256)]
-    ps.pack(iter(samples), folder / "tar", format="tar", shard_size=400_000, progress=False)
-    return folder
+    return pack_bytes(tmp_path_factory.mktemp("served"), count=256, shard_size=400_000)
 
 
 class Expiring:

@@ -6,18 +6,15 @@ import os
 import pathlib
 import pickle
 import subprocess
-import sys
 import time
 
-import numpy as np
 import pytest
 import stores
 from command import COMMAND, run
+from served import pack_bytes
+from web import Server
 
 import penstock as ps
-
-sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "remote"))
-from server import Server
 
 PASSWORD, TOKEN = "pass-CANARY-word", "query-CANARY-token"
 CANARY = "CANARY"
@@ -37,13 +34,7 @@ class Guarded(Server):
 
 @pytest.fixture(scope="module", name="served")
 def served_fixture(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("served")
-    random = np.random.default_rng(3)
-    samples = [{"__key__": f"{i:04d}", "bin": random.bytes(2000), "cls": str(i % 3)} for i in range(64)]
-    ps.pack(iter(samples), folder / "tar", format="tar", shard_size=100_000, progress=False)
-    for number, shard in enumerate(sorted((folder / "tar").glob("shard-*.tar"))):
-        (folder / f"other-{number}.tar").write_bytes(shard.read_bytes())
-    return folder
+    return pack_bytes(tmp_path_factory.mktemp("served"), length=2000, shard_size=100_000)
 
 
 @pytest.fixture(name="server")

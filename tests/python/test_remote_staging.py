@@ -5,20 +5,15 @@ import pathlib
 import shutil
 import signal
 import subprocess
-import sys
 import time
 
 import numpy as np
 import pytest
 import stores
-from command import COMMAND, fails, run
+from command import COMMAND, FORMATS, fails, run
+from web import Server
 
 import penstock as ps
-
-sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "remote"))
-from server import Server
-
-FORMATS = ["tar", "zip", "tfrecord", "mds", "hdf5", "lmdb"]
 
 
 @pytest.fixture(scope="module", name="served")

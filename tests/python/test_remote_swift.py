@@ -3,23 +3,13 @@
 import os
 import pathlib
 import subprocess
-import sys
 
 import pytest
 import stores
 from command import fails, run
+from served import digest_of_epoch
 
 SERVER = pathlib.Path(__file__).parents[1] / "remote" / "swift_server.py"
-EPOCH = """
-import hashlib, sys
-import numpy as np
-import penstock as ps
-digest = hashlib.sha256()
-for batch in ps.Loader(sys.argv[1], batch_size=16, shuffle=True, seed=3, fields={"png": ps.raw(), "cls": ps.label()}):
-    for key, value, label in zip(batch["__key__"], batch["png"], np.asarray(batch["cls"])):
-        digest.update(f"{key} {label} ".encode() + np.asarray(value).tobytes())
-print(digest.hexdigest())
-"""
 
 
 @pytest.fixture(scope="module", name="swift")
@@ -48,19 +38,11 @@ def swift_fixture(tmp_path_factory):
             process.stdin.close()
 
 
-def digest(dataset, environment):
-    ran = subprocess.run(
-        [sys.executable, "-c", EPOCH, str(dataset)], capture_output=True, text=True, check=False, env=environment
-    )
-    assert ran.returncode == 0, ran.stderr
-    return ran.stdout
-
-
 @pytest.mark.parametrize("packing", ["tar", "lmdb", "mds"])
 def test_what_is_packed_there_is_what_is_packed_on_a_disk(swift, icons, tmp_path, packing):
     run("pack", icons, tmp_path / "local", "--format", packing, "--shard-size", "500KB")
     run("pack", icons, f"s3://bucket/{packing}", "--format", packing, "--shard-size", "500KB", env=swift)
-    assert digest(f"s3://bucket/{packing}", swift) == digest(tmp_path / "local", swift)
+    assert digest_of_epoch(f"s3://bucket/{packing}", "png", swift) == digest_of_epoch(tmp_path / "local", "png", swift)
     if packing == "tar":  # a request for each value
         run("verify", f"s3://bucket/{packing}", env=swift)
 
@@ -68,7 +50,9 @@ def test_what_is_packed_there_is_what_is_packed_on_a_disk(swift, icons, tmp_path
 def test_staged_datasets_and_wildcards(swift, icons, tmp_path):
     run("pack", icons, tmp_path / "local", "--format", "tar", "--shard-size", "100KB")
     run("stage", tmp_path / "local", "s3://bucket/staged/a folder", env=swift)
-    assert digest("s3://bucket/staged/a folder", swift) == digest(tmp_path / "local", swift)
+    assert digest_of_epoch("s3://bucket/staged/a folder", "png", swift) == digest_of_epoch(
+        tmp_path / "local", "png", swift
+    )
     listed = run("ls", "s3://bucket/staged/a folder/shard-*.tar", env=swift).stdout
     assert listed == run("ls", "s3://bucket/staged/a folder", env=swift).stdout and len(listed.splitlines()) >= 500
 

@@ -10,20 +10,16 @@ import threading
 
 import numpy as np
 import pytest
-from command import fails, run
+from command import FORMATS, fails, run
+from served import pack_images
 from web import Server, log_of
 
 import penstock as ps
 
-PACKINGS = ("tar", "zip", "tfrecord", "mds", "hdf5", "lmdb")
-
 
 @pytest.fixture(scope="module", name="packed")
 def packed_fixture(images, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("packed")
-    for packing in PACKINGS:
-        ps.pack(images, folder / packing, format=packing, shard_size=1 << 20, progress=False)
-    return folder
+    return pack_images(images, tmp_path_factory.mktemp("packed"))
 
 
 @pytest.fixture(name="server")
@@ -49,7 +45,7 @@ def rows_of(dataset, **options):
     return rows
 
 
-@pytest.mark.parametrize("packing", PACKINGS)
+@pytest.mark.parametrize("packing", FORMATS)
 def test_a_packed_dataset_is_its_local_copy(packed, server, packing):
     local, remote = ps.open(packed / packing), ps.open(f"{server.root}/{packing}")
     assert state_of(remote) == state_of(local)

@@ -4,6 +4,7 @@
 #include <fstream>
 #include <random>
 #include <support/file_size_limit.hpp>
+#include <support/kept_blocks.hpp>
 #include <support/kind_of_failure.hpp>
 #include <support/processes.hpp>
 #include <support/skip.hpp>
@@ -34,18 +35,6 @@ namespace fs = std::filesystem;
 
 constexpr std::uint64_t kMiB = 1 << 20;
 
-StoredObject object_of(std::uint32_t number, std::uint64_t size, const std::string& version = "v1") {
-  return {"s3://bucket/" + std::to_string(number), {.size = size, .version = version, .modified = 1}};
-}
-
-std::vector<std::byte> block_of(const CachedObject& object, std::uint32_t file, std::uint64_t block,
-                                std::uint64_t size) {
-  const std::uint64_t begin = block * object.block_bytes();
-  std::vector<std::byte> bytes(std::min(object.block_bytes(), size - begin));
-  StoredRows::fill(file, begin, bytes);
-  return bytes;
-}
-
 void fill(CachedObject& object, std::uint32_t file, std::uint64_t size) {
   for (std::uint64_t block = 0; block < object.block_count(); ++block)
     object.keep(block, block_of(object, file, block, size));
@@ -66,16 +55,6 @@ Held held_of(CachedObject& object, std::uint32_t file, std::uint64_t size) {
       ++(StoredRows::right(file, begin, bytes) ? held.right : held.wrong);
   }
   return held;
-}
-
-// What its files take of the disk.
-std::uint64_t taken_by(const fs::path& folder) {
-  std::uint64_t bytes = 0;
-  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
-    struct stat found {};
-    if (::lstat(entry.path().c_str(), &found) == 0) bytes += static_cast<std::uint64_t>(found.st_blocks) * 512;
-  }
-  return bytes;
 }
 
 std::string cause_of(const fs::path& folder) {

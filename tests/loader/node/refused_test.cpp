@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstdint>
 #include <memory>
+#include <support/kept_blocks.hpp>
 #include <support/refused_memory.hpp>
 #include <support/stored_rows.hpp>
 #include <support/temporary_folder.hpp>
@@ -51,24 +52,8 @@ extern "C" int fallocate(int fd, int mode, off_t offset, off_t length) {
 
 namespace {
 
-StoredObject object_of(std::uint32_t number, std::uint64_t size) {
-  return {"s3://bucket/" + std::to_string(number), {.size = size, .version = "v1", .modified = 1}};
-}
-
 void keep(CachedObject& object, std::uint32_t file, std::uint64_t block, std::uint64_t size, bool evicts = true) {
-  const std::uint64_t begin = block * object.block_bytes();
-  std::vector<std::byte> bytes(std::min(object.block_bytes(), size - begin));
-  StoredRows::fill(file, begin, bytes);
-  object.keep(block, bytes, evicts);
-}
-
-std::uint64_t taken_by(const fs::path& folder) {
-  std::uint64_t bytes = 0;
-  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
-    struct stat found {};
-    if (::lstat(entry.path().c_str(), &found) == 0) bytes += static_cast<std::uint64_t>(found.st_blocks) * 512;
-  }
-  return bytes;
+  object.keep(block, block_of(object, file, block, size), evicts);
 }
 
 }  // namespace
