@@ -7,41 +7,71 @@
 namespace penstock {
 namespace {
 
-#if defined(__x86_64__)
-constexpr bool has(unsigned word, int bit) {
-  return (word >> bit & 1) != 0;
+constexpr std::uint32_t bits(auto... numbers) {
+  return (0U | ... | (std::uint32_t{1} << numbers));
 }
 
-/// Whether the kernel keeps the masks and all of the 32 registers of 64 bytes for each thread: bits 1, 2 and 5 to 7 of
-/// XCR0.
-bool keeps_wide_registers() {
-  constexpr unsigned kKept = 0xE6;
-  unsigned low = 0, high = 0;
-  __asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
-  return (low & kKept) == kKept;
+constexpr bool has_all(std::uint32_t word, std::uint32_t wanted) {
+  return (word & wanted) == wanted;
 }
-#endif
 
-Processor ask() {
-  Processor found;
+// Leaf 1, ECX: SSE3, SSSE3, SSE4.1, SSE4.2 and POPCNT; FMA and F16C; OSXSAVE and AVX.
+constexpr std::uint32_t kSse42 = bits(0, 9, 19, 20, 23), kPclmul = bits(1), kFmaAndF16c = bits(12, 29);
+constexpr std::uint32_t kOsxsave = bits(27), kAvx = bits(28);
+// Leaf 7, EBX and ECX.
+constexpr std::uint32_t kAvx2 = bits(5), kAvx512f = bits(16), kAvx512bw = bits(30), kAvx512vl = bits(31);
+constexpr std::uint32_t kVpclmulqdq = bits(10);
+// XCR0: the registers of 16 and of 32 bytes; also the masks and all 32 registers of 64 bytes.
+constexpr std::uint32_t kSavesAvx = bits(1, 2), kSavesAvx512 = kSavesAvx | bits(5, 6, 7);
+
 #if defined(__x86_64__)
-  unsigned a = 0, b = 0, c = 0, d = 0;
-  if (__get_cpuid(1, &a, &b, &c, &d) == 0) return found;
-  found.sse42 = has(c, 20);
-  found.pclmul = has(c, 1);
-  if (!has(c, 27) || !keeps_wide_registers() || __get_cpuid_count(7, 0, &a, &b, &c, &d) == 0) return found;
-  found.avx512f = has(b, 16);
-  found.avx512bw = has(b, 30);
-  found.avx512vl = has(b, 31);
-  found.vpclmulqdq = has(c, 10);
-#endif
-  return found;
+class ThisMachine final : public CpuidSource {
+ public:
+  CpuidRegisters cpuid(std::uint32_t leaf) const override {
+    CpuidRegisters found;
+    __cpuid_count(leaf, 0, found.eax, found.ebx, found.ecx, found.edx);
+    return found;
+  }
+  std::uint32_t xcr0() const override {
+    std::uint32_t low = 0, high = 0;
+    __asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+    return low;
+  }
+};
+
+Processor of_this_machine() {
+  return processor_from(ThisMachine{});
 }
+#else
+Processor of_this_machine() {
+  return {};
+}
+#endif
 
 }  // namespace
 
+Processor processor_from(const CpuidSource& source) {
+  Processor found;
+  const std::uint32_t highest = source.cpuid(0).eax;
+  if (highest < 1) return found;
+  const std::uint32_t features = source.cpuid(1).ecx;
+  found.sse42 = has_all(features, kSse42);
+  found.pclmul = has_all(features, kPclmul);
+
+  const std::uint32_t saved = has_all(features, kOsxsave) ? source.xcr0() : 0;
+  found.avx = found.sse42 && has_all(features, kAvx) && has_all(saved, kSavesAvx);
+  if (!found.avx || highest < 7) return found;
+  const CpuidRegisters more = source.cpuid(7);
+  found.vpclmulqdq = found.pclmul && has_all(more.ecx, kVpclmulqdq);
+
+  found.avx512f = has_all(saved, kSavesAvx512) && has_all(features, kFmaAndF16c) && has_all(more.ebx, kAvx2 | kAvx512f);
+  found.avx512bw = found.avx512f && has_all(more.ebx, kAvx512bw);
+  found.avx512vl = found.avx512f && has_all(more.ebx, kAvx512vl);
+  return found;
+}
+
 const Processor& processor() {
-  static const Processor found = ask();
+  static const Processor found = of_this_machine();
   return found;
 }
 
