@@ -1,12 +1,12 @@
-// Which extensions of x86-64 this process may use.
+// Detects the extensions of x86-64 that this process may use.
 #pragma once
 
 #include <cstdint>
 
 namespace penstock {
 
-/// True if a function compiled for the target of that name may run: the processor has the extension and all extensions
-/// that compilers add to it, and the kernel saves the registers. All false on other architectures.
+/// A flag is true if a function compiled for the target of that name may run. The processor then has the extension and
+/// all that compilers add to it, and the kernel saves the registers. All are false on other architectures.
 struct Processor {
   bool sse42 = false, pclmul = false;
   bool avx = false, vpclmulqdq = false;  ///< registers of 32 bytes: vpclmulqdq does not imply AVX-512
@@ -31,7 +31,7 @@ class CpuidSource {
 /// Source: Intel SDM volume 2A, CPUID; volume 1, 13.3, 14.3 and 15.2.
 Processor processor_from(const CpuidSource& source);
 
-/// This machine's. It executes CPUID, because not every compiler's library has __builtin_cpu_supports.
+/// Describes this machine. Executes CPUID, because not every compiler's library has __builtin_cpu_supports.
 const Processor& processor();
 
 }  // namespace penstock
