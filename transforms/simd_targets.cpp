@@ -6,9 +6,8 @@
 namespace penstock {
 namespace {
 
-// Highway 1.0.3 reads XCR0 only if CPUID reports OSXSAVE. Without it (Linux booted with `noxsave`, some hypervisors) it
-// would choose AVX2, whose instructions then fault. No target may be chosen before this has run, so it runs when the
-// library is loaded.
+// Highway 1.0.3 reads XCR0 only if CPUID reports OSXSAVE. If Linux was booted with `noxsave`, it would choose AVX2, and
+// the first kernel would crash. This runs when the library is loaded, before any target is chosen.
 [[maybe_unused]] const bool targets_are_safe = [] {
   if (!processor().avx) hwy::DisableTargets(HWY_AVX2 | HWY_AVX3 | HWY_AVX3_DL);
   return true;

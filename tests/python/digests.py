@@ -1,11 +1,12 @@
 """Usage: python digests.py FOLDER [--make [--photographs FOLDER]] [--runner COMMAND]
 
 Prints one line for each kind of work, a name and the SHA-256 of the batches of one epoch, of the datasets in FOLDER: the same
-on every machine. --make first makes the datasets there with the penstock command, of synthetic files, and of photographs where
-a folder of them is named. --runner is put before the command (an emulator)."""
+on every machine. --make first makes the datasets there with the penstock command (PENSTOCK_COMMAND, or the one that is installed),
+of synthetic files, and of photographs where a folder of them is named. --runner is put before the command (an emulator)."""
 
 import argparse
 import hashlib
+import os
 import pathlib
 import subprocess
 import sysconfig
@@ -77,7 +78,8 @@ def works(folder):
 
 def make(folder, photographs, runner):
     def run(*words):
-        command = [*runner, str(pathlib.Path(sysconfig.get_path("scripts")) / "penstock"), *map(str, words)]
+        penstock = os.environ.get("PENSTOCK_COMMAND") or pathlib.Path(sysconfig.get_path("scripts")) / "penstock"
+        command = [*runner, str(penstock), *map(str, words)]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
     run("synth", "images", folder / "photos", "-n", "40")
