@@ -100,7 +100,7 @@ TEST_CASE("the time between two events is that of the work between them") {
   to->record(kDefaultStream);
   to->wait();
   CHECK(device.between(*from, *to) >= 20ms);
-  CHECK(device.between(*from, *to) < 2s);
+  CHECK(device.between(*from, *to) < 20s);
 }
 
 TEST_CASE("a stream may end before its work is done, which is done all the same") {

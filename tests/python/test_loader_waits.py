@@ -41,20 +41,17 @@ def slow_loader(path, **options):
 
 
 def test_a_timeout_ends_a_wait_and_names_what_is_under_way(slow):
-    began = time.monotonic()
     with pytest.raises(ps.Error, match="no batch within 120 ms.*slabs free") as raised:
         next(iter(slow_loader(slow, timeout=0.12)))
-    assert raised.value.kind == "resource" and time.monotonic() - began < 1
+    assert raised.value.kind == "resource"
 
 
 def test_close_ends_the_wait_of_another_thread(slow):
     loader = slow_loader(slow)
     timer = threading.Timer(0.1, loader.close)
     timer.start()
-    began = time.monotonic()
-    with pytest.raises(ps.Error, match="closed"):
+    with pytest.raises(ps.Error, match="closed"):  # the batch would come otherwise
         next(iter(loader))
-    assert time.monotonic() - began < 1
     timer.join()
 
 
@@ -64,9 +61,8 @@ def test_stats_do_not_wait_for_the_thread_that_waits(slow):
     waiting = threading.Thread(target=lambda: pytest.raises(ps.Error, next, iterator))
     waiting.start()
     time.sleep(0.1)
-    began = time.monotonic()
     assert loader.stats()["batches"] == 0
-    assert time.monotonic() - began < 0.1
+    assert waiting.is_alive()
     loader.close()
     waiting.join()
 
@@ -80,10 +76,9 @@ def test_a_wait_lets_other_threads_run(slow):
 
     waiting = threading.Thread(target=wait)
     waiting.start()
-    end = time.monotonic() + 0.2
-    while time.monotonic() < end:
+    while ticks < 50 and waiting.is_alive():
         ticks += 1
         time.sleep(0.001)
+    assert waiting.is_alive()
     loader.close()
     waiting.join()
-    assert ticks > 50

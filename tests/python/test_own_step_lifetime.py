@@ -150,7 +150,7 @@ def test_ctrl_c_ends_an_epoch(arrays):
     began = time.monotonic()
     child.send_signal(signal.SIGINT)
     _, err = child.communicate(timeout=30)
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 20
     assert b"KeyboardInterrupt" in err
     assert child.returncode in (-signal.SIGINT, 130)
 

@@ -42,7 +42,7 @@ def test_ctrl_c_ends_an_epoch_and_the_process(arrays):
     began = time.monotonic()
     child.send_signal(signal.SIGINT)
     out, err = child.communicate(timeout=30)
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 20
     assert out == b"interrupted\n" and b"KeyboardInterrupt" in err
     assert child.returncode in (-signal.SIGINT, 130)
 

@@ -132,7 +132,7 @@ def test_a_machine_without_a_metadata_service_costs_little(tmp_path):
         with opened(tmp_path, AWS_ENDPOINT_URL=store.address, **variables) as asked:
             begin = time.time()
             assert asked.read("s3://bucket/object") == DATA
-            assert time.time() - begin < 5
+            assert time.time() - begin < 20
             assert asked.read("s3://bucket/object") == DATA
 
 

@@ -14,7 +14,7 @@ from command import COMMAND
 from served import pack_bytes
 from web import Server
 
-SOON = 3.0  # seconds; a machine that is busy included
+SOON = 10.0  # seconds, beside a deadline of 300; a machine that is busy included
 
 
 @pytest.fixture(scope="module", name="served")

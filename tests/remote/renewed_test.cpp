@@ -14,8 +14,12 @@
 #include <penstock/base/waits/interruption.hpp>
 #include <penstock/remote/credentials/renewed.hpp>
 
+#include "support/check_soon.hpp"
+
 using namespace penstock;
 using namespace std::chrono_literals;
+using test::Attempt;
+using test::check_soon;
 
 namespace {
 
@@ -74,48 +78,67 @@ TEST_CASE("a search that fails lets the next one search") {
 }
 
 TEST_CASE("credentials are stale before they expire, and once they are doubted, but not for those who come late") {
-  int searches = 0;
-  Renewed<std::string> renewed([&] { return named(++searches, 1000ms); });
-  renewed.renew();
-  CHECK_FALSE(renewed.stale());
-  std::this_thread::sleep_for(850ms);
-  CHECK(renewed.stale());  // with a fifth of their time left
-  renewed.renew();
-  CHECK(searches == 2);
-  renewed.doubt();
-  CHECK_FALSE(renewed.stale());  // it was of a request that went out with the ones before
-  std::this_thread::sleep_for(550ms);
-  renewed.doubt();
-  CHECK(renewed.stale());
+  check_soon([] {
+    Attempt attempt;
+    int searches = 0;
+    Renewed<std::string> renewed([&] { return named(++searches, 1000ms); });
+    renewed.renew();
+    attempt.expect(!renewed.stale(), "new ones are stale");
+    std::this_thread::sleep_for(850ms);
+    attempt.expect(renewed.stale(), "with a fifth of their time left they are not stale");
+    renewed.renew();
+    attempt.expect(searches == 2, "there were " + std::to_string(searches) + " searches");
+    renewed.doubt();  // by a request that went out with the ones before
+    attempt.expect(!renewed.stale(), "a late doubt counts");
+    std::this_thread::sleep_for(550ms);
+    renewed.doubt();
+    attempt.expect(renewed.stale(), "a doubt does not count");
+    return attempt;
+  });
 }
 
 TEST_CASE("credentials that have expired when they come are not looked for again with each request") {
-  int searches = 0;
-  Renewed<std::string> renewed([&] { return named(++searches, -1h); });
-  renewed.renew();
-  CHECK_FALSE(renewed.stale());
-  CHECK(renewed.now()->secret == "1");
-  std::this_thread::sleep_for(550ms);
-  CHECK(renewed.stale());
+  check_soon([] {
+    Attempt attempt;
+    int searches = 0;
+    Renewed<std::string> renewed([&] { return named(++searches, -1h); });
+    renewed.renew();
+    attempt.expect(!renewed.stale(), "they are stale at once");
+    CHECK(renewed.now()->secret == "1");
+    std::this_thread::sleep_for(550ms);
+    attempt.expect(renewed.stale(), "they are never stale");
+    return attempt;
+  });
 }
 
 TEST_CASE("a search that fails is an error only where nothing good is left") {
-  bool fails = false;
-  Renewed<std::string> renewed([&] {
-    if (fails) throw Error(ErrorKind::io, "nobody answers");
-    return named(1, 1000ms);
+  check_soon([] {
+    Attempt attempt;
+    bool fails = false;
+    Renewed<std::string> renewed([&] {
+      if (fails) throw Error(ErrorKind::io, "nobody answers");
+      return named(1, 1000ms);
+    });
+    const auto can_renew = [&] {
+      try {
+        renewed.renew();
+        return true;
+      } catch (const Error&) {
+        return false;
+      }
+    };
+    renewed.renew();
+    fails = true;
+    std::this_thread::sleep_for(850ms);
+    attempt.expect(renewed.stale(), "they are not stale");
+    attempt.expect(can_renew(), "good ones were given up");
+    CHECK(renewed.now()->secret == "1");
+    attempt.expect(!renewed.stale(), "each request would search again");
+    std::this_thread::sleep_for(200ms);
+    attempt.expect(!can_renew() && !can_renew(), "expired ones are kept");
+    fails = false;
+    CHECK(can_renew());
+    attempt.expect(!renewed.stale(), "new ones are stale");
+    return attempt;
   });
-  renewed.renew();
-  fails = true;
-  std::this_thread::sleep_for(850ms);
-  CHECK(renewed.stale());
-  CHECK_NOTHROW(renewed.renew());
-  CHECK(renewed.now()->secret == "1");
-  CHECK_FALSE(renewed.stale());  // it is not tried again with each request
-  std::this_thread::sleep_for(200ms);
-  CHECK_THROWS_AS(renewed.renew(), Error);
-  CHECK_THROWS_AS(renewed.renew(), Error);
-  fails = false;
-  CHECK_NOTHROW(renewed.renew());
-  CHECK_FALSE(renewed.stale());
 }

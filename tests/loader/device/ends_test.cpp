@@ -76,7 +76,7 @@ TEST_CASE("a copy that never ends does not keep its loader from ending") {
   const auto device = device_with([open](const HostWork&) { open.wait(); });
   const auto begun = std::chrono::steady_clock::now();
   { const Loader loader(data.dataset(), on(device)); }
-  CHECK(std::chrono::steady_clock::now() - begun < 8s);
+  CHECK(std::chrono::steady_clock::now() - begun < 30s);
   opened.set_value();
 }
 

@@ -341,7 +341,7 @@ TEST_CASE("reads that never come back do not keep their loader from ending") {
     Loader loader(data.dataset(), options);
     CHECK_THROWS_WITH(loader.next(), doctest::Contains("no batch within 200 ms"));
   }
-  CHECK(std::chrono::steady_clock::now() - begun < 10s);
+  CHECK(std::chrono::steady_clock::now() - begun < 30s);
   opened.set_value();
 }
 

@@ -316,7 +316,7 @@ TEST_CASE("a child of fork waits for nothing that its parent was about") {
   std::this_thread::sleep_for(std::chrono::milliseconds(100));  // it is about to make a table
   const pid_t child = ::fork();
   if (child == 0) {
-    ::alarm(5);
+    ::alarm(60);
     const auto own = NodeCache::open(folder / "own", 8 * kMiB);
     const auto object = own->object(object_of(0, kMiB), 1);
     fill(*object, 0, kMiB);

@@ -61,7 +61,7 @@ TEST_CASE("storage that never answers: next() raises after the timeout with a du
         }
       }
     }
-    CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(10));
+    CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(30));
     latch->open();
   }
 }
