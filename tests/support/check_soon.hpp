@@ -15,7 +15,7 @@ struct Attempt {
   }
 };
 
-/// run() gives an Attempt. One of six must have nothing against it.
+/// run() gives an Attempt. One of six must have nothing against it. tests/run_tests.py knows the failure by its text.
 template <typename Run>
 void check_soon(Run run) {
   std::string against = "not tried";

@@ -5,7 +5,6 @@
 
 #include <penstock/base/processor/processor.hpp>
 
-
 namespace penstock::test::simd_targets_test {
 
 TEST_CASE("Highway chooses no target that this process may not use") {
