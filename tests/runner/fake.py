@@ -93,24 +93,28 @@ PRINTED = {
     "limit_and_value": pytest_output(LIMIT_AND_VALUE_IN_PYTEST),
     "returncode": pytest_output(RETURNCODE_IN_PYTEST.format(code=1)),
     "array": ">       compare(a, b)\nE       AssertionError:\nE       Arrays are not equal\n\nt.py:9: AssertionError\n",
-    "digest": "photos crop: not the same as on this processor\n",
+    "digest": pytest_output(LIMIT_IN_PYTEST) + "photos crop: not the same as on this processor\n",
     "doctest_values": SEPARATOR + "a_test.cpp:5: ERROR: CHECK( row == expected ) is NOT correct!\n",
     "doctest_exception": SEPARATOR + "a_test.cpp:5: ERROR: test case THREW exception: no such sample\n",
-    "child_crash": pytest_output(RETURNCODE_IN_PYTEST.format(code=-11)),
-    "shell_crash": "Segmentation fault (core dumped)\n",
-    "address": "==7==ERROR: AddressSanitizer: heap-use-after-free on address 0x602000000010\n",
-    "thread": "WARNING: ThreadSanitizer: data race (pid=7)\n",
-    "undefined": "a.cpp:7:3: runtime error: signed integer overflow\n",
-    "leak": "==7==ERROR: LeakSanitizer: detected memory leaks\n",
-    "hang": "E       subprocess.TimeoutExpired: Command 'penstock' timed out after 60 seconds\n",
+    "child_crash": pytest_output(LIMIT_IN_PYTEST) + "CompletedProcess(args=[], returncode=-11)\n",
+    "shell_crash": pytest_output(LIMIT_IN_PYTEST) + "Segmentation fault (core dumped)\n",
+    "address": pytest_output(LIMIT_IN_PYTEST)
+    + "==7==ERROR: AddressSanitizer: heap-use-after-free on address 0x602000000010\n",
+    "thread": pytest_output(LIMIT_IN_PYTEST) + "WARNING: ThreadSanitizer: data race (pid=7)\n",
+    "undefined": pytest_output(LIMIT_IN_PYTEST) + "a.cpp:7:3: runtime error: signed integer overflow\n",
+    "leak": pytest_output(LIMIT_IN_PYTEST) + "==7==ERROR: LeakSanitizer: detected memory leaks\n",
+    "hang": pytest_output(LIMIT_IN_PYTEST)
+    + "E       subprocess.TimeoutExpired: Command 'penstock' timed out after 60 seconds\n",
 }
 
 if KIND == "good" or (STATE.exists() and KIND != "always"):
     sys.exit(0)
 STATE.touch()
 if KIND == "signal":
+    print(PRINTED["limit"], flush=True)
     os.kill(os.getpid(), signal.SIGSEGV)
 if KIND == "timeout":
+    print(PRINTED["limit"], flush=True)
     time.sleep(60)
 print(PRINTED[KIND], end="")
 sys.exit(1)
