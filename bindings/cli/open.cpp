@@ -54,8 +54,8 @@ Dataset open_quietly(const std::function<Dataset(const OpenProgress&)>& opening)
 
 Dataset open_with_progress(const std::filesystem::path& path) {
   Dataset dataset = open_quietly(path);
-  const std::string empty = emptiness(dataset);
-  if (!empty.empty()) std::fprintf(stderr, "penstock: warning: %s: %s\n", shown_place(path).c_str(), empty.c_str());
+  for (const std::string& warning : warnings_of(dataset))
+    std::fprintf(stderr, "penstock: warning: %s: %s\n", shown_place(path).c_str(), warning.c_str());
   return dataset;
 }
 

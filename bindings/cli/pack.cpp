@@ -49,6 +49,8 @@ void report_bad(const ConvertResult& result) {
 }
 
 void report_left_out(const Dataset& source, bool labels_apart) {
+  for (const std::string& warning : warnings_of(source))
+    std::fprintf(stderr, "penstock: warning: %s: %s\n", shown_place(source.path()).c_str(), warning.c_str());
   for (const auto& [what, why] : left_out(source))
     std::fprintf(stderr, "penstock: left out %s: %s\n", what.c_str(), why.c_str());
   if (const std::string why = no_classes(source); !why.empty() && !labels_apart)

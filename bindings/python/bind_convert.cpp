@@ -10,6 +10,7 @@
 
 #include <penstock/base/error.hpp>
 #include <penstock/formats/labels/emptiness.hpp>
+#include <penstock/formats/places/address.hpp>
 #include <penstock/pack/convert.hpp>
 #include <penstock/pack/pack_source.hpp>
 
@@ -98,6 +99,8 @@ nb::dict pack(nb::handle source, const std::filesystem::path& destination, Conve
   }
   try {
     const Dataset dataset = open_telling([&](const OpenProgress& opening) { return unpacked->open(opening); });
+    require_something_to_pack(dataset);
+    for (const std::string& warning : warnings_of(dataset)) warn(shown_place(path) + ": " + warning);
     return pack_dataset(dataset, destination, unpacked->options(options), progress);
   } catch (const Error& error) {
     throw unpacked->named(error);

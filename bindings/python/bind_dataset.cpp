@@ -188,8 +188,7 @@ Dataset open_dataset(nb::handle path_or_dataset, const nb::object& progress) {
   std::filesystem::path path;
   if (!nb::try_cast(path_or_dataset, path)) refuse_source(path_or_dataset);
   Dataset dataset = open_telling([&](const OpenProgress& told) { return open(path, told); }, progress);
-  const std::string empty = emptiness(dataset);
-  if (!empty.empty()) warn(shown_place(path) + ": " + empty);
+  for (const std::string& warning : warnings_of(dataset)) warn(shown_place(path) + ": " + warning);
   return dataset;
 }
 

@@ -1,3 +1,5 @@
+#include <nlohmann/json.hpp>
+
 #include <penstock/base/error.hpp>
 #include <penstock/formats/labels/emptiness.hpp>
 
@@ -13,6 +15,32 @@ std::string emptiness(const Dataset& dataset) {
   if (dataset.fields().empty())
     return std::to_string(samples) + " samples without fields: nothing of them can be loaded";
   return {};
+}
+
+std::vector<std::string> warnings_of(const Dataset& dataset) {
+  constexpr std::size_t kListed = 8;
+  std::vector<std::string> warnings;
+  if (std::string empty = emptiness(dataset); !empty.empty()) return {std::move(empty)};
+  std::size_t more = 0;
+  for (std::size_t shard = 0; shard < dataset.shard_count(); ++shard) {
+    const std::string_view attributes = dataset.shard(shard).index.attributes();
+    if (attributes.find("\"warnings\"") == std::string_view::npos)
+      continue;  // cheaper than parsing those of all shards
+    const auto json = nlohmann::json::parse(attributes, nullptr, false);
+    if (!json.is_object()) continue;
+    const auto listed = json.find("warnings");
+    if (listed == json.end() || !listed->is_array()) continue;
+    const std::string place = dataset.shard_count() > 1 ? dataset.shard(shard).name + ": " : "";
+    for (const auto& warning : *listed) {
+      if (!warning.is_string()) continue;
+      if (warnings.size() < kListed)
+        warnings.push_back(place + warning.get<std::string>());
+      else
+        ++more;
+    }
+  }
+  if (more != 0) warnings.push_back(std::to_string(more) + " more warnings of its shards");
+  return warnings;
 }
 
 void require_something_to_pack(const Dataset& dataset) {

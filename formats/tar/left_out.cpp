@@ -12,9 +12,13 @@ void TarLeftOut::add(const TarMember& member) {
   if (count_++ == 0) first_ = one_line(member.name);
 }
 
-std::string TarLeftOut::attributes() const {
-  if (count_ == 0) return "{}";
-  return nlohmann::json{{"left_out", count_}, {"left_out_example", first_}}.dump();
+std::string TarLeftOut::attributes(std::optional<std::uint64_t> after_end) const {
+  nlohmann::json attributes = nlohmann::json::object();
+  if (count_ != 0) attributes = {{"left_out", count_}, {"left_out_example", first_}};
+  if (after_end)
+    attributes["warnings"] = {"non-zero bytes follow the end of the archive at offset " + std::to_string(*after_end) +
+                              "; they are not read"};
+  return attributes.dump();
 }
 
 }  // namespace penstock

@@ -88,14 +88,27 @@ std::string_view TarMembers::extension_body(std::uint64_t header, std::uint64_t 
   return bytes_at(data, size);
 }
 
-bool TarMembers::ends_here(std::string_view block, std::uint64_t offset) {
-  if (!is_zero_block(block)) return false;
-  const std::optional<std::string_view> second = header_at(offset + kTarBlock);
-  // Some readers stop at a single zero block and others go on, so members behind it would silently come and go. What is
-  // no member is padding, whatever its bytes are.
-  if (second && !is_zero_block(*second) && tar_checksum_matches(*second))
-    throw file_.corrupt("a lone block of zeros between members", offset);
-  return true;
+// Archives that were joined (cat a.tar b.tar) have zero blocks between them, two or more. Reading on after these, as
+// tar --ignore-zeros does, finds all members. Stopping there would silently lose the later ones.
+bool TarMembers::skip_zeros(std::uint64_t begin) {
+  std::uint64_t at = begin;
+  while (at != size()) {
+    const std::string_view block = bytes_at(at, std::min<std::uint64_t>(kTarBlock, size() - at));
+    if (block.find_first_not_of('\0') == std::string_view::npos) {
+      at += block.size();
+      continue;
+    }
+    if (block.size() < kTarBlock || !tar_checksum_matches(block)) {
+      after_end_ = at;
+      return false;
+    }
+    // Some readers stop at a lone block and others go on, so members after it would come and go.
+    if (at - begin < 2 * kTarBlock) throw file_.corrupt("a lone block of zeros between members", begin);
+    global_ = {};  // global records hold until the end of their archive
+    next_ = at;
+    return true;
+  }
+  return false;
 }
 
 bool TarMembers::next(TarMember& member) {
@@ -103,9 +116,11 @@ bool TarMembers::next(TarMember& member) {
   for (;;) {
     const std::uint64_t offset = next_;
     const std::optional<std::string_view> block = header_at(offset);
-    if (!block || ends_here(*block, offset)) {
+    if (!block || is_zero_block(*block)) {
       if (overrides.any) throw file_.corrupt("the archive ends after an extended header", offset);
-      return false;
+      if (!block || !skip_zeros(offset)) return false;
+      overrides = {.pax = global_};
+      continue;
     }
     if (!tar_checksum_matches(*block)) throw file_.corrupt("no tar header here: its checksum is wrong", offset);
     try {

@@ -30,11 +30,14 @@ class TarMembers {
   /// `shard` names the archive in messages.
   TarMembers(const std::filesystem::path& path, std::string shard);
 
-  /// Replaces `member` by the next one; false at the end marker (two zero blocks; what follows is left alone, as other
-  /// readers do) or at the end of the file.
-  /// Throws Error: io; corrupt, with shard and offset (a header whose checksum is wrong, a header or data beyond the
-  /// end of the file, broken pax records); unsupported (sparse members, members continued from another volume).
+  /// Replaces `member` by the next one; false at the end of the file, or where other bytes than a header follow blocks
+  /// of zeros. A header that follows them continues the archive, as with tar --ignore-zeros. Throws Error: io; corrupt,
+  /// with shard and offset (a header whose checksum is wrong, a header or data beyond the end of the file, broken pax
+  /// records); unsupported (sparse members, members continued from another volume).
   bool next(TarMember& member);
+
+  /// After next() has returned false: the offset of bytes other than zeros that follow the end marker.
+  std::optional<std::uint64_t> after_end() const { return after_end_; }
 
   std::uint64_t size() const { return file_.size(); }  ///< bytes of the archive
   const ByteSource& source() const { return file_.source(); }
@@ -44,13 +47,14 @@ class TarMembers {
   std::string_view bytes_at(std::uint64_t offset, std::uint64_t length);
   std::optional<std::string_view> header_at(std::uint64_t offset);
   std::string_view extension_body(std::uint64_t header, std::uint64_t size);
-  bool ends_here(std::string_view block, std::uint64_t offset);
+  bool skip_zeros(std::uint64_t begin);
   void complete(TarMember& member, Overrides&& overrides);
 
   HeaderWindow file_;
   std::uint64_t next_ = 0;       // offset of the next header
   std::uint64_t last_data_ = 0;  // size of the last member: decides how much to read ahead
   PaxRecords global_;
+  std::optional<std::uint64_t> after_end_ = {};
 };
 
 }  // namespace penstock

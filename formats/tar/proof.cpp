@@ -60,7 +60,8 @@ class TarProof {
       reported = member.header;
       progress(reported, members_.size());
     }
-    return ends_sample() && begun_ == index_.size() && left_out_.attributes() == index_.attributes();
+    return ends_sample() && begun_ == index_.size() &&
+           left_out_.attributes(members_.after_end()) == index_.attributes();
   }
 
  private:

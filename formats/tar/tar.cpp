@@ -46,7 +46,8 @@ class TarIndexer {
     }
     if (progress) progress(members_.size(), members_.size());
     if (builder_.size() == 0 && !left_out_names_.empty()) throw no_samples();
-    if (const std::string attributes = left_out_.attributes(); attributes != "{}") builder_.set_attributes(attributes);
+    if (const std::string attributes = left_out_.attributes(members_.after_end()); attributes != "{}")
+      builder_.set_attributes(attributes);
     return std::move(builder_).finish();
   }
 
@@ -180,14 +181,15 @@ std::vector<std::filesystem::path> find_tar_shards(const std::filesystem::path& 
 
 }  // namespace
 
-const Format kTar{.name = "tar",
-                  .extension = ".tar",
-                  .find_shards = find_tar_shards,
-                  .index = index_tar,
-                  .stamp = probe_stamp,
-                  .write = write_tar,
-                  .room = tar_room,
-                  .proves = tar_proves,
-                  .reader = 2};  // 1: tells how many members belong to no sample; 2: tables may be text
+const Format kTar{
+    .name = "tar",
+    .extension = ".tar",
+    .find_shards = find_tar_shards,
+    .index = index_tar,
+    .stamp = probe_stamp,
+    .write = write_tar,
+    .room = tar_room,
+    .proves = tar_proves,
+    .reader = 3};  // 1: tells how many members belong to no sample; 2: tables may be text; 3: reads joined archives
 
 }  // namespace penstock

@@ -12,10 +12,12 @@ namespace penstock {
 /// Indexes: samples in file order. A member "a/b.seg.png" is field "seg.png" of sample "a/b" (see formats/tar/names.hpp
 /// and field_from_extension); a hard link is another name for its target's bytes. Directories, symbolic links, devices
 /// and members that belong to no sample are left out; the attributes count those that could be values ("left_out", see
-/// formats/tar/left_out.hpp) and name the first ("left_out_example"). Reads headers only.
-/// Throws Error: io; corrupt, with shard and offset: what TarMembers finds, a key that comes back after another one
-/// (interleaved samples), a field that a sample has twice, a hard link to nothing; unsupported: sparse members,
-/// compressed archives.
+/// formats/tar/left_out.hpp) and name the first ("left_out_example"). Archives that were joined (cat a.tar b.tar) are
+/// read to the end: two or more blocks of zeros end an archive only if
+/// no header follows them. A header after a lone block is corrupt. Other bytes after blocks of zeros are a warning.
+/// Reads headers only. Throws Error: io; corrupt, with shard and offset: what TarMembers finds, a key that comes back
+/// after another one (interleaved samples), a field that a sample has twice, a hard link to nothing; unsupported:
+/// sparse members, compressed archives.
 ///
 /// Writes: see formats/tar/writer.hpp.
 extern const Format kTar;

@@ -216,13 +216,45 @@ TEST_CASE("a field that a sample has twice is an error, also when only the spell
   CHECK(error->context().field == "jpg");
 }
 
-TEST_CASE("two zero blocks or the end of the file end an archive, and a lone zero block is an error") {
-  CHECK(contents(member("a.txt", "1")) == Strings{"a.txt=1"});
-  CHECK(contents(member("a.txt", "1") + std::string(512, '\0')) == Strings{"a.txt=1"});
-  CHECK(contents(member("a.txt", "1") + kEnd + member("b.txt", "2") + kEnd) == Strings{"a.txt=1"});
-  const auto error = failure(member("a.txt", "1") + std::string(512, '\0') + member("b.txt", "2") + kEnd);
+TEST_CASE("an archive ends at the end of the file, or at zero blocks that no member follows") {
+  const std::string one = member("a.txt", "1"), other = member("b.txt", "2"), zeros(512, '\0');
+  CHECK(contents(one) == Strings{"a.txt=1"});
+  CHECK(contents(one + zeros) == Strings{"a.txt=1"});
+  CHECK(contents(one + zeros + std::string(100, '\0')) == Strings{"a.txt=1"});
+  const Strings both{"a.txt=1", "b.txt=2"};
+  CHECK(contents(one + kEnd + other + kEnd) == both);
+  CHECK(contents(one + std::string(10240, '\0') + other) == both);
+  CHECK(contents(one + std::string(300 * 512, '\0') + other + std::string(20 * 512, '\0')) == both);
+  CHECK(contents(kEnd + one) == Strings{"a.txt=1"});
+  CHECK(Archive(one + kEnd + other + kEnd).index().attributes() == "{}");
+  const auto lone = failure(one + zeros + other + kEnd);
+  REQUIRE(lone);
+  CHECK(lone->context().offset == 1024);
+  const auto error = failure(one + kEnd + other + member("a.txt", "3") + kEnd);
   REQUIRE(error);
-  CHECK(error->context().offset == 1024);
+  CHECK(error->cause().find("the key comes back") != std::string::npos);
+}
+
+TEST_CASE("a global record holds until the end of its archive, and a hard link reaches over it") {
+  const std::string global = member("g", pax_record("size", "3"), 'g');
+  CHECK(contents(global + write_tar_header("a.txt", '0', 1) + padded("123") + kEnd + member("b.txt", "4567") + kEnd) ==
+        Strings{"a.txt=123", "b.txt=4567"});
+  CHECK(contents(member("a.txt", "1") + kEnd + hard_link("b.txt", "a.txt") + kEnd) == Strings{"a.txt=1", "b.txt=1"});
+}
+
+TEST_CASE("other bytes after the end of an archive are told with their offset, and an index with them is proved") {
+  const std::string one = member("a.txt", "1");
+  for (const auto& [bytes, offset] :
+       {std::pair{one + kEnd + std::string(700, 'x'), "2048"}, std::pair{one + std::string(512, '\0') + "x", "1536"},
+        std::pair{one + std::string(8192, '\0') + "signature", "9216"}}) {
+    const Archive archive(bytes);
+    const Index index = archive.index();
+    CHECK(contents(archive.path, index) == Strings{"a.txt=1"});
+    CHECK(index.attributes() == std::string(R"({"warnings":["non-zero bytes follow the end of the archive at )") +
+                                    "offset " + offset + R"(; they are not read"]})");
+    CHECK(kTar.proves(archive.path, index, {}));
+    CHECK_FALSE(kTar.proves(Archive(one + kEnd).path, index, {}));
+  }
 }
 
 TEST_CASE("an archive compressed as a whole is refused with advice") {
