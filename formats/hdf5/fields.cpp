@@ -10,6 +10,7 @@
 #include <penstock/formats/hdf5/fields.hpp>
 #include <penstock/formats/hdf5/links.hpp>
 #include <penstock/formats/hdf5/names.hpp>
+#include <penstock/formats/hdf5/samples.hpp>
 #include <penstock/formats/hdf5/texts.hpp>
 #include <penstock/formats/index/inline_piece.hpp>
 
@@ -20,6 +21,10 @@ constexpr std::uint64_t kOfNumber = 2, kOfLocation = 4;  // what a row costs tha
 constexpr std::uint64_t kKeysPerSpent = 4;               // bytes of keys, which shrink, but not like zeros
 constexpr std::uint64_t kMostPieces = std::uint64_t{1} << 24;
 constexpr std::array<std::string_view, 6> kKeyColumns{"key", "keys", "filename", "filenames", "id", "ids"};
+
+std::string last_part(const std::string& path) {
+  return path.substr(path.rfind('/') + 1);
+}
 
 std::string shown(const std::string& name) {
   return is_printable(name) ? name : hexadecimal(name);
@@ -62,6 +67,7 @@ class Reader {
         add(link);
       }
     }
+    read_nested();
     if (present_) read_presence();
     if (!contents_.keys) use_key_column();
     return std::move(contents_);
@@ -73,15 +79,18 @@ class Reader {
       if (!is_printable(link.name)) throw Error::unsupported("a name that is not printable UTF-8");
       const Hdf5Object object(file_, link.address);
       if (object.is_dataset()) {
-        add_dataset(link.name, object);
+        named_.insert(link.address);
+        add_dataset(link.name, object, contents_.fields);
       } else if (!object.is_group()) {
         throw Error::unsupported("neither dataset nor group");
       } else if (link.name == kHdf5Key) {
         contents_.keys = read_keys(object);
       } else if (link.name == kHdf5Present) {
         present_ = links_of(file_, object);
-      } else {
+      } else if (holds_bytes(object)) {
         contents_.fields.push_back(byte_field(object, link.name));
+      } else {
+        groups_.push_back(link);
       }
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::unsupported) throw error.in({.field = shown(link.name)});
@@ -89,32 +98,112 @@ class Reader {
     }
   }
 
-  void add_dataset(const std::string& name, const Hdf5Object& object) {
+  // Groups that are no field themselves. With very many objects in them they hold a dataset for each sample.
+  void read_nested() {
+    seen_.insert(file_.root());
+    for (const Hdf5Link& group : groups_) list_group(group.name, group.address, 0);
+    const bool few = datasets_.size() <= kMostHdf5Columns && seen_.size() <= kMostGroups;
+    for (const Hdf5Link& group : groups_) {
+      const auto inside = [&](const std::string& path) { return path.starts_with(group.name + "/"); };
+      const bool told = std::ranges::any_of(datasets_, inside, &Hdf5Link::name) ||
+                        std::ranges::any_of(contents_.left_out, inside, [](const auto& left) { return left.first; });
+      if (few && told) continue;
+      contents_.left_out[group.name] =
+          few ? "a group without datasets" : "a group: groups hold more datasets than columns are likely";
+    }
+    if (!few) return;
+    std::ranges::sort(datasets_, {}, &Hdf5Link::name);
+    for (const Hdf5Link& dataset : datasets_) add_nested(dataset);
+  }
+
+  void list_group(const std::string& path, std::uint64_t address, unsigned depth) {
+    constexpr unsigned kDeepestNested = 32;
+    constexpr std::size_t kLongestNested = 1024;
+    if (depth > kDeepestNested || path.size() > kLongestNested || !seen_.insert(address).second) return;
+    if (datasets_.size() > kMostHdf5Columns || seen_.size() > kMostGroups) return;
+    try {
+      const Hdf5Object group(file_, address);
+      if (depth > 0 && holds_bytes(group)) return datasets_.push_back({path, address});
+      for (const Hdf5Link& link : links_of(file_, group)) {
+        if (!is_printable(link.name) || datasets_.size() > kMostHdf5Columns) continue;
+        const std::string below = path + "/" + link.name;
+        if (link.address == kNoAddress) {
+          contents_.left_out[below] = "a soft or external link";
+          continue;
+        }
+        if (seen_.contains(link.address)) continue;
+        if (named_.contains(link.address)) {
+          contents_.left_out[below] = "another name of a dataset";
+          continue;
+        }
+        const Hdf5Object object(file_, link.address);
+        if (object.is_dataset()) {
+          named_.insert(link.address);
+          datasets_.push_back({below, link.address});
+        } else if (object.is_group()) {
+          list_group(below, link.address, depth + 1);
+        }
+      }
+    } catch (const Error& error) {
+      leave_out_nested(path, error);
+    }
+  }
+
+  void add_nested(const Hdf5Link& dataset) {
+    try {
+      const Hdf5Object object(file_, dataset.address);
+      if (object.is_dataset()) return add_dataset(dataset.name, object, contents_.nested);
+      contents_.nested.push_back(byte_field(object, dataset.name));
+    } catch (const Error& error) {
+      leave_out_nested(dataset.name, error);
+    }
+  }
+
+  // A broken object inside a group does not keep the top level from being read.
+  void leave_out_nested(const std::string& path, const Error& error) {
+    if (error.kind() != ErrorKind::unsupported && error.kind() != ErrorKind::corrupt) throw error.in({.field = path});
+    contents_.left_out[path] = error.cause();
+  }
+
+  void add_dataset(const std::string& name, const Hdf5Object& object, std::vector<Hdf5Field>& fields) {
     Hdf5Dataset dataset = describe(file_, object);
     const bool scalar = dataset.dims.empty();
     Hdf5Rows rows(file_, std::move(dataset));
     const Hdf5Type::Kind kind = rows.type().kind;
     const bool text = kind == Hdf5Type::Kind::fixed_text || kind == Hdf5Type::Kind::text;
     for (const Hdf5Attribute& attribute : attributes_of(file_, object)) note_classes(attribute);
-    if (text && names_classes(name) && contents_.classes.empty()) {
-      contents_.classes = read_texts(file_, rows, heap_);
-      return;
-    }
+    if (text && rows.shape().empty() && names_classes(last_part(name)))
+      return scalar ? note_scalar_classes(rows) : note_names(name, std::move(rows));
     if (scalar) throw Error::unsupported("a scalar, without rows");
     if (name == kHdf5Key) {
       contents_.keys = checked_keys(read_texts(file_, rows, heap_));
     } else if (kind == Hdf5Type::Kind::number || kind == Hdf5Type::Kind::opaque) {
-      contents_.fields.push_back(row_field(object, name, std::move(rows)));
+      fields.push_back(row_field(object, name, std::move(rows)));
     } else if (!rows.shape().empty() && !text) {
       throw Error::unsupported("rows of several sequences");
     } else if (!rows.shape().empty()) {
       std::vector<std::string> lists = json_texts(file_, rows, heap_);
-      contents_.fields.push_back(
-          Hdf5Field::of_values({.name = name, .codec = "json"}, std::move(rows), std::move(lists)));
+      fields.push_back(Hdf5Field::of_values({.name = name, .codec = "json"}, std::move(rows), std::move(lists)));
     } else {
-      contents_.fields.push_back(kind == Hdf5Type::Kind::fixed_text ? text_field(name, std::move(rows))
-                                                                    : heap_field(name, std::move(rows)));
+      fields.push_back(strings_field(name, std::move(rows)));
     }
+  }
+
+  Hdf5Field strings_field(const std::string& name, Hdf5Rows rows) {
+    return rows.type().kind == Hdf5Type::Kind::fixed_text ? text_field(name, std::move(rows))
+                                                          : heap_field(name, std::move(rows));
+  }
+
+  void note_scalar_classes(const Hdf5Rows& rows) {
+    if (!contents_.classes.empty() || !contents_.names.empty()) throw Error::unsupported("a scalar, without rows");
+    contents_.classes = read_texts(file_, rows, heap_);
+  }
+
+  // Whether these are class names or a text for each sample depends on the number of samples.
+  void note_names(const std::string& name, Hdf5Rows rows) {
+    std::vector<std::string> texts = read_texts(file_, rows, heap_);
+    contents_.names.push_back(
+        {.field = strings_field(name, std::move(rows)), .texts = std::move(texts), .first = contents_.classes.empty()});
   }
 
   Hdf5Field row_field(const Hdf5Object& object, const std::string& name, Hdf5Rows rows) {
@@ -130,7 +219,7 @@ class Reader {
   }
 
   static std::string text_codec(const std::string& name) {
-    const std::string codec = field_from_extension(name).codec;
+    const std::string codec = field_from_extension(last_part(name)).codec;
     return kind_of_codec(codec) == ValueKind::text ? codec : "txt";
   }
 
@@ -154,7 +243,7 @@ class Reader {
     if (type.kind == Hdf5Type::Kind::text) schema.codec = text_codec(name);
     // Sequences of bytes are, nearly always, encoded values: the codec is that of the name, else that of the bytes.
     if (type.kind == Hdf5Type::Kind::sequence && type.dtype == DType::u8)
-      schema.codec = field_from_extension(name).codec;
+      schema.codec = field_from_extension(last_part(name)).codec;
     const bool swapped = type.swapped;
     return Hdf5Field::of_locations(std::move(schema), std::move(rows), std::move(locations), swapped);
   }
@@ -168,6 +257,14 @@ class Reader {
     return {file_, describe(file_, object)};
   }
 
+  bool holds_bytes(const Hdf5Object& group) const {
+    const std::vector<Hdf5Link> links = links_of(file_, group);
+    const auto has = [&](std::string_view name) {
+      return std::ranges::any_of(links, [&](const Hdf5Link& link) { return link.name == name; });
+    };
+    return has(kHdf5Bytes) && has(kHdf5Offsets);
+  }
+
   Hdf5Field byte_field(const Hdf5Object& group, const std::string& name) {
     constexpr const char* kOther = "a group without bytes and offsets";
     const std::vector<Hdf5Link> links = links_of(file_, group);
@@ -176,7 +273,7 @@ class Reader {
     if (bytes.type().kind != Hdf5Type::Kind::number || !bytes.shape().empty() || bytes.row_bytes() != 1)
       throw Error::unsupported("its bytes are not uint8 in one dimension");
     const std::string codec =
-        text_attribute(file_, group, kHdf5Codec, heap_).value_or(field_from_extension(name).codec);
+        text_attribute(file_, group, kHdf5Codec, heap_).value_or(field_from_extension(last_part(name)).codec);
     return Hdf5Field::of_offsets({.name = name, .codec = codec}, std::move(bytes), numbers_of(file_, offsets));
   }
 
@@ -208,10 +305,10 @@ class Reader {
   // A column of different, printable strings that is called like keys are: it stays a field, too.
   void use_key_column() {
     for (const std::string_view name : kKeyColumns) {
-      for (const Hdf5Field& field : contents_.fields) {
+      for (const Hdf5Field& field : contents_.fields.empty() ? contents_.nested : contents_.fields) {
         const Hdf5Type::Kind kind = field.rows().type().kind;
         const bool text = kind == Hdf5Type::Kind::fixed_text || kind == Hdf5Type::Kind::text;
-        if (field.name() != name || !text || !field.rows().shape().empty()) continue;
+        if (last_part(field.name()) != name || !text || !field.rows().shape().empty()) continue;
         std::vector<std::string> keys = read_texts(file_, field.rows(), heap_);
         std::unordered_set<std::string_view> different;
         const bool good = std::all_of(keys.begin(), keys.end(), [&](const std::string& key) {
@@ -219,6 +316,7 @@ class Reader {
         });
         if (!good || keys.empty()) continue;
         contents_.keys = std::move(keys);
+        contents_.keys_are_field = true;
         return;
       }
     }
@@ -236,11 +334,25 @@ class Reader {
   }
 
   void read_presence() {
-    for (Hdf5Field& field : contents_.fields) {
-      const auto found = std::find_if(present_->begin(), present_->end(),
-                                      [&](const Hdf5Link& link) { return link.name == field.name(); });
-      if (found == present_->end() || found->address == kNoAddress) continue;
-      const Hdf5Rows rows(file_, describe(file_, Hdf5Object(file_, found->address)));
+    for (std::vector<Hdf5Field>* fields : {&contents_.fields, &contents_.nested})
+      for (Hdf5Field& field : *fields) read_presence_of(field);
+  }
+
+  void read_presence_of(Hdf5Field& field) {
+    std::vector<Hdf5Link> links = *present_;
+    for (std::size_t begin = 0; begin <= field.name().size();) {
+      const std::size_t end = std::min(field.name().find('/', begin), field.name().size());
+      const std::string name = field.name().substr(begin, end - begin);
+      const auto found = std::ranges::find(links, name, &Hdf5Link::name);
+      if (found == links.end() || found->address == kNoAddress) return;
+      const Hdf5Object object(file_, found->address);
+      begin = end + 1;
+      if (begin <= field.name().size()) {
+        if (object.is_dataset()) return;
+        links = links_of(file_, object);
+        continue;
+      }
+      const Hdf5Rows rows(file_, describe(file_, object));
       const std::vector<std::uint64_t> numbers = numbers_of(file_, rows);
       field.set_present(std::vector<std::uint8_t>(numbers.begin(), numbers.end()));
     }
@@ -250,6 +362,11 @@ class Reader {
   Hdf5Collections heap_;
   Hdf5Contents contents_;
   std::optional<std::vector<Hdf5Link>> present_;
+  static constexpr std::size_t kMostGroups = 1024;
+  std::vector<Hdf5Link> groups_;             // of the top level, that are no field
+  std::vector<Hdf5Link> datasets_;           // in them, by path, and groups of bytes
+  std::unordered_set<std::uint64_t> seen_;   // addresses of groups
+  std::unordered_set<std::uint64_t> named_;  // addresses of datasets
 };
 
 }  // namespace
@@ -288,6 +405,24 @@ Hdf5Field Hdf5Field::of_values(FieldSchema schema, Hdf5Rows rows, std::vector<st
 
 std::uint64_t Hdf5Field::count() const {
   return kind_ == Kind::offsets ? numbers_.size() - 1 : rows_.count();
+}
+
+ColumnSize Hdf5Field::size() const {
+  std::uint64_t bytes = rows_.count() * rows_.row_bytes();
+  if (kind_ == Kind::offsets) bytes = numbers_.back();
+  if (kind_ == Kind::locations || kind_ == Kind::swapped_locations) bytes = 0;
+  for (const Hdf5Collections::Location& location : locations_) bytes += location.length;
+  return {.name = name(),
+          .rows = count(),
+          .row = schema_.fixed ? schema_.shape : Shape(),
+          .bytes = bytes,
+          .numbers = kind_ == Kind::rows && rows_.type().kind == Hdf5Type::Kind::number};
+}
+
+bool Hdf5Field::is_whole_number() const {
+  const DType dtype = schema_.dtype;
+  return kind_ == Kind::rows && rows_.type().kind == Hdf5Type::Kind::number && schema_.shape.empty() &&
+         dtype != DType::f16 && dtype != DType::bf16 && dtype != DType::f32 && dtype != DType::f64;
 }
 
 void Hdf5Field::set_present(std::vector<std::uint8_t> present) {

@@ -11,6 +11,7 @@
 #include <penstock/formats/hdf5/heap.hpp>
 #include <penstock/formats/hdf5/rows.hpp>
 #include <penstock/formats/index.hpp>
+#include <penstock/formats/index/shared_rows.hpp>
 #include <penstock/formats/schema.hpp>
 
 namespace penstock {
@@ -35,6 +36,8 @@ class Hdf5Field {
   const FieldSchema& schema() const { return schema_; }
   const Hdf5Rows& rows() const { return rows_; }
   std::uint64_t count() const;
+  ColumnSize size() const;
+  bool is_whole_number() const;  ///< of each sample, as labels are
   /// One byte per sample, 0 where it lacks the field. Throws Error: corrupt, unless there are count() of them.
   void set_present(std::vector<std::uint8_t> present);
   void add_blocks(IndexBuilder& builder);
@@ -55,14 +58,25 @@ class Hdf5Field {
   std::vector<std::uint8_t> present_;  // empty when every sample has the field
 };
 
-struct Hdf5Contents {
-  std::vector<Hdf5Field> fields;                 ///< in the order of their names
-  std::optional<std::vector<std::string>> keys;  ///< nothing in files without them
-  std::vector<std::string> classes;              ///< names, where the file has them
-  std::map<std::string, std::string> left_out;   ///< name -> reason
+/// A column of strings called like class names are: these, or a text for each sample.
+struct Hdf5Names {
+  Hdf5Field field;
+  std::vector<std::string> texts;
+  bool first;  ///< no attribute had class names before it
 };
 
-/// Describes everything at the top level. Throws Error: corrupt; io.
+struct Hdf5Contents {
+  std::vector<Hdf5Field> fields;                 ///< of the top level, in the order of their names
+  std::vector<Hdf5Field> nested;                 ///< in groups, named by their paths, in the order of these
+  std::vector<Hdf5Names> names;                  ///< not among the fields
+  std::optional<std::vector<std::string>> keys;  ///< nothing in files without them
+  bool keys_are_field = false;                   ///< they are a column called like keys, not `__key__`
+  std::vector<std::string> classes;              ///< names, if an attribute or a scalar has them
+  std::map<std::string, std::string> left_out;   ///< path -> reason
+};
+
+/// Describes everything at the top level, and in groups as long as these hold at most kMostHdf5Columns datasets.
+/// Throws Error: corrupt; io.
 Hdf5Contents read_hdf5_contents(const Hdf5File& file);
 
 /// The names under which files keep class names, as attributes or as datasets of strings.

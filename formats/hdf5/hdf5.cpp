@@ -1,8 +1,10 @@
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <new>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <system_error>
@@ -18,6 +20,7 @@
 #include <penstock/formats/index/indexed_path.hpp>
 #include <penstock/formats/index/row_key.hpp>
 #include <penstock/formats/index/row_limit.hpp>
+#include <penstock/formats/index/shared_rows.hpp>
 #include <penstock/formats/io/folder_entries.hpp>
 #include <penstock/formats/places/places.hpp>
 
@@ -44,22 +47,107 @@ std::vector<fs::path> find_hdf5(const fs::path& path) {
   return shards;
 }
 
-// Rows that most fields have; the larger count when two are as frequent.
-std::uint64_t shared_count(const std::vector<Hdf5Field>& fields) {
-  std::map<std::uint64_t, std::size_t> votes;
-  for (const Hdf5Field& field : fields) ++votes[field.count()];
-  const auto most =
-      std::max_element(votes.begin(), votes.end(), [](const auto& a, const auto& b) { return a.second <= b.second; });
-  return votes.empty() ? 0 : most->first;
+constexpr const char* kRemedy =
+    "move the columns of the samples to a separate file, or add __key__, a text for each sample";
+
+std::vector<ColumnSize> sizes_of(const std::vector<Hdf5Field>& fields) {
+  std::vector<ColumnSize> sizes;
+  for (const Hdf5Field& field : fields) sizes.push_back(field.size());
+  return sizes;
+}
+
+// How many dimensions all columns begin with: 1 where they share nothing but their number of rows.
+std::size_t shared_dimensions(const std::vector<ColumnSize>& columns) {
+  Shape shared = columns.front().row;
+  for (const ColumnSize& column : columns) {
+    const auto [end, other] = std::ranges::mismatch(shared, column.row);
+    shared.erase(end, shared.end());
+  }
+  return 1 + shared.size();
+}
+
+// The last parts of their paths.
+bool have_words_as_names(const std::vector<ColumnSize>& columns) {
+  return std::ranges::all_of(columns, [](const ColumnSize& column) {
+    return column.name.find_first_of(".0123456789", column.name.rfind('/') + 1) == std::string::npos;
+  });
+}
+
+bool differ_in_type(const std::vector<const Hdf5Field*>& fields) {
+  const auto other = [&](const Hdf5Field* field) {
+    return field->schema().codec != fields[0]->schema().codec || field->schema().dtype != fields[0]->schema().dtype;
+  };
+  return std::ranges::any_of(fields, other);
+}
+
+// Whether datasets in groups are columns of samples, not each a sample of its own. Samples of one kind have the same
+// type, and several groups that are samples have the same names in them; columns share nothing but their number of
+// rows.
+bool are_columns(const std::vector<Hdf5Field>& nested) {
+  if (nested.size() < 2) return false;
+  std::set<std::string> names;
+  for (const Hdf5Field& field : nested) names.insert(field.name().substr(field.name().rfind('/') + 1));
+  const bool splits = std::ranges::all_of(nested, names_split, &Hdf5Field::name);
+  if (names.size() < nested.size() && !splits) return false;
+  const auto count = rows_by_evidence(sizes_of(nested));
+  if (!count || *count == 0) return false;
+  std::vector<const Hdf5Field*> fields;
+  std::vector<ColumnSize> columns;
+  for (const Hdf5Field& field : nested) {
+    if (field.count() != *count) continue;
+    fields.push_back(&field);
+    columns.push_back(field.size());
+  }
+  if (columns.size() < 2 || shared_dimensions(columns) > 1) return false;
+  const bool some_are_scalars =
+      std::ranges::any_of(columns, [](const ColumnSize& column) { return column.row.empty(); });
+  return differ_in_type(fields) || (some_are_scalars && have_words_as_names(columns));
+}
+
+// `__key__` decides. A column that is only called like keys decides if other columns have its length. The top level
+// goes before groups.
+std::uint64_t count_samples(Hdf5Contents& contents) {
+  const std::vector<ColumnSize> top = sizes_of(contents.fields), nested = sizes_of(contents.nested);
+  std::vector<ColumnSize> all = top;
+  all.insert(all.end(), nested.begin(), nested.end());
+  if (contents.keys) {
+    const auto alike = std::ranges::count(all, contents.keys->size(), &ColumnSize::rows);
+    if (!contents.keys_are_field || alike > 1 || all.size() == 1) return contents.keys->size();
+    contents.keys.reset();
+  }
+  if (const auto rows = top.empty() ? std::nullopt : rows_by_evidence(top, nested)) return *rows;
+  return shared_rows(all, kRemedy);
 }
 
 void leave_out_other_counts(Hdf5Contents& contents, std::uint64_t count) {
   std::erase_if(contents.fields, [&](const Hdf5Field& field) {
     if (field.count() == count) return false;
-    contents.left_out[field.name()] =
-        std::to_string(field.count()) + " rows where the samples are " + std::to_string(count);
+    contents.left_out[field.name()] = other_rows(field.count(), count);
     return true;
   });
+}
+
+// Strings called like class names are a column if there is one for each sample and some repeat.
+void resolve_names(Hdf5Contents& contents, std::uint64_t count, std::vector<std::string>& warnings) {
+  bool known = !contents.classes.empty();
+  const bool labels = std::ranges::any_of(
+      contents.fields, [&](const Hdf5Field& field) { return field.count() == count && field.is_whole_number(); });
+  for (Hdf5Names& names : contents.names) {
+    const std::string& name = names.field.name();
+    const bool differ = std::set<std::string_view>(names.texts.begin(), names.texts.end()).size() == names.texts.size();
+    const bool of_samples = names.texts.size() == count;
+    const bool classes = !of_samples || (differ && labels);
+    if (of_samples && differ)
+      warnings.push_back(name + " has a different text for each of the samples: it is taken for " +
+                         (classes ? "class names, as there are labels" : "a field, as there are no labels"));
+    if (classes && (names.first || !known)) {
+      if (!known || names.first) contents.classes = std::move(names.texts);
+      for (Hdf5Names& later : contents.names) later.first = false;
+      known = true;
+    } else {
+      contents.fields.push_back(std::move(names.field));
+    }
+  }
 }
 
 Error nothing_readable(const std::map<std::string, std::string>& left_out) {
@@ -87,15 +175,6 @@ nlohmann::json costs_of(const Hdf5Contents& contents) {
                           "), it is read many times faster";
   }
   return costs;
-}
-
-nlohmann::json attributes_json(const std::vector<std::string>& classes, const nlohmann::json& costs,
-                               const std::map<std::string, std::string>& left_out) {
-  nlohmann::json attributes = nlohmann::json::object();
-  if (!classes.empty()) attributes["classes"] = classes;
-  if (!costs.empty()) attributes["costs"] = costs;
-  if (!left_out.empty()) attributes["left_out"] = left_out;
-  return attributes;
 }
 
 // Rows that are not stored, or whose chunks are one run of zeros, take as much of an index as any others.
@@ -127,24 +206,45 @@ void add_rows(Hdf5Contents& contents, std::uint64_t count, IndexBuilder& builder
   if (progress) progress(count, count);
 }
 
+bool read_as_columns(const Hdf5Contents& contents) {
+  const bool keyed = contents.keys && !contents.keys_are_field && !contents.nested.empty();
+  if (contents.fields.empty()) return keyed || are_columns(contents.nested);
+  return contents.fields.size() <= kMostHdf5Columns;
+}
+
+// Leaves the fields that are columns of the samples, in the order of their names. Returns the number of samples.
+std::uint64_t take_columns(Hdf5Contents& contents, std::vector<std::string>& warnings) {
+  const std::uint64_t count = count_samples(contents);
+  std::ranges::move(contents.nested, std::back_inserter(contents.fields));
+  resolve_names(contents, count, warnings);
+  leave_out_other_counts(contents, count);
+  std::ranges::stable_sort(contents.fields, {}, &Hdf5Field::name);
+  if (contents.fields.empty()) throw nothing_readable(contents.left_out);
+  return count;
+}
+
 Index build(const Hdf5File& file, IndexBuilder builder, const OpenProgress& progress) {
   Hdf5Contents contents = read_hdf5_contents(file);
-  const std::uint64_t count = contents.keys ? contents.keys->size() : shared_count(contents.fields);
-  nlohmann::json costs = nlohmann::json::object();
-  const bool columns = contents.fields.size() <= kMostHdf5Columns;
-  if (columns) leave_out_other_counts(contents, count);
-  if (columns && !contents.fields.empty()) {
+  nlohmann::json attributes = nlohmann::json::object();
+  if (read_as_columns(contents)) {
+    std::vector<std::string> warnings;
+    const std::uint64_t count = take_columns(contents, warnings);
     spend_for_index(file, contents, count);
     require_row_limit(count, contents.fields.size(), file.size());
-    costs = costs_of(contents);
+    if (nlohmann::json costs = costs_of(contents); !costs.empty()) attributes["costs"] = std::move(costs);
+    if (!warnings.empty()) attributes["warnings"] = warnings;
     add_rows(contents, count, builder, progress);
   } else {
+    for (const Hdf5Names& names : contents.names)
+      if (contents.classes.empty() || names.first) contents.classes = names.texts;
     std::map<std::string, std::string> left_out;
     index_hdf5_samples(file, builder, contents.classes, left_out, progress);
     if (builder.size() == 0) throw nothing_readable(left_out.empty() ? contents.left_out : left_out);
     contents.left_out = std::move(left_out);
+    attributes["layout"] = "a dataset for each sample";
   }
-  const nlohmann::json attributes = attributes_json(contents.classes, costs, contents.left_out);
+  if (!contents.classes.empty()) attributes["classes"] = contents.classes;
+  if (!contents.left_out.empty()) attributes["left_out"] = contents.left_out;
   if (!attributes.empty()) builder.set_attributes(attributes.dump());
   return std::move(builder).finish();
 }
@@ -174,6 +274,6 @@ constinit const Format kHdf5{.name = "hdf5",
                              .stamp = hdf5_stamp,
                              .write = write_hdf5,
                              .room = hdf5_room,
-                             .reader = 3};
+                             .reader = 4};
 
 }  // namespace penstock

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <penstock/base/error.hpp>
+#include <penstock/base/printable.hpp>
 #include <penstock/formats/hdf5/file.hpp>
 #include <penstock/formats/hdf5/names.hpp>
 #include <penstock/formats/hdf5/types.hpp>
@@ -81,7 +82,9 @@ class Hdf5Layout {
 
   hid_t root() const { return file_.get(); }
 
-  Hdf5Handle group(const std::string& name) const {
+  Hdf5Handle group(const std::string& name) {
+    make_groups_of(name);
+    groups_.insert(name);
     return made(H5Gcreate2(file_.get(), name.c_str(), H5P_DEFAULT, group_properties_.get(), H5P_DEFAULT));
   }
 
@@ -98,6 +101,14 @@ class Hdf5Layout {
     const bool empty = std::find(dims.begin(), dims.end(), 0U) != dims.end();
     if (offset == HADDR_UNDEF && !empty) throw failure();
     return {std::move(dataset), offset == HADDR_UNDEF ? 0 : offset};
+  }
+
+  /// The groups that the path leads through, in the file itself.
+  void make_groups_of(const std::string& path) {
+    for (std::size_t slash = path.find('/'); slash != std::string::npos; slash = path.find('/', slash + 1)) {
+      const std::string above = path.substr(0, slash);
+      if (!groups_.contains(above)) static_cast<void>(group(above));
+    }
   }
 
   void attribute(hid_t object, const char* name, const std::string& value) const {
@@ -130,6 +141,7 @@ class Hdf5Layout {
   Hdf5Handle file_;
   Hdf5Handle space_properties_;
   Hdf5Handle group_properties_;
+  std::set<std::string> groups_;  // by their paths
 };
 
 void write_at(int fd, std::span<const std::byte> bytes, std::uint64_t offset, const fs::path& path) {
@@ -145,14 +157,13 @@ class Hdf5Writer final : public ShardWriter {
     if (fs::exists(path, ignored)) throw Error::io(EEXIST, "cannot create " + path.string());
     std::set<std::string> taken{kHdf5Key, kHdf5Present};
     for (const FieldSchema& field : options.fields) {
-      const bool possible = !field.name.empty() && field.name != "." && field.name.find('/') == std::string::npos &&
-                            field.name.find('\0') == std::string::npos;
-      if (!possible || !taken.insert(field.name).second) {
+      if (!can_be_path(field.name) || !taken.insert(field.name).second) {
         throw Error::unsupported("HDF5 cannot hold a field of this name here",
                                  {.shard = path.string(), .field = field.name});
       }
       columns_.push_back({.schema = field, .values = SpillBuffer(temporary_name(std::to_string(columns_.size())))});
     }
+    for (const std::string& name : taken) require_no_object_above(name, taken);
   }
 
   void add(std::string_view key, std::span<const FieldValue> fields) override {
@@ -194,6 +205,25 @@ class Hdf5Writer final : public ShardWriter {
  private:
   std::uint64_t samples() const { return keys_.present.size(); }
 
+  // A path of groups, and of the dataset or group that is the field.
+  static bool can_be_path(const std::string& name) {
+    if (name.empty() || name.find('\0') != std::string::npos) return false;
+    for (std::size_t begin = 0; begin <= name.size();) {
+      const std::size_t end = std::min(name.find('/', begin), name.size());
+      if (end == begin || name.substr(begin, end - begin) == ".") return false;
+      begin = end + 1;
+    }
+    return true;
+  }
+
+  void require_no_object_above(const std::string& name, const std::set<std::string>& taken) const {
+    for (std::size_t slash = name.find('/'); slash != std::string::npos; slash = name.find('/', slash + 1)) {
+      if (taken.contains(name.substr(0, slash)))
+        throw Error::unsupported("HDF5 cannot hold a field of this name beside " + double_quoted(name.substr(0, slash)),
+                                 {.shard = path_.string(), .field = name});
+    }
+  }
+
   fs::path temporary_name(const std::string& column) const {
     fs::path name = path_;
     return name += "." + column + ".spool";
@@ -212,6 +242,7 @@ class Hdf5Writer final : public ShardWriter {
       const Hdf5Handle present = layout.group(kHdf5Present);
       for (const Column& column : columns_) {
         if (column.complete()) continue;
+        layout.make_groups_of(std::string(kHdf5Present) + "/" + column.schema.name);
         const auto place = layout.dataset(present.get(), column.schema.name, DType::u8, {samples()});
         later(place.offset, std::as_bytes(std::span(column.present)));
       }
@@ -226,7 +257,8 @@ class Hdf5Writer final : public ShardWriter {
     later(place.offset, std::as_bytes(std::span(column.ends)));
   }
 
-  void lay_out_rows(const Hdf5Layout& layout, Column& column) {
+  void lay_out_rows(Hdf5Layout& layout, Column& column) {
+    layout.make_groups_of(column.schema.name);
     std::vector<hsize_t> dims{samples()};
     for (const std::int64_t extent : column.schema.shape) dims.push_back(static_cast<hsize_t>(extent));
     const auto place = layout.dataset(layout.root(), column.schema.name, column.schema.dtype, dims);

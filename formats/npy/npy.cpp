@@ -12,6 +12,7 @@
 #include <penstock/formats/index/probe_stamp.hpp>
 #include <penstock/formats/index/row_key.hpp>
 #include <penstock/formats/index/row_limit.hpp>
+#include <penstock/formats/index/shared_rows.hpp>
 #include <penstock/formats/npy/header.hpp>
 #include <penstock/formats/npy/npy.hpp>
 #include <penstock/formats/places/places.hpp>
@@ -34,6 +35,10 @@ struct Array {
   std::optional<std::uint32_t> block_number = {};
 
   std::uint64_t rows() const { return static_cast<std::uint64_t>(header.shape.front()); }
+  Shape row() const { return {header.shape.begin() + 1, header.shape.end()}; }
+  ColumnSize size() const {
+    return {.name = name, .rows = rows(), .row = row(), .bytes = rows() * header.row_bytes(), .numbers = true};
+  }
 };
 
 /// `available` bytes follow the header. Throws Error: unsupported, corrupt.
@@ -101,11 +106,8 @@ class NpyIndexer {
     builder_.add_file({.path = file_.shard(), .size = file_.size(), .stamp = archive ? zip_stamp(file_) : 0});
     std::vector<std::uint32_t> fields;
     for (Array& array : arrays_) {
-      fields.push_back(builder_.field({.name = array.name,
-                                       .codec = "raw",
-                                       .dtype = array.header.dtype,
-                                       .shape = Shape(array.header.shape.begin() + 1, array.header.shape.end()),
-                                       .fixed = true}));
+      fields.push_back(builder_.field(
+          {.name = array.name, .codec = "raw", .dtype = array.header.dtype, .shape = array.row(), .fixed = true}));
       if (array.block) array.block_number = builder_.add_block(*array.block);
     }
     require_rows_are_few(count);
@@ -145,16 +147,18 @@ class NpyIndexer {
     throw file_.unsupported("an archive without arrays (*.npy)", 0);
   }
 
-  // Rows that most arrays have; the larger count when two are as frequent.
   std::uint64_t leave_out_other_counts() {
-    std::map<std::uint64_t, std::size_t> votes;
-    for (const Array& array : arrays_) ++votes[array.rows()];
-    const std::uint64_t count = std::max_element(votes.begin(), votes.end(), [](const auto& a, const auto& b) {
-                                  return a.second <= b.second;
-                                })->first;
+    std::vector<ColumnSize> columns;
+    for (const Array& array : arrays_) columns.push_back(array.size());
+    std::uint64_t count = 0;
+    try {
+      count = shared_rows(columns, "save the arrays of the samples to a separate file");
+    } catch (const Error& error) {
+      throw error.in({.shard = file_.shard()});
+    }
     std::erase_if(arrays_, [&](const Array& array) {
       if (array.rows() == count) return false;
-      left_out_[array.name] = std::to_string(array.rows()) + " rows where the samples are " + std::to_string(count);
+      left_out_[array.name] = other_rows(array.rows(), count);
       return true;
     });
     return count;
@@ -217,6 +221,7 @@ constinit const Format kNpy{.name = "npy",
                             .index = index_npy,
                             .stamp = probe_stamp,
                             .write = nullptr,
-                            .proves = npy_proves};
+                            .proves = npy_proves,
+                            .reader = 1};  // 1: evidence decides which arrays are rows
 
 }  // namespace penstock

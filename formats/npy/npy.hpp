@@ -8,8 +8,8 @@ namespace penstock {
 /// Found: a single file named *.npy or *.npz, or one that begins as .npy does. (A folder of such files is a folder of
 /// files, each a value.)
 ///
-/// .npy: N rows are N samples of one field, "value". .npz: each array of N rows is a field with the array's name; N is
-/// the count that most arrays have, the larger where two are as frequent. Fields are "raw" with fixed dtype and shape;
+/// .npy: N rows are N samples of one field, "value". .npz: each array of N rows is a field with the array's name;
+/// shared_rows() decides what N is. Fields are "raw" with fixed dtype and shape;
 /// keys are the rows' numbers. Rows are extents; of a deflated member slices of one block, which all samples share
 /// (write with savez, not savez_compressed, for random access); big-endian rows are blocks of their own.
 ///

@@ -1,7 +1,9 @@
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <map>
 #include <random>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -110,12 +112,36 @@ TEST_CASE("two packs of the same samples are the same bytes") {
   CHECK(contents[0] == contents[1]);
 }
 
+TEST_CASE("fields whose names are paths lie in groups, with and without the shard's index") {
+  const TemporaryFolder folder;
+  const std::vector<FieldSchema> fields{
+      {.name = "a/b/rows", .codec = "raw", .dtype = DType::u8, .shape = {2}, .fixed = true},
+      {.name = "a/txt", .codec = "txt"},
+      {.name = "some/txt", .codec = "txt"}};
+  const auto writer = kHdf5.write(folder / "s.h5", {.fields = fields});
+  const auto value = [](std::uint32_t field, const std::string& bytes) {
+    return FieldValue{.field = field, .bytes = std::as_bytes(std::span(bytes)), .crc32c = 0, .header = {}};
+  };
+  const std::string rows = "12", text = "one";
+  writer->add("x", std::array{value(0, rows), value(1, text), value(2, text)});
+  writer->add("y", std::array{value(0, rows), value(1, text)});
+  writer->finish();
+  const Index index = kHdf5.index(folder / "s.h5", folder.path(), {});
+  using Fields = std::map<std::string, std::string>;
+  CHECK(all_fields(index, folder.path()) ==
+        std::map<std::string, Fields>{{"x", {{"a/b/rows", "12"}, {"a/txt", "one"}, {"some/txt", "one"}}},
+                                      {"y", {{"a/b/rows", "12"}, {"a/txt", "one"}}}});
+}
+
 TEST_CASE("field names that HDF5 cannot hold are refused, as is a place that cannot be written") {
   const TemporaryFolder folder;
-  for (const char* name : {"", ".", "a/b", "__key__", "__present__"}) {
+  for (const char* name : {"", ".", "/a", "a/", "a//b", "a/./b", "__key__", "__key__/a", "__present__"}) {
+    CAPTURE(name);
     const std::vector<FieldSchema> fields{{.name = name, .codec = ""}};
     CHECK(kind_of_failure([&] { kHdf5.write(folder / "s.h5", {.fields = fields}); }) == ErrorKind::unsupported);
   }
+  const std::vector<FieldSchema> fields{{.name = "a", .codec = ""}, {.name = "a/b", .codec = ""}};
+  CHECK(kind_of_failure([&] { kHdf5.write(folder / "s.h5", {.fields = fields}); }) == ErrorKind::unsupported);
   const auto writer = kHdf5.write(folder / "absent" / "s.h5", {.fields = random_sample_fields()});
   CHECK(kind_of_failure([&] { writer->finish(); }) == ErrorKind::io);
 }
