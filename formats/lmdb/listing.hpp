@@ -36,6 +36,11 @@ class LmdbListing {
   /// Removes values that describe the file and are no samples: names that begin with two underscores, "num-samples".
   /// Returns how many there were; a file of nothing else keeps them.
   std::uint64_t drop_descriptions();
+  /// Removes the values whose names are `unwanted`.
+  template <typename Unwanted>
+  void drop(const Unwanted& unwanted) {
+    std::erase_if(values_, [&](const Value& value) { return unwanted(name(value)); });
+  }
 
  private:
   std::string text_;

@@ -14,6 +14,7 @@
 #include <penstock/formats/io/folder_entries.hpp>
 #include <penstock/formats/lmdb/listing.hpp>
 #include <penstock/formats/lmdb/lmdb.hpp>
+#include <penstock/formats/lmdb/metadata.hpp>
 #include <penstock/formats/lmdb/pages.hpp>
 #include <penstock/formats/lmdb/records.hpp>
 #include <penstock/formats/lmdb/values.hpp>
@@ -138,8 +139,9 @@ void build_plain(IndexBuilder& builder, std::uint32_t file, const Contents& cont
   }
 }
 
-std::string attributes_of(const Contents& contents, std::uint64_t members) {
+std::string attributes_of(const Contents& contents, const LmdbMetadata& metadata, std::uint64_t members) {
   nlohmann::ordered_json attributes = nlohmann::ordered_json::object();
+  if (!metadata.left_out.empty()) attributes["left_out"] = metadata.left_out;
   if (contents.left_out_databases != 0) attributes["left_out_databases"] = contents.left_out_databases;
   if (contents.left_out_values != 0) attributes["left_out_values"] = contents.left_out_values;
   if (members != 0) attributes["left_out_members"] = members;
@@ -148,7 +150,10 @@ std::string attributes_of(const Contents& contents, std::uint64_t members) {
 
 Index index_lmdb(const fs::path& shard, const fs::path& root, const OpenProgress& progress) {
   const LmdbPages pages(data_file(shard));
-  const Contents contents = list(pages, shard, progress);
+  Contents contents = list(pages, shard, progress);
+  const LmdbMetadata metadata =
+      contents.databases.empty() ? drop_metadata(contents.listing, data_file(shard)) : LmdbMetadata();
+  contents.numbered = contents.numbered || metadata.counts_samples;
   IndexBuilder builder;
   const std::uint32_t file = builder.add_file({indexed_path(data_file(shard), root), pages.file_size(), pages.stamp()});
   std::uint64_t members = 0;
@@ -162,7 +167,7 @@ Index index_lmdb(const fs::path& shard, const fs::path& root, const OpenProgress
     throw error.in({.shard = shard.string()});
   }
   pages.require_unchanged();
-  builder.set_attributes(attributes_of(contents, members));
+  builder.set_attributes(attributes_of(contents, metadata, members));
   return std::move(builder).finish();
 }
 
@@ -184,6 +189,7 @@ constinit const Format kLmdb{.name = "lmdb",
                              .write = write_lmdb,
                              .longest_name = 511,  // as LMDB is built unless told otherwise: MDB_MAXKEYSIZE
                              .room = lmdb_room,
-                             .watched = watched_lmdb};
+                             .watched = watched_lmdb,
+                             .reader = 1};  // 1: numbers and lists of names are no samples
 
 }  // namespace penstock

@@ -12,8 +12,9 @@ namespace penstock {
 /// give more than 256 fields (names that are decimal numbers). Names that are not printable UTF-8 are shown as their
 /// hexadecimal digits. Where named databases hold more than the main one, a database is a field and its names are keys.
 /// Values that are Caffe Datums or msgpack maps are samples of several fields (see formats/lmdb/values.hpp), OCR's
-/// "image-000000001" is a field before its key (see formats/lmdb/listing.hpp). What is left out is counted in the
-/// attributes ("left_out_databases", "left_out_values", "left_out_members").
+/// "image-000000001" is a field before its key (see formats/lmdb/listing.hpp). Values that count or list the others are
+/// left out (see formats/lmdb/metadata.hpp) and named in the attributes ("left_out"); what else is left out is counted
+/// there ("left_out_databases", "left_out_values", "left_out_members").
 ///
 /// index() throws Error: io; corrupt (offset of the bad page; two values for one field of a sample); unsupported
 /// (DUPSORT, reversed names, files of 32-bit or big-endian machines); resource (the file is being written). The

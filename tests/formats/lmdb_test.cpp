@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -138,6 +139,73 @@ TEST_CASE("a file that counts its samples has fields before their numbers, and v
                                       {"000000002", {{"image", "i2"}, {"label", "l2"}}}});
   CHECK(index.attributes() == "{\"left_out_values\":2}");
   CHECK(lmdb_index(folder / "dashed").key(1) == "dog-1");
+}
+
+TEST_CASE("a value that says how many others there are, or lists their names, is no sample") {
+  const TemporaryFolder folder;
+  const std::string pickled("\x80\x04K\x03.", 5), of_many("\x80\x04\x95\x04\0\0\0\0\0\0\0M\x03\0.", 15);
+  const std::string list = std::string("\x80\x03]q\x01(X\x08\0\0\0", 12) + "256-0000 256-0001 256-0002.";
+  const std::map<std::string, std::string> samples{
+      {"256-0000", "\xFF\xD8 one"}, {"256-0001", "\xFF\xD8 two"}, {"256-0002", "\xFF\xD8 three"}};
+  const auto keys_with = [&](std::map<std::string, std::string> more, std::string* attributes = nullptr) {
+    static int number = 0;
+    const fs::path path = folder / std::to_string(number++);
+    more.insert(samples.begin(), samples.end());
+    Reference(path).put(more);
+    const Index index = lmdb_index(path);
+    std::vector<std::string> keys;
+    for (std::uint64_t i = 0; i < index.size(); ++i) keys.emplace_back(index.key(i));
+    if (attributes != nullptr) *attributes = index.attributes();
+    return keys;
+  };
+  const std::vector<std::string> three{"256-0000", "256-0001", "256-0002"};
+  std::string attributes;
+  CHECK(keys_with({{"length", "3"}}, &attributes) == three);
+  CHECK(attributes == R"({"left_out":{"length":"the number of the other values, 3"}})");
+  for (const auto& [name, value] :
+       std::vector<std::pair<std::string, std::string>>{{"length", "3\n"},
+                                                        {"num_samples", pickled},
+                                                        {"count", of_many},
+                                                        {"total", "3"},
+                                                        {"anything", "3"},
+                                                        {"keys", list},
+                                                        {"size", std::string("\3\0\0\0\0\0\0\0", 8)},
+                                                        {"len", "17"},
+                                                        {"length", "1000"}}) {
+    CAPTURE(name);
+    CHECK(keys_with({{name, value}}) == three);
+  }
+  CHECK(keys_with({{"length", "3"}, {"keys", list}}) == three);
+  // Anything else stays, for it could be a sample.
+  for (const auto& [name, value] : std::vector<std::pair<std::string, std::string>>{
+           {"anything", "4"}, {"length", "\xFF\xD8 a"}, {"keys", "\xFF\xD8 b"}, {"length2", "3"}, {"x.length", "3"}}) {
+    CAPTURE(name);
+    CHECK(keys_with({{name, value}}).size() == 4);
+  }
+}
+
+TEST_CASE("among values that are numbers themselves only a known name and the exact number tell what is no sample") {
+  const TemporaryFolder folder;
+  Reference(folder / "a").put({{"cat", "2"}, {"dog", "3"}, {"length", "2"}});
+  Reference(folder / "b").put({{"cat", "2"}, {"dog", "3"}, {"owl", "2"}});
+  Reference(folder / "c").put({{"cat", "2"}, {"dog", "3"}, {"length", "9"}});
+  CHECK(lmdb_index(folder / "a").size() == 2);
+  CHECK(lmdb_index(folder / "b").size() == 3);
+  CHECK(lmdb_index(folder / "c").size() == 3);
+}
+
+TEST_CASE("a number of samples that have several values each makes fields of what stands before their numbers") {
+  const TemporaryFolder folder;
+  Reference(folder / "a")
+      .put({{"image-1", "\xFF\xD8 i"},
+            {"label-1", "text"},
+            {"image-2", "\xFF\xD8 i"},
+            {"label-2", "text"},
+            {"num_samples", "2"}});
+  const Index index = lmdb_index(folder / "a");
+  CHECK(index.size() == 2);
+  CHECK(index.fields().size() == 2);
+  CHECK(index.attributes() == R"({"left_out":{"num_samples":"the number of samples, 2"}})");
 }
 
 TEST_CASE("Caffe's Datum is an array and a class; with pixels of several sizes each array says its own") {
