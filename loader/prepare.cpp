@@ -8,6 +8,7 @@
 
 #include <penstock/base/cores.hpp>
 #include <penstock/base/error.hpp>
+#include <penstock/formats/absent_fields.hpp>
 #include <penstock/formats/extent_reader.hpp>
 #include <penstock/formats/labels/absent_classes.hpp>
 #include <penstock/loader/device/device_plan.hpp>
@@ -139,7 +140,7 @@ Program compiled(const Dataset& dataset, std::span<const FieldChain> chains, OnE
       },
       [&](const std::string& field) {
         const std::string cause = field == "cls" ? absent_classes(dataset).cause : "";
-        return cause.empty() ? cause : "no labels: " + cause;
+        return cause.empty() ? why_no_field(dataset, field) : "no labels: " + cause;
       }};
   try {
     return Program(chains, catalog);

@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include <penstock/base/error.hpp>
+#include <penstock/formats/absent_fields.hpp>
 #include <penstock/formats/encodings.hpp>
 #include <penstock/formats/packed/manifest.hpp>
 #include <penstock/pack/recoding.hpp>
@@ -116,8 +117,9 @@ Recoding resolved(Recoding recoding, const Dataset& source) {
   for (const std::string& name : pixels.fields) {
     const auto field = source.field(name);
     if (!field) {
-      throw Error::invalid_argument("decode names the field '" + name + "', which the dataset does not have",
-                                    {.dataset = source.path().string()});
+      throw Error::invalid_argument(
+          "decode names the field '" + name + "', which the dataset does not have" + and_why_no_field(source, name),
+          {.dataset = source.path().string()});
     }
     if (pixels.height != 0) continue;
     if (const auto size = first_image(source, *field)) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <penstock/base/error.hpp>
+#include <penstock/formats/absent_fields.hpp>
 #include <penstock/formats/dataset.hpp>
 #include <penstock/transforms/image/jpt/encoder.hpp>
 #include <penstock/transforms/image/jpt/jpt.hpp>
@@ -36,9 +37,11 @@ std::pair<std::uint64_t, std::uint32_t> find_value(const Dataset& dataset, std::
   const std::string name(value);
   const ErrorContext context{.dataset = dataset.path().string()};
   if (field_known) throw Error::invalid_argument("there is no value " + name, context);
+  const std::string why = and_why_no_field(dataset, value.substr(value.find('.') + 1));
   std::string fields;
   for (const FieldSchema& field : dataset.fields()) fields += (fields.empty() ? "" : ", ") + field.name;
-  throw Error::invalid_argument("there is no value " + name + "; its end must be one of the fields " + fields, context);
+  throw Error::invalid_argument("there is no value " + name + "; its end must be one of the fields " + fields + why,
+                                context);
 }
 
 int run(const CatArguments& options) {

@@ -6,6 +6,7 @@
 
 #include <nanobind/nanobind.h>
 
+#include <penstock/formats/absent_fields.hpp>
 #include <penstock/formats/dataset.hpp>
 #include <penstock/formats/labels/emptiness.hpp>
 #include <penstock/formats/places/address.hpp>
@@ -25,7 +26,8 @@ std::string no_field(const Sample& self, const std::string& name) {
   std::string there;
   for (const std::string_view each : self.names()) there += (there.empty() ? "" : ", ") + std::string(each);
   const std::string sample = "sample " + std::string(self.dataset.key(self.number));
-  return sample + " has no field \"" + name + "\", it has " + (there.empty() ? "none" : there);
+  return sample + " has no field \"" + name + "\", it has " + (there.empty() ? "none" : there) +
+         and_why_no_field(self.dataset, name, self.dataset.shard_of(self.number));
 }
 
 nb::bytes stored_bytes(const Sample& self, const std::string& name) {

@@ -170,6 +170,22 @@ bool parse_example(Bytes record, std::vector<ExampleFeature>& features) {
          });
 }
 
+std::vector<std::string_view> sequence_features(Bytes record) {
+  std::vector<std::string_view> names;
+  const auto take_name = [&](std::uint64_t number, Bytes part) {
+    if (number == 1) names.emplace_back(reinterpret_cast<const char*>(part.data()), part.size());
+    return number == 1 || number == 2;
+  };
+  bool lists = false;
+  const bool read = each_field(record, [&](std::uint64_t number, Bytes map) {
+    lists = lists || number == 2;
+    return (number == 1 || number == 2) && each_field(map, [&](std::uint64_t entry_number, Bytes entry) {
+             return entry_number == 1 && each_field(entry, take_name);
+           });
+  });
+  return read && lists ? names : std::vector<std::string_view>();
+}
+
 std::vector<float> float_values(const ExampleFeature& feature) {
   std::vector<float> values;
   each_run(feature.list, Wire::fixed32, [&](Bytes run, bool) {

@@ -25,6 +25,9 @@ struct ExampleFeature {
 /// Source: tensorflow/core/example/example.proto, feature.proto; protobuf "Encoding".
 bool parse_example(std::span<const std::byte> record, std::vector<ExampleFeature>& features);
 
+/// Names in a SequenceExample, of its context and of its lists; none where the record is not one.
+std::vector<std::string_view> sequence_features(std::span<const std::byte> record);
+
 /// All values of a feature of that kind, packed or not. Only for what parse_example() gave.
 std::vector<float> float_values(const ExampleFeature& feature);
 std::vector<std::int64_t> int_values(const ExampleFeature& feature);

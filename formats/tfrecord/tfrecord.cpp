@@ -2,6 +2,7 @@
 #include <array>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -83,6 +84,9 @@ class TfrecordIndexer {
     for (const auto& [name, records] : lists_) {
       left_out[name] = "lists of several byte strings (in " + std::to_string(records) + " records)";
     }
+    for (const std::string& name : in_sequences_)
+      if (!left_out.contains(name))
+        left_out[name] = "a feature of SequenceExample records, each of which is one field, value";
     if (!left_out.empty()) {
       builder_.set_attributes(
           nlohmann::json{{"left_out", left_out}}.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
@@ -96,6 +100,7 @@ class TfrecordIndexer {
     constexpr std::uint64_t kReportEvery = 4096;
     builder_ = IndexBuilder();
     lists_.clear();
+    in_sequences_.clear();
     TfrecordFrames frames(file_);
     for (std::uint64_t number = 0; frames.next(frame_); ++number) {
       if (!add_record(number)) return false;
@@ -128,6 +133,7 @@ class TfrecordIndexer {
     const bool is_example = parse_example(frame_.bytes, features_);
     builder_.add_sample(key_of(number, is_example));
     if (!is_example) {
+      for (const std::string_view name : sequence_features(frame_.bytes)) in_sequences_.emplace(name);
       builder_.set(builder_.field({.name = std::string(kWholeRecord), .codec = ""}), extent_of(frame_.bytes));
       return true;
     }
@@ -221,6 +227,7 @@ class TfrecordIndexer {
   std::vector<ExampleFeature> features_;        // of it
   std::map<std::string, Form> forms_;           // by feature
   std::map<std::string, std::uint64_t> lists_;  // records in which a feature is several byte strings
+  std::set<std::string> in_sequences_;          // names in SequenceExamples
 };
 
 Index index_tfrecord(const fs::path& shard, const fs::path& root, const OpenProgress& progress) {
@@ -277,8 +284,7 @@ std::vector<fs::path> find_tfrecord_shards(const fs::path& path) {
   if (!is_folder(path)) return shards;
   visit_place(path, [&](const char* name) {
     fs::path shard = path / name;
-    if (*name != '.' && is_file(shard) && is_shard(shard, true))
-      shards.push_back(std::move(shard));
+    if (*name != '.' && is_file(shard) && is_shard(shard, true)) shards.push_back(std::move(shard));
     return true;
   });
   std::sort(shards.begin(), shards.end());
@@ -294,6 +300,7 @@ constinit const Format kTfrecord{.name = "tfrecord",
                                  .stamp = probe_stamp,
                                  .write = write_tfrecord,
                                  .room = tfrecord_room,
-                                 .proves = tfrecord_proves};
+                                 .proves = tfrecord_proves,
+                                 .reader = 1};  // 1: names what is in SequenceExamples
 
 }  // namespace penstock

@@ -19,7 +19,7 @@ namespace penstock {
 ///   several byte strings  left out, and named in the attributes ("left_out")
 ///
 /// Where one feature has byte strings in some records and numbers in others, numbers are "npy" and the codec is left
-/// open. A record that is anything else has one field, "value".
+/// open. A record that is anything else has one field, "value"; the names in a SequenceExample are in "left_out".
 /// The key is the feature "__key__", else FILE/NUMBER: the file's name without .tfrecord, and the record's place in it.
 ///
 /// Both checksums of every record are compared while the index is made, so indexing reads the whole file once, or three

@@ -7,6 +7,7 @@
 
 #include <penstock/base/error.hpp>
 #include <penstock/base/printable.hpp>
+#include <penstock/formats/absent_fields.hpp>
 #include <penstock/formats/io/hash.hpp>
 #include <penstock/formats/views/views.hpp>
 
@@ -31,7 +32,9 @@ Names taken_fields(const Dataset& dataset, const Dataset& other, const Names& as
   }
   for (auto field = taken.begin(); field != taken.end(); ++field) {
     if (!other.field(field->first))
-      throw Error::invalid_argument("there is no field " + double_quoted(field->first) + " to join", where);
+      throw Error::invalid_argument(
+          "there is no field " + double_quoted(field->first) + " to join" + and_why_no_field(other, field->first),
+          where);
     const bool twice =
         std::any_of(taken.begin(), field, [&](const auto& each) { return each.second == field->second; });
     if (dataset.field(field->second) || twice || field->second.empty()) {

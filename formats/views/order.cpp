@@ -5,6 +5,7 @@
 
 #include <penstock/base/error.hpp>
 #include <penstock/base/printable.hpp>
+#include <penstock/formats/absent_fields.hpp>
 #include <penstock/formats/views/views.hpp>
 
 namespace penstock {
@@ -58,8 +59,9 @@ Dataset sorted_by_key(const Dataset& dataset, bool reverse) {
 Dataset sorted_by_length(const Dataset& dataset, std::string_view field, bool reverse) {
   const auto number = dataset.field(field);
   if (!number) {
-    throw Error::invalid_argument("there is no field \"" + one_line(field) + "\" to sort by",
-                                  {.dataset = dataset.path().string()});
+    throw Error::invalid_argument(
+        "there is no field \"" + one_line(field) + "\" to sort by" + and_why_no_field(dataset, field),
+        {.dataset = dataset.path().string()});
   }
   NumberTable lengths(dataset.size(), ~std::uint64_t{0});
   for (std::uint64_t sample = 0; sample < dataset.size(); ++sample)

@@ -9,6 +9,7 @@
 #include <penstock/base/error.hpp>
 #include <penstock/base/numbers/decimal.hpp>
 #include <penstock/base/printable.hpp>
+#include <penstock/formats/absent_fields.hpp>
 #include <penstock/formats/text/json_document.hpp>
 #include <penstock/loader/choices/column.hpp>
 
@@ -139,9 +140,9 @@ std::string names_of_fields(const Dataset& dataset) {
 
 std::uint32_t field_named(const Dataset& dataset, std::string_view name) {
   if (const auto field = dataset.field(name)) return *field;
-  throw Error::invalid_argument(
-      "there is no field \"" + one_line(name) + "\"; its fields are " + names_of_fields(dataset),
-      {.dataset = dataset.path().string()});
+  throw Error::invalid_argument("there is no field \"" + one_line(name) + "\"; its fields are " +
+                                    names_of_fields(dataset) + and_why_no_field(dataset, name),
+                                {.dataset = dataset.path().string()});
 }
 
 Column::Column(const Dataset& dataset, std::string_view name) : dataset_(dataset.path().string()), name_(name) {

@@ -7,6 +7,7 @@
 #include <penstock/base/error.hpp>
 #include <penstock/base/numbers/decimal.hpp>
 #include <penstock/base/printable.hpp>
+#include <penstock/formats/absent_fields.hpp>
 #include <penstock/formats/encodings.hpp>
 #include <penstock/formats/io/hash.hpp>
 #include <penstock/formats/labels/emptiness.hpp>
@@ -122,6 +123,13 @@ std::string other_image(const Dataset& dataset, const Output& lacking, std::uint
   return {};
 }
 
+std::string why_sample_lacks(const Dataset& dataset, const Output& lacking, std::uint64_t sample) {
+  std::string why;
+  for (const std::uint32_t source : lacking.sources)
+    why += and_why_no_field(dataset, dataset.fields()[source].name, dataset.shard_of(sample));
+  return why;
+}
+
 // Of outputs that no sample has all fields for: which samples have the fields of each.
 std::string whose_fields(const Dataset& dataset, const std::vector<const Output*>& outputs) {
   constexpr std::size_t kNamed = 4;
@@ -170,6 +178,8 @@ void require_fields(const Dataset& dataset, const Mixture& mixture, const Progra
       if (served || mixture.never_comes(source)) continue;
       std::string has;
       for (const FieldSchema& field : source.dataset.fields()) has += (has.empty() ? "" : ", ") + field.name;
+      for (const std::uint32_t field : output.sources)
+        has += and_why_no_field(source.dataset, dataset.fields()[field].name);
       throw Error::invalid_argument("source " + double_quoted(source.name) +
                                         " of the mixture has no field for output '" + output.name + "': it has " + has,
                                     {.dataset = source.dataset.path().string()});
@@ -229,10 +239,10 @@ Selection listed_samples(const Dataset& dataset, const Program& program, const L
       }
       included.push_back(sample);
     } else if (options.missing != Missing::exclude) {
-      throw Error::invalid_argument("the sample has no field for output '" + (*lacking)->name +
-                                        "'; missing = exclude leaves such samples out" +
-                                        other_image(dataset, **lacking, sample),
-                                    {.dataset = here.dataset, .key = std::string(dataset.key(sample))});
+      throw Error::invalid_argument(
+          "the sample has no field for output '" + (*lacking)->name + "'; missing = exclude leaves such samples out" +
+              other_image(dataset, **lacking, sample) + why_sample_lacks(dataset, **lacking, sample),
+          {.dataset = here.dataset, .key = std::string(dataset.key(sample))});
     }
   }
   if (included.empty() && without != nullptr) throw Error::invalid_argument(why_no_window(*without), here);

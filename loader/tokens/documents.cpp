@@ -8,6 +8,7 @@
 #include <penstock/base/cores.hpp>
 #include <penstock/base/error.hpp>
 #include <penstock/base/printable.hpp>
+#include <penstock/formats/absent_fields.hpp>
 #include <penstock/formats/extent_reader.hpp>
 #include <penstock/formats/io/hash.hpp>
 #include <penstock/formats/npy/header.hpp>
@@ -154,9 +155,10 @@ TokenDocuments::TokenDocuments(Dataset dataset, const TokenOptions& options, con
   for (std::uint64_t sample = 0; !dataset_.complete(field_) && sample < dataset_.size(); ++sample) {
     std::vector<Piece> pieces;
     if (dataset_.locate(sample, field_, pieces)) continue;
-    throw Error::invalid_argument(
-        "a document lacks the field: only(has=\"" + one_line(schema.name) + "\") chooses those that have it",
-        context(sample));
+    throw Error::invalid_argument("a document lacks the field: only(has=\"" + one_line(schema.name) +
+                                      "\") chooses those that have it" +
+                                      and_why_no_field(dataset_, schema.name, dataset_.shard_of(sample)),
+                                  context(sample));
   }
   dtype_ = plain_bytes && options.dtype ? *options.dtype : schema.dtype;
   if (npy) read_headers(tick);
