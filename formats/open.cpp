@@ -267,7 +267,7 @@ void require_finished(const fs::path& address) {
 
 // `given` is what the user wrote, of which `address` is what may be shown.
 Dataset open_address(const fs::path& given, const fs::path& address, const OpenProgress& progress) {
-  if (is_pattern(address.native())) return open_files(expand_places(given), address, progress);
+  if (is_pattern_of_places(address)) return open_files(expand_places(given), address, progress);
   if (address.filename() == Manifest::kFileName) return open_stored_dataset(address.parent_path());
   if (is_packed_in_store(address)) return open_stored_dataset(address);
   require_finished(address);
@@ -290,8 +290,7 @@ Dataset open_address(const fs::path& given, const fs::path& address, const OpenP
 }
 
 Dataset open_any(const fs::path& path, const OpenProgress& progress) {
-  std::error_code absent;
-  if (is_pattern(path.native()) && !fs::exists(path, absent)) {
+  if (is_pattern_of_places(path)) {
     std::vector<fs::path> files = expand_pattern(path.native());
     std::erase_if(files, [](const fs::path& file) { return file.native().find(kSidecarEnding) != std::string::npos; });
     return open_files(files, path, progress);

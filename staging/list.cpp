@@ -36,8 +36,11 @@ bool is_regular(const fs::path& path) {
 }
 
 bool of_pattern(const Dataset& dataset) {
+  const std::string& path = dataset.path().native();
   std::error_code ignored;
-  return is_pattern(dataset.path().native()) && !fs::exists(dataset.path(), ignored);
+  if (!is_pattern(path) || fs::exists(dataset.path(), ignored)) return false;
+  // The name of an object, or of a folder in a store, may only look like a pattern.
+  return !dataset.in_store() || !dataset.file(0).path.native().starts_with(path);
 }
 
 // The part of a pattern before its first folder or file that is not plain.

@@ -153,7 +153,8 @@ std::vector<std::string> expand_braces(std::string_view text) {
 std::vector<std::filesystem::path> expand_pattern(std::string_view pattern) {
   std::vector<std::filesystem::path> paths;
   for (const std::string& word : expand_braces(pattern)) {
-    if (word.find_first_of(kWildcards) == std::string::npos) {
+    std::error_code ignored;
+    if (word.find_first_of(kWildcards) == std::string::npos || std::filesystem::exists(word, ignored)) {
       paths.emplace_back(word);
       continue;
     }

@@ -16,8 +16,8 @@ bool is_pattern(std::string_view text);
 /// million words or 256 MiB of them.
 std::vector<std::string> expand_braces(std::string_view text);
 
-/// The paths that a pattern stands for: braces first, then wildcards, each in bytewise order. Words without a wildcard
-/// need not exist. Throws Error: invalid_argument; io.
+/// The paths that a pattern stands for: braces first, then wildcards, each in bytewise order. A word that is the name
+/// of a file stands for that file. Words without a wildcard need not exist. Throws Error: invalid_argument; io.
 std::vector<std::filesystem::path> expand_pattern(std::string_view pattern);
 
 }  // namespace penstock

@@ -91,6 +91,21 @@ bool is_folder(const fs::path& place) {
   return fs::is_directory(place, ignored);
 }
 
+namespace {
+
+// Expanding a pattern says what a store that does not answer means by that.
+bool lies_there(const fs::path& place) {
+  std::error_code ignored;
+  if (!penstock::is_address(place)) return fs::exists(place, ignored);
+  try {
+    return !lists_nothing(place) && (is_file(place) || is_folder(place));
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+}  // namespace
+
 std::uint64_t size_of_file(const fs::path& place) {
   if (const auto object = object_at(place)) return object->info.size;
   std::error_code failure;
@@ -154,13 +169,17 @@ FileBytes read_place(const fs::path& place) {
   return FileBytes(std::move(*bytes), place);
 }
 
+bool is_pattern_of_places(const fs::path& place) {
+  return is_pattern(place.native()) && !lies_there(place);
+}
+
 std::vector<fs::path> expand_places(const fs::path& pattern) {
   if (!address_of(pattern)) return expand_pattern(pattern.native());
   std::vector<fs::path> places;
   // A query is each file's own, and taken off before wildcards are looked for.
   for (const std::string& spelled : expand_braces(pattern.native())) {
     const std::string word = address_of(spelled).value().native();
-    if (!has_wildcard(word)) {
+    if (!has_wildcard(word) || lies_there(word)) {
       places.emplace_back(word);
       continue;
     }

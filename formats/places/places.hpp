@@ -48,6 +48,9 @@ std::vector<std::byte> first_bytes(const std::filesystem::path& place, std::size
 /// All its bytes. Throws Error: io; resource.
 FileBytes read_place(const std::filesystem::path& place);
 
+/// Whether the name is a pattern and nothing has it as its own name. Web servers are not asked: they have no wildcards.
+bool is_pattern_of_places(const std::filesystem::path& place);
+
 /// As expand_pattern(), of a user's words that name addresses too. Throws Error also: unsupported, of wildcards on a
 /// web server; what address_of() throws.
 std::vector<std::filesystem::path> expand_places(const std::filesystem::path& pattern);

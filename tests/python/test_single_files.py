@@ -1,0 +1,182 @@
+"""What of a single tar, LMDB or TFRecord file belongs to no sample, and that people hear of it; names like patterns in stores."""
+
+import io
+import os
+import struct
+import subprocess
+import tarfile
+import warnings
+
+import lmdb
+import numpy as np
+import penstock as ps
+import pytest
+import stores
+from PIL import Image
+
+COMMAND = os.environ["PENSTOCK_COMMAND"]
+
+
+def picture(seed=0):
+    file = io.BytesIO()
+    Image.fromarray(np.random.default_rng(seed).integers(0, 256, (24, 32, 3), np.uint8)).save(file, "JPEG")
+    return file.getvalue()
+
+
+def tar(**members):
+    file = io.BytesIO()
+    with tarfile.open(fileobj=file, mode="w") as archive:
+        for name, data in members.items():
+            member = tarfile.TarInfo(name.replace("_", "."))
+            member.size = len(data)
+            archive.addfile(member, io.BytesIO(data))
+    return file.getvalue()
+
+
+def opened(path):
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        dataset = ps.open(path)
+    return dataset, [str(one.message) for one in told]
+
+
+def test_archives_that_were_joined_are_read_to_the_end(tmp_path):
+    path = tmp_path / "both.tar"
+    parts = [tar(**{f"{name}_jpg": picture(i), f"{name}_cls": b"1"}) for i, name in enumerate("abc")]
+    path.write_bytes(b"".join(parts))
+    dataset, told = opened(path)
+    assert dataset.keys == ["a", "b", "c"] and not told
+    assert dataset[2]["jpg"] == picture(2)
+    with tarfile.open(path, ignore_zeros=True) as archive:
+        assert len(archive.getnames()) == 6
+    listed = subprocess.run([COMMAND, "ls", path], capture_output=True, check=True)
+    assert len(listed.stdout.split()) == 6 and not listed.stderr
+    # Any number of zeros between them, and a shard that is longer than before has an index of its own.
+    path.write_bytes(parts[0] + bytes(512 * 999) + parts[1])
+    assert opened(path)[0].keys == ["a", "b"]
+    path.write_bytes(parts[0] + parts[1] + parts[0])
+    with pytest.raises(ps.Error, match="the key comes back"):
+        ps.open(path)
+
+
+def test_other_bytes_after_an_archive_are_a_warning(tmp_path):
+    path = tmp_path / "a.tar"
+    path.write_bytes(tar(a_txt=b"1") + b"signature")
+    for _ in range(2):  # the second time from the kept index
+        dataset, told = opened(path)
+        assert dataset.keys == ["a"]
+        assert [one for one in told if "a.tar" in one and "offset 10240" in one] == told and len(told) == 1
+    done = subprocess.run([COMMAND, "info", path], capture_output=True, check=True)
+    assert b"offset 10240" in done.stderr
+    with pytest.warns(UserWarning, match="offset 10240"):
+        ps.pack(path, tmp_path / "packed")
+    assert not opened(tmp_path / "packed")[1]
+
+
+def test_a_value_that_counts_photographs_is_no_sample(tmp_path):
+    path = tmp_path / "faces.lmdb"
+    with lmdb.open(str(path), map_size=1 << 24) as environment, environment.begin(write=True) as transaction:
+        for i in range(3):
+            transaction.put(f"256-{i:05}".encode(), picture(i))
+        transaction.put(b"length", b"3")
+    with ps.Loader(path, batch_size=4, fields={"value": ps.image.resize((8, 8))}) as loader:
+        assert [key for batch in loader for key in batch["__key__"]] == [f"256-{i:05}" for i in range(3)]
+    done = subprocess.run([COMMAND, "info", path], capture_output=True, check=True)
+    assert b"left out     length: the number of the other values, 3" in done.stdout
+
+
+def varint(number):
+    out = b""
+    while number > 127:
+        out, number = out + bytes([number & 127 | 128]), number >> 7
+    return out + bytes([number])
+
+
+def part(number, data):
+    return varint(number << 3 | 2) + varint(len(data)) + data
+
+
+def entry(name, value):
+    return part(1, part(1, name.encode()) + part(2, value))
+
+
+def texts(*values):
+    return part(1, b"".join(part(1, value) for value in values))
+
+
+def crc(data):
+    total = 0xFFFFFFFF
+    for byte in data:
+        total ^= byte
+        for _ in range(8):
+            total = (total >> 1) ^ 0x82F63B78 if total & 1 else total >> 1
+    total ^= 0xFFFFFFFF
+    return struct.pack("<I", ((total >> 15 | total << 17) + 0xA282EAD8) & 0xFFFFFFFF)
+
+
+def records(path, *messages):
+    with open(path, "wb") as file:
+        for message in messages:
+            length = struct.pack("<Q", len(message))
+            file.write(length + crc(length) + message + crc(message))
+    return path
+
+
+def test_an_error_for_a_feature_that_is_no_field_says_why(tmp_path):
+    one = part(1, entry("id", texts(b"1")) + entry("names", texts(b"cat")))
+    two = part(1, entry("id", texts(b"2")) + entry("names", texts(b"cat", b"dog")))
+    sequence = part(1, entry("id", texts(b"1"))) + part(2, entry("frames", part(1, texts(b"x"))))
+    for path, name, why in (
+        (records(tmp_path / "two.tfrecord", two, two), "names", "several byte strings"),
+        (records(tmp_path / "mixed.tfrecord", one, two), "names", "several byte strings"),
+        (records(tmp_path / "sequence.tfrecord", sequence), "frames", "SequenceExample"),
+        (records(tmp_path / "context.tfrecord", sequence), "id", "SequenceExample"),
+    ):
+        with pytest.raises(ps.Error, match=why), ps.Loader(path, batch_size=2, fields={name: ps.raw()}) as loader:
+            list(loader)
+        dataset = ps.open(path)
+        with pytest.raises(KeyError, match=why):
+            dataset[len(dataset) - 1][name]  # pylint: disable=expression-not-assigned
+
+
+@pytest.fixture(name="client")
+def client_fixture(tmp_path, monkeypatch):
+    (tmp_path / "moto").mkdir()
+    with stores.moto(tmp_path / "moto") as endpoint:
+        for name, value in {
+            "AWS_ENDPOINT_URL": endpoint,
+            "AWS_ACCESS_KEY_ID": "x",
+            "AWS_SECRET_ACCESS_KEY": "y",
+            "AWS_REGION": "us-east-1",
+            "AWS_EC2_METADATA_DISABLED": "true",
+            "HOME": str(tmp_path),
+        }.items():
+            monkeypatch.setenv(name, value)
+        yield stores.client_with_bucket(endpoint)
+
+
+def test_names_that_look_like_patterns_are_opened_by_themselves(client, tmp_path):
+    for key in ("run[1]/1.tar", "run[1]/2.tar", "run{a}/1.tar", "run{a,b}/1.tar", "what?/a*.tar", "runa/1.tar", "run1/1.tar"):
+        client.put_object(Bucket="bucket", Key=key, Body=tar(**{f"{key[3:5]}x_txt": b"1", f"{key[-5]}y_txt": b"2"}))
+        assert len(ps.open("s3://bucket/" + key)) == 2, key
+    assert len(ps.open("s3://bucket/run[1]")) == 4
+    assert len(ps.open("s3://bucket/run[1]/{1,2}.tar")) == 4
+    assert len(ps.open("s3://bucket/run{1,a}/1.tar")) == 4
+    assert len(ps.open("s3://bucket/run[1a]/*.tar")) == 4
+    with pytest.raises(ps.Error, match="matches no file"):
+        ps.open("s3://bucket/run[7]/*.tar")
+    ps.pack("s3://bucket/run[1]/1.tar", tmp_path / "packed")
+    ps.stage("s3://bucket/run[1]/1.tar", tmp_path / "staged")
+    assert len(ps.open(tmp_path / "packed")) == 2
+    cat = subprocess.run([COMMAND, "cat", "s3://bucket/run[1]/1.tar", "1y.txt"], capture_output=True, check=True)
+    assert cat.stdout == b"2"
+
+
+def test_names_that_look_like_patterns_are_words_of_patterns_on_a_disk(tmp_path):
+    for name in ("run[1]", "run1"):
+        (tmp_path / name).mkdir()
+        for i in (1, 2):
+            (tmp_path / name / f"{i}.tar").write_bytes(tar(**{f"{name[-1]}{i}_txt": b"1"}))
+    assert len(ps.open(tmp_path / "run[1]" / "{1,2}.tar")) == 2
+    assert ps.open(tmp_path / "run[1]" / "1.tar").keys == ["]1"]
+    assert ps.open(tmp_path / "run1" / "{1,2}.tar").keys == ["11", "12"]
