@@ -131,6 +131,11 @@ constexpr auto kOptions = std::to_array<OptionEntry>({
      "then pass max_error_rate at the same batch. It is called behind every 16th batch of an epoch and the last, and "
      "must not use the loader.",
      "In training of several processes with on_error, where one rank alone must not end."},
+    {kErrors, "unreadable",
+     "Keys of samples that the storage does not return (damaged sectors, lost files). They are not read. on_error "
+     "must be \"replace\" or \"mark\", and decides about their rows. The order of samples does not change.",
+     "When a restored training fails with the same read error again: the message names the key, and the saved state "
+     "stays valid."},
     {kErrors, "missing",
      "What becomes of a sample that lacks a field which an output reads. \"raise\": making the loader fails and names "
      "it. \"exclude\": epochs leave it out. \"empty\": outputs of raw(), array.decode(ragged=True), boxes() and "

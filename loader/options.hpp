@@ -96,6 +96,10 @@ struct LoaderOptions {
   /// limit at the same batch. Called by next(), in its thread, behind the same batches on every rank: every 16th of an
   /// epoch and its last. What it throws is what next() throws for that batch. It must not use the loader.
   std::function<std::uint64_t(std::uint64_t)> sum_over_ranks = {};
+  /// Keys of samples that the storage does not return. The loader does not read them, and counts them as bad:
+  /// `on_error` must be replace or mark, and decides about their rows. The order does not change, so saved states stay
+  /// valid.
+  std::vector<std::string> unreadable = {};
   Missing missing = Missing::raise;
   /// When values are compared with the CRC-32C that their index has. A difference is read once more, and is then a
   /// fault of the sample's data, to which `on_error` applies. What the stats call unchecked has no checksum, or is read

@@ -143,7 +143,8 @@ class Pipeline {
                   .headers = headers_,
                   .cache = cache_.on() ? &cache_ : nullptr,
                   .checks = checks_.on() ? &checks_ : nullptr,
-                  .by_page = engine_.engine->kind() != EngineKind::gather};
+                  .by_page = engine_.engine->kind() != EngineKind::gather,
+                  .unreadable = options_.unreadable};
   BlockCache blocks_;
   ReadWindow window_;
   RowTaskPool row_tasks_;

@@ -8,6 +8,7 @@
 
 #include <penstock/base/cores.hpp>
 #include <penstock/base/error.hpp>
+#include <penstock/base/printable.hpp>
 #include <penstock/formats/absent_fields.hpp>
 #include <penstock/formats/extent_reader.hpp>
 #include <penstock/formats/labels/absent_classes.hpp>
@@ -35,6 +36,10 @@ constexpr unsigned kFewestAuto = 64;      // workers to choose from: those that 
 constexpr unsigned kMostBatches = 65536;  // any few of them and some workers' add up
 constexpr int kValuesForItem = 1024;      // many samples may have no box
 constexpr int kBadValuesTried = 1024;     // where bad ones are to be got over
+
+bool is_unreadable(const LoaderOptions& options, std::string_view key) {
+  return std::ranges::binary_search(options.unreadable, key);
+}
 
 bool is_sound(const FieldSchema& schema, const FirstBytes& value, const Codec* codec) {
   try {
@@ -67,14 +72,15 @@ std::optional<FirstBytes> sound_prefix(const Dataset& dataset, std::uint32_t fie
 
 /// The first of some values of the field whose header can be read; the first of all where none can; none without any.
 /// `key` becomes the name of its sample.
-FirstBytes first_sound_value(const Dataset& dataset, std::uint32_t field, const Codec* codec, int most,
-                             std::string& key) {
+FirstBytes first_sound_value(const Dataset& dataset, const LoaderOptions& options, std::uint32_t field,
+                             const Codec* codec, std::string& key) {
+  const int most = options.on_error == OnError::raise ? kValuesTried : kBadValuesTried;
   std::optional<FirstBytes> first;
   std::uint64_t first_sample = 0;
   std::vector<Piece> pieces;
   int tried = 0;
   for (std::uint64_t sample = 0; sample < dataset.size() && tried < most; ++sample) {
-    if (!dataset.locate(sample, field, pieces)) continue;
+    if (is_unreadable(options, dataset.key(sample)) || !dataset.locate(sample, field, pieces)) continue;
     ++tried;
     key = dataset.key(sample);
     if (codec == nullptr) {
@@ -96,12 +102,12 @@ FirstBytes first_sound_value(const Dataset& dataset, std::uint32_t field, const 
 }
 
 /// The first of some values of the field that is wanted; none where none is. `key` becomes the name of its sample.
-FirstBytes first_wanted_value(const Dataset& dataset, std::uint32_t field,
+FirstBytes first_wanted_value(const Dataset& dataset, const LoaderOptions& options, std::uint32_t field,
                               const std::function<bool(const FirstBytes&)>& wanted, std::string& key) {
   std::vector<Piece> pieces;
   int tried = 0;
   for (std::uint64_t sample = 0; sample < dataset.size() && tried < kValuesForItem; ++sample) {
-    if (!dataset.locate(sample, field, pieces)) continue;
+    if (is_unreadable(options, dataset.key(sample)) || !dataset.locate(sample, field, pieces)) continue;
     ++tried;
     try {
       FirstBytes value(read_field(dataset, sample, field));
@@ -114,6 +120,21 @@ FirstBytes first_wanted_value(const Dataset& dataset, std::uint32_t field,
     }
   }
   return {};
+}
+
+// Sorted, for is_unreadable().
+void require_unreadable(const Dataset& dataset, LoaderOptions& options) {
+  if (options.unreadable.empty()) return;
+  const ErrorContext here{.dataset = dataset.path().string()};
+  if (options.on_error == OnError::raise)
+    throw Error::invalid_argument(
+        "unreadable requires on_error \"replace\" or \"mark\", which decides what the rows of these samples hold",
+        here);
+  for (const std::string& key : options.unreadable) {
+    if (!dataset.find(key))
+      throw Error::invalid_argument("unreadable: the dataset has no sample " + double_quoted(key), here);
+  }
+  std::ranges::sort(options.unreadable);
 }
 
 // Sizes that are multiplied later must not overflow.
@@ -129,19 +150,19 @@ void require_addressable(const LoaderOptions& options, std::span<const Output> o
                                 (options.max_items != 0 ? " or max_items" : ""));
 }
 
-Program compiled(const Dataset& dataset, std::span<const FieldChain> chains, OnError policy) {
-  const int most = policy == OnError::raise ? kValuesTried : kBadValuesTried;
+Program compiled(const Dataset& dataset, std::span<const FieldChain> chains, const LoaderOptions& options) {
   std::string probed;  // the sample that an output's shape was last asked of
-  const FieldCatalog catalog{
-      dataset.fields(),
-      [&](std::uint32_t field, const Codec* codec) { return first_sound_value(dataset, field, codec, most, probed); },
-      [&](std::uint32_t field, const std::function<bool(const FirstBytes&)>& wanted) {
-        return first_wanted_value(dataset, field, wanted, probed);
-      },
-      [&](const std::string& field) {
-        const std::string cause = field == "cls" ? absent_classes(dataset).cause : "";
-        return cause.empty() ? why_no_field(dataset, field) : "no labels: " + cause;
-      }};
+  const FieldCatalog catalog{dataset.fields(),
+                             [&](std::uint32_t field, const Codec* codec) {
+                               return first_sound_value(dataset, options, field, codec, probed);
+                             },
+                             [&](std::uint32_t field, const std::function<bool(const FirstBytes&)>& wanted) {
+                               return first_wanted_value(dataset, options, field, wanted, probed);
+                             },
+                             [&](const std::string& field) {
+                               const std::string cause = field == "cls" ? absent_classes(dataset).cause : "";
+                               return cause.empty() ? why_no_field(dataset, field) : "no labels: " + cause;
+                             }};
   try {
     return Program(chains, catalog);
   } catch (const Error& error) {
@@ -193,6 +214,7 @@ LoaderOptions resolved(const Dataset& dataset, LoaderOptions options) {
                                   {.dataset = dataset.path().string()});
   }
   require(options.max_error_rate >= 0 && options.max_error_rate <= 1, "max_error_rate must be between 0 and 1");
+  require_unreadable(dataset, options);
   require(options.timeout.count() >= 0, "timeout must not be negative");
   options.timeout = std::min<std::chrono::milliseconds>(options.timeout, kLongestTimeout);
   require(options.prefetch <= kMostBatches, "prefetch must be at most 65536");
@@ -234,13 +256,13 @@ LoaderOptions resolved(const Dataset& dataset, LoaderOptions options) {
 }
 
 Program compiled(const Dataset& dataset, const LoaderOptions& options) {
-  return compiled(dataset, options.fields, options.on_error);
+  return compiled(dataset, options.fields, options);
 }
 
 Programs programs_of(const Dataset& dataset, const LoaderOptions& options) {
   Program whole = compiled(dataset, options);
   if (const auto chains = chains_before_device(options)) {
-    Program workers = compiled(dataset, *chains, options.on_error);
+    Program workers = compiled(dataset, *chains, options);
     if (auto outputs = device_outputs(options, workers.outputs(), whole.outputs()))
       return {std::move(workers), std::move(whole), std::move(*outputs)};
   }

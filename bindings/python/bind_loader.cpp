@@ -91,7 +91,8 @@ void construct(PythonLoader* self, const nb::object& source, std::uint32_t batch
                const std::optional<SampleNumbers>& repeats, const std::optional<std::string>& balance,
                std::optional<std::uint64_t> epoch_samples, const std::optional<BucketBy>& bucket_by,
                std::uint64_t bucket_window, std::optional<double> batch_budget, const std::string& cache_scope,
-               const std::optional<std::filesystem::path>& cache_dir, std::uint64_t cache_limit) {
+               const std::optional<std::filesystem::path>& cache_dir, std::uint64_t cache_limit,
+               std::optional<std::vector<std::string>> unreadable) {
   const Workers chosen = workers_of(workers, workers_max);
   LoaderOptions options{.batch_size = batch_size,
                         .shuffle = shuffle,
@@ -108,6 +109,7 @@ void construct(PythonLoader* self, const nb::object& source, std::uint32_t batch
                         .on_error = on_error_named(on_error),
                         .max_error_rate = max_error_rate,
                         .sum_over_ranks = sum_of(sum_over_ranks),
+                        .unreadable = std::move(unreadable).value_or(std::vector<std::string>()),
                         .missing = missing_named(missing),
                         .checksums = checksums_named(checksums),
                         .timeout = timeout_of(timeout),
@@ -415,8 +417,8 @@ void bind_loader_class(nb::module_& module) {
            nb::arg("epoch_samples") = nb::none(), nb::arg("bucket_by") = nb::none(),
            nb::arg("bucket_window") = LengthBuckets{}.window, nb::arg("batch_budget") = nb::none(),
            nb::arg("cache_scope") = "process", nb::arg("cache_dir") = nb::none(),
-           nb::arg("cache_limit") = defaults.cache_limit, init_doc())
       .def("__iter__", iterate, "Begins an epoch. Only the latest iterator gives batches.")
+           nb::arg("cache_limit") = defaults.cache_limit, nb::arg("unreadable") = nb::none(), init_doc())
       .def(
           "__repr__",
           [](const nb::handle& self) {

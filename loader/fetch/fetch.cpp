@@ -91,6 +91,8 @@ bool Fetch::is_offloaded(const RowSlots& slots, std::uint32_t output) const {
 }
 
 void Fetch::plan(const FetchFrom& from, const SampleContext& sample, const RowSlots& slots) {
+  if (std::ranges::binary_search(from.unreadable, sample.key, std::ranges::less()))
+    throw Error::corrupt("the option `unreadable` names the sample");
   const std::span<const Output> outputs = from.program.outputs();
   used_ = 0;
   bytes_ = stored_ = 0;

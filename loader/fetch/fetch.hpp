@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include <penstock/base/memory.hpp>
@@ -39,6 +40,7 @@ struct FetchFrom {
   /// Storage moves pages, so records here and there are worth reading apart only where most pages are left out. False
   /// for a mapping of what is in memory.
   bool by_page = true;
+  std::span<const std::string> unreadable = {};  ///< keys, sorted: samples that are not read
   bool streams = false;  ///< the slabs are larger than the caches: rows that are stored as they are go past these
 };
 
@@ -72,7 +74,7 @@ class Fetch {
   /// Bytes of verbatim outputs go to their slots, and rows that the cache has to their places; what is left to a device
   /// goes nowhere; the rest is decoded from the buffer later.
   /// Throws Error: invalid_argument, when the sample has none of an output's fields; shape, when a verbatim output's
-  /// stored bytes do not fill its slot.
+  /// stored bytes do not fill its slot; corrupt, when its key is among the unreadable ones.
   void plan(const FetchFrom& from, const SampleContext& sample, const RowSlots& slots);
 
   std::span<const Read> reads() const { return reads_; }

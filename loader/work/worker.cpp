@@ -234,6 +234,8 @@ void Worker::copy_rows(BatchBuilder& builder, std::uint32_t first, std::uint32_t
     const std::span<std::byte> rows = slab.row(output, first);
     cache.copy_rows(cache.row_of(output), samples, rows.data(), rows.size(), missing_);
   }
+  for (std::uint32_t row = 0; row < count && !context_.options.unreadable.empty(); ++row)  // of others that share it
+    if (std::ranges::binary_search(context_.options.unreadable, slab.keys[first + row])) missing_[row] = 1;
   copied_ += std::uint64_t{outputs} * static_cast<std::uint64_t>(std::ranges::count(missing_, 0));
 }
 

@@ -1,5 +1,7 @@
 """Tests what penstock.Loader does with bad samples: raised, marked, replaced, and summed over ranks."""
 
+import shutil
+
 import numpy as np
 import penstock as ps
 import pytest
@@ -54,3 +56,29 @@ def test_a_sum_over_ranks_is_asked_for_bad_samples_at_fixed_batches(arrays):
     own = ps.Loader(arrays, **options, rank=0, sum_over_ranks=lambda number: len(own))
     with pytest.raises(ps.Error, match="sum_over_ranks cannot use a loader"):
         list(batch["__key__"] for batch in own)
+
+
+@pytest.mark.parametrize("cache", [None, "encoded"])
+def test_unreadable_samples_are_not_read_and_count_as_bad(cache, arrays, tmp_path):
+    shutil.copytree(arrays, tmp_path / "arrays")
+    dataset = ps.open(tmp_path / "arrays")
+    lost = ["000", "017"]  # of the first one a constructor reads the shape
+    for key in lost:
+        (tmp_path / "arrays" / f"{key}.npy").unlink()
+    options = {"batch_size": 8, "fields": FIELDS, "on_error": "mark", "max_error_rate": 0.1, "cache": cache}
+    with pytest.raises(ps.Error, match="cannot open"):
+        ps.Loader(dataset, **options)
+    loader = ps.Loader(dataset, unreadable=lost[::-1], **options)
+    for _ in range(2):
+        valid = [one for batch in loader for one in batch["__valid__"].tolist()]
+        assert [key for key, one in zip(dataset.keys, valid) if not one] == lost
+    assert [sample["key"] for sample in loader.stats()["bad"]] == 2 * lost
+    assert "`unreadable` names the sample" in loader.stats()["bad"][0]["cause"]
+    assert not set(lost) & set(keys_of(ps.Loader(dataset, unreadable=lost, **{**options, "on_error": "replace"})))
+
+    with pytest.raises(ps.Error, match='unreadable: the dataset has no sample "17"'):
+        ps.Loader(dataset, unreadable=["17"], **options)
+    with pytest.raises(ps.Error, match='unreadable requires on_error "replace" or "mark"'):
+        ps.Loader(dataset, unreadable=lost)
+    with pytest.raises(TypeError, match="unreadable"):
+        ps.Loader(dataset, unreadable="017", **options)

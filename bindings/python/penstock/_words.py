@@ -184,6 +184,7 @@ _VALUES = {
     "last": '"keep", "drop" or "pad"',
     "missing": '"raise", "exclude" or "empty"',
     "subset": "a list or an array of whole numbers, or None",
+    "unreadable": "a list of keys of samples, or None",
     "weights": "a field, a number for each sample, numbers for each class, or a file of numbers",
     "repeats": "a field, a number for each sample, numbers for each class, or a file of numbers",
     "where": '"auto", "host" or "device"',
