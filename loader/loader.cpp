@@ -96,8 +96,9 @@ std::optional<Batch> Loader::next() {
   return next({});
 }
 
-std::optional<Batch> Loader::next(const std::function<void()>& while_waiting) {
-  return pipeline_->next(while_waiting);
+std::optional<Batch> Loader::next(const std::function<void()>& while_waiting,
+                                  const std::function<void(const Batch&)>& hand_over) {
+  return pipeline_->next(while_waiting, hand_over);
 }
 
 std::uint64_t Loader::batches() const {

@@ -47,12 +47,14 @@ class Loader {
   /// The next batch of the current epoch; nothing at its end, after which the following call begins the next epoch.
   /// Throws what a worker or the reader failed with (Error, with dataset, shard, key, field and offset); Error:
   /// resource, when the consumer holds every slab it may (`held`), and, with `timeout`, when nothing came in time. The
-  /// following call goes on with the next batch. Only where a thread of the loader has ended (memory ran out where no
-  /// batch could be blamed) does each later call throw the same: what state() gives is then for another loader.
+  /// following call goes on with the next batch, while state() still names the one that failed. Only where a thread of
+  /// the loader has ended (memory ran out where no batch could be blamed) does each later call throw the same.
   std::optional<Batch> next();
   /// As next(), for a consumer that must notice something else meanwhile: `while_waiting` is called every 50 ms of the
-  /// wait, in this thread. What it throws leaves next(), and the loader where it is.
-  std::optional<Batch> next(const std::function<void()>& while_waiting);
+  /// wait, in this thread. What it throws leaves next(), and the loader where it is. `hand_over` is called with the
+  /// batch before it counts as delivered; if it throws, so does next(), and the batch has failed.
+  std::optional<Batch> next(const std::function<void()>& while_waiting,
+                            const std::function<void(const Batch&)>& hand_over = {});
 
   std::uint64_t batches() const;        ///< per full epoch, of this rank
   std::uint64_t epoch() const;          ///< the epoch that the next batch belongs to
@@ -60,11 +62,15 @@ class Loader {
   /// What a `for` does first: goes on to the next epoch, unless the last one that was begun came to its end, or
   /// set_epoch() or restore() said since where to go on.
   void begin_epoch();
+  /// The position of the first batch after the last delivered one. After next() has thrown, once or several times in a
+  /// row, this is the batch of the first exception, so a loader that restores the state delivers it. If the consumer
+  /// calls next() again, and gets a batch or the end of the epoch, it gives the failed batches up.
   LoaderState state() const;
-  /// The next batch is the one after the last delivered; the state's seed is then the loader's. Returns what a user
-  /// should know of it, and the stats note: another seed than the options', other transforms; empty when there is
-  /// nothing. Throws Error: invalid_argument, naming the difference, for a state of another dataset or another order of
-  /// its samples; the loader then stays where it is. Another rank, world or batch size is no difference.
+  /// The next batch is the first that the state's loader had not delivered; the state's seed is then the loader's.
+  /// Returns what a user should know of it, and the stats note: another seed than the options', other transforms; empty
+  /// when there is nothing. Throws Error: invalid_argument, naming the difference, for a state of another dataset or
+  /// another order of its samples; the loader then stays where it is. Another rank, world or batch size is no
+  /// difference. If that batch fails again, the error says which options leave its sample out and keep the position.
   std::string restore(const LoaderState& state);
   /// Rebuilds any batch without replay and without moving the loader's position.
   Batch at(std::uint64_t epoch, std::uint64_t batch);

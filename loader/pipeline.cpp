@@ -252,7 +252,7 @@ bool Pipeline::stop() {
 
 void Pipeline::go_to(const Position& position) {
   cursor_.go_to(position);
-  iterating_ = false;
+  iterating_ = restored_ = false;
   const std::uint64_t generation = reorder_.generation() + 1;
   for (const auto& stage : stages_) stage->go_to(position, generation);
   scheduler_->go_to(position, generation);

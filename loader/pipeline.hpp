@@ -54,7 +54,8 @@ class Pipeline {
   bool stop();
   bool in_its_process() const;
 
-  std::optional<Batch> next(const std::function<void()>& while_waiting);
+  std::optional<Batch> next(const std::function<void()>& while_waiting,
+                            const std::function<void(const Batch&)>& hand_over);
   void go_to(const Position& position);
   void set_epoch(std::uint64_t epoch);
   void begin_epoch();
@@ -129,6 +130,7 @@ class Pipeline {
   const std::string option_notes_;
   Cursor cursor_;                  // consumer's thread alone
   bool iterating_ = false;         // a `for` is under way; consumer's thread alone
+  bool restored_ = false;          // no batch was taken since restore(); consumer's thread alone
   std::string restore_note_;       // of the state that was restored last
   mutable std::mutex note_mutex_;  // guards restore_note_: stats() may come from another thread
   mutable StageClocks clocks_;     // sums that any thread may add to

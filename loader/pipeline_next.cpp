@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <penstock/base/error.hpp>
+#include <penstock/base/printable.hpp>
 #include <penstock/loader/mixture.hpp>
 #include <penstock/loader/pipeline.hpp>
 #include <penstock/loader/time/profiler_range.hpp>
@@ -15,6 +16,28 @@ namespace penstock {
 namespace {
 
 constexpr std::chrono::milliseconds kSlice{50};  // of a wait that somebody wants to look up from
+
+// A state that was saved after an error begins with the batch that failed. If the fault lasts, each restored run would
+// end there, so the message says how to leave the sample out without losing the position.
+[[noreturn]] void throw_with_remedy(const std::exception_ptr& failure, OnError policy) {
+  try {
+    std::rethrow_exception(failure);
+  } catch (const Error& error) {
+    const std::string& key = error.context().key;
+    const bool raises = policy == OnError::raise;
+    std::string remedy = raises ? "on_error=\"replace\" or \"mark\"" : "";
+    if (error.kind() == ErrorKind::io) {
+      remedy.append(raises ? " and " : "").append("unreadable=[").append(double_quoted(key)).append("]");
+    } else if (!error.is_data_fault() || !raises) {
+      throw;
+    }
+    if (key.empty()) throw;
+    throw Error(
+        error.kind(),
+        error.cause() + "; the restored state begins with this batch: to resume without the sample, pass " + remedy,
+        error.context());
+  }
+}
 
 }  // namespace
 
@@ -29,17 +52,20 @@ void Pipeline::require_same_process() const {
       {.dataset = dataset_.path().string()});
 }
 
-std::optional<Batch> Pipeline::next(const std::function<void()>& while_waiting) {
+std::optional<Batch> Pipeline::next(const std::function<void()>& while_waiting,
+                                    const std::function<void(const Batch&)>& hand_over) {
   const ProfilerRange range("next");
   require_same_process();
   if (cursor_.at_end()) {
     dataset_.require_not_written_to();  // what is read through files that stay open
-    if (ledger_) ledger_->pass(cursor_.position());
+    if (ledger_) {                      // before the epoch is over: a state still names its end, or what failed last
+      ledger_->pass(cursor_.position());
+      ledger_->sync();
+    }
     cursor_.next_epoch();
     iterating_ = false;
     epochs_over_.fetch_add(1, std::memory_order_relaxed);  // a figure
     stalls_.epoch_ends(Clock::now());
-    if (ledger_) ledger_->sync();
     return std::nullopt;
   }
   const Clock::time_point called = Clock::now();
@@ -56,6 +82,7 @@ std::optional<Batch> Pipeline::next(const std::function<void()>& while_waiting) 
   BatchResult result = await(while_waiting);
   LedgerEntry entry(ledger_ ? &*ledger_ : nullptr, cursor_.position());
   cursor_.advance();
+  const bool restored = std::exchange(restored_, false);
   const bool failed = result.failure != nullptr;
   const bool has_bad = !failed && !result.bad.empty();
   const auto bad =
@@ -65,11 +92,14 @@ std::optional<Batch> Pipeline::next(const std::function<void()>& while_waiting) 
     failures_.record(cursor_.position(), failed ? std::vector<BadSample>{} : std::move(result.bad),
                      failed ? result.other_failures : 0);
   }
+  if (failed && restored) throw_with_remedy(std::exchange(result.failure, nullptr), options_.on_error);
   if (failed) std::rethrow_exception(std::exchange(result.failure, nullptr));
   require_few_failures(has_bad);
   stalls_.got_batch(result.batch.size(), result.batch.slab()->delivered_bytes(), result.batch.slab()->read_bytes,
                     Clock::now());
+  if (hand_over) hand_over(result.batch);
   entry.given(static_cast<std::uint64_t>(bad));
+  cursor_.delivered();
   return std::move(result.batch);
 }
 
@@ -182,6 +212,7 @@ std::string Pipeline::restore(const LoaderState& saved) {
   std::string said;
   for (const std::string& note : restored.notes) said += (said.empty() ? "the restored state " : "; it ") + note;
   go_to(restored.position);
+  restored_ = true;
   const std::scoped_lock lock(note_mutex_);
   return restore_note_ = std::move(said);
 }

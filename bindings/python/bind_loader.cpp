@@ -34,6 +34,7 @@ struct LoaderIterator {
   nb::object owner;  // keeps the loader
   PythonLoader* loader;
   std::uint64_t iteration;
+  nb::object convert;  // a function of each batch, whose result the program gets; null: it gets the batch
 };
 
 // What a loop gets: the batch, or what the program's own step made of it.
@@ -42,13 +43,19 @@ nb::object delivered(const Batch& batch) {
 }
 
 nb::object next_batch(LoaderIterator& self) {
-  std::optional<Batch> batch;
-  {
-    const ProfilerMark mark;
-    batch = self.loader->next(self.iteration);
+  std::optional<ProfilerMark> mark(std::in_place);
+  try {
+    nb::object given = self.loader->next(self.iteration, [&](const Batch& batch) {
+      mark.reset();
+      nb::object made = delivered(batch);
+      return self.convert.is_valid() ? self.convert(made) : made;
+    });
+    if (given.is_valid()) return given;
+  } catch (nb::python_error& raised) {
+    if (!raised.matches(PyExc_StopIteration)) throw;  // would pass for the end of the epoch
+    nb::raise_from(raised, PyExc_RuntimeError, "a function of a loader raised StopIteration");
   }
-  if (!batch) throw nb::stop_iteration();
-  return delivered(*batch);
+  throw nb::stop_iteration();
 }
 
 std::vector<Mix> mixes_of(const std::optional<std::variant<Mix, std::vector<Mix>>>& given) {
@@ -262,9 +269,9 @@ void bind_schedule(nb::module_& module) {
       .def_ro("skip_first", &Schedule::skip_first);
 }
 
-LoaderIterator iterate(const nb::object& self) {
+LoaderIterator iterate(const nb::object& self, const nb::object& convert) {
   auto& loader = nb::cast<PythonLoader&>(self);
-  return {self, &loader, loader.begin()};
+  return {self, &loader, loader.begin(), convert};
 }
 
 nb::dict output_dict(const OutputOrigin& origin) {
@@ -355,7 +362,10 @@ int clear_loader(PyObject* self) {
 
 int traverse_iterator(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE(self));
-  if (nb::inst_ready(self)) Py_VISIT(nb::inst_ptr<LoaderIterator>(self)->owner.ptr());
+  if (nb::inst_ready(self)) {
+    Py_VISIT(nb::inst_ptr<LoaderIterator>(self)->owner.ptr());
+    Py_VISIT(nb::inst_ptr<LoaderIterator>(self)->convert.ptr());
+  }
   return 0;
 }
 
@@ -417,8 +427,11 @@ void bind_loader_class(nb::module_& module) {
            nb::arg("epoch_samples") = nb::none(), nb::arg("bucket_by") = nb::none(),
            nb::arg("bucket_window") = LengthBuckets{}.window, nb::arg("batch_budget") = nb::none(),
            nb::arg("cache_scope") = "process", nb::arg("cache_dir") = nb::none(),
-      .def("__iter__", iterate, "Begins an epoch. Only the latest iterator gives batches.")
            nb::arg("cache_limit") = defaults.cache_limit, nb::arg("unreadable") = nb::none(), init_doc())
+      .def(
+          "__iter__", [](const nb::object& self) { return iterate(self, {}); },
+          "Begins an epoch. Only the latest iterator gives batches.")
+      .def("_iterate", iterate, nb::arg("convert"))
       .def(
           "__repr__",
           [](const nb::handle& self) {
@@ -436,15 +449,17 @@ void bind_loader_class(nb::module_& module) {
                    [](PythonLoader& self) { return self.use([](Loader& loader) { return loader.dataset(); }); })
       .def("set_epoch", &PythonLoader::set_epoch, nb::arg("epoch"), "The next batch is the first of that epoch.")
       .def("state_dict", state_dict, nb::sig("def state_dict(self) -> dict[str, typing.Any]"),
-           "The position after the last batch taken: a small dict, fit for JSON. Any rank's serves all ranks.")
-      .def("load_state_dict", load_state_dict, nb::arg("state_dict"),
-           "The next batch is the one after the last taken, without replay; before or after iter(), also with another\n"
-           "world or batch size. Warns where the loader's seed or transforms are others than the state's. Raises "
-           "Error:\n"
-           "invalid_argument, for another dataset, another order of its samples (shuffle, shuffle_block, subset, "
-           "weights, "
-           "last, bucket_by), or\n"
-           "what is no state.")
+           "The position of the first batch after the last one that the program got: a small dict, fit for JSON. Any\n"
+           "rank's serves all ranks. After an exception, or several in a row, this is the batch that raised the first\n"
+           "one. A program that goes on and gets a later batch, or the end of the epoch, gives the failed batches up.")
+      .def(
+          "load_state_dict", load_state_dict, nb::arg("state_dict"),
+          "The next batch is the one that the state names, without replay; before or after iter(), also with another\n"
+          "world or batch size. Warns where the loader's seed or transforms are others than the state's. If the batch\n"
+          "fails again, the error says which options leave its sample out. Raises Error: invalid_argument, for "
+          "another\n"
+          "dataset, another order of its samples (shuffle, shuffle_block, subset, weights, last, bucket_by), or\n"
+          "what is no state.")
       .def(
           "at",
           [](PythonLoader& self, std::uint64_t epoch, std::uint64_t batch) {

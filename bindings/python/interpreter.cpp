@@ -49,9 +49,14 @@ WithoutInterpreter::WithoutInterpreter() : waits_(is_to_end) {
   thread_ = PyEval_SaveThread();
 }
 
-WithoutInterpreter::~WithoutInterpreter() {
-  PyEval_RestoreThread(thread_);
+void WithoutInterpreter::end() {
+  if (thread_ == nullptr) return;
+  PyEval_RestoreThread(std::exchange(thread_, nullptr));
   --threads_without;
+}
+
+WithoutInterpreter::~WithoutInterpreter() {
+  end();
   // Nobody passed the end of the wait on: the handler is run again.
   if (std::uncaught_exceptions() == 0 && take_raised_meanwhile() != nullptr) PyErr_SetInterrupt();
 }

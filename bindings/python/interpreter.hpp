@@ -17,6 +17,7 @@ class WithoutInterpreter {
  public:
   WithoutInterpreter();  ///< throws Error: resource, once the program is ending
   ~WithoutInterpreter();
+  void end();  ///< takes the interpreter back now; may be called again
   WithoutInterpreter(const WithoutInterpreter&) = delete;
   WithoutInterpreter& operator=(const WithoutInterpreter&) = delete;
 

@@ -82,20 +82,25 @@ std::uint64_t PythonLoader::begin() {
   });
 }
 
-std::optional<Batch> PythonLoader::next(std::uint64_t iteration) {
-  return use([&](Loader& loader) -> std::optional<Batch> {
+nb::object PythonLoader::next(std::uint64_t iteration, const HandOver& hand_over) {
+  nb::object given;
+  use_released([&](Loader& loader, WithoutInterpreter& released) {
     if (iteration != iteration_)
       throw Error::invalid_argument("a later `for` over this loader has begun: this one has no more batches");
-    if (ended_) return std::nullopt;
+    if (ended_) return;
     under_way_ = true;
-    std::optional<Batch> batch = loader.next([this] {
+    const auto look_up = [this] {
       if (closing_.load(std::memory_order_relaxed)) throw Error::invalid_argument("this loader was closed meanwhile");
       check_signals();
+    };
+    ended_ = !loader.next(look_up, [&](const Batch& batch) {
+      released.end();
+      check_signals();  // a Ctrl-C from the end of the wait: the program never gets this batch
+      given = hand_over(batch);
     });
-    ended_ = !batch;
     under_way_ = !ended_;
-    return batch;
   });
+  return given;
 }
 
 void PythonLoader::set_epoch(std::uint64_t epoch) {

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -34,9 +35,12 @@ class PythonLoader {
   /// Begins a `for`, and tells which: the next epoch where the one under way was left early, else the one that stands.
   /// Only the latest `for` gets batches.
   std::uint64_t begin();
-  /// Nothing at the end of the epoch and from then on. Throws what Loader::next() does; Error: invalid_argument, when a
-  /// later `for` has begun; and what Python's signal handlers raise meanwhile.
-  std::optional<Batch> next(std::uint64_t iteration);
+  /// Makes a batch into an object for the program. Called with the interpreter held.
+  using HandOver = std::function<nanobind::object(const Batch&)>;
+  /// Returns hand_over(the next batch), after which the batch counts as delivered; null at the end of the epoch and
+  /// from then on. Throws what Loader::next() and `hand_over` do; Error: invalid_argument, when a later `for` has
+  /// begun; and what Python's signal handlers raise meanwhile.
+  nanobind::object next(std::uint64_t iteration, const HandOver& hand_over);
   void set_epoch(std::uint64_t epoch);
   std::string restore(const LoaderState& state);     ///< and what the program should know of it
   Stats stats() const;                               ///< also while another thread waits in next()
@@ -51,12 +55,7 @@ class PythonLoader {
   /// work(loader), one call at a time, without the interpreter.
   template <typename Work>
   auto use(Work work) {
-    std::shared_ptr<Loader> kept = usable();
-    require_elsewhere();
-    const WithoutInterpreter released;
-    const std::shared_ptr<Loader> loader = std::move(kept);  // ends without the interpreter, which its step may need
-    const std::scoped_lock lock(mutex_);
-    return through_door({.dataset = loader->dataset().path().string()}, [&] { return work(*loader); });
+    return use_released([&](Loader& loader, WithoutInterpreter&) { return work(loader); });
   }
 
   /// Ends the threads, once the step has returned; a wait in another thread ends with an Error. Batches stay valid. May
@@ -68,6 +67,28 @@ class PythonLoader {
   static void close_all();  ///< of this process, when the program ends
 
  private:
+  /// The loader while it is used. If it was closed meanwhile, it ends here, without the interpreter, which its step may
+  /// need.
+  struct Used {
+    std::shared_ptr<Loader> loader;
+    const std::atomic<bool>& closing;
+    ~Used() {
+      if (!closing.load(std::memory_order_relaxed) || PyGILState_Check() == 0) return;
+      const nanobind::gil_scoped_release released;
+      loader.reset();
+    }
+  };
+  /// work(loader, released): as use(), for work that takes the interpreter back before it ends.
+  template <typename Work>
+  auto use_released(Work work) {
+    std::shared_ptr<Loader> kept = usable();
+    require_elsewhere();
+    WithoutInterpreter released;
+    const Used used{std::move(kept), closing_};
+    const std::scoped_lock lock(mutex_);
+    return through_door({.dataset = used.loader->dataset().path().string()},
+                        [&] { return work(*used.loader, released); });
+  }
   /// Throws Error: invalid_argument, once closed, and in a process forked from the one that made the loader.
   std::shared_ptr<Loader> usable() const;
   void require_elsewhere() const;  ///< throws Error: invalid_argument, in the step itself, which would wait for itself
@@ -77,7 +98,9 @@ class PythonLoader {
   const std::shared_ptr<PythonStep> step_;
   std::atomic<bool> closing_{false};  // read by a waiting thread between two waits; orders nothing
   std::shared_ptr<Loader> loader_;    // changed with the interpreter held
-  std::mutex mutex_;  // guards use of *loader_ and all below; never waited for with the interpreter held
+  // Guards use of *loader_ and all below; never waited for with the interpreter held. Recursive: signal handlers, and
+  // finalizers that run while a batch is handed over, may ask for the state.
+  std::recursive_mutex mutex_;
   std::optional<TraceOptions> trace_;  // one is recorded
   std::uint64_t iteration_ = 0;        // the latest `for`
   bool under_way_ = false;             // its epoch has begun and not ended

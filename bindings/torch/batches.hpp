@@ -12,16 +12,23 @@
 
 namespace penstock::torch {
 
-/// The loader's next batch as tensors; nothing at the end of the epoch. The wait is marked for PyTorch's profiler.
-/// Throws what Loader::next() throws.
+/// Calls take(TensorBatch) with the loader's next batch, which counts as delivered once take() returns; false at the
+/// end of the epoch. The wait is marked for PyTorch's profiler. Throws what Loader::next() and take() throw.
+template <typename Take>
+bool take_next(Loader& loader, const Take& take) {
+  std::optional<ProfilerMark> wait(std::in_place);
+  const auto hand_over = [&](const Batch& batch) {
+    wait.reset();
+    take(TensorBatch(batch));
+  };
+  return loader.next({}, hand_over).has_value();
+}
+
+/// The loader's next batch as tensors; nothing at the end of the epoch. Throws what Loader::next() throws.
 inline std::optional<TensorBatch> next(Loader& loader) {
-  std::optional<Batch> batch;
-  {
-    const ProfilerMark mark;
-    batch = loader.next();
-  }
-  if (!batch) return std::nullopt;
-  return TensorBatch(std::move(*batch));
+  std::optional<TensorBatch> taken;
+  take_next(loader, [&](TensorBatch batch) { taken.emplace(std::move(batch)); });
+  return taken;
 }
 
 /// One epoch of a loader as a range of TensorBatch, with the rules of a `for` over the loader itself: leaving it early

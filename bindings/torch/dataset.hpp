@@ -52,10 +52,10 @@ class DatasetBase : public ::torch::data::datasets::StatefulDataset<Self, Given,
     require(batch_size);
     shared_->untouched = false;
     if (shared_->ended) return {};
-    std::optional<TensorBatch> batch = next(*shared_->loader);
-    shared_->ended = !batch;
-    if (!batch) return {};
-    return static_cast<const Self&>(*this).give(std::move(*batch));
+    BatchType given;
+    shared_->ended = !take_next(
+        *shared_->loader, [&](TensorBatch batch) { given = static_cast<const Self&>(*this).give(std::move(batch)); });
+    return given;
   }
 
   /// Called by begin() of torch's data loader: the next batch is the first of the next epoch, or, after load(), the one
@@ -73,14 +73,14 @@ class DatasetBase : public ::torch::data::datasets::StatefulDataset<Self, Given,
     return static_cast<std::size_t>(shared_->loader->state().samples);
   }
 
-  /// The loader's position (LoaderState) under the key "penstock": torch::save(dataset, path).
+  /// The loader's position (Loader::state()) under the key "penstock": torch::save(dataset, path).
   void save(::torch::serialize::OutputArchive& archive) const override {
     const std::scoped_lock lock(shared_->mutex);
     archive.write("penstock", c10::IValue(shared_->loader->state().to_json()));
   }
-  /// Goes on after the last batch delivered before save(): torch::load(dataset, path). Throws Error: invalid_argument,
-  /// when the archive holds no position, or one in other data or another order of them. Warns as Loader::restore()
-  /// returns.
+  /// Goes on with the first batch that was not delivered before save(): torch::load(dataset, path). Throws Error:
+  /// invalid_argument, when the archive holds no position, or one in other data or another order of them. Warns as
+  /// Loader::restore() returns.
   void load(::torch::serialize::InputArchive& archive) override {
     c10::IValue state;
     if (!archive.try_read("penstock", state) || !state.isString())

@@ -124,6 +124,7 @@ Cursor::Cursor(const PlanOptions& plan, std::optional<std::uint64_t> subset, std
 void Cursor::go_to(const Position& position) {
   plan_ = position.plan(options_);
   position_ = position;
+  saved_ = position.batch;
 }
 
 SavedOrder Cursor::order() const {
@@ -146,7 +147,7 @@ LoaderState Cursor::save(std::uint64_t fingerprint, std::string transforms) cons
           .seed = position_.seed,
           .epoch = position_.epoch,
           .start = position_.start,
-          .batch = position_.batch,
+          .batch = saved_,
           .world = options_.world,
           .batch_size = options_.batch_size,
           .transforms = std::move(transforms),
@@ -221,7 +222,7 @@ SavedMixture Cursor::mixture() const {
   SavedMixture saved{.sampling = options_.mixed->sampling,
                      .schedule = options_.mixed->schedule_fingerprint(),
                      .since = carried != nullptr ? carried->epoch : 0};
-  const std::vector<std::uint64_t> taken = plan_.taken_before(reached());
+  const std::vector<std::uint64_t> taken = plan_.taken_before(plan_.position_after(saved_));
   for (std::size_t s = 0; s < taken.size(); ++s) {
     const MixedSource& source = options_.mixed->sources[s];
     saved.sources.push_back({.name = source.name,

@@ -27,7 +27,8 @@ class Cursor {
 
   void go_to(const Position& position);
   bool at_end() const { return !plan_.has(position_.batch); }
-  void advance() { ++position_.batch; }
+  void advance() { ++position_.batch; }           ///< past a batch, delivered or not
+  void delivered() { saved_ = position_.batch; }  ///< the consumer has the batches before the position
   void next_epoch() { go_to(position_.first_of(position_.epoch + 1)); }
 
   const Position& position() const { return position_; }
@@ -35,8 +36,9 @@ class Cursor {
   /// With a budget, of the epoch that the position is in: another has other batches.
   std::uint64_t batches_per_epoch() const;
 
-  /// The position in a form that outlives this process, and back. Throws Error: invalid_argument, naming the
-  /// difference, when the state belongs to another dataset or to another order of its samples.
+  /// The first batch after the last delivered one, in a form that outlives this process, and back. Throws Error:
+  /// invalid_argument, naming the difference, when the state belongs to another dataset or to another order of its
+  /// samples.
   LoaderState save(std::uint64_t fingerprint, std::string transforms) const;
   Restored load(const LoaderState& state, std::uint64_t fingerprint, std::string_view transforms) const;
 
@@ -53,6 +55,8 @@ class Cursor {
   const std::optional<std::uint64_t> subset_;
   const std::uint64_t block_of_version_1_;
   Position position_;
+  std::uint64_t saved_ =
+      0;  // batch of a state: before the position's where batches have failed since the last delivery
   Plan plan_;
 };
 

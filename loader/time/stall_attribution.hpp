@@ -84,14 +84,16 @@ class StallAttribution {
 class Waiting {
  public:
   explicit Waiting(StallAttribution& stalls) : stalls_(stalls) { stalls_.begin(Clock::now()); }
-  ~Waiting() { stalls_.end(Clock::now(), journey_ ? &*journey_ : nullptr); }
+  ~Waiting() { stalls_.end(Clock::now(), journey_); }
   Waiting(const Waiting&) = delete;
   Waiting& operator=(const Waiting&) = delete;
-  void got(const Journey& journey) { journey_ = journey; }  ///< of the batch that was waited for
+  /// The journey of the batch that was waited for, which must outlive this object. A copy could throw, and lose the
+  /// batch.
+  void got(const Journey& journey) noexcept { journey_ = &journey; }
 
  private:
   StallAttribution& stalls_;
-  std::optional<Journey> journey_;
+  const Journey* journey_ = nullptr;
 };
 
 }  // namespace penstock

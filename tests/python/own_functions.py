@@ -104,6 +104,19 @@ class Dies:
         return row
 
 
+class FailsOnce:
+    """Raises at the given row, the first time that it comes in any process."""
+
+    def __init__(self, mark, row):
+        self.mark, self.row = pathlib.Path(mark), row
+
+    def __call__(self, row):
+        if int(row[0]) == self.row and not self.mark.exists():
+            self.mark.touch()
+            raise KeyError("once")
+        return row
+
+
 def large(row):
     return np.zeros((100, 100)) + row[0]
 

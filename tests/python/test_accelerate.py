@@ -83,3 +83,31 @@ def test_its_checkpoints_hold_the_position(arrays, tmp_path):
     accelerator.register_for_checkpointing(second)
     accelerator.load_state(tmp_path / "state")
     assert [batch["__key__"] for batch in second] == whole[2:]
+
+
+def test_a_checkpoint_of_an_exception_holds_the_batch_that_failed(arrays, tmp_path):
+    def dataset(**options):
+        return ps.torch.IterableDataset(arrays, batch_size=8, shuffle=True, fields={"cls": ps.label()}, **options)
+
+    whole = [batch["__key__"] for batch in dataset()]
+
+    def fails(batch):
+        if batch["__key__"] == whole[3]:
+            raise KeyError("failed")
+        return batch
+
+    accelerator = accelerate.Accelerator(cpu=True)
+    first, got = dataset(on_batch=fails), []
+    accelerator.register_for_checkpointing(first)
+    with pytest.raises(KeyError, match="failed"):
+        try:
+            for batch in first:
+                got.append(batch["__key__"])
+        finally:
+            accelerator.save_state(tmp_path / "state")
+
+    accelerator = accelerate.Accelerator(cpu=True)
+    second = dataset()
+    accelerator.register_for_checkpointing(second)
+    accelerator.load_state(tmp_path / "state")
+    assert got + [batch["__key__"] for batch in second] == whole

@@ -49,9 +49,9 @@ class Model(lightning.LightningModule):
         return torch.optim.SGD(self.parameters(), 1e-3)
 
 
-def dataset(arrays):
+def dataset(arrays, **options):
     fields = {"npy": ps.array.decode(), "cls": ps.label()}
-    return ps.torch.IterableDataset(arrays, batch_size=8, shuffle=True, seed=1, fields=fields)
+    return ps.torch.IterableDataset(arrays, batch_size=8, shuffle=True, seed=1, fields=fields, **options)
 
 
 def trainer(folder, **options):
@@ -68,7 +68,9 @@ def trainer(folder, **options):
 
 LOADERS = {
     "the dataset itself": dataset,
-    "StatefulDataLoader": lambda arrays: stateful_dataloader.StatefulDataLoader(dataset(arrays), batch_size=None),
+    "StatefulDataLoader": lambda arrays, **options: stateful_dataloader.StatefulDataLoader(
+        dataset(arrays, **options), batch_size=None
+    ),
 }
 
 
@@ -95,6 +97,28 @@ def test_a_checkpoint_continues_at_the_next_batch(loader, arrays, tmp_path):
         options = {"ckpt_path": tmp_path / f"{name}.ckpt", "weights_only": False}
         trainer(tmp_path, enable_checkpointing=False).fit(rest, LOADERS[loader](arrays), **options)
         assert rest.seen == whole.seen[steps:], name
+
+
+@pytest.mark.parametrize("loader", LOADERS)
+@pytest.mark.parametrize("failed", [0, 3, 4, 7])
+def test_a_checkpoint_of_an_exception_continues_at_the_batch_that_failed(loader, failed, arrays, tmp_path):
+    whole = Model()
+    trainer(tmp_path, enable_checkpointing=False).fit(whole, LOADERS[loader](arrays))
+
+    def fails(batch):
+        if tuple(batch["__key__"]) == whole.seen[failed][2]:
+            raise KeyError("failed")
+        return batch
+
+    first = Model()
+    on_exception = lightning.pytorch.callbacks.OnExceptionCheckpoint(tmp_path, "failed")
+    with pytest.raises(KeyError, match="failed"):
+        trainer(tmp_path, callbacks=[on_exception]).fit(first, LOADERS[loader](arrays, on_batch=fails))
+    assert first.seen == whole.seen[:failed]
+    rest = Model()
+    options = {"ckpt_path": tmp_path / "failed.ckpt", "weights_only": False}
+    trainer(tmp_path, enable_checkpointing=False).fit(rest, LOADERS[loader](arrays), **options)
+    assert first.seen + rest.seen == whole.seen
 
 
 def plain(arrays, **options):

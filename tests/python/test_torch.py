@@ -1,5 +1,6 @@
 """penstock.torch: the dataset for PyTorch's DataLoader, and the wait in its profiler."""
 
+import itertools
 import pickle
 import warnings
 
@@ -173,3 +174,50 @@ def test_columns_without_valid_warn_once_where_rows_do_not_count(arrays):
         assert sum(int(valid.sum()) for _, valid in counted) == 40
         assert sum(len(labels) for (labels,) in dataset(columns=("cls",))) == 40
         assert sum(len(batch["cls"]) for batch in dataset(last="pad")) == 48
+
+
+@pytest.mark.parametrize("failed", [0, 2, 4])
+def test_a_batch_that_cannot_become_tensors_is_not_delivered(failed, arrays, monkeypatch):
+    """The loader has it and the loop does not get it: a state goes on with it, a later batch gives it up."""
+    options = {"batch_size": 8, "shuffle": True, "seed": 2, "fields": FIELDS, "columns": ("npy", "__key__")}
+    whole = [keys for _, keys in ps.torch.IterableDataset(arrays, **options)]
+    batch_number = itertools.count()
+
+    def fails_once(*_):
+        if next(batch_number) == failed:
+            raise MemoryError
+
+    first, got = ps.torch.IterableDataset(arrays, **options), []
+    monkeypatch.setattr(ps.torch, "_require_outputs", fails_once)
+    batches = iter(first)
+    with pytest.raises(MemoryError):
+        for _, keys in batches:
+            got.append(keys)
+    state = first.state_dict()
+    assert [keys for _, keys in batches] == whole[failed + 1 :]
+    assert first.state_dict()["epoch"] == 1
+    again = ps.torch.IterableDataset(arrays, **options)
+    again.load_state_dict(state)
+    again.set_epoch(0)  # as trainers do
+    assert got + [keys for _, keys in again] == whole
+
+
+def test_columns_that_on_batch_does_not_make_leave_the_position(arrays):
+    dataset = ps.torch.IterableDataset(arrays, columns=("npy", "cls"), fields=FIELDS, on_batch=lambda batch: {"npy": 0})
+    with pytest.raises(ValueError, match='no output "cls"'):
+        next(iter(dataset))
+    assert dataset.state_dict()["batch"] == 0
+
+
+def test_a_state_that_is_refused_leaves_no_loader_at_the_first_batch(arrays, icons):
+    dataset = ps.torch.IterableDataset(arrays, batch_size=8, fields=FIELDS)
+    dataset.load_state_dict(ps.Loader(icons, fields={"cls": ps.label()}).state_dict())
+    for _ in range(2):
+        with pytest.raises(ps.Error, match="another dataset"):
+            next(iter(dataset))
+    dataset.load_state_dict(ps.Loader(arrays, batch_size=8, fields=FIELDS).state_dict())
+    batches = iter(dataset)
+    next(batches)
+    with pytest.raises(ps.Error, match="another dataset"):
+        dataset.load_state_dict(ps.Loader(icons, fields={"cls": ps.label()}).state_dict())
+    assert dataset.state_dict()["batch"] == 1 and next(batches)["__key__"][0] == "008"

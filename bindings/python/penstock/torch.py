@@ -221,23 +221,26 @@ class IterableDataset(_IterableDataset):
             options = self._shared_out()
             if options.get("on_batch") is not None:
                 options = {**options, "on_batch": _on_tensors(options["on_batch"])}
-            self._loader = Loader(self._source, **options)
-            self._process = os.getpid()
-            self._go_to_start()
+            loader = Loader(self._source, **options)
+            try:
+                self._go_to_start(loader)
+            except BaseException:  # it stands at the first batch of all, which is not where this is to begin
+                loader.close()
+                raise
+            self._loader, self._process = loader, os.getpid()
         return self._loader
 
-    def _go_to_start(self) -> None:
-        assert self._loader is not None
+    def _go_to_start(self, loader: Loader) -> None:
         iteration = _iteration_seed()
         epoch = self._epoch
         if iteration is not None and self._shared_epoch is not None:
             epoch = self._shared_epoch.of(iteration)
         if self._state is not None:  # its seed is also that of the epochs behind it
-            self._loader.load_state_dict(self._state)
+            loader.load_state_dict(self._state)
             if self._from_state and self._epoch == epoch:
                 return
         if self._state is not None or epoch > 0:
-            self._loader.set_epoch(epoch)
+            loader.set_epoch(epoch)
 
     def _shared_out(self) -> dict[str, Any]:
         worker = get_worker_info()
@@ -249,18 +252,20 @@ class IterableDataset(_IterableDataset):
         return {**self._options, "rank": rank * worker.num_workers + worker.id, "world": world * worker.num_workers}
 
     def __iter__(self) -> Iterator[Any]:
-        return map(self._taken, self.loader)  # keeps no batch between two steps
+        return self.loader._iterate(self._taken)  # a batch counts as delivered once it is converted
 
     def _taken(self, batch: Any) -> Any:
-        self._restored = False
         if not isinstance(batch, dict):  # what on_batch made
-            return batch
-        if self._columns is None:
-            return tensors(batch)
-        if self._warns:
-            self._warn_of_rows_that_do_not_count(batch)
-        _require_outputs(self._columns, batch)
-        return tuple(_torch(batch[name]) for name in self._columns)
+            taken = batch
+        elif self._columns is None:
+            taken = tensors(batch)
+        else:
+            if self._warns:
+                self._warn_of_rows_that_do_not_count(batch)
+            _require_outputs(self._columns, batch)
+            taken = tuple(_torch(batch[name]) for name in self._columns)
+        self._restored = False
+        return taken
 
     def _warn_of_rows_that_do_not_count(self, batch: dict[str, Any]) -> None:
         valid = batch.get("__valid__")
@@ -326,11 +331,11 @@ class IterableDataset(_IterableDataset):
         return self.loader.state_dict()
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """The next batch is the one after the last that the state knows of."""
-        self._state = state_dict
-        self._go_to(int(state_dict.get("epoch", 0)), from_state=True)
+        """The next batch is the first that had not been delivered when the state was saved."""
         if self._loader is not None and self._process == os.getpid():
             self._loader.load_state_dict(state_dict)
+        self._state = state_dict
+        self._go_to(int(state_dict.get("epoch", 0)), from_state=True)
 
     def __getstate__(self) -> dict[str, Any]:
         kept = {**self.__dict__, "_loader": None, "_process": None}

@@ -135,6 +135,7 @@ class Run {
     seen.resize(plans_[rank].samples);
     for (const Row& row : rows) seen[row.position] += row.valid ? 1 : 0;
     cursor.advance();
+    cursor.delivered();
     training_.ends_in = at.epoch;
     training_.went_on = true;
   }

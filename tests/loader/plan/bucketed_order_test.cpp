@@ -189,6 +189,7 @@ TEST_CASE("other ranks go on with the very same global batches, from any step an
     const auto step = [&] {  // all ranks together have the global batch that the first ranks would have had
       REQUIRE(valid_samples(step_of(options, cursor->position(), cursor->position().batch)) == whole[got++]);
       cursor->advance();
+      cursor->delivered();
     };
     step();
     while (!cursor->at_end()) {
@@ -220,6 +221,7 @@ TEST_CASE("other sizes of a batch cut the same places, without a budget; with on
     for (const std::uint64_t sample : valid_samples(step_of(first, cursor.position(), cursor.position().batch)))
       CHECK(seen.insert(sample).second);
     cursor.advance();
+    cursor.delivered();
   }
   PlanOptions second = options_of(lengths, 100);
   second.shuffle = true;
@@ -232,6 +234,7 @@ TEST_CASE("other sizes of a batch cut the same places, without a budget; with on
     for (const std::uint64_t sample : valid_samples(step_of(second, other.position(), other.position().batch)))
       CHECK(seen.insert(sample).second);
     other.advance();
+    other.delivered();
   }
   CHECK(seen.size() == 300);
 
@@ -240,13 +243,17 @@ TEST_CASE("other sizes of a batch cut the same places, without a budget; with on
   budgeted.batch_size = 10;
   Cursor by_budget(budgeted, {}, 0);
   by_budget.advance();
+  by_budget.delivered();
   PlanOptions larger = options_of(lengths, 100, 120);
   larger.shuffle = true;
   larger.batch_size = 10;
   const Cursor refuses(larger, {}, 0);
   CHECK_THROWS_WITH_AS(refuses.load(by_budget.save(1, "t"), 1, "t"),
                        doctest::Contains("batch_budget=100, this loader is one of 1 rank with batch_size=10"), Error);
-  while (!by_budget.at_end()) by_budget.advance();
+  while (!by_budget.at_end()) {
+    by_budget.advance();
+    by_budget.delivered();
+  }
   Cursor goes_on(larger, {}, 0);
   goes_on.go_to(goes_on.load(by_budget.save(1, "t"), 1, "t").position);
   CHECK(goes_on.at_end());

@@ -323,6 +323,7 @@ TEST_CASE("a state says what is drawn, and goes on with nothing else") {
   const auto saved = [](const PlanOptions& plan) {
     Cursor cursor(plan, std::nullopt, 0);
     cursor.advance();
+    cursor.delivered();
     return LoaderState::from_json(cursor.save(1, "").to_json());
   };
   const auto same = options(order_of(Draws::Kind::weighted, {1, 2, 3, 4}));

@@ -342,9 +342,10 @@ TEST_CASE("a wait ends also where nothing was got, and where it is left by an ex
   CHECK(scene.stats().consumer_wait > nanoseconds{});
   CHECK(scene.stats().waited_for.front().second == scene.stats().consumer_wait);
   scene.stalls.reset(Clock::now());
+  const Journey journey{.sent = {}, .queued = Clock::now() + std::chrono::hours(1)};
   {
     Waiting waiting(scene.stalls);
-    waiting.got({.sent = {}, .queued = Clock::now() + std::chrono::hours(1)});
+    waiting.got(journey);
   }
   CHECK(scene.stats().waited_for[1].second == scene.stats().consumer_wait);
 }
