@@ -34,6 +34,8 @@ struct Filter {
     crc32 = 32769,      ///< takes no bytes; parameter: the CRC-32 of what goes in
     byte_swap = 32770,  ///< parameter: bytes of an element, which stand in big-endian order
     varint = 32771,     ///< int64 values as the varints of protobuf
+    crc32c = 32772,     ///< takes no bytes; parameter: the CRC-32C of what goes in
+    widen = 32773,      ///< widens numbers; parameter: see filters/widen.hpp. Never written to a file
   };
   Id id;
   std::uint32_t parameter;  ///< as above, otherwise 0

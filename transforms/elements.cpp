@@ -6,6 +6,7 @@
 #include <utility>
 
 #include <penstock/base/error.hpp>
+#include <penstock/formats/half_floats.hpp>
 #include <penstock/transforms/elements.hpp>
 
 namespace penstock {
@@ -25,18 +26,11 @@ struct Bool {
 };
 
 float widen(Half half) {
-  const std::uint32_t sign = std::uint32_t{half.bits & 0x8000U} << 16;
-  const std::uint32_t exponent = (half.bits >> 10) & 0x1FU, fraction = half.bits & 0x3FFU;
-  if (exponent == 0) {  // zero and subnormals: fraction * 2^-24
-    const float value = static_cast<float>(fraction) * 0x1p-24F;
-    return std::bit_cast<float>(std::bit_cast<std::uint32_t>(value) | sign);
-  }
-  if (exponent == 31) return std::bit_cast<float>(sign | 0x7F800000U | fraction << 13);
-  return std::bit_cast<float>(sign | (exponent + 112) << 23 | fraction << 13);
+  return float_of_half(half.bits);
 }
 
 float widen(Brain brain) {
-  return std::bit_cast<float>(std::uint32_t{brain.bits} << 16);
+  return float_of_brain(brain.bits);
 }
 
 std::uint16_t half_bits(float value) {

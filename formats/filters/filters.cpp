@@ -11,8 +11,10 @@
 #include <penstock/formats/filters/filters.hpp>
 #include <penstock/formats/filters/lz4.hpp>
 #include <penstock/formats/filters/lzf.hpp>
+#include <penstock/formats/filters/widen.hpp>
 #include <penstock/formats/filters/zstd.hpp>
 #include <penstock/formats/io/checks_sums.hpp>
+#include <penstock/formats/io/crc32c.hpp>
 
 namespace penstock {
 namespace {
@@ -42,6 +44,8 @@ std::uint64_t most_per_byte(Filter::Id id) {
     case Filter::Id::fletcher32:
     case Filter::Id::crc32:
     case Filter::Id::byte_swap:
+    case Filter::Id::crc32c:
+    case Filter::Id::widen:
       break;
   }
   return 0;
@@ -120,6 +124,11 @@ Bytes check_crc32(Bytes stored, std::uint32_t expected) {
   return stored;
 }
 
+Bytes check_crc32c(Bytes stored, std::uint32_t expected) {
+  if (kChecksSums && crc32c(stored) != expected) throw Error::corrupt("CRC-32C of a block differs");
+  return stored;
+}
+
 template <typename Word>
 void swap_words(Bytes stored, std::span<std::byte> plain, Word (*swap)(Word)) {
   for (std::size_t at = 0; at + sizeof(Word) <= stored.size(); at += sizeof(Word)) {
@@ -195,15 +204,18 @@ void undo(const Filter& filter, Bytes stored, std::span<std::byte> plain) {
     case Filter::Id::shuffle:
       if (stored.size() != plain.size()) throw wrong_length(stored.size(), plain.size());
       return unshuffle(stored, plain, filter.parameter);
+    case Filter::Id::widen:
+      return widen(stored, plain, filter.parameter);
     case Filter::Id::fletcher32:
     case Filter::Id::crc32:
+    case Filter::Id::crc32c:
       break;  // take no place of their own: see undo_filters
   }
   throw Error::unsupported("filter number " + std::to_string(static_cast<unsigned>(filter.id)));
 }
 
 bool is_checksum(Filter::Id id) {
-  return id == Filter::Id::fletcher32 || id == Filter::Id::crc32;
+  return id == Filter::Id::fletcher32 || id == Filter::Id::crc32 || id == Filter::Id::crc32c;
 }
 
 // Bytes that go into filter number `position` when writing; nothing when a compression before it hides that.
@@ -212,6 +224,7 @@ std::optional<std::size_t> length_before(const Block& block, std::size_t positio
   for (std::size_t i = 0; i < position; ++i) {
     if (compresses(block.filters[i].id)) return std::nullopt;
     if (block.filters[i].id == Filter::Id::fletcher32) length += kFletcherTrailer;
+    if (block.filters[i].id == Filter::Id::widen) length /= growth_of_widening(block.filters[i].parameter);
   }
   return length;
 }
@@ -277,6 +290,8 @@ bool can_undo(Filter::Id id) {
     case Filter::Id::crc32:
     case Filter::Id::byte_swap:
     case Filter::Id::varint:
+    case Filter::Id::crc32c:
+    case Filter::Id::widen:
       return true;
     case Filter::Id::zstd:
       return zstd_is_linked();
@@ -289,12 +304,16 @@ bool can_undo(Filter::Id id) {
 }
 
 std::uint64_t longest_decoded(std::uint64_t length, std::span<const Filter> filters) {
-  constexpr std::uint64_t kBeyondAnyFile = std::uint64_t{1} << 40;
+  constexpr std::uint64_t kBeyondAnyFile = std::uint64_t{1} << 40, kMostGrowth = 8;
+  std::uint64_t growth = 1;
   for (const Filter& filter : filters) {
+    if (filter.id == Filter::Id::widen) growth *= growth_of_widening(filter.parameter);
+    if (growth > kMostGrowth) throw Error::corrupt("a block of numbers that are widened twice");
     if (!compresses(filter.id)) continue;
-    return length > kBeyondAnyFile ? length : (length + 1) * most_per_byte(filter.id);  // no second one is undone
+    length = length > kBeyondAnyFile ? length : (length + 1) * most_per_byte(filter.id);
+    break;  // no second one is undone
   }
-  return length;
+  return length > kBeyondAnyFile ? length : length * growth;
 }
 
 void undo_filters(const Block& block, std::span<const std::byte> stored, std::span<std::byte> decoded,
@@ -315,6 +334,8 @@ void undo_filters(const Block& block, std::span<const std::byte> stored, std::sp
       current = check_fletcher32(current);
     } else if (filter.id == Filter::Id::crc32) {
       current = check_crc32(current, filter.parameter);
+    } else if (filter.id == Filter::Id::crc32c) {
+      current = check_crc32c(current, filter.parameter);
     } else {
       if (compresses(filter.id) && !length) throw Error::unsupported("a block compressed twice");
       const std::span<std::byte> plain = place(current, length.value_or(current.size()), decoded, scratch);
