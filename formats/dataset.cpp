@@ -12,6 +12,7 @@
 #include <penstock/base/handled_error.hpp>
 #include <penstock/base/printable.hpp>
 #include <penstock/formats/dataset.hpp>
+#include <penstock/formats/field_types.hpp>
 #include <penstock/formats/index/shard_pins.hpp>
 #include <penstock/formats/places/object_store.hpp>
 #include <penstock/formats/views/listed_samples.hpp>
@@ -47,24 +48,6 @@ std::uint64_t size_by_name(const std::filesystem::path& file) {
   return static_cast<std::uint64_t>(status.st_size);
 }
 
-// What two shards agree on about a field; where they differ each value has to speak for itself.
-void unify(FieldSchema& known, const FieldSchema& other) {
-  if (known.codec != other.codec) known.codec.clear();
-  if (known.dtype != other.dtype || known.shape != other.shape || known.fixed != other.fixed) {
-    known.fixed = false;
-    known.shape.clear();
-  }
-}
-
-// Their bytes do not say what they are.
-void require_one_token(const FieldSchema& known, const FieldSchema& other, const Dataset::Shard& shard) {
-  if (known.codec != "tokens" || other.codec != "tokens" || known.dtype == other.dtype) return;
-  throw Error::invalid_argument("field \"" + known.name + "\" holds tokens of " + std::string(name(other.dtype)) +
-                                    " here and of " + std::string(name(known.dtype)) +
-                                    " before: datasets of one dtype go together",
-                                {.shard = shard.name});
-}
-
 }  // namespace
 
 struct Dataset::State {
@@ -83,6 +66,9 @@ struct Dataset::State {
   // Per file: it is at least as long as its index says. Relaxed: whoever reads a stale no looks again.
   std::unique_ptr<std::atomic<bool>[]> proven = {};
 
+  void find_fields();
+  void give_types();
+  bool give_types(Shard& shard);
   void number_shards();
   void find_complete_fields();
 
@@ -153,7 +139,7 @@ struct Dataset::State {
   void prove(std::size_t s, const Piece& piece) const {
     if (piece.length <= kBelieved || shards[s].borrowed != 0) return;  // those are proved where they were found
     if (piece.kind == Piece::Kind::extent) prove(s, piece.extent);
-    if (piece.kind == Piece::Kind::block) prove(s, shards[s].index.block(piece.block).extent);
+    if (piece.kind == Piece::Kind::block) prove(s, shards[s].values().block(piece.block).extent);
   }
 
   std::uint32_t local_field(const Numbering& entry, std::uint32_t field) const {
@@ -164,22 +150,73 @@ struct Dataset::State {
   }
 };
 
+void Dataset::State::find_fields() {
+  std::vector<FieldTypes> types;
+  for (std::size_t s = 0; s < shards.size(); ++s) {
+    const Shard& shard = shards[s];
+    const std::filesystem::path& of = path_of(s);
+    const std::string place = (of.filename() == shard.name ? of : of / shard.name).string();
+    for (std::size_t own = 0; own < shard.index.fields().size(); ++own) {
+      if (leaves_out(shard, own)) continue;
+      FieldSchema schema = shard.index.fields()[own];
+      schema.name = name_in(shard, own);
+      const auto [known, added] = field_named.try_emplace(schema.name, static_cast<std::uint32_t>(types.size()));
+      if (added) types.emplace_back();
+      types[known->second].add(schema, {shard.name, place, shard.index.size() != 0});
+    }
+  }
+  try {
+    for (const FieldTypes& field : types) fields.push_back(field.together());
+  } catch (const Error& error) {
+    throw error.in({.dataset = path.string()});
+  }
+}
+
+// If a field cannot be converted in one shard, no shard converts it.
+void Dataset::State::give_types() {
+  while (!std::ranges::all_of(shards, [this](Shard& shard) { return give_types(shard); })) {
+  }
+}
+
+// Returns false after it marked a field that cannot be converted. Fields that are left out keep their types, because
+// other shards may refer to their blocks (Shard::borrowed).
+bool Dataset::State::give_types(Shard& shard) {
+  if (shard.index.size() == 0) return true;
+  std::vector<TypeChange> changes;
+  bool as_before = true;
+  for (std::uint32_t own = 0; own < shard.index.fields().size(); ++own) {
+    const FieldSchema &stored = shard.index.fields()[own], &before = shard.values().fields()[own];
+    TypeChange change{own, stored.codec, stored.dtype};
+    if (leaves_out(shard, own)) {
+      change = {own, before.codec, before.dtype};
+    } else if (const FieldSchema& all = fields[field_named.at(name_in(shard, own))]; needs_change(stored, all)) {
+      change = {own, all.codec, all.dtype};
+    }
+    if (change.codec != before.codec || change.dtype != before.dtype) as_before = false;
+    if (change.codec != stored.codec || change.dtype != stored.dtype) changes.push_back(std::move(change));
+  }
+  if (as_before) return true;
+  shard.typed.reset();
+  if (changes.empty()) return true;
+  try {
+    shard.typed = with_types(shard.index, changes);
+    return true;
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::unsupported) throw error.in({.dataset = path.string(), .shard = shard.name});
+    for (const TypeChange& change : changes) {
+      const FieldSchema& stored = shard.index.fields()[change.field];
+      if (stored.name != error.context().field || leaves_out(shard, change.field)) continue;
+      FieldDifferences& differences = fields[field_named.at(name_in(shard, change.field))].differences;
+      differences.use = stored.codec == "raw" ? FieldDifferences::Use::nothing : FieldDifferences::Use::stored_bytes;
+    }
+    return false;
+  }
+}
+
 void Dataset::State::number_shards() {
   std::uint64_t samples = 0, files = 0, blocks = 0, ranges = 0;
   bool made = false;  // only views have shards of made samples, and a view's fingerprint is that of its list
   for (const Shard& shard : shards) {
-    for (std::size_t own = 0; own < shard.index.fields().size(); ++own) {
-      FieldSchema schema = shard.index.fields()[own];
-      if (leaves_out(shard, own)) continue;
-      schema.name = name_in(shard, own);
-      const auto [known, added] = field_named.try_emplace(schema.name, static_cast<std::uint32_t>(fields.size()));
-      if (added) {
-        fields.push_back(std::move(schema));
-      } else {
-        require_one_token(fields[known->second], schema, shard);
-        unify(fields[known->second], schema);
-      }
-    }
     const Numbering* lender = shard.borrowed == 0 ? nullptr : &numbering.at(numbering.size() - shard.borrowed);
     numbering.push_back({.first_sample = samples,
                          .first_file = files,
@@ -190,8 +227,8 @@ void Dataset::State::number_shards() {
                          .piece_block = lender == nullptr ? blocks : lender->first_block});
     samples += shard.index.size();
     files += shard.index.file_count();
-    blocks += shard.index.block_count();
-    ranges += shard.index.range_count();
+    blocks += shard.values().block_count();
+    ranges += shard.values().range_count();
     if (shard.index.made() != nullptr) made = true;
     if (!made) fingerprint = fingerprint * key_hash_power(shard.index.size()) + shard.index.key_hash();
   }
@@ -264,6 +301,8 @@ Dataset::Dataset(std::filesystem::path path, std::string format, std::vector<Sha
                                              .classes = std::move(classes),
                                              .packed = packed,
                                              .attributes = std::move(attributes)});
+  state->find_fields();
+  state->give_types();
   state->number_shards();
   state->find_complete_fields();
   state_ = std::move(state);
@@ -366,7 +405,7 @@ bool Dataset::locate(std::uint64_t sample, std::uint32_t field, std::vector<Piec
                              [&](const Shard& shard, const Numbering& numbering, std::uint64_t local) {
                                const std::uint32_t own = state_->local_field(numbering, field);
                                pieces.clear();
-                               if (own == kNone || !shard.index.locate(local, own, pieces)) return false;
+                               if (own == kNone || !shard.values().locate(local, own, pieces)) return false;
                                for (Piece& piece : pieces) {
                                  state_->prove(static_cast<std::size_t>(&shard - state_->shards.data()), piece);
                                  if (piece.kind == Piece::Kind::extent)
@@ -382,7 +421,7 @@ std::uint64_t Dataset::length(std::uint64_t sample, std::uint32_t field) const {
   return state_->in_shard_of(stored(sample, field),
                              [&](const Shard& shard, const Numbering& numbering, std::uint64_t local) -> std::uint64_t {
                                const std::uint32_t own = state_->local_field(numbering, field);
-                               return own == kNone ? 0 : shard.index.length(local, own);
+                               return own == kNone ? 0 : shard.values().length(local, own);
                              });
 }
 
@@ -404,7 +443,7 @@ std::optional<std::uint32_t> Dataset::crc32c(std::uint64_t sample, std::uint32_t
       [&](const Shard& shard, const Numbering& numbering, std::uint64_t local) -> std::optional<std::uint32_t> {
         const std::uint32_t own = state_->local_field(numbering, field);
         if (own == kNone) return std::nullopt;
-        return shard.index.crc32c(local, own);
+        return shard.values().crc32c(local, own);
       });
 }
 
@@ -414,7 +453,7 @@ std::span<const std::byte> Dataset::header(std::uint64_t sample, std::uint32_t f
       [&](const Shard& shard, const Numbering& numbering, std::uint64_t local) -> std::span<const std::byte> {
         const std::uint32_t own = state_->local_field(numbering, field);
         if (own == kNone) return {};
-        return shard.index.header(local, own);
+        return shard.values().header(local, own);
       });
 }
 
@@ -422,7 +461,7 @@ RangeSums Dataset::range_sums(std::uint64_t sample, std::uint32_t field) const {
   return state_->in_shard_of(stored(sample, field),
                              [&](const Shard& shard, const Numbering& numbering, std::uint64_t local) {
                                const std::uint32_t own = state_->local_field(numbering, field);
-                               RangeSums sums = own == kNone ? RangeSums() : shard.index.range_sums(local, own);
+                               RangeSums sums = own == kNone ? RangeSums() : shard.values().range_sums(local, own);
                                sums.first += numbering.first_range;
                                return sums;
                              });
@@ -439,7 +478,7 @@ Block Dataset::block(std::uint32_t number) const {
   const std::size_t shard = state_->holder(number, &Numbering::first_block);
   const Numbering& numbering = state_->numbering[shard];
   Block block = state_->named(shard, [&] {
-    Block own = state_->shards[shard].index.block(static_cast<std::uint32_t>(number - numbering.first_block));
+    Block own = state_->shards[shard].values().block(static_cast<std::uint32_t>(number - numbering.first_block));
     if (std::max(own.extent.length, own.decoded_length) > kBelieved) state_->prove(shard, own.extent);
     return own;
   });

@@ -47,6 +47,10 @@ class Dataset {
     std::size_t borrowed = 0;
     /// What the index's files are where they lie in a store, as they were when opened; empty: files of a disk.
     std::vector<std::shared_ptr<const StoredObject>> objects = {};
+    /// Set by Dataset if a field has another type in the dataset than in this shard (field_types.hpp): a copy of
+    /// `index` whose values have the dataset's types.
+    std::optional<Index> typed = {};
+    const Index& values() const { return typed ? *typed : index; }
   };
 
   /// Some samples of the shards in some order, as a view has them. Numbers are those of all samples of all shards.

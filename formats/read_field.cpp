@@ -3,6 +3,7 @@
 
 #include <penstock/base/error.hpp>
 #include <penstock/formats/dataset.hpp>
+#include <penstock/formats/field_types.hpp>
 #include <penstock/formats/filters/filters.hpp>
 #include <penstock/formats/places/places.hpp>
 
@@ -86,6 +87,7 @@ std::vector<std::byte> read_field(const Dataset& dataset, std::uint64_t sample, 
                              .key = key,
                              .field = field < dataset.fields().size() ? dataset.fields()[field].name : ""};
   try {
+    if (field < dataset.fields().size()) require_one_type(dataset.fields()[field]);
     std::vector<Piece> pieces;
     if (!dataset.locate(sample, field, pieces)) throw Error::invalid_argument("the sample lacks this field");
     std::vector<std::byte> bytes;

@@ -22,6 +22,21 @@ std::uint64_t element_count(
     const Shape& shape);  ///< 1 for a scalar; throws Error: shape, on a negative or overflowing product
 std::string to_string(const Shape& shape);  ///< "(3, 224, 224)"
 
+/// How the files of one dataset differ in a field. field_types.hpp has the rules.
+struct FieldDifferences {
+  /// How far the field can be used.
+  enum class Use : std::uint8_t {
+    any,           ///< every chain gets right values, or an error that names two files
+    stored_bytes,  ///< the codec of a value is unknown: only the stored bytes are delivered
+    nothing,       ///< no type fits the values of all files: reading the field is an error
+  };
+  std::string text = {};  ///< two files and their types: "float32 () in 1.h5 and int32 () in 2.h5"; empty if all agree
+  Use use = Use::any;
+  bool widened = false;  ///< numbers of smaller dtypes are widened to `dtype` of the field
+  bool rows = false;     ///< the files have different numbers of rows per value
+  friend bool operator==(const FieldDifferences&, const FieldDifferences&) = default;
+};
+
 /// A field as the dataset stores it.
 ///
 /// `name` is, by default, the extension in lower case ("jpg" for jpeg and jpe). `codec`: how bytes are encoded: "jpeg",
@@ -35,6 +50,7 @@ struct FieldSchema {
   DType dtype = DType::u8;
   Shape shape = {};
   bool fixed = false;
+  FieldDifferences differences = {};  ///< set in Dataset::fields(), not in an index
   friend bool operator==(const FieldSchema&, const FieldSchema&) = default;
 };
 

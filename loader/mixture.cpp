@@ -76,25 +76,6 @@ void require_sound(std::span<const MixtureSource> sources, const MixtureOptions&
   require_schedule(sources, options);
 }
 
-// Of arrays whose type and shape a dataset has for all its samples; others are looked at when they are read.
-void require_alike(std::span<const MixtureSource> sources) {
-  const auto told = [](const MixtureSource& source, const FieldSchema& field) {
-    return double_quoted(source.name) + " has " + std::string(name(field.dtype)) + " " + to_string(field.shape);
-  };
-  for (const MixtureSource& source : sources) {
-    for (const FieldSchema& field : source.dataset.fields()) {
-      for (const MixtureSource& other : sources) {
-        const auto number = other.dataset.field(field.name);
-        if (!number || !field.fixed) continue;
-        const FieldSchema& theirs = other.dataset.fields()[*number];
-        if (!theirs.fixed || (theirs.dtype == field.dtype && theirs.shape == field.shape)) continue;
-        throw Error::invalid_argument("the sources of the mixture differ in field " + double_quoted(field.name) + ": " +
-                                      told(source, field) + ", " + told(other, theirs));
-      }
-    }
-  }
-}
-
 std::vector<std::uint64_t> parts_of(std::span<const double> weights) {
   double all = 0;
   for (const double weight : weights) all += weight;
@@ -120,7 +101,6 @@ struct Mixture::State {
 
 Mixture::Mixture(std::vector<MixtureSource> sources, const MixtureOptions& options) {
   require_sound(sources, options);
-  require_alike(sources);
   Dataset all = concatenated(datasets_of(sources));
   state_ = std::make_shared<const State>(State{std::move(sources), options, std::move(all)});
 }

@@ -24,7 +24,7 @@ struct MixtureSource {
 class Mixture {
  public:
   /// Throws Error: invalid_argument, for no source, two of one name, weights that are negative, infinite, no number or
-  /// all 0, an epoch of no samples, and sources whose classes or arrays differ.
+  /// all 0, an epoch of no samples, and sources whose classes differ.
   explicit Mixture(std::vector<MixtureSource> sources, const MixtureOptions& options = {});
 
   std::span<const MixtureSource> sources() const;

@@ -50,6 +50,12 @@ bool is_sound(const FieldSchema& schema, const FirstBytes& value, const Codec* c
   }
 }
 
+/// The sample in words, where several files have samples.
+std::string place_of(const Dataset& dataset, std::uint64_t sample, std::uint32_t field) {
+  if (dataset.shard_count() == 1) return {};
+  return "sample " + std::string(dataset.key(sample)) + " in " + dataset.shard(dataset.shard_of(sample, field)).name;
+}
+
 /// The first bytes of a long value, where its codec reads the header from them and parts of it later: of clouds of
 /// millions of points nothing more is wanted, and reading them whole would take longer than the first batch.
 std::optional<FirstBytes> sound_prefix(const Dataset& dataset, std::uint32_t field, std::span<const Piece> pieces) {
@@ -83,14 +89,19 @@ FirstBytes first_sound_value(const Dataset& dataset, const LoaderOptions& option
     if (is_unreadable(options, dataset.key(sample)) || !dataset.locate(sample, field, pieces)) continue;
     ++tried;
     key = dataset.key(sample);
+    const std::string place = place_of(dataset, sample, field);
     if (codec == nullptr) {
       try {
-        if (auto prefix = sound_prefix(dataset, field, pieces)) return *std::move(prefix);
+        if (auto prefix = sound_prefix(dataset, field, pieces)) {
+          prefix->place = place;
+          return *std::move(prefix);
+        }
       } catch (const Error&) {  // reading it whole tells the same, or more
       }
     }
     FirstBytes value(read_field(dataset, sample, field));
     value.exists = true;
+    value.place = place;
     if (is_sound(dataset.fields()[field], value, codec)) return value;
     if (!first) {
       first = std::move(value);
@@ -112,6 +123,7 @@ FirstBytes first_wanted_value(const Dataset& dataset, const LoaderOptions& optio
     try {
       FirstBytes value(read_field(dataset, sample, field));
       value.exists = true;
+      value.place = place_of(dataset, sample, field);
       key = dataset.key(sample);
       if (wanted(value)) return value;
     } catch (const Error& error) {

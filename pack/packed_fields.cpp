@@ -2,6 +2,7 @@
 #include <charconv>
 
 #include <penstock/base/error.hpp>
+#include <penstock/formats/field_types.hpp>
 #include <penstock/pack/packed_fields.hpp>
 
 namespace penstock {
@@ -18,6 +19,7 @@ std::optional<std::uint64_t> first_with(const Dataset& source, std::uint32_t fie
 /// The schema with the codec that the first value's bytes tell, where the name told none.
 FieldSchema recorded(const Dataset& source, std::uint32_t field) {
   const FieldSchema& schema = source.fields()[field];
+  require_one_codec(schema);
   const auto sample = schema.codec.empty() ? first_with(source, field) : std::nullopt;
   return sample ? recognised(schema, read_field(source, *sample, field)) : schema;
 }

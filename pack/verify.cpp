@@ -10,6 +10,7 @@
 #include <penstock/base/cores.hpp>
 #include <penstock/base/error.hpp>
 #include <penstock/base/parallel_for.hpp>
+#include <penstock/formats/field_types.hpp>
 #include <penstock/formats/format.hpp>
 #include <penstock/formats/index/difference.hpp>
 #include <penstock/formats/io/crc32c.hpp>
@@ -113,6 +114,13 @@ class Verification {
     VerifyResult absent;
     for (const std::uint64_t sample : match_.lacking)
       note(absent, std::string(source_->key(sample)), {}, "the source has this sample, the dataset lacks it");
+    for (const FieldSchema& field : dataset_.fields()) {
+      try {
+        require_one_type(field);
+      } catch (const Error& error) {
+        note(absent, {}, field.name, error.cause());
+      }
+    }
     add(absent, dataset_.size() + dataset_.shard_count());
     std::ranges::stable_sort(bad_, std::less{}, &std::pair<std::uint64_t, BadValue>::first);
     for (auto& [order, bad] : bad_) result_.bad.push_back(std::move(bad));
@@ -124,6 +132,7 @@ class Verification {
     std::vector<Piece> pieces;
     const std::string key(dataset_.key(sample)), &field_name = dataset_.fields()[field].name;
     try {
+      if (dataset_.fields()[field].differences.use == FieldDifferences::Use::nothing) return;  // see result()
       if (!dataset_.locate(sample, field, pieces)) return;
       const std::vector<std::byte> value = read_field(dataset_, sample, field);
       ++found.values;

@@ -6,6 +6,7 @@
 
 #include <penstock/base/error.hpp>
 #include <penstock/formats/encodings.hpp>
+#include <penstock/formats/field_types.hpp>
 #include <penstock/transforms/clouds/codecs/las.hpp>
 #include <penstock/transforms/clouds/codecs/off.hpp>
 #include <penstock/transforms/clouds/codecs/packed_cloud.hpp>
@@ -100,7 +101,8 @@ const Codec& codec_for(const FieldSchema& schema, std::span<const std::byte> byt
                                  "you pack, with Pillow and ps.Writer",
                              {.field = schema.name});
   }
-  throw Error::unsupported("neither the schema nor the first bytes tell the codec", {.field = schema.name});
+  throw Error::unsupported("neither the schema nor the first bytes tell the codec" + disagreement(schema),
+                           {.field = schema.name});
 }
 
 }  // namespace penstock

@@ -83,6 +83,15 @@ bool tells_dtype(const FieldSchema& schema) {
   return schema.fixed || schema.codec == "tokens";
 }
 
+std::string difference_text(const FieldDifferences& differences) {
+  using Use = FieldDifferences::Use;
+  const char* const outcome = differences.use == Use::nothing        ? " (not readable)"
+                              : differences.use == Use::stored_bytes ? " (only the stored bytes are readable)"
+                              : differences.widened                  ? " (widened)"
+                                                                     : "";
+  return differences.text + outcome;
+}
+
 std::string codec_text(const FieldSchema& schema) {
   std::string text = schema.codec.empty() ? "unknown" : schema.codec;
   if (tells_dtype(schema)) text += " " + std::string(name(schema.dtype));
@@ -186,6 +195,7 @@ std::string to_json(const DatasetSummary& summary) {
                                  {"max_bytes", field.max_bytes}, {"checked", field.checked}};
     if (tells_dtype(field.schema)) entry["dtype"] = name(field.schema.dtype);
     if (field.schema.fixed) entry["shape"] = field.schema.shape;
+    if (!field.schema.differences.text.empty()) entry["differs"] = field.schema.differences.text;
     if (field.probed > 0)
       entry["images"] = {{"probed", field.probed},
                          {"unreadable", field.unreadable},
@@ -219,6 +229,8 @@ std::string to_text(const DatasetSummary& summary) {
         << (field.samples == summary.samples ? "" : " (some samples lack it)") << ", "
         << bytes_text(static_cast<std::uint64_t>(mean_bytes(field))) << " on average, from "
         << bytes_text(field.min_bytes) << " to " << bytes_text(field.max_bytes) << "\n";
+    if (!field.schema.differences.text.empty())
+      out << "    differs    " << difference_text(field.schema.differences) << "\n";
     if (field.probed > 0)
       out << "    images     " << field.min_width << " to " << field.max_width << " wide (median " << field.median_width
           << "), " << field.min_height << " to " << field.max_height << " high (median " << field.median_height

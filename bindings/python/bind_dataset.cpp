@@ -6,6 +6,7 @@
 
 #include <nanobind/nanobind.h>
 
+#include <penstock/base/printable.hpp>
 #include <penstock/formats/absent_fields.hpp>
 #include <penstock/formats/dataset.hpp>
 #include <penstock/formats/labels/emptiness.hpp>
@@ -102,9 +103,17 @@ void bind_schema(nb::module_& module) {
           "Of one sample; None unless every sample has the same dtype and shape.")
       .def_prop_ro("shape", shape_of, nb::sig("def shape(self) -> tuple[int, ...] | None"),
                    "Of one sample; None unless every sample has the same.")
+      .def_prop_ro(
+          "differs",
+          [](const FieldSchema& self) -> std::optional<nb::str> {
+            if (self.differences.text.empty()) return std::nullopt;
+            return text(self.differences.text);
+          },
+          "Two files and their types, if the files of the dataset disagree on this field; otherwise None.")
       .def("__repr__", [](const FieldSchema& self) {
         std::string text = "penstock.FieldSchema(" + self.name + ", codec=" + self.codec;
         if (self.fixed) text += ", dtype=" + std::string(name(self.dtype)) + ", shape=" + to_string(self.shape);
+        if (!self.differences.text.empty()) text += ", differs=\"" + one_line(self.differences.text) + "\"";
         return text + ")";
       });
 }

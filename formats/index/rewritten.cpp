@@ -55,7 +55,7 @@ FieldRewrite::Value inline_values(std::function<std::vector<std::byte>(std::span
                                                                          std::optional<std::uint32_t>) mutable {
     std::vector<std::byte> bytes;
     for (const Piece& piece : pieces) {
-      if (piece.kind != Piece::Kind::bytes) throw Error::unsupported("the value lies in a file, not in the index");
+      if (piece.kind != Piece::Kind::bytes) throw Error::unsupported("the value is stored in a file, not in the index");
       bytes.insert(bytes.end(), piece.inline_bytes.begin(), piece.inline_bytes.end());
     }
     made = convert(bytes);

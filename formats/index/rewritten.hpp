@@ -1,4 +1,4 @@
-// Copies an index with other values of some fields: those of a shard that have to fit the other shards of its dataset.
+// Copies an index and replaces the values of some fields, for example to give all shards of a dataset the same type.
 #pragma once
 
 #include <cstddef>
@@ -14,24 +14,24 @@ namespace penstock {
 
 /// A field that the copy has in another way.
 struct FieldRewrite {
-  /// Replaces the pieces of a value by those of the copy. They may name the index's files, its blocks, and blocks that
-  /// the function adds to `copy`; inline bytes are valid until the function is called again. `crc32c`: of the value's
-  /// bytes, where the index has it.
+  /// Replaces the pieces of a value by the pieces of the copy. These may refer to files of the index, and to blocks
+  /// that the index has or the function adds to `copy`. Inline bytes must stay valid until the next call. `crc32c` is
+  /// the checksum of the stored value, if the index has one.
   using Value =
       std::function<void(IndexBuilder& copy, std::vector<Piece>& pieces, std::optional<std::uint32_t> crc32c)>;
 
-  std::uint32_t field;  ///< its number in the index
-  FieldSchema schema;   ///< that the copy has for it; the name may be another one, but that of no other field
+  std::uint32_t field;  ///< number in the index
+  FieldSchema schema;   ///< of the copy; its name must differ from the names of the other fields
   Value value;
 };
 
-/// A copy with the same files, samples, keys, attributes and numbers of fields and blocks. Rewritten fields lose what
-/// is recorded of their bytes: checksums, those of ranges, headers. Not of made samples.
-/// Throws Error: corrupt; what a FieldRewrite throws, with key and field.
+/// Files, samples, keys, attributes, and the numbers of fields and blocks stay the same. A rewritten field loses its
+/// checksums, range checksums and headers. `index` must not be of made samples.
+/// Throws Error: corrupt; any Error of a FieldRewrite, with key and field added.
 Index rewritten(const Index& index, std::span<const FieldRewrite> rewrites);
 
-/// For values that stand in the index: `convert` makes the copy's bytes of a value's.
-/// The function throws Error: unsupported, for a value that lies in a file.
+/// For values that are stored in the index: `convert` receives the bytes of a value and returns the new bytes.
+/// The returned function throws Error: unsupported, for a value that is stored in a file.
 FieldRewrite::Value inline_values(std::function<std::vector<std::byte>(std::span<const std::byte> bytes)> convert);
 
 }  // namespace penstock

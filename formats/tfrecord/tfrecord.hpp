@@ -20,6 +20,7 @@ namespace penstock {
 ///
 /// Where one feature has byte strings in some records and numbers in others, numbers are "npy" and the codec is left
 /// open. A record that is anything else has one field, "value"; the names in a SequenceExample are in "left_out".
+/// Where files differ in how many numbers a feature has, Dataset makes "npy" of "cls" (field_types.hpp).
 /// The key is the feature "__key__", else FILE/NUMBER: the file's name without .tfrecord, and the record's place in it.
 ///
 /// Both checksums of every record are compared while the index is made, so indexing reads the whole file once, or three

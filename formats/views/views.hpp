@@ -23,10 +23,9 @@ Dataset take(const Dataset& dataset, std::uint64_t count);
 /// All but the first `count` samples. Throws Error: invalid_argument, where that is none.
 Dataset skip(const Dataset& dataset, std::uint64_t count);
 
-/// The samples of all datasets, of any packings, one behind the other. Fields of one name become one; where the
-/// datasets say different things of it, each value speaks for itself, as among the shards of one dataset. A dataset may
-/// come twice, and so may keys. Throws Error: invalid_argument, for no dataset, and where class names differ: of those
-/// that have any, all must have the same in the same order.
+/// The samples of all datasets, of any packings, one behind the other. Fields of one name become one field,
+/// of one type (field_types.hpp). A dataset may come twice, and so may keys. Throws Error: invalid_argument, for no
+/// dataset, and where class names differ: of those that have any, all must have the same in the same order.
 Dataset concatenated(std::span<const Dataset> datasets);
 
 /// The samples in bytewise order of their keys; those of one key stay in theirs. `reverse`: in falling order, likewise.

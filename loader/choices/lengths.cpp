@@ -9,6 +9,7 @@
 #include <penstock/base/numbers/decimal.hpp>
 #include <penstock/base/parallel_for.hpp>
 #include <penstock/base/printable.hpp>
+#include <penstock/formats/field_types.hpp>
 #include <penstock/loader/choices/layouts.hpp>
 #include <penstock/loader/choices/lengths.hpp>
 #include <penstock/loader/choices/values.hpp>
@@ -130,6 +131,7 @@ void measure(const Dataset& dataset, std::string_view by, const BucketOptions& o
   const auto field = dataset.field(by);
   if (!field && by.find(':') != std::string_view::npos) return measure_numbers(dataset, by, lengths, tick);
   const FieldSchema& schema = dataset.fields()[field ? *field : field_named(dataset, by)];
+  require_one_type(schema);
   if (schema.codec == "npy") return measure_elements(dataset, *field, lengths, tick);
   const bool array = schema.codec == "raw" || schema.codec == "tokens";
   if (array && schema.fixed && element_count(schema.shape) == 1) return measure_numbers(dataset, by, lengths, tick);

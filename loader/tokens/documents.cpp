@@ -10,6 +10,7 @@
 #include <penstock/base/printable.hpp>
 #include <penstock/formats/absent_fields.hpp>
 #include <penstock/formats/extent_reader.hpp>
+#include <penstock/formats/field_types.hpp>
 #include <penstock/formats/io/hash.hpp>
 #include <penstock/formats/npy/header.hpp>
 #include <penstock/loader/choices/sample_scan.hpp>
@@ -141,6 +142,7 @@ TokenDocuments::TokenDocuments(Dataset dataset, const TokenOptions& options, con
     throw Error::invalid_argument(why, {.dataset = dataset_.path().string(), .field = schema.name});
   };
   if (dataset_.size() == 0) refuse("the dataset has no documents");
+  require_one_codec(schema);
   if (options.dtype && !is_token_dtype(*options.dtype))
     refuse("tokens are integers, and " + words_of(*options.dtype) + " is no dtype of such");
   const bool npy = schema.codec == "npy", elements = schema.codec == "raw" || schema.codec == "tokens";

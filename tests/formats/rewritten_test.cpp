@@ -91,7 +91,7 @@ TEST_CASE("a value that lies in a file is not rewritten as one in the index") {
                                                  return std::vector<std::byte>(bytes.begin(), bytes.end());
                                                })};
   CHECK_THROWS_WITH_AS(rewritten(index, {&same, 1}),
-                       doctest::Contains("sample whole: field x: unsupported: the value lies in a file"), Error);
+                       doctest::Contains("sample whole: field x: unsupported: the value is stored in a file"), Error);
 }
 
 }  // namespace penstock::test::rewritten_test

@@ -25,6 +25,7 @@ struct ArrayPlan {
   std::int64_t window = 0;  ///< rows drawn; 0: all
   std::uint32_t transform = 0;
   std::shared_ptr<const Codec> codec = nullptr;  ///< the user's own; null: the field's
+  std::string place = {};                        ///< of the value with this type and shape, for messages
 };
 
 std::string text(DType dtype, const Shape& shape) {
@@ -185,7 +186,7 @@ class ArrayRunner final : public OutputRunner {
   Error wrong(const Layout& layout) const {
     return Error::shape(
         "is " + text(layout.dtype, layout.shape) + ", but the output is " +
-        text(plan_.stored.value_or(plan_.delivered), plan_.shape) +
+        text(plan_.stored.value_or(plan_.delivered), plan_.shape) + like_first() +
         "; array.decode(ragged=True) takes values of different lengths, array.random_window(rows) equally "
         "many rows of each, raw() the stored bytes");
   }
@@ -194,10 +195,12 @@ class ArrayRunner final : public OutputRunner {
     const Shape item(layout.shape.begin() + 1, layout.shape.end());
     const bool type = plan_.stored && layout.dtype != *plan_.stored;
     return Error::shape("has items " + text(layout.dtype, item) + ", but the output's are " +
-                        text(plan_.stored.value_or(plan_.delivered), plan_.shape) +
+                        text(plan_.stored.value_or(plan_.delivered), plan_.shape) + like_first() +
                         (type ? "; array.decode(dtype) converts all to one"
                               : "; shape says what an item is, and () that it is a number"));
   }
+
+  std::string like_first() const { return plan_.place.empty() ? "" : ", as is " + plan_.place; }
 
   const ArrayPlan& plan_;
   ArrayDecoders decoders_;
@@ -249,9 +252,9 @@ const step::Elements* elements_of(const Chain& chain) {
   return find_step<step::Elements>(chain);
 }
 
-std::optional<Layout> probe_items(const OutputRequest& request, const ArrayPlan& plan) {
+std::optional<Layout> probe_items(const OutputRequest& request, ArrayPlan& plan) {
   ArrayDecoders decoders(plan);
-  return request.probe_items([&](const FieldBytes& value) { return decoders.peek(value).layout; });
+  return request.probe_items([&](const FieldBytes& value) { return decoders.peek(value).layout; }, &plan.place);
 }
 
 /// What the values of a ragged output are, from the first one that has an item.
@@ -302,6 +305,7 @@ ArrayPlan plan_rows(const OutputRequest& request, const FirstValue* known) {
   std::optional<Layout> layout;
   ArrayPlan plan{.stored = std::nullopt, .shape = {}, .delivered = DType::f64};
   plan.codec = request.own_codec();
+  if (find_step<step::Window>(request.chain) == nullptr) require_equal_rows(request);
   if (!text && !request.chain.steps.empty()) refuse_bytes_of_text(request);
   plan.reads_text = text;
   if (asked != nullptr) plan.numbers.dtype = asked->dtype;
@@ -310,6 +314,7 @@ ArrayPlan plan_rows(const OutputRequest& request, const FirstValue* known) {
   } else {
     const FirstValue first = known != nullptr ? *known : request.probe();
     layout = first.layout;
+    plan.place = first.place;
     if (layout && layout->image) {
       throw request.misuse("field \"" + request.schema().name + "\" holds images (" + std::string(first.codec->name()) +
                            "), not arrays");

@@ -2,6 +2,7 @@
 
 #include <penstock/base/error.hpp>
 #include <penstock/formats/encodings.hpp>
+#include <penstock/formats/field_types.hpp>
 #include <penstock/transforms/chain/step_table.hpp>
 #include <penstock/transforms/decoders.hpp>
 #include <penstock/transforms/program/compile.hpp>
@@ -63,6 +64,8 @@ std::unique_ptr<OutputProgram> compile_by_codec(const OutputRequest& request) {
   const FieldSchema& schema = request.schema();
   const bool plain = request.chain.steps.empty();
   if (plain && schema.codec == "cls") return compile_label(request);
+  const bool bytes = schema.dtype == DType::u8 && schema.shape.size() < 2;  // equal to their elements
+  if (plain && schema.codec == "raw" && !bytes) require_equal_rows(request);
   if (plain && is_list(schema)) return compile_list(request);
   if (plain && (schema.codec == "txt" || (schema.codec == "raw" && !schema.fixed))) return compile_bytes(request);
   FirstValue sample;
@@ -70,7 +73,7 @@ std::unique_ptr<OutputProgram> compile_by_codec(const OutputRequest& request) {
     sample = request.probe();
   } catch (const Error& error) {
     // JSON that is no number, or a kind of file that no codec knows, is delivered as it is stored; an image is not.
-    const bool other = plain && error.kind() == ErrorKind::unsupported && !sample.layout;
+    const bool other = plain && error.kind() == ErrorKind::unsupported && schema.differences.text.empty();
     if (other && kind_of_codec(schema.codec) != ValueKind::image) return compile_bytes(request);
     throw;
   }
@@ -144,8 +147,9 @@ FirstValue OutputRequest::probe(const DecodeOptions& options) const {
       const Codec& codec = own != nullptr ? *own : codec_for(schema, value.bytes);
       const std::unique_ptr<Decoder> decoder = codec.decoder(schema, options);
       const Layout layout = decoder->peek(value.of(schema));
-      if (!layout.cloud) return {.codec = &codec, .layout = layout};
-      return {.codec = &codec, .layout = layout, .cloud = static_cast<const CloudDecoder&>(*decoder).header()};
+      FirstValue first{.codec = &codec, .layout = layout, .cloud = std::nullopt, .place = value.place};
+      if (layout.cloud) first.cloud = static_cast<const CloudDecoder&>(*decoder).header();
+      return first;
     } catch (const Error& error) {
       throw error.in({.field = schema.name});
     } catch (const std::exception& error) {
@@ -155,9 +159,11 @@ FirstValue OutputRequest::probe(const DecodeOptions& options) const {
   return {};
 }
 
-std::optional<Layout> OutputRequest::probe_items(const std::function<Layout(const FieldBytes&)>& peek) const {
+std::optional<Layout> OutputRequest::probe_items(const std::function<Layout(const FieldBytes&)>& peek,
+                                                 std::string* place) const {
   const std::shared_ptr<const Codec> own = own_codec();
   std::optional<Layout> found;
+  if (place != nullptr) place->clear();
   for (const std::uint32_t source : sources) {
     const FieldSchema& schema = catalog->fields[source];
     if (schema.fixed && own == nullptr)
@@ -168,6 +174,7 @@ std::optional<Layout> OutputRequest::probe_items(const std::function<Layout(cons
     try {
       const Layout layout = peek(value.of(schema));
       if (!found || element_count(layout.shape) != 0) found = layout;
+      if (place != nullptr) *place = value.place;
       if (element_count(layout.shape) != 0) return found;
     } catch (const Error& error) {
       throw error.in({.field = schema.name});
@@ -176,6 +183,17 @@ std::optional<Layout> OutputRequest::probe_items(const std::function<Layout(cons
     }
   }
   return found;
+}
+
+void require_equal_rows(const OutputRequest& request) {
+  if (request.own_codec() != nullptr) return;
+  for (const std::uint32_t source : request.sources) {
+    const FieldSchema& schema = request.catalog->fields[source];
+    if (!schema.differences.rows) continue;
+    throw request.shape("the files disagree on field \"" + schema.name + "\": " + schema.differences.text +
+                        "; array.decode(ragged=True) takes values of different lengths, array.random_window(rows) "
+                        "equally many rows of each");
+  }
 }
 
 bool OutputRequest::stored_as(DType dtype, const Shape& shape) const {
@@ -204,6 +222,19 @@ void require_followed(const OutputRequest& request) {
   throw request.misuse(to_string(chain.steps.back()) + " needs follow(\"OUTPUT\") before it");
 }
 
+namespace {
+
+// Refuses fields that have no common type in the files of the dataset.
+void require_alike(const OutputRequest& request) {
+  const bool bytes = has<step::Raw>(request.chain) || request.own_codec() != nullptr;
+  for (const std::uint32_t source : request.sources) {
+    const FieldSchema& schema = request.catalog->fields[source];
+    bytes ? require_one_type(schema) : require_one_codec(schema);
+  }
+}
+
+}  // namespace
+
 void find_sources(OutputRequest& request) {
   require_followed(request);
   const std::vector<std::string> own{request.name};
@@ -214,7 +245,7 @@ void find_sources(OutputRequest& request) {
       if (fields[i].name == source) request.sources.push_back(i);
     }
   }
-  if (!request.sources.empty()) return;
+  if (!request.sources.empty()) return require_alike(request);
   const bool counts =
       has<step::PadMask>(request.chain) || has<step::Lengths>(request.chain) || has<step::Inside>(request.chain);
   if (counts && request.chain.sources.empty() && request.leader != nullptr) {

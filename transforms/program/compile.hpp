@@ -31,6 +31,7 @@ struct FirstValue {
   const Codec* codec = nullptr;                     ///< null when neither schema nor bytes tell
   std::optional<Layout> layout;                     ///< of the value; unknown when no sample has the field
   std::optional<CloudHeader> cloud = std::nullopt;  ///< of a point cloud
+  std::string place = {};                           ///< FirstBytes::place
 };
 
 /// One output on its way to a program.
@@ -55,7 +56,9 @@ struct OutputRequest {
   FirstValue probe(const DecodeOptions& options = {}) const;
   /// The layout of the first value that has an element, as `peek` tells it; of the first value where none has one, and
   /// nothing where no sample has the field. Throws as probe().
-  std::optional<Layout> probe_items(const std::function<Layout(const FieldBytes&)>& peek) const;
+  /// Sets `place` to FirstBytes::place of that value.
+  std::optional<Layout> probe_items(const std::function<Layout(const FieldBytes&)>& peek,
+                                    std::string* place = nullptr) const;
   /// Whether every source's stored bytes are elements of this layout, so that nothing needs decoding.
   bool stored_as(DType dtype, const Shape& shape) const;
   Output output(DType dtype, Shape shape) const;
@@ -63,6 +66,9 @@ struct OutputRequest {
 
 /// Fills request.sources from chain and name. Throws Error: invalid_argument, for a field the dataset does not have.
 void find_sources(OutputRequest& request);
+
+/// Throws Error: shape, if the files of the dataset have different numbers of rows per value.
+void require_equal_rows(const OutputRequest& request);
 
 std::unique_ptr<OutputProgram> compile(const OutputRequest& request);
 

@@ -299,9 +299,20 @@ bool draws(const Chain& chain) {
   return std::ranges::any_of(chain.steps, [](const Step& step) { return step.table().traits().draws; });
 }
 
+// White is 255 in uint8 and 65535 in uint16, so widened numbers are not valid pixels.
+void require_one_white(const OutputRequest& request) {
+  for (const std::uint32_t source : request.sources) {
+    const FieldSchema& schema = request.catalog->fields[source];
+    if (!schema.differences.widened || request.own_codec() != nullptr) continue;
+    throw request.misuse("the files disagree on field \"" + schema.name + "\": " + schema.differences.text +
+                         "; white has another number in each, so store the images with one dtype");
+  }
+}
+
 }  // namespace
 
 std::unique_ptr<OutputProgram> compile_image(const OutputRequest& request) {
+  require_one_white(request);
   const DecodeOptions decoding = image_decoding(request.chain);
   const FirstValue sample = request.probe(decoding);
   if (!sample.layout) throw request.shape("no sample has this field, so its shape cannot be found");

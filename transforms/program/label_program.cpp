@@ -5,6 +5,7 @@
 
 #include <penstock/base/error.hpp>
 #include <penstock/formats/encodings.hpp>
+#include <penstock/formats/field_types.hpp>
 #include <penstock/transforms/decoders.hpp>
 #include <penstock/transforms/elements.hpp>
 #include <penstock/transforms/program/compile.hpp>
@@ -58,7 +59,7 @@ class LabelRunner final : public OutputRunner {
     const Layout& layout = peeked.layout;
     if (layout.image || element_count(layout.shape) != 1) {
       throw Error::shape("label() expects one integer, not " + std::string(name(layout.dtype)) + " " +
-                         to_string(layout.shape));
+                         to_string(layout.shape) + disagreement(*field.schema));
     }
     std::byte stored[8];
     peeked.decoder->decode(field, nullptr, {stored, layout.dtype, layout.shape});

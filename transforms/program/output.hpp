@@ -30,7 +30,8 @@ struct FirstBytes {
 
   std::vector<std::byte> bytes;
   std::vector<ByteRange> ranges = {};
-  bool exists = false;  ///< false: no sample has the field
+  bool exists = false;     ///< false: no sample has the field
+  std::string place = {};  ///< "sample KEY in SHARD", for messages; empty if unknown
 };
 
 /// Ragged rows that a batch makes equally long: as long as its longest, rounded up to a multiple.
