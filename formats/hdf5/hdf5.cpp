@@ -274,6 +274,6 @@ constinit const Format kHdf5{.name = "hdf5",
                              .stamp = hdf5_stamp,
                              .write = write_hdf5,
                              .room = hdf5_room,
-                             .reader = 4};
+                             .reader = 4};  // 4: evidence decides the columns; all values of a field have one type
 
 }  // namespace penstock

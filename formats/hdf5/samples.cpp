@@ -89,13 +89,32 @@ Roles roles_of(const std::vector<Found>& found) {
   return names.size() == found.size() ? Roles::groups_are_classes : Roles::groups_are_fields;
 }
 
-// What one value is: text, encoded bytes, or numbers.
+// The type of one value. The first value of a field decides whether uint8 arrays of one dimension are encoded bytes.
+enum class ValueType : std::uint8_t { text, texts, bytes, sequence, numbers };
+
 struct Value {
-  std::string codec;
-  DType dtype;
-  Shape shape;
-  bool is_array;
+  ValueType type;
+  DType dtype = DType::u8;
+  Shape shape = {};       // of numbers
+  bool fixed = true;      // all values of the field have the shape
+  bool one_text = false;  // the text is a list of one
 };
+
+std::string text_of(const Value& value) {
+  switch (value.type) {
+    case ValueType::text:
+      return "text";
+    case ValueType::texts:
+      return "a list of texts";
+    case ValueType::bytes:
+      return "bytes";
+    case ValueType::sequence:
+      return "a sequence of " + std::string(name(value.dtype));
+    case ValueType::numbers:
+      break;
+  }
+  return std::string(name(value.dtype)) + " " + to_string(value.shape);
+}
 
 bool looks_encoded(std::span<const std::byte> bytes) {
   constexpr std::array<std::string_view, 3> kMagics{"\xFF\xD8\xFF", "\x89PNG\r\n\x1A\n", "\x93NUMPY"};
@@ -142,8 +161,10 @@ class Indexer {
 
  private:
   struct Field {
-    FieldSchema schema;
-    bool is_array = false, refused = false;
+    Value value;               // describes all values
+    std::string first, where;  // type and sample of the first value, for messages
+    FieldSchema schema = {};
+    bool refused = false;
   };
 
   // The last part of each group's path names its field, where that is unambiguous.
@@ -177,8 +198,7 @@ class Indexer {
       Hdf5Dataset described = describe(file_, Hdf5Object(file_, dataset.address));
       shape = whole_shape(described);
       const bool sequence = described.type.kind == Hdf5Type::Kind::sequence;
-      const bool text =
-          described.type.kind == Hdf5Type::Kind::text || described.type.kind == Hdf5Type::Kind::fixed_text;
+      const bool text = is_text(described.type);
       const std::uint64_t elements = described.elements();
       Hdf5Rows rows(file_, std::move(described));
       if (sequence && elements != 1) throw Error::unsupported("several sequences in one value");
@@ -191,17 +211,20 @@ class Indexer {
     }
   }
 
-  Value value_of(const Found& dataset, const Hdf5Rows& rows, const Shape& shape) {
+  static Value value_of(const Hdf5Rows& rows, const Shape& shape) {
     const Hdf5Type& type = rows.type();
-    const std::string codec = field_from_extension(field_of(dataset)).codec;
-    const bool text = type.kind == Hdf5Type::Kind::fixed_text || type.kind == Hdf5Type::Kind::text;
-    if (text && rows.count() * rows.row_bytes() != type.size) return {"json", DType::u8, {}, false};  // a list
-    if (text) return {kind_of_codec(codec) == ValueKind::text ? codec : "txt", DType::u8, {}, false};
-    if (type.kind == Hdf5Type::Kind::sequence) return {type.dtype == DType::u8 ? codec : "raw", type.dtype, {}, false};
-    const bool bytes = type.kind == Hdf5Type::Kind::opaque || (type.dtype == DType::u8 && shape.size() == 1);
-    if (bytes && (!codec.empty() || type.kind == Hdf5Type::Kind::opaque || starts_encoded(rows)))
-      return {codec, DType::u8, {}, false};
-    return {"raw", type.dtype, shape, true};
+    if (is_text(type)) {
+      const bool several = rows.count() * rows.row_bytes() != type.size;
+      return {.type = several ? ValueType::texts : ValueType::text, .one_text = !several && !shape.empty()};
+    }
+    if (type.kind == Hdf5Type::Kind::sequence) return {.type = ValueType::sequence, .dtype = type.dtype};
+    if (type.kind == Hdf5Type::Kind::opaque) return {.type = ValueType::bytes};
+    return {.type = ValueType::numbers, .dtype = type.dtype, .shape = shape};
+  }
+
+  static bool may_be_bytes(const Value& value) {
+    const bool list = value.type == ValueType::sequence || value.shape.size() == 1;
+    return value.type == ValueType::bytes || (list && value.dtype == DType::u8);
   }
 
   bool starts_encoded(const Hdf5Rows& rows) const {
@@ -211,30 +234,69 @@ class Indexer {
     return looks_encoded(first);
   }
 
-  // The first value says what the field is; later ones whether its shape is the same for all.
+  // All values of a field must have the type of the first one. Otherwise the field is left out.
   void learn(const Found& dataset) {
     const std::string name = field_of(dataset);
-    Shape shape;
     auto known = schemas_.find(name);
-    if (known != schemas_.end() && (known->second.refused || !known->second.is_array)) return;
+    if (known != schemas_.end() && known->second.refused) return;
+    Shape shape;
     const std::optional<Hdf5Rows> rows = rows_of(dataset, shape);
     if (!rows) return;
+    Value value = value_of(*rows, shape);
     if (known == schemas_.end()) {
-      const Value value = value_of(dataset, *rows, shape);
-      schemas_[name] = {{name, value.codec, value.dtype, value.shape, value.is_array}, value.is_array};
-      return;
-    }
-    FieldSchema& schema = known->second.schema;
-    if (rows->type().kind != Hdf5Type::Kind::number || rows->type().dtype != schema.dtype) {
-      left_out_[name] = "values of different types";
+      const bool encoded = !field_from_extension(name).codec.empty();
+      const bool list = value.type == ValueType::numbers && may_be_bytes(value);
+      if (list && (encoded || starts_encoded(*rows))) value.type = ValueType::bytes;
+      if (value.type == ValueType::sequence && may_be_bytes(value)) value.type = ValueType::bytes;
+      known = schemas_.emplace(name, Field{value, text_of(value), key_of(dataset)}).first;
+    } else if (!join(known->second.value, value)) {
+      left_out_[name] = "values of different types: " + known->second.first + " in " + known->second.where + ", " +
+                        text_of(value) + " in " + key_of(dataset);
       known->second.refused = true;
-    } else if (shape != schema.shape) {
-      const bool same_tail = shape.size() == schema.shape.size() && !shape.empty() &&
-                             std::equal(shape.begin() + 1, shape.end(), schema.shape.begin() + 1);
-      schema.fixed = false;
-      schema.shape = same_tail ? schema.shape : Shape();
-      if (same_tail) schema.shape.front() = 0;
     }
+    known->second.schema = schema_of(name, known->second.value);
+  }
+
+  // Widens `all` so that it describes `other` too. Returns false if no type describes both.
+  static bool join(Value& all, const Value& other) {
+    const auto both = [&](ValueType a, ValueType b) {
+      return (all.type == a && other.type == b) || (all.type == b && other.type == a);
+    };
+    if (both(ValueType::text, ValueType::texts)) {
+      if ((all.type == ValueType::text ? all : other).one_text) all = {.type = ValueType::texts};
+      return all.type == ValueType::texts && (other.type == ValueType::texts || other.one_text);
+    }
+    if (all.type == ValueType::bytes) return may_be_bytes(other);
+    if (all.dtype != other.dtype) return false;
+    if (both(ValueType::sequence, ValueType::numbers)) {
+      const Shape& shape = all.type == ValueType::numbers ? all.shape : other.shape;
+      all.type = ValueType::sequence;
+      return shape.size() == 1;
+    }
+    if (all.type != other.type) return false;
+    all.one_text = all.one_text && other.one_text;
+    if (all.type != ValueType::numbers || all.shape == other.shape) return true;
+    const bool same_tail = all.shape.size() == other.shape.size() && !all.shape.empty() &&
+                           std::equal(all.shape.begin() + 1, all.shape.end(), other.shape.begin() + 1);
+    all.fixed = false;
+    all.shape = same_tail ? all.shape : Shape();
+    if (same_tail) all.shape.front() = 0;
+    return true;
+  }
+
+  static FieldSchema schema_of(const std::string& name, const Value& value) {
+    FieldSchema schema{.name = name, .codec = field_from_extension(name).codec};
+    if (value.type == ValueType::text && kind_of_codec(schema.codec) != ValueKind::text) schema.codec = "txt";
+    if (value.type == ValueType::texts) schema.codec = "json";
+    if (value.type == ValueType::sequence || value.type == ValueType::numbers) {
+      schema.codec = "raw";
+      schema.dtype = value.dtype;
+    }
+    if (value.type == ValueType::numbers) {
+      schema.shape = value.shape;
+      schema.fixed = value.fixed;
+    }
+    return schema;
   }
 
   void begin_sample(const Found& dataset, const std::string& key) {
@@ -253,8 +315,7 @@ class Indexer {
     std::vector<Piece> pieces;
     std::vector<std::byte> json;
     const Hdf5Type& type = rows->type();
-    const bool text = type.kind == Hdf5Type::Kind::text || type.kind == Hdf5Type::Kind::fixed_text;
-    if (text && rows->count() * rows->row_bytes() != type.size) {
+    if (field.value.type == ValueType::texts) {
       json = as_bytes(json_list(json_texts(file_, *rows, heap_)));
       pieces.push_back(inline_piece(json));
     } else if (type.kind == Hdf5Type::Kind::text || type.kind == Hdf5Type::Kind::sequence) {
@@ -333,7 +394,8 @@ class Indexer {
 
   void set_attribute(const Hdf5Attribute& attribute) {
     if (const auto texts = texts_of(file_, attribute, heap_)) {
-      if (texts->size() == 1) set_inline({.name = attribute.name, .codec = "txt"}, as_bytes(texts->front()));
+      if (texts->size() == 1 && is_as_before(attribute.name, "text"))
+        set_inline({.name = attribute.name, .codec = "txt"}, as_bytes(texts->front()));
       return;
     }
     const Hdf5Type type = read_type(file_, attribute.type);
@@ -342,9 +404,18 @@ class Indexer {
     std::vector<std::byte> bytes(attribute.value.begin(),
                                  attribute.value.begin() + static_cast<std::ptrdiff_t>(type.size));
     if (type.swapped) std::reverse(bytes.begin(), bytes.end());
-    const auto [known, added] = attribute_types_.try_emplace(attribute.name, type.dtype);
-    if (known->second == type.dtype)
+    if (is_as_before(attribute.name, std::string(name(type.dtype))))
       set_inline({.name = attribute.name, .codec = "raw", .dtype = type.dtype, .fixed = true}, bytes);
+  }
+
+  // A sample lacks an attribute whose type differs from the first sample that has it.
+  bool is_as_before(const std::string& attribute, const std::string& type) {
+    const std::string key(builder_.key(builder_.size() - 1));
+    const auto [known, added] = attribute_types_.try_emplace(attribute, type, key);
+    if (known->second.first == type) return true;
+    left_out_.try_emplace(attribute, "in some samples, as an attribute of another type: " + known->second.first +
+                                         " in " + known->second.second + ", " + type + " in " + key);
+    return false;
   }
 
   const Hdf5File& file_;
@@ -356,7 +427,7 @@ class Indexer {
   Roles roles_ = Roles::groups_are_fields;
   std::map<std::string, std::string> field_of_group_;
   std::map<std::string, Field> schemas_;
-  std::map<std::string, DType> attribute_types_;
+  std::map<std::string, std::pair<std::string, std::string>> attribute_types_;  // type, and the first sample of it
 };
 
 }  // namespace

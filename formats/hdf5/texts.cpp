@@ -21,11 +21,11 @@ std::string read_text(const Hdf5File& file, const Hdf5Type& type, std::span<cons
   return text.substr(0, text.find('\0'));
 }
 
+}  // namespace
+
 bool is_text(const Hdf5Type& type) {
   return type.kind == Hdf5Type::Kind::fixed_text || type.kind == Hdf5Type::Kind::text;
 }
-
-}  // namespace
 
 Hdf5Reference read_reference(const Hdf5File& file, std::span<const std::byte> element) {
   Hdf5Cursor cursor = file.cursor(element);

@@ -15,6 +15,9 @@
 
 namespace penstock {
 
+/// Whether elements are strings, of fixed or of variable length.
+bool is_text(const Hdf5Type& type);
+
 /// A reference to bytes in a global heap: how many elements, and where.
 struct Hdf5Reference {
   std::uint32_t elements;
