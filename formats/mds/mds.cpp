@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -6,6 +7,7 @@
 #include <vector>
 
 #include <penstock/base/error.hpp>
+#include <penstock/formats/field_types.hpp>
 #include <penstock/formats/filters/filters.hpp>
 #include <penstock/formats/filters/zstd.hpp>
 #include <penstock/formats/index/inline_piece.hpp>
@@ -159,6 +161,7 @@ class MdsIndexer {
   }
 
   Index index(const OpenProgress& progress) {
+    leave_out_differing();
     for (std::size_t i = 0; i < shards_.size(); ++i) {
       add_shard(shards_[i]);
       if (progress) progress(i + 1, shards_.size());
@@ -167,6 +170,27 @@ class MdsIndexer {
   }
 
  private:
+  // An index has one type per field. Codecs with magic bytes may differ. Columns of `bytes` do not count, because a
+  // writer uses them in shards where a value is missing.
+  void leave_out_differing() {
+    std::map<std::string, FieldTypes> types;
+    for (const Description& shard : shards_) {
+      for (std::size_t i = 0; i < shard.columns.size(); ++i) {
+        const FieldSchema& schema = shard.columns[i].schema;
+        if (i != shard.key_column && (schema.fixed || !schema.codec.empty()))
+          types[schema.name].add(schema, {shard.raw_name, shard.raw_name, shard.samples != 0});
+      }
+    }
+    for (const auto& [name, field] : types) {
+      const FieldDifferences differences = field.together().differences;
+      if (differences.use != FieldDifferences::Use::any || differences.widened || differences.rows)
+        left_out_[name] = "shards differ: " + differences.text;
+    }
+    if (!left_out_.empty())
+      builder_.set_attributes(
+          nlohmann::json{{"left_out", left_out_}}.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+  }
+
   void add_shard(const Description& shard) {
     const bool plain = is_there(folder_, shard.raw_name);
     const std::string& name = plain || shard.zip_name.empty() ? shard.raw_name : shard.zip_name;
@@ -243,7 +267,8 @@ class MdsIndexer {
     builder_.add_sample(key_of(shard, bytes, ahead));
     ++number_;
     for (std::size_t i = 0; i < shard.columns.size(); ++i) {
-      if (i != shard.key_column) set(shard.columns[i], bytes, begins_[i], lengths_[i], ahead);
+      if (i != shard.key_column && !left_out_.contains(shard.columns[i].schema.name))
+        set(shard.columns[i], bytes, begins_[i], lengths_[i], ahead);
     }
   }
 
@@ -287,6 +312,7 @@ class MdsIndexer {
   std::uint64_t total_ = 0;   // samples of all shards
   std::uint64_t number_ = 0;  // samples so far
   IndexBuilder builder_;
+  std::map<std::string, std::string> left_out_;  // field -> reason
   std::uint32_t file_number_ = 0;                // of the current shard
   std::optional<std::uint32_t> block_ = {};      // the current shard, where it is compressed
   std::vector<std::uint64_t> begins_, lengths_;  // of the current sample's values
@@ -360,6 +386,7 @@ constinit const Format kMds{.name = "mds",
                             .write = write_mds,
                             .room = mds_room,
                             .complete = write_mds_index,
-                            .watched = watched_mds};
+                            .watched = watched_mds,
+                            .reader = 1};  // 1: a field has one type in all shards
 
 }  // namespace penstock

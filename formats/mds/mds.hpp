@@ -17,6 +17,9 @@ namespace penstock {
 ///   ndarray, ndarray:DTYPE           codec "npy": a header kept in the index, then the elements in place
 ///   bytes, pkl, pil, any other       the bytes as they are, codec from the bytes; nothing is ever unpickled
 ///
+/// A column whose encodings differ between shards, other than in the kind of image, is left out and named with them in
+/// the attributes ("left_out"); `bytes` are what the other shards have.
+///
 /// The key is the column "__key__" where it is of str or bytes, else the sample's number over all shards.
 /// A shard whose plain file is there is read in place. Where only the compressed one is, it is one block that all its
 /// samples share (zstd, if libzstd is linked): indexing undoes each shard once, in memory.
