@@ -91,7 +91,7 @@ struct Dataset::State {
 
   std::vector<const Index*> indexes() const {
     std::vector<const Index*> all;
-    for (const Shard& shard : shards) all.push_back(&shard.index);
+    for (const Shard& shard : shards) all.push_back(&shard.names());
     return all;
   }
 
@@ -199,7 +199,7 @@ bool Dataset::State::give_types(Shard& shard) {
   shard.typed.reset();
   if (changes.empty()) return true;
   try {
-    shard.typed = with_types(shard.index, changes);
+    shard.typed = with_types(shard.names(), changes);
     return true;
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::unsupported) throw error.in({.dataset = path.string(), .shard = shard.name});
@@ -230,7 +230,7 @@ void Dataset::State::number_shards() {
     blocks += shard.values().block_count();
     ranges += shard.values().range_count();
     if (shard.index.made() != nullptr) made = true;
-    if (!made) fingerprint = fingerprint * key_hash_power(shard.index.size()) + shard.index.key_hash();
+    if (!made) fingerprint = fingerprint * key_hash_power(shard.index.size()) + shard.names().key_hash();
   }
   numbering.push_back({.first_sample = samples,
                        .first_file = files,
@@ -381,15 +381,16 @@ std::string_view Dataset::attributes() const {
 }
 
 std::string_view Dataset::key(std::uint64_t sample) const {
-  return state_->in_shard_of(
-      stored(sample), [](const Shard& shard, const Numbering&, std::uint64_t local) { return shard.index.key(local); });
+  return state_->in_shard_of(stored(sample), [](const Shard& shard, const Numbering&, std::uint64_t local) {
+    return shard.names().key(local);
+  });
 }
 
 // A key may stand in several shards of a view, and several times in one, of which the view may have some.
 std::optional<std::uint64_t> Dataset::find(std::string_view key) const {
   std::optional<std::uint64_t> found;
   for (std::size_t s = 0; s < state_->shards.size(); ++s) {
-    const Index& index = state_->shards[s].index;
+    const Index& index = state_->shards[s].names();
     auto local = state_->named(s, [&] { return index.find(key); });
     if (local && view_ == nullptr) return state_->numbering[s].first_sample + *local;
     for (; local && *local < index.size() && index.key(*local) == key; ++*local) {

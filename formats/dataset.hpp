@@ -47,10 +47,14 @@ class Dataset {
     std::size_t borrowed = 0;
     /// What the index's files are where they lie in a store, as they were when opened; empty: files of a disk.
     std::vector<std::shared_ptr<const StoredObject>> objects = {};
+    /// A copy of `index` with the dataset's class numbers (labels/shared_classes.hpp), or with longer keys
+    /// (pack/key_order.hpp). `index` stays as the files have it, because it is compared with them.
+    std::optional<Index> renamed = {};
+    const Index& names() const { return renamed ? *renamed : index; }
     /// Set by Dataset if a field has another type in the dataset than in this shard (field_types.hpp): a copy of
-    /// `index` whose values have the dataset's types.
+    /// names() whose values have the dataset's types.
     std::optional<Index> typed = {};
-    const Index& values() const { return typed ? *typed : index; }
+    const Index& values() const { return typed ? *typed : names(); }
   };
 
   /// Some samples of the shards in some order, as a view has them. Numbers are those of all samples of all shards.

@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 
@@ -18,6 +17,7 @@
 #include <penstock/formats/index/stored_index.hpp>
 #include <penstock/formats/io/folder_entries.hpp>
 #include <penstock/formats/io/path_pattern.hpp>
+#include <penstock/formats/labels/shared_classes.hpp>
 #include <penstock/formats/lmdb/lmdb.hpp>
 #include <penstock/formats/mds/mds.hpp>
 #include <penstock/formats/megatron/megatron.hpp>
@@ -77,17 +77,6 @@ void require_readable(const fs::path& path) {
   if (::faccessat(AT_FDCWD, path.c_str(), needed, AT_EACCESS) != 0)
     throw Error::io(errno, "cannot read", {.dataset = path.string()});
   if (!fs::is_directory(status) && !fs::is_regular_file(status)) refuse(path, "is neither a file nor a folder");
-}
-
-// Class names and whatever else a foreign index knows stand in its attributes.
-std::vector<std::string> classes_in(std::string_view attributes) {
-  const nlohmann::json json = nlohmann::json::parse(attributes, nullptr, false);
-  if (!json.is_object() || !json.contains("classes")) return {};
-  try {
-    return json.at("classes").get<std::vector<std::string>>();
-  } catch (const nlohmann::json::exception&) {
-    throw Error::corrupt("broken index: class names");
-  }
 }
 
 // For messages: relative to the dataset where it lies inside.
@@ -167,7 +156,7 @@ Dataset open_foreign(const Format& format, const fs::path& path, const std::vect
     for (const fs::path& file : files) shards.push_back(open_shard(format, path, file, progress));
   }
   std::string attributes(shards.front().index.attributes());
-  std::vector<std::string> classes = classes_in(attributes);
+  std::vector<std::string> classes = share_classes(shards);
   return Dataset(path, std::string(format.name), std::move(shards), std::move(classes), false, std::move(attributes));
 }
 

@@ -18,7 +18,7 @@ void copy_range_sums(const Index& index, std::uint64_t sample, std::uint32_t fie
 
 }  // namespace
 
-Index rewritten(const Index& index, std::span<const FieldRewrite> rewrites) {
+Index rewritten(const Index& index, std::span<const FieldRewrite> rewrites, std::string_view before_keys) {
   IndexBuilder copy;
   std::vector<const FieldRewrite*> rewrite_of(index.fields().size(), nullptr);
   for (const FieldRewrite& rewrite : rewrites) rewrite_of.at(rewrite.field) = &rewrite;
@@ -29,7 +29,7 @@ Index rewritten(const Index& index, std::span<const FieldRewrite> rewrites) {
   copy.set_attributes(std::string(index.attributes()));
   std::vector<Piece> pieces;
   for (std::uint64_t sample = 0; sample < index.size(); ++sample) {
-    copy.add_sample(index.key(sample));
+    copy.add_sample(std::string(before_keys).append(index.key(sample)));
     for (std::uint32_t field = 0; field < rewrite_of.size(); ++field) {
       if (!index.locate(sample, field, pieces)) continue;
       const std::optional<std::uint32_t> crc32c = index.crc32c(sample, field);

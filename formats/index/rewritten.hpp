@@ -6,6 +6,7 @@
 #include <functional>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include <penstock/formats/index.hpp>
@@ -25,10 +26,10 @@ struct FieldRewrite {
   Value value;
 };
 
-/// Files, samples, keys, attributes, and the numbers of fields and blocks stay the same. A rewritten field loses its
-/// checksums, range checksums and headers. `index` must not be of made samples.
-/// Throws Error: corrupt; any Error of a FieldRewrite, with key and field added.
-Index rewritten(const Index& index, std::span<const FieldRewrite> rewrites);
+/// Files, samples, attributes, and the numbers of fields and blocks stay the same. Keys get `before_keys` in front. A
+/// rewritten field loses its checksums, range checksums and headers. `index` must not be of made samples. Throws Error:
+/// corrupt; any Error of a FieldRewrite, with key and field added.
+Index rewritten(const Index& index, std::span<const FieldRewrite> rewrites, std::string_view before_keys = {});
 
 /// For values that are stored in the index: `convert` receives the bytes of a value and returns the new bytes.
 /// The returned function throws Error: unsupported, for a value that is stored in a file.

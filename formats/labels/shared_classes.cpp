@@ -1,0 +1,110 @@
+#include <algorithm>
+#include <charconv>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include <penstock/base/error.hpp>
+#include <penstock/base/printable.hpp>
+#include <penstock/formats/index/rewritten.hpp>
+#include <penstock/formats/labels/label_table.hpp>
+#include <penstock/formats/labels/shared_classes.hpp>
+#include <penstock/formats/packed/manifest.hpp>
+
+namespace penstock {
+namespace {
+
+using ClassNames = std::vector<std::string>;
+
+struct ShardClasses {
+  ClassNames names = {};
+  bool from_folders = false;  // else the shard stores them
+};
+
+// Shards of a packed dataset that are opened as files follow the list in its penstock.json.
+ClassNames classes_beside(const Dataset::Shard& shard) {
+  const std::filesystem::path manifest = shard.root / Manifest::kFileName;
+  std::error_code ignored;
+  if (!shard.objects.empty() || !std::filesystem::is_regular_file(manifest, ignored)) return {};
+  return Manifest::from_json(read_text_file(manifest)).classes;
+}
+
+ShardClasses classes_of(const Dataset::Shard& shard) {
+  const nlohmann::json json = nlohmann::json::parse(shard.index.attributes(), nullptr, false);
+  if (!json.is_object() || !json.contains("classes")) return {.names = classes_beside(shard)};
+  try {
+    return {.names = json.at("classes").get<ClassNames>(), .from_folders = json.value("layout", "") == "class folders"};
+  } catch (const nlohmann::json::exception&) {
+    throw Error::corrupt("broken index: class names");
+  }
+}
+
+ClassNames sorted_union(const std::vector<ShardClasses>& all) {
+  ClassNames names;
+  for (const ShardClasses& classes : all) names.insert(names.end(), classes.names.begin(), classes.names.end());
+  std::ranges::sort(names);
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return names;
+}
+
+[[noreturn]] void refuse_lists(const Dataset::Shard& one, const ClassNames& ones, const Dataset::Shard& other,
+                               const ClassNames& others) {
+  const auto at = [](const ClassNames& names, std::size_t number) {
+    return number < names.size() ? double_quoted(names[number]) : std::to_string(names.size()) + " classes";
+  };
+  const auto number = static_cast<std::size_t>(std::ranges::mismatch(ones, others).in1 - ones.begin());
+  throw Error::invalid_argument("the shards name different classes: class " + std::to_string(number) + " is " +
+                                at(ones, number) + " in " + one.name + " and " + at(others, number) + " in " +
+                                other.name +
+                                "; open them one by one, and pack one with the classes of the other (--classes)");
+}
+
+std::uint64_t label_in(std::span<const std::byte> value, std::uint64_t classes) {
+  const char* const text = reinterpret_cast<const char*>(value.data());
+  std::uint64_t label = 0;
+  const auto [end, failure] = std::from_chars(text, text + value.size(), label);
+  if (failure != std::errc{} || end != text + value.size() || label >= classes)
+    throw Error::corrupt("broken index: a label that is no number of a class");
+  return label;
+}
+
+// Labels of `own` classes become those of `all`.
+void renumber(Dataset::Shard& shard, const ClassNames& own, const ClassNames& all) {
+  const auto field = std::ranges::find(shard.index.fields(), "cls", &FieldSchema::name);
+  const bool same = std::ranges::equal(own, std::span(all).first(std::min(own.size(), all.size())));
+  if (same || field == shard.index.fields().end()) return;
+  std::vector<std::string> labels;
+  for (const std::string& name : own)
+    labels.push_back(std::to_string(std::ranges::lower_bound(all, name) - all.begin()));
+  const auto relabel = [&](std::span<const std::byte> value) {
+    const auto label = std::as_bytes(std::span(labels[label_in(value, labels.size())]));
+    return std::vector<std::byte>(label.begin(), label.end());
+  };
+  const FieldRewrite rewrite{.field = static_cast<std::uint32_t>(field - shard.index.fields().begin()),
+                             .schema = *field,
+                             .value = inline_values(relabel)};
+  shard.renamed = rewritten(shard.index, std::span(&rewrite, 1));
+}
+
+}  // namespace
+
+std::vector<std::string> share_classes(std::vector<Dataset::Shard>& shards) {
+  std::vector<ShardClasses> all;
+  for (const Dataset::Shard& shard : shards) all.push_back(classes_of(shard));
+  std::optional<std::size_t> listing;
+  bool from_folders = false;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    from_folders = from_folders || all[i].from_folders;
+    if (all[i].names.empty() || all[i].from_folders) continue;
+    if (!listing) listing = i;
+    if (all[*listing].names != all[i].names)
+      refuse_lists(shards[*listing], all[*listing].names, shards[i], all[i].names);
+  }
+  if (!from_folders) return listing ? all[*listing].names : ClassNames();
+  ClassNames names = sorted_union(all);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (all[i].from_folders) renumber(shards[i], all[i].names, names);
+  }
+  return names;
+}
+
+}  // namespace penstock

@@ -1,0 +1,23 @@
+// Gives the classes of several shards one numbering.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include <penstock/formats/dataset.hpp>
+
+namespace penstock {
+
+/// Names of the classes of all shards; position = class index.
+///
+/// Shards whose classes are their first-level folders (attribute "layout": "class folders") number them from 0 each.
+/// Their classes become the sorted union of the names, as if all archives were unpacked into one folder, and the labels
+/// (field `cls`) of the shards are renumbered (Dataset::Shard::renamed).
+/// Shards that store a list of names (attribute "classes"; penstock.json beside a shard that is opened as a file)
+/// follow it in their labels, so all lists must be equal. A shard without a list is taken to follow the others'.
+///
+/// Throws Error: invalid_argument, naming both shards, where stored lists differ; what reading penstock.json throws.
+std::vector<std::string> share_classes(std::vector<Dataset::Shard>& shards);
+
+}  // namespace penstock
