@@ -19,6 +19,7 @@
 #include <penstock/formats/places/store_destination.hpp>
 #include <penstock/loader/loader.hpp>
 #include <penstock/pack/convert.hpp>
+#include <penstock/pack/key_order.hpp>
 #include <penstock/pack/packed_fields.hpp>
 #include <penstock/pack/packer.hpp>
 #include <penstock/pack/shard_plan.hpp>
@@ -264,7 +265,7 @@ void require_disk_for_parts(const fs::path& destination) {
   require_writable_place(destination);
 }
 
-ConvertResult convert_part(const Dataset& source, const fs::path& destination, const ConvertOptions& options,
+ConvertResult convert_part(KeyOrder keyed, const fs::path& destination, const ConvertOptions& options,
                            const std::function<bool(const ConvertProgress&)>& progress) {
   if (options.rank >= options.world) {
     throw Error::invalid_argument("rank " + std::to_string(options.rank) + " of " + std::to_string(options.world));
@@ -274,8 +275,9 @@ ConvertResult convert_part(const Dataset& source, const fs::path& destination, c
   if (!options.overwrite) require_absent(destination);
   const Format* format = format_named(options.format);
   if (format == nullptr) throw Error::invalid_argument("unknown format: " + options.format);
+  const Dataset& source = keyed.dataset;
   const PackedFields fields(source, options.labels, options.classes, options.recoding);
-  const ShardPlan plan(source, fields, key_order(source), *format, options.shard_size, options.align);
+  const ShardPlan plan(source, fields, std::move(keyed.samples), *format, options.shard_size, options.align);
   const Share share = share_of(plan, options.rank, options.world);
   const Json made = made_with(source, options, plan, share);
   const fs::path folder = place_of_part(destination, options.rank, options.world);
@@ -298,22 +300,33 @@ void write_report(const fs::path& report, const std::string& text) {
   write_atomically(report, std::as_bytes(std::span(text.data(), text.size())));
 }
 
-}  // namespace
-
-ConvertResult convert(const Dataset& source, const fs::path& destination, const ConvertOptions& asked,
-                      const std::function<bool(const ConvertProgress&)>& progress) {
-  ConvertOptions options = asked;
-  options.recoding = resolved(asked.recoding, source);
-  if (options.world != 0) return convert_part(source, without_slash(destination), options, progress);
+ConvertResult convert_all(KeyOrder keyed, const fs::path& destination, const ConvertOptions& options,
+                          const std::function<bool(const ConvertProgress&)>& progress) {
+  const Dataset& source = keyed.dataset;
   const PackedFields fields(source, options.labels, options.classes, options.recoding);
   SerialExecutor completing(kCompleting);
-  const Share share{.samples = key_order(source)};
+  const Share share{.samples = std::move(keyed.samples)};
   SourceMarks marks(source, fields, share, options);
   Told told{progress};
   DatasetWriter writer(destination,
                        writer_options(fields, options, made_with(source, options), marks, completing, told));
   const ConvertResult result = pack(source, fields, share, writer, options, told);
   if (!options.report.empty()) write_report(options.report, writer.report());
+  return result;
+}
+
+}  // namespace
+
+ConvertResult convert(const Dataset& given, const fs::path& destination, const ConvertOptions& asked,
+                      const std::function<bool(const ConvertProgress&)>& progress) {
+  ConvertOptions options = asked;
+  options.recoding = resolved(asked.recoding, given);
+  KeyOrder keyed = key_order(given);
+  const std::string renamed_key = keyed.example;
+  ConvertResult result = options.world != 0
+                             ? convert_part(std::move(keyed), without_slash(destination), options, progress)
+                             : convert_all(std::move(keyed), destination, options, progress);
+  result.renamed_key = renamed_key;
   return result;
 }
 

@@ -66,10 +66,12 @@ struct ConvertResult {
   std::vector<BadSample> bad;  ///< the first 1,000
   /// How many JPEG files of this run stayed what they are though they were to be recoded, by the reason.
   std::map<std::string, std::uint64_t> kept;
+  std::string renamed_key = {};  ///< if keys got the names of shards in front: one of them, as KeyOrder::example
 };
 
-/// Packs `source` into `destination`, samples in bytewise order of their keys. The bytes written depend on the source
-/// and the options alone. `progress` is called often; when it returns false packing stops with Error: resource,
+/// Packs `source` into `destination`, samples in bytewise order of their keys. If two shards share a key, all keys get
+/// the name of their shard in front (key_order.hpp says how, and what it throws). The bytes written depend on the
+/// source and the options alone. `progress` is called often; when it returns false packing stops with Error: resource,
 /// "interrupted", and the partial folder stays for `resume`.
 ///
 /// With a `world` the part of `rank` appears in "DESTINATION.partial": the samples of some whole shards, next to each

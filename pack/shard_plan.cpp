@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <numeric>
 #include <string>
 #include <string_view>
 
@@ -58,20 +57,6 @@ class Appraiser {
 };
 
 }  // namespace
-
-std::vector<std::uint64_t> key_order(const Dataset& source) {
-  const auto before = [&](std::uint64_t a, std::uint64_t b) { return source.key(a) < source.key(b); };
-  std::vector<std::uint64_t> order(source.size());
-  std::iota(order.begin(), order.end(), 0);
-  if (!std::is_sorted(order.begin(), order.end(), before)) std::sort(order.begin(), order.end(), before);
-  for (std::size_t i = 1; i < order.size(); ++i) {
-    if (source.key(order[i - 1]) == source.key(order[i])) {
-      throw Error::corrupt("two samples have this key",
-                           {.dataset = source.path().string(), .key = std::string(source.key(order[i]))});
-    }
-  }
-  return order;
-}
 
 ShardPlan::ShardPlan(const Dataset& source, const PackedFields& fields, std::vector<std::uint64_t> order,
                      const Format& format, std::uint64_t shard_size, std::uint64_t align)

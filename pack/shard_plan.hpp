@@ -12,15 +12,12 @@
 
 namespace penstock {
 
-/// Sample numbers in bytewise order of their keys. Throws Error: corrupt, when two samples share a key.
-std::vector<std::uint64_t> key_order(const Dataset& source);
-
 /// Cuts the samples, in order of their keys, into shards of about `shard_size` bytes by the lengths that the source's
 /// index tells. So every process finds the same shards without a word to the others, and how many processes there are
 /// does not change them.
 class ShardPlan {
  public:
-  /// `order` is key_order(source).
+  /// `order` has the numbers of the source's samples, sorted by key (key_order.hpp).
   ShardPlan(const Dataset& source, const PackedFields& fields, std::vector<std::uint64_t> order, const Format& format,
             std::uint64_t shard_size, std::uint64_t align);
 

@@ -17,6 +17,7 @@
 #include <penstock/formats/packed/manifest.hpp>
 #include <penstock/formats/packed/packed.hpp>
 #include <penstock/pack/delivery_proof.hpp>
+#include <penstock/pack/key_order.hpp>
 #include <penstock/pack/recoding.hpp>
 #include <penstock/pack/verify.hpp>
 #include <penstock/staging/list.hpp>
@@ -258,7 +259,10 @@ unsigned workers_of(const Dataset& dataset, const VerifyOptions& options) {
 
 VerifyResult verify(const Dataset& dataset, const VerifyOptions& options,
                     const std::function<bool(std::uint64_t, std::uint64_t)>& progress) {
-  Verification verification(dataset, options.against);
+  // Packing may have put the names of the source's shards in front of the keys.
+  std::optional<KeyOrder> source;
+  if (options.against != nullptr && dataset.packed()) source = key_order(*options.against);
+  Verification verification(dataset, source ? &source->dataset : options.against);
   parallel_for(
       dataset.size() + (dataset.is_view() ? 0 : dataset.shard_count()), workers_of(dataset, options),
       [&](std::uint64_t number) {

@@ -151,6 +151,9 @@ int run(const PackArguments& options) {
   const ConvertResult result = convert_telling(source, dataset, options, convert_options, doing);
   report_bad(result);
   report_kept(result);
+  if (!result.renamed_key.empty())
+    std::fprintf(stderr, "penstock: shards share keys, so each key has the name of its shard in front: %s\n",
+                 result.renamed_key.c_str());
   std::string text = "penstock: " + shown_place(options.destination) + ": ";
   if (convert_options.world != 0) {
     text += "rank " + std::to_string(convert_options.rank) + " of " + std::to_string(convert_options.world) + ": ";

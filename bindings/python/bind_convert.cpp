@@ -77,6 +77,8 @@ nb::dict pack_dataset(const Dataset& dataset, const std::filesystem::path& desti
     const WithoutInterpreter released;
     result = convert(dataset, destination, options, teller(progress));
   }
+  if (!result.renamed_key.empty())
+    warn("shards share keys, so each key has the name of its shard in front: " + result.renamed_key);
   return summary(result);
 }
 

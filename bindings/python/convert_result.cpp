@@ -28,6 +28,7 @@ nb::dict summary(const ConvertResult& result) {
   nb::dict kept;
   for (const auto& [reason, count] : result.kept) kept[nb::str(reason.data(), reason.size())] = count;
   told["kept"] = kept;
+  told["renamed"] = text(result.renamed_key);
   return told;
 }
 

@@ -84,8 +84,9 @@ def pack(
     rank and world: this process packs one of `world` parts, at the same time as others or not, and finish_pack() joins
     them; rank="env" takes both from what torchrun, MPI or Slurm set.
 
-    Returns {"samples", "bytes", "skipped", "resumed", "bad": [...], "kept": {reason: count}}, of the part if there is one;
-    kept counts the JPEG files that "recode" left as they are. Raises Error.
+    Returns {"samples", "bytes", "skipped", "resumed", "bad": [...], "kept": {reason: count}, "renamed"}, of the part if
+    there is one; kept counts the JPEG files that "recode" left as they are. If two shards share a key, each key gets the
+    name of its shard in front ("s-0/0001"); renamed then shows one of them. Raises Error.
     """
     options = packing_options(locals())
     items = choose(source, fields, classes)
