@@ -15,6 +15,7 @@ set(public_headers
   formats/extent.hpp
   formats/index.hpp
   formats/mosaic.hpp
+  formats/open_options.hpp
   formats/open_progress.hpp
   formats/packed/join.hpp
   formats/places/store_counts.hpp

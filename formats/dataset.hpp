@@ -21,6 +21,7 @@ namespace penstock {
 
 class ShardPins;
 struct FileIdentity;
+struct OpenOptions;
 struct StoredObject;
 
 /// A file of the dataset, as the read engines open it.
@@ -47,6 +48,7 @@ class Dataset {
     std::size_t borrowed = 0;
     /// What the index's files are where they lie in a store, as they were when opened; empty: files of a disk.
     std::vector<std::shared_ptr<const StoredObject>> objects = {};
+    std::shared_ptr<const OpenOptions> options = {};  ///< that it was opened with; null: the usual ones
     /// A copy of `index` with the dataset's class numbers (labels/shared_classes.hpp), or with longer keys
     /// (pack/key_order.hpp). `index` stays as the files have it, because it is compared with them.
     std::optional<Index> renamed = {};
@@ -154,9 +156,15 @@ class Dataset {
 /// Throws Error: io, when the path cannot be read; invalid_argument, when nothing there is a dataset; corrupt,
 /// unsupported.
 Dataset open(const std::filesystem::path& path, const OpenProgress& progress = {});
+/// The same; each option overrides a decision (formats/open_options.hpp).
+Dataset open(const std::filesystem::path& path, const OpenOptions& options, const OpenProgress& progress = {});
 /// Opens shards of one packing as one dataset, in this order; `name` is what errors call it. Throws as open() does.
 Dataset open_shards(std::span<const std::filesystem::path> files, const std::filesystem::path& name,
                     const OpenProgress& progress = {});
+Dataset open_shards(std::span<const std::filesystem::path> files, const std::filesystem::path& name,
+                    const OpenOptions& options, const OpenProgress& progress = {});
+/// Options that open() needs to open the dataset of a shard again.
+const OpenOptions& options_of(const Dataset::Shard& shard);
 
 /// Reads one field's stored bytes, filters undone, by plain pread: for random access, tools and tests.
 /// Throws Error: invalid_argument, when the sample lacks the field; io; corrupt, when the file ends inside it.

@@ -10,6 +10,7 @@
 
 #include <penstock/formats/dataset.hpp>
 #include <penstock/formats/index.hpp>
+#include <penstock/formats/open_options.hpp>
 #include <penstock/formats/writer.hpp>
 
 namespace penstock {
@@ -52,6 +53,10 @@ struct Format {
 
   /// One more than before whenever index() makes another index of the same shard: earlier sidecars are then made again.
   std::uint8_t reader = 0;
+
+  /// As `index`, for options that OpenOptions::changes_index(). Null: they change nothing.
+  Index (*index_with)(const std::filesystem::path& shard, const std::filesystem::path& root, const OpenOptions& options,
+                      const OpenProgress& progress) = nullptr;
 };
 
 std::span<const Format> formats();                  ///< in the order they are tried

@@ -1,8 +1,10 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <map>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -10,12 +12,17 @@
 #include <penstock/base/error.hpp>
 #include <penstock/base/handled_error.hpp>
 #include <penstock/base/parallel_for.hpp>
+#include <penstock/base/printable.hpp>
+#include <penstock/formats/folder/archives.hpp>
 #include <penstock/formats/folder/folder.hpp>
+#include <penstock/formats/folder/loose_samples.hpp>
+#include <penstock/formats/folder/splits.hpp>
 #include <penstock/formats/format.hpp>
 #include <penstock/formats/hdf5/hdf5.hpp>
 #include <penstock/formats/index/sidecar.hpp>
 #include <penstock/formats/index/stored_index.hpp>
 #include <penstock/formats/io/folder_entries.hpp>
+#include <penstock/formats/io/own_files.hpp>
 #include <penstock/formats/io/path_pattern.hpp>
 #include <penstock/formats/labels/shared_classes.hpp>
 #include <penstock/formats/lmdb/lmdb.hpp>
@@ -86,19 +93,50 @@ std::string name_of(const fs::path& file, const fs::path& dataset) {
   return relative.empty() || *relative.begin() == ".." ? file.string() : relative.string();
 }
 
+bool is_zip(const fs::path& path) {
+  return path.extension() == kZip.extension;
+}
+
+bool is_own(const fs::path& path) {
+  return is_own_file(path.filename().native());
+}
+
+std::string names_of_formats() {
+  std::string names;
+  for (const Format& format : formats()) names += (names.empty() ? "" : ", ") + std::string(format.name);
+  return names;
+}
+
+// The source in Python that reads rows of such a file; empty for other files.
+std::string_view source_of_tables(const fs::path& path) {
+  const std::string extension = path.extension().string();
+  if (extension == ".parquet") return "ps.sources.parquet(path)";
+  if (extension == ".csv" || extension == ".tsv") return "ps.sources.csv(path)";
+  if (extension == ".arrow") return "ps.sources.huggingface(path)";
+  return {};
+}
+
+[[noreturn]] void refuse_split(const fs::path& path) {
+  refuse(path, "has no split folders: split= is for a folder, or a ZIP archive, of folders such as train and val");
+}
+
 // What the user's own function threw on its way through open(), which is not open()'s to change.
 struct Stopped {
   std::exception_ptr by;
 };
 
-Dataset::Shard shard_of_store(const Format& format, const fs::path& file, std::string name,
+std::shared_ptr<const OpenOptions> kept(const OpenOptions& options) {
+  return options == OpenOptions() ? nullptr : std::make_shared<const OpenOptions>(options);
+}
+
+Dataset::Shard shard_of_store(const Format& format, const fs::path& file, std::string name, const OpenOptions& options,
                               const OpenProgress& progress) {
   if (&format == format_named(kLmdb.name)) {
     throw Error::unsupported(
         "LMDB files of others are read from a disk alone: copy this one there with the store's own tool; packed there "
         "(penstock pack), it makes shards that are read from stores");
   }
-  StoredIndex stored = stored_index(format, file, progress);
+  StoredIndex stored = stored_index(format, file, options, progress);
   SeenPlaces::current()->forget_source(file.native());
   for (const auto& object : stored.objects) SeenPlaces::current()->forget_source(object->address);
   auto pins = pins_of(stored.objects);
@@ -106,17 +144,24 @@ Dataset::Shard shard_of_store(const Format& format, const fs::path& file, std::s
           .root = root_of(file),
           .name = std::move(name),
           .pins = std::move(pins),
-          .objects = std::move(stored.objects)};
+          .objects = std::move(stored.objects),
+          .options = kept(options)};
 }
 
-Dataset::Shard open_shard(const Format& format, const fs::path& path, const fs::path& file,
+Dataset::Shard open_shard(const Format& format, const fs::path& path, const fs::path& file, const OpenOptions& options,
                           const OpenProgress& progress) {
   std::string name = name_of(file, path);
   try {
-    if (is_address(file)) return shard_of_store(format, file, name, progress);
-    ProvenIndex proven = sidecar_index(format, file, progress);
+    if (is_address(file)) return shard_of_store(format, file, name, options, progress);
+    const bool usual = format.index_with == nullptr || !options.changes_index();
+    ProvenIndex proven =
+        usual ? sidecar_index(format, file, progress) : index_with_options(format, file, options, progress);
     auto pins = proven.pins(format, file);
-    return {.index = std::move(proven.index), .root = root_of(file), .name = name, .pins = std::move(pins)};
+    return {.index = std::move(proven.index),
+            .root = root_of(file),
+            .name = name,
+            .pins = std::move(pins),
+            .options = kept(options)};
   } catch (const Stopped&) {
     throw;
   } catch (...) {
@@ -128,14 +173,15 @@ Dataset::Shard open_shard(const Format& format, const fs::path& path, const fs::
 constexpr unsigned kShardsAtOnce = 16;
 
 std::vector<Dataset::Shard> open_stored_shards(const Format& format, const fs::path& path,
-                                               const std::vector<fs::path>& files, const OpenProgress& progress) {
+                                               const std::vector<fs::path>& files, const OpenOptions& options,
+                                               const OpenProgress& progress) {
   std::vector<std::optional<Dataset::Shard>> opened(files.size());
   SeenPlaces* const seen = SeenPlaces::current();
   parallel_for(
       files.size(), std::min<unsigned>(kShardsAtOnce, static_cast<unsigned>(files.size())),
       [&](std::uint64_t i) {
         const SeenPlaces::Use use(seen);
-        opened[i] = open_shard(format, path, files[i], {});
+        opened[i] = open_shard(format, path, files[i], options, {});
       },
       [&](std::uint64_t done, std::uint64_t count) {
         if (progress) progress(done, count);
@@ -147,41 +193,80 @@ std::vector<Dataset::Shard> open_stored_shards(const Format& format, const fs::p
 }
 
 Dataset open_foreign(const Format& format, const fs::path& path, const std::vector<fs::path>& files,
-                     const OpenProgress& progress) {
+                     const OpenOptions& options, const OpenProgress& progress) {
   std::vector<Dataset::Shard> shards;
   if (files.size() > 1 && std::ranges::all_of(files, is_address)) {
     expect_places(files);
-    shards = open_stored_shards(format, path, files, progress);
+    shards = open_stored_shards(format, path, files, options, progress);
   } else {
-    for (const fs::path& file : files) shards.push_back(open_shard(format, path, file, progress));
+    for (const fs::path& file : files) shards.push_back(open_shard(format, path, file, options, progress));
   }
   std::string attributes(shards.front().index.attributes());
   std::vector<std::string> classes = share_classes(shards);
   return Dataset(path, std::string(format.name), std::move(shards), std::move(classes), false, std::move(attributes));
 }
 
-// The shards at `path` by `format`, which is found first where it is not known yet. Folders of files are no shards.
+struct Found {
+  const Format* format;
+  std::vector<fs::path> shards;
+};
+
+// The format that the options name; null without one.
+const Format* format_of(const OpenOptions& options, const fs::path& path) {
+  if (options.format.empty()) return nullptr;
+  const Format* format = format_named(options.format);
+  if (format == nullptr)
+    refuse(path, "format " + double_quoted(options.format) + " is not known (known: " + names_of_formats() + ")");
+  return format;
+}
+
+// The shards that each format finds at `path`, in the order of the list, except folders of files.
+std::vector<Found> shards_at(const fs::path& path, const Format* only = nullptr) {
+  std::vector<Found> found;
+  for (const Format& format : formats()) {
+    if (format.name == kFolder.name || (only != nullptr && only->name != format.name)) continue;
+    std::vector<fs::path> shards = format.find_shards(path);
+    if (!shards.empty()) found.push_back({&format, std::move(shards)});
+    if (!found.empty() && !is_folder(path)) break;  // the first format that recognises a file has it
+  }
+  return found;
+}
+
+// A folder in which several formats find shards is refused.
+std::optional<Found> shards_of_one_format(const fs::path& path, const Format* only = nullptr) {
+  std::vector<Found> found = shards_at(path, only);
+  if (found.empty()) return std::nullopt;
+  if (found.size() > 1) {
+    const auto one = [&](std::size_t i) { return double_quoted(name_of(found[i].shards.front(), path)); };
+    const auto option = [&](std::size_t i) { return "format=" + double_quoted(found[i].format->name); };
+    refuse(path, "holds shards of two formats, " + one(0) + " and " + one(1) + ": open it with " + option(0) + " or " +
+                     option(1) + " (the command: --source-format)");
+  }
+  return std::move(found.front());
+}
+
+// The shards at `path` by `format`, which is found first where it is not known yet.
 std::vector<fs::path> find_by(const Format*& format, const fs::path& path) {
   if (format != nullptr) return format->find_shards(path);
-  for (const Format& candidate : formats()) {
-    if (candidate.name == kFolder.name) continue;
-    std::vector<fs::path> shards = candidate.find_shards(path);
-    if (shards.empty()) continue;
-    format = &candidate;
-    return shards;
-  }
-  return {};
+  std::optional<Found> found = shards_of_one_format(path);
+  if (!found) return {};
+  format = found->format;
+  return std::move(found->shards);
 }
 
 // All of a pattern's files are shards of one packing.
-Dataset open_files(std::span<const fs::path> files, const fs::path& pattern, const OpenProgress& progress) {
+Dataset open_files(std::span<const fs::path> files, const fs::path& pattern, const OpenOptions& options,
+                   const OpenProgress& progress) {
   if (files.empty()) refuse(pattern, "matches no file");
   std::vector<fs::path> shards;
-  const Format* found = nullptr;
+  const Format* found = format_of(options, pattern);
+  if (found != nullptr && found->name == kFolder.name)
+    refuse(pattern, "is a pattern of shards, so not of format \"folder\"");
+  if (!options.split.empty() && !is_zip(files.front())) refuse_split(pattern);
   expect_places(files);
   for (const fs::path& file : files) {
     require_readable(file);
-    if (is_address(file) && found != nullptr && is_file(file) && file.extension() == shards.front().extension()) {
+    if (is_address(file) && !shards.empty() && is_file(file) && file.extension() == shards.front().extension()) {
       shards.push_back(file);  // its first bytes are looked at when it is indexed
       continue;
     }
@@ -195,13 +280,14 @@ Dataset open_files(std::span<const fs::path> files, const fs::path& pattern, con
     }
     shards.insert(shards.end(), own.begin(), own.end());
   }
-  return open_foreign(*found, pattern, shards, progress);
+  return open_foreign(*found, pattern, shards, options, progress);
 }
 
 [[noreturn]] void refuse_unknown(const fs::path& path) {
-  std::string names;
-  for (const Format& format : formats()) names += (names.empty() ? "" : ", ") + std::string(format.name);
+  const std::string names = names_of_formats();
   if (!is_folder(path)) {
+    if (const std::string_view source = source_of_tables(path); !source.empty())
+      refuse(path, "is a table: " + std::string(source) + " reads its rows, for ps.pack() and penstock pack");
     const bool perhaps_mixture = path.extension() == ".json";
     refuse(path,
            "is a file of no known kind (known: " + names + ")" +
@@ -254,16 +340,92 @@ void require_finished(const fs::path& address) {
   if (is_file(address / kStoreStageJournal)) refuse(address, kIncompleteCopy);
 }
 
+// Sub-folders that may be data, in order.
+std::vector<std::string> folders_in(const fs::path& place) {
+  std::vector<std::string> names;
+  visit_place(place, [&](const char* name) {
+    const fs::path inside = place / name;
+    if (*name == '.' || !is_folder(inside)) return true;
+    if (is_split_name(name) || is_address(place) || !is_own_folder(AT_FDCWD, inside.c_str())) names.emplace_back(name);
+    return true;
+  });
+  std::ranges::sort(names);
+  return names;
+}
+
+// "train.h5" -> "train"
+std::string split_of_shard(const fs::path& shard) {
+  const std::string name = shard.filename().string();
+  return name.substr(0, name.find('.'));
+}
+
+// Folders, and shards that are named like a split.
+std::map<std::string, fs::path> places_of_splits(const fs::path& place) {
+  std::map<std::string, fs::path> places;
+  for (const std::string& name : folders_in(place)) places.emplace(name, place / name);
+  for (const Found& found : shards_at(place)) {
+    for (const fs::path& shard : found.shards) {
+      if (is_split_name(split_of_shard(shard))) places.emplace(split_of_shard(shard), shard);
+    }
+  }
+  return places;
+}
+
+// Returns the place of the split in the options, or `place` without one. A ZIP archive finds it among its entries.
+fs::path place_of_split(const fs::path& place, OpenOptions& options) {
+  if (options.split.empty() || (is_zip(place) && is_file(place))) return place;
+  const std::string split = std::exchange(options.split, {});
+  if (lists_nothing(place)) return place / split;
+  if (!is_folder(place)) refuse_split(place);
+  const std::map<std::string, fs::path> places = places_of_splits(place);
+  std::vector<std::string> names;
+  for (const auto& [name, ignored] : places) names.push_back(name);
+  return places.at(split_among(names, split));
+}
+
+void refuse_splits(const fs::path& place, const OpenOptions& options) {
+  if (!options.split_names) return;
+  const std::vector<std::string> names = folders_in(place);
+  if (are_split_names(names)) throw Error::invalid_argument(splits_refusal(place.string(), names));
+}
+
+// train.h5 and test.h5 of one folder.
+void refuse_shards_of_splits(const fs::path& place, const Found& found, const OpenOptions& options) {
+  if (!options.split_names || found.shards.size() < 2) return;
+  std::vector<std::string> names;
+  for (const fs::path& shard : found.shards) names.push_back(split_of_shard(shard));
+  if (are_split_names(names)) throw Error::invalid_argument(splits_refusal(place.string(), names));
+}
+
+void require_format(const Dataset& dataset, const OpenOptions& options) {
+  if (!options.format.empty() && options.format != dataset.format())
+    refuse(dataset.path(), "is a dataset that penstock packed as " + std::string(dataset.format()) + ", not as " +
+                               double_quoted(options.format));
+  if (!options.split.empty()) refuse_split(dataset.path());
+}
+
 // `given` is what the user wrote, of which `address` is what may be shown.
-Dataset open_address(const fs::path& given, const fs::path& address, const OpenProgress& progress) {
-  if (is_pattern_of_places(address)) return open_files(expand_places(given), address, progress);
-  if (address.filename() == Manifest::kFileName) return open_stored_dataset(address.parent_path());
-  if (is_packed_in_store(address)) return open_stored_dataset(address);
+Dataset open_address(const fs::path& given, const fs::path& address, OpenOptions options,
+                     const OpenProgress& progress) {
+  if (is_pattern_of_places(address)) {
+    std::vector<fs::path> files = expand_places(given);
+    std::erase_if(files, is_own);
+    return open_files(files, address, options, progress);
+  }
+  const bool manifest = address.filename() == Manifest::kFileName;
+  if (manifest || is_packed_in_store(address)) {
+    Dataset dataset = open_stored_dataset(manifest ? address.parent_path() : address);
+    require_format(dataset, options);
+    return dataset;
+  }
+  if (!options.split.empty()) {
+    const fs::path place = place_of_split(address, options);
+    if (place != address) return open_address(place, place, options, progress);
+  }
   require_finished(address);
-  for (const Format& format : formats()) {
-    if (format.name == kFolder.name) break;
-    const std::vector<fs::path> shards = format.find_shards(address);
-    if (!shards.empty()) return open_foreign(format, address, shards, progress);
+  if (const auto found = shards_of_one_format(address, format_of(options, address))) {
+    refuse_shards_of_splits(address, *found, options);
+    return open_foreign(*found->format, address, found->shards, options, progress);
   }
   require_readable(address);
   if (!is_folder(address)) {
@@ -273,27 +435,82 @@ Dataset open_address(const fs::path& given, const fs::path& address, const OpenP
              "(shard-{000..009}.tar)");
     refuse_unknown(address);
   }
+  if (!lists_nothing(address)) refuse_splits(address, options);
   refuse(address,
          "is a folder of no known shards: loose files are not read from stores, so pack them (penstock pack "
          "SOURCE DESTINATION), or copy them to a disk");
 }
 
-Dataset open_any(const fs::path& path, const OpenProgress& progress) {
-  if (is_pattern_of_places(path)) {
-    std::vector<fs::path> files = expand_pattern(path.native());
-    std::erase_if(files, [](const fs::path& file) { return file.native().find(kSidecarEnding) != std::string::npos; });
-    return open_files(files, path, progress);
+// Shards with samples beside them: neither is left out unasked.
+void require_no_samples_beside(const fs::path& path, const Found& found) {
+  if (!is_folder(path)) return;
+  const std::vector<std::string> loose = loose_samples(path, found.shards);
+  if (loose.empty()) return;
+  const std::string format(found.format->name);
+  const fs::path& shard = found.shards.front();
+  refuse(path, "holds " + format + " shards (" +
+                   double_quoted(shard == path ? path.filename().string() : name_of(shard, path)) +
+                   ") and files that may be samples (" + double_quoted(loose.front()) + ", " +
+                   double_quoted(loose.back()) + "): open it with format=" + double_quoted(format) +
+                   " or format=\"folder\" (the command: " + "--source-format), or move one of them");
+}
+
+// Each archive would be a value of one sample.
+void refuse_archives(const fs::path& path) {
+  const std::optional<fs::path> archive = archive_without_media(path);
+  if (!archive) return;
+  if (const std::string_view source = source_of_tables(*archive); !source.empty())
+    refuse(path,
+           "holds tables (" + archive->string() + "): " + std::string(source) +
+               " reads their rows, for ps.pack() and penstock pack; format=\"folder\" reads each file as a value");
+  const bool in_folder = archive->filename() == "data.mdb" || archive->extension() == ".mds";
+  const fs::path shard = in_folder ? archive->parent_path() : *archive;
+  fs::path pattern = path;
+  for (fs::path above = shard.parent_path(); !above.empty(); above = above.parent_path()) pattern /= "*";
+  pattern /= "*" + shard.extension().string();
+  refuse(path, "holds archives (" + archive->string() +
+                   "), each of which would be one value: to read their samples open " +
+                   double_quoted(pattern.string()) + ", or one of the folders; format=\"folder\" (the command: " +
+                   "--source-format folder) reads each file as a value");
+}
+
+Dataset open_folder_of_files(const fs::path& path, const OpenOptions& options, const OpenProgress& progress) {
+  const std::vector<fs::path> folder = kFolder.find_shards(path);
+  if (folder.empty()) refuse_unknown(path);
+  refuse_splits(path, options);
+  if (options.format.empty()) refuse_archives(path);
+  return open_foreign(*format_named(kFolder.name), path, folder, options, progress);
+}
+
+Dataset open_any(const fs::path& given, OpenOptions options, const OpenProgress& progress) {
+  if (is_pattern_of_places(given)) {
+    std::vector<fs::path> files = expand_pattern(given.native());
+    std::erase_if(files, is_own);
+    return open_files(files, given, options, progress);
   }
-  require_readable(path);
-  if (path.filename() == Manifest::kFileName) return open_packed(root_of(path));
-  if (is_unfinished(path)) refuse(path, unfinished(path));
+  require_readable(given);
+  const bool manifest = given.filename() == Manifest::kFileName;
+  if (!manifest && is_unfinished(given)) refuse(given, unfinished(given));
   std::error_code ignored;
-  if (fs::exists(path / Manifest::kFileName, ignored)) return open_packed(path);
-  for (const Format& format : formats()) {
-    const std::vector<fs::path> shards = format.find_shards(path);
-    if (!shards.empty()) return open_foreign(format, path, shards, progress);
+  if (manifest || fs::exists(given / Manifest::kFileName, ignored)) {
+    Dataset dataset = open_packed(manifest ? root_of(given) : given);
+    require_format(dataset, options);
+    return dataset;
   }
-  refuse_unknown(path);
+  if (!options.split.empty()) {
+    const fs::path place = place_of_split(given, options);
+    if (place != given) return open_any(place, options, progress);
+  }
+  const Format* const only = format_of(options, given);
+  const bool folder = only != nullptr && only->name == kFolder.name;
+  const std::optional<Found> found = folder ? std::nullopt : shards_of_one_format(given, only);
+  if (found) {
+    if (only == nullptr) require_no_samples_beside(given, *found);
+    refuse_shards_of_splits(given, *found, options);
+    return open_foreign(*found->format, given, found->shards, options, progress);
+  }
+  if (only != nullptr && !folder) refuse(given, "holds no " + std::string(only->name) + " shards");
+  return open_folder_of_files(given, options, progress);
 }
 
 // What `opening` returns; its errors name the dataset, but for what the user's own function throws.
@@ -320,23 +537,40 @@ Dataset opened(const fs::path& path, const OpenProgress& progress, const Opening
 
 }  // namespace
 
-Dataset open(const fs::path& path, const OpenProgress& progress) {
+Dataset open(const fs::path& path, const OpenOptions& options, const OpenProgress& progress) {
+  check_options(options);
   if (const auto address = address_of(path)) {
     SeenPlaces seen;
     const SeenPlaces::Use use(&seen);
-    return opened(*address, progress, [&](const OpenProgress& told) { return open_address(path, *address, told); });
+    return opened(*address, progress,
+                  [&](const OpenProgress& told) { return open_address(path, *address, options, told); });
   }
-  return opened(path, progress, [&](const OpenProgress& told) { return open_any(path, told); });
+  return opened(path, progress, [&](const OpenProgress& told) { return open_any(path, options, told); });
 }
 
-Dataset open_shards(std::span<const fs::path> files, const fs::path& name, const OpenProgress& progress) {
+Dataset open(const fs::path& path, const OpenProgress& progress) {
+  return open(path, OpenOptions(), progress);
+}
+
+Dataset open_shards(std::span<const fs::path> files, const fs::path& name, const OpenOptions& options,
+                    const OpenProgress& progress) {
+  check_options(options);
   SeenPlaces seen;
   const SeenPlaces::Use use(&seen);
   return opened(name, progress, [&](const OpenProgress& told) {
     std::vector<fs::path> places;
     for (const fs::path& file : files) places.push_back(address_of(file).value_or(file));
-    return open_files(places, name, told);
+    return open_files(places, name, options, told);
   });
+}
+
+Dataset open_shards(std::span<const fs::path> files, const fs::path& name, const OpenProgress& progress) {
+  return open_shards(files, name, OpenOptions(), progress);
+}
+
+const OpenOptions& options_of(const Dataset::Shard& shard) {
+  static const OpenOptions usual;
+  return shard.options == nullptr ? usual : *shard.options;
 }
 
 }  // namespace penstock

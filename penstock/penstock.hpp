@@ -3,6 +3,7 @@
 
 #include <penstock/base/error.hpp>
 #include <penstock/formats/dataset.hpp>
+#include <penstock/formats/open_options.hpp>
 #include <penstock/formats/views/views.hpp>
 #include <penstock/loader/choices/lengths.hpp>
 #include <penstock/loader/choices/only.hpp>

@@ -16,21 +16,28 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Index index_files(const fs::path& root, const OpenProgress& progress) {
-  SamplePaths paths;
+Index index_files(const fs::path& root, const OpenOptions& options, const OpenProgress& progress) {
+  SamplePaths paths(options, root.string());
   std::vector<std::uint64_t> sizes;  // by number
+  std::string own_folder;
   walk_folder(root, {.file =
                          [&](std::string_view path, std::uint64_t size) {
                            paths.add_file(path, sizes.size());
                            sizes.push_back(size);
                            if (progress && sizes.size() % 4096 == 0) progress(sizes.size(), 0);
                          },
-                     .folder = [&](std::string_view path) { paths.add_folder(path); }});
+                     .folder = [&](std::string_view path) { paths.add_folder(path); },
+                     .own_folder =
+                         [&](std::string_view path) {
+                           paths.leave_out(path);
+                           if (own_folder.empty() || path < own_folder) own_folder = path;
+                         }});
   if (paths.size() == 0) {
+    const std::string packed = (root / own_folder).string();
     throw Error::invalid_argument(
         "the folder holds no file that can be a sample (hidden files and files without an "
         "extension do not count): " +
-        root.string());
+        root.string() + (own_folder.empty() ? "" : "; it holds a dataset that penstock packed: open " + packed));
   }
   IndexBuilder builder;
   const auto locate = [&](IndexBuilder& index, std::uint32_t field, std::string_view path, std::uint64_t number) {
@@ -53,7 +60,12 @@ std::vector<fs::path> find_folder(const fs::path& path) {
 }
 
 Index index_folder(const fs::path& shard, const fs::path&, const OpenProgress& progress) {
-  return index_files(shard, progress);
+  return index_files(shard, {}, progress);
+}
+
+Index index_folder_with(const fs::path& shard, const fs::path&, const OpenOptions& options,
+                        const OpenProgress& progress) {
+  return index_files(shard, options, progress);
 }
 
 // A sum, so that the order in which the folder is listed does not matter.
@@ -97,6 +109,7 @@ constinit const Format kFolder{
     .stamp = stamp_folder,
     .write = nullptr,
     .watched = nothing_watched,
-    .reader = 2};  // 1: files that are no media do not take labels away; 2: tables may be text
+    .reader = 3,  // 1: files that are no media do not take labels away; 2: tables may be text; 3: dots in names
+    .index_with = index_folder_with};
 
 }  // namespace penstock

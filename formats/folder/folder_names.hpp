@@ -12,8 +12,9 @@ struct FileName {
 
 /// The extension is all after the first dot of the base name ("0001.seg.png": "seg.png"), as in WebDataset, but a
 /// part before the last one belongs to it only when it looks like a word: letters, '_' and '-', then at most two
-/// digits. So "cat.0.jpg" and "img.rf.06e2a5f.jpg" have the extension "jpg". A dot at the start of the base name does
-/// not count.
+/// digits. key_ends.hpp decides which of these words stay in the
+/// extension. So "cat.0.jpg" and "img.rf.06e2a5f.jpg" have the extension "jpg". A dot at the start of the base name
+/// does not count.
 FileName split_file_name(std::string_view path);
 
 /// Whether the last part of an extension, in any case, is that of an image, an array or a point cloud.

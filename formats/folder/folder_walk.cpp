@@ -11,6 +11,7 @@
 
 #include <penstock/base/error.hpp>
 #include <penstock/formats/folder/folder_walk.hpp>
+#include <penstock/formats/io/own_files.hpp>
 
 namespace penstock {
 namespace {
@@ -37,7 +38,9 @@ class Walk {
       const dirent* entry = ::readdir(folder.get());
       if (entry == nullptr && errno != 0) throw Error::io(errno, "cannot read the folder " + here());
       if (entry == nullptr) break;
-      if (entry->d_name[0] != '.') visit_entry(fd, entry->d_name);
+      if (visitor_.done && visitor_.done()) break;
+      if (entry->d_name[0] != '.' && (visitor_.own_files || !is_own_file(entry->d_name)))
+        visit_entry(fd, entry->d_name);
     }
     above_.pop_back();
   }
@@ -62,7 +65,9 @@ class Walk {
     path_ += name;
     struct stat status {};
     if (::fstatat(folder, name, &status, 0) != 0) throw Error::io(errno, "cannot stat " + here());
-    if (S_ISDIR(status.st_mode)) {
+    if (S_ISDIR(status.st_mode) && !visitor_.own_files && is_own_folder(folder, name)) {
+      if (visitor_.own_folder) visitor_.own_folder(path_);
+    } else if (S_ISDIR(status.st_mode)) {
       if (visitor_.folder) visitor_.folder(path_);
       visit(folder, name);
     } else if (S_ISREG(status.st_mode)) {

@@ -7,8 +7,11 @@
 
 #include <penstock/base/error.hpp>
 #include <penstock/formats/folder/folder_names.hpp>
+#include <penstock/formats/folder/key_ends.hpp>
 #include <penstock/formats/folder/sample_paths.hpp>
+#include <penstock/formats/folder/splits.hpp>
 #include <penstock/formats/index/inline_piece.hpp>
+#include <penstock/formats/io/own_files.hpp>
 #include <penstock/formats/text/point_table.hpp>
 
 namespace penstock {
@@ -37,10 +40,12 @@ std::unordered_map<std::string, std::string> numbered(const std::vector<std::str
 
 void SamplePaths::add_file(std::string_view path, std::uint64_t number) {
   const FileName name = split_file_name(path);
+  if (is_own_file(path.substr(path.rfind('/') + 1))) return;
   if (name.extension.empty() || is_clutter(path)) return leave_out(path);
   files_.push_back({.path = std::string(path),
                     .number = number,
                     .key_length = static_cast<std::uint32_t>(name.key.size()),
+                    .extension_begin = static_cast<std::uint32_t>(name.key.size() + 1),
                     .media = is_media(name.extension)});
 }
 
@@ -136,20 +141,67 @@ void SamplePaths::add_field(IndexBuilder& builder, Files first, Files file, cons
   locate(builder, field, file->path, file->number);
 }
 
-void SamplePaths::build(IndexBuilder& builder, Order order, const LocateField& locate,
-                        const CanBePoints& can_be_points) && {
+void SamplePaths::sort() {
   std::sort(files_.begin(), files_.end(), [](const File& a, const File& b) {
     return std::tuple(a.key(), std::string_view(a.path)) < std::tuple(b.key(), std::string_view(b.path));
   });
+}
+
+void SamplePaths::end_keys() {
+  std::vector<std::string_view> paths;
+  for (const File& file : files_) paths.push_back(file.path);
+  KeyEnds ends = penstock::key_ends(paths, options_.key);
+  for (std::size_t i = 0; i < files_.size(); ++i) {
+    files_[i].key_length = ends.lengths[i];
+    files_[i].extension_begin = ends.lengths[i] + 1;
+  }
+  key_rule_ = std::move(ends.rule);
+}
+
+// 001.jpg and 001.jpeg are one kind of file: where a stem has no other file, each is a sample.
+void SamplePaths::keep_apart_by_full_name() {
+  const auto field = [](const File& file) { return field_from_extension(file.extension()).name; };
+  std::vector<std::size_t> full;
+  std::size_t begin = 0;
+  for (const auto& [first, last] : samples(Order::by_key)) {
+    const std::size_t end = begin + static_cast<std::size_t>(last - first);
+    if (end - begin > 1 && std::all_of(first, last, [&](const File& file) { return field(file) == field(*first); })) {
+      for (std::size_t i = begin; i < end; ++i) full.push_back(i);
+    }
+    begin = end;
+  }
+  if (full.empty()) return;
+  for (const std::size_t i : full) files_[i].key_length = static_cast<std::uint32_t>(files_[i].path.size());
+  sort();
+  for (std::size_t i = 0; i < files_.size(); ++i) {
+    if (files_[i].key_length == files_[i].path.size() && shares_key(i))
+      throw Error::invalid_argument("the full name of " + files_[i].path + " is the key of another sample: rename it");
+  }
+}
+
+// One split without classes below it is all that there is: train.zip with train/1.jpg and train/1.txt.
+void SamplePaths::refuse_splits(bool classes) const {
+  if (!are_split_names(first_level_) || (first_level_.size() == 1 && !classes)) return;
+  throw Error::invalid_argument(splits_refusal(place_, first_level_));
+}
+
+void SamplePaths::build(IndexBuilder& builder, Order order, const LocateField& locate,
+                        const CanBePoints& can_be_points) && {
+  sort();
   leave_out_notes();
+  end_keys();
+  sort();
+  leave_out_notes();
+  keep_apart_by_full_name();
   count_tables_as_media();
   leave_out_strays();
   const bool classes = is_class_folders();
-  if (classes) {
-    for (const File& file : files_) first_level_.emplace_back(file.first_folder());
-    std::sort(first_level_.begin(), first_level_.end());
-    first_level_.erase(std::unique(first_level_.begin(), first_level_.end()), first_level_.end());
+  for (const File& file : files_) {
+    if (!file.top_level()) first_level_.emplace_back(file.first_folder());
   }
+  std::sort(first_level_.begin(), first_level_.end());
+  first_level_.erase(std::unique(first_level_.begin(), first_level_.end()), first_level_.end());
+  if (options_.split_names) refuse_splits(classes);
   const auto class_of = numbered(first_level_);
   for (const auto& [first, last] : samples(order)) {
     builder.add_sample(first->key());
@@ -158,6 +210,7 @@ void SamplePaths::build(IndexBuilder& builder, Order order, const LocateField& l
   }
   nlohmann::json attributes{{"layout", classes ? "class folders" : "shared stems"}, {"left_out", left_out_}};
   if (left_out_ != 0) attributes["left_out_example"] = left_out_example_;
+  if (!key_rule_.empty()) attributes["key"] = key_rule_;
   if (classes) attributes["classes"] = first_level_;
   builder.set_attributes(attributes.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
 }

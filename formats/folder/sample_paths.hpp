@@ -6,9 +6,11 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <penstock/formats/index.hpp>
+#include <penstock/formats/open_options.hpp>
 
 namespace penstock {
 
@@ -16,9 +18,14 @@ namespace penstock {
 /// from the name, class folders or shared stems, the attributes.
 class SamplePaths {
  public:
+  /// `place` is for messages: the folder or archive.
+  explicit SamplePaths(const OpenOptions& options, std::string place) : options_(options), place_(std::move(place)) {}
+
   /// `number` is what `locate` is given beside the path.
   void add_file(std::string_view path, std::uint64_t number);
   void add_folder(std::string_view path);
+  /// Counts a path that is no sample's.
+  void leave_out(std::string_view path);
   std::uint64_t size() const { return files_.size(); }  ///< files that count
 
   enum class Order : std::uint8_t {
@@ -32,18 +39,20 @@ class SamplePaths {
   /// Whether the first file of a field of tables can be points; null: all are taken for points.
   using CanBePoints = std::function<bool(std::string_view path)>;
 
-  /// Once, with everything added. Throws Error: corrupt, naming both files, when two are the same field of one sample.
+  /// Once, with everything added. Throws Error: corrupt, naming both files, when two are the same field of one sample;
+  /// invalid_argument, naming the option that decides, when the names allow two readings.
   void build(IndexBuilder& builder, Order order, const LocateField& locate, const CanBePoints& can_be_points = {}) &&;
 
  private:
   struct File {
     std::string path;
     std::uint64_t number;
-    std::uint32_t key_length;  // the key is the start of the path
+    std::uint32_t key_length;       // the key is the start of the path
+    std::uint32_t extension_begin;  // behind the key, unless the key is the full name
     bool media;
 
     std::string_view key() const { return std::string_view(path).substr(0, key_length); }
-    std::string_view extension() const { return std::string_view(path).substr(key_length + 1); }
+    std::string_view extension() const { return std::string_view(path).substr(extension_begin); }
     std::string_view first_folder() const { return std::string_view(path).substr(0, path.find('/')); }
     bool top_level() const { return path.find('/') == std::string::npos; }
   };
@@ -51,7 +60,10 @@ class SamplePaths {
 
   bool shares_key(std::size_t i) const;
   bool is_class_folders() const;
-  void leave_out(std::string_view path);
+  void refuse_splits(bool classes) const;
+  void sort();
+  void end_keys();
+  void keep_apart_by_full_name();
   void leave_out(const std::vector<bool>& which);
   void leave_out_notes();
   void leave_out_strays();
@@ -60,11 +72,14 @@ class SamplePaths {
   void add_field(IndexBuilder& builder, Files first, Files file, const LocateField& locate,
                  const CanBePoints& can_be_points);
 
+  const OpenOptions options_;
+  const std::string place_;
   std::vector<File> files_;
   std::vector<std::string> first_level_;  // folders
   std::set<std::string> tables_;          // fields of tables that are known
   std::uint64_t left_out_ = 0;
   std::string left_out_example_;  // the first of them
+  std::string key_rule_;          // KeyEnds::rule
 };
 
 }  // namespace penstock

@@ -154,8 +154,9 @@ std::int64_t settled_clock(const Format& format, const fs::path& shard, const fs
 /// Proves or makes the index of one shard.
 class Renewal {
  public:
-  Renewal(const Format& format, const fs::path& shard, const OpenProgress& progress)
-      : format_(format), shard_(shard), progress_(progress) {}
+  Renewal(const Format& format, const fs::path& shard, const OpenProgress& progress,
+          const OpenOptions* options = nullptr)
+      : format_(format), shard_(shard), progress_(progress), options_(options) {}
 
   /// Sidecars that were found, not proved yet.
   std::vector<Sidecar> found = {};
@@ -175,7 +176,7 @@ class Renewal {
       try {
         header.stamp = stamp_of(format_, shard_);
         index = proven(header, before);
-        if (!index) index = format_.index(shard_, root_of(shard_), progress_);
+        if (!index) index = made();
       } catch (const Error&) {  // of a file that was half written, most likely
         if (attempt == kMostAttempts || look_at(format_, shard_).equals(before)) throw;
         continue;
@@ -197,6 +198,11 @@ class Renewal {
   }
 
  private:
+  Index made() const {
+    if (options_ != nullptr) return format_.index_with(shard_, root_of(shard_), *options_, progress_);
+    return format_.index(shard_, root_of(shard_), progress_);
+  }
+
   std::optional<Index> proven(const SidecarHeader& now, const Look& look) {
     for (Sidecar& sidecar : found) {
       if (sidecar.header.stamp != now.stamp || sidecar.header.size != now.size) continue;
@@ -212,6 +218,7 @@ class Renewal {
   const Format& format_;
   const fs::path& shard_;
   const OpenProgress& progress_;
+  const OpenOptions* options_;  // null: the usual ones
 };
 
 // Keeps the index at `place` and gives back the one kept, or the index itself where that fails (a full disk).
@@ -284,6 +291,11 @@ void keep_sidecar(const Format& format, const fs::path& shard, const Index& inde
     write_atomically(place, {std::as_bytes(std::span(&header, 1)), index.bytes()}, kSidecarMode);
   } catch (const Error&) {  // whoever opens the copy makes one
   }
+}
+
+ProvenIndex index_with_options(const Format& format, const fs::path& shard, const OpenOptions& options,
+                               const OpenProgress& progress) {
+  return std::move(Renewal(format, shard, progress, &options).run({}).index);
 }
 
 ProvenIndex sidecar_index(const Format& format, const fs::path& shard, const OpenProgress& progress) {

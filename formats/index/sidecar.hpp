@@ -2,16 +2,14 @@
 #pragma once
 
 #include <filesystem>
-#include <string_view>
 #include <vector>
 
 #include <penstock/formats/format.hpp>
 #include <penstock/formats/index/shard_pins.hpp>
 #include <penstock/formats/io/file_identity.hpp>
+#include <penstock/formats/io/own_files.hpp>
 
 namespace penstock {
-
-inline constexpr std::string_view kSidecarEnding = ".penstock-idx";
 
 /// Where the sidecar of a shard may lie, in the order tried: beside the data ("SHARD.penstock-idx", or
 /// ".penstock-idx" inside a folder); in $PENSTOCK_INDEX_DIR, or else in $XDG_CACHE_HOME/penstock or ~/.cache/penstock,
@@ -47,6 +45,10 @@ struct ProvenIndex {
 /// rename. Where none can be written, each open proves, or holds its index in memory. Throws Error: what format.index,
 /// format.stamp and format.watched throw; resource, when the shard is written to while it is indexed.
 ProvenIndex sidecar_index(const Format& format, const std::filesystem::path& shard, const OpenProgress& progress);
+
+/// The same by format.index_with, made at each call: sidecars hold indexes of the usual options.
+ProvenIndex index_with_options(const Format& format, const std::filesystem::path& shard, const OpenOptions& options,
+                               const OpenProgress& progress);
 
 /// Puts `index`, made of a shard with the same content and the same file name, beside the copy at `shard` unless a good
 /// one is there. Does nothing where it cannot be written. Throws Error: what format.stamp throws.

@@ -81,8 +81,9 @@ std::optional<FileLock> turn_at(const fs::path& place, const OpenProgress& progr
 }
 
 Index made_and_kept(const Format& format, const fs::path& shard, const fs::path& place,
-                    const std::optional<KeptHeader>& header, const OpenProgress& progress) {
-  Index index = format.index(shard, root_of(shard), progress);
+                    const std::optional<KeptHeader>& header, const OpenOptions* options, const OpenProgress& progress) {
+  Index index = options == nullptr ? format.index(shard, root_of(shard), progress)
+                                   : format.index_with(shard, root_of(shard), *options, progress);
   if (!names_only(index, shard)) throw Error::corrupt("its index would name files that are not the shard's");
   if (!header || !keep_at(place, {std::as_bytes(std::span(&*header, 1)), index.bytes()})) return index;
   return kept_index(place, shard, *header).value_or(std::move(index));
@@ -90,9 +91,11 @@ Index made_and_kept(const Format& format, const fs::path& shard, const fs::path&
 
 }  // namespace
 
-StoredIndex stored_index(const Format& format, const fs::path& shard, const OpenProgress& progress) {
+StoredIndex stored_index(const Format& format, const fs::path& shard, const OpenOptions& options,
+                         const OpenProgress& progress) {
   const std::vector<fs::path> watched = format.watched == nullptr ? std::vector{shard} : format.watched(shard);
-  const std::optional<KeptHeader> header = header_of(format, watched);
+  const bool usual = format.index_with == nullptr || !options.changes_index();
+  const std::optional<KeptHeader> header = usual ? header_of(format, watched) : std::nullopt;
   const fs::path place = place_in_index_folder(shard, kSidecarEnding);
   const auto look = [&]() -> std::optional<Index> {
     return header && !place.empty() ? kept_index(place, shard, *header) : std::nullopt;
@@ -101,7 +104,7 @@ StoredIndex stored_index(const Format& format, const fs::path& shard, const Open
   if (!index) {
     const std::optional<FileLock> lock = header && !place.empty() ? turn_at(place, progress) : std::nullopt;
     if (lock) index = look();  // made meanwhile
-    if (!index) index = made_and_kept(format, shard, place, header, progress);
+    if (!index) index = made_and_kept(format, shard, place, header, usual ? nullptr : &options, progress);
   }
   StoredIndex found{.index = std::move(*index), .objects = {}};
   const fs::path root = root_of(shard);

@@ -57,9 +57,13 @@ std::vector<std::uint64_t> match(const std::vector<LabelRow>& rows, const Datase
     std::string_view key = rows[r].key;
     if (key.starts_with("./")) key.remove_prefix(2);
     if (!by_key.try_emplace(key, r).second) throw Error::invalid_argument("two labels of " + rows[r].key);
-    const std::string_view stem = split_file_name(key).key;
-    note(by_stem, stem, r);
-    note(by_base, base_of(stem), r);
+    // Where the key of a name with words between dots ends depends on the dataset's other names.
+    const std::string_view base = base_of(key);
+    const std::size_t dot = std::min(base.rfind('.'), base.size());
+    for (const std::string_view stem : {split_file_name(key).key, key.substr(0, key.size() - base.size() + dot)}) {
+      note(by_stem, stem, r);
+      note(by_base, base_of(stem), r);
+    }
   }
   for (std::uint64_t s = 0; s < dataset.size(); ++s) note(samples_by_base, base_of(dataset.key(s)), s);
 

@@ -1,4 +1,5 @@
 #include <penstock/base/error.hpp>
+#include <penstock/formats/io/own_files.hpp>
 #include <penstock/formats/tar/names.hpp>
 
 namespace penstock {
@@ -43,6 +44,7 @@ std::optional<TarMemberName> split_member_name(std::string_view name) {
   while (name.starts_with("./")) name.remove_prefix(2);
   const std::size_t base = name.rfind('/') + 1;  // npos + 1 == 0
   const std::size_t dot = name.find('.', base);
+  if (is_own_file(name.substr(base))) return std::nullopt;
   if (dot == std::string_view::npos || dot == base || dot + 1 == name.size()) return std::nullopt;
   return TarMemberName{.key = name.substr(0, dot), .extension = name.substr(dot + 1)};
 }

@@ -181,15 +181,15 @@ std::vector<std::filesystem::path> find_tar_shards(const std::filesystem::path& 
 
 }  // namespace
 
-const Format kTar{
-    .name = "tar",
-    .extension = ".tar",
-    .find_shards = find_tar_shards,
-    .index = index_tar,
-    .stamp = probe_stamp,
-    .write = write_tar,
-    .room = tar_room,
-    .proves = tar_proves,
-    .reader = 3};  // 1: tells how many members belong to no sample; 2: tables may be text; 3: reads joined archives
+const Format kTar{.name = "tar",
+                  .extension = ".tar",
+                  .find_shards = find_tar_shards,
+                  .index = index_tar,
+                  .stamp = probe_stamp,
+                  .write = write_tar,
+                  .room = tar_room,
+                  .proves = tar_proves,
+                  .reader = 3};  // 1: tells how many members belong to no sample; 2: tables may be text; 3: joined
+                                 // archives and own files
 
 }  // namespace penstock

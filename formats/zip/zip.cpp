@@ -1,11 +1,14 @@
 #include <algorithm>
+#include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include <penstock/base/error.hpp>
 #include <penstock/formats/folder/folder_names.hpp>
 #include <penstock/formats/folder/sample_paths.hpp>
+#include <penstock/formats/folder/splits.hpp>
 #include <penstock/formats/index/indexed_path.hpp>
 #include <penstock/formats/index/probe_stamp.hpp>
 #include <penstock/formats/io/folder_entries.hpp>
@@ -29,12 +32,28 @@ void place(IndexBuilder& builder, std::uint32_t field, const ZipEntry& entry) {
   builder.set(field, std::span(&piece, 1));
 }
 
-Index index_zip(const fs::path& shard, const fs::path& root, const OpenProgress& progress) {
+// "train/" where `split` is a folder of that name; empty without a split.
+std::string folder_of_split(const std::vector<ZipEntry>& entries, const std::string& split) {
+  if (split.empty()) return {};
+  std::set<std::string> folders;
+  for (const ZipEntry& entry : entries) {
+    const std::size_t slash = entry.name.find('/');
+    if (slash != std::string::npos || entry.is_folder) folders.insert(entry.name.substr(0, slash));
+  }
+  return split_among({folders.begin(), folders.end()}, split) + "/";
+}
+
+Index index_zip_with(const fs::path& shard, const fs::path& root, const OpenOptions& options,
+                     const OpenProgress& progress) {
   HeaderWindow file(shard, indexed_path(shard, root));
   const std::vector<ZipEntry> entries = read_zip_entries(file);
-  SamplePaths paths;
+  const std::string folder = folder_of_split(entries, options.split);
+  SamplePaths paths(options, shard.string());
   for (std::uint64_t i = 0; i < entries.size(); ++i) {
-    entries[i].is_folder ? paths.add_folder(entries[i].name) : paths.add_file(entries[i].name, i);
+    std::string_view name = entries[i].name;
+    if (!name.starts_with(folder)) continue;
+    name.remove_prefix(folder.size());
+    entries[i].is_folder ? paths.add_folder(name) : paths.add_file(name, i);
   }
   if (paths.size() == 0) {
     throw Error::invalid_argument("the archive holds no file that can be a sample", {.shard = file.shard()});
@@ -51,6 +70,10 @@ Index index_zip(const fs::path& shard, const fs::path& root, const OpenProgress&
   }
   if (progress) progress(file.size(), file.size());
   return std::move(builder).finish();
+}
+
+Index index_zip(const fs::path& shard, const fs::path& root, const OpenProgress& progress) {
+  return index_zip_with(shard, root, {}, progress);
 }
 
 bool is_zip_file(const fs::path& path) {
@@ -86,6 +109,8 @@ constinit const Format kZip{.name = "zip",
                             .write = write_zip,
                             .longest_name = 65535,
                             .room = zip_room,
-                            .proves = zip_proves};
+                            .proves = zip_proves,
+                            .reader = 1,  // dots in names, names of splits
+                            .index_with = index_zip_with};
 
 }  // namespace penstock

@@ -155,6 +155,7 @@ TEST_CASE("an open that fails leaves neither sidecar nor lock") {
   const TemporaryFolder folder;
   write_file(folder / "a.jpg", "");
   write_file(folder / "a.jpeg", "");
+  write_file(folder / "a.txt", "");
   CHECK_THROWS_AS(penstock::open(folder.path()), Error);
   CHECK_FALSE(fs::exists(folder / ".penstock-idx"));
   CHECK_FALSE(fs::exists(folder / ".penstock-idx.lock"));

@@ -37,7 +37,7 @@ std::string kept_header(const std::filesystem::path& place) {
   const SeenPlaces::Use use(&seen);
   Format format = kTar;
   format.index = [](const auto&, const auto&, const auto&) { return IndexBuilder().finish(); };
-  stored_index(format, kShard, {});
+  stored_index(format, kShard, {}, {});
   return test::read_file(place).substr(0, kKeptHeader);
 }
 
@@ -74,7 +74,7 @@ void kept_index(Input input) {
     SeenPlaces seen;
     const SeenPlaces::Use use(&seen);
     try {
-      read_some(stored_index(format, kShard, {}));
+      read_some(stored_index(format, kShard, {}, {}));
     } catch (const Error&) {
     }
   }

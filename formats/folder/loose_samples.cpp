@@ -1,0 +1,61 @@
+#include <algorithm>
+#include <cctype>
+#include <map>
+#include <set>
+#include <string_view>
+
+#include <penstock/base/error.hpp>
+#include <penstock/formats/encodings.hpp>
+#include <penstock/formats/folder/folder_walk.hpp>
+#include <penstock/formats/folder/loose_samples.hpp>
+
+namespace penstock {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A checkpoint of a network often lies beside the data that it was trained with.
+bool is_checkpoint(std::string_view extension) {
+  return extension == "pt" || extension == "pth";
+}
+
+bool may_be_sample(std::string_view extension) {
+  const Encoding* encoding = encoding_with_extension(extension);
+  if (encoding == nullptr || is_checkpoint(extension)) return false;
+  const bool sound = encoding->kind == ValueKind::other && !encoding->magic.empty();
+  return encoding->media || sound;
+}
+
+std::string lower_extension(std::string_view path) {
+  std::string extension(path.substr(path.rfind('.') + 1));
+  std::ranges::transform(extension, extension.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return extension;
+}
+
+}  // namespace
+
+std::vector<std::string> loose_samples(const fs::path& folder, const std::vector<fs::path>& shards) {
+  std::set<std::string, std::less<>> stems;
+  for (const fs::path& shard : shards) stems.insert(shard.stem().string());
+  std::map<std::string, std::string> first;  // by extension
+  std::vector<std::string> two;
+  FolderVisitor visitor;
+  visitor.file = [&](std::string_view path, std::uint64_t) {
+    const std::string extension = lower_extension(path);
+    if (!may_be_sample(extension)) return;
+    const std::string_view stem = path.substr(0, path.size() - extension.size() - 1);
+    if (stems.contains(stem)) return;
+    const auto [known, added] = first.emplace(extension, path);
+    if (!added && two.empty()) two = {known->second, std::string(path)};
+  };
+  visitor.done = [&] { return !two.empty(); };
+  try {
+    walk_folder(folder, visitor);
+  } catch (const Error&) {  // shards are read without what lies beside them
+  }
+  std::ranges::sort(two);
+  return two;
+}
+
+}  // namespace penstock

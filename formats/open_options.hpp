@@ -1,0 +1,59 @@
+// Options of open(): each overrides a decision that open() otherwise takes from the names of files.
+#pragma once
+
+#include <array>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace penstock {
+
+/// docs/formats.md, "How a path is read", describes the decisions.
+struct OpenOptions {
+  std::string format = {};  ///< name of a format ("tar", ..., "folder"); empty: found out
+  std::string split = {};   ///< opens the folder of this split; empty: the path itself
+  bool split_names = true;  ///< false: folders named like splits are ordinary folders, or classes
+  std::string key = {};     ///< "last_dot" or "first_dot": where keys end in folders and ZIP archives; empty: found out
+
+  /// Whether some index depends on them. Such an index is made at each open.
+  bool changes_index() const { return !split.empty() || !split_names || !key.empty(); }
+
+  friend bool operator==(const OpenOptions&, const OpenOptions&) = default;
+};
+
+/// An option as programs outside C++ write it. A switch is "true" or "false".
+struct OpenOption {
+  std::string_view name;  ///< of the member, and in Python
+  std::string_view flag;  ///< of the command
+  std::string_view help;
+  std::string OpenOptions::*text = nullptr;
+  bool OpenOptions::*flag_value = nullptr;  ///< in place of `text`
+};
+
+/// All of them. Records, the command and Python derive from this table; an option is added by a member and a line here.
+inline constexpr std::array kOpenOptions{
+    OpenOption{"format", "--source-format", "Format of the data, if names allow two: tar, hdf5, ..., folder",
+               &OpenOptions::format},
+    OpenOption{"split", "--split", "Split to open: the sub-folder train, val, test or the like", &OpenOptions::split},
+    OpenOption{"split_names", "--split-names", "false: sub-folders named like splits are ordinary folders", nullptr,
+               &OpenOptions::split_names},
+    OpenOption{"key", "--source-key", "Where keys of files end: last_dot or first_dot", &OpenOptions::key}};
+
+/// Sets the option. Throws Error: invalid_argument, for an unknown name and for a switch that is neither "true" nor
+/// "false".
+void set_open_option(OpenOptions& options, std::string_view name, std::string_view value);
+
+struct OpenOptionValue {
+  std::string_view name;
+  std::string value;
+};
+/// The options that differ from the defaults.
+std::vector<OpenOptionValue> given_options(const OpenOptions& options);
+
+/// ", format=\"tar\", split_names=False": as Python's open() is called with them. Empty without any.
+std::string options_text(const OpenOptions& options);
+
+/// Throws Error: invalid_argument, for values that no option has.
+void check_options(const OpenOptions& options);
+
+}  // namespace penstock
