@@ -20,7 +20,8 @@ namespace {
 // kMagic, kRecordVersion, then a dataset:
 //
 //   dataset   0 opened | 1 opened choice | 2 name format classes groups choice
-//   opened    path shards fingerprint
+//   opened    path options shards fingerprint
+//   options   count, then the name and value of each that was given (version 1: none)
 //   groups    count, then each: 0 opened | 1 dataset (of documents) length options fingerprint; and of each shard: 0,
 //   or
 //             1 and the names of its fields
@@ -29,7 +30,7 @@ namespace {
 //
 // Numbers are LEB128, texts their length and bytes. Shards of one dataset that follow each other are a group.
 constexpr std::string_view kMagic = "penstock dataset\n";
-constexpr std::uint64_t kRecordVersion = 1;
+constexpr std::uint64_t kRecordVersion = 2, kWithoutOptions = 1;
 constexpr std::uint64_t kWhole = 0, kChoice = 1, kSeveral = 2;
 constexpr std::uint64_t kOpened = 0, kBlocks = 1;
 constexpr int kDeepest = 32;                 // datasets of documents in one another
@@ -52,6 +53,8 @@ std::uint64_t fingerprint_of_shards(const Dataset& dataset, std::size_t first, s
 
 class RecordWriter {
  public:
+  explicit RecordWriter(std::uint64_t version) : version_(version) {}
+
   void number(std::uint64_t value) {
     for (; value >= 0x80; value >>= 7) bytes_.push_back(static_cast<char>(value | 0x80));
     bytes_.push_back(static_cast<char>(value));
@@ -93,8 +96,19 @@ class RecordWriter {
   void opened(const Dataset& dataset, std::size_t first, std::size_t count) {
     const std::filesystem::path& path = count == 0 ? dataset.path() : dataset.path_of_shard(first);
     text(is_address(path) ? path.native() : std::filesystem::absolute(path).native());
+    if (version_ != kWithoutOptions)
+      open_options(first < dataset.shard_count() ? options_of(dataset.shard(first)) : OpenOptions());
     number(count);
     number(fingerprint_of_shards(dataset, first, count));
+  }
+
+  void open_options(const OpenOptions& options) {
+    const auto given = given_options(options);
+    number(given.size());
+    for (const auto& [name, value] : given) {
+      text(name);
+      text(value);
+    }
   }
 
   void groups(const Dataset& dataset) {
@@ -137,7 +151,8 @@ class RecordWriter {
       if (end == 0) {
         end = first + 1;
         const auto goes_on = [&](std::size_t shard) {
-          return end_of_blocks[shard] == 0 && dataset.path_of_shard(shard) == dataset.path_of_shard(first);
+          return end_of_blocks[shard] == 0 && dataset.path_of_shard(shard) == dataset.path_of_shard(first) &&
+                 options_of(dataset.shard(shard)) == options_of(dataset.shard(first));
         };
         while (end < shards && goes_on(end)) ++end;
       }
@@ -180,6 +195,7 @@ class RecordWriter {
     });
   }
 
+  const std::uint64_t version_;
   std::string bytes_;
 };
 
@@ -187,8 +203,15 @@ class RecordWriter {
 
 class RecordReader {
  public:
-  RecordReader(std::string_view bytes, const std::function<Dataset(const std::filesystem::path&)>& open)
-      : bytes_(bytes), open_(open) {}
+  RecordReader(std::string_view bytes, const OpenRecorded& open) : bytes_(bytes), open_(open) {}
+
+  // Once, before anything else.
+  void version() {
+    version_ = number();
+    if (version_ < kWithoutOptions || version_ > kRecordVersion)
+      throw Error::unsupported("the record of a dataset is of version " + std::to_string(version_) + ", this reads " +
+                               std::to_string(kRecordVersion));
+  }
 
   std::uint64_t number() {
     std::uint64_t value = 0;
@@ -245,15 +268,27 @@ class RecordReader {
  private:
   Dataset opened() {
     const std::filesystem::path path = text();
+    const OpenOptions how = open_options();
     const std::uint64_t shards = number(), fingerprint = number();
-    Dataset dataset = opened_at(path);
+    Dataset dataset = opened_at(path, how);
     if (dataset.shard_count() != shards || dataset.fingerprint() != fingerprint) refuse_keys(path);
     return dataset;
   }
 
-  const Dataset& opened_at(const std::filesystem::path& path) {
-    const auto known = opened_.find(path);
-    return known != opened_.end() ? known->second : opened_.emplace(path, open_(path)).first->second;
+  OpenOptions open_options() {
+    OpenOptions options;
+    if (version_ == kWithoutOptions) return options;
+    for (std::uint64_t left = count(); left > 0; --left) {
+      const std::string name = text();
+      set_open_option(options, name, text());
+    }
+    return options;
+  }
+
+  const Dataset& opened_at(const std::filesystem::path& path, const OpenOptions& options) {
+    const std::pair place(path, options_text(options));
+    const auto known = opened_.find(place);
+    return known != opened_.end() ? known->second : opened_.emplace(place, open_(path, options)).first->second;
   }
 
   [[noreturn]] static void refuse_keys(const std::filesystem::path& path) {
@@ -286,8 +321,9 @@ class RecordReader {
   // A dataset that was opened several times may follow itself.
   void add_opened(std::vector<Dataset::Shard>& shards) {
     const std::filesystem::path path = text();
+    const OpenOptions how = open_options();
     const std::uint64_t count = number(), fingerprint = number();
-    const Dataset& dataset = opened_at(path);
+    const Dataset& dataset = opened_at(path, how);
     const std::size_t each = dataset.shard_count();
     if (each == 0 || count % each != 0 || count / each > kMostTimes) refuse_keys(path);
     std::uint64_t all = 0;
@@ -377,25 +413,28 @@ class RecordReader {
   static constexpr std::uint64_t kMostTimes = 1 << 20;
 
   std::string_view bytes_;
-  const std::function<Dataset(const std::filesystem::path&)>& open_;
-  std::map<std::filesystem::path, Dataset> opened_;
+  const OpenRecorded& open_;
+  std::uint64_t version_ = kRecordVersion;
+  std::map<std::pair<std::filesystem::path, std::string>, Dataset> opened_;  // by path and options
 };
 
 }  // namespace
 
 std::string to_record(const Dataset& dataset) {
-  RecordWriter writer;
-  writer.number(kRecordVersion);
+  bool options = false;
+  for (std::size_t shard = 0; shard < dataset.shard_count(); ++shard)
+    options = options || dataset.shard(shard).options != nullptr;
+  const std::uint64_t version = options ? kRecordVersion : kWithoutOptions;
+  RecordWriter writer(version);
+  writer.number(version);
   writer.dataset(dataset);
   return std::string(kMagic) + writer.take();
 }
 
-Dataset from_record(std::string_view record, const std::function<Dataset(const std::filesystem::path&)>& open) {
+Dataset from_record(std::string_view record, const OpenRecorded& open) {
   if (!record.starts_with(kMagic)) throw Error::corrupt("this is no record of a dataset");
   RecordReader reader(record.substr(kMagic.size()), open);
-  if (const std::uint64_t version = reader.number(); version != kRecordVersion)
-    throw Error::unsupported("the record of a dataset is of version " + std::to_string(version) + ", this reads " +
-                             std::to_string(kRecordVersion));
+  reader.version();
   Dataset dataset = reader.dataset();
   if (!reader.at_end()) refuse_record("goes on behind its end");
   return dataset;

@@ -7,18 +7,22 @@
 #include <string_view>
 
 #include <penstock/formats/dataset.hpp>
+#include <penstock/formats/open_options.hpp>
 
 namespace penstock {
 
-/// Absolute paths of the datasets that were opened, how they were put together, which samples were chosen, and
-/// fingerprints of keys; no values. About 2 bytes for each run of neighbouring samples of a view, up to 10 where they
-/// lie far apart.
+/// Opens one of the datasets that a record names, as penstock::open().
+using OpenRecorded = std::function<Dataset(const std::filesystem::path& path, const OpenOptions& options)>;
+
+/// Absolute paths and options of the datasets that were opened, how they were put together, which samples were chosen,
+/// and fingerprints of keys; no values. About 2 bytes for each run of neighbouring samples of a view, up to 10 where
+/// they lie far apart.
 std::string to_record(const Dataset& dataset);
 
-/// The dataset of a record. Opens what it is made of; `open` is asked for each path once. Throws Error:
-/// invalid_argument, naming a dataset that does not have the keys that it had, in their order; corrupt, for what is no
-/// record; unsupported, for one of another version; what `open` and token_blocks() throw.
-Dataset from_record(std::string_view record, const std::function<Dataset(const std::filesystem::path&)>& open);
+/// The dataset of a record. Opens what it is made of; `open` is called once for each path and its options. Throws
+/// Error: invalid_argument, naming a dataset that does not have the keys that it had, in their order; corrupt, for what
+/// is no record; unsupported, for one of another version; what `open` and token_blocks() throw.
+Dataset from_record(std::string_view record, const OpenRecorded& open);
 
 /// True for a file that begins as a record does.
 bool is_record_file(const std::filesystem::path& path);

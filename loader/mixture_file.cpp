@@ -9,6 +9,7 @@
 #include <penstock/base/error.hpp>
 #include <penstock/base/printable.hpp>
 #include <penstock/formats/labels/label_table.hpp>
+#include <penstock/formats/open_options.hpp>
 #include <penstock/formats/places/address.hpp>
 #include <penstock/formats/text/json_document.hpp>
 #include <penstock/loader/mixture_file.hpp>
@@ -52,12 +53,28 @@ std::filesystem::path place_of(const std::filesystem::path& folder, const std::s
   return path.find("://") != std::string::npos && address_of(path) ? std::filesystem::path(path) : folder / path;
 }
 
+// {"path": ..., "format": "tar", "split_names": false}
+OpenOptions open_options_in(const nlohmann::json& json, const std::string& source) {
+  OpenOptions options;
+  for (const auto& [name, value] : json.items()) {
+    if (name == "path") continue;
+    if (!value.is_string() && !value.is_boolean())
+      refuse_mixture(double_quoted(name) + " of source " + double_quoted(source) +
+                     " is neither a text nor true or false");
+    set_open_option(options, name, value.is_string() ? value.get<std::string>() : value.dump());
+  }
+  return options;
+}
+
 std::vector<MixtureSource> sources_in(const nlohmann::json& json, const std::filesystem::path& folder) {
   if (!json.is_object() || json.empty()) refuse_mixture("\"sources\" is no object of paths by name");
   std::vector<MixtureSource> sources;
   for (const auto& [name, path] : json.items()) {
-    if (!path.is_string()) refuse_mixture("the path of source " + double_quoted(name) + " is no text");
-    sources.push_back({.name = name, .dataset = open(place_of(folder, path.get<std::string>()))});
+    const bool with_options = path.is_object() && path.contains("path");
+    const nlohmann::json& place = with_options ? path["path"] : path;
+    if (!place.is_string()) refuse_mixture("the path of source " + double_quoted(name) + " is no text");
+    const OpenOptions options = with_options ? open_options_in(path, name) : OpenOptions();
+    sources.push_back({.name = name, .dataset = open(place_of(folder, place.get<std::string>()), options)});
   }
   return sources;
 }

@@ -14,12 +14,12 @@
 #include <unistd.h>
 
 #include <penstock/formats/format.hpp>
-#include <penstock/formats/index/sidecar.hpp>
 #include <penstock/formats/io/descriptor.hpp>
 #include <penstock/formats/io/file_identity.hpp>
 #include <penstock/formats/io/folder_entries.hpp>
 #include <penstock/formats/io/hash.hpp>
 #include <penstock/formats/io/hidden_folder.hpp>
+#include <penstock/formats/io/own_files.hpp>
 #include <penstock/formats/io/path_pattern.hpp>
 #include <penstock/formats/io/temporary_place.hpp>
 #include <penstock/formats/packed/commit.hpp>
@@ -76,7 +76,7 @@ std::vector<SourceFile> shards_in(const fs::path& folder) {
   bool others = false;
   visit_names(folder, [&](const char* text) {
     const std::string name = text;
-    if (name.starts_with('.') || name.find(kSidecarEnding) != std::string::npos) return true;
+    if (name.starts_with('.') || is_own_file(name)) return true;
     std::error_code ignored;
     const bool shard = is_shard_name(name) && fs::is_regular_file(folder / name, ignored);
     if (shard) paths.push_back(folder / name);
@@ -105,7 +105,7 @@ std::vector<SourceFile> compressed_files(const fs::path& source) {
       files = shards_in(source);
     } else if (!fs::exists(source) && is_pattern(source.native())) {
       for (const fs::path& path : expand_pattern(source.native())) {
-        if (path.native().find(kSidecarEnding) != std::string::npos) continue;
+        if (is_own_file(path.filename().native())) continue;
         files.push_back({path, fs::is_regular_file(path) ? compression_of(path) : FileCompression::none});
       }
     }
@@ -245,13 +245,13 @@ PackSource::PackSource(fs::path path, const fs::path& destination, const Convert
 
 PackSource::~PackSource() = default;
 
-Dataset PackSource::open(const OpenProgress& progress) const {
-  if (!unpacked_) return penstock::open(path_, progress);
+Dataset PackSource::open(const OpenOptions& options, const OpenProgress& progress) const {
+  if (!unpacked_) return penstock::open(path_, options, progress);
   try {
-    if (!unpacked_->taken.empty()) return penstock::open(unpacked_->taken, progress);
+    if (!unpacked_->taken.empty()) return penstock::open(unpacked_->taken, options, progress);
     std::vector<fs::path> taken;
     for (const Unpacked::File& file : unpacked_->files) taken.push_back(file.taken);
-    return open_shards(taken, path_, progress);
+    return open_shards(taken, path_, options, progress);
   } catch (const Error& error) {
     throw named(error);
   }

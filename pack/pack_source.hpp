@@ -8,6 +8,7 @@
 
 #include <penstock/base/error.hpp>
 #include <penstock/formats/dataset.hpp>
+#include <penstock/formats/open_options.hpp>
 #include <penstock/pack/convert.hpp>
 
 namespace penstock {
@@ -30,7 +31,7 @@ class PackSource {
              const std::filesystem::path& spool = {}, const Progress& progress = {});
   ~PackSource();
 
-  Dataset open(const OpenProgress& progress = {}) const;
+  Dataset open(const OpenOptions& options, const OpenProgress& progress = {}) const;
   /// `options` with what convert() must know of this source to resume: unpacked files are as old as they were.
   ConvertOptions options(ConvertOptions options) const;
   /// `error` of packing what open() returned: where it names an unpacked file, it names the one that was given.

@@ -100,7 +100,8 @@ class Lister {
                                  [&](std::string_view name, std::uint64_t) {
                                    if (!lmdb || !is_lock(name)) add(list_.root / name, std::string(name));
                                  },
-                             .folder = [&](std::string_view name) { list_.folders.emplace_back(name); }});
+                             .folder = [&](std::string_view name) { list_.folders.emplace_back(name); },
+                             .own_files = true});
     std::ranges::sort(list_.files, {}, &StageFile::name);
   }
 

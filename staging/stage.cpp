@@ -257,7 +257,8 @@ class Staging {
                                          "the copy has a file that the source has not (overwrite begins anew)",
                                          {.dataset = work_.folder.string(), .shard = std::string(name)});
                                    },
-                               .folder = {}});
+                               .folder = {},
+                               .own_files = true});
   }
 
   // What was copied is what the indexes tell of.
@@ -291,7 +292,7 @@ class Staging {
     const fs::path path = list_.single          ? target_.destination()
                           : list_.opens.empty() ? work_.folder
                                                 : work_.folder / list_.opens;
-    const Dataset copy = open(path);
+    const Dataset copy = open(path, dataset_.shard_count() == 0 ? OpenOptions() : options_of(dataset_.shard(0)));
     for (std::size_t shard = 0; copy.packed() && shard < copy.shard_count(); ++shard) copy.shard(shard).index.verify();
     if (copy.size() == dataset_.size() && copy.fingerprint() == dataset_.fingerprint()) return;
     throw Error::corrupt(target_.renamed()

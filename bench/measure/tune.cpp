@@ -9,6 +9,7 @@
 #include <penstock/bench/measure/advice.hpp>
 #include <penstock/bench/measure/tune.hpp>
 #include <penstock/bench/report/units.hpp>
+#include <penstock/formats/open_options.hpp>
 
 namespace penstock {
 namespace {
@@ -147,6 +148,16 @@ std::string reason_of(const BenchRow& best) {
   return text;
 }
 
+// ", {.format = \"tar\", .split_names = false}"; empty without options.
+std::string options_in_cpp(const OpenOptions& options) {
+  std::string text;
+  for (const auto& [name, value] : given_options(options)) {
+    const bool word = value == "true" || value == "false";
+    text += (text.empty() ? ", {." : ", .") + std::string(name) + " = " + (word ? value : "\"" + value + "\"");
+  }
+  return text.empty() ? text : text + "}";
+}
+
 }  // namespace
 
 TuneResult tune(const Subject& subject, const TuneOptions& options) {
@@ -156,9 +167,14 @@ TuneResult tune(const Subject& subject, const TuneOptions& options) {
                     prefetch = std::to_string(best.prefetch);
   const bool mixed = subject.task.mixture != nullptr, view = !mixed && subject.dataset.is_view();
   const std::string path = "\"" + (mixed ? subject.task.mixture_file : subject.dataset.path()).string() + "\"";
-  const std::string in_cpp =
-      view ? "view" : std::string("penstock::") + (mixed ? "read_mixture(" : "open(") + path + ")";
-  const std::string in_python = view ? "view" : mixed ? "ps.mixture(" + path + ")" : path;
+  const OpenOptions& given = options_of(subject.dataset.shard(0));
+  const std::string in_cpp = view    ? "view"
+                             : mixed ? "penstock::read_mixture(" + path + ")"
+                                     : "penstock::open(" + path + options_in_cpp(given) + ")";
+  const std::string in_python = view                     ? "view"
+                                : mixed                  ? "ps.mixture(" + path + ")"
+                                : given == OpenOptions() ? path
+                                                         : "ps.open(" + path + options_text(given) + ")";
   result.reason = reason_of(result.best);
   const std::string device = options.trial.device != nullptr ? to_string(options.trial.device->id()) : "";
   result.cpp_line = "penstock::Loader loader(" + in_cpp + ", {.batch_size = " + batch + ", .workers = " + workers +

@@ -9,6 +9,7 @@
 #include <penstock/bench/report/dataset_summary.hpp>
 #include <penstock/bench/report/units.hpp>
 #include <penstock/formats/labels/absent_classes.hpp>
+#include <penstock/formats/layout_line.hpp>
 #include <penstock/transforms/codec.hpp>
 
 namespace penstock {
@@ -101,37 +102,6 @@ std::string codec_text(const FieldSchema& schema) {
 
 }  // namespace
 
-// Each shard's index has its own attributes. A number counts files; an object gives names and reasons.
-std::map<std::string, std::string> left_out(const Dataset& dataset) {
-  std::map<std::string, std::string> all;
-  std::uint64_t files = 0, databases = 0, values = 0, members = 0;
-  std::string example;
-  for (std::size_t shard = 0; shard < dataset.shard_count(); ++shard) {
-    const auto json = nlohmann::json::parse(dataset.shard(shard).index.attributes(), nullptr, false);
-    if (!json.is_object()) continue;
-    for (const auto& [name, sum] : {std::pair{"left_out_databases", &databases}, std::pair{"left_out_values", &values},
-                                    std::pair{"left_out_members", &members}}) {
-      if (json.contains(name) && json[name].is_number_unsigned()) *sum += json[name].get<std::uint64_t>();
-    }
-    if (!json.contains("left_out")) continue;
-    const auto& what = json["left_out"];
-    if (what.is_number_unsigned()) files += what.get<std::uint64_t>();
-    if (const auto& named = json.value("left_out_example", nlohmann::json()); named.is_string() && example.empty())
-      example = one_line(named.get<std::string>());
-    if (!what.is_object()) continue;
-    for (const auto& [name, reason] : what.items()) {
-      if (reason.is_string()) all.emplace(name, reason.get<std::string>());
-    }
-  }
-  if (files != 0)
-    all.emplace("files", with_commas(files) + " that are no fields of a sample" +
-                             (example.empty() ? "" : ", such as " + example));
-  if (values != 0) all.emplace("values", with_commas(values) + " that describe the file or belong to no sample");
-  if (members != 0) all.emplace("members", with_commas(members) + " lists and maps inside values");
-  if (databases != 0) all.emplace("databases", with_commas(databases) + " named ones inside the main one");
-  return all;
-}
-
 std::string no_classes(const Dataset& dataset) {
   AbsentClasses absent = absent_classes(dataset);
   return absent.almost ? std::move(absent.cause) : std::string();
@@ -163,6 +133,7 @@ DatasetSummary summarise(const Dataset& dataset, std::uint64_t probes) {
   summary.shards = dataset.shard_count();
   summary.fingerprint = dataset.fingerprint();
   summary.classes.assign(dataset.classes().begin(), dataset.classes().end());
+  summary.layout = layout_line(dataset);
   summary.left_out = penstock::left_out(dataset);
   summary.no_classes = penstock::no_classes(dataset);
   summary.costs = costs(dataset);
@@ -181,6 +152,7 @@ std::string to_json(const DatasetSummary& summary) {
   nlohmann::ordered_json json{{"path", summary.path},
                               {"format", summary.format},
                               {"packed", summary.packed},
+                              {"layout", summary.layout},
                               {"samples", summary.samples},
                               {"shards", summary.shards},
                               {"files", summary.files},
@@ -217,6 +189,7 @@ std::string to_text(const DatasetSummary& summary) {
   };
   out << summary.path << "\n"
       << "  packing      " << summary.format << (summary.packed ? ", packed by penstock" : "") << "\n"
+      << "  read as      " << summary.layout << "\n"
       << "  samples      " << with_commas(summary.samples) << "\n"
       << "  stored in    " << plural(summary.files, "file", "files") << " of "
       << plural(summary.shards, "shard", "shards") << ", " << bytes_text(summary.bytes) << "\n"

@@ -24,22 +24,20 @@ struct FieldSummary {
 
 struct DatasetSummary {
   std::string path, format;
+  std::string layout;  ///< layout_line()
   bool packed = false;
   std::uint64_t samples = 0, files = 0, shards = 0;
   std::uint64_t bytes = 0;  ///< of all files
   std::uint64_t fingerprint = 0;
   std::vector<FieldSummary> fields;
   std::vector<std::string> classes;
-  /// What the indexes say they left out, and why: {"tags", "lists of several byte strings (in 2 records)"}.
+  /// left_out()
   std::map<std::string, std::string> left_out;
   /// What took the labels of nearly all samples away, which lie in class folders; else empty.
   std::string no_classes;
   std::map<std::string, std::string> costs;  ///< what makes a field slow to read, and the cure
   std::string checksums() const;             ///< "every value", "none", "12 of 2,000 values"
 };
-
-/// Of foreign data: what was left out of its index, and why, as DatasetSummary has it.
-std::map<std::string, std::string> left_out(const Dataset& dataset);
 
 /// As DatasetSummary::no_classes: "loose.jpg" lies in no class folder.
 std::string no_classes(const Dataset& dataset);

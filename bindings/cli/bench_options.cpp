@@ -44,6 +44,7 @@ void BenchOptions::declare(CLI::App& command) {
       .add_option("--shuffle-block", shuffle_block,
                   "Shuffle blocks of so many neighbours, and the samples of some blocks; 0: all samples")
       ->capture_default_str();
+  add_open_options(command, open);
   drawing.declare(command);
   buckets.declare(command);
   command.add_flag("--cold", cold, "Drop the dataset's pages from memory before every window");
@@ -128,7 +129,7 @@ void fill_node_caches(std::span<const Subject> subjects, const TrialOptions& tri
 }
 
 Subject BenchOptions::subject(const std::string& dataset) const {
-  const Source source = open_source(dataset);
+  const Source source = open_source(dataset, open);
   Task chosen = task.empty() ? guess_task(source.dataset) : task_named(task, source.dataset);
   chosen.draws = drawing.draws(source.dataset);
   chosen.buckets = buckets.made(source.dataset);

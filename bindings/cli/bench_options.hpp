@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <penstock/bench/measure/sweep.hpp>
+#include <penstock/formats/open_options.hpp>
 
 #include "draw_arguments.hpp"
 #include "length_options.hpp"
@@ -24,6 +25,7 @@ struct BenchOptions {
   double gpu_jpeg = 0;
   DrawArguments drawing;
   LengthOptions buckets;
+  OpenOptions open;  ///< of all datasets
   std::string cache = "none", cache_bytes = "1GiB", cache_dir, cache_limit = "0",
               cache_scope{name(LoaderOptions{}.cache_scope)}, checksums{name(LoaderOptions{}.checksums)};
 

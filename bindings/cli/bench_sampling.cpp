@@ -17,6 +17,7 @@ namespace {
 struct BenchSamplingArguments {
   std::string dataset, scratch, json, html;
   SamplingOptions sampling;
+  OpenOptions open;
 };
 
 /// A folder that is gone with everything in it at the end.
@@ -50,7 +51,7 @@ SamplingReport compare(const BenchSamplingArguments& options) {
     if (doing != what) progress.emplace(doing = what, "steps");
     return (*progress)(done, total);
   };
-  const Dataset clouds = open_with_progress(options.dataset);
+  const Dataset clouds = open_with_progress(options.dataset, options.open);
   return compare_sampling(clouds, sampling);
 }
 
@@ -79,6 +80,7 @@ Command bench_sampling_command(CLI::App& app) {
                       "Folder that the packed clouds stay in; by default a temporary one that is removed");
   command->add_option("--json", options->json, "Write the report here; - for stdout");
   command->add_option("--html", options->html, "Write the report here, as one page with pictures");
+  add_open_options(*command, options->open);
   command->footer(
       "Examples:\n  penstock synth clouds trees && penstock bench-sampling trees --html sampling.html\n"
       "  penstock bench-sampling plots.tar.d --points 16384 --seconds 10");

@@ -21,6 +21,7 @@ namespace {
 struct CatArguments {
   std::string dataset, value;
   bool stored = false;
+  OpenOptions open;
 };
 
 // Sample and field that KEY.FIELD names. Keys and field names may both hold dots: every way to cut is tried.
@@ -45,7 +46,7 @@ std::pair<std::uint64_t, std::uint32_t> find_value(const Dataset& dataset, std::
 }
 
 int run(const CatArguments& options) {
-  const Dataset dataset = open_with_progress(options.dataset);
+  const Dataset dataset = open_with_progress(options.dataset, options.open);
   const auto [sample, field] = find_value(dataset, options.value);
   const std::vector<std::byte> bytes = read_field(dataset, sample, field);
   if (options.stored || !jpt_codec().recognises(bytes)) {
@@ -71,6 +72,7 @@ Command cat_command(CLI::App& app) {
   command->add_option("DATASET", options->dataset, "Dataset of any packing, or a folder of files")->required();
   command->add_option("KEY.FIELD", options->value, "As `penstock ls` names it")->required();
   command->add_flag("--stored", options->stored, "The bytes as they are stored, also of recoded photographs");
+  add_open_options(*command, options->open);
   command->footer("Example:\n  penstock cat train.tar.d class_03/000013.jpg > photo.jpg");
   return {command, [options] { return run(*options); }};
 }

@@ -13,10 +13,11 @@ namespace {
 struct InfoArguments {
   std::string dataset;
   bool json = false;
+  OpenOptions open;
 };
 
 int run(const InfoArguments& options) {
-  const DatasetSummary summary = summarise(open_with_progress(options.dataset));
+  const DatasetSummary summary = summarise(open_with_progress(options.dataset, options.open));
   print(options.json ? to_json(summary) + "\n" : to_text(summary));
   return 0;
 }
@@ -28,6 +29,7 @@ Command info_command(CLI::App& app) {
   CLI::App* command = app.add_subcommand("info", "Say what a dataset holds: samples, fields, sizes, checksums");
   command->add_option("DATASET", options->dataset, "Dataset of any packing, or a folder of files")->required();
   command->add_flag("--json", options->json, "As JSON");
+  add_open_options(*command, options->open);
   command->footer("Examples:\n  penstock info train.tar.d\n  penstock info photos --json | jq .samples");
   return {command, [options] { return run(*options); }};
 }

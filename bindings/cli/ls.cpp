@@ -15,10 +15,11 @@ namespace {
 struct LsArguments {
   std::string dataset;
   bool sizes = false;
+  OpenOptions open;
 };
 
 int run(const LsArguments& options) {
-  const Dataset dataset = open_with_progress(options.dataset);
+  const Dataset dataset = open_with_progress(options.dataset, options.open);
   std::string text;
   std::vector<Piece> pieces;
   for (std::uint64_t sample = 0; sample < dataset.size(); ++sample) {
@@ -44,6 +45,7 @@ Command ls_command(CLI::App& app) {
   CLI::App* command = app.add_subcommand("ls", "List KEY.FIELD of every stored value, one a line");
   command->add_option("DATASET", options->dataset, "Dataset of any packing, or a folder of files")->required();
   command->add_flag("-l,--sizes", options->sizes, "Add a tab and the stored bytes");
+  add_open_options(*command, options->open);
   command->footer("Examples:\n  penstock ls train.tar.d | head\n  penstock ls -l train.tar.d | sort -k2n | tail -1");
   return {command, [options] { return run(*options); }};
 }

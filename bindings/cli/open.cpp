@@ -22,14 +22,34 @@ constexpr std::chrono::milliseconds kTellAfter{1000};
 Dataset open_record(const std::filesystem::path& path) {
   const std::string record = read_text_file(path);
   return open_quietly([&](const OpenProgress& progress) {
-    return from_record(record, [&](const std::filesystem::path& part) { return open(part, progress); });
+    return from_record(record, [&](const std::filesystem::path& part, const OpenOptions& options) {
+      return open(part, options, progress);
+    });
   });
+}
+
+// Files that hold the options of what they name.
+void require_no_options(const std::filesystem::path& path, const OpenOptions& options) {
+  if (options == OpenOptions()) return;
+  throw Error::invalid_argument(
+      "the file holds the options of its datasets: leave out " + options_text(options).substr(2),
+      {.dataset = path.string()});
 }
 
 }  // namespace
 
-Dataset open_quietly(const std::filesystem::path& path) {
-  return open_quietly([&](const OpenProgress& progress) { return open(path, progress); });
+void add_open_options(CLI::App& command, OpenOptions& options) {
+  for (const OpenOption& option : kOpenOptions) {
+    const auto set = [&options, name = option.name](const std::string& value) {
+      set_open_option(options, name, value);
+    };
+    command.add_option_function<std::string>(std::string(option.flag), set, std::string(option.help))
+        ->type_name(option.text != nullptr ? "TEXT" : "true|false");
+  }
+}
+
+Dataset open_quietly(const std::filesystem::path& path, const OpenOptions& options) {
+  return open_quietly([&](const OpenProgress& progress) { return open(path, options, progress); });
 }
 
 Dataset open_quietly(const std::function<Dataset(const OpenProgress&)>& opening) {
@@ -52,16 +72,18 @@ Dataset open_quietly(const std::function<Dataset(const OpenProgress&)>& opening)
   }
 }
 
-Dataset open_with_progress(const std::filesystem::path& path) {
-  Dataset dataset = open_quietly(path);
+Dataset open_with_progress(const std::filesystem::path& path, const OpenOptions& options) {
+  Dataset dataset = open_quietly(path, options);
   for (const std::string& warning : warnings_of(dataset))
     std::fprintf(stderr, "penstock: warning: %s: %s\n", shown_place(path).c_str(), warning.c_str());
   return dataset;
 }
 
-Source open_source(const std::filesystem::path& path) {
-  if (is_record_file(path)) return {.dataset = open_record(path)};
-  if (!is_mixture_file(path)) return {.dataset = open_with_progress(path)};
+Source open_source(const std::filesystem::path& path, const OpenOptions& options) {
+  const bool record = is_record_file(path);
+  if (!record && !is_mixture_file(path)) return {.dataset = open_with_progress(path, options)};
+  require_no_options(path, options);
+  if (record) return {.dataset = open_record(path)};
   try {
     auto mixture = std::make_shared<const Mixture>(read_mixture(path));
     return {.dataset = mixture->dataset(), .mixture = mixture};

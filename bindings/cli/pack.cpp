@@ -9,6 +9,7 @@
 #include <penstock/formats/dataset.hpp>
 #include <penstock/formats/format.hpp>
 #include <penstock/formats/labels/emptiness.hpp>
+#include <penstock/formats/layout_line.hpp>
 #include <penstock/formats/places/address.hpp>
 #include <penstock/loader/plan/distributed_env.hpp>
 #include <penstock/pack/convert.hpp>
@@ -32,6 +33,7 @@ struct PackArguments {
   std::string spool;   // a folder for what is unpacked first
   std::string finish;  // the destination whose parts are to be joined
   ConvertOptions convert;
+  OpenOptions open;
 };
 
 CLI::Validator written_format() {
@@ -141,7 +143,8 @@ int run(const PackArguments& options) {
   convert_options.on_error = options.on_error == "skip" ? PackOnError::skip : PackOnError::raise;
   if (!options.classes.empty()) convert_options.classes = read_classes(options.classes);
   const PackSource source = unpack(options, convert_options);
-  const Dataset dataset = open_quietly([&](const OpenProgress& progress) { return source.open(progress); });
+  const Dataset dataset =
+      open_quietly([&](const OpenProgress& progress) { return source.open(options.open, progress); });
   try {
     require_something_to_pack(dataset);
   } catch (const Error& error) {
@@ -177,6 +180,7 @@ Command pack_command(CLI::App& app) {
   CLI::Option* format = command->add_option("--format", options->convert.format, "Packing to write")
                             ->check(written_format())
                             ->capture_default_str();
+  add_open_options(*command, options->open);
   command->add_option("--labels", options->convert.labels, "FILE or FILE:COLUMN: labels kept apart, csv, txt or json");
   command->add_option("--classes", options->classes, "FILE of class names, one a line, or a DATASET, to number by");
   command->add_option("--shard-size", options->shard_size, "Bytes after which a new shard begins")

@@ -30,6 +30,7 @@ constexpr std::uint32_t kTerminalColumns = 64;
 
 struct ShowArguments {
   std::string dataset, task, state, picture, last = "keep";
+  OpenOptions open;
   std::vector<std::string> fields, mixes;
   std::vector<std::string> old_fields;  // of --field, which is now spelled --fields
   std::uint64_t seed = 0, epoch = 0, batch = 0, shuffle_block = 0;
@@ -237,7 +238,7 @@ const Chain& chain_of(const LoaderOptions& options, std::string_view output) {
 }
 
 int run(const ShowArguments& given) {
-  const Source source = open_source(given.dataset);
+  const Source source = open_source(given.dataset, given.open);
   const Dataset& dataset = source.dataset;
   const Wanted wanted = wanted_of(given, dataset, source.mixture);
   Loader loader(dataset, wanted.options);
@@ -309,6 +310,7 @@ Command show_command(CLI::App& app) {
   command->add_option("--state", options->state,
                       "FILE with a loader's state: seed, epoch, batch, sizes and chains are taken from it");
   command->add_option("--picture", options->picture, "FILE.png to write the pixels of the first image output to");
+  add_open_options(*command, options->open);
   command->footer(
       "A terminal also shows the picture itself.\n"
       "Examples:\n"

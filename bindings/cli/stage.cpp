@@ -19,6 +19,7 @@ struct StageArguments {
   bool json = false, resume = false;
   bool verify = false, no_verify = false;
   StageOptions stage;
+  OpenOptions open;
 };
 
 // What the checks were, for the report.
@@ -71,7 +72,7 @@ int run(StageArguments& options) {
   options.stage.engine = engine_named(options.engine);
   if (options.verify) options.stage.verify = StageVerify::always;
   if (options.no_verify) options.stage.verify = StageVerify::never;
-  const Dataset dataset = open_with_progress(options.dataset);
+  const Dataset dataset = open_with_progress(options.dataset, options.open);
   StageResult result;
   {
     std::unique_ptr<Progress> progress;
@@ -118,6 +119,7 @@ Command stage_command(CLI::App& app) {
       "Read every copy again and compare; by default those whose checksum penstock.json does not have");
   command->add_flag("--no-verify", options->no_verify, "Compare nothing")->excludes(verify);
   command->add_flag("--json", options->json, "As JSON");
+  add_open_options(*command, options->open);
   command->footer(
       "Examples:\n"
       "  penstock stage /shared/train.tar.d /local/train.tar.d\n"

@@ -18,6 +18,7 @@ namespace {
 struct VerifyArguments {
   std::string dataset, against;
   unsigned workers = 0;
+  OpenOptions open;
 };
 
 std::string line_of(const BadValue& bad) {
@@ -26,7 +27,7 @@ std::string line_of(const BadValue& bad) {
 }
 
 int run(const VerifyArguments& options) {
-  const Dataset dataset = open_with_progress(options.dataset);
+  const Dataset dataset = open_with_progress(options.dataset, options.open);
   std::optional<Dataset> source;
   if (!options.against.empty()) source = open_with_progress(options.against);
   VerifyResult result;
@@ -66,6 +67,7 @@ Command verify_command(CLI::App& app) {
   command->add_option("--against", options->against, "Source that every value must equal, sample by key");
   command->add_option("--workers", options->workers, "Threads; 0: usable cores, and 16 at least of what is in a store")
       ->capture_default_str();
+  add_open_options(*command, options->open);
   command->footer(
       "Examples:\n  penstock verify train.tar.d\n  penstock verify train.tar.d --against photos\n"
       "Each bad value is named on a line of its own; the exit code is then 1.");

@@ -100,7 +100,7 @@ nb::dict pack(nb::handle source, const std::filesystem::path& destination, Conve
     });
   }
   try {
-    const Dataset dataset = open_telling([&](const OpenProgress& opening) { return unpacked->open(opening); });
+    const Dataset dataset = open_telling([&](const OpenProgress& opening) { return unpacked->open({}, opening); });
     require_something_to_pack(dataset);
     for (const std::string& warning : warnings_of(dataset)) warn(shown_place(path) + ": " + warning);
     return pack_dataset(dataset, destination, unpacked->options(options), progress);

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -10,6 +11,8 @@
 #include <penstock/formats/absent_fields.hpp>
 #include <penstock/formats/dataset.hpp>
 #include <penstock/formats/labels/emptiness.hpp>
+#include <penstock/formats/layout_line.hpp>
+#include <penstock/formats/open_options.hpp>
 #include <penstock/formats/places/address.hpp>
 #include <penstock/loader/dataset_record.hpp>
 #include <penstock/loader/mixture.hpp>
@@ -151,7 +154,9 @@ Dataset dataset_of(const nb::bytes& record) {
   const std::string_view bytes(record.c_str(), record.size());
   return open_telling(
       [bytes](const OpenProgress& told) {
-        return from_record(bytes, [&](const std::filesystem::path& path) { return open(path, told); });
+        return from_record(bytes, [&](const std::filesystem::path& path, const OpenOptions& options) {
+          return open(path, options, told);
+        });
       },
       nb::none());
 }
@@ -165,6 +170,24 @@ Dataset dataset_of(const nb::bytes& record) {
   if (nb::isinstance<Mixture>(given))
     refusal += ": a mixture is an order, for a Loader; its .dataset has the samples of all sources";
   throw nb::type_error(refusal.c_str());
+}
+
+// Converts the keywords of open(); None is the default. _words.py turns this TypeError into a message.
+OpenOptions open_options(const nb::kwargs& keywords) {
+  OpenOptions options;
+  for (const auto& [key, value] : keywords) {
+    const auto name = nb::cast<std::string>(key);
+    const auto* option = std::ranges::find(kOpenOptions, name, &OpenOption::name);
+    const bool known = option != kOpenOptions.end(), is_switch = known && option->text == nullptr;
+    if (known && value.is_none()) continue;
+    if (!known || (is_switch ? !nb::isinstance<nb::bool_>(value) : !nb::isinstance<nb::str>(value)))
+      throw nb::type_error("open(): incompatible function arguments");
+    set_open_option(options, name,
+                    !is_switch              ? nb::cast<std::string>(value)
+                    : nb::cast<bool>(value) ? "true"
+                                            : "false");
+  }
+  return options;
 }
 
 }  // namespace
@@ -194,11 +217,16 @@ Dataset open_telling(const std::function<Dataset(const OpenProgress&)>& opening,
   return *dataset;
 }
 
-Dataset open_dataset(nb::handle path_or_dataset, const nb::object& progress) {
-  if (nb::isinstance<Dataset>(path_or_dataset)) return nb::cast<Dataset>(path_or_dataset);
+Dataset open_dataset(nb::handle path_or_dataset, const nb::object& progress, const OpenOptions& options) {
+  if (nb::isinstance<Dataset>(path_or_dataset)) {
+    if (options != OpenOptions())
+      throw nb::type_error(
+          ("a penstock.Dataset is open already: leave out " + options_text(options).substr(2)).c_str());
+    return nb::cast<Dataset>(path_or_dataset);
+  }
   std::filesystem::path path;
   if (!nb::try_cast(path_or_dataset, path)) refuse_source(path_or_dataset);
-  Dataset dataset = open_telling([&](const OpenProgress& told) { return open(path, told); }, progress);
+  Dataset dataset = open_telling([&](const OpenProgress& told) { return open(path, options, told); }, progress);
   for (const std::string& warning : warnings_of(dataset)) warn(shown_place(path) + ": " + warning);
   return dataset;
 }
@@ -238,7 +266,10 @@ void bind_dataset(nb::module_& module) {
       .def_prop_ro("packed", &Dataset::packed, "Made by penstock (has a penstock.json).")
       .def_prop_ro("is_view", &Dataset::is_view,
                    "Made of other datasets by take(), concat() and the like; no folder or file holds just its samples.")
-      .def("__repr__", [](const Dataset& self) { return text("penstock.Dataset(" + described(self) + ")"); });
+      .def("__repr__", [](const Dataset& self) {
+        const std::string layout = self.is_view() ? "" : "; " + layout_line(self);
+        return text("penstock.Dataset(" + described(self) + layout + ")");
+      });
   dataset.def("__getstate__", record_of).def("__setstate__", [](Dataset& self, const nb::bytes& record) {
     new (&self) Dataset(dataset_of(record));
   });
@@ -249,13 +280,25 @@ void bind_dataset(nb::module_& module) {
   module.def(
       "is_address", [](const std::filesystem::path& place) { return address_of(place).has_value(); }, nb::arg("place"),
       "Whether it names a store or a web server. Raises Error: unsupported, for those that are not read.");
-  module.def("open", open_dataset, nb::arg("path"), nb::kw_only(), nb::arg("progress") = nb::none(),
-             nb::sig("def open(path: str | os.PathLike | Dataset, *, progress: "
-                     "collections.abc.Callable[[int, int], object] | None = None) -> Dataset"),
-             "Opens a packed dataset, one that others packed (tar, LMDB, HDF5), or a folder of files.\n\n"
-             "An index is built and kept beside the data where there is none; `progress` is then called with (done,\n"
-             "total). Raises Error: io, when the path cannot be read; invalid_argument, when nothing there is a\n"
-             "dataset; corrupt, unsupported.");
+  module.def(
+      "open",
+      [](nb::handle path, const nb::object& progress, const nb::kwargs& options) {
+        return open_dataset(path, progress, open_options(options));
+      },
+      nb::arg("path"), nb::kw_only(), nb::arg("progress") = nb::none(), nb::arg("options"),
+      nb::sig("def open(path: str | os.PathLike | Dataset, *, progress: "
+              "collections.abc.Callable[[int, int], object] | None = None, format: str | None = None, "
+              "split: str | None = None, split_names: bool = True, key: str | None = None) -> Dataset"),
+      "Opens a packed dataset, one that others packed (tar, LMDB, HDF5), or a folder of files.\n\n"
+      "repr() of the result says how the path was read. If names allow two readings, an Error gives both and the\n"
+      "option that decides.\n"
+      "format: name of a format (\"tar\", ..., \"folder\").\n"
+      "split: the sub-folder of that split (\"train\", \"val\", \"test\").\n"
+      "split_names: False: folders named like splits are ordinary folders, or classes.\n"
+      "key: where keys of files end, \"last_dot\" or \"first_dot\".\n\n"
+      "An index is built and kept beside the data where there is none; `progress` is then called with (done,\n"
+      "total). Raises Error: io, when the path cannot be read; invalid_argument, when nothing there is a\n"
+      "dataset; corrupt, unsupported.");
 }
 
 }  // namespace penstock::python

@@ -381,7 +381,10 @@ def test_the_dataset_for_torch_has_stats(labels):
 def test_signatures_can_be_asked_for():
     defaults = {name: each.default for name, each in inspect.signature(ps.Loader).parameters.items()}
     assert defaults["batch_size"] == 64 and defaults["on_batch"] is None and defaults["last"] == "keep"
-    assert str(inspect.signature(ps.open)) == "(path, *, progress=None)"
+    assert (
+        str(inspect.signature(ps.open))
+        == "(path, *, progress=None, format=None, split=None, split_names=True, key=None)"
+    )
     assert str(inspect.signature(ps.mixup)) == "(alpha=1.0, *, classes)"
 
 
