@@ -98,10 +98,14 @@ bool are_columns(const std::vector<Hdf5Field>& nested) {
     fields.push_back(&field);
     columns.push_back(field.size());
   }
-  if (columns.size() < 2 || shared_dimensions(columns) > 1) return false;
-  const bool some_are_scalars =
-      std::ranges::any_of(columns, [](const ColumnSize& column) { return column.row.empty(); });
-  return differ_in_type(fields) || (some_are_scalars && have_words_as_names(columns));
+  if (columns.size() < 2) return false;
+  const auto [least, most] =
+      std::ranges::minmax(columns, {}, [](const ColumnSize& column) { return column.row.size(); });
+  const bool ranks_differ = least.row.size() != most.row.size();
+  // Maps of one image share height and width; what shares more and has four dimensions is many images.
+  if (shared_dimensions(columns) > 1 && !(ranks_differ && most.row.size() >= 3)) return false;
+  if (differ_in_type(fields)) return true;
+  return ranks_differ && (least.row.empty() || most.row.size() >= 3) && have_words_as_names(columns);
 }
 
 // `__key__` decides. A column that is only called like keys decides if other columns have its length. The top level
@@ -239,7 +243,11 @@ Index build(const Hdf5File& file, IndexBuilder builder, const OpenProgress& prog
       if (contents.classes.empty() || names.first) contents.classes = names.texts;
     std::map<std::string, std::string> left_out;
     index_hdf5_samples(file, builder, contents.classes, left_out, progress);
-    if (builder.size() == 0) throw nothing_readable(left_out.empty() ? contents.left_out : left_out);
+    if (builder.size() == 0) {
+      const Error error = nothing_readable(left_out.empty() ? contents.left_out : left_out);
+      if (contents.nested.empty()) throw Error(error);
+      throw Error::unsupported(error.cause() + "; groups are read as a dataset for each sample, not as columns");
+    }
     contents.left_out = std::move(left_out);
     attributes["layout"] = "a dataset for each sample";
   }

@@ -22,9 +22,8 @@ namespace penstock {
 /// texts. What has another N, or cannot be read (compound elements, filters not known here, external or virtual
 /// storage, links), is left out and listed with its reason in the attributes ("left_out").
 ///
-/// A file without such columns, or with more than 256, is read as one with a dataset per sample. docs/formats.md has the
-/// rules, also which groups hold columns.
-/// When nothing can be read, that is an Error: unsupported.
+/// A file without such columns, or with more than 256, is read as one with a dataset per sample. docs/formats.md has
+/// the rules, also which groups hold columns. When nothing can be read, that is an Error: unsupported.
 ///
 /// index() throws Error: io; corrupt; unsupported (also a file that is open for writing). Any file, however broken,
 /// gives an index or one of these: metadata are read by code that bounds what it reads, not by libhdf5.

@@ -94,6 +94,13 @@ bool are_descriptions(const Columns& columns, std::span<const ColumnSize> all) {
   });
 }
 
+// Columns of one row or none beside others that are as many and hold more.
+bool is_little(const Columns& columns, const ByRows& numbers) {
+  return std::ranges::any_of(numbers, [&](const auto& other) {
+    return other.first > 1 && other.second.size() >= columns.size() && bytes_of(other.second) > bytes_of(columns);
+  });
+}
+
 bool confirmed(const Columns& chosen, const Columns& other) {
   constexpr double kTimes = 16;
   const double times = chosen.size() > other.size() ? 1 : kTimes;
@@ -127,8 +134,9 @@ std::optional<std::uint64_t> rows_by_evidence(std::span<const ColumnSize> column
     all.insert(all.end(), context.begin(), context.end());
     std::erase_if(numbers, [&](const auto& number) { return are_descriptions(number.second, all); });
   }
-  const bool several = std::ranges::any_of(numbers, [](const auto& number) { return number.first > 1; });
-  if (several) std::erase_if(numbers, [](const auto& number) { return number.first <= 1; });
+  const ByRows all_numbers = numbers;
+  std::erase_if(numbers,
+                [&](const auto& number) { return number.first <= 1 && is_little(number.second, all_numbers); });
   if (numbers.empty()) return std::nullopt;
   const auto most = std::ranges::max_element(
       numbers, [](const auto& a, const auto& b) { return a.second.size() <= b.second.size(); });

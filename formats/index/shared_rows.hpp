@@ -22,10 +22,10 @@ struct ColumnSize {
 /// The number of rows of the samples: that which all columns share, otherwise by these rules, in this order:
 ///
 ///   1. A number of rows does not count if each column that has it describes another one, which holds more bytes than
-///      all of them (16 times as many if it has fewer rows): the shape of the former occurs in a row of the latter (mean
-///      (3,), mean image (8, 8, 3), latitudes (8,) of images (N, 8, 8, 3)) or is square over one of its dimensions
-///      (covariances (3, 3)), or the name says that it lists the dimensions (shape (4,)). Columns of one row or none do
-///      not count either.
+///      all of them (16 times as many if it has fewer rows): the shape of the former occurs in a row of the latter
+///      (mean (3,), mean image (8, 8, 3), latitudes (8,) of images (N, 8, 8, 3)) or is square over one of its
+///      dimensions (covariances (3, 3)), or the name says that it lists the dimensions (shape (4,)). Columns of one row
+///      or none do not count either, if as many columns with more bytes are there.
 ///   2. The number that most columns have, or the larger one of two, if evidence confirms it against each other number:
 ///      its columns hold more bytes (16 times as many if the other number has as many columns), or the names
 ///      say that its columns are the training split and the others another split (x_train, x_test).

@@ -57,6 +57,13 @@ TEST_CASE("columns that agree decide, whatever else they could describe") {
   CHECK(shared_rows(std::vector{column("image", {1, 8, 8, 3}), column("mean", {3}), column("std", {3})}, "") == 1);
 }
 
+TEST_CASE("a single sample, or none, is not outvoted by what describes it") {
+  CHECK(shared_rows(std::vector{column("images", {1, 8, 8, 3}), column("labels", {1}), column("mean", {3}, 8)}, "") ==
+        1);
+  CHECK(refusal({column("images", {0, 8, 8, 3}), column("labels", {0}), column("mean", {3}, 8)})
+            .starts_with("its columns differ"));
+}
+
 TEST_CASE("a training split decides where it has the larger number of rows") {
   const std::vector<std::vector<std::string>> names{{"x_train", "y_train", "x_test", "y_test"},
                                                     {"X_train", "Y_train", "X_test", "Y_test"},

@@ -1,4 +1,4 @@
-"""What of an HDF5 or NPZ file are columns, how many rows they have, and that nothing else is taken for them silently."""
+"""Which arrays of an HDF5 or NPZ file are columns, and how many rows they have."""
 
 import json
 import os
@@ -105,6 +105,8 @@ def test_columns_in_groups_are_fields_named_by_their_paths(tmp_path):
 LAYOUTS = {
     "one group": {"set/features": np.ones((20, 5), np.float32), "set/target": np.ones(20, np.float32)},
     "deep": {"a/b/c/images": IMAGES, "a/b/d/labels": LABELS, "e/names": np.array([f"n{i}".encode() for i in range(20)])},
+    "masks": {"data/images": IMAGES, "data/masks": np.zeros((20, 8, 6), np.uint8)},
+    "masks of bool": {"data/images": IMAGES, "data/masks": np.zeros((20, 8, 6), bool)},
     "splits": {"train/x": IMAGES, "train/y": LABELS, "test/x": IMAGES[:9], "test/y": LABELS[:9]},
     "statistics above": {"mean": np.zeros(3), "std": np.zeros(3), "data/images": IMAGES, "data/labels": LABELS},
     "bytes": {"data/jpg/bytes": np.zeros(40, np.uint8), "data/jpg/offsets": np.arange(21) * 2, "data/cls": LABELS},
@@ -124,6 +126,7 @@ SAMPLES = {
     "numbers": {f"images/{i:04}": np.zeros((8, 6 + i, 3), np.uint8) for i in range(3)},
     "classes": {f"{name}/{name}{i}": np.zeros((8, 6, 3), np.uint8) for i in range(3) for name in ("cat", "dog")},
     "lines": {f"lines/{name}": np.zeros((32, 50 + len(name)), np.uint8) for name in ("one", "three", "seventeen")},
+    "videos": {f"videos/{name}": np.zeros((5, 8, 6, 3), np.uint8) for name in ("run", "walk")},
     "sounds": {"sounds/a1": np.zeros(800, np.float32), "sounds/a2": np.zeros((800, 2), np.float32)},
 }  # fmt: skip
 
@@ -137,6 +140,12 @@ def test_a_dataset_for_each_sample_stays_one(tmp_path, layout):
     name = next(iter(SAMPLES[layout]))
     with pytest.raises(ps.Error, match="groups of the file are read as a dataset for each sample, not as columns"):
         rows(path, name)
+
+
+def test_maps_of_one_image_are_no_columns(tmp_path):
+    path = h5(tmp_path / "a.h5", **{"scan/rgb": np.zeros((8, 6, 3), np.uint8), "scan/depth": np.zeros((8, 6), np.float32)})
+    with pytest.raises(ps.Error, match="values of different types; groups are read as a dataset for each sample, not as columns"):
+        ps.open(path)
 
 
 def test_many_datasets_in_groups_beside_columns_are_left_out_as_a_group(tmp_path):

@@ -1,4 +1,4 @@
-"""What of a single tar, LMDB or TFRecord file belongs to no sample, and that people hear of it; names like patterns in stores."""
+"""Parts of tar, LMDB and TFRecord files that belong to no sample are told; names that look like patterns are opened."""
 
 import io
 import os
