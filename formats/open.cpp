@@ -202,7 +202,7 @@ Dataset open_foreign(const Format& format, const fs::path& path, const std::vect
     for (const fs::path& file : files) shards.push_back(open_shard(format, path, file, options, progress));
   }
   std::string attributes(shards.front().index.attributes());
-  std::vector<std::string> classes = share_classes(shards);
+  std::vector<std::string> classes = share_classes(shards, options.classes);
   return Dataset(path, std::string(format.name), std::move(shards), std::move(classes), false, std::move(attributes));
 }
 
@@ -402,6 +402,8 @@ void require_format(const Dataset& dataset, const OpenOptions& options) {
     refuse(dataset.path(), "is a dataset that penstock packed as " + std::string(dataset.format()) + ", not as " +
                                double_quoted(options.format));
   if (!options.split.empty()) refuse_split(dataset.path());
+  if (!options.classes.empty() && !std::ranges::equal(options.classes, dataset.classes()))
+    refuse(dataset.path(), "was packed with other classes than those of the option classes: pack --classes renumbers");
 }
 
 // `given` is what the user wrote, of which `address` is what may be shown.

@@ -1,14 +1,35 @@
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 
 #include <penstock/base/error.hpp>
 #include <penstock/base/printable.hpp>
 #include <penstock/formats/open_options.hpp>
 
 namespace penstock {
+namespace {
+
+std::string list_text(const std::vector<std::string>& texts) {
+  std::string list;
+  for (const std::string& text : texts) list += (list.empty() ? "" : ", ") + nlohmann::json(text).dump();
+  return "[" + list + "]";
+}
+
+std::string value_of(const OpenOption& option, const OpenOptions& options) {
+  if (option.text != nullptr) return options.*option.text;
+  if (option.list != nullptr) return list_text(options.*option.list);
+  return options.*option.flag_value ? "true" : "false";
+}
+
+const OpenOption* option_named(std::string_view name) {
+  return std::ranges::find(kOpenOptions, name, &OpenOption::name);
+}
+
+}  // namespace
 
 void set_open_option(OpenOptions& options, std::string_view name, std::string_view value) {
-  const auto* option = std::ranges::find(kOpenOptions, name, &OpenOption::name);
+  const OpenOption* const option = option_named(name);
   if (option == kOpenOptions.end()) {
     std::string names;
     for (const OpenOption& known : kOpenOptions) names += (names.empty() ? "" : ", ") + std::string(known.name);
@@ -16,6 +37,15 @@ void set_open_option(OpenOptions& options, std::string_view name, std::string_vi
   }
   if (option->text != nullptr) {
     options.*option->text = value;
+    return;
+  }
+  if (option->list != nullptr) {
+    try {
+      options.*option->list = nlohmann::json::parse(value).get<std::vector<std::string>>();
+    } catch (const nlohmann::json::exception&) {
+      throw Error::invalid_argument(std::string(name) + " is a list of texts (in JSON: [\"cat\", \"dog\"]), not " +
+                                    double_quoted(value));
+    }
     return;
   }
   if (value != "true" && value != "false")
@@ -27,11 +57,8 @@ std::vector<OpenOptionValue> given_options(const OpenOptions& options) {
   const OpenOptions defaults;
   std::vector<OpenOptionValue> given;
   for (const OpenOption& option : kOpenOptions) {
-    if (option.text != nullptr) {
-      if (options.*option.text != defaults.*option.text) given.push_back({option.name, options.*option.text});
-    } else if (options.*option.flag_value != defaults.*option.flag_value) {
-      given.push_back({option.name, options.*option.flag_value ? "true" : "false"});
-    }
+    std::string value = value_of(option, options);
+    if (value != value_of(option, defaults)) given.push_back({option.name, std::move(value)});
   }
   return given;
 }
@@ -39,11 +66,12 @@ std::vector<OpenOptionValue> given_options(const OpenOptions& options) {
 std::string options_text(const OpenOptions& options) {
   std::string text;
   for (const auto& [name, value] : given_options(options)) {
-    const bool is_switch = std::ranges::find(kOpenOptions, name, &OpenOption::name)->text == nullptr;
+    const OpenOption& option = *option_named(name);
+    const std::string word = value == "true" ? "True" : "False";
     text += ", " + std::string(name) + "=" +
-            (!is_switch        ? double_quoted(value)
-             : value == "true" ? std::string("True")
-                               : std::string("False"));
+            (option.text != nullptr   ? double_quoted(value)
+             : option.list != nullptr ? value
+                                      : word);
   }
   return text;
 }
@@ -51,6 +79,10 @@ std::string options_text(const OpenOptions& options) {
 void check_options(const OpenOptions& options) {
   if (!options.key.empty() && options.key != "last_dot" && options.key != "first_dot")
     throw Error::invalid_argument("key is \"last_dot\" or \"first_dot\", not " + double_quoted(options.key));
+  std::vector<std::string> names = options.classes;
+  std::ranges::sort(names);
+  const auto twice = std::ranges::adjacent_find(names);
+  if (twice != names.end()) throw Error::invalid_argument("classes has " + double_quoted(*twice) + " twice");
 }
 
 }  // namespace penstock

@@ -15,19 +15,23 @@ struct OpenOptions {
   bool split_names = true;  ///< false: folders named like splits are ordinary folders, or classes
   std::string key = {};     ///< "last_dot" or "first_dot": where keys end in folders and ZIP archives; empty: found out
 
+  /// Names of the classes; position = class index. Folders of classes are numbered by it. Empty: sorted names.
+  std::vector<std::string> classes = {};
+
   /// Whether some index depends on them. Such an index is made at each open.
   bool changes_index() const { return !split.empty() || !split_names || !key.empty(); }
 
   friend bool operator==(const OpenOptions&, const OpenOptions&) = default;
 };
 
-/// An option as programs outside C++ write it. A switch is "true" or "false".
+/// An option as programs outside C++ write it. A switch is "true" or "false", a list is an array of JSON.
 struct OpenOption {
   std::string_view name;  ///< of the member, and in Python
   std::string_view flag;  ///< of the command
   std::string_view help;
   std::string OpenOptions::*text = nullptr;
-  bool OpenOptions::*flag_value = nullptr;  ///< in place of `text`
+  bool OpenOptions::*flag_value = nullptr;                ///< instead of `text`
+  std::vector<std::string> OpenOptions::*list = nullptr;  ///< instead of `text`
 };
 
 /// All of them. Records, the command and Python derive from this table; an option is added by a member and a line here.
@@ -37,10 +41,12 @@ inline constexpr std::array kOpenOptions{
     OpenOption{"split", "--split", "Split to open: the sub-folder train, val, test or the like", &OpenOptions::split},
     OpenOption{"split_names", "--split-names", "false: sub-folders named like splits are ordinary folders", nullptr,
                &OpenOptions::split_names},
-    OpenOption{"key", "--source-key", "Where keys of files end: last_dot or first_dot", &OpenOptions::key}};
+    OpenOption{"key", "--source-key", "Where keys of files end: last_dot or first_dot", &OpenOptions::key},
+    OpenOption{"classes", "--source-classes", "Names of the classes in their order, as JSON: '[\"cat\", \"dog\"]'",
+               nullptr, nullptr, &OpenOptions::classes}};
 
-/// Sets the option. Throws Error: invalid_argument, for an unknown name and for a switch that is neither "true" nor
-/// "false".
+/// Sets the option. Throws Error: invalid_argument, for an unknown name, for a switch that is neither "true" nor
+/// "false", and for a list that is no array of texts.
 void set_open_option(OpenOptions& options, std::string_view name, std::string_view value);
 
 struct OpenOptionValue {

@@ -58,9 +58,9 @@ OpenOptions open_options_in(const nlohmann::json& json, const std::string& sourc
   OpenOptions options;
   for (const auto& [name, value] : json.items()) {
     if (name == "path") continue;
-    if (!value.is_string() && !value.is_boolean())
+    if (!value.is_string() && !value.is_boolean() && !value.is_array())
       refuse_mixture(double_quoted(name) + " of source " + double_quoted(source) +
-                     " is neither a text nor true or false");
+                     " is no text, no list, and neither true nor false");
     set_open_option(options, name, value.is_string() ? value.get<std::string>() : value.dump());
   }
   return options;

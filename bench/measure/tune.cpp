@@ -152,8 +152,11 @@ std::string reason_of(const BenchRow& best) {
 std::string options_in_cpp(const OpenOptions& options) {
   std::string text;
   for (const auto& [name, value] : given_options(options)) {
-    const bool word = value == "true" || value == "false";
-    text += (text.empty() ? ", {." : ", .") + std::string(name) + " = " + (word ? value : "\"" + value + "\"");
+    const bool word = value == "true" || value == "false", list = value.starts_with('[');
+    const std::string written = list   ? "{" + value.substr(1, value.size() - 2) + "}"
+                                : word ? value
+                                       : "\"" + value + "\"";
+    text += (text.empty() ? ", {." : ", .") + std::string(name) + " = " + written;
   }
   return text.empty() ? text : text + "}";
 }

@@ -44,7 +44,9 @@ void add_open_options(CLI::App& command, OpenOptions& options) {
       set_open_option(options, name, value);
     };
     command.add_option_function<std::string>(std::string(option.flag), set, std::string(option.help))
-        ->type_name(option.text != nullptr ? "TEXT" : "true|false");
+        ->type_name(option.text != nullptr   ? "TEXT"
+                    : option.list != nullptr ? "JSON"
+                                             : "true|false");
   }
 }
 

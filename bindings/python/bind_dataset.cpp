@@ -178,8 +178,11 @@ OpenOptions open_options(const nb::kwargs& keywords) {
   for (const auto& [key, value] : keywords) {
     const auto name = nb::cast<std::string>(key);
     const auto* option = std::ranges::find(kOpenOptions, name, &OpenOption::name);
-    const bool known = option != kOpenOptions.end(), is_switch = known && option->text == nullptr;
+    const bool known = option != kOpenOptions.end(), is_switch = known && option->flag_value != nullptr;
     if (known && value.is_none()) continue;
+    if (known && option->list != nullptr && !nb::isinstance<nb::str>(value)) {
+      if (nb::try_cast(value, options.*option->list)) continue;
+    }
     if (!known || (is_switch ? !nb::isinstance<nb::bool_>(value) : !nb::isinstance<nb::str>(value)))
       throw nb::type_error("open(): incompatible function arguments");
     set_open_option(options, name,
@@ -288,7 +291,8 @@ void bind_dataset(nb::module_& module) {
       nb::arg("path"), nb::kw_only(), nb::arg("progress") = nb::none(), nb::arg("options"),
       nb::sig("def open(path: str | os.PathLike | Dataset, *, progress: "
               "collections.abc.Callable[[int, int], object] | None = None, format: str | None = None, "
-              "split: str | None = None, split_names: bool = True, key: str | None = None) -> Dataset"),
+              "split: str | None = None, split_names: bool = True, key: str | None = None, "
+              "classes: collections.abc.Sequence[str] | None = None) -> Dataset"),
       "Opens a packed dataset, one that others packed (tar, LMDB, HDF5), or a folder of files.\n\n"
       "repr() of the result says how the path was read. If names allow two readings, an Error gives both and the\n"
       "option that decides.\n"

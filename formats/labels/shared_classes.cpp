@@ -69,12 +69,18 @@ std::uint64_t label_in(std::span<const std::byte> value, std::uint64_t classes) 
 
 // Labels of `own` classes become those of `all`.
 void renumber(Dataset::Shard& shard, const ClassNames& own, const ClassNames& all) {
+  std::vector<std::string> labels;
+  for (const std::string& name : own) {
+    const auto found = std::ranges::find(all, name);
+    if (found == all.end())
+      throw Error::invalid_argument("the class " + double_quoted(name) + " is not among the " +
+                                        std::to_string(all.size()) + " names of the option classes",
+                                    {.shard = shard.name});
+    labels.push_back(std::to_string(found - all.begin()));
+  }
   const auto field = std::ranges::find(shard.index.fields(), "cls", &FieldSchema::name);
   const bool same = std::ranges::equal(own, std::span(all).first(std::min(own.size(), all.size())));
   if (same || field == shard.index.fields().end()) return;
-  std::vector<std::string> labels;
-  for (const std::string& name : own)
-    labels.push_back(std::to_string(std::ranges::lower_bound(all, name) - all.begin()));
   const auto relabel = [&](std::span<const std::byte> value) {
     const auto label = std::as_bytes(std::span(labels[label_in(value, labels.size())]));
     return std::vector<std::byte>(label.begin(), label.end());
@@ -87,7 +93,7 @@ void renumber(Dataset::Shard& shard, const ClassNames& own, const ClassNames& al
 
 }  // namespace
 
-std::vector<std::string> share_classes(std::vector<Dataset::Shard>& shards) {
+std::vector<std::string> share_classes(std::vector<Dataset::Shard>& shards, const std::vector<std::string>& wanted) {
   std::vector<ShardClasses> all;
   for (const Dataset::Shard& shard : shards) all.push_back(classes_of(shard));
   std::optional<std::size_t> listing;
@@ -95,12 +101,15 @@ std::vector<std::string> share_classes(std::vector<Dataset::Shard>& shards) {
   for (std::size_t i = 0; i < all.size(); ++i) {
     from_folders = from_folders || all[i].from_folders;
     if (all[i].names.empty() || all[i].from_folders) continue;
+    if (!wanted.empty() && all[i].names != wanted)
+      throw Error::invalid_argument("stores other names of classes than those of the option classes",
+                                    {.shard = shards[i].name});
     if (!listing) listing = i;
     if (all[*listing].names != all[i].names)
       refuse_lists(shards[*listing], all[*listing].names, shards[i], all[i].names);
   }
-  if (!from_folders) return listing ? all[*listing].names : ClassNames();
-  ClassNames names = sorted_union(all);
+  if (!from_folders) return listing ? all[*listing].names : wanted;
+  ClassNames names = wanted.empty() ? sorted_union(all) : wanted;
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (all[i].from_folders) renumber(shards[i], all[i].names, names);
   }

@@ -17,7 +17,11 @@ namespace penstock {
 /// Shards that store a list of names (attribute "classes"; penstock.json beside a shard that is opened as a file)
 /// follow it in their labels, so all lists must be equal. A shard without a list is taken to follow the others'.
 ///
-/// Throws Error: invalid_argument, naming both shards, where stored lists differ; what reading penstock.json throws.
-std::vector<std::string> share_classes(std::vector<Dataset::Shard>& shards);
+/// `wanted`: these names in this order instead (OpenOptions::classes). Folders may lack some of them.
+///
+/// Throws Error: invalid_argument, naming both shards, where stored lists differ; naming the shard, where it has a
+/// class that is not among `wanted`, or stores another list; what reading penstock.json throws.
+std::vector<std::string> share_classes(std::vector<Dataset::Shard>& shards,
+                                       const std::vector<std::string>& wanted = {});
 
 }  // namespace penstock

@@ -1,7 +1,10 @@
 """Archives of class folders share one numbering of classes: the one that unpacking all of them into a folder gives."""
 
 import itertools
+import json
 import os
+import pickle
+import subprocess
 import zipfile
 
 import h5py
@@ -11,6 +14,7 @@ import pytest
 from packing import encoded
 
 CLASSES = ps.label()
+COMMAND = os.environ["PENSTOCK_COMMAND"]
 
 
 def write_zip(path, *names):
@@ -128,3 +132,38 @@ def test_shards_of_packed_datasets_follow_the_lists_beside_them(tmp_path):
     assert ps.open(tmp_path / "cat.d" / "shard-000000.tar").classes == ["cat"]
     with pytest.raises(ps.Error, match="class 0 is"):  # in both of them the label is 0
         ps.open(str(tmp_path / "{cat,dog}.d" / "shard-000000.tar"))
+
+
+def test_classes_can_be_given_in_an_order_of_their_own(tmp_path):
+    write_zip(tmp_path / "zips" / "1.zip", "cat/1.jpg", "dog/1.jpg")
+    write_zip(tmp_path / "zips" / "2.zip", "dog/2.jpg")
+    given = ["emu", "dog", "cat"]
+    unpack(sorted((tmp_path / "zips").iterdir()), tmp_path / "plain")
+    for path in (tmp_path / "zips", tmp_path / "plain", tmp_path / "zips" / "2.zip"):
+        dataset = ps.open(path, classes=given)
+        assert dataset.classes == given
+        assert names_by_key(dataset) == {key: key.split("/")[0] for key in dataset.keys}
+        assert pickle.loads(pickle.dumps(dataset)).classes == given
+    ps.pack(ps.open(tmp_path / "zips", classes=given), tmp_path / "out", format="tar", progress=False)
+    assert ps.open(tmp_path / "out", classes=given).classes == given
+    for wrong, message in ((["dog"], '"cat" is not among'), (["cat", "dog", "cat"], "twice")):
+        with pytest.raises(ps.Error, match=message):
+            ps.open(tmp_path / "zips", classes=wrong)
+    with pytest.raises(ps.Error, match="pack --classes"):
+        ps.open(tmp_path / "out", classes=["cat", "dog"])
+    done = subprocess.run(
+        [COMMAND, "info", tmp_path / "zips", "--source-classes", '["emu", "dog", "cat"]', "--json"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert json.loads(done.stdout)["classes"] == given
+
+
+def test_a_list_of_classes_must_fit_a_stored_one(tmp_path):
+    write_hdf5(tmp_path / "1.h5", [0, 1], ["cat", "dog"])
+    assert ps.open(tmp_path, classes=["cat", "dog"]).classes == ["cat", "dog"]
+    with pytest.raises(ps.Error, match="1.h5.*other names of classes"):
+        ps.open(tmp_path, classes=["dog", "cat"])
+    write_hdf5(tmp_path / "1.h5", [0, 1])
+    assert ps.open(tmp_path, classes=["cat", "dog"]).classes == ["cat", "dog"]
