@@ -130,12 +130,13 @@ class Metadata {
     const bool stands_out = kind != Kind::other && is_rare(kind, value);
     const std::string shown = std::to_string(number);
     if (number == others && others > 0 && (known || stands_out)) return "the number of the other values, " + shown;
-    if (!known || !stands_out) return {};
-    if (number == kNoNumber) return "a pickle beside values of another kind";
-    if (number > 1 && others % number == 0 && others / number <= kMostPerSample) {
+    if (!known) return {};
+    if (number != kNoNumber && number > 1 && others % number == 0 && others / number <= kMostPerSample) {
       found.counts_samples = true;
       return "the number of samples, " + shown;
     }
+    if (!stands_out) return {};
+    if (number == kNoNumber) return "a pickle beside values of another kind";
     return "a number, " + shown + ", beside values of another kind";
   }
 

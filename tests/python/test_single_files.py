@@ -85,6 +85,19 @@ def test_a_value_that_counts_photographs_is_no_sample(tmp_path):
     assert b"left out     length: the number of the other values, 3" in done.stdout
 
 
+@pytest.mark.parametrize("names", [("{}.jpg", "{}.cls"), ("image-{:05}", "label-{:05}")])
+def test_a_count_of_samples_beside_labels_is_no_sample(tmp_path, names):
+    with lmdb.open(str(tmp_path / "a.lmdb"), map_size=1 << 20) as environment, environment.begin(write=True) as values:
+        for i in range(5):
+            values.put(names[0].format(i).encode(), picture(i))
+            values.put(names[1].format(i).encode(), str(i % 2).encode())
+        values.put(b"length", b"5")
+    dataset = ps.open(tmp_path / "a.lmdb")
+    assert len(dataset) == 5 and "length" not in dataset.keys
+    done = subprocess.run([COMMAND, "info", tmp_path / "a.lmdb"], capture_output=True, check=True)
+    assert b"length: the number of samples, 5" in done.stdout
+
+
 def varint(number):
     out = b""
     while number > 127:
@@ -156,7 +169,15 @@ def client_fixture(tmp_path, monkeypatch):
 
 
 def test_names_that_look_like_patterns_are_opened_by_themselves(client, tmp_path):
-    for key in ("run[1]/1.tar", "run[1]/2.tar", "run{a}/1.tar", "run{a,b}/1.tar", "what?/a*.tar", "runa/1.tar", "run1/1.tar"):
+    for key in (
+        "run[1]/1.tar",
+        "run[1]/2.tar",
+        "run{a}/1.tar",
+        "run{a,b}/1.tar",
+        "what?/a*.tar",
+        "runa/1.tar",
+        "run1/1.tar",
+    ):
         client.put_object(Bucket="bucket", Key=key, Body=tar(**{f"{key[3:5]}x_txt": b"1", f"{key[-5]}y_txt": b"2"}))
         assert len(ps.open("s3://bucket/" + key)) == 2, key
     assert len(ps.open("s3://bucket/run[1]")) == 4
