@@ -147,6 +147,16 @@ void require_unreadable(const Dataset& dataset, LoaderOptions& options) {
       throw Error::invalid_argument("unreadable: the dataset has no sample " + double_quoted(key), here);
   }
   std::ranges::sort(options.unreadable);
+  std::vector<std::string_view> named;
+  for (std::uint64_t sample = 0; sample < dataset.size(); ++sample) {
+    if (is_unreadable(options, dataset.key(sample))) named.push_back(dataset.key(sample));
+  }
+  std::ranges::sort(named);
+  const auto twice = std::ranges::adjacent_find(named);
+  if (twice == named.end()) return;
+  throw Error::invalid_argument("unreadable: several samples have the key " + double_quoted(*twice) +
+                                    ", and some of them may be good; packed, the samples have keys of their own",
+                                here);
 }
 
 // Sizes that are multiplied later must not overflow.

@@ -8,6 +8,7 @@ import signal
 import threading
 import time
 
+import h5py
 import numpy as np
 import own_functions
 import penstock as ps
@@ -433,3 +434,12 @@ def test_an_error_of_the_program_is_raised_as_it_is_after_a_restore(folder):
     with restored(lambda: loader_of(dataset, on_batch=raises_once(0)), state) as loader:
         error = take(loader, [])
     assert type(error) is KeyError and error.args == ("once",)
+
+
+def test_a_key_that_several_samples_have_is_not_unreadable(tmp_path):
+    for shard in "ab":
+        with h5py.File(tmp_path / f"{shard}.h5", "w") as file:
+            file["__key__"] = np.array([b"0", b"1"])
+            file["x"] = np.arange(2.0)
+    with pytest.raises(ps.Error, match='several samples have the key "1"'):
+        ps.Loader(tmp_path, batch_size=2, fields={"x": ps.array.decode()}, on_error="mark", unreadable=["1"])
