@@ -54,7 +54,10 @@ struct Format {
   /// One more than before whenever index() makes another index of the same shard: earlier sidecars are then made again.
   std::uint8_t reader = 0;
 
-  /// As `index`, for options that OpenOptions::changes_index(). Null: they change nothing.
+  /// Whether the options change the index, which is then made at each open by `index_with`. Null: none does.
+  bool (*depends)(const OpenOptions& options) = nullptr;
+
+  /// As `index`, with options. Null where `depends` is.
   Index (*index_with)(const std::filesystem::path& shard, const std::filesystem::path& root, const OpenOptions& options,
                       const OpenProgress& progress) = nullptr;
 };

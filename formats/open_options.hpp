@@ -17,9 +17,10 @@ struct OpenOptions {
 
   /// Names of the classes; position = class index. Folders of classes are numbered by it. Empty: sorted names.
   std::vector<std::string> classes = {};
+  std::string rows = {};  ///< field with a row for each sample, in HDF5 and NPZ files; empty: found out
 
-  /// Whether some index depends on them. Such an index is made at each open.
-  bool changes_index() const { return !split.empty() || !split_names || !key.empty(); }
+  /// Whether they change the samples that a folder or ZIP archive of files has.
+  bool change_names() const { return !split.empty() || !split_names || !key.empty(); }
 
   friend bool operator==(const OpenOptions&, const OpenOptions&) = default;
 };
@@ -43,7 +44,9 @@ inline constexpr std::array kOpenOptions{
                &OpenOptions::split_names},
     OpenOption{"key", "--source-key", "Where keys of files end: last_dot or first_dot", &OpenOptions::key},
     OpenOption{"classes", "--source-classes", "Names of the classes in their order, as JSON: '[\"cat\", \"dog\"]'",
-               nullptr, nullptr, &OpenOptions::classes}};
+               nullptr, nullptr, &OpenOptions::classes},
+    OpenOption{"rows", "--source-rows", "Field with a row for each sample, if columns of HDF5 or NPZ files differ",
+               &OpenOptions::rows}};
 
 /// Sets the option. Throws Error: invalid_argument, for an unknown name, for a switch that is neither "true" nor
 /// "false", and for a list that is no array of texts.

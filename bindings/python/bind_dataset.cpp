@@ -292,14 +292,16 @@ void bind_dataset(nb::module_& module) {
       nb::sig("def open(path: str | os.PathLike | Dataset, *, progress: "
               "collections.abc.Callable[[int, int], object] | None = None, format: str | None = None, "
               "split: str | None = None, split_names: bool = True, key: str | None = None, "
-              "classes: collections.abc.Sequence[str] | None = None) -> Dataset"),
+              "classes: collections.abc.Sequence[str] | None = None, rows: str | None = None) -> Dataset"),
       "Opens a packed dataset, one that others packed (tar, LMDB, HDF5), or a folder of files.\n\n"
       "repr() of the result says how the path was read. If names allow two readings, an Error gives both and the\n"
       "option that decides.\n"
       "format: name of a format (\"tar\", ..., \"folder\").\n"
       "split: the sub-folder of that split (\"train\", \"val\", \"test\").\n"
       "split_names: False: folders named like splits are ordinary folders, or classes.\n"
-      "key: where keys of files end, \"last_dot\" or \"first_dot\".\n\n"
+      "key: where keys of files end, \"last_dot\" or \"first_dot\".\n"
+      "classes: names of the classes in their order; class folders are numbered by it, and may lack some.\n"
+      "rows: the field with a row for each sample, in HDF5 and NPZ files whose columns differ.\n\n"
       "An index is built and kept beside the data where there is none; `progress` is then called with (done,\n"
       "total). Raises Error: io, when the path cannot be read; invalid_argument, when nothing there is a\n"
       "dataset; corrupt, unsupported.");

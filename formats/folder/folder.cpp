@@ -110,6 +110,7 @@ constinit const Format kFolder{
     .write = nullptr,
     .watched = nothing_watched,
     .reader = 3,  // 1: files that are no media do not take labels away; 2: tables may be text; 3: dots in names
+    .depends = [](const OpenOptions& options) { return options.change_names(); },
     .index_with = index_folder_with};
 
 }  // namespace penstock

@@ -210,6 +210,13 @@ void add_rows(Hdf5Contents& contents, std::uint64_t count, IndexBuilder& builder
   if (progress) progress(count, count);
 }
 
+// The rows of a column that the options name.
+std::uint64_t rows_of(const Hdf5Contents& contents, const std::string& name) {
+  std::vector<ColumnSize> columns = sizes_of(contents.fields);
+  std::ranges::move(sizes_of(contents.nested), std::back_inserter(columns));
+  return rows_of_column(columns, name);
+}
+
 bool read_as_columns(const Hdf5Contents& contents) {
   const bool keyed = contents.keys && !contents.keys_are_field && !contents.nested.empty();
   if (contents.fields.empty()) return keyed || are_columns(contents.nested);
@@ -217,8 +224,9 @@ bool read_as_columns(const Hdf5Contents& contents) {
 }
 
 // Leaves the fields that are columns of the samples, in the order of their names. Returns the number of samples.
-std::uint64_t take_columns(Hdf5Contents& contents, std::vector<std::string>& warnings) {
-  const std::uint64_t count = count_samples(contents);
+std::uint64_t take_columns(Hdf5Contents& contents, const std::string& rows, std::vector<std::string>& warnings) {
+  const std::uint64_t count = rows.empty() ? count_samples(contents) : rows_of(contents, rows);
+  if (contents.keys && contents.keys->size() != count) contents.keys.reset();
   std::ranges::move(contents.nested, std::back_inserter(contents.fields));
   resolve_names(contents, count, warnings);
   leave_out_other_counts(contents, count);
@@ -227,12 +235,12 @@ std::uint64_t take_columns(Hdf5Contents& contents, std::vector<std::string>& war
   return count;
 }
 
-Index build(const Hdf5File& file, IndexBuilder builder, const OpenProgress& progress) {
+Index build(const Hdf5File& file, IndexBuilder builder, const std::string& rows, const OpenProgress& progress) {
   Hdf5Contents contents = read_hdf5_contents(file);
   nlohmann::json attributes = nlohmann::json::object();
-  if (read_as_columns(contents)) {
+  if (!rows.empty() || read_as_columns(contents)) {
     std::vector<std::string> warnings;
-    const std::uint64_t count = take_columns(contents, warnings);
+    const std::uint64_t count = take_columns(contents, rows, warnings);
     spend_for_index(file, contents, count);
     require_row_limit(count, contents.fields.size(), file.size());
     if (nlohmann::json costs = costs_of(contents); !costs.empty()) attributes["costs"] = std::move(costs);
@@ -257,13 +265,14 @@ Index build(const Hdf5File& file, IndexBuilder builder, const OpenProgress& prog
   return std::move(builder).finish();
 }
 
-Index index_hdf5(const fs::path& shard, const fs::path& root, const OpenProgress& progress) {
+Index index_hdf5_with(const fs::path& shard, const fs::path& root, const OpenOptions& options,
+                      const OpenProgress& progress) {
   const ErrorContext where{.shard = shard.string()};
   try {
     const Hdf5File file(shard);
     IndexBuilder builder;
     builder.add_file({indexed_path(shard, root), file.size(), hdf5_stamp(shard)});
-    return build(file, std::move(builder), progress);
+    return build(file, std::move(builder), options.rows, progress);
   } catch (const Error& error) {
     throw error.in(where);
   } catch (const std::bad_alloc&) {
@@ -271,6 +280,10 @@ Index index_hdf5(const fs::path& shard, const fs::path& root, const OpenProgress
   } catch (const std::length_error&) {
     throw Error::resource("no memory for the index", where);
   }
+}
+
+Index index_hdf5(const fs::path& shard, const fs::path& root, const OpenProgress& progress) {
+  return index_hdf5_with(shard, root, {}, progress);
 }
 
 }  // namespace
@@ -282,6 +295,8 @@ constinit const Format kHdf5{.name = "hdf5",
                              .stamp = hdf5_stamp,
                              .write = write_hdf5,
                              .room = hdf5_room,
-                             .reader = 4};  // 4: evidence decides the columns; all values of a field have one type
+                             .reader = 4,  // 4: evidence decides the columns; all values of a field have one type
+                             .depends = [](const OpenOptions& options) { return !options.rows.empty(); },
+                             .index_with = index_hdf5_with};
 
 }  // namespace penstock

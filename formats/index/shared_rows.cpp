@@ -150,7 +150,15 @@ std::uint64_t shared_rows(std::span<const ColumnSize> columns, const std::string
   if (columns.empty()) return 0;
   if (const auto rows = rows_by_evidence(columns)) return *rows;
   throw Error::unsupported("its columns differ in their number of rows, and nothing says which are the samples (" +
-                           list_of(by_rows(columns)) + "): " + remedy);
+                           list_of(by_rows(columns)) + "): " + remedy + ", or open with rows= (the command: " +
+                           "--source-rows) and the name of one of these columns");
+}
+
+std::uint64_t rows_of_column(std::span<const ColumnSize> columns, std::string_view name) {
+  const auto found = std::ranges::find(columns, name, &ColumnSize::name);
+  if (found != columns.end()) return found->rows;
+  throw Error::invalid_argument("there is no column " + double_quoted(name) + " that rows= could name (" +
+                                list_of(by_rows(columns)) + ")");
 }
 
 bool names_split(std::string_view name) {

@@ -38,6 +38,9 @@ std::optional<std::uint64_t> rows_by_evidence(std::span<const ColumnSize> column
 /// The same. Throws Error: unsupported, with all numbers and the names of their columns, and with `remedy`.
 std::uint64_t shared_rows(std::span<const ColumnSize> columns, const std::string& remedy);
 
+/// The rows of the column of that name. Throws Error: invalid_argument, with the names of all columns, without one.
+std::uint64_t rows_of_column(std::span<const ColumnSize> columns, std::string_view name);
+
 /// Whether the name contains a word for a part of the samples: train, test, validation and the like.
 bool names_split(std::string_view name);
 

@@ -94,7 +94,7 @@ Index made_and_kept(const Format& format, const fs::path& shard, const fs::path&
 StoredIndex stored_index(const Format& format, const fs::path& shard, const OpenOptions& options,
                          const OpenProgress& progress) {
   const std::vector<fs::path> watched = format.watched == nullptr ? std::vector{shard} : format.watched(shard);
-  const bool usual = format.index_with == nullptr || !options.changes_index();
+  const bool usual = format.depends == nullptr || !format.depends(options);
   const std::optional<KeptHeader> header = usual ? header_of(format, watched) : std::nullopt;
   const fs::path place = place_in_index_folder(shard, kSidecarEnding);
   const auto look = [&]() -> std::optional<Index> {

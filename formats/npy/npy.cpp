@@ -96,7 +96,8 @@ Array compressed_member(HeaderWindow& file, const ZipEntry& entry) {
 
 class NpyIndexer {
  public:
-  NpyIndexer(const fs::path& shard, const fs::path& root) : file_(shard, indexed_path(shard, root)) {}
+  NpyIndexer(const fs::path& shard, const fs::path& root, std::string rows)
+      : file_(shard, indexed_path(shard, root)), rows_(std::move(rows)) {}
 
   Index index() {
     const std::span<const std::byte> first = file_.read(0, std::min<std::uint64_t>(file_.size(), 4));
@@ -152,7 +153,8 @@ class NpyIndexer {
     for (const Array& array : arrays_) columns.push_back(array.size());
     std::uint64_t count = 0;
     try {
-      count = shared_rows(columns, "save the arrays of the samples to a separate file");
+      count = rows_.empty() ? shared_rows(columns, "save the arrays of the samples to a separate file")
+                            : rows_of_column(columns, rows_);
     } catch (const Error& error) {
       throw error.in({.shard = file_.shard()});
     }
@@ -191,13 +193,18 @@ class NpyIndexer {
   }
 
   HeaderWindow file_;
+  const std::string rows_;  // OpenOptions::rows
   IndexBuilder builder_;
   std::vector<Array> arrays_;
   std::map<std::string, std::string> left_out_;
 };
 
-Index index_npy(const fs::path& shard, const fs::path& root, const OpenProgress&) {
-  return NpyIndexer(shard, root).index();
+Index index_npy_with(const fs::path& shard, const fs::path& root, const OpenOptions& options, const OpenProgress&) {
+  return NpyIndexer(shard, root, options.rows).index();
+}
+
+Index index_npy(const fs::path& shard, const fs::path& root, const OpenProgress& progress) {
+  return index_npy_with(shard, root, {}, progress);
 }
 
 // What an array alone tells costs no more to read again.
@@ -222,6 +229,8 @@ constinit const Format kNpy{.name = "npy",
                             .stamp = probe_stamp,
                             .write = nullptr,
                             .proves = npy_proves,
-                            .reader = 1};  // 1: evidence decides which arrays are rows
+                            .reader = 1,  // 1: evidence decides which arrays are rows
+                            .depends = [](const OpenOptions& options) { return !options.rows.empty(); },
+                            .index_with = index_npy_with};
 
 }  // namespace penstock

@@ -111,6 +111,7 @@ constinit const Format kZip{.name = "zip",
                             .room = zip_room,
                             .proves = zip_proves,
                             .reader = 1,  // dots in names, names of splits
+                            .depends = [](const OpenOptions& options) { return options.change_names(); },
                             .index_with = index_zip_with};
 
 }  // namespace penstock

@@ -84,7 +84,7 @@ TEST_CASE("a training split decides where it has the larger number of rows") {
 TEST_CASE("without evidence the numbers of rows are an error that lists them with their columns") {
   CHECK(refusal({column("a", {10, 20}, 4), column("b", {30, 20}, 4)}) ==
         "its columns differ in their number of rows, and nothing says which are the samples (30 rows: b; 10 rows: a): "
-        "do that");
+        "do that, or open with rows= (the command: --source-rows) and the name of one of these columns");
   CHECK(refusal({column("image", {200, 400}), column("palette", {256, 3})}).starts_with("its columns differ"));
   // Most columns, but hardly any of the bytes.
   CHECK(refusal({column("depth", {20, 32, 32}), column("K", {4, 4}), column("a", {4}), column("b", {4})})

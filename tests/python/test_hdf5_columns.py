@@ -2,6 +2,7 @@
 
 import json
 import os
+import pickle
 import subprocess
 import warnings
 
@@ -45,7 +46,12 @@ def names(dataset):
 
 STATISTICS = {
     "channels": {"mean": np.zeros(3), "std": np.ones(3), "size": np.array([8, 6, 3])},
-    "broadcast": {"mean": np.zeros((1, 1, 3)), "std": np.ones((3, 1, 1)), "min": np.zeros((1, 3)), "max": np.zeros((1, 3))},
+    "broadcast": {
+        "mean": np.zeros((1, 1, 3)),
+        "std": np.ones((3, 1, 1)),
+        "min": np.zeros((1, 3)),
+        "max": np.zeros((1, 3)),
+    },
     "mean image": {"mean": np.zeros((8, 6, 3), np.uint8), "std": np.zeros((8, 6, 3), np.uint8), "rows": np.arange(8)},
     "axes": {"y": np.arange(8), "x": np.arange(6), "mask": np.zeros((8, 6), bool), "channel": np.arange(3)},
     "shape": {"shape": np.array([20, 8, 6, 3]), "dims": np.array([8, 6, 3]), "seed": np.array([7])},
@@ -73,7 +79,13 @@ def test_numbers_of_rows_without_evidence_are_an_error_that_lists_them(tmp_path,
 
 
 def test_a_training_split_is_read_and_the_others_are_left_out(tmp_path):
-    path = npz(tmp_path / "a.npz", x_train=np.zeros((6, 4, 4)), y_train=np.arange(6), x_test=np.zeros((5, 4, 4)), y_test=np.arange(5))
+    path = npz(
+        tmp_path / "a.npz",
+        x_train=np.zeros((6, 4, 4)),
+        y_train=np.arange(6),
+        x_test=np.zeros((5, 4, 4)),
+        y_test=np.arange(5),
+    )
     assert names(ps.open(path)) == ["x_train", "y_train"]
     assert set(left_out(path)) == {"x_test", "y_test"}
 
@@ -104,7 +116,11 @@ def test_columns_in_groups_are_fields_named_by_their_paths(tmp_path):
 
 LAYOUTS = {
     "one group": {"set/features": np.ones((20, 5), np.float32), "set/target": np.ones(20, np.float32)},
-    "deep": {"a/b/c/images": IMAGES, "a/b/d/labels": LABELS, "e/names": np.array([f"n{i}".encode() for i in range(20)])},
+    "deep": {
+        "a/b/c/images": IMAGES,
+        "a/b/d/labels": LABELS,
+        "e/names": np.array([f"n{i}".encode() for i in range(20)]),
+    },
     "masks": {"data/images": IMAGES, "data/masks": np.zeros((20, 8, 6), np.uint8)},
     "masks of bool": {"data/images": IMAGES, "data/masks": np.zeros((20, 8, 6), bool)},
     "splits": {"train/x": IMAGES, "train/y": LABELS, "test/x": IMAGES[:9], "test/y": LABELS[:9]},
@@ -143,8 +159,13 @@ def test_a_dataset_for_each_sample_stays_one(tmp_path, layout):
 
 
 def test_maps_of_one_image_are_no_columns(tmp_path):
-    path = h5(tmp_path / "a.h5", **{"scan/rgb": np.zeros((8, 6, 3), np.uint8), "scan/depth": np.zeros((8, 6), np.float32)})
-    with pytest.raises(ps.Error, match="values of different types; groups are read as a dataset for each sample, not as columns"):
+    path = h5(
+        tmp_path / "a.h5", **{"scan/rgb": np.zeros((8, 6, 3), np.uint8), "scan/depth": np.zeros((8, 6), np.float32)}
+    )
+    with pytest.raises(
+        ps.Error,
+        match=r"values of different types: float32 \(.*; groups are read as a dataset for each sample, not as columns",
+    ):
         ps.open(path)
 
 
@@ -174,8 +195,16 @@ def test_texts_called_like_class_names_are_a_column_where_each_sample_has_one(tm
     texts = np.array([b"cat", b"dog", b"cat"])
     for name in ("categories", "label_names", "classes", "class_names"):
         assert seen(images=IMAGES[:3], **{name: texts}) == (sorted([name, "images"]), [], [])
-    assert seen(images=IMAGES[:3], categories=texts, classes=np.array([b"cat", b"dog"])) == (["categories", "images"], ["cat", "dog"], [])
-    assert seen(images=IMAGES, labels=LABELS, list_classes=np.array([b"cat", b"dog"])) == (["images", "labels"], ["cat", "dog"], [])
+    assert seen(images=IMAGES[:3], categories=texts, classes=np.array([b"cat", b"dog"])) == (
+        ["categories", "images"],
+        ["cat", "dog"],
+        [],
+    )
+    assert seen(images=IMAGES, labels=LABELS, list_classes=np.array([b"cat", b"dog"])) == (
+        ["images", "labels"],
+        ["cat", "dog"],
+        [],
+    )
     assert seen(images=IMAGES, classes=np.array([b"crane", b"cat", b"crane"]))[1] == ["crane", "cat", "crane"]
     # As many different texts as samples: names of classes if there are labels. Either is told.
     texts = np.array([b"cat", b"dog", b"owl"])
@@ -217,3 +246,32 @@ def test_an_error_for_a_field_that_is_not_there_says_why_it_was_left_out(tmp_pat
         rows(tmp_path / "shards", "x")
     with pytest.raises(KeyError, match=r"virtual.*\(in b.h5\)"):
         ps.open(tmp_path / "shards")[4]["x"]  # pylint: disable=expression-not-assigned
+
+
+@pytest.mark.parametrize("ending", ["h5", "npz"])
+def test_a_named_column_decides_how_many_rows_the_samples_have(tmp_path, ending):
+    path = tmp_path / f"a.{ending}"
+    columns = {"one": np.arange(10), "two": np.arange(30.0), "also": np.arange(10) * 2}
+    columns["pair"] = np.zeros((30, 2))
+    if ending == "npz":
+        np.savez(path, **columns)
+    else:
+        with h5py.File(path, "w") as file:
+            for name, column in columns.items():
+                file[name] = column
+    with pytest.raises(ps.Error, match="rows="):
+        ps.open(path)
+    for name, count, fields in (("one", 10, ["also", "one"]), ("two", 30, ["pair", "two"])):
+        dataset = ps.open(path, rows=name)
+        assert len(dataset) == count and sorted(field.name for field in dataset.fields) == fields
+        assert len(pickle.loads(pickle.dumps(dataset))) == count
+        with ps.Loader(dataset, batch_size=count, fields={name: ps.array.decode("float32")}) as loader:
+            assert np.asarray(next(iter(loader))[name]).ravel().tolist() == columns[name].tolist()
+    with pytest.raises(ps.Error, match='no column "three"'):
+        ps.open(path, rows="three")
+
+
+def test_rows_are_for_files_of_columns(tmp_path):
+    (tmp_path / "a.txt").write_text("x")
+    with pytest.raises(ps.Error, match="rows= is for HDF5"):
+        ps.open(tmp_path, rows="txt")

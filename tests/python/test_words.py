@@ -383,7 +383,7 @@ def test_signatures_can_be_asked_for():
     assert defaults["batch_size"] == 64 and defaults["on_batch"] is None and defaults["last"] == "keep"
     assert (
         str(inspect.signature(ps.open))
-        == "(path, *, progress=None, format=None, split=None, split_names=True, key=None)"
+        == "(path, *, progress=None, format=None, split=None, split_names=True, key=None, classes=None, rows=None)"
     )
     assert str(inspect.signature(ps.mixup)) == "(alpha=1.0, *, classes)"
 
