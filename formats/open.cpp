@@ -144,8 +144,7 @@ Dataset::Shard shard_of_store(const Format& format, const fs::path& file, std::s
           .root = root_of(file),
           .name = std::move(name),
           .pins = std::move(pins),
-          .objects = std::move(stored.objects),
-          .options = kept(options)};
+          .objects = std::move(stored.objects)};
 }
 
 Dataset::Shard open_shard(const Format& format, const fs::path& path, const fs::path& file, const OpenOptions& options,
@@ -153,15 +152,11 @@ Dataset::Shard open_shard(const Format& format, const fs::path& path, const fs::
   std::string name = name_of(file, path);
   try {
     if (is_address(file)) return shard_of_store(format, file, name, options, progress);
-    const bool usual = format.index_with == nullptr || !options.changes_index();
+    const bool usual = format.depends == nullptr || !format.depends(options);
     ProvenIndex proven =
         usual ? sidecar_index(format, file, progress) : index_with_options(format, file, options, progress);
     auto pins = proven.pins(format, file);
-    return {.index = std::move(proven.index),
-            .root = root_of(file),
-            .name = name,
-            .pins = std::move(pins),
-            .options = kept(options)};
+    return {.index = std::move(proven.index), .root = root_of(file), .name = name, .pins = std::move(pins)};
   } catch (const Stopped&) {
     throw;
   } catch (...) {
@@ -192,8 +187,11 @@ std::vector<Dataset::Shard> open_stored_shards(const Format& format, const fs::p
   return shards;
 }
 
+// `asked`: the options by which `path` is opened again; those of its files are `options`.
 Dataset open_foreign(const Format& format, const fs::path& path, const std::vector<fs::path>& files,
-                     const OpenOptions& options, const OpenProgress& progress) {
+                     const OpenOptions& options, const OpenProgress& progress, const OpenOptions& asked) {
+  if (!options.rows.empty() && format.name != kHdf5.name && format.name != kNpy.name)
+    refuse(path, "has no columns: rows= is for HDF5 and NPZ files");
   std::vector<Dataset::Shard> shards;
   if (files.size() > 1 && std::ranges::all_of(files, is_address)) {
     expect_places(files);
@@ -201,9 +199,15 @@ Dataset open_foreign(const Format& format, const fs::path& path, const std::vect
   } else {
     for (const fs::path& file : files) shards.push_back(open_shard(format, path, file, options, progress));
   }
+  for (Dataset::Shard& shard : shards) shard.options = kept(asked);
   std::string attributes(shards.front().index.attributes());
   std::vector<std::string> classes = share_classes(shards, options.classes);
   return Dataset(path, std::string(format.name), std::move(shards), std::move(classes), false, std::move(attributes));
+}
+
+Dataset open_foreign(const Format& format, const fs::path& path, const std::vector<fs::path>& files,
+                     const OpenOptions& options, const OpenProgress& progress) {
+  return open_foreign(format, path, files, options, progress, options);
 }
 
 struct Found {
@@ -227,7 +231,8 @@ std::vector<Found> shards_at(const fs::path& path, const Format* only = nullptr)
     if (format.name == kFolder.name || (only != nullptr && only->name != format.name)) continue;
     std::vector<fs::path> shards = format.find_shards(path);
     if (!shards.empty()) found.push_back({&format, std::move(shards)});
-    if (!found.empty() && !is_folder(path)) break;  // the first format that recognises a file has it
+    // The first format that recognises a file has it, and so where nothing can be listed.
+    if (!found.empty() && (lists_nothing(path) || !is_folder(path))) break;
   }
   return found;
 }
@@ -353,34 +358,45 @@ std::vector<std::string> folders_in(const fs::path& place) {
   return names;
 }
 
-// "train.h5" -> "train"
-std::string split_of_shard(const fs::path& shard) {
-  const std::string name = shard.filename().string();
-  return name.substr(0, name.find('.'));
-}
+// What a split consists of: a folder, or shards that are named like it.
+struct SplitPlaces {
+  const Format* format = nullptr;  // of the shards
+  std::vector<fs::path> places;
+};
 
-// Folders, and shards that are named like a split.
-std::map<std::string, fs::path> places_of_splits(const fs::path& place) {
-  std::map<std::string, fs::path> places;
-  for (const std::string& name : folders_in(place)) places.emplace(name, place / name);
-  for (const Found& found : shards_at(place)) {
+std::map<std::string, SplitPlaces> places_of_splits(const fs::path& place, const Format* only) {
+  std::map<std::string, SplitPlaces> splits;
+  for (const std::string& name : folders_in(place)) splits[name].places.push_back(place / name);
+  for (const Found& found : shards_at(place, only)) {
     for (const fs::path& shard : found.shards) {
-      if (is_split_name(split_of_shard(shard))) places.emplace(split_of_shard(shard), shard);
+      const std::string name = split_in_name(shard.filename().string());
+      if (name.empty()) continue;
+      SplitPlaces& split = splits[name];
+      if (!split.places.empty() && split.format != found.format)
+        refuse(place, "holds the split " + double_quoted(name) + " as " +
+                          double_quoted(name_of(split.places[0], place)) + " and as " +
+                          double_quoted(name_of(shard, place)) + ": open one of them");
+      split.format = found.format;
+      split.places.push_back(shard);
     }
   }
-  return places;
+  return splits;
 }
 
-// Returns the place of the split in the options, or `place` without one. A ZIP archive finds it among its entries.
-fs::path place_of_split(const fs::path& place, OpenOptions& options) {
-  if (options.split.empty() || (is_zip(place) && is_file(place))) return place;
-  const std::string split = std::exchange(options.split, {});
-  if (lists_nothing(place)) return place / split;
+// What the split in the options consists of; nothing where a ZIP archive finds it among its entries.
+std::optional<SplitPlaces> find_split(const fs::path& place, const OpenOptions& options) {
+  if (options.split.empty() || (is_zip(place) && is_file(place))) return std::nullopt;
+  if (lists_nothing(place)) return SplitPlaces{.places = {place / options.split}};
   if (!is_folder(place)) refuse_split(place);
-  const std::map<std::string, fs::path> places = places_of_splits(place);
+  std::map<std::string, SplitPlaces> splits = places_of_splits(place, format_of(options, place));
   std::vector<std::string> names;
-  for (const auto& [name, ignored] : places) names.push_back(name);
-  return places.at(split_among(names, split));
+  for (const auto& [name, ignored] : splits) names.push_back(name);
+  return std::move(splits.at(split_among(names, options.split)));
+}
+
+OpenOptions without_split(OpenOptions options) {
+  options.split.clear();
+  return options;
 }
 
 void refuse_splits(const fs::path& place, const OpenOptions& options) {
@@ -389,12 +405,12 @@ void refuse_splits(const fs::path& place, const OpenOptions& options) {
   if (are_split_names(names)) throw Error::invalid_argument(splits_refusal(place.string(), names));
 }
 
-// train.h5 and test.h5 of one folder.
+// Shards of train and of test in one folder.
 void refuse_shards_of_splits(const fs::path& place, const Found& found, const OpenOptions& options) {
-  if (!options.split_names || found.shards.size() < 2) return;
+  if (!options.split_names) return;
   std::vector<std::string> names;
-  for (const fs::path& shard : found.shards) names.push_back(split_of_shard(shard));
-  if (are_split_names(names)) throw Error::invalid_argument(splits_refusal(place.string(), names));
+  for (const fs::path& shard : found.shards) names.push_back(split_in_name(shard.filename().string()));
+  if (are_several_splits(names)) throw Error::invalid_argument(splits_refusal(place.string(), names));
 }
 
 void require_format(const Dataset& dataset, const OpenOptions& options) {
@@ -407,7 +423,7 @@ void require_format(const Dataset& dataset, const OpenOptions& options) {
 }
 
 // `given` is what the user wrote, of which `address` is what may be shown.
-Dataset open_address(const fs::path& given, const fs::path& address, OpenOptions options,
+Dataset open_address(const fs::path& given, const fs::path& address, const OpenOptions& options,
                      const OpenProgress& progress) {
   if (is_pattern_of_places(address)) {
     std::vector<fs::path> files = expand_places(given);
@@ -420,9 +436,10 @@ Dataset open_address(const fs::path& given, const fs::path& address, OpenOptions
     require_format(dataset, options);
     return dataset;
   }
-  if (!options.split.empty()) {
-    const fs::path place = place_of_split(address, options);
-    if (place != address) return open_address(place, place, options, progress);
+  if (const auto split = find_split(address, options)) {
+    const fs::path& first = split->places.front();
+    if (split->places.size() == 1) return open_address(first, first, without_split(options), progress);
+    return open_foreign(*split->format, address, split->places, without_split(options), progress, options);
   }
   require_finished(address);
   if (const auto found = shards_of_one_format(address, format_of(options, address))) {
@@ -484,7 +501,7 @@ Dataset open_folder_of_files(const fs::path& path, const OpenOptions& options, c
   return open_foreign(*format_named(kFolder.name), path, folder, options, progress);
 }
 
-Dataset open_any(const fs::path& given, OpenOptions options, const OpenProgress& progress) {
+Dataset open_any(const fs::path& given, const OpenOptions& options, const OpenProgress& progress) {
   if (is_pattern_of_places(given)) {
     std::vector<fs::path> files = expand_pattern(given.native());
     std::erase_if(files, is_own);
@@ -499,9 +516,9 @@ Dataset open_any(const fs::path& given, OpenOptions options, const OpenProgress&
     require_format(dataset, options);
     return dataset;
   }
-  if (!options.split.empty()) {
-    const fs::path place = place_of_split(given, options);
-    if (place != given) return open_any(place, options, progress);
+  if (const auto split = find_split(given, options)) {
+    if (split->places.size() == 1) return open_any(split->places.front(), without_split(options), progress);
+    return open_foreign(*split->format, given, split->places, without_split(options), progress, options);
   }
   const Format* const only = format_of(options, given);
   const bool folder = only != nullptr && only->name == kFolder.name;

@@ -26,10 +26,20 @@ constexpr std::array<SplitName, 9> kSplits{{{"train", 0},
                                             {"eval", 2}}};
 constexpr int kNoSplit = -1;
 
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+std::string lower(std::string_view name) {
+  std::string text(name);
+  std::ranges::transform(text, text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return text;
+}
+
 int kind_of(std::string_view name) {
-  std::string lower(name);
-  std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  const auto* found = std::ranges::find(kSplits, lower, &SplitName::name);
+  constexpr std::size_t kYear = 4;  // train2017
+  if (name.size() > kYear && std::ranges::all_of(name.substr(name.size() - kYear), is_digit)) name.remove_suffix(kYear);
+  const auto* found = std::ranges::find(kSplits, lower(name), &SplitName::name);
   return found == kSplits.end() ? kNoSplit : found->kind;
 }
 
@@ -44,6 +54,26 @@ std::string listed(const std::vector<std::string>& names) {
 
 bool is_split_name(std::string_view name) {
   return kind_of(name) != kNoSplit;
+}
+
+std::string split_in_name(std::string_view name) {
+  std::string split;
+  for (std::size_t begin = 0; begin < name.size();) {
+    const auto end = std::find_if_not(name.begin() + static_cast<std::ptrdiff_t>(begin), name.end(),
+                                      [](unsigned char c) { return std::isalnum(c) != 0; });
+    const std::string_view word = name.substr(begin, static_cast<std::size_t>(end - name.begin()) - begin);
+    if (is_split_name(word)) {
+      if (!split.empty()) return {};
+      split = lower(word);
+    }
+    begin += word.size() + 1;
+  }
+  return split;
+}
+
+bool are_several_splits(const std::vector<std::string>& names) {
+  return are_split_names(names) &&
+         std::ranges::any_of(names, [&](const std::string& name) { return kind_of(name) != kind_of(names.front()); });
 }
 
 bool are_split_names(const std::vector<std::string>& names) {
@@ -67,6 +97,7 @@ std::string split_among(const std::vector<std::string>& names, std::string_view 
 
 std::string splits_refusal(const std::string& place, std::vector<std::string> names) {
   std::ranges::sort(names);
+  names.erase(std::unique(names.begin(), names.end()), names.end());
   std::string calls;
   for (const std::string& name : names)
     calls += (calls.empty() ? "" : ", ") + ("ps.open(" + double_quoted(place) + ", split=" + double_quoted(name) + ")");

@@ -153,7 +153,17 @@ def test_arrays_and_sounds_beside_a_shard_are_samples_too(tmp_path):
 def test_notes_beside_shards_stay_fine(tmp_path):
     top = tar(tmp_path / "train-000.tar").parent
     tar(top / "train-001.tar")
-    for name in ("README.md", "LICENSE", "a.json", "b.json", "x.txt", "labels.csv", "x.parquet", "last.pth", "best.pth"):
+    for name in (
+        "README.md",
+        "LICENSE",
+        "a.json",
+        "b.json",
+        "x.txt",
+        "labels.csv",
+        "x.parquet",
+        "last.pth",
+        "best.pth",
+    ):
         put(top / name, "text")
     put(top / "meta" / "1.json", "{}")
     put(top / "mean.npy", "one array is no set of samples")
@@ -253,6 +263,38 @@ def test_shards_named_like_splits_are_not_opened_together(tmp_path, make, ending
     alone = make(tmp_path / "alone" / ("train" + ending)).parent
     make(alone / ("extra" + ending))
     ps.open(alone)
+
+
+@pytest.mark.parametrize(
+    "train, test",
+    [
+        (["train-000.tar", "train-001.tar"], ["val-000.tar"]),
+        (["train-00000-of-00002.tar", "train-00001-of-00002.tar"], ["validation-00000-of-00001.tar"]),
+        (["mnist_train_0.tar", "mnist_train_1.tar"], ["mnist_test_0.tar"]),
+        (["train2017.tar"], ["val2017.tar"]),
+        (["x.TRAIN.tar", "y.train.tar"], ["x.Test.tar"]),
+    ],
+)
+def test_numbered_shards_of_splits_are_not_opened_together(tmp_path, train, test):
+    for name in train + test:
+        tar(tmp_path / name, *[f"{name.replace('.', '-')}-{i}.jpg" for i in range(3)])
+    message = refusal(tmp_path)
+    assert message.count("split=") >= 2 and "split_names=False" in message
+    assert len(ps.open(tmp_path, split_names=False)) == 3 * len(train + test)
+    opened = ps.open(tmp_path, split="train" if train[0] != "train2017.tar" else "train2017")
+    assert len(opened) == 3 * len(train) and all("train" in key.lower() for key in opened.keys)
+    again = pickle.loads(pickle.dumps(opened))
+    assert again.keys == opened.keys
+    only = tmp_path / "only"
+    only.mkdir()
+    for name in train:
+        (tmp_path / name).rename(only / name)
+    assert len(ps.open(only)) == 3 * len(train)
+
+
+def test_folders_of_splits_with_a_year(tmp_path):
+    assert "split" in refusal(files(tmp_path / "coco", "train2017/1.jpg", "val2017/2.jpg"))
+    assert ps.open(files(tmp_path / "other", "train20/1.jpg", "val20/2.jpg")).classes == ["train20", "val20"]
 
 
 def test_splits_below_other_folders_are_as_before(tmp_path):
