@@ -358,7 +358,7 @@ std::vector<std::string> folders_in(const fs::path& place) {
   return names;
 }
 
-// What a split consists of: a folder, or shards that are named like it.
+// A split: its folder, or the shards whose names contain its name.
 struct SplitPlaces {
   const Format* format = nullptr;  // of the shards
   std::vector<fs::path> places;
@@ -383,7 +383,7 @@ std::map<std::string, SplitPlaces> places_of_splits(const fs::path& place, const
   return splits;
 }
 
-// What the split in the options consists of; nothing where a ZIP archive finds it among its entries.
+// Returns the split that the options name. Returns nothing for a ZIP archive, which looks among its entries.
 std::optional<SplitPlaces> find_split(const fs::path& place, const OpenOptions& options) {
   if (options.split.empty() || (is_zip(place) && is_file(place))) return std::nullopt;
   if (lists_nothing(place)) return SplitPlaces{.places = {place / options.split}};

@@ -91,6 +91,10 @@ class Decision {
       if (names_[*name.host].has_words()) continue;
       name.field = true;
       if (is_note(name)) continue;
+      if (would_be_class_folders() && has_one_extension()) {
+        refuse(name, names_[*name.host],
+               "is it a field of that sample, or another sample with the label of its folder?");
+      }
       if (stems_of[words_of(name)].size() > 1) continue;
       if (looks_like_sample(name) || (would_be_class_folders() && !is_only_sample(name))) {
         refuse(name, names_[*name.host], "is it a field of that sample, or another sample?");
@@ -127,6 +131,19 @@ class Decision {
       });
     }
     return *class_folders_;
+  }
+
+  // As photographs in class folders have it; fields mostly differ from each other: 0001.jpg and 0001.seg.png.
+  bool has_one_extension() {
+    if (!one_extension_) {
+      const Name* first = nullptr;
+      one_extension_ = std::ranges::all_of(names_, [&](const Name& name) {
+        if (is_note(name)) return true;
+        if (first == nullptr) first = &name;
+        return name.extension() == first->extension();
+      });
+    }
+    return *one_extension_;
   }
 
   // The words that no file without words explains: all of them are decided alike.
@@ -210,7 +227,7 @@ class Decision {
   std::vector<Name> names_;
   std::unordered_map<std::string_view, std::vector<std::size_t>> files_of_;  // by stem
   std::unordered_set<std::string_view> media_roots_;
-  std::optional<bool> class_folders_;
+  std::optional<bool> class_folders_, one_extension_;
 };
 
 }  // namespace

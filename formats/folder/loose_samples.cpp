@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cctype>
 #include <map>
+#include <optional>
 #include <set>
 #include <string_view>
 
@@ -19,11 +20,13 @@ bool is_checkpoint(std::string_view extension) {
   return extension == "pt" || extension == "pth";
 }
 
-bool may_be_sample(std::string_view extension) {
+// The kind of value that a file with the extension may be; nothing for files that are no samples.
+std::optional<ValueKind> kind_of_sample(std::string_view extension) {
   const Encoding* encoding = encoding_with_extension(extension);
-  if (encoding == nullptr || is_checkpoint(extension)) return false;
+  if (encoding == nullptr || is_checkpoint(extension)) return std::nullopt;
   const bool sound = encoding->kind == ValueKind::other && !encoding->magic.empty();
-  return encoding->media || sound;
+  if (!encoding->media && !sound) return std::nullopt;
+  return encoding->kind;
 }
 
 std::string lower_extension(std::string_view path) {
@@ -38,15 +41,16 @@ std::string lower_extension(std::string_view path) {
 std::vector<std::string> loose_samples(const fs::path& folder, const std::vector<fs::path>& shards) {
   std::set<std::string, std::less<>> stems;
   for (const fs::path& shard : shards) stems.insert(shard.stem().string());
-  std::map<std::string, std::string> first;  // by extension
+  std::map<ValueKind, std::string> first;
   std::vector<std::string> two;
   FolderVisitor visitor;
   visitor.file = [&](std::string_view path, std::uint64_t) {
     const std::string extension = lower_extension(path);
-    if (!may_be_sample(extension)) return;
+    const std::optional<ValueKind> kind = kind_of_sample(extension);
+    if (!kind) return;
     const std::string_view stem = path.substr(0, path.size() - extension.size() - 1);
     if (stems.contains(stem)) return;
-    const auto [known, added] = first.emplace(extension, path);
+    const auto [known, added] = first.emplace(*kind, path);
     if (!added && two.empty()) two = {known->second, std::string(path)};
   };
   visitor.done = [&] { return !two.empty(); };

@@ -7,7 +7,7 @@
 
 namespace penstock {
 
-/// Two files of one extension below `folder` that hold an image, a cloud, an array or a sound, as paths relative to it;
+/// Two files of one kind below `folder`, images, clouds, arrays or sounds, as paths relative to it;
 /// empty where there are none. A single file is not a set of samples, and a file with the stem of a shard describes
 /// that shard. Skips files that it cannot read.
 std::vector<std::string> loose_samples(const std::filesystem::path& folder,

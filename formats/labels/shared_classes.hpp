@@ -19,8 +19,8 @@ namespace penstock {
 ///
 /// `wanted`: these names in this order instead (OpenOptions::classes). Folders may lack some of them.
 ///
-/// Throws Error: invalid_argument, naming both shards, where stored lists differ; naming the shard, where it has a
-/// class that is not among `wanted`, or stores another list; what reading penstock.json throws.
+/// Throws Error: invalid_argument, naming both shards, if stored lists differ; invalid_argument, naming the shard, if
+/// it has a class that is not in `wanted`, or stores another list. Throws all Errors of reading penstock.json.
 std::vector<std::string> share_classes(std::vector<Dataset::Shard>& shards,
                                        const std::vector<std::string>& wanted = {});
 

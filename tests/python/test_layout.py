@@ -128,7 +128,9 @@ def test_a_folder_of_packed_datasets_names_one(tmp_path):
 @pytest.mark.parametrize("shard", [tar, h5])
 def test_one_stray_shard_does_not_decide_what_a_folder_is(tmp_path, shard):
     name, own = ("notes.tar", "tar") if shard is tar else ("features.h5", "hdf5")
-    for number, photos in enumerate([("cat/1.jpg", "dog/1.jpg"), ("1.jpg", "2.jpg"), ("x/y/1.png", "x/y/2.png")]):
+    for number, photos in enumerate(
+        [("cat/1.jpg", "dog/1.jpg"), ("1.jpg", "2.jpg"), ("x/y/1.png", "x/y/2.png"), ("cat/1.jpg", "dog/2.png")]
+    ):
         top = files(tmp_path / str(number), *photos)
         shard(top / name)
         message = refusal(top)
@@ -406,6 +408,17 @@ def test_names_with_two_readings_name_the_option(tmp_path):
     refusal(archive)
     assert ps.open(archive, key="last_dot").keys == ["x.left", "x.right", "y.left"]
     assert ps.open(archive, key="first_dot").keys == ["x", "y"]
+
+
+def test_edited_photographs_in_class_folders_do_not_take_labels_away(tmp_path):
+    names = [f"{kind}/{i}{word}.jpg" for kind in ("cat", "dog") for i in range(2) for word in ("", ".edited")]
+    top = files(tmp_path / "top", *names)
+    message = refusal(top)
+    assert 'key="first_dot"' in message and 'key="last_dot"' in message
+    assert labels(top, key="last_dot") == [0] * 4 + [1] * 4
+    assert sorted(field.name for field in ps.open(top, key="first_dot").fields) == ["edited.jpg", "jpg"]
+    masks = files(tmp_path / "masks", *[name.replace(".edited.jpg", ".seg.png") for name in names])
+    assert sorted(field.name for field in ps.open(masks).fields) == ["jpg", "seg.png"]
 
 
 def test_two_files_of_one_kind_and_stem_keep_their_full_names(tmp_path):
