@@ -401,6 +401,9 @@ OpenOptions without_split(OpenOptions options) {
 
 void refuse_splits(const fs::path& place, const OpenOptions& options) {
   if (!options.split_names) return;
+  bool any = false;  // without such a name nothing needs to be looked at: folders may hold millions of files
+  visit_place(place, [&](const char* name) { return !(any = any || is_split_name(name)); });
+  if (!any) return;
   const std::vector<std::string> names = folders_in(place);
   if (are_split_names(names)) throw Error::invalid_argument(splits_refusal(place.string(), names));
 }
