@@ -4,11 +4,11 @@ import io
 import json
 import os
 import pathlib
-import struct
 import tarfile
 
 import pytest
 from command import fails, run
+from records import message, write_records
 
 FOUND = pathlib.Path(os.environ.get("PENSTOCK_TEST_DATA", "")) / "found"
 
@@ -20,26 +20,6 @@ def tar_of(path, names):
             member.size = 4
             tar.addfile(member, io.BytesIO(b"abcd"))
     return path
-
-
-def tfrecord_of(path, records):
-    """With checksums of zero: indexing does not compare them."""
-    path.write_bytes(b"".join(struct.pack("<QI", len(r), masked(struct.pack("<Q", len(r)))) + r + struct.pack("<I", masked(r)) for r in records))
-    return path
-
-
-def masked(data):
-    crc = 0xFFFFFFFF
-    for byte in data:
-        crc ^= byte
-        for _ in range(8):
-            crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
-    crc ^= 0xFFFFFFFF
-    return ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
-
-
-def field(number, data):
-    return bytes([number << 3 | 2, len(data)]) + data
 
 
 def refused_everywhere(path, why):
@@ -98,9 +78,9 @@ def test_a_single_block_of_zeros_ends_a_tar_unless_members_follow(tmp_path):
 
 
 def test_records_of_another_message_are_values_as_they_are(tmp_path):
-    entry = field(1, b"\x0a\x03abc")  # the form of a named feature, but nothing in it
-    elwc = field(1, field(1, entry)) + field(1, field(1, entry))
-    path = tfrecord_of(tmp_path / "a.tfrecord", [elwc, elwc])
+    entry = message(1, b"\x0a\x03abc")  # the form of a named feature, but nothing in it
+    elwc = message(1, message(1, entry)) + message(1, message(1, entry))
+    path = write_records(tmp_path / "a.tfrecord", elwc, elwc)
     assert run("ls", path).stdout.decode().splitlines() == [f"a/0000000{i}.value" for i in range(2)]
     assert run("cat", path, "a/00000001.value").stdout == elwc
     run("pack", path, tmp_path / "packed", "--format", "tar")

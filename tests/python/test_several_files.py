@@ -10,6 +10,7 @@ import h5py
 import numpy as np
 import pytest
 from command import run
+from records import message, varint, write_records
 
 import penstock as ps
 
@@ -117,33 +118,6 @@ def write_compressed_npz(path, file, values):
     np.savez_compressed(path, x=values)
 
 
-def varint(number):
-    number &= (1 << 64) - 1
-    out = b""
-    while number > 127:
-        out, number = out + bytes([number & 127 | 128]), number >> 7
-    return out + bytes([number])
-
-
-def message(number, data):
-    return varint(number << 3 | 2) + varint(len(data)) + data
-
-
-TABLE = []
-for number in range(256):
-    for _ in range(8):
-        number = number >> 1 ^ (0x82F63B78 if number & 1 else 0)
-    TABLE.append(number)
-
-
-def masked_crc32c(data):
-    crc = 0xFFFFFFFF
-    for byte in data:
-        crc = TABLE[(crc ^ byte) & 255] ^ crc >> 8
-    crc ^= 0xFFFFFFFF
-    return struct.pack("<I", (crc >> 15 | crc << 17) + 0xA282EAD8 & 0xFFFFFFFF)
-
-
 def feature(value):
     if isinstance(value, (str, bytes)):
         return message(1, message(1, value.encode() if isinstance(value, str) else value))
@@ -154,13 +128,12 @@ def feature(value):
 
 
 def write_tfrecord(path, file, values):
-    with open(path, "wb") as out:
-        for key, value in zip(keys_of(file, len(values)), values):
-            features = {"__key__": key, "x": value, "id": 1}
-            entries = (message(1, message(1, name.encode()) + message(2, feature(v))) for name, v in features.items())
-            data = message(1, b"".join(entries))
-            length = struct.pack("<Q", len(data))
-            out.write(length + masked_crc32c(length) + data + masked_crc32c(data))
+    examples = []
+    for key, value in zip(keys_of(file, len(values)), values):
+        features = {"__key__": key, "x": value, "id": 1}
+        entries = (message(1, message(1, name.encode()) + message(2, feature(v))) for name, v in features.items())
+        examples.append(message(1, b"".join(entries)))
+    write_records(path, *examples)
 
 
 WRITERS = {

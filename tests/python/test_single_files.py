@@ -2,7 +2,6 @@
 
 import io
 import os
-import struct
 import subprocess
 import tarfile
 import warnings
@@ -13,6 +12,7 @@ import penstock as ps
 import pytest
 import stores
 from PIL import Image
+from records import message, write_records
 
 COMMAND = os.environ["PENSTOCK_COMMAND"]
 
@@ -98,52 +98,23 @@ def test_a_count_of_samples_beside_labels_is_no_sample(tmp_path, names):
     assert b"length: the number of samples, 5" in done.stdout
 
 
-def varint(number):
-    out = b""
-    while number > 127:
-        out, number = out + bytes([number & 127 | 128]), number >> 7
-    return out + bytes([number])
-
-
-def part(number, data):
-    return varint(number << 3 | 2) + varint(len(data)) + data
-
-
 def entry(name, value):
-    return part(1, part(1, name.encode()) + part(2, value))
+    return message(1, message(1, name.encode()) + message(2, value))
 
 
 def texts(*values):
-    return part(1, b"".join(part(1, value) for value in values))
-
-
-def crc(data):
-    total = 0xFFFFFFFF
-    for byte in data:
-        total ^= byte
-        for _ in range(8):
-            total = (total >> 1) ^ 0x82F63B78 if total & 1 else total >> 1
-    total ^= 0xFFFFFFFF
-    return struct.pack("<I", ((total >> 15 | total << 17) + 0xA282EAD8) & 0xFFFFFFFF)
-
-
-def records(path, *messages):
-    with open(path, "wb") as file:
-        for message in messages:
-            length = struct.pack("<Q", len(message))
-            file.write(length + crc(length) + message + crc(message))
-    return path
+    return message(1, b"".join(message(1, value) for value in values))
 
 
 def test_an_error_for_a_feature_that_is_no_field_says_why(tmp_path):
-    one = part(1, entry("id", texts(b"1")) + entry("names", texts(b"cat")))
-    two = part(1, entry("id", texts(b"2")) + entry("names", texts(b"cat", b"dog")))
-    sequence = part(1, entry("id", texts(b"1"))) + part(2, entry("frames", part(1, texts(b"x"))))
+    one = message(1, entry("id", texts(b"1")) + entry("names", texts(b"cat")))
+    two = message(1, entry("id", texts(b"2")) + entry("names", texts(b"cat", b"dog")))
+    sequence = message(1, entry("id", texts(b"1"))) + message(2, entry("frames", message(1, texts(b"x"))))
     for path, name, why in (
-        (records(tmp_path / "two.tfrecord", two, two), "names", "several byte strings"),
-        (records(tmp_path / "mixed.tfrecord", one, two), "names", "several byte strings"),
-        (records(tmp_path / "sequence.tfrecord", sequence), "frames", "SequenceExample"),
-        (records(tmp_path / "context.tfrecord", sequence), "id", "SequenceExample"),
+        (write_records(tmp_path / "two.tfrecord", two, two), "names", "several byte strings"),
+        (write_records(tmp_path / "mixed.tfrecord", one, two), "names", "several byte strings"),
+        (write_records(tmp_path / "sequence.tfrecord", sequence), "frames", "SequenceExample"),
+        (write_records(tmp_path / "context.tfrecord", sequence), "id", "SequenceExample"),
     ):
         with pytest.raises(ps.Error, match=why), ps.Loader(path, batch_size=2, fields={name: ps.raw()}) as loader:
             list(loader)

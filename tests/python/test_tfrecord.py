@@ -6,6 +6,7 @@ import subprocess
 
 import numpy as np
 import pytest
+from records import masked_crc32c, write_records
 
 pytest.importorskip("google.protobuf", reason="the PyPI package protobuf is not installed")
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory  # noqa: E402
@@ -51,24 +52,6 @@ def example_class():
 Example = example_class()
 
 
-def masked_crc32c(data):
-    crc = 0xFFFFFFFF
-    for byte in data:
-        crc ^= byte
-        for _ in range(8):
-            crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
-    crc ^= 0xFFFFFFFF
-    return ((crc >> 15 | crc << 17) + 0xA282EAD8 & 0xFFFFFFFF).to_bytes(4, "little")
-
-
-def write_records(path, examples):
-    with open(path, "wb") as file:
-        for example in examples:
-            data = example.SerializeToString()
-            length = len(data).to_bytes(8, "little")
-            file.write(length + masked_crc32c(length) + data + masked_crc32c(data))
-
-
 def read_records(path):
     with open(path, "rb") as file:
         while length := file.read(8):
@@ -101,7 +84,7 @@ def test_what_protobuf_writes_is_read(tmp_path):
         feature["ids"].int64_list.value.extend(ids[i].tolist())
         feature["tags"].bytes_list.value.extend([b"a", b"b"])
         examples.append(example)
-    write_records(path, examples)
+    write_records(path, *(example.SerializeToString() for example in examples))
     assert len(penstock("ls", path).splitlines()) == 20
     for i in range(5):
         key = f"train/{i:08}"

@@ -15,6 +15,7 @@ import zlib
 
 import penstock as ps
 import pytest
+from records import message, record
 from command import COMMAND, bytes_of, fails, run
 from packing import encoded, pack
 
@@ -40,30 +41,6 @@ EXPECTED = {f"{i:03}": {"jpg": encoded("JPEG", i), "cls": str(i % 3).encode()} f
 
 def left_in(folder):
     return sorted(name for name in os.listdir(folder) if not name.endswith("-idx"))
-
-
-def masked_crc32c(data):
-    crc = 0xFFFFFFFF
-    for byte in data:
-        crc ^= byte
-        for _ in range(8):
-            crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
-    crc ^= 0xFFFFFFFF
-    return ((crc >> 15 | crc << 17) + 0xA282EAD8 & 0xFFFFFFFF).to_bytes(4, "little")
-
-
-def record(data):
-    length = len(data).to_bytes(8, "little")
-    return length + masked_crc32c(length) + data + masked_crc32c(data)
-
-
-def message(number, content):
-    """A field of a protobuf message that is a message, a text or bytes."""
-    length, size = bytearray(), len(content)
-    while size >= 128:
-        length.append(size % 128 | 128)
-        size //= 128
-    return bytes([number << 3 | 2, *length, size]) + content
 
 
 def example(values):
