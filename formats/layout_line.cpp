@@ -1,10 +1,10 @@
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <utility>
 
 #include <penstock/base/printable.hpp>
 #include <penstock/formats/folder/folder.hpp>
+#include <penstock/formats/index/attributes.hpp>
 #include <penstock/formats/layout_line.hpp>
 #include <penstock/formats/open_options.hpp>
 
@@ -19,9 +19,8 @@ std::string counted(std::uint64_t count, const std::string& one, const std::stri
 std::string in_attributes(const Dataset& dataset, const char* name) {
   std::set<std::string> values;
   for (std::size_t shard = 0; shard < dataset.shard_count(); ++shard) {
-    const auto json = nlohmann::json::parse(dataset.shard(shard).index.attributes(), nullptr, false);
-    if (json.is_object() && json.contains(name) && json[name].is_string())
-      values.insert(one_line(json[name].get<std::string>()));
+    const auto json = attributes_of(dataset.shard(shard).index);
+    if (json.contains(name) && json[name].is_string()) values.insert(one_line(json[name].get<std::string>()));
   }
   std::string text;
   for (const std::string& value : values) text += (text.empty() ? "" : ", ") + value;
@@ -43,8 +42,7 @@ std::map<std::string, std::string> left_out(const Dataset& dataset) {
   std::uint64_t files = 0, databases = 0, values = 0, members = 0;
   std::string example;
   for (std::size_t shard = 0; shard < dataset.shard_count(); ++shard) {
-    const auto json = nlohmann::json::parse(dataset.shard(shard).index.attributes(), nullptr, false);
-    if (!json.is_object()) continue;
+    const auto json = attributes_of(dataset.shard(shard).index);
     for (const auto& [name, sum] : {std::pair{"left_out_databases", &databases}, std::pair{"left_out_values", &values},
                                     std::pair{"left_out_members", &members}}) {
       if (json.contains(name) && json[name].is_number_unsigned()) *sum += json[name].get<std::uint64_t>();

@@ -15,14 +15,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::vector<std::uint64_t> sorted_by_key(const Dataset& dataset) {
-  const auto before = [&](std::uint64_t a, std::uint64_t b) { return dataset.key(a) < dataset.key(b); };
-  std::vector<std::uint64_t> order(dataset.size());
-  std::iota(order.begin(), order.end(), 0);
-  if (!std::is_sorted(order.begin(), order.end(), before)) std::stable_sort(order.begin(), order.end(), before);
-  return order;
-}
-
 // Two samples of one key, the first of them in `order`.
 std::optional<std::pair<std::uint64_t, std::uint64_t>> repeated(const Dataset& dataset,
                                                                 const std::vector<std::uint64_t>& order) {
@@ -108,13 +100,21 @@ Dataset with_shards_in_keys(const Dataset& dataset) {
 
 }  // namespace
 
+std::vector<std::uint64_t> samples_by_key(const Dataset& dataset) {
+  const auto before = [&](std::uint64_t a, std::uint64_t b) { return dataset.key(a) < dataset.key(b); };
+  std::vector<std::uint64_t> order(dataset.size());
+  std::iota(order.begin(), order.end(), 0);
+  if (!std::is_sorted(order.begin(), order.end(), before)) std::stable_sort(order.begin(), order.end(), before);
+  return order;
+}
+
 KeyOrder key_order(const Dataset& dataset) {
-  KeyOrder given{.dataset = dataset, .samples = sorted_by_key(dataset)};
+  KeyOrder given{.dataset = dataset, .samples = samples_by_key(dataset)};
   const auto same = repeated(dataset, given.samples);
   if (!same) return given;
   if (dataset.shard_of(same->first) == dataset.shard_of(same->second) || !can_rename(dataset)) refuse(dataset, *same);
   const Dataset longer = with_shards_in_keys(dataset);
-  KeyOrder renamed{.dataset = longer, .samples = sorted_by_key(longer)};
+  KeyOrder renamed{.dataset = longer, .samples = samples_by_key(longer)};
   if (const auto again = repeated(renamed.dataset, renamed.samples)) refuse(dataset, *again);
   renamed.example = one_line(dataset.key(same->first)) + " of " + name_of(dataset, same->first) + " is " +
                     one_line(renamed.dataset.key(same->first));

@@ -9,7 +9,10 @@
 
 namespace penstock {
 
-/// The samples of a dataset in bytewise order of their keys.
+/// Numbers of the samples in bytewise order of their keys. Samples of one key keep their order.
+std::vector<std::uint64_t> samples_by_key(const Dataset& dataset);
+
+/// The samples of a dataset in that order, with keys that differ.
 struct KeyOrder {
   Dataset dataset;                     ///< the one that was given, or the same samples with longer keys
   std::vector<std::uint64_t> samples;  ///< numbers in `dataset`

@@ -1,8 +1,8 @@
 #include <algorithm>
-#include <charconv>
 
 #include <penstock/base/error.hpp>
 #include <penstock/formats/field_types.hpp>
+#include <penstock/formats/labels/shared_classes.hpp>
 #include <penstock/pack/packed_fields.hpp>
 
 namespace penstock {
@@ -62,14 +62,12 @@ void PackedFields::renumber(const Dataset& source, std::span<const std::string> 
 std::span<const std::byte> PackedFields::renumbered(std::uint32_t number, std::span<const std::byte> value,
                                                     std::string& scratch) const {
   if (new_number_.empty() || schemas_[number].codec != "cls") return value;
-  const char* text = reinterpret_cast<const char*>(value.data());
-  std::uint64_t old = 0;
-  const auto [end, error] = std::from_chars(text, text + value.size(), old);
-  if (error != std::errc{} || end != text + value.size() || old >= new_number_.size()) {
-    throw Error::corrupt("'" + std::string(text, value.size()) + "' is no index of one of " +
-                         std::to_string(new_number_.size()) + " classes");
+  const auto old = class_number(value, new_number_.size());
+  if (!old) {
+    throw Error::corrupt("'" + std::string(reinterpret_cast<const char*>(value.data()), value.size()) +
+                         "' is no index of one of " + std::to_string(new_number_.size()) + " classes");
   }
-  scratch = std::to_string(new_number_[old]);
+  scratch = std::to_string(new_number_[*old]);
   return std::as_bytes(std::span(scratch));
 }
 

@@ -1,8 +1,6 @@
 #include <algorithm>
-#include <charconv>
 #include <mutex>
 #include <nlohmann/json.hpp>
-#include <numeric>
 #include <optional>
 #include <tuple>
 #include <utility>
@@ -14,6 +12,7 @@
 #include <penstock/formats/format.hpp>
 #include <penstock/formats/index/difference.hpp>
 #include <penstock/formats/io/crc32c.hpp>
+#include <penstock/formats/labels/shared_classes.hpp>
 #include <penstock/formats/packed/manifest.hpp>
 #include <penstock/formats/packed/packed.hpp>
 #include <penstock/pack/delivery_proof.hpp>
@@ -29,13 +28,6 @@ namespace {
 
 constexpr std::uint64_t kMostBad = 10'000;
 
-std::vector<std::uint64_t> by_key(const Dataset& dataset) {
-  std::vector<std::uint64_t> order(dataset.size());
-  std::iota(order.begin(), order.end(), std::uint64_t{0});
-  std::ranges::stable_sort(order, std::less{}, [&](std::uint64_t sample) { return dataset.key(sample); });
-  return order;
-}
-
 // For each sample of `dataset` the one of `source` with its key, and the source's samples that found none.
 struct Match {
   std::vector<std::optional<std::uint64_t>> source_of;
@@ -45,7 +37,7 @@ struct Match {
 Match match(const Dataset& dataset, const Dataset& source) {
   Match result;
   result.source_of.resize(dataset.size());
-  const std::vector<std::uint64_t> ours = by_key(dataset), theirs = by_key(source);
+  const std::vector<std::uint64_t> ours = samples_by_key(dataset), theirs = samples_by_key(source);
   std::size_t i = 0, j = 0;
   while (i < ours.size() && j < theirs.size()) {
     const int order = dataset.key(ours[i]).compare(source.key(theirs[j]));
@@ -59,11 +51,9 @@ Match match(const Dataset& dataset, const Dataset& source) {
 }
 
 std::optional<std::string_view> class_name(const Dataset& dataset, std::span<const std::byte> value) {
-  const char* text = reinterpret_cast<const char*>(value.data());
-  std::size_t index = 0;
-  const auto [end, failure] = std::from_chars(text, text + value.size(), index);
-  if (failure != std::errc{} || end != text + value.size() || index >= dataset.classes().size()) return {};
-  return dataset.classes()[index];
+  const auto number = class_number(value, dataset.classes().size());
+  if (!number) return {};
+  return dataset.classes()[*number];
 }
 
 class Verification {

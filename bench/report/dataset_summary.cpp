@@ -8,6 +8,7 @@
 #include <penstock/base/printable.hpp>
 #include <penstock/bench/report/dataset_summary.hpp>
 #include <penstock/bench/report/units.hpp>
+#include <penstock/formats/index/attributes.hpp>
 #include <penstock/formats/labels/absent_classes.hpp>
 #include <penstock/formats/layout_line.hpp>
 #include <penstock/transforms/codec.hpp>
@@ -66,8 +67,8 @@ void probe_images(const Dataset& dataset, std::uint32_t number, std::uint64_t pr
 std::map<std::string, std::string> costs(const Dataset& dataset) {
   std::map<std::string, std::string> all;
   for (std::size_t shard = 0; shard < dataset.shard_count(); ++shard) {
-    const auto json = nlohmann::json::parse(dataset.shard(shard).index.attributes(), nullptr, false);
-    if (!json.is_object() || !json.contains("costs") || !json["costs"].is_object()) continue;
+    const auto json = attributes_of(dataset.shard(shard).index);
+    if (!json.contains("costs") || !json["costs"].is_object()) continue;
     for (const auto& [name, cost] : json["costs"].items()) {
       if (cost.is_string()) all.emplace(name, cost.get<std::string>());
     }

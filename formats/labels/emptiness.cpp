@@ -1,6 +1,5 @@
-#include <nlohmann/json.hpp>
-
 #include <penstock/base/error.hpp>
+#include <penstock/formats/index/attributes.hpp>
 #include <penstock/formats/labels/emptiness.hpp>
 
 namespace penstock {
@@ -26,8 +25,7 @@ std::vector<std::string> warnings_of(const Dataset& dataset) {
     const std::string_view attributes = dataset.shard(shard).index.attributes();
     if (attributes.find("\"warnings\"") == std::string_view::npos)
       continue;  // cheaper than parsing those of all shards
-    const auto json = nlohmann::json::parse(attributes, nullptr, false);
-    if (!json.is_object()) continue;
+    const auto json = attributes_of(dataset.shard(shard).index);
     const auto listed = json.find("warnings");
     if (listed == json.end() || !listed->is_array()) continue;
     const std::string place = dataset.shard_count() > 1 ? dataset.shard(shard).name + ": " : "";

@@ -1,10 +1,10 @@
 #include <algorithm>
 #include <charconv>
-#include <nlohmann/json.hpp>
 #include <optional>
 
 #include <penstock/base/error.hpp>
 #include <penstock/base/printable.hpp>
+#include <penstock/formats/index/attributes.hpp>
 #include <penstock/formats/index/rewritten.hpp>
 #include <penstock/formats/labels/label_table.hpp>
 #include <penstock/formats/labels/shared_classes.hpp>
@@ -29,8 +29,8 @@ ClassNames classes_beside(const Dataset::Shard& shard) {
 }
 
 ShardClasses classes_of(const Dataset::Shard& shard) {
-  const nlohmann::json json = nlohmann::json::parse(shard.index.attributes(), nullptr, false);
-  if (!json.is_object() || !json.contains("classes")) return {.names = classes_beside(shard)};
+  const nlohmann::json json = attributes_of(shard.index);
+  if (!json.contains("classes")) return {.names = classes_beside(shard)};
   try {
     return {.names = json.at("classes").get<ClassNames>(), .from_folders = json.value("layout", "") == "class folders"};
   } catch (const nlohmann::json::exception&) {
@@ -48,23 +48,10 @@ ClassNames sorted_union(const std::vector<ShardClasses>& all) {
 
 [[noreturn]] void refuse_lists(const Dataset::Shard& one, const ClassNames& ones, const Dataset::Shard& other,
                                const ClassNames& others) {
-  const auto at = [](const ClassNames& names, std::size_t number) {
-    return number < names.size() ? double_quoted(names[number]) : std::to_string(names.size()) + " classes";
-  };
-  const auto number = static_cast<std::size_t>(std::ranges::mismatch(ones, others).in1 - ones.begin());
-  throw Error::invalid_argument("the shards name different classes: class " + std::to_string(number) + " is " +
-                                at(ones, number) + " in " + one.name + " and " + at(others, number) + " in " +
-                                other.name +
+  const ClassDifference differ = class_difference(ones, others);
+  throw Error::invalid_argument("the shards name different classes: class " + std::to_string(differ.number) + " is " +
+                                differ.first + " in " + one.name + " and " + differ.second + " in " + other.name +
                                 "; open them one by one, and pack one with the classes of the other (--classes)");
-}
-
-std::uint64_t label_in(std::span<const std::byte> value, std::uint64_t classes) {
-  const char* const text = reinterpret_cast<const char*>(value.data());
-  std::uint64_t label = 0;
-  const auto [end, failure] = std::from_chars(text, text + value.size(), label);
-  if (failure != std::errc{} || end != text + value.size() || label >= classes)
-    throw Error::corrupt("broken index: a label that is no number of a class");
-  return label;
 }
 
 // Labels of `own` classes become those of `all`.
@@ -82,7 +69,9 @@ void renumber(Dataset::Shard& shard, const ClassNames& own, const ClassNames& al
   const bool same = std::ranges::equal(own, std::span(all).first(std::min(own.size(), all.size())));
   if (same || field == shard.index.fields().end()) return;
   const auto relabel = [&](std::span<const std::byte> value) {
-    const auto label = std::as_bytes(std::span(labels[label_in(value, labels.size())]));
+    const auto number = class_number(value, labels.size());
+    if (!number) throw Error::corrupt("broken index: a label that is no number of a class");
+    const auto label = std::as_bytes(std::span(labels[*number]));
     return std::vector<std::byte>(label.begin(), label.end());
   };
   const FieldRewrite rewrite{.field = static_cast<std::uint32_t>(field - shard.index.fields().begin()),
@@ -92,6 +81,22 @@ void renumber(Dataset::Shard& shard, const ClassNames& own, const ClassNames& al
 }
 
 }  // namespace
+
+std::optional<std::uint64_t> class_number(std::span<const std::byte> value, std::uint64_t classes) {
+  const char* const text = reinterpret_cast<const char*>(value.data());
+  std::uint64_t number = 0;
+  const auto [end, failure] = std::from_chars(text, text + value.size(), number);
+  if (failure != std::errc{} || end != text + value.size() || number >= classes) return std::nullopt;
+  return number;
+}
+
+ClassDifference class_difference(std::span<const std::string> first, std::span<const std::string> second) {
+  const auto number = static_cast<std::size_t>(std::ranges::mismatch(first, second).in1 - first.begin());
+  const auto at = [number](std::span<const std::string> names) {
+    return number < names.size() ? double_quoted(names[number]) : std::to_string(names.size()) + " classes";
+  };
+  return {.number = number, .first = at(first), .second = at(second)};
+}
 
 std::vector<std::string> share_classes(std::vector<Dataset::Shard>& shards, const std::vector<std::string>& wanted) {
   std::vector<ShardClasses> all;

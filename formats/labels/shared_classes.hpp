@@ -1,6 +1,9 @@
 // Gives the classes of several shards one numbering.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -8,6 +11,16 @@
 #include <penstock/formats/dataset.hpp>
 
 namespace penstock {
+
+/// The class number that a value of codec "cls" (ASCII decimal) holds; nothing if it is not below `classes`.
+std::optional<std::uint64_t> class_number(std::span<const std::byte> value, std::uint64_t classes);
+
+/// Where two lists of class names differ.
+struct ClassDifference {
+  std::size_t number;         ///< of the first class that differs
+  std::string first, second;  ///< its name in each list, in quotes; "2 classes" for the list that is shorter
+};
+ClassDifference class_difference(std::span<const std::string> first, std::span<const std::string> second);
 
 /// Names of the classes of all shards; position = class index.
 ///

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include <penstock/base/error.hpp>
-#include <penstock/base/printable.hpp>
+#include <penstock/formats/labels/shared_classes.hpp>
 #include <penstock/formats/views/views.hpp>
 
 namespace penstock {
@@ -33,12 +33,6 @@ std::string format_of_all(std::span<const Dataset> datasets) {
   return all;
 }
 
-std::string class_at(const Dataset& dataset, std::size_t number) {
-  const auto classes = dataset.classes();
-  if (number >= classes.size()) return dataset.path().string() + " has " + std::to_string(classes.size()) + " classes";
-  return dataset.path().string() + " has \"" + one_line(classes[number]) + "\"";
-}
-
 std::vector<std::string> classes_of_all(std::span<const Dataset> datasets) {
   const Dataset* known = nullptr;
   for (const Dataset& dataset : datasets) {
@@ -46,11 +40,10 @@ std::vector<std::string> classes_of_all(std::span<const Dataset> datasets) {
     if (known == nullptr) known = &dataset;
     const auto ours = known->classes(), theirs = dataset.classes();
     if (std::ranges::equal(ours, theirs)) continue;
-    const auto differ = std::ranges::mismatch(ours, theirs).in1 - ours.begin();
-    const auto number = static_cast<std::size_t>(differ);
+    const ClassDifference differ = class_difference(ours, theirs);
     throw Error::invalid_argument("datasets of different classes cannot stand in one: as class " +
-                                  std::to_string(number) + " " + class_at(*known, number) + ", " +
-                                  class_at(dataset, number) +
+                                  std::to_string(differ.number) + " " + known->path().string() + " has " +
+                                  differ.first + ", " + dataset.path().string() + " has " + differ.second +
                                   "; pack one of them with the classes of the other (--classes)");
   }
   if (known == nullptr) return {};

@@ -1,0 +1,16 @@
+// Reads the attributes of an index, which are JSON.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include <penstock/formats/index.hpp>
+
+namespace penstock {
+
+/// An object; an empty one if the index has anything else, since files on disk are not trusted.
+inline nlohmann::json attributes_of(const Index& index) {
+  nlohmann::json json = nlohmann::json::parse(index.attributes(), nullptr, false);
+  return json.is_object() ? json : nlohmann::json::object();
+}
+
+}  // namespace penstock
