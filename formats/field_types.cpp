@@ -229,7 +229,7 @@ class Widening {
     return copy.add_block(block);
   }
 
-  // Of bytes that are repeated.
+  // Widens a pattern of bytes that fills a value by repetition.
   std::vector<std::byte> pattern(std::span<const std::byte> bytes) const {
     std::vector<std::byte> whole;
     for (std::size_t i = 0; !bytes.empty() && i < std::lcm(bytes.size(), element_); ++i)

@@ -20,8 +20,8 @@ using OpenRecorded = std::function<Dataset(const std::filesystem::path& path, co
 std::string to_record(const Dataset& dataset);
 
 /// The dataset of a record. Opens what it is made of; `open` is called once for each path and its options. Throws
-/// Error: invalid_argument, naming a dataset that does not have the keys that it had, in their order; corrupt, for what
-/// is no record; unsupported, for one of another version; what `open` and token_blocks() throw.
+/// Error: invalid_argument, naming a dataset whose keys or their order changed; corrupt, if the bytes are not a record;
+/// unsupported, for another version of records. Throws all Errors of `open` and token_blocks().
 Dataset from_record(std::string_view record, const OpenRecorded& open);
 
 /// True for a file that begins as a record does.

@@ -19,19 +19,21 @@ struct ColumnSize {
   bool numbers;         ///< false for text and values of variable length
 };
 
-/// The number of rows of the samples: that which all columns share, otherwise by these rules, in this order:
+/// Returns the number of rows of the samples. If columns differ, these rules apply in this order:
 ///
-///   1. A number of rows does not count if each column that has it describes another one, which holds more bytes than
-///      all of them (16 times as many if it has fewer rows): the shape of the former occurs in a row of the latter
-///      (mean (3,), mean image (8, 8, 3), latitudes (8,) of images (N, 8, 8, 3)) or is square over one of its
-///      dimensions (covariances (3, 3)), or the name says that it lists the dimensions (shape (4,)). Columns of one row
-///      or none do not count either, if as many columns with more bytes are there.
-///   2. The number that most columns have, or the larger one of two, if evidence confirms it against each other number:
-///      its columns hold more bytes (16 times as many if the other number has as many columns), or the names
-///      say that its columns are the training split and the others another split (x_train, x_test).
+///   1. Numbers of rows of descriptions do not count. A column describes another one if its shape occurs in a row of it
+///      (mean (3,), mean image (8, 8, 3), latitudes (8,) of images (N, 8, 8, 3)), if it is square over a dimension
+///      (covariances (3, 3)), or if its name says that it lists the dimensions (shape (4,)). All columns with that
+///      number must be descriptions. The described column must hold more bytes than all of them, and 16 times as many
+///      if it has fewer rows.
+///   2. Columns of at most one row do not count if as many columns hold more bytes.
+///   3. The number that most columns have is a candidate; of two, the larger one. It is returned if evidence confirms
+///   it
+///      against each other number. Evidence is more bytes in its columns, 16 times as many if the other number has as
+///      many columns. Evidence is also names: its columns are the training split, the others another split.
 ///
-/// Nothing if the evidence does not confirm it, or if no number counts. `context` are columns that may be described,
-/// but whose numbers do not count.
+/// Returns nothing if the evidence does not confirm it, or if no number counts. `context` are columns that may be
+/// described, but whose numbers do not count.
 std::optional<std::uint64_t> rows_by_evidence(std::span<const ColumnSize> columns,
                                               std::span<const ColumnSize> context = {});
 

@@ -14,13 +14,14 @@ struct LmdbMetadata {
   bool counts_samples = false;                  ///< a number says how many samples there are, each of several values
 };
 
-/// Removes from the listing, on the evidence of names and values:
+/// Removes these values from the listing:
 ///
-///   the number of the other values, whatever its name, if these are no numbers
-///   under a name that programs use for it (length, num_samples, ...): also that number among numbers, a part of it by
-///   a
-///     whole number of values per sample, or any number or pickle if the other values are neither
-///   a list of the other values' names, under such a name
+///   A value equal to the number of the other values, if these are not numbers. Its name does not matter.
+///   A value under a name that programs use for counts (length, num_samples, ...), if one of these is true:
+///     - It is the number of the other values.
+///     - It divides that number: each sample has several values.
+///     - It is a number or a pickle, and the other values are neither.
+///     - It lists the names of the other values.
 ///
 /// Names and values are compared with at most 8 of the others. Throws Error: io.
 LmdbMetadata drop_metadata(LmdbListing& listing, const std::filesystem::path& file);
