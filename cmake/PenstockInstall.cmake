@@ -27,10 +27,9 @@ set(public_headers
   formats/views/views.hpp
   loader/batch/batch.hpp
   loader/batch/field.hpp
-  loader/cache_kind.hpp
-  loader/checksums.hpp
+  loader/value_options.hpp
   loader/choices/draws.hpp
-  loader/choices/column.hpp
+  loader/windows/column.hpp
   loader/choices/image_sizes.hpp
   loader/choices/lengths.hpp
   loader/choices/only.hpp
@@ -62,7 +61,7 @@ set(public_headers
   loader/time/step_time.hpp
   loader/time/trace.hpp
   loader/time/verdict.hpp
-  loader/tokens/token_blocks.hpp
+  loader/choices/token_blocks.hpp
   loader/tokens/token_options.hpp
   loader/work/row_account.hpp
   pack/convert.hpp

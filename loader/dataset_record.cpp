@@ -10,9 +10,9 @@
 #include <penstock/base/error.hpp>
 #include <penstock/formats/places/address.hpp>
 #include <penstock/formats/views/views.hpp>
+#include <penstock/loader/choices/token_blocks.hpp>
 #include <penstock/loader/dataset_record.hpp>
 #include <penstock/loader/tokens/block_samples.hpp>
-#include <penstock/loader/tokens/token_blocks.hpp>
 
 namespace penstock {
 namespace {

@@ -27,4 +27,11 @@ struct Draws {
   std::string about;          ///< what errors call the numbers: "weights", "balance=\"cls\""
 };
 
+/// The part of a LoaderState that describes the draws.
+struct SavedDraws {
+  Draws::Kind kind = Draws::Kind::weighted;
+  std::uint64_t numbers = 0;  ///< fingerprint of what the samples' numbers came to
+  friend bool operator==(const SavedDraws&, const SavedDraws&) = default;
+};
+
 }  // namespace penstock

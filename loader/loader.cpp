@@ -19,7 +19,7 @@
 #include <penstock/base/error.hpp>
 #include <penstock/base/handled_error.hpp>
 #include <penstock/base/leak_until_exit.hpp>
-#include <penstock/loader/choices/column.hpp>
+#include <penstock/loader/batch/sample_values.hpp>
 #include <penstock/loader/loader.hpp>
 #include <penstock/loader/model/tryout.hpp>
 #include <penstock/loader/pipeline.hpp>
@@ -31,7 +31,7 @@ namespace {
 
 // Which samples the rows of windows have: read by a loader of their own, where keys do not tell.
 std::shared_ptr<const Windows> windows_in(const Dataset& dataset, const LoaderOptions& options) {
-  return windows_for(dataset, options,
+  return windows_for(dataset, options.fields, options.mixture.get(),
                      [&](std::span<const std::uint32_t> fields, const std::function<void(const SampleValues&)>& take) {
                        if (fields.empty()) return for_each_key(dataset, take);
                        Loader loader(dataset, reading(dataset, fields));

@@ -2,18 +2,6 @@
 
 namespace penstock {
 
-std::string_view name(Last last) {
-  switch (last) {
-    case Last::keep:
-      return "keep";
-    case Last::drop:
-      return "drop";
-    case Last::pad:
-      return "pad";
-  }
-  return "";
-}
-
 std::string_view name(OnError policy) {
   switch (policy) {
     case OnError::raise:

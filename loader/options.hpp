@@ -13,28 +13,18 @@
 
 #include <penstock/device/device.hpp>
 #include <penstock/device/jpeg_decoder.hpp>
-#include <penstock/loader/batch/batch.hpp>
-#include <penstock/loader/cache_kind.hpp>
-#include <penstock/loader/checksums.hpp>
+#include <penstock/loader/plan/order_options.hpp>
 #include <penstock/loader/read/read_engine.hpp>
+#include <penstock/loader/value_options.hpp>
 #include <penstock/transforms/chain/chain.hpp>
 #include <penstock/transforms/mix.hpp>
 
 namespace penstock {
 
-class Mixture;
-struct LengthBuckets;
-struct Draws;
-struct Windows;
+class Batch;
 
-/// What becomes of the samples that do not fill a batch at the end of an epoch. With several ranks `keep` pads the last
-/// batches by repeats, so that all ranks have equally many rows; `__valid__` marks the rows that count.
-enum class Last : std::uint8_t { keep, drop, pad };
 /// What becomes of a sample whose bytes are corrupt, unsupported or of the wrong shape.
 enum class OnError : std::uint8_t { raise, replace, mark };
-/// What becomes of a sample that lacks a requested field. `empty`: a raw() output then has a row of no bytes; other
-/// outputs raise.
-enum class Missing : std::uint8_t { raise, exclude, empty };
 
 /// Where the last steps are done when batches go to a device: of images, that from pixels to numbers in their layout
 /// (normalize, cast); of points, center, unit_sphere, scale, random_scale, shift, rotate, jitter, channels_first and
@@ -42,7 +32,6 @@ enum class Missing : std::uint8_t { raise, exclude, empty };
 /// cross than otherwise.
 enum class Where : std::uint8_t { automatic, host, device };
 
-std::string_view name(Last last);
 std::string_view name(OnError policy);
 
 inline constexpr unsigned kAutoWorkers = ~0U;

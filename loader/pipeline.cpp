@@ -6,6 +6,7 @@
 #include <penstock/base/caught.hpp>
 #include <penstock/base/processor/streamed_copy.hpp>
 #include <penstock/loader/batch/batch_stage.hpp>
+#include <penstock/loader/batch/slab_count.hpp>
 #include <penstock/loader/device/device_copy.hpp>
 #include <penstock/loader/pipeline.hpp>
 #include <penstock/loader/plan/distributed_env.hpp>
@@ -55,7 +56,7 @@ std::string doubts_of(const std::vector<FieldChain>& fields) {
 
 std::string notes_on(const Dataset& dataset, const Program& program, const LoaderOptions& options,
                      const Selection& selection) {
-  std::string notes = cost_of_shuffle(dataset, program, options, selection);
+  std::string notes = cost_of_shuffle(dataset, program, order_options(options), options.block_cache, selection);
   const std::string doubts = doubts_of(options.fields);
   if (!doubts.empty()) notes += (notes.empty() ? "" : "; ") + doubts;
   const bool counts_bad = options.on_error != OnError::raise && options.max_error_rate < 1;
@@ -108,12 +109,12 @@ Pipeline::Pipeline(Dataset opened, LoaderOptions chosen, const EngineFactory& ma
       jpeg_(gpu_jpeg_of(options_, program_.outputs())),
       share_{wants_row_table(programs_.outputs), direct_.outputs, offloads(direct_, jpeg_)},
       mixer_(options_.mix, program_.outputs()),
-      selection_(select_samples(dataset_, program_, options_)),
+      selection_(select_samples(dataset_, program_, order_options(options_))),
+      plan_options_(plan_options(order_options(options_), selection_)),
       option_notes_(notes_on(dataset_, program_, options_, selection_)),
-      cursor_(plan_options(options_, selection_), selection_.fingerprint(),
-              options_.shuffle_block ? 0 : block_of_version_1(dataset_)),
-      node_cache_(open_planned_cache(options_, dataset_, program_, selection_, plan_options(options_, selection_),
-                                     node_cache_note_)),
+      cursor_(plan_options_, selection_.fingerprint(), options_.shuffle_block ? 0 : block_of_version_1(dataset_)),
+      node_cache_(open_planned_cache({options_.cache_dir, options_.cache_limit}, dataset_, program_, selection_,
+                                     options_.windows, plan_options_, node_cache_note_)),
       engine_(make_engine(dataset_, with_cache(engine_options(options_, program_), node_cache_), PendingRead::done)),
       fallback_(synchronous_beside(engine_, dataset_, with_cache(engine_options(options_), node_cache_), make_engine)),
       cache_(options_.cache, options_.cache_bytes, dataset_.size(), program_,
@@ -144,7 +145,7 @@ Pipeline::Pipeline(Dataset opened, LoaderOptions chosen, const EngineFactory& ma
                                  .path = dataset_.path().string(),
                                  .on_error = std::string(name(options_.on_error)),
                                  .process = this_ledger_process()},
-                    plan_options(options_, selection_));
+                    plan_options_);
   }
   if (options_.workers_max == options_.workers) return;
   const double cores = share_of_cores(cores_in_affinity_mask(), cores_online(), cpu_quota(), local_ranks());
@@ -156,8 +157,7 @@ Pipeline::Pipeline(Dataset opened, LoaderOptions chosen, const EngineFactory& ma
 // with that its row in the stats, its level in the dump, and its share of the waits.
 void Pipeline::lay_line() {
   // Dataset -> Plan -> reads: names the rows of a free slab, and asks for their bytes
-  scheduler_ = std::make_unique<Scheduler>(context_, plan_options(options_, selection_), *engine_.engine, builders_,
-                                           node_cache_.get());
+  scheduler_ = std::make_unique<Scheduler>(context_, plan_options_, *engine_.engine, builders_, node_cache_.get());
   // reads -> rows of the slab: decodes and transforms
   workers_ = std::make_unique<WorkerPool>(options_.workers_max);
   // finished slabs -> batches in order: reorder_, which workers put them into

@@ -127,6 +127,7 @@ class Pipeline {
   const DeviceShare share_;
   const BatchMixer mixer_;
   const Selection selection_;
+  const PlanOptions plan_options_;
   const std::string option_notes_;
   Cursor cursor_;                  // consumer's thread alone
   bool iterating_ = false;         // a `for` is under way; consumer's thread alone

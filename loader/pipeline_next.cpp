@@ -218,7 +218,7 @@ std::string Pipeline::restore(const LoaderState& saved) {
 }
 
 Plan Pipeline::plan_of(const Position& at) const {
-  return at.plan(plan_options(options_, selection_));
+  return at.plan(plan_options_);
 }
 
 BatchResult Pipeline::filled_here(const Position& at, const Plan& plan, const DeviceShare& of_device) {

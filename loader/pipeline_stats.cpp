@@ -57,7 +57,8 @@ std::optional<NodeCacheStats> Pipeline::node_cache_stats() const {
 
 const BlockOffer& Pipeline::block_offered() const {
   std::call_once(block_offer_once_, [this] {
-    if (!engine_.engine->synchronous()) block_offer_ = block_offer(dataset_, program_, options_, selection_);
+    if (!engine_.engine->synchronous())
+      block_offer_ = block_offer(dataset_, program_, order_options(options_), engine_options(options_), selection_);
   });
   return block_offer_;
 }

@@ -9,10 +9,10 @@
 #include <penstock/loader/choices/only.hpp>
 #include <penstock/loader/choices/sort.hpp>
 #include <penstock/loader/choices/split.hpp>
+#include <penstock/loader/choices/token_blocks.hpp>
 #include <penstock/loader/ledger/audit.hpp>
 #include <penstock/loader/loader.hpp>
 #include <penstock/loader/mixture.hpp>
-#include <penstock/loader/tokens/token_blocks.hpp>
 #include <penstock/pack/convert.hpp>
 #include <penstock/pack/writer.hpp>
 #include <penstock/transforms/chain/chain.hpp>

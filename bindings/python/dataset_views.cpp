@@ -16,11 +16,11 @@
 #include <penstock/base/error.hpp>
 #include <penstock/base/printable.hpp>
 #include <penstock/formats/views/views.hpp>
-#include <penstock/loader/choices/column.hpp>
 #include <penstock/loader/choices/only.hpp>
 #include <penstock/loader/choices/sort.hpp>
 #include <penstock/loader/choices/split.hpp>
-#include <penstock/loader/tokens/token_blocks.hpp>
+#include <penstock/loader/choices/token_blocks.hpp>
+#include <penstock/loader/windows/column.hpp>
 
 #include "bind.hpp"
 #include "interpreter.hpp"

@@ -8,7 +8,7 @@
 
 #include <penstock/formats/dataset.hpp>
 #include <penstock/formats/views/number_table.hpp>
-#include <penstock/loader/choices/column.hpp>
+#include <penstock/loader/windows/column.hpp>
 
 namespace penstock {
 

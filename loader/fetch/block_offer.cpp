@@ -8,7 +8,6 @@
 #include <penstock/loader/plan/plan.hpp>
 #include <penstock/loader/plan/sample_order.hpp>
 #include <penstock/loader/plan/serving_field.hpp>
-#include <penstock/loader/prepare.hpp>
 #include <penstock/loader/read/coalesce.hpp>
 #include <penstock/loader/read/store_engine.hpp>
 
@@ -27,11 +26,12 @@ struct Asked {
 
 class RequestCount {
  public:
-  RequestCount(const Dataset& dataset, const Program& program, const LoaderOptions& options, const Selection& selection)
-      : dataset_(dataset), program_(program), options_(options), selection_(selection) {}
+  RequestCount(const Dataset& dataset, const Program& program, const OrderOptions& order, const EngineOptions& engine,
+               const Selection& selection)
+      : dataset_(dataset), program_(program), order_(order), engine_(engine), selection_(selection) {}
 
   Asked with(std::uint64_t shuffle_block) {
-    PlanOptions order = plan_options(options_, selection_);
+    PlanOptions order = plan_options(order_, selection_);
     order.shuffle_block = shuffle_block;
     const Plan plan(order, 0);
     const std::uint64_t batches = std::clamp<std::uint64_t>(kRows / order.batch_size, 1, kBatches);
@@ -57,13 +57,13 @@ class RequestCount {
     }
     ++asked_.rows;
     while (counted_ < requests_.size()) bytes_ += requests_[counted_++].extent.length;
-    if (bytes_ >= options_.read_window) send();
+    if (bytes_ >= engine_.block_window) send();
   }
   // What has been planned is sent at the end of a batch, and where the read window is full.
   void send() {
     asked_.extents += static_cast<double>(requests_.size());
     asked_.bytes += static_cast<double>(bytes_);
-    coalesce(requests_, options_.merge_gap_bytes, kLongestStoreRange, reads_);
+    coalesce(requests_, engine_.merge_gap_bytes, kLongestStoreRange, reads_);
     for (const MergedRead& read : reads_)
       asked_.requests += static_cast<double>((read.length + kLongestStoreRange - 1) / kLongestStoreRange);
     requests_.clear();
@@ -72,7 +72,8 @@ class RequestCount {
 
   const Dataset& dataset_;
   const Program& program_;
-  const LoaderOptions& options_;
+  const OrderOptions& order_;
+  const EngineOptions& engine_;
   const Selection& selection_;
   Asked asked_;
   std::vector<ReadRequest> requests_;
@@ -82,7 +83,7 @@ class RequestCount {
   std::uint64_t bytes_ = 0;
 };
 
-bool is_full_shuffle(const LoaderOptions& options, const Selection& selection) {
+bool is_full_shuffle(const OrderOptions& options, const Selection& selection) {
   return options.shuffle && options.shuffle_block.value_or(0) == 0 && options.shuffle_window == 0 &&
          selection.mixed == nullptr && selection.draws == nullptr && selection.bucketed == nullptr;
 }
@@ -112,12 +113,12 @@ BlockOffer counted(RequestCount& count, std::uint32_t batch_size) {
 
 }  // namespace
 
-BlockOffer block_offer(const Dataset& dataset, const Program& program, const LoaderOptions& options,
-                       const Selection& selection) {
-  if (!dataset.in_store() || dataset.block_count() != 0 || !is_full_shuffle(options, selection)) return {};
+BlockOffer block_offer(const Dataset& dataset, const Program& program, const OrderOptions& order,
+                       const EngineOptions& engine, const Selection& selection) {
+  if (!dataset.in_store() || dataset.block_count() != 0 || !is_full_shuffle(order, selection)) return {};
   try {
-    RequestCount count(dataset, program, options, selection);
-    return counted(count, options.batch_size);
+    RequestCount count(dataset, program, order, engine, selection);
+    return counted(count, order.batch_size);
   } catch (const Error&) {
     return {};  // whoever delivers the sample meets it again
   }

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <penstock/formats/dataset.hpp>
-#include <penstock/loader/options.hpp>
 #include <penstock/loader/plan/selection.hpp>
+#include <penstock/loader/read/read_engine.hpp>
 #include <penstock/loader/time/stats.hpp>
 #include <penstock/transforms/program/program.hpp>
 
@@ -15,7 +15,7 @@ namespace penstock {
 /// Takes milliseconds. Nothing where the dataset lies in no store, where the order is none that shuffle_block could
 /// replace, and where samples share filtered blocks, of which cost_of_shuffle() tells. Never throws but for lack of
 /// memory.
-BlockOffer block_offer(const Dataset& dataset, const Program& program, const LoaderOptions& options,
-                       const Selection& selection);
+BlockOffer block_offer(const Dataset& dataset, const Program& program, const OrderOptions& order,
+                       const EngineOptions& engine, const Selection& selection);
 
 }  // namespace penstock

@@ -5,9 +5,9 @@
 
 #include <penstock/base/error.hpp>
 #include <penstock/base/memory.hpp>
+#include <penstock/loader/batch/row_slots.hpp>
 #include <penstock/loader/fetch/fetch.hpp>
 #include <penstock/loader/plan/serving_field.hpp>
-#include <penstock/loader/work/row_slots.hpp>
 
 namespace penstock {
 namespace {

@@ -17,7 +17,7 @@
 
 namespace penstock {
 
-struct RowSlots;  // penstock/loader/work/row_slots.hpp
+struct RowSlots;  // penstock/loader/batch/row_slots.hpp
 
 /// The bytes of one field in a sample's buffer: all of them, or the ranges that its codec selected.
 struct FieldFetch {

@@ -13,9 +13,9 @@
 #include <vector>
 
 #include <penstock/base/memory.hpp>
-#include <penstock/loader/cache_kind.hpp>
 #include <penstock/loader/node_memory/origin.hpp>
 #include <penstock/loader/time/stats.hpp>
+#include <penstock/loader/value_options.hpp>
 #include <penstock/transforms/program/program.hpp>
 
 namespace penstock {

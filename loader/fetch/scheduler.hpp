@@ -11,10 +11,10 @@
 
 #include <penstock/base/thread.hpp>
 #include <penstock/loader/batch/batch_builder.hpp>
+#include <penstock/loader/batch/row_slots.hpp>
+#include <penstock/loader/fetch/worker_context.hpp>
 #include <penstock/loader/plan/plan.hpp>
 #include <penstock/loader/plan/position.hpp>
-#include <penstock/loader/work/row_slots.hpp>
-#include <penstock/loader/work/worker_context.hpp>
 
 namespace penstock {
 

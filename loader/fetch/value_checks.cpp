@@ -3,11 +3,11 @@
 
 #include <fcntl.h>
 
+#include <penstock/formats/error_location.hpp>
 #include <penstock/formats/io/descriptor.hpp>
 #include <penstock/formats/io/hash.hpp>
 #include <penstock/formats/places/places.hpp>
 #include <penstock/loader/fetch/value_checks.hpp>
-#include <penstock/loader/work/error_location.hpp>
 
 namespace penstock {
 namespace {
@@ -35,17 +35,6 @@ void forget_pages(const Dataset& dataset, const Extent& extent) {
 }
 
 }  // namespace
-
-std::string_view name(Checksums checksums) {
-  constexpr std::string_view kNames[]{"off", "first", "always"};
-  return kNames[static_cast<std::size_t>(checksums)];
-}
-
-Checksums checksums_named(std::string_view given) {
-  for (const Checksums checksums : {Checksums::off, Checksums::first, Checksums::always})
-    if (name(checksums) == given) return checksums;
-  throw Error::invalid_argument("checksums is \"off\", \"first\" or \"always\", not \"" + std::string(given) + "\"");
-}
 
 ValueChecks::ValueChecks(const Dataset& dataset, const Program& program, Checksums when)
     : dataset_(dataset), when_(when), column_of_(dataset.fields().size(), kNone) {

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include <penstock/loader/batch/slab_count.hpp>
 #include <penstock/loader/model/simulation.hpp>
-#include <penstock/loader/prepare.hpp>
 
 namespace penstock {
 namespace {

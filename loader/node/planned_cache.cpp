@@ -332,14 +332,15 @@ void PlannedCache::used(std::uint32_t file, std::uint64_t block) noexcept {
   state_->files[file].object->planned(block);
 }
 
-std::shared_ptr<PlannedCache> open_planned_cache(const LoaderOptions& options, const Dataset& dataset,
+std::shared_ptr<PlannedCache> open_planned_cache(const DiskCacheOptions& options, const Dataset& dataset,
                                                  const Program& program, const Selection& selection,
-                                                 const PlanOptions& plan, std::string& note) {
-  if (options.cache_dir.empty() || !dataset.in_store()) return nullptr;
+                                                 std::shared_ptr<const Windows> windows, const PlanOptions& plan,
+                                                 std::string& note) {
+  if (options.folder.empty() || !dataset.in_store()) return nullptr;
   std::shared_ptr<PlannedCache> cache;
   const auto failure = caught([&] {
-    cache = std::make_shared<PlannedCache>(NodeCache::open(options.cache_dir, options.cache_limit), dataset, program,
-                                           selection, options.windows, plan);
+    cache = std::make_shared<PlannedCache>(NodeCache::open(options.folder, options.limit), dataset, program, selection,
+                                           std::move(windows), plan);
   });
   if (failure != nullptr) note = "no cache on the node's disk: " + error_of(failure).cause();
   return cache;

@@ -9,7 +9,6 @@
 
 #include <penstock/formats/dataset.hpp>
 #include <penstock/loader/node/node_cache.hpp>
-#include <penstock/loader/options.hpp>
 #include <penstock/loader/plan/plan.hpp>
 #include <penstock/loader/plan/position.hpp>
 #include <penstock/loader/plan/selection.hpp>
@@ -52,10 +51,17 @@ class PlannedCache : public NodeCacheUse {
   std::shared_ptr<State> state_;
 };
 
-/// The cache of LoaderOptions::cache_dir for a dataset of which some file is an object; null where there is none to
-/// use, and then `note` says why, unless none was asked for. Never throws but for lack of memory.
-std::shared_ptr<PlannedCache> open_planned_cache(const LoaderOptions& options, const Dataset& dataset,
+/// The node's cache that a loader asks for: LoaderOptions::cache_dir and cache_limit.
+struct DiskCacheOptions {
+  std::filesystem::path folder = {};  ///< empty: none
+  std::uint64_t limit = 0;            ///< bytes; 0: as the folder was made with, or nine tenths of what was free then
+};
+
+/// The cache for a dataset of which some file is an object. Null where no cache is asked for or none can be used; in
+/// the second case `note` says why. Throws only when memory runs out.
+std::shared_ptr<PlannedCache> open_planned_cache(const DiskCacheOptions& options, const Dataset& dataset,
                                                  const Program& program, const Selection& selection,
-                                                 const PlanOptions& plan, std::string& note);
+                                                 std::shared_ptr<const Windows> windows, const PlanOptions& plan,
+                                                 std::string& note);
 
 }  // namespace penstock

@@ -5,8 +5,8 @@
 #include <string_view>
 
 #include <penstock/formats/dataset.hpp>
-#include <penstock/loader/checksums.hpp>
 #include <penstock/loader/node_memory/node_memory.hpp>
+#include <penstock/loader/value_options.hpp>
 #include <penstock/transforms/program/program.hpp>
 
 namespace penstock {

@@ -14,7 +14,6 @@
 #include <penstock/loader/draws.hpp>
 #include <penstock/loader/plan/part_table.hpp>
 #include <penstock/loader/plan/sample_order.hpp>
-#include <penstock/loader/plan/state.hpp>
 
 namespace penstock {
 

@@ -6,10 +6,10 @@
 #include <optional>
 #include <vector>
 
-#include <penstock/loader/options.hpp>
 #include <penstock/loader/plan/bucketed_order.hpp>
 #include <penstock/loader/plan/draw_order.hpp>
 #include <penstock/loader/plan/mixed_order.hpp>
+#include <penstock/loader/plan/order_options.hpp>
 #include <penstock/loader/plan/row.hpp>
 #include <penstock/loader/plan/sample_order.hpp>
 

@@ -27,7 +27,7 @@ bool always_served(const Dataset& dataset, const Output& output, Missing missing
                      [&](std::uint32_t field) { return dataset.complete(field); });
 }
 
-void require_inside(const Dataset& dataset, const std::vector<std::uint64_t>& subset) {
+void require_inside(const Dataset& dataset, std::span<const std::uint64_t> subset) {
   const ErrorContext here{.dataset = dataset.path().string()};
   if (subset.empty())
     throw Error::invalid_argument("subset is empty, so an epoch would have no samples; leave it out for all samples",
@@ -188,7 +188,7 @@ void require_fields(const Dataset& dataset, const Mixture& mixture, const Progra
 }
 
 // The first of the loader's windows that has no row for the sample; null where all have.
-const WindowTable* window_without(const LoaderOptions& options, std::uint64_t sample) {
+const WindowTable* window_without(const OrderOptions& options, std::uint64_t sample) {
   if (options.windows == nullptr) return nullptr;
   for (const auto& table : options.windows->tables) {
     if (!table->serves(sample)) return table.get();
@@ -211,7 +211,7 @@ std::string why_no_window(const WindowTable& table) {
          (table.longest() == 1 ? " step" : " steps") + "; edge = \"pad\" repeats the nearest one";
 }
 
-Selection listed_samples(const Dataset& dataset, const Program& program, const LoaderOptions& options) {
+Selection listed_samples(const Dataset& dataset, const Program& program, const OrderOptions& options) {
   const ErrorContext here{.dataset = dataset.path().string()};
   if (dataset.size() == 0) throw Error::invalid_argument("nothing to load: " + emptiness(dataset), here);
   if (options.subset) require_inside(dataset, *options.subset);
@@ -220,7 +220,7 @@ Selection listed_samples(const Dataset& dataset, const Program& program, const L
     if (!always_served(dataset, output, options.missing)) doubtful.push_back(&output);
   }
   if (doubtful.empty() && (options.windows == nullptr || have_rows_for_all(*options.windows)))
-    return options.subset ? selection_of(*options.subset, dataset.size())
+    return options.subset ? selection_of({options.subset->begin(), options.subset->end()}, dataset.size())
                           : Selection{.listed = dataset.size(), .samples = dataset.size()};
 
   const std::uint64_t candidates = options.subset ? options.subset->size() : dataset.size();
@@ -272,7 +272,7 @@ std::shared_ptr<const DrawOrder> draws_among(const Dataset& dataset, const Selec
 }
 
 // Of the samples in the list, each of which must have a length, and fit.
-std::shared_ptr<const BucketedOrder> bucketed_order(const Dataset& dataset, const LoaderOptions& options,
+std::shared_ptr<const BucketedOrder> bucketed_order(const Dataset& dataset, const OrderOptions& options,
                                                     const Selection& selection) {
   const LengthBuckets& buckets = *options.buckets;
   const ErrorContext here{.dataset = dataset.path().string()};
@@ -301,7 +301,7 @@ std::shared_ptr<const BucketedOrder> bucketed_order(const Dataset& dataset, cons
 
 }  // namespace
 
-Selection select_samples(const Dataset& dataset, const Program& program, const LoaderOptions& options) {
+Selection select_samples(const Dataset& dataset, const Program& program, const OrderOptions& options) {
   if (options.mixture != nullptr && options.subset)
     throw Error::invalid_argument(
         "subset names samples of one dataset; a mixture takes datasets that are views of others",
@@ -323,8 +323,23 @@ Selection select_samples(const Dataset& dataset, const Program& program, const L
   return selection;
 }
 
-std::string cost_of_shuffle(const Dataset& dataset, const Program& program, const LoaderOptions& options,
-                            const Selection& selection) {
+PlanOptions plan_options(const OrderOptions& options, const Selection& selection) {
+  return {.samples = selection.samples,
+          .shuffle = options.shuffle,
+          .shuffle_block = options.shuffle_block.value_or(0),
+          .shuffle_window = options.shuffle_window,
+          .seed = options.seed,
+          .batch_size = options.batch_size,
+          .rank = options.rank,
+          .world = options.world,
+          .last = options.last,
+          .mixed = selection.mixed,
+          .draws = selection.draws,
+          .bucketed = selection.bucketed};
+}
+
+std::string cost_of_shuffle(const Dataset& dataset, const Program& program, const OrderOptions& options,
+                            std::uint64_t block_cache_bytes, const Selection& selection) {
   constexpr double kWorthAWord = 2;
   if (!options.shuffle || options.shuffle_block.value_or(0) != 0 || dataset.block_count() == 0) return {};
   BlockUse use;
@@ -335,7 +350,7 @@ std::string cost_of_shuffle(const Dataset& dataset, const Program& program, cons
   }
   if (use.used <= 0) return {};
   const double all = use.used * static_cast<double>(selection.samples);
-  const double share_kept = std::min(1.0, static_cast<double>(options.block_cache) / all);
+  const double share_kept = std::min(1.0, static_cast<double>(block_cache_bytes) / all);
   const double times = use.undone / use.used * (1 - share_kept);
   if (times < kWorthAWord) return {};
   const std::string block = std::to_string(std::llround(use.undone / use.used));

@@ -8,10 +8,11 @@
 #include <vector>
 
 #include <penstock/formats/dataset.hpp>
-#include <penstock/loader/options.hpp>
 #include <penstock/loader/plan/bucketed_order.hpp>
 #include <penstock/loader/plan/draw_order.hpp>
 #include <penstock/loader/plan/mixed_order.hpp>
+#include <penstock/loader/plan/order_options.hpp>
+#include <penstock/loader/plan/plan.hpp>
 #include <penstock/transforms/program/program.hpp>
 
 namespace penstock {
@@ -46,12 +47,16 @@ struct Selection {
 /// Those of `subset` where that is given. Looks at the samples one by one only where some field is not complete.
 /// Throws Error: invalid_argument, for a subset that is empty or names a sample that is not there; naming the first
 /// sample that lacks a field, unless `missing` excludes such samples; or when nothing is left.
-Selection select_samples(const Dataset& dataset, const Program& program, const LoaderOptions& options);
+Selection select_samples(const Dataset& dataset, const Program& program, const OrderOptions& options);
+
+/// The plan of an epoch that delivers this selection.
+PlanOptions plan_options(const OrderOptions& options, const Selection& selection);
 
 /// What a full shuffle costs where several samples share filtered blocks, and the option that cures it; empty where it
 /// costs nothing worth a word, or where no full shuffle is asked for. An estimate from a few samples.
-std::string cost_of_shuffle(const Dataset& dataset, const Program& program, const LoaderOptions& options,
-                            const Selection& selection);
+/// `block_cache_bytes`: LoaderOptions::block_cache.
+std::string cost_of_shuffle(const Dataset& dataset, const Program& program, const OrderOptions& options,
+                            std::uint64_t block_cache_bytes, const Selection& selection);
 
 /// Samples per block of the block shuffle that version 1 of a loader's state means where shuffle_block was not given:
 /// as many as share a filtered block; 0, a full shuffle, where none do.

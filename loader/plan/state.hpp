@@ -9,17 +9,10 @@
 
 #include <penstock/loader/draws.hpp>
 #include <penstock/loader/mixture_options.hpp>
-#include <penstock/loader/options.hpp>
 #include <penstock/loader/plan/batch_limits.hpp>
+#include <penstock/loader/plan/order_options.hpp>
 
 namespace penstock {
-
-/// What the order of draws is made of beside that.
-struct SavedDraws {
-  Draws::Kind kind = Draws::Kind::weighted;
-  std::uint64_t numbers = 0;  ///< fingerprint of what the samples' numbers came to
-  friend bool operator==(const SavedDraws&, const SavedDraws&) = default;
-};
 
 /// What the order of an epoch is made of beside dataset, seed and epoch.
 struct SavedOrder {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <penstock/base/error_number.hpp>
+#include <penstock/formats/error_location.hpp>
 #include <penstock/loader/read/gather_engine.hpp>
 #include <penstock/loader/read/in_worker_engine.hpp>
 #include <penstock/loader/read/pread_engine.hpp>
@@ -16,7 +17,6 @@
 #include <penstock/loader/read/store_engine.hpp>
 #include <penstock/loader/read/uring/uring_engine.hpp>
 #include <penstock/loader/read/waiting_engine.hpp>
-#include <penstock/loader/work/error_location.hpp>
 
 namespace penstock {
 namespace {

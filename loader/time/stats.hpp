@@ -8,13 +8,12 @@
 #include <string>
 #include <vector>
 
-#include <penstock/loader/cache_kind.hpp>
-#include <penstock/loader/checksums.hpp>
 #include <penstock/loader/node/node_cache_stats.hpp>
 #include <penstock/loader/read/read_engine.hpp>
 #include <penstock/loader/time/histogram.hpp>
 #include <penstock/loader/time/levels.hpp>
 #include <penstock/loader/time/read_span.hpp>
+#include <penstock/loader/value_options.hpp>
 
 namespace penstock {
 

@@ -1,29 +1,21 @@
 #include <algorithm>
-#include <atomic>
 #include <cstring>
-#include <limits>
 #include <string>
 #include <utility>
 
-#include <penstock/base/cores.hpp>
 #include <penstock/base/error.hpp>
 #include <penstock/base/printable.hpp>
 #include <penstock/formats/absent_fields.hpp>
-#include <penstock/formats/extent_reader.hpp>
 #include <penstock/formats/field_types.hpp>
 #include <penstock/formats/io/hash.hpp>
-#include <penstock/formats/npy/header.hpp>
-#include <penstock/loader/choices/sample_scan.hpp>
-#include <penstock/loader/choices/values.hpp>
 #include <penstock/loader/tokens/documents.hpp>
+#include <penstock/loader/windows/column.hpp>
 #include <penstock/transforms/elements.hpp>
 
 namespace penstock {
 namespace {
 
 constexpr std::uint64_t kDocumentStream = 0x746f6b656e73;  // of the permutation: "tokens"
-constexpr std::uint64_t kFirstBytes = 256;                 // of a value: holds most headers of .npy
-constexpr std::uint64_t kLongestNpyHeader = std::uint64_t{1} << 20;
 constexpr std::uint64_t kDocumentTick = 65'536;
 
 std::string words_of(DType dtype) {
@@ -79,63 +71,10 @@ void append_slice(std::span<const Piece> of, std::uint64_t first, std::uint64_t 
   }
 }
 
-/// Reads the headers of .npy values. One thread at a time.
-class NpyHeaders {
- public:
-  NpyHeaders(const Dataset& dataset, std::uint32_t field) : dataset_(dataset), field_(field), reader_(dataset) {}
-
-  NpyHeader of(std::uint64_t sample) {
-    if (const auto kept = dataset_.header(sample, field_); !kept.empty()) return read_npy_header(kept);
-    const std::uint64_t length = dataset_.length(sample, field_);
-    std::vector<std::byte> first = front(sample, std::min(length, kFirstBytes));
-    const std::uint64_t wanted = header_bytes(first);
-    if (wanted > first.size()) first = front(sample, std::min({length, wanted, kLongestNpyHeader}));
-    return read_npy_header(first);
-  }
-
- private:
-  // What the first bytes say that all of the header takes.
-  static std::uint64_t header_bytes(std::span<const std::byte> first) {
-    const auto at = [&](std::size_t i) { return std::to_integer<std::uint64_t>(first[i]); };
-    if (first.size() < 12) return first.size();
-    if (at(6) == 1) return 10 + (at(8) | at(9) << 8);
-    return 12 + (at(8) | at(9) << 8 | at(10) << 16 | at(11) << 24);
-  }
-
-  std::vector<std::byte> front(std::uint64_t sample, std::uint64_t count) {
-    dataset_.locate(sample, field_, pieces_);
-    std::vector<std::byte> bytes;
-    for (const Piece& piece : pieces_) {
-      const std::uint64_t wanted = std::min(count - bytes.size(), piece.length);
-      if (wanted == 0) break;
-      if (piece.kind == Piece::Kind::bytes) {
-        bytes.insert(bytes.end(), piece.inline_bytes.begin(),
-                     piece.inline_bytes.begin() + static_cast<std::ptrdiff_t>(wanted));
-      } else if (piece.kind == Piece::Kind::extent) {
-        const std::vector<std::byte> read = reader_.beginning(piece.extent, wanted);
-        if (read.size() != wanted) {
-          throw Error::corrupt("file ends inside the field", {.shard = dataset_.file(piece.extent.file).path.string(),
-                                                              .offset = piece.extent.offset});
-        }
-        bytes.insert(bytes.end(), read.begin(), read.end());
-      } else {
-        bytes = read_field(dataset_, sample, field_);
-        bytes.resize(count);
-        break;
-      }
-    }
-    return bytes;
-  }
-
-  const Dataset& dataset_;
-  const std::uint32_t field_;
-  std::vector<Piece> pieces_;
-  ExtentReader reader_;
-};
-
 }  // namespace
 
-TokenDocuments::TokenDocuments(Dataset dataset, const TokenOptions& options, const std::function<void()>& tick)
+TokenDocuments::TokenDocuments(Dataset dataset, const TokenOptions& options, const ReadTokenBegins& read,
+                               const std::function<void()>& tick)
     : dataset_(std::move(dataset)), field_(field_named(dataset_, options.field)) {
   const FieldSchema& schema = dataset_.fields()[field_];
   const auto refuse = [&](const std::string& why) {
@@ -163,7 +102,12 @@ TokenDocuments::TokenDocuments(Dataset dataset, const TokenOptions& options, con
                                   context(sample));
   }
   dtype_ = plain_bytes && options.dtype ? *options.dtype : schema.dtype;
-  if (npy) read_headers(tick);
+  if (npy) {
+    TokenBegins found = read(dataset_, field_, tick);
+    dtype_ = found.dtype;
+    begin_ = found.begin;
+    begins_ = std::move(found.begins);
+  }
   if (!is_token_dtype(dtype_)) refuse("holds " + words_of(dtype_) + ", and tokens are integers");
   if (options.dtype && *options.dtype != dtype_)
     refuse("holds " + words_of(dtype_) + ", not " + words_of(*options.dtype));
@@ -176,49 +120,6 @@ ErrorContext TokenDocuments::context(std::uint64_t sample) const {
   return {.dataset = dataset_.path().string(),
           .key = std::string(dataset_.key(sample)),
           .field = dataset_.fields()[field_].name};
-}
-
-// All have one dtype; where they begin is kept only where that differs.
-void TokenDocuments::read_headers(const std::function<void()>& tick) {
-  auto begins = std::make_shared<NumberTable>(dataset_.size(), std::numeric_limits<std::uint32_t>::max());
-  const auto checked = [&](NpyHeaders& headers, std::uint64_t sample) {
-    try {
-      const NpyHeader header = headers.of(sample);
-      if (header.shape.size() != 1)
-        throw Error::shape("is of shape " + to_string(header.shape) + ", and a document is a list of tokens");
-      if (header.swapped && size_of(header.dtype) > 1)
-        throw Error::unsupported("its elements are big-endian: store them little-endian, as NumPy does unless told");
-      const std::uint64_t held = dataset_.length(sample, field_) - header.data_begin;
-      const std::uint64_t told = element_count(header.shape) * size_of(header.dtype);
-      if (held != told) {
-        throw Error::corrupt("npy: " + std::to_string(held) + " bytes follow the header, which tells of " +
-                             std::to_string(told));
-      }
-      return header;
-    } catch (const Error& error) {
-      throw error.in(context(sample));
-    }
-  };
-  NpyHeaders first_headers(dataset_, field_);
-  const NpyHeader first = checked(first_headers, 0);
-  const unsigned workers = usable_cores();
-  std::vector<std::unique_ptr<NpyHeaders>> headers;
-  for (unsigned worker = 0; worker < workers; ++worker)
-    headers.push_back(std::make_unique<NpyHeaders>(dataset_, field_));
-  std::atomic<bool> alike = true;
-  const auto look = [&](unsigned worker, std::uint64_t sample) {
-    const NpyHeader header = checked(*headers[worker], sample);
-    if (header.dtype != first.dtype) {
-      throw Error::shape("holds " + words_of(header.dtype) + ", the first document " + words_of(first.dtype),
-                         context(sample));
-    }
-    if (header.data_begin != first.data_begin) alike.store(false, std::memory_order_relaxed);
-    begins->set(sample, header.data_begin);
-  };
-  scan_samples(dataset_.size(), workers, look, tick);
-  dtype_ = first.dtype;
-  begin_ = first.data_begin;
-  if (!alike.load(std::memory_order_relaxed)) begins_ = std::move(begins);
 }
 
 void TokenDocuments::count_tokens(const std::function<void()>& tick) {

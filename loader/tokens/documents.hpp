@@ -16,11 +16,23 @@
 
 namespace penstock {
 
+/// Where the tokens begin in the values of .npy files, as their headers say.
+struct TokenBegins {
+  DType dtype{};                                   ///< of all values
+  std::uint64_t begin = 0;                         ///< bytes before the first token, in all values, unless:
+  std::shared_ptr<const NumberTable> begins = {};  ///< by sample, where the values differ
+};
+/// Reads the headers of a field of all samples. Throws Error: shape, corrupt, unsupported, naming the document whose
+/// value is no list of tokens; io; what `tick` throws.
+using ReadTokenBegins =
+    std::function<TokenBegins(const Dataset& dataset, std::uint32_t field, const std::function<void()>& tick)>;
+
 /// The documents of a dataset in the order that the options ask for. Immutable: any number of threads may use it.
 class TokenDocuments {
  public:
   /// Looks at every document. Throws as token_blocks().
-  TokenDocuments(Dataset dataset, const TokenOptions& options, const std::function<void()>& tick);
+  TokenDocuments(Dataset dataset, const TokenOptions& options, const ReadTokenBegins& read,
+                 const std::function<void()>& tick);
 
   const Dataset& dataset() const { return dataset_; }
   std::uint64_t size() const { return dataset_.size(); }
@@ -43,7 +55,6 @@ class TokenDocuments {
  private:
   std::uint64_t begin_of(std::uint64_t sample) const { return begins_ != nullptr ? (*begins_)[sample] : begin_; }
   std::uint64_t stored_tokens(std::uint64_t sample) const;
-  void read_headers(const std::function<void()>& tick);
   void count_tokens(const std::function<void()>& tick);
   ErrorContext context(std::uint64_t sample) const;
 

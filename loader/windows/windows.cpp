@@ -84,10 +84,10 @@ class GroupNumbers {
 };
 
 /// Where the sources of a mixture begin among all samples; of one dataset, 0 alone.
-std::vector<std::uint64_t> beginnings_of(const LoaderOptions& options) {
+std::vector<std::uint64_t> beginnings_of(const Mixture* mixture) {
   std::vector<std::uint64_t> beginnings{0};
-  if (options.mixture == nullptr) return beginnings;
-  for (const MixtureSource& source : options.mixture->sources())
+  if (mixture == nullptr) return beginnings;
+  for (const MixtureSource& source : mixture->sources())
     beginnings.push_back(beginnings.back() + source.dataset.size());
   beginnings.pop_back();
   return beginnings;
@@ -157,11 +157,11 @@ std::shared_ptr<const WindowTable> window_table_of(const Dataset& dataset, const
 
 }  // namespace
 
-std::shared_ptr<const Windows> windows_for(const Dataset& dataset, const LoaderOptions& options,
-                                           const ReadSamples& read) {
-  const std::vector<ChainWindow> windows = windows_of(options.fields);
+std::shared_ptr<const Windows> windows_for(const Dataset& dataset, std::span<const FieldChain> chains,
+                                           const Mixture* mixture, const ReadSamples& read) {
+  const std::vector<ChainWindow> windows = windows_of(chains);
   if (windows.empty()) return nullptr;
-  const std::vector<std::uint64_t> beginnings = beginnings_of(options);
+  const std::vector<std::uint64_t> beginnings = beginnings_of(mixture);
   auto made = std::make_shared<Windows>();
   for (const ChainWindow& window : windows) {
     try {

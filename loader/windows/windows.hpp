@@ -9,11 +9,13 @@
 #include <vector>
 
 #include <penstock/formats/dataset.hpp>
-#include <penstock/loader/choices/column.hpp>
-#include <penstock/loader/options.hpp>
+#include <penstock/loader/windows/column.hpp>
 #include <penstock/loader/windows/window_table.hpp>
+#include <penstock/transforms/chain/chain.hpp>
 
 namespace penstock {
+
+class Mixture;
 
 /// Constant, and shared by all that a loader is made of.
 struct Windows {
@@ -24,9 +26,10 @@ struct Windows {
 using ReadSamples =
     std::function<void(std::span<const std::uint32_t> fields, const std::function<void(const SampleValues&)>& take)>;
 
-/// Null where no chain has a window. Groups of a mixture are of one source. Throws Error: invalid_argument, for fields
-/// that are not there, expressions that are none, and samples that are in no group; what reading throws.
-std::shared_ptr<const Windows> windows_for(const Dataset& dataset, const LoaderOptions& options,
-                                           const ReadSamples& read);
+/// The windows of the chains; null where no chain has one. `mixture` may be null; a group of a mixture has samples of
+/// one source. Throws Error: invalid_argument, for a field that does not exist, an invalid expression, or a sample that
+/// is in no group; and what reading throws.
+std::shared_ptr<const Windows> windows_for(const Dataset& dataset, std::span<const FieldChain> chains,
+                                           const Mixture* mixture, const ReadSamples& read);
 
 }  // namespace penstock

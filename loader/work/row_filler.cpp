@@ -5,8 +5,8 @@
 #include <string>
 
 #include <penstock/base/error.hpp>
+#include <penstock/formats/error_location.hpp>
 #include <penstock/formats/io/crc32c.hpp>
-#include <penstock/loader/work/error_location.hpp>
 #include <penstock/loader/work/insist.hpp>
 #include <penstock/loader/work/read_now.hpp>
 #include <penstock/loader/work/row_filler.hpp>

@@ -9,6 +9,7 @@
 #include <penstock/base/error.hpp>
 #include <penstock/base/memory.hpp>
 #include <penstock/formats/dataset.hpp>
+#include <penstock/loader/batch/row_slots.hpp>
 #include <penstock/loader/fetch/block_cache.hpp>
 #include <penstock/loader/fetch/fetch.hpp>
 #include <penstock/loader/fetch/row_task.hpp>
@@ -16,7 +17,6 @@
 #include <penstock/loader/read/read_engine.hpp>
 #include <penstock/loader/time/stage_clock.hpp>
 #include <penstock/loader/time/work_log.hpp>
-#include <penstock/loader/work/row_slots.hpp>
 #include <penstock/loader/work/special_reader.hpp>
 #include <penstock/transforms/program/program.hpp>
 

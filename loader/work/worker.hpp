@@ -10,13 +10,13 @@
 #include <penstock/base/shared_loop.hpp>
 #include <penstock/base/thread.hpp>
 #include <penstock/loader/batch/batch_builder.hpp>
+#include <penstock/loader/batch/row_slots.hpp>
 #include <penstock/loader/fetch/row_task.hpp>
 #include <penstock/loader/fetch/task_queue.hpp>
+#include <penstock/loader/fetch/worker_context.hpp>
 #include <penstock/loader/time/stage_clock.hpp>
 #include <penstock/loader/time/work_log.hpp>
 #include <penstock/loader/work/row_filler.hpp>
-#include <penstock/loader/work/row_slots.hpp>
-#include <penstock/loader/work/worker_context.hpp>
 
 namespace penstock {
 

@@ -4,9 +4,9 @@
 #include <doctest/doctest.h>
 
 #include <penstock/base/memory.hpp>
+#include <penstock/loader/batch/row_slots.hpp>
 #include <penstock/loader/fetch/fetch.hpp>
 #include <penstock/loader/prepare.hpp>
-#include <penstock/loader/work/row_slots.hpp>
 
 #include "support/kind_of_failure.hpp"
 #include "support/loading.hpp"

@@ -5,6 +5,7 @@
 
 #include <doctest/doctest.h>
 
+#include <penstock/loader/batch/slab_count.hpp>
 #include <penstock/loader/model/gains.hpp>
 #include <penstock/loader/model/simulation.hpp>
 #include <penstock/loader/prepare.hpp>

@@ -93,8 +93,8 @@ struct Rank {
   Rank(const Dataset& dataset, const std::filesystem::path& folder, std::uint64_t limit, LoaderOptions with)
       : options(std::move(with)),
         program(compiled(dataset, options)),
-        selection(select_samples(dataset, program, options)),
-        plan(plan_options(options, selection)),
+        selection(select_samples(dataset, program, order_options(options))),
+        plan(plan_options(order_options(options), selection)),
         cache(std::make_unique<PlannedCache>(NodeCache::open(folder, limit), dataset, program, selection, nullptr,
                                              plan)) {}
 };
@@ -197,8 +197,8 @@ void check_outlook(const StoredRows& rows, LoaderOptions options, const Position
                    bool walks, std::uint64_t longest_list = 1 << 25) {
   const Dataset dataset = rows.dataset();
   const Program program = compiled(dataset, options);
-  const Selection selection = select_samples(dataset, program, options);
-  const PlanOptions plan_of = plan_options(options, selection);
+  const Selection selection = select_samples(dataset, program, order_options(options));
+  const PlanOptions plan_of = plan_options(order_options(options), selection);
   constexpr std::uint64_t kBlock = 16384;
   const auto next = NextUse::make({.dataset = dataset,
                                    .program = program,
@@ -308,12 +308,12 @@ TEST_CASE("a training that goes on for many epochs knows of those to come") {
   const Dataset dataset = rows.dataset();
   const LoaderOptions options{.batch_size = 8, .shuffle = true};
   const Program program = compiled(dataset, options);
-  const Selection selection = select_samples(dataset, program, options);
+  const Selection selection = select_samples(dataset, program, order_options(options));
   const auto next = NextUse::make({.dataset = dataset,
                                    .program = program,
                                    .selection = selection,
                                    .block_bytes = [](std::uint32_t) { return std::uint64_t{4096}; }},
-                                  plan_options(options, selection), {});
+                                  plan_options(order_options(options), selection), {});
   for (std::uint64_t epoch = 0; epoch < 200; ++epoch) {
     const std::uint64_t from = next->step_of({.epoch = epoch});
     next->look_ahead(from, false, [](const BlockRun&, std::uint64_t) {}, {});

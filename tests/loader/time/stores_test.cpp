@@ -214,7 +214,8 @@ TEST_CASE("no block shuffle is named where none would join anything, or the orde
     LoaderOptions options = resolved(dataset, shuffled(batch_size));
     options.read_window = std::uint64_t{8} << 30;
     const Program program = compiled(dataset, options);
-    return block_offer(dataset, program, options, select_samples(dataset, program, options));
+    return block_offer(dataset, program, order_options(options), engine_options(options),
+                       select_samples(dataset, program, order_options(options)));
   };
   CHECK(offer_of(Stored(1000, 1'300'000, 1'300'000), 96).shuffle_block == 6);
   CHECK(offer_of(Stored(20'000, 1'300'000, 1'300'000), 960).shuffle_block == 6);

@@ -10,8 +10,8 @@
 
 #include <penstock/base/error.hpp>
 #include <penstock/base/parallel_for.hpp>
+#include <penstock/loader/choices/token_blocks.hpp>
 #include <penstock/loader/loader.hpp>
-#include <penstock/loader/tokens/token_blocks.hpp>
 
 #include "support/field_bytes.hpp"
 #include "support/temporary_folder.hpp"

@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -11,8 +10,6 @@
 #include <vector>
 
 #include <penstock/formats/dataset.hpp>
-#include <penstock/loader/batch/batch.hpp>
-#include <penstock/loader/options.hpp>
 
 namespace penstock {
 
@@ -23,16 +20,6 @@ struct SampleValues {
   /// In the order asked for; nothing where the sample lacks the field.
   std::span<const std::optional<std::span<const std::byte>>> values;
 };
-
-/// The options of a loader that reads these fields of all samples, undecoded, in order.
-LoaderOptions reading(const Dataset& dataset, std::span<const std::uint32_t> fields);
-/// Calls `take` with every sample of the batches that `next` gives, of such a loader.
-void for_each_row(const Dataset& dataset, std::span<const std::uint32_t> fields,
-                  const std::function<std::optional<Batch>()>& next,
-                  const std::function<void(const SampleValues&)>& take);
-/// Calls `take` with every sample's key, without values. `tick` is called now and then.
-void for_each_key(const Dataset& dataset, const std::function<void(const SampleValues&)>& take,
-                  const std::function<void()>& tick = {});
 
 /// A field that is read as a text or a number: "cls", or "json:patient", which is a member of the object in each value.
 class Column {

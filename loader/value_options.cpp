@@ -3,7 +3,7 @@
 #include <string>
 
 #include <penstock/base/error.hpp>
-#include <penstock/loader/cache_kind.hpp>
+#include <penstock/loader/value_options.hpp>
 
 namespace penstock {
 namespace {
@@ -12,6 +12,17 @@ constexpr std::array<std::string_view, 3> kCacheNames{"none", "encoded", "decode
 constexpr std::array<std::string_view, 2> kScopeNames{"process", "node"};
 
 }  // namespace
+
+std::string_view name(Checksums checksums) {
+  constexpr std::string_view kNames[]{"off", "first", "always"};
+  return kNames[static_cast<std::size_t>(checksums)];
+}
+
+Checksums checksums_named(std::string_view given) {
+  for (const Checksums checksums : {Checksums::off, Checksums::first, Checksums::always})
+    if (name(checksums) == given) return checksums;
+  throw Error::invalid_argument("checksums is \"off\", \"first\" or \"always\", not \"" + std::string(given) + "\"");
+}
 
 std::string_view name(CacheKind kind) {
   return kCacheNames.at(static_cast<std::size_t>(kind));

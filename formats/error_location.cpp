@@ -1,6 +1,6 @@
 #include <vector>
 
-#include <penstock/loader/work/error_location.hpp>
+#include <penstock/formats/error_location.hpp>
 
 namespace penstock {
 

@@ -20,10 +20,11 @@
 #include <penstock/loader/time/trace_log.hpp>
 #include <penstock/loader/time/work_log.hpp>
 #include <penstock/loader/time/worker_record.hpp>
-#include <penstock/loader/work/batch_mixer.hpp>
 #include <penstock/transforms/program/program.hpp>
 
 namespace penstock {
+
+class BatchMixer;
 
 /// Owned by the loader; outlives them.
 struct WorkerContext {

@@ -10,8 +10,8 @@
 #include <penstock/loader/tokens/best_fit.hpp>
 #include <penstock/loader/tokens/best_fit_blocks.hpp>
 #include <penstock/loader/tokens/block_samples.hpp>
+#include <penstock/loader/tokens/blocks_of_tokens.hpp>
 #include <penstock/loader/tokens/cut_blocks.hpp>
-#include <penstock/loader/tokens/token_blocks.hpp>
 
 namespace penstock {
 namespace {
@@ -117,10 +117,10 @@ Dataset view_of_blocks(const Dataset& documents, std::shared_ptr<const MadeSampl
 
 }  // namespace
 
-Dataset token_blocks(const Dataset& dataset, std::uint64_t length, const TokenOptions& options,
-                     const std::function<void()>& tick) {
+Dataset blocks_of_tokens(const Dataset& dataset, std::uint64_t length, const TokenOptions& options,
+                         const ReadTokenBegins& read, const std::function<void()>& tick) {
   check_token_options(dataset, length, options);
-  auto documents = std::make_unique<const TokenDocuments>(dataset, options, tick);
+  auto documents = std::make_unique<const TokenDocuments>(dataset, options, read, tick);
   if (options.whole) require_short(*documents, length, options);
   const std::uint64_t mark = mark_of(*documents, length, options);
   auto layout = layout_of(*documents, length, options, mark, tick);

@@ -1,0 +1,55 @@
+#include <algorithm>
+#include <string>
+
+#include <penstock/base/error.hpp>
+#include <penstock/loader/batch/slab_count.hpp>
+
+namespace penstock {
+namespace {
+
+constexpr std::uint32_t kDiskRows = 64;    // reads in flight that keep a disk busy
+constexpr std::uint32_t kStoreRows = 256;  // and a store, 50 ms and more away, where 2,000 rows a second are wanted
+constexpr std::uint64_t kSmallBatch = 8 << 20;  // bytes: filled about as fast as handed from thread to thread
+
+// Sizes that are multiplied later must not overflow.
+void require_addressable(const LoaderOptions& options, std::span<const Output> outputs, unsigned batches) {
+  constexpr double kAddresses = 0x1p47, kRowOverhead = 64;  // of a process; bytes of a row's name and table
+  double row_bytes = kRowOverhead;
+  for (const Output& output : outputs) {
+    row_bytes += static_cast<double>(output.row_bytes()) * (output.ragged ? static_cast<double>(options.max_items) : 1);
+  }
+  if (row_bytes * options.batch_size * batches <= kAddresses) return;
+  throw Error::invalid_argument(std::to_string(batches) + " batches of " + std::to_string(options.batch_size) +
+                                " rows take more memory than a process can address: lower batch_size, prefetch, held" +
+                                (options.max_items != 0 ? " or max_items" : ""));
+}
+
+}  // namespace
+
+ReadsAhead ahead_by(const ReadEngine& engine) {
+  if (engine.synchronous()) return ReadsAhead::none;
+  return engine.kind() == EngineKind::store ? ReadsAhead::of_store : ReadsAhead::of_disk;
+}
+
+unsigned slab_count(const LoaderOptions& options, std::uint64_t row_bytes, ReadsAhead ahead_of) {
+  const std::uint32_t in_flight = ahead_of == ReadsAhead::of_store  ? kStoreRows
+                                  : ahead_of == ReadsAhead::of_disk ? kDiskRows
+                                                                    : 0;
+  const std::uint64_t rows = std::max(2 * options.workers_max, in_flight);
+  const auto filling = static_cast<unsigned>(1 + (rows + options.batch_size - 1) / options.batch_size);
+  const bool small = row_bytes <= kSmallBatch / options.batch_size;
+  const unsigned ahead = small ? options.prefetch + filling : std::max(options.prefetch, filling);
+  const unsigned on_batch = options.on_batch ? options.prefetch + 1 : 0;
+  const unsigned behind = options.on_device != nullptr ? options.device_prefetch + 1 : options.held;
+  return ahead + on_batch + behind;
+}
+
+unsigned slab_count(const LoaderOptions& options, std::span<const Output> outputs, ReadsAhead ahead) {
+  std::uint64_t row_bytes = 0;
+  for (const Output& output : outputs) row_bytes += output.ragged ? 0 : output.row_bytes();
+  const unsigned slabs = slab_count(options, row_bytes, ahead);
+  require_addressable(options, outputs, slabs);
+  return slabs;
+}
+
+}  // namespace penstock

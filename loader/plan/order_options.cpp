@@ -1,0 +1,17 @@
+#include <penstock/loader/plan/order_options.hpp>
+
+namespace penstock {
+
+std::string_view name(Last last) {
+  switch (last) {
+    case Last::keep:
+      return "keep";
+    case Last::drop:
+      return "drop";
+    case Last::pad:
+      return "pad";
+  }
+  return "";
+}
+
+}  // namespace penstock

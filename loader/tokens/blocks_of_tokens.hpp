@@ -1,0 +1,17 @@
+// Makes a view of blocks of tokens from documents whose headers the caller reads.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+#include <penstock/formats/dataset.hpp>
+#include <penstock/loader/tokens/documents.hpp>
+#include <penstock/loader/tokens/token_options.hpp>
+
+namespace penstock {
+
+/// token_blocks(), which passes a `read` that reads .npy headers on all cores. Throws the same, and what `read` throws.
+Dataset blocks_of_tokens(const Dataset& documents, std::uint64_t length, const TokenOptions& options,
+                         const ReadTokenBegins& read, const std::function<void()>& tick);
+
+}  // namespace penstock
