@@ -30,7 +30,6 @@ set(public_headers
   loader/value_options.hpp
   loader/choices/draws.hpp
   loader/windows/column.hpp
-  loader/choices/image_sizes.hpp
   loader/choices/lengths.hpp
   loader/choices/only.hpp
   loader/choices/sort.hpp
@@ -56,7 +55,6 @@ set(public_headers
   loader/time/histogram.hpp
   loader/time/levels.hpp
   loader/time/read_span.hpp
-  loader/time/schedule.hpp
   loader/time/stats.hpp
   loader/time/step_time.hpp
   loader/time/trace.hpp

@@ -7,16 +7,31 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <penstock/base/thread.hpp>
+#include <penstock/loader/batch/batch.hpp>
+#include <penstock/loader/batch/batch_builder.hpp>
 #include <penstock/loader/batch/batch_pool.hpp>
-#include <penstock/loader/batch/batch_result.hpp>
+#include <penstock/loader/batch/slab.hpp>
 #include <penstock/loader/plan/position.hpp>
 #include <penstock/loader/time/stage_clock.hpp>
 #include <penstock/loader/time/stats.hpp>
 #include <penstock/loader/time/trace_log.hpp>
 
 namespace penstock {
+
+struct BatchResult {
+  /// What became of a builder: its slab is lent out, or released where the batch failed.
+  BatchResult(BatchBuilder& builder, const std::shared_ptr<SlabPool>& slabs, SlabPool::To to);
+
+  std::uint64_t epoch;
+  std::vector<BadSample> bad;
+  std::uint64_t other_failures;
+  std::exception_ptr failure;  ///< what next() throws in place of giving the batch
+  Batch batch;                 ///< empty where it failed
+  Journey journey;
+};
 
 /// One link of the line that `Pipeline` lays. Batches leave it in the plan's order, each one once. A generation is one
 /// uninterrupted run of batches; a stage has batches of one generation at a time. What a stage tells of itself (name,

@@ -2,13 +2,16 @@
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
+#include <vector>
 
 #include <penstock/base/error.hpp>
 #include <penstock/base/printable.hpp>
 #include <penstock/formats/labels/label_table.hpp>
 #include <penstock/formats/views/key_pattern.hpp>
 #include <penstock/formats/views/views.hpp>
+#include <penstock/loader/choices/layouts.hpp>
 #include <penstock/loader/choices/only.hpp>
+#include <penstock/loader/choices/sample_scan.hpp>
 
 namespace penstock {
 namespace {
@@ -164,6 +167,26 @@ std::vector<std::string> keys_in(const std::filesystem::path& file) {
 }
 
 }  // namespace
+
+SampleList with_sides(const Dataset& dataset, std::uint32_t field, const Sides& sides,
+                      const std::function<void()>& tick) {
+  static_assert(kScannedAtOnce % 64 == 0);  // bits; each thread has words of its own
+  std::vector<std::uint64_t> chosen((dataset.size() + 63) / 64);
+  for_each_layout(
+      dataset, field,
+      [&](std::uint64_t sample, const Layout& layout) {
+        if (!layout.image) throw Error::unsupported("is no image, so it has no sides");
+        const auto [shorter, longer] = std::minmax(layout.shape[0], layout.shape[1]);
+        if (shorter >= sides.shortest && longer <= sides.longest)
+          chosen[sample / 64] |= std::uint64_t{1} << (sample % 64);
+      },
+      tick);
+  SampleListBuilder builder;
+  for (std::uint64_t sample = 0; sample < dataset.size(); ++sample) {
+    if ((chosen[sample / 64] >> (sample % 64) & 1) != 0) builder.add(sample);
+  }
+  return std::move(builder).finish();
+}
 
 Dataset only(const Dataset& dataset, const OnlyOptions& options, const std::function<void()>& tick) {
   Narrowing narrowing(dataset, tick);

@@ -10,10 +10,22 @@
 #include <vector>
 
 #include <penstock/formats/dataset.hpp>
-#include <penstock/loader/choices/image_sizes.hpp>
+#include <penstock/formats/views/sample_list.hpp>
 #include <penstock/loader/choices/values.hpp>
 
 namespace penstock {
+
+/// Of an image: neither side is shorter than `shortest`, nor longer than `longest`.
+struct Sides {
+  std::int64_t shortest = 0;
+  std::int64_t longest = std::numeric_limits<std::int64_t>::max();
+};
+
+/// The samples that have the field, with an image of such sides (as it is stored, not turned upright). Reads the first
+/// 64 KiB of each value on all cores, and the whole of those that these do not tell of. Throws Error: corrupt,
+/// unsupported, naming the first sample by number whose value is no image that can be read; io; what `tick` throws.
+SampleList with_sides(const Dataset& dataset, std::uint32_t field, const Sides& sides,
+                      const std::function<void()>& tick = {});
 
 /// Bytes of a value, both ends included.
 struct LengthRange {

@@ -1,5 +1,5 @@
 // Decides which last steps of chains a device does: images then cross as uint8, and become numbers in their layout
-// there; points cross before they are centered, turned and so on (device_points.hpp).
+// there; points cross before they are centered, turned and so on.
 #pragma once
 
 #include <optional>

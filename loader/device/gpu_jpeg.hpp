@@ -3,15 +3,36 @@
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <vector>
 
+#include <penstock/device/host/host_device.hpp>
+#include <penstock/device/jpeg_decoder.hpp>
 #include <penstock/loader/device/device_jpegs.hpp>
 #include <penstock/loader/options.hpp>
+#include <penstock/transforms/codec.hpp>
 #include <penstock/transforms/program/program.hpp>
 
 namespace penstock {
+
+/// Looks at all bytes in the calling thread, and writes pixels in the stream's order.
+class HostJpegDecoder final : public JpegDecoder {
+ public:
+  explicit HostJpegDecoder(std::shared_ptr<HostDevice> device);
+
+  std::string description() const override { return "the processor's decoder"; }
+  std::optional<JpegSize> size(std::span<const std::byte> jpeg) override;
+  void decode(std::span<const JpegOnDevice> images, StreamHandle stream) override;
+
+ private:
+  const std::shared_ptr<HostDevice> device_;
+  const FieldSchema schema_;
+  const std::unique_ptr<Decoder> decoder_;  // of decode() alone
+  std::mutex mutex_;                        // guards headers_
+  const std::unique_ptr<Decoder> headers_;
+};
 
 struct GpuJpeg {
   std::shared_ptr<DeviceJpegs> jpegs = {};  ///< null: all images are decoded on the host

@@ -12,7 +12,7 @@
 #include <penstock/formats/views/number_table.hpp>
 #include <penstock/loader/tokens/documents.hpp>
 #include <penstock/loader/tokens/token_options.hpp>
-#include <penstock/loader/tokens/token_segment.hpp>
+#include <penstock/loader/tokens/token_layout.hpp>
 
 namespace penstock {
 

@@ -8,10 +8,9 @@
 #include <penstock/base/printable.hpp>
 #include <penstock/formats/io/hash.hpp>
 #include <penstock/loader/tokens/best_fit.hpp>
-#include <penstock/loader/tokens/best_fit_blocks.hpp>
 #include <penstock/loader/tokens/block_samples.hpp>
 #include <penstock/loader/tokens/blocks_of_tokens.hpp>
-#include <penstock/loader/tokens/cut_blocks.hpp>
+#include <penstock/loader/tokens/token_layout.hpp>
 
 namespace penstock {
 namespace {

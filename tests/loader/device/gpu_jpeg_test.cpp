@@ -21,7 +21,7 @@
 
 #include <penstock/formats/io/crc32c.hpp>
 #include <penstock/formats/packed/dataset_writer.hpp>
-#include <penstock/loader/device/host_jpeg_decoder.hpp>
+#include <penstock/loader/device/gpu_jpeg.hpp>
 
 #include "support/device_loading.hpp"
 #include "support/picture_files.hpp"

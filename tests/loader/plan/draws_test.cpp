@@ -17,7 +17,7 @@
 #include <penstock/loader/choices/draws.hpp>
 #include <penstock/loader/plan/cursor.hpp>
 #include <penstock/loader/plan/draw_order.hpp>
-#include <penstock/loader/plan/drawn/waiting_time.hpp>
+#include <penstock/loader/plan/drawn/drawn_once.hpp>
 #include <penstock/loader/plan/part_table.hpp>
 #include <penstock/loader/plan/permutation_rounds.hpp>
 #include <penstock/loader/plan/plan.hpp>

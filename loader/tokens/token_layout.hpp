@@ -1,4 +1,5 @@
-// Packs documents into blocks with little padding, a window of documents at a time.
+// Decides which tokens of which documents are in a block: documents cut every so many tokens, or packed with little
+// padding.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +9,39 @@
 
 #include <penstock/formats/views/shared_numbers.hpp>
 #include <penstock/loader/tokens/documents.hpp>
-#include <penstock/loader/tokens/token_segment.hpp>
 
 namespace penstock {
+
+/// Neighbouring tokens of one document.
+struct TokenSegment {
+  std::uint64_t position;  ///< of the document, in the order of documents
+  std::uint64_t first;     ///< token in it
+  std::uint64_t count;
+  friend bool operator==(const TokenSegment&, const TokenSegment&) = default;
+};
+
+/// Which segments stand in which block. Immutable: any number of threads may ask.
+class TokenLayout {
+ public:
+  virtual ~TokenLayout() = default;
+  virtual std::uint64_t blocks() const = 0;
+  /// Replaces `segments` by those of the block; what they lack of its length is padding.
+  virtual void find(std::uint64_t block, std::vector<TokenSegment>& segments) const = 0;
+};
+
+/// Block b has tokens b * length to (b + 1) * length - 1 of all documents. Finds a block by a binary search.
+class CutBlocks final : public TokenLayout {
+ public:
+  /// `pad_last`: the tokens that fill no block make one more. `mark` stands for all that the blocks are a function of.
+  CutBlocks(const TokenDocuments& documents, std::uint64_t length, bool pad_last, std::uint64_t mark,
+            const std::function<void()>& tick);
+  std::uint64_t blocks() const override { return blocks_; }
+  void find(std::uint64_t block, std::vector<TokenSegment>& segments) const override;
+
+ private:
+  std::uint64_t length_, tokens_, blocks_;
+  std::shared_ptr<const SharedNumbers> ends_;  // by position of the document: tokens up to its end
+};
 
 /// Of each window first the full blocks that its documents begin with, document by document, then blocks of what is
 /// left of them, packed by BestFit. Finds a block by a binary search.

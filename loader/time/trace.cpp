@@ -1,5 +1,5 @@
 #include <penstock/base/error.hpp>
-#include <penstock/loader/time/schedule.hpp>
+#include <penstock/loader/time/trace.hpp>
 
 namespace penstock {
 

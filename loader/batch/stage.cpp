@@ -1,5 +1,5 @@
 #include <penstock/base/caught.hpp>
-#include <penstock/loader/batch/batch_result.hpp>
+#include <penstock/loader/batch/stage.hpp>
 
 namespace penstock {
 
