@@ -39,13 +39,13 @@ bool is_pickle(std::string_view bytes) {  // of protocol 2 or later
   return bytes.size() > 3 && bytes[0] == '\x80' && bytes[1] >= 2 && bytes[1] <= 5 && bytes.back() == '.';
 }
 
-std::string_view trimmed(std::string_view text) {
+std::string_view trimmed_right(std::string_view text) {
   const std::size_t last = text.find_last_not_of(" \t\r\n");
   return text.substr(0, last == std::string_view::npos ? 0 : last + 1);
 }
 
 std::optional<std::uint64_t> decimal(std::string_view text) {
-  text = trimmed(text);
+  text = trimmed_right(text);
   std::uint64_t number = 0;
   const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (text.empty() || fault != std::errc() || end != text.data() + text.size()) return std::nullopt;
