@@ -21,7 +21,6 @@
 #include <penstock/formats/io/file_identity.hpp>
 #include <penstock/formats/io/path_inside.hpp>
 #include <penstock/formats/places/store_destination.hpp>
-#include <penstock/loader/options.hpp>
 #include <penstock/loader/read/storage_engine.hpp>
 #include <penstock/staging/copy.hpp>
 #include <penstock/staging/object_engine.hpp>
