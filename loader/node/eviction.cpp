@@ -14,7 +14,7 @@ constexpr std::uint64_t kSweptPart = 128;  // of what is kept, one in so many le
 constexpr std::uint64_t kFewestSwept = 16;
 constexpr std::uint64_t kEventsPart = 32;  // and what is wanted of one in so many may have changed
 constexpr std::uint64_t kFewestEvents = 64;
-constexpr std::uint64_t kProbes = std::uint64_t{1} << 16;  // blocks by which those wanted last are told from others
+constexpr std::uint64_t kProbedBlocks = std::uint64_t{1} << 16;  // blocks by which those wanted last are told from others
 constexpr std::chrono::milliseconds kPlanLooks{500};
 constexpr std::uint64_t kMostAtOnce = std::uint64_t{16} << 20;  // bytes that leave while one caller waits
 
@@ -239,7 +239,7 @@ void Eviction::sweep() {
   for (const Kept& kept : kept_) blocks += kept.table->block_count();
 
   // From which time on a block is one of those wanted last: of some that stand for all.
-  const std::uint64_t stride = blocks / kProbes + 1;
+  const std::uint64_t stride = blocks / kProbedBlocks + 1;
   std::vector<double> probes;
   std::uint64_t number = 0;
   for (const Kept& kept : kept_)

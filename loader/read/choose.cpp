@@ -98,13 +98,13 @@ void WaitingEngine::submit(std::span<const ReadRequest> requests) {
   for (std::size_t i = 0; i < reads.size(); ++i) on_read_(requests[i].tag, std::move(reads[i].failure));
 }
 
-constexpr std::uint64_t kProbes = 64;
+constexpr std::uint64_t kProbedSamples = 64;
 
 // The largest stored extent of samples spread evenly over the dataset.
 std::vector<Extent> sampled_extents(const Dataset& dataset) {
   std::vector<Extent> extents;
   std::vector<Piece> pieces;
-  const std::uint64_t probes = std::min(kProbes, dataset.size());
+  const std::uint64_t probes = std::min(kProbedSamples, dataset.size());
   for (std::uint64_t i = 0; i < probes; ++i) {
     const std::uint64_t sample = i * (dataset.size() / probes);
     Extent largest{0, 0, 0};

@@ -8,6 +8,7 @@
 #include <penstock/base/error.hpp>
 #include <penstock/base/thread.hpp>
 #include <penstock/loader/time/profiler_range.hpp>
+#include <penstock/loader/work/batch_mixer.hpp>
 #include <penstock/loader/work/worker.hpp>
 #include <penstock/transforms/random.hpp>
 

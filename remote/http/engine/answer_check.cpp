@@ -12,8 +12,8 @@ std::string state_text(const ObjectInfo& info) {
   std::string text = with_commas(info.size) + " bytes";
   if (!info.version.empty()) text += ", version " + one_line(info.version);
   if (info.modified != 0) {
-    constexpr std::int64_t kSecond = 1'000'000'000;
-    const std::time_t seconds = info.modified / kSecond;
+    constexpr std::int64_t kNanoseconds = 1'000'000'000;
+    const std::time_t seconds = info.modified / kNanoseconds;
     std::tm parts{};
     std::array<char, 32> date{};
     if (::gmtime_r(&seconds, &parts) != nullptr && std::strftime(date.data(), date.size(), "%FT%TZ", &parts) != 0)

@@ -1,16 +1,69 @@
-// Describes the frame of a JPEG file whose header libjpeg has read.
+// Describes an image of DCT blocks: its components, their sampling, and its tiles.
 #pragma once
 
-#include <cstdio>
-
-#include <jpeglib.h>
-
-#include <penstock/transforms/image/jpt/format.hpp>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
 
 namespace penstock::jpt {
 
-/// Sets size, colour and components; tiles are of one MCU, and quantisation tables are left out. Returns null, or why
-/// the file is none whose samples become pixels here.
-const char* read_frame(const jpeg_decompress_struct& jpeg, Frame& frame);
+inline constexpr std::size_t kMostComponents = 3;
+inline constexpr unsigned kMostTileBlocks = 64;  ///< of a component, in each direction
+
+enum class Colour : std::uint8_t { gray, ycc, rgb };
+
+struct Component {
+  unsigned horizontal = 1, vertical = 1;  ///< sampling factors, 1 to 4
+  unsigned quantisation = 0;              ///< number of its table
+  unsigned side = 8;                      ///< samples that a block is made, in each direction: fewer in shrunk images
+};
+
+/// A component's part of a tile, in blocks of the whole component.
+struct BlockRange {
+  std::size_t x = 0, y = 0, width = 0, height = 0;
+  std::size_t count() const { return width * height; }
+};
+
+/// What the image is made of; from it follow the sizes of everything.
+struct Frame {
+  unsigned width = 0, height = 0;
+  Colour colour = Colour::gray;
+  std::size_t components = 1;
+  std::array<Component, kMostComponents> component{};
+  std::vector<std::array<std::uint16_t, 64>> quantisation;  ///< tables, in rows of eight
+  unsigned tile_width = 1, tile_height = 1;                 ///< of a tile, in MCUs
+  unsigned denominator = 1;                                 ///< not stored: what shrink() was asked for
+
+  unsigned most_horizontal() const;
+  unsigned most_vertical() const;
+  std::size_t mcus_across() const;  ///< an MCU is 8 * most_horizontal() by 8 * most_vertical() pixels
+  std::size_t mcus_down() const;
+  std::size_t tiles_across() const { return (mcus_across() + tile_width - 1) / tile_width; }
+  std::size_t tiles_down() const { return (mcus_down() + tile_height - 1) / tile_height; }
+  std::size_t tiles() const { return tiles_across() * tiles_down(); }
+  /// Pixels of a whole tile, of the image at its full size.
+  std::size_t tile_pixels() const {
+    return std::size_t{64} * tile_width * tile_height * most_horizontal() * most_vertical();
+  }
+  /// The blocks of whole MCUs: also those that lie beyond the image's right and lower edge.
+  std::size_t blocks_across(std::size_t c) const { return mcus_across() * component[c].horizontal; }
+  std::size_t blocks_down(std::size_t c) const { return mcus_down() * component[c].vertical; }
+  /// From now on pixels and samples are those of the image at 1/`denominator` (1, 2, 4 or 8) of its size, sides rounded
+  /// up. Where sampling allows, chroma has blocks of more samples than luma, up to 8, instead of being upsampled.
+  /// Source: jpeg_calc_output_dimensions() of libjpeg-turbo's jdmaster.c.
+  void shrink(unsigned denominator);
+  std::size_t pixels_across() const;
+  std::size_t pixels_down() const;
+  /// Pixels for each sample of a component.
+  std::size_t ratio_across(std::size_t c) const;
+  std::size_t ratio_down(std::size_t c) const;
+  /// Samples of the component that the image has.
+  std::size_t samples_across(std::size_t c) const;
+  std::size_t samples_down(std::size_t c) const;
+  BlockRange tile_blocks(std::size_t tile, std::size_t c) const;
+  /// All but the quantisation tables. Throws Error: corrupt (out of range), unsupported (larger than images may be).
+  void check() const;
+};
 
 }  // namespace penstock::jpt

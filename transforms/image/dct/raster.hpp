@@ -8,7 +8,7 @@
 #include <vector>
 
 #include <penstock/transforms/geometry.hpp>
-#include <penstock/transforms/image/jpt/format.hpp>
+#include <penstock/transforms/image/dct/frame.hpp>
 #include <penstock/transforms/parallel.hpp>
 
 namespace penstock::jpt {

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <span>
 
-#include <penstock/transforms/image/dct/frame.hpp>
+#include <penstock/transforms/image/jpeg/read_frame.hpp>
 #include <penstock/transforms/image/dct/idct_reduced.hpp>
 #include <penstock/transforms/image/jpeg/baseline_decoder.hpp>
 

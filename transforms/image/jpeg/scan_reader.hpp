@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <span>
 
+#include <penstock/transforms/image/dct/frame.hpp>
 #include <penstock/transforms/image/jpeg/coefficient_table.hpp>
-#include <penstock/transforms/image/jpt/format.hpp>
 
 namespace penstock::jpeg {
 

@@ -5,7 +5,7 @@
 
 #include <penstock/base/error.hpp>
 #include <penstock/transforms/image/codecs/image_decoder.hpp>
-#include <penstock/transforms/image/dct/frame.hpp>
+#include <penstock/transforms/image/jpeg/read_frame.hpp>
 #include <penstock/transforms/image/jpeg/codecs.hpp>
 #include <penstock/transforms/image/jpeg/jpeg.hpp>
 #include <penstock/transforms/image/jpt/encoder.hpp>
