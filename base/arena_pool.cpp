@@ -9,9 +9,9 @@
 #include <tbb/task_arena.h>
 #include <tbb/task_group.h>
 
-#include <penstock/base/arena_pool.hpp>
-#include <penstock/base/caught.hpp>
-#include <penstock/base/fork_gate.hpp>
+#include <base/arena_pool.hpp>
+#include <base/caught.hpp>
+#include <base/fork_gate.hpp>
 
 namespace penstock {
 namespace {

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include <penstock/base/thread.hpp>
+#include <base/thread.hpp>
 
 namespace penstock {
 

@@ -1,5 +1,5 @@
-#include <penstock/base/caught.hpp>
-#include <penstock/base/handled_error.hpp>
+#include <base/caught.hpp>
+#include <base/handled_error.hpp>
 
 namespace penstock {
 

@@ -11,7 +11,7 @@
 #include <sched.h>
 #include <unistd.h>
 
-#include <penstock/base/cores.hpp>
+#include <base/cores.hpp>
 
 namespace penstock {
 namespace {

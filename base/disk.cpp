@@ -8,8 +8,8 @@
 #include <sys/statvfs.h>
 #include <sys/sysmacros.h>
 
+#include <base/machine.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/base/machine.hpp>
 
 namespace penstock {
 namespace {

@@ -2,8 +2,8 @@
 #include <system_error>
 #include <utility>
 
+#include <base/printable.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/base/printable.hpp>
 
 namespace penstock {
 namespace {

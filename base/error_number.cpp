@@ -1,6 +1,6 @@
 #include <cerrno>
 
-#include <penstock/base/error_number.hpp>
+#include <base/error_number.hpp>
 
 namespace penstock {
 

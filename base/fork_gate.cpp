@@ -7,7 +7,7 @@
 
 #include <pthread.h>
 
-#include <penstock/base/fork_gate.hpp>
+#include <base/fork_gate.hpp>
 
 namespace penstock {
 namespace {

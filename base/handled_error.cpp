@@ -5,7 +5,7 @@
 
 #include <cxxabi.h>
 
-#include <penstock/base/handled_error.hpp>
+#include <base/handled_error.hpp>
 
 namespace penstock {
 

@@ -3,7 +3,7 @@
 #include <utility>
 #include <vector>
 
-#include <penstock/base/leak_until_exit.hpp>
+#include <base/leak_until_exit.hpp>
 
 namespace penstock {
 

@@ -8,9 +8,9 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include <penstock/base/cores.hpp>
-#include <penstock/base/error_number.hpp>
-#include <penstock/base/machine.hpp>
+#include <base/cores.hpp>
+#include <base/error_number.hpp>
+#include <base/machine.hpp>
 
 namespace penstock {
 namespace {

@@ -4,13 +4,13 @@
 #include <exception>
 #include <new>
 
-#include <penstock/base/arena_pool.hpp>
-#include <penstock/base/caught.hpp>
-#include <penstock/base/cores.hpp>
+#include <base/arena_pool.hpp>
+#include <base/caught.hpp>
+#include <base/cores.hpp>
+#include <base/parallel_for.hpp>
+#include <base/shared_loop.hpp>
+#include <base/waits/interruption.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/base/parallel_for.hpp>
-#include <penstock/base/shared_loop.hpp>
-#include <penstock/base/waits/interruption.hpp>
 
 namespace penstock {
 namespace {

@@ -2,7 +2,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <penstock/base/printable.hpp>
+#include <base/printable.hpp>
 
 namespace penstock {
 namespace {

@@ -1,7 +1,7 @@
 #include <memory>
 #include <utility>
 
-#include <penstock/base/serial_executor.hpp>
+#include <base/serial_executor.hpp>
 
 namespace penstock {
 

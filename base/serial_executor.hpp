@@ -5,7 +5,7 @@
 #include <future>
 #include <string>
 
-#include <penstock/base/thread.hpp>
+#include <base/thread.hpp>
 
 namespace penstock {
 

@@ -1,7 +1,7 @@
 #include <utility>
 
-#include <penstock/base/caught.hpp>
-#include <penstock/base/shared_loop.hpp>
+#include <base/caught.hpp>
+#include <base/shared_loop.hpp>
 
 namespace penstock {
 

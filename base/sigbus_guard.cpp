@@ -13,7 +13,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-#include <penstock/base/sigbus_guard.hpp>
+#include <base/sigbus_guard.hpp>
 
 namespace penstock {
 

@@ -5,8 +5,8 @@
 
 #include <pthread.h>
 
-#include <penstock/base/caught.hpp>
-#include <penstock/base/thread.hpp>
+#include <base/caught.hpp>
+#include <base/thread.hpp>
 
 namespace penstock {
 

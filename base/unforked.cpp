@@ -10,8 +10,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <base/unforked.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/base/unforked.hpp>
 
 namespace penstock {
 namespace {

@@ -17,10 +17,10 @@
 #include <sched.h>
 #include <time.h>
 
+#include <loader/work/row_filler.hpp>
 #include <penstock/base/error.hpp>
 #include <penstock/formats/dataset.hpp>
-#include <penstock/loader/work/row_filler.hpp>
-#include <penstock/transforms/chain/chain.hpp>
+#include <penstock/transforms/chain.hpp>
 #include <penstock/transforms/program/program.hpp>
 
 namespace {

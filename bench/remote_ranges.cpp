@@ -16,8 +16,8 @@
 
 #include <sys/resource.h>
 
+#include <formats/places/object_store.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/places/object_store.hpp>
 
 namespace {
 

@@ -16,7 +16,7 @@
 #include <penstock/base/error.hpp>
 #include <penstock/loader/loader.hpp>
 #include <penstock/transforms/chain/own_steps.hpp>
-#include <penstock/transforms/pieces.hpp>
+#include <transforms/pieces.hpp>
 
 namespace {
 

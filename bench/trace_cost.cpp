@@ -11,7 +11,7 @@
 
 #include <unistd.h>
 
-#include <penstock/bench/measure/task.hpp>
+#include <bench/measure/task.hpp>
 #include <penstock/loader/loader.hpp>
 
 namespace {

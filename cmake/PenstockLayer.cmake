@@ -1,5 +1,6 @@
-# Adds one target for each layer. A layer's include root shows its own folder alone, as <penstock/LAYER/...>; the
-# folders above it come with the targets it USES, so an include in the wrong direction finds no file.
+# Adds one target for each layer. A layer's include root shows two folders: its own, as <LAYER/...>, and its public
+# headers, as <penstock/LAYER/...>. Those of lower layers come with the targets that it USES, so an include of a higher
+# layer finds no file.
 
 # -Wno-restrict: GCC 12 reports string concatenation at -O3 where nothing overlaps (GCC bug 105651).
 add_library(penstock_options INTERFACE)
@@ -29,11 +30,15 @@ if(PENSTOCK_BUILD_FUZZERS)
   target_compile_definitions(penstock_options INTERFACE FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION)
 endif()
 
-# penstock_include_root(NAME PATH): <penstock/NAME> shows PATH, and nothing else of the tree. Sets NAME_include_root.
+# penstock_include_root(NAME PATH): <NAME/...> shows PATH, <penstock/NAME/...> the public headers of that layer, and
+# nothing else of the tree. PATH lies at the root of the tree. Sets NAME_include_root.
 function(penstock_include_root name path)
   set(root ${PROJECT_BINARY_DIR}/include_roots/${name})
   file(MAKE_DIRECTORY ${root}/penstock)
-  file(CREATE_LINK ${path} ${root}/penstock/${name} SYMBOLIC)
+  file(CREATE_LINK ${path} ${root}/${name} SYMBOLIC)
+  if(IS_DIRECTORY ${path}/../penstock/${name})
+    file(CREATE_LINK ${path}/../penstock/${name} ${root}/penstock/${name} SYMBOLIC)
+  endif()
   set(${name}_include_root ${root} PARENT_SCOPE)
 endfunction()
 

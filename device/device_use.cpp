@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <device/device_use.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/device/device_use.hpp>
 
 namespace penstock {
 

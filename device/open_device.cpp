@@ -1,9 +1,9 @@
 #include <map>
 #include <mutex>
 
-#include <penstock/device/cuda/cuda.hpp>
+#include <device/cuda/cuda.hpp>
+#include <device/host/host_device.hpp>
 #include <penstock/device/device.hpp>
-#include <penstock/device/host/host_device.hpp>
 
 namespace penstock {
 namespace {

@@ -1,7 +1,7 @@
 #include <string>
 
+#include <device/pass_math.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/device/pass_math.hpp>
 #include <penstock/device/passes.hpp>
 
 namespace penstock {

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include <penstock/device/pass_math.hpp>
+#include <device/pass_math.hpp>
 #include <penstock/device/passes.hpp>
 
 #ifdef __CUDACC__

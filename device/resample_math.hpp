@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include <penstock/device/pass_math.hpp>
+#include <device/pass_math.hpp>
 #include <penstock/device/passes.hpp>
 
 namespace penstock::resample_math {

@@ -1,6 +1,6 @@
-#include <penstock/base/printable.hpp>
-#include <penstock/formats/absent_fields.hpp>
-#include <penstock/formats/index/attributes.hpp>
+#include <base/printable.hpp>
+#include <formats/absent_fields.hpp>
+#include <formats/index/attributes.hpp>
 
 namespace penstock {
 namespace {

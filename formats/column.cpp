@@ -6,12 +6,12 @@
 #include <type_traits>
 #include <utility>
 
+#include <base/numbers/decimal.hpp>
+#include <base/printable.hpp>
+#include <formats/absent_fields.hpp>
+#include <formats/text/json_document.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/base/numbers/decimal.hpp>
-#include <penstock/base/printable.hpp>
-#include <penstock/formats/absent_fields.hpp>
-#include <penstock/formats/text/json_document.hpp>
-#include <penstock/loader/windows/column.hpp>
+#include <penstock/formats/column.hpp>
 
 namespace penstock {
 namespace {

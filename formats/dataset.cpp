@@ -8,14 +8,14 @@
 
 #include <sys/stat.h>
 
+#include <base/handled_error.hpp>
+#include <base/printable.hpp>
+#include <formats/field_types.hpp>
+#include <formats/index/shard_pins.hpp>
+#include <formats/lists/listed_samples.hpp>
+#include <formats/places/object_store.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/base/handled_error.hpp>
-#include <penstock/base/printable.hpp>
 #include <penstock/formats/dataset.hpp>
-#include <penstock/formats/field_types.hpp>
-#include <penstock/formats/index/shard_pins.hpp>
-#include <penstock/formats/places/object_store.hpp>
-#include <penstock/formats/views/listed_samples.hpp>
 
 namespace penstock {
 namespace {

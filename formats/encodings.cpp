@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <array>
 
-#include <penstock/formats/encodings.hpp>
+#include <formats/encodings.hpp>
 
 namespace penstock {
 namespace {

@@ -1,6 +1,6 @@
 #include <vector>
 
-#include <penstock/formats/error_location.hpp>
+#include <formats/error_location.hpp>
 
 namespace penstock {
 

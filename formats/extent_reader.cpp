@@ -1,7 +1,7 @@
 #include <algorithm>
 
-#include <penstock/formats/extent_reader.hpp>
-#include <penstock/formats/places/places.hpp>
+#include <formats/extent_reader.hpp>
+#include <formats/places/places.hpp>
 
 namespace penstock {
 

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include <formats/io/byte_source.hpp>
 #include <penstock/formats/dataset.hpp>
-#include <penstock/formats/io/byte_source.hpp>
 
 namespace penstock {
 

@@ -6,13 +6,13 @@
 #include <unordered_map>
 #include <utility>
 
+#include <formats/encodings.hpp>
+#include <formats/field_types.hpp>
+#include <formats/filters/widen.hpp>
+#include <formats/index/inline_piece.hpp>
+#include <formats/index/rewritten.hpp>
+#include <formats/text/numpy_text.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/encodings.hpp>
-#include <penstock/formats/field_types.hpp>
-#include <penstock/formats/filters/widen.hpp>
-#include <penstock/formats/index/inline_piece.hpp>
-#include <penstock/formats/index/rewritten.hpp>
-#include <penstock/formats/text/numpy_text.hpp>
 
 namespace penstock {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include <penstock/formats/index.hpp>
+#include <penstock/formats/index/index.hpp>
 #include <penstock/formats/schema.hpp>
 
 namespace penstock {

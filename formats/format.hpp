@@ -8,10 +8,10 @@
 #include <string_view>
 #include <vector>
 
+#include <formats/writer.hpp>
 #include <penstock/formats/dataset.hpp>
-#include <penstock/formats/index.hpp>
+#include <penstock/formats/index/index.hpp>
 #include <penstock/formats/open_options.hpp>
-#include <penstock/formats/writer.hpp>
 
 namespace penstock {
 

@@ -2,10 +2,10 @@
 #include <set>
 #include <utility>
 
-#include <penstock/base/printable.hpp>
-#include <penstock/formats/folder/folder.hpp>
-#include <penstock/formats/index/attributes.hpp>
-#include <penstock/formats/layout_line.hpp>
+#include <base/printable.hpp>
+#include <formats/folder/folder.hpp>
+#include <formats/index/attributes.hpp>
+#include <formats/layout_line.hpp>
 #include <penstock/formats/open_options.hpp>
 
 namespace penstock {

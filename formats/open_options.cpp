@@ -3,8 +3,8 @@
 #include <string>
 #include <utility>
 
+#include <base/printable.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/base/printable.hpp>
 #include <penstock/formats/open_options.hpp>
 
 namespace penstock {

@@ -1,11 +1,11 @@
 #include <new>
 #include <stdexcept>
 
+#include <formats/field_types.hpp>
+#include <formats/filters/filters.hpp>
+#include <formats/places/places.hpp>
 #include <penstock/base/error.hpp>
 #include <penstock/formats/dataset.hpp>
-#include <penstock/formats/field_types.hpp>
-#include <penstock/formats/filters/filters.hpp>
-#include <penstock/formats/places/places.hpp>
 
 namespace penstock {
 namespace {

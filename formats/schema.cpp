@@ -3,8 +3,8 @@
 #include <cctype>
 #include <limits>
 
+#include <formats/encodings.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/encodings.hpp>
 #include <penstock/formats/schema.hpp>
 
 namespace penstock {

@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include <penstock/formats/index.hpp>
-#include <penstock/formats/packed/object_stream.hpp>
+#include <formats/streams/object_stream.hpp>
+#include <penstock/formats/index/index.hpp>
 #include <penstock/formats/schema.hpp>
 
 namespace penstock {

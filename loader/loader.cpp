@@ -14,17 +14,17 @@
 #include <string>
 #include <utility>
 
-#include <penstock/base/caught.hpp>
-#include <penstock/base/cores.hpp>
+#include <base/caught.hpp>
+#include <base/cores.hpp>
+#include <base/handled_error.hpp>
+#include <base/leak_until_exit.hpp>
+#include <loader/batch/sample_values.hpp>
+#include <loader/model/tryout.hpp>
+#include <loader/pipeline.hpp>
+#include <loader/prepare.hpp>
+#include <order/windows/windows.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/base/handled_error.hpp>
-#include <penstock/base/leak_until_exit.hpp>
-#include <penstock/loader/batch/sample_values.hpp>
 #include <penstock/loader/loader.hpp>
-#include <penstock/loader/model/tryout.hpp>
-#include <penstock/loader/pipeline.hpp>
-#include <penstock/loader/prepare.hpp>
-#include <penstock/loader/windows/windows.hpp>
 
 namespace penstock {
 namespace {

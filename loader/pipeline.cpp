@@ -3,14 +3,14 @@
 #include <string>
 #include <utility>
 
-#include <penstock/base/caught.hpp>
-#include <penstock/base/processor/streamed_copy.hpp>
-#include <penstock/loader/batch/batch_stage.hpp>
-#include <penstock/loader/batch/slab_count.hpp>
-#include <penstock/loader/device/device_copy.hpp>
-#include <penstock/loader/pipeline.hpp>
-#include <penstock/loader/plan/distributed_env.hpp>
-#include <penstock/loader/prepare.hpp>
+#include <base/caught.hpp>
+#include <base/processor/streamed_copy.hpp>
+#include <loader/batch/batch_stage.hpp>
+#include <loader/batch/slab_count.hpp>
+#include <loader/device/device_copy.hpp>
+#include <loader/options/distributed_env.hpp>
+#include <loader/pipeline.hpp>
+#include <loader/prepare.hpp>
 #include <penstock/transforms/image/steps/numbers.hpp>
 
 namespace penstock {

@@ -14,30 +14,30 @@
 
 #include <unistd.h>
 
-#include <penstock/base/cores.hpp>
-#include <penstock/loader/batch/reorder_buffer.hpp>
-#include <penstock/loader/batch/stage.hpp>
-#include <penstock/loader/device/device_copy.hpp>
-#include <penstock/loader/device/device_offload.hpp>
-#include <penstock/loader/fetch/scheduler.hpp>
-#include <penstock/loader/ledger/writer.hpp>
-#include <penstock/loader/node/planned_cache.hpp>
-#include <penstock/loader/options.hpp>
-#include <penstock/loader/plan/cursor.hpp>
-#include <penstock/loader/plan/selection.hpp>
-#include <penstock/loader/plan/state.hpp>
-#include <penstock/loader/prepare.hpp>
-#include <penstock/loader/time/level_log.hpp>
-#include <penstock/loader/time/stall_attribution.hpp>
-#include <penstock/loader/time/trace.hpp>
-#include <penstock/loader/time/trace_file.hpp>
-#include <penstock/loader/time/trace_log.hpp>
-#include <penstock/loader/watch/publisher.hpp>
-#include <penstock/loader/work/auto_workers.hpp>
-#include <penstock/loader/work/batch_mixer.hpp>
-#include <penstock/loader/work/failures.hpp>
+#include <base/cores.hpp>
+#include <loader/batch/reorder_buffer.hpp>
+#include <loader/batch/stage.hpp>
+#include <loader/device/device_copy.hpp>
+#include <loader/device/device_offload.hpp>
+#include <loader/fetch/scheduler.hpp>
+#include <loader/prepare.hpp>
+#include <loader/work/auto_workers.hpp>
+#include <loader/work/batch_mixer.hpp>
+#include <loader/work/failures.hpp>
+#include <loader/work/worker.hpp>
+#include <order/cursor.hpp>
+#include <order/selection.hpp>
+#include <penstock/loader/options/options.hpp>
 #include <penstock/loader/work/row_account.hpp>
-#include <penstock/loader/work/worker.hpp>
+#include <penstock/order/state.hpp>
+#include <penstock/record/time/trace.hpp>
+#include <record/ledger/writer.hpp>
+#include <record/time/level_log.hpp>
+#include <record/time/stall_attribution.hpp>
+#include <record/time/trace_file.hpp>
+#include <record/time/trace_log.hpp>
+#include <record/watch/publisher.hpp>
+#include <storage/disk_cache/planned_cache.hpp>
 
 namespace penstock {
 

@@ -6,11 +6,11 @@
 
 #include <unistd.h>
 
+#include <base/printable.hpp>
+#include <loader/pipeline.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/base/printable.hpp>
-#include <penstock/loader/mixture.hpp>
-#include <penstock/loader/pipeline.hpp>
-#include <penstock/loader/time/profiler_range.hpp>
+#include <penstock/order/mixture/mixture.hpp>
+#include <record/time/profiler_range.hpp>
 
 namespace penstock {
 namespace {

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <string>
 
-#include <penstock/loader/fetch/block_offer.hpp>
-#include <penstock/loader/pipeline.hpp>
+#include <loader/fetch/block_offer.hpp>
+#include <loader/pipeline.hpp>
 
 namespace penstock {
 namespace {

@@ -2,9 +2,9 @@
 #include <string>
 #include <utility>
 
+#include <loader/pipeline.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/loader/pipeline.hpp>
-#include <penstock/loader/time/trace_writer.hpp>
+#include <record/time/trace_writer.hpp>
 
 namespace penstock {
 

@@ -6,19 +6,19 @@
 #include <string_view>
 #include <utility>
 
-#include <penstock/base/cores.hpp>
+#include <base/cores.hpp>
+#include <base/printable.hpp>
+#include <formats/absent_fields.hpp>
+#include <formats/extent_reader.hpp>
+#include <formats/labels/absent_classes.hpp>
+#include <loader/device/device_plan.hpp>
+#include <loader/options/distributed_env.hpp>
+#include <loader/prepare.hpp>
+#include <loader/work/batch_mixer.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/base/printable.hpp>
-#include <penstock/formats/absent_fields.hpp>
-#include <penstock/formats/extent_reader.hpp>
-#include <penstock/formats/labels/absent_classes.hpp>
-#include <penstock/loader/device/device_plan.hpp>
-#include <penstock/loader/draws.hpp>
-#include <penstock/loader/length_buckets.hpp>
-#include <penstock/loader/mixture.hpp>
-#include <penstock/loader/plan/distributed_env.hpp>
-#include <penstock/loader/prepare.hpp>
-#include <penstock/loader/work/batch_mixer.hpp>
+#include <penstock/order/buckets/length_buckets.hpp>
+#include <penstock/order/draws/draws.hpp>
+#include <penstock/order/mixture/mixture.hpp>
 #include <penstock/transforms/codec.hpp>
 
 namespace penstock {

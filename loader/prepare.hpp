@@ -5,12 +5,12 @@
 #include <span>
 #include <vector>
 
+#include <loader/device/device_slab.hpp>
+#include <loader/work/failures.hpp>
+#include <order/selection.hpp>
 #include <penstock/formats/dataset.hpp>
-#include <penstock/loader/device/device_slab.hpp>
-#include <penstock/loader/options.hpp>
-#include <penstock/loader/plan/order_options.hpp>
-#include <penstock/loader/plan/selection.hpp>
-#include <penstock/loader/work/failures.hpp>
+#include <penstock/loader/options/options.hpp>
+#include <penstock/order/order_options.hpp>
 #include <penstock/transforms/program/program.hpp>
 
 namespace penstock {

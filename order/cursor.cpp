@@ -1,10 +1,10 @@
 #include <algorithm>
 #include <utility>
 
+#include <base/numbers/decimal.hpp>
+#include <base/printable.hpp>
+#include <order/cursor.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/base/numbers/decimal.hpp>
-#include <penstock/base/printable.hpp>
-#include <penstock/loader/plan/cursor.hpp>
 
 namespace penstock {
 namespace {

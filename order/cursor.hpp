@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include <penstock/loader/plan/plan.hpp>
-#include <penstock/loader/plan/position.hpp>
-#include <penstock/loader/plan/state.hpp>
+#include <order/plan.hpp>
+#include <order/position.hpp>
+#include <penstock/order/state.hpp>
 
 namespace penstock {
 

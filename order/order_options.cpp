@@ -1,4 +1,4 @@
-#include <penstock/loader/plan/order_options.hpp>
+#include <penstock/order/order_options.hpp>
 
 namespace penstock {
 

@@ -2,8 +2,8 @@
 #include <array>
 #include <span>
 
+#include <order/plan.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/loader/plan/plan.hpp>
 
 namespace penstock {
 namespace {

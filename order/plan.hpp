@@ -6,12 +6,12 @@
 #include <optional>
 #include <vector>
 
-#include <penstock/loader/plan/bucketed_order.hpp>
-#include <penstock/loader/plan/draw_order.hpp>
-#include <penstock/loader/plan/mixed_order.hpp>
-#include <penstock/loader/plan/order_options.hpp>
-#include <penstock/loader/plan/row.hpp>
-#include <penstock/loader/plan/sample_order.hpp>
+#include <order/buckets/bucketed_order.hpp>
+#include <order/draws/draw_order.hpp>
+#include <order/mixture/mixed_order.hpp>
+#include <order/permutation/row.hpp>
+#include <order/permutation/sample_order.hpp>
+#include <penstock/order/order_options.hpp>
 
 namespace penstock {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <memory>
 
-#include <penstock/loader/plan/plan.hpp>
+#include <order/plan.hpp>
 
 namespace penstock {
 

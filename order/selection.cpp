@@ -4,18 +4,18 @@
 #include <string>
 #include <unordered_map>
 
+#include <base/numbers/decimal.hpp>
+#include <base/printable.hpp>
+#include <formats/absent_fields.hpp>
+#include <formats/encodings.hpp>
+#include <formats/io/hash.hpp>
+#include <formats/labels/emptiness.hpp>
+#include <order/selection.hpp>
+#include <order/serving_field.hpp>
+#include <order/windows/windows.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/base/numbers/decimal.hpp>
-#include <penstock/base/printable.hpp>
-#include <penstock/formats/absent_fields.hpp>
-#include <penstock/formats/encodings.hpp>
-#include <penstock/formats/io/hash.hpp>
-#include <penstock/formats/labels/emptiness.hpp>
-#include <penstock/loader/length_buckets.hpp>
-#include <penstock/loader/mixture.hpp>
-#include <penstock/loader/plan/selection.hpp>
-#include <penstock/loader/plan/serving_field.hpp>
-#include <penstock/loader/windows/windows.hpp>
+#include <penstock/order/buckets/length_buckets.hpp>
+#include <penstock/order/mixture/mixture.hpp>
 
 namespace penstock {
 namespace {

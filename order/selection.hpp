@@ -7,12 +7,12 @@
 #include <string>
 #include <vector>
 
+#include <order/buckets/bucketed_order.hpp>
+#include <order/draws/draw_order.hpp>
+#include <order/mixture/mixed_order.hpp>
+#include <order/plan.hpp>
 #include <penstock/formats/dataset.hpp>
-#include <penstock/loader/plan/bucketed_order.hpp>
-#include <penstock/loader/plan/draw_order.hpp>
-#include <penstock/loader/plan/mixed_order.hpp>
-#include <penstock/loader/plan/order_options.hpp>
-#include <penstock/loader/plan/plan.hpp>
+#include <penstock/order/order_options.hpp>
 #include <penstock/transforms/program/program.hpp>
 
 namespace penstock {

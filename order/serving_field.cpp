@@ -1,4 +1,4 @@
-#include <penstock/loader/plan/serving_field.hpp>
+#include <order/serving_field.hpp>
 
 namespace penstock {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include <penstock/formats/dataset.hpp>
-#include <penstock/transforms/program/output.hpp>
+#include <penstock/transforms/output.hpp>
 
 namespace penstock {
 

@@ -5,10 +5,10 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include <base/printable.hpp>
+#include <formats/io/hash.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/base/printable.hpp>
-#include <penstock/formats/io/hash.hpp>
-#include <penstock/loader/plan/state.hpp>
+#include <penstock/order/state.hpp>
 
 namespace penstock {
 namespace {

@@ -7,11 +7,11 @@
 #include <fcntl.h>
 #include <zlib.h>
 
+#include <formats/io/descriptor.hpp>
+#include <formats/tar/header.hpp>
+#include <formats/tfrecord/frames.hpp>
+#include <pack/compressed_file.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/io/descriptor.hpp>
-#include <penstock/formats/tar/header.hpp>
-#include <penstock/formats/tfrecord/frames.hpp>
-#include <penstock/pack/compressed_file.hpp>
 
 namespace penstock {
 namespace {

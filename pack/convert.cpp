@@ -6,23 +6,23 @@
 #include <string>
 #include <utility>
 
+#include <base/serial_executor.hpp>
+#include <formats/io/atomic_file.hpp>
+#include <formats/io/crc32c.hpp>
+#include <formats/io/hash.hpp>
+#include <formats/packed/commit.hpp>
+#include <formats/packed/dataset_writer.hpp>
+#include <formats/packed/manifest.hpp>
+#include <formats/packed/parts.hpp>
+#include <formats/places/address.hpp>
+#include <formats/places/store_destination.hpp>
+#include <pack/key_order.hpp>
+#include <pack/packed_fields.hpp>
+#include <pack/packer.hpp>
+#include <pack/shard_plan.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/base/serial_executor.hpp>
-#include <penstock/formats/io/atomic_file.hpp>
-#include <penstock/formats/io/crc32c.hpp>
-#include <penstock/formats/io/hash.hpp>
-#include <penstock/formats/packed/commit.hpp>
-#include <penstock/formats/packed/dataset_writer.hpp>
-#include <penstock/formats/packed/manifest.hpp>
-#include <penstock/formats/packed/parts.hpp>
-#include <penstock/formats/places/address.hpp>
-#include <penstock/formats/places/store_destination.hpp>
 #include <penstock/loader/loader.hpp>
 #include <penstock/pack/convert.hpp>
-#include <penstock/pack/key_order.hpp>
-#include <penstock/pack/packed_fields.hpp>
-#include <penstock/pack/packer.hpp>
-#include <penstock/pack/shard_plan.hpp>
 
 namespace penstock {
 namespace {

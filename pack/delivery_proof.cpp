@@ -4,12 +4,12 @@
 #include <optional>
 #include <vector>
 
+#include <pack/delivery_proof.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/pack/delivery_proof.hpp>
 #include <penstock/transforms/clouds/codecs/cloud.hpp>
-#include <penstock/transforms/clouds/codecs/cloud_recoder.hpp>
-#include <penstock/transforms/decoders.hpp>
-#include <penstock/transforms/value_reader.hpp>
+#include <penstock/transforms/recode/cloud_recoder.hpp>
+#include <transforms/decoders.hpp>
+#include <transforms/value_reader.hpp>
 
 namespace penstock {
 namespace {

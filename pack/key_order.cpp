@@ -5,10 +5,10 @@
 #include <string_view>
 #include <utility>
 
+#include <base/printable.hpp>
+#include <formats/index/rewritten.hpp>
+#include <pack/key_order.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/base/printable.hpp>
-#include <penstock/formats/index/rewritten.hpp>
-#include <penstock/pack/key_order.hpp>
 
 namespace penstock {
 namespace {

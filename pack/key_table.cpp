@@ -1,7 +1,7 @@
 #include <utility>
 
-#include <penstock/formats/io/hash.hpp>
-#include <penstock/pack/key_table.hpp>
+#include <formats/io/hash.hpp>
+#include <pack/key_table.hpp>
 
 namespace penstock {
 

@@ -13,22 +13,22 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <penstock/formats/format.hpp>
-#include <penstock/formats/io/descriptor.hpp>
-#include <penstock/formats/io/file_identity.hpp>
-#include <penstock/formats/io/folder_entries.hpp>
-#include <penstock/formats/io/hash.hpp>
-#include <penstock/formats/io/hidden_folder.hpp>
-#include <penstock/formats/io/own_files.hpp>
-#include <penstock/formats/io/path_pattern.hpp>
-#include <penstock/formats/io/temporary_place.hpp>
-#include <penstock/formats/packed/commit.hpp>
-#include <penstock/formats/packed/dataset_writer.hpp>
-#include <penstock/formats/packed/journal.hpp>
-#include <penstock/formats/packed/manifest.hpp>
-#include <penstock/formats/packed/parts.hpp>
-#include <penstock/formats/places/store_destination.hpp>
-#include <penstock/pack/compressed_file.hpp>
+#include <formats/format.hpp>
+#include <formats/io/descriptor.hpp>
+#include <formats/io/file_identity.hpp>
+#include <formats/io/folder_entries.hpp>
+#include <formats/io/hash.hpp>
+#include <formats/io/hidden_folder.hpp>
+#include <formats/io/own_files.hpp>
+#include <formats/io/path_pattern.hpp>
+#include <formats/io/temporary_place.hpp>
+#include <formats/packed/commit.hpp>
+#include <formats/packed/dataset_writer.hpp>
+#include <formats/packed/journal.hpp>
+#include <formats/packed/manifest.hpp>
+#include <formats/packed/parts.hpp>
+#include <formats/places/store_destination.hpp>
+#include <pack/compressed_file.hpp>
 #include <penstock/pack/pack_source.hpp>
 
 namespace penstock {

@@ -1,9 +1,9 @@
 #include <algorithm>
 
+#include <formats/field_types.hpp>
+#include <formats/labels/shared_classes.hpp>
+#include <pack/packed_fields.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/field_types.hpp>
-#include <penstock/formats/labels/shared_classes.hpp>
-#include <penstock/pack/packed_fields.hpp>
 
 namespace penstock {
 namespace {

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include <formats/labels/labels.hpp>
 #include <penstock/formats/dataset.hpp>
-#include <penstock/formats/labels/labels.hpp>
 #include <penstock/pack/recoding.hpp>
 
 namespace penstock {

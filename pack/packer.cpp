@@ -1,8 +1,8 @@
 #include <algorithm>
 
+#include <formats/io/crc32c.hpp>
+#include <pack/packer.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/io/crc32c.hpp>
-#include <penstock/pack/packer.hpp>
 #include <penstock/transforms/codec.hpp>
 
 namespace penstock {

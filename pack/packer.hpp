@@ -8,12 +8,12 @@
 #include <string>
 #include <vector>
 
+#include <formats/packed/dataset_writer.hpp>
+#include <pack/packed_fields.hpp>
+#include <pack/value_recoder.hpp>
 #include <penstock/formats/dataset.hpp>
-#include <penstock/formats/packed/dataset_writer.hpp>
 #include <penstock/loader/batch/batch.hpp>
-#include <penstock/loader/time/stats.hpp>
-#include <penstock/pack/packed_fields.hpp>
-#include <penstock/pack/value_recoder.hpp>
+#include <penstock/record/time/stats.hpp>
 
 namespace penstock {
 

@@ -1,15 +1,15 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include <formats/absent_fields.hpp>
+#include <formats/encodings.hpp>
+#include <formats/packed/manifest.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/absent_fields.hpp>
-#include <penstock/formats/encodings.hpp>
-#include <penstock/formats/packed/manifest.hpp>
 #include <penstock/pack/recoding.hpp>
-#include <penstock/transforms/clouds/codecs/packed_cloud.hpp>
 #include <penstock/transforms/geometry.hpp>
-#include <penstock/transforms/image/jpeg/jpeg.hpp>
-#include <penstock/transforms/image/jpt/jpt.hpp>
+#include <transforms/clouds/codecs/packed_cloud.hpp>
+#include <transforms/image/jpeg/jpeg.hpp>
+#include <transforms/image/jpt/jpt.hpp>
 
 namespace penstock {
 namespace {

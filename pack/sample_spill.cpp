@@ -6,8 +6,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <pack/sample_spill.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/pack/sample_spill.hpp>
 
 namespace penstock {
 namespace {

@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <span>
 
-#include <penstock/formats/io/descriptor.hpp>
+#include <formats/io/descriptor.hpp>
 
 namespace penstock {
 

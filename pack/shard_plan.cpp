@@ -2,10 +2,10 @@
 #include <string>
 #include <string_view>
 
+#include <formats/io/crc32c.hpp>
+#include <formats/io/hash.hpp>
+#include <pack/shard_plan.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/io/crc32c.hpp>
-#include <penstock/formats/io/hash.hpp>
-#include <penstock/pack/shard_plan.hpp>
 
 namespace penstock {
 namespace {

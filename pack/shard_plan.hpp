@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
+#include <formats/format.hpp>
+#include <pack/packed_fields.hpp>
 #include <penstock/formats/dataset.hpp>
-#include <penstock/formats/format.hpp>
-#include <penstock/pack/packed_fields.hpp>
 
 namespace penstock {
 

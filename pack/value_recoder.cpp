@@ -1,7 +1,7 @@
 #include <algorithm>
 
-#include <penstock/base/parallel_for.hpp>
-#include <penstock/pack/value_recoder.hpp>
+#include <base/parallel_for.hpp>
+#include <pack/value_recoder.hpp>
 
 namespace penstock {
 

@@ -13,8 +13,8 @@
 #include <string_view>
 #include <vector>
 
+#include <pack/packed_fields.hpp>
 #include <penstock/loader/batch/batch.hpp>
-#include <penstock/pack/packed_fields.hpp>
 #include <penstock/pack/recoding.hpp>
 
 namespace penstock {

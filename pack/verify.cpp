@@ -5,23 +5,23 @@
 #include <tuple>
 #include <utility>
 
-#include <penstock/base/cores.hpp>
+#include <base/cores.hpp>
+#include <base/parallel_for.hpp>
+#include <formats/field_types.hpp>
+#include <formats/format.hpp>
+#include <formats/index/difference.hpp>
+#include <formats/io/crc32c.hpp>
+#include <formats/labels/shared_classes.hpp>
+#include <formats/packed/manifest.hpp>
+#include <formats/packed/packed.hpp>
+#include <pack/delivery_proof.hpp>
+#include <pack/key_order.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/base/parallel_for.hpp>
-#include <penstock/formats/field_types.hpp>
-#include <penstock/formats/format.hpp>
-#include <penstock/formats/index/difference.hpp>
-#include <penstock/formats/io/crc32c.hpp>
-#include <penstock/formats/labels/shared_classes.hpp>
-#include <penstock/formats/packed/manifest.hpp>
-#include <penstock/formats/packed/packed.hpp>
-#include <penstock/pack/delivery_proof.hpp>
-#include <penstock/pack/key_order.hpp>
 #include <penstock/pack/recoding.hpp>
 #include <penstock/pack/verify.hpp>
-#include <penstock/staging/list.hpp>
-#include <penstock/transforms/image/jpt/encoder.hpp>
-#include <penstock/transforms/image/jpt/jpt.hpp>
+#include <staging/list.hpp>
+#include <transforms/image/jpt/encoder.hpp>
+#include <transforms/image/jpt/jpt.hpp>
 
 namespace penstock {
 namespace {

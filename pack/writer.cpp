@@ -8,14 +8,14 @@
 
 #include <unistd.h>
 
+#include <formats/format.hpp>
+#include <formats/io/crc32c.hpp>
+#include <formats/io/temporary_place.hpp>
+#include <formats/packed/dataset_writer.hpp>
+#include <formats/places/store_destination.hpp>
+#include <pack/key_table.hpp>
+#include <pack/sample_spill.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/format.hpp>
-#include <penstock/formats/io/crc32c.hpp>
-#include <penstock/formats/io/temporary_place.hpp>
-#include <penstock/formats/packed/dataset_writer.hpp>
-#include <penstock/formats/places/store_destination.hpp>
-#include <penstock/pack/key_table.hpp>
-#include <penstock/pack/sample_spill.hpp>
 #include <penstock/pack/writer.hpp>
 #include <penstock/transforms/codec.hpp>
 

@@ -10,11 +10,11 @@
 #include <penstock/loader/choices/sort.hpp>
 #include <penstock/loader/choices/split.hpp>
 #include <penstock/loader/choices/token_blocks.hpp>
-#include <penstock/loader/ledger/audit.hpp>
 #include <penstock/loader/loader.hpp>
-#include <penstock/loader/mixture.hpp>
+#include <penstock/order/mixture/mixture.hpp>
 #include <penstock/pack/convert.hpp>
 #include <penstock/pack/writer.hpp>
-#include <penstock/transforms/chain/chain.hpp>
+#include <penstock/record/ledger/audit.hpp>
+#include <penstock/transforms/chain.hpp>
 #include <penstock/transforms/codec.hpp>
 #include <penstock/transforms/transform.hpp>

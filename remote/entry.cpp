@@ -3,8 +3,8 @@
 #include <openssl/crypto.h>
 #include <pthread.h>
 
-#include <penstock/formats/places/object_store_entry.hpp>
-#include <penstock/remote/store/remote_store.hpp>
+#include <formats/places/object_store_entry.hpp>
+#include <remote/store/remote_store.hpp>
 
 namespace penstock {
 namespace {

@@ -2,7 +2,7 @@
 """Usage: scripts/reference.py [BUILD]
 
 Writes docs/reference/ from the sources: command.md from `penstock COMMAND --help`, python.md from the package's
-signatures and docstrings, options.md from loader/option_table.cpp and the declarations of C++ and Python. BUILD is a
+signatures and docstrings, options.md from loader/options/option_table.cpp and the declarations of C++ and Python. BUILD is a
 build folder with the command and the Python package; build/dev, unless told otherwise. A test compares the pages.
 """
 
@@ -269,7 +269,7 @@ def option_table(build: pathlib.Path) -> list[list[str]]:
 
 def cpp_options() -> dict[str, str]:
     """Name -> declaration, of the members of LoaderOptions."""
-    text = (ROOT / "loader/options.hpp").read_text().split("struct LoaderOptions {", 1)[1].split("\n};", 1)[0]
+    text = (ROOT / "penstock/loader/options/options.hpp").read_text().split("struct LoaderOptions {", 1)[1].split("\n};", 1)[0]
     text = re.sub(r"//.*", "", text)
     options: dict[str, str] = {}
     for statement in text.split(";"):
@@ -316,7 +316,7 @@ def options_page(build: pathlib.Path, command: pathlib.Path) -> str:
     cpp, python, shell = cpp_options(), python_options(build), command_options(command)
     table = option_table(build)
     parts = [
-        MADE.format(source="loader/option_table.cpp"),
+        MADE.format(source="loader/options/option_table.cpp"),
         "# Options of a loader\n",
         "`ps.Loader` and `ps.torch.IterableDataset` take them by keyword, `penstock::Loader` as members of `LoaderOptions`,\n"
         "and the commands that make a loader as `--option`. Names are the same everywhere.\n",

@@ -7,9 +7,9 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <formats/io/crc32c.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/io/crc32c.hpp>
-#include <penstock/staging/copy.hpp>
+#include <staging/copy.hpp>
 
 namespace penstock {
 namespace {

@@ -9,11 +9,11 @@
 #include <span>
 #include <stop_token>
 
-#include <penstock/formats/io/descriptor.hpp>
-#include <penstock/loader/read/read_stream.hpp>
-#include <penstock/staging/journal.hpp>
-#include <penstock/staging/list.hpp>
+#include <formats/io/descriptor.hpp>
 #include <penstock/staging/options.hpp>
+#include <staging/journal.hpp>
+#include <staging/list.hpp>
+#include <storage/read/read_stream.hpp>
 
 namespace penstock {
 

@@ -8,9 +8,9 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <formats/io/hash.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/io/hash.hpp>
-#include <penstock/staging/journal.hpp>
+#include <staging/journal.hpp>
 
 namespace penstock {
 namespace {

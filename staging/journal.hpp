@@ -10,9 +10,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include <penstock/formats/io/descriptor.hpp>
-#include <penstock/formats/packed/commit.hpp>
-#include <penstock/staging/list.hpp>
+#include <formats/io/descriptor.hpp>
+#include <formats/packed/commit.hpp>
+#include <staging/list.hpp>
 
 namespace penstock {
 

@@ -8,18 +8,18 @@
 
 #include <sys/stat.h>
 
+#include <formats/folder/folder_walk.hpp>
+#include <formats/io/hash.hpp>
+#include <formats/io/path_pattern.hpp>
+#include <formats/packed/combined_index.hpp>
+#include <formats/packed/manifest.hpp>
+#include <formats/packed/shard_sum.hpp>
+#include <formats/packed/skip_report.hpp>
+#include <formats/places/places.hpp>
+#include <formats/places/seen_places.hpp>
+#include <formats/sidecar/sidecar.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/folder/folder_walk.hpp>
-#include <penstock/formats/index/sidecar.hpp>
-#include <penstock/formats/io/hash.hpp>
-#include <penstock/formats/io/path_pattern.hpp>
-#include <penstock/formats/packed/combined_index.hpp>
-#include <penstock/formats/packed/manifest.hpp>
-#include <penstock/formats/packed/shard_sum.hpp>
-#include <penstock/formats/packed/skip_report.hpp>
-#include <penstock/formats/places/places.hpp>
-#include <penstock/formats/places/seen_places.hpp>
-#include <penstock/staging/list.hpp>
+#include <staging/list.hpp>
 
 namespace penstock {
 namespace {

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
+#include <formats/places/object_store.hpp>
 #include <penstock/formats/dataset.hpp>
-#include <penstock/formats/places/object_store.hpp>
 
 namespace penstock {
 

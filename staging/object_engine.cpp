@@ -3,9 +3,9 @@
 #include <mutex>
 #include <utility>
 
-#include <penstock/base/caught.hpp>
-#include <penstock/loader/read/store_engine.hpp>
-#include <penstock/staging/object_engine.hpp>
+#include <base/caught.hpp>
+#include <staging/object_engine.hpp>
+#include <storage/read/store_engine.hpp>
 
 namespace penstock {
 

@@ -4,8 +4,8 @@
 #include <memory>
 #include <vector>
 
-#include <penstock/formats/places/object_store.hpp>
-#include <penstock/loader/read/read_engine.hpp>
+#include <formats/places/object_store.hpp>
+#include <penstock/storage/read/read_engine.hpp>
 
 namespace penstock {
 

@@ -10,23 +10,23 @@
 #include <sys/resource.h>
 #include <sys/statvfs.h>
 
-#include <penstock/base/cores.hpp>
+#include <base/cores.hpp>
+#include <base/leak_until_exit.hpp>
+#include <base/parallel_for.hpp>
+#include <formats/folder/folder_walk.hpp>
+#include <formats/format.hpp>
+#include <formats/io/atomic_file.hpp>
+#include <formats/io/file_identity.hpp>
+#include <formats/io/path_inside.hpp>
+#include <formats/places/store_destination.hpp>
+#include <formats/sidecar/sidecar.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/base/leak_until_exit.hpp>
-#include <penstock/base/parallel_for.hpp>
-#include <penstock/formats/folder/folder_walk.hpp>
-#include <penstock/formats/format.hpp>
-#include <penstock/formats/index/sidecar.hpp>
-#include <penstock/formats/io/atomic_file.hpp>
-#include <penstock/formats/io/file_identity.hpp>
-#include <penstock/formats/io/path_inside.hpp>
-#include <penstock/formats/places/store_destination.hpp>
-#include <penstock/loader/read/storage_engine.hpp>
-#include <penstock/staging/copy.hpp>
-#include <penstock/staging/object_engine.hpp>
 #include <penstock/staging/stage.hpp>
-#include <penstock/staging/store_target.hpp>
-#include <penstock/staging/target.hpp>
+#include <staging/copy.hpp>
+#include <staging/object_engine.hpp>
+#include <staging/store_target.hpp>
+#include <staging/target.hpp>
+#include <storage/read/storage_engine.hpp>
 
 namespace penstock {
 namespace {

@@ -13,19 +13,19 @@
 #include <utility>
 #include <vector>
 
-#include <penstock/base/cores.hpp>
+#include <base/cores.hpp>
+#include <base/parallel_for.hpp>
+#include <base/waits/interruption.hpp>
+#include <formats/io/crc32c.hpp>
+#include <formats/packed/commit.hpp>
+#include <formats/packed/manifest.hpp>
+#include <formats/places/object_store.hpp>
+#include <formats/places/places.hpp>
+#include <formats/text/json_depth.hpp>
+#include <formats/text/json_number.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/base/parallel_for.hpp>
-#include <penstock/base/waits/interruption.hpp>
-#include <penstock/formats/io/crc32c.hpp>
-#include <penstock/formats/packed/commit.hpp>
-#include <penstock/formats/packed/manifest.hpp>
-#include <penstock/formats/places/object_store.hpp>
-#include <penstock/formats/places/places.hpp>
-#include <penstock/formats/text/json_depth.hpp>
-#include <penstock/formats/text/json_number.hpp>
-#include <penstock/staging/list.hpp>
-#include <penstock/staging/store_target.hpp>
+#include <staging/list.hpp>
+#include <staging/store_target.hpp>
 
 namespace penstock {
 namespace {

@@ -6,9 +6,9 @@
 #include <optional>
 #include <string>
 
-#include <penstock/formats/io/file_lock.hpp>
-#include <penstock/staging/journal.hpp>
-#include <penstock/staging/list.hpp>
+#include <formats/io/file_lock.hpp>
+#include <staging/journal.hpp>
+#include <staging/list.hpp>
 
 namespace penstock {
 

@@ -10,17 +10,17 @@
 #include <utility>
 #include <vector>
 
-#include <penstock/base/caught.hpp>
-#include <penstock/base/error_number.hpp>
-#include <penstock/formats/error_location.hpp>
-#include <penstock/loader/read/gather_engine.hpp>
-#include <penstock/loader/read/in_worker_engine.hpp>
-#include <penstock/loader/read/pread_engine.hpp>
-#include <penstock/loader/read/read_engine.hpp>
-#include <penstock/loader/read/residency.hpp>
-#include <penstock/loader/read/storage_engine.hpp>
-#include <penstock/loader/read/store_engine.hpp>
-#include <penstock/loader/read/uring/uring_engine.hpp>
+#include <base/caught.hpp>
+#include <base/error_number.hpp>
+#include <formats/error_location.hpp>
+#include <penstock/storage/read/read_engine.hpp>
+#include <storage/read/gather_engine.hpp>
+#include <storage/read/in_worker_engine.hpp>
+#include <storage/read/pread_engine.hpp>
+#include <storage/read/residency.hpp>
+#include <storage/read/storage_engine.hpp>
+#include <storage/read/store_engine.hpp>
+#include <storage/uring/uring_engine.hpp>
 
 namespace penstock {
 namespace {

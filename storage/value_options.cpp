@@ -3,7 +3,7 @@
 #include <string>
 
 #include <penstock/base/error.hpp>
-#include <penstock/loader/value_options.hpp>
+#include <penstock/storage/value_options.hpp>
 
 namespace penstock {
 namespace {

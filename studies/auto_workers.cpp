@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <penstock/bench/measure/task.hpp>
+#include <bench/measure/task.hpp>
 #include <penstock/loader/loader.hpp>
 
 #include "support/loading.hpp"

@@ -12,7 +12,7 @@
 
 #include <sys/resource.h>
 
-#include <penstock/loader/plan/plan.hpp>
+#include <order/plan.hpp>
 
 namespace {
 

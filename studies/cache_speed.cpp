@@ -7,7 +7,7 @@
 #include <cstring>
 #include <utility>
 
-#include <penstock/loader/plan/permutation.hpp>
+#include <order/permutation/permutation.hpp>
 
 #include "beside_loops.hpp"
 

@@ -25,13 +25,13 @@
 #include <zstd.h>
 #endif
 
-#include <penstock/transforms/image/dct/idct.hpp>
-#include <penstock/transforms/image/jpeg/codecs.hpp>
-#include <penstock/transforms/image/jpeg/jpeg.hpp>
-#include <penstock/transforms/image/jpt/encoder.hpp>
-#include <penstock/transforms/image/jpt/jpt.hpp>
-#include <penstock/transforms/image/jpt/picture.hpp>
-#include <penstock/transforms/image/kernels/resample.hpp>
+#include <transforms/image/dct/idct.hpp>
+#include <transforms/image/jpeg/codecs.hpp>
+#include <transforms/image/jpeg/jpeg.hpp>
+#include <transforms/image/jpt/encoder.hpp>
+#include <transforms/image/jpt/jpt.hpp>
+#include <transforms/image/jpt/picture.hpp>
+#include <transforms/image/kernels/resample.hpp>
 
 namespace {
 

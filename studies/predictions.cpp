@@ -14,7 +14,7 @@
 #include <thread>
 #include <vector>
 
-#include <penstock/bench/measure/check.hpp>
+#include <bench/tryout/check.hpp>
 
 #include "support/loading.hpp"
 #include "support/throttled_engine.hpp"

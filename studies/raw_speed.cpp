@@ -10,7 +10,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <penstock/loader/plan/permutation.hpp>
+#include <order/permutation/permutation.hpp>
 
 #include "beside_loops.hpp"
 

@@ -2,8 +2,8 @@
 #include <array>
 
 #include <penstock/base/error.hpp>
-#include <penstock/transforms/chain/chain.hpp>
-#include <penstock/transforms/chain/step_table.hpp>
+#include <penstock/transforms/chain.hpp>
+#include <transforms/chain/step_table.hpp>
 
 namespace penstock {
 namespace {

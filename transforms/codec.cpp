@@ -1,4 +1,4 @@
-#include <penstock/formats/encodings.hpp>
+#include <formats/encodings.hpp>
 #include <penstock/transforms/codec.hpp>
 
 namespace penstock {

@@ -4,25 +4,25 @@
 #include <cctype>
 #include <string>
 
+#include <formats/encodings.hpp>
+#include <formats/field_types.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/encodings.hpp>
-#include <penstock/formats/field_types.hpp>
-#include <penstock/transforms/clouds/codecs/las.hpp>
-#include <penstock/transforms/clouds/codecs/off.hpp>
-#include <penstock/transforms/clouds/codecs/packed_cloud.hpp>
-#include <penstock/transforms/clouds/codecs/pcd.hpp>
-#include <penstock/transforms/clouds/codecs/ply.hpp>
-#include <penstock/transforms/clouds/codecs/xyz.hpp>
-#include <penstock/transforms/clouds/laz/laz.hpp>
 #include <penstock/transforms/codec.hpp>
-#include <penstock/transforms/image/codecs/png.hpp>
-#include <penstock/transforms/image/codecs/webp.hpp>
-#include <penstock/transforms/image/jpeg/jpeg.hpp>
-#include <penstock/transforms/image/jpt/jpt.hpp>
-#include <penstock/transforms/values/npy.hpp>
-#include <penstock/transforms/values/raw.hpp>
-#include <penstock/transforms/values/text.hpp>
-#include <penstock/transforms/values/tokens.hpp>
+#include <transforms/clouds/codecs/las.hpp>
+#include <transforms/clouds/codecs/off.hpp>
+#include <transforms/clouds/codecs/packed_cloud.hpp>
+#include <transforms/clouds/codecs/pcd.hpp>
+#include <transforms/clouds/codecs/ply.hpp>
+#include <transforms/clouds/codecs/xyz.hpp>
+#include <transforms/clouds/laz/laz.hpp>
+#include <transforms/image/codecs/png.hpp>
+#include <transforms/image/codecs/webp.hpp>
+#include <transforms/image/jpeg/jpeg.hpp>
+#include <transforms/image/jpt/jpt.hpp>
+#include <transforms/values/npy.hpp>
+#include <transforms/values/raw.hpp>
+#include <transforms/values/text.hpp>
+#include <transforms/values/tokens.hpp>
 
 namespace penstock {
 namespace {

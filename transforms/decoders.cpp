@@ -1,4 +1,4 @@
-#include <penstock/transforms/decoders.hpp>
+#include <transforms/decoders.hpp>
 
 namespace penstock {
 

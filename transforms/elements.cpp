@@ -5,9 +5,9 @@
 #include <type_traits>
 #include <utility>
 
+#include <formats/half_floats.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/half_floats.hpp>
-#include <penstock/transforms/elements.hpp>
+#include <transforms/elements.hpp>
 
 namespace penstock {
 namespace {

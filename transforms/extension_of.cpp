@@ -1,8 +1,8 @@
 #include <algorithm>
 
-#include <penstock/formats/encodings.hpp>
+#include <formats/encodings.hpp>
 #include <penstock/transforms/codec.hpp>
-#include <penstock/transforms/extension_of.hpp>
+#include <transforms/extension_of.hpp>
 
 namespace penstock {
 

@@ -4,11 +4,11 @@
 #include <cstdlib>
 #include <cstring>
 
+#include <base/numbers/portable_math.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/base/numbers/portable_math.hpp>
-#include <penstock/transforms/elements.hpp>
 #include <penstock/transforms/mix.hpp>
-#include <penstock/transforms/normal_draws.hpp>
+#include <transforms/elements.hpp>
+#include <transforms/normal_draws.hpp>
 
 namespace penstock {
 namespace {

@@ -1,7 +1,7 @@
 #include <cmath>
 
-#include <penstock/base/numbers/portable_math.hpp>
-#include <penstock/transforms/normal_draws.hpp>
+#include <base/numbers/portable_math.hpp>
+#include <transforms/normal_draws.hpp>
 
 namespace penstock {
 

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include <penstock/base/error.hpp>
-#include <penstock/transforms/chain/chain.hpp>
-#include <penstock/transforms/chain/step_table.hpp>
+#include <penstock/transforms/chain.hpp>
+#include <transforms/chain/step_table.hpp>
 
 namespace penstock {
 namespace {

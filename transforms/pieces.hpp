@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include <penstock/base/caught.hpp>
+#include <base/caught.hpp>
 #include <penstock/transforms/parallel.hpp>
 
 namespace penstock {

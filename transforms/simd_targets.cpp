@@ -1,7 +1,7 @@
 // Keeps Highway from targets whose registers the kernel does not save.
 #include <hwy/targets.h>
 
-#include <penstock/base/processor/processor.hpp>
+#include <base/processor/processor.hpp>
 
 namespace penstock {
 namespace {

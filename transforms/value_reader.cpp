@@ -1,4 +1,4 @@
-#include <penstock/transforms/value_reader.hpp>
+#include <transforms/value_reader.hpp>
 
 namespace penstock {
 

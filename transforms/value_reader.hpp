@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include <penstock/transforms/decoders.hpp>
+#include <transforms/decoders.hpp>
 
 namespace penstock {
 

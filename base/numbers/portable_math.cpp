@@ -4,7 +4,7 @@
 #include <limits>
 #include <utility>
 
-#include <penstock/base/numbers/portable_math.hpp>
+#include <base/numbers/portable_math.hpp>
 
 namespace penstock::portable {
 namespace {

@@ -1,4 +1,4 @@
-#include <penstock/base/processor/processor.hpp>
+#include <base/processor/processor.hpp>
 
 #if defined(__x86_64__)
 #include <cpuid.h>

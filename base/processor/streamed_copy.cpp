@@ -4,8 +4,8 @@
 
 #include <unistd.h>
 
-#include <penstock/base/processor/processor.hpp>
-#include <penstock/base/processor/streamed_copy.hpp>
+#include <base/processor/processor.hpp>
+#include <base/processor/streamed_copy.hpp>
 
 #if defined(__x86_64__)
 #include <immintrin.h>

@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <base/waits/interruption.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/base/waits/interruption.hpp>
 
 namespace penstock {
 namespace {

@@ -7,10 +7,10 @@
 #include <thread>
 #include <vector>
 
+#include <base/parallel_for.hpp>
+#include <bench/measure/ceiling.hpp>
+#include <order/plan.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/base/parallel_for.hpp>
-#include <penstock/bench/measure/ceiling.hpp>
-#include <penstock/loader/plan/plan.hpp>
 #include <penstock/transforms/program/program.hpp>
 
 namespace penstock {

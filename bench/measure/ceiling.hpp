@@ -9,7 +9,7 @@
 #include <span>
 
 #include <penstock/formats/dataset.hpp>
-#include <penstock/transforms/chain/chain.hpp>
+#include <penstock/transforms/chain.hpp>
 
 namespace penstock {
 

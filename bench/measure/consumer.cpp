@@ -2,8 +2,8 @@
 #include <cmath>
 #include <thread>
 
+#include <bench/measure/consumer.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/bench/measure/consumer.hpp>
 
 namespace penstock {
 namespace {

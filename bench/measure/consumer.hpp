@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include <penstock/bench/measure/mlperf.hpp>
+#include <bench/measure/mlperf.hpp>
 
 namespace penstock {
 

@@ -1,8 +1,8 @@
 #include <algorithm>
 
+#include <bench/measure/copy_loop.hpp>
+#include <device/device_memory.hpp>
 #include <penstock/base/memory.hpp>
-#include <penstock/bench/measure/copy_loop.hpp>
-#include <penstock/device/device_memory.hpp>
 
 namespace penstock {
 namespace {

@@ -2,8 +2,8 @@
 #include <cmath>
 #include <limits>
 
+#include <bench/measure/coverage.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/bench/measure/coverage.hpp>
 
 namespace penstock {
 namespace {

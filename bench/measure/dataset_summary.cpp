@@ -3,14 +3,14 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include <base/machine.hpp>
+#include <base/printable.hpp>
+#include <bench/measure/dataset_summary.hpp>
+#include <bench/measure/units.hpp>
+#include <formats/index/attributes.hpp>
+#include <formats/labels/absent_classes.hpp>
+#include <formats/layout_line.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/base/machine.hpp>
-#include <penstock/base/printable.hpp>
-#include <penstock/bench/report/dataset_summary.hpp>
-#include <penstock/bench/report/units.hpp>
-#include <penstock/formats/index/attributes.hpp>
-#include <penstock/formats/labels/absent_classes.hpp>
-#include <penstock/formats/layout_line.hpp>
 #include <penstock/transforms/codec.hpp>
 
 namespace penstock {

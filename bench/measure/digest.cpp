@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include <penstock/bench/measure/digest.hpp>
+#include <bench/measure/digest.hpp>
 
 namespace penstock {
 namespace {

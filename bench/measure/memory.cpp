@@ -1,7 +1,7 @@
 #include <fstream>
 #include <string>
 
-#include <penstock/bench/measure/memory.hpp>
+#include <bench/measure/memory.hpp>
 
 namespace penstock {
 

@@ -2,8 +2,8 @@
 #include <array>
 #include <cmath>
 
-#include <penstock/bench/measure/mlperf.hpp>
-#include <penstock/bench/report/units.hpp>
+#include <bench/measure/mlperf.hpp>
+#include <bench/measure/units.hpp>
 
 namespace penstock {
 namespace {

@@ -7,9 +7,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <base/machine.hpp>
+#include <bench/measure/residency.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/base/machine.hpp>
-#include <penstock/bench/measure/residency.hpp>
 
 namespace penstock {
 namespace {

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include <penstock/bench/measure/sweep.hpp>
+#include <bench/measure/sweep.hpp>
 
 namespace penstock {
 

@@ -3,8 +3,8 @@
 #include <cmath>
 #include <limits>
 
-#include <penstock/bench/measure/row_view.hpp>
-#include <penstock/transforms/elements.hpp>
+#include <bench/measure/row_view.hpp>
+#include <transforms/elements.hpp>
 
 namespace penstock {
 namespace {

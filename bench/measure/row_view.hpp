@@ -7,7 +7,7 @@
 #include <vector>
 
 #include <penstock/loader/batch/batch.hpp>
-#include <penstock/transforms/chain/chain.hpp>
+#include <penstock/transforms/chain.hpp>
 
 namespace penstock {
 

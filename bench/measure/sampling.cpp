@@ -3,13 +3,13 @@
 #include <cmath>
 #include <unordered_map>
 
+#include <bench/measure/sampling.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/bench/measure/sampling.hpp>
 #include <penstock/formats/dataset.hpp>
 #include <penstock/loader/loader.hpp>
-#include <penstock/loader/read/uring/uring_refusal.hpp>
 #include <penstock/pack/convert.hpp>
 #include <penstock/transforms/codec.hpp>
+#include <storage/uring/uring_refusal.hpp>
 
 namespace penstock {
 namespace {

@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include <penstock/base/machine.hpp>
-#include <penstock/bench/measure/coverage.hpp>
-#include <penstock/bench/measure/sweep.hpp>
-#include <penstock/bench/report/dataset_summary.hpp>
+#include <base/machine.hpp>
+#include <bench/measure/coverage.hpp>
+#include <bench/measure/dataset_summary.hpp>
+#include <bench/measure/sweep.hpp>
 #include <penstock/formats/dataset.hpp>
 
 namespace penstock {

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cstddef>
 
-#include <penstock/bench/measure/spread.hpp>
+#include <bench/measure/spread.hpp>
 
 namespace penstock {
 namespace {

@@ -2,11 +2,11 @@
 #include <cstdint>
 #include <vector>
 
+#include <bench/measure/residency.hpp>
+#include <bench/measure/spread.hpp>
+#include <bench/measure/stall_split.hpp>
+#include <bench/measure/units.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/bench/measure/residency.hpp>
-#include <penstock/bench/measure/spread.hpp>
-#include <penstock/bench/measure/stall_split.hpp>
-#include <penstock/bench/report/units.hpp>
 
 namespace penstock {
 namespace {

@@ -9,7 +9,7 @@
 #include <optional>
 #include <string>
 
-#include <penstock/bench/measure/trial.hpp>
+#include <bench/measure/trial.hpp>
 
 namespace penstock {
 

@@ -2,11 +2,11 @@
 #include <memory>
 #include <set>
 
-#include <penstock/base/cores.hpp>
+#include <base/cores.hpp>
+#include <bench/measure/ceiling.hpp>
+#include <bench/measure/sweep.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/bench/measure/ceiling.hpp>
-#include <penstock/bench/measure/sweep.hpp>
-#include <penstock/loader/time/trace_file.hpp>
+#include <record/time/trace_file.hpp>
 
 namespace penstock {
 namespace {

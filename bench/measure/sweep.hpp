@@ -10,10 +10,10 @@
 #include <utility>
 #include <vector>
 
-#include <penstock/bench/measure/spread.hpp>
-#include <penstock/bench/measure/stall_split.hpp>
-#include <penstock/bench/measure/trial.hpp>
-#include <penstock/loader/time/verdict.hpp>
+#include <bench/measure/spread.hpp>
+#include <bench/measure/stall_split.hpp>
+#include <bench/measure/trial.hpp>
+#include <penstock/record/time/verdict.hpp>
 
 namespace penstock {
 

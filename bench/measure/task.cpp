@@ -2,9 +2,9 @@
 #include <array>
 #include <optional>
 
+#include <base/printable.hpp>
+#include <bench/measure/task.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/base/printable.hpp>
-#include <penstock/bench/measure/task.hpp>
 #include <penstock/transforms/clouds/codecs/cloud.hpp>
 #include <penstock/transforms/codec.hpp>
 

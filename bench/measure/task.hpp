@@ -9,10 +9,10 @@
 #include <vector>
 
 #include <penstock/formats/dataset.hpp>
-#include <penstock/loader/draws.hpp>
-#include <penstock/loader/length_buckets.hpp>
-#include <penstock/loader/mixture.hpp>
-#include <penstock/transforms/chain/chain.hpp>
+#include <penstock/order/buckets/length_buckets.hpp>
+#include <penstock/order/draws/draws.hpp>
+#include <penstock/order/mixture/mixture.hpp>
+#include <penstock/transforms/chain.hpp>
 
 namespace penstock {
 

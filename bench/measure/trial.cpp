@@ -1,15 +1,15 @@
 #include <algorithm>
 #include <string>
 
+#include <bench/measure/copy_loop.hpp>
+#include <bench/measure/digest.hpp>
+#include <bench/measure/memory.hpp>
+#include <bench/measure/residency.hpp>
+#include <bench/measure/trial.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/bench/measure/copy_loop.hpp>
-#include <penstock/bench/measure/digest.hpp>
-#include <penstock/bench/measure/memory.hpp>
-#include <penstock/bench/measure/residency.hpp>
-#include <penstock/bench/measure/trial.hpp>
 #include <penstock/loader/loader.hpp>
-#include <penstock/loader/node/node_cache.hpp>
-#include <penstock/loader/node/warm.hpp>
+#include <storage/disk_cache/node_cache.hpp>
+#include <storage/disk_cache/warm.hpp>
 
 namespace penstock {
 namespace {

@@ -8,12 +8,12 @@
 #include <memory>
 #include <optional>
 
-#include <penstock/bench/measure/consumer.hpp>
-#include <penstock/bench/measure/task.hpp>
+#include <bench/measure/consumer.hpp>
+#include <bench/measure/task.hpp>
 #include <penstock/formats/dataset.hpp>
-#include <penstock/loader/options.hpp>
-#include <penstock/loader/time/stats.hpp>
-#include <penstock/loader/time/trace.hpp>
+#include <penstock/loader/options/options.hpp>
+#include <penstock/record/time/stats.hpp>
+#include <penstock/record/time/trace.hpp>
 
 namespace penstock {
 

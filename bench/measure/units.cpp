@@ -5,8 +5,8 @@
 #include <cmath>
 #include <cstdio>
 
+#include <bench/measure/units.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/bench/report/units.hpp>
 
 namespace penstock {
 

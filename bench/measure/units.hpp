@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include <penstock/base/printable.hpp>
+#include <base/printable.hpp>
 
 namespace penstock {
 

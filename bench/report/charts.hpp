@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include <penstock/loader/time/histogram.hpp>
+#include <penstock/record/time/histogram.hpp>
 
 namespace penstock {
 

@@ -1,10 +1,10 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include <penstock/bench/report/check_report.hpp>
-#include <penstock/bench/report/gain_json.hpp>
-#include <penstock/bench/report/table.hpp>
-#include <penstock/bench/report/units.hpp>
+#include <bench/measure/units.hpp>
+#include <bench/report/check_report.hpp>
+#include <bench/report/gain_json.hpp>
+#include <bench/report/table.hpp>
 
 namespace penstock {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include <penstock/bench/measure/check.hpp>
+#include <bench/tryout/check.hpp>
 
 namespace penstock {
 

@@ -1,7 +1,7 @@
 #include <algorithm>
 
-#include <penstock/bench/report/html.hpp>
-#include <penstock/bench/report/units.hpp>
+#include <bench/measure/units.hpp>
+#include <bench/report/html.hpp>
 
 namespace penstock {
 namespace {

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include <penstock/base/machine.hpp>
+#include <base/machine.hpp>
 
 namespace penstock {
 

@@ -2,10 +2,10 @@
 #include <chrono>
 #include <filesystem>
 
-#include <penstock/bench/report/report.hpp>
-#include <penstock/bench/report/table.hpp>
-#include <penstock/bench/report/units.hpp>
-#include <penstock/loader/watch/rates.hpp>
+#include <bench/measure/units.hpp>
+#include <bench/report/report.hpp>
+#include <bench/report/table.hpp>
+#include <record/time/rates.hpp>
 
 namespace penstock {
 namespace {

@@ -6,11 +6,11 @@
 #include <string_view>
 #include <vector>
 
-#include <penstock/base/machine.hpp>
-#include <penstock/bench/measure/advice.hpp>
-#include <penstock/bench/measure/sweep.hpp>
-#include <penstock/bench/measure/tune.hpp>
-#include <penstock/bench/report/dataset_summary.hpp>
+#include <base/machine.hpp>
+#include <bench/measure/dataset_summary.hpp>
+#include <bench/measure/sweep.hpp>
+#include <bench/tryout/advice.hpp>
+#include <bench/tryout/tune.hpp>
 
 namespace penstock {
 

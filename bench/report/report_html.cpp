@@ -7,10 +7,10 @@
 #include <span>
 #include <tuple>
 
-#include <penstock/bench/report/charts.hpp>
-#include <penstock/bench/report/html.hpp>
-#include <penstock/bench/report/report.hpp>
-#include <penstock/bench/report/units.hpp>
+#include <bench/measure/units.hpp>
+#include <bench/report/charts.hpp>
+#include <bench/report/html.hpp>
+#include <bench/report/report.hpp>
 
 namespace penstock {
 namespace {

@@ -1,10 +1,10 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include <penstock/bench/report/gain_json.hpp>
-#include <penstock/bench/report/report.hpp>
-#include <penstock/bench/report/units.hpp>
-#include <penstock/loader/watch/rates.hpp>
+#include <bench/measure/units.hpp>
+#include <bench/report/gain_json.hpp>
+#include <bench/report/report.hpp>
+#include <record/time/rates.hpp>
 
 namespace penstock {
 namespace {

@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include <penstock/bench/measure/sampling.hpp>
-#include <penstock/bench/report/html.hpp>
-#include <penstock/bench/report/units.hpp>
+#include <bench/measure/sampling.hpp>
+#include <bench/measure/units.hpp>
+#include <bench/report/html.hpp>
 
 namespace penstock {
 namespace {

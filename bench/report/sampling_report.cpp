@@ -1,9 +1,9 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include <penstock/bench/measure/sampling.hpp>
-#include <penstock/bench/report/table.hpp>
-#include <penstock/bench/report/units.hpp>
+#include <bench/measure/sampling.hpp>
+#include <bench/measure/units.hpp>
+#include <bench/report/table.hpp>
 
 namespace penstock {
 namespace {

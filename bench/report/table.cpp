@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cctype>
 
-#include <penstock/bench/report/table.hpp>
+#include <bench/report/table.hpp>
 
 namespace penstock {
 namespace {

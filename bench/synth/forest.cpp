@@ -2,7 +2,7 @@
 #include <cmath>
 #include <numbers>
 
-#include <penstock/bench/synth/forest.hpp>
+#include <bench/synth/forest.hpp>
 
 namespace penstock {
 namespace {

@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include <bench/synth/las_writer.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/bench/synth/las_writer.hpp>
 
 namespace penstock {
 namespace {

@@ -4,7 +4,7 @@
 #include <numbers>
 #include <optional>
 
-#include <penstock/bench/synth/laser_scan.hpp>
+#include <bench/synth/laser_scan.hpp>
 
 namespace penstock {
 namespace {

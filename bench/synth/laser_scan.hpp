@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <vector>
 
-#include <penstock/bench/synth/forest.hpp>
-#include <penstock/bench/synth/las_writer.hpp>
+#include <bench/synth/forest.hpp>
+#include <bench/synth/las_writer.hpp>
 #include <penstock/transforms/random.hpp>
 
 namespace penstock {

@@ -7,8 +7,8 @@
 #include <jpeglib.h>
 #include <spng.h>
 
+#include <bench/synth/picture_writer.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/bench/synth/picture_writer.hpp>
 
 namespace penstock {
 namespace {

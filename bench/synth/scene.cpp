@@ -3,7 +3,7 @@
 #include <cmath>
 #include <numbers>
 
-#include <penstock/bench/synth/scene.hpp>
+#include <bench/synth/scene.hpp>
 
 namespace penstock {
 namespace {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include <penstock/bench/synth/spectrum.hpp>
+#include <bench/synth/spectrum.hpp>
 #include <penstock/transforms/random.hpp>
 
 namespace penstock {

@@ -6,7 +6,7 @@
 #include <span>
 #include <utility>
 
-#include <penstock/bench/synth/spectrum.hpp>
+#include <bench/synth/spectrum.hpp>
 #include <penstock/transforms/random.hpp>
 
 namespace penstock {

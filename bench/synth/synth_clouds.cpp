@@ -2,11 +2,11 @@
 #include <cmath>
 #include <string>
 
+#include <bench/synth/forest.hpp>
+#include <bench/synth/las_writer.hpp>
+#include <bench/synth/laser_scan.hpp>
+#include <bench/synth/synth_files.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/bench/synth/forest.hpp>
-#include <penstock/bench/synth/las_writer.hpp>
-#include <penstock/bench/synth/laser_scan.hpp>
-#include <penstock/bench/synth/synth_files.hpp>
 
 namespace penstock {
 namespace {

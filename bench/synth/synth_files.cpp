@@ -8,10 +8,10 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <base/parallel_for.hpp>
+#include <bench/synth/synth_files.hpp>
+#include <formats/io/ownership.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/base/parallel_for.hpp>
-#include <penstock/bench/synth/synth_files.hpp>
-#include <penstock/formats/io/ownership.hpp>
 
 namespace penstock {
 namespace {

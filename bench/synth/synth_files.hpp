@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include <penstock/bench/synth/workload.hpp>
+#include <bench/synth/workload.hpp>
 
 namespace penstock {
 

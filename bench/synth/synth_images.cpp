@@ -2,9 +2,9 @@
 #include <array>
 #include <cmath>
 
-#include <penstock/bench/synth/picture_writer.hpp>
-#include <penstock/bench/synth/scene.hpp>
-#include <penstock/bench/synth/synth_files.hpp>
+#include <bench/synth/picture_writer.hpp>
+#include <bench/synth/scene.hpp>
+#include <bench/synth/synth_files.hpp>
 #include <penstock/transforms/geometry.hpp>
 #include <penstock/transforms/random.hpp>
 

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <functional>
 
-#include <penstock/bench/report/units.hpp>
+#include <bench/measure/units.hpp>
 
 namespace penstock {
 

@@ -4,13 +4,13 @@
 #include <functional>
 #include <utility>
 
-#include <penstock/base/cores.hpp>
+#include <base/cores.hpp>
+#include <bench/measure/units.hpp>
+#include <bench/tryout/advice.hpp>
+#include <loader/prepare.hpp>
+#include <order/permutation/sample_order.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/bench/measure/advice.hpp>
-#include <penstock/bench/report/units.hpp>
-#include <penstock/loader/plan/sample_order.hpp>
-#include <penstock/loader/prepare.hpp>
-#include <penstock/loader/time/figures.hpp>
+#include <record/time/figures.hpp>
 
 namespace penstock {
 namespace {

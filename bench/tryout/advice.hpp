@@ -7,10 +7,10 @@
 #include <string_view>
 #include <vector>
 
-#include <penstock/bench/measure/ceiling.hpp>
-#include <penstock/bench/measure/sweep.hpp>
-#include <penstock/bench/tryout/blocks.hpp>
-#include <penstock/bench/tryout/packings.hpp>
+#include <bench/measure/ceiling.hpp>
+#include <bench/measure/sweep.hpp>
+#include <bench/tryout/blocks.hpp>
+#include <bench/tryout/packings.hpp>
 #include <penstock/loader/model/gains.hpp>
 
 namespace penstock {

@@ -5,10 +5,10 @@
 #include <set>
 #include <vector>
 
+#include <bench/measure/units.hpp>
+#include <bench/tryout/blocks.hpp>
+#include <order/permutation/permutation.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/bench/report/units.hpp>
-#include <penstock/bench/tryout/blocks.hpp>
-#include <penstock/loader/plan/permutation.hpp>
 
 namespace penstock {
 namespace {

@@ -4,10 +4,10 @@
 #include <cstdint>
 #include <optional>
 
+#include <loader/model/tryout.hpp>
 #include <penstock/formats/dataset.hpp>
 #include <penstock/loader/model/gains.hpp>
-#include <penstock/loader/model/tryout.hpp>
-#include <penstock/loader/time/stats.hpp>
+#include <penstock/record/time/stats.hpp>
 
 namespace penstock {
 

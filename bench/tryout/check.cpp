@@ -2,11 +2,11 @@
 #include <optional>
 #include <utility>
 
+#include <bench/measure/units.hpp>
+#include <bench/tryout/check.hpp>
+#include <bench/tryout/packed_subset.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/bench/measure/check.hpp>
-#include <penstock/bench/report/units.hpp>
-#include <penstock/bench/tryout/packed_subset.hpp>
-#include <penstock/loader/time/figures.hpp>
+#include <record/time/figures.hpp>
 
 namespace penstock {
 namespace {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include <penstock/bench/measure/advice.hpp>
-#include <penstock/bench/measure/sweep.hpp>
+#include <bench/measure/sweep.hpp>
+#include <bench/tryout/advice.hpp>
 
 namespace penstock {
 

@@ -3,9 +3,9 @@
 #include <string>
 #include <vector>
 
+#include <bench/tryout/packed_subset.hpp>
+#include <order/permutation/permutation.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/bench/tryout/packed_subset.hpp>
-#include <penstock/loader/plan/permutation.hpp>
 #include <penstock/pack/writer.hpp>
 
 namespace penstock {

@@ -5,14 +5,14 @@
 #include <memory>
 #include <set>
 
-#include <penstock/base/cores.hpp>
+#include <base/cores.hpp>
+#include <base/parallel_for.hpp>
+#include <bench/tryout/packings.hpp>
+#include <loader/prepare.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/base/parallel_for.hpp>
-#include <penstock/bench/tryout/packings.hpp>
-#include <penstock/loader/prepare.hpp>
-#include <penstock/transforms/chain/value_of.hpp>
 #include <penstock/transforms/codec.hpp>
-#include <penstock/transforms/decoders.hpp>
+#include <transforms/chain/value_of.hpp>
+#include <transforms/decoders.hpp>
 
 namespace penstock {
 namespace {

@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
-#include <penstock/bench/measure/task.hpp>
+#include <bench/measure/task.hpp>
+#include <loader/model/tryout.hpp>
 #include <penstock/formats/dataset.hpp>
-#include <penstock/loader/model/tryout.hpp>
 #include <penstock/pack/recoding.hpp>
-#include <penstock/transforms/chain/chain.hpp>
+#include <penstock/transforms/chain.hpp>
 #include <penstock/transforms/geometry.hpp>
 
 namespace penstock {

@@ -4,11 +4,11 @@
 #include <tuple>
 #include <utility>
 
-#include <penstock/base/cores.hpp>
+#include <base/cores.hpp>
+#include <bench/measure/units.hpp>
+#include <bench/tryout/advice.hpp>
+#include <bench/tryout/tune.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/bench/measure/advice.hpp>
-#include <penstock/bench/measure/tune.hpp>
-#include <penstock/bench/report/units.hpp>
 #include <penstock/formats/open_options.hpp>
 
 namespace penstock {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include <penstock/bench/measure/sweep.hpp>
+#include <bench/measure/sweep.hpp>
 
 namespace penstock {
 

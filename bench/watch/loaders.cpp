@@ -6,11 +6,11 @@
 
 #include <unistd.h>
 
+#include <base/printable.hpp>
+#include <bench/watch/loaders.hpp>
+#include <formats/io/folder_entries.hpp>
+#include <formats/io/ownership.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/base/printable.hpp>
-#include <penstock/bench/watch/loaders.hpp>
-#include <penstock/formats/io/folder_entries.hpp>
-#include <penstock/formats/io/ownership.hpp>
 
 namespace penstock {
 namespace {

@@ -8,8 +8,8 @@
 
 #include <sys/types.h>
 
-#include <penstock/loader/watch/live_page.hpp>
-#include <penstock/loader/watch/openmetrics.hpp>
+#include <record/watch/live_page.hpp>
+#include <record/watch/openmetrics.hpp>
 
 namespace penstock {
 

@@ -9,9 +9,9 @@
 #include <poll.h>
 #include <sys/socket.h>
 
+#include <bench/watch/metrics_server.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/bench/watch/metrics_server.hpp>
-#include <penstock/loader/watch/openmetrics.hpp>
+#include <record/watch/openmetrics.hpp>
 
 namespace penstock {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include <penstock/formats/io/descriptor.hpp>
+#include <formats/io/descriptor.hpp>
 
 namespace penstock {
 

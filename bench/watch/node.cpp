@@ -4,9 +4,9 @@
 #include <numeric>
 #include <sstream>
 
-#include <penstock/base/cores.hpp>
-#include <penstock/base/printable.hpp>
-#include <penstock/bench/watch/node.hpp>
+#include <base/cores.hpp>
+#include <base/printable.hpp>
+#include <bench/watch/node.hpp>
 
 namespace penstock {
 namespace {

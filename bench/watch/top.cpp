@@ -5,11 +5,11 @@
 #include <span>
 #include <tuple>
 
-#include <penstock/base/printable.hpp>
-#include <penstock/bench/report/table.hpp>
-#include <penstock/bench/report/units.hpp>
-#include <penstock/bench/watch/top.hpp>
-#include <penstock/loader/watch/slow_rank.hpp>
+#include <base/printable.hpp>
+#include <bench/measure/units.hpp>
+#include <bench/report/table.hpp>
+#include <bench/watch/top.hpp>
+#include <record/watch/slow_rank.hpp>
 
 namespace penstock {
 namespace {

@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
-#include <penstock/bench/watch/loaders.hpp>
-#include <penstock/bench/watch/node.hpp>
-#include <penstock/device/cuda/nvml.hpp>
+#include <bench/watch/loaders.hpp>
+#include <bench/watch/node.hpp>
+#include <device/cuda/nvml.hpp>
 
 namespace penstock {
 

@@ -1,7 +1,7 @@
 #include <nlohmann/json.hpp>
 
-#include <penstock/base/printable.hpp>
-#include <penstock/bench/watch/top.hpp>
+#include <base/printable.hpp>
+#include <bench/watch/top.hpp>
 
 namespace penstock {
 namespace {

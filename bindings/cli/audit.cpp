@@ -3,7 +3,7 @@
 #include <optional>
 #include <string>
 
-#include <penstock/loader/ledger/audit.hpp>
+#include <penstock/record/ledger/audit.hpp>
 
 #include "command.hpp"
 #include "open.hpp"

@@ -2,11 +2,11 @@
 #include <optional>
 #include <string>
 
-#include <penstock/base/cores.hpp>
+#include <base/cores.hpp>
+#include <bench/report/check_report.hpp>
+#include <bench/report/report.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/bench/report/check_report.hpp>
-#include <penstock/bench/report/report.hpp>
-#include <penstock/loader/read/uring/uring_refusal.hpp>
+#include <storage/uring/uring_refusal.hpp>
 
 #include "bench_options.hpp"
 #include "command.hpp"

@@ -3,9 +3,9 @@
 #include <cmath>
 #include <cstdlib>
 
-#include <penstock/bench/report/units.hpp>
+#include <bench/measure/units.hpp>
 #include <penstock/device/device.hpp>
-#include <penstock/loader/read/read_engine.hpp>
+#include <penstock/storage/read/read_engine.hpp>
 
 #include "open.hpp"
 #include "output.hpp"

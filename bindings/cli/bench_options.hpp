@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include <penstock/bench/measure/sweep.hpp>
+#include <bench/measure/sweep.hpp>
 #include <penstock/formats/open_options.hpp>
 
 #include "draw_arguments.hpp"

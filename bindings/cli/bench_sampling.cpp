@@ -3,8 +3,8 @@
 #include <optional>
 #include <string>
 
+#include <bench/measure/sampling.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/bench/measure/sampling.hpp>
 
 #include "command.hpp"
 #include "open.hpp"

@@ -3,11 +3,11 @@
 #include <string>
 #include <vector>
 
+#include <bench/measure/units.hpp>
+#include <formats/places/address.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/bench/report/units.hpp>
-#include <penstock/formats/places/address.hpp>
-#include <penstock/loader/node/node_cache.hpp>
-#include <penstock/loader/node/warm.hpp>
+#include <storage/disk_cache/node_cache.hpp>
+#include <storage/disk_cache/warm.hpp>
 
 #include "command.hpp"
 #include "open.hpp"

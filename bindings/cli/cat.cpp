@@ -5,11 +5,11 @@
 #include <utility>
 #include <vector>
 
+#include <formats/absent_fields.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/absent_fields.hpp>
 #include <penstock/formats/dataset.hpp>
-#include <penstock/transforms/image/jpt/encoder.hpp>
-#include <penstock/transforms/image/jpt/jpt.hpp>
+#include <transforms/image/jpt/encoder.hpp>
+#include <transforms/image/jpt/jpt.hpp>
 
 #include "command.hpp"
 #include "open.hpp"

@@ -7,19 +7,19 @@
 #include <utility>
 #include <vector>
 
-#include <penstock/base/caught.hpp>
+#include <base/caught.hpp>
+#include <base/machine.hpp>
+#include <bench/measure/units.hpp>
+#include <device/cuda/cuda.hpp>
+#include <device/cuda/cufile.hpp>
+#include <device/cuda/nvjpeg.hpp>
+#include <formats/format.hpp>
+#include <formats/index/index_folder.hpp>
+#include <formats/packed/manifest.hpp>
+#include <formats/places/address.hpp>
+#include <formats/places/object_store.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/base/machine.hpp>
-#include <penstock/bench/report/units.hpp>
-#include <penstock/device/cuda/cuda.hpp>
-#include <penstock/device/cuda/cufile.hpp>
-#include <penstock/device/cuda/nvjpeg.hpp>
-#include <penstock/formats/format.hpp>
-#include <penstock/formats/index/index_folder.hpp>
-#include <penstock/formats/packed/manifest.hpp>
-#include <penstock/formats/places/address.hpp>
-#include <penstock/formats/places/object_store.hpp>
-#include <penstock/loader/read/uring/uring_refusal.hpp>
+#include <storage/uring/uring_refusal.hpp>
 
 #include "command.hpp"
 #include "output.hpp"

@@ -7,7 +7,7 @@
 #include <string>
 
 #include <penstock/formats/dataset.hpp>
-#include <penstock/loader/draws.hpp>
+#include <penstock/order/draws/draws.hpp>
 
 namespace penstock::cli {
 

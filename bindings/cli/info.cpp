@@ -1,7 +1,7 @@
 #include <memory>
 #include <string>
 
-#include <penstock/bench/report/dataset_summary.hpp>
+#include <bench/measure/dataset_summary.hpp>
 
 #include "command.hpp"
 #include "open.hpp"

@@ -7,7 +7,7 @@
 #include <string>
 
 #include <penstock/formats/dataset.hpp>
-#include <penstock/loader/length_buckets.hpp>
+#include <penstock/order/buckets/length_buckets.hpp>
 
 namespace penstock::cli {
 

@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
+#include <base/handled_error.hpp>
+#include <base/waits/interruption.hpp>
+#include <formats/places/address.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/base/handled_error.hpp>
-#include <penstock/base/waits/interruption.hpp>
-#include <penstock/formats/places/address.hpp>
 
 #include "command.hpp"
 #include "open.hpp"

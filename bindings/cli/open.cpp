@@ -4,11 +4,11 @@
 #include <cstdio>
 #include <string>
 
-#include <penstock/formats/labels/emptiness.hpp>
-#include <penstock/formats/labels/label_table.hpp>
-#include <penstock/formats/places/address.hpp>
-#include <penstock/loader/dataset_record.hpp>
-#include <penstock/loader/mixture_file.hpp>
+#include <formats/labels/emptiness.hpp>
+#include <formats/labels/label_table.hpp>
+#include <formats/places/address.hpp>
+#include <penstock/loader/choices/dataset_record.hpp>
+#include <penstock/loader/choices/mixture_file.hpp>
 
 #include "output.hpp"
 #include "progress.hpp"

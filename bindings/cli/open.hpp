@@ -9,7 +9,7 @@
 #include <penstock/base/error.hpp>
 #include <penstock/formats/dataset.hpp>
 #include <penstock/formats/open_options.hpp>
-#include <penstock/loader/mixture.hpp>
+#include <penstock/order/mixture/mixture.hpp>
 
 namespace penstock::cli {
 
@@ -33,8 +33,8 @@ struct Source {
   Dataset dataset;
   std::shared_ptr<const Mixture> mixture = {};  ///< null: none
 };
-/// Also of the file of a mixture (penstock/loader/mixture_file.hpp), which holds the options of its sources. Throws
-/// OpenFailure; Error: invalid_argument, for options beside such a file or a record.
+/// Also of the file of a mixture (penstock/loader/choices/mixture_file.hpp), which holds the options of its sources.
+/// Throws OpenFailure; Error: invalid_argument, for options beside such a file or a record.
 Source open_source(const std::filesystem::path& path, const OpenOptions& options = {});
 
 }  // namespace penstock::cli

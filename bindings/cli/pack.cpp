@@ -3,15 +3,15 @@
 #include <memory>
 #include <string>
 
+#include <bench/measure/dataset_summary.hpp>
+#include <bench/measure/units.hpp>
+#include <formats/format.hpp>
+#include <formats/labels/emptiness.hpp>
+#include <formats/layout_line.hpp>
+#include <formats/places/address.hpp>
+#include <loader/options/distributed_env.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/bench/report/dataset_summary.hpp>
-#include <penstock/bench/report/units.hpp>
 #include <penstock/formats/dataset.hpp>
-#include <penstock/formats/format.hpp>
-#include <penstock/formats/labels/emptiness.hpp>
-#include <penstock/formats/layout_line.hpp>
-#include <penstock/formats/places/address.hpp>
-#include <penstock/loader/plan/distributed_env.hpp>
 #include <penstock/pack/convert.hpp>
 #include <penstock/pack/pack_source.hpp>
 

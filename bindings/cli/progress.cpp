@@ -6,7 +6,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include <penstock/bench/report/units.hpp>
+#include <bench/measure/units.hpp>
 
 #include "output.hpp"
 

@@ -8,14 +8,14 @@
 
 #include <unistd.h>
 
+#include <bench/measure/row_view.hpp>
+#include <bench/measure/task.hpp>
+#include <bench/measure/units.hpp>
+#include <bench/synth/picture_writer.hpp>
+#include <loader/work/batch_mixer.hpp>
+#include <order/selection.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/bench/measure/row_view.hpp>
-#include <penstock/bench/measure/task.hpp>
-#include <penstock/bench/report/units.hpp>
-#include <penstock/bench/synth/picture_writer.hpp>
 #include <penstock/loader/loader.hpp>
-#include <penstock/loader/plan/selection.hpp>
-#include <penstock/loader/work/batch_mixer.hpp>
 
 #include "command.hpp"
 #include "draw_arguments.hpp"

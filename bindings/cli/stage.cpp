@@ -2,8 +2,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include <penstock/bench/report/units.hpp>
-#include <penstock/formats/places/address.hpp>
+#include <bench/measure/units.hpp>
+#include <formats/places/address.hpp>
 #include <penstock/staging/stage.hpp>
 
 #include "command.hpp"

@@ -3,9 +3,9 @@
 #include <optional>
 #include <string>
 
+#include <bench/measure/units.hpp>
+#include <bench/synth/workload.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/bench/report/units.hpp>
-#include <penstock/bench/synth/workload.hpp>
 
 #include "command.hpp"
 #include "output.hpp"

@@ -14,10 +14,10 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include <bench/watch/metrics_server.hpp>
+#include <bench/watch/top.hpp>
+#include <formats/io/atomic_file.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/bench/watch/metrics_server.hpp>
-#include <penstock/bench/watch/top.hpp>
-#include <penstock/formats/io/atomic_file.hpp>
 
 #include "command.hpp"
 #include "output.hpp"

@@ -2,13 +2,13 @@
 #include <memory>
 #include <span>
 
+#include <base/machine.hpp>
+#include <bench/measure/units.hpp>
+#include <bench/report/report.hpp>
+#include <bench/report/table.hpp>
+#include <bench/tryout/tune.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/base/machine.hpp>
-#include <penstock/bench/measure/tune.hpp>
-#include <penstock/bench/report/report.hpp>
-#include <penstock/bench/report/table.hpp>
-#include <penstock/bench/report/units.hpp>
-#include <penstock/loader/read/uring/uring_refusal.hpp>
+#include <storage/uring/uring_refusal.hpp>
 
 #include "bench_options.hpp"
 #include "command.hpp"

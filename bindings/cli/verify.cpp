@@ -3,8 +3,8 @@
 #include <optional>
 #include <string>
 
-#include <penstock/bench/report/units.hpp>
-#include <penstock/formats/places/address.hpp>
+#include <bench/measure/units.hpp>
+#include <formats/places/address.hpp>
 #include <penstock/pack/verify.hpp>
 
 #include "command.hpp"

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include <penstock/loader/batch/batch_record.hpp>
+#include <loader/batch/batch_record.hpp>
 
 #include "bind.hpp"
 #include "tensor.hpp"

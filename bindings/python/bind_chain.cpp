@@ -8,8 +8,8 @@
 #include <nanobind/nanobind.h>
 
 #include <penstock/base/error.hpp>
-#include <penstock/transforms/chain/chain.hpp>
-#include <penstock/transforms/chain/step_table.hpp>
+#include <penstock/transforms/chain.hpp>
+#include <transforms/chain/step_table.hpp>
 
 #include "bind.hpp"
 

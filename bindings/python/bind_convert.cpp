@@ -8,9 +8,9 @@
 
 #include <nanobind/nanobind.h>
 
+#include <formats/labels/emptiness.hpp>
+#include <formats/places/address.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/labels/emptiness.hpp>
-#include <penstock/formats/places/address.hpp>
 #include <penstock/pack/convert.hpp>
 #include <penstock/pack/pack_source.hpp>
 

@@ -7,15 +7,15 @@
 
 #include <nanobind/nanobind.h>
 
-#include <penstock/base/printable.hpp>
-#include <penstock/formats/absent_fields.hpp>
+#include <base/printable.hpp>
+#include <formats/absent_fields.hpp>
+#include <formats/labels/emptiness.hpp>
+#include <formats/layout_line.hpp>
+#include <formats/places/address.hpp>
 #include <penstock/formats/dataset.hpp>
-#include <penstock/formats/labels/emptiness.hpp>
-#include <penstock/formats/layout_line.hpp>
 #include <penstock/formats/open_options.hpp>
-#include <penstock/formats/places/address.hpp>
-#include <penstock/loader/dataset_record.hpp>
-#include <penstock/loader/mixture.hpp>
+#include <penstock/loader/choices/dataset_record.hpp>
+#include <penstock/order/mixture/mixture.hpp>
 
 #include "bind.hpp"
 #include "dataset_views.hpp"

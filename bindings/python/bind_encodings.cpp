@@ -1,7 +1,7 @@
 #include <nanobind/nanobind.h>
 
-#include <penstock/formats/encodings.hpp>
-#include <penstock/transforms/extension_of.hpp>
+#include <formats/encodings.hpp>
+#include <transforms/extension_of.hpp>
 
 #include "bind.hpp"
 

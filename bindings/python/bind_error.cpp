@@ -2,8 +2,8 @@
 
 #include <nanobind/nanobind.h>
 
+#include <base/handled_error.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/base/handled_error.hpp>
 
 #include "bind.hpp"
 #include "interpreter.hpp"

@@ -4,7 +4,7 @@
 
 #include <nanobind/nanobind.h>
 
-#include <penstock/loader/ledger/audit.hpp>
+#include <penstock/record/ledger/audit.hpp>
 
 #include "bind.hpp"
 #include "door.hpp"

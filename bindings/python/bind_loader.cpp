@@ -10,9 +10,9 @@
 
 #include <nanobind/nanobind.h>
 
+#include <loader/options/option_table.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/loader/option_table.hpp>
-#include <penstock/loader/watch/slow_rank.hpp>
+#include <record/watch/slow_rank.hpp>
 
 #include "batch_dict.hpp"
 #include "bind.hpp"

@@ -9,8 +9,8 @@
 #include <nanobind/nanobind.h>
 
 #include <penstock/base/error.hpp>
-#include <penstock/loader/mixture.hpp>
-#include <penstock/loader/mixture_file.hpp>
+#include <penstock/loader/choices/mixture_file.hpp>
+#include <penstock/order/mixture/mixture.hpp>
 
 #include "bind.hpp"
 #include "dataset_views.hpp"

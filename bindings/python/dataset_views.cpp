@@ -13,14 +13,14 @@
 
 #include <nanobind/nanobind.h>
 
+#include <base/printable.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/base/printable.hpp>
+#include <penstock/formats/column.hpp>
 #include <penstock/formats/views/views.hpp>
 #include <penstock/loader/choices/only.hpp>
 #include <penstock/loader/choices/sort.hpp>
 #include <penstock/loader/choices/split.hpp>
 #include <penstock/loader/choices/token_blocks.hpp>
-#include <penstock/loader/windows/column.hpp>
 
 #include "bind.hpp"
 #include "interpreter.hpp"

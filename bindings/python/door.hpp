@@ -3,7 +3,7 @@
 
 #include <nanobind/nanobind.h>
 
-#include <penstock/base/handled_error.hpp>
+#include <base/handled_error.hpp>
 
 namespace penstock::python {
 

@@ -5,7 +5,7 @@
 
 #include <nanobind/nanobind.h>
 
-#include <penstock/base/waits/interruption.hpp>
+#include <base/waits/interruption.hpp>
 
 namespace penstock::python {
 

@@ -9,11 +9,11 @@
 
 #include <nanobind/ndarray.h>
 
+#include <base/printable.hpp>
+#include <loader/options/distributed_env.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/base/printable.hpp>
 #include <penstock/loader/choices/draws.hpp>
 #include <penstock/loader/choices/lengths.hpp>
-#include <penstock/loader/plan/distributed_env.hpp>
 
 #include "bind.hpp"
 #include "door.hpp"

@@ -12,9 +12,9 @@
 #include <nanobind/nanobind.h>
 
 #include <penstock/formats/dataset.hpp>
-#include <penstock/loader/draws.hpp>
-#include <penstock/loader/length_buckets.hpp>
-#include <penstock/loader/options.hpp>
+#include <penstock/loader/options/options.hpp>
+#include <penstock/order/buckets/length_buckets.hpp>
+#include <penstock/order/draws/draws.hpp>
 
 #include "python_step.hpp"
 

@@ -1,6 +1,6 @@
 #include <nanobind/nanobind.h>
 
-#include <penstock/base/printable.hpp>
+#include <base/printable.hpp>
 
 #include "bind.hpp"
 

@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include <penstock/loader/batch/batch_record.hpp>
-#include <penstock/loader/batch/batch_stage.hpp>
+#include <loader/batch/batch_record.hpp>
+#include <loader/batch/batch_stage.hpp>
 
 #include "batch_dict.hpp"
 #include "bind.hpp"

@@ -6,10 +6,10 @@
 #include <sstream>
 
 #include <penstock/base/error.hpp>
-#include <penstock/loader/time/verdict.hpp>
-#include <penstock/loader/watch/figures.hpp>
-#include <penstock/loader/watch/openmetrics.hpp>
-#include <penstock/loader/watch/rates.hpp>
+#include <penstock/record/time/verdict.hpp>
+#include <record/time/rates.hpp>
+#include <record/watch/figures.hpp>
+#include <record/watch/openmetrics.hpp>
 
 #include "bind.hpp"
 

@@ -7,7 +7,7 @@
 
 #include <nanobind/nanobind.h>
 
-#include <penstock/loader/time/stats.hpp>
+#include <penstock/record/time/stats.hpp>
 
 namespace penstock::python {
 

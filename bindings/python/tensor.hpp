@@ -8,7 +8,7 @@
 #include <optional>
 #include <utility>
 
-#include <penstock/device/device_use.hpp>
+#include <device/device_use.hpp>
 #include <penstock/formats/schema.hpp>
 
 namespace penstock::python {

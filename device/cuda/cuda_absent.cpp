@@ -1,6 +1,6 @@
 // Replaces cuda_device.cpp where there was no CUDA toolkit to build with.
+#include <device/cuda/cuda.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/device/cuda/cuda.hpp>
 
 namespace penstock {
 

@@ -4,10 +4,10 @@
 
 #include <cuda_runtime_api.h>
 
+#include <device/cuda/cuda_entry.hpp>
+#include <device/cuda/cufile.hpp>
+#include <device/cuda/kernels.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/device/cuda/cuda_entry.hpp>
-#include <penstock/device/cuda/cufile.hpp>
-#include <penstock/device/cuda/kernels.hpp>
 
 namespace penstock {
 namespace {

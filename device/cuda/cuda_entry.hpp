@@ -5,7 +5,7 @@
 #include <functional>
 #include <memory>
 
-#include <penstock/device/cuda/cuda.hpp>
+#include <device/cuda/cuda.hpp>
 
 namespace penstock {
 

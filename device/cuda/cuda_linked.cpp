@@ -1,6 +1,6 @@
 // Replaces cuda_loaded.cpp where CUDA's part is linked into the program itself.
+#include <device/cuda/cuda_entry.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/device/cuda/cuda_entry.hpp>
 
 namespace penstock {
 

@@ -3,8 +3,8 @@
 
 #include <dlfcn.h>
 
+#include <device/cuda/cuda_entry.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/device/cuda/cuda_entry.hpp>
 
 namespace penstock {
 namespace {

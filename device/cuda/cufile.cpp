@@ -6,9 +6,9 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include <device/cuda/cufile.hpp>
+#include <device/cuda/cufile_calls.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/device/cuda/cufile.hpp>
-#include <penstock/device/cuda/cufile_calls.hpp>
 
 namespace penstock {
 namespace {

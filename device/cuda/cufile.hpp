@@ -4,7 +4,7 @@
 #include <functional>
 #include <memory>
 
-#include <penstock/device/cuda/library_facts.hpp>
+#include <device/cuda/library_facts.hpp>
 #include <penstock/device/file_reads.hpp>
 
 namespace penstock {

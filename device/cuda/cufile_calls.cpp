@@ -1,5 +1,5 @@
-#include <penstock/device/cuda/cufile_calls.hpp>
-#include <penstock/device/cuda/late_library.hpp>
+#include <device/cuda/cufile_calls.hpp>
+#include <device/cuda/late_library.hpp>
 
 namespace penstock::cufile {
 namespace {

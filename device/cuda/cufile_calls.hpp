@@ -6,7 +6,7 @@
 
 #include <sys/types.h>
 
-#include <penstock/device/cuda/late_library.hpp>
+#include <device/cuda/late_library.hpp>
 
 namespace penstock::cufile {
 

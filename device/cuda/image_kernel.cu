@@ -4,8 +4,8 @@
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
-#include <penstock/device/cuda/kernels.hpp>
-#include <penstock/device/cuda/launch.cuh>
+#include <device/cuda/kernels.hpp>
+#include <device/cuda/launch.cuh>
 
 namespace penstock {
 namespace {

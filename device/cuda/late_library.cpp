@@ -3,7 +3,7 @@
 
 #include <link.h>
 
-#include <penstock/device/cuda/late_library.hpp>
+#include <device/cuda/late_library.hpp>
 
 namespace penstock {
 namespace {

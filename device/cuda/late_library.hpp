@@ -6,7 +6,7 @@
 
 #include <dlfcn.h>
 
-#include <penstock/device/cuda/library_facts.hpp>
+#include <device/cuda/library_facts.hpp>
 
 namespace penstock {
 

@@ -2,10 +2,10 @@
 #include <utility>
 #include <vector>
 
+#include <device/cuda/cuda.hpp>
+#include <device/cuda/nvjpeg.hpp>
+#include <device/cuda/nvjpeg_calls.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/device/cuda/cuda.hpp>
-#include <penstock/device/cuda/nvjpeg.hpp>
-#include <penstock/device/cuda/nvjpeg_calls.hpp>
 
 namespace penstock {
 namespace {

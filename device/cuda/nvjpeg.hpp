@@ -8,7 +8,7 @@
 #include <span>
 #include <string>
 
-#include <penstock/device/cuda/library_facts.hpp>
+#include <device/cuda/library_facts.hpp>
 #include <penstock/device/jpeg_decoder.hpp>
 
 namespace penstock {

@@ -1,5 +1,5 @@
-#include <penstock/device/cuda/late_library.hpp>
-#include <penstock/device/cuda/nvjpeg_calls.hpp>
+#include <device/cuda/late_library.hpp>
+#include <device/cuda/nvjpeg_calls.hpp>
 
 namespace penstock::nvjpeg {
 namespace {

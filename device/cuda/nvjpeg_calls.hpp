@@ -4,7 +4,7 @@
 
 #include <cstddef>
 
-#include <penstock/device/cuda/late_library.hpp>
+#include <device/cuda/late_library.hpp>
 
 namespace penstock::nvjpeg {
 

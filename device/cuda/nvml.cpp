@@ -1,7 +1,7 @@
 #include <array>
 
-#include <penstock/device/cuda/late_library.hpp>
-#include <penstock/device/cuda/nvml.hpp>
+#include <device/cuda/late_library.hpp>
+#include <device/cuda/nvml.hpp>
 
 namespace penstock {
 namespace {

@@ -4,9 +4,9 @@
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
-#include <penstock/device/cuda/kernels.hpp>
-#include <penstock/device/cuda/launch.cuh>
-#include <penstock/device/point_team.hpp>
+#include <device/cuda/kernels.hpp>
+#include <device/cuda/launch.cuh>
+#include <device/point_team.hpp>
 
 namespace penstock {
 namespace {

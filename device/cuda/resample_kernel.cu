@@ -1,8 +1,8 @@
 // Crops and resizes of decoded images: a thread makes one pixel. What it reads twice comes from the caches, and
 // decoding the images takes far longer than this.
-#include <penstock/device/cuda/kernels.hpp>
-#include <penstock/device/cuda/launch.cuh>
-#include <penstock/device/resample_math.hpp>
+#include <device/cuda/kernels.hpp>
+#include <device/cuda/launch.cuh>
+#include <device/resample_math.hpp>
 
 namespace penstock {
 namespace {

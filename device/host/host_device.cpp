@@ -3,9 +3,9 @@
 #include <new>
 #include <utility>
 
+#include <device/host/host_device.hpp>
+#include <device/host/host_queue.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/device/host/host_device.hpp>
-#include <penstock/device/host/host_queue.hpp>
 
 namespace penstock {
 namespace {

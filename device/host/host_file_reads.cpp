@@ -2,8 +2,8 @@
 
 #include <unistd.h>
 
+#include <device/host/host_device.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/device/host/host_device.hpp>
 
 namespace penstock {
 

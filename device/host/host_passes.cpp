@@ -2,9 +2,9 @@
 #include <cmath>
 #include <cstring>
 
-#include <penstock/device/host/host_device.hpp>
-#include <penstock/device/point_team.hpp>
-#include <penstock/device/resample_math.hpp>
+#include <device/host/host_device.hpp>
+#include <device/point_team.hpp>
+#include <device/resample_math.hpp>
 
 namespace penstock {
 namespace {

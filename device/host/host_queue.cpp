@@ -4,8 +4,8 @@
 
 #include <pthread.h>
 
+#include <device/host/host_queue.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/device/host/host_queue.hpp>
 
 namespace penstock {
 

@@ -2,8 +2,8 @@
 
 #include <blosc.h>
 
+#include <formats/filters/blosc.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/filters/blosc.hpp>
 
 namespace penstock {
 

@@ -3,8 +3,8 @@
 #include <optional>
 #include <string>
 
+#include <formats/filters/declared_size.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/filters/declared_size.hpp>
 
 namespace penstock {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <libdeflate.h>
 
+#include <formats/filters/deflate.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/filters/deflate.hpp>
 
 namespace penstock {
 namespace {

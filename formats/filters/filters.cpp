@@ -4,17 +4,17 @@
 #include <optional>
 #include <string>
 
+#include <formats/filters/blosc.hpp>
+#include <formats/filters/declared_size.hpp>
+#include <formats/filters/deflate.hpp>
+#include <formats/filters/filters.hpp>
+#include <formats/filters/lz4.hpp>
+#include <formats/filters/lzf.hpp>
+#include <formats/filters/widen.hpp>
+#include <formats/filters/zstd.hpp>
+#include <formats/io/checks_sums.hpp>
+#include <formats/io/crc32c.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/filters/blosc.hpp>
-#include <penstock/formats/filters/declared_size.hpp>
-#include <penstock/formats/filters/deflate.hpp>
-#include <penstock/formats/filters/filters.hpp>
-#include <penstock/formats/filters/lz4.hpp>
-#include <penstock/formats/filters/lzf.hpp>
-#include <penstock/formats/filters/widen.hpp>
-#include <penstock/formats/filters/zstd.hpp>
-#include <penstock/formats/io/checks_sums.hpp>
-#include <penstock/formats/io/crc32c.hpp>
 
 namespace penstock {
 namespace {

@@ -6,8 +6,8 @@
 
 #include <lz4.h>
 
+#include <formats/filters/lz4.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/filters/lz4.hpp>
 
 namespace penstock {
 namespace {

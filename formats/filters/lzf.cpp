@@ -2,8 +2,8 @@
 #include <cstring>
 #include <string>
 
+#include <formats/filters/lzf.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/filters/lzf.hpp>
 
 namespace penstock {
 

@@ -3,9 +3,9 @@
 #include <cstring>
 #include <string>
 
+#include <formats/filters/widen.hpp>
+#include <formats/half_floats.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/filters/widen.hpp>
-#include <penstock/formats/half_floats.hpp>
 
 namespace penstock {
 namespace {

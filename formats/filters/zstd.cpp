@@ -3,8 +3,8 @@
 
 #include <zstd.h>
 
+#include <formats/filters/zstd.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/filters/zstd.hpp>
 
 namespace penstock {
 namespace {

@@ -1,8 +1,8 @@
 // Replaces zstd.cpp where libzstd is not found.
 #include <string>
 
+#include <formats/filters/zstd.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/filters/zstd.hpp>
 
 namespace penstock {
 

@@ -3,9 +3,9 @@
 #include <string>
 #include <string_view>
 
-#include <penstock/formats/folder/archives.hpp>
-#include <penstock/formats/folder/folder_names.hpp>
-#include <penstock/formats/folder/folder_walk.hpp>
+#include <formats/folder/archives.hpp>
+#include <formats/folder/folder_names.hpp>
+#include <formats/folder/folder_walk.hpp>
 
 namespace penstock {
 namespace {

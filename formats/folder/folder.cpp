@@ -2,14 +2,14 @@
 #include <utility>
 #include <vector>
 
+#include <formats/folder/folder.hpp>
+#include <formats/folder/folder_names.hpp>
+#include <formats/folder/folder_walk.hpp>
+#include <formats/folder/sample_paths.hpp>
+#include <formats/io/folder_entries.hpp>
+#include <formats/io/hash.hpp>
+#include <formats/text/point_table.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/folder/folder.hpp>
-#include <penstock/formats/folder/folder_names.hpp>
-#include <penstock/formats/folder/folder_walk.hpp>
-#include <penstock/formats/folder/sample_paths.hpp>
-#include <penstock/formats/io/folder_entries.hpp>
-#include <penstock/formats/io/hash.hpp>
-#include <penstock/formats/text/point_table.hpp>
 
 namespace penstock {
 namespace {

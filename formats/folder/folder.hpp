@@ -1,8 +1,8 @@
 // Opens a folder of plain files as a dataset: one file is one field of one sample.
 #pragma once
 
-#include <penstock/formats/format.hpp>
-#include <penstock/formats/index/shard_pins.hpp>
+#include <formats/format.hpp>
+#include <formats/index/shard_pins.hpp>
 
 namespace penstock {
 

@@ -2,8 +2,8 @@
 #include <cctype>
 #include <string>
 
-#include <penstock/formats/encodings.hpp>
-#include <penstock/formats/folder/folder_names.hpp>
+#include <formats/encodings.hpp>
+#include <formats/folder/folder_names.hpp>
 
 namespace penstock {
 namespace {

@@ -9,9 +9,9 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include <formats/folder/folder_walk.hpp>
+#include <formats/io/own_files.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/folder/folder_walk.hpp>
-#include <penstock/formats/io/own_files.hpp>
 
 namespace penstock {
 namespace {

@@ -6,7 +6,7 @@
 #include <functional>
 #include <string_view>
 
-#include <penstock/formats/io/file_identity.hpp>
+#include <formats/io/file_identity.hpp>
 
 namespace penstock {
 

@@ -6,10 +6,10 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include <base/printable.hpp>
+#include <formats/folder/folder_names.hpp>
+#include <formats/folder/key_ends.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/base/printable.hpp>
-#include <penstock/formats/folder/folder_names.hpp>
-#include <penstock/formats/folder/key_ends.hpp>
 
 namespace penstock {
 namespace {

@@ -5,10 +5,10 @@
 #include <set>
 #include <string_view>
 
+#include <formats/encodings.hpp>
+#include <formats/folder/folder_walk.hpp>
+#include <formats/folder/loose_samples.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/encodings.hpp>
-#include <penstock/formats/folder/folder_walk.hpp>
-#include <penstock/formats/folder/loose_samples.hpp>
 
 namespace penstock {
 namespace {

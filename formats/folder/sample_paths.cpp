@@ -5,14 +5,14 @@
 #include <unordered_map>
 #include <utility>
 
+#include <formats/folder/folder_names.hpp>
+#include <formats/folder/key_ends.hpp>
+#include <formats/folder/sample_paths.hpp>
+#include <formats/folder/splits.hpp>
+#include <formats/index/inline_piece.hpp>
+#include <formats/io/own_files.hpp>
+#include <formats/text/point_table.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/folder/folder_names.hpp>
-#include <penstock/formats/folder/key_ends.hpp>
-#include <penstock/formats/folder/sample_paths.hpp>
-#include <penstock/formats/folder/splits.hpp>
-#include <penstock/formats/index/inline_piece.hpp>
-#include <penstock/formats/io/own_files.hpp>
-#include <penstock/formats/text/point_table.hpp>
 
 namespace penstock {
 namespace {

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include <penstock/formats/index.hpp>
+#include <penstock/formats/index/index.hpp>
 #include <penstock/formats/open_options.hpp>
 
 namespace penstock {

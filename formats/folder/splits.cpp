@@ -3,9 +3,9 @@
 #include <cctype>
 #include <cstddef>
 
+#include <base/printable.hpp>
+#include <formats/folder/splits.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/base/printable.hpp>
-#include <penstock/formats/folder/splits.hpp>
 
 namespace penstock {
 namespace {

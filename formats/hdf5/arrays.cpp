@@ -2,7 +2,7 @@
 #include <bit>
 #include <utility>
 
-#include <penstock/formats/hdf5/arrays.hpp>
+#include <formats/hdf5/arrays.hpp>
 
 namespace penstock {
 namespace {

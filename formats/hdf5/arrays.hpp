@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include <penstock/formats/hdf5/file.hpp>
+#include <formats/hdf5/file.hpp>
 
 namespace penstock {
 

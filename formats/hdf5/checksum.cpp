@@ -3,7 +3,7 @@
 #include <bit>
 #include <cstring>
 
-#include <penstock/formats/hdf5/checksum.hpp>
+#include <formats/hdf5/checksum.hpp>
 
 namespace penstock {
 namespace {

@@ -3,9 +3,9 @@
 #include <functional>
 #include <utility>
 
-#include <penstock/formats/hdf5/arrays.hpp>
-#include <penstock/formats/hdf5/chunks.hpp>
-#include <penstock/formats/hdf5/tree.hpp>
+#include <formats/hdf5/arrays.hpp>
+#include <formats/hdf5/chunks.hpp>
+#include <formats/hdf5/tree.hpp>
 
 namespace penstock {
 namespace {

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <vector>
 
-#include <penstock/formats/hdf5/dataset.hpp>
-#include <penstock/formats/hdf5/file.hpp>
+#include <formats/hdf5/dataset.hpp>
+#include <formats/hdf5/file.hpp>
 
 namespace penstock {
 

@@ -4,8 +4,8 @@
 #include <string_view>
 #include <utility>
 
-#include <penstock/formats/filters/filters.hpp>
-#include <penstock/formats/hdf5/dataset.hpp>
+#include <formats/filters/filters.hpp>
+#include <formats/hdf5/dataset.hpp>
 
 namespace penstock {
 namespace {

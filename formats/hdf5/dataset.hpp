@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
+#include <formats/hdf5/datatype.hpp>
+#include <formats/hdf5/object.hpp>
 #include <penstock/formats/extent.hpp>
-#include <penstock/formats/hdf5/datatype.hpp>
-#include <penstock/formats/hdf5/object.hpp>
 
 namespace penstock {
 

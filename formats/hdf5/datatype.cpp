@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <array>
 
-#include <penstock/formats/hdf5/datatype.hpp>
+#include <formats/hdf5/datatype.hpp>
 
 namespace penstock {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include <penstock/formats/hdf5/file.hpp>
+#include <formats/hdf5/file.hpp>
 #include <penstock/formats/schema.hpp>
 
 namespace penstock {

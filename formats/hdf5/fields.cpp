@@ -4,15 +4,15 @@
 #include <unordered_set>
 #include <utility>
 
+#include <base/printable.hpp>
+#include <formats/encodings.hpp>
+#include <formats/hdf5/fields.hpp>
+#include <formats/hdf5/links.hpp>
+#include <formats/hdf5/names.hpp>
+#include <formats/hdf5/samples.hpp>
+#include <formats/hdf5/texts.hpp>
+#include <formats/index/inline_piece.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/base/printable.hpp>
-#include <penstock/formats/encodings.hpp>
-#include <penstock/formats/hdf5/fields.hpp>
-#include <penstock/formats/hdf5/links.hpp>
-#include <penstock/formats/hdf5/names.hpp>
-#include <penstock/formats/hdf5/samples.hpp>
-#include <penstock/formats/hdf5/texts.hpp>
-#include <penstock/formats/index/inline_piece.hpp>
 
 namespace penstock {
 namespace {

@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
-#include <penstock/formats/hdf5/file.hpp>
-#include <penstock/formats/hdf5/heap.hpp>
-#include <penstock/formats/hdf5/rows.hpp>
-#include <penstock/formats/index.hpp>
-#include <penstock/formats/index/shared_rows.hpp>
+#include <formats/hdf5/file.hpp>
+#include <formats/hdf5/heap.hpp>
+#include <formats/hdf5/rows.hpp>
+#include <formats/index/shared_rows.hpp>
+#include <penstock/formats/index/index.hpp>
 #include <penstock/formats/schema.hpp>
 
 namespace penstock {

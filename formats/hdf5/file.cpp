@@ -2,12 +2,12 @@
 #include <array>
 #include <utility>
 
-#include <penstock/formats/hdf5/checksum.hpp>
-#include <penstock/formats/hdf5/file.hpp>
-#include <penstock/formats/hdf5/object.hpp>
-#include <penstock/formats/io/checks_sums.hpp>
-#include <penstock/formats/io/crc32c.hpp>
-#include <penstock/formats/places/places.hpp>
+#include <formats/hdf5/checksum.hpp>
+#include <formats/hdf5/file.hpp>
+#include <formats/hdf5/object.hpp>
+#include <formats/io/checks_sums.hpp>
+#include <formats/io/crc32c.hpp>
+#include <formats/places/places.hpp>
 
 namespace penstock {
 namespace {

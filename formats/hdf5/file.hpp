@@ -11,9 +11,9 @@
 #include <span>
 #include <vector>
 
+#include <formats/hdf5/cursor.hpp>
+#include <formats/io/byte_source.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/hdf5/cursor.hpp>
-#include <penstock/formats/io/byte_source.hpp>
 
 namespace penstock {
 

@@ -11,18 +11,18 @@
 #include <utility>
 #include <vector>
 
+#include <formats/hdf5/fields.hpp>
+#include <formats/hdf5/file.hpp>
+#include <formats/hdf5/hdf5.hpp>
+#include <formats/hdf5/samples.hpp>
+#include <formats/hdf5/writer.hpp>
+#include <formats/index/indexed_path.hpp>
+#include <formats/index/row_key.hpp>
+#include <formats/index/row_limit.hpp>
+#include <formats/index/shared_rows.hpp>
+#include <formats/io/folder_entries.hpp>
+#include <formats/places/places.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/hdf5/fields.hpp>
-#include <penstock/formats/hdf5/file.hpp>
-#include <penstock/formats/hdf5/hdf5.hpp>
-#include <penstock/formats/hdf5/samples.hpp>
-#include <penstock/formats/hdf5/writer.hpp>
-#include <penstock/formats/index/indexed_path.hpp>
-#include <penstock/formats/index/row_key.hpp>
-#include <penstock/formats/index/row_limit.hpp>
-#include <penstock/formats/index/shared_rows.hpp>
-#include <penstock/formats/io/folder_entries.hpp>
-#include <penstock/formats/places/places.hpp>
 
 namespace penstock {
 namespace {

@@ -1,7 +1,7 @@
 // Opens HDF5 files as datasets: rows of datasets, or runs of bytes between offsets.
 #pragma once
 
-#include <penstock/formats/format.hpp>
+#include <formats/format.hpp>
 
 namespace penstock {
 

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <bit>
 
-#include <penstock/formats/hdf5/heap.hpp>
+#include <formats/hdf5/heap.hpp>
 
 namespace penstock {
 namespace {

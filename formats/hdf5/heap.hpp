@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include <penstock/formats/hdf5/file.hpp>
+#include <formats/hdf5/file.hpp>
 
 namespace penstock {
 

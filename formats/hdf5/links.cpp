@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <utility>
 
-#include <penstock/formats/hdf5/heap.hpp>
-#include <penstock/formats/hdf5/links.hpp>
-#include <penstock/formats/hdf5/tree.hpp>
+#include <formats/hdf5/heap.hpp>
+#include <formats/hdf5/links.hpp>
+#include <formats/hdf5/tree.hpp>
 
 namespace penstock {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include <penstock/formats/hdf5/object.hpp>
+#include <formats/hdf5/object.hpp>
 
 namespace penstock {
 

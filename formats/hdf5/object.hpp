@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include <penstock/formats/hdf5/file.hpp>
+#include <formats/hdf5/file.hpp>
 
 namespace penstock {
 

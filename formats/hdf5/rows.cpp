@@ -2,9 +2,9 @@
 #include <limits>
 #include <utility>
 
-#include <penstock/formats/filters/filters.hpp>
-#include <penstock/formats/hdf5/rows.hpp>
-#include <penstock/formats/index/inline_piece.hpp>
+#include <formats/filters/filters.hpp>
+#include <formats/hdf5/rows.hpp>
+#include <formats/index/inline_piece.hpp>
 
 namespace penstock {
 namespace {

@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
+#include <formats/hdf5/chunks.hpp>
+#include <formats/hdf5/dataset.hpp>
+#include <formats/hdf5/file.hpp>
 #include <penstock/formats/extent.hpp>
-#include <penstock/formats/hdf5/chunks.hpp>
-#include <penstock/formats/hdf5/dataset.hpp>
-#include <penstock/formats/hdf5/file.hpp>
-#include <penstock/formats/index.hpp>
+#include <penstock/formats/index/index.hpp>
 #include <penstock/formats/schema.hpp>
 
 namespace penstock {

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include <penstock/formats/format.hpp>
-#include <penstock/formats/hdf5/file.hpp>
-#include <penstock/formats/index.hpp>
+#include <formats/format.hpp>
+#include <formats/hdf5/file.hpp>
+#include <penstock/formats/index/index.hpp>
 
 namespace penstock {
 

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include <penstock/formats/hdf5/texts.hpp>
+#include <formats/hdf5/texts.hpp>
 
 namespace penstock {
 namespace {

@@ -9,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
-#include <penstock/formats/hdf5/heap.hpp>
-#include <penstock/formats/hdf5/object.hpp>
-#include <penstock/formats/hdf5/rows.hpp>
+#include <formats/hdf5/heap.hpp>
+#include <formats/hdf5/object.hpp>
+#include <formats/hdf5/rows.hpp>
 
 namespace penstock {
 

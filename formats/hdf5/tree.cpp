@@ -2,7 +2,7 @@
 #include <bit>
 #include <vector>
 
-#include <penstock/formats/hdf5/tree.hpp>
+#include <formats/hdf5/tree.hpp>
 
 namespace penstock {
 namespace {

@@ -6,7 +6,7 @@
 #include <functional>
 #include <span>
 
-#include <penstock/formats/hdf5/file.hpp>
+#include <formats/hdf5/file.hpp>
 
 namespace penstock {
 

@@ -1,6 +1,6 @@
 #include <cstdint>
 
-#include <penstock/formats/hdf5/types.hpp>
+#include <formats/hdf5/types.hpp>
 
 namespace penstock {
 namespace {

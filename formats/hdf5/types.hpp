@@ -1,7 +1,7 @@
 // The element types that our HDF5 files use.
 #pragma once
 
-#include <penstock/formats/hdf5/handle.hpp>
+#include <formats/hdf5/handle.hpp>
 #include <penstock/formats/schema.hpp>
 
 namespace penstock {

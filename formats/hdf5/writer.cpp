@@ -9,15 +9,15 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <base/printable.hpp>
+#include <formats/hdf5/file.hpp>
+#include <formats/hdf5/names.hpp>
+#include <formats/hdf5/types.hpp>
+#include <formats/hdf5/writer.hpp>
+#include <formats/io/descriptor.hpp>
+#include <formats/io/spill_buffer.hpp>
+#include <formats/io/writeback.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/base/printable.hpp>
-#include <penstock/formats/hdf5/file.hpp>
-#include <penstock/formats/hdf5/names.hpp>
-#include <penstock/formats/hdf5/types.hpp>
-#include <penstock/formats/hdf5/writer.hpp>
-#include <penstock/formats/io/descriptor.hpp>
-#include <penstock/formats/io/spill_buffer.hpp>
-#include <penstock/formats/io/writeback.hpp>
 
 namespace penstock {
 namespace {

@@ -6,7 +6,7 @@
 #include <memory>
 #include <string_view>
 
-#include <penstock/formats/writer.hpp>
+#include <formats/writer.hpp>
 
 namespace penstock {
 

@@ -3,7 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include <penstock/formats/index.hpp>
+#include <penstock/formats/index/index.hpp>
 
 namespace penstock {
 

@@ -3,10 +3,10 @@
 #include <string>
 #include <utility>
 
+#include <formats/index/state.hpp>
+#include <formats/io/hash.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/index.hpp>
-#include <penstock/formats/index/state.hpp>
-#include <penstock/formats/io/hash.hpp>
+#include <penstock/formats/index/index.hpp>
 
 namespace penstock {
 

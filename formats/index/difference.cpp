@@ -2,7 +2,7 @@
 #include <span>
 #include <vector>
 
-#include <penstock/formats/index/difference.hpp>
+#include <formats/index/difference.hpp>
 
 namespace penstock {
 namespace {

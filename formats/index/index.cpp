@@ -4,14 +4,14 @@
 #include <type_traits>
 #include <utility>
 
+#include <formats/filters/filters.hpp>
+#include <formats/index/layout.hpp>
+#include <formats/index/made_samples.hpp>
+#include <formats/io/crc32c.hpp>
+#include <formats/io/file_bytes.hpp>
+#include <formats/io/path_inside.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/filters/filters.hpp>
-#include <penstock/formats/index.hpp>
-#include <penstock/formats/index/layout.hpp>
-#include <penstock/formats/index/made_samples.hpp>
-#include <penstock/formats/io/crc32c.hpp>
-#include <penstock/formats/io/file_bytes.hpp>
-#include <penstock/formats/io/path_inside.hpp>
+#include <penstock/formats/index/index.hpp>
 
 namespace penstock {
 

@@ -5,12 +5,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <formats/index/index_folder.hpp>
+#include <formats/io/atomic_file.hpp>
+#include <formats/io/descriptor.hpp>
+#include <formats/io/hash.hpp>
+#include <formats/io/ownership.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/index/index_folder.hpp>
-#include <penstock/formats/io/atomic_file.hpp>
-#include <penstock/formats/io/descriptor.hpp>
-#include <penstock/formats/io/hash.hpp>
-#include <penstock/formats/io/ownership.hpp>
 
 namespace penstock {
 namespace {

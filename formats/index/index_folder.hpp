@@ -8,7 +8,7 @@
 #include <span>
 #include <string_view>
 
-#include <penstock/formats/io/file_bytes.hpp>
+#include <formats/io/file_bytes.hpp>
 
 namespace penstock {
 

@@ -2,9 +2,9 @@
 #include <span>
 #include <string>
 
-#include <penstock/formats/index/probe_stamp.hpp>
-#include <penstock/formats/io/hash.hpp>
-#include <penstock/formats/places/places.hpp>
+#include <formats/index/probe_stamp.hpp>
+#include <formats/io/hash.hpp>
+#include <formats/places/places.hpp>
 
 namespace penstock {
 

@@ -2,9 +2,9 @@
 #include <string>
 #include <utility>
 
+#include <formats/index/inline_piece.hpp>
+#include <formats/index/rewritten.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/index/inline_piece.hpp>
-#include <penstock/formats/index/rewritten.hpp>
 
 namespace penstock {
 namespace {

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include <penstock/formats/index.hpp>
+#include <penstock/formats/index/index.hpp>
 
 namespace penstock {
 

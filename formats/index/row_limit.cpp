@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <string>
 
+#include <formats/index/layout.hpp>
+#include <formats/index/row_limit.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/index/layout.hpp>
-#include <penstock/formats/index/row_limit.hpp>
 
 namespace penstock {
 

@@ -4,8 +4,8 @@
 #include <utility>
 #include <vector>
 
-#include <penstock/formats/index/state.hpp>
-#include <penstock/formats/io/crc32c.hpp>
+#include <formats/index/state.hpp>
+#include <formats/io/crc32c.hpp>
 
 namespace penstock {
 

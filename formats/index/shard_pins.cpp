@@ -1,7 +1,7 @@
 #include <algorithm>
 
-#include <penstock/formats/index/shard_pins.hpp>
-#include <penstock/formats/io/hash.hpp>
+#include <formats/index/shard_pins.hpp>
+#include <formats/io/hash.hpp>
 
 namespace penstock {
 namespace {

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include <penstock/formats/index.hpp>
-#include <penstock/formats/io/file_identity.hpp>
+#include <formats/io/file_identity.hpp>
+#include <penstock/formats/index/index.hpp>
 
 namespace penstock {
 

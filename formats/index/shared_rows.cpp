@@ -5,9 +5,9 @@
 #include <string_view>
 #include <vector>
 
+#include <base/printable.hpp>
+#include <formats/index/shared_rows.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/base/printable.hpp>
-#include <penstock/formats/index/shared_rows.hpp>
 
 namespace penstock {
 namespace {

@@ -8,11 +8,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <penstock/formats/index/sidecar_file.hpp>
-#include <penstock/formats/io/descriptor.hpp>
-#include <penstock/formats/io/ownership.hpp>
-#include <penstock/formats/io/path_inside.hpp>
-#include <penstock/formats/places/places.hpp>
+#include <formats/index/sidecar_file.hpp>
+#include <formats/io/descriptor.hpp>
+#include <formats/io/ownership.hpp>
+#include <formats/io/path_inside.hpp>
+#include <formats/places/places.hpp>
 
 namespace penstock {
 namespace {

@@ -5,9 +5,9 @@
 #include <filesystem>
 #include <optional>
 
-#include <penstock/formats/index.hpp>
-#include <penstock/formats/io/file_bytes.hpp>
-#include <penstock/formats/io/file_lock.hpp>
+#include <formats/io/file_bytes.hpp>
+#include <formats/io/file_lock.hpp>
+#include <penstock/formats/index/index.hpp>
 #include <penstock/formats/open_progress.hpp>
 
 namespace penstock {

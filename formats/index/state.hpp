@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include <penstock/formats/index.hpp>
-#include <penstock/formats/index/layout.hpp>
+#include <formats/index/layout.hpp>
+#include <penstock/formats/index/index.hpp>
 
 namespace penstock {
 

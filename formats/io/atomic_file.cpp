@@ -9,10 +9,10 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include <formats/io/atomic_file.hpp>
+#include <formats/io/descriptor.hpp>
+#include <formats/io/hash.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/io/atomic_file.hpp>
-#include <penstock/formats/io/descriptor.hpp>
-#include <penstock/formats/io/hash.hpp>
 
 namespace penstock {
 namespace {

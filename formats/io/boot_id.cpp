@@ -1,6 +1,6 @@
 #include <fstream>
 
-#include <penstock/formats/io/boot_id.hpp>
+#include <formats/io/boot_id.hpp>
 
 namespace penstock {
 

@@ -3,9 +3,9 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include <formats/io/byte_source.hpp>
+#include <formats/io/descriptor.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/io/byte_source.hpp>
-#include <penstock/formats/io/descriptor.hpp>
 
 namespace penstock {
 namespace {

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include <penstock/formats/io/file_identity.hpp>
+#include <formats/io/file_identity.hpp>
 
 namespace penstock {
 
@@ -42,8 +42,8 @@ class ByteSource {
 /// How it will be read. Of a file that is read here and there the kernel reads nothing ahead, which may be megabytes.
 enum class Access : std::uint8_t { in_order, anywhere };
 
-/// Of a file; open_byte_source() (formats/places/places.hpp) of objects too. Throws Error: io; invalid_argument, where it
-/// is no file.
+/// Of a file; open_byte_source() (formats/places/places.hpp) of objects too. Throws Error: io; invalid_argument, where
+/// it is no file.
 std::shared_ptr<const ByteSource> open_file_source(const std::filesystem::path& path, Access access);
 
 }  // namespace penstock

@@ -2,8 +2,8 @@
 #include <array>
 #include <cstring>
 
-#include <penstock/base/processor/processor.hpp>
-#include <penstock/formats/io/crc32c.hpp>
+#include <base/processor/processor.hpp>
+#include <formats/io/crc32c.hpp>
 
 #if defined(__x86_64__)
 #include <immintrin.h>

@@ -5,8 +5,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <formats/io/descriptor.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/io/descriptor.hpp>
 
 namespace penstock {
 namespace {

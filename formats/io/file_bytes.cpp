@@ -8,8 +8,8 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+#include <formats/io/file_bytes.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/io/file_bytes.hpp>
 
 namespace penstock {
 namespace {

@@ -8,8 +8,8 @@
 #include <span>
 #include <vector>
 
-#include <penstock/base/sigbus_guard.hpp>
-#include <penstock/formats/io/descriptor.hpp>
+#include <base/sigbus_guard.hpp>
+#include <formats/io/descriptor.hpp>
 
 namespace penstock {
 

@@ -5,9 +5,9 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include <formats/io/descriptor.hpp>
+#include <formats/io/file_identity.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/io/descriptor.hpp>
-#include <penstock/formats/io/file_identity.hpp>
 
 namespace penstock {
 namespace {

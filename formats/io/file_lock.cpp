@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <penstock/formats/io/file_lock.hpp>
+#include <formats/io/file_lock.hpp>
 
 namespace penstock {
 namespace {

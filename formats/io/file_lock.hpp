@@ -5,7 +5,7 @@
 #include <functional>
 #include <optional>
 
-#include <penstock/formats/io/descriptor.hpp>
+#include <formats/io/descriptor.hpp>
 
 namespace penstock {
 

@@ -8,8 +8,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <formats/io/folder_entries.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/io/folder_entries.hpp>
 
 namespace penstock {
 namespace {

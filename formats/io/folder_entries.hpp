@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <functional>
 
-#include <penstock/formats/io/descriptor.hpp>
+#include <formats/io/descriptor.hpp>
 
 namespace penstock {
 

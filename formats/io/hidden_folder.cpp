@@ -9,9 +9,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <formats/io/folder_entries.hpp>
+#include <formats/io/hidden_folder.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/io/folder_entries.hpp>
-#include <penstock/formats/io/hidden_folder.hpp>
 
 namespace penstock {
 namespace {

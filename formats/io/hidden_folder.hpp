@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <string_view>
 
-#include <penstock/formats/io/descriptor.hpp>
+#include <formats/io/descriptor.hpp>
 
 namespace penstock {
 

@@ -5,7 +5,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <penstock/formats/io/own_files.hpp>
+#include <formats/io/own_files.hpp>
 
 namespace penstock {
 namespace {

@@ -7,8 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <formats/io/ownership.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/io/ownership.hpp>
 
 namespace penstock {
 

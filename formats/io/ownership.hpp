@@ -5,7 +5,7 @@
 
 #include <sys/types.h>
 
-#include <penstock/formats/io/descriptor.hpp>
+#include <formats/io/descriptor.hpp>
 
 struct stat;
 

@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <string>
 
+#include <formats/io/path_inside.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/io/path_inside.hpp>
 
 namespace penstock {
 namespace {

@@ -6,8 +6,8 @@
 
 #include <glob.h>
 
+#include <formats/io/path_pattern.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/io/path_pattern.hpp>
 
 namespace penstock {
 namespace {

@@ -5,8 +5,8 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include <formats/io/spill_buffer.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/io/spill_buffer.hpp>
 
 namespace penstock {
 namespace {

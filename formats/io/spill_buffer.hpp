@@ -8,8 +8,8 @@
 #include <span>
 #include <vector>
 
-#include <penstock/formats/io/descriptor.hpp>
-#include <penstock/formats/io/writeback.hpp>
+#include <formats/io/descriptor.hpp>
+#include <formats/io/writeback.hpp>
 
 namespace penstock {
 

@@ -1,6 +1,6 @@
 #include <fcntl.h>
 
-#include <penstock/formats/io/writeback.hpp>
+#include <formats/io/writeback.hpp>
 
 namespace penstock {
 

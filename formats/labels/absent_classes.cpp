@@ -1,10 +1,10 @@
 #include <algorithm>
 #include <vector>
 
-#include <penstock/base/printable.hpp>
-#include <penstock/formats/folder/folder.hpp>
-#include <penstock/formats/folder/folder_names.hpp>
-#include <penstock/formats/labels/absent_classes.hpp>
+#include <base/printable.hpp>
+#include <formats/folder/folder.hpp>
+#include <formats/folder/folder_names.hpp>
+#include <formats/labels/absent_classes.hpp>
 
 namespace penstock {
 namespace {

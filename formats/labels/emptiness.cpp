@@ -1,6 +1,6 @@
+#include <formats/index/attributes.hpp>
+#include <formats/labels/emptiness.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/index/attributes.hpp>
-#include <penstock/formats/labels/emptiness.hpp>
 
 namespace penstock {
 

@@ -5,11 +5,11 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include <formats/io/file_bytes.hpp>
+#include <formats/labels/label_table.hpp>
+#include <formats/places/places.hpp>
+#include <formats/text/json_depth.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/io/file_bytes.hpp>
-#include <penstock/formats/labels/label_table.hpp>
-#include <penstock/formats/places/places.hpp>
-#include <penstock/formats/text/json_depth.hpp>
 
 namespace penstock {
 namespace {

@@ -5,11 +5,11 @@
 #include <limits>
 #include <unordered_map>
 
+#include <formats/folder/folder_names.hpp>
+#include <formats/labels/label_table.hpp>
+#include <formats/labels/labels.hpp>
+#include <formats/places/places.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/folder/folder_names.hpp>
-#include <penstock/formats/labels/label_table.hpp>
-#include <penstock/formats/labels/labels.hpp>
-#include <penstock/formats/places/places.hpp>
 
 namespace penstock {
 namespace {

@@ -1,11 +1,11 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include <formats/labels/label_table.hpp>
+#include <formats/labels/labels.hpp>
+#include <formats/packed/manifest.hpp>
+#include <formats/text/json_number.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/labels/label_table.hpp>
-#include <penstock/formats/labels/labels.hpp>
-#include <penstock/formats/packed/manifest.hpp>
-#include <penstock/formats/text/json_number.hpp>
 
 namespace penstock {
 namespace {

@@ -2,13 +2,13 @@
 #include <charconv>
 #include <optional>
 
+#include <base/printable.hpp>
+#include <formats/index/attributes.hpp>
+#include <formats/index/rewritten.hpp>
+#include <formats/labels/label_table.hpp>
+#include <formats/labels/shared_classes.hpp>
+#include <formats/packed/manifest.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/base/printable.hpp>
-#include <penstock/formats/index/attributes.hpp>
-#include <penstock/formats/index/rewritten.hpp>
-#include <penstock/formats/labels/label_table.hpp>
-#include <penstock/formats/labels/shared_classes.hpp>
-#include <penstock/formats/packed/manifest.hpp>
 
 namespace penstock {
 namespace {

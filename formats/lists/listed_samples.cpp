@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <vector>
 
-#include <penstock/formats/io/hash.hpp>
-#include <penstock/formats/views/listed_samples.hpp>
+#include <formats/io/hash.hpp>
+#include <formats/lists/listed_samples.hpp>
 
 namespace penstock {
 namespace {

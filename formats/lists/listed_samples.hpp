@@ -6,8 +6,8 @@
 #include <functional>
 #include <span>
 
-#include <penstock/formats/index.hpp>
-#include <penstock/formats/views/sample_list.hpp>
+#include <penstock/formats/index/index.hpp>
+#include <penstock/formats/lists/sample_list.hpp>
 
 namespace penstock {
 

@@ -7,10 +7,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <formats/io/descriptor.hpp>
+#include <formats/io/temporary_place.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/io/descriptor.hpp>
-#include <penstock/formats/io/temporary_place.hpp>
-#include <penstock/formats/views/number_table.hpp>
+#include <penstock/formats/lists/number_table.hpp>
 
 namespace penstock {
 namespace {

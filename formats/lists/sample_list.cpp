@@ -3,7 +3,7 @@
 #include <limits>
 #include <utility>
 
-#include <penstock/formats/views/sample_list.hpp>
+#include <penstock/formats/lists/sample_list.hpp>
 
 namespace penstock {
 namespace {

@@ -13,15 +13,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <formats/io/boot_id.hpp>
+#include <formats/io/descriptor.hpp>
+#include <formats/io/folder_entries.hpp>
+#include <formats/io/hash.hpp>
+#include <formats/io/ownership.hpp>
+#include <formats/io/temporary_place.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/io/boot_id.hpp>
-#include <penstock/formats/io/descriptor.hpp>
-#include <penstock/formats/io/folder_entries.hpp>
-#include <penstock/formats/io/hash.hpp>
-#include <penstock/formats/io/ownership.hpp>
-#include <penstock/formats/io/temporary_place.hpp>
-#include <penstock/formats/views/number_table.hpp>
-#include <penstock/formats/views/shared_numbers.hpp>
+#include <penstock/formats/lists/number_table.hpp>
+#include <penstock/formats/lists/shared_numbers.hpp>
 
 namespace penstock {
 namespace {

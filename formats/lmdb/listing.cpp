@@ -2,9 +2,9 @@
 #include <cstring>
 #include <set>
 
+#include <base/printable.hpp>
+#include <formats/lmdb/listing.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/base/printable.hpp>
-#include <penstock/formats/lmdb/listing.hpp>
 
 namespace penstock {
 namespace {

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include <penstock/formats/lmdb/pages.hpp>
+#include <formats/lmdb/pages.hpp>
 
 namespace penstock {
 

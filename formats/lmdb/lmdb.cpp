@@ -8,18 +8,18 @@
 #include <system_error>
 #include <vector>
 
+#include <base/printable.hpp>
+#include <formats/index/indexed_path.hpp>
+#include <formats/io/folder_entries.hpp>
+#include <formats/lmdb/listing.hpp>
+#include <formats/lmdb/lmdb.hpp>
+#include <formats/lmdb/metadata.hpp>
+#include <formats/lmdb/pages.hpp>
+#include <formats/lmdb/records.hpp>
+#include <formats/lmdb/values.hpp>
+#include <formats/lmdb/writer.hpp>
+#include <formats/places/places.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/base/printable.hpp>
-#include <penstock/formats/index/indexed_path.hpp>
-#include <penstock/formats/io/folder_entries.hpp>
-#include <penstock/formats/lmdb/listing.hpp>
-#include <penstock/formats/lmdb/lmdb.hpp>
-#include <penstock/formats/lmdb/metadata.hpp>
-#include <penstock/formats/lmdb/pages.hpp>
-#include <penstock/formats/lmdb/records.hpp>
-#include <penstock/formats/lmdb/values.hpp>
-#include <penstock/formats/lmdb/writer.hpp>
-#include <penstock/formats/places/places.hpp>
 
 namespace penstock {
 namespace {

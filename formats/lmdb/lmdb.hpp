@@ -1,7 +1,7 @@
 // Opens LMDB files as datasets: every value of the main database is an extent of data.mdb.
 #pragma once
 
-#include <penstock/formats/format.hpp>
+#include <formats/format.hpp>
 
 namespace penstock {
 

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include <penstock/formats/io/header_window.hpp>
-#include <penstock/formats/lmdb/metadata.hpp>
+#include <formats/lmdb/metadata.hpp>
+#include <formats/places/header_window.hpp>
 
 namespace penstock {
 namespace {

@@ -5,7 +5,7 @@
 #include <map>
 #include <string>
 
-#include <penstock/formats/lmdb/listing.hpp>
+#include <formats/lmdb/listing.hpp>
 
 namespace penstock {
 

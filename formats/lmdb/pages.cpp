@@ -5,10 +5,10 @@
 #include <string>
 #include <utility>
 
+#include <formats/io/crc32c.hpp>
+#include <formats/lmdb/pages.hpp>
+#include <formats/places/places.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/io/crc32c.hpp>
-#include <penstock/formats/lmdb/pages.hpp>
-#include <penstock/formats/places/places.hpp>
 
 namespace penstock {
 namespace {

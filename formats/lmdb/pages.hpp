@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include <penstock/formats/io/byte_source.hpp>
+#include <formats/io/byte_source.hpp>
 
 namespace penstock {
 

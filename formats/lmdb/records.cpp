@@ -3,10 +3,10 @@
 #include <string>
 #include <vector>
 
+#include <formats/index/inline_piece.hpp>
+#include <formats/lmdb/records.hpp>
+#include <formats/text/numpy_text.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/index/inline_piece.hpp>
-#include <penstock/formats/lmdb/records.hpp>
-#include <penstock/formats/text/numpy_text.hpp>
 
 namespace penstock {
 namespace {

@@ -3,9 +3,9 @@
 
 #include <cstdint>
 
-#include <penstock/formats/index.hpp>
-#include <penstock/formats/lmdb/listing.hpp>
-#include <penstock/formats/lmdb/values.hpp>
+#include <formats/lmdb/listing.hpp>
+#include <formats/lmdb/values.hpp>
+#include <penstock/formats/index/index.hpp>
 
 namespace penstock {
 

@@ -6,9 +6,9 @@
 #include <optional>
 #include <utility>
 
+#include <formats/lmdb/values.hpp>
+#include <formats/text/numpy_codes.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/lmdb/values.hpp>
-#include <penstock/formats/text/numpy_codes.hpp>
 
 namespace penstock {
 namespace {

@@ -8,8 +8,8 @@
 #include <variant>
 #include <vector>
 
-#include <penstock/formats/io/header_window.hpp>
-#include <penstock/formats/lmdb/listing.hpp>
+#include <formats/lmdb/listing.hpp>
+#include <formats/places/header_window.hpp>
 #include <penstock/formats/schema.hpp>
 
 namespace penstock {

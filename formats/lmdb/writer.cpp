@@ -8,11 +8,11 @@
 #include <fcntl.h>
 #include <lmdb.h>
 
+#include <formats/io/descriptor.hpp>
+#include <formats/io/writeback.hpp>
+#include <formats/lmdb/pages.hpp>
+#include <formats/lmdb/writer.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/io/descriptor.hpp>
-#include <penstock/formats/io/writeback.hpp>
-#include <penstock/formats/lmdb/pages.hpp>
-#include <penstock/formats/lmdb/writer.hpp>
 
 namespace penstock {
 namespace {

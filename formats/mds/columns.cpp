@@ -2,10 +2,10 @@
 #include <charconv>
 #include <utility>
 
+#include <formats/mds/columns.hpp>
+#include <formats/places/header_window.hpp>
+#include <formats/text/numpy_text.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/io/header_window.hpp>
-#include <penstock/formats/mds/columns.hpp>
-#include <penstock/formats/text/numpy_text.hpp>
 
 namespace penstock {
 namespace {

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include <penstock/formats/index.hpp>
+#include <penstock/formats/index/index.hpp>
 #include <penstock/formats/schema.hpp>
 
 namespace penstock {

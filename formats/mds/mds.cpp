@@ -6,21 +6,21 @@
 #include <utility>
 #include <vector>
 
+#include <formats/field_types.hpp>
+#include <formats/filters/filters.hpp>
+#include <formats/filters/zstd.hpp>
+#include <formats/index/inline_piece.hpp>
+#include <formats/index/probe_stamp.hpp>
+#include <formats/index/row_key.hpp>
+#include <formats/io/hash.hpp>
+#include <formats/mds/columns.hpp>
+#include <formats/mds/mds.hpp>
+#include <formats/mds/writer.hpp>
+#include <formats/places/header_window.hpp>
+#include <formats/places/places.hpp>
+#include <formats/text/json_document.hpp>
+#include <formats/text/json_number.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/field_types.hpp>
-#include <penstock/formats/filters/filters.hpp>
-#include <penstock/formats/filters/zstd.hpp>
-#include <penstock/formats/index/inline_piece.hpp>
-#include <penstock/formats/index/probe_stamp.hpp>
-#include <penstock/formats/index/row_key.hpp>
-#include <penstock/formats/io/hash.hpp>
-#include <penstock/formats/io/header_window.hpp>
-#include <penstock/formats/mds/columns.hpp>
-#include <penstock/formats/mds/mds.hpp>
-#include <penstock/formats/mds/writer.hpp>
-#include <penstock/formats/places/places.hpp>
-#include <penstock/formats/text/json_document.hpp>
-#include <penstock/formats/text/json_number.hpp>
 
 namespace penstock {
 namespace {

@@ -1,7 +1,7 @@
 // Opens MDS, the format of mosaicml-streaming, as a dataset.
 #pragma once
 
-#include <penstock/formats/format.hpp>
+#include <formats/format.hpp>
 
 namespace penstock {
 

@@ -5,15 +5,15 @@
 #include <utility>
 #include <vector>
 
+#include <formats/encodings.hpp>
+#include <formats/io/atomic_file.hpp>
+#include <formats/io/spill_buffer.hpp>
+#include <formats/mds/columns.hpp>
+#include <formats/mds/writer.hpp>
+#include <formats/packed/sample_order.hpp>
+#include <formats/places/header_window.hpp>
+#include <formats/streams/buffered_file.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/encodings.hpp>
-#include <penstock/formats/io/atomic_file.hpp>
-#include <penstock/formats/io/header_window.hpp>
-#include <penstock/formats/io/spill_buffer.hpp>
-#include <penstock/formats/mds/columns.hpp>
-#include <penstock/formats/mds/writer.hpp>
-#include <penstock/formats/packed/buffered_file.hpp>
-#include <penstock/formats/packed/sample_order.hpp>
 
 namespace penstock {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include <penstock/formats/writer.hpp>
+#include <formats/writer.hpp>
 
 namespace penstock {
 

@@ -5,16 +5,16 @@
 #include <utility>
 #include <vector>
 
+#include <formats/index/indexed_path.hpp>
+#include <formats/index/probe_stamp.hpp>
+#include <formats/index/row_key.hpp>
+#include <formats/io/file_bytes.hpp>
+#include <formats/io/folder_entries.hpp>
+#include <formats/io/hash.hpp>
+#include <formats/megatron/megatron.hpp>
+#include <formats/places/header_window.hpp>
+#include <formats/places/places.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/index/indexed_path.hpp>
-#include <penstock/formats/index/probe_stamp.hpp>
-#include <penstock/formats/index/row_key.hpp>
-#include <penstock/formats/io/file_bytes.hpp>
-#include <penstock/formats/io/folder_entries.hpp>
-#include <penstock/formats/io/hash.hpp>
-#include <penstock/formats/io/header_window.hpp>
-#include <penstock/formats/megatron/megatron.hpp>
-#include <penstock/formats/places/places.hpp>
 
 namespace penstock {
 namespace {
@@ -58,7 +58,8 @@ std::optional<DType> token_dtype(std::uint8_t code) {
 // The three tables of an .idx file, checked for lengths; what they say is checked where it is read.
 class TokenIndex {
  public:
-  TokenIndex(const fs::path& idx, std::string shard) : shard_(std::move(shard)), file_(read_place(idx)), bytes_(file_.bytes()) {
+  TokenIndex(const fs::path& idx, std::string shard)
+      : shard_(std::move(shard)), file_(read_place(idx)), bytes_(file_.bytes()) {
     if (text_of(bytes_.first(std::min(bytes_.size(), kTokenMagic.size()))) != kTokenMagic)
       throw corrupt("does not begin as an index of Megatron-LM does", 0);
     if (bytes_.size() < kTokenHeader) throw corrupt("ends inside its header", bytes_.size());

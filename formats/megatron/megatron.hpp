@@ -1,7 +1,7 @@
 // Opens an indexed dataset of Megatron-LM, a .bin file of tokens and its .idx file, as they are.
 #pragma once
 
-#include <penstock/formats/format.hpp>
+#include <formats/format.hpp>
 
 namespace penstock {
 

@@ -5,9 +5,9 @@
 #include <string>
 #include <string_view>
 
+#include <formats/npy/header.hpp>
+#include <formats/text/numpy_codes.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/npy/header.hpp>
-#include <penstock/formats/text/numpy_codes.hpp>
 
 namespace penstock {
 namespace {

@@ -6,17 +6,17 @@
 #include <utility>
 #include <vector>
 
+#include <formats/filters/filters.hpp>
+#include <formats/index/indexed_path.hpp>
+#include <formats/index/probe_stamp.hpp>
+#include <formats/index/row_key.hpp>
+#include <formats/index/row_limit.hpp>
+#include <formats/index/shared_rows.hpp>
+#include <formats/npy/header.hpp>
+#include <formats/npy/npy.hpp>
+#include <formats/places/places.hpp>
+#include <formats/zip/entries.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/filters/filters.hpp>
-#include <penstock/formats/index/indexed_path.hpp>
-#include <penstock/formats/index/probe_stamp.hpp>
-#include <penstock/formats/index/row_key.hpp>
-#include <penstock/formats/index/row_limit.hpp>
-#include <penstock/formats/index/shared_rows.hpp>
-#include <penstock/formats/npy/header.hpp>
-#include <penstock/formats/npy/npy.hpp>
-#include <penstock/formats/places/places.hpp>
-#include <penstock/formats/zip/entries.hpp>
 
 namespace penstock {
 namespace {

@@ -1,7 +1,7 @@
 // Opens a NumPy array, or an archive of them, as a dataset: row i is sample i.
 #pragma once
 
-#include <penstock/formats/format.hpp>
+#include <formats/format.hpp>
 
 namespace penstock {
 

@@ -2,11 +2,11 @@
 #include <cstring>
 #include <string>
 
+#include <formats/io/crc32c.hpp>
+#include <formats/io/hash.hpp>
+#include <formats/packed/combined_index.hpp>
+#include <formats/streams/buffered_file.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/io/crc32c.hpp>
-#include <penstock/formats/io/hash.hpp>
-#include <penstock/formats/packed/buffered_file.hpp>
-#include <penstock/formats/packed/combined_index.hpp>
 
 namespace penstock {
 namespace {

@@ -2,15 +2,15 @@
 #include <string>
 #include <vector>
 
+#include <formats/format.hpp>
+#include <formats/io/atomic_file.hpp>
+#include <formats/io/folder_entries.hpp>
+#include <formats/packed/combined_index.hpp>
+#include <formats/packed/commit.hpp>
+#include <formats/packed/journal.hpp>
+#include <formats/packed/manifest.hpp>
+#include <formats/packed/parts.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/format.hpp>
-#include <penstock/formats/io/atomic_file.hpp>
-#include <penstock/formats/io/folder_entries.hpp>
-#include <penstock/formats/packed/combined_index.hpp>
-#include <penstock/formats/packed/commit.hpp>
-#include <penstock/formats/packed/journal.hpp>
-#include <penstock/formats/packed/manifest.hpp>
-#include <penstock/formats/packed/parts.hpp>
 
 namespace penstock {
 

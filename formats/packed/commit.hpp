@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include <penstock/formats/packed/manifest.hpp>
+#include <formats/packed/manifest.hpp>
 
 namespace penstock {
 

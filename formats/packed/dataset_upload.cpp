@@ -12,20 +12,20 @@
 #include <fcntl.h>
 #include <sys/random.h>
 
+#include <base/waits/interruption.hpp>
+#include <formats/io/atomic_file.hpp>
+#include <formats/io/crc32c.hpp>
+#include <formats/io/descriptor.hpp>
+#include <formats/io/file_bytes.hpp>
+#include <formats/io/folder_entries.hpp>
+#include <formats/io/hash.hpp>
+#include <formats/io/path_inside.hpp>
+#include <formats/packed/dataset_upload.hpp>
+#include <formats/packed/journal.hpp>
+#include <formats/packed/skip_report.hpp>
+#include <formats/places/object_store.hpp>
+#include <formats/places/read_range.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/base/waits/interruption.hpp>
-#include <penstock/formats/io/atomic_file.hpp>
-#include <penstock/formats/io/crc32c.hpp>
-#include <penstock/formats/io/descriptor.hpp>
-#include <penstock/formats/io/file_bytes.hpp>
-#include <penstock/formats/io/folder_entries.hpp>
-#include <penstock/formats/io/hash.hpp>
-#include <penstock/formats/io/path_inside.hpp>
-#include <penstock/formats/packed/dataset_upload.hpp>
-#include <penstock/formats/packed/journal.hpp>
-#include <penstock/formats/packed/skip_report.hpp>
-#include <penstock/formats/places/object_store.hpp>
-#include <penstock/formats/places/read_range.hpp>
 
 namespace penstock {
 namespace {

@@ -12,8 +12,8 @@
 #include <string_view>
 #include <vector>
 
-#include <penstock/formats/index.hpp>
-#include <penstock/formats/packed/manifest.hpp>
+#include <formats/packed/manifest.hpp>
+#include <penstock/formats/index/index.hpp>
 
 namespace penstock {
 

@@ -9,26 +9,26 @@
 #include <string>
 #include <utility>
 
+#include <base/waits/interruption.hpp>
+#include <formats/format.hpp>
+#include <formats/io/atomic_file.hpp>
+#include <formats/io/crc32c.hpp>
+#include <formats/io/folder_entries.hpp>
+#include <formats/io/hash.hpp>
+#include <formats/io/hidden_folder.hpp>
+#include <formats/io/ownership.hpp>
+#include <formats/io/temporary_place.hpp>
+#include <formats/packed/commit.hpp>
+#include <formats/packed/dataset_upload.hpp>
+#include <formats/packed/dataset_writer.hpp>
+#include <formats/packed/filled_shard.hpp>
+#include <formats/packed/journal.hpp>
+#include <formats/packed/manifest.hpp>
+#include <formats/packed/parts.hpp>
+#include <formats/packed/shard_sum.hpp>
+#include <formats/places/address.hpp>
+#include <formats/places/store_destination.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/base/waits/interruption.hpp>
-#include <penstock/formats/format.hpp>
-#include <penstock/formats/io/atomic_file.hpp>
-#include <penstock/formats/io/crc32c.hpp>
-#include <penstock/formats/io/folder_entries.hpp>
-#include <penstock/formats/io/hash.hpp>
-#include <penstock/formats/io/hidden_folder.hpp>
-#include <penstock/formats/io/ownership.hpp>
-#include <penstock/formats/io/temporary_place.hpp>
-#include <penstock/formats/packed/commit.hpp>
-#include <penstock/formats/packed/dataset_upload.hpp>
-#include <penstock/formats/packed/dataset_writer.hpp>
-#include <penstock/formats/packed/filled_shard.hpp>
-#include <penstock/formats/packed/journal.hpp>
-#include <penstock/formats/packed/manifest.hpp>
-#include <penstock/formats/packed/parts.hpp>
-#include <penstock/formats/packed/shard_sum.hpp>
-#include <penstock/formats/places/address.hpp>
-#include <penstock/formats/places/store_destination.hpp>
 
 namespace penstock {
 namespace {

@@ -11,9 +11,9 @@
 #include <string_view>
 #include <vector>
 
-#include <penstock/formats/packed/skip_report.hpp>
+#include <formats/packed/skip_report.hpp>
+#include <formats/writer.hpp>
 #include <penstock/formats/schema.hpp>
-#include <penstock/formats/writer.hpp>
 
 namespace penstock {
 

@@ -1,9 +1,9 @@
 #include <optional>
 
+#include <formats/io/atomic_file.hpp>
+#include <formats/packed/filled_shard.hpp>
+#include <formats/packed/shard_sum.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/io/atomic_file.hpp>
-#include <penstock/formats/packed/filled_shard.hpp>
-#include <penstock/formats/packed/shard_sum.hpp>
 
 namespace penstock {
 

@@ -6,8 +6,8 @@
 #include <memory>
 #include <string>
 
-#include <penstock/formats/packed/manifest.hpp>
-#include <penstock/formats/writer.hpp>
+#include <formats/packed/manifest.hpp>
+#include <formats/writer.hpp>
 
 namespace penstock {
 

@@ -6,18 +6,18 @@
 #include <utility>
 #include <vector>
 
+#include <formats/io/atomic_file.hpp>
+#include <formats/io/file_bytes.hpp>
+#include <formats/io/folder_entries.hpp>
+#include <formats/packed/commit.hpp>
+#include <formats/packed/manifest.hpp>
+#include <formats/packed/parts.hpp>
+#include <formats/packed/shard_sum.hpp>
+#include <formats/packed/skip_report.hpp>
+#include <formats/text/json_depth.hpp>
+#include <formats/text/json_number.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/io/atomic_file.hpp>
-#include <penstock/formats/io/file_bytes.hpp>
-#include <penstock/formats/io/folder_entries.hpp>
-#include <penstock/formats/packed/commit.hpp>
 #include <penstock/formats/packed/join.hpp>
-#include <penstock/formats/packed/manifest.hpp>
-#include <penstock/formats/packed/parts.hpp>
-#include <penstock/formats/packed/shard_sum.hpp>
-#include <penstock/formats/packed/skip_report.hpp>
-#include <penstock/formats/text/json_depth.hpp>
-#include <penstock/formats/text/json_number.hpp>
 
 namespace penstock {
 namespace {

@@ -7,12 +7,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <formats/io/atomic_file.hpp>
+#include <formats/packed/journal.hpp>
+#include <formats/packed/parts.hpp>
+#include <formats/text/json_depth.hpp>
+#include <formats/text/json_number.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/io/atomic_file.hpp>
-#include <penstock/formats/packed/journal.hpp>
-#include <penstock/formats/packed/parts.hpp>
-#include <penstock/formats/text/json_depth.hpp>
-#include <penstock/formats/text/json_number.hpp>
 
 namespace penstock {
 namespace {

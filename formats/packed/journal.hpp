@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include <penstock/formats/io/descriptor.hpp>
-#include <penstock/formats/packed/manifest.hpp>
+#include <formats/io/descriptor.hpp>
+#include <formats/packed/manifest.hpp>
 
 namespace penstock {
 

@@ -1,10 +1,10 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 
+#include <formats/packed/manifest.hpp>
+#include <formats/text/json_depth.hpp>
+#include <formats/text/json_number.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/packed/manifest.hpp>
-#include <penstock/formats/text/json_depth.hpp>
-#include <penstock/formats/text/json_number.hpp>
 
 namespace penstock {
 namespace {

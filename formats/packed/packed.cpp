@@ -3,12 +3,12 @@
 #include <utility>
 #include <vector>
 
+#include <formats/index/shard_pins.hpp>
+#include <formats/io/file_bytes.hpp>
+#include <formats/packed/manifest.hpp>
+#include <formats/packed/packed.hpp>
+#include <formats/packed/shard_sum.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/index/shard_pins.hpp>
-#include <penstock/formats/io/file_bytes.hpp>
-#include <penstock/formats/packed/manifest.hpp>
-#include <penstock/formats/packed/packed.hpp>
-#include <penstock/formats/packed/shard_sum.hpp>
 
 namespace penstock {
 namespace {

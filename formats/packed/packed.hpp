@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include <formats/packed/manifest.hpp>
 #include <penstock/formats/dataset.hpp>
-#include <penstock/formats/packed/manifest.hpp>
 
 namespace penstock {
 

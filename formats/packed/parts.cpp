@@ -3,15 +3,15 @@
 #include <cstdio>
 #include <tuple>
 
+#include <formats/io/atomic_file.hpp>
+#include <formats/io/folder_entries.hpp>
+#include <formats/io/ownership.hpp>
+#include <formats/packed/commit.hpp>
+#include <formats/packed/journal.hpp>
+#include <formats/packed/manifest.hpp>
+#include <formats/packed/parts.hpp>
+#include <formats/places/address.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/io/atomic_file.hpp>
-#include <penstock/formats/io/folder_entries.hpp>
-#include <penstock/formats/io/ownership.hpp>
-#include <penstock/formats/packed/commit.hpp>
-#include <penstock/formats/packed/journal.hpp>
-#include <penstock/formats/packed/manifest.hpp>
-#include <penstock/formats/packed/parts.hpp>
-#include <penstock/formats/places/address.hpp>
 
 namespace penstock {
 namespace {

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include <formats/writer.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/writer.hpp>
 
 namespace penstock {
 

@@ -4,10 +4,10 @@
 #include <utility>
 #include <vector>
 
+#include <formats/io/crc32c.hpp>
+#include <formats/packed/shard_sum.hpp>
+#include <formats/places/places.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/io/crc32c.hpp>
-#include <penstock/formats/packed/shard_sum.hpp>
-#include <penstock/formats/places/places.hpp>
 
 namespace penstock {
 namespace {

@@ -6,8 +6,8 @@
 #include <functional>
 #include <string>
 
-#include <penstock/formats/index.hpp>
-#include <penstock/formats/packed/manifest.hpp>
+#include <formats/packed/manifest.hpp>
+#include <penstock/formats/index/index.hpp>
 
 namespace penstock {
 

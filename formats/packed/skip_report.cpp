@@ -7,8 +7,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <formats/packed/skip_report.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/packed/skip_report.hpp>
 
 namespace penstock {
 namespace {

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include <penstock/formats/io/descriptor.hpp>
+#include <formats/io/descriptor.hpp>
 
 namespace penstock {
 

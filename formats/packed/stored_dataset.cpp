@@ -4,19 +4,19 @@
 #include <utility>
 #include <vector>
 
+#include <base/handled_error.hpp>
+#include <base/parallel_for.hpp>
+#include <formats/index/index_folder.hpp>
+#include <formats/io/hash.hpp>
+#include <formats/packed/combined_index.hpp>
+#include <formats/packed/manifest.hpp>
+#include <formats/packed/packed.hpp>
+#include <formats/packed/shard_sum.hpp>
+#include <formats/packed/stored_dataset.hpp>
+#include <formats/places/places.hpp>
+#include <formats/places/seen_places.hpp>
+#include <formats/sidecar/stored_index.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/base/handled_error.hpp>
-#include <penstock/base/parallel_for.hpp>
-#include <penstock/formats/index/index_folder.hpp>
-#include <penstock/formats/index/stored_index.hpp>
-#include <penstock/formats/io/hash.hpp>
-#include <penstock/formats/packed/combined_index.hpp>
-#include <penstock/formats/packed/manifest.hpp>
-#include <penstock/formats/packed/packed.hpp>
-#include <penstock/formats/packed/shard_sum.hpp>
-#include <penstock/formats/packed/stored_dataset.hpp>
-#include <penstock/formats/places/places.hpp>
-#include <penstock/formats/places/seen_places.hpp>
 
 namespace penstock {
 namespace {

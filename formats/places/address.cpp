@@ -4,10 +4,10 @@
 #include <string>
 #include <string_view>
 
+#include <formats/io/path_inside.hpp>
+#include <formats/places/address.hpp>
+#include <formats/places/object_store.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/io/path_inside.hpp>
-#include <penstock/formats/places/address.hpp>
-#include <penstock/formats/places/object_store.hpp>
 
 namespace penstock {
 namespace {

@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <utility>
 
-#include <penstock/formats/io/header_window.hpp>
-#include <penstock/formats/places/places.hpp>
+#include <formats/places/header_window.hpp>
+#include <formats/places/places.hpp>
 
 namespace penstock {
 

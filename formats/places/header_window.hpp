@@ -12,8 +12,8 @@
 #include <type_traits>
 #include <vector>
 
+#include <formats/io/byte_source.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/io/byte_source.hpp>
 
 namespace penstock {
 

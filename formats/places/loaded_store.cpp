@@ -4,9 +4,9 @@
 
 #include <dlfcn.h>
 
+#include <formats/places/object_store.hpp>
+#include <formats/places/object_store_entry.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/places/object_store.hpp>
-#include <penstock/formats/places/object_store_entry.hpp>
 
 namespace penstock {
 namespace {

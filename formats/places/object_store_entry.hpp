@@ -1,7 +1,7 @@
 // The one function of libpenstock_remote.so.
 #pragma once
 
-#include <penstock/formats/places/object_store.hpp>
+#include <formats/places/object_store.hpp>
 
 namespace penstock {
 

@@ -5,12 +5,12 @@
 
 #include <fnmatch.h>
 
+#include <formats/io/folder_entries.hpp>
+#include <formats/io/path_pattern.hpp>
+#include <formats/places/places.hpp>
+#include <formats/places/seen_places.hpp>
+#include <formats/places/stored_source.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/io/folder_entries.hpp>
-#include <penstock/formats/io/path_pattern.hpp>
-#include <penstock/formats/places/places.hpp>
-#include <penstock/formats/places/seen_places.hpp>
-#include <penstock/formats/places/stored_source.hpp>
 
 namespace penstock {
 namespace {

@@ -10,11 +10,11 @@
 #include <string_view>
 #include <vector>
 
-#include <penstock/formats/io/byte_source.hpp>
-#include <penstock/formats/io/file_bytes.hpp>
-#include <penstock/formats/io/file_identity.hpp>
-#include <penstock/formats/places/address.hpp>
-#include <penstock/formats/places/object_store.hpp>
+#include <formats/io/byte_source.hpp>
+#include <formats/io/file_bytes.hpp>
+#include <formats/io/file_identity.hpp>
+#include <formats/places/address.hpp>
+#include <formats/places/object_store.hpp>
 
 namespace penstock {
 

@@ -4,10 +4,10 @@
 #include <memory>
 #include <utility>
 
+#include <base/waits/interruption.hpp>
+#include <formats/places/object_store.hpp>
+#include <formats/places/read_range.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/base/waits/interruption.hpp>
-#include <penstock/formats/places/object_store.hpp>
-#include <penstock/formats/places/read_range.hpp>
 
 namespace penstock {
 

@@ -6,7 +6,7 @@
 #include <span>
 #include <string>
 
-#include <penstock/formats/places/object_store.hpp>
+#include <formats/places/object_store.hpp>
 
 namespace penstock {
 

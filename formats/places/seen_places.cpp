@@ -1,11 +1,11 @@
 #include <algorithm>
 #include <utility>
 
+#include <base/parallel_for.hpp>
+#include <formats/places/address.hpp>
+#include <formats/places/seen_places.hpp>
+#include <formats/places/stored_source.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/base/parallel_for.hpp>
-#include <penstock/formats/places/address.hpp>
-#include <penstock/formats/places/seen_places.hpp>
-#include <penstock/formats/places/stored_source.hpp>
 
 namespace penstock {
 namespace {

@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
-#include <penstock/formats/io/byte_source.hpp>
-#include <penstock/formats/places/object_store.hpp>
+#include <formats/io/byte_source.hpp>
+#include <formats/places/object_store.hpp>
 
 namespace penstock {
 

@@ -2,8 +2,8 @@
 #include <array>
 #include <string_view>
 
-#include <penstock/formats/places/address.hpp>
-#include <penstock/formats/places/store_destination.hpp>
+#include <formats/places/address.hpp>
+#include <formats/places/store_destination.hpp>
 
 namespace penstock {
 namespace {

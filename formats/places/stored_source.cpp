@@ -6,10 +6,10 @@
 #include <utility>
 #include <vector>
 
+#include <base/waits/interruption.hpp>
+#include <formats/io/hash.hpp>
+#include <formats/places/stored_source.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/base/waits/interruption.hpp>
-#include <penstock/formats/io/hash.hpp>
-#include <penstock/formats/places/stored_source.hpp>
 
 namespace penstock {
 namespace {

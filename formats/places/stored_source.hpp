@@ -3,9 +3,9 @@
 
 #include <memory>
 
-#include <penstock/formats/io/byte_source.hpp>
-#include <penstock/formats/io/file_identity.hpp>
-#include <penstock/formats/places/object_store.hpp>
+#include <formats/io/byte_source.hpp>
+#include <formats/io/file_identity.hpp>
+#include <formats/places/object_store.hpp>
 
 namespace penstock {
 

@@ -7,16 +7,16 @@
 #include <thread>
 #include <utility>
 
+#include <formats/folder/folder.hpp>
+#include <formats/index/difference.hpp>
+#include <formats/index/index_folder.hpp>
+#include <formats/index/sidecar_file.hpp>
+#include <formats/io/atomic_file.hpp>
+#include <formats/io/crc32c.hpp>
+#include <formats/io/hash.hpp>
+#include <formats/places/places.hpp>
+#include <formats/sidecar/sidecar.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/folder/folder.hpp>
-#include <penstock/formats/index/difference.hpp>
-#include <penstock/formats/index/index_folder.hpp>
-#include <penstock/formats/index/sidecar.hpp>
-#include <penstock/formats/index/sidecar_file.hpp>
-#include <penstock/formats/io/atomic_file.hpp>
-#include <penstock/formats/io/crc32c.hpp>
-#include <penstock/formats/io/hash.hpp>
-#include <penstock/formats/places/places.hpp>
 
 namespace penstock {
 namespace {

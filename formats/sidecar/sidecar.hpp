@@ -4,10 +4,10 @@
 #include <filesystem>
 #include <vector>
 
-#include <penstock/formats/format.hpp>
-#include <penstock/formats/index/shard_pins.hpp>
-#include <penstock/formats/io/file_identity.hpp>
-#include <penstock/formats/io/own_files.hpp>
+#include <formats/format.hpp>
+#include <formats/index/shard_pins.hpp>
+#include <formats/io/file_identity.hpp>
+#include <formats/io/own_files.hpp>
 
 namespace penstock {
 

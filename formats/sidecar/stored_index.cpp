@@ -4,16 +4,16 @@
 #include <string>
 #include <utility>
 
+#include <formats/index/index_folder.hpp>
+#include <formats/index/sidecar_file.hpp>
+#include <formats/io/crc32c.hpp>
+#include <formats/io/hash.hpp>
+#include <formats/places/places.hpp>
+#include <formats/places/seen_places.hpp>
+#include <formats/places/stored_source.hpp>
+#include <formats/sidecar/sidecar.hpp>
+#include <formats/sidecar/stored_index.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/index/index_folder.hpp>
-#include <penstock/formats/index/sidecar.hpp>
-#include <penstock/formats/index/sidecar_file.hpp>
-#include <penstock/formats/index/stored_index.hpp>
-#include <penstock/formats/io/crc32c.hpp>
-#include <penstock/formats/io/hash.hpp>
-#include <penstock/formats/places/places.hpp>
-#include <penstock/formats/places/seen_places.hpp>
-#include <penstock/formats/places/stored_source.hpp>
 
 namespace penstock {
 namespace {

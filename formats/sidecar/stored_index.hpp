@@ -4,9 +4,9 @@
 #include <memory>
 #include <vector>
 
-#include <penstock/formats/format.hpp>
-#include <penstock/formats/index/shard_pins.hpp>
-#include <penstock/formats/places/object_store.hpp>
+#include <formats/format.hpp>
+#include <formats/index/shard_pins.hpp>
+#include <formats/places/object_store.hpp>
 
 namespace penstock {
 

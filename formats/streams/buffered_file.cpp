@@ -3,8 +3,8 @@
 
 #include <fcntl.h>
 
-#include <penstock/formats/index/probe_stamp.hpp>
-#include <penstock/formats/packed/buffered_file.hpp>
+#include <formats/index/probe_stamp.hpp>
+#include <formats/streams/buffered_file.hpp>
 
 namespace penstock {
 namespace {

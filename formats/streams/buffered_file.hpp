@@ -10,9 +10,9 @@
 #include <string_view>
 #include <vector>
 
-#include <penstock/formats/io/descriptor.hpp>
-#include <penstock/formats/io/writeback.hpp>
-#include <penstock/formats/packed/object_stream.hpp>
+#include <formats/io/descriptor.hpp>
+#include <formats/io/writeback.hpp>
+#include <formats/streams/object_stream.hpp>
 
 namespace penstock {
 

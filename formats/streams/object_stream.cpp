@@ -3,11 +3,11 @@
 #include <cstring>
 #include <utility>
 
+#include <formats/index/probe_stamp.hpp>
+#include <formats/io/crc32c.hpp>
+#include <formats/places/read_range.hpp>
+#include <formats/streams/object_stream.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/index/probe_stamp.hpp>
-#include <penstock/formats/io/crc32c.hpp>
-#include <penstock/formats/packed/object_stream.hpp>
-#include <penstock/formats/places/read_range.hpp>
 
 namespace penstock {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include <penstock/formats/places/object_store.hpp>
+#include <formats/places/object_store.hpp>
 
 namespace penstock {
 

@@ -4,9 +4,9 @@
 #include <limits>
 #include <optional>
 
+#include <formats/io/checks_sums.hpp>
+#include <formats/tar/header.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/io/checks_sums.hpp>
-#include <penstock/formats/tar/header.hpp>
 
 namespace penstock {
 namespace {

@@ -1,7 +1,7 @@
 #include <nlohmann/json.hpp>
 
-#include <penstock/base/printable.hpp>
-#include <penstock/formats/tar/left_out.hpp>
+#include <base/printable.hpp>
+#include <formats/tar/left_out.hpp>
 
 namespace penstock {
 

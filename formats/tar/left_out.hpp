@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include <penstock/formats/tar/members.hpp>
+#include <formats/tar/members.hpp>
 
 namespace penstock {
 

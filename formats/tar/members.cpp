@@ -2,10 +2,10 @@
 #include <array>
 #include <utility>
 
+#include <base/printable.hpp>
+#include <formats/tar/header.hpp>
+#include <formats/tar/members.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/base/printable.hpp>
-#include <penstock/formats/tar/header.hpp>
-#include <penstock/formats/tar/members.hpp>
 
 namespace penstock {
 namespace {

@@ -8,9 +8,9 @@
 #include <string_view>
 #include <vector>
 
+#include <formats/places/header_window.hpp>
+#include <formats/tar/pax.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/io/header_window.hpp>
-#include <penstock/formats/tar/pax.hpp>
 
 namespace penstock {
 

@@ -1,6 +1,6 @@
+#include <formats/io/own_files.hpp>
+#include <formats/tar/names.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/io/own_files.hpp>
-#include <penstock/formats/tar/names.hpp>
 
 namespace penstock {
 namespace {

@@ -4,13 +4,13 @@
 #include <string>
 #include <vector>
 
+#include <formats/io/byte_source.hpp>
+#include <formats/tar/header.hpp>
+#include <formats/tar/left_out.hpp>
+#include <formats/tar/members.hpp>
+#include <formats/tar/names.hpp>
+#include <formats/tar/proof.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/io/byte_source.hpp>
-#include <penstock/formats/tar/header.hpp>
-#include <penstock/formats/tar/left_out.hpp>
-#include <penstock/formats/tar/members.hpp>
-#include <penstock/formats/tar/names.hpp>
-#include <penstock/formats/tar/proof.hpp>
 
 namespace penstock {
 namespace {

@@ -4,7 +4,7 @@
 #include <filesystem>
 
 #include <penstock/formats/dataset.hpp>
-#include <penstock/formats/index.hpp>
+#include <penstock/formats/index/index.hpp>
 
 namespace penstock {
 

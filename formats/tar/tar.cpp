@@ -10,19 +10,19 @@
 #include <unordered_set>
 #include <utility>
 
+#include <base/printable.hpp>
+#include <formats/index/probe_stamp.hpp>
+#include <formats/io/folder_entries.hpp>
+#include <formats/places/places.hpp>
+#include <formats/tar/header.hpp>
+#include <formats/tar/left_out.hpp>
+#include <formats/tar/members.hpp>
+#include <formats/tar/names.hpp>
+#include <formats/tar/proof.hpp>
+#include <formats/tar/tar.hpp>
+#include <formats/tar/writer.hpp>
+#include <formats/text/point_table.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/base/printable.hpp>
-#include <penstock/formats/index/probe_stamp.hpp>
-#include <penstock/formats/io/folder_entries.hpp>
-#include <penstock/formats/places/places.hpp>
-#include <penstock/formats/tar/header.hpp>
-#include <penstock/formats/tar/left_out.hpp>
-#include <penstock/formats/tar/members.hpp>
-#include <penstock/formats/tar/names.hpp>
-#include <penstock/formats/tar/proof.hpp>
-#include <penstock/formats/tar/tar.hpp>
-#include <penstock/formats/tar/writer.hpp>
-#include <penstock/formats/text/point_table.hpp>
 
 namespace penstock {
 namespace {

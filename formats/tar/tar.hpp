@@ -1,7 +1,7 @@
 // Opens tar archives as datasets by the WebDataset convention: adjacent members with one key are one sample.
 #pragma once
 
-#include <penstock/formats/format.hpp>
+#include <formats/format.hpp>
 
 namespace penstock {
 

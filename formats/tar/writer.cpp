@@ -5,12 +5,12 @@
 #include <utility>
 #include <vector>
 
+#include <formats/streams/buffered_file.hpp>
+#include <formats/tar/header.hpp>
+#include <formats/tar/names.hpp>
+#include <formats/tar/pax.hpp>
+#include <formats/tar/writer.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/packed/buffered_file.hpp>
-#include <penstock/formats/tar/header.hpp>
-#include <penstock/formats/tar/names.hpp>
-#include <penstock/formats/tar/pax.hpp>
-#include <penstock/formats/tar/writer.hpp>
 
 namespace penstock {
 namespace {

@@ -2,8 +2,8 @@
 #include <utility>
 #include <vector>
 
-#include <penstock/formats/text/json_depth.hpp>
-#include <penstock/formats/text/json_document.hpp>
+#include <formats/text/json_depth.hpp>
+#include <formats/text/json_document.hpp>
 
 namespace penstock {
 namespace {

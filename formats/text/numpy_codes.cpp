@@ -1,8 +1,8 @@
 #include <array>
 #include <string>
 
+#include <formats/text/numpy_codes.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/text/numpy_codes.hpp>
 
 namespace penstock {
 namespace {

@@ -1,6 +1,6 @@
+#include <formats/text/numpy_codes.hpp>
+#include <formats/text/numpy_text.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/text/numpy_codes.hpp>
-#include <penstock/formats/text/numpy_text.hpp>
 
 namespace penstock {
 namespace {

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
+#include <formats/places/places.hpp>
+#include <formats/text/point_table.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/places/places.hpp>
-#include <penstock/formats/text/point_table.hpp>
 
 namespace penstock {
 namespace {

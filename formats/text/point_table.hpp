@@ -18,7 +18,8 @@ bool is_table(const FieldSchema& schema);
 /// at, unless it is the only one.
 bool can_be_points(std::string_view text);
 
-/// The same of a value in a file, told from its first 64 KiB. One that cannot be read can: who reads it is told why not.
+/// The same of a value in a file, told from its first 64 KiB. One that cannot be read can: who reads it is told why
+/// not.
 bool can_be_points(const std::filesystem::path& file, const Extent& value);
 
 }  // namespace penstock

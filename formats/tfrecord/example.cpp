@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include <penstock/formats/tfrecord/example.hpp>
+#include <formats/tfrecord/example.hpp>
 
 namespace penstock {
 namespace {

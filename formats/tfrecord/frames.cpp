@@ -1,9 +1,9 @@
 #include <string>
 
-#include <penstock/formats/io/checks_sums.hpp>
-#include <penstock/formats/io/crc32c.hpp>
-#include <penstock/formats/io/hash.hpp>
-#include <penstock/formats/tfrecord/frames.hpp>
+#include <formats/io/checks_sums.hpp>
+#include <formats/io/crc32c.hpp>
+#include <formats/io/hash.hpp>
+#include <formats/tfrecord/frames.hpp>
 
 namespace penstock {
 namespace {

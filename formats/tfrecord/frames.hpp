@@ -7,7 +7,7 @@
 #include <optional>
 #include <span>
 
-#include <penstock/formats/io/header_window.hpp>
+#include <formats/places/header_window.hpp>
 
 namespace penstock {
 

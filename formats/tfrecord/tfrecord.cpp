@@ -7,19 +7,19 @@
 #include <utility>
 #include <vector>
 
+#include <base/printable.hpp>
+#include <formats/filters/filters.hpp>
+#include <formats/index/indexed_path.hpp>
+#include <formats/index/inline_piece.hpp>
+#include <formats/index/probe_stamp.hpp>
+#include <formats/io/folder_entries.hpp>
+#include <formats/places/places.hpp>
+#include <formats/text/numpy_text.hpp>
+#include <formats/tfrecord/example.hpp>
+#include <formats/tfrecord/frames.hpp>
+#include <formats/tfrecord/tfrecord.hpp>
+#include <formats/tfrecord/writer.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/base/printable.hpp>
-#include <penstock/formats/filters/filters.hpp>
-#include <penstock/formats/index/indexed_path.hpp>
-#include <penstock/formats/index/inline_piece.hpp>
-#include <penstock/formats/index/probe_stamp.hpp>
-#include <penstock/formats/io/folder_entries.hpp>
-#include <penstock/formats/places/places.hpp>
-#include <penstock/formats/text/numpy_text.hpp>
-#include <penstock/formats/tfrecord/example.hpp>
-#include <penstock/formats/tfrecord/frames.hpp>
-#include <penstock/formats/tfrecord/tfrecord.hpp>
-#include <penstock/formats/tfrecord/writer.hpp>
 
 namespace penstock {
 namespace {

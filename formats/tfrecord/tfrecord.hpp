@@ -1,7 +1,7 @@
 // Opens a TFRecord file as a dataset: every record is a sample.
 #pragma once
 
-#include <penstock/formats/format.hpp>
+#include <formats/format.hpp>
 
 namespace penstock {
 

@@ -4,13 +4,13 @@
 #include <utility>
 #include <vector>
 
+#include <formats/index/inline_piece.hpp>
+#include <formats/io/crc32c.hpp>
+#include <formats/packed/sample_order.hpp>
+#include <formats/streams/buffered_file.hpp>
+#include <formats/tfrecord/frames.hpp>
+#include <formats/tfrecord/writer.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/index/inline_piece.hpp>
-#include <penstock/formats/io/crc32c.hpp>
-#include <penstock/formats/packed/buffered_file.hpp>
-#include <penstock/formats/packed/sample_order.hpp>
-#include <penstock/formats/tfrecord/frames.hpp>
-#include <penstock/formats/tfrecord/writer.hpp>
 
 namespace penstock {
 namespace {

@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include <formats/labels/shared_classes.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/labels/shared_classes.hpp>
 #include <penstock/formats/views/views.hpp>
 
 namespace penstock {

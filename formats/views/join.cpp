@@ -5,10 +5,10 @@
 #include <utility>
 #include <vector>
 
+#include <base/printable.hpp>
+#include <formats/absent_fields.hpp>
+#include <formats/io/hash.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/base/printable.hpp>
-#include <penstock/formats/absent_fields.hpp>
-#include <penstock/formats/io/hash.hpp>
 #include <penstock/formats/views/views.hpp>
 
 namespace penstock {

@@ -2,8 +2,8 @@
 #include <cstddef>
 #include <optional>
 
-#include <penstock/formats/io/path_pattern.hpp>
-#include <penstock/formats/views/key_pattern.hpp>
+#include <formats/io/path_pattern.hpp>
+#include <formats/views/key_pattern.hpp>
 
 namespace penstock {
 namespace {

@@ -3,9 +3,9 @@
 #include <memory>
 #include <numeric>
 
+#include <base/printable.hpp>
+#include <formats/absent_fields.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/base/printable.hpp>
-#include <penstock/formats/absent_fields.hpp>
 #include <penstock/formats/views/views.hpp>
 
 namespace penstock {

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include <penstock/base/printable.hpp>
+#include <base/printable.hpp>
 #include <penstock/formats/views/views.hpp>
 
 namespace penstock {

@@ -5,14 +5,14 @@
 #include <string_view>
 #include <utility>
 
-#include <penstock/base/printable.hpp>
-#include <penstock/formats/filters/deflate.hpp>
-#include <penstock/formats/filters/filters.hpp>
-#include <penstock/formats/filters/zstd.hpp>
-#include <penstock/formats/io/hash.hpp>
-#include <penstock/formats/zip/entries.hpp>
-#include <penstock/formats/zip/layout.hpp>
-#include <penstock/formats/zip/names.hpp>
+#include <base/printable.hpp>
+#include <formats/filters/deflate.hpp>
+#include <formats/filters/filters.hpp>
+#include <formats/filters/zstd.hpp>
+#include <formats/io/hash.hpp>
+#include <formats/zip/entries.hpp>
+#include <formats/zip/layout.hpp>
+#include <formats/zip/names.hpp>
 
 namespace penstock {
 namespace {

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include <formats/places/header_window.hpp>
 #include <penstock/formats/dataset.hpp>
 #include <penstock/formats/extent.hpp>
-#include <penstock/formats/io/header_window.hpp>
 
 namespace penstock {
 

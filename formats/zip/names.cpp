@@ -1,7 +1,7 @@
 #include <array>
 #include <cstdint>
 
-#include <penstock/formats/zip/names.hpp>
+#include <formats/zip/names.hpp>
 
 namespace penstock {
 namespace {

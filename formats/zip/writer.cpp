@@ -4,14 +4,14 @@
 #include <utility>
 #include <vector>
 
+#include <base/printable.hpp>
+#include <formats/filters/deflate.hpp>
+#include <formats/packed/sample_order.hpp>
+#include <formats/streams/buffered_file.hpp>
+#include <formats/tar/names.hpp>
+#include <formats/zip/layout.hpp>
+#include <formats/zip/writer.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/base/printable.hpp>
-#include <penstock/formats/filters/deflate.hpp>
-#include <penstock/formats/packed/buffered_file.hpp>
-#include <penstock/formats/packed/sample_order.hpp>
-#include <penstock/formats/tar/names.hpp>
-#include <penstock/formats/zip/layout.hpp>
-#include <penstock/formats/zip/writer.hpp>
 
 namespace penstock {
 namespace {

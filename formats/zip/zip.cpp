@@ -5,17 +5,17 @@
 #include <utility>
 #include <vector>
 
+#include <formats/folder/folder_names.hpp>
+#include <formats/folder/sample_paths.hpp>
+#include <formats/folder/splits.hpp>
+#include <formats/index/indexed_path.hpp>
+#include <formats/index/probe_stamp.hpp>
+#include <formats/io/folder_entries.hpp>
+#include <formats/places/places.hpp>
+#include <formats/zip/entries.hpp>
+#include <formats/zip/writer.hpp>
+#include <formats/zip/zip.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/folder/folder_names.hpp>
-#include <penstock/formats/folder/sample_paths.hpp>
-#include <penstock/formats/folder/splits.hpp>
-#include <penstock/formats/index/indexed_path.hpp>
-#include <penstock/formats/index/probe_stamp.hpp>
-#include <penstock/formats/io/folder_entries.hpp>
-#include <penstock/formats/places/places.hpp>
-#include <penstock/formats/zip/entries.hpp>
-#include <penstock/formats/zip/writer.hpp>
-#include <penstock/formats/zip/zip.hpp>
 
 namespace penstock {
 namespace {

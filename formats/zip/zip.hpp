@@ -1,7 +1,7 @@
 // Opens a zip archive as a dataset: every file in it is a field of a sample.
 #pragma once
 
-#include <penstock/formats/format.hpp>
+#include <formats/format.hpp>
 
 namespace penstock {
 

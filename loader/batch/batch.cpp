@@ -1,9 +1,9 @@
 #include <utility>
 
+#include <device/device_use.hpp>
+#include <loader/batch/batch_record.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/device/device_use.hpp>
 #include <penstock/loader/batch/batch.hpp>
-#include <penstock/loader/batch/batch_record.hpp>
 
 namespace penstock {
 

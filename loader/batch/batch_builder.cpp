@@ -3,7 +3,7 @@
 #include <tuple>
 #include <utility>
 
-#include <penstock/loader/batch/batch_builder.hpp>
+#include <loader/batch/batch_builder.hpp>
 
 namespace penstock {
 

@@ -12,11 +12,11 @@
 #include <string_view>
 #include <vector>
 
+#include <loader/batch/slab.hpp>
+#include <order/plan.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/loader/batch/slab.hpp>
-#include <penstock/loader/plan/plan.hpp>
-#include <penstock/loader/time/journey.hpp>
-#include <penstock/loader/time/stats.hpp>
+#include <penstock/record/time/stats.hpp>
+#include <record/time/journey.hpp>
 
 namespace penstock {
 

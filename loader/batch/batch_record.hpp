@@ -8,15 +8,15 @@
 #include <vector>
 
 #include <penstock/loader/batch/field.hpp>
-#include <penstock/loader/plan/batch_limits.hpp>
-#include <penstock/loader/time/stats.hpp>
+#include <penstock/order/buckets/batch_limits.hpp>
+#include <penstock/record/time/stats.hpp>
 #include <penstock/transforms/mix.hpp>
-#include <penstock/transforms/program/output.hpp>
+#include <penstock/transforms/output.hpp>
 
 namespace penstock {
 
-class DeviceUse;  // penstock/device/device_use.hpp
-struct Carried;   // penstock/loader/plan/mixed_order.hpp
+class DeviceUse;  // device/device_use.hpp
+struct Carried;   // order/mixture/mixed_order.hpp
 
 struct BatchRecord {
   std::uint64_t seed = 0, epoch = 0, number = 0;

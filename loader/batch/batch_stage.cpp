@@ -1,9 +1,9 @@
 #include <ctime>
 #include <utility>
 
-#include <penstock/base/caught.hpp>
-#include <penstock/loader/batch/batch_stage.hpp>
-#include <penstock/loader/time/profiler_range.hpp>
+#include <base/caught.hpp>
+#include <loader/batch/batch_stage.hpp>
+#include <record/time/profiler_range.hpp>
 
 namespace penstock {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <thread>
 
-#include <penstock/loader/batch/queued_stage.hpp>
+#include <loader/batch/queued_stage.hpp>
 
 namespace penstock {
 

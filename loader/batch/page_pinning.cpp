@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include <penstock/loader/batch/page_pinning.hpp>
+#include <loader/batch/page_pinning.hpp>
 
 namespace penstock {
 

@@ -7,8 +7,8 @@
 #include <span>
 #include <string>
 
+#include <device/device_memory.hpp>
 #include <penstock/base/memory.hpp>
-#include <penstock/device/device_memory.hpp>
 
 namespace penstock {
 

@@ -1,7 +1,7 @@
 #include <utility>
 
-#include <penstock/base/caught.hpp>
-#include <penstock/loader/batch/queued_stage.hpp>
+#include <base/caught.hpp>
+#include <loader/batch/queued_stage.hpp>
 
 namespace penstock {
 

@@ -11,8 +11,8 @@
 #include <optional>
 #include <string>
 
-#include <penstock/base/thread.hpp>
-#include <penstock/loader/batch/stage.hpp>
+#include <base/thread.hpp>
+#include <loader/batch/stage.hpp>
 
 namespace penstock {
 

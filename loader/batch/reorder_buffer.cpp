@@ -2,7 +2,7 @@
 #include <string>
 #include <utility>
 
-#include <penstock/loader/batch/reorder_buffer.hpp>
+#include <loader/batch/reorder_buffer.hpp>
 
 namespace penstock {
 

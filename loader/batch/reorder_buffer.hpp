@@ -9,8 +9,8 @@
 #include <mutex>
 #include <vector>
 
-#include <penstock/loader/batch/batch_builder.hpp>
-#include <penstock/loader/batch/stage.hpp>
+#include <loader/batch/batch_builder.hpp>
+#include <loader/batch/stage.hpp>
 
 namespace penstock {
 

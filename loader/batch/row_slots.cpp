@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include <penstock/loader/batch/row_slots.hpp>
+#include <loader/batch/row_slots.hpp>
 
 namespace penstock {
 

@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-#include <penstock/loader/batch/batch_builder.hpp>
-#include <penstock/transforms/program/output.hpp>
+#include <loader/batch/batch_builder.hpp>
+#include <penstock/transforms/output.hpp>
 
 namespace penstock {
 

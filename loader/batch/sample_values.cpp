@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <vector>
 
-#include <penstock/loader/batch/sample_values.hpp>
+#include <loader/batch/sample_values.hpp>
 
 namespace penstock {
 namespace {

@@ -6,10 +6,10 @@
 #include <optional>
 #include <span>
 
+#include <penstock/formats/column.hpp>
 #include <penstock/formats/dataset.hpp>
 #include <penstock/loader/batch/batch.hpp>
-#include <penstock/loader/options.hpp>
-#include <penstock/loader/windows/column.hpp>
+#include <penstock/loader/options/options.hpp>
 
 namespace penstock {
 

@@ -2,8 +2,8 @@
 #include <cstring>
 #include <utility>
 
+#include <loader/batch/slab.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/loader/batch/slab.hpp>
 
 namespace penstock {
 namespace {

@@ -15,11 +15,11 @@
 #include <string>
 #include <vector>
 
+#include <loader/batch/batch_pool.hpp>
+#include <loader/batch/batch_record.hpp>
+#include <loader/batch/device_share.hpp>
+#include <loader/batch/page_pinning.hpp>
 #include <penstock/formats/dataset.hpp>
-#include <penstock/loader/batch/batch_pool.hpp>
-#include <penstock/loader/batch/batch_record.hpp>
-#include <penstock/loader/batch/device_share.hpp>
-#include <penstock/loader/batch/page_pinning.hpp>
 #include <penstock/transforms/program/program.hpp>
 
 namespace penstock {

@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <string>
 
+#include <loader/batch/slab_count.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/loader/batch/slab_count.hpp>
 
 namespace penstock {
 namespace {

@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <span>
 
-#include <penstock/loader/options.hpp>
-#include <penstock/loader/read/read_engine.hpp>
-#include <penstock/transforms/program/output.hpp>
+#include <penstock/loader/options/options.hpp>
+#include <penstock/storage/read/read_engine.hpp>
+#include <penstock/transforms/output.hpp>
 
 namespace penstock {
 

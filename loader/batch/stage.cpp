@@ -1,5 +1,5 @@
-#include <penstock/base/caught.hpp>
-#include <penstock/loader/batch/stage.hpp>
+#include <base/caught.hpp>
+#include <loader/batch/stage.hpp>
 
 namespace penstock {
 

@@ -9,15 +9,15 @@
 #include <string>
 #include <vector>
 
-#include <penstock/base/thread.hpp>
+#include <base/thread.hpp>
+#include <loader/batch/batch_builder.hpp>
+#include <loader/batch/batch_pool.hpp>
+#include <loader/batch/slab.hpp>
+#include <order/position.hpp>
 #include <penstock/loader/batch/batch.hpp>
-#include <penstock/loader/batch/batch_builder.hpp>
-#include <penstock/loader/batch/batch_pool.hpp>
-#include <penstock/loader/batch/slab.hpp>
-#include <penstock/loader/plan/position.hpp>
-#include <penstock/loader/time/stage_clock.hpp>
-#include <penstock/loader/time/stats.hpp>
-#include <penstock/loader/time/trace_log.hpp>
+#include <penstock/record/time/stats.hpp>
+#include <record/time/stage_clock.hpp>
+#include <record/time/trace_log.hpp>
 
 namespace penstock {
 

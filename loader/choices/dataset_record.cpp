@@ -7,12 +7,12 @@
 #include <utility>
 #include <vector>
 
+#include <formats/places/address.hpp>
+#include <order/tokens/block_samples.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/places/address.hpp>
 #include <penstock/formats/views/views.hpp>
+#include <penstock/loader/choices/dataset_record.hpp>
 #include <penstock/loader/choices/token_blocks.hpp>
-#include <penstock/loader/dataset_record.hpp>
-#include <penstock/loader/tokens/block_samples.hpp>
 
 namespace penstock {
 namespace {

@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
+#include <base/numbers/decimal.hpp>
+#include <base/printable.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/base/numbers/decimal.hpp>
-#include <penstock/base/printable.hpp>
 #include <penstock/loader/choices/draws.hpp>
 #include <penstock/loader/choices/values.hpp>
 

@@ -3,11 +3,11 @@
 #include <optional>
 #include <vector>
 
-#include <penstock/base/cores.hpp>
+#include <base/cores.hpp>
+#include <formats/extent_reader.hpp>
+#include <loader/choices/layouts.hpp>
+#include <loader/choices/sample_scan.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/extent_reader.hpp>
-#include <penstock/loader/choices/layouts.hpp>
-#include <penstock/loader/choices/sample_scan.hpp>
 
 namespace penstock {
 namespace {

@@ -5,12 +5,12 @@
 #include <string>
 #include <utility>
 
+#include <base/numbers/decimal.hpp>
+#include <base/parallel_for.hpp>
+#include <base/printable.hpp>
+#include <formats/field_types.hpp>
+#include <loader/choices/layouts.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/base/numbers/decimal.hpp>
-#include <penstock/base/parallel_for.hpp>
-#include <penstock/base/printable.hpp>
-#include <penstock/formats/field_types.hpp>
-#include <penstock/loader/choices/layouts.hpp>
 #include <penstock/loader/choices/lengths.hpp>
 #include <penstock/loader/choices/values.hpp>
 

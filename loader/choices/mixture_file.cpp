@@ -6,13 +6,13 @@
 #include <utility>
 #include <vector>
 
+#include <base/printable.hpp>
+#include <formats/labels/label_table.hpp>
+#include <formats/places/address.hpp>
+#include <formats/text/json_document.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/base/printable.hpp>
-#include <penstock/formats/labels/label_table.hpp>
 #include <penstock/formats/open_options.hpp>
-#include <penstock/formats/places/address.hpp>
-#include <penstock/formats/text/json_document.hpp>
-#include <penstock/loader/mixture_file.hpp>
+#include <penstock/loader/choices/mixture_file.hpp>
 
 namespace penstock {
 namespace {

@@ -4,14 +4,14 @@
 #include <unordered_set>
 #include <vector>
 
+#include <base/printable.hpp>
+#include <formats/labels/label_table.hpp>
+#include <formats/views/key_pattern.hpp>
+#include <loader/choices/layouts.hpp>
+#include <loader/choices/sample_scan.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/base/printable.hpp>
-#include <penstock/formats/labels/label_table.hpp>
-#include <penstock/formats/views/key_pattern.hpp>
 #include <penstock/formats/views/views.hpp>
-#include <penstock/loader/choices/layouts.hpp>
 #include <penstock/loader/choices/only.hpp>
-#include <penstock/loader/choices/sample_scan.hpp>
 
 namespace penstock {
 namespace {

@@ -2,9 +2,9 @@
 #include <mutex>
 #include <optional>
 
+#include <base/parallel_for.hpp>
+#include <loader/choices/sample_scan.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/base/parallel_for.hpp>
-#include <penstock/loader/choices/sample_scan.hpp>
 
 namespace penstock {
 

@@ -7,13 +7,13 @@
 #include <tuple>
 #include <unordered_map>
 
+#include <base/printable.hpp>
+#include <formats/io/hash.hpp>
+#include <order/permutation/permutation_rounds.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/base/printable.hpp>
-#include <penstock/formats/io/hash.hpp>
 #include <penstock/formats/views/views.hpp>
 #include <penstock/loader/choices/split.hpp>
 #include <penstock/loader/choices/values.hpp>
-#include <penstock/loader/plan/permutation_rounds.hpp>
 
 namespace penstock {
 namespace {

@@ -7,14 +7,14 @@
 #include <string>
 #include <vector>
 
-#include <penstock/base/cores.hpp>
+#include <base/cores.hpp>
+#include <formats/extent_reader.hpp>
+#include <formats/npy/header.hpp>
+#include <loader/choices/sample_scan.hpp>
+#include <order/tokens/blocks_of_tokens.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/extent_reader.hpp>
-#include <penstock/formats/npy/header.hpp>
-#include <penstock/formats/views/number_table.hpp>
-#include <penstock/loader/choices/sample_scan.hpp>
+#include <penstock/formats/lists/number_table.hpp>
 #include <penstock/loader/choices/token_blocks.hpp>
-#include <penstock/loader/tokens/blocks_of_tokens.hpp>
 
 namespace penstock {
 namespace {

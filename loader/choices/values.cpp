@@ -1,7 +1,7 @@
 #include <bit>
 #include <optional>
 
-#include <penstock/loader/batch/sample_values.hpp>
+#include <loader/batch/sample_values.hpp>
 #include <penstock/loader/choices/values.hpp>
 #include <penstock/loader/loader.hpp>
 

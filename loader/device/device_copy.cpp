@@ -1,8 +1,8 @@
 #include <utility>
 
-#include <penstock/base/caught.hpp>
-#include <penstock/loader/device/device_copy.hpp>
-#include <penstock/loader/time/profiler_range.hpp>
+#include <base/caught.hpp>
+#include <loader/device/device_copy.hpp>
+#include <record/time/profiler_range.hpp>
 
 namespace penstock {
 namespace {

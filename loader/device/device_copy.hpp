@@ -11,10 +11,10 @@
 #include <string>
 #include <vector>
 
-#include <penstock/base/queue.hpp>
-#include <penstock/loader/batch/queued_stage.hpp>
-#include <penstock/loader/batch/slab.hpp>
-#include <penstock/loader/device/device_slab.hpp>
+#include <base/queue.hpp>
+#include <loader/batch/queued_stage.hpp>
+#include <loader/batch/slab.hpp>
+#include <loader/device/device_slab.hpp>
 
 namespace penstock {
 

@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <utility>
 
+#include <loader/device/device_jpegs.hpp>
 #include <penstock/base/error.hpp>
 #include <penstock/base/memory.hpp>
-#include <penstock/loader/device/device_jpegs.hpp>
 #include <penstock/transforms/random.hpp>
 
 namespace penstock {

@@ -11,11 +11,11 @@
 #include <span>
 #include <vector>
 
+#include <device/device_memory.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/device/device_memory.hpp>
 #include <penstock/device/jpeg_decoder.hpp>
-#include <penstock/transforms/image/kernels/resample_tables.hpp>
 #include <penstock/transforms/program/program.hpp>
+#include <transforms/image/kernels/resample_tables.hpp>
 
 namespace penstock {
 

@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include <loader/device/device_offload.hpp>
 #include <penstock/base/memory.hpp>
-#include <penstock/loader/device/device_offload.hpp>
 
 namespace penstock {
 

@@ -8,11 +8,11 @@
 #include <span>
 #include <vector>
 
-#include <penstock/loader/batch/device_share.hpp>
-#include <penstock/loader/batch/page_pinning.hpp>
-#include <penstock/loader/batch/slab.hpp>
-#include <penstock/loader/device/gpu_direct.hpp>
-#include <penstock/loader/device/gpu_jpeg.hpp>
+#include <loader/batch/device_share.hpp>
+#include <loader/batch/page_pinning.hpp>
+#include <loader/batch/slab.hpp>
+#include <loader/device/gpu_direct.hpp>
+#include <loader/device/gpu_jpeg.hpp>
 
 namespace penstock {
 

@@ -3,13 +3,13 @@
 #include <optional>
 #include <utility>
 
+#include <loader/device/device_plan.hpp>
 #include <penstock/device/passes.hpp>
-#include <penstock/loader/device/device_plan.hpp>
-#include <penstock/loader/options.hpp>
-#include <penstock/transforms/chain/step_table.hpp>
-#include <penstock/transforms/program/compile.hpp>
-#include <penstock/transforms/program/points_program.hpp>
+#include <penstock/loader/options/options.hpp>
 #include <penstock/transforms/program/program.hpp>
+#include <transforms/chain/step_table.hpp>
+#include <transforms/program/compile.hpp>
+#include <transforms/program/points_program.hpp>
 
 namespace penstock {
 namespace {

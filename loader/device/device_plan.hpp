@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-#include <penstock/loader/device/device_slab.hpp>
-#include <penstock/loader/options.hpp>
+#include <loader/device/device_slab.hpp>
+#include <penstock/loader/options/options.hpp>
 #include <penstock/transforms/program/program.hpp>
 
 namespace penstock {

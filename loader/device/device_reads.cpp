@@ -1,9 +1,9 @@
 #include <cerrno>
 #include <utility>
 
-#include <penstock/base/caught.hpp>
+#include <base/caught.hpp>
+#include <loader/device/device_reads.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/loader/device/device_reads.hpp>
 
 namespace penstock {
 namespace {

@@ -14,10 +14,10 @@
 #include <string>
 #include <string_view>
 
-#include <penstock/base/lru_cache.hpp>
+#include <base/lru_cache.hpp>
 #include <penstock/device/file_reads.hpp>
 #include <penstock/formats/dataset.hpp>
-#include <penstock/loader/read/file_table.hpp>
+#include <storage/read/file_table.hpp>
 
 namespace penstock {
 

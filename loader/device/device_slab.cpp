@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <utility>
 
-#include <penstock/loader/device/device_offload.hpp>
-#include <penstock/loader/device/device_slab.hpp>
+#include <loader/device/device_offload.hpp>
+#include <loader/device/device_slab.hpp>
 
 namespace penstock {
 

@@ -13,13 +13,13 @@
 #include <variant>
 #include <vector>
 
-#include <penstock/device/device_memory.hpp>
-#include <penstock/device/device_use.hpp>
+#include <device/device_memory.hpp>
+#include <device/device_use.hpp>
+#include <loader/batch/batch_record.hpp>
+#include <loader/batch/slab.hpp>
+#include <loader/device/device_jpegs.hpp>
+#include <loader/device/device_reads.hpp>
 #include <penstock/formats/dataset.hpp>
-#include <penstock/loader/batch/batch_record.hpp>
-#include <penstock/loader/batch/slab.hpp>
-#include <penstock/loader/device/device_jpegs.hpp>
-#include <penstock/loader/device/device_reads.hpp>
 #include <penstock/transforms/program/program.hpp>
 
 namespace penstock {

@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <optional>
 
+#include <loader/device/gpu_direct.hpp>
+#include <order/serving_field.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/loader/device/gpu_direct.hpp>
-#include <penstock/loader/plan/serving_field.hpp>
 
 namespace penstock {
 namespace {

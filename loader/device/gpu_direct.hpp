@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include <loader/device/device_reads.hpp>
 #include <penstock/formats/dataset.hpp>
-#include <penstock/loader/device/device_reads.hpp>
-#include <penstock/loader/options.hpp>
+#include <penstock/loader/options/options.hpp>
 #include <penstock/transforms/program/program.hpp>
 
 namespace penstock {

@@ -3,11 +3,11 @@
 #include <utility>
 #include <vector>
 
+#include <device/cuda/nvjpeg.hpp>
+#include <device/host/host_device.hpp>
+#include <loader/device/gpu_direct.hpp>
+#include <loader/device/gpu_jpeg.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/device/cuda/nvjpeg.hpp>
-#include <penstock/device/host/host_device.hpp>
-#include <penstock/loader/device/gpu_direct.hpp>
-#include <penstock/loader/device/gpu_jpeg.hpp>
 
 namespace penstock {
 namespace {

@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include <penstock/device/host/host_device.hpp>
+#include <device/host/host_device.hpp>
+#include <loader/device/device_jpegs.hpp>
 #include <penstock/device/jpeg_decoder.hpp>
-#include <penstock/loader/device/device_jpegs.hpp>
-#include <penstock/loader/options.hpp>
+#include <penstock/loader/options/options.hpp>
 #include <penstock/transforms/codec.hpp>
 #include <penstock/transforms/program/program.hpp>
 

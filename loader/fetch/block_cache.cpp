@@ -1,4 +1,4 @@
-#include <penstock/loader/fetch/block_cache.hpp>
+#include <loader/fetch/block_cache.hpp>
 
 namespace penstock {
 namespace {

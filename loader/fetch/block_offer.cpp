@@ -3,13 +3,13 @@
 #include <set>
 #include <vector>
 
+#include <loader/fetch/block_offer.hpp>
+#include <order/permutation/sample_order.hpp>
+#include <order/plan.hpp>
+#include <order/serving_field.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/loader/fetch/block_offer.hpp>
-#include <penstock/loader/plan/plan.hpp>
-#include <penstock/loader/plan/sample_order.hpp>
-#include <penstock/loader/plan/serving_field.hpp>
-#include <penstock/loader/read/coalesce.hpp>
-#include <penstock/loader/read/store_engine.hpp>
+#include <storage/read/coalesce.hpp>
+#include <storage/read/store_engine.hpp>
 
 namespace penstock {
 namespace {

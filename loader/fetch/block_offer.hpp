@@ -1,10 +1,10 @@
 // Finds the block shuffle that joins most reads of a dataset in a store.
 #pragma once
 
+#include <order/selection.hpp>
 #include <penstock/formats/dataset.hpp>
-#include <penstock/loader/plan/selection.hpp>
-#include <penstock/loader/read/read_engine.hpp>
-#include <penstock/loader/time/stats.hpp>
+#include <penstock/record/time/stats.hpp>
+#include <penstock/storage/read/read_engine.hpp>
 #include <penstock/transforms/program/program.hpp>
 
 namespace penstock {

@@ -1,7 +1,7 @@
 #include <utility>
 
-#include <penstock/loader/fetch/block_read.hpp>
-#include <penstock/loader/fetch/row_task.hpp>
+#include <loader/fetch/block_read.hpp>
+#include <loader/fetch/row_task.hpp>
 
 namespace penstock {
 

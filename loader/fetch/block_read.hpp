@@ -12,8 +12,8 @@
 #include <vector>
 
 #include <penstock/formats/extent.hpp>
-#include <penstock/loader/read/read_engine.hpp>
-#include <penstock/loader/read/window.hpp>
+#include <penstock/storage/read/read_engine.hpp>
+#include <storage/read/window.hpp>
 
 namespace penstock {
 

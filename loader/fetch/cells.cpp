@@ -2,7 +2,7 @@
 #include <tuple>
 #include <vector>
 
-#include <penstock/loader/fetch/cells.hpp>
+#include <loader/fetch/cells.hpp>
 
 namespace penstock {
 namespace {

@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <span>
 
+#include <loader/batch/batch_builder.hpp>
+#include <order/windows/windows.hpp>
 #include <penstock/formats/dataset.hpp>
-#include <penstock/loader/batch/batch_builder.hpp>
-#include <penstock/loader/windows/windows.hpp>
 
 namespace penstock {
 

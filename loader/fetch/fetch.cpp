@@ -3,11 +3,11 @@
 #include <optional>
 #include <string>
 
+#include <loader/batch/row_slots.hpp>
+#include <loader/fetch/fetch.hpp>
+#include <order/serving_field.hpp>
 #include <penstock/base/error.hpp>
 #include <penstock/base/memory.hpp>
-#include <penstock/loader/batch/row_slots.hpp>
-#include <penstock/loader/fetch/fetch.hpp>
-#include <penstock/loader/plan/serving_field.hpp>
 
 namespace penstock {
 namespace {

@@ -8,16 +8,16 @@
 #include <string>
 #include <vector>
 
+#include <loader/fetch/field_headers.hpp>
+#include <loader/fetch/sample_cache.hpp>
+#include <loader/fetch/value_checks.hpp>
 #include <penstock/base/memory.hpp>
 #include <penstock/formats/dataset.hpp>
-#include <penstock/loader/fetch/field_headers.hpp>
-#include <penstock/loader/fetch/sample_cache.hpp>
-#include <penstock/loader/fetch/value_checks.hpp>
 #include <penstock/transforms/program/program.hpp>
 
 namespace penstock {
 
-struct RowSlots;  // penstock/loader/batch/row_slots.hpp
+struct RowSlots;  // loader/batch/row_slots.hpp
 
 /// The bytes of one field in a sample's buffer: all of them, or the ranges that its codec selected.
 struct FieldFetch {

@@ -1,8 +1,8 @@
 #include <mutex>
 #include <utility>
 
-#include <penstock/formats/extent_reader.hpp>
-#include <penstock/loader/fetch/field_headers.hpp>
+#include <formats/extent_reader.hpp>
+#include <loader/fetch/field_headers.hpp>
 #include <penstock/transforms/codec.hpp>
 
 namespace penstock {

@@ -1,6 +1,6 @@
 #include <utility>
 
-#include <penstock/loader/fetch/row_task.hpp>
+#include <loader/fetch/row_task.hpp>
 
 namespace penstock {
 

@@ -11,12 +11,12 @@
 #include <span>
 #include <vector>
 
-#include <penstock/loader/batch/batch_builder.hpp>
-#include <penstock/loader/fetch/block_read.hpp>
-#include <penstock/loader/fetch/fetch.hpp>
-#include <penstock/loader/fetch/task_queue.hpp>
-#include <penstock/loader/read/read_engine.hpp>
-#include <penstock/loader/time/read_record.hpp>
+#include <loader/batch/batch_builder.hpp>
+#include <loader/fetch/block_read.hpp>
+#include <loader/fetch/fetch.hpp>
+#include <loader/fetch/task_queue.hpp>
+#include <penstock/storage/read/read_engine.hpp>
+#include <record/time/read_record.hpp>
 
 namespace penstock {
 

@@ -3,11 +3,11 @@
 #include <cstring>
 #include <string>
 
+#include <formats/io/crc32c.hpp>
+#include <formats/io/hash.hpp>
+#include <loader/fetch/sample_cache.hpp>
 #include <penstock/base/error.hpp>
 #include <penstock/base/memory.hpp>
-#include <penstock/formats/io/crc32c.hpp>
-#include <penstock/formats/io/hash.hpp>
-#include <penstock/loader/fetch/sample_cache.hpp>
 
 namespace penstock {
 namespace {

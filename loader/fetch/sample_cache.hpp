@@ -12,10 +12,10 @@
 #include <utility>
 #include <vector>
 
+#include <loader/node_memory/origin.hpp>
 #include <penstock/base/memory.hpp>
-#include <penstock/loader/node_memory/origin.hpp>
-#include <penstock/loader/time/stats.hpp>
-#include <penstock/loader/value_options.hpp>
+#include <penstock/record/time/stats.hpp>
+#include <penstock/storage/value_options.hpp>
 #include <penstock/transforms/program/program.hpp>
 
 namespace penstock {

@@ -1,5 +1,5 @@
+#include <loader/fetch/sample_keeper.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/loader/fetch/sample_keeper.hpp>
 
 namespace penstock {
 

@@ -5,12 +5,12 @@
 #include <span>
 #include <vector>
 
+#include <loader/fetch/fetch.hpp>
+#include <loader/fetch/sample_cache.hpp>
 #include <penstock/formats/dataset.hpp>
-#include <penstock/loader/fetch/fetch.hpp>
-#include <penstock/loader/fetch/sample_cache.hpp>
-#include <penstock/loader/time/stage_clock.hpp>
-#include <penstock/transforms/decoders.hpp>
 #include <penstock/transforms/program/program.hpp>
+#include <record/time/stage_clock.hpp>
+#include <transforms/decoders.hpp>
 
 namespace penstock {
 

@@ -1,12 +1,12 @@
 #include <algorithm>
 #include <utility>
 
-#include <penstock/base/caught.hpp>
+#include <base/caught.hpp>
+#include <loader/fetch/cells.hpp>
+#include <loader/fetch/scheduler.hpp>
+#include <order/serving_field.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/loader/fetch/cells.hpp>
-#include <penstock/loader/fetch/scheduler.hpp>
-#include <penstock/loader/node/planned_cache.hpp>
-#include <penstock/loader/plan/serving_field.hpp>
+#include <storage/disk_cache/planned_cache.hpp>
 
 namespace penstock {
 namespace {

@@ -9,12 +9,12 @@
 #include <optional>
 #include <vector>
 
-#include <penstock/base/thread.hpp>
-#include <penstock/loader/batch/batch_builder.hpp>
-#include <penstock/loader/batch/row_slots.hpp>
-#include <penstock/loader/fetch/worker_context.hpp>
-#include <penstock/loader/plan/plan.hpp>
-#include <penstock/loader/plan/position.hpp>
+#include <base/thread.hpp>
+#include <loader/batch/batch_builder.hpp>
+#include <loader/batch/row_slots.hpp>
+#include <loader/fetch/worker_context.hpp>
+#include <order/plan.hpp>
+#include <order/position.hpp>
 
 namespace penstock {
 

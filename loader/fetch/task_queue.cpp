@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <utility>
 
-#include <penstock/loader/fetch/row_task.hpp>
-#include <penstock/loader/fetch/task_queue.hpp>
+#include <loader/fetch/row_task.hpp>
+#include <loader/fetch/task_queue.hpp>
 
 namespace penstock {
 

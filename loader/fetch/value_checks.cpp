@@ -3,11 +3,11 @@
 
 #include <fcntl.h>
 
-#include <penstock/formats/error_location.hpp>
-#include <penstock/formats/io/descriptor.hpp>
-#include <penstock/formats/io/hash.hpp>
-#include <penstock/formats/places/places.hpp>
-#include <penstock/loader/fetch/value_checks.hpp>
+#include <formats/error_location.hpp>
+#include <formats/io/descriptor.hpp>
+#include <formats/io/hash.hpp>
+#include <formats/places/places.hpp>
+#include <loader/fetch/value_checks.hpp>
 
 namespace penstock {
 namespace {

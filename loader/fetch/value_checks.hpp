@@ -10,7 +10,7 @@
 #include <penstock/base/error.hpp>
 #include <penstock/base/memory.hpp>
 #include <penstock/formats/dataset.hpp>
-#include <penstock/loader/value_options.hpp>
+#include <penstock/storage/value_options.hpp>
 #include <penstock/transforms/codec.hpp>
 #include <penstock/transforms/program/program.hpp>
 

@@ -3,24 +3,24 @@
 
 #include <atomic>
 
+#include <loader/batch/reorder_buffer.hpp>
+#include <loader/batch/slab.hpp>
+#include <loader/fetch/block_cache.hpp>
+#include <loader/fetch/fetch.hpp>
+#include <loader/fetch/row_task.hpp>
+#include <loader/fetch/sample_cache.hpp>
+#include <loader/fetch/task_queue.hpp>
+#include <order/selection.hpp>
 #include <penstock/formats/dataset.hpp>
-#include <penstock/loader/batch/reorder_buffer.hpp>
-#include <penstock/loader/batch/slab.hpp>
-#include <penstock/loader/fetch/block_cache.hpp>
-#include <penstock/loader/fetch/fetch.hpp>
-#include <penstock/loader/fetch/row_task.hpp>
-#include <penstock/loader/fetch/sample_cache.hpp>
-#include <penstock/loader/fetch/task_queue.hpp>
-#include <penstock/loader/options.hpp>
-#include <penstock/loader/plan/selection.hpp>
-#include <penstock/loader/read/read_engine.hpp>
-#include <penstock/loader/read/window.hpp>
-#include <penstock/loader/time/read_record.hpp>
-#include <penstock/loader/time/stage_clock.hpp>
-#include <penstock/loader/time/trace_log.hpp>
-#include <penstock/loader/time/work_log.hpp>
-#include <penstock/loader/time/worker_record.hpp>
+#include <penstock/loader/options/options.hpp>
+#include <penstock/storage/read/read_engine.hpp>
 #include <penstock/transforms/program/program.hpp>
+#include <record/time/read_record.hpp>
+#include <record/time/stage_clock.hpp>
+#include <record/time/trace_log.hpp>
+#include <record/time/work_log.hpp>
+#include <record/time/worker_record.hpp>
+#include <storage/read/window.hpp>
 
 namespace penstock {
 

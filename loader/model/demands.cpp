@@ -5,9 +5,9 @@
 #include <utility>
 
 #include <penstock/loader/model/demands.hpp>
-#include <penstock/loader/time/figures.hpp>
-#include <penstock/loader/time/read_trend.hpp>
-#include <penstock/loader/watch/rates.hpp>
+#include <record/time/figures.hpp>
+#include <record/time/rates.hpp>
+#include <record/time/read_trend.hpp>
 
 namespace penstock {
 namespace {

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include <penstock/loader/model/gains.hpp>
-#include <penstock/loader/read/uring/uring_refusal.hpp>
-#include <penstock/loader/time/figures.hpp>
+#include <record/time/figures.hpp>
+#include <storage/uring/uring_refusal.hpp>
 
 namespace penstock {
 namespace {

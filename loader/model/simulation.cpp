@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include <penstock/loader/batch/slab_count.hpp>
+#include <loader/batch/slab_count.hpp>
 #include <penstock/loader/model/simulation.hpp>
 
 namespace penstock {

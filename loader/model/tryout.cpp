@@ -4,11 +4,11 @@
 #include <deque>
 #include <numeric>
 
+#include <loader/model/tryout.hpp>
+#include <order/permutation/permutation.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/loader/model/tryout.hpp>
-#include <penstock/loader/plan/permutation.hpp>
-#include <penstock/loader/time/figures.hpp>
-#include <penstock/transforms/decoders.hpp>
+#include <record/time/figures.hpp>
+#include <transforms/decoders.hpp>
 
 namespace penstock {
 namespace {

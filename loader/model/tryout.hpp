@@ -11,8 +11,8 @@
 
 #include <penstock/formats/dataset.hpp>
 #include <penstock/loader/model/demands.hpp>
-#include <penstock/loader/options.hpp>
-#include <penstock/loader/time/stats.hpp>
+#include <penstock/loader/options/options.hpp>
+#include <penstock/record/time/stats.hpp>
 #include <penstock/transforms/program/program.hpp>
 
 namespace penstock {

@@ -11,10 +11,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <loader/node_memory/doorkeeper.hpp>
+#include <loader/node_memory/meeting.hpp>
+#include <loader/node_memory/message.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/loader/node_memory/doorkeeper.hpp>
-#include <penstock/loader/node_memory/meeting.hpp>
-#include <penstock/loader/node_memory/message.hpp>
 
 namespace penstock {
 namespace {

@@ -1,8 +1,8 @@
 // A member's thread that hands the memory's descriptor to newcomers.
 #pragma once
 
-#include <penstock/base/thread.hpp>
-#include <penstock/base/unforked.hpp>
+#include <base/thread.hpp>
+#include <base/unforked.hpp>
 
 namespace penstock {
 

@@ -12,10 +12,10 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <base/thread.hpp>
+#include <loader/node_memory/meeting.hpp>
+#include <loader/node_memory/message.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/base/thread.hpp>
-#include <penstock/loader/node_memory/meeting.hpp>
-#include <penstock/loader/node_memory/message.hpp>
 
 namespace penstock {
 namespace {

@@ -8,7 +8,7 @@
 #include <chrono>
 #include <string>
 
-#include <penstock/base/unforked.hpp>
+#include <base/unforked.hpp>
 
 namespace penstock {
 

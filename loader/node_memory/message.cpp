@@ -5,7 +5,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include <penstock/loader/node_memory/message.hpp>
+#include <loader/node_memory/message.hpp>
 
 namespace penstock {
 namespace {

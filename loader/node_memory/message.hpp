@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include <penstock/base/unforked.hpp>
+#include <base/unforked.hpp>
 
 namespace penstock {
 

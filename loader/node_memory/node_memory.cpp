@@ -10,10 +10,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <formats/io/hash.hpp>
+#include <loader/node_memory/node_memory.hpp>
 #include <penstock/base/error.hpp>
 #include <penstock/base/memory.hpp>
-#include <penstock/formats/io/hash.hpp>
-#include <penstock/loader/node_memory/node_memory.hpp>
 
 namespace penstock {
 

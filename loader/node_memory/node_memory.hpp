@@ -16,9 +16,9 @@
 #include <mutex>
 #include <string>
 
-#include <penstock/base/unforked.hpp>
-#include <penstock/loader/node_memory/doorkeeper.hpp>
-#include <penstock/loader/node_memory/meeting.hpp>
+#include <base/unforked.hpp>
+#include <loader/node_memory/doorkeeper.hpp>
+#include <loader/node_memory/meeting.hpp>
 
 namespace penstock {
 

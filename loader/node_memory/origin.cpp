@@ -3,9 +3,9 @@
 #include <system_error>
 #include <vector>
 
+#include <formats/io/hash.hpp>
+#include <loader/node_memory/origin.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/io/hash.hpp>
-#include <penstock/loader/node_memory/origin.hpp>
 
 namespace penstock {
 

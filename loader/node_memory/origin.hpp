@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <string_view>
 
+#include <loader/node_memory/node_memory.hpp>
 #include <penstock/formats/dataset.hpp>
-#include <penstock/loader/node_memory/node_memory.hpp>
-#include <penstock/loader/value_options.hpp>
+#include <penstock/storage/value_options.hpp>
 #include <penstock/transforms/program/program.hpp>
 
 namespace penstock {

@@ -2,8 +2,8 @@
 #include <charconv>
 #include <cstdlib>
 
+#include <loader/options/distributed_env.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/loader/plan/distributed_env.hpp>
 
 namespace penstock {
 namespace {

@@ -1,7 +1,7 @@
 #include <array>
 #include <cstddef>
 
-#include <penstock/loader/option_table.hpp>
+#include <loader/options/option_table.hpp>
 
 namespace penstock {
 namespace {

@@ -1,4 +1,4 @@
-#include <penstock/loader/options.hpp>
+#include <penstock/loader/options/options.hpp>
 
 namespace penstock {
 

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <utility>
 
-#include <penstock/loader/work/auto_workers.hpp>
+#include <loader/work/auto_workers.hpp>
 
 namespace penstock {
 namespace {

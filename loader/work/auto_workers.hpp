@@ -5,7 +5,7 @@
 #include <mutex>
 #include <optional>
 
-#include <penstock/loader/time/stage_clock.hpp>
+#include <record/time/stage_clock.hpp>
 
 namespace penstock {
 

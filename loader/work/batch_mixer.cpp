@@ -1,10 +1,10 @@
 #include <cstring>
 #include <string>
 
+#include <loader/work/batch_mixer.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/loader/options.hpp>
-#include <penstock/loader/work/batch_mixer.hpp>
-#include <penstock/transforms/elements.hpp>
+#include <penstock/loader/options/options.hpp>
+#include <transforms/elements.hpp>
 
 namespace penstock {
 namespace {

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include <penstock/loader/batch/slab.hpp>
+#include <loader/batch/slab.hpp>
 #include <penstock/transforms/mix.hpp>
 #include <penstock/transforms/program/program.hpp>
 

@@ -3,10 +3,10 @@
 #include <system_error>
 #include <utility>
 
+#include <base/numbers/decimal.hpp>
+#include <base/printable.hpp>
+#include <loader/work/failures.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/base/numbers/decimal.hpp>
-#include <penstock/base/printable.hpp>
-#include <penstock/loader/work/failures.hpp>
 
 namespace penstock {
 namespace {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include <penstock/loader/plan/position.hpp>
-#include <penstock/loader/time/stats.hpp>
+#include <order/position.hpp>
+#include <penstock/record/time/stats.hpp>
 
 namespace penstock {
 

@@ -3,8 +3,8 @@
 
 #include <span>
 
-#include <penstock/loader/read/read_engine.hpp>
-#include <penstock/loader/time/read_record.hpp>
+#include <penstock/storage/read/read_engine.hpp>
+#include <record/time/read_record.hpp>
 
 namespace penstock {
 

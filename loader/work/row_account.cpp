@@ -1,7 +1,7 @@
-#include <penstock/formats/error_location.hpp>
-#include <penstock/loader/fetch/fetch.hpp>
-#include <penstock/loader/plan/serving_field.hpp>
-#include <penstock/loader/windows/windows.hpp>
+#include <formats/error_location.hpp>
+#include <loader/fetch/fetch.hpp>
+#include <order/serving_field.hpp>
+#include <order/windows/windows.hpp>
 #include <penstock/loader/work/row_account.hpp>
 
 namespace penstock {

@@ -4,12 +4,12 @@
 #include <optional>
 #include <string>
 
+#include <formats/error_location.hpp>
+#include <formats/io/crc32c.hpp>
+#include <loader/work/insist.hpp>
+#include <loader/work/read_now.hpp>
+#include <loader/work/row_filler.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/error_location.hpp>
-#include <penstock/formats/io/crc32c.hpp>
-#include <penstock/loader/work/insist.hpp>
-#include <penstock/loader/work/read_now.hpp>
-#include <penstock/loader/work/row_filler.hpp>
 
 namespace penstock {
 

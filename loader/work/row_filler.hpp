@@ -6,19 +6,19 @@
 #include <span>
 #include <vector>
 
+#include <loader/batch/row_slots.hpp>
+#include <loader/fetch/block_cache.hpp>
+#include <loader/fetch/fetch.hpp>
+#include <loader/fetch/row_task.hpp>
+#include <loader/fetch/sample_keeper.hpp>
+#include <loader/work/special_reader.hpp>
 #include <penstock/base/error.hpp>
 #include <penstock/base/memory.hpp>
 #include <penstock/formats/dataset.hpp>
-#include <penstock/loader/batch/row_slots.hpp>
-#include <penstock/loader/fetch/block_cache.hpp>
-#include <penstock/loader/fetch/fetch.hpp>
-#include <penstock/loader/fetch/row_task.hpp>
-#include <penstock/loader/fetch/sample_keeper.hpp>
-#include <penstock/loader/read/read_engine.hpp>
-#include <penstock/loader/time/stage_clock.hpp>
-#include <penstock/loader/time/work_log.hpp>
-#include <penstock/loader/work/special_reader.hpp>
+#include <penstock/storage/read/read_engine.hpp>
 #include <penstock/transforms/program/program.hpp>
+#include <record/time/stage_clock.hpp>
+#include <record/time/work_log.hpp>
 
 namespace penstock {
 

@@ -1,13 +1,13 @@
 #include <algorithm>
 #include <cstring>
 
-#include <penstock/base/caught.hpp>
+#include <base/caught.hpp>
+#include <formats/filters/filters.hpp>
+#include <loader/work/insist.hpp>
+#include <loader/work/read_now.hpp>
+#include <loader/work/special_reader.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/filters/filters.hpp>
-#include <penstock/loader/work/insist.hpp>
-#include <penstock/loader/work/read_now.hpp>
-#include <penstock/loader/work/special_reader.hpp>
-#include <penstock/transforms/pieces.hpp>
+#include <transforms/pieces.hpp>
 
 namespace penstock {
 namespace {

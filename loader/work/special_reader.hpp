@@ -7,14 +7,14 @@
 #include <span>
 #include <vector>
 
+#include <loader/fetch/block_cache.hpp>
+#include <loader/fetch/fetch.hpp>
+#include <loader/fetch/row_task.hpp>
 #include <penstock/formats/dataset.hpp>
 #include <penstock/formats/mosaic.hpp>
-#include <penstock/loader/fetch/block_cache.hpp>
-#include <penstock/loader/fetch/fetch.hpp>
-#include <penstock/loader/fetch/row_task.hpp>
-#include <penstock/loader/read/read_engine.hpp>
-#include <penstock/transforms/decoders.hpp>
+#include <penstock/storage/read/read_engine.hpp>
 #include <penstock/transforms/parallel.hpp>
+#include <transforms/decoders.hpp>
 
 namespace penstock {
 

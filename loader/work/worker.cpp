@@ -3,14 +3,14 @@
 #include <string>
 #include <utility>
 
-#include <penstock/base/arena_pool.hpp>
-#include <penstock/base/caught.hpp>
+#include <base/arena_pool.hpp>
+#include <base/caught.hpp>
+#include <base/thread.hpp>
+#include <loader/work/batch_mixer.hpp>
+#include <loader/work/worker.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/base/thread.hpp>
-#include <penstock/loader/time/profiler_range.hpp>
-#include <penstock/loader/work/batch_mixer.hpp>
-#include <penstock/loader/work/worker.hpp>
 #include <penstock/transforms/random.hpp>
+#include <record/time/profiler_range.hpp>
 
 namespace penstock {
 namespace {

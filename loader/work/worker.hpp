@@ -6,17 +6,17 @@
 #include <memory>
 #include <vector>
 
+#include <base/shared_loop.hpp>
+#include <base/thread.hpp>
+#include <loader/batch/batch_builder.hpp>
+#include <loader/batch/row_slots.hpp>
+#include <loader/fetch/row_task.hpp>
+#include <loader/fetch/task_queue.hpp>
+#include <loader/fetch/worker_context.hpp>
+#include <loader/work/row_filler.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/base/shared_loop.hpp>
-#include <penstock/base/thread.hpp>
-#include <penstock/loader/batch/batch_builder.hpp>
-#include <penstock/loader/batch/row_slots.hpp>
-#include <penstock/loader/fetch/row_task.hpp>
-#include <penstock/loader/fetch/task_queue.hpp>
-#include <penstock/loader/fetch/worker_context.hpp>
-#include <penstock/loader/time/stage_clock.hpp>
-#include <penstock/loader/time/work_log.hpp>
-#include <penstock/loader/work/row_filler.hpp>
+#include <record/time/stage_clock.hpp>
+#include <record/time/work_log.hpp>
 
 namespace penstock {
 

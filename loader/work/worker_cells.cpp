@@ -5,11 +5,11 @@
 #include <utility>
 #include <vector>
 
-#include <penstock/base/caught.hpp>
+#include <base/caught.hpp>
+#include <loader/fetch/cells.hpp>
+#include <loader/work/worker.hpp>
+#include <order/windows/windows.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/loader/fetch/cells.hpp>
-#include <penstock/loader/windows/windows.hpp>
-#include <penstock/loader/work/worker.hpp>
 
 namespace penstock {
 

@@ -2,10 +2,10 @@
 #include <cmath>
 #include <utility>
 
-#include <penstock/base/parallel_for.hpp>
-#include <penstock/loader/plan/bucketed_order.hpp>
-#include <penstock/loader/plan/drawn/upper_half_sort.hpp>
-#include <penstock/loader/plan/permutation.hpp>
+#include <base/parallel_for.hpp>
+#include <order/buckets/bucketed_order.hpp>
+#include <order/draws/upper_half_sort.hpp>
+#include <order/permutation/permutation.hpp>
 
 namespace penstock {
 namespace {

@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
-#include <penstock/loader/plan/batch_limits.hpp>
-#include <penstock/loader/plan/length_table.hpp>
-#include <penstock/loader/plan/mixed_order.hpp>
-#include <penstock/loader/plan/row.hpp>
+#include <order/mixture/mixed_order.hpp>
+#include <order/permutation/row.hpp>
+#include <penstock/order/buckets/batch_limits.hpp>
+#include <penstock/order/buckets/length_table.hpp>
 
 namespace penstock {
 

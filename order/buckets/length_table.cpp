@@ -3,9 +3,9 @@
 #include <string>
 #include <utility>
 
-#include <penstock/formats/io/hash.hpp>
-#include <penstock/loader/plan/length_table.hpp>
-#include <penstock/loader/plan/permutation_rounds.hpp>
+#include <formats/io/hash.hpp>
+#include <order/permutation/permutation_rounds.hpp>
+#include <penstock/order/buckets/length_table.hpp>
 
 namespace penstock {
 namespace {

@@ -5,15 +5,15 @@
 #include <span>
 #include <utility>
 
+#include <base/numbers/decimal.hpp>
+#include <base/numbers/wide.hpp>
+#include <base/printable.hpp>
+#include <formats/io/hash.hpp>
+#include <order/draws/draw_order.hpp>
+#include <order/draws/drawn_once.hpp>
+#include <order/permutation/permutation_rounds.hpp>
+#include <order/permutation/row.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/base/numbers/decimal.hpp>
-#include <penstock/base/numbers/wide.hpp>
-#include <penstock/base/printable.hpp>
-#include <penstock/formats/io/hash.hpp>
-#include <penstock/loader/plan/draw_order.hpp>
-#include <penstock/loader/plan/drawn/drawn_once.hpp>
-#include <penstock/loader/plan/permutation_rounds.hpp>
-#include <penstock/loader/plan/row.hpp>
 
 namespace penstock {
 namespace {

@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
-#include <penstock/formats/views/shared_numbers.hpp>
-#include <penstock/loader/draws.hpp>
-#include <penstock/loader/plan/part_table.hpp>
-#include <penstock/loader/plan/sample_order.hpp>
+#include <order/draws/part_table.hpp>
+#include <order/permutation/sample_order.hpp>
+#include <penstock/formats/lists/shared_numbers.hpp>
+#include <penstock/order/draws/draws.hpp>
 
 namespace penstock {
 

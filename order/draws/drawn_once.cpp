@@ -6,11 +6,11 @@
 #include <utility>
 #include <vector>
 
-#include <penstock/base/numbers/wide.hpp>
-#include <penstock/base/parallel_for.hpp>
-#include <penstock/loader/plan/drawn/drawn_once.hpp>
-#include <penstock/loader/plan/drawn/upper_half_sort.hpp>
-#include <penstock/loader/plan/permutation_rounds.hpp>
+#include <base/numbers/wide.hpp>
+#include <base/parallel_for.hpp>
+#include <order/draws/drawn_once.hpp>
+#include <order/draws/upper_half_sort.hpp>
+#include <order/permutation/permutation_rounds.hpp>
 
 namespace penstock {
 namespace {

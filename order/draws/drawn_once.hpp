@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
-#include <penstock/formats/views/shared_numbers.hpp>
-#include <penstock/loader/plan/part_table.hpp>
+#include <order/draws/part_table.hpp>
+#include <penstock/formats/lists/shared_numbers.hpp>
 
 namespace penstock {
 

@@ -2,8 +2,8 @@
 #include <bit>
 #include <string>
 
-#include <penstock/formats/io/hash.hpp>
-#include <penstock/loader/plan/part_table.hpp>
+#include <formats/io/hash.hpp>
+#include <order/draws/part_table.hpp>
 
 namespace penstock {
 namespace {

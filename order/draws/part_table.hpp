@@ -5,7 +5,7 @@
 #include <functional>
 #include <memory>
 
-#include <penstock/formats/views/shared_numbers.hpp>
+#include <penstock/formats/lists/shared_numbers.hpp>
 
 namespace penstock {
 

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <utility>
 
-#include <penstock/loader/plan/drawn/upper_half_sort.hpp>
+#include <order/draws/upper_half_sort.hpp>
 
 namespace penstock {
 

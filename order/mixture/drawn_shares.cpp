@@ -1,7 +1,7 @@
 #include <algorithm>
 
-#include <penstock/loader/plan/drawn_shares.hpp>
-#include <penstock/loader/plan/permutation.hpp>
+#include <order/mixture/drawn_shares.hpp>
+#include <order/permutation/permutation.hpp>
 
 namespace penstock {
 namespace {

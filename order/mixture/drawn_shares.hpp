@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include <penstock/loader/plan/shares.hpp>
+#include <order/mixture/shares.hpp>
 
 namespace penstock {
 

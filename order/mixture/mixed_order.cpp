@@ -1,11 +1,11 @@
 #include <algorithm>
 #include <utility>
 
+#include <base/numbers/wide.hpp>
+#include <formats/io/hash.hpp>
+#include <order/mixture/mixed_order.hpp>
+#include <order/permutation/row.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/base/numbers/wide.hpp>
-#include <penstock/formats/io/hash.hpp>
-#include <penstock/loader/plan/mixed_order.hpp>
-#include <penstock/loader/plan/row.hpp>
 
 namespace penstock {
 namespace {

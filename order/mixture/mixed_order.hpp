@@ -10,13 +10,13 @@
 #include <variant>
 #include <vector>
 
+#include <order/mixture/drawn_shares.hpp>
+#include <order/mixture/phased_shares.hpp>
+#include <order/mixture/rank_deal.hpp>
+#include <order/mixture/shares.hpp>
+#include <order/permutation/sample_order.hpp>
 #include <penstock/formats/dataset.hpp>
-#include <penstock/loader/mixture_options.hpp>
-#include <penstock/loader/plan/drawn_shares.hpp>
-#include <penstock/loader/plan/phased_shares.hpp>
-#include <penstock/loader/plan/rank_deal.hpp>
-#include <penstock/loader/plan/sample_order.hpp>
-#include <penstock/loader/plan/shares.hpp>
+#include <penstock/order/mixture/mixture_options.hpp>
 
 namespace penstock {
 

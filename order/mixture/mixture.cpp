@@ -2,14 +2,14 @@
 #include <cmath>
 #include <utility>
 
+#include <base/numbers/portable_math.hpp>
+#include <base/printable.hpp>
+#include <formats/io/hash.hpp>
+#include <order/mixture/mixed_order.hpp>
+#include <order/permutation/row.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/base/numbers/portable_math.hpp>
-#include <penstock/base/printable.hpp>
-#include <penstock/formats/io/hash.hpp>
 #include <penstock/formats/views/views.hpp>
-#include <penstock/loader/mixture.hpp>
-#include <penstock/loader/plan/mixed_order.hpp>
-#include <penstock/loader/plan/row.hpp>
+#include <penstock/order/mixture/mixture.hpp>
 
 namespace penstock {
 namespace {

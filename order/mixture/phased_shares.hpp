@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include <penstock/loader/plan/shares.hpp>
+#include <order/mixture/shares.hpp>
 
 namespace penstock {
 

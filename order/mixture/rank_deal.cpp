@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include <penstock/loader/plan/rank_deal.hpp>
+#include <order/mixture/rank_deal.hpp>
 
 namespace penstock {
 

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include <penstock/loader/plan/phased_shares.hpp>
+#include <order/mixture/phased_shares.hpp>
 
 namespace penstock {
 

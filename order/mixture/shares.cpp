@@ -2,9 +2,9 @@
 #include <queue>
 #include <tuple>
 
-#include <penstock/base/numbers/wide.hpp>
-#include <penstock/loader/plan/permutation_rounds.hpp>
-#include <penstock/loader/plan/shares.hpp>
+#include <base/numbers/wide.hpp>
+#include <order/mixture/shares.hpp>
+#include <order/permutation/permutation_rounds.hpp>
 
 namespace penstock {
 namespace {

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <array>
 
-#include <penstock/loader/plan/permutation.hpp>
+#include <order/permutation/permutation.hpp>
 
 namespace penstock {
 

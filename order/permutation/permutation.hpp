@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <span>
 
-#include <penstock/loader/plan/permutation_rounds.hpp>
+#include <order/permutation/permutation_rounds.hpp>
 
 namespace penstock {
 

@@ -4,11 +4,11 @@
 #define HWY_BROKEN_EMU128 0
 #endif
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "penstock/loader/plan/permutation_rounds.cpp"
+#define HWY_TARGET_INCLUDE "order/permutation/permutation_rounds.cpp"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-#include <penstock/loader/plan/permutation_rounds.hpp>
+#include <order/permutation/permutation_rounds.hpp>
 
 HWY_BEFORE_NAMESPACE();
 namespace penstock::HWY_NAMESPACE {

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include <penstock/loader/plan/sample_order.hpp>
+#include <order/permutation/sample_order.hpp>
 
 namespace penstock {
 namespace {

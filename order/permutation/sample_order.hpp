@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <span>
 
-#include <penstock/loader/plan/permutation.hpp>
+#include <order/permutation/permutation.hpp>
 
 namespace penstock {
 

@@ -2,8 +2,8 @@
 #include <bit>
 #include <numeric>
 
+#include <order/tokens/best_fit.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/loader/tokens/best_fit.hpp>
 
 namespace penstock {
 namespace {

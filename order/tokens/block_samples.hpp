@@ -8,11 +8,11 @@
 #include <string_view>
 #include <vector>
 
-#include <penstock/formats/index/made_samples.hpp>
-#include <penstock/formats/views/number_table.hpp>
-#include <penstock/loader/tokens/documents.hpp>
-#include <penstock/loader/tokens/token_options.hpp>
-#include <penstock/loader/tokens/token_layout.hpp>
+#include <formats/index/made_samples.hpp>
+#include <order/tokens/documents.hpp>
+#include <order/tokens/token_layout.hpp>
+#include <penstock/formats/lists/number_table.hpp>
+#include <penstock/order/tokens/token_options.hpp>
 
 namespace penstock {
 

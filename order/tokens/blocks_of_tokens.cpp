@@ -4,13 +4,13 @@
 #include <utility>
 #include <vector>
 
+#include <base/printable.hpp>
+#include <formats/io/hash.hpp>
+#include <order/tokens/best_fit.hpp>
+#include <order/tokens/block_samples.hpp>
+#include <order/tokens/blocks_of_tokens.hpp>
+#include <order/tokens/token_layout.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/base/printable.hpp>
-#include <penstock/formats/io/hash.hpp>
-#include <penstock/loader/tokens/best_fit.hpp>
-#include <penstock/loader/tokens/block_samples.hpp>
-#include <penstock/loader/tokens/blocks_of_tokens.hpp>
-#include <penstock/loader/tokens/token_layout.hpp>
 
 namespace penstock {
 namespace {

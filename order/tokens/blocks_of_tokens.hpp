@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <functional>
 
+#include <order/tokens/documents.hpp>
 #include <penstock/formats/dataset.hpp>
-#include <penstock/loader/tokens/documents.hpp>
-#include <penstock/loader/tokens/token_options.hpp>
+#include <penstock/order/tokens/token_options.hpp>
 
 namespace penstock {
 

@@ -3,14 +3,14 @@
 #include <string>
 #include <utility>
 
+#include <base/printable.hpp>
+#include <formats/absent_fields.hpp>
+#include <formats/field_types.hpp>
+#include <formats/io/hash.hpp>
+#include <order/tokens/documents.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/base/printable.hpp>
-#include <penstock/formats/absent_fields.hpp>
-#include <penstock/formats/field_types.hpp>
-#include <penstock/formats/io/hash.hpp>
-#include <penstock/loader/tokens/documents.hpp>
-#include <penstock/loader/windows/column.hpp>
-#include <penstock/transforms/elements.hpp>
+#include <penstock/formats/column.hpp>
+#include <transforms/elements.hpp>
 
 namespace penstock {
 namespace {

@@ -8,11 +8,11 @@
 #include <optional>
 #include <vector>
 
+#include <order/permutation/permutation.hpp>
 #include <penstock/base/error.hpp>
 #include <penstock/formats/dataset.hpp>
-#include <penstock/formats/views/number_table.hpp>
-#include <penstock/loader/plan/permutation.hpp>
-#include <penstock/loader/tokens/token_options.hpp>
+#include <penstock/formats/lists/number_table.hpp>
+#include <penstock/order/tokens/token_options.hpp>
 
 namespace penstock {
 

@@ -1,10 +1,10 @@
 #include <algorithm>
 #include <cstdint>
 
-#include <penstock/formats/io/hash.hpp>
-#include <penstock/formats/views/shared_numbers.hpp>
-#include <penstock/loader/tokens/best_fit.hpp>
-#include <penstock/loader/tokens/token_layout.hpp>
+#include <formats/io/hash.hpp>
+#include <order/tokens/best_fit.hpp>
+#include <order/tokens/token_layout.hpp>
+#include <penstock/formats/lists/shared_numbers.hpp>
 
 namespace penstock {
 namespace {

@@ -7,8 +7,8 @@
 #include <memory>
 #include <vector>
 
-#include <penstock/formats/views/shared_numbers.hpp>
-#include <penstock/loader/tokens/documents.hpp>
+#include <order/tokens/documents.hpp>
+#include <penstock/formats/lists/shared_numbers.hpp>
 
 namespace penstock {
 

@@ -3,8 +3,8 @@
 #include <string>
 #include <utility>
 
-#include <penstock/formats/io/hash.hpp>
-#include <penstock/loader/windows/window_table.hpp>
+#include <formats/io/hash.hpp>
+#include <order/windows/window_table.hpp>
 
 namespace penstock {
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include <penstock/formats/views/number_table.hpp>
-#include <penstock/formats/views/shared_numbers.hpp>
+#include <penstock/formats/lists/number_table.hpp>
+#include <penstock/formats/lists/shared_numbers.hpp>
 #include <penstock/transforms/chain/window.hpp>
 
 namespace penstock {

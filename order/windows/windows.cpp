@@ -7,10 +7,10 @@
 #include <unordered_map>
 #include <utility>
 
+#include <base/printable.hpp>
+#include <order/windows/windows.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/base/printable.hpp>
-#include <penstock/loader/mixture.hpp>
-#include <penstock/loader/windows/windows.hpp>
+#include <penstock/order/mixture/mixture.hpp>
 
 namespace penstock {
 namespace {

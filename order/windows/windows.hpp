@@ -8,10 +8,10 @@
 #include <span>
 #include <vector>
 
+#include <order/windows/window_table.hpp>
+#include <penstock/formats/column.hpp>
 #include <penstock/formats/dataset.hpp>
-#include <penstock/loader/windows/column.hpp>
-#include <penstock/loader/windows/window_table.hpp>
-#include <penstock/transforms/chain/chain.hpp>
+#include <penstock/transforms/chain.hpp>
 
 namespace penstock {
 

@@ -94,7 +94,7 @@ struct PointMove {
 ///
 /// The bytes are those of chains on the host, on every device: draws are the same function of key, sample, transform
 /// and place, sums are added in the same order, and no device joins products and sums.
-/// Source of draws: Philox4x32-10, as transforms/random.hpp says.
+/// Source of draws: Philox4x32-10, as penstock/transforms/random.hpp says.
 struct PointPass {
   static constexpr std::int32_t kMostMoves = 12;
 

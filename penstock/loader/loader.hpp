@@ -12,14 +12,14 @@
 
 #include <penstock/formats/dataset.hpp>
 #include <penstock/loader/batch/batch.hpp>
-#include <penstock/loader/mixture.hpp>
 #include <penstock/loader/model/gains.hpp>
-#include <penstock/loader/options.hpp>
-#include <penstock/loader/plan/state.hpp>
-#include <penstock/loader/time/stats.hpp>
-#include <penstock/loader/time/step_time.hpp>
-#include <penstock/loader/time/trace.hpp>
+#include <penstock/loader/options/options.hpp>
 #include <penstock/loader/work/row_account.hpp>
+#include <penstock/order/mixture/mixture.hpp>
+#include <penstock/order/state.hpp>
+#include <penstock/record/time/stats.hpp>
+#include <penstock/record/time/step_time.hpp>
+#include <penstock/record/time/trace.hpp>
 
 namespace penstock {
 

@@ -23,7 +23,7 @@ enum class Missing : std::uint8_t { raise, exclude, empty };
 
 std::string_view name(Last last);
 
-/// A part of LoaderOptions (penstock/loader/options.hpp), where each member is described under the same name.
+/// A part of LoaderOptions (penstock/loader/options/options.hpp), where each member is described under the same name.
 struct OrderOptions {
   bool shuffle = false;
   std::uint64_t seed = 0;

@@ -7,10 +7,10 @@
 #include <string_view>
 #include <vector>
 
-#include <penstock/loader/draws.hpp>
-#include <penstock/loader/mixture_options.hpp>
-#include <penstock/loader/plan/batch_limits.hpp>
-#include <penstock/loader/plan/order_options.hpp>
+#include <penstock/order/buckets/batch_limits.hpp>
+#include <penstock/order/draws/draws.hpp>
+#include <penstock/order/mixture/mixture_options.hpp>
+#include <penstock/order/order_options.hpp>
 
 namespace penstock {
 

@@ -10,8 +10,8 @@
 
 #include <penstock/formats/dataset.hpp>
 #include <penstock/formats/packed/join.hpp>
-#include <penstock/loader/time/stats.hpp>
 #include <penstock/pack/recoding.hpp>
+#include <penstock/record/time/stats.hpp>
 
 namespace penstock {
 

@@ -9,9 +9,9 @@
 
 #include <penstock/formats/dataset.hpp>
 #include <penstock/formats/schema.hpp>
-#include <penstock/transforms/clouds/codecs/cloud_recoder.hpp>
-#include <penstock/transforms/image/codecs/pixel_recoder.hpp>
-#include <penstock/transforms/image/jpeg/recoder.hpp>
+#include <penstock/transforms/recode/cloud_recoder.hpp>
+#include <penstock/transforms/recode/jpeg_recoder.hpp>
+#include <penstock/transforms/recode/pixel_recoder.hpp>
 
 namespace penstock {
 

@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include <penstock/loader/read/read_engine.hpp>
+#include <penstock/storage/read/read_engine.hpp>
 
 namespace penstock {
 

@@ -7,8 +7,8 @@
 #include <string>
 
 #include <penstock/formats/dataset.hpp>
-#include <penstock/loader/read/read_engine.hpp>
 #include <penstock/staging/options.hpp>
+#include <penstock/storage/read/read_engine.hpp>
 
 namespace penstock {
 

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include <penstock/transforms/chain/interpolation.hpp>
+#include <penstock/transforms/interpolation.hpp>
 
 namespace penstock {
 

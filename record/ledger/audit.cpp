@@ -5,13 +5,13 @@
 #include <tuple>
 #include <utility>
 
+#include <base/printable.hpp>
+#include <formats/io/hash.hpp>
+#include <order/plan.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/base/printable.hpp>
-#include <penstock/formats/io/hash.hpp>
-#include <penstock/loader/ledger/audit.hpp>
-#include <penstock/loader/ledger/history.hpp>
-#include <penstock/loader/ledger/reader.hpp>
-#include <penstock/loader/plan/plan.hpp>
+#include <penstock/record/ledger/audit.hpp>
+#include <record/ledger/history.hpp>
+#include <record/ledger/reader.hpp>
 
 namespace penstock {
 namespace {

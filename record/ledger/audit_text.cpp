@@ -5,9 +5,9 @@
 #include <utility>
 #include <vector>
 
-#include <penstock/base/printable.hpp>
-#include <penstock/formats/io/hash.hpp>
-#include <penstock/loader/ledger/audit.hpp>
+#include <base/printable.hpp>
+#include <formats/io/hash.hpp>
+#include <penstock/record/ledger/audit.hpp>
 
 namespace penstock {
 namespace {

@@ -9,9 +9,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <base/sigbus_guard.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/base/sigbus_guard.hpp>
-#include <penstock/loader/ledger/file.hpp>
+#include <record/ledger/file.hpp>
 
 namespace penstock {
 namespace {

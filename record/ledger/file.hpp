@@ -8,8 +8,8 @@
 #include <span>
 #include <string>
 
-#include <penstock/formats/io/descriptor.hpp>
-#include <penstock/loader/ledger/record.hpp>
+#include <formats/io/descriptor.hpp>
+#include <record/ledger/record.hpp>
 
 namespace penstock {
 

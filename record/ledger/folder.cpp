@@ -9,10 +9,10 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include <formats/io/folder_entries.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/io/folder_entries.hpp>
-#include <penstock/loader/ledger/folder.hpp>
-#include <penstock/loader/ledger/record.hpp>
+#include <record/ledger/folder.hpp>
+#include <record/ledger/record.hpp>
 
 namespace penstock {
 namespace {

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include <penstock/formats/io/descriptor.hpp>
-#include <penstock/loader/ledger/header.hpp>
+#include <formats/io/descriptor.hpp>
+#include <record/ledger/header.hpp>
 
 namespace penstock {
 

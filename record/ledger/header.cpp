@@ -6,12 +6,12 @@
 
 #include <unistd.h>
 
+#include <base/printable.hpp>
+#include <formats/io/boot_id.hpp>
+#include <formats/io/crc32c.hpp>
+#include <formats/io/hash.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/base/printable.hpp>
-#include <penstock/formats/io/boot_id.hpp>
-#include <penstock/formats/io/crc32c.hpp>
-#include <penstock/formats/io/hash.hpp>
-#include <penstock/loader/ledger/header.hpp>
+#include <record/ledger/header.hpp>
 
 namespace penstock {
 namespace {

@@ -15,8 +15,8 @@
 #include <string_view>
 #include <vector>
 
-#include <penstock/loader/plan/state.hpp>
-#include <penstock/loader/watch/live_page.hpp>
+#include <penstock/order/state.hpp>
+#include <record/watch/live_page.hpp>
 
 namespace penstock {
 

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <utility>
 
-#include <penstock/loader/ledger/history.hpp>
+#include <record/ledger/history.hpp>
 
 namespace penstock {
 namespace {

@@ -6,7 +6,7 @@
 #include <map>
 #include <vector>
 
-#include <penstock/loader/ledger/reader.hpp>
+#include <record/ledger/reader.hpp>
 
 namespace penstock {
 

@@ -2,9 +2,9 @@
 #include <span>
 #include <utility>
 
+#include <formats/io/file_bytes.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/io/file_bytes.hpp>
-#include <penstock/loader/ledger/reader.hpp>
+#include <record/ledger/reader.hpp>
 
 namespace penstock {
 namespace {

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include <penstock/loader/ledger/folder.hpp>
-#include <penstock/loader/ledger/header.hpp>
-#include <penstock/loader/ledger/record.hpp>
+#include <record/ledger/folder.hpp>
+#include <record/ledger/header.hpp>
+#include <record/ledger/record.hpp>
 
 namespace penstock {
 

@@ -1,8 +1,8 @@
 #include <bit>
 #include <cstring>
 
-#include <penstock/formats/io/crc32c.hpp>
-#include <penstock/loader/ledger/record.hpp>
+#include <formats/io/crc32c.hpp>
+#include <record/ledger/record.hpp>
 
 namespace penstock {
 namespace {

@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <utility>
 
-#include <penstock/base/caught.hpp>
+#include <base/caught.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/loader/ledger/writer.hpp>
+#include <record/ledger/writer.hpp>
 
 namespace penstock {
 namespace {

@@ -7,12 +7,12 @@
 #include <optional>
 #include <string>
 
-#include <penstock/loader/ledger/file.hpp>
-#include <penstock/loader/ledger/folder.hpp>
-#include <penstock/loader/ledger/header.hpp>
-#include <penstock/loader/ledger/record.hpp>
-#include <penstock/loader/plan/plan.hpp>
-#include <penstock/loader/plan/position.hpp>
+#include <order/plan.hpp>
+#include <order/position.hpp>
+#include <record/ledger/file.hpp>
+#include <record/ledger/folder.hpp>
+#include <record/ledger/header.hpp>
+#include <record/ledger/record.hpp>
 
 namespace penstock {
 

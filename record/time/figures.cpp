@@ -1,4 +1,4 @@
-#include <penstock/loader/time/figures.hpp>
+#include <record/time/figures.hpp>
 
 namespace penstock {
 

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include <penstock/loader/time/histogram.hpp>
+#include <penstock/record/time/histogram.hpp>
 
 namespace penstock {
 

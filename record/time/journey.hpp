@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include <penstock/loader/time/stage_clock.hpp>
+#include <record/time/stage_clock.hpp>
 
 namespace penstock {
 

@@ -1,4 +1,4 @@
-#include <penstock/loader/time/level_log.hpp>
+#include <record/time/level_log.hpp>
 
 namespace penstock {
 

@@ -5,8 +5,8 @@
 #include <mutex>
 #include <vector>
 
-#include <penstock/loader/time/levels.hpp>
-#include <penstock/loader/time/stage_clock.hpp>
+#include <penstock/record/time/levels.hpp>
+#include <record/time/stage_clock.hpp>
 
 namespace penstock {
 

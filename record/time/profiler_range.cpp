@@ -1,6 +1,6 @@
 #include <cstdlib>
 
-#include <penstock/loader/time/profiler_range.hpp>
+#include <record/time/profiler_range.hpp>
 
 #ifdef PENSTOCK_NVTX
 #include <nvtx3/nvToolsExt.h>

@@ -1,5 +1,5 @@
-#include <penstock/loader/time/figures.hpp>
-#include <penstock/loader/watch/rates.hpp>
+#include <record/time/figures.hpp>
+#include <record/time/rates.hpp>
 
 namespace penstock {
 namespace {

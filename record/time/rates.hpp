@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include <penstock/loader/time/stats.hpp>
+#include <penstock/record/time/stats.hpp>
 
 namespace penstock {
 

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include <penstock/loader/time/read_record.hpp>
+#include <record/time/read_record.hpp>
 
 namespace penstock {
 

@@ -8,10 +8,10 @@
 #include <span>
 #include <vector>
 
-#include <penstock/loader/time/histogram.hpp>
-#include <penstock/loader/time/read_span.hpp>
-#include <penstock/loader/time/stage_clock.hpp>
-#include <penstock/loader/time/trace_log.hpp>
+#include <penstock/record/time/histogram.hpp>
+#include <penstock/record/time/read_span.hpp>
+#include <record/time/stage_clock.hpp>
+#include <record/time/trace_log.hpp>
 
 namespace penstock {
 

@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include <penstock/loader/time/figures.hpp>
-#include <penstock/loader/time/read_trend.hpp>
+#include <record/time/figures.hpp>
+#include <record/time/read_trend.hpp>
 
 namespace penstock {
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include <penstock/formats/places/store_counts.hpp>
-#include <penstock/loader/time/read_span.hpp>
+#include <penstock/record/time/read_span.hpp>
 
 namespace penstock {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include <penstock/loader/time/stats.hpp>
+#include <penstock/record/time/stats.hpp>
 
 namespace penstock {
 

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <utility>
 
-#include <penstock/loader/time/stall_attribution.hpp>
+#include <record/time/stall_attribution.hpp>
 
 namespace penstock {
 namespace {

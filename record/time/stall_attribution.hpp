@@ -7,12 +7,12 @@
 #include <string>
 #include <vector>
 
-#include <penstock/loader/time/histogram.hpp>
-#include <penstock/loader/time/journey.hpp>
-#include <penstock/loader/time/stats.hpp>
-#include <penstock/loader/time/step_log.hpp>
-#include <penstock/loader/time/trace_log.hpp>
-#include <penstock/loader/time/work_log.hpp>
+#include <penstock/record/time/histogram.hpp>
+#include <penstock/record/time/stats.hpp>
+#include <record/time/journey.hpp>
+#include <record/time/step_log.hpp>
+#include <record/time/trace_log.hpp>
+#include <record/time/work_log.hpp>
 
 namespace penstock {
 

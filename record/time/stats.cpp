@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <functional>
 
-#include <penstock/loader/time/stats.hpp>
+#include <penstock/record/time/stats.hpp>
 
 namespace penstock {
 

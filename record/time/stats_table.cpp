@@ -1,10 +1,10 @@
 // The table of times, as people read it.
 #include <ostream>
 
-#include <penstock/loader/time/figures.hpp>
-#include <penstock/loader/time/stats.hpp>
-#include <penstock/loader/time/verdict.hpp>
-#include <penstock/loader/watch/rates.hpp>
+#include <penstock/record/time/stats.hpp>
+#include <penstock/record/time/verdict.hpp>
+#include <record/time/figures.hpp>
+#include <record/time/rates.hpp>
 
 namespace penstock {
 namespace {

@@ -1,6 +1,6 @@
 #include <utility>
 
-#include <penstock/loader/time/step_log.hpp>
+#include <record/time/step_log.hpp>
 
 namespace penstock {
 

@@ -6,8 +6,8 @@
 #include <optional>
 #include <vector>
 
-#include <penstock/loader/time/stage_clock.hpp>
-#include <penstock/loader/time/step_time.hpp>
+#include <penstock/record/time/step_time.hpp>
+#include <record/time/stage_clock.hpp>
 
 namespace penstock {
 

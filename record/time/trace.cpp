@@ -1,5 +1,5 @@
 #include <penstock/base/error.hpp>
-#include <penstock/loader/time/trace.hpp>
+#include <penstock/record/time/trace.hpp>
 
 namespace penstock {
 

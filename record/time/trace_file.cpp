@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include <penstock/base/error.hpp>
-#include <penstock/loader/time/trace_file.hpp>
+#include <record/time/trace_file.hpp>
 
 namespace penstock {
 namespace {

@@ -1,6 +1,6 @@
 #include <utility>
 
-#include <penstock/loader/time/trace_log.hpp>
+#include <record/time/trace_log.hpp>
 
 namespace penstock {
 

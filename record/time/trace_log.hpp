@@ -9,9 +9,9 @@
 #include <mutex>
 #include <vector>
 
-#include <penstock/loader/time/levels.hpp>
-#include <penstock/loader/time/stage_clock.hpp>
-#include <penstock/loader/time/worker_record.hpp>
+#include <penstock/record/time/levels.hpp>
+#include <record/time/stage_clock.hpp>
+#include <record/time/worker_record.hpp>
 
 namespace penstock {
 

@@ -9,7 +9,7 @@
 
 #include <unistd.h>
 
-#include <penstock/loader/time/trace_writer.hpp>
+#include <record/time/trace_writer.hpp>
 
 namespace penstock {
 namespace {

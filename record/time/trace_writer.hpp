@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include <penstock/loader/time/trace_file.hpp>
-#include <penstock/loader/time/trace_log.hpp>
+#include <record/time/trace_file.hpp>
+#include <record/time/trace_log.hpp>
 
 namespace penstock {
 

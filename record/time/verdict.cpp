@@ -1,10 +1,10 @@
 #include <algorithm>
 #include <array>
 
-#include <penstock/base/cores.hpp>
-#include <penstock/loader/time/figures.hpp>
-#include <penstock/loader/time/read_trend.hpp>
-#include <penstock/loader/time/verdict.hpp>
+#include <base/cores.hpp>
+#include <penstock/record/time/verdict.hpp>
+#include <record/time/figures.hpp>
+#include <record/time/read_trend.hpp>
 
 namespace penstock {
 namespace {

@@ -1,6 +1,6 @@
 #include <numeric>
 
-#include <penstock/loader/time/work_log.hpp>
+#include <record/time/work_log.hpp>
 
 namespace penstock {
 namespace {

@@ -10,7 +10,7 @@
 #include <optional>
 #include <vector>
 
-#include <penstock/loader/time/stage_clock.hpp>
+#include <record/time/stage_clock.hpp>
 
 namespace penstock {
 

@@ -6,7 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <penstock/loader/time/worker_record.hpp>
+#include <record/time/worker_record.hpp>
 
 namespace penstock {
 

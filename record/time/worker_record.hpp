@@ -9,11 +9,11 @@
 #include <span>
 #include <vector>
 
-#include <penstock/loader/time/histogram.hpp>
-#include <penstock/loader/time/stage_clock.hpp>
-#include <penstock/loader/time/stats.hpp>
-#include <penstock/loader/time/work_log.hpp>
-#include <penstock/transforms/program/output.hpp>
+#include <penstock/record/time/histogram.hpp>
+#include <penstock/record/time/stats.hpp>
+#include <penstock/transforms/output.hpp>
+#include <record/time/stage_clock.hpp>
+#include <record/time/work_log.hpp>
 
 namespace penstock {
 

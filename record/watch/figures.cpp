@@ -2,7 +2,7 @@
 #include <span>
 #include <string>
 
-#include <penstock/loader/watch/figures.hpp>
+#include <record/watch/figures.hpp>
 
 namespace penstock {
 namespace {

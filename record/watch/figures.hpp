@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <string_view>
 
-#include <penstock/loader/time/stats.hpp>
-#include <penstock/loader/time/verdict.hpp>
+#include <penstock/record/time/stats.hpp>
+#include <penstock/record/time/verdict.hpp>
 
 namespace penstock {
 

@@ -17,12 +17,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <base/sigbus_guard.hpp>
+#include <formats/io/boot_id.hpp>
+#include <formats/io/folder_entries.hpp>
+#include <formats/io/ownership.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/base/sigbus_guard.hpp>
-#include <penstock/formats/io/boot_id.hpp>
-#include <penstock/formats/io/folder_entries.hpp>
-#include <penstock/formats/io/ownership.hpp>
-#include <penstock/loader/watch/live_page.hpp>
+#include <record/watch/live_page.hpp>
 
 namespace penstock {
 namespace {

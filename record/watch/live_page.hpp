@@ -21,8 +21,8 @@
 
 #include <sys/types.h>
 
-#include <penstock/formats/io/descriptor.hpp>
-#include <penstock/loader/watch/figures.hpp>
+#include <formats/io/descriptor.hpp>
+#include <record/watch/figures.hpp>
 
 namespace penstock {
 

@@ -4,9 +4,9 @@
 #include <cstdio>
 #include <string_view>
 
+#include <base/printable.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/base/printable.hpp>
-#include <penstock/loader/watch/openmetrics.hpp>
+#include <record/watch/openmetrics.hpp>
 
 namespace penstock {
 namespace {

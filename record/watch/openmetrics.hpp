@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include <penstock/loader/watch/figures.hpp>
+#include <record/watch/figures.hpp>
 
 namespace penstock {
 

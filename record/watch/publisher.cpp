@@ -3,7 +3,7 @@
 #include <unistd.h>
 
 #include <penstock/base/error.hpp>
-#include <penstock/loader/watch/publisher.hpp>
+#include <record/watch/publisher.hpp>
 
 namespace penstock {
 

@@ -8,8 +8,8 @@
 #include <mutex>
 #include <string>
 
-#include <penstock/loader/time/stage_clock.hpp>
-#include <penstock/loader/watch/live_page.hpp>
+#include <record/time/stage_clock.hpp>
+#include <record/watch/live_page.hpp>
 
 namespace penstock {
 

@@ -2,7 +2,7 @@
 #include <cmath>
 #include <vector>
 
-#include <penstock/loader/watch/slow_rank.hpp>
+#include <record/watch/slow_rank.hpp>
 
 namespace penstock {
 namespace {

@@ -2,10 +2,10 @@
 #include <string>
 #include <string_view>
 
+#include <formats/places/address.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/places/address.hpp>
-#include <penstock/remote/azure/azure_address.hpp>
-#include <penstock/remote/text/surroundings.hpp>
+#include <remote/azure/azure_address.hpp>
+#include <remote/text/surroundings.hpp>
 
 namespace penstock {
 namespace {

@@ -5,11 +5,11 @@
 #include <string_view>
 #include <vector>
 
+#include <base/printable.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/base/printable.hpp>
-#include <penstock/remote/azure/azure_blocks.hpp>
-#include <penstock/remote/azure/azure_requests.hpp>
-#include <penstock/remote/sign/digest.hpp>
+#include <remote/azure/azure_blocks.hpp>
+#include <remote/azure/azure_requests.hpp>
+#include <remote/sign/digest.hpp>
 
 namespace penstock {
 namespace {

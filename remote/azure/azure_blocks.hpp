@@ -3,9 +3,9 @@
 
 #include <string>
 
-#include <penstock/remote/azure/azure_requests.hpp>
-#include <penstock/remote/http/transport.hpp>
-#include <penstock/remote/writes/part_store.hpp>
+#include <remote/azure/azure_requests.hpp>
+#include <remote/http/transport.hpp>
+#include <remote/writes/part_store.hpp>
 
 namespace penstock {
 

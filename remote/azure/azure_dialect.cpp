@@ -2,11 +2,11 @@
 #include <string>
 #include <vector>
 
-#include <penstock/remote/azure/azure_address.hpp>
-#include <penstock/remote/azure/azure_blocks.hpp>
-#include <penstock/remote/azure/azure_dialect.hpp>
-#include <penstock/remote/azure/azure_listing.hpp>
-#include <penstock/remote/writes/part_upload.hpp>
+#include <remote/azure/azure_address.hpp>
+#include <remote/azure/azure_blocks.hpp>
+#include <remote/azure/azure_dialect.hpp>
+#include <remote/azure/azure_listing.hpp>
+#include <remote/writes/part_upload.hpp>
 
 namespace penstock {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include <penstock/remote/azure/azure_requests.hpp>
+#include <remote/azure/azure_requests.hpp>
 
 namespace penstock {
 

@@ -4,10 +4,10 @@
 #include <vector>
 
 #include <penstock/base/error.hpp>
-#include <penstock/remote/azure/azure_listing.hpp>
-#include <penstock/remote/azure/azure_requests.hpp>
-#include <penstock/remote/http/header_values.hpp>
-#include <penstock/remote/text/xml.hpp>
+#include <remote/azure/azure_listing.hpp>
+#include <remote/azure/azure_requests.hpp>
+#include <remote/http/header_values.hpp>
+#include <remote/text/xml.hpp>
 
 namespace penstock {
 

@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
-#include <penstock/formats/places/object_store.hpp>
-#include <penstock/remote/azure/azure_requests.hpp>
-#include <penstock/remote/http/transport.hpp>
-#include <penstock/remote/text/listing.hpp>
+#include <formats/places/object_store.hpp>
+#include <remote/azure/azure_requests.hpp>
+#include <remote/http/transport.hpp>
+#include <remote/text/listing.hpp>
 
 namespace penstock {
 

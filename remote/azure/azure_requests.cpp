@@ -3,13 +3,13 @@
 #include <string_view>
 
 #include <penstock/base/error.hpp>
-#include <penstock/remote/azure/azure_address.hpp>
-#include <penstock/remote/azure/azure_requests.hpp>
-#include <penstock/remote/http/header_values.hpp>
-#include <penstock/remote/http/repeats.hpp>
-#include <penstock/remote/s3/aws_endpoint.hpp>
-#include <penstock/remote/s3/store_error.hpp>
-#include <penstock/remote/text/surroundings.hpp>
+#include <remote/azure/azure_address.hpp>
+#include <remote/azure/azure_requests.hpp>
+#include <remote/http/header_values.hpp>
+#include <remote/http/repeats.hpp>
+#include <remote/s3/aws_endpoint.hpp>
+#include <remote/s3/store_error.hpp>
+#include <remote/text/surroundings.hpp>
 
 namespace penstock {
 namespace {

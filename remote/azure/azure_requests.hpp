@@ -9,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
-#include <penstock/remote/http/dialect.hpp>
-#include <penstock/remote/http/transport.hpp>
-#include <penstock/remote/sign/percent.hpp>
+#include <remote/http/dialect.hpp>
+#include <remote/http/transport.hpp>
+#include <remote/sign/percent.hpp>
 
 namespace penstock {
 

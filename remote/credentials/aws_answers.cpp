@@ -3,12 +3,12 @@
 #include <string_view>
 #include <utility>
 
+#include <base/printable.hpp>
+#include <formats/text/json_document.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/base/printable.hpp>
-#include <penstock/formats/text/json_document.hpp>
-#include <penstock/remote/credentials/aws_answers.hpp>
-#include <penstock/remote/text/times.hpp>
-#include <penstock/remote/text/xml.hpp>
+#include <remote/credentials/aws_answers.hpp>
+#include <remote/text/times.hpp>
+#include <remote/text/xml.hpp>
 
 namespace penstock {
 namespace {

@@ -4,8 +4,8 @@
 #include <string>
 #include <string_view>
 
-#include <penstock/remote/credentials/renewed.hpp>
-#include <penstock/remote/sign/aws_v4.hpp>
+#include <remote/credentials/renewed.hpp>
+#include <remote/sign/aws_v4.hpp>
 
 namespace penstock {
 

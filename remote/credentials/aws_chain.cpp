@@ -3,15 +3,15 @@
 #include <string>
 #include <utility>
 
+#include <base/printable.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/base/printable.hpp>
-#include <penstock/remote/credentials/aws_answers.hpp>
-#include <penstock/remote/credentials/aws_chain.hpp>
-#include <penstock/remote/credentials/aws_services.hpp>
-#include <penstock/remote/credentials/process.hpp>
-#include <penstock/remote/http/header_values.hpp>
-#include <penstock/remote/text/profile_file.hpp>
-#include <penstock/remote/text/surroundings.hpp>
+#include <remote/credentials/aws_answers.hpp>
+#include <remote/credentials/aws_chain.hpp>
+#include <remote/credentials/aws_services.hpp>
+#include <remote/credentials/process.hpp>
+#include <remote/http/header_values.hpp>
+#include <remote/text/profile_file.hpp>
+#include <remote/text/surroundings.hpp>
 
 namespace penstock {
 namespace {

@@ -1,9 +1,9 @@
 // Where AWS's tools look for credentials, in their order.
 #pragma once
 
-#include <penstock/remote/credentials/key_requests.hpp>
-#include <penstock/remote/credentials/renewed.hpp>
-#include <penstock/remote/sign/aws_v4.hpp>
+#include <remote/credentials/key_requests.hpp>
+#include <remote/credentials/renewed.hpp>
+#include <remote/sign/aws_v4.hpp>
 
 namespace penstock {
 

@@ -5,13 +5,13 @@
 #include <string>
 #include <string_view>
 
+#include <base/printable.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/base/printable.hpp>
-#include <penstock/remote/credentials/aws_answers.hpp>
-#include <penstock/remote/credentials/aws_services.hpp>
-#include <penstock/remote/sign/digest.hpp>
-#include <penstock/remote/sign/percent.hpp>
-#include <penstock/remote/text/surroundings.hpp>
+#include <remote/credentials/aws_answers.hpp>
+#include <remote/credentials/aws_services.hpp>
+#include <remote/sign/digest.hpp>
+#include <remote/sign/percent.hpp>
+#include <remote/text/surroundings.hpp>
 
 namespace penstock {
 namespace {

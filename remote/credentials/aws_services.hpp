@@ -4,9 +4,9 @@
 #include <optional>
 #include <string>
 
-#include <penstock/remote/credentials/key_requests.hpp>
-#include <penstock/remote/credentials/renewed.hpp>
-#include <penstock/remote/sign/aws_v4.hpp>
+#include <remote/credentials/key_requests.hpp>
+#include <remote/credentials/renewed.hpp>
+#include <remote/sign/aws_v4.hpp>
 
 namespace penstock {
 

@@ -7,13 +7,13 @@
 #include <span>
 #include <string>
 
+#include <base/printable.hpp>
+#include <formats/text/json_document.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/base/printable.hpp>
-#include <penstock/formats/text/json_document.hpp>
-#include <penstock/remote/credentials/google_token.hpp>
-#include <penstock/remote/http/header_values.hpp>
-#include <penstock/remote/sign/jwt.hpp>
-#include <penstock/remote/text/surroundings.hpp>
+#include <remote/credentials/google_token.hpp>
+#include <remote/http/header_values.hpp>
+#include <remote/sign/jwt.hpp>
+#include <remote/text/surroundings.hpp>
 
 namespace penstock {
 namespace {

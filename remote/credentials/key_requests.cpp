@@ -4,9 +4,9 @@
 #include <string_view>
 
 #include <penstock/base/error.hpp>
-#include <penstock/remote/credentials/key_requests.hpp>
-#include <penstock/remote/http/dialect.hpp>
-#include <penstock/remote/sign/percent.hpp>
+#include <remote/credentials/key_requests.hpp>
+#include <remote/http/dialect.hpp>
+#include <remote/sign/percent.hpp>
 
 namespace penstock {
 namespace {

@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
-#include <penstock/remote/http/request.hpp>
-#include <penstock/remote/http/transport.hpp>
+#include <remote/http/request.hpp>
+#include <remote/http/transport.hpp>
 
 namespace penstock {
 

@@ -15,10 +15,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <base/waits/interruption.hpp>
+#include <formats/io/descriptor.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/base/waits/interruption.hpp>
-#include <penstock/formats/io/descriptor.hpp>
-#include <penstock/remote/credentials/process.hpp>
+#include <remote/credentials/process.hpp>
 
 namespace penstock {
 namespace {

@@ -11,8 +11,8 @@
 #include <string>
 #include <utility>
 
+#include <base/waits/interruption.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/base/waits/interruption.hpp>
 
 namespace penstock {
 

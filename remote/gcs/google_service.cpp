@@ -3,10 +3,10 @@
 #include <string>
 #include <vector>
 
-#include <penstock/remote/credentials/google_token.hpp>
-#include <penstock/remote/gcs/google_service.hpp>
-#include <penstock/remote/s3/aws_endpoint.hpp>
-#include <penstock/remote/text/surroundings.hpp>
+#include <remote/credentials/google_token.hpp>
+#include <remote/gcs/google_service.hpp>
+#include <remote/s3/aws_endpoint.hpp>
+#include <remote/text/surroundings.hpp>
 
 namespace penstock {
 namespace {

@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include <penstock/remote/credentials/key_requests.hpp>
-#include <penstock/remote/credentials/renewed.hpp>
-#include <penstock/remote/s3/bucket_service.hpp>
-#include <penstock/remote/sign/aws_v4.hpp>
+#include <remote/credentials/key_requests.hpp>
+#include <remote/credentials/renewed.hpp>
+#include <remote/s3/bucket_service.hpp>
+#include <remote/sign/aws_v4.hpp>
 
 namespace penstock {
 

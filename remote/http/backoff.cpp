@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <random>
 
-#include <penstock/remote/http/backoff.hpp>
+#include <remote/http/backoff.hpp>
 
 namespace penstock {
 

@@ -1,10 +1,10 @@
 #include <algorithm>
 #include <string>
 
-#include <penstock/base/printable.hpp>
-#include <penstock/remote/http/dialect.hpp>
-#include <penstock/remote/http/header_values.hpp>
-#include <penstock/remote/http/repeats.hpp>
+#include <base/printable.hpp>
+#include <remote/http/dialect.hpp>
+#include <remote/http/header_values.hpp>
+#include <remote/http/repeats.hpp>
 
 namespace penstock {
 namespace {

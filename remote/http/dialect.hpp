@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
+#include <formats/places/object_store.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/places/object_store.hpp>
-#include <penstock/remote/http/request.hpp>
+#include <remote/http/request.hpp>
 
 namespace penstock {
 

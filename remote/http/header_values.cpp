@@ -3,7 +3,7 @@
 #include <charconv>
 #include <chrono>
 
-#include <penstock/remote/http/header_values.hpp>
+#include <remote/http/header_values.hpp>
 
 namespace penstock {
 namespace {

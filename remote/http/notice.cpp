@@ -2,9 +2,9 @@
 #include <cstdint>
 #include <cstdio>
 
-#include <penstock/base/caught.hpp>
-#include <penstock/base/printable.hpp>
-#include <penstock/remote/http/notice.hpp>
+#include <base/caught.hpp>
+#include <base/printable.hpp>
+#include <remote/http/notice.hpp>
 
 namespace penstock {
 namespace {

@@ -1,7 +1,7 @@
 #include <algorithm>
 
-#include <penstock/remote/http/header_values.hpp>
-#include <penstock/remote/http/redirect.hpp>
+#include <remote/http/header_values.hpp>
+#include <remote/http/redirect.hpp>
 
 namespace penstock {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include <penstock/remote/http/request.hpp>
+#include <remote/http/request.hpp>
 
 namespace penstock {
 

@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <cstddef>
 
-#include <penstock/remote/http/repeats.hpp>
-#include <penstock/remote/sign/percent.hpp>
+#include <remote/http/repeats.hpp>
+#include <remote/sign/percent.hpp>
 
 namespace penstock {
 namespace {

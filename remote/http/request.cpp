@@ -1,4 +1,4 @@
-#include <penstock/remote/http/request.hpp>
+#include <remote/http/request.hpp>
 
 namespace penstock {
 

@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <cstdint>
 
-#include <penstock/remote/http/header_values.hpp>
-#include <penstock/remote/http/retry_after.hpp>
+#include <remote/http/header_values.hpp>
+#include <remote/http/retry_after.hpp>
 
 namespace penstock {
 

@@ -3,7 +3,7 @@
 
 #include <chrono>
 
-#include <penstock/remote/http/request.hpp>
+#include <remote/http/request.hpp>
 
 namespace penstock {
 

@@ -2,9 +2,9 @@
 #include <cstdlib>
 #include <string>
 
+#include <base/printable.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/base/printable.hpp>
-#include <penstock/remote/http/settings.hpp>
+#include <remote/http/settings.hpp>
 
 namespace penstock {
 namespace {

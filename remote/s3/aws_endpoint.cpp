@@ -3,9 +3,9 @@
 #include <string_view>
 
 #include <penstock/base/error.hpp>
-#include <penstock/remote/s3/aws_endpoint.hpp>
-#include <penstock/remote/text/profile_file.hpp>
-#include <penstock/remote/text/surroundings.hpp>
+#include <remote/s3/aws_endpoint.hpp>
+#include <remote/text/profile_file.hpp>
+#include <remote/text/surroundings.hpp>
 
 namespace penstock {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include <penstock/remote/s3/bucket_service.hpp>
+#include <remote/s3/bucket_service.hpp>
 
 namespace penstock {
 

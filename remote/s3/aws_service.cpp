@@ -4,9 +4,9 @@
 #include <vector>
 
 #include <penstock/base/error.hpp>
-#include <penstock/remote/credentials/aws_chain.hpp>
-#include <penstock/remote/http/header_values.hpp>
-#include <penstock/remote/s3/aws_service.hpp>
+#include <remote/credentials/aws_chain.hpp>
+#include <remote/http/header_values.hpp>
+#include <remote/s3/aws_service.hpp>
 
 namespace penstock {
 namespace {

@@ -2,9 +2,9 @@
 #include <string>
 #include <string_view>
 
+#include <formats/places/address.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/places/address.hpp>
-#include <penstock/remote/s3/bucket_address.hpp>
+#include <remote/s3/bucket_address.hpp>
 
 namespace penstock {
 namespace {

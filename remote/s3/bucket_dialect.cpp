@@ -2,11 +2,11 @@
 #include <string>
 #include <vector>
 
-#include <penstock/remote/s3/bucket_address.hpp>
-#include <penstock/remote/s3/bucket_dialect.hpp>
-#include <penstock/remote/s3/bucket_listing.hpp>
-#include <penstock/remote/s3/bucket_parts.hpp>
-#include <penstock/remote/writes/part_upload.hpp>
+#include <remote/s3/bucket_address.hpp>
+#include <remote/s3/bucket_dialect.hpp>
+#include <remote/s3/bucket_listing.hpp>
+#include <remote/s3/bucket_parts.hpp>
+#include <remote/writes/part_upload.hpp>
 
 namespace penstock {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include <penstock/remote/s3/bucket_requests.hpp>
+#include <remote/s3/bucket_requests.hpp>
 
 namespace penstock {
 

@@ -4,11 +4,11 @@
 #include <vector>
 
 #include <penstock/base/error.hpp>
-#include <penstock/remote/http/header_values.hpp>
-#include <penstock/remote/s3/bucket_listing.hpp>
-#include <penstock/remote/s3/bucket_requests.hpp>
-#include <penstock/remote/text/times.hpp>
-#include <penstock/remote/text/xml.hpp>
+#include <remote/http/header_values.hpp>
+#include <remote/s3/bucket_listing.hpp>
+#include <remote/s3/bucket_requests.hpp>
+#include <remote/text/times.hpp>
+#include <remote/text/xml.hpp>
 
 namespace penstock {
 namespace {

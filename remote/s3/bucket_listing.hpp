@@ -4,11 +4,11 @@
 #include <string>
 #include <vector>
 
-#include <penstock/formats/places/object_store.hpp>
-#include <penstock/remote/http/transport.hpp>
-#include <penstock/remote/s3/bucket_address.hpp>
-#include <penstock/remote/s3/bucket_requests.hpp>
-#include <penstock/remote/text/listing.hpp>
+#include <formats/places/object_store.hpp>
+#include <remote/http/transport.hpp>
+#include <remote/s3/bucket_address.hpp>
+#include <remote/s3/bucket_requests.hpp>
+#include <remote/text/listing.hpp>
 
 namespace penstock {
 

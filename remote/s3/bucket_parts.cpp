@@ -3,14 +3,14 @@
 #include <string_view>
 #include <vector>
 
-#include <penstock/base/caught.hpp>
+#include <base/caught.hpp>
+#include <base/printable.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/base/printable.hpp>
-#include <penstock/remote/s3/bucket_parts.hpp>
-#include <penstock/remote/s3/bucket_requests.hpp>
-#include <penstock/remote/s3/store_error.hpp>
-#include <penstock/remote/sign/digest.hpp>
-#include <penstock/remote/text/xml.hpp>
+#include <remote/s3/bucket_parts.hpp>
+#include <remote/s3/bucket_requests.hpp>
+#include <remote/s3/store_error.hpp>
+#include <remote/sign/digest.hpp>
+#include <remote/text/xml.hpp>
 
 namespace penstock {
 namespace {

@@ -3,10 +3,10 @@
 
 #include <string>
 
-#include <penstock/remote/http/transport.hpp>
-#include <penstock/remote/s3/bucket_address.hpp>
-#include <penstock/remote/s3/bucket_requests.hpp>
-#include <penstock/remote/writes/part_store.hpp>
+#include <remote/http/transport.hpp>
+#include <remote/s3/bucket_address.hpp>
+#include <remote/s3/bucket_requests.hpp>
+#include <remote/writes/part_store.hpp>
 
 namespace penstock {
 

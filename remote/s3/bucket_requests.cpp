@@ -5,10 +5,10 @@
 #include <utility>
 
 #include <penstock/base/error.hpp>
-#include <penstock/remote/http/header_values.hpp>
-#include <penstock/remote/s3/bucket_address.hpp>
-#include <penstock/remote/s3/bucket_requests.hpp>
-#include <penstock/remote/s3/store_error.hpp>
+#include <remote/http/header_values.hpp>
+#include <remote/s3/bucket_address.hpp>
+#include <remote/s3/bucket_requests.hpp>
+#include <remote/s3/store_error.hpp>
 
 namespace penstock {
 namespace {

@@ -12,10 +12,10 @@
 #include <unordered_map>
 #include <vector>
 
-#include <penstock/remote/http/dialect.hpp>
-#include <penstock/remote/http/transport.hpp>
-#include <penstock/remote/s3/bucket_service.hpp>
-#include <penstock/remote/sign/percent.hpp>
+#include <remote/http/dialect.hpp>
+#include <remote/http/transport.hpp>
+#include <remote/s3/bucket_service.hpp>
+#include <remote/sign/percent.hpp>
 
 namespace penstock {
 

@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
-#include <penstock/remote/http/request.hpp>
-#include <penstock/remote/s3/store_error.hpp>
-#include <penstock/remote/sign/aws_v4.hpp>
+#include <remote/http/request.hpp>
+#include <remote/s3/store_error.hpp>
+#include <remote/sign/aws_v4.hpp>
 
 namespace penstock {
 

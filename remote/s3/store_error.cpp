@@ -3,10 +3,10 @@
 #include <string>
 #include <string_view>
 
+#include <base/printable.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/base/printable.hpp>
-#include <penstock/remote/s3/store_error.hpp>
-#include <penstock/remote/text/xml.hpp>
+#include <remote/s3/store_error.hpp>
+#include <remote/text/xml.hpp>
 
 namespace penstock {
 namespace {

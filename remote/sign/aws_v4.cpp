@@ -5,9 +5,9 @@
 #include <string>
 #include <utility>
 
-#include <penstock/base/printable.hpp>
-#include <penstock/remote/sign/aws_v4.hpp>
-#include <penstock/remote/sign/digest.hpp>
+#include <base/printable.hpp>
+#include <remote/sign/aws_v4.hpp>
+#include <remote/sign/digest.hpp>
 
 namespace penstock {
 namespace {

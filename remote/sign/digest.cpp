@@ -9,7 +9,7 @@
 #include <openssl/pem.h>
 
 #include <penstock/base/error.hpp>
-#include <penstock/remote/sign/digest.hpp>
+#include <remote/sign/digest.hpp>
 
 namespace penstock {
 namespace {

@@ -2,8 +2,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include <penstock/remote/sign/digest.hpp>
-#include <penstock/remote/sign/jwt.hpp>
+#include <remote/sign/digest.hpp>
+#include <remote/sign/jwt.hpp>
 
 namespace penstock {
 

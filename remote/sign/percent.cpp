@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <string>
 
-#include <penstock/remote/sign/percent.hpp>
+#include <remote/sign/percent.hpp>
 
 namespace penstock {
 namespace {

@@ -1,10 +1,10 @@
-#include <penstock/remote/azure/azure_dialect.hpp>
-#include <penstock/remote/credentials/key_requests.hpp>
-#include <penstock/remote/dialects.hpp>
-#include <penstock/remote/gcs/google_service.hpp>
-#include <penstock/remote/s3/aws_service.hpp>
-#include <penstock/remote/s3/bucket_dialect.hpp>
-#include <penstock/remote/web/web_dialect.hpp>
+#include <remote/azure/azure_dialect.hpp>
+#include <remote/credentials/key_requests.hpp>
+#include <remote/gcs/google_service.hpp>
+#include <remote/s3/aws_service.hpp>
+#include <remote/s3/bucket_dialect.hpp>
+#include <remote/store/dialects.hpp>
+#include <remote/web/web_dialect.hpp>
 
 namespace penstock {
 

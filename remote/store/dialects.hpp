@@ -4,8 +4,8 @@
 #include <memory>
 #include <vector>
 
-#include <penstock/remote/http/dialect.hpp>
-#include <penstock/remote/http/transport.hpp>
+#include <remote/http/dialect.hpp>
+#include <remote/http/transport.hpp>
 
 namespace penstock {
 

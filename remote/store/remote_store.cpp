@@ -2,12 +2,12 @@
 #include <cstring>
 #include <utility>
 
+#include <base/printable.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/base/printable.hpp>
-#include <penstock/remote/dialects.hpp>
-#include <penstock/remote/http/engine/trust.hpp>
-#include <penstock/remote/http/header_values.hpp>
-#include <penstock/remote/store/remote_store.hpp>
+#include <remote/http/engine/trust.hpp>
+#include <remote/http/header_values.hpp>
+#include <remote/store/dialects.hpp>
+#include <remote/store/remote_store.hpp>
 
 namespace penstock {
 namespace {

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include <penstock/formats/places/object_store.hpp>
-#include <penstock/remote/http/dialect.hpp>
-#include <penstock/remote/http/transport.hpp>
+#include <formats/places/object_store.hpp>
+#include <remote/http/dialect.hpp>
+#include <remote/http/transport.hpp>
 
 namespace penstock {
 

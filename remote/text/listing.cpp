@@ -4,7 +4,7 @@
 #include <utility>
 
 #include <penstock/base/error.hpp>
-#include <penstock/remote/text/listing.hpp>
+#include <remote/text/listing.hpp>
 
 namespace penstock {
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include <penstock/formats/places/object_store.hpp>
+#include <formats/places/object_store.hpp>
 
 namespace penstock {
 

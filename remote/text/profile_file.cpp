@@ -2,8 +2,8 @@
 #include <string>
 #include <string_view>
 
-#include <penstock/remote/text/profile_file.hpp>
-#include <penstock/remote/text/surroundings.hpp>
+#include <remote/text/profile_file.hpp>
+#include <remote/text/surroundings.hpp>
 
 namespace penstock {
 namespace {

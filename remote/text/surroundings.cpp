@@ -9,9 +9,9 @@
 
 #include <fcntl.h>
 
+#include <formats/io/descriptor.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/io/descriptor.hpp>
-#include <penstock/remote/text/surroundings.hpp>
+#include <remote/text/surroundings.hpp>
 
 namespace penstock {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include <penstock/remote/text/times.hpp>
+#include <remote/text/times.hpp>
 
 namespace penstock {
 namespace {

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include <penstock/base/error.hpp>
-#include <penstock/remote/text/xml.hpp>
+#include <remote/text/xml.hpp>
 
 namespace penstock {
 namespace {

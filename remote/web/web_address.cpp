@@ -1,11 +1,11 @@
 #include <algorithm>
 #include <cstdint>
 
+#include <base/printable.hpp>
+#include <formats/places/address.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/base/printable.hpp>
-#include <penstock/formats/places/address.hpp>
-#include <penstock/remote/sign/percent.hpp>
-#include <penstock/remote/web/web_address.hpp>
+#include <remote/sign/percent.hpp>
+#include <remote/web/web_address.hpp>
 
 namespace penstock {
 namespace {

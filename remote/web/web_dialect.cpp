@@ -2,10 +2,10 @@
 #include <optional>
 
 #include <penstock/base/error.hpp>
-#include <penstock/remote/http/header_values.hpp>
-#include <penstock/remote/http/repeats.hpp>
-#include <penstock/remote/web/web_address.hpp>
-#include <penstock/remote/web/web_dialect.hpp>
+#include <remote/http/header_values.hpp>
+#include <remote/http/repeats.hpp>
+#include <remote/web/web_address.hpp>
+#include <remote/web/web_dialect.hpp>
 
 namespace penstock {
 

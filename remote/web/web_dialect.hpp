@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include <penstock/remote/http/dialect.hpp>
+#include <remote/http/dialect.hpp>
 
 namespace penstock {
 

@@ -5,10 +5,10 @@
 #include <string>
 #include <utility>
 
-#include <penstock/base/caught.hpp>
+#include <base/caught.hpp>
+#include <base/waits/interruption.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/base/waits/interruption.hpp>
-#include <penstock/remote/writes/part_upload.hpp>
+#include <remote/writes/part_upload.hpp>
 
 namespace penstock {
 namespace {

@@ -11,10 +11,10 @@
 #include <string>
 #include <vector>
 
-#include <penstock/base/queue.hpp>
-#include <penstock/base/thread.hpp>
-#include <penstock/formats/places/object_store.hpp>
-#include <penstock/remote/writes/part_store.hpp>
+#include <base/queue.hpp>
+#include <base/thread.hpp>
+#include <formats/places/object_store.hpp>
+#include <remote/writes/part_store.hpp>
 
 namespace penstock {
 

@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <tuple>
 
+#include <order/serving_field.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/loader/node/block_entries.hpp>
-#include <penstock/loader/plan/serving_field.hpp>
+#include <storage/disk_cache/block_entries.hpp>
 
 namespace penstock {
 namespace {

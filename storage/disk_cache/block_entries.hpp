@@ -8,10 +8,10 @@
 #include <stop_token>
 #include <vector>
 
+#include <order/selection.hpp>
+#include <order/windows/window_table.hpp>
+#include <order/windows/windows.hpp>
 #include <penstock/formats/dataset.hpp>
-#include <penstock/loader/plan/selection.hpp>
-#include <penstock/loader/windows/window_table.hpp>
-#include <penstock/loader/windows/windows.hpp>
 #include <penstock/transforms/program/program.hpp>
 
 namespace penstock {

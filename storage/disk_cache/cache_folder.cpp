@@ -11,12 +11,12 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include <penstock/base/caught.hpp>
+#include <base/caught.hpp>
+#include <base/sigbus_guard.hpp>
+#include <formats/io/folder_entries.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/base/sigbus_guard.hpp>
-#include <penstock/formats/io/folder_entries.hpp>
-#include <penstock/loader/node/cache_folder.hpp>
-#include <penstock/loader/node/cache_place.hpp>
+#include <storage/disk_cache/cache_folder.hpp>
+#include <storage/disk_cache/cache_place.hpp>
 
 namespace penstock {
 

@@ -13,8 +13,8 @@
 
 #include <sys/types.h>
 
-#include <penstock/formats/io/descriptor.hpp>
-#include <penstock/loader/node/shared_map.hpp>
+#include <formats/io/descriptor.hpp>
+#include <storage/disk_cache/shared_map.hpp>
 
 namespace penstock {
 

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include <penstock/base/error.hpp>
-#include <penstock/loader/node/cache_place.hpp>
+#include <storage/disk_cache/cache_place.hpp>
 
 namespace penstock {
 namespace {

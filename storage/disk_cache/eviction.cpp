@@ -2,10 +2,10 @@
 #include <cmath>
 #include <set>
 
-#include <penstock/base/caught.hpp>
-#include <penstock/base/sigbus_guard.hpp>
-#include <penstock/formats/io/folder_entries.hpp>
-#include <penstock/loader/node/eviction.hpp>
+#include <base/caught.hpp>
+#include <base/sigbus_guard.hpp>
+#include <formats/io/folder_entries.hpp>
+#include <storage/disk_cache/eviction.hpp>
 
 namespace penstock {
 namespace {
@@ -14,7 +14,8 @@ constexpr std::uint64_t kSweptPart = 128;  // of what is kept, one in so many le
 constexpr std::uint64_t kFewestSwept = 16;
 constexpr std::uint64_t kEventsPart = 32;  // and what is wanted of one in so many may have changed
 constexpr std::uint64_t kFewestEvents = 64;
-constexpr std::uint64_t kProbedBlocks = std::uint64_t{1} << 16;  // blocks by which those wanted last are told from others
+constexpr std::uint64_t kProbedBlocks = std::uint64_t{1}
+                                        << 16;  // blocks by which those wanted last are told from others
 constexpr std::chrono::milliseconds kPlanLooks{500};
 constexpr std::uint64_t kMostAtOnce = std::uint64_t{16} << 20;  // bytes that leave while one caller waits
 

@@ -11,9 +11,9 @@
 #include <tuple>
 #include <vector>
 
-#include <penstock/loader/node/cache_folder.hpp>
-#include <penstock/loader/node/object_table.hpp>
-#include <penstock/loader/node/published_plan.hpp>
+#include <storage/disk_cache/cache_folder.hpp>
+#include <storage/disk_cache/object_table.hpp>
+#include <storage/disk_cache/published_plan.hpp>
 
 namespace penstock {
 

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include <penstock/loader/node/next_use.hpp>
+#include <storage/disk_cache/next_use.hpp>
 
 namespace penstock {
 namespace {

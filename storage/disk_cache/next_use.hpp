@@ -6,13 +6,13 @@
 #include <memory>
 #include <stop_token>
 
+#include <order/plan.hpp>
+#include <order/position.hpp>
+#include <order/selection.hpp>
+#include <order/windows/windows.hpp>
 #include <penstock/formats/dataset.hpp>
-#include <penstock/loader/node/block_entries.hpp>
-#include <penstock/loader/plan/plan.hpp>
-#include <penstock/loader/plan/position.hpp>
-#include <penstock/loader/plan/selection.hpp>
-#include <penstock/loader/windows/windows.hpp>
 #include <penstock/transforms/program/program.hpp>
+#include <storage/disk_cache/block_entries.hpp>
 
 namespace penstock {
 

@@ -10,17 +10,17 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <penstock/base/caught.hpp>
+#include <base/caught.hpp>
+#include <base/error_number.hpp>
+#include <base/sigbus_guard.hpp>
+#include <formats/io/folder_entries.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/base/error_number.hpp>
-#include <penstock/base/sigbus_guard.hpp>
-#include <penstock/formats/io/folder_entries.hpp>
-#include <penstock/loader/node/cache_folder.hpp>
-#include <penstock/loader/node/cache_place.hpp>
-#include <penstock/loader/node/eviction.hpp>
-#include <penstock/loader/node/node_cache.hpp>
-#include <penstock/loader/node/object_table.hpp>
-#include <penstock/loader/node/published_plan.hpp>
+#include <storage/disk_cache/cache_folder.hpp>
+#include <storage/disk_cache/cache_place.hpp>
+#include <storage/disk_cache/eviction.hpp>
+#include <storage/disk_cache/node_cache.hpp>
+#include <storage/disk_cache/object_table.hpp>
+#include <storage/disk_cache/published_plan.hpp>
 
 namespace penstock {
 namespace {

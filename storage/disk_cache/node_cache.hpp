@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include <penstock/loader/node/node_cache_stats.hpp>
+#include <penstock/storage/disk_cache/node_cache_stats.hpp>
 
 namespace penstock {
 

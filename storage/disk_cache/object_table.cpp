@@ -13,14 +13,14 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include <penstock/base/caught.hpp>
+#include <base/caught.hpp>
+#include <base/error_number.hpp>
+#include <base/sigbus_guard.hpp>
+#include <formats/io/crc32c.hpp>
+#include <formats/io/folder_entries.hpp>
+#include <formats/io/hash.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/base/error_number.hpp>
-#include <penstock/base/sigbus_guard.hpp>
-#include <penstock/formats/io/crc32c.hpp>
-#include <penstock/formats/io/folder_entries.hpp>
-#include <penstock/formats/io/hash.hpp>
-#include <penstock/loader/node/object_table.hpp>
+#include <storage/disk_cache/object_table.hpp>
 
 namespace penstock {
 namespace {

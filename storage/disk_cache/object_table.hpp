@@ -12,10 +12,10 @@
 #include <string_view>
 #include <vector>
 
-#include <penstock/formats/io/descriptor.hpp>
-#include <penstock/formats/places/object_store.hpp>
-#include <penstock/loader/node/cache_folder.hpp>
-#include <penstock/loader/node/shared_map.hpp>
+#include <formats/io/descriptor.hpp>
+#include <formats/places/object_store.hpp>
+#include <storage/disk_cache/cache_folder.hpp>
+#include <storage/disk_cache/shared_map.hpp>
 
 namespace penstock {
 

@@ -7,17 +7,17 @@
 #include <utility>
 #include <vector>
 
-#include <penstock/base/caught.hpp>
+#include <base/caught.hpp>
+#include <base/sigbus_guard.hpp>
+#include <base/thread.hpp>
+#include <formats/io/hash.hpp>
+#include <formats/places/object_store.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/base/sigbus_guard.hpp>
-#include <penstock/base/thread.hpp>
-#include <penstock/formats/io/hash.hpp>
-#include <penstock/formats/places/object_store.hpp>
-#include <penstock/loader/node/block_entries.hpp>
-#include <penstock/loader/node/next_use.hpp>
-#include <penstock/loader/node/object_table.hpp>
-#include <penstock/loader/node/planned_cache.hpp>
-#include <penstock/loader/node/published_plan.hpp>
+#include <storage/disk_cache/block_entries.hpp>
+#include <storage/disk_cache/next_use.hpp>
+#include <storage/disk_cache/object_table.hpp>
+#include <storage/disk_cache/planned_cache.hpp>
+#include <storage/disk_cache/published_plan.hpp>
 
 namespace penstock {
 namespace {

@@ -7,14 +7,14 @@
 #include <span>
 #include <string>
 
+#include <order/plan.hpp>
+#include <order/position.hpp>
+#include <order/selection.hpp>
+#include <order/windows/windows.hpp>
 #include <penstock/formats/dataset.hpp>
-#include <penstock/loader/node/node_cache.hpp>
-#include <penstock/loader/plan/plan.hpp>
-#include <penstock/loader/plan/position.hpp>
-#include <penstock/loader/plan/selection.hpp>
-#include <penstock/loader/read/node_cache_use.hpp>
-#include <penstock/loader/windows/windows.hpp>
 #include <penstock/transforms/program/program.hpp>
+#include <storage/disk_cache/node_cache.hpp>
+#include <storage/read/node_cache_use.hpp>
 
 namespace penstock {
 

@@ -14,9 +14,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <base/sigbus_guard.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/base/sigbus_guard.hpp>
-#include <penstock/loader/node/published_plan.hpp>
+#include <storage/disk_cache/published_plan.hpp>
 
 namespace penstock {
 namespace {

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include <penstock/formats/io/descriptor.hpp>
-#include <penstock/loader/node/object_table.hpp>
-#include <penstock/loader/node/shared_map.hpp>
+#include <formats/io/descriptor.hpp>
+#include <storage/disk_cache/object_table.hpp>
+#include <storage/disk_cache/shared_map.hpp>
 
 namespace penstock {
 

@@ -7,9 +7,9 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <base/error_number.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/base/error_number.hpp>
-#include <penstock/loader/node/shared_map.hpp>
+#include <storage/disk_cache/shared_map.hpp>
 
 namespace penstock {
 

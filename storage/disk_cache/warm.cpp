@@ -9,10 +9,10 @@
 #include <utility>
 #include <vector>
 
+#include <formats/places/object_store.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/places/object_store.hpp>
-#include <penstock/loader/node/object_table.hpp>
-#include <penstock/loader/node/warm.hpp>
+#include <storage/disk_cache/object_table.hpp>
+#include <storage/disk_cache/warm.hpp>
 
 namespace penstock {
 namespace {

@@ -5,7 +5,7 @@
 #include <functional>
 
 #include <penstock/formats/dataset.hpp>
-#include <penstock/loader/node/node_cache.hpp>
+#include <storage/disk_cache/node_cache.hpp>
 
 namespace penstock {
 

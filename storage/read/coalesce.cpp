@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <tuple>
 
-#include <penstock/loader/read/coalesce.hpp>
+#include <storage/read/coalesce.hpp>
 
 namespace penstock {
 

@@ -8,10 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include <penstock/base/callback_gate.hpp>
-#include <penstock/base/caught.hpp>
-#include <penstock/loader/read/file_table.hpp>
-#include <penstock/loader/read/read_counters.hpp>
+#include <base/callback_gate.hpp>
+#include <base/caught.hpp>
+#include <storage/read/file_table.hpp>
+#include <storage/read/read_counters.hpp>
 
 namespace penstock {
 

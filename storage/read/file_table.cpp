@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <penstock/loader/read/file_table.hpp>
+#include <storage/read/file_table.hpp>
 
 namespace penstock {
 namespace {

@@ -8,10 +8,10 @@
 #include <mutex>
 #include <string>
 
+#include <base/lru_cache.hpp>
+#include <formats/io/file_identity.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/base/lru_cache.hpp>
 #include <penstock/formats/dataset.hpp>
-#include <penstock/formats/io/file_identity.hpp>
 
 namespace penstock {
 

@@ -6,11 +6,11 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
-#include <penstock/base/processor/streamed_copy.hpp>
-#include <penstock/base/sigbus_guard.hpp>
-#include <penstock/formats/io/crc32c.hpp>
-#include <penstock/loader/read/gather_engine.hpp>
-#include <penstock/loader/read/read_vector.hpp>
+#include <base/processor/streamed_copy.hpp>
+#include <base/sigbus_guard.hpp>
+#include <formats/io/crc32c.hpp>
+#include <storage/read/gather_engine.hpp>
+#include <storage/read/read_vector.hpp>
 
 namespace penstock {
 namespace {

@@ -4,9 +4,9 @@
 #include <memory>
 #include <mutex>
 
-#include <penstock/base/lru_cache.hpp>
-#include <penstock/loader/read/engine_core.hpp>
-#include <penstock/loader/read/read_engine.hpp>
+#include <base/lru_cache.hpp>
+#include <penstock/storage/read/read_engine.hpp>
+#include <storage/read/engine_core.hpp>
 
 namespace penstock {
 

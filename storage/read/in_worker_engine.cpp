@@ -1,6 +1,6 @@
 #include <utility>
 
-#include <penstock/loader/read/in_worker_engine.hpp>
+#include <storage/read/in_worker_engine.hpp>
 
 namespace penstock {
 

@@ -5,8 +5,8 @@
 #include <mutex>
 #include <utility>
 
-#include <penstock/base/caught.hpp>
-#include <penstock/loader/read/pread_engine.hpp>
+#include <base/caught.hpp>
+#include <storage/read/pread_engine.hpp>
 
 namespace penstock {
 namespace {

@@ -4,10 +4,10 @@
 #include <memory>
 #include <vector>
 
-#include <penstock/base/thread.hpp>
-#include <penstock/loader/read/engine_core.hpp>
-#include <penstock/loader/read/read_engine.hpp>
-#include <penstock/loader/read/read_vector.hpp>
+#include <base/thread.hpp>
+#include <penstock/storage/read/read_engine.hpp>
+#include <storage/read/engine_core.hpp>
+#include <storage/read/read_vector.hpp>
 
 namespace penstock {
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <span>
 
-#include <penstock/loader/read/read_engine.hpp>
+#include <penstock/storage/read/read_engine.hpp>
 
 namespace penstock {
 

@@ -1,7 +1,7 @@
 #include <array>
 
 #include <penstock/base/error.hpp>
-#include <penstock/loader/read/read_engine.hpp>
+#include <penstock/storage/read/read_engine.hpp>
 
 namespace penstock {
 namespace {

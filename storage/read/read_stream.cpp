@@ -1,7 +1,7 @@
 #include <utility>
 
 #include <penstock/base/error.hpp>
-#include <penstock/loader/read/read_stream.hpp>
+#include <storage/read/read_stream.hpp>
 
 namespace penstock {
 namespace {

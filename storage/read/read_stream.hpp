@@ -10,7 +10,7 @@
 #include <stop_token>
 #include <vector>
 
-#include <penstock/loader/read/read_engine.hpp>
+#include <penstock/storage/read/read_engine.hpp>
 
 namespace penstock {
 

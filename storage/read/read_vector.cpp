@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cerrno>
 
-#include <penstock/loader/read/read_vector.hpp>
+#include <storage/read/read_vector.hpp>
 
 namespace penstock {
 

@@ -9,8 +9,8 @@
 
 #include <sys/uio.h>
 
-#include <penstock/loader/read/coalesce.hpp>
-#include <penstock/loader/read/read_counters.hpp>
+#include <storage/read/coalesce.hpp>
+#include <storage/read/read_counters.hpp>
 
 namespace penstock {
 

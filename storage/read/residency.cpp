@@ -6,7 +6,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include <penstock/loader/read/residency.hpp>
+#include <storage/read/residency.hpp>
 
 namespace penstock {
 namespace {

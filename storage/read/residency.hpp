@@ -5,7 +5,7 @@
 #include <span>
 #include <string>
 
-#include <penstock/loader/read/file_table.hpp>
+#include <storage/read/file_table.hpp>
 
 namespace penstock {
 

@@ -3,7 +3,7 @@
 #include <sys/mman.h>
 
 #include <penstock/base/error.hpp>
-#include <penstock/loader/read/scratch.hpp>
+#include <storage/read/scratch.hpp>
 
 namespace penstock {
 namespace {

@@ -5,8 +5,8 @@
 #include <filesystem>
 #include <functional>
 
-#include <penstock/formats/io/file_identity.hpp>
-#include <penstock/loader/read/read_engine.hpp>
+#include <formats/io/file_identity.hpp>
+#include <penstock/storage/read/read_engine.hpp>
 
 namespace penstock {
 

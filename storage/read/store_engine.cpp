@@ -9,13 +9,13 @@
 #include <tuple>
 #include <utility>
 
-#include <penstock/base/caught.hpp>
+#include <base/caught.hpp>
+#include <base/thread.hpp>
+#include <formats/places/object_store.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/base/thread.hpp>
-#include <penstock/formats/places/object_store.hpp>
-#include <penstock/loader/read/coalesce.hpp>
-#include <penstock/loader/read/node_cache_use.hpp>
-#include <penstock/loader/read/store_engine.hpp>
+#include <storage/read/coalesce.hpp>
+#include <storage/read/node_cache_use.hpp>
+#include <storage/read/store_engine.hpp>
 
 namespace penstock {
 

@@ -5,9 +5,9 @@
 #include <memory>
 #include <vector>
 
-#include <penstock/base/thread.hpp>
-#include <penstock/loader/read/engine_core.hpp>
-#include <penstock/loader/read/read_engine.hpp>
+#include <base/thread.hpp>
+#include <penstock/storage/read/read_engine.hpp>
+#include <storage/read/engine_core.hpp>
 
 namespace penstock {
 

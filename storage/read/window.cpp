@@ -4,7 +4,7 @@
 #include <utility>
 
 #include <penstock/base/error.hpp>
-#include <penstock/loader/read/window.hpp>
+#include <storage/read/window.hpp>
 
 namespace penstock {
 namespace {

@@ -1,7 +1,7 @@
 // Replaces the io_uring engine in builds without liburing.
 #include <cerrno>
 
-#include <penstock/loader/read/uring/uring_engine.hpp>
+#include <storage/uring/uring_engine.hpp>
 
 namespace penstock {
 

@@ -5,7 +5,7 @@
 
 #include <unistd.h>
 
-#include <penstock/loader/read/uring/uring_reader.hpp>
+#include <storage/uring/uring_reader.hpp>
 
 namespace penstock {
 

@@ -2,8 +2,8 @@
 #include <string>
 #include <utility>
 
-#include <penstock/loader/read/uring/uring_engine.hpp>
-#include <penstock/loader/read/uring/uring_reader.hpp>
+#include <storage/uring/uring_engine.hpp>
+#include <storage/uring/uring_reader.hpp>
 
 namespace penstock {
 namespace {

@@ -5,11 +5,11 @@
 #include <memory>
 #include <vector>
 
-#include <penstock/base/thread.hpp>
-#include <penstock/loader/read/engine_core.hpp>
-#include <penstock/loader/read/read_engine.hpp>
-#include <penstock/loader/read/read_vector.hpp>
-#include <penstock/loader/read/uring/uring_refusal.hpp>
+#include <base/thread.hpp>
+#include <penstock/storage/read/read_engine.hpp>
+#include <storage/read/engine_core.hpp>
+#include <storage/read/read_vector.hpp>
+#include <storage/uring/uring_refusal.hpp>
 
 namespace penstock {
 

@@ -6,7 +6,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include <penstock/loader/read/uring/uring_reader.hpp>
+#include <storage/uring/uring_reader.hpp>
 
 namespace penstock {
 namespace {

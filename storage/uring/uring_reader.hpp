@@ -14,13 +14,13 @@
 #include <unordered_map>
 #include <vector>
 
-#include <penstock/base/caught.hpp>
-#include <penstock/formats/io/descriptor.hpp>
-#include <penstock/loader/read/coalesce.hpp>
-#include <penstock/loader/read/engine_core.hpp>
-#include <penstock/loader/read/read_vector.hpp>
-#include <penstock/loader/read/scratch.hpp>
-#include <penstock/loader/read/uring/uring_ring.hpp>
+#include <base/caught.hpp>
+#include <formats/io/descriptor.hpp>
+#include <storage/read/coalesce.hpp>
+#include <storage/read/engine_core.hpp>
+#include <storage/read/read_vector.hpp>
+#include <storage/read/scratch.hpp>
+#include <storage/uring/uring_ring.hpp>
 
 namespace penstock {
 

@@ -2,7 +2,7 @@
 #include <cerrno>
 
 #include <penstock/base/error.hpp>
-#include <penstock/loader/read/uring/uring_ring.hpp>
+#include <storage/uring/uring_ring.hpp>
 
 namespace penstock {
 

@@ -22,9 +22,9 @@
 #include <tbb/parallel_for.h>
 #include <unistd.h>
 
-#include <penstock/base/arena_pool.hpp>
+#include <base/arena_pool.hpp>
+#include <base/parallel_for.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/base/parallel_for.hpp>
 
 #include "support/host_threads.hpp"
 #include "support/skip.hpp"

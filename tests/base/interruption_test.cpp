@@ -8,9 +8,9 @@
 
 #include <doctest/doctest.h>
 
+#include <base/parallel_for.hpp>
+#include <base/waits/interruption.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/base/parallel_for.hpp>
-#include <penstock/base/waits/interruption.hpp>
 
 using namespace penstock;
 using namespace std::chrono_literals;

@@ -1,15 +1,15 @@
 #include <chrono>
 #include <string>
-#include <thread>
 #include <support/temporary_folder.hpp>
+#include <thread>
 
 #include <doctest/doctest.h>
 
-#include <penstock/base/cores.hpp>
+#include <base/cores.hpp>
+#include <base/machine.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/base/machine.hpp>
-#include <penstock/loader/options.hpp>
-#include <penstock/loader/read/uring/uring_refusal.hpp>
+#include <penstock/loader/options/options.hpp>
+#include <storage/uring/uring_refusal.hpp>
 
 namespace penstock::test::machine_test {
 

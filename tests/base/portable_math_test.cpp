@@ -6,7 +6,7 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/base/numbers/portable_math.hpp>
+#include <base/numbers/portable_math.hpp>
 
 namespace penstock::test::portable_math_test {
 

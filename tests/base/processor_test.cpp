@@ -6,8 +6,8 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/base/error_number.hpp>
-#include <penstock/base/processor/processor.hpp>
+#include <base/error_number.hpp>
+#include <base/processor/processor.hpp>
 
 #include "support/skip.hpp"
 

@@ -17,10 +17,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <base/sigbus_guard.hpp>
+#include <formats/io/file_bytes.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/base/sigbus_guard.hpp>
-#include <penstock/formats/index.hpp>
-#include <penstock/formats/io/file_bytes.hpp>
+#include <penstock/formats/index/index.hpp>
 
 #include "support/temporary_folder.hpp"
 

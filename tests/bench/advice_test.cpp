@@ -5,9 +5,9 @@
 
 #include <doctest/doctest.h>
 
+#include <bench/report/check_report.hpp>
+#include <bench/tryout/check.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/bench/measure/check.hpp>
-#include <penstock/bench/report/check_report.hpp>
 
 #include "support/check_soon.hpp"
 #include "support/throttled_engine.hpp"

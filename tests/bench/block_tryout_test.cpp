@@ -5,10 +5,10 @@
 #include <doctest/doctest.h>
 #include <hdf5.h>
 
-#include <penstock/bench/measure/advice.hpp>
-#include <penstock/bench/tryout/blocks.hpp>
-#include <penstock/formats/hdf5/handle.hpp>
-#include <penstock/loader/prepare.hpp>
+#include <bench/tryout/advice.hpp>
+#include <bench/tryout/blocks.hpp>
+#include <formats/hdf5/handle.hpp>
+#include <loader/prepare.hpp>
 
 #include "support/loading.hpp"
 

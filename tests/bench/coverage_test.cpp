@@ -4,8 +4,8 @@
 
 #include <doctest/doctest.h>
 
+#include <bench/measure/coverage.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/bench/measure/coverage.hpp>
 
 #include "transforms/clouds/some_clouds.hpp"
 

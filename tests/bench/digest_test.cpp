@@ -3,7 +3,7 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/bench/measure/digest.hpp>
+#include <bench/measure/digest.hpp>
 
 namespace penstock::test::digest_test {
 namespace {

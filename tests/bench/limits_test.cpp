@@ -7,12 +7,12 @@
 
 #include <doctest/doctest.h>
 
+#include <bench/measure/mlperf.hpp>
+#include <bench/measure/residency.hpp>
+#include <bench/measure/sweep.hpp>
+#include <bench/report/report.hpp>
+#include <bench/synth/workload.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/bench/measure/mlperf.hpp>
-#include <penstock/bench/measure/residency.hpp>
-#include <penstock/bench/measure/sweep.hpp>
-#include <penstock/bench/report/report.hpp>
-#include <penstock/bench/synth/workload.hpp>
 
 #include "support/check_soon.hpp"
 #include "support/temporary_folder.hpp"

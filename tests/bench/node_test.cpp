@@ -1,7 +1,7 @@
 // Tests what is counted of a machine's cores, disks and networks, on made files of /proc and /sys.
 #include <doctest/doctest.h>
 
-#include <penstock/bench/watch/node.hpp>
+#include <bench/watch/node.hpp>
 
 #include "support/temporary_folder.hpp"
 

@@ -4,10 +4,10 @@
 
 #include <doctest/doctest.h>
 
+#include <bench/tryout/advice.hpp>
+#include <bench/tryout/packed_subset.hpp>
+#include <bench/tryout/packings.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/bench/measure/advice.hpp>
-#include <penstock/bench/tryout/packed_subset.hpp>
-#include <penstock/bench/tryout/packings.hpp>
 
 #include "support/loading.hpp"
 #include "support/picture_files.hpp"

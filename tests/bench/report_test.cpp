@@ -5,10 +5,10 @@
 
 #include <doctest/doctest.h>
 
+#include <bench/measure/units.hpp>
+#include <bench/report/charts.hpp>
+#include <bench/report/report.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/bench/report/charts.hpp>
-#include <penstock/bench/report/report.hpp>
-#include <penstock/bench/report/units.hpp>
 
 namespace penstock::test::report_test {
 

@@ -5,7 +5,7 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/bench/measure/row_view.hpp>
+#include <bench/measure/row_view.hpp>
 
 namespace penstock::test::row_view_test {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/bench/measure/sampling.hpp>
-#include <penstock/transforms/clouds/codecs/packed_cloud.hpp>
+#include <bench/measure/sampling.hpp>
+#include <transforms/clouds/codecs/packed_cloud.hpp>
 
 #include "support/loading.hpp"
 #include "transforms/clouds/some_clouds.hpp"

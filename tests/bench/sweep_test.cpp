@@ -7,13 +7,13 @@
 
 #include <doctest/doctest.h>
 
+#include <bench/measure/ceiling.hpp>
+#include <bench/measure/sweep.hpp>
+#include <bench/report/report.hpp>
+#include <bench/synth/workload.hpp>
+#include <bench/tryout/tune.hpp>
+#include <device/host/host_device.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/bench/measure/ceiling.hpp>
-#include <penstock/bench/measure/sweep.hpp>
-#include <penstock/bench/measure/tune.hpp>
-#include <penstock/bench/report/report.hpp>
-#include <penstock/bench/synth/workload.hpp>
-#include <penstock/device/host/host_device.hpp>
 #include <penstock/loader/loader.hpp>
 
 #include "support/check_soon.hpp"

@@ -10,10 +10,10 @@
 
 #include <doctest/doctest.h>
 
+#include <bench/measure/units.hpp>
+#include <bench/synth/las_writer.hpp>
+#include <bench/synth/workload.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/bench/report/units.hpp>
-#include <penstock/bench/synth/las_writer.hpp>
-#include <penstock/bench/synth/workload.hpp>
 
 #include "support/temporary_folder.hpp"
 

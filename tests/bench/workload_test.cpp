@@ -8,8 +8,8 @@
 
 #include <doctest/doctest.h>
 
+#include <bench/synth/workload.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/bench/synth/workload.hpp>
 #include <penstock/formats/schema.hpp>
 #include <penstock/transforms/codec.hpp>
 

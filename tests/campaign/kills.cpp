@@ -9,8 +9,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <formats/io/hash.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/io/hash.hpp>
 #include <penstock/pack/convert.hpp>
 #include <penstock/staging/stage.hpp>
 

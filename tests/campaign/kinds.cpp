@@ -2,8 +2,8 @@
 
 #include <stdexcept>
 
+#include <formats/io/hash.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/io/hash.hpp>
 #include <penstock/pack/convert.hpp>
 
 #include "campaign/values.hpp"

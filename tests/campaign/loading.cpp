@@ -7,7 +7,7 @@
 #include <utility>
 
 #include <penstock/base/error.hpp>
-#include <penstock/loader/read/uring/uring_refusal.hpp>
+#include <storage/uring/uring_refusal.hpp>
 
 #include "campaign/faults.hpp"
 

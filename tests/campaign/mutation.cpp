@@ -8,8 +8,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <penstock/formats/index/layout.hpp>
-#include <penstock/formats/io/crc32c.hpp>
+#include <formats/index/layout.hpp>
+#include <formats/io/crc32c.hpp>
 
 #include "support/temporary_folder.hpp"
 

@@ -11,10 +11,10 @@
 
 #include <doctest/doctest.h>
 
+#include <device/cuda/cuda.hpp>
+#include <device/cuda/nvjpeg.hpp>
+#include <device/device_memory.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/device/cuda/cuda.hpp>
-#include <penstock/device/cuda/nvjpeg.hpp>
-#include <penstock/device/device_memory.hpp>
 
 #include "fake_cuda.hpp"
 #include "fake_nvjpeg.hpp"

@@ -12,7 +12,7 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/device/device_use.hpp>
+#include <device/device_use.hpp>
 
 #include "fake_cuda_things.hpp"
 

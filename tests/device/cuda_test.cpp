@@ -9,12 +9,12 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <device/cuda/cuda.hpp>
+#include <device/cuda/cufile.hpp>
+#include <device/device_memory.hpp>
+#include <device/device_use.hpp>
+#include <device/host/host_device.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/device/cuda/cuda.hpp>
-#include <penstock/device/cuda/cufile.hpp>
-#include <penstock/device/device_memory.hpp>
-#include <penstock/device/device_use.hpp>
-#include <penstock/device/host/host_device.hpp>
 
 #include "random_resample.hpp"
 #include "support/skip.hpp"

@@ -11,8 +11,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <device/cuda/cufile.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/device/cuda/cufile.hpp>
 
 #include "fake_cufile.hpp"
 #include "support/skip.hpp"

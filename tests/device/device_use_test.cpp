@@ -12,10 +12,10 @@
 
 #include <doctest/doctest.h>
 
+#include <device/device_memory.hpp>
+#include <device/device_use.hpp>
+#include <device/host/host_device.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/device/device_memory.hpp>
-#include <penstock/device/device_use.hpp>
-#include <penstock/device/host/host_device.hpp>
 
 using namespace penstock;
 using namespace std::chrono_literals;

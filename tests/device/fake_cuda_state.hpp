@@ -9,7 +9,7 @@
 #include <set>
 #include <thread>
 
-#include <penstock/device/host/host_queue.hpp>
+#include <device/host/host_queue.hpp>
 
 #include "fake_cuda.hpp"
 

@@ -11,10 +11,10 @@
 
 #include <doctest/doctest.h>
 
+#include <device/cuda/cuda.hpp>
+#include <device/device_memory.hpp>
+#include <device/host/host_device.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/device/cuda/cuda.hpp>
-#include <penstock/device/device_memory.hpp>
-#include <penstock/device/host/host_device.hpp>
 
 #include "fake_cuda.hpp"
 

@@ -16,9 +16,9 @@
 
 #include <cuda_runtime_api.h>
 
+#include <device/cuda/nvjpeg_calls.hpp>
+#include <device/host/host_queue.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/device/cuda/nvjpeg_calls.hpp>
-#include <penstock/device/host/host_queue.hpp>
 #include <penstock/transforms/codec.hpp>
 
 #include "fake_cuda.hpp"

@@ -12,8 +12,8 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/device/cuda/kernels.hpp>
-#include <penstock/device/host/host_device.hpp>
+#include <device/cuda/kernels.hpp>
+#include <device/host/host_device.hpp>
 
 #include "random_resample.hpp"
 

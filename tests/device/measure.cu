@@ -14,11 +14,11 @@
 
 #include <sys/mman.h>
 
+#include <device/cuda/cuda.hpp>
+#include <device/cuda/nvjpeg.hpp>
+#include <device/device_memory.hpp>
+#include <device/device_use.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/device/cuda/cuda.hpp>
-#include <penstock/device/cuda/nvjpeg.hpp>
-#include <penstock/device/device_memory.hpp>
-#include <penstock/device/device_use.hpp>
 
 using namespace penstock;
 

@@ -5,11 +5,11 @@
 
 #include <doctest/doctest.h>
 
+#include <device/cuda/cuda.hpp>
+#include <device/cuda/nvjpeg.hpp>
+#include <device/device_memory.hpp>
+#include <device/host/host_device.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/device/cuda/cuda.hpp>
-#include <penstock/device/cuda/nvjpeg.hpp>
-#include <penstock/device/device_memory.hpp>
-#include <penstock/device/host/host_device.hpp>
 
 #include "jpeg_samples.hpp"
 #include "support/skip.hpp"

@@ -13,9 +13,9 @@
 
 #include <doctest/doctest.h>
 
+#include <device/host/host_device.hpp>
+#include <device/point_team.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/device/host/host_device.hpp>
-#include <penstock/device/point_team.hpp>
 
 using namespace penstock;
 

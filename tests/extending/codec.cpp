@@ -8,7 +8,7 @@
 #include <penstock/base/error.hpp>
 #include <penstock/formats/dataset.hpp>
 #include <penstock/loader/loader.hpp>
-#include <penstock/transforms/extension_of.hpp>
+#include <transforms/extension_of.hpp>
 
 namespace {
 

@@ -15,12 +15,12 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-LAYERS = ("base", "formats", "transforms", "device", "loader", "staging", "pack", "remote")
+LAYERS = ("base", "formats", "transforms", "device", "order", "storage", "record", "loader", "staging", "pack", "remote", "penstock")
 # Title: its program, how many files it may touch, and the sources that a header among them changes.
 RECIPES = {
     "A codec": ("codec", 4, []),
     "A packing": ("packing", 4, []),
-    "A step": ("step", 3, ["transforms/chain/chain.cpp"]),
+    "A step": ("step", 3, ["transforms/chain.cpp"]),
     "A stage": ("stage", 3, []),
 }
 PLACE = re.compile(r"^(?:New file `(?P<new>[^`]+)`|In `(?P<old>[^`]+)`, (?P<how>behind|in place of) `(?P<anchor>[^`]+)`)", re.M)
@@ -56,18 +56,16 @@ def take(tree, block):
 
 def follow(name, most, changed, text, library, compile_with):
     with tempfile.TemporaryDirectory() as folder:
-        tree, include = pathlib.Path(folder) / "tree", pathlib.Path(folder) / "include"
+        tree = pathlib.Path(folder) / "tree"
         for layer in LAYERS:
             shutil.copytree(ROOT / layer, tree / layer)
-        include.mkdir()
-        (include / "penstock").symlink_to(tree)
         touched = sorted({take(tree, block) for block in blocks_of(text)})
         print(f"{name}: {len(touched)} files: {', '.join(touched)}", flush=True)
         assert len(touched) <= most, f"at most {most} may be needed"
         sources = [tree / path for path in [*touched, *changed] if path.endswith(".cpp")]
         program, made = pathlib.Path(folder) / name, pathlib.Path(folder) / f"lib{name}.so"
         own = pathlib.Path(__file__).with_name(name + ".cpp")
-        compiler = [*compile_with, f"-I{include}", f"-Wl,--no-as-needed,-rpath,{pathlib.Path(library).parent}:{folder}"]
+        compiler = [*compile_with, f"-I{tree}", f"-Wl,--no-as-needed,-rpath,{pathlib.Path(library).parent}:{folder}"]
         subprocess.run([*compiler, "-shared", "-fPIC", *map(str, sources), library, "-o", str(made)], check=True)
         subprocess.run([*compiler, str(own), str(made), library, "-o", str(program)], check=True)
         subprocess.run([str(program), folder], check=True)

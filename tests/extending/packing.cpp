@@ -6,8 +6,8 @@
 #include <iostream>
 #include <string>
 
+#include <formats/format.hpp>
 #include <penstock/formats/dataset.hpp>
-#include <penstock/formats/format.hpp>
 #include <penstock/pack/convert.hpp>
 
 namespace fs = std::filesystem;

@@ -11,8 +11,8 @@
 #include <sstream>
 #include <string>
 
+#include <device/host/host_device.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/device/host/host_device.hpp>
 #include <penstock/loader/loader.hpp>
 
 namespace fs = std::filesystem;

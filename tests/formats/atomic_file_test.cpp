@@ -13,12 +13,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <formats/io/atomic_file.hpp>
+#include <formats/io/crc32c.hpp>
+#include <formats/io/hash.hpp>
+#include <formats/packed/dataset_writer.hpp>
+#include <formats/packed/journal.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/io/atomic_file.hpp>
-#include <penstock/formats/io/crc32c.hpp>
-#include <penstock/formats/io/hash.hpp>
-#include <penstock/formats/packed/dataset_writer.hpp>
-#include <penstock/formats/packed/journal.hpp>
 
 #include "support/temporary_folder.hpp"
 

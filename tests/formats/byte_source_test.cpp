@@ -8,8 +8,8 @@
 
 #include <doctest/doctest.h>
 
+#include <formats/places/places.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/places/places.hpp>
 
 #include "support/temporary_folder.hpp"
 

@@ -5,7 +5,7 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/formats/io/crc32c.hpp>
+#include <formats/io/crc32c.hpp>
 
 #include "support/temporary_folder.hpp"
 

@@ -3,9 +3,9 @@
 
 #include <doctest/doctest.h>
 
+#include <formats/labels/emptiness.hpp>
 #include <penstock/base/error.hpp>
 #include <penstock/formats/dataset.hpp>
-#include <penstock/formats/labels/emptiness.hpp>
 
 #include "support/temporary_folder.hpp"
 

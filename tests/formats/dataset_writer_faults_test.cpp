@@ -11,10 +11,10 @@
 #include <doctest/doctest.h>
 #include <unistd.h>
 
+#include <formats/packed/dataset_writer.hpp>
+#include <formats/packed/packed.hpp>
 #include <penstock/base/error.hpp>
 #include <penstock/formats/dataset.hpp>
-#include <penstock/formats/packed/dataset_writer.hpp>
-#include <penstock/formats/packed/packed.hpp>
 
 #include "support/dataset_writing.hpp"
 #include "support/skip.hpp"

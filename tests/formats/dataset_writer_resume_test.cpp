@@ -5,10 +5,10 @@
 
 #include <doctest/doctest.h>
 
+#include <formats/packed/dataset_writer.hpp>
+#include <formats/packed/journal.hpp>
 #include <penstock/base/error.hpp>
 #include <penstock/formats/dataset.hpp>
-#include <penstock/formats/packed/dataset_writer.hpp>
-#include <penstock/formats/packed/journal.hpp>
 
 #include "support/dataset_writing.hpp"
 #include "support/temporary_folder.hpp"

@@ -5,12 +5,12 @@
 
 #include <doctest/doctest.h>
 
+#include <formats/io/crc32c.hpp>
+#include <formats/packed/dataset_writer.hpp>
+#include <formats/packed/journal.hpp>
+#include <formats/packed/packed.hpp>
 #include <penstock/base/error.hpp>
 #include <penstock/formats/dataset.hpp>
-#include <penstock/formats/io/crc32c.hpp>
-#include <penstock/formats/packed/dataset_writer.hpp>
-#include <penstock/formats/packed/journal.hpp>
-#include <penstock/formats/packed/packed.hpp>
 
 #include "support/dataset_writing.hpp"
 #include "support/temporary_folder.hpp"

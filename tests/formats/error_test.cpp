@@ -5,8 +5,8 @@
 
 #include <doctest/doctest.h>
 
+#include <base/handled_error.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/base/handled_error.hpp>
 
 namespace penstock::test::error_test {
 

@@ -7,11 +7,11 @@
 
 #include <doctest/doctest.h>
 
+#include <formats/filters/filters.hpp>
+#include <formats/filters/widen.hpp>
+#include <formats/io/crc32c.hpp>
 #include <penstock/base/error.hpp>
 #include <penstock/formats/dataset.hpp>
-#include <penstock/formats/filters/filters.hpp>
-#include <penstock/formats/filters/widen.hpp>
-#include <penstock/formats/io/crc32c.hpp>
 
 #include "support/temporary_folder.hpp"
 

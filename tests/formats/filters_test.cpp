@@ -7,9 +7,9 @@
 #include <doctest/doctest.h>
 #include <libdeflate.h>
 
+#include <formats/filters/declared_size.hpp>
+#include <formats/filters/filters.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/filters/declared_size.hpp>
-#include <penstock/formats/filters/filters.hpp>
 
 namespace penstock::test::filters_test {
 

@@ -8,11 +8,11 @@
 
 #include <doctest/doctest.h>
 
+#include <formats/format.hpp>
+#include <formats/io/folder_entries.hpp>
+#include <formats/packed/commit.hpp>
+#include <formats/packed/parts.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/format.hpp>
-#include <penstock/formats/io/folder_entries.hpp>
-#include <penstock/formats/packed/commit.hpp>
-#include <penstock/formats/packed/parts.hpp>
 
 #include "support/refused_memory.hpp"
 #include "support/temporary_folder.hpp"

@@ -4,10 +4,10 @@
 #include <doctest/doctest.h>
 #include <unistd.h>
 
+#include <formats/folder/folder.hpp>
+#include <formats/folder/folder_names.hpp>
 #include <penstock/base/error.hpp>
 #include <penstock/formats/dataset.hpp>
-#include <penstock/formats/folder/folder.hpp>
-#include <penstock/formats/folder/folder_names.hpp>
 
 #include "support/temporary_folder.hpp"
 

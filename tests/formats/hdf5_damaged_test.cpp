@@ -9,8 +9,8 @@
 #include <doctest/doctest.h>
 #include <hdf5.h>
 
-#include <penstock/formats/hdf5/handle.hpp>
-#include <penstock/formats/hdf5/hdf5.hpp>
+#include <formats/hdf5/handle.hpp>
+#include <formats/hdf5/hdf5.hpp>
 
 #include "support/hdf5_files.hpp"
 #include "support/random_samples.hpp"

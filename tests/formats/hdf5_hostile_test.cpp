@@ -7,9 +7,9 @@
 #include <doctest/doctest.h>
 #include <libdeflate.h>
 
-#include <penstock/formats/filters/zstd.hpp>
-#include <penstock/formats/hdf5/checksum.hpp>
-#include <penstock/formats/hdf5/hdf5.hpp>
+#include <formats/filters/zstd.hpp>
+#include <formats/hdf5/checksum.hpp>
+#include <formats/hdf5/hdf5.hpp>
 
 #include "support/read_in_child.hpp"
 #include "support/temporary_folder.hpp"

@@ -10,9 +10,9 @@
 #include <doctest/doctest.h>
 #include <hdf5.h>
 
+#include <formats/hdf5/handle.hpp>
+#include <formats/hdf5/hdf5.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/hdf5/handle.hpp>
-#include <penstock/formats/hdf5/hdf5.hpp>
 
 #include "support/field_bytes.hpp"
 #include "support/hdf5_files.hpp"

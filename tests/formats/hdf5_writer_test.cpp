@@ -10,8 +10,8 @@
 #include <doctest/doctest.h>
 #include <unistd.h>
 
+#include <formats/hdf5/hdf5.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/hdf5/hdf5.hpp>
 
 #include "support/field_bytes.hpp"
 #include "support/file_size_limit.hpp"

@@ -7,11 +7,11 @@
 #include <doctest/doctest.h>
 #include <sys/resource.h>
 
+#include <formats/io/path_inside.hpp>
+#include <formats/packed/shard_sum.hpp>
 #include <penstock/base/error.hpp>
 #include <penstock/formats/dataset.hpp>
-#include <penstock/formats/index.hpp>
-#include <penstock/formats/io/path_inside.hpp>
-#include <penstock/formats/packed/shard_sum.hpp>
+#include <penstock/formats/index/index.hpp>
 
 #include "support/resigned.hpp"
 #include "support/temporary_folder.hpp"

@@ -8,7 +8,7 @@
 #include <doctest/doctest.h>
 
 #include <penstock/base/error.hpp>
-#include <penstock/formats/index.hpp>
+#include <penstock/formats/index/index.hpp>
 
 #include "support/temporary_folder.hpp"
 

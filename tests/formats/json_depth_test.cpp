@@ -2,9 +2,9 @@
 
 #include <doctest/doctest.h>
 
+#include <formats/packed/manifest.hpp>
+#include <formats/text/json_depth.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/packed/manifest.hpp>
-#include <penstock/formats/text/json_depth.hpp>
 
 namespace penstock::test::json_depth_test {
 

@@ -7,9 +7,9 @@
 
 #include <doctest/doctest.h>
 
+#include <formats/format.hpp>
+#include <formats/text/json_document.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/format.hpp>
-#include <penstock/formats/text/json_document.hpp>
 
 #include "support/refused_memory.hpp"
 #include "support/temporary_folder.hpp"

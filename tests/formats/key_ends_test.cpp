@@ -4,8 +4,8 @@
 
 #include <doctest/doctest.h>
 
+#include <formats/folder/key_ends.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/folder/key_ends.hpp>
 
 namespace penstock::test::key_ends_test {
 

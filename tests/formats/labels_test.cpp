@@ -4,8 +4,8 @@
 
 #include <doctest/doctest.h>
 
+#include <formats/labels/labels.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/labels/labels.hpp>
 
 #include "support/temporary_folder.hpp"
 

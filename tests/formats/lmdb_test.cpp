@@ -9,8 +9,8 @@
 #include <doctest/doctest.h>
 #include <lmdb.h>
 
+#include <formats/lmdb/lmdb.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/lmdb/lmdb.hpp>
 
 #include "support/field_bytes.hpp"
 #include "support/kind_of_failure.hpp"

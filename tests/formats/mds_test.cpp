@@ -7,11 +7,11 @@
 
 #include <doctest/doctest.h>
 
+#include <formats/filters/zstd.hpp>
+#include <formats/io/crc32c.hpp>
+#include <formats/mds/mds.hpp>
+#include <formats/text/numpy_text.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/filters/zstd.hpp>
-#include <penstock/formats/io/crc32c.hpp>
-#include <penstock/formats/mds/mds.hpp>
-#include <penstock/formats/text/numpy_text.hpp>
 
 #include "support/field_bytes.hpp"
 #include "support/random_samples.hpp"

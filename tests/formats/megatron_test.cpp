@@ -6,8 +6,8 @@
 
 #include <doctest/doctest.h>
 
+#include <formats/megatron/megatron.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/megatron/megatron.hpp>
 
 #include "support/survive.hpp"
 #include "support/temporary_folder.hpp"

@@ -8,11 +8,11 @@
 
 #include <doctest/doctest.h>
 
+#include <formats/index/row_limit.hpp>
+#include <formats/npy/npy.hpp>
+#include <formats/text/numpy_text.hpp>
+#include <formats/zip/zip.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/index/row_limit.hpp>
-#include <penstock/formats/npy/npy.hpp>
-#include <penstock/formats/text/numpy_text.hpp>
-#include <penstock/formats/zip/zip.hpp>
 
 #include "support/expected_files.hpp"
 #include "support/field_bytes.hpp"

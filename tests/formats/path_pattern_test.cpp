@@ -2,8 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <formats/io/path_pattern.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/io/path_pattern.hpp>
 
 namespace penstock::test::path_pattern_test {
 namespace {

@@ -8,16 +8,16 @@
 
 #include <doctest/doctest.h>
 
+#include <formats/format.hpp>
+#include <formats/io/path_pattern.hpp>
+#include <formats/packed/combined_index.hpp>
+#include <formats/packed/packed.hpp>
+#include <formats/places/address.hpp>
+#include <formats/places/places.hpp>
+#include <formats/places/seen_places.hpp>
+#include <formats/places/store_destination.hpp>
 #include <penstock/base/error.hpp>
 #include <penstock/formats/dataset.hpp>
-#include <penstock/formats/format.hpp>
-#include <penstock/formats/io/path_pattern.hpp>
-#include <penstock/formats/packed/combined_index.hpp>
-#include <penstock/formats/packed/packed.hpp>
-#include <penstock/formats/places/address.hpp>
-#include <penstock/formats/places/places.hpp>
-#include <penstock/formats/places/seen_places.hpp>
-#include <penstock/formats/places/store_destination.hpp>
 
 #include "support/dataset_writing.hpp"
 #include "support/folder_store.hpp"

@@ -5,12 +5,12 @@
 
 #include <doctest/doctest.h>
 
+#include <formats/format.hpp>
+#include <formats/io/crc32c.hpp>
+#include <formats/packed/dataset_writer.hpp>
 #include <penstock/base/error.hpp>
 #include <penstock/formats/dataset.hpp>
-#include <penstock/formats/format.hpp>
-#include <penstock/formats/index.hpp>
-#include <penstock/formats/io/crc32c.hpp>
-#include <penstock/formats/packed/dataset_writer.hpp>
+#include <penstock/formats/index/index.hpp>
 
 #include "support/temporary_folder.hpp"
 

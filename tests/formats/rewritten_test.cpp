@@ -3,9 +3,9 @@
 
 #include <doctest/doctest.h>
 
+#include <formats/index/difference.hpp>
+#include <formats/index/rewritten.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/index/difference.hpp>
-#include <penstock/formats/index/rewritten.hpp>
 
 #include "support/temporary_folder.hpp"
 

@@ -3,8 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include <formats/index/shared_rows.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/index/shared_rows.hpp>
 
 using namespace penstock;
 

@@ -8,11 +8,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <formats/folder/folder.hpp>
+#include <formats/io/ownership.hpp>
+#include <formats/sidecar/sidecar.hpp>
 #include <penstock/base/error.hpp>
 #include <penstock/formats/dataset.hpp>
-#include <penstock/formats/folder/folder.hpp>
-#include <penstock/formats/index/sidecar.hpp>
-#include <penstock/formats/io/ownership.hpp>
 
 #include "support/processes.hpp"
 #include "support/skip.hpp"

@@ -11,15 +11,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <formats/folder/folder.hpp>
+#include <formats/format.hpp>
+#include <formats/index/shard_pins.hpp>
+#include <formats/io/crc32c.hpp>
+#include <formats/io/file_identity.hpp>
+#include <formats/sidecar/sidecar.hpp>
+#include <formats/tar/tar.hpp>
 #include <penstock/base/error.hpp>
 #include <penstock/formats/dataset.hpp>
-#include <penstock/formats/folder/folder.hpp>
-#include <penstock/formats/format.hpp>
-#include <penstock/formats/index/shard_pins.hpp>
-#include <penstock/formats/index/sidecar.hpp>
-#include <penstock/formats/io/crc32c.hpp>
-#include <penstock/formats/io/file_identity.hpp>
-#include <penstock/formats/tar/tar.hpp>
 
 #include "support/processes.hpp"
 #include "support/temporary_folder.hpp"

@@ -9,9 +9,9 @@
 
 #include <doctest/doctest.h>
 
+#include <formats/places/object_store.hpp>
+#include <formats/places/places.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/places/object_store.hpp>
-#include <penstock/formats/places/places.hpp>
 
 using namespace penstock;
 

@@ -10,11 +10,11 @@
 
 #include <doctest/doctest.h>
 
+#include <formats/tar/header.hpp>
+#include <formats/tar/members.hpp>
+#include <formats/tar/pax.hpp>
+#include <formats/tar/tar.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/tar/header.hpp>
-#include <penstock/formats/tar/members.hpp>
-#include <penstock/formats/tar/pax.hpp>
-#include <penstock/formats/tar/tar.hpp>
 
 #include "support/skip.hpp"
 #include "support/temporary_folder.hpp"

@@ -9,11 +9,11 @@
 #include <doctest/doctest.h>
 #include <sys/resource.h>
 
+#include <formats/io/crc32c.hpp>
+#include <formats/tar/names.hpp>
+#include <formats/tar/tar.hpp>
+#include <formats/tar/writer.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/io/crc32c.hpp>
-#include <penstock/formats/tar/names.hpp>
-#include <penstock/formats/tar/tar.hpp>
-#include <penstock/formats/tar/writer.hpp>
 
 #include "support/temporary_folder.hpp"
 

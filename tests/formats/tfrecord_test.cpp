@@ -8,12 +8,12 @@
 
 #include <doctest/doctest.h>
 
+#include <formats/io/crc32c.hpp>
+#include <formats/text/numpy_text.hpp>
+#include <formats/tfrecord/example.hpp>
+#include <formats/tfrecord/frames.hpp>
+#include <formats/tfrecord/tfrecord.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/io/crc32c.hpp>
-#include <penstock/formats/text/numpy_text.hpp>
-#include <penstock/formats/tfrecord/example.hpp>
-#include <penstock/formats/tfrecord/frames.hpp>
-#include <penstock/formats/tfrecord/tfrecord.hpp>
 
 #include "support/expected_files.hpp"
 #include "support/field_bytes.hpp"

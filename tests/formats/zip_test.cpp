@@ -9,11 +9,11 @@
 #include <doctest/doctest.h>
 #include <libdeflate.h>
 
+#include <formats/filters/zstd.hpp>
+#include <formats/io/crc32c.hpp>
+#include <formats/zip/entries.hpp>
+#include <formats/zip/zip.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/filters/zstd.hpp>
-#include <penstock/formats/io/crc32c.hpp>
-#include <penstock/formats/zip/entries.hpp>
-#include <penstock/formats/zip/zip.hpp>
 
 #include "support/expected_files.hpp"
 #include "support/field_bytes.hpp"

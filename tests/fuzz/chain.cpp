@@ -1,4 +1,4 @@
-#include <penstock/transforms/chain/chain.hpp>
+#include <penstock/transforms/chain.hpp>
 
 #include "fuzz/targets.hpp"
 

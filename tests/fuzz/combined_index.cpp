@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include <penstock/formats/io/crc32c.hpp>
-#include <penstock/formats/packed/combined_index.hpp>
+#include <formats/io/crc32c.hpp>
+#include <formats/packed/combined_index.hpp>
 
 #include "fuzz/targets.hpp"
 

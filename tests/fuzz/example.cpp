@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include <penstock/formats/tfrecord/example.hpp>
+#include <formats/tfrecord/example.hpp>
 
 #include "fuzz/targets.hpp"
 

@@ -6,8 +6,8 @@
 #include <libdeflate.h>
 #include <lmdb.h>
 
-#include <penstock/formats/io/crc32c.hpp>
-#include <penstock/formats/tfrecord/frames.hpp>
+#include <formats/io/crc32c.hpp>
+#include <formats/tfrecord/frames.hpp>
 
 #include "fuzz/seeds.hpp"
 #include "support/encoded.hpp"

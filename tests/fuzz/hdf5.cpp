@@ -1,7 +1,7 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include <penstock/formats/hdf5/hdf5.hpp>
+#include <formats/hdf5/hdf5.hpp>
 
 #include "fuzz/targets.hpp"
 

@@ -5,7 +5,7 @@
 
 #include <hdf5.h>
 
-#include <penstock/formats/hdf5/handle.hpp>
+#include <formats/hdf5/handle.hpp>
 
 #include "fuzz/seeds.hpp"
 

@@ -1,10 +1,10 @@
 #include <cstring>
 #include <vector>
 
+#include <formats/index/layout.hpp>
+#include <formats/io/crc32c.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/index.hpp>
-#include <penstock/formats/index/layout.hpp>
-#include <penstock/formats/io/crc32c.hpp>
+#include <penstock/formats/index/index.hpp>
 
 #include "fuzz/targets.hpp"
 

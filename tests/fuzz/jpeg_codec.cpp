@@ -1,7 +1,7 @@
 #include <penstock/base/error.hpp>
-#include <penstock/transforms/image/jpeg/baseline_decoder.hpp>
-#include <penstock/transforms/image/jpeg/jpeg.hpp>
-#include <penstock/transforms/image/jpeg/recoder.hpp>
+#include <penstock/transforms/recode/jpeg_recoder.hpp>
+#include <transforms/image/jpeg/baseline_decoder.hpp>
+#include <transforms/image/jpeg/jpeg.hpp>
 
 #include "fuzz/targets.hpp"
 #include "support/libjpeg_pixels.hpp"

@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <vector>
 
-#include <penstock/transforms/image/jpt/encoder.hpp>
-#include <penstock/transforms/image/jpt/extents.hpp>
-#include <penstock/transforms/image/jpt/jpt.hpp>
+#include <transforms/image/jpt/encoder.hpp>
+#include <transforms/image/jpt/extents.hpp>
+#include <transforms/image/jpt/jpt.hpp>
 
 #include "fuzz/targets.hpp"
 

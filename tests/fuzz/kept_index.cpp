@@ -3,12 +3,12 @@
 #include <string>
 #include <vector>
 
+#include <formats/index/index_folder.hpp>
+#include <formats/places/seen_places.hpp>
+#include <formats/sidecar/sidecar.hpp>
+#include <formats/sidecar/stored_index.hpp>
+#include <formats/tar/tar.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/index/index_folder.hpp>
-#include <penstock/formats/index/sidecar.hpp>
-#include <penstock/formats/index/stored_index.hpp>
-#include <penstock/formats/places/seen_places.hpp>
-#include <penstock/formats/tar/tar.hpp>
 
 #include "fuzz/targets.hpp"
 #include "support/folder_store.hpp"

@@ -1,7 +1,7 @@
 #include <array>
 
+#include <formats/labels/labels.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/labels/labels.hpp>
 
 #include "fuzz/targets.hpp"
 

@@ -1,4 +1,4 @@
-#include <penstock/formats/lmdb/lmdb.hpp>
+#include <formats/lmdb/lmdb.hpp>
 
 #include "fuzz/targets.hpp"
 

@@ -1,7 +1,7 @@
-#include <penstock/formats/io/crc32c.hpp>
-#include <penstock/formats/packed/dataset_writer.hpp>
-#include <penstock/formats/packed/manifest.hpp>
-#include <penstock/formats/packed/packed.hpp>
+#include <formats/io/crc32c.hpp>
+#include <formats/packed/dataset_writer.hpp>
+#include <formats/packed/manifest.hpp>
+#include <formats/packed/packed.hpp>
 
 #include "fuzz/targets.hpp"
 

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include <penstock/formats/mds/mds.hpp>
+#include <formats/mds/mds.hpp>
 
 #include "fuzz/targets.hpp"
 

@@ -1,4 +1,4 @@
-#include <penstock/formats/megatron/megatron.hpp>
+#include <formats/megatron/megatron.hpp>
 
 #include "fuzz/targets.hpp"
 

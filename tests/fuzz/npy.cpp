@@ -1,4 +1,4 @@
-#include <penstock/formats/npy/npy.hpp>
+#include <formats/npy/npy.hpp>
 
 #include "fuzz/targets.hpp"
 

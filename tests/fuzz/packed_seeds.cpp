@@ -2,10 +2,10 @@
 #include <string>
 #include <vector>
 
-#include <penstock/formats/format.hpp>
-#include <penstock/formats/io/crc32c.hpp>
-#include <penstock/formats/packed/combined_index.hpp>
-#include <penstock/formats/packed/manifest.hpp>
+#include <formats/format.hpp>
+#include <formats/io/crc32c.hpp>
+#include <formats/packed/combined_index.hpp>
+#include <formats/packed/manifest.hpp>
 
 #include "fuzz/seeds.hpp"
 #include "support/encoded.hpp"

@@ -1,4 +1,4 @@
-#include <penstock/formats/io/path_pattern.hpp>
+#include <formats/io/path_pattern.hpp>
 
 #include "fuzz/targets.hpp"
 

@@ -3,8 +3,8 @@
 #include <fstream>
 #include <vector>
 
+#include <formats/sidecar/sidecar.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/index/sidecar.hpp>
 
 #include "fuzz/targets.hpp"
 

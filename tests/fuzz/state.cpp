@@ -1,4 +1,4 @@
-#include <penstock/loader/plan/state.hpp>
+#include <penstock/order/state.hpp>
 
 #include "fuzz/targets.hpp"
 

@@ -1,4 +1,4 @@
-#include <penstock/formats/tar/tar.hpp>
+#include <formats/tar/tar.hpp>
 
 #include "fuzz/targets.hpp"
 

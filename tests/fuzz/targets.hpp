@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
+#include <formats/format.hpp>
 #include <penstock/formats/dataset.hpp>
-#include <penstock/formats/format.hpp>
-#include <penstock/formats/index.hpp>
+#include <penstock/formats/index/index.hpp>
 
 #include "fuzz/target.hpp"
 

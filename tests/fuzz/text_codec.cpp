@@ -2,7 +2,7 @@
 #include <vector>
 
 #include <penstock/base/error.hpp>
-#include <penstock/transforms/values/numbers.hpp>
+#include <transforms/values/numbers.hpp>
 
 #include "fuzz/targets.hpp"
 

@@ -1,4 +1,4 @@
-#include <penstock/formats/tfrecord/tfrecord.hpp>
+#include <formats/tfrecord/tfrecord.hpp>
 
 #include "fuzz/targets.hpp"
 

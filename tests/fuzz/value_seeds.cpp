@@ -1,7 +1,7 @@
 #include <string>
 #include <vector>
 
-#include <penstock/transforms/image/jpt/encoder.hpp>
+#include <transforms/image/jpt/encoder.hpp>
 
 #include "fuzz/seeds.hpp"
 #include "support/encoded.hpp"

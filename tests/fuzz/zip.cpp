@@ -1,4 +1,4 @@
-#include <penstock/formats/zip/zip.hpp>
+#include <formats/zip/zip.hpp>
 
 #include "fuzz/targets.hpp"
 

@@ -4,7 +4,7 @@
 #include <doctest/doctest.h>
 #include <unistd.h>
 
-#include <penstock/bench/synth/workload.hpp>
+#include <bench/synth/workload.hpp>
 
 #include "support/loading.hpp"
 #include "support/skip.hpp"

@@ -16,12 +16,12 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/base/parallel_for.hpp>
-#include <penstock/base/thread.hpp>
-#include <penstock/loader/read/uring/uring_engine.hpp>
+#include <base/parallel_for.hpp>
+#include <base/thread.hpp>
 #include <penstock/pack/writer.hpp>
 #include <penstock/staging/stage.hpp>
-#include <penstock/transforms/decoders.hpp>
+#include <storage/uring/uring_engine.hpp>
+#include <transforms/decoders.hpp>
 
 #include "support/loading.hpp"
 #include "support/refused_memory.hpp"

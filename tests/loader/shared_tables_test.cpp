@@ -14,9 +14,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <penstock/loader/plan/draw_order.hpp>
-#include <penstock/loader/plan/length_table.hpp>
-#include <penstock/loader/windows/window_table.hpp>
+#include <order/draws/draw_order.hpp>
+#include <order/windows/window_table.hpp>
+#include <penstock/order/buckets/length_table.hpp>
 
 #include "support/temporary_place.hpp"
 

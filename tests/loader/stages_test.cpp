@@ -7,8 +7,8 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/loader/batch/queued_stage.hpp>
-#include <penstock/loader/pipeline.hpp>
+#include <loader/batch/queued_stage.hpp>
+#include <loader/pipeline.hpp>
 
 #include "support/device_loading.hpp"
 

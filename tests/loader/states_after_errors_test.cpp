@@ -12,7 +12,7 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/loader/ledger/audit.hpp>
+#include <penstock/record/ledger/audit.hpp>
 
 #include "support/device_loading.hpp"
 #include "support/faulty_engine.hpp"

@@ -5,7 +5,7 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/bench/synth/workload.hpp>
+#include <bench/synth/workload.hpp>
 
 #include "support/loading.hpp"
 #include "support/written_formats.hpp"

@@ -3,7 +3,7 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/loader/plan/plan.hpp>
+#include <order/plan.hpp>
 
 #include "support/loading.hpp"
 

@@ -4,7 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <penstock/base/error.hpp>
-#include <penstock/loader/plan/state.hpp>
+#include <penstock/order/state.hpp>
 
 namespace penstock::test::state_test {
 namespace {

@@ -10,10 +10,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <formats/packed/manifest.hpp>
+#include <formats/packed/parts.hpp>
+#include <formats/packed/skip_report.hpp>
 #include <penstock/formats/packed/join.hpp>
-#include <penstock/formats/packed/manifest.hpp>
-#include <penstock/formats/packed/parts.hpp>
-#include <penstock/formats/packed/skip_report.hpp>
 #include <penstock/pack/verify.hpp>
 
 #include "support/killed_at.hpp"

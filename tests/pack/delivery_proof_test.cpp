@@ -5,8 +5,8 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/pack/delivery_proof.hpp>
-#include <penstock/transforms/clouds/codecs/packed_cloud.hpp>
+#include <pack/delivery_proof.hpp>
+#include <transforms/clouds/codecs/packed_cloud.hpp>
 
 #include "support/encoded.hpp"
 

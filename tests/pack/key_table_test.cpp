@@ -4,7 +4,7 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/pack/key_table.hpp>
+#include <pack/key_table.hpp>
 
 namespace penstock::test::key_table_test {
 

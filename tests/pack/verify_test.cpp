@@ -5,11 +5,11 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/formats/io/crc32c.hpp>
-#include <penstock/formats/packed/manifest.hpp>
-#include <penstock/formats/packed/shard_sum.hpp>
+#include <formats/io/crc32c.hpp>
+#include <formats/packed/manifest.hpp>
+#include <formats/packed/shard_sum.hpp>
 #include <penstock/pack/verify.hpp>
-#include <penstock/transforms/image/jpt/encoder.hpp>
+#include <transforms/image/jpt/encoder.hpp>
 
 #include "support/loading.hpp"
 #include "support/picture_files.hpp"

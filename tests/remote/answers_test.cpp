@@ -10,13 +10,13 @@
 #include <doctest/doctest.h>
 
 #include <penstock/base/error.hpp>
-#include <penstock/remote/azure/azure_listing.hpp>
-#include <penstock/remote/credentials/aws_answers.hpp>
-#include <penstock/remote/credentials/google_token.hpp>
-#include <penstock/remote/s3/bucket_listing.hpp>
-#include <penstock/remote/s3/store_error.hpp>
-#include <penstock/remote/text/listing.hpp>
-#include <penstock/remote/text/xml.hpp>
+#include <remote/azure/azure_listing.hpp>
+#include <remote/credentials/aws_answers.hpp>
+#include <remote/credentials/google_token.hpp>
+#include <remote/s3/bucket_listing.hpp>
+#include <remote/s3/store_error.hpp>
+#include <remote/text/listing.hpp>
+#include <remote/text/xml.hpp>
 
 #include "support/temporary_folder.hpp"
 

@@ -6,10 +6,10 @@
 #include <doctest/doctest.h>
 
 #include <penstock/base/error.hpp>
-#include <penstock/remote/http/header_values.hpp>
-#include <penstock/remote/http/redirect.hpp>
-#include <penstock/remote/http/retry_after.hpp>
-#include <penstock/remote/web/web_address.hpp>
+#include <remote/http/header_values.hpp>
+#include <remote/http/redirect.hpp>
+#include <remote/http/retry_after.hpp>
+#include <remote/web/web_address.hpp>
 
 using namespace penstock;
 

@@ -11,9 +11,9 @@
 
 #include <doctest/doctest.h>
 
+#include <base/thread.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/base/thread.hpp>
-#include <penstock/remote/writes/part_upload.hpp>
+#include <remote/writes/part_upload.hpp>
 
 using namespace penstock;
 

@@ -10,8 +10,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <formats/places/object_store_entry.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/places/object_store_entry.hpp>
 
 using namespace penstock;
 

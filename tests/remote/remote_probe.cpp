@@ -29,9 +29,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <formats/places/object_store.hpp>
+#include <formats/places/seen_places.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/places/object_store.hpp>
-#include <penstock/formats/places/seen_places.hpp>
 
 namespace {
 

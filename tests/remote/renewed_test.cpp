@@ -9,10 +9,10 @@
 
 #include <doctest/doctest.h>
 
+#include <base/thread.hpp>
+#include <base/waits/interruption.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/base/thread.hpp>
-#include <penstock/base/waits/interruption.hpp>
-#include <penstock/remote/credentials/renewed.hpp>
+#include <remote/credentials/renewed.hpp>
 
 #include "support/check_soon.hpp"
 

@@ -7,12 +7,12 @@
 #include <doctest/doctest.h>
 
 #include <penstock/base/error.hpp>
-#include <penstock/remote/azure/azure_address.hpp>
-#include <penstock/remote/credentials/process.hpp>
-#include <penstock/remote/s3/aws_endpoint.hpp>
-#include <penstock/remote/s3/bucket_address.hpp>
-#include <penstock/remote/text/profile_file.hpp>
-#include <penstock/remote/text/times.hpp>
+#include <remote/azure/azure_address.hpp>
+#include <remote/credentials/process.hpp>
+#include <remote/s3/aws_endpoint.hpp>
+#include <remote/s3/bucket_address.hpp>
+#include <remote/text/profile_file.hpp>
+#include <remote/text/times.hpp>
 
 using namespace penstock;
 

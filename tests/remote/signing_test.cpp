@@ -8,11 +8,11 @@
 
 #include <doctest/doctest.h>
 
+#include <base/printable.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/base/printable.hpp>
-#include <penstock/remote/sign/aws_v4.hpp>
-#include <penstock/remote/sign/digest.hpp>
-#include <penstock/remote/sign/percent.hpp>
+#include <remote/sign/aws_v4.hpp>
+#include <remote/sign/digest.hpp>
+#include <remote/sign/percent.hpp>
 
 using namespace penstock;
 

@@ -1,7 +1,8 @@
-// Asks the process's object store what lines of JSON on its standard input say, and answers each with one: for tests in Python
-// that are servers themselves. {"do": "find", "address": ...} gives {"info": ...} or {"info": null}; "list" gives {"entries": [...]},
-// "read" {"hex": ...} or null, "range" (with "offset" and "length") {"hex": ...}, "write" (with "hex" or "bytes", how many; "if_absent";
-// "finish": false destroys the upload in its place) {"info": ...}, "remove" {}. An Error gives {"error": what(), "kind": its kind}.
+// Asks the process's object store what lines of JSON on its standard input say, and answers each with one: for tests in
+// Python that are servers themselves. {"do": "find", "address": ...} gives {"info": ...} or {"info": null}; "list"
+// gives {"entries": [...]}, "read" {"hex": ...} or null, "range" (with "offset" and "length") {"hex": ...}, "write"
+// (with "hex" or "bytes", how many; "if_absent"; "finish": false destroys the upload in its place) {"info": ...},
+// "remove" {}. An Error gives {"error": what(), "kind": its kind}.
 #include <condition_variable>
 #include <cstddef>
 #include <exception>
@@ -13,9 +14,9 @@
 #include <string_view>
 #include <vector>
 
+#include <base/printable.hpp>
+#include <formats/places/object_store.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/base/printable.hpp>
-#include <penstock/formats/places/object_store.hpp>
 
 using nlohmann::json;
 using namespace penstock;

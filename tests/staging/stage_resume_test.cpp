@@ -5,7 +5,7 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/base/thread.hpp>
+#include <base/thread.hpp>
 #include <penstock/staging/stage.hpp>
 
 #include "support/staging.hpp"

@@ -3,9 +3,9 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/formats/index/sidecar.hpp>
-#include <penstock/loader/read/uring/uring_engine.hpp>
+#include <formats/sidecar/sidecar.hpp>
 #include <penstock/staging/stage.hpp>
+#include <storage/uring/uring_engine.hpp>
 
 #include "support/refuse_uring.hpp"
 #include "support/staging.hpp"

@@ -10,7 +10,7 @@
 #include <string>
 
 #include <penstock/base/error.hpp>
-#include <penstock/loader/read/read_engine.hpp>
+#include <penstock/storage/read/read_engine.hpp>
 
 namespace penstock::test {
 

@@ -15,10 +15,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <formats/io/crc32c.hpp>
+#include <formats/packed/dataset_writer.hpp>
+#include <formats/packed/packed.hpp>
 #include <penstock/formats/dataset.hpp>
-#include <penstock/formats/io/crc32c.hpp>
-#include <penstock/formats/packed/dataset_writer.hpp>
-#include <penstock/formats/packed/packed.hpp>
 
 #include "support/temporary_folder.hpp"
 

@@ -9,7 +9,7 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/device/host/host_device.hpp>
+#include <device/host/host_device.hpp>
 
 #include "support/loading.hpp"
 

@@ -11,10 +11,10 @@
 #include <utility>
 #include <vector>
 
-#include <penstock/loader/read/gather_engine.hpp>
-#include <penstock/loader/read/in_worker_engine.hpp>
-#include <penstock/loader/read/pread_engine.hpp>
-#include <penstock/loader/read/uring/uring_engine.hpp>
+#include <storage/read/gather_engine.hpp>
+#include <storage/read/in_worker_engine.hpp>
+#include <storage/read/pread_engine.hpp>
+#include <storage/uring/uring_engine.hpp>
 
 namespace penstock::test {
 

@@ -19,7 +19,7 @@
 #include <vector>
 
 #include <penstock/base/error.hpp>
-#include <penstock/loader/read/read_engine.hpp>
+#include <penstock/storage/read/read_engine.hpp>
 
 namespace penstock::test {
 

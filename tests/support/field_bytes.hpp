@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include <penstock/formats/filters/filters.hpp>
-#include <penstock/formats/index.hpp>
+#include <formats/filters/filters.hpp>
+#include <penstock/formats/index/index.hpp>
 
 namespace penstock::test {
 

@@ -19,10 +19,10 @@
 
 #include <sys/stat.h>
 
-#include <penstock/base/caught.hpp>
+#include <base/caught.hpp>
+#include <base/thread.hpp>
+#include <formats/places/object_store.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/base/thread.hpp>
-#include <penstock/formats/places/object_store.hpp>
 
 namespace penstock::test {
 

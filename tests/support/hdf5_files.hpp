@@ -13,8 +13,8 @@
 #include <doctest/doctest.h>
 #include <hdf5.h>
 
-#include <penstock/formats/hdf5/handle.hpp>
-#include <penstock/formats/hdf5/hdf5.hpp>
+#include <formats/hdf5/handle.hpp>
+#include <formats/hdf5/hdf5.hpp>
 
 #include "support/temporary_folder.hpp"
 

@@ -11,8 +11,8 @@
 
 #include <sys/stat.h>
 
-#include <penstock/formats/places/object_store.hpp>
-#include <penstock/loader/node/node_cache.hpp>
+#include <formats/places/object_store.hpp>
+#include <storage/disk_cache/node_cache.hpp>
 
 namespace penstock::test {
 

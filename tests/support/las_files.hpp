@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include <penstock/transforms/clouds/codecs/las_header.hpp>
+#include <transforms/clouds/codecs/las_header.hpp>
 
 namespace penstock::test {
 

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include <penstock/transforms/clouds/laz/arithmetic_decoder.hpp>
+#include <transforms/clouds/laz/arithmetic_decoder.hpp>
 
 #include "support/las_files.hpp"
 

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include <penstock/transforms/image/jpeg/codecs.hpp>
+#include <transforms/image/jpeg/codecs.hpp>
 
 namespace penstock::test {
 

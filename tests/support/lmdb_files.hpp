@@ -9,7 +9,7 @@
 #include <doctest/doctest.h>
 #include <lmdb.h>
 
-#include <penstock/formats/lmdb/lmdb.hpp>
+#include <formats/lmdb/lmdb.hpp>
 
 namespace penstock::test {
 

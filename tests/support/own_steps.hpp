@@ -10,8 +10,8 @@
 
 #include <penstock/base/error.hpp>
 #include <penstock/transforms/codec.hpp>
-#include <penstock/transforms/image/codecs/image_decoder.hpp>
 #include <penstock/transforms/transform.hpp>
+#include <transforms/image/codecs/image_decoder.hpp>
 
 namespace penstock::test {
 

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include <penstock/formats/io/crc32c.hpp>
+#include <formats/io/crc32c.hpp>
+#include <formats/writer.hpp>
 #include <penstock/formats/schema.hpp>
-#include <penstock/formats/writer.hpp>
 
 namespace penstock::test {
 

@@ -10,8 +10,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <formats/format.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/format.hpp>
 
 #include "support/field_bytes.hpp"
 

@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-#include <penstock/formats/index/layout.hpp>
-#include <penstock/formats/io/crc32c.hpp>
+#include <formats/index/layout.hpp>
+#include <formats/io/crc32c.hpp>
 
 namespace penstock::test {
 

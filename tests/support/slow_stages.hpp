@@ -10,10 +10,10 @@
 #include <utility>
 #include <vector>
 
-#include <penstock/base/queue.hpp>
-#include <penstock/base/thread.hpp>
+#include <base/queue.hpp>
+#include <base/thread.hpp>
 #include <penstock/loader/loader.hpp>
-#include <penstock/loader/read/read_engine.hpp>
+#include <penstock/storage/read/read_engine.hpp>
 #include <penstock/transforms/codec.hpp>
 #include <penstock/transforms/transform.hpp>
 

@@ -8,8 +8,8 @@
 
 #include <doctest/doctest.h>
 
+#include <formats/format.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/format.hpp>
 
 #include "support/field_bytes.hpp"
 #include "support/temporary_folder.hpp"

@@ -8,9 +8,9 @@
 #include <mutex>
 #include <utility>
 
-#include <penstock/base/thread.hpp>
+#include <base/thread.hpp>
 #include <penstock/loader/loader.hpp>
-#include <penstock/loader/read/read_engine.hpp>
+#include <penstock/storage/read/read_engine.hpp>
 
 namespace penstock::test {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include <penstock/formats/format.hpp>
+#include <formats/format.hpp>
 
 namespace penstock::test {
 

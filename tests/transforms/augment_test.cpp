@@ -9,11 +9,11 @@
 #include <doctest/doctest.h>
 
 #include <penstock/base/error.hpp>
-#include <penstock/transforms/image/kernels/color_rows.hpp>
-#include <penstock/transforms/image/kernels/pixel_rows.hpp>
-#include <penstock/transforms/image/passes/color_ops.hpp>
-#include <penstock/transforms/image/passes/placement.hpp>
 #include <penstock/transforms/program/program.hpp>
+#include <transforms/image/kernels/color_rows.hpp>
+#include <transforms/image/kernels/pixel_rows.hpp>
+#include <transforms/image/passes/color_ops.hpp>
+#include <transforms/image/passes/placement.hpp>
 
 #include "support/filled.hpp"
 #include "support/simd_levels.hpp"

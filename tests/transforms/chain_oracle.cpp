@@ -11,8 +11,8 @@
 #include <string>
 
 #include <penstock/base/error.hpp>
-#include <penstock/transforms/image/passes/placement.hpp>
 #include <penstock/transforms/program/program.hpp>
+#include <transforms/image/passes/placement.hpp>
 
 #include "support/filled.hpp"
 

@@ -5,7 +5,7 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/transforms/elements.hpp>
+#include <transforms/elements.hpp>
 
 namespace penstock::test::elements_test {
 namespace {

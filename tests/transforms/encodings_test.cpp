@@ -5,11 +5,11 @@
 
 #include <doctest/doctest.h>
 
+#include <formats/encodings.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/encodings.hpp>
 #include <penstock/transforms/clouds/codecs/cloud.hpp>
-#include <penstock/transforms/extension_of.hpp>
 #include <penstock/transforms/program/program.hpp>
+#include <transforms/extension_of.hpp>
 
 #include "support/filled.hpp"
 

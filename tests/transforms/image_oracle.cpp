@@ -16,7 +16,7 @@
 
 #include <penstock/base/error.hpp>
 #include <penstock/transforms/codec.hpp>
-#include <penstock/transforms/image/kernels/resample.hpp>
+#include <transforms/image/kernels/resample.hpp>
 
 using namespace penstock;
 

@@ -10,10 +10,10 @@
 #include <doctest/doctest.h>
 
 #include <penstock/base/error.hpp>
-#include <penstock/transforms/image/jpeg/jpeg.hpp>
-#include <penstock/transforms/image/jpeg/recoder.hpp>
-#include <penstock/transforms/image/jpt/jpt.hpp>
-#include <penstock/transforms/value_reader.hpp>
+#include <penstock/transforms/recode/jpeg_recoder.hpp>
+#include <transforms/image/jpeg/jpeg.hpp>
+#include <transforms/image/jpt/jpt.hpp>
+#include <transforms/value_reader.hpp>
 
 #include "support/encoded.hpp"
 #include "support/jpeg_files.hpp"

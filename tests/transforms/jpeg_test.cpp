@@ -8,7 +8,7 @@
 #include <jpeglib.h>
 
 #include <penstock/base/error.hpp>
-#include <penstock/transforms/image/jpeg/jpeg.hpp>
+#include <transforms/image/jpeg/jpeg.hpp>
 
 #include "support/jpeg_files.hpp"
 #include "support/test_data.hpp"

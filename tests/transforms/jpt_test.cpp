@@ -8,11 +8,11 @@
 #include <doctest/doctest.h>
 
 #include <penstock/base/error.hpp>
-#include <penstock/transforms/image/jpeg/jpeg.hpp>
-#include <penstock/transforms/image/jpeg/recoder.hpp>
-#include <penstock/transforms/image/jpt/encoder.hpp>
-#include <penstock/transforms/image/jpt/extents.hpp>
-#include <penstock/transforms/image/jpt/jpt.hpp>
+#include <penstock/transforms/recode/jpeg_recoder.hpp>
+#include <transforms/image/jpeg/jpeg.hpp>
+#include <transforms/image/jpt/encoder.hpp>
+#include <transforms/image/jpt/extents.hpp>
+#include <transforms/image/jpt/jpt.hpp>
 
 #include "support/encoded.hpp"
 #include "support/jpeg_files.hpp"

@@ -5,8 +5,8 @@
 #include <doctest/doctest.h>
 
 #include <penstock/base/error.hpp>
-#include <penstock/transforms/values/npy.hpp>
-#include <penstock/transforms/values/raw.hpp>
+#include <transforms/values/npy.hpp>
+#include <transforms/values/raw.hpp>
 
 #include "support/test_data.hpp"
 

@@ -9,8 +9,8 @@
 #include <doctest/doctest.h>
 
 #include <penstock/base/error.hpp>
-#include <penstock/transforms/program/output_program.hpp>
 #include <penstock/transforms/transform.hpp>
+#include <transforms/program/output_program.hpp>
 
 #include "support/filled.hpp"
 

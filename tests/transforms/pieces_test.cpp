@@ -1,7 +1,7 @@
 #include <doctest/doctest.h>
 
 #include <penstock/base/error.hpp>
-#include <penstock/transforms/pieces.hpp>
+#include <transforms/pieces.hpp>
 
 #include "support/parallels.hpp"
 

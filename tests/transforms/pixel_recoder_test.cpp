@@ -3,7 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <penstock/base/error.hpp>
-#include <penstock/transforms/image/codecs/pixel_recoder.hpp>
+#include <penstock/transforms/recode/pixel_recoder.hpp>
 
 namespace penstock::test::pixel_recoder_test {
 

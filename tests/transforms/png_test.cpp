@@ -5,8 +5,8 @@
 #include <libdeflate.h>
 
 #include <penstock/base/error.hpp>
-#include <penstock/transforms/image/codecs/png.hpp>
-#include <penstock/transforms/image/codecs/png_filters.hpp>
+#include <transforms/image/codecs/png.hpp>
+#include <transforms/image/codecs/png_filters.hpp>
 
 #include "support/test_data.hpp"
 

@@ -6,8 +6,8 @@
 #include <doctest/doctest.h>
 
 #include <penstock/base/error.hpp>
-#include <penstock/transforms/image/passes/placement.hpp>
 #include <penstock/transforms/program/program.hpp>
+#include <transforms/image/passes/placement.hpp>
 
 #include "support/filled.hpp"
 

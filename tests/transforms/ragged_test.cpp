@@ -6,7 +6,7 @@
 
 #include <penstock/base/error.hpp>
 #include <penstock/transforms/program/program.hpp>
-#include <penstock/transforms/values/numbers.hpp>
+#include <transforms/values/numbers.hpp>
 
 #include "support/filled.hpp"
 #include "support/own_steps.hpp"

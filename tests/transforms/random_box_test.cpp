@@ -6,7 +6,7 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/transforms/chain/chain.hpp>
+#include <penstock/transforms/chain.hpp>
 #include <penstock/transforms/random.hpp>
 
 namespace penstock::test::random_box_test {

@@ -7,10 +7,10 @@
 
 #include <doctest/doctest.h>
 
+#include <device/host/host_device.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/device/host/host_device.hpp>
-#include <penstock/transforms/image/kernels/resample.hpp>
-#include <penstock/transforms/image/kernels/resample_tables.hpp>
+#include <transforms/image/kernels/resample.hpp>
+#include <transforms/image/kernels/resample_tables.hpp>
 
 namespace penstock::test::resample_tables_test {
 namespace {

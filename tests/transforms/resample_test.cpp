@@ -8,8 +8,8 @@
 #include <doctest/doctest.h>
 
 #include <penstock/base/error.hpp>
-#include <penstock/transforms/image/kernels/pixel_rows.hpp>
-#include <penstock/transforms/image/kernels/resample.hpp>
+#include <transforms/image/kernels/pixel_rows.hpp>
+#include <transforms/image/kernels/resample.hpp>
 
 #include "support/simd_levels.hpp"
 

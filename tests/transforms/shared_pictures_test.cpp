@@ -8,11 +8,11 @@
 #include <doctest/doctest.h>
 
 #include <penstock/base/error.hpp>
-#include <penstock/transforms/image/jpt/encoder.hpp>
-#include <penstock/transforms/image/jpt/format.hpp>
-#include <penstock/transforms/image/jpt/jpt.hpp>
-#include <penstock/transforms/image/kernels/resample.hpp>
-#include <penstock/transforms/image/kernels/resample_axes.hpp>
+#include <transforms/image/jpt/encoder.hpp>
+#include <transforms/image/jpt/format.hpp>
+#include <transforms/image/jpt/jpt.hpp>
+#include <transforms/image/kernels/resample.hpp>
+#include <transforms/image/kernels/resample_axes.hpp>
 
 #include "support/filled.hpp"
 #include "support/jpeg_files.hpp"

@@ -3,7 +3,7 @@
 #include <doctest/doctest.h>
 #include <hwy/targets.h>
 
-#include <penstock/base/processor/processor.hpp>
+#include <base/processor/processor.hpp>
 
 namespace penstock::test::simd_targets_test {
 

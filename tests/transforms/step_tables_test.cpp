@@ -10,8 +10,8 @@
 #include <doctest/doctest.h>
 
 #include <penstock/base/error.hpp>
-#include <penstock/transforms/chain/chain.hpp>
-#include <penstock/transforms/chain/step_table.hpp>
+#include <penstock/transforms/chain.hpp>
+#include <transforms/chain/step_table.hpp>
 
 namespace penstock::test::step_tables_test {
 namespace {

@@ -7,7 +7,7 @@
 
 #include <penstock/base/error.hpp>
 #include <penstock/transforms/codec.hpp>
-#include <penstock/transforms/values/text.hpp>
+#include <transforms/values/text.hpp>
 
 namespace penstock::test::text_test {
 namespace {

@@ -7,7 +7,7 @@
 
 namespace penstock {
 
-struct PixelBuffer;  // penstock/transforms/image/passes/color_ops.hpp
+struct PixelBuffer;  // transforms/image/passes/color_ops.hpp
 
 enum class ColorKind : std::uint8_t {
   brightness,    ///< amount: factor

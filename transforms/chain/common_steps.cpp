@@ -1,5 +1,5 @@
 #include <penstock/transforms/chain/common_steps.hpp>
-#include <penstock/transforms/chain/parameter.hpp>
+#include <transforms/chain/parameter.hpp>
 
 namespace penstock {
 

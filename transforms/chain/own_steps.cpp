@@ -1,7 +1,7 @@
 #include <penstock/transforms/chain/own_steps.hpp>
-#include <penstock/transforms/chain/parameter.hpp>
 #include <penstock/transforms/codec.hpp>
 #include <penstock/transforms/transform.hpp>
+#include <transforms/chain/parameter.hpp>
 
 namespace penstock {
 namespace {

@@ -7,8 +7,8 @@
 #include <type_traits>
 #include <utility>
 
-#include <penstock/transforms/chain/interpolation.hpp>
-#include <penstock/transforms/chain/value_of.hpp>
+#include <penstock/transforms/interpolation.hpp>
+#include <transforms/chain/value_of.hpp>
 
 namespace penstock {
 

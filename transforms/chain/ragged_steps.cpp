@@ -1,5 +1,5 @@
-#include <penstock/transforms/chain/parameter.hpp>
 #include <penstock/transforms/chain/ragged_steps.hpp>
+#include <transforms/chain/parameter.hpp>
 
 namespace penstock {
 

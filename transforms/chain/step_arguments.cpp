@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include <penstock/transforms/chain/step_arguments.hpp>
+#include <transforms/chain/step_arguments.hpp>
 
 namespace penstock {
 

@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include <penstock/base/error.hpp>
-#include <penstock/transforms/chain/step_table.hpp>
+#include <transforms/chain/step_table.hpp>
 
 namespace penstock {
 

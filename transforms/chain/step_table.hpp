@@ -13,12 +13,12 @@
 #include <vector>
 
 #include <penstock/transforms/chain/step.hpp>
-#include <penstock/transforms/chain/step_arguments.hpp>
+#include <transforms/chain/step_arguments.hpp>
 
 namespace penstock {
 
-class PixelStep;  // penstock/transforms/image/steps/pixel_step.hpp
-class PointStep;  // penstock/transforms/clouds/steps/point_step.hpp
+class PixelStep;  // transforms/image/steps/pixel_step.hpp
+class PointStep;  // transforms/clouds/steps/point_step.hpp
 
 /// Where a parameter stands in a step's text.
 enum class Shown : std::uint8_t { always, by_keyword, unless_usual, by_place_unless_usual };

@@ -1,4 +1,4 @@
-#include <penstock/transforms/chain/value_of.hpp>
+#include <transforms/chain/value_of.hpp>
 
 namespace penstock {
 namespace {

@@ -18,9 +18,9 @@
 
 #include <penstock/base/error.hpp>
 #include <penstock/formats/schema.hpp>
-#include <penstock/transforms/chain/step_table.hpp>
 #include <penstock/transforms/chain/step_values.hpp>
 #include <penstock/transforms/geometry.hpp>
+#include <transforms/chain/step_table.hpp>
 
 namespace penstock {
 

@@ -3,11 +3,11 @@
 #include <cmath>
 #include <optional>
 
+#include <base/printable.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/base/printable.hpp>
-#include <penstock/transforms/chain/parameter.hpp>
 #include <penstock/transforms/chain/ragged_steps.hpp>
 #include <penstock/transforms/chain/window.hpp>
+#include <transforms/chain/parameter.hpp>
 
 namespace penstock {
 namespace {

@@ -5,11 +5,11 @@
 #include <vector>
 
 #include <penstock/base/error.hpp>
-#include <penstock/transforms/decoders.hpp>
-#include <penstock/transforms/elements.hpp>
-#include <penstock/transforms/program/compile.hpp>
 #include <penstock/transforms/random.hpp>
-#include <penstock/transforms/values/numbers.hpp>
+#include <transforms/decoders.hpp>
+#include <transforms/elements.hpp>
+#include <transforms/program/compile.hpp>
+#include <transforms/values/numbers.hpp>
 
 namespace penstock {
 namespace {

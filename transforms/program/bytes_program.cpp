@@ -1,7 +1,7 @@
 #include <cstring>
 
 #include <penstock/base/error.hpp>
-#include <penstock/transforms/program/compile.hpp>
+#include <transforms/program/compile.hpp>
 
 namespace penstock {
 namespace {

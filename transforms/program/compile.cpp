@@ -1,11 +1,11 @@
 #include <algorithm>
 
+#include <formats/encodings.hpp>
+#include <formats/field_types.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/encodings.hpp>
-#include <penstock/formats/field_types.hpp>
-#include <penstock/transforms/chain/step_table.hpp>
-#include <penstock/transforms/decoders.hpp>
-#include <penstock/transforms/program/compile.hpp>
+#include <transforms/chain/step_table.hpp>
+#include <transforms/decoders.hpp>
+#include <transforms/program/compile.hpp>
 
 namespace penstock {
 namespace {

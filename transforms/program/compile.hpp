@@ -9,11 +9,11 @@
 #include <vector>
 
 #include <penstock/base/error.hpp>
-#include <penstock/transforms/chain/chain.hpp>
+#include <penstock/transforms/chain.hpp>
 #include <penstock/transforms/clouds/codecs/cloud.hpp>
 #include <penstock/transforms/codec.hpp>
-#include <penstock/transforms/program/output.hpp>
-#include <penstock/transforms/program/output_program.hpp>
+#include <penstock/transforms/output.hpp>
+#include <transforms/program/output_program.hpp>
 
 namespace penstock {
 

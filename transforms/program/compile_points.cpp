@@ -2,10 +2,10 @@
 #include <cmath>
 
 #include <penstock/base/error.hpp>
-#include <penstock/transforms/clouds/codecs/off.hpp>
-#include <penstock/transforms/clouds/steps/point_step.hpp>
-#include <penstock/transforms/program/compile.hpp>
-#include <penstock/transforms/program/points_program.hpp>
+#include <transforms/clouds/codecs/off.hpp>
+#include <transforms/clouds/steps/point_step.hpp>
+#include <transforms/program/compile.hpp>
+#include <transforms/program/points_program.hpp>
 
 namespace penstock {
 namespace {

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include <penstock/base/error.hpp>
-#include <penstock/transforms/decoders.hpp>
-#include <penstock/transforms/elements.hpp>
-#include <penstock/transforms/program/compile.hpp>
+#include <transforms/decoders.hpp>
+#include <transforms/elements.hpp>
+#include <transforms/program/compile.hpp>
 
 namespace penstock {
 namespace {

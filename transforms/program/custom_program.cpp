@@ -1,10 +1,10 @@
 #include <utility>
 
 #include <penstock/base/error.hpp>
-#include <penstock/transforms/decoders.hpp>
-#include <penstock/transforms/program/compile.hpp>
 #include <penstock/transforms/random.hpp>
 #include <penstock/transforms/transform.hpp>
+#include <transforms/decoders.hpp>
+#include <transforms/program/compile.hpp>
 
 namespace penstock {
 namespace {

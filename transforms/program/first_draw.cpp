@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include <penstock/base/error.hpp>
-#include <penstock/transforms/program/points_program.hpp>
+#include <transforms/program/points_program.hpp>
 
 namespace penstock {
 namespace {

@@ -3,11 +3,11 @@
 #include <optional>
 
 #include <penstock/base/error.hpp>
-#include <penstock/transforms/chain/step_table.hpp>
-#include <penstock/transforms/elements.hpp>
-#include <penstock/transforms/image/codecs/channels.hpp>
-#include <penstock/transforms/image/steps/pixel_step.hpp>
-#include <penstock/transforms/program/image_plan.hpp>
+#include <transforms/chain/step_table.hpp>
+#include <transforms/elements.hpp>
+#include <transforms/image/codecs/channels.hpp>
+#include <transforms/image/steps/pixel_step.hpp>
+#include <transforms/program/image_plan.hpp>
 
 namespace penstock {
 namespace {

@@ -5,9 +5,9 @@
 #include <memory>
 #include <vector>
 
-#include <penstock/transforms/image/passes/pass_runner.hpp>
-#include <penstock/transforms/image/steps/pixel_steps.hpp>
-#include <penstock/transforms/program/compile.hpp>
+#include <transforms/image/passes/pass_runner.hpp>
+#include <transforms/image/steps/pixel_steps.hpp>
+#include <transforms/program/compile.hpp>
 
 namespace penstock {
 

@@ -4,16 +4,16 @@
 #include <vector>
 
 #include <penstock/base/error.hpp>
-#include <penstock/transforms/chain/step_table.hpp>
-#include <penstock/transforms/decoders.hpp>
-#include <penstock/transforms/elements.hpp>
-#include <penstock/transforms/image/codecs/channels.hpp>
-#include <penstock/transforms/image/codecs/exif.hpp>
-#include <penstock/transforms/image/jpeg/jpeg.hpp>
-#include <penstock/transforms/image/kernels/shrink.hpp>
-#include <penstock/transforms/image/passes/eraser.hpp>
-#include <penstock/transforms/image/steps/pixel_step.hpp>
-#include <penstock/transforms/program/image_plan.hpp>
+#include <transforms/chain/step_table.hpp>
+#include <transforms/decoders.hpp>
+#include <transforms/elements.hpp>
+#include <transforms/image/codecs/channels.hpp>
+#include <transforms/image/codecs/exif.hpp>
+#include <transforms/image/jpeg/jpeg.hpp>
+#include <transforms/image/kernels/shrink.hpp>
+#include <transforms/image/steps/eraser.hpp>
+#include <transforms/image/steps/pixel_step.hpp>
+#include <transforms/program/image_plan.hpp>
 
 namespace penstock {
 namespace {

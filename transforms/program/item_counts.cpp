@@ -3,7 +3,7 @@
 #include <utility>
 
 #include <penstock/base/error.hpp>
-#include <penstock/transforms/program/compile.hpp>
+#include <transforms/program/compile.hpp>
 
 namespace penstock {
 namespace {

@@ -3,12 +3,12 @@
 #include <cstring>
 #include <string_view>
 
+#include <formats/encodings.hpp>
+#include <formats/field_types.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/encodings.hpp>
-#include <penstock/formats/field_types.hpp>
-#include <penstock/transforms/decoders.hpp>
-#include <penstock/transforms/elements.hpp>
-#include <penstock/transforms/program/compile.hpp>
+#include <transforms/decoders.hpp>
+#include <transforms/elements.hpp>
+#include <transforms/program/compile.hpp>
 
 namespace penstock {
 namespace {

@@ -1,10 +1,10 @@
 #include <cstring>
 
 #include <penstock/base/error.hpp>
-#include <penstock/transforms/decoders.hpp>
-#include <penstock/transforms/elements.hpp>
-#include <penstock/transforms/image/passes/pass_runner.hpp>
-#include <penstock/transforms/program/compile.hpp>
+#include <transforms/decoders.hpp>
+#include <transforms/elements.hpp>
+#include <transforms/image/passes/pass_runner.hpp>
+#include <transforms/program/compile.hpp>
 
 namespace penstock {
 namespace {

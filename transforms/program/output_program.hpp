@@ -12,12 +12,12 @@
 
 #include <penstock/transforms/account.hpp>
 #include <penstock/transforms/codec.hpp>
-#include <penstock/transforms/image/passes/placement.hpp>
-#include <penstock/transforms/program/output.hpp>
+#include <penstock/transforms/output.hpp>
+#include <transforms/image/passes/placement.hpp>
 
 namespace penstock {
 
-struct PointTrace;    // penstock/transforms/program/points_program.hpp
+struct PointTrace;    // transforms/program/points_program.hpp
 class PointsProgram;  // the same
 
 /// Which items of a stored value a row delivers, for what follows it.

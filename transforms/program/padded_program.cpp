@@ -3,9 +3,9 @@
 #include <utility>
 
 #include <penstock/base/error.hpp>
-#include <penstock/transforms/decoders.hpp>
-#include <penstock/transforms/elements.hpp>
-#include <penstock/transforms/program/compile.hpp>
+#include <transforms/decoders.hpp>
+#include <transforms/elements.hpp>
+#include <transforms/program/compile.hpp>
 
 namespace penstock {
 namespace {

@@ -3,11 +3,11 @@
 #include <cstring>
 
 #include <penstock/base/error.hpp>
-#include <penstock/transforms/clouds/steps/point_buffer.hpp>
-#include <penstock/transforms/decoders.hpp>
-#include <penstock/transforms/elements.hpp>
-#include <penstock/transforms/program/compile.hpp>
-#include <penstock/transforms/program/points_program.hpp>
+#include <transforms/clouds/steps/point_buffer.hpp>
+#include <transforms/decoders.hpp>
+#include <transforms/elements.hpp>
+#include <transforms/program/compile.hpp>
+#include <transforms/program/points_program.hpp>
 
 namespace penstock {
 namespace {

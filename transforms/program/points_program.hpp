@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include <penstock/transforms/chain/chain.hpp>
+#include <penstock/transforms/chain.hpp>
 #include <penstock/transforms/clouds/codecs/cloud.hpp>
-#include <penstock/transforms/program/compile.hpp>
-#include <penstock/transforms/program/output_program.hpp>
+#include <transforms/program/compile.hpp>
+#include <transforms/program/output_program.hpp>
 
 namespace penstock {
 

@@ -4,12 +4,12 @@
 #include <optional>
 
 #include <penstock/base/error.hpp>
-#include <penstock/transforms/decoders.hpp>
-#include <penstock/transforms/program/compile.hpp>
-#include <penstock/transforms/program/output_program.hpp>
-#include <penstock/transforms/program/points_program.hpp>
 #include <penstock/transforms/program/program.hpp>
-#include <penstock/transforms/program/windowed.hpp>
+#include <transforms/decoders.hpp>
+#include <transforms/program/compile.hpp>
+#include <transforms/program/output_program.hpp>
+#include <transforms/program/points_program.hpp>
+#include <transforms/program/windowed.hpp>
 
 namespace penstock {
 namespace {

@@ -2,9 +2,9 @@
 #include <memory>
 
 #include <penstock/base/error.hpp>
-#include <penstock/transforms/chain/step_table.hpp>
-#include <penstock/transforms/program/compile.hpp>
-#include <penstock/transforms/program/windowed.hpp>
+#include <transforms/chain/step_table.hpp>
+#include <transforms/program/compile.hpp>
+#include <transforms/program/windowed.hpp>
 
 namespace penstock {
 namespace {

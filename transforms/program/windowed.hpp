@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include <penstock/transforms/chain/chain.hpp>
-#include <penstock/transforms/program/output.hpp>
+#include <penstock/transforms/chain.hpp>
+#include <penstock/transforms/output.hpp>
 
 namespace penstock {
 

@@ -3,15 +3,15 @@
 #include <charconv>
 #include <optional>
 
+#include <formats/io/hash.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/io/hash.hpp>
-#include <penstock/transforms/clouds/codecs/cloud_recoder.hpp>
-#include <penstock/transforms/clouds/codecs/packed_cloud.hpp>
-#include <penstock/transforms/clouds/samplers/point_order.hpp>
-#include <penstock/transforms/clouds/steps/point_buffer.hpp>
-#include <penstock/transforms/clouds/steps/point_step.hpp>
 #include <penstock/transforms/clouds/steps/sample.hpp>
-#include <penstock/transforms/decoders.hpp>
+#include <penstock/transforms/recode/cloud_recoder.hpp>
+#include <transforms/clouds/codecs/packed_cloud.hpp>
+#include <transforms/clouds/samplers/point_order.hpp>
+#include <transforms/clouds/steps/point_buffer.hpp>
+#include <transforms/clouds/steps/point_step.hpp>
+#include <transforms/decoders.hpp>
 
 namespace penstock {
 namespace {

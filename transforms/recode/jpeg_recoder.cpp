@@ -7,13 +7,13 @@
 #include <utility>
 
 #include <penstock/base/error.hpp>
-#include <penstock/transforms/image/codecs/image_decoder.hpp>
-#include <penstock/transforms/image/jpeg/codecs.hpp>
-#include <penstock/transforms/image/jpeg/recoder.hpp>
-#include <penstock/transforms/image/jpt/encoder.hpp>
-#include <penstock/transforms/image/jpt/jpt.hpp>
-#include <penstock/transforms/image/kernels/resample.hpp>
-#include <penstock/transforms/value_reader.hpp>
+#include <penstock/transforms/recode/jpeg_recoder.hpp>
+#include <transforms/image/codecs/image_decoder.hpp>
+#include <transforms/image/jpeg/codecs.hpp>
+#include <transforms/image/jpt/encoder.hpp>
+#include <transforms/image/jpt/jpt.hpp>
+#include <transforms/image/kernels/resample.hpp>
+#include <transforms/value_reader.hpp>
 
 namespace penstock {
 namespace {

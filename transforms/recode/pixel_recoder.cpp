@@ -2,14 +2,14 @@
 #include <charconv>
 
 #include <penstock/base/error.hpp>
-#include <penstock/transforms/decoders.hpp>
-#include <penstock/transforms/image/codecs/channels.hpp>
-#include <penstock/transforms/image/codecs/image_decoder.hpp>
-#include <penstock/transforms/image/codecs/pixel_recoder.hpp>
-#include <penstock/transforms/image/kernels/resample.hpp>
 #include <penstock/transforms/image/steps/center_crop.hpp>
-#include <penstock/transforms/image/steps/pixel_steps.hpp>
 #include <penstock/transforms/image/steps/resize.hpp>
+#include <penstock/transforms/recode/pixel_recoder.hpp>
+#include <transforms/decoders.hpp>
+#include <transforms/image/codecs/channels.hpp>
+#include <transforms/image/codecs/image_decoder.hpp>
+#include <transforms/image/kernels/resample.hpp>
+#include <transforms/image/steps/pixel_steps.hpp>
 
 namespace penstock {
 namespace {

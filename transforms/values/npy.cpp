@@ -2,9 +2,9 @@
 #include <cstring>
 #include <string>
 
+#include <formats/npy/header.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/npy/header.hpp>
-#include <penstock/transforms/values/npy.hpp>
+#include <transforms/values/npy.hpp>
 
 namespace penstock {
 namespace {

@@ -6,12 +6,12 @@
 #include <utility>
 #include <vector>
 
+#include <formats/text/point_table.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/text/point_table.hpp>
-#include <penstock/transforms/decoders.hpp>
-#include <penstock/transforms/elements.hpp>
-#include <penstock/transforms/values/numbers.hpp>
-#include <penstock/transforms/values/text.hpp>
+#include <transforms/decoders.hpp>
+#include <transforms/elements.hpp>
+#include <transforms/values/numbers.hpp>
+#include <transforms/values/text.hpp>
 
 namespace penstock {
 namespace {

@@ -3,7 +3,7 @@
 #include <string>
 
 #include <penstock/base/error.hpp>
-#include <penstock/transforms/values/raw.hpp>
+#include <transforms/values/raw.hpp>
 
 namespace penstock {
 namespace {

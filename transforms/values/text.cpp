@@ -4,7 +4,7 @@
 #include <string>
 
 #include <penstock/base/error.hpp>
-#include <penstock/transforms/values/text.hpp>
+#include <transforms/values/text.hpp>
 
 namespace penstock {
 namespace {

@@ -2,8 +2,8 @@
 #include <string>
 
 #include <penstock/base/error.hpp>
-#include <penstock/transforms/elements.hpp>
-#include <penstock/transforms/values/tokens.hpp>
+#include <transforms/elements.hpp>
+#include <transforms/values/tokens.hpp>
 
 namespace penstock {
 namespace {

@@ -8,8 +8,8 @@
 #include <span>
 #include <vector>
 
-#include <penstock/formats/views/number_table.hpp>
-#include <penstock/formats/views/sample_bits.hpp>
+#include <penstock/formats/lists/number_table.hpp>
+#include <penstock/formats/lists/sample_bits.hpp>
 
 namespace penstock {
 

@@ -6,7 +6,7 @@
 #include <memory>
 #include <string_view>
 
-#include <penstock/formats/views/number_table.hpp>
+#include <penstock/formats/lists/number_table.hpp>
 
 namespace penstock {
 

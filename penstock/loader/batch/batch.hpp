@@ -15,8 +15,8 @@
 
 namespace penstock {
 
-struct BatchRecord;  // penstock/loader/batch/batch_record.hpp
-struct BadSample;    // penstock/loader/time/stats.hpp
+struct BatchRecord;  // loader/batch/batch_record.hpp
+struct BadSample;    // penstock/record/time/stats.hpp
 
 /// Copies share the slab; it is recycled when the last of them is gone. The memory belongs to the loader's pool, which
 /// lives on until then.

@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include <penstock/formats/dataset.hpp>
-#include <penstock/loader/draws.hpp>
+#include <penstock/order/draws/draws.hpp>
 
 namespace penstock {
 

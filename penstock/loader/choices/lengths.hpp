@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include <penstock/formats/dataset.hpp>
-#include <penstock/loader/length_buckets.hpp>
+#include <penstock/order/buckets/length_buckets.hpp>
 
 namespace penstock {
 

@@ -3,7 +3,7 @@
 
 #include <filesystem>
 
-#include <penstock/loader/mixture.hpp>
+#include <penstock/order/mixture/mixture.hpp>
 
 namespace penstock {
 

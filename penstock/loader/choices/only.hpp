@@ -10,7 +10,7 @@
 #include <vector>
 
 #include <penstock/formats/dataset.hpp>
-#include <penstock/formats/views/sample_list.hpp>
+#include <penstock/formats/lists/sample_list.hpp>
 #include <penstock/loader/choices/values.hpp>
 
 namespace penstock {

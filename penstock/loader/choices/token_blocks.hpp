@@ -5,7 +5,7 @@
 #include <functional>
 
 #include <penstock/formats/dataset.hpp>
-#include <penstock/loader/tokens/token_options.hpp>
+#include <penstock/order/tokens/token_options.hpp>
 
 namespace penstock {
 

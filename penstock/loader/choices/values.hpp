@@ -6,9 +6,9 @@
 #include <memory>
 #include <span>
 
+#include <penstock/formats/column.hpp>
 #include <penstock/formats/dataset.hpp>
-#include <penstock/formats/views/number_table.hpp>
-#include <penstock/loader/windows/column.hpp>
+#include <penstock/formats/lists/number_table.hpp>
 
 namespace penstock {
 

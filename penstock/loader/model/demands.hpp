@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include <penstock/loader/time/stats.hpp>
+#include <penstock/record/time/stats.hpp>
 
 namespace penstock {
 

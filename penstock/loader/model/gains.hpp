@@ -7,7 +7,7 @@
 
 #include <penstock/loader/model/demands.hpp>
 #include <penstock/loader/model/simulation.hpp>
-#include <penstock/loader/options.hpp>
+#include <penstock/loader/options/options.hpp>
 
 namespace penstock {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <penstock/loader/model/demands.hpp>
-#include <penstock/loader/options.hpp>
+#include <penstock/loader/options/options.hpp>
 
 namespace penstock {
 

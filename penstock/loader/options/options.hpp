@@ -13,10 +13,10 @@
 
 #include <penstock/device/device.hpp>
 #include <penstock/device/jpeg_decoder.hpp>
-#include <penstock/loader/plan/order_options.hpp>
-#include <penstock/loader/read/read_engine.hpp>
-#include <penstock/loader/value_options.hpp>
-#include <penstock/transforms/chain/chain.hpp>
+#include <penstock/order/order_options.hpp>
+#include <penstock/storage/read/read_engine.hpp>
+#include <penstock/storage/value_options.hpp>
+#include <penstock/transforms/chain.hpp>
 #include <penstock/transforms/mix.hpp>
 
 namespace penstock {

@@ -13,7 +13,7 @@
 
 namespace penstock {
 
-struct Windows;  // penstock/loader/windows/windows.hpp
+struct Windows;  // order/windows/windows.hpp
 
 struct OutputOrigin {
   OutputAccount account;

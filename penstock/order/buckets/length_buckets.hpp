@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include <penstock/loader/plan/length_table.hpp>
+#include <penstock/order/buckets/length_table.hpp>
 
 namespace penstock {
 

@@ -5,8 +5,8 @@
 #include <memory>
 #include <span>
 
-#include <penstock/formats/views/number_table.hpp>
-#include <penstock/formats/views/shared_numbers.hpp>
+#include <penstock/formats/lists/number_table.hpp>
+#include <penstock/formats/lists/shared_numbers.hpp>
 
 namespace penstock {
 

@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include <penstock/formats/views/number_table.hpp>
+#include <penstock/formats/lists/number_table.hpp>
 
 namespace penstock {
 

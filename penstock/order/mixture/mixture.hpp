@@ -8,7 +8,7 @@
 #include <vector>
 
 #include <penstock/formats/dataset.hpp>
-#include <penstock/loader/mixture_options.hpp>
+#include <penstock/order/mixture/mixture_options.hpp>
 
 namespace penstock {
 

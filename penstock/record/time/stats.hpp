@@ -8,12 +8,12 @@
 #include <string>
 #include <vector>
 
-#include <penstock/loader/node/node_cache_stats.hpp>
-#include <penstock/loader/read/read_engine.hpp>
-#include <penstock/loader/time/histogram.hpp>
-#include <penstock/loader/time/levels.hpp>
-#include <penstock/loader/time/read_span.hpp>
-#include <penstock/loader/value_options.hpp>
+#include <penstock/record/time/histogram.hpp>
+#include <penstock/record/time/levels.hpp>
+#include <penstock/record/time/read_span.hpp>
+#include <penstock/storage/disk_cache/node_cache_stats.hpp>
+#include <penstock/storage/read/read_engine.hpp>
+#include <penstock/storage/value_options.hpp>
 
 namespace penstock {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include <penstock/loader/time/stats.hpp>
+#include <penstock/record/time/stats.hpp>
 
 namespace penstock {
 

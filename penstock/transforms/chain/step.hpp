@@ -11,11 +11,11 @@
 
 namespace penstock {
 
-class StepTable;    // penstock/transforms/chain/step_table.hpp
+class StepTable;    // transforms/chain/step_table.hpp
 class Random;       // penstock/transforms/random.hpp
-class PointBuffer;  // penstock/transforms/clouds/steps/point_buffer.hpp: what steps on points change
-class PointRunner;  // penstock/transforms/clouds/steps/point_step.hpp
-struct StepDraw;    // penstock/transforms/image/steps/pixel_step.hpp: where steps on pixels say what they do
+class PointBuffer;  // transforms/clouds/steps/point_buffer.hpp: what steps on points change
+class PointRunner;  // transforms/clouds/steps/point_step.hpp
+struct StepDraw;    // transforms/image/steps/pixel_step.hpp: where steps on pixels say what they do
 struct WindowSpec;  // penstock/transforms/chain/window.hpp
 
 /// What a step is for. A chain has steps of one domain, and of `any`.

@@ -12,14 +12,14 @@
 
 #include <penstock/formats/schema.hpp>
 #include <penstock/transforms/account.hpp>
-#include <penstock/transforms/chain/chain.hpp>
+#include <penstock/transforms/chain.hpp>
 #include <penstock/transforms/codec.hpp>
 #include <penstock/transforms/geometry.hpp>
-#include <penstock/transforms/program/output.hpp>
+#include <penstock/transforms/output.hpp>
 
 namespace penstock {
 
-class Placement;  // penstock/transforms/image/passes/placement.hpp
+class Placement;  // transforms/image/passes/placement.hpp
 
 /// Immutable; shared by all workers.
 class Program {

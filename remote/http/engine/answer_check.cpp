@@ -1,9 +1,9 @@
 #include <array>
 #include <ctime>
 
-#include <penstock/base/printable.hpp>
-#include <penstock/remote/http/engine/answer_check.hpp>
-#include <penstock/remote/http/header_values.hpp>
+#include <base/printable.hpp>
+#include <remote/http/engine/answer_check.hpp>
+#include <remote/http/header_values.hpp>
 
 namespace penstock {
 namespace {

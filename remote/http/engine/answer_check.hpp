@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <string>
 
-#include <penstock/formats/places/object_store.hpp>
-#include <penstock/remote/http/dialect.hpp>
-#include <penstock/remote/http/request.hpp>
+#include <formats/places/object_store.hpp>
+#include <remote/http/dialect.hpp>
+#include <remote/http/request.hpp>
 
 namespace penstock {
 

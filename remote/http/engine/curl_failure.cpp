@@ -1,8 +1,8 @@
 #include <string>
 #include <string_view>
 
-#include <penstock/base/printable.hpp>
-#include <penstock/remote/http/engine/curl_failure.hpp>
+#include <base/printable.hpp>
+#include <remote/http/engine/curl_failure.hpp>
 
 namespace penstock {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <curl/curl.h>
 
-#include <penstock/remote/http/engine/exchange.hpp>
+#include <remote/http/engine/exchange.hpp>
 
 namespace penstock {
 

@@ -6,7 +6,7 @@
 #include <span>
 #include <string>
 
-#include <penstock/remote/http/request.hpp>
+#include <remote/http/request.hpp>
 
 namespace penstock {
 

@@ -2,9 +2,9 @@
 #include <climits>
 #include <new>
 
-#include <penstock/base/caught.hpp>
-#include <penstock/remote/http/engine/loop.hpp>
-#include <penstock/remote/http/redirect.hpp>
+#include <base/caught.hpp>
+#include <remote/http/engine/loop.hpp>
+#include <remote/http/redirect.hpp>
 
 namespace penstock {
 namespace {

@@ -15,13 +15,13 @@
 
 #include <curl/curl.h>
 
-#include <penstock/base/fork_gate.hpp>
-#include <penstock/base/thread.hpp>
-#include <penstock/remote/http/engine/exchange.hpp>
-#include <penstock/remote/http/engine/sockets.hpp>
-#include <penstock/remote/http/engine/transfer.hpp>
-#include <penstock/remote/http/engine/trust.hpp>
-#include <penstock/remote/http/settings.hpp>
+#include <base/fork_gate.hpp>
+#include <base/thread.hpp>
+#include <remote/http/engine/exchange.hpp>
+#include <remote/http/engine/sockets.hpp>
+#include <remote/http/engine/transfer.hpp>
+#include <remote/http/engine/trust.hpp>
+#include <remote/http/settings.hpp>
 
 namespace penstock {
 

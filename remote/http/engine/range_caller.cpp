@@ -1,7 +1,7 @@
 #include <utility>
 
-#include <penstock/base/caught.hpp>
-#include <penstock/remote/http/engine/range_caller.hpp>
+#include <base/caught.hpp>
+#include <remote/http/engine/range_caller.hpp>
 
 namespace penstock {
 namespace {

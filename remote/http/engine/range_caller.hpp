@@ -7,13 +7,13 @@
 #include <memory>
 #include <vector>
 
-#include <penstock/formats/places/object_store.hpp>
-#include <penstock/remote/http/engine/loop.hpp>
-#include <penstock/remote/http/engine/range_read.hpp>
-#include <penstock/remote/http/engine/recent_waits.hpp>
-#include <penstock/remote/http/engine/renewal.hpp>
-#include <penstock/remote/http/engine/store_counters.hpp>
-#include <penstock/remote/http/transport.hpp>
+#include <formats/places/object_store.hpp>
+#include <remote/http/engine/loop.hpp>
+#include <remote/http/engine/range_read.hpp>
+#include <remote/http/engine/recent_waits.hpp>
+#include <remote/http/engine/renewal.hpp>
+#include <remote/http/engine/store_counters.hpp>
+#include <remote/http/transport.hpp>
 
 namespace penstock {
 

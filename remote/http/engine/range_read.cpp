@@ -3,16 +3,16 @@
 #include <cstring>
 #include <utility>
 
-#include <penstock/base/caught.hpp>
+#include <base/caught.hpp>
+#include <base/printable.hpp>
+#include <base/processor/streamed_copy.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/base/printable.hpp>
-#include <penstock/base/processor/streamed_copy.hpp>
-#include <penstock/remote/http/backoff.hpp>
-#include <penstock/remote/http/engine/range_read.hpp>
-#include <penstock/remote/http/header_values.hpp>
-#include <penstock/remote/http/notice.hpp>
-#include <penstock/remote/http/redirect.hpp>
-#include <penstock/remote/http/retry_after.hpp>
+#include <remote/http/backoff.hpp>
+#include <remote/http/engine/range_read.hpp>
+#include <remote/http/header_values.hpp>
+#include <remote/http/notice.hpp>
+#include <remote/http/redirect.hpp>
+#include <remote/http/retry_after.hpp>
 
 namespace penstock {
 namespace {

@@ -8,13 +8,13 @@
 #include <optional>
 #include <string>
 
-#include <penstock/formats/places/object_store.hpp>
-#include <penstock/remote/http/dialect.hpp>
-#include <penstock/remote/http/engine/answer_check.hpp>
-#include <penstock/remote/http/engine/exchange.hpp>
-#include <penstock/remote/http/engine/loop.hpp>
-#include <penstock/remote/http/engine/recent_waits.hpp>
-#include <penstock/remote/http/engine/store_counters.hpp>
+#include <formats/places/object_store.hpp>
+#include <remote/http/dialect.hpp>
+#include <remote/http/engine/answer_check.hpp>
+#include <remote/http/engine/exchange.hpp>
+#include <remote/http/engine/loop.hpp>
+#include <remote/http/engine/recent_waits.hpp>
+#include <remote/http/engine/store_counters.hpp>
 
 namespace penstock {
 

@@ -8,8 +8,8 @@
 #include <mutex>
 #include <string>
 
-#include <penstock/base/thread.hpp>
-#include <penstock/remote/http/dialect.hpp>
+#include <base/thread.hpp>
+#include <remote/http/dialect.hpp>
 
 namespace penstock {
 

@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <utility>
 
-#include <penstock/remote/http/engine/sent.hpp>
-#include <penstock/remote/http/header_values.hpp>
+#include <remote/http/engine/sent.hpp>
+#include <remote/http/header_values.hpp>
 
 namespace penstock {
 

@@ -9,12 +9,12 @@
 #include <mutex>
 #include <string>
 
-#include <penstock/base/caught.hpp>
+#include <base/caught.hpp>
+#include <base/waits/interruption.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/base/waits/interruption.hpp>
-#include <penstock/remote/http/engine/exchange.hpp>
-#include <penstock/remote/http/engine/loop.hpp>
-#include <penstock/remote/http/engine/store_counters.hpp>
+#include <remote/http/engine/exchange.hpp>
+#include <remote/http/engine/loop.hpp>
+#include <remote/http/engine/store_counters.hpp>
 
 namespace penstock {
 

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include <penstock/base/error.hpp>
-#include <penstock/remote/http/engine/sockets.hpp>
+#include <remote/http/engine/sockets.hpp>
 
 namespace penstock {
 namespace {

@@ -5,11 +5,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <penstock/base/caught.hpp>
-#include <penstock/remote/http/engine/curl_failure.hpp>
-#include <penstock/remote/http/engine/transfer.hpp>
-#include <penstock/remote/http/header_values.hpp>
-#include <penstock/remote/http/redirect.hpp>
+#include <base/caught.hpp>
+#include <remote/http/engine/curl_failure.hpp>
+#include <remote/http/engine/transfer.hpp>
+#include <remote/http/header_values.hpp>
+#include <remote/http/redirect.hpp>
 
 namespace penstock {
 namespace {

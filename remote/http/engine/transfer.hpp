@@ -7,10 +7,10 @@
 
 #include <curl/curl.h>
 
-#include <penstock/remote/http/engine/exchange.hpp>
-#include <penstock/remote/http/engine/sockets.hpp>
-#include <penstock/remote/http/engine/trust.hpp>
-#include <penstock/remote/http/settings.hpp>
+#include <remote/http/engine/exchange.hpp>
+#include <remote/http/engine/sockets.hpp>
+#include <remote/http/engine/trust.hpp>
+#include <remote/http/settings.hpp>
 
 namespace penstock {
 

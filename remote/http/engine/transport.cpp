@@ -5,16 +5,16 @@
 
 #include <unistd.h>
 
-#include <penstock/base/caught.hpp>
+#include <base/caught.hpp>
+#include <base/waits/interruption.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/base/waits/interruption.hpp>
-#include <penstock/remote/http/backoff.hpp>
-#include <penstock/remote/http/engine/range_caller.hpp>
-#include <penstock/remote/http/engine/sent.hpp>
-#include <penstock/remote/http/engine/transport_core.hpp>
-#include <penstock/remote/http/notice.hpp>
-#include <penstock/remote/http/redirect.hpp>
-#include <penstock/remote/http/retry_after.hpp>
+#include <remote/http/backoff.hpp>
+#include <remote/http/engine/range_caller.hpp>
+#include <remote/http/engine/sent.hpp>
+#include <remote/http/engine/transport_core.hpp>
+#include <remote/http/notice.hpp>
+#include <remote/http/redirect.hpp>
+#include <remote/http/retry_after.hpp>
 
 namespace penstock {
 namespace {

@@ -1,11 +1,11 @@
 // What Transport consists of.
 #pragma once
 
-#include <penstock/remote/http/engine/loop.hpp>
-#include <penstock/remote/http/engine/renewal.hpp>
-#include <penstock/remote/http/engine/store_counters.hpp>
-#include <penstock/remote/http/settings.hpp>
-#include <penstock/remote/http/transport.hpp>
+#include <remote/http/engine/loop.hpp>
+#include <remote/http/engine/renewal.hpp>
+#include <remote/http/engine/store_counters.hpp>
+#include <remote/http/settings.hpp>
+#include <remote/http/transport.hpp>
 
 namespace penstock {
 

@@ -3,7 +3,7 @@
 
 #include <unistd.h>
 
-#include <penstock/remote/http/engine/trust.hpp>
+#include <remote/http/engine/trust.hpp>
 
 namespace penstock {
 namespace {

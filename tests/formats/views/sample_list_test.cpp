@@ -7,7 +7,7 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/formats/views/sample_list.hpp>
+#include <penstock/formats/lists/sample_list.hpp>
 
 namespace penstock::test::sample_list_test {
 namespace {

@@ -13,9 +13,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <penstock/formats/io/boot_id.hpp>
-#include <penstock/formats/io/hash.hpp>
-#include <penstock/formats/views/shared_numbers.hpp>
+#include <formats/io/boot_id.hpp>
+#include <formats/io/hash.hpp>
+#include <penstock/formats/lists/shared_numbers.hpp>
 
 #include "support/temporary_place.hpp"
 

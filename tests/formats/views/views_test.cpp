@@ -7,8 +7,8 @@
 
 #include <doctest/doctest.h>
 
+#include <formats/views/key_pattern.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/views/key_pattern.hpp>
 #include <penstock/formats/views/views.hpp>
 
 #include "support/temporary_folder.hpp"

@@ -4,8 +4,8 @@
 #include <array>
 #include <string>
 
-#include <penstock/base/printable.hpp>
-#include <penstock/remote/http/header_values.hpp>
+#include <base/printable.hpp>
+#include <remote/http/header_values.hpp>
 
 #include "fuzz/targets.hpp"
 

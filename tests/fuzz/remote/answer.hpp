@@ -1,7 +1,7 @@
 // What the targets of answers share: an answer made of an input, and what may go out to a server.
 #pragma once
 
-#include <penstock/remote/http/request.hpp>
+#include <remote/http/request.hpp>
 
 #include "fuzz/target.hpp"
 

@@ -1,7 +1,7 @@
 #include <string>
 
-#include <penstock/remote/http/header_values.hpp>
-#include <penstock/remote/text/times.hpp>
+#include <remote/http/header_values.hpp>
+#include <remote/text/times.hpp>
 
 #include "fuzz/targets.hpp"
 

@@ -3,12 +3,12 @@
 #include <string>
 #include <vector>
 
+#include <base/printable.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/base/printable.hpp>
-#include <penstock/remote/credentials/aws_answers.hpp>
-#include <penstock/remote/credentials/aws_services.hpp>
-#include <penstock/remote/credentials/google_token.hpp>
-#include <penstock/remote/s3/store_error.hpp>
+#include <remote/credentials/aws_answers.hpp>
+#include <remote/credentials/aws_services.hpp>
+#include <remote/credentials/google_token.hpp>
+#include <remote/s3/store_error.hpp>
 
 #include "fuzz/remote/answer.hpp"
 #include "fuzz/targets.hpp"

@@ -2,9 +2,9 @@
 #include <utility>
 
 #include <penstock/base/error.hpp>
-#include <penstock/remote/azure/azure_listing.hpp>
-#include <penstock/remote/s3/bucket_listing.hpp>
-#include <penstock/remote/text/listing.hpp>
+#include <remote/azure/azure_listing.hpp>
+#include <remote/s3/bucket_listing.hpp>
+#include <remote/text/listing.hpp>
 
 #include "fuzz/targets.hpp"
 

@@ -2,8 +2,8 @@
 #include <vector>
 
 #include <penstock/base/error.hpp>
-#include <penstock/remote/credentials/process.hpp>
-#include <penstock/remote/text/profile_file.hpp>
+#include <remote/credentials/process.hpp>
+#include <remote/text/profile_file.hpp>
 
 #include "fuzz/targets.hpp"
 

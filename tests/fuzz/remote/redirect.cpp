@@ -4,7 +4,7 @@
 
 #include <curl/curl.h>
 
-#include <penstock/remote/http/redirect.hpp>
+#include <remote/http/redirect.hpp>
 
 #include "fuzz/remote/answer.hpp"
 #include "fuzz/targets.hpp"

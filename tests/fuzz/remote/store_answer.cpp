@@ -4,14 +4,14 @@
 #include <vector>
 
 #include <penstock/base/error.hpp>
-#include <penstock/remote/azure/azure_dialect.hpp>
-#include <penstock/remote/gcs/google_service.hpp>
-#include <penstock/remote/http/engine/answer_check.hpp>
-#include <penstock/remote/http/header_values.hpp>
-#include <penstock/remote/http/retry_after.hpp>
-#include <penstock/remote/s3/aws_service.hpp>
-#include <penstock/remote/s3/bucket_dialect.hpp>
-#include <penstock/remote/web/web_dialect.hpp>
+#include <remote/azure/azure_dialect.hpp>
+#include <remote/gcs/google_service.hpp>
+#include <remote/http/engine/answer_check.hpp>
+#include <remote/http/header_values.hpp>
+#include <remote/http/retry_after.hpp>
+#include <remote/s3/aws_service.hpp>
+#include <remote/s3/bucket_dialect.hpp>
+#include <remote/web/web_dialect.hpp>
 
 #include "fuzz/remote/answer.hpp"
 #include "fuzz/targets.hpp"

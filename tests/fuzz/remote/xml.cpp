@@ -1,6 +1,6 @@
 #include <string>
 
-#include <penstock/remote/text/xml.hpp>
+#include <remote/text/xml.hpp>
 
 #include "fuzz/targets.hpp"
 

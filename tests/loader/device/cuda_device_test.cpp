@@ -10,8 +10,8 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/bench/synth/workload.hpp>
-#include <penstock/formats/text/numpy_text.hpp>
+#include <bench/synth/workload.hpp>
+#include <formats/text/numpy_text.hpp>
 
 #include "device/fake_cuda.hpp"
 #include "support/device_loading.hpp"

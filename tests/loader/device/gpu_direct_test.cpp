@@ -14,7 +14,7 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/formats/text/numpy_text.hpp>
+#include <formats/text/numpy_text.hpp>
 
 #include "support/device_loading.hpp"
 #include "support/restless.hpp"

@@ -19,9 +19,9 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/formats/io/crc32c.hpp>
-#include <penstock/formats/packed/dataset_writer.hpp>
-#include <penstock/loader/device/gpu_jpeg.hpp>
+#include <formats/io/crc32c.hpp>
+#include <formats/packed/dataset_writer.hpp>
+#include <loader/device/gpu_jpeg.hpp>
 
 #include "support/device_loading.hpp"
 #include "support/picture_files.hpp"

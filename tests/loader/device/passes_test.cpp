@@ -7,8 +7,8 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/bench/synth/workload.hpp>
-#include <penstock/transforms/clouds/codecs/packed_cloud.hpp>
+#include <bench/synth/workload.hpp>
+#include <transforms/clouds/codecs/packed_cloud.hpp>
 
 #include "support/device_loading.hpp"
 

@@ -9,8 +9,8 @@
 #include <doctest/doctest.h>
 #include <hdf5.h>
 
-#include <penstock/formats/hdf5/handle.hpp>
-#include <penstock/loader/plan/selection.hpp>
+#include <formats/hdf5/handle.hpp>
+#include <order/selection.hpp>
 
 namespace penstock::test::blocks_test {
 namespace {

@@ -8,9 +8,9 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/loader/fetch/value_checks.hpp>
-#include <penstock/loader/read/in_worker_engine.hpp>
-#include <penstock/transforms/clouds/codecs/packed_cloud.hpp>
+#include <loader/fetch/value_checks.hpp>
+#include <storage/read/in_worker_engine.hpp>
+#include <transforms/clouds/codecs/packed_cloud.hpp>
 
 #include "support/loading.hpp"
 #include "support/written_formats.hpp"

@@ -3,10 +3,10 @@
 
 #include <doctest/doctest.h>
 
+#include <loader/batch/row_slots.hpp>
+#include <loader/fetch/fetch.hpp>
+#include <loader/prepare.hpp>
 #include <penstock/base/memory.hpp>
-#include <penstock/loader/batch/row_slots.hpp>
-#include <penstock/loader/fetch/fetch.hpp>
-#include <penstock/loader/prepare.hpp>
 
 #include "support/kind_of_failure.hpp"
 #include "support/loading.hpp"

@@ -10,11 +10,11 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
+#include <loader/fetch/sample_cache.hpp>
+#include <loader/node_memory/meeting.hpp>
+#include <loader/node_memory/node_memory.hpp>
 #include <penstock/base/memory.hpp>
 #include <penstock/formats/views/views.hpp>
-#include <penstock/loader/fetch/sample_cache.hpp>
-#include <penstock/loader/node_memory/meeting.hpp>
-#include <penstock/loader/node_memory/node_memory.hpp>
 
 #include "support/loading.hpp"
 #include "support/members.hpp"

@@ -11,9 +11,9 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
-#include <penstock/formats/io/descriptor.hpp>
-#include <penstock/loader/fetch/value_checks.hpp>
-#include <penstock/loader/prepare.hpp>
+#include <formats/io/descriptor.hpp>
+#include <loader/fetch/value_checks.hpp>
+#include <loader/prepare.hpp>
 
 #include "support/folder_store.hpp"
 #include "support/loading.hpp"

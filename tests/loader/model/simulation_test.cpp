@@ -5,10 +5,10 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/loader/batch/slab_count.hpp>
+#include <loader/batch/slab_count.hpp>
+#include <loader/prepare.hpp>
 #include <penstock/loader/model/gains.hpp>
 #include <penstock/loader/model/simulation.hpp>
-#include <penstock/loader/prepare.hpp>
 
 namespace penstock::test::simulation_test {
 namespace {

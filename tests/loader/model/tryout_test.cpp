@@ -3,9 +3,9 @@
 
 #include <doctest/doctest.h>
 
+#include <loader/model/tryout.hpp>
+#include <loader/prepare.hpp>
 #include <penstock/loader/model/gains.hpp>
-#include <penstock/loader/model/tryout.hpp>
-#include <penstock/loader/prepare.hpp>
 
 #include "support/loading.hpp"
 #include "support/picture_files.hpp"

@@ -4,8 +4,8 @@
 
 #include <doctest/doctest.h>
 
+#include <loader/options/distributed_env.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/loader/plan/distributed_env.hpp>
 
 namespace penstock::test::distributed_env_test {
 namespace {

@@ -12,8 +12,8 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/base/thread.hpp>
-#include <penstock/loader/work/auto_workers.hpp>
+#include <base/thread.hpp>
+#include <loader/work/auto_workers.hpp>
 
 #include "support/loading.hpp"
 #include "support/working_codec.hpp"

@@ -7,7 +7,7 @@
 #include <doctest/doctest.h>
 
 #include <penstock/pack/verify.hpp>
-#include <penstock/transforms/clouds/codecs/packed_cloud.hpp>
+#include <transforms/clouds/codecs/packed_cloud.hpp>
 
 #include "support/loading.hpp"
 #include "support/written_formats.hpp"

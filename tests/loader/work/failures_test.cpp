@@ -3,9 +3,9 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/loader/batch/batch_builder.hpp>
-#include <penstock/loader/batch/reorder_buffer.hpp>
-#include <penstock/loader/work/failures.hpp>
+#include <loader/batch/batch_builder.hpp>
+#include <loader/batch/reorder_buffer.hpp>
+#include <loader/work/failures.hpp>
 
 #include "support/loading.hpp"
 

@@ -5,8 +5,8 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/bench/synth/picture_writer.hpp>
-#include <penstock/loader/work/batch_mixer.hpp>
+#include <bench/synth/picture_writer.hpp>
+#include <loader/work/batch_mixer.hpp>
 
 #include "support/loading.hpp"
 

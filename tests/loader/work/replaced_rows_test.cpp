@@ -7,7 +7,7 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/loader/plan/plan.hpp>
+#include <order/plan.hpp>
 
 #include "support/damaged.hpp"
 

@@ -10,7 +10,7 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/loader/work/row_filler.hpp>
+#include <loader/work/row_filler.hpp>
 
 #include "support/faulty_engine.hpp"
 #include "support/hdf5_files.hpp"

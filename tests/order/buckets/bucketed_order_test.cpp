@@ -10,9 +10,9 @@
 
 #include <doctest/doctest.h>
 
+#include <order/cursor.hpp>
+#include <order/plan.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/loader/plan/cursor.hpp>
-#include <penstock/loader/plan/plan.hpp>
 
 namespace penstock::test::bucketed_order_test {
 namespace {

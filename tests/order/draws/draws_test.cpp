@@ -13,14 +13,14 @@
 
 #include <doctest/doctest.h>
 
+#include <order/cursor.hpp>
+#include <order/draws/draw_order.hpp>
+#include <order/draws/drawn_once.hpp>
+#include <order/draws/part_table.hpp>
+#include <order/permutation/permutation_rounds.hpp>
+#include <order/plan.hpp>
 #include <penstock/base/error.hpp>
 #include <penstock/loader/choices/draws.hpp>
-#include <penstock/loader/plan/cursor.hpp>
-#include <penstock/loader/plan/draw_order.hpp>
-#include <penstock/loader/plan/drawn/drawn_once.hpp>
-#include <penstock/loader/plan/part_table.hpp>
-#include <penstock/loader/plan/permutation_rounds.hpp>
-#include <penstock/loader/plan/plan.hpp>
 
 namespace penstock::test::draws_test {
 namespace {

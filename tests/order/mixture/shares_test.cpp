@@ -7,10 +7,10 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/loader/plan/drawn_shares.hpp>
-#include <penstock/loader/plan/phased_shares.hpp>
-#include <penstock/loader/plan/rank_deal.hpp>
-#include <penstock/loader/plan/shares.hpp>
+#include <order/mixture/drawn_shares.hpp>
+#include <order/mixture/phased_shares.hpp>
+#include <order/mixture/rank_deal.hpp>
+#include <order/mixture/shares.hpp>
 
 namespace penstock::test::shares_test {
 namespace {

@@ -6,7 +6,7 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/loader/plan/permutation.hpp>
+#include <order/permutation/permutation.hpp>
 
 #include "support/simd_levels.hpp"
 

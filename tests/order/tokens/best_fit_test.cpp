@@ -6,7 +6,7 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/loader/tokens/best_fit.hpp>
+#include <order/tokens/best_fit.hpp>
 
 namespace penstock::test::best_fit_test {
 namespace {

@@ -8,8 +8,8 @@
 
 #include <doctest/doctest.h>
 
+#include <base/parallel_for.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/base/parallel_for.hpp>
 #include <penstock/loader/choices/token_blocks.hpp>
 #include <penstock/loader/loader.hpp>
 

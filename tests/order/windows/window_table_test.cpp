@@ -6,7 +6,7 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/loader/windows/window_table.hpp>
+#include <order/windows/window_table.hpp>
 
 namespace penstock::test::window_table_test {
 namespace {

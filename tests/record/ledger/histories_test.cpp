@@ -14,9 +14,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <penstock/loader/ledger/audit.hpp>
-#include <penstock/loader/ledger/writer.hpp>
-#include <penstock/loader/plan/cursor.hpp>
+#include <order/cursor.hpp>
+#include <penstock/record/ledger/audit.hpp>
+#include <record/ledger/writer.hpp>
 
 #include "support/temporary_folder.hpp"
 

@@ -11,9 +11,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <penstock/loader/ledger/audit.hpp>
-#include <penstock/loader/ledger/header.hpp>
-#include <penstock/loader/ledger/record.hpp>
+#include <penstock/record/ledger/audit.hpp>
+#include <record/ledger/header.hpp>
+#include <record/ledger/record.hpp>
 
 #include "support/file_size_limit.hpp"
 #include "support/loading.hpp"

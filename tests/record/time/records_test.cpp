@@ -9,10 +9,10 @@
 #include <doctest/doctest.h>
 
 #include <penstock/loader/loader.hpp>
-#include <penstock/loader/time/histogram.hpp>
-#include <penstock/loader/time/level_log.hpp>
-#include <penstock/loader/time/read_record.hpp>
-#include <penstock/loader/time/worker_record.hpp>
+#include <penstock/record/time/histogram.hpp>
+#include <record/time/level_log.hpp>
+#include <record/time/read_record.hpp>
+#include <record/time/worker_record.hpp>
 
 #include "support/dataset_writing.hpp"
 #include "support/loading.hpp"

@@ -5,9 +5,9 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/loader/fetch/row_task.hpp>
-#include <penstock/loader/fetch/task_queue.hpp>
-#include <penstock/loader/time/stall_attribution.hpp>
+#include <loader/fetch/row_task.hpp>
+#include <loader/fetch/task_queue.hpp>
+#include <record/time/stall_attribution.hpp>
 
 namespace penstock::test::stall_attribution_test {
 

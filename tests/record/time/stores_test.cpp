@@ -9,13 +9,13 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/loader/fetch/block_offer.hpp>
+#include <loader/fetch/block_offer.hpp>
+#include <loader/prepare.hpp>
+#include <order/permutation/sample_order.hpp>
 #include <penstock/loader/loader.hpp>
 #include <penstock/loader/model/gains.hpp>
-#include <penstock/loader/plan/sample_order.hpp>
-#include <penstock/loader/prepare.hpp>
-#include <penstock/loader/time/verdict.hpp>
-#include <penstock/loader/watch/rates.hpp>
+#include <penstock/record/time/verdict.hpp>
+#include <record/time/rates.hpp>
 
 namespace penstock::test::stores_test {
 namespace {

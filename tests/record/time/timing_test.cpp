@@ -10,8 +10,8 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/bench/synth/workload.hpp>
-#include <penstock/loader/pipeline.hpp>
+#include <bench/synth/workload.hpp>
+#include <loader/pipeline.hpp>
 
 #include "support/check_soon.hpp"
 #include "support/device_loading.hpp"

@@ -12,7 +12,7 @@
 
 #include <penstock/base/error.hpp>
 #include <penstock/loader/loader.hpp>
-#include <penstock/loader/time/stage_clock.hpp>
+#include <record/time/stage_clock.hpp>
 
 #include "support/check_soon.hpp"
 #include "support/engines.hpp"

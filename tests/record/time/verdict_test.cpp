@@ -8,9 +8,9 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/loader/batch/batch_stage.hpp>
+#include <loader/batch/batch_stage.hpp>
 #include <penstock/loader/loader.hpp>
-#include <penstock/loader/time/verdict.hpp>
+#include <penstock/record/time/verdict.hpp>
 
 #include "support/device_loading.hpp"
 #include "support/loading.hpp"

@@ -15,11 +15,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <formats/io/ownership.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/io/ownership.hpp>
 #include <penstock/loader/loader.hpp>
-#include <penstock/loader/watch/live_page.hpp>
-#include <penstock/loader/watch/publisher.hpp>
+#include <record/watch/live_page.hpp>
+#include <record/watch/publisher.hpp>
 
 #include "support/loading.hpp"
 #include "support/processes.hpp"

@@ -7,7 +7,7 @@
 #include <doctest/doctest.h>
 
 #include <penstock/base/error.hpp>
-#include <penstock/loader/watch/openmetrics.hpp>
+#include <record/watch/openmetrics.hpp>
 
 namespace penstock::test::openmetrics_test {
 namespace {

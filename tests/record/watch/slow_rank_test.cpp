@@ -4,7 +4,7 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/loader/watch/slow_rank.hpp>
+#include <record/watch/slow_rank.hpp>
 
 namespace penstock::test::slow_rank_test {
 

@@ -13,12 +13,12 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/formats/views/number_table.hpp>
-#include <penstock/loader/draws.hpp>
-#include <penstock/loader/node/next_use.hpp>
-#include <penstock/loader/node/planned_cache.hpp>
-#include <penstock/loader/node/published_plan.hpp>
-#include <penstock/loader/prepare.hpp>
+#include <loader/prepare.hpp>
+#include <penstock/formats/lists/number_table.hpp>
+#include <penstock/order/draws/draws.hpp>
+#include <storage/disk_cache/next_use.hpp>
+#include <storage/disk_cache/planned_cache.hpp>
+#include <storage/disk_cache/published_plan.hpp>
 
 namespace penstock::test::next_uses_test {
 namespace {

@@ -21,12 +21,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <base/thread.hpp>
+#include <formats/places/object_store.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/base/thread.hpp>
-#include <penstock/formats/places/object_store.hpp>
-#include <penstock/loader/node/node_cache.hpp>
-#include <penstock/loader/node/object_table.hpp>
-#include <penstock/loader/node/published_plan.hpp>
+#include <storage/disk_cache/node_cache.hpp>
+#include <storage/disk_cache/object_table.hpp>
+#include <storage/disk_cache/published_plan.hpp>
 
 namespace penstock::test::node_cache_test {
 namespace {

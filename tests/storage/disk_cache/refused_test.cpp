@@ -18,10 +18,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <formats/places/object_store.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/places/object_store.hpp>
-#include <penstock/loader/node/node_cache.hpp>
-#include <penstock/loader/node/published_plan.hpp>
+#include <storage/disk_cache/node_cache.hpp>
+#include <storage/disk_cache/published_plan.hpp>
 
 using namespace penstock;
 using namespace penstock::test;

@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include <penstock/formats/dataset.hpp>
-#include <penstock/loader/read/read_engine.hpp>
-#include <penstock/loader/read/residency.hpp>
+#include <penstock/storage/read/read_engine.hpp>
+#include <storage/read/residency.hpp>
 
 #include "support/skip.hpp"
 

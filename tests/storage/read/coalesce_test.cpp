@@ -4,7 +4,7 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/loader/read/coalesce.hpp>
+#include <storage/read/coalesce.hpp>
 
 namespace penstock::test::coalesce_test {
 namespace {

@@ -10,7 +10,7 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/formats/io/crc32c.hpp>
+#include <formats/io/crc32c.hpp>
 
 namespace penstock::test::read_engine_test {
 namespace {

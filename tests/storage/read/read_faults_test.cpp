@@ -20,8 +20,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <penstock/base/sigbus_guard.hpp>
-#include <penstock/loader/read/residency.hpp>
+#include <base/sigbus_guard.hpp>
+#include <storage/read/residency.hpp>
 
 #include "support/skip.hpp"
 

@@ -7,9 +7,9 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-#include <penstock/loader/read/read_engine.hpp>
-#include <penstock/loader/read/uring/uring_engine.hpp>
 #include <penstock/pack/verify.hpp>
+#include <penstock/storage/read/read_engine.hpp>
+#include <storage/uring/uring_engine.hpp>
 
 #include "support/loading.hpp"
 #include "support/written_formats.hpp"

@@ -15,9 +15,9 @@
 #include <doctest/doctest.h>
 
 #include <penstock/formats/dataset.hpp>
-#include <penstock/loader/read/node_cache_use.hpp>
-#include <penstock/loader/read/read_engine.hpp>
-#include <penstock/loader/read/store_engine.hpp>
+#include <penstock/storage/read/read_engine.hpp>
+#include <storage/read/node_cache_use.hpp>
+#include <storage/read/store_engine.hpp>
 
 namespace penstock::test::store_engine_test {
 namespace {

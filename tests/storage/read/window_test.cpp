@@ -13,7 +13,7 @@
 #include <doctest/doctest.h>
 
 #include <penstock/base/error.hpp>
-#include <penstock/loader/read/window.hpp>
+#include <storage/read/window.hpp>
 
 #include "support/kind_of_failure.hpp"
 

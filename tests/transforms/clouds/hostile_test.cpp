@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include <penstock/transforms/clouds/codecs/packed_cloud.hpp>
 #include <penstock/transforms/program/program.hpp>
+#include <transforms/clouds/codecs/packed_cloud.hpp>
 
 #include "support/clouds.hpp"
 #include "support/filled.hpp"

@@ -4,8 +4,8 @@
 #include <limits>
 #include <sstream>
 
-#include <penstock/transforms/clouds/codecs/las.hpp>
-#include <penstock/transforms/clouds/codecs/las_header.hpp>
+#include <transforms/clouds/codecs/las.hpp>
+#include <transforms/clouds/codecs/las_header.hpp>
 
 #include "support/clouds.hpp"
 #include "support/expected_files.hpp"

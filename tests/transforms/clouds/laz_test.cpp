@@ -5,9 +5,9 @@
 #include <limits>
 #include <sstream>
 
-#include <penstock/transforms/clouds/codecs/las.hpp>
-#include <penstock/transforms/clouds/laz/arithmetic_decoder.hpp>
-#include <penstock/transforms/clouds/laz/laz.hpp>
+#include <transforms/clouds/codecs/las.hpp>
+#include <transforms/clouds/laz/arithmetic_decoder.hpp>
+#include <transforms/clouds/laz/laz.hpp>
 
 #include "support/clouds.hpp"
 #include "support/expected_files.hpp"

@@ -3,7 +3,7 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/transforms/clouds/codecs/off.hpp>
+#include <transforms/clouds/codecs/off.hpp>
 
 #include "support/cloud_values.hpp"
 #include "support/test_data.hpp"

@@ -7,7 +7,7 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/transforms/clouds/codecs/pcd.hpp>
+#include <transforms/clouds/codecs/pcd.hpp>
 
 #include "support/cloud_values.hpp"
 #include "support/test_data.hpp"

@@ -6,7 +6,7 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/transforms/clouds/codecs/ply.hpp>
+#include <transforms/clouds/codecs/ply.hpp>
 
 #include "support/cloud_values.hpp"
 #include "support/test_data.hpp"

@@ -8,8 +8,8 @@
 #include <doctest/doctest.h>
 
 #include <penstock/base/error.hpp>
-#include <penstock/transforms/clouds/samplers/hilbert.hpp>
-#include <penstock/transforms/clouds/samplers/point_order.hpp>
+#include <transforms/clouds/samplers/hilbert.hpp>
+#include <transforms/clouds/samplers/point_order.hpp>
 
 #include "transforms/clouds/some_clouds.hpp"
 

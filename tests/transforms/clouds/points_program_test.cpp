@@ -10,8 +10,8 @@
 #include <doctest/doctest.h>
 
 #include <penstock/base/error.hpp>
-#include <penstock/transforms/clouds/codecs/packed_cloud.hpp>
 #include <penstock/transforms/program/program.hpp>
+#include <transforms/clouds/codecs/packed_cloud.hpp>
 
 #include "support/filled.hpp"
 

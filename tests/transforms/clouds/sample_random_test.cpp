@@ -6,7 +6,7 @@
 #include <doctest/doctest.h>
 
 #include <penstock/base/error.hpp>
-#include <penstock/transforms/clouds/samplers/random.hpp>
+#include <transforms/clouds/samplers/random.hpp>
 
 namespace penstock::test::sample_random_test {
 namespace {

@@ -6,7 +6,7 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/transforms/clouds/samplers/voxel.hpp>
+#include <transforms/clouds/samplers/voxel.hpp>
 
 #include "transforms/clouds/some_clouds.hpp"
 

@@ -1,7 +1,7 @@
 // Large clouds that several threads decode.
 #include <doctest/doctest.h>
 
-#include <penstock/transforms/clouds/laz/laz.hpp>
+#include <transforms/clouds/laz/laz.hpp>
 
 #include "support/clouds.hpp"
 #include "support/laz_files.hpp"

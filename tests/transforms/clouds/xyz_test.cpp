@@ -4,7 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <penstock/formats/schema.hpp>
-#include <penstock/transforms/clouds/codecs/xyz.hpp>
+#include <transforms/clouds/codecs/xyz.hpp>
 
 #include "support/cloud_values.hpp"
 #include "support/test_data.hpp"

@@ -6,7 +6,7 @@
 #include <doctest/doctest.h>
 
 #include <penstock/base/error.hpp>
-#include <penstock/transforms/image/jpeg/baseline_decoder.hpp>
+#include <transforms/image/jpeg/baseline_decoder.hpp>
 
 #include "support/jpeg_files.hpp"
 #include "support/libjpeg_pixels.hpp"

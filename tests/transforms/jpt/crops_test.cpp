@@ -12,9 +12,9 @@
 #include <doctest/doctest.h>
 
 #include <penstock/base/error.hpp>
-#include <penstock/transforms/image/jpeg/jpeg.hpp>
-#include <penstock/transforms/image/jpt/encoder.hpp>
-#include <penstock/transforms/image/jpt/jpt.hpp>
+#include <transforms/image/jpeg/jpeg.hpp>
+#include <transforms/image/jpt/encoder.hpp>
+#include <transforms/image/jpt/jpt.hpp>
 
 #include "support/libjpeg_pixels.hpp"
 #include "support/simd_levels.hpp"

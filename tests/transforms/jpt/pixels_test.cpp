@@ -7,10 +7,10 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/transforms/image/dct/blocks.hpp>
-#include <penstock/transforms/image/dct/idct.hpp>
-#include <penstock/transforms/image/dct/idct_reduced.hpp>
-#include <penstock/transforms/image/dct/sample_rows.hpp>
+#include <transforms/image/dct/blocks.hpp>
+#include <transforms/image/dct/idct.hpp>
+#include <transforms/image/dct/idct_reduced.hpp>
+#include <transforms/image/dct/sample_rows.hpp>
 
 #include "support/simd_levels.hpp"
 

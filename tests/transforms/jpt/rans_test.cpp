@@ -6,7 +6,7 @@
 #include <doctest/doctest.h>
 
 #include <penstock/base/error.hpp>
-#include <penstock/transforms/image/jpt/rans.hpp>
+#include <transforms/image/jpt/rans.hpp>
 
 #include "support/simd_levels.hpp"
 

@@ -1,6 +1,6 @@
 #include <penstock/base/error.hpp>
 #include <penstock/transforms/clouds/codecs/cloud.hpp>
-#include <penstock/transforms/decoders.hpp>
+#include <transforms/decoders.hpp>
 
 namespace penstock {
 namespace {

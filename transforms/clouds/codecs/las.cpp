@@ -2,9 +2,9 @@
 #include <string>
 
 #include <penstock/base/error.hpp>
-#include <penstock/transforms/clouds/codecs/las.hpp>
-#include <penstock/transforms/clouds/codecs/las_header.hpp>
-#include <penstock/transforms/clouds/codecs/las_points.hpp>
+#include <transforms/clouds/codecs/las.hpp>
+#include <transforms/clouds/codecs/las_header.hpp>
+#include <transforms/clouds/codecs/las_points.hpp>
 
 namespace penstock {
 namespace {

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include <penstock/base/error.hpp>
-#include <penstock/transforms/clouds/codecs/las_attributes.hpp>
+#include <transforms/clouds/codecs/las_attributes.hpp>
 
 namespace penstock {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include <penstock/base/error.hpp>
-#include <penstock/transforms/clouds/codecs/las_header.hpp>
+#include <transforms/clouds/codecs/las_header.hpp>
 
 namespace penstock {
 namespace {

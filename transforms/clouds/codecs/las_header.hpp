@@ -15,7 +15,7 @@
 #include <vector>
 
 #include <penstock/transforms/clouds/codecs/cloud.hpp>
-#include <penstock/transforms/clouds/codecs/las_attributes.hpp>
+#include <transforms/clouds/codecs/las_attributes.hpp>
 
 namespace penstock {
 

@@ -2,7 +2,7 @@
 #include <type_traits>
 
 #include <penstock/base/error.hpp>
-#include <penstock/transforms/clouds/codecs/las_points.hpp>
+#include <transforms/clouds/codecs/las_points.hpp>
 
 namespace penstock {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <span>
 
-#include <penstock/transforms/clouds/codecs/las_header.hpp>
+#include <transforms/clouds/codecs/las_header.hpp>
 
 namespace penstock {
 

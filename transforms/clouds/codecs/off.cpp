@@ -4,9 +4,9 @@
 #include <string>
 
 #include <penstock/base/error.hpp>
-#include <penstock/transforms/clouds/codecs/off.hpp>
-#include <penstock/transforms/clouds/codecs/table.hpp>
-#include <penstock/transforms/clouds/codecs/text_numbers.hpp>
+#include <transforms/clouds/codecs/off.hpp>
+#include <transforms/clouds/codecs/table.hpp>
+#include <transforms/clouds/codecs/text_numbers.hpp>
 
 namespace penstock {
 namespace {

@@ -5,7 +5,7 @@
 #include <span>
 
 #include <penstock/transforms/clouds/codecs/cloud.hpp>
-#include <penstock/transforms/clouds/codecs/surface.hpp>
+#include <transforms/clouds/codecs/surface.hpp>
 
 namespace penstock {
 

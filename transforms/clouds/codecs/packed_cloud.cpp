@@ -3,7 +3,7 @@
 #include <limits>
 
 #include <penstock/base/error.hpp>
-#include <penstock/transforms/clouds/codecs/packed_cloud.hpp>
+#include <transforms/clouds/codecs/packed_cloud.hpp>
 
 namespace penstock {
 namespace {

@@ -4,12 +4,12 @@
 #include <string>
 #include <utility>
 
+#include <formats/filters/lzf.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/filters/lzf.hpp>
-#include <penstock/transforms/clouds/codecs/pcd.hpp>
-#include <penstock/transforms/clouds/codecs/pcd_header.hpp>
-#include <penstock/transforms/clouds/codecs/table.hpp>
-#include <penstock/transforms/clouds/codecs/text_numbers.hpp>
+#include <transforms/clouds/codecs/pcd.hpp>
+#include <transforms/clouds/codecs/pcd_header.hpp>
+#include <transforms/clouds/codecs/table.hpp>
+#include <transforms/clouds/codecs/text_numbers.hpp>
 
 namespace penstock {
 namespace {

@@ -4,8 +4,8 @@
 #include <string_view>
 
 #include <penstock/base/error.hpp>
-#include <penstock/transforms/clouds/codecs/pcd_header.hpp>
-#include <penstock/transforms/clouds/codecs/text_numbers.hpp>
+#include <transforms/clouds/codecs/pcd_header.hpp>
+#include <transforms/clouds/codecs/text_numbers.hpp>
 
 namespace penstock {
 namespace {

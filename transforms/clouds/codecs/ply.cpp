@@ -4,10 +4,10 @@
 #include <string>
 
 #include <penstock/base/error.hpp>
-#include <penstock/transforms/clouds/codecs/ply.hpp>
-#include <penstock/transforms/clouds/codecs/ply_header.hpp>
-#include <penstock/transforms/clouds/codecs/table.hpp>
-#include <penstock/transforms/clouds/codecs/text_numbers.hpp>
+#include <transforms/clouds/codecs/ply.hpp>
+#include <transforms/clouds/codecs/ply_header.hpp>
+#include <transforms/clouds/codecs/table.hpp>
+#include <transforms/clouds/codecs/text_numbers.hpp>
 
 namespace penstock {
 namespace {

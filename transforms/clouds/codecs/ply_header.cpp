@@ -4,8 +4,8 @@
 #include <utility>
 
 #include <penstock/base/error.hpp>
-#include <penstock/transforms/clouds/codecs/ply_header.hpp>
-#include <penstock/transforms/clouds/codecs/text_numbers.hpp>
+#include <transforms/clouds/codecs/ply_header.hpp>
+#include <transforms/clouds/codecs/text_numbers.hpp>
 
 namespace penstock {
 namespace {

@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include <penstock/base/error.hpp>
-#include <penstock/transforms/clouds/codecs/surface.hpp>
+#include <transforms/clouds/codecs/surface.hpp>
 
 namespace penstock {
 namespace {

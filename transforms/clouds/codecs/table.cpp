@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include <penstock/base/error.hpp>
-#include <penstock/transforms/clouds/codecs/table.hpp>
+#include <transforms/clouds/codecs/table.hpp>
 
 namespace penstock {
 namespace {

@@ -5,7 +5,7 @@
 #include <type_traits>
 
 #include <penstock/base/error.hpp>
-#include <penstock/transforms/clouds/codecs/text_numbers.hpp>
+#include <transforms/clouds/codecs/text_numbers.hpp>
 
 namespace penstock {
 namespace {

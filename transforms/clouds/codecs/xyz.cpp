@@ -3,9 +3,9 @@
 #include <string>
 
 #include <penstock/base/error.hpp>
-#include <penstock/transforms/clouds/codecs/table.hpp>
-#include <penstock/transforms/clouds/codecs/text_numbers.hpp>
-#include <penstock/transforms/clouds/codecs/xyz.hpp>
+#include <transforms/clouds/codecs/table.hpp>
+#include <transforms/clouds/codecs/text_numbers.hpp>
+#include <transforms/clouds/codecs/xyz.hpp>
 
 namespace penstock {
 namespace {

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include <penstock/transforms/clouds/laz/format.hpp>
+#include <transforms/clouds/laz/format.hpp>
 
 namespace penstock {
 

@@ -4,8 +4,8 @@
 #include <string>
 
 #include <penstock/base/error.hpp>
-#include <penstock/transforms/clouds/laz/arithmetic_decoder.hpp>
-#include <penstock/transforms/clouds/laz/format.hpp>
+#include <transforms/clouds/laz/arithmetic_decoder.hpp>
+#include <transforms/clouds/laz/format.hpp>
 
 namespace penstock {
 namespace {

@@ -12,7 +12,7 @@
 #include <span>
 #include <vector>
 
-#include <penstock/transforms/clouds/codecs/las_header.hpp>
+#include <transforms/clouds/codecs/las_header.hpp>
 
 namespace penstock {
 

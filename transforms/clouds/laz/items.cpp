@@ -1,7 +1,7 @@
 #include <cstring>
 
 #include <penstock/base/error.hpp>
-#include <penstock/transforms/clouds/laz/items.hpp>
+#include <transforms/clouds/laz/items.hpp>
 
 namespace penstock {
 namespace {

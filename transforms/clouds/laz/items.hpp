@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <penstock/transforms/clouds/laz/arithmetic_decoder.hpp>
+#include <transforms/clouds/laz/arithmetic_decoder.hpp>
 
 namespace penstock {
 

@@ -1,7 +1,7 @@
 #include <cstring>
 
-#include <penstock/transforms/clouds/laz/items.hpp>
-#include <penstock/transforms/clouds/laz/items14.hpp>
+#include <transforms/clouds/laz/items.hpp>
+#include <transforms/clouds/laz/items14.hpp>
 
 namespace penstock {
 namespace {

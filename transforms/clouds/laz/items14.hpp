@@ -9,8 +9,8 @@
 #include <memory>
 #include <vector>
 
-#include <penstock/transforms/clouds/laz/format.hpp>
-#include <penstock/transforms/clouds/laz/layer.hpp>
+#include <transforms/clouds/laz/format.hpp>
+#include <transforms/clouds/laz/layer.hpp>
 
 namespace penstock {
 

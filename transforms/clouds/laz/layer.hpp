@@ -3,7 +3,7 @@
 
 #include <array>
 
-#include <penstock/transforms/clouds/laz/arithmetic_decoder.hpp>
+#include <transforms/clouds/laz/arithmetic_decoder.hpp>
 
 namespace penstock {
 

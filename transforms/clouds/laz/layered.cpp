@@ -11,9 +11,9 @@
 #include <cstring>
 
 #include <penstock/base/error.hpp>
-#include <penstock/transforms/clouds/laz/chunk.hpp>
-#include <penstock/transforms/clouds/laz/items14.hpp>
-#include <penstock/transforms/clouds/laz/points14.hpp>
+#include <transforms/clouds/laz/chunk.hpp>
+#include <transforms/clouds/laz/items14.hpp>
+#include <transforms/clouds/laz/points14.hpp>
 
 namespace penstock {
 namespace {

@@ -3,13 +3,13 @@
 #include <string>
 
 #include <penstock/base/error.hpp>
-#include <penstock/transforms/clouds/codecs/las_header.hpp>
-#include <penstock/transforms/clouds/codecs/las_points.hpp>
-#include <penstock/transforms/clouds/laz/chunk.hpp>
-#include <penstock/transforms/clouds/laz/format.hpp>
-#include <penstock/transforms/clouds/laz/laz.hpp>
-#include <penstock/transforms/decoders.hpp>
-#include <penstock/transforms/pieces.hpp>
+#include <transforms/clouds/codecs/las_header.hpp>
+#include <transforms/clouds/codecs/las_points.hpp>
+#include <transforms/clouds/laz/chunk.hpp>
+#include <transforms/clouds/laz/format.hpp>
+#include <transforms/clouds/laz/laz.hpp>
+#include <transforms/decoders.hpp>
+#include <transforms/pieces.hpp>
 
 namespace penstock {
 namespace {

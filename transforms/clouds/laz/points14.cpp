@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <cstring>
 
-#include <penstock/transforms/clouds/laz/chunk.hpp>
-#include <penstock/transforms/clouds/laz/items.hpp>
-#include <penstock/transforms/clouds/laz/points14.hpp>
+#include <transforms/clouds/laz/chunk.hpp>
+#include <transforms/clouds/laz/items.hpp>
+#include <transforms/clouds/laz/points14.hpp>
 
 namespace penstock {
 namespace {

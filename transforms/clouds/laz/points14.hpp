@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <memory>
 
-#include <penstock/transforms/clouds/laz/layer.hpp>
+#include <transforms/clouds/laz/layer.hpp>
 
 namespace penstock {
 

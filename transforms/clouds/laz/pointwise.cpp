@@ -1,5 +1,5 @@
 // Decodes LAZ of point formats 0 to 5: all items of a point in turn, from one stream.
-#include <penstock/transforms/clouds/laz/pointwise.hpp>
+#include <transforms/clouds/laz/pointwise.hpp>
 
 namespace penstock {
 namespace {

@@ -8,9 +8,9 @@
 #include <optional>
 #include <span>
 
-#include <penstock/transforms/clouds/laz/arithmetic_decoder.hpp>
-#include <penstock/transforms/clouds/laz/chunk.hpp>
-#include <penstock/transforms/clouds/laz/items.hpp>
+#include <transforms/clouds/laz/arithmetic_decoder.hpp>
+#include <transforms/clouds/laz/chunk.hpp>
+#include <transforms/clouds/laz/items.hpp>
 
 namespace penstock {
 

@@ -6,7 +6,7 @@
 #include <string>
 
 #include <penstock/base/error.hpp>
-#include <penstock/transforms/clouds/laz/pointwise.hpp>
+#include <transforms/clouds/laz/pointwise.hpp>
 
 namespace penstock {
 namespace {

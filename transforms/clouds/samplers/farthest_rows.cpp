@@ -6,13 +6,13 @@
 #define HWY_BROKEN_EMU128 0
 #endif
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "penstock/transforms/clouds/samplers/farthest_rows.cpp"
+#define HWY_TARGET_INCLUDE "transforms/clouds/samplers/farthest_rows.cpp"
 #include <bit>
 
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-#include <penstock/transforms/clouds/samplers/farthest_rows.hpp>
+#include <transforms/clouds/samplers/farthest_rows.hpp>
 
 HWY_BEFORE_NAMESPACE();
 namespace penstock::HWY_NAMESPACE {

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <limits>
 
-#include <penstock/transforms/clouds/samplers/farthest_tree.hpp>
+#include <transforms/clouds/samplers/farthest_tree.hpp>
 
 namespace penstock {
 namespace {

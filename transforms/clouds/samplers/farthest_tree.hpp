@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <vector>
 
-#include <penstock/transforms/clouds/samplers/farthest_rows.hpp>
-#include <penstock/transforms/clouds/samplers/hilbert.hpp>
+#include <transforms/clouds/samplers/farthest_rows.hpp>
+#include <transforms/clouds/samplers/hilbert.hpp>
 
 namespace penstock {
 

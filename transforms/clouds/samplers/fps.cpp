@@ -1,7 +1,7 @@
 #include <algorithm>
 
-#include <penstock/transforms/clouds/samplers/farthest_tree.hpp>
-#include <penstock/transforms/clouds/samplers/fps.hpp>
+#include <transforms/clouds/samplers/farthest_tree.hpp>
+#include <transforms/clouds/samplers/fps.hpp>
 
 namespace penstock {
 namespace {

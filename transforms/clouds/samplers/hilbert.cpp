@@ -2,8 +2,8 @@
 #include <bit>
 #include <cmath>
 
-#include <penstock/transforms/clouds/samplers/hilbert.hpp>
-#include <penstock/transforms/clouds/samplers/radix_sort.hpp>
+#include <transforms/clouds/samplers/hilbert.hpp>
+#include <transforms/clouds/samplers/radix_sort.hpp>
 
 namespace penstock {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include <penstock/transforms/clouds/samplers/point_bounds.hpp>
+#include <transforms/clouds/samplers/point_bounds.hpp>
 
 namespace penstock {
 

@@ -1,8 +1,8 @@
 #include <algorithm>
 
-#include <penstock/base/numbers/portable_math.hpp>
-#include <penstock/transforms/clouds/samplers/inverse_density.hpp>
-#include <penstock/transforms/clouds/samplers/point_cells.hpp>
+#include <base/numbers/portable_math.hpp>
+#include <transforms/clouds/samplers/inverse_density.hpp>
+#include <transforms/clouds/samplers/point_cells.hpp>
 
 namespace penstock {
 namespace {

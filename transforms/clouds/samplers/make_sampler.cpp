@@ -2,13 +2,13 @@
 #include <string>
 
 #include <penstock/base/error.hpp>
-#include <penstock/transforms/clouds/samplers/fps.hpp>
-#include <penstock/transforms/clouds/samplers/inverse_density.hpp>
-#include <penstock/transforms/clouds/samplers/poisson.hpp>
-#include <penstock/transforms/clouds/samplers/random.hpp>
 #include <penstock/transforms/clouds/samplers/sampler.hpp>
-#include <penstock/transforms/clouds/samplers/stratified.hpp>
-#include <penstock/transforms/clouds/samplers/voxel.hpp>
+#include <transforms/clouds/samplers/fps.hpp>
+#include <transforms/clouds/samplers/inverse_density.hpp>
+#include <transforms/clouds/samplers/poisson.hpp>
+#include <transforms/clouds/samplers/random.hpp>
+#include <transforms/clouds/samplers/stratified.hpp>
+#include <transforms/clouds/samplers/voxel.hpp>
 
 namespace penstock {
 namespace {

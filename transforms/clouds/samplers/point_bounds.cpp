@@ -5,7 +5,7 @@
 #include <string>
 
 #include <penstock/base/error.hpp>
-#include <penstock/transforms/clouds/samplers/point_bounds.hpp>
+#include <transforms/clouds/samplers/point_bounds.hpp>
 
 namespace penstock {
 namespace {

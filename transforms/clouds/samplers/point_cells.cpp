@@ -2,7 +2,7 @@
 #include <string>
 
 #include <penstock/base/error.hpp>
-#include <penstock/transforms/clouds/samplers/point_cells.hpp>
+#include <transforms/clouds/samplers/point_cells.hpp>
 
 namespace penstock {
 namespace {

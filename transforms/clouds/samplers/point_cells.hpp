@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include <penstock/transforms/clouds/samplers/point_bounds.hpp>
+#include <transforms/clouds/samplers/point_bounds.hpp>
 
 namespace penstock {
 

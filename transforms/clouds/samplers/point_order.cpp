@@ -4,8 +4,8 @@
 #include <utility>
 
 #include <penstock/base/error.hpp>
-#include <penstock/transforms/clouds/samplers/hilbert.hpp>
-#include <penstock/transforms/clouds/samplers/point_order.hpp>
+#include <transforms/clouds/samplers/hilbert.hpp>
+#include <transforms/clouds/samplers/point_order.hpp>
 
 namespace penstock {
 namespace {

@@ -1,9 +1,9 @@
 #include <algorithm>
 
-#include <penstock/transforms/clouds/samplers/point_cells.hpp>
-#include <penstock/transforms/clouds/samplers/point_order.hpp>
-#include <penstock/transforms/clouds/samplers/poisson.hpp>
-#include <penstock/transforms/clouds/samplers/random.hpp>
+#include <transforms/clouds/samplers/point_cells.hpp>
+#include <transforms/clouds/samplers/point_order.hpp>
+#include <transforms/clouds/samplers/poisson.hpp>
+#include <transforms/clouds/samplers/random.hpp>
 
 namespace penstock {
 namespace {

@@ -3,8 +3,8 @@
 #include <string>
 
 #include <penstock/base/error.hpp>
-#include <penstock/transforms/clouds/samplers/radix_sort.hpp>
-#include <penstock/transforms/clouds/samplers/random.hpp>
+#include <transforms/clouds/samplers/radix_sort.hpp>
+#include <transforms/clouds/samplers/random.hpp>
 
 namespace penstock {
 namespace {

@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <numeric>
 
-#include <penstock/transforms/clouds/samplers/point_bounds.hpp>
-#include <penstock/transforms/clouds/samplers/stratified.hpp>
+#include <transforms/clouds/samplers/point_bounds.hpp>
+#include <transforms/clouds/samplers/stratified.hpp>
 
 namespace penstock {
 namespace {

@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <numeric>
 
-#include <penstock/transforms/clouds/samplers/point_cells.hpp>
-#include <penstock/transforms/clouds/samplers/random.hpp>
-#include <penstock/transforms/clouds/samplers/voxel.hpp>
+#include <transforms/clouds/samplers/point_cells.hpp>
+#include <transforms/clouds/samplers/random.hpp>
+#include <transforms/clouds/samplers/voxel.hpp>
 
 namespace penstock {
 namespace {

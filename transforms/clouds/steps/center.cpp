@@ -1,7 +1,7 @@
 #include <array>
 
 #include <penstock/transforms/clouds/steps/center.hpp>
-#include <penstock/transforms/clouds/steps/point_step.hpp>
+#include <transforms/clouds/steps/point_step.hpp>
 
 namespace penstock {
 namespace {

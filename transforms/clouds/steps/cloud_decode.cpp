@@ -1,5 +1,5 @@
 #include <penstock/transforms/clouds/steps/cloud_decode.hpp>
-#include <penstock/transforms/clouds/steps/point_step.hpp>
+#include <transforms/clouds/steps/point_step.hpp>
 
 namespace penstock {
 

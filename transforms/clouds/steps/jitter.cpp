@@ -2,8 +2,8 @@
 #include <limits>
 
 #include <penstock/transforms/clouds/steps/jitter.hpp>
-#include <penstock/transforms/clouds/steps/point_step.hpp>
-#include <penstock/transforms/normal_draws.hpp>
+#include <transforms/clouds/steps/point_step.hpp>
+#include <transforms/normal_draws.hpp>
 
 namespace penstock {
 

@@ -5,8 +5,8 @@
 #include <string>
 
 #include <penstock/base/error.hpp>
-#include <penstock/transforms/clouds/samplers/voxel.hpp>
-#include <penstock/transforms/clouds/steps/point_buffer.hpp>
+#include <transforms/clouds/samplers/voxel.hpp>
+#include <transforms/clouds/steps/point_buffer.hpp>
 
 namespace penstock {
 namespace {

@@ -4,9 +4,9 @@
 #include <memory>
 #include <utility>
 
-#include <penstock/transforms/chain/parameter.hpp>
-#include <penstock/transforms/clouds/steps/point_buffer.hpp>
 #include <penstock/transforms/random.hpp>
+#include <transforms/chain/parameter.hpp>
+#include <transforms/clouds/steps/point_buffer.hpp>
 
 namespace penstock {
 

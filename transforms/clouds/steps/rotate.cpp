@@ -3,8 +3,8 @@
 #include <span>
 #include <string_view>
 
-#include <penstock/transforms/clouds/steps/point_step.hpp>
 #include <penstock/transforms/clouds/steps/rotate.hpp>
+#include <transforms/clouds/steps/point_step.hpp>
 
 namespace penstock {
 namespace {

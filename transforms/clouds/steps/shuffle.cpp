@@ -1,8 +1,8 @@
 #include <numeric>
 #include <utility>
 
-#include <penstock/transforms/clouds/steps/point_step.hpp>
 #include <penstock/transforms/clouds/steps/shuffle.hpp>
+#include <transforms/clouds/steps/point_step.hpp>
 
 namespace penstock {
 

@@ -1,5 +1,5 @@
-#include <penstock/transforms/clouds/steps/point_step.hpp>
 #include <penstock/transforms/clouds/steps/surface.hpp>
+#include <transforms/clouds/steps/point_step.hpp>
 
 namespace penstock {
 

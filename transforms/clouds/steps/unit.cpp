@@ -3,8 +3,8 @@
 #include <cmath>
 #include <limits>
 
-#include <penstock/transforms/clouds/steps/point_step.hpp>
 #include <penstock/transforms/clouds/steps/unit.hpp>
+#include <transforms/clouds/steps/point_step.hpp>
 
 namespace penstock {
 

@@ -1,5 +1,5 @@
 #include <penstock/base/error.hpp>
-#include <penstock/transforms/image/codecs/channels.hpp>
+#include <transforms/image/codecs/channels.hpp>
 
 namespace penstock {
 namespace {

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string_view>
 
-#include <penstock/transforms/image/codecs/exif.hpp>
+#include <transforms/image/codecs/exif.hpp>
 
 namespace penstock {
 namespace {

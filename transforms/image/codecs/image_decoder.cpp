@@ -1,7 +1,7 @@
 #include <string>
 
 #include <penstock/base/error.hpp>
-#include <penstock/transforms/image/codecs/image_decoder.hpp>
+#include <transforms/image/codecs/image_decoder.hpp>
 
 namespace penstock {
 

@@ -1,8 +1,8 @@
 #include <cstring>
 #include <utility>
 
-#include <penstock/transforms/image/codecs/image_decoder.hpp>
-#include <penstock/transforms/image/codecs/oriented_decoder.hpp>
+#include <transforms/image/codecs/image_decoder.hpp>
+#include <transforms/image/codecs/oriented_decoder.hpp>
 
 namespace penstock {
 

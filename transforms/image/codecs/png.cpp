@@ -5,14 +5,14 @@
 #include <libdeflate.h>
 #include <spng.h>
 
+#include <formats/io/checks_sums.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/io/checks_sums.hpp>
-#include <penstock/transforms/image/codecs/exif.hpp>
-#include <penstock/transforms/image/codecs/image_decoder.hpp>
-#include <penstock/transforms/image/codecs/oriented_decoder.hpp>
-#include <penstock/transforms/image/codecs/png.hpp>
-#include <penstock/transforms/image/codecs/png_filters.hpp>
-#include <penstock/transforms/image/codecs/png_pixels.hpp>
+#include <transforms/image/codecs/exif.hpp>
+#include <transforms/image/codecs/image_decoder.hpp>
+#include <transforms/image/codecs/oriented_decoder.hpp>
+#include <transforms/image/codecs/png.hpp>
+#include <transforms/image/codecs/png_filters.hpp>
+#include <transforms/image/codecs/png_pixels.hpp>
 
 namespace penstock {
 namespace {

@@ -1,7 +1,7 @@
 #include <array>
 #include <cstdlib>
 
-#include <penstock/transforms/image/codecs/png_filters.hpp>
+#include <transforms/image/codecs/png_filters.hpp>
 
 namespace penstock {
 namespace {

@@ -2,7 +2,7 @@
 #include <cstring>
 
 #include <penstock/base/error.hpp>
-#include <penstock/transforms/image/codecs/png_pixels.hpp>
+#include <transforms/image/codecs/png_pixels.hpp>
 
 namespace penstock {
 namespace {

@@ -5,10 +5,10 @@
 #include <webp/decode.h>
 
 #include <penstock/base/error.hpp>
-#include <penstock/transforms/image/codecs/exif.hpp>
-#include <penstock/transforms/image/codecs/image_decoder.hpp>
-#include <penstock/transforms/image/codecs/oriented_decoder.hpp>
-#include <penstock/transforms/image/codecs/webp.hpp>
+#include <transforms/image/codecs/exif.hpp>
+#include <transforms/image/codecs/image_decoder.hpp>
+#include <transforms/image/codecs/oriented_decoder.hpp>
+#include <transforms/image/codecs/webp.hpp>
 
 namespace penstock {
 namespace {

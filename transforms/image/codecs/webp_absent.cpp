@@ -1,6 +1,6 @@
 // Replaces webp.cpp where libwebp is not found.
 #include <penstock/base/error.hpp>
-#include <penstock/transforms/image/codecs/webp.hpp>
+#include <transforms/image/codecs/webp.hpp>
 
 namespace penstock {
 namespace {

@@ -4,14 +4,14 @@
 #endif
 #define HWY_WANT_AVX3_DL
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "penstock/transforms/image/dct/blocks.cpp"
+#define HWY_TARGET_INCLUDE "transforms/image/dct/blocks.cpp"
 #include <bit>
 #include <cstring>
 
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-#include <penstock/transforms/image/dct/blocks.hpp>
+#include <transforms/image/dct/blocks.hpp>
 
 HWY_BEFORE_NAMESPACE();
 namespace penstock::jpt::HWY_NAMESPACE {

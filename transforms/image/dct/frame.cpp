@@ -2,8 +2,8 @@
 #include <string>
 
 #include <penstock/base/error.hpp>
-#include <penstock/transforms/image/codecs/image_decoder.hpp>
-#include <penstock/transforms/image/dct/frame.hpp>
+#include <transforms/image/codecs/image_decoder.hpp>
+#include <transforms/image/dct/frame.hpp>
 
 namespace penstock::jpt {
 namespace {

@@ -3,13 +3,13 @@
 #define HWY_BROKEN_EMU128 0
 #endif
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "penstock/transforms/image/dct/idct.cpp"
+#define HWY_TARGET_INCLUDE "transforms/image/dct/idct.cpp"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-#include <penstock/transforms/image/dct/blocks.hpp>
-#include <penstock/transforms/image/dct/idct-inl.hpp>
-#include <penstock/transforms/image/dct/idct.hpp>
+#include <transforms/image/dct/blocks.hpp>
+#include <transforms/image/dct/idct-inl.hpp>
+#include <transforms/image/dct/idct.hpp>
 
 HWY_BEFORE_NAMESPACE();
 namespace penstock::jpt::HWY_NAMESPACE {

@@ -1,11 +1,11 @@
 #include <algorithm>
 #include <cstring>
 
-#include <penstock/transforms/image/dct/idct.hpp>
-#include <penstock/transforms/image/dct/idct_reduced.hpp>
-#include <penstock/transforms/image/dct/raster.hpp>
-#include <penstock/transforms/image/dct/sample_rows.hpp>
-#include <penstock/transforms/pieces.hpp>
+#include <transforms/image/dct/idct.hpp>
+#include <transforms/image/dct/idct_reduced.hpp>
+#include <transforms/image/dct/raster.hpp>
+#include <transforms/image/dct/sample_rows.hpp>
+#include <transforms/pieces.hpp>
 
 namespace penstock::jpt {
 namespace {

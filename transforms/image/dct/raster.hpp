@@ -8,8 +8,8 @@
 #include <vector>
 
 #include <penstock/transforms/geometry.hpp>
-#include <penstock/transforms/image/dct/frame.hpp>
 #include <penstock/transforms/parallel.hpp>
+#include <transforms/image/dct/frame.hpp>
 
 namespace penstock::jpt {
 

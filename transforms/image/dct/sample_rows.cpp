@@ -4,14 +4,14 @@
 #endif
 #define HWY_WANT_AVX3_DL
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "penstock/transforms/image/dct/sample_rows.cpp"
+#define HWY_TARGET_INCLUDE "transforms/image/dct/sample_rows.cpp"
 #include <algorithm>
 #include <cstring>
 
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-#include <penstock/transforms/image/dct/sample_rows.hpp>
+#include <transforms/image/dct/sample_rows.hpp>
 
 HWY_BEFORE_NAMESPACE();
 namespace penstock::jpt::HWY_NAMESPACE {

@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <span>
 
-#include <penstock/transforms/image/jpeg/read_frame.hpp>
-#include <penstock/transforms/image/dct/idct_reduced.hpp>
-#include <penstock/transforms/image/jpeg/baseline_decoder.hpp>
+#include <transforms/image/dct/idct_reduced.hpp>
+#include <transforms/image/jpeg/baseline_decoder.hpp>
+#include <transforms/image/jpeg/read_frame.hpp>
 
 namespace penstock::jpeg {
 namespace {

@@ -10,10 +10,10 @@
 #include <jpeglib.h>
 
 #include <penstock/transforms/geometry.hpp>
-#include <penstock/transforms/image/dct/raster.hpp>
-#include <penstock/transforms/image/jpeg/coefficient_table.hpp>
-#include <penstock/transforms/image/jpeg/entropy_data.hpp>
-#include <penstock/transforms/image/jpeg/scan_reader.hpp>
+#include <transforms/image/dct/raster.hpp>
+#include <transforms/image/jpeg/coefficient_table.hpp>
+#include <transforms/image/jpeg/entropy_data.hpp>
+#include <transforms/image/jpeg/scan_reader.hpp>
 
 namespace penstock::jpeg {
 

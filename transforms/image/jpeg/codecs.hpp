@@ -6,8 +6,8 @@
 
 #include <jpeglib.h>
 
-#include <penstock/transforms/image/jpeg/errors.hpp>
-#include <penstock/transforms/image/jpeg/output.hpp>
+#include <transforms/image/jpeg/errors.hpp>
+#include <transforms/image/jpeg/output.hpp>
 
 namespace penstock {
 

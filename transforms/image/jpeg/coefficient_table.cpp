@@ -1,4 +1,4 @@
-#include <penstock/transforms/image/jpeg/coefficient_table.hpp>
+#include <transforms/image/jpeg/coefficient_table.hpp>
 
 namespace penstock::jpeg {
 namespace {

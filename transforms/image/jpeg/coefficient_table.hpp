@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <penstock/transforms/image/jpeg/huffman_table.hpp>
+#include <transforms/image/jpeg/huffman_table.hpp>
 
 namespace penstock::jpeg {
 

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include <penstock/transforms/image/jpeg/entropy_data.hpp>
+#include <transforms/image/jpeg/entropy_data.hpp>
 
 namespace penstock::jpeg {
 namespace {

@@ -3,7 +3,7 @@
 #include <jerror.h>
 
 #include <penstock/base/error.hpp>
-#include <penstock/transforms/image/jpeg/errors.hpp>
+#include <transforms/image/jpeg/errors.hpp>
 
 namespace penstock {
 

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <optional>
 
-#include <penstock/transforms/image/jpeg/huffman_table.hpp>
+#include <transforms/image/jpeg/huffman_table.hpp>
 
 namespace penstock::jpeg {
 namespace {

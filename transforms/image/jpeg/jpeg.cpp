@@ -7,12 +7,12 @@
 #include <jpeglib.h>
 
 #include <penstock/base/error.hpp>
-#include <penstock/transforms/image/codecs/exif.hpp>
-#include <penstock/transforms/image/codecs/image_decoder.hpp>
-#include <penstock/transforms/image/codecs/oriented_decoder.hpp>
-#include <penstock/transforms/image/jpeg/baseline_decoder.hpp>
-#include <penstock/transforms/image/jpeg/codecs.hpp>
-#include <penstock/transforms/image/jpeg/jpeg.hpp>
+#include <transforms/image/codecs/exif.hpp>
+#include <transforms/image/codecs/image_decoder.hpp>
+#include <transforms/image/codecs/oriented_decoder.hpp>
+#include <transforms/image/jpeg/baseline_decoder.hpp>
+#include <transforms/image/jpeg/codecs.hpp>
+#include <transforms/image/jpeg/jpeg.hpp>
 
 namespace penstock {
 namespace {

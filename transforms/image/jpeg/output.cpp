@@ -5,7 +5,7 @@
 
 #include <jerror.h>
 
-#include <penstock/transforms/image/jpeg/output.hpp>
+#include <transforms/image/jpeg/output.hpp>
 
 namespace penstock {
 namespace {

@@ -1,4 +1,4 @@
-#include <penstock/transforms/image/jpeg/read_frame.hpp>
+#include <transforms/image/jpeg/read_frame.hpp>
 
 namespace penstock::jpt {
 

@@ -5,7 +5,7 @@
 
 #include <jpeglib.h>
 
-#include <penstock/transforms/image/dct/frame.hpp>
+#include <transforms/image/dct/frame.hpp>
 
 namespace penstock::jpt {
 

@@ -3,15 +3,15 @@
 #define HWY_BROKEN_EMU128 0
 #endif
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "penstock/transforms/image/jpeg/scan_reader.cpp"
+#define HWY_TARGET_INCLUDE "transforms/image/jpeg/scan_reader.cpp"
 #include <bit>
 #include <cstring>
 
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-#include <penstock/transforms/image/dct/blocks.hpp>
-#include <penstock/transforms/image/jpeg/scan_reader.hpp>
+#include <transforms/image/dct/blocks.hpp>
+#include <transforms/image/jpeg/scan_reader.hpp>
 
 HWY_BEFORE_NAMESPACE();
 namespace penstock::jpeg::HWY_NAMESPACE {

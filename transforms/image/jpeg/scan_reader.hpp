@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <span>
 
-#include <penstock/transforms/image/dct/frame.hpp>
-#include <penstock/transforms/image/jpeg/coefficient_table.hpp>
+#include <transforms/image/dct/frame.hpp>
+#include <transforms/image/jpeg/coefficient_table.hpp>
 
 namespace penstock::jpeg {
 

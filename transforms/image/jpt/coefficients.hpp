@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include <penstock/transforms/image/jpt/format.hpp>
+#include <transforms/image/jpt/format.hpp>
 
 namespace penstock::jpt {
 

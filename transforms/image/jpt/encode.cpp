@@ -1,10 +1,10 @@
 #include <algorithm>
 #include <numbers>
 
+#include <base/numbers/portable_math.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/base/numbers/portable_math.hpp>
-#include <penstock/transforms/image/jpt/encoder.hpp>
-#include <penstock/transforms/image/jpt/tile.hpp>
+#include <transforms/image/jpt/encoder.hpp>
+#include <transforms/image/jpt/tile.hpp>
 
 namespace penstock::jpt {
 namespace {

@@ -4,14 +4,14 @@
 #include <optional>
 
 #include <penstock/base/error.hpp>
-#include <penstock/transforms/image/codecs/image_decoder.hpp>
-#include <penstock/transforms/image/jpeg/read_frame.hpp>
-#include <penstock/transforms/image/jpeg/codecs.hpp>
-#include <penstock/transforms/image/jpeg/jpeg.hpp>
-#include <penstock/transforms/image/jpt/encoder.hpp>
-#include <penstock/transforms/image/jpt/jpt.hpp>
-#include <penstock/transforms/image/jpt/picture.hpp>
-#include <penstock/transforms/image/jpt/to_jpeg.hpp>
+#include <transforms/image/codecs/image_decoder.hpp>
+#include <transforms/image/jpeg/codecs.hpp>
+#include <transforms/image/jpeg/jpeg.hpp>
+#include <transforms/image/jpeg/read_frame.hpp>
+#include <transforms/image/jpt/encoder.hpp>
+#include <transforms/image/jpt/jpt.hpp>
+#include <transforms/image/jpt/picture.hpp>
+#include <transforms/image/jpt/to_jpeg.hpp>
 
 namespace penstock::jpt {
 namespace {

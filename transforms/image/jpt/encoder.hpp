@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include <penstock/transforms/image/jpt/coefficients.hpp>
-#include <penstock/transforms/image/jpt/format.hpp>
+#include <transforms/image/jpt/coefficients.hpp>
+#include <transforms/image/jpt/format.hpp>
 
 namespace penstock::jpt {
 

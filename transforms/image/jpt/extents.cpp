@@ -1,6 +1,6 @@
 #include <penstock/base/error.hpp>
-#include <penstock/transforms/image/jpt/extents.hpp>
-#include <penstock/transforms/image/jpt/picture.hpp>
+#include <transforms/image/jpt/extents.hpp>
+#include <transforms/image/jpt/picture.hpp>
 
 namespace penstock::jpt {
 

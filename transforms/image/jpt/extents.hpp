@@ -8,7 +8,7 @@
 
 #include <penstock/transforms/codec.hpp>
 #include <penstock/transforms/geometry.hpp>
-#include <penstock/transforms/image/jpt/format.hpp>
+#include <transforms/image/jpt/format.hpp>
 
 namespace penstock::jpt {
 

@@ -3,9 +3,9 @@
 #include <string>
 
 #include <penstock/base/error.hpp>
-#include <penstock/transforms/image/codecs/image_decoder.hpp>
-#include <penstock/transforms/image/dct/blocks.hpp>
-#include <penstock/transforms/image/jpt/format.hpp>
+#include <transforms/image/codecs/image_decoder.hpp>
+#include <transforms/image/dct/blocks.hpp>
+#include <transforms/image/jpt/format.hpp>
 
 namespace penstock::jpt {
 namespace {

@@ -7,8 +7,8 @@
 #include <span>
 #include <vector>
 
-#include <penstock/transforms/image/dct/frame.hpp>
-#include <penstock/transforms/image/jpt/rans_table.hpp>
+#include <transforms/image/dct/frame.hpp>
+#include <transforms/image/jpt/rans_table.hpp>
 
 namespace penstock::jpt {
 

@@ -1,12 +1,12 @@
 
 #include <penstock/base/error.hpp>
-#include <penstock/transforms/image/codecs/exif.hpp>
-#include <penstock/transforms/image/codecs/image_decoder.hpp>
-#include <penstock/transforms/image/codecs/oriented_decoder.hpp>
-#include <penstock/transforms/image/jpt/extents.hpp>
-#include <penstock/transforms/image/jpt/jpt.hpp>
-#include <penstock/transforms/image/jpt/picture.hpp>
-#include <penstock/transforms/image/jpt/skeleton.hpp>
+#include <transforms/image/codecs/exif.hpp>
+#include <transforms/image/codecs/image_decoder.hpp>
+#include <transforms/image/codecs/oriented_decoder.hpp>
+#include <transforms/image/jpt/extents.hpp>
+#include <transforms/image/jpt/jpt.hpp>
+#include <transforms/image/jpt/picture.hpp>
+#include <transforms/image/jpt/skeleton.hpp>
 
 namespace penstock {
 namespace {

@@ -1,8 +1,8 @@
 #include <algorithm>
 
 #include <penstock/base/error.hpp>
-#include <penstock/transforms/image/jpt/picture.hpp>
-#include <penstock/transforms/pieces.hpp>
+#include <transforms/image/jpt/picture.hpp>
+#include <transforms/pieces.hpp>
 
 namespace penstock::jpt {
 namespace {

@@ -8,11 +8,11 @@
 
 #include <penstock/transforms/codec.hpp>
 #include <penstock/transforms/geometry.hpp>
-#include <penstock/transforms/image/dct/idct_reduced.hpp>
-#include <penstock/transforms/image/dct/raster.hpp>
-#include <penstock/transforms/image/jpt/format.hpp>
-#include <penstock/transforms/image/jpt/tile.hpp>
 #include <penstock/transforms/parallel.hpp>
+#include <transforms/image/dct/idct_reduced.hpp>
+#include <transforms/image/dct/raster.hpp>
+#include <transforms/image/jpt/format.hpp>
+#include <transforms/image/jpt/tile.hpp>
 
 namespace penstock::jpt {
 

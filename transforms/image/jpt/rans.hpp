@@ -12,7 +12,7 @@
 #include <span>
 #include <vector>
 
-#include <penstock/transforms/image/jpt/rans_table.hpp>
+#include <transforms/image/jpt/rans_table.hpp>
 
 namespace penstock::jpt {
 

@@ -4,7 +4,7 @@
 #endif
 #define HWY_WANT_AVX3_DL
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "penstock/transforms/image/jpt/rans_decoder.cpp"
+#define HWY_TARGET_INCLUDE "transforms/image/jpt/rans_decoder.cpp"
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -12,7 +12,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-#include <penstock/transforms/image/jpt/rans.hpp>
+#include <transforms/image/jpt/rans.hpp>
 
 HWY_BEFORE_NAMESPACE();
 namespace penstock::jpt::HWY_NAMESPACE {

@@ -1,4 +1,4 @@
-#include <penstock/transforms/image/jpt/rans.hpp>
+#include <transforms/image/jpt/rans.hpp>
 
 namespace penstock::jpt {
 namespace {

@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include <penstock/base/error.hpp>
-#include <penstock/transforms/image/jpt/rans_table.hpp>
+#include <transforms/image/jpt/rans_table.hpp>
 
 namespace penstock::jpt {
 namespace {

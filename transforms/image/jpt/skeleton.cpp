@@ -4,9 +4,9 @@
 
 #include <libdeflate.h>
 
+#include <formats/filters/deflate.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/filters/deflate.hpp>
-#include <penstock/transforms/image/jpt/skeleton.hpp>
+#include <transforms/image/jpt/skeleton.hpp>
 
 namespace penstock::jpt {
 namespace {

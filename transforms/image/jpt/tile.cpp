@@ -1,8 +1,8 @@
 #include <bit>
 
+#include <formats/io/checks_sums.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/formats/io/checks_sums.hpp>
-#include <penstock/transforms/image/jpt/tile.hpp>
+#include <transforms/image/jpt/tile.hpp>
 
 namespace penstock::jpt {
 namespace {

@@ -7,9 +7,9 @@
 #include <span>
 #include <vector>
 
-#include <penstock/transforms/image/dct/blocks.hpp>
-#include <penstock/transforms/image/jpt/format.hpp>
-#include <penstock/transforms/image/jpt/rans.hpp>
+#include <transforms/image/dct/blocks.hpp>
+#include <transforms/image/jpt/format.hpp>
+#include <transforms/image/jpt/rans.hpp>
 
 namespace penstock::jpt {
 

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include <penstock/base/error.hpp>
-#include <penstock/transforms/image/jpeg/codecs.hpp>
-#include <penstock/transforms/image/jpt/to_jpeg.hpp>
+#include <transforms/image/jpeg/codecs.hpp>
+#include <transforms/image/jpt/to_jpeg.hpp>
 
 namespace penstock::jpt {
 namespace {

@@ -6,9 +6,9 @@
 #include <span>
 #include <vector>
 
-#include <penstock/transforms/image/jpt/coefficients.hpp>
-#include <penstock/transforms/image/jpt/format.hpp>
-#include <penstock/transforms/image/jpt/skeleton.hpp>
+#include <transforms/image/jpt/coefficients.hpp>
+#include <transforms/image/jpt/format.hpp>
+#include <transforms/image/jpt/skeleton.hpp>
 
 namespace penstock::jpt {
 

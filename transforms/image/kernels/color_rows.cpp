@@ -3,13 +3,13 @@
 #define HWY_BROKEN_EMU128 0
 #endif
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "penstock/transforms/image/kernels/color_rows.cpp"
+#define HWY_TARGET_INCLUDE "transforms/image/kernels/color_rows.cpp"
 #include <cstring>
 
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-#include <penstock/transforms/image/kernels/color_rows.hpp>
+#include <transforms/image/kernels/color_rows.hpp>
 
 HWY_BEFORE_NAMESPACE();
 namespace penstock::color_rows::HWY_NAMESPACE {

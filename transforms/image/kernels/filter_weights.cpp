@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include <penstock/transforms/image/kernels/filter_weights.hpp>
+#include <transforms/image/kernels/filter_weights.hpp>
 
 namespace penstock {
 namespace {

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include <penstock/transforms/chain/interpolation.hpp>
+#include <penstock/transforms/interpolation.hpp>
 
 namespace penstock {
 

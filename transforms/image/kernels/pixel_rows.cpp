@@ -6,7 +6,7 @@
 #define HWY_BROKEN_EMU128 0
 #endif
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "penstock/transforms/image/kernels/pixel_rows.cpp"
+#define HWY_TARGET_INCLUDE "transforms/image/kernels/pixel_rows.cpp"
 #include <algorithm>
 #include <cstring>
 
@@ -14,7 +14,7 @@
 #include <hwy/highway.h>
 
 #include <penstock/base/error.hpp>
-#include <penstock/transforms/image/kernels/pixel_rows.hpp>
+#include <transforms/image/kernels/pixel_rows.hpp>
 
 HWY_BEFORE_NAMESPACE();
 namespace penstock::pixel_rows::HWY_NAMESPACE {

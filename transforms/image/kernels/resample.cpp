@@ -2,10 +2,10 @@
 #include <cstring>
 
 #include <penstock/base/error.hpp>
-#include <penstock/transforms/image/kernels/pixel_rows.hpp>
-#include <penstock/transforms/image/kernels/resample.hpp>
-#include <penstock/transforms/image/kernels/resample_axes.hpp>
-#include <penstock/transforms/pieces.hpp>
+#include <transforms/image/kernels/pixel_rows.hpp>
+#include <transforms/image/kernels/resample.hpp>
+#include <transforms/image/kernels/resample_axes.hpp>
+#include <transforms/pieces.hpp>
 
 namespace penstock {
 namespace {

@@ -7,10 +7,10 @@
 #include <vector>
 
 #include <penstock/formats/schema.hpp>
-#include <penstock/transforms/chain/interpolation.hpp>
 #include <penstock/transforms/geometry.hpp>
-#include <penstock/transforms/image/kernels/filter_weights.hpp>
+#include <penstock/transforms/interpolation.hpp>
 #include <penstock/transforms/parallel.hpp>
+#include <transforms/image/kernels/filter_weights.hpp>
 
 namespace penstock {
 

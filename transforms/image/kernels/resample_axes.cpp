@@ -1,4 +1,4 @@
-#include <penstock/transforms/image/kernels/resample_axes.hpp>
+#include <transforms/image/kernels/resample_axes.hpp>
 
 namespace penstock {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <penstock/transforms/geometry.hpp>
-#include <penstock/transforms/image/kernels/filter_weights.hpp>
+#include <transforms/image/kernels/filter_weights.hpp>
 
 namespace penstock {
 

@@ -1,7 +1,7 @@
 #include <algorithm>
 
-#include <penstock/transforms/image/kernels/resample_axes.hpp>
-#include <penstock/transforms/image/kernels/resample_tables.hpp>
+#include <transforms/image/kernels/resample_axes.hpp>
+#include <transforms/image/kernels/resample_tables.hpp>
 
 namespace penstock {
 namespace {

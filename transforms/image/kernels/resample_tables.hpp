@@ -5,7 +5,7 @@
 #include <vector>
 
 #include <penstock/transforms/geometry.hpp>
-#include <penstock/transforms/image/kernels/filter_weights.hpp>
+#include <transforms/image/kernels/filter_weights.hpp>
 
 namespace penstock {
 

@@ -3,9 +3,9 @@
 #include <cstring>
 #include <numbers>
 
-#include <penstock/base/numbers/portable_math.hpp>
-#include <penstock/transforms/image/kernels/warp.hpp>
-#include <penstock/transforms/image/kernels/warp_rows.hpp>
+#include <base/numbers/portable_math.hpp>
+#include <transforms/image/kernels/warp.hpp>
+#include <transforms/image/kernels/warp_rows.hpp>
 
 namespace penstock {
 namespace {

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include <penstock/transforms/image/kernels/shrink.hpp>
+#include <transforms/image/kernels/shrink.hpp>
 
 namespace penstock {
 

@@ -4,9 +4,9 @@
 #include <array>
 #include <cstdint>
 
-#include <penstock/transforms/chain/interpolation.hpp>
 #include <penstock/transforms/geometry.hpp>
-#include <penstock/transforms/image/kernels/resample.hpp>
+#include <penstock/transforms/interpolation.hpp>
+#include <transforms/image/kernels/resample.hpp>
 
 namespace penstock {
 

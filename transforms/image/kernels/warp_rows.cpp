@@ -3,14 +3,14 @@
 #define HWY_BROKEN_EMU128 0
 #endif
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "penstock/transforms/image/kernels/warp_rows.cpp"
+#define HWY_TARGET_INCLUDE "transforms/image/kernels/warp_rows.cpp"
 #include <algorithm>
 #include <cstring>
 
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-#include <penstock/transforms/image/kernels/warp_rows.hpp>
+#include <transforms/image/kernels/warp_rows.hpp>
 
 HWY_BEFORE_NAMESPACE();
 namespace penstock::warp_rows::HWY_NAMESPACE {

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include <penstock/transforms/image/kernels/warp.hpp>
+#include <transforms/image/kernels/warp.hpp>
 
 namespace penstock::warp_rows {
 

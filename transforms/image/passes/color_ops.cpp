@@ -5,10 +5,10 @@
 #include <numeric>
 #include <string>
 
+#include <base/numbers/portable_math.hpp>
 #include <penstock/base/error.hpp>
-#include <penstock/base/numbers/portable_math.hpp>
-#include <penstock/transforms/image/kernels/color_rows.hpp>
-#include <penstock/transforms/image/passes/color_ops.hpp>
+#include <transforms/image/kernels/color_rows.hpp>
+#include <transforms/image/passes/color_ops.hpp>
 
 namespace penstock {
 namespace {

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <vector>
 
-#include <penstock/transforms/chain/color_op.hpp>
 #include <penstock/transforms/geometry.hpp>
+#include <transforms/chain/color_op.hpp>
 
 namespace penstock {
 

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include <penstock/transforms/image/passes/frame.hpp>
+#include <transforms/image/passes/frame.hpp>
 
 namespace penstock {
 namespace {

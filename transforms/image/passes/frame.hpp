@@ -6,7 +6,7 @@
 
 #include <penstock/transforms/chain/step_values.hpp>
 #include <penstock/transforms/geometry.hpp>
-#include <penstock/transforms/image/kernels/resample.hpp>
+#include <transforms/image/kernels/resample.hpp>
 
 namespace penstock {
 

@@ -1,7 +1,7 @@
 #include <cstring>
 
-#include <penstock/transforms/image/kernels/color_rows.hpp>
-#include <penstock/transforms/image/passes/pass_runner.hpp>
+#include <transforms/image/kernels/color_rows.hpp>
+#include <transforms/image/passes/pass_runner.hpp>
 
 namespace penstock {
 namespace {

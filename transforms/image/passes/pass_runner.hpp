@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <vector>
 
-#include <penstock/transforms/image/kernels/resample.hpp>
-#include <penstock/transforms/image/passes/color_ops.hpp>
-#include <penstock/transforms/image/passes/placement.hpp>
+#include <transforms/image/kernels/resample.hpp>
+#include <transforms/image/passes/color_ops.hpp>
+#include <transforms/image/passes/placement.hpp>
 
 namespace penstock {
 

@@ -3,8 +3,8 @@
 #include <string>
 
 #include <penstock/base/error.hpp>
-#include <penstock/transforms/image/kernels/shrink.hpp>
-#include <penstock/transforms/image/passes/placement.hpp>
+#include <transforms/image/kernels/shrink.hpp>
+#include <transforms/image/passes/placement.hpp>
 
 namespace penstock {
 namespace {

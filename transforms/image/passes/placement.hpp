@@ -6,10 +6,10 @@
 #include <variant>
 #include <vector>
 
-#include <penstock/transforms/chain/color_op.hpp>
 #include <penstock/transforms/geometry.hpp>
-#include <penstock/transforms/image/kernels/warp.hpp>
-#include <penstock/transforms/image/passes/frame.hpp>
+#include <transforms/chain/color_op.hpp>
+#include <transforms/image/kernels/warp.hpp>
+#include <transforms/image/passes/frame.hpp>
 
 namespace penstock {
 

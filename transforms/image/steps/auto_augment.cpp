@@ -4,9 +4,9 @@
 #include <numbers>
 #include <string_view>
 
-#include <penstock/base/numbers/portable_math.hpp>
+#include <base/numbers/portable_math.hpp>
 #include <penstock/transforms/image/steps/auto_augment.hpp>
-#include <penstock/transforms/image/steps/pixel_step.hpp>
+#include <transforms/image/steps/pixel_step.hpp>
 
 namespace penstock {
 namespace {

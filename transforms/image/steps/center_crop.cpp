@@ -1,5 +1,5 @@
 #include <penstock/transforms/image/steps/center_crop.hpp>
-#include <penstock/transforms/image/steps/pixel_step.hpp>
+#include <transforms/image/steps/pixel_step.hpp>
 
 namespace penstock {
 

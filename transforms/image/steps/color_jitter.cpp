@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include <penstock/transforms/image/steps/color_jitter.hpp>
-#include <penstock/transforms/image/steps/pixel_step.hpp>
+#include <transforms/image/steps/pixel_step.hpp>
 
 namespace penstock {
 namespace {

@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <cstring>
 
-#include <penstock/transforms/elements.hpp>
-#include <penstock/transforms/image/passes/eraser.hpp>
-#include <penstock/transforms/normal_draws.hpp>
+#include <transforms/elements.hpp>
+#include <transforms/image/steps/eraser.hpp>
+#include <transforms/normal_draws.hpp>
 
 namespace penstock {
 namespace {

@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <vector>
 
-#include <penstock/transforms/image/kernels/resample.hpp>
 #include <penstock/transforms/image/steps/random_erasing.hpp>
 #include <penstock/transforms/random.hpp>
+#include <transforms/image/kernels/resample.hpp>
 
 namespace penstock {
 

@@ -2,7 +2,7 @@
 #include <cmath>
 #include <cstdio>
 
-#include <penstock/transforms/image/steps/pixel_step.hpp>
+#include <transforms/image/steps/pixel_step.hpp>
 
 namespace penstock {
 

@@ -7,9 +7,9 @@
 #include <string>
 #include <utility>
 
-#include <penstock/transforms/chain/parameter.hpp>
-#include <penstock/transforms/image/passes/placement.hpp>
 #include <penstock/transforms/random.hpp>
+#include <transforms/chain/parameter.hpp>
+#include <transforms/image/passes/placement.hpp>
 
 namespace penstock {
 

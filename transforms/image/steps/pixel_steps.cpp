@@ -1,8 +1,8 @@
 #include <utility>
 
-#include <penstock/transforms/chain/step_table.hpp>
-#include <penstock/transforms/image/steps/pixel_step.hpp>
-#include <penstock/transforms/image/steps/pixel_steps.hpp>
+#include <transforms/chain/step_table.hpp>
+#include <transforms/image/steps/pixel_step.hpp>
+#include <transforms/image/steps/pixel_steps.hpp>
 
 namespace penstock {
 

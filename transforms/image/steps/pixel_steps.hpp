@@ -8,9 +8,9 @@
 
 #include <penstock/transforms/account.hpp>
 #include <penstock/transforms/chain/step.hpp>
-#include <penstock/transforms/image/passes/placement.hpp>
-#include <penstock/transforms/program/output.hpp>
+#include <penstock/transforms/output.hpp>
 #include <penstock/transforms/random.hpp>
+#include <transforms/image/passes/placement.hpp>
 
 namespace penstock {
 

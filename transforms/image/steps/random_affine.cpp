@@ -1,7 +1,7 @@
 #include <cmath>
 
-#include <penstock/transforms/image/steps/pixel_step.hpp>
 #include <penstock/transforms/image/steps/random_affine.hpp>
+#include <transforms/image/steps/pixel_step.hpp>
 
 namespace penstock {
 

@@ -1,9 +1,9 @@
 #include <cmath>
 #include <utility>
 
-#include <penstock/base/numbers/portable_math.hpp>
-#include <penstock/transforms/image/steps/pixel_step.hpp>
-#include <penstock/transforms/image/steps/random_box.hpp>
+#include <base/numbers/portable_math.hpp>
+#include <transforms/image/steps/pixel_step.hpp>
+#include <transforms/image/steps/random_box.hpp>
 
 namespace penstock {
 

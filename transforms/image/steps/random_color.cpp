@@ -1,5 +1,5 @@
-#include <penstock/transforms/image/steps/pixel_step.hpp>
 #include <penstock/transforms/image/steps/random_color.hpp>
+#include <transforms/image/steps/pixel_step.hpp>
 
 namespace penstock {
 namespace {

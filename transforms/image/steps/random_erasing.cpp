@@ -1,6 +1,6 @@
-#include <penstock/transforms/chain/parameter.hpp>
-#include <penstock/transforms/image/steps/random_box.hpp>
 #include <penstock/transforms/image/steps/random_erasing.hpp>
+#include <transforms/chain/parameter.hpp>
+#include <transforms/image/steps/random_box.hpp>
 
 namespace penstock {
 

@@ -1,8 +1,8 @@
 #include <algorithm>
 
-#include <penstock/transforms/image/steps/pixel_step.hpp>
-#include <penstock/transforms/image/steps/random_box.hpp>
 #include <penstock/transforms/image/steps/random_resized_crop.hpp>
+#include <transforms/image/steps/pixel_step.hpp>
+#include <transforms/image/steps/random_box.hpp>
 
 namespace penstock {
 

@@ -1,4 +1,4 @@
-"""Keeps what the steps of a loop over another loader took: what loader/time/step_log.cpp does for penstock's own."""
+"""Keeps what the steps of a loop over another loader took: what record/time/step_log.cpp does for penstock's own."""
 
 from __future__ import annotations
 

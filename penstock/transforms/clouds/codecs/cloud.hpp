@@ -15,7 +15,7 @@
 
 namespace penstock {
 
-struct Peeked;  // penstock/transforms/decoders.hpp
+struct Peeked;  // transforms/decoders.hpp
 
 /// What a point carries beside its place, as stored. Names are those of laspy where LAS has the attribute: "intensity",
 /// "return_number", "number_of_returns", "classification", "red", "green", "blue", "gps_time"; of PLY and PCD the

@@ -3,9 +3,9 @@
 
 #include <array>
 
-#include <penstock/transforms/chain/interpolation.hpp>
 #include <penstock/transforms/chain/step.hpp>
 #include <penstock/transforms/chain/step_values.hpp>
+#include <penstock/transforms/interpolation.hpp>
 
 namespace penstock::step {
 struct RandomAffine {

@@ -1,9 +1,9 @@
 // image.random_rotation(): an image is turned about its middle.
 #pragma once
 
-#include <penstock/transforms/chain/interpolation.hpp>
 #include <penstock/transforms/chain/step.hpp>
 #include <penstock/transforms/chain/step_values.hpp>
+#include <penstock/transforms/interpolation.hpp>
 
 namespace penstock::step {
 struct RandomRotation {

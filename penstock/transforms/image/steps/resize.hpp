@@ -1,9 +1,9 @@
 // image.resize(): an image of another size.
 #pragma once
 
-#include <penstock/transforms/chain/interpolation.hpp>
 #include <penstock/transforms/chain/step.hpp>
 #include <penstock/transforms/geometry.hpp>
+#include <penstock/transforms/interpolation.hpp>
 
 namespace penstock::step {
 struct Resize {
