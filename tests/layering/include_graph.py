@@ -1,47 +1,92 @@
 #!/usr/bin/env python3
-"""Usage: include_graph.py [--draw]
+"""Usage: include_graph.py [--draw] [ROOT]
 
-The graph of includes within the layers, by unit (a header and the source of its name). Fails where units include each
-other in a ring that is not among ALLOWED, or a folder holds more than MOST_FILES sources. --draw prints every unit with
-what it includes, room by room, and the arrows between rooms."""
+Checks which folders of the layers include which. Fails where
+
+- a layer includes a higher one, or a folder one that stands behind it in ORDER;
+- units (a header and the source of its name) include each other in a ring that is not in RINGS;
+- a folder includes what its README.md does not list after "May include:";
+- a README.md names a file that does not exist;
+- a folder has no README.md, has no place in ORDER, or holds more than MOST_FILES sources.
+
+--draw also prints every unit with what it includes, folder by folder, and the arrows between folders."""
 
 import collections
 import pathlib
 import re
 import sys
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-LAYERS = ("base", "formats", "transforms", "device", "loader", "staging", "pack", "remote", "bench")
-ALSO_COUNTED = ("penstock", "bindings")
 SOURCES = {".hpp", ".cpp", ".cu", ".cuh"}
 MOST_FILES = 40
-INCLUDE = re.compile(r'^\s*#\s*include\s+<penstock/([^>]+)\.\w+>', re.MULTILINE)
 
-# Rings that stay, each with its reason; at most five.
-ALLOWED = {
-    frozenset({"formats/hdf5/file", "formats/hdf5/heap", "formats/hdf5/object", "formats/hdf5/tree"}):
-        "the format is defined so: a file begins with an object, objects are found by trees and heaps, these by the file",
-    frozenset({"formats/packed/commit", "formats/packed/journal", "formats/packed/parts"}):
-        "three states of one folder, of which each refuses to be begun in another",
-    frozenset({"loader/fetch/block_read", "loader/fetch/row_task", "loader/fetch/task_queue"}):
-        "a task is a link of its queue, so that queueing needs no memory, and the end of its block reads queues it",
+# Each layer may include the layers above it in this list (tests/layering/CMakeLists.txt proves it by the compiler). Each
+# has its folders, lowest first: a folder may include those before it. "." is the layer's own folder. Units of that folder
+# that stand on another floor are named there ("./open").
+ORDER = {
+    "base": ["numbers", "processor", ".", "waits", "./parallel_for"],
+    "formats": [
+        "io", "./encodings ./extent ./half_floats ./mosaic ./open_options ./open_progress ./schema", "filters", "places",
+        "index", "text", "lists", ".", "streams", "./format ./writer", "folder", "tar", "lmdb", "sidecar", "packed", "zip",
+        "npy", "tfrecord", "megatron", "mds", "hdf5", "labels", "views", "./layout_line ./open",
+    ],
+    "transforms": [
+        ".", "chain", "clouds/samplers", "clouds/steps", "image/kernels", "image/passes", "image/steps", "./chain ./parse",
+        "values", "clouds/codecs", "clouds/laz", "image/codecs", "image/dct", "image/jpeg", "image/jpt", "./codec_registry",
+        "program", "recode",
+    ],
+    "remote": [
+        "sign", "writes", "http", "web", "http/engine", "text", "credentials", "s3", "azure", "gcs", "store", ".",
+    ],
+    "device": [".", "cuda", "host", "./open_device"],
+    "order": ["permutation", "draws", "mixture", "buckets", "tokens", "windows", "."],
+    "storage": ["read", "uring", ".", "disk_cache"],
+    "record": ["time", "watch", "ledger"],
+    "loader": ["node_memory", "options", "batch", "fetch", "work", "model", "device", ".", "choices"],
+    "staging": ["."],
+    "pack": ["."],
+    "bench": ["measure", "tryout", "report", "synth", "watch", "."],
 }  # fmt: skip
+# Layers that stand beside others of the list and do not include them.
+NOT_INCLUDED = {
+    "remote": {"transforms"},
+    "device": {"transforms", "remote"},
+    "order": {"remote", "device"},
+    "storage": {"remote", "device"},
+    "record": {"remote", "device"},
+    "loader": {"remote"},
+    "staging": {"remote", "device", "record", "loader"},
+    "pack": {"remote"},
+    "bench": {"remote"},
+}
+# Rings of units that stay; a README of their folder names each and says why. At most three.
+RINGS = [
+    {"formats/hdf5/file", "formats/hdf5/heap", "formats/hdf5/object", "formats/hdf5/tree"},
+    {"formats/packed/commit", "formats/packed/journal", "formats/packed/parts"},
+    {"loader/fetch/block_read", "loader/fetch/row_task", "loader/fetch/task_queue"},
+]
+INCLUDE = re.compile(rf"^\s*#\s*include\s+<(?:penstock/)?((?:{'|'.join(ORDER)})/[^>]+)\.\w+>", re.MULTILINE)
 
 
-def sources(folders):
-    return [file for folder in folders for file in sorted((ROOT / folder).rglob("*")) if file.suffix in SOURCES]
+def unit_of(path):
+    """The unit of a source; a public header (penstock/LAYER/...) belongs to its layer's folder."""
+    return str(path.with_suffix("")).removeprefix("penstock/")
 
 
-def unit(path):
-    return str(path.with_suffix(""))
+def sources(root):
+    for top in (*ORDER, "penstock"):
+        for file in sorted((root / top).rglob("*")):
+            if file.suffix in SOURCES and file.parent != root / "penstock" and "studies" not in file.parts:
+                path = file.relative_to(root)
+                if unit_of(path).split("/")[0] in ORDER:
+                    yield path
 
 
-def graph():
+def graph(root):
     """Unit -> the units that its header or its source includes."""
     arrows = collections.defaultdict(set)
-    for file in sources(LAYERS):
-        name = unit(file.relative_to(ROOT))
-        arrows[name] |= {included for included in INCLUDE.findall(file.read_text()) if included != name}
+    for path in sources(root):
+        name = unit_of(path)
+        arrows[name] |= {included for included in INCLUDE.findall((root / path).read_text()) if included != name}
     return arrows
 
 
@@ -63,7 +108,7 @@ def rings(arrows):
             while name not in ring:
                 ring.add(stack.pop())
             if len(ring) > 1:
-                found.append(frozenset(ring))
+                found.append(ring)
 
     for name in sorted(arrows):
         if name not in number:
@@ -71,37 +116,106 @@ def rings(arrows):
     return found
 
 
-def room(name):
+def folder_of(name):
     return name.rpartition("/")[0]
+
+
+def place(name):
+    """The positions of a unit's layer and of its floor, or None where ORDER does not know its folder."""
+    layer, _, rest = name.partition("/")
+    folder = rest.rpartition("/")[0] or "."
+    for floor, names in enumerate(ORDER[layer]):
+        if f"./{rest}" in names.split():
+            return list(ORDER).index(layer), floor
+    return (list(ORDER).index(layer), ORDER[layer].index(folder)) if folder in ORDER[layer] else None
+
+
+def is_upward(name, other):
+    if other.split("/")[0] in NOT_INCLUDED.get(name.split("/")[0], ()):
+        return True
+    return place(name) < place(other)
+
+
+def listed(readme):
+    """What follows "May include:", as paths from the root: a file, `folder/` with all below it, or `folder/*.hpp`."""
+    found = re.search(r"^May include: (.*?)(?:\n\n|\Z)", readme.read_text(), re.MULTILINE | re.DOTALL)
+    return re.findall(r"`([^`]+)`", found[1]) if found else None
+
+
+def is_listed(other, entries):
+    for entry in entries:
+        folder = entry.removesuffix("/*.hpp")
+        if entry.endswith("/") and other.startswith(entry) or folder != entry and folder_of(other) == folder:
+            return True
+        if other == entry.rpartition(".")[0]:
+            return True
+    return False
+
+
+def faults_of_readmes(root, arrows):
+    for folder in sorted({folder_of(name) for name in arrows}):
+        readme = root / folder / "README.md"
+        for name in re.findall(r"`([\w./-]+\.(?:hpp|cpp|cu))`", readme.read_text() if readme.exists() else ""):
+            if not (root / folder / name).exists() and not (root / name).exists():
+                yield f"{folder}/README.md names {name}, which does not exist"
+        entries = listed(readme) if readme.exists() else None
+        if entries is None:
+            yield f"{folder}: no README.md with a line \"May include: ...\""
+            continue
+        for name, others in sorted(arrows.items()):
+            if folder_of(name) == folder:
+                for other in sorted(others):
+                    if folder_of(other) != folder and not is_listed(other, entries):
+                        yield f"{folder}/README.md does not list {other}, which {name} includes"
+
+
+def faults_of(root, arrows):
+    homeless = sorted({folder_of(name) for name in arrows if place(name) is None})
+    if homeless:
+        yield f"no place in ORDER: {', '.join(homeless)}"
+        return
+    for name, others in sorted(arrows.items()):
+        yield from (f"upward: {name} includes {other}" for other in sorted(others) if other in arrows and is_upward(name, other))
+    found = rings(arrows)
+    yield from (f"a ring: {', '.join(sorted(ring))}" for ring in found if ring not in RINGS)
+    yield from (f"no ring any more, so RINGS must not name it: {', '.join(sorted(ring))}" for ring in RINGS if ring not in found)
+    for ring in RINGS:
+        readme = root / folder_of(min(ring)) / "README.md"
+        text = readme.read_text() if readme.exists() else ""
+        missing = [name for name in sorted(ring) if f"`{name.rpartition('/')[2]}`" not in text]
+        if "include each other" not in text or missing:
+            yield f"{readme.relative_to(root)} does not say why {', '.join(sorted(ring))} include each other"
+    if len(RINGS) > 3:
+        yield f"RINGS has {len(RINGS)} rings, at most 3 may be"
+    yield from faults_of_readmes(root, arrows)
+    held = collections.Counter(folder_of(unit_of(path)) for path in sources(root))
+    held.update(str(file.parent.relative_to(root)) for file in (root / "bindings").rglob("*") if file.suffix in SOURCES)
+    yield from (f"{folder} holds {count} sources, more than {MOST_FILES}" for folder, count in held.items() if count > MOST_FILES)
 
 
 def draw(arrows):
     between = collections.Counter()
-    for home in sorted({room(name) for name in arrows}):
+    for home in sorted({folder_of(name) for name in arrows}):
         print(f"\n{home}/")
         for name in sorted(arrows):
-            if room(name) != home:
+            if folder_of(name) != home:
                 continue
             print(f"  {name.rpartition('/')[2]:24} {' '.join(sorted(arrows[name]))}")
-            between.update((home, room(other)) for other in arrows[name] if room(other) != home)
-    print("\narrows between rooms")
+            between.update((home, folder_of(other)) for other in arrows[name] if folder_of(other) != home)
+    print("\narrows between folders")
     for (home, other), count in sorted(between.items()):
         print(f"  {home} -> {other} ({count})")
 
 
 def main():
     sys.setrecursionlimit(10_000)
-    arrows = graph()
+    options = [argument for argument in sys.argv[1:] if argument != "--draw"]
+    root = pathlib.Path(options[0]).resolve() if options else pathlib.Path(__file__).resolve().parents[2]
+    arrows = graph(root)
     if "--draw" in sys.argv[1:]:
         draw(arrows)
-    found = rings(arrows)
-    faults = [f"a ring: {', '.join(sorted(ring))}" for ring in found if ring not in ALLOWED]
-    faults += [f"no ring any more, so not to be allowed: {', '.join(sorted(ring))}" for ring in ALLOWED if ring not in found]
-    if len(ALLOWED) > 5:
-        faults.append(f"{len(ALLOWED)} rings are allowed, at most 5 may be")
-    held = collections.Counter(file.parent.relative_to(ROOT) for file in sources(LAYERS + ALSO_COUNTED))
-    faults += [f"{folder} holds {count} sources, more than {MOST_FILES}" for folder, count in held.items() if count > MOST_FILES]
-    print(f"{len(arrows)} units in {len(held)} folders, {len(found)} rings")
+    faults = list(faults_of(root, arrows))
+    print(f"{len(arrows)} units in {len({folder_of(name) for name in arrows})} folders")
     for fault in faults:
         print(fault)
     return 1 if faults else 0

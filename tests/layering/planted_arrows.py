@@ -1,0 +1,75 @@
+#!/usr/bin/env python3
+"""Usage: planted_arrows.py
+
+Plants faults in a copy of the tree, one at a time, and fails unless include_graph.py names each: in every layer an include
+of a higher layer and of a higher folder, a ring of units, and an include that a README.md does not list."""
+
+import pathlib
+import shutil
+import sys
+import tempfile
+
+import include_graph as graph
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+def copy_of_tree(folder):
+    for top in (*graph.ORDER, "penstock"):
+        for path in (ROOT / top).rglob("*"):
+            if path.suffix in graph.SOURCES or path.name == "README.md":
+                there = folder / path.relative_to(ROOT)
+                there.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(path, there)
+
+
+def unit_on(root, layer, floor):
+    """A source on a floor of the layer, as a path from the root."""
+    position = (list(graph.ORDER).index(layer), range(len(graph.ORDER[layer]))[floor])
+    return next(path for path in graph.sources(root) if graph.place(graph.unit_of(path)) == position)
+
+
+def planted(root, path, include):
+    """What include_graph.py reports once the source also includes `include`."""
+    file = root / path
+    text = file.read_text()
+    file.write_text(text + f"\n#include <{include}>\n")
+    faults = list(graph.faults_of(root, graph.graph(root)))
+    file.write_text(text)
+    return faults
+
+
+def arrows_to_plant(root):
+    """(source, include, start of the expected fault) for each fault."""
+    layers = list(graph.ORDER)
+    pairs = [((layer, 0), (higher, 0)) for layer, higher in zip(layers, layers[1:])]
+    pairs += [((layer, 0), (layer, -1)) for layer, floors in graph.ORDER.items() if len(floors) > 1]
+    for low, high in pairs:
+        path, other = unit_on(root, *low), unit_on(root, *high)
+        yield path, other, f"upward: {graph.unit_of(path)} includes {graph.unit_of(other)}"
+    yield pathlib.Path("order/permutation/permutation.hpp"), pathlib.Path("order/permutation/sample_order.hpp"), "a ring: order/"
+    yield pathlib.Path("order/permutation/row.hpp"), pathlib.Path("transforms/geometry.hpp"), "order/permutation/README.md does not list"
+
+
+def main():
+    sys.setrecursionlimit(10_000)
+    with tempfile.TemporaryDirectory() as folder:
+        root = pathlib.Path(folder)
+        copy_of_tree(root)
+        missed, count = [], 0
+        faults = list(graph.faults_of(root, graph.graph(root)))
+        if faults:
+            missed.append(f"the tree has faults of its own: {faults}")
+        for path, other, expected in arrows_to_plant(root):
+            count += 1
+            found = planted(root, path, other.with_suffix(".hpp"))
+            if not any(fault.startswith(expected) for fault in found):
+                missed.append(f"{path} including {other}: no fault \"{expected}\" among {found}")
+    print(f"{count} faults planted, {len(missed)} missed")
+    for fault in missed:
+        print(fault)
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
