@@ -83,8 +83,8 @@ void BenchOptions::declare(CLI::App& command) {
       ->check(CLI::IsMember({"auto", "host", "device"}))
       ->capture_default_str();
   command.add_flag("--gpu-direct", gpu_direct,
-                   "With a device: it reads rows that are stored as they are itself (GPUDirect Storage)");
-  command.add_option("--gpu-jpeg", gpu_jpeg, "With a device: the share of JPEGs that it decodes, 0 to 1")
+                   "Experimental. With a device: it reads rows that are stored as they are itself (GPUDirect Storage)");
+  command.add_option("--gpu-jpeg", gpu_jpeg, "Experimental. With a device: the share of JPEGs that it decodes, 0 to 1")
       ->check(CLI::Range(0.0, 1.0))
       ->capture_default_str();
   command.add_option("--seed", seed, "Of the order and of every random draw")->capture_default_str();

@@ -240,16 +240,18 @@ constexpr auto kOptions = std::to_array<OptionEntry>({
      "same.",
      "\"host\" where the GPU has no time to spare."},
     {kDevice, "gpu_direct",
-     "With a device: rows that are stored as they are, of a page or more, are read from their files straight into the "
-     "device's memory (GPUDirect Storage). Where that cannot be had they go through the host, and the stats say why. "
-     "Not with on_batch, mix or cache.",
+     "Experimental, no GPU has run it yet. With a device: rows that are stored as they are, of a page or more, are read "
+     "from their files straight into the device's memory (GPUDirect Storage). Otherwise they go through the host, and "
+     "the stats say why. Not with on_batch, mix or cache.",
      "For large arrays on NVMe, with a driver that has GPUDirect Storage."},
     {kDevice, "gpu_jpeg",
-     "With a device: the share, 0 to 1, of JPEGs that it decodes (nvJPEG), crops, resizes and flips in the cores' "
-     "place, drawn for each sample. Its pixels differ from the processor's by a few levels. Not with on_batch, mix or "
+     "Experimental, no GPU has run it yet. With a device: the share, 0 to 1, of JPEGs that it decodes (nvJPEG), crops, "
+     "resizes and flips in the cores' place, drawn for each sample. Its pixels differ from the processor's by a few levels. Not with on_batch, mix or "
      "cache.",
      "Where the cores are the limit and the GPU has time to spare."},
-    {kDevice, "gpu_jpeg_bytes", "Memory of the device for images that it decodes.", "With gpu_jpeg and large images."},
+    {kDevice, "gpu_jpeg_bytes",
+     "Experimental, no GPU has run it yet. Memory of the device for images that it decodes.",
+     "With gpu_jpeg and large images."},
     {kDevice, "on_device_jpeg", "A decoder that the caller has already opened. It is used instead of the device's own.",
      "In tests.", Door::cpp},
 });

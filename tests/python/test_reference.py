@@ -38,3 +38,10 @@ def test_every_command_and_every_public_name_has_an_entry():
     for name in reference.found(BUILD):
         assert f"\n### ps.{name}\n" in text
     assert "\n## Other\n" not in text, "scripts/reference.py has no heading for a name that the package exports"
+
+
+def test_options_that_no_gpu_has_run_are_experimental():
+    page = (ROOT / "docs" / "reference" / "options.md").read_text()
+    for option in ("gpu_direct", "gpu_jpeg", "gpu_jpeg_bytes"):
+        text = page.partition(f"### {option}\n")[2].partition("###")[0]
+        assert text.strip().startswith("Experimental, no GPU has run it yet."), option
