@@ -1,6 +1,6 @@
 """Measures what each augmentation costs: microseconds of one worker for each 224 x 224 x 3 image, beside Pillow doing the same.
 
-    python studies/augmentations.py [--rounds 5] [--images 500]
+    python bench/studies/augmentations.py [--rounds 5] [--images 500]
 
 The images are stored as uint8 arrays, so that nothing is decoded; each figure is the `transform` stage's time for an epoch
 of one worker, less that of the chain without the step. Median of rounds that go through all steps in turn. Needs the package

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Usage: PYTHONPATH=build/release/python python studies/beside_clouds.py --penstock build/release/bindings/cli/penstock [options]
+"""Usage: PYTHONPATH=build/release/python python bench/studies/beside_clouds.py --penstock build/release/bindings/cli/penstock [options]
 
 penstock beside PyTorch's DataLoader on point clouds: laspy (with lazrs for LAZ), a NumPy memory map of the records of LAS,
 and h5py on points that were chosen once. Every loader takes 4,096 random points of each cloud, centred, in the unit sphere, as

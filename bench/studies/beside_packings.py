@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Usage: PYTHONPATH=build/release/python python studies/beside_packings.py [--images DIR] [options]
+"""Usage: PYTHONPATH=build/release/python python bench/studies/beside_packings.py [--images DIR] [options]
 
 penstock beside the readers that packings are usually read with, on the same files (beside_files.py): gzip-compressed HDF5 beside h5py in PyTorch's DataLoader, LMDB beside py-lmdb in DataLoader, tar beside webdataset in
 its WebLoader. Both sides make the same batches of torch tensors with the same number of workers, threads here and

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Usage: PYTHONPATH=build/release/python python studies/beside_rows.py [--folder DIR] [options]
+"""Usage: PYTHONPATH=build/release/python python bench/studies/beside_rows.py [--folder DIR] [options]
 
 penstock beside FFCV where nothing is decoded: uint8 rows of 224 x 224 x 3 (150 KB) in random order, delivered as torch
 tensors as they are stored, with as many threads on both sides. --rows is as many as make --times the last-level cache,

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Usage: PYTHONPATH=build/release/python python studies/beside_torch.py FOLDER [options]
+"""Usage: PYTHONPATH=build/release/python python bench/studies/beside_torch.py FOLDER [options]
 
 penstock beside PyTorch's own DataLoader on a folder of class folders of photographs (JPEG): random crop to 224, flip,
 normalize, float32; the same number of workers, threads here and processes there. Every run is a process of its own, the two

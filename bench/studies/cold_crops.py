@@ -1,6 +1,6 @@
 """Measures random crops of recoded photographs from storage: fields read whole, beside the tiles of the crops alone.
 
-    PYTHONPATH=build/dev/python python studies/cold_crops.py PHOTOGRAPHS [--glue 4x3] [--samples 400] [--rounds 5]
+    PYTHONPATH=build/dev/python python bench/studies/cold_crops.py PHOTOGRAPHS [--glue 4x3] [--samples 400] [--rounds 5]
         [--workers 2] [--folder DIR]
 
 Packs the photographs as `jpt` fields, several glued together as one large photograph with --glue. The same shards are

@@ -1,4 +1,4 @@
-"""Usage: python bench/remote/epochs.py [--photographs FOLDER] [--latency 0.05] [--rounds 5] [--workers 1] [--samples 2000] [--seconds 4]
+"""Usage: python bench/studies/epochs.py [--photographs FOLDER] [--latency 0.05] [--rounds 5] [--workers 1] [--samples 2000] [--seconds 4]
 
 Windows of epochs of one dataset of photographs (packed as tar), in turns: from the local disk, from a loopback server (nginx with its echo
 module, of Debian's nginx-light) that answers --latency seconds late, and from that server with a warm cache on the disk. Prints

@@ -1,4 +1,4 @@
-"""Usage: python bench/remote/evictions.py [--samples 2000] [--mean 110000] [--epochs 10] [--shares 25,50,75] [--workers 1] [--step 0]
+"""Usage: python bench/studies/evictions.py [--samples 2000] [--mean 110000] [--epochs 10] [--shares 25,50,75] [--workers 1] [--step 0]
 
 Epochs in full shuffle from a loopback web server (nginx, which logs each range), with caches on the disk that hold these shares of the
 dataset. Prints the blocks that were fetched beside those of Belady's rule and of LRU, simulated on the same requests in the order

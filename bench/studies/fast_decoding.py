@@ -1,6 +1,6 @@
 """Measures what image.decode(fast=True) changes and saves: differences of pixels, 0 to 255, and samples/s beside exact decoding.
 
-    PYTHONPATH=build/dev/python python studies/fast_decoding.py PHOTOGRAPHS [--rounds 5] [--workers 2] [--seed 1]
+    PYTHONPATH=build/dev/python python bench/studies/fast_decoding.py PHOTOGRAPHS [--rounds 5] [--workers 2] [--seed 1]
 
 Photographs are packed as JPEG files and as `jpt` fields. Each chain is run with and without `fast`, in turns, over epochs of
 all photographs; speeds are medians of rounds, differences are those of all photographs of one epoch. PENSTOCK_COMMAND names

@@ -1,4 +1,4 @@
-"""Usage: python bench/giants.py FOLDER [NAME=PYTHONPATH...] [--workers 2] [--rounds 5]
+"""Usage: python bench/studies/giants.py FOLDER [NAME=PYTHONPATH...] [--workers 2] [--rounds 5]
 
 Seconds until the batch that holds one giant among small samples is there: a `jpt` of 100 megapixels among photographs of
 0.2, and a LAZ of 5,000,000 points among clouds of 20,000. The giant is the first sample of the first batch, so that one

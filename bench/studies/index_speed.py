@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Usage: PYTHONPATH=build/release/python python studies/index_speed.py [options]
+"""Usage: PYTHONPATH=build/release/python python bench/studies/index_speed.py [options]
 
 How long a large tar that penstock did not make takes to open: the first time, when its members are listed and the index is
 kept beside it, and later, from that index; warm, and with a cold page cache. Every open is a process of its own. The file

@@ -1,4 +1,4 @@
-"""Usage: python bench/orders.py DATASET [--workers 2] [--rounds 21] [--seconds 0.7]
+"""Usage: python bench/studies/orders.py DATASET [--workers 2] [--rounds 21] [--seconds 0.7]
 
 What the orders cost beside a full shuffle of one dataset of small images with labels (icons): windows of each in turns,
 the medians of the ratios of their rates, and of the processor time of the whole process, to those of the shuffle in the

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Usage: PYTHONPATH=build/release/python python studies/own_step_cost.py [--seconds 3] [--rounds 3]
+"""Usage: PYTHONPATH=build/release/python python bench/studies/own_step_cost.py [--seconds 3] [--rounds 3]
 
 What Python functions of a loader cost beside what they compute: functions that give back what they get, on batches of 64
 icons. Printed is the CPU time of the one thread that runs them, which other work on the machine hardly changes. Needs NumPy,

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Usage: PYTHONPATH=build/release/python python studies/pack_speed.py --images DIR [options]
+"""Usage: PYTHONPATH=build/release/python python bench/studies/pack_speed.py --images DIR [options]
 
 Packing beside what it cannot do without: writing the same bytes to files and fsyncing each of them (`cp` for tars; for a folder,
 `cat` of its files into one), and, for --jpeg quality:90, decoding and encoding the same photographs alone (Pillow, from memory, a

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Usage: PYTHONPATH=build/release/python python studies/python_workers.py [--seconds 3] [--rounds 3] [--rows 64]
+"""Usage: PYTHONPATH=build/release/python python bench/studies/python_workers.py [--seconds 3] [--rounds 3] [--rows 64]
 
 What Loader(python_workers=N) gives: samples/s with 1 and 2 processes of a function of pure Python and of one that sleeps;
 the processor time of a row of 224 x 224 beside its function, in the program and in the processes; and samples/s beside

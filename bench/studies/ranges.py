@@ -1,4 +1,4 @@
-"""Usage: python bench/remote/ranges.py [--program build/dev/bench/remote_ranges] [--rounds 5] [--sizes 8,64,1024] [--json FILE]
+"""Usage: python bench/studies/ranges.py [--program build/dev/bench/studies/remote_ranges] [--rounds 5] [--sizes 8,64,1024] [--json FILE]
 
 Client processor time of ranges from one loopback server (nginx, one worker process): penstock beside obstore, fsspec, s3fs,
 s3torchconnector, and samples of as many bytes by Mosaic Streaming and LitData, which fetch shards and chunks. Each runs as a
@@ -128,7 +128,7 @@ def compare(given, kinds, folder, root, size):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--program", default="build/dev/bench/remote_ranges")
+    parser.add_argument("--program", default="build/dev/bench/studies/remote_ranges")
     parser.add_argument("--peers", default=os.path.expanduser("~/.cache/penstock-peers/remote/bin/python"))
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--count", type=int, default=3000)

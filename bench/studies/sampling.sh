@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Usage: bench/sampling.sh [DIR]
+# Usage: bench/studies/sampling.sh [DIR]
 # Installs what is missing, builds, makes 24 laser scans of trees (or takes DIR, your own clouds in any packing), and
 # compares the ways to take 4,096 points of each in one table: time, bytes read, coverage, and what packing costs.
 # Everything goes to build/sampling: the reports are report.html and report.json. Safe to repeat.
 # Environment: SAMPLING_SECONDS, measured time for each way (4); SAMPLING_POINTS, points taken (4096).
 set -euo pipefail
 own_clouds=${1:+$(realpath -- "$1")}
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/../.."
 
 if [ $# -gt 1 ] || [[ ${1:-} == -* ]]; then
   sed -n '2s/^# //p' "$0" >&2

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Usage: PYTHONPATH=build/release/python PENSTOCK_COMMAND=build/release/bindings/cli/penstock \\
-    python studies/sampling_accuracy.py [options]
+    python bench/studies/sampling_accuracy.py [options]
 
 Does it matter which points of its clouds a network sees? Trains PointNet (bindings/python/examples/train_points.py) on
 generated laser scans of trees, classes are species, in three ways that differ only in where the points come from:
@@ -29,7 +29,7 @@ import sys
 import tempfile
 import time
 
-sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "bindings/python/examples"))
+sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "bindings/python/examples"))
 
 import torch
 import train_points

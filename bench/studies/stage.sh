@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Usage: bench/stage.sh DATASET FOLDER [ROUNDS]
+# Usage: bench/studies/stage.sh DATASET FOLDER [ROUNDS]
 # MB/s of copying DATASET to FOLDER (which must not exist) by cp and by penstock stage, interleaved: median and quartiles.
 # Rows with "cold" drop the source from the page cache first. cp alone leaves its bytes in memory; "cp, synced" waits
 # until they are on the disk, as stage does for each file.

@@ -1,6 +1,6 @@
 """Measures what a way of storing photographs costs on disk, and how fast an epoch of it is.
 
-    python studies/stored_as.py PHOTOGRAPHS [--folder DIR] [--seconds 5] [--workers 2] [--only keep decode]
+    python bench/studies/stored_as.py PHOTOGRAPHS [--folder DIR] [--seconds 5] [--workers 2] [--only keep decode]
 
 Packs the same photographs in each way that `penstock pack` knows, then measures all of them in turns with `penstock
 bench --task image-train` (random crop to 224, flip, normalize, float32), and prints a table. PENSTOCK_COMMAND names the

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Tokens a second, on one core, of penstock and of other loaders of blocks of tokens, in turns on the same tokens.
 
-    python bench/tokens.py [--tokens 2e8] [--rounds 3] [--folder DIR] [--padding]
+    python bench/studies/tokens.py [--tokens 2e8] [--rounds 3] [--folder DIR] [--padding]
 
 The tokens are documents of about 1,000 (log-normal) in Megatron's .bin and .idx, uint16, in the page cache. Each loader gives batches
 of 64 blocks of 2,048 as int64, in a process of its own that is bound to one core, with what workers serve it best there: penstock has one

@@ -44,7 +44,7 @@ ORDER = {
     "loader": ["node_memory", "options", "batch", "fetch", "work", "model", "device", ".", "choices"],
     "staging": ["."],
     "pack": ["."],
-    "bench": ["measure", "tryout", "report", "synth", "watch", "."],
+    "bench": ["measure", "tryout", "report", "synth", "watch"],
 }  # fmt: skip
 # Layers that stand beside others of the list and do not include them.
 NOT_INCLUDED = {
@@ -75,7 +75,7 @@ def unit_of(path):
 def sources(root):
     for top in (*ORDER, "penstock"):
         for file in sorted((root / top).rglob("*")):
-            if file.suffix in SOURCES and file.parent != root / "penstock" and "studies" not in file.parts:
+            if file.suffix in SOURCES and file.parent != root / "penstock" and file.parent != root / "bench/studies":
                 path = file.relative_to(root)
                 if unit_of(path).split("/")[0] in ORDER:
                     yield path

@@ -219,7 +219,7 @@ def test_pointnet_does_not_see_the_order_of_points(monkeypatch):
 
 
 def test_the_study_of_sampling_prints_a_row_for_each_way(tmp_path):
-    study = EXAMPLES.parents[2] / "studies/sampling_accuracy.py"
+    study = EXAMPLES.parents[2] / "bench/studies/sampling_accuracy.py"
     few = "--clouds=12 --test-clouds=6 --classes=2 --stored=1000 --points=32 --epochs=2 --seeds=2 --width=4".split()
     command = [sys.executable, str(study), *few, "--folder", str(tmp_path)]
     done = subprocess.run(
