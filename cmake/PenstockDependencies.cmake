@@ -11,15 +11,16 @@ pkg_check_modules(HIGHWAY REQUIRED IMPORTED_TARGET libhwy)
 pkg_check_modules(LMDB REQUIRED IMPORTED_TARGET lmdb)
 pkg_check_modules(HDF5 REQUIRED IMPORTED_TARGET hdf5)
 
-# Both or neither: object stores and web servers.
+# All of them or none: object stores and web servers.
 pkg_check_modules(CURL IMPORTED_TARGET libcurl>=7.84)
 pkg_check_modules(OPENSSL IMPORTED_TARGET libcrypto>=1.1.1)
+pkg_check_modules(EXPAT IMPORTED_TARGET expat>=2.4)
 set(PENSTOCK_WITH_REMOTE OFF)
-if(CURL_FOUND AND OPENSSL_FOUND)
+if(CURL_FOUND AND OPENSSL_FOUND AND EXPAT_FOUND)
   set(PENSTOCK_WITH_REMOTE ON)
-  message(STATUS "penstock: object stores on (libcurl ${CURL_VERSION}, libcrypto ${OPENSSL_VERSION})")
+  message(STATUS "penstock: object stores on (libcurl ${CURL_VERSION}, libcrypto ${OPENSSL_VERSION}, expat ${EXPAT_VERSION})")
 else()
-  message(STATUS "penstock: object stores left out: libcurl (7.84 or newer) or libcrypto not found")
+  message(STATUS "penstock: object stores left out: libcurl (7.84 or newer), libcrypto or expat (2.4 or newer) not found")
 endif()
 
 # What penstock does without where it is missing, the decompressors for what foreign datasets may hold among it: one

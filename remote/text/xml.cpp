@@ -1,7 +1,14 @@
-#include <charconv>
+#include <algorithm>
 #include <cstdint>
+#include <exception>
+#include <memory>
+#include <new>
 #include <string>
+#include <type_traits>
 #include <utility>
+#include <vector>
+
+#include <expat.h>
 
 #include <penstock/base/error.hpp>
 #include <remote/text/xml.hpp>
@@ -12,173 +19,83 @@ namespace {
 constexpr std::size_t kMostLevels = 16;
 constexpr std::size_t kMostElements = 200'000;
 
-bool is_xml_blank(char c) {
-  return c == ' ' || c == '\t' || c == '\r' || c == '\n';
-}
-
-bool ends_name(char c) {
-  return is_xml_blank(c) || c == '/' || c == '>' || c == '=' || c == '<' || c == '&' || c == '"' || c == '\'';
-}
-
-void append_utf8(std::string& text, std::uint32_t point) {
-  const auto add = [&](std::uint32_t byte) { text += static_cast<char>(byte); };
-  if (point < 0x80) {
-    add(point);
-  } else if (point < 0x800) {
-    add(0xC0 | point >> 6);
-    add(0x80 | (point & 63));
-  } else if (point < 0x10000) {
-    add(0xE0 | point >> 12);
-    add(0x80 | (point >> 6 & 63));
-    add(0x80 | (point & 63));
-  } else {
-    add(0xF0 | point >> 18);
-    add(0x80 | (point >> 12 & 63));
-    add(0x80 | (point >> 6 & 63));
-    add(0x80 | (point & 63));
-  }
-}
-
-class XmlParser {
+/// Builds the tree from expat's calls. Nothing is thrown through expat: a refusal stops the parser.
+class TreeBuilder {
  public:
-  explicit XmlParser(std::string_view text) : text_(text) {}
+  TreeBuilder() {
+    if (parser_ == nullptr) throw std::bad_alloc();
+    XML_SetUserData(parser_.get(), this);
+    XML_SetElementHandler(
+        parser_.get(),
+        [](void* self, const XML_Char* tag, const XML_Char**) { of(self).call(&TreeBuilder::begin, tag); },
+        [](void* self, const XML_Char*) { of(self).call(&TreeBuilder::end, {}); });
+    XML_SetCharacterDataHandler(parser_.get(), [](void* self, const XML_Char* text, int length) {
+      of(self).call(&TreeBuilder::add, std::string_view(text, static_cast<std::size_t>(length)));
+    });
+    XML_SetStartDoctypeDeclHandler(parser_.get(), [](void* self, const XML_Char*, const XML_Char*, const XML_Char*,
+                                                     int) { of(self).refuse("it has a document type"); });
+  }
 
-  XmlElement document() {
-    if (text_.starts_with("\xEF\xBB\xBF")) at_ = 3;
-    skip_between();
-    XmlElement root = element(0);
-    skip_between();
-    if (at_ != text_.size()) fail("something stands behind its end");
-    return root;
+  XmlElement parse(std::string_view text) {
+    std::size_t done = 0;
+    do {
+      const std::size_t part = std::min(text.size() - done, kPart);
+      const bool last = done + part == text.size();
+      if (XML_Parse(parser_.get(), text.data() + done, static_cast<int>(part), last ? 1 : 0) != XML_STATUS_OK) {
+        if (failure_ != nullptr) std::rethrow_exception(failure_);
+        throw error(why_ != nullptr ? why_ : XML_ErrorString(XML_GetErrorCode(parser_.get())));
+      }
+      done += part;
+    } while (done != text.size());
+    return std::move(root_.children.front());
   }
 
  private:
-  [[noreturn]] void fail(const char* why) const { throw Error::corrupt(std::string("XML: ") + why, {.offset = at_}); }
+  static constexpr std::size_t kPart = std::size_t{1} << 20;  // bytes given at a time; expat counts them by int
 
-  bool take(std::string_view wanted) {
-    if (!text_.substr(at_).starts_with(wanted)) return false;
-    at_ += wanted.size();
-    return true;
-  }
+  static TreeBuilder& of(void* self) { return *static_cast<TreeBuilder*>(self); }
 
-  std::string_view up_to(std::string_view end) {
-    const std::size_t found = text_.find(end, at_);
-    if (found == std::string_view::npos) fail("it ends early");
-    const std::string_view between = text_.substr(at_, found - at_);
-    at_ = found + end.size();
-    return between;
-  }
-
-  void skip_blanks() {
-    while (at_ < text_.size() && is_xml_blank(text_[at_])) ++at_;
-  }
-
-  // White space, comments and instructions around the root.
-  void skip_between() {
-    while (true) {
-      skip_blanks();
-      if (take("<!--")) {
-        up_to("-->");
-      } else if (take("<?")) {
-        up_to("?>");
-      } else {
-        return;
-      }
+  // A stopped parser still calls the end of an empty element.
+  void call(void (TreeBuilder::*step)(std::string_view), std::string_view text) noexcept {
+    if (why_ != nullptr || failure_ != nullptr) return;
+    try {
+      (this->*step)(text);
+    } catch (...) {
+      failure_ = std::current_exception();
+      XML_StopParser(parser_.get(), XML_FALSE);
     }
   }
 
-  std::string_view qualified_name() {
-    const std::size_t begin = at_;
-    while (at_ < text_.size() && !ends_name(text_[at_])) ++at_;
-    if (at_ == begin) fail("a name is missing");
-    return text_.substr(begin, at_ - begin);
+  void refuse(const char* why) {
+    why_ = why;
+    XML_StopParser(parser_.get(), XML_FALSE);
   }
 
-  void attributes() {
-    while (true) {
-      skip_blanks();
-      if (at_ >= text_.size()) fail("it ends early");
-      if (text_[at_] == '/' || text_[at_] == '>') return;
-      qualified_name();
-      skip_blanks();
-      if (!take("=")) fail("an attribute has no value");
-      skip_blanks();
-      if (take("\"")) {
-        up_to("\"");
-      } else if (take("'")) {
-        up_to("'");
-      } else {
-        fail("an attribute has no value");
-      }
-    }
+  Error error(const char* why) const {
+    return Error::corrupt(std::string("XML: ") + why,
+                          {.offset = static_cast<std::uint64_t>(XML_GetCurrentByteIndex(parser_.get()))});
   }
 
-  void reference(std::string& text) {
-    const std::string_view name = up_to(";");
-    if (name == "amp") {
-      text += '&';
-    } else if (name == "lt") {
-      text += '<';
-    } else if (name == "gt") {
-      text += '>';
-    } else if (name == "quot") {
-      text += '"';
-    } else if (name == "apos") {
-      text += '\'';
-    } else if (name.starts_with('#')) {
-      const bool hex = name.starts_with("#x");
-      const std::string_view digits = name.substr(hex ? 2 : 1);
-      std::uint32_t point = 0;
-      const auto [end, problem] = std::from_chars(digits.data(), digits.data() + digits.size(), point, hex ? 16 : 10);
-      if (problem != std::errc{} || end != digits.data() + digits.size() || point == 0 || point > 0x10FFFF ||
-          (point >= 0xD800 && point < 0xE000))
-        fail("a reference names no character");
-      append_utf8(text, point);
-    } else {
-      fail("a reference is unknown");
-    }
+  void begin(std::string_view tag) {
+    if (levels_.size() > kMostLevels) return refuse("it is nested too deeply");
+    if (++elements_ > kMostElements) return refuse("it has too many elements");
+    tag.remove_prefix(tag.rfind(':') + 1);  // npos + 1 is 0
+    if (tag.empty()) return refuse("a name is missing");
+    levels_.push_back(&levels_.back()->children.emplace_back(XmlElement{std::string(tag), {}, {}}));
   }
+  void add(std::string_view text) { levels_.back()->text += text; }
+  void end(std::string_view) { levels_.pop_back(); }
 
-  XmlElement element(std::size_t level) {
-    if (level >= kMostLevels) fail("it is nested too deeply");
-    if (++elements_ > kMostElements) fail("it has too many elements");
-    if (!take("<")) fail("an element is missing");
-    const std::string_view tag = qualified_name();
-    const std::size_t prefix = tag.rfind(':');
-    XmlElement made{std::string(prefix == std::string_view::npos ? tag : tag.substr(prefix + 1)), {}, {}};
-    if (made.name.empty()) fail("a name is missing");
-    attributes();
-    if (take("/>")) return made;
-    if (!take(">")) fail("a tag does not end");
-    while (true) {
-      if (at_ >= text_.size()) fail("it ends early");
-      if (take("</")) {
-        if (qualified_name() != tag) fail("a tag ends another element");
-        skip_blanks();
-        if (!take(">")) fail("a tag does not end");
-        return made;
-      }
-      if (take("<!--")) {
-        up_to("-->");
-      } else if (take("<![CDATA[")) {
-        made.text += up_to("]]>");
-      } else if (take("<?")) {
-        up_to("?>");
-      } else if (take("&")) {
-        reference(made.text);
-      } else if (text_[at_] == '<') {
-        made.children.push_back(element(level + 1));
-      } else {
-        const std::size_t end = std::min(text_.find_first_of("<&", at_), text_.size());
-        made.text += text_.substr(at_, end - at_);
-        at_ = end;
-      }
-    }
-  }
-
-  std::string_view text_;
-  std::size_t at_ = 0;
+  struct Free {
+    void operator()(XML_Parser parser) const { XML_ParserFree(parser); }
+  };
+  // UTF-8, whatever encoding the text declares.
+  std::unique_ptr<std::remove_pointer_t<XML_Parser>, Free> parser_{XML_ParserCreate("UTF-8")};
+  XmlElement root_;                          // whose child the document's root is
+  std::vector<XmlElement*> levels_{&root_};  // those that are open
   std::size_t elements_ = 0;
+  const char* why_ = nullptr;
+  std::exception_ptr failure_;
 };
 
 }  // namespace
@@ -195,7 +112,7 @@ std::string_view XmlElement::text_of(std::string_view wanted) const {
 }
 
 XmlElement parse_xml(std::string_view text) {
-  return XmlParser(text).document();
+  return TreeBuilder().parse(text);
 }
 
 std::string xml_escaped(std::string_view text) {

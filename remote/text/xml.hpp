@@ -1,4 +1,4 @@
-// A small, strict reader of the XML that stores answer with.
+// Reads the XML that stores answer with, by expat.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@ namespace penstock {
 /// An element without its attributes. Names are those behind a namespace's prefix.
 struct XmlElement {
   std::string name;
-  std::string text;  ///< what stands directly in it, references replaced; white space as it stands
+  std::string text;  ///< directly inside it, references replaced, with its white space (line ends as "\n")
   std::vector<XmlElement> children = {};
 
   /// The first child of that name; null: none.
@@ -19,8 +19,8 @@ struct XmlElement {
   std::string_view text_of(std::string_view wanted) const;
 };
 
-/// The root. Declarations, comments and CDATA are understood; a document type, entities of its own, more than 16 levels
-/// or 200,000 elements are refused. Throws Error: corrupt, which tells where and nothing of the text.
+/// The root of an XML 1.0 document in UTF-8. A document type, and with it every entity of its own, more than 16 levels
+/// and more than 200,000 elements are refused. Throws Error: corrupt, with the offset and without any of the text.
 XmlElement parse_xml(std::string_view text);
 
 /// Text as it stands between tags.

@@ -140,6 +140,10 @@ build_openssl() {
   pc libcrypto "$version" "-lcrypto -lpthread"
   pc libssl "$version" -lssl libcrypto
 }
+build_expat() {  # without document types, which penstock refuses; with them Debian's patched source needs its configure
+  with_cmake expat "$1/expat" -DEXPAT_BUILD_{DOCS,EXAMPLES,PKGCONFIG,TESTS,TOOLS}=OFF -DEXPAT_{SHARED_LIBS,DTD}=OFF
+  pc expat 2.5.0 "-lexpat -lm"
+}
 # HTTP and HTTPS alone, names resolved by threads, and no certificates of its own: penstock names the system's.
 build_curl() {
   with_cmake curl "$1" -DHTTP_ONLY=ON -DBUILD_CURL_EXE=OFF -DBUILD_TESTING=OFF -DPICKY_COMPILER=OFF -DENABLE_THREADED_RESOLVER=ON -DENABLE_MANUAL=OFF \

@@ -21,6 +21,7 @@ grep -v '^#' "$pins" | while read -r package _; do
   case $package in
     c-blosc) texts=(LICENSES/*) ;;
     curl | libdeflate) texts=(COPYING) ;;
+    expat) texts=(expat/COPYING) ;;
     hdf5) texts=(COPYING COPYING_LBNL_HDF5) ;;
     libjpeg-turbo) texts=(LICENSE.md README.ijg) ;;
     libwebp) texts=(COPYING PATENTS) ;;

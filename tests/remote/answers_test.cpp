@@ -37,7 +37,7 @@ std::string user_file() {
 
 TEST_CASE("XML is read with its references, comments and CDATA") {
   const XmlElement root = parse_xml(
-      "<?xml version=\"1.0\"?>\n<!-- c --><s3:List xmlns:s3='u>' a=\"<\"><Key>a &lt;b&gt; "
+      "<?xml version=\"1.0\"?>\n<!-- c --><s3:List xmlns:s3='u>' a=\"&lt;\"><Key>a &lt;b&gt; "
       "&amp;&#233;&#x2603;&quot;&apos;</Key>"
       "<Key>two</Key><Empty/><Raw><![CDATA[<&]]></Raw><T> x <!-- y -->z</T></s3:List>\n");
   CHECK(root.name == "List");
@@ -71,6 +71,9 @@ TEST_CASE("what is no XML is an error, however it is broken") {
                                  "<a b=c></a>",
                                  "<a b=\"c></a>",
                                  "<!DOCTYPE a><a/>",
+                                 "<!DOCTYPE a [<!ENTITY e \"e\">]><a>&e;</a>",
+                                 "<a>\xFF</a>",
+                                 "<a b=\"<\"/>",
                                  "<a><!-- </a>",
                                  "<a><![CDATA[</a>",
                                  "<a>x</a>y",
