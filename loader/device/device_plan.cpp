@@ -58,14 +58,8 @@ std::size_t first_of_device(const Chain& chain) {
 }
 
 /// The chain as the host runs it: without its last steps that a pass can do, in float32 point by point. Nothing where
-/// no step remains for a device, or, automatically, where the result is float16 or bfloat16: on the host, half of the
-/// bytes cross.
-std::optional<Chain> points_before_device(const Chain& chain, Where where);
-
-/// The pass that makes `whole` of `host`, for a chain that points_before_device() cut; without pointers, sizes and key.
-/// Nothing where their shapes do not fit each other.
-std::optional<PointPass> point_pass(const FieldChain& output, const Output& host, const Output& whole);
-
+/// no step remains for a device. With Where::automatic also nothing where the result is float16 or bfloat16: on the
+/// host, half of the bytes cross.
 std::optional<Chain> points_before_device(const Chain& chain, Where where) {
   if (!makes_points(chain)) return std::nullopt;
   DType dtype = DType::f32;
@@ -85,6 +79,8 @@ std::optional<Chain> points_before_device(const Chain& chain, Where where) {
   return before;
 }
 
+/// The pass that makes `whole` of `host`, for a chain that points_before_device() cut; without pointers, sizes and key.
+/// Nothing where their shapes do not fit each other.
 std::optional<PointPass> point_pass(const FieldChain& output, const Output& host, const Output& whole) {
   const auto& [name, chain] = output;
   const bool channels_first = find_step<step::ChannelsFirst>(chain) != nullptr;
