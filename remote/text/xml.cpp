@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <exception>
+#include <limits>
 #include <memory>
 #include <new>
 #include <string>
@@ -37,22 +38,15 @@ class TreeBuilder {
   }
 
   XmlElement parse(std::string_view text) {
-    std::size_t done = 0;
-    do {
-      const std::size_t part = std::min(text.size() - done, kPart);
-      const bool last = done + part == text.size();
-      if (XML_Parse(parser_.get(), text.data() + done, static_cast<int>(part), last ? 1 : 0) != XML_STATUS_OK) {
-        if (failure_ != nullptr) std::rethrow_exception(failure_);
-        throw error(why_ != nullptr ? why_ : XML_ErrorString(XML_GetErrorCode(parser_.get())));
-      }
-      done += part;
-    } while (done != text.size());
+    if (text.size() > std::numeric_limits<int>::max()) throw Error::corrupt("XML: it is longer than 2 GiB");
+    const bool sound = XML_Parse(parser_.get(), text.data(), static_cast<int>(text.size()), 1) == XML_STATUS_OK;
+    if (failure_ != nullptr) std::rethrow_exception(failure_);
+    if (why_ != nullptr) throw error(why_);
+    if (!sound) throw error(XML_GetErrorCode(parser_.get()));
     return std::move(root_.children.front());
   }
 
  private:
-  static constexpr std::size_t kPart = std::size_t{1} << 20;  // bytes given at a time; expat counts them by int
-
   static TreeBuilder& of(void* self) { return *static_cast<TreeBuilder*>(self); }
 
   // A stopped parser still calls the end of an empty element.
@@ -72,8 +66,13 @@ class TreeBuilder {
   }
 
   Error error(const char* why) const {
+    const XML_Index at = XML_GetCurrentByteIndex(parser_.get());  // negative where nothing was read
     return Error::corrupt(std::string("XML: ") + why,
-                          {.offset = static_cast<std::uint64_t>(XML_GetCurrentByteIndex(parser_.get()))});
+                          {.offset = static_cast<std::uint64_t>(std::max<XML_Index>(at, 0))});
+  }
+  Error error(XML_Error code) const {
+    if (code == XML_ERROR_NO_MEMORY) throw std::bad_alloc();
+    return error(XML_ErrorString(code));
   }
 
   void begin(std::string_view tag) {

@@ -82,6 +82,11 @@ TEST_CASE("what is no XML is an error, however it is broken") {
                                  "<a/ >"}) {
     CAPTURE(text);
     CHECK_THROWS_AS(parse_xml(text), Error);
+    try {
+      parse_xml(text);
+    } catch (const Error& error) {
+      CHECK(error.context().offset.value_or(0) <= std::string_view(text).size());
+    }
   }
   std::string deep;
   for (int i = 0; i < 1'000'000; ++i) deep += "<a>";
