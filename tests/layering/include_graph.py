@@ -5,6 +5,7 @@ Checks which folders of the layers include which. Fails where
 
 - a layer includes a higher one, or a folder one that stands behind it in ORDER;
 - units (a header and the source of its name) include each other in a ring that is not in RINGS;
+- a source includes by quotes, which the compiler resolves beside the source, past the layers' include roots;
 - a folder includes what its README.md does not list after "May include:";
 - a README.md names a file that does not exist;
 - a folder has no README.md, has no place in ORDER, or holds more than MOST_FILES sources.
@@ -65,6 +66,9 @@ RINGS = [
     {"loader/fetch/block_read", "loader/fetch/row_task", "loader/fetch/task_queue"},
 ]
 INCLUDE = re.compile(rf"^\s*#\s*include\s+<(?:penstock/)?((?:{'|'.join(ORDER)})/[^>]+)\.\w+>", re.MULTILINE)
+
+
+QUOTED = re.compile(r'^\s*#\s*include\s+"[^"]*"', re.MULTILINE)
 
 
 def unit_of(path):
@@ -160,7 +164,7 @@ def faults_of_readmes(root, arrows):
                 yield f"{folder}/README.md names {name}, which does not exist"
         entries = listed(readme) if readme.exists() else None
         if entries is None:
-            yield f"{folder}: no README.md with a line \"May include: ...\""
+            yield f'{folder}: no README.md with a line "May include: ..."'
             continue
         for name, others in sorted(arrows.items()):
             if folder_of(name) == folder:
@@ -175,10 +179,16 @@ def faults_of(root, arrows):
         yield f"no place in ORDER: {', '.join(homeless)}"
         return
     for name, others in sorted(arrows.items()):
-        yield from (f"upward: {name} includes {other}" for other in sorted(others) if other in arrows and is_upward(name, other))
+        yield from (
+            f"upward: {name} includes {other}" for other in sorted(others) if other in arrows and is_upward(name, other)
+        )
+    for path in sources(root):
+        yield from (f"by quotes: {path}: {line.strip()}" for line in QUOTED.findall((root / path).read_text()))
     found = rings(arrows)
     yield from (f"a ring: {', '.join(sorted(ring))}" for ring in found if ring not in RINGS)
-    yield from (f"no ring any more, so RINGS must not name it: {', '.join(sorted(ring))}" for ring in RINGS if ring not in found)
+    yield from (
+        f"no ring any more, so RINGS must not name it: {', '.join(sorted(ring))}" for ring in RINGS if ring not in found
+    )
     for ring in RINGS:
         readme = root / folder_of(min(ring)) / "README.md"
         text = readme.read_text() if readme.exists() else ""
@@ -190,7 +200,11 @@ def faults_of(root, arrows):
     yield from faults_of_readmes(root, arrows)
     held = collections.Counter(folder_of(unit_of(path)) for path in sources(root))
     held.update(str(file.parent.relative_to(root)) for file in (root / "bindings").rglob("*") if file.suffix in SOURCES)
-    yield from (f"{folder} holds {count} sources, more than {MOST_FILES}" for folder, count in held.items() if count > MOST_FILES)
+    yield from (
+        f"{folder} holds {count} sources, more than {MOST_FILES}"
+        for folder, count in held.items()
+        if count > MOST_FILES
+    )
 
 
 def draw(arrows):

@@ -2,7 +2,7 @@
 """Usage: planted_arrows.py
 
 Plants faults in a copy of the tree, one at a time, and fails unless include_graph.py names each: in every layer an include
-of a higher layer and of a higher folder, a ring of units, and an include that a README.md does not list."""
+of a higher layer and of a higher folder, a ring of units, an include by quotes, and one that a README.md does not list."""
 
 import pathlib
 import shutil
@@ -29,26 +29,29 @@ def unit_on(root, layer, floor):
     return next(path for path in graph.sources(root) if graph.place(graph.unit_of(path)) == position)
 
 
-def planted(root, path, include):
-    """What include_graph.py reports once the source also includes `include`."""
+def planted(root, path, line):
+    """What include_graph.py reports once the source has one more line."""
     file = root / path
     text = file.read_text()
-    file.write_text(text + f"\n#include <{include}>\n")
+    file.write_text(f"{text}\n{line}\n")
     faults = list(graph.faults_of(root, graph.graph(root)))
     file.write_text(text)
     return faults
 
 
-def arrows_to_plant(root):
-    """(source, include, start of the expected fault) for each fault."""
+def faults_to_plant(root):
+    """(source, line, start of the expected fault) for each fault."""
     layers = list(graph.ORDER)
     pairs = [((layer, 0), (higher, 0)) for layer, higher in zip(layers, layers[1:])]
     pairs += [((layer, 0), (layer, -1)) for layer, floors in graph.ORDER.items() if len(floors) > 1]
     for low, high in pairs:
         path, other = unit_on(root, *low), unit_on(root, *high)
-        yield path, other, f"upward: {graph.unit_of(path)} includes {graph.unit_of(other)}"
-    yield pathlib.Path("order/permutation/permutation.hpp"), pathlib.Path("order/permutation/sample_order.hpp"), "a ring: order/"
-    yield pathlib.Path("order/permutation/row.hpp"), pathlib.Path("transforms/geometry.hpp"), "order/permutation/README.md does not list"
+        include = f"#include <{other.with_suffix('.hpp')}>"
+        yield path, include, f"upward: {graph.unit_of(path)} includes {graph.unit_of(other)}"
+    permutation = pathlib.Path("order/permutation")
+    yield permutation / "permutation.hpp", "#include <order/permutation/sample_order.hpp>", "a ring: order/"
+    yield permutation / "row.hpp", "#include <transforms/geometry.hpp>", "order/permutation/README.md does not list"
+    yield permutation / "row.hpp", '#include "../../loader/pipeline.hpp"', "by quotes: order/permutation/row.hpp"
 
 
 def main():
@@ -60,11 +63,11 @@ def main():
         faults = list(graph.faults_of(root, graph.graph(root)))
         if faults:
             missed.append(f"the tree has faults of its own: {faults}")
-        for path, other, expected in arrows_to_plant(root):
+        for path, line, expected in faults_to_plant(root):
             count += 1
-            found = planted(root, path, other.with_suffix(".hpp"))
+            found = planted(root, path, line)
             if not any(fault.startswith(expected) for fault in found):
-                missed.append(f"{path} including {other}: no fault \"{expected}\" among {found}")
+                missed.append(f'{path} with {line}: no fault "{expected}" among {found}')
     print(f"{count} faults planted, {len(missed)} missed")
     for fault in missed:
         print(fault)
