@@ -1,8 +1,7 @@
 """Usage: python bench/studies/orders.py DATASET [--workers 2] [--rounds 21] [--seconds 0.7]
 
-What the orders cost beside a full shuffle of one dataset of small images with labels (icons): windows of each in turns,
-the medians of the ratios of their rates, and of the processor time of the whole process, to those of the shuffle in the
-same round. DATASET is what `penstock synth icons` and `pack` make."""
+Compares each order with a full shuffle, on one dataset of small images with labels (icons). The orders take turns. Prints
+the medians of two ratios to the shuffle of the same round: the rate, and the processor time of the process. DATASET is what `penstock synth icons` and `pack` make."""
 
 import argparse
 import statistics

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Usage: PYTHONPATH=build/release/python python bench/studies/pack_speed.py --images DIR [options]
 
-Packing beside what it cannot do without: writing the same bytes to files and fsyncing each of them (`cp` for tars; for a folder,
-`cat` of its files into one), and, for --jpeg quality:90, decoding and encoding the same photographs alone (Pillow, from memory, a
+Compares packing with its lower limit. The limit of a copy is writing the same bytes to files and fsyncing each (`cp` for tars, `cat`
+into one file for a folder). The limit of --jpeg quality:90 is decoding and encoding the same photographs (Pillow, from memory, a
 process for each worker). Sources: the photographs of --images as a folder of files, and tars of about 1 GB, of photographs and of
 small samples, which are made in --folder. The jobs take turns, each in a process of its own; sources are in the page cache, or
 dropped from it with --cold. Needs what beside_packings.py needs."""

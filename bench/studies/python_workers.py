@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
 """Usage: PYTHONPATH=build/release/python python bench/studies/python_workers.py [--seconds 3] [--rounds 3] [--rows 64]
 
-What Loader(python_workers=N) gives: samples/s with 1 and 2 processes of a function of pure Python and of one that sleeps;
-the processor time of a row of 224 x 224 beside its function, in the program and in the processes; and samples/s beside
-PyTorch's DataLoader with as many workers and the same function. Needs NumPy, Pillow and penstock; PyTorch, where that part is
-to be measured."""
+Measures Loader(python_workers=N): samples/s with 1 and 2 processes, for a function of pure Python and for one that sleeps;
+the processor time of a row of 224 x 224 in addition to its function, in the program and in the processes; and samples/s beside
+PyTorch's DataLoader with the same workers and function. Needs NumPy, Pillow and penstock. The last part needs PyTorch."""
 
 import argparse
 import io

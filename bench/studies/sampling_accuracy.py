@@ -10,9 +10,9 @@ generated laser scans of trees, classes are species, in three ways that differ o
   resampled    the LAS files as they are: every epoch draws from all points
 
 Accuracy is that of the last epoch, on other clouds, of whose LAS files the same points are drawn for all. Runs are
-interleaved, one seed after the other. Prints, for each way: accuracy, mean, standard deviation and range over the
-seeds; of an epoch, median over all: bytes read, seconds inside the loader's next() and of training; what an
-epoch brings from storage when nothing is in the page cache (pages, and what the kernel reads ahead); size on disk.
+interleaved, one seed after the other. Prints for each way the mean, standard deviation and range of the accuracy over
+the seeds. Prints for an epoch, as medians, the bytes read, the seconds inside the loader's next() and of training,
+and the bytes from storage with an empty page cache (pages and the kernel's read-ahead). Prints the size on disk.
 """
 
 from __future__ import annotations

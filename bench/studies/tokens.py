@@ -4,8 +4,8 @@
     python bench/studies/tokens.py [--tokens 2e8] [--rounds 3] [--folder DIR] [--padding]
 
 The tokens are documents of about 1,000 (log-normal) in Megatron's .bin and .idx, uint16, in the page cache. Each loader gives batches
-of 64 blocks of 2,048 as int64, in a process of its own that is bound to one core, with what workers serve it best there: penstock has one
-worker, the others work in the training process. What is timed begins behind the first 100 batches. Loaders that are not installed are left out.
+of 64 blocks of 2,048 as int64. It runs in its own process on one core, with the number of workers that is fastest there: one for penstock,
+none for the others. The timed part begins after the first 100 batches. Loaders that are not installed are left out.
 
     penstock cut, penstock shuffled, penstock best fit   ps.token_blocks(); the last with positions and segment ids
     memory map                                           torch's DataLoader over a numpy.memmap of blocks, shuffled

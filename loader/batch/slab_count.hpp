@@ -10,16 +10,18 @@
 
 namespace penstock {
 
-/// Whose answers an engine waits for while workers decode: nobody's, where workers read themselves.
+/// The storage that an engine reads ahead from while workers decode. `none`: the workers read themselves.
 enum class ReadsAhead : std::uint8_t { none, of_disk, of_store };
 ReadsAhead ahead_by(const ReadEngine& engine);
 
-/// Batches ahead of the consumer, and the consumer's; with a device, those being copied in place of the consumer's.
-/// What is ahead is `prefetch` ready ones and those being filled (enough rows to keep every worker, or the disk, busy);
-/// of large batches either as many as there are more of, since while batches wait ready none need be filled.
-/// Throws Error: invalid_argument, for more memory than a process can address.
+/// Slabs for the batches ahead of the consumer and for those that the consumer holds. With a device, the batches that
+/// are being copied take the place of the consumer's.
+///
+/// Ahead are `prefetch` ready batches, and batches that are being filled: enough rows to keep every worker, or the
+/// disk, busy. Of large batches (more than 8 MiB) only the larger of the two numbers is ahead: while batches wait
+/// ready, none needs to be filled. Throws Error: invalid_argument, for more memory than a process can address.
 unsigned slab_count(const LoaderOptions& options, std::span<const Output> outputs, ReadsAhead ahead);
-/// The same for rows of so many bytes in all outputs of fixed shape, without a look at what can be addressed.
+/// The same, for `row_bytes` in all outputs of fixed shape, and without the check of the memory.
 unsigned slab_count(const LoaderOptions& options, std::uint64_t row_bytes, ReadsAhead ahead);
 
 }  // namespace penstock

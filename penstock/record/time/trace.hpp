@@ -1,4 +1,4 @@
-// What a user says of a trace, and is told of it.
+// The options and the summary of a trace.
 #pragma once
 
 #include <cstdint>
