@@ -1,7 +1,12 @@
+#include <array>
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <memory>
+#include <mutex>
 #include <new>
 #include <optional>
+#include <span>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -11,14 +16,84 @@
 #include <nanobind/ndarray.h>
 
 #include <penstock/base/error.hpp>
+#include <penstock/transforms/program/program.hpp>
 
 #include "bind.hpp"
 #include "door.hpp"
-#include "row_program.hpp"
 #include "tensor.hpp"
 
 namespace penstock::python {
 namespace {
+
+/// The steps of a chain behind a Python function, compiled for the arrays that the function returns.
+/// One dtype and shape goes in, one comes out. Any thread may run it; they take turns.
+class RowProgram {
+ public:
+  /// What the arrays are, also where no step says so.
+  enum class Kind : std::uint8_t {
+    any,
+    image,  ///< uint8 (H, W, C)
+    items,  ///< (n, ...), of another length in each row
+  };
+  /// `place`: of the chain's first step in the whole chain, by which it draws. Throws Error: invalid_argument or shape,
+  /// naming `output`.
+  RowProgram(const std::string& output, const Chain& chain, std::size_t place, DType dtype, const Shape& shape,
+             Kind kind);
+  RowProgram(const RowProgram&) = delete;
+  RowProgram& operator=(const RowProgram&) = delete;
+
+  const Output& output() const { return program_.outputs()[0]; }
+  /// Of the row that comes out: of ragged ones with its items.
+  Shape row_shape() const;
+  /// All of `row`, whose elements are `value`'s. Throws as SlotFiller::fill() does.
+  void run(std::span<const std::byte> value, std::span<std::byte> row, const SampleContext& sample);
+
+ private:
+  const FieldSchema schema_;
+  const Chain chain_;
+  const Program program_;
+  std::mutex mutex_;  // guards filler_; never waited for with the interpreter held
+  SlotFiller filler_;
+};
+
+// Begins with a step that draws nothing and stands in the function's own place, so that all others keep theirs.
+Chain begun_as(RowProgram::Kind kind, const Chain& chain) {
+  const bool begun = !chain.steps.empty() && chain.steps.front().is<step::Elements>();
+  if (kind == RowProgram::Kind::image) return image::decode() | chain;
+  if (kind == RowProgram::Kind::items && !begun) return array::decode({.ragged = true}) | chain;
+  return chain;
+}
+
+Program compiled(const std::string& output, const Chain& chain, const FieldSchema& schema, std::size_t place) {
+  const std::array<FieldChain, 1> chains{FieldChain{output, chain}};
+  const std::vector<std::byte> zeros(element_count(schema.shape) * size_of(schema.dtype));
+  const FieldCatalog catalog{.fields = {&schema, 1},
+                             .first_value = [&](std::uint32_t, const Codec*) { return FirstBytes(zeros); }};
+  return Program(chains, catalog, place);
+}
+
+RowProgram::RowProgram(const std::string& output, const Chain& chain, std::size_t place, DType dtype,
+                       const Shape& shape, Kind kind)
+    : schema_{.name = output, .codec = "raw", .dtype = dtype, .shape = shape, .fixed = true},
+      chain_(begun_as(kind, chain)),
+      program_(compiled(output, chain_, schema_, place - (chain_.steps.size() - chain.steps.size()))),
+      filler_(program_) {
+  if (this->output().ragged && kind != Kind::items)
+    throw Error::invalid_argument("output \"" + output + "\" = " + to_string(chain) +
+                                  ": what stands behind a function in Python must give rows of one length");
+}
+
+Shape RowProgram::row_shape() const {
+  Shape shape = output().shape;
+  if (output().ragged) shape.insert(shape.begin(), schema_.shape.front());
+  return shape;
+}
+
+void RowProgram::run(std::span<const std::byte> value, std::span<std::byte> row, const SampleContext& sample) {
+  const std::scoped_lock lock(mutex_);
+  filler_.begin(sample);
+  filler_.fill(0, {.schema = &schema_, .bytes = value}, row);
+}
 
 using Value = nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu>;
 using Row = nb::ndarray<nb::c_contig, nb::device::cpu>;
